@@ -65,13 +65,13 @@ function runRound(): string[] {
     const applied = timeStage('apply', () =>
       attempts.map(({ transaction }) => ledger.apply(transaction, nowMs)),
     );
-    const transactions = applied.flatMap(({ record, ...rest }) =>
-      record === null ? [] : [{ ...rest, record }],
+    const transactions = applied.flatMap(({ fields, ...rest }) =>
+      fields === null ? [] : [{ ...rest, fields }],
     );
     const batch = new WriteBatch(writers, seal, 0);
     timeStage('encode', () => {
-      for (const { events, first_position, record } of transactions)
-        batch.add(events, first_position, record, nowMs);
+      for (const { events, first_position, fields } of transactions)
+        batch.add(events, first_position, fields, nowMs);
       seal = batch.finish(0, undefined).seal;
     });
     timeStage('index', () => {

@@ -2,9 +2,9 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { isShort, REGRESSIONS } from './regressions.js';
 import { SeedWorkerPool } from './run-many.js';
 import { formatSeedTotals, unreachedGoals } from './seed-totals.js';
-import { currentCommit, expectNoViolation, LONG_SEEDS, readShard, seedRuns } from './suite.js';
+import { currentCommit, expectNoViolation, LONG_SEEDS, readPart, seedRuns } from './suite.js';
 
-const shard = readShard(process.env.PART, currentCommit());
+const part = readPart(process.env.PART, currentCommit());
 
 let pool: SeedWorkerPool;
 beforeAll(async () => {
@@ -12,10 +12,10 @@ beforeAll(async () => {
 });
 afterAll(() => pool.stop());
 
-it(`keeps every invariant on part ${shard.index + 1} of ${shard.count} of ${LONG_SEEDS} seeds`, async () => {
-  const totals = await expectNoViolation(pool, [...seedRuns(1, LONG_SEEDS, shard)]);
+it(`keeps every invariant on part ${part.index + 1} of ${part.count} of ${LONG_SEEDS} seeds`, async () => {
+  const totals = await expectNoViolation(pool, [...seedRuns(1, LONG_SEEDS, part)]);
   process.stdout.write(`${formatSeedTotals(totals)}\n`);
-  if (shard.count === 1) expect(unreachedGoals(totals)).toEqual([]);
+  if (part.count === 1) expect(unreachedGoals(totals)).toEqual([]);
 });
 
 it('passes the long ones of the runs that failed in the past', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { LONG_SEEDS, readShard, seedRuns, WINDOW_SEEDS, windowStart } from './suite.js';
+import { LONG_SEEDS, readPart, seedRuns, WINDOW_SEEDS, windowStart } from './suite.js';
 
 const COMMIT = 'ec44be2f00112233445566778899aabbccddeeff';
 
@@ -27,12 +27,12 @@ describe('the parts of a long run', () => {
   });
 
   it('are selected by number or by the commit', () => {
-    expect(readShard(undefined, COMMIT)).toEqual({ index: 0, count: 1 });
-    expect(readShard('2/8', COMMIT)).toEqual({ index: 1, count: 8 });
-    expect(readShard('auto/8', COMMIT)).toEqual({ index: 0xec44be2f % 8, count: 8 });
+    expect(readPart(undefined, COMMIT)).toEqual({ index: 0, count: 1 });
+    expect(readPart('2/8', COMMIT)).toEqual({ index: 1, count: 8 });
+    expect(readPart('auto/8', COMMIT)).toEqual({ index: 0xec44be2f % 8, count: 8 });
   });
 
   it.each(['0/8', '9/8', '2', 'x/8', '2/0', '2/8/1'])('are refused as %s', (text) => {
-    expect(() => readShard(text, COMMIT)).toThrow('Pass a part such as 2/8');
+    expect(() => readPart(text, COMMIT)).toThrow('Pass a part such as 2/8');
   });
 });

@@ -27,14 +27,14 @@ export function currentCommit(): string {
   }
 }
 
-interface SuiteShard {
+interface SuitePart {
   /** Counted from 0. */
   readonly index: number;
   readonly count: number;
 }
 
-/** Parses `2/8`, the second of eight shards, or `auto/8`, the one that the commit selects. Without text: everything. */
-export function readShard(text: string | undefined, commit: string): SuiteShard {
+/** Parses `2/8`, the second of eight parts, or `auto/8`, the one that the commit selects. Without text: everything. */
+export function readPart(text: string | undefined, commit: string): SuitePart {
   if (text === undefined || text === '') return { index: 0, count: 1 };
   const [, selected = '', countText = ''] = /^(auto|[1-9]\d*)\/([1-9]\d*)$/.exec(text) ?? [];
   const count = Number(countText);
@@ -47,11 +47,11 @@ export function readShard(text: string | undefined, commit: string): SuiteShard 
 export function* seedRuns(
   from: number,
   to: number,
-  shard: SuiteShard = { index: 0, count: 1 },
+  part: SuitePart = { index: 0, count: 1 },
 ): Generator<SeedRunOptions> {
   for (let seed = from; seed <= to; seed += 1) {
-    // Odd and even seeds have different modes, so shards take pairs.
-    if (Math.floor(seed / 2) % shard.count !== shard.index) continue;
+    // Odd and even seeds have different modes, so parts take pairs.
+    if (Math.floor(seed / 2) % part.count !== part.index) continue;
     yield { seed, mode: seed % 2 === 0 ? 'safety' : 'liveness' };
   }
 }

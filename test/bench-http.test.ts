@@ -9,7 +9,7 @@ const run = (jobs: number, p99_ms: number) => ({
   seconds: 2,
   jobs,
   requests: 1,
-  operations: { claim: { count: 1, p50_ms: 1, p99_ms }, complete: { count: 1, p50_ms: 1, p99_ms } },
+  latencies: { claim: { count: 1, p50_ms: 1, p99_ms }, complete: { count: 1, p50_ms: 1, p99_ms } },
 });
 
 test('the best batch is the fastest within the latency limit, or the fastest of all if none is within it', () => {

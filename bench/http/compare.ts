@@ -78,7 +78,7 @@ function ratioCells({ measured }: Series, other: Series | undefined): string[] {
     const { ratio, lowest, highest } = ratioOf(other.measured.map(of), valuesOf(of));
     return [value, ratio.toFixed(2), spreadText(lowest, highest)];
   };
-  const p99 = median(valuesOf(({ operations }) => operations.claim?.p99_ms ?? Number.NaN));
+  const p99 = median(valuesOf(({ latencies }) => latencies.claim?.p99_ms ?? Number.NaN));
   return [
     ...withRatio(jobsPerSecond),
     ...withRatio(serverCpuPerJob),

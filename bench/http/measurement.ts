@@ -23,5 +23,5 @@ export interface RunMeasurement {
   /** Processor time of all processes of the database, where there is one. */
   readonly database_cpu_seconds?: number | null;
   /** Latencies by operation: `claim` and `complete`, if the two can be distinguished. */
-  readonly operations: Readonly<Record<string, LatencySummary>>;
+  readonly latencies: Readonly<Record<string, LatencySummary>>;
 }

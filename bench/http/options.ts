@@ -16,7 +16,7 @@ const PARTS = [
 export type BenchPart = (typeof PARTS)[number];
 
 const QUEUES: readonly BenchPart[] = ['bullmq', 'pg-boss', 'graphile-worker'];
-/** Whether a part measures a job queue, and not ours. */
+/** Whether a part measures the queue of another system instead of Genesis Fleet. */
 export const isQueue = (part: BenchPart): boolean => QUEUES.includes(part);
 
 const BATCH_SIZES = [50, 100, 250, 500] as const;

@@ -22,7 +22,7 @@ export const ourRow = (workload: string, measured: RunMeasurement, remarks: stri
 
 export function cellsOf({ system, workload, durable, measured, remarks }: PartRow): readonly string[] {
   if (measured === null) return [system, workload];
-  const { claim, complete } = measured.operations;
+  const { claim, complete } = measured.latencies;
   const times = [
     latencyCell(claim, 'p50_ms'),
     latencyCell(claim, 'p99_ms'),
@@ -49,10 +49,10 @@ export function bestRemark(
 ): string {
   const found = bestOf(runs, operation, measuredOf);
   if (found === null) return `${what}: nothing was measured`;
-  const { jobs, seconds, operations } = measuredOf(found.run);
+  const { jobs, seconds, latencies } = measuredOf(found.run);
   const bound = `p99 within ${P99_MS_MAX[operation]} ms`;
   const rate = `${wholeText(jobs / seconds)} ${what}/s, ${found.run.items} per request`;
-  return `best: ${rate}, p99 ${latencyCell(operations[operation], 'p99_ms')} ms (${found.in_time ? bound : `none had ${bound}`})`;
+  return `best: ${rate}, p99 ${latencyCell(latencies[operation], 'p99_ms')} ms (${found.in_time ? bound : `none had ${bound}`})`;
 }
 
 export const latencyCell = (times: LatencySummary | undefined, which: 'p50_ms' | 'p99_ms'): string =>

@@ -20,7 +20,7 @@ export const PART_ROWS: Readonly<Record<BenchPart, (options: BenchOptions) => Pr
       ourRow(
         `claim, renew, submit at ${wholeText(options.rate)} requests/s, ${wholeText(options.agents)} agents`,
         measured,
-        `renew p50 ${latencyCell(measured.operations.renew, 'p50_ms')}, p99 ${latencyCell(measured.operations.renew, 'p99_ms')}; ` +
+        `renew p50 ${latencyCell(measured.latencies.renew, 'p50_ms')}, p99 ${latencyCell(measured.latencies.renew, 'p99_ms')}; ` +
           `${wholeText(replies.refused)} lost a race, ${replies.unanswered} unanswered; ${cpuText(measured)}`,
       ),
     ]),

@@ -31,7 +31,7 @@ const typing: Interaction = {
     const isAdding = round % (2 * KEYS) < KEYS;
     await page.getByLabel('Text').press(isAdding ? (TYPED[round % KEYS] as string) : 'Backspace');
   },
-  isShown: (round) =>
+  shownExpression: (round) =>
     `[...document.querySelectorAll('[role=status]')].some(({ textContent }) => textContent === '${countOf(typedAfter(round))} of 1000')`,
 };
 
@@ -39,7 +39,7 @@ const sorting: Interaction = {
   name: 'list: the order reversed',
   event: 'keydown',
   act: (page, round) => page.getByLabel('Order').press(round % 2 === 0 ? 'ArrowDown' : 'ArrowUp'),
-  isShown: (round) =>
+  shownExpression: (round) =>
     `document.querySelector('.plan-rows [aria-rowindex="2"]')?.textContent.startsWith('${round % 2 === 0 ? 'J-100' : 'A-001'}')`,
 };
 
@@ -51,21 +51,21 @@ const scrolling: Interaction = {
     await page.locator('.plan-list').hover();
     await page.mouse.wheel(0, round % 40 < 20 ? 1500 : -1500);
   },
-  isShown: () => `${SCROLL_TOP} !== before && ${IS_ROW_DRAWN}`,
+  shownExpression: () => `${SCROLL_TOP} !== before && ${IS_ROW_DRAWN}`,
 };
 
 const opening: Interaction = {
   name: 'list: a task opened',
   event: 'click',
   act: (page) => page.locator('.plan-rows a').nth(3).click(),
-  isShown: () => "document.querySelector('h1')?.textContent.includes('-step')",
+  shownExpression: () => "document.querySelector('h1')?.textContent.includes('-step')",
 };
 
-const toTab = (name: 'Graph' | 'List', isShown: string, more = ''): Interaction => ({
+const toTab = (name: 'Graph' | 'List', shownExpression: string, more = ''): Interaction => ({
   name: `${name === 'List' ? 'the graph' : 'the list'} changed to the ${name.toLowerCase()}${more}`,
   event: 'click',
   act: (page) => page.getByRole('link', { name, exact: true }).click(),
-  isShown: () => isShown,
+  shownExpression: () => shownExpression,
 });
 
 const zooming: Interaction = {
@@ -73,7 +73,7 @@ const zooming: Interaction = {
   event: 'click',
   state: TRANSFORM,
   act: (page, round) => page.getByRole('button', { name: round % 6 < 3 ? 'Zoom Out' : 'Zoom In' }).click(),
-  isShown: () => `${TRANSFORM} !== before`,
+  shownExpression: () => `${TRANSFORM} !== before`,
 };
 
 const GRAPH_CENTRE = { x: 700, y: 520 };
@@ -93,7 +93,7 @@ const dragging: Interaction = {
       GRAPH_CENTRE.x + (round % 20 < 10 ? -DRAG_PX : DRAG_PX),
       GRAPH_CENTRE.y + (round % 2 === 0 ? -DRAG_PX : DRAG_PX),
     ),
-  isShown: () => `${TRANSFORM} !== before`,
+  shownExpression: () => `${TRANSFORM} !== before`,
 };
 
 /** Far enough that all tasks are in view, and back. */
@@ -104,7 +104,7 @@ const wheeling: Interaction = {
   state: TRANSFORM,
   prepare: (page) => page.mouse.move(GRAPH_CENTRE.x, GRAPH_CENTRE.y),
   act: (page, round) => page.mouse.wheel(0, round % (2 * WHEEL_ROUNDS) < WHEEL_ROUNDS ? 120 : -120),
-  isShown: () => `${TRANSFORM} !== before`,
+  shownExpression: () => `${TRANSFORM} !== before`,
 };
 
 const STATUS = "document.querySelector('.palette [role=status]')?.textContent ?? ''";
@@ -113,7 +113,7 @@ const searching: Interaction = {
   name: 'palette: a key typed',
   event: 'keydown',
   act: (page, round) => page.locator('.palette input').press(round % 2 === 0 ? 'j' : 'Backspace'),
-  isShown: (round) => `/^50 of 1../.test(${STATUS}) === ${round % 2 === 0}`,
+  shownExpression: (round) => `/^50 of 1../.test(${STATUS}) === ${round % 2 === 0}`,
 };
 
 /** A part of the benchmark: its interactions are measured in turn, after the page was brought to its start. */

@@ -9,8 +9,8 @@ export interface Interaction {
   /** Before the clock can start. */
   prepare?(page: Page, round: number): Promise<void>;
   act(page: Page, round: number): Promise<void>;
-  /** An expression in the page. `before` is the value of `state` before the interaction. */
-  isShown(round: number): string;
+  /** An expression that is true in the page once the result is shown. `before` is the value of `state` before the interaction. */
+  shownExpression(round: number): string;
   readonly state?: string;
 }
 
@@ -46,14 +46,17 @@ export async function measure(
 const RESULT_MAX_MS = 10_000;
 
 /** A frame is on the screen when a message that was sent before it is drawn arrives. */
-const probeScript = ({ name, event, isShown, state = 'null' }: Interaction, round: number): string => `
+const probeScript = (
+  { name, event, shownExpression, state = 'null' }: Interaction,
+  round: number,
+): string => `
   window.measured = new Promise((resolve, reject) => {
     setTimeout(() => reject(new Error('${name}: no result')), ${RESULT_MAX_MS});
     const before = ${state};
     const onEvent = ({ timeStamp }) => {
       let paint_ms = null;
       const onFrame = () => {
-        const isShown = ${isShown(round)};
+        const isShown = ${shownExpression(round)};
         const { port1, port2 } = new MessageChannel();
         port1.onmessage = () => {
           const shown_ms = performance.now() - timeStamp;

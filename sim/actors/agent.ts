@@ -48,7 +48,7 @@ export class SimAgent extends SimActor {
     if (action === 'claim') return this.claimOne();
     if (action === 'zombie') return this.replayStaleHandle();
     if (action === 'forget') return this.forgetAndResume();
-    const outcome = await this.call(this.commands.holder(action, handle, this.extraFields(action)));
+    const outcome = await this.call(this.commands.holderCommand(action, handle, this.extraFields(action)));
     const isOver = action === 'submit' || action === 'release';
     if (isOver || (outcome.kind === 'reply' && !isSuccess(outcome.reply))) this.dropHandle(handle);
   }
@@ -56,7 +56,7 @@ export class SimAgent extends SimActor {
   protected override async actDiligently(): Promise<void> {
     await this.claim(this.commands.next({ ...this.sessionAndLease(), wait_seconds: this.rng.int(20) }));
     for (const handle of [...this.held]) {
-      await this.call(this.commands.holder('submit', handle, this.extraFields('submit')));
+      await this.call(this.commands.holderCommand('submit', handle, this.extraFields('submit')));
       this.dropHandle(handle);
     }
   }
@@ -105,7 +105,7 @@ export class SimAgent extends SimActor {
     const isFuture = this.rng.chance(0.1);
     const handle = isFuture ? { ...old, generation: old.generation + 1 + this.rng.int(3) } : old;
     const op = this.rng.pick(['renew', 'release', 'submit', 'suspend', 'resume', 'note'] as const);
-    await this.call(this.commands.holder(op, handle, this.extraFields(op)));
+    await this.call(this.commands.holderCommand(op, handle, this.extraFields(op)));
   }
 
   private async closeSession(): Promise<void> {

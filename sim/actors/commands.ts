@@ -123,7 +123,7 @@ export class CommandFactory {
   }
 
   /** A command that shows a handle, whether or not the handle is still valid. */
-  holder(op: HolderOp, handle: SimHandle, extra: Readonly<Record<string, unknown>> = {}): SimCommand {
+  holderCommand(op: HolderOp, handle: SimHandle, extra: Readonly<Record<string, unknown>> = {}): SimCommand {
     const request_id = this.newId();
     const { task_id, session_id, claim_id, generation } = handle;
     const base = { task_id, session_id, claim_id, request_id, ...extra };

@@ -143,7 +143,9 @@ export class SimHuman extends SimActor {
     const claim = this.commands.claim(request);
     const granted = grantedHandles(await this.call(claim), claim);
     for (const handle of granted) {
-      await this.call(this.commands.holder('submit', handle, { result_data: { anew: this.rng.int(3) } }));
+      await this.call(
+        this.commands.holderCommand('submit', handle, { result_data: { anew: this.rng.int(3) } }),
+      );
       this.context.coverage.hit('done anew');
     }
   }

@@ -47,7 +47,7 @@ export class FairnessCheck {
     for (const entry of this.waiting) entry.turns += 1;
   }
 
-  /** Files may be gone or may have reappeared: agents that still wait drop their files again. */
+  /** After a power failure files may be gone or may have reappeared: agents that still wait write theirs again. */
   reset(): void {
     this.waiting = [];
   }

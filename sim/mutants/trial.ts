@@ -38,7 +38,8 @@ interface TrialStep {
 /** The search comes first, since it checks the rules faster; it covers nothing else. */
 export function* trialSteps(isSearched: boolean, seedsMax: number, only?: Mode): Generator<TrialStep> {
   const modelCount = isSearched ? allModels().length : 0;
-  for (let model = 0; model < modelCount; model += 1) yield { by: 'search', seeds: 0, job: { world: model } };
+  for (let model = 0; model < modelCount; model += 1)
+    yield { by: 'search', seeds: 0, job: { model_index: model } };
   for (let seed = 1; seed <= seedsMax; seed += 1) {
     yield { by: `seed ${seed}`, seeds: seed, job: { run: runOf(seed, only) } };
   }

@@ -4,14 +4,14 @@ import { allModels } from '../search/models.js';
 import { runSearch } from '../search/search.js';
 
 /** One job: a search model by its index, or a run of the simulator. */
-export type TrialJob = { readonly world: number } | { readonly run: SeedRunOptions };
+export type TrialJob = { readonly model_index: number } | { readonly run: SeedRunOptions };
 /** `violation` null: none was found. `thrown`: an exception that no part of the simulation expects. */
 export type TrialReport = { readonly violation: string | null } | { readonly thrown: string };
 
 async function runJob(job: TrialJob): Promise<string | null> {
   if ('run' in job) return (await runSeed(job.run)).violation;
-  const worlds = allModels().slice(job.world, job.world + 1);
-  const [found] = runSearch({ models: worlds, violations_max: 1 }).violations;
+  const models = allModels().slice(job.model_index, job.model_index + 1);
+  const [found] = runSearch({ models, violations_max: 1 }).violations;
   return found === undefined ? null : `${found.invariant}: ${found.message} (${found.model})`;
 }
 

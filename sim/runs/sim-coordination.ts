@@ -52,15 +52,23 @@ export function simCoordination({ commands, call, knowledge }: CoordinationParts
       for (const handle of grantedHandles(outcome, command)) granted.set(handle.claim_id, handle);
       return replyOf(outcome);
     },
-    renewLease: (body) => callOnce(commands.holder('renew', handleOf(body, body.expected_generation))),
+    renewLease: (body) => callOnce(commands.holderCommand('renew', handleOf(body, body.expected_generation))),
     releaseClaim: ({ reason, message, ...body }) =>
-      callOnce(commands.holder('release', handleOf(body, body.expected_generation), { reason, message })),
+      callOnce(
+        commands.holderCommand('release', handleOf(body, body.expected_generation), { reason, message }),
+      ),
     suspendClaim: ({ task_id, session_id, claim_id, expected_generation, ...gate }) =>
       callOnce(
-        commands.holder('suspend', handleOf({ task_id, session_id, claim_id }, expected_generation), gate),
+        commands.holderCommand(
+          'suspend',
+          handleOf({ task_id, session_id, claim_id }, expected_generation),
+          gate,
+        ),
       ),
     submitResult: ({ task_id, session_id, claim_id, generation, ...result }) =>
-      callOnce(commands.holder('submit', handleOf({ task_id, session_id, claim_id }, generation), result)),
+      callOnce(
+        commands.holderCommand('submit', handleOf({ task_id, session_id, claim_id }, generation), result),
+      ),
     async appendEvent(body) {
       const handle = body.claim_id === undefined ? null : handleOf(body, body.generation ?? 0);
       const reply = await callOnce<AppendResult>(commands.append(body, handle));

@@ -107,7 +107,7 @@ it('gen up starts and warns if the signing command gives no public key', async (
   const { results, err } = await folder.serve({ GENESIS_AUDIT_KEY: 'command:./missing' }, IMPORT);
   expect(results[0]?.code).toBe(0);
   expect(err).toMatch(
-    /No checkpoints of the log are signed: The signing command \.\/missing failed with public-key/,
+    /No checkpoints of the log are signed: The signing command \.\/missing failed when it was called with the argument public-key/,
   );
 });
 

@@ -53,7 +53,7 @@ async function alreadyCompletedFailure(context: CommandContext, taskId: string) 
   const who = agent_id === (await context.agent()) ? 'you' : agent_id;
   return failureWithCode(
     'TASK_ALREADY_COMPLETED',
-    `${taskId} is already completed: ${work_product_ref}, by ${who} at ${formatUtc(submitted_at)} UTC. Claim other work; an operator can reset it.`,
+    `${taskId} is already completed: ${work_product_ref}, by ${who} at ${formatUtc(submitted_at)} UTC. Claim other work, or have an operator reset this task: gen task reset ${taskId} --reason TEXT`,
   );
 }
 

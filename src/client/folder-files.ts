@@ -1,12 +1,12 @@
 import { open, readdir, stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 
-export const namesIn = async (folder: string): Promise<string[]> =>
+export const fileNamesIn = async (folder: string): Promise<string[]> =>
   (await readdir(folder).catch(() => [] as string[])).sort();
 
 /** Removes the oldest files with this suffix beyond the limit. */
 export async function removeOldest(folder: string, suffix: string, max: number): Promise<void> {
-  const names = (await namesIn(folder)).filter((name) => name.endsWith(suffix));
+  const names = (await fileNamesIn(folder)).filter((name) => name.endsWith(suffix));
   if (names.length <= max) return;
   const aged = await Promise.all(
     names.map(async (name) => ({ name, at_ms: await changedAtMs(join(folder, name)) })),

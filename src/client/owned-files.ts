@@ -1,7 +1,7 @@
 import { mkdir, rename, utimes, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { isAbandoned, OWNER } from './file-owner.js';
-import { ignoreMissing, namesIn, remove, syncFolder } from './folder-files.js';
+import { fileNamesIn, ignoreMissing, remove, syncFolder } from './folder-files.js';
 
 const TEMP_SUFFIX = '.tmp';
 
@@ -29,7 +29,7 @@ export class OwnedFiles {
 
   /** The names of all files, owned or not. */
   async names(): Promise<string[]> {
-    const names = await namesIn(this.folder);
+    const names = await fileNamesIn(this.folder);
     return names.filter((name) => isOwnedName(name, this.ownedSuffix) || this.isFree(name));
   }
 
@@ -75,7 +75,7 @@ export class OwnedFiles {
 
 /** Removes temporary files of processes that have ended. */
 export async function removeAbandonedTemps(folder: string): Promise<void> {
-  for (const name of await namesIn(folder))
+  for (const name of await fileNamesIn(folder))
     if (name.endsWith(TEMP_SUFFIX) && (await isAbandoned(folder, name))) await remove(join(folder, name));
 }
 

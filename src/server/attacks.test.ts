@@ -3,16 +3,18 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { PROJECT_URL, TENANT_URL, TestServer } from './testing/test-server.js';
 
-let served: TestServer;
+let testServer: TestServer;
 const logged: Record<string, unknown>[] = [];
 beforeAll(async () => {
-  served = await TestServer.start({ log: (line) => logged.push(line) });
-  await served.plan(...Array.from({ length: 30 }, (_, index) => `A-${String(index + 1).padStart(3, '0')}-x`));
+  testServer = await TestServer.start({ log: (line) => logged.push(line) });
+  await testServer.plan(
+    ...Array.from({ length: 30 }, (_, index) => `A-${String(index + 1).padStart(3, '0')}-x`),
+  );
 });
 afterAll(async () => {
-  expect((await served.get(`${PROJECT_URL}/tasks/A-001-x`)).status).toBe(200);
+  expect((await testServer.get(`${PROJECT_URL}/tasks/A-001-x`)).status).toBe(200);
   expect(logged.filter(({ level }) => level === 'error')).toEqual([]);
-  await served.remove();
+  await testServer.remove();
 });
 
 const WHO = { agent_id: 'alpha', session_id: 's1' };
@@ -30,7 +32,7 @@ describe('an edge name', () => {
     ['that is an escape', '%23'],
     ['with a lone surrogate', '\ud800'],
   ])('%s is refused', async (_, edge) => {
-    const claimed = await served.post(`${PROJECT_URL}/claims`, {
+    const claimed = await testServer.post(`${PROJECT_URL}/claims`, {
       feature_id: 'REQ-F-AUTH-001',
       edge,
       ...WHO,
@@ -39,7 +41,7 @@ describe('an edge name', () => {
     expect(claimed.body.success ?? false).toBe(false);
     const subject = encodeURIComponent(`REQ-F-AUTH-001#${edge.replace(/\ud800/, '?')}`);
     for (const rest of ['', '/history', '/explain', '/results']) {
-      const { status } = await served.get(`${PROJECT_URL}/tasks/${subject}${rest}`);
+      const { status } = await testServer.get(`${PROJECT_URL}/tasks/${subject}${rest}`);
       expect([200, 400, 404]).toContain(status);
     }
   });
@@ -51,7 +53,7 @@ describe('an edge name', () => {
   ])('that is %s is refused, and logged without a subject', async (_, edge) => {
     const body = JSON.stringify({ feature_id: 'REQ-F-AUTH-001', edge, ...WHO });
     const headers = { 'content-type': 'application/json' };
-    const reply = await fetch(`${served.url}${PROJECT_URL}/claims`, { method: 'POST', headers, body });
+    const reply = await fetch(`${testServer.url}${PROJECT_URL}/claims`, { method: 'POST', headers, body });
     expect(reply.status).toBe(400);
     expect(await reply.json()).toMatchObject({ code: 'INVALID_REQUEST' });
     expect(logged.at(-1)).toMatchObject({ route: 'claim_task', subject: null, status: 400 });
@@ -59,9 +61,11 @@ describe('an edge name', () => {
 
   test('that is valid names one subject in every spelling', async () => {
     const edge = { feature_id: 'REQ-F-AUTH-001', edge: 'design_code' };
-    expect((await served.post(`${PROJECT_URL}/claims`, { ...edge, ...WHO })).body.reason).toBe('GRANTED');
+    expect((await testServer.post(`${PROJECT_URL}/claims`, { ...edge, ...WHO })).body.reason).toBe('GRANTED');
     for (const name of ['design_code', 'Design Code', 'DESIGN->CODE', 'design-code', 'design  →  code']) {
-      const state = await served.get(`${PROJECT_URL}/tasks/${encodeURIComponent(`REQ-F-AUTH-001#${name}`)}`);
+      const state = await testServer.get(
+        `${PROJECT_URL}/tasks/${encodeURIComponent(`REQ-F-AUTH-001#${name}`)}`,
+      );
       expect(state.body).toMatchObject({ readiness: 'claimed', generation: 1 });
     }
   });
@@ -84,7 +88,7 @@ describe('a query with', () => {
   ];
   test.each(LIMITS)('limit=%s is refused or respected', async (limit) => {
     for (const of of ['tasks', 'events']) {
-      const reply = await served.get(`${PROJECT_URL}/${of}?limit=${encodeURIComponent(limit)}`);
+      const reply = await testServer.get(`${PROJECT_URL}/${of}?limit=${encodeURIComponent(limit)}`);
       if (reply.status !== 200) expect([reply.status, reply.body.code]).toEqual([400, 'INVALID_REQUEST']);
       else expect(reply.body[of].length).toBeLessThanOrEqual(Number(limit));
     }
@@ -102,31 +106,31 @@ describe('a query with', () => {
   ];
   test.each(CURSORS)('after=%s is refused for events, and is not a server error for tasks', async (after) => {
     for (const path of ['events', 'events/stream']) {
-      const reply = await served.get(`${PROJECT_URL}/${path}?after=${encodeURIComponent(after)}`);
+      const reply = await testServer.get(`${PROJECT_URL}/${path}?after=${encodeURIComponent(after)}`);
       expect([reply.status, reply.body.code]).toEqual([400, 'INVALID_REQUEST']);
     }
-    const tasks = await served.get(`${PROJECT_URL}/tasks?after=${encodeURIComponent(after)}`);
+    const tasks = await testServer.get(`${PROJECT_URL}/tasks?after=${encodeURIComponent(after)}`);
     expect([200, 400]).toContain(tasks.status);
   });
 
   test('a cursor beyond the end is refused as CURSOR_AHEAD', async () => {
     const after = Buffer.from('p:999999999999999').toString('base64url');
-    expect((await served.get(`${PROJECT_URL}/events?after=${after}`)).body).toMatchObject({
+    expect((await testServer.get(`${PROJECT_URL}/events?after=${after}`)).body).toMatchObject({
       code: 'CURSOR_AHEAD',
     });
   });
 
   test('an invalid position is not a server error, and a negative one is refused', async () => {
     for (const at of ['-1', '1e400', '9007199254740993', 'x', '']) {
-      expect([200, 400]).toContain((await served.get(`${PROJECT_URL}/status?at=${at}`)).status);
+      expect([200, 400]).toContain((await testServer.get(`${PROJECT_URL}/status?at=${at}`)).status);
     }
-    expect((await served.get(`${PROJECT_URL}/status?at=-1`)).status).toBe(400);
+    expect((await testServer.get(`${PROJECT_URL}/status?at=-1`)).status).toBe(400);
   });
 
   test('a repeated parameter is not a server error, and an unknown one is refused', async () => {
     const many = Array(200).fill('limit=1').join('&');
-    expect([200, 400]).toContain((await served.get(`${PROJECT_URL}/tasks?${many}`)).status);
-    expect((await served.get(`${PROJECT_URL}/tasks?__proto__=1`)).status).toBe(400);
+    expect([200, 400]).toContain((await testServer.get(`${PROJECT_URL}/tasks?${many}`)).status);
+    expect((await testServer.get(`${PROJECT_URL}/tasks?__proto__=1`)).status).toBe(400);
   });
 });
 
@@ -149,7 +153,7 @@ describe('a public key that', () => {
     ['is too short', 'AAAA'],
     ['is padded', `${base64urlOfHex('66'.repeat(32))}=`],
   ])('%s is refused', async (_, public_key) => {
-    const reply = await served.post(`${TENANT_URL}/sessions`, {
+    const reply = await testServer.post(`${TENANT_URL}/sessions`, {
       user_id: 'u',
       project_id: 'shop',
       public_key,
@@ -161,7 +165,7 @@ describe('a public key that', () => {
 
 describe('a hundred concurrent requests with one request_id', () => {
   const sendHundred = (path: string, body: object) =>
-    Promise.all(Array.from({ length: 100 }, () => served.post(path, body)));
+    Promise.all(Array.from({ length: 100 }, () => testServer.post(path, body)));
   const countDistinct = (replies: readonly { status: number; body: unknown }[]) =>
     new Set(replies.map(({ status, body }) => JSON.stringify([status, body]))).size;
 
@@ -169,13 +173,13 @@ describe('a hundred concurrent requests with one request_id', () => {
     const replies = await sendHundred(`${PROJECT_URL}/next`, { ...WHO, track: 'A', request_id: 'r-next' });
     expect(replies[0]?.body.reason).toBe('GRANTED');
     expect(countDistinct(replies)).toBe(1);
-    const { events } = (await served.get(`${PROJECT_URL}/events?type=CLAIM_ACQUIRED&limit=1000`)).body;
+    const { events } = (await testServer.get(`${PROJECT_URL}/events?type=CLAIM_ACQUIRED&limit=1000`)).body;
     const acquired = events.filter((event: { request_id?: string }) => event.request_id === 'r-next');
     expect(acquired).toHaveLength(1);
   });
 
   test('submit one result', async () => {
-    const handle = await served.claim('A-020-x');
+    const handle = await testServer.claim('A-020-x');
     const replies = await sendHundred(`${PROJECT_URL}/results`, {
       ...handle,
       result_data: 1,
@@ -183,12 +187,12 @@ describe('a hundred concurrent requests with one request_id', () => {
     });
     expect(replies[0]?.body.reason).toBe('ACCEPTED');
     expect(countDistinct(replies)).toBe(1);
-    expect((await served.get(`${PROJECT_URL}/tasks/A-020-x/results`)).body.results).toHaveLength(1);
+    expect((await testServer.get(`${PROJECT_URL}/tasks/A-020-x/results`)).body.results).toHaveLength(1);
   });
 
   test('with two bodies apply one of them, and the other is a conflict', async () => {
     const claims = Array.from({ length: 100 }, (_, index) =>
-      served.post(`${PROJECT_URL}/claims`, {
+      testServer.post(`${PROJECT_URL}/claims`, {
         task_id: `A-02${1 + (index % 2)}-x`,
         ...WHO,
         request_id: 'r-two',

@@ -11,19 +11,22 @@ const TASKS = [1, 2].map((taskNumber) => ({
 }));
 
 async function withPlan(options: Parameters<typeof TestServer.forTest>[0] = {}): Promise<TestServer> {
-  const served = await TestServer.forTest(options);
-  await served.request('PUT', `${PROJECT_URL}/plan`, { tracks: { A: TASKS } });
-  return served;
+  const testServer = await TestServer.forTest(options);
+  await testServer.request('PUT', `${PROJECT_URL}/plan`, { tracks: { A: TASKS } });
+  return testServer;
 }
 
 describe('a refused result', () => {
   test('can be read like any other result', async () => {
-    const served = await withPlan();
-    const handle = await served.claim('A-001-x');
-    await served.post(`${PROJECT_URL}/results`, { ...handle, result_data: { first: true } });
-    const late = await served.post(`${PROJECT_URL}/results`, { ...handle, result_data: { second: true } });
+    const testServer = await withPlan();
+    const handle = await testServer.claim('A-001-x');
+    await testServer.post(`${PROJECT_URL}/results`, { ...handle, result_data: { first: true } });
+    const late = await testServer.post(`${PROJECT_URL}/results`, {
+      ...handle,
+      result_data: { second: true },
+    });
     expect([late.status, late.body.reason]).toEqual([409, 'TASK_ALREADY_COMPLETED']);
-    const kept = await served.get(`${PROJECT_URL}/tasks/A-001-x/results/${late.body.parked}`);
+    const kept = await testServer.get(`${PROJECT_URL}/tasks/A-001-x/results/${late.body.parked}`);
     expect(kept).toMatchObject({
       status: 200,
       body: {
@@ -52,8 +55,12 @@ describe('a body that exceeds its limit', () => {
   }
 
   test('gets a response even if the client reads only after sending all of it', async () => {
-    const served = await TestServer.forTest();
-    const reply = await sendAllThenListen(served.running.port, `${PROJECT_URL}/results`, 32 * 1024 * 1024);
+    const testServer = await TestServer.forTest();
+    const reply = await sendAllThenListen(
+      testServer.running.port,
+      `${PROJECT_URL}/results`,
+      32 * 1024 * 1024,
+    );
     expect(reply).toMatch(/^HTTP\/1\.1 413 /);
     expect(reply).toContain('"code":"BODY_TOO_LARGE"');
   });
@@ -61,10 +68,10 @@ describe('a body that exceeds its limit', () => {
 
 describe('a note', () => {
   test('has at most 4 KiB, counted in bytes', async () => {
-    const served = await withPlan();
-    const { task_id, ...handle } = await served.claim('A-001-x');
+    const testServer = await withPlan();
+    const { task_id, ...handle } = await testServer.claim('A-001-x');
     const addNote = (text: string) =>
-      served.post(`${PROJECT_URL}/tasks/${task_id}/notes`, { ...handle, text });
+      testServer.post(`${PROJECT_URL}/tasks/${task_id}/notes`, { ...handle, text });
     expect((await addNote('é'.repeat(2048))).status).toBe(200);
     const reply = await addNote('é'.repeat(2049));
     expect([reply.status, reply.body.faults[0].path]).toEqual([400, 'text']);
@@ -74,12 +81,12 @@ describe('a note', () => {
 describe('events of an edge', () => {
   // req: EVT-006
   test('are found by every spelling of its name, and by the task_id of its claim', async () => {
-    const served = await TestServer.forTest();
-    await served.plan('A-001-x');
+    const testServer = await TestServer.forTest();
+    await testServer.plan('A-001-x');
     const claim = { feature_id: 'REQ-F-A-001', edge: 'design_code', agent_id: 'alpha', session_id: 's1' };
-    await served.post(`${PROJECT_URL}/claims`, claim);
+    await testServer.post(`${PROJECT_URL}/claims`, claim);
     const foundEvents = async (query: Record<string, string>) => {
-      const reply = await served.get(`${PROJECT_URL}/events?${new URLSearchParams(query)}`);
+      const reply = await testServer.get(`${PROJECT_URL}/events?${new URLSearchParams(query)}`);
       return reply.body.events.map(({ event_type }: { event_type: string }) => event_type);
     };
     expect(await foundEvents({ edge: 'design_code' })).toEqual(['edge_started']);
@@ -92,10 +99,10 @@ describe('events of an edge', () => {
 
 describe('every methodology command that writes', () => {
   test('accepts a request_id and a signature', async () => {
-    const served = await TestServer.forTest();
+    const testServer = await TestServer.forTest();
     for (const path of ['init', 'spawn', 'spawn/fold_back', 'checkpoint', 'review', 'gaps', 'release']) {
       const body = { project_id: 'shop', request_id: 'r1', signature: 'v1;x;y' };
-      const reply = await served.post(`/api/${path}`, body);
+      const reply = await testServer.post(`/api/${path}`, body);
       expect([path, JSON.stringify(reply.body)]).not.toEqual([path, expect.stringContaining('signature')]);
     }
   });
@@ -103,9 +110,9 @@ describe('every methodology command that writes', () => {
 
 describe('GET /api/status', () => {
   test('has the fields that compatible tools read: project, features by id, signals, health', async () => {
-    const served = await TestServer.forTest();
+    const testServer = await TestServer.forTest();
     const project_id = 'shop';
-    await served.post('/api/init', { project_id });
+    await testServer.post('/api/init', { project_id });
     const spawn = {
       project_id,
       vector_type: 'feature',
@@ -113,32 +120,35 @@ describe('GET /api/status', () => {
       title: 'A',
       reason: 'why',
     };
-    await served.post('/api/spawn', spawn);
+    await testServer.post('/api/spawn', spawn);
     const health = { streams_lag_ms: 0, pending_reviews: 0, stale_claims: 0 };
-    const { body } = await served.get('/api/status?project_id=shop');
+    const { body } = await testServer.get('/api/status?project_id=shop');
     expect(body).toMatchObject({
       project: { edges_completed: 0, edges_remaining: 4, active_features: 1 },
       features: [{ id: 'REQ-F-A-001', current_edge: 'intent_requirements', iteration: 0 }],
       signals: [],
       health,
     });
-    expect((await served.get('/api/status?project_id=shop&health=true')).body).toMatchObject({ health });
-    const { events } = (await served.get('/api/tenants/default/projects/shop/events?type=spawn_created'))
+    expect((await testServer.get('/api/status?project_id=shop&health=true')).body).toMatchObject({ health });
+    const { events } = (await testServer.get('/api/tenants/default/projects/shop/events?type=spawn_created'))
       .body;
     expect(events[0].payload).toMatchObject({ child: 'REQ-F-A-001', title: 'A', reason: 'why' });
   });
 });
 
 describe('limits', () => {
-  const readLimits = async (served: TestServer, authorization: Record<string, string> = {}) =>
-    (await served.request('GET', `${TENANT_URL}/limits`, undefined, authorization)).body;
+  const readLimits = async (testServer: TestServer, authorization: Record<string, string> = {}) =>
+    (await testServer.request('GET', `${TENANT_URL}/limits`, undefined, authorization)).body;
 
   test('are the enterprise limits on an open server, and the default limits once a key exists', async () => {
-    const served = await TestServer.forTest();
-    expect(await readLimits(served)).toMatchObject({ max_concurrent_claims: 1000, max_active_sessions: 500 });
-    const { token } = (await served.post(`${TENANT_URL}/keys`, { role: 'admin' })).body;
-    await served.restart();
-    expect(await readLimits(served, { authorization: `Bearer ${token}` })).toMatchObject({
+    const testServer = await TestServer.forTest();
+    expect(await readLimits(testServer)).toMatchObject({
+      max_concurrent_claims: 1000,
+      max_active_sessions: 500,
+    });
+    const { token } = (await testServer.post(`${TENANT_URL}/keys`, { role: 'admin' })).body;
+    await testServer.restart();
+    expect(await readLimits(testServer, { authorization: `Bearer ${token}` })).toMatchObject({
       max_concurrent_claims: 100,
       max_lease_duration_seconds: 3600,
       max_result_size_bytes: 10 * 1024 * 1024,
@@ -149,25 +159,25 @@ describe('limits', () => {
 
 describe('a malformed request', () => {
   test('is refused with the field and the expected value', async () => {
-    const served = await withPlan();
-    const missing = await served.post(`${PROJECT_URL}/tasks`, {});
+    const testServer = await withPlan();
+    const missing = await testServer.post(`${PROJECT_URL}/tasks`, {});
     expect(missing.body).toMatchObject({
       code: 'INVALID_REQUEST',
       faults: [{ path: 'tasks', message: expect.stringContaining('a list of tasks') }],
     });
-    const query = await served.get(`${PROJECT_URL}/tasks?bogus=1`);
+    const query = await testServer.get(`${PROJECT_URL}/tasks?bogus=1`);
     expect(query.body.detail).toBe('query: Unrecognized key: "bogus"');
-    const plan = await served.request('PUT', `${PROJECT_URL}/plan`, {
+    const plan = await testServer.request('PUT', `${PROJECT_URL}/plan`, {
       tracks: { A: [{ id: 'B-001-x', description: 'x' }] },
     });
     expect(plan.body.detail).toMatch(/[^.]\. Nothing was changed\.$/);
   });
 
   test('in a batch of claims is refused with the index of the claim', async () => {
-    const served = await withPlan();
+    const testServer = await withPlan();
     const claim = (task_id: string) => ({ task_id, agent_id: 'alpha', session_id: 's1' });
     const atomic = { mode: 'all_or_nothing', claims: [claim('A-001-x'), claim('nothing')] };
-    const reply = await served.post(`${PROJECT_URL}/claims/batch`, atomic);
+    const reply = await testServer.post(`${PROJECT_URL}/claims/batch`, atomic);
     expect([reply.status, reply.body.faults[0].path]).toEqual([400, 'claims.1.task_id']);
   });
 });

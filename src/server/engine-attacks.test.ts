@@ -26,9 +26,9 @@ type Headers = Record<string, string>;
 
 /** Two tenants with a project `shop` each, and a second project `bank` in the first. */
 async function openTenants() {
-  const served = await TestServer.forTest();
+  const testServer = await TestServer.forTest();
   const makeKey = async (tenant: string, role: string, by: Headers = {}): Promise<Headers> => {
-    const { body } = await served.request('POST', `/api/tenants/${tenant}/keys`, { role }, by);
+    const { body } = await testServer.request('POST', `/api/tenants/${tenant}/keys`, { role }, by);
     return { authorization: `Bearer ${body.token}`, 'x-genesis-tenant': tenant };
   };
   const operator = await makeKey('acme', 'operator');
@@ -44,8 +44,8 @@ async function openTenants() {
     admin: await makeKey('rival', 'admin', operator),
     agent: await makeKey('rival', 'agent', operator),
   };
-  const post = (path: string, body: unknown, as: Headers) => served.request('POST', path, body, as);
-  const get = (path: string, as: Headers) => served.request('GET', path, undefined, as);
+  const post = (path: string, body: unknown, as: Headers) => testServer.request('POST', path, body, as);
+  const get = (path: string, as: Headers) => testServer.request('GET', path, undefined, as);
   const init = async (project_id: string, as: Headers) =>
     expect((await post('/api/init', { project_id, files: FILES }, as)).status).toBe(200);
   await init('shop', acme.admin);
@@ -70,7 +70,7 @@ async function openTenants() {
     expect(body).toMatchObject({ success: true });
     return { agent_id, session_id, generation: body.claim.generation, claim_id: body.claim.id };
   };
-  return { served, acme, rival, post, get, iterate, append, runOf, claim };
+  return { testServer, acme, rival, post, get, iterate, append, runOf, claim };
 }
 
 const runStarted = (run_id: string) => ({
@@ -138,9 +138,9 @@ describe('an agent', () => {
   });
 
   test('cannot record a run, or what it has spent, outside of an edge', async () => {
-    const { served, acme, append, get } = await openTenants();
+    const { testServer, acme, append, get } = await openTenants();
     const plan = { tracks: { A: [{ id: 'A-001-core', description: 'x', depends_on: [] }] } };
-    await served.request('PUT', '/api/tenants/acme/projects/shop/plan', plan, acme.admin);
+    await testServer.request('PUT', '/api/tenants/acme/projects/shop/plan', plan, acme.admin);
     const cost = { ...NO_COST, usd: 1000 };
     for (const about of [
       { task_id: undefined },
@@ -243,8 +243,8 @@ describe('under `evidence: verified`, without evidence of a runner', () => {
 
   async function openVerified() {
     const opened = await openTenants();
-    const { served, acme, get } = opened;
-    const policy = await served.request('PUT', `${PROJECT}/policy`, { evidence: 'verified' }, acme.admin);
+    const { testServer, acme, get } = opened;
+    const policy = await testServer.request('PUT', `${PROJECT}/policy`, { evidence: 'verified' }, acme.admin);
     expect(policy.status).toBe(200);
     const readTask = async (): Promise<AnyJson> => (await get(TASK, acme.admin)).body;
     return { ...opened, readTask };
@@ -307,11 +307,16 @@ describe('under `evidence: verified`, without evidence of a runner', () => {
   });
 
   test('an agent can neither record evidence, enrol a runner, nor change the policy', async () => {
-    const { served, acme, post } = await openVerified();
+    const { testServer, acme, post } = await openVerified();
     const key = { public_key: 'A'.repeat(43) };
     for (const role of ['agent', 'reviewer', 'runner', 'viewer'] as const) {
       expect([role, (await post(`${PROJECT}/runners`, key, acme[role])).status]).toEqual([role, 403]);
-      const policy = await served.request('PUT', `${PROJECT}/policy`, { evidence: 'reported' }, acme[role]);
+      const policy = await testServer.request(
+        'PUT',
+        `${PROJECT}/policy`,
+        { evidence: 'reported' },
+        acme[role],
+      );
       expect([role, policy.status]).toEqual([role, 403]);
     }
     expect((await post(`${PROJECT}/evidence`, { evidence: {} }, acme.agent)).status).toBe(403);

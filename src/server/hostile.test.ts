@@ -14,16 +14,16 @@ import { openStoreUrl } from './store-url.js';
 import { LASTING_CREDENTIALS } from './testing/credentials.js';
 import { PROJECT_URL, TestServer } from './testing/test-server.js';
 
-let served: TestServer;
+let testServer: TestServer;
 const logged: Record<string, unknown>[] = [];
 beforeAll(async () => {
-  served = await TestServer.start({ log: (line) => logged.push(line) });
-  await served.plan('A-001-x');
+  testServer = await TestServer.start({ log: (line) => logged.push(line) });
+  await testServer.plan('A-001-x');
 });
 afterAll(async () => {
-  expect((await served.get(`${PROJECT_URL}/tasks/A-001-x`)).status).toBe(200);
+  expect((await testServer.get(`${PROJECT_URL}/tasks/A-001-x`)).status).toBe(200);
   expect(logged.filter(({ level }) => level === 'error')).toEqual([]);
-  await served.remove();
+  await testServer.remove();
 });
 
 const statusAndCode = async (reply: Promise<{ status: number; body: { code?: string } }>) => {
@@ -31,7 +31,7 @@ const statusAndCode = async (reply: Promise<{ status: number; body: { code?: str
   return [status, body.code];
 };
 const request = (target: string, more = '') =>
-  served.sendRaw(`GET ${target} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n${more}\r\n`);
+  testServer.sendRaw(`GET ${target} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n${more}\r\n`);
 
 describe('a body that', () => {
   test.each([
@@ -47,7 +47,7 @@ describe('a body that', () => {
     ['has unknown fields', '{"task_id": "A-001-x", "agent_id": "a", "session_id": "s", "admin": true}'],
     ['looks like an internal problem', '{"problem": "UNKNOWN", "detail": "x"}'],
   ])('%s is refused as malformed', async (_, body) => {
-    expect(await statusAndCode(served.request('POST', `${PROJECT_URL}/claims`, body))).toEqual([
+    expect(await statusAndCode(testServer.request('POST', `${PROJECT_URL}/claims`, body))).toEqual([
       400,
       'INVALID_REQUEST',
     ]);
@@ -55,15 +55,15 @@ describe('a body that', () => {
 
   test('is larger than a command may be is refused, with or without a Content-Length', async () => {
     const large = JSON.stringify({ task_id: 'x'.repeat(COMMAND_BODY_BYTES_MAX) });
-    expect(await statusAndCode(served.request('POST', `${PROJECT_URL}/claims`, large))).toEqual([
+    expect(await statusAndCode(testServer.request('POST', `${PROJECT_URL}/claims`, large))).toEqual([
       413,
       'BODY_TOO_LARGE',
     ]);
     const head = `POST ${PROJECT_URL}/claims HTTP/1.1\r\nHost: 127.0.0.1\r\n`;
-    const claimed = await served.sendRaw(`${head}Content-Length: 99999999999\r\n\r\n`);
+    const claimed = await testServer.sendRaw(`${head}Content-Length: 99999999999\r\n\r\n`);
     expect(claimed).toMatch(/^HTTP\/1\.1 413 .*BODY_TOO_LARGE/s);
     const chunk = `${COMMAND_BODY_BYTES_MAX.toString(16)}\r\n${'x'.repeat(COMMAND_BODY_BYTES_MAX)}\r\n`;
-    const chunked = await served.sendRaw(`${head}Transfer-Encoding: chunked\r\n\r\n${chunk}${chunk}`);
+    const chunked = await testServer.sendRaw(`${head}Transfer-Encoding: chunked\r\n\r\n${chunk}${chunk}`);
     expect(chunked).toMatch(/^HTTP\/1\.1 413 .*BODY_TOO_LARGE/s);
   });
 
@@ -75,10 +75,10 @@ describe('a body that', () => {
       depends_on: [],
     });
     const tracks = { L: Array.from({ length: 500 }, (_, index) => largeTask(index + 1)) };
-    const reply = await served.request('PUT', '/api/tenants/acme/projects/large/plan', { tracks });
+    const reply = await testServer.request('PUT', '/api/tenants/acme/projects/large/plan', { tracks });
     expect([reply.status, reply.body.added]).toEqual([200, 500]);
     const giant = '#'.repeat(6 * 1024 * 1024);
-    expect((await served.request('PUT', `${PROJECT_URL}/plan`, giant)).status).toBe(413);
+    expect((await testServer.request('PUT', `${PROJECT_URL}/plan`, giant)).status).toBe(413);
   });
 });
 
@@ -120,9 +120,9 @@ describe('a path that', () => {
   );
 
   test('is encoded twice is decoded once', async () => {
-    expect(await statusAndCode(served.get(`${PROJECT_URL}/tasks/A-001-x`))).toEqual([200, undefined]);
-    expect(await statusAndCode(served.get(`${PROJECT_URL}/tasks/A-001%2Dx`))).toEqual([200, undefined]);
-    expect(await statusAndCode(served.get(`${PROJECT_URL}/tasks/A-001%252Dx`))).toEqual([
+    expect(await statusAndCode(testServer.get(`${PROJECT_URL}/tasks/A-001-x`))).toEqual([200, undefined]);
+    expect(await statusAndCode(testServer.get(`${PROJECT_URL}/tasks/A-001%2Dx`))).toEqual([200, undefined]);
+    expect(await statusAndCode(testServer.get(`${PROJECT_URL}/tasks/A-001%252Dx`))).toEqual([
       400,
       'INVALID_REQUEST',
     ]);
@@ -134,20 +134,22 @@ describe('a path that', () => {
   });
 
   test('does not exist gets 404, and one that supports other methods gets 405', async () => {
-    expect(await statusAndCode(served.get('/api'))).toEqual([404, 'NOT_FOUND']);
-    expect(await statusAndCode(served.get(`${PROJECT_URL}/status/`))).toEqual([404, 'NOT_FOUND']);
-    const wrong = await served.request('DELETE', `${PROJECT_URL}/plan`);
+    expect(await statusAndCode(testServer.get('/api'))).toEqual([404, 'NOT_FOUND']);
+    expect(await statusAndCode(testServer.get(`${PROJECT_URL}/status/`))).toEqual([404, 'NOT_FOUND']);
+    const wrong = await testServer.request('DELETE', `${PROJECT_URL}/plan`);
     expect([wrong.status, wrong.headers.get('allow')]).toEqual([405, 'GET, PUT']);
-    expect((await served.request('PATCH', `${PROJECT_URL}/tasks/A-001-x`)).headers.get('allow')).toBe('GET');
-    expect((await served.request('OPTIONS', `${PROJECT_URL}/claims`)).status).toBe(405);
+    expect((await testServer.request('PATCH', `${PROJECT_URL}/tasks/A-001-x`)).headers.get('allow')).toBe(
+      'GET',
+    );
+    expect((await testServer.request('OPTIONS', `${PROJECT_URL}/claims`)).status).toBe(405);
   });
 });
 
 describe('a client that', () => {
   test('sends invalid HTTP or too large headers gets an error', async () => {
-    expect(await served.sendRaw('hello\r\n\r\n')).toMatch(/^HTTP\/1\.1 400 .*INVALID_REQUEST/s);
+    expect(await testServer.sendRaw('hello\r\n\r\n')).toMatch(/^HTTP\/1\.1 400 .*INVALID_REQUEST/s);
     expect(await request('/healthz', `X-Long: ${'x'.repeat(20_000)}\r\n`)).toMatch(/^HTTP\/1\.1 431 /);
-    expect(await served.sendRaw('GET /healthz HTTP/1.1\r\n\r\n')).toMatch(/^HTTP\/1\.1 400 /);
+    expect(await testServer.sendRaw('GET /healthz HTTP/1.1\r\n\r\n')).toMatch(/^HTTP\/1\.1 400 /);
     expect(await request('healthz')).toMatch(/^HTTP\/1\.1 400 /);
   });
 
@@ -182,29 +184,29 @@ describe('a client that', () => {
   });
 
   test('disconnects in the middle of its body does not affect the server', async () => {
-    const socket = connect(served.running.port, '127.0.0.1');
+    const socket = connect(testServer.running.port, '127.0.0.1');
     socket.write(
       `POST ${PROJECT_URL}/claims HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1000\r\n\r\n{"task`,
       () => socket.destroy(),
     );
     await new Promise((resolve) => socket.once('close', resolve));
-    expect((await served.get('/healthz')).status).toBe(200);
+    expect((await testServer.get('/healthz')).status).toBe(200);
   });
 
   test('is a page of another site is refused while the server is open', async () => {
-    const stranger = await served.request(
+    const stranger = await testServer.request(
       'POST',
       `${PROJECT_URL}/claims`,
       {},
       { origin: 'https://example.com' },
     );
     expect([stranger.status, stranger.body.code]).toEqual([403, 'FORBIDDEN']);
-    const rebound = await served.sendRaw(
+    const rebound = await testServer.sendRaw(
       'GET /readyz HTTP/1.1\r\nHost: example.com\r\nConnection: close\r\n\r\n',
     );
     expect(rebound).toMatch(/^HTTP\/1\.1 403 .*FORBIDDEN/s);
-    const own = await served.requestOverSocket('GET', `${PROJECT_URL}/status`, undefined, {
-      origin: served.url,
+    const own = await testServer.requestOverSocket('GET', `${PROJECT_URL}/status`, undefined, {
+      origin: testServer.url,
     });
     expect(own.status).toBe(200);
   });
@@ -226,14 +228,14 @@ const open = () => new Promise((resolve, reject) => {
 test('answers a request while ten thousand connections are open', async () => {
   const allowed = Number(execFileSync('sh', ['-c', 'ulimit -Hn'], { encoding: 'utf8' }));
   const count = Math.min(10_000, (Number.isNaN(allowed) ? Number.POSITIVE_INFINITY : allowed) - 1000);
-  const crowd = spawn(process.execPath, ['-e', CROWD, String(served.running.port), String(count)]);
+  const crowd = spawn(process.execPath, ['-e', CROWD, String(testServer.running.port), String(count)]);
   onTestFinished(() => void crowd.kill());
   const reply = await new Promise((resolve) => {
     crowd.stdout.once('data', (chunk) => resolve(String(chunk).trim()));
     crowd.stderr.once('data', (chunk) => resolve(String(chunk)));
   });
   expect(reply).toBe('all here');
-  expect((await served.get(`${PROJECT_URL}/status`)).status).toBe(200);
+  expect((await testServer.get(`${PROJECT_URL}/status`)).status).toBe(200);
 });
 
 test('does not start on a network address without authentication', async () => {

@@ -72,17 +72,17 @@ const LINE = new Set([
   'duration',
 ]);
 
-let served: TestServer;
+let testServer: TestServer;
 const keyOf = {} as Record<Role, string>;
 const logged: Record<string, unknown>[] = [];
 const SHOP = 'shop';
 beforeAll(async () => {
-  served = await TestServer.start({ log: (line) => logged.push(line) });
+  testServer = await TestServer.start({ log: (line) => logged.push(line) });
   const feature = `feature: ${FEATURE}\ntitle: Sign in\nprofile: standard\nstatus: pending\n`;
   const files = { [`features/active/${FEATURE}.yml`]: feature };
   const createKey = async (tenant: string, role: Role, token = '') => {
     const headers = token === '' ? {} : { authorization: `Bearer ${token}` };
-    return (await served.request('POST', `/api/tenants/${tenant}/keys`, { role }, headers)).body.token;
+    return (await testServer.request('POST', `/api/tenants/${tenant}/keys`, { role }, headers)).body.token;
   };
   keyOf.operator = await createKey('acme', 'operator');
   for (const role of ROLES.filter((each) => each !== 'operator'))
@@ -96,7 +96,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   expect(logged.filter(({ level }) => level === 'error')).toEqual([]);
-  await served.remove();
+  await testServer.remove();
 });
 
 const routeOf = (id: string): Route => methodologyRoutes.find((each) => each.id === id) as Route;
@@ -107,14 +107,14 @@ function ask({ method, path }: Route, input: unknown, role: Role, tenant?: strin
     ...(tenant === undefined ? {} : { 'x-genesis-tenant': tenant }),
   };
   if (method !== 'GET')
-    return served.request(method, path, typeof input === 'string' ? input : JSON.stringify(input), {
+    return testServer.request(method, path, typeof input === 'string' ? input : JSON.stringify(input), {
       'content-type': 'application/json',
       ...headers,
     });
   const query = new URLSearchParams(
     Object.entries(input as AnyJson).map(([name, value]): [string, string] => [name, String(value)]),
   );
-  return served.request(method, `${path}?${query}`, undefined, headers);
+  return testServer.request(method, `${path}?${query}`, undefined, headers);
 }
 
 const TABLE = methodologyRoutes.map((each) => [each.id, each] as const);

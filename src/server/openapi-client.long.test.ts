@@ -44,8 +44,8 @@ console.log(
 `;
 
 test('a client generated from the OpenAPI description compiles and completes a plan', async () => {
-  const served = await TestServer.forTest();
-  const description = (await served.get('/openapi.json')).body;
+  const testServer = await TestServer.forTest();
+  const description = (await testServer.get('/openapi.json')).body;
   const folder = await mkdtemp(join(tmpdir(), 'client-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const read = { lib: ['ES2022'], types: ['node'], skipLibCheck: true };
@@ -60,6 +60,6 @@ test('a client generated from the OpenAPI description compiles and completes a p
   await run(resolve('node_modules/.bin/tsc'), ['-p', folder]).catch(({ stdout }) => expect.fail(stdout));
   const script = join(folder, 'client.js');
   await writeFile(script, (await transform(CLIENT, { loader: 'ts' })).code);
-  const { stdout } = await run(process.execPath, [script, served.url]);
+  const { stdout } = await run(process.execPath, [script, testServer.url]);
   expect(JSON.parse(stdout)).toEqual([1, 'A-001-x', 409, 'ACCEPTED', ['completed']]);
 });

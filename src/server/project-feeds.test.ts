@@ -18,58 +18,58 @@ const upTo = (count: number, from = 1) =>
 const ids = Array.from({ length: 40 }, (_, index) => `A-${String(index + 1).padStart(3, '0')}-x`);
 
 /** Produces a few events: a session with its first claim, a claim, a release. */
-async function produceEvents(served: TestServer, task: string): Promise<number> {
-  const { generation, ...handle } = await served.claim(task);
-  await served.post(`${PROJECT_URL}/claims/release`, { ...handle, expected_generation: generation });
-  return (await served.get(`${PROJECT_URL}/status`)).body.position;
+async function produceEvents(testServer: TestServer, task: string): Promise<number> {
+  const { generation, ...handle } = await testServer.claim(task);
+  await testServer.post(`${PROJECT_URL}/claims/release`, { ...handle, expected_generation: generation });
+  return (await testServer.get(`${PROJECT_URL}/status`)).body.position;
 }
 
 test('sends past events, then new ones, each once and in order', async () => {
-  const served = await TestServer.forTest();
-  await served.plan(...ids);
-  const past = await produceEvents(served, 'A-001-x');
-  const listener = EventStreamClient.open(served.running.port, STREAM);
+  const testServer = await TestServer.forTest();
+  await testServer.plan(...ids);
+  const past = await produceEvents(testServer, 'A-001-x');
+  const listener = EventStreamClient.open(testServer.running.port, STREAM);
   await listener.waitUntil(() => listener.positions.length === past);
-  const now = await produceEvents(served, 'A-002-x');
+  const now = await produceEvents(testServer, 'A-002-x');
   await listener.waitUntil(() => listener.positions.length >= now);
   expect(listener.positions).toEqual(upTo(now));
 });
 
 // req: PRJ-006
 test('resumes from its cursor without loss or repetition, also after a restart of the server', async () => {
-  const served = await TestServer.forTest();
-  await served.plan(...ids);
-  await produceEvents(served, 'A-001-x');
-  const first = EventStreamClient.open(served.running.port, STREAM);
+  const testServer = await TestServer.forTest();
+  await testServer.plan(...ids);
+  await produceEvents(testServer, 'A-001-x');
+  const first = EventStreamClient.open(testServer.running.port, STREAM);
   await first.waitUntil(() => first.positions.length >= 2);
   first.disconnect();
   await first.waitForEnd();
-  await produceEvents(served, 'A-002-x');
-  const second = EventStreamClient.open(served.running.port, STREAM, first.cursor);
+  await produceEvents(testServer, 'A-002-x');
+  const second = EventStreamClient.open(testServer.running.port, STREAM, first.cursor);
   await second.waitUntil(() => second.positions.length >= 1);
-  const working = Promise.all(ids.slice(2, 20).map((id) => produceEvents(served, id)));
+  const working = Promise.all(ids.slice(2, 20).map((id) => produceEvents(testServer, id)));
   await second.waitUntil(() => second.positions.length >= 15);
   await working;
-  await served.restart();
+  await testServer.restart();
   await second.waitForEnd();
-  const end = await produceEvents(served, 'A-021-x');
-  const third = EventStreamClient.open(served.running.port, `${STREAM}?after=${second.cursor}`);
+  const end = await produceEvents(testServer, 'A-021-x');
+  const third = EventStreamClient.open(testServer.running.port, `${STREAM}?after=${second.cursor}`);
   await third.waitUntil(() => third.positions.at(-1) === end);
   expect([...first.positions, ...second.positions, ...third.positions]).toEqual(upTo(end));
 });
 
 test('sends the same events to every subscriber that joins while events arrive', async () => {
-  const served = await TestServer.forTest();
-  await served.plan(...ids);
+  const testServer = await TestServer.forTest();
+  await testServer.plan(...ids);
   const working = (async () => {
     let end = 0;
-    for (const id of ids) end = await produceEvents(served, id);
+    for (const id of ids) end = await produceEvents(testServer, id);
     return end;
   })();
   const listeners: EventStreamClient[] = [];
   for (let at = 0; at < 30; at += 1) {
-    listeners.push(EventStreamClient.open(served.running.port, STREAM));
-    await served.get('/healthz');
+    listeners.push(EventStreamClient.open(testServer.running.port, STREAM));
+    await testServer.get('/healthz');
   }
   const end = await working;
   for (const listener of listeners) {
@@ -79,18 +79,18 @@ test('sends the same events to every subscriber that joins while events arrive',
 });
 
 test('supports the filters of pages, and can start at the current position', async () => {
-  const served = await TestServer.forTest();
-  await served.plan(...ids);
-  const past = await produceEvents(served, 'A-001-x');
-  const one = EventStreamClient.open(served.running.port, `${STREAM}?task_id=A-002-x`);
-  const fresh = EventStreamClient.open(served.running.port, `${STREAM}?after=now`);
+  const testServer = await TestServer.forTest();
+  await testServer.plan(...ids);
+  const past = await produceEvents(testServer, 'A-001-x');
+  const one = EventStreamClient.open(testServer.running.port, `${STREAM}?task_id=A-002-x`);
+  const fresh = EventStreamClient.open(testServer.running.port, `${STREAM}?after=now`);
   await Promise.all([one, fresh].map((listener) => listener.waitUntil(() => listener.socket.bytesRead > 0)));
-  await produceEvents(served, 'A-003-x');
-  const end = await produceEvents(served, 'A-002-x');
+  await produceEvents(testServer, 'A-003-x');
+  const end = await produceEvents(testServer, 'A-002-x');
   await fresh.waitUntil(() => fresh.positions.at(-1) === end);
   expect(fresh.positions).toEqual(upTo(end, past + 1));
   await one.waitUntil(() => one.positions.at(-1) === end);
-  const page = await served.get(`${PROJECT_URL}/events?task_id=A-002-x`);
+  const page = await testServer.get(`${PROJECT_URL}/events?task_id=A-002-x`);
   expect(one.positions).toEqual(page.body.events.map((event: { position: number }) => event.position));
 });
 

@@ -23,9 +23,9 @@ const FEATURE_FILE = `feature: ${FEATURE}\ntitle: A\nvector_type: feature\nprofi
 type Headers = Record<string, string>;
 
 /** A server with keys, and an edge whose first candidate waits for a person. */
-async function openGate(served: TestServer, files: Record<string, string> = {}) {
+async function openGate(testServer: TestServer, files: Record<string, string> = {}) {
   const makeKey = async (role: string, by: Headers = {}): Promise<Headers> => {
-    const { body } = await served.request('POST', `${TENANT_URL}/keys`, { role }, by);
+    const { body } = await testServer.request('POST', `${TENANT_URL}/keys`, { role }, by);
     return { authorization: `Bearer ${body.token}`, 'x-genesis-tenant': 'acme' };
   };
   const operator = await makeKey('operator');
@@ -35,11 +35,16 @@ async function openGate(served: TestServer, files: Record<string, string> = {}) 
     await makeKey('admin', operator),
   ];
   const config = { [`graph/edges/${EDGE}.yml`]: EDGE_FILE, [`features/active/${FEATURE}.yml`]: FEATURE_FILE };
-  const init = await served.request('POST', '/api/init', { ...SCOPE, files: { ...config, ...files } }, admin);
+  const init = await testServer.request(
+    'POST',
+    '/api/init',
+    { ...SCOPE, files: { ...config, ...files } },
+    admin,
+  );
   expect(init.body.success).toBe(true);
   const by = { agent_id: 'alpha', session_id: 's1' };
   const send = (path: string, body: object, as: Headers) =>
-    served.request('POST', `${URL_OF_PROJECT}${path}`, body, as);
+    testServer.request('POST', `${URL_OF_PROJECT}${path}`, body, as);
   const claim = (more = {}) => send('/claims', { feature_id: FEATURE, edge: EDGE, ...by, ...more }, agent);
   const { id: claim_id, generation } = (await claim()).body.claim;
   const evaluators = {
@@ -57,17 +62,23 @@ async function openGate(served: TestServer, files: Record<string, string> = {}) 
     );
   expect((await submit('first', 1)).body.reason).toBe('ESCALATED');
   const pendingReview = async (): Promise<AnyJson> =>
-    (await served.request('GET', '/api/review?project_id=edges', undefined, reviewer)).body.reviews[0];
+    (await testServer.request('GET', '/api/review?project_id=edges', undefined, reviewer)).body.reviews[0];
   const candidateOf = ({ task_id, generation, iteration, candidate_sha256 }: AnyJson) => ({
     ...{ task_id, generation, iteration, candidate_sha256 },
   });
   const decide = async (candidate: object, decision: string, as = reviewer, more = {}) =>
     send('/reviews', { ...candidate, decision, ...more }, as);
   const taskPhase = async () =>
-    (await served.request('GET', `${URL_OF_PROJECT}/tasks/${encodeURIComponent(SUBJECT)}`, undefined, agent))
-      .body.phase;
+    (
+      await testServer.request(
+        'GET',
+        `${URL_OF_PROJECT}/tasks/${encodeURIComponent(SUBJECT)}`,
+        undefined,
+        agent,
+      )
+    ).body.phase;
   const readEvents = async (): Promise<AnyJson[]> =>
-    (await served.request('GET', `${URL_OF_PROJECT}/events`, undefined, agent)).body.events;
+    (await testServer.request('GET', `${URL_OF_PROJECT}/events`, undefined, agent)).body.events;
   const first = candidateOf(await pendingReview());
   return {
     agent,
@@ -157,8 +168,8 @@ await onProgram('openssl', missingProgram('openssl'), () => {
     const receiver = await openReceiver();
     const secret = 'a-secret-of-16-characters';
     const targets = { ...PUBLIC_AND_PRIVATE_TARGETS, ca: receiver.ca };
-    const served = await TestServer.forTest({ notice_sender: webhookNoticeSender([secret], targets) });
-    const { first, readEvents, pendingReview } = await openGate(served, {
+    const testServer = await TestServer.forTest({ notice_sender: webhookNoticeSender([secret], targets) });
+    const { first, readEvents, pendingReview } = await openGate(testServer, {
       'engine.yml': `review: { webhook_url: "${receiver.url}" }\n`,
     });
     await receiver.untilReceived(1);

@@ -13,19 +13,19 @@ type Keys = Record<'agent' | 'reviewer' | 'admin', Record<string, string>>;
 
 /** A server with keys, and a task whose first candidate waits for a review. */
 async function openWaiting(lines: LogLine[] = []) {
-  const served = await TestServer.forTest({ log: (line) => void lines.push(line) });
-  await served.plan(TASK);
-  const open = await served.claim(TASK);
+  const testServer = await TestServer.forTest({ log: (line) => void lines.push(line) });
+  await testServer.plan(TASK);
+  const open = await testServer.claim(TASK);
   const { generation, ...handle } = open;
   const createKey = async (role: string, headers = {}): Promise<Record<string, string>> => {
-    const { body } = await served.request('POST', `${TENANT_URL}/keys`, { role }, headers);
+    const { body } = await testServer.request('POST', `${TENANT_URL}/keys`, { role }, headers);
     return { authorization: `Bearer ${body.token}` };
   };
   const operator = await createKey('operator');
   const keys = {} as Keys;
   for (const role of ['agent', 'reviewer', 'admin'] as const) keys[role] = await createKey(role, operator);
   const suspend = (iteration: number, candidate_sha256: string) =>
-    served.request(
+    testServer.request(
       'POST',
       `${PROJECT_URL}/claims/suspend`,
       { ...handle, expected_generation: generation, iteration, candidate_sha256 },
@@ -33,7 +33,7 @@ async function openWaiting(lines: LogLine[] = []) {
     );
   expect((await suspend(1, FIRST_DIGEST)).body.reason).toBe('SUSPENDED');
   const createLink = (as: keyof Keys = 'reviewer', more = {}) =>
-    served.request(
+    testServer.request(
       'POST',
       '/api/review/link',
       { project_id: 'shop', task_id: TASK, reviewer: 'rita@example.com', ...more },
@@ -41,33 +41,33 @@ async function openWaiting(lines: LogLine[] = []) {
     );
   const linkPath = async (more = {}) => (await createLink('reviewer', more)).body.path as string;
   const post = (at: string, decision: string, comment = '') =>
-    served.request(
+    testServer.request(
       'POST',
       '/reviews/link',
       new URLSearchParams({ token: at.split('token=')[1] ?? '', decision, comment }).toString(),
       FORM,
     );
   const reviewPayloads = async (): Promise<AnyJson[]> => {
-    const reply = await served.request('GET', `${PROJECT_URL}/events`, undefined, keys.agent);
+    const reply = await testServer.request('GET', `${PROJECT_URL}/events`, undefined, keys.agent);
     const payloads = reply.body.events.map(({ payload }: AnyJson) => payload);
     return payloads.filter((payload: AnyJson) => 'decision' in payload);
   };
   const resume = () =>
-    served.request(
+    testServer.request(
       'POST',
       `${PROJECT_URL}/claims/resume`,
       { ...handle, expected_generation: generation },
       keys.agent,
     );
-  return { served, keys, createLink, linkPath, post, reviewPayloads, suspend, resume };
+  return { testServer, keys, createLink, linkPath, post, reviewPayloads, suspend, resume };
 }
 
 describe('a review link', () => {
   test('shows the candidate and decides nothing when it is opened', async () => {
-    const { served, linkPath, reviewPayloads } = await openWaiting();
+    const { testServer, linkPath, reviewPayloads } = await openWaiting();
     const at = await linkPath();
-    for (const method of ['GET', 'HEAD']) await served.running.app.request(at, { method });
-    const { status, headers, body } = await served.get(at);
+    for (const method of ['GET', 'HEAD']) await testServer.running.app.request(at, { method });
+    const { status, headers, body } = await testServer.get(at);
     expect(status).toBe(200);
     expect(body).toContain(FIRST_DIGEST);
     expect(body).toContain('link:rita@example.com');
@@ -85,7 +85,7 @@ describe('a review link', () => {
   test.each(['APPROVED', 'REJECTED', 'CHANGES_REQUESTED'])(
     'decides %s with the form, as the person it was made for, and once',
     async (decision) => {
-      const { served, linkPath, post, reviewPayloads } = await openWaiting();
+      const { testServer, linkPath, post, reviewPayloads } = await openWaiting();
       const at = await linkPath();
       expect((await post(at, decision, 'one\r\ntwo')).status).toBe(200);
       expect(await reviewPayloads()).toMatchObject([
@@ -93,7 +93,7 @@ describe('a review link', () => {
       ]);
       for (const second of [decision, 'APPROVED', 'REJECTED'])
         expect((await post(at, second)).status).toBe(409);
-      expect((await served.get(at)).status).toBe(409);
+      expect((await testServer.get(at)).status).toBe(409);
       expect(await reviewPayloads()).toHaveLength(1);
     },
   );
@@ -109,9 +109,9 @@ describe('a review link', () => {
   });
 
   test('shows what the candidate changes, with hostile text as text', async () => {
-    const { served, linkPath, suspend, resume } = await openWaiting();
+    const { testServer, linkPath, suspend, resume } = await openWaiting();
     const putBlob = async (sha256: string, bytes: Uint8Array) => {
-      const reply = await served.running.coordinator.blobs.putBlob('acme', sha256, bytes);
+      const reply = await testServer.running.coordinator.blobs.putBlob('acme', sha256, bytes);
       expect(isProblem(reply)).toBe(false);
     };
     const before = 'before old.js';
@@ -124,7 +124,7 @@ describe('a review link', () => {
     const { sha256 } = await uploadCandidate({ putBlob }, files, ['old.js', 'unstored.js']);
     await resume();
     expect((await suspend(2, sha256)).body.reason).toBe('SUSPENDED');
-    const { body } = await served.get(await linkPath());
+    const { body } = await testServer.get(await linkPath());
     expect(body).toContain(
       '<span class="good">+const a = &#34;&#60;script&#62;alert(1)&#60;/script&#62;&#34;;</span>',
     );
@@ -157,10 +157,10 @@ describe('a review link', () => {
   });
 
   test('that has expired decides nothing and says what to do', async () => {
-    const { served, linkPath, post, reviewPayloads } = await openWaiting();
+    const { testServer, linkPath, post, reviewPayloads } = await openWaiting();
     // Rounded to no time at all.
     const at = await linkPath({ valid_days: 1e-9 });
-    for (const reply of [await served.get(at), await post(at, 'APPROVED')])
+    for (const reply of [await testServer.get(at), await post(at, 'APPROVED')])
       expect([reply.status, reply.body]).toEqual([410, expect.stringContaining('gen review link')]);
     expect(await reviewPayloads()).toEqual([]);
   });
@@ -172,7 +172,7 @@ describe('a review link', () => {
   });
 
   test('that was changed in any place is not valid', async () => {
-    const { served, linkPath, post, reviewPayloads } = await openWaiting();
+    const { testServer, linkPath, post, reviewPayloads } = await openWaiting();
     const at = await linkPath();
     const token = at.split('token=')[1] as string;
     const [content = '', mac = ''] = token.slice(4).split('.');
@@ -185,7 +185,7 @@ describe('a review link', () => {
       const other = { ...fields, [name]: typeof value === 'number' ? value + 1 : `${value}c` };
       const forged = `/reviews/link?token=rvl_${canonicalBase64url(other)}.${mac}`;
       expect([name, (await post(forged, 'APPROVED')).status]).toEqual([name, 404]);
-      expect([name, (await served.get(forged)).status]).toEqual([name, 404]);
+      expect([name, (await testServer.get(forged)).status]).toEqual([name, 404]);
     }
     expect((await post('/reviews/link?token=', 'APPROVED')).status).toBe(404);
     expect(await reviewPayloads()).toEqual([]);
@@ -207,9 +207,9 @@ describe('a review link', () => {
 
   test('never puts its token into the access log', async () => {
     const lines: LogLine[] = [];
-    const { served, linkPath, post } = await openWaiting(lines);
+    const { testServer, linkPath, post } = await openWaiting(lines);
     const at = await linkPath();
-    await served.get(at);
+    await testServer.get(at);
     await post(at, 'APPROVED');
     expect(lines.map(({ route }) => route)).toEqual(
       expect.arrayContaining(['create_review_link', 'review_link', 'decide_review_link']),
@@ -219,16 +219,16 @@ describe('a review link', () => {
   });
 
   test('works with a form whose page has no origin, on a server without keys', async () => {
-    const served = await TestServer.forTest();
-    await served.plan(TASK);
-    const { generation, ...handle } = await served.claim(TASK);
+    const testServer = await TestServer.forTest();
+    await testServer.plan(TASK);
+    const { generation, ...handle } = await testServer.claim(TASK);
     const candidate = { iteration: 1, candidate_sha256: FIRST_DIGEST };
-    await served.post(`${PROJECT_URL}/claims/suspend`, {
+    await testServer.post(`${PROJECT_URL}/claims/suspend`, {
       ...handle,
       expected_generation: generation,
       ...candidate,
     });
-    const made = await served.request(
+    const made = await testServer.request(
       'POST',
       '/api/review/link',
       { project_id: 'shop', task_id: TASK, reviewer: 'rita' },
@@ -236,23 +236,23 @@ describe('a review link', () => {
     );
     const form = new URLSearchParams({ token: made.body.path.split('token=')[1], decision: 'APPROVED' });
     const headers = { ...FORM, origin: 'null', 'sec-fetch-site': 'same-origin' };
-    const reply = await served.requestOverSocket('POST', '/reviews/link', form.toString(), headers);
+    const reply = await testServer.requestOverSocket('POST', '/reviews/link', form.toString(), headers);
     expect(reply.status).toBe(200);
   });
 });
 
 describe('an agent', () => {
   test('can neither review nor make a link, with its own key', async () => {
-    const { served, keys, createLink, reviewPayloads } = await openWaiting();
+    const { testServer, keys, createLink, reviewPayloads } = await openWaiting();
     const review = { task_id: TASK, generation: 1, iteration: 1, candidate_sha256: FIRST_DIGEST };
-    const direct = await served.request(
+    const direct = await testServer.request(
       'POST',
       `${PROJECT_URL}/reviews`,
       { ...review, decision: 'APPROVED' },
       keys.agent,
     );
     expect([direct.status, direct.body.code]).toEqual([403, 'FORBIDDEN']);
-    const other = await served.request(
+    const other = await testServer.request(
       'POST',
       '/api/review',
       { ...review, project_id: 'shop', decision: 'approved' },
@@ -265,7 +265,7 @@ describe('an agent', () => {
   });
 
   test('finds no link in what it may read', async () => {
-    const { served, keys, linkPath } = await openWaiting();
+    const { testServer, keys, linkPath } = await openWaiting();
     await linkPath();
     for (const read of [
       `${PROJECT_URL}/events`,
@@ -273,14 +273,14 @@ describe('an agent', () => {
       `${PROJECT_URL}/tasks/${TASK}`,
     ]) {
       const headers = { ...keys.agent, 'x-genesis-tenant': 'acme' };
-      const reply = await served.request('GET', read, undefined, headers);
+      const reply = await testServer.request('GET', read, undefined, headers);
       expect([read, reply.status]).toEqual([read, 200]);
       expect(JSON.stringify(reply.body)).not.toContain('rvl_');
     }
   });
 
   test('that says a human check has passed is escalated, and only the person converges the edge', async () => {
-    const { served, keys } = await openWaiting();
+    const { testServer, keys } = await openWaiting();
     const edge = 'intent_requirements';
     const feature_id = 'REQ-F-A-001';
     const file = `edge: ${edge}
@@ -293,11 +293,21 @@ convergence: {rule: all_required_checks_pass}
     const project = { project_id: 'edges' };
     const withTenant = (key: Record<string, string>) => ({ ...key, 'x-genesis-tenant': 'acme' });
     const files = { [`graph/edges/${edge}.yml`]: file, [`features/active/${feature_id}.yml`]: feature };
-    const ready = await served.request('POST', '/api/init', { ...project, files }, withTenant(keys.admin));
+    const ready = await testServer.request(
+      'POST',
+      '/api/init',
+      { ...project, files },
+      withTenant(keys.admin),
+    );
     expect(ready.body.success).toBe(true);
     const url = `${TENANT_URL}/projects/edges`;
     const by = { agent_id: 'alpha', session_id: 's1' };
-    const claimed = await served.request('POST', `${url}/claims`, { feature_id, edge, ...by }, keys.agent);
+    const claimed = await testServer.request(
+      'POST',
+      `${url}/claims`,
+      { feature_id, edge, ...by },
+      keys.agent,
+    );
     const { id: claim_id, generation } = claimed.body.claim;
     const details = [
       { name: 'done', result: 'pass' },
@@ -309,17 +319,17 @@ convergence: {rule: all_required_checks_pass}
       result_data: 'a draft',
       evaluators: { passed: 3, failed: 0, skipped: 0, total: 3, details },
     };
-    const submitted = await served.request('POST', `${url}/results`, submission, keys.agent);
+    const submitted = await testServer.request('POST', `${url}/results`, submission, keys.agent);
     expect([submitted.status, submitted.body.reason]).toEqual([202, 'ESCALATED']);
     const body = { ...project, feature_id, edge, reviewer: 'rita' };
-    const made = await served.request('POST', '/api/review/link', body, withTenant(keys.reviewer));
-    const page = await served.get(made.body.path);
+    const made = await testServer.request('POST', '/api/review/link', body, withTenant(keys.reviewer));
+    const page = await testServer.get(made.body.path);
     expect(page.body).toContain('look: a person says &#60;b&#62;yes');
     expect(page.body).toContain('done: <span class="good">pass</span>');
     expect(page.body).not.toContain('<script');
     const taskPhase = async () =>
       (
-        await served.request(
+        await testServer.request(
           'GET',
           `${url}/tasks/${encodeURIComponent(submission.task_id)}`,
           undefined,
@@ -328,7 +338,7 @@ convergence: {rule: all_required_checks_pass}
       ).body.phase;
     expect(await taskPhase()).toBe('OPEN');
     const form = new URLSearchParams({ token: made.body.path.split('token=')[1], decision: 'APPROVED' });
-    const decided = await served.request('POST', '/reviews/link', form.toString(), FORM);
+    const decided = await testServer.request('POST', '/reviews/link', form.toString(), FORM);
     expect(decided.status).toBe(200);
     expect(await taskPhase()).toBe('COMPLETED');
   });

@@ -13,11 +13,11 @@ import {
   TestServer,
 } from './testing/test-server.js';
 
-let served: TestServer;
+let testServer: TestServer;
 beforeAll(async () => {
-  served = await TestServer.start();
+  testServer = await TestServer.start();
 });
-afterAll(() => served.remove());
+afterAll(() => testServer.remove());
 
 const renewalBody = ({ generation, ...handle }: Awaited<ReturnType<TestServer['claim']>>) => ({
   ...handle,
@@ -29,25 +29,30 @@ describe('plan', () => {
   const yaml = 'project: shop\ntracks:\n  A:\n    - id: A-001-x\n      description: first\n';
 
   test('is put as YAML, read with its version as ETag, and replaced only if the version matches', async () => {
-    const put = await served.request('PUT', `${PROJECT_URL}/plan`, yaml, {
+    const put = await testServer.request('PUT', `${PROJECT_URL}/plan`, yaml, {
       'content-type': 'application/yaml',
     });
     expect([put.status, put.headers.get('etag')]).toEqual([200, '"1"']);
-    const got = await served.get(`${PROJECT_URL}/plan`);
+    const got = await testServer.get(`${PROJECT_URL}/plan`);
     expect([got.headers.get('etag'), got.body.plan.tracks.A[0].id]).toEqual(['"1"', 'A-001-x']);
-    const stale = await served.request('PUT', `${PROJECT_URL}/plan`, { tracks: {} }, { 'if-match': '"7"' });
+    const stale = await testServer.request(
+      'PUT',
+      `${PROJECT_URL}/plan`,
+      { tracks: {} },
+      { 'if-match': '"7"' },
+    );
     expect([stale.status, stale.body.code]).toEqual([412, 'PLAN_CHANGED']);
-    const odd = await served.request('PUT', `${PROJECT_URL}/plan`, { tracks: {} }, { 'if-match': 'x' });
+    const odd = await testServer.request('PUT', `${PROJECT_URL}/plan`, { tracks: {} }, { 'if-match': 'x' });
     expect([odd.status, odd.body.code]).toEqual([400, 'INVALID_REQUEST']);
     const tracks = { A: [{ id: 'A-001-x', description: 'changed' }] };
-    const changed = await served.request(
+    const changed = await testServer.request(
       'PUT',
       `${PROJECT_URL}/plan`,
       { tracks, request_id: 'p1' },
       { 'if-match': '"1"' },
     );
     expect([changed.status, changed.body.version, changed.headers.get('etag')]).toEqual([200, 2, '"2"']);
-    const again = await served.request(
+    const again = await testServer.request(
       'PUT',
       `${PROJECT_URL}/plan`,
       { tracks, request_id: 'p1' },
@@ -58,7 +63,9 @@ describe('plan', () => {
 
   test('with faults is refused with the position of each, and changes nothing', async () => {
     const wrong = yaml.replace('A-001-x', 'a-1');
-    const reply = await served.request('PUT', `${PROJECT_URL}/plan`, wrong, { 'content-type': 'text/yaml' });
+    const reply = await testServer.request('PUT', `${PROJECT_URL}/plan`, wrong, {
+      'content-type': 'text/yaml',
+    });
     expect([reply.status, reply.body.code]).toEqual([400, 'INVALID_PLAN']);
     expect(reply.body.faults[0]).toMatchObject({ code: 'BAD_ID', line: 4 });
   });
@@ -77,44 +84,50 @@ describe('plan', () => {
     ];
     const tasks = ids.map((id) => ({ id, description: id, depends_on: [] }));
     const split = { id: 'D-001-x', description: 'split', subtasks: 2 };
-    const reply = await served.post(`${PROJECT_URL}/tasks`, { tasks: [...tasks, split], request_id: 't1' });
+    const reply = await testServer.post(`${PROJECT_URL}/tasks`, {
+      tasks: [...tasks, split],
+      request_id: 't1',
+    });
     expect([reply.status, reply.body.added]).toEqual([200, 10]);
-    expect((await served.post(`${PROJECT_URL}/tasks`, { tasks: {} })).body.code).toBe('INVALID_PLAN');
-    const unknown = await served.post(`${PROJECT_URL}/tasks`, { task: [] });
+    expect((await testServer.post(`${PROJECT_URL}/tasks`, { tasks: {} })).body.code).toBe('INVALID_PLAN');
+    const unknown = await testServer.post(`${PROJECT_URL}/tasks`, { task: [] });
     expect([unknown.status, unknown.body.code]).toEqual([400, 'INVALID_REQUEST']);
   });
 });
 
 describe('work', () => {
   test('is claimed, renewed, noted and submitted, and the task shows its result', async () => {
-    const handle = await served.claim('A-001-x');
-    expect(await served.post(`${PROJECT_URL}/claims/renew`, renewalBody(handle))).toMatchObject({
+    const handle = await testServer.claim('A-001-x');
+    expect(await testServer.post(`${PROJECT_URL}/claims/renew`, renewalBody(handle))).toMatchObject({
       status: 200,
       body: { success: true, reason: 'RENEWED' },
     });
     const { task_id: _, ...rest } = handle;
-    const note = await served.post(`${PROJECT_URL}/tasks/A-001-x/notes`, { ...rest, text: 'half of it' });
+    const note = await testServer.post(`${PROJECT_URL}/tasks/A-001-x/notes`, { ...rest, text: 'half of it' });
     expect(note).toMatchObject({ status: 200, body: { reason: 'NOTED' } });
-    const other = await served.post(`${PROJECT_URL}/tasks/A-002-x/notes`, { ...handle, text: 'x' });
+    const other = await testServer.post(`${PROJECT_URL}/tasks/A-002-x/notes`, { ...handle, text: 'x' });
     expect([other.status, other.body.faults[0].path]).toEqual([400, 'task_id']);
-    const submitted = await served.post(`${PROJECT_URL}/results`, { ...handle, result_data: { done: true } });
+    const submitted = await testServer.post(`${PROJECT_URL}/results`, {
+      ...handle,
+      result_data: { done: true },
+    });
     expect(submitted).toMatchObject({ status: 200, body: { accepted: true, reason: 'ACCEPTED' } });
-    const state = await served.get(`${PROJECT_URL}/tasks/A-001-x`);
+    const state = await testServer.get(`${PROJECT_URL}/tasks/A-001-x`);
     expect(state.body).toMatchObject({ phase: 'COMPLETED', readiness: 'completed', generation: 1 });
     const { result_id } = state.body.result;
-    expect((await served.get(`${PROJECT_URL}/tasks/A-001-x/results`)).body.results).toHaveLength(1);
-    const result = await served.get(`${PROJECT_URL}/tasks/A-001-x/results/${result_id}`);
+    expect((await testServer.get(`${PROJECT_URL}/tasks/A-001-x/results`)).body.results).toHaveLength(1);
+    const result = await testServer.get(`${PROJECT_URL}/tasks/A-001-x/results/${result_id}`);
     expect(result.body).toMatchObject({ accepted: true, result_data: { done: true } });
-    const history = await served.get(`${PROJECT_URL}/tasks/A-001-x/history`);
+    const history = await testServer.get(`${PROJECT_URL}/tasks/A-001-x/history`);
     expect(history.body.generations).toMatchObject([{ generation: 1, release_reason: 'COMPLETED' }]);
-    expect((await served.get(`${PROJECT_URL}/tasks/A-001-x/explain`)).body).toMatchObject({
+    expect((await testServer.get(`${PROJECT_URL}/tasks/A-001-x/explain`)).body).toMatchObject({
       claimable: false,
     });
   });
 
   test('in a batch is answered in order, each item independently or all or nothing', async () => {
     const claims = [claimFields('A-002-x'), claimFields('Q-009-none'), claimFields('A-003-x')];
-    const reply = await served.post(`${PROJECT_URL}/claims/batch`, { claims });
+    const reply = await testServer.post(`${PROJECT_URL}/claims/batch`, { claims });
     expect(reply.status).toBe(200);
     const reasons = reply.body.results.map((result: { reason: string }) => result.reason);
     expect(reasons).toEqual(['GRANTED', 'UNKNOWN_TASK', 'GRANTED']);
@@ -122,13 +135,13 @@ describe('work', () => {
       claims: [claimFields('A-002-x', 's2'), claimFields('A-004-x', 's2')],
       mode: 'all_or_nothing',
     };
-    const none = await served.post(`${PROJECT_URL}/claims/batch`, atomic);
+    const none = await testServer.post(`${PROJECT_URL}/claims/batch`, atomic);
     expect(none.body.results.map((result: { success: boolean }) => result.success)).toEqual([false, false]);
 
     const handles = [reply.body.results[0].claim, reply.body.results[2].claim].map(
       ({ task_id, session_id, generation, id }) => ({ task_id, session_id, generation, claim_id: id }),
     );
-    const renewed = await served.post(`${PROJECT_URL}/claims/renew/batch`, {
+    const renewed = await testServer.post(`${PROJECT_URL}/claims/renew/batch`, {
       items: [...handles.map(renewalBody), {}],
     });
     expect(renewed.body.results).toMatchObject([
@@ -137,11 +150,11 @@ describe('work', () => {
       { status: 400, code: 'INVALID_REQUEST' },
     ]);
     const [first, second] = handles as [(typeof handles)[0], (typeof handles)[0]];
-    const released = await served.post(`${PROJECT_URL}/claims/release/batch`, {
+    const released = await testServer.post(`${PROJECT_URL}/claims/release/batch`, {
       items: [renewalBody(first)],
     });
     expect(released.body.results).toMatchObject([{ reason: 'RELEASED' }]);
-    const submitted = await served.post(`${PROJECT_URL}/results/batch`, {
+    const submitted = await testServer.post(`${PROJECT_URL}/results/batch`, {
       items: [
         { ...second, result_data: 1 },
         { ...first, result_data: 1 },
@@ -152,97 +165,111 @@ describe('work', () => {
   });
 
   test('is released and claimed by next, with a briefing or with what it waits for', async () => {
-    const handle = await served.claim('A-004-x');
-    const released = await served.post(`${PROJECT_URL}/claims/release`, {
+    const handle = await testServer.claim('A-004-x');
+    const released = await testServer.post(`${PROJECT_URL}/claims/release`, {
       ...renewalBody(handle),
       reason: 'VOLUNTARY',
     });
     expect(released).toMatchObject({ status: 200, body: { success: true, reason: 'RELEASED' } });
-    const next = await served.post(`${PROJECT_URL}/next`, { agent_id: 'beta', session_id: 's3', track: 'A' });
+    const next = await testServer.post(`${PROJECT_URL}/next`, {
+      agent_id: 'beta',
+      session_id: 's3',
+      track: 'A',
+    });
     expect(next.status).toBe(200);
     expect(next.body).toMatchObject({ success: true, briefing: { handle: { session_id: 's3' } } });
-    await served.post(`${PROJECT_URL}/next`, { agent_id: 'beta', session_id: 's3', track: 'A' });
-    const none = await served.post(`${PROJECT_URL}/next`, { agent_id: 'beta', session_id: 's3', track: 'A' });
+    await testServer.post(`${PROJECT_URL}/next`, { agent_id: 'beta', session_id: 's3', track: 'A' });
+    const none = await testServer.post(`${PROJECT_URL}/next`, {
+      agent_id: 'beta',
+      session_id: 's3',
+      track: 'A',
+    });
     expect([none.status, none.body.reason]).toEqual([409, 'NOTHING_READY']);
   });
 
   test('is suspended until a person decides, then reviewed and resumed', async () => {
-    const handle = await served.claim('B-001-x');
+    const handle = await testServer.claim('B-001-x');
     const candidate_sha256 = 'a'.repeat(64);
-    const suspended = await served.post(`${PROJECT_URL}/claims/suspend`, {
+    const suspended = await testServer.post(`${PROJECT_URL}/claims/suspend`, {
       ...renewalBody(handle),
       iteration: 1,
       candidate_sha256,
     });
     expect(suspended).toMatchObject({ status: 200, body: { reason: 'SUSPENDED' } });
     const review = { task_id: 'B-001-x', generation: 1, iteration: 1, candidate_sha256 };
-    const stale = await served.post(`${PROJECT_URL}/reviews`, {
+    const stale = await testServer.post(`${PROJECT_URL}/reviews`, {
       ...review,
       iteration: 2,
       decision: 'APPROVED',
     });
     expect([stale.status, stale.body.reason]).toEqual([409, 'STALE_REVIEW']);
-    const made = await served.request(
+    const made = await testServer.request(
       'POST',
       '/api/review/link',
       { project_id: 'shop', task_id: 'B-001-x', reviewer: 'rita' },
       { 'x-genesis-tenant': 'acme' },
     );
     expect(made).toMatchObject({ status: 200, body: { candidate_sha256, reviewer: 'link:rita' } });
-    expect((await served.get(made.body.path)).status).toBe(200);
-    expect((await served.request('POST', '/reviews/link', 'token=none')).status).toBe(404);
-    const decided = await served.post(`${PROJECT_URL}/reviews`, { ...review, decision: 'CHANGES_REQUESTED' });
+    expect((await testServer.get(made.body.path)).status).toBe(200);
+    expect((await testServer.request('POST', '/reviews/link', 'token=none')).status).toBe(404);
+    const decided = await testServer.post(`${PROJECT_URL}/reviews`, {
+      ...review,
+      decision: 'CHANGES_REQUESTED',
+    });
     expect(decided).toMatchObject({ status: 200, body: { reason: 'CHANGES_REQUESTED' } });
-    const resumed = await served.post(`${PROJECT_URL}/claims/resume`, renewalBody(handle));
+    const resumed = await testServer.post(`${PROJECT_URL}/claims/resume`, renewalBody(handle));
     expect(resumed).toMatchObject({ status: 200, body: { reason: 'RESUMED' } });
   });
 
   test('with a large result is submitted by blob', async () => {
     const bytes = Buffer.from(JSON.stringify({ large: 'x'.repeat(2 * 1024 * 1024) }));
     const sha256 = createHash('sha256').update(bytes).digest('hex');
-    const put = await served.request('PUT', `${PROJECT_URL}/blobs/${sha256}`, bytes);
+    const put = await testServer.request('PUT', `${PROJECT_URL}/blobs/${sha256}`, bytes);
     expect(put).toMatchObject({ status: 200, body: { sha256, size_bytes: bytes.length } });
-    const got = await fetch(`${served.url}${PROJECT_URL}/blobs/${sha256}`);
+    const got = await fetch(`${testServer.url}${PROJECT_URL}/blobs/${sha256}`);
     expect(Buffer.from(await got.arrayBuffer()).equals(bytes)).toBe(true);
-    expect((await served.get(`${PROJECT_URL}/blobs/${sha256}`)).headers.get('content-type')).toBe(
+    expect((await testServer.get(`${PROJECT_URL}/blobs/${sha256}`)).headers.get('content-type')).toBe(
       'application/octet-stream',
     );
-    const handle = await served.claim('B-002-x');
-    const missing = await served.post(`${PROJECT_URL}/results`, { ...handle, blob_sha256: '0'.repeat(64) });
+    const handle = await testServer.claim('B-002-x');
+    const missing = await testServer.post(`${PROJECT_URL}/results`, {
+      ...handle,
+      blob_sha256: '0'.repeat(64),
+    });
     expect([missing.status, missing.body.code]).toEqual([404, 'BLOB_MISSING']);
-    const reply = await served.post(`${PROJECT_URL}/results`, { ...handle, blob_sha256: sha256 });
+    const reply = await testServer.post(`${PROJECT_URL}/results`, { ...handle, blob_sha256: sha256 });
     expect(reply.body.accepted).toBe(true);
-    const wrong = await served.request('PUT', `${PROJECT_URL}/blobs/${'0'.repeat(64)}`, bytes);
+    const wrong = await testServer.request('PUT', `${PROJECT_URL}/blobs/${'0'.repeat(64)}`, bytes);
     expect([wrong.status, wrong.body.code]).toEqual([400, 'INVALID_REQUEST']);
-    expect((await served.get(`${PROJECT_URL}/blobs/${'1'.repeat(64)}`)).status).toBe(404);
+    expect((await testServer.get(`${PROJECT_URL}/blobs/${'1'.repeat(64)}`)).status).toBe(404);
   });
 
   test('is released by force, reassigned, held, adopted and reset by operators', async () => {
     const operate = (verb: string, task: string, expected_generation: number, more = {}) =>
-      served.post(`${PROJECT_URL}/tasks/${task}/${verb}`, {
+      testServer.post(`${PROJECT_URL}/tasks/${task}/${verb}`, {
         expected_generation,
         reason: 'because',
         ...more,
       });
-    await served.claim('C-001-x');
+    await testServer.claim('C-001-x');
     expect((await operate('force_release', 'C-001-x', 7)).status).toBe(409);
     expect(await operate('force_release', 'C-001-x', 1)).toMatchObject({
       status: 200,
       body: { reason: 'FORCED' },
     });
     expect(await operate('hold', 'C-001-x', 1)).toMatchObject({ status: 200, body: { readiness: 'held' } });
-    const held = await served.post(`${PROJECT_URL}/claims`, claimFields('C-001-x'));
+    const held = await testServer.post(`${PROJECT_URL}/claims`, claimFields('C-001-x'));
     expect(held).toMatchObject({ status: 409, body: { reason: 'DENIED_HELD', hold_reason: 'because' } });
     expect(await operate('unhold', 'C-001-x', 1)).toMatchObject({
       status: 200,
       body: { readiness: 'ready' },
     });
 
-    const old = await served.claim('C-002-x');
+    const old = await testServer.claim('C-002-x');
     const to = { agent_id: 'gamma', session_id: 's9' };
     const given = await operate('reassign', 'C-002-x', 1, to);
     expect(given).toMatchObject({ status: 200, body: { generation: 2, claim: to } });
-    const late = await served.post(`${PROJECT_URL}/results`, { ...old, result_data: 'late' });
+    const late = await testServer.post(`${PROJECT_URL}/results`, { ...old, result_data: 'late' });
     expect(late).toMatchObject({ status: 409, body: { reason: 'STALE_GENERATION', work_lost: true } });
     const adopted = await operate('adopt', 'C-002-x', 2, { result_id: late.body.parked });
     expect(adopted).toMatchObject({ status: 200, body: { phase: 'COMPLETED' } });
@@ -255,77 +282,84 @@ describe('work', () => {
 describe('queries and settings', () => {
   test('answers without a checkpoint that there is none, and checks positions', async () => {
     for (const path of ['head', 'proof?position=1', 'consistency?from=1'])
-      expect((await served.get(`${PROJECT_URL}/audit/${path}`)).body).toMatchObject({ code: 'NOT_FOUND' });
-    expect((await served.get(`${PROJECT_URL}/audit/proof?position=0`)).status).toBe(400);
+      expect((await testServer.get(`${PROJECT_URL}/audit/${path}`)).body).toMatchObject({
+        code: 'NOT_FOUND',
+      });
+    expect((await testServer.get(`${PROJECT_URL}/audit/proof?position=0`)).status).toBe(400);
   });
 
   test('lists no audit keys where none signed, and refuses to change one', async () => {
-    expect((await served.get(`${PROJECT_URL}/audit/keys`)).body).toEqual({ keys: [] });
+    expect((await testServer.get(`${PROJECT_URL}/audit/keys`)).body).toEqual({ keys: [] });
     const body = { key_id: '0123456789abcdef', reason: 'lost' };
-    const replaced = await served.post(`${PROJECT_URL}/audit/keys/replace`, body);
+    const replaced = await testServer.post(`${PROJECT_URL}/audit/keys/replace`, body);
     expect(replaced).toMatchObject({ status: 409, body: { success: false, reason: 'NO_AUDIT_KEY' } });
-    const revoked = await served.post(`${PROJECT_URL}/audit/keys/revoke`, body);
+    const revoked = await testServer.post(`${PROJECT_URL}/audit/keys/revoke`, body);
     expect(revoked).toMatchObject({ status: 404, body: { success: false, reason: 'UNKNOWN_AUDIT_KEY' } });
-    expect((await served.post(`${PROJECT_URL}/audit/keys/revoke`, { key_id: 'x', reason: 'y' })).status).toBe(
-      400,
-    );
+    expect(
+      (await testServer.post(`${PROJECT_URL}/audit/keys/revoke`, { key_id: 'x', reason: 'y' })).status,
+    ).toBe(400);
   });
 
   test('runners are enrolled, listed and revoked; candidates and evidence are refused with a status', async () => {
     const runner = new TestRunner();
     const { public_key, runner_id } = runner;
-    const enrolled = await served.post(`${PROJECT_URL}/runners`, { public_key, label: 'build host' });
+    const enrolled = await testServer.post(`${PROJECT_URL}/runners`, { public_key, label: 'build host' });
     expect(enrolled.body).toMatchObject({ runner_id, state: 'enrolled', label: 'build host' });
-    const weak = await served.post(`${PROJECT_URL}/runners`, { public_key: 'AQ' });
+    const weak = await testServer.post(`${PROJECT_URL}/runners`, { public_key: 'AQ' });
     expect([weak.status, weak.body.code]).toEqual([400, 'INVALID_REQUEST']);
-    const listed = await served.get(`${PROJECT_URL}/runners`);
+    const listed = await testServer.get(`${PROJECT_URL}/runners`);
     expect(listed.body.runners).toEqual([enrolled.body]);
     const candidate = { task_id: 'F#design_code', session_id: 's1', expected_generation: 1 };
-    const absent = await served.post(`${PROJECT_URL}/candidates`, {
+    const absent = await testServer.post(`${PROJECT_URL}/candidates`, {
       ...candidate,
       claim_id: 'clm_x',
       candidate_sha256: '0'.repeat(64),
     });
     expect([absent.status, absent.body.code]).toEqual([404, 'BLOB_MISSING']);
-    expect((await served.get(`${PROJECT_URL}/candidates`)).body).toEqual({ candidates: [], next: null });
+    expect((await testServer.get(`${PROJECT_URL}/candidates`)).body).toEqual({ candidates: [], next: null });
     const evidence = runner.signed(runner.statement({ task_id: 'F#design_code' }));
-    const early = await served.post(`${PROJECT_URL}/evidence`, { evidence });
+    const early = await testServer.post(`${PROJECT_URL}/evidence`, { evidence });
     expect([early.status, early.body.reason]).toEqual([409, 'NO_CANDIDATE']);
-    const gone = await served.request('DELETE', `${PROJECT_URL}/runners/${runner_id}`);
+    const gone = await testServer.request('DELETE', `${PROJECT_URL}/runners/${runner_id}`);
     expect(gone.body).toMatchObject({ state: 'revoked' });
-    const unknown = await served.request('DELETE', `${PROJECT_URL}/runners/rnr_x`);
+    const unknown = await testServer.request('DELETE', `${PROJECT_URL}/runners/rnr_x`);
     expect([unknown.status, unknown.body.code]).toEqual([404, 'NOT_FOUND']);
   });
 
   test('tasks are listed in pages, filtered, and fetched by id', async () => {
-    const page = await served.get(`${PROJECT_URL}/tasks?limit=2&phase=OPEN`);
+    const page = await testServer.get(`${PROJECT_URL}/tasks?limit=2&phase=OPEN`);
     expect(page.body.tasks).toHaveLength(2);
-    const rest = await served.get(`${PROJECT_URL}/tasks?phase=OPEN&after=${page.body.next}`);
+    const rest = await testServer.get(`${PROJECT_URL}/tasks?phase=OPEN&after=${page.body.next}`);
     expect(rest.body.tasks[0].task_id > page.body.tasks[1].task_id).toBe(true);
-    const inTrack = await served.get(`${PROJECT_URL}/tasks?track=D&readiness=ready`);
+    const inTrack = await testServer.get(`${PROJECT_URL}/tasks?track=D&readiness=ready`);
     expect(inTrack.body.tasks.map((task: { task_id: string }) => task.task_id)).toEqual([
       'D-001-x::1',
       'D-001-x::2',
     ]);
-    const some = await served.post(`${PROJECT_URL}/tasks/batch_get`, { task_ids: ['A-001-x', 'Q-001-none'] });
+    const some = await testServer.post(`${PROJECT_URL}/tasks/batch_get`, {
+      task_ids: ['A-001-x', 'Q-001-none'],
+    });
     expect(some.body.tasks).toMatchObject([{ task_id: 'A-001-x' }, { status: 404, code: 'NOT_FOUND' }]);
-    expect((await served.get(`${PROJECT_URL}/tasks/D-001-x%3A%3A1`)).body.task_id).toBe('D-001-x::1');
+    expect((await testServer.get(`${PROJECT_URL}/tasks/D-001-x%3A%3A1`)).body.task_id).toBe('D-001-x::1');
     for (const query of ['limit=0', 'limit=x', 'readiness=soon', 'colour=red']) {
-      expect((await served.get(`${PROJECT_URL}/tasks?${query}`)).status).toBe(400);
+      expect((await testServer.get(`${PROJECT_URL}/tasks?${query}`)).status).toBe(400);
     }
   });
 
   test('status and agents are read now and at a position, and the projects of a tenant are listed', async () => {
-    const now = await served.get(`${PROJECT_URL}/status`);
-    const then = await served.get(`${PROJECT_URL}/status?at=1`);
+    const now = await testServer.get(`${PROJECT_URL}/status`);
+    const then = await testServer.get(`${PROJECT_URL}/status?at=1`);
     expect(then.body).toMatchObject({ position: 1, total: { completed: 0, pending: 1 } });
     expect(now.body.position).toBeGreaterThan(20);
-    expect((await served.get(`${PROJECT_URL}/agents`)).body.agents.length).toBeGreaterThan(0);
-    expect((await served.get(`${PROJECT_URL}/agents?at=1`)).body).toMatchObject({ agents: [], position: 1 });
-    expect((await served.get(`${PROJECT_URL}/status?at=yesterday`)).status).toBe(400);
-    const { projects } = (await served.get(`${TENANT_URL}/projects`)).body;
+    expect((await testServer.get(`${PROJECT_URL}/agents`)).body.agents.length).toBeGreaterThan(0);
+    expect((await testServer.get(`${PROJECT_URL}/agents?at=1`)).body).toMatchObject({
+      agents: [],
+      position: 1,
+    });
+    expect((await testServer.get(`${PROJECT_URL}/status?at=yesterday`)).status).toBe(400);
+    const { projects } = (await testServer.get(`${TENANT_URL}/projects`)).body;
     expect(projects).toMatchObject([{ project_id: 'shop', position: now.body.position }]);
-    expect((await served.get('/api/tenants/nobody/projects')).body).toEqual({ projects: [], next: null });
+    expect((await testServer.get('/api/tenants/nobody/projects')).body).toEqual({ projects: [], next: null });
   });
 
   test('every view either takes a position or refuses it with 400', async () => {
@@ -351,46 +385,49 @@ describe('queries and settings', () => {
         .replace('{tenant_id}', 'acme')
         .replace('{project_id}', 'shop')
         .replace(/\{\w+\}/g, 'A-001-x');
-      const reply = await served.get(`${url}?at=1&project_id=shop`);
+      const reply = await testServer.get(`${url}?at=1&project_id=shop`);
       expect([id, reply.status, reply.body.detail]).toEqual([
         id,
         400,
         expect.stringMatching(/^at: .*present/),
       ]);
     }
-    expect((await served.get(`${PROJECT_URL}/tasks/A-001-x?at=1`)).body).toMatchObject({ generation: 0 });
-    expect((await served.get(`${PROJECT_URL}/plan?at=1`)).body).toMatchObject({ version: 1 });
-    expect((await served.get(`${PROJECT_URL}/tasks?at=1000001`)).status).toBe(409);
-    expect((await served.get(`${PROJECT_URL}/tasks?at=-1`)).status).toBe(400);
+    expect((await testServer.get(`${PROJECT_URL}/tasks/A-001-x?at=1`)).body).toMatchObject({ generation: 0 });
+    expect((await testServer.get(`${PROJECT_URL}/plan?at=1`)).body).toMatchObject({ version: 1 });
+    expect((await testServer.get(`${PROJECT_URL}/tasks?at=1000001`)).status).toBe(409);
+    expect((await testServer.get(`${PROJECT_URL}/tasks?at=-1`)).status).toBe(400);
   });
 
   test('has routes for runs, in runs.test.ts in detail', async () => {
     const run = '/api/runs/0199c1de-0000-7000-8000-000000000001';
     for (const path of ['/api/runs', '/api/spent', run])
-      expect([path, (await served.get(`${path}?project_id=none`)).status]).toEqual([path, 404]);
+      expect([path, (await testServer.get(`${path}?project_id=none`)).status]).toEqual([path, 404]);
     for (const [path, more] of [
       ['/api/iterate', { feature_id: 'F', edge: 'design_code' }],
       [`${run}/cancel`, {}],
     ] as const)
-      expect([path, (await served.post(path, { project_id: 'none', ...more })).status]).toEqual([path, 404]);
+      expect([path, (await testServer.post(path, { project_id: 'none', ...more })).status]).toEqual([
+        path,
+        404,
+      ]);
   });
 
   test('the list of expired claims is empty, and invalid queries are refused', async () => {
-    const reply = await served.get(`${PROJECT_URL}/claims/expired`);
+    const reply = await testServer.get(`${PROJECT_URL}/claims/expired`);
     expect(reply).toMatchObject({ status: 200, body: { claims: [], next: null } });
     for (const query of ['before=yesterday', 'limit=0', 'colour=red'])
-      expect((await served.get(`${PROJECT_URL}/claims/expired?${query}`)).status).toBe(400);
+      expect((await testServer.get(`${PROJECT_URL}/claims/expired?${query}`)).status).toBe(400);
   });
 
   test('events of an agent are listed across the projects of the tenant', async () => {
     const other = `${TENANT_URL}/projects/second`;
     const plan = { tracks: { A: [{ id: 'A-001-x', description: 'x' }] } };
-    await served.request('PUT', `${other}/plan`, plan);
+    await testServer.request('PUT', `${other}/plan`, plan);
     const claim = { task_id: 'A-001-x', agent_id: 'traveller', session_id: 's-travel' };
-    await served.post(`${other}/claims`, claim);
-    await served.post(`${PROJECT_URL}/claims`, claim);
+    await testServer.post(`${other}/claims`, claim);
+    await testServer.post(`${PROJECT_URL}/claims`, claim);
     const url = `${TENANT_URL}/events?agent_id=traveller`;
-    const whole = (await served.get(url)).body;
+    const whole = (await testServer.get(url)).body;
     const placeOf = ({ project_id, position, agent_id }: EventEnvelope) => [project_id, position, agent_id];
     expect(new Set(whole.events.map((each: EventEnvelope) => each.project_id))).toEqual(
       new Set(['second', 'shop']),
@@ -399,15 +436,15 @@ describe('queries and settings', () => {
     let after: string | null = '';
     while (after !== null) {
       const cursor: string = after === '' ? '' : `&after=${encodeURIComponent(after)}`;
-      const page: AnyJson = (await served.get(`${url}&limit=1${cursor}`)).body;
+      const page: AnyJson = (await testServer.get(`${url}&limit=1${cursor}`)).body;
       parts.push(...page.events);
       after = page.next;
     }
     expect(parts.map(placeOf)).toEqual(whole.events.map(placeOf));
     expect(parts.every(({ agent_id }) => agent_id === 'traveller')).toBe(true);
     for (const query of ['', '?agent_id=traveller&after=x', '?agent_id=traveller&limit=1001'])
-      expect((await served.get(`${TENANT_URL}/events${query}`)).status).toBe(400);
-    expect((await served.get('/api/tenants/nobody/events?agent_id=traveller')).body).toEqual({
+      expect((await testServer.get(`${TENANT_URL}/events${query}`)).status).toBe(400);
+    expect((await testServer.get('/api/tenants/nobody/events?agent_id=traveller')).body).toEqual({
       events: [],
       next: null,
     });
@@ -415,32 +452,32 @@ describe('queries and settings', () => {
 
   test('sessions are opened, listed, read and closed with their claims', async () => {
     const session = { session_id: 's-open', user_id: 'ann', project_id: 'shop' };
-    expect(await served.post(`${TENANT_URL}/sessions`, session)).toMatchObject({
+    expect(await testServer.post(`${TENANT_URL}/sessions`, session)).toMatchObject({
       status: 200,
       body: { reason: 'OPENED' },
     });
-    await served.claim('C-003-x', 's-open');
-    expect((await served.get(`${TENANT_URL}/sessions/s-open/claims`)).body.claims).toMatchObject([
+    await testServer.claim('C-003-x', 's-open');
+    expect((await testServer.get(`${TENANT_URL}/sessions/s-open/claims`)).body.claims).toMatchObject([
       { task_id: 'C-003-x' },
     ]);
-    expect((await served.get(`${TENANT_URL}/sessions`)).body.sessions.length).toBeGreaterThan(1);
-    expect((await served.get(`${TENANT_URL}/sessions/s-open`)).body).toMatchObject({ user_id: 'ann' });
-    const closed = await served.request('DELETE', `${TENANT_URL}/sessions/s-open`);
+    expect((await testServer.get(`${TENANT_URL}/sessions`)).body.sessions.length).toBeGreaterThan(1);
+    expect((await testServer.get(`${TENANT_URL}/sessions/s-open`)).body).toMatchObject({ user_id: 'ann' });
+    const closed = await testServer.request('DELETE', `${TENANT_URL}/sessions/s-open`);
     expect(closed).toMatchObject({ status: 200, body: { reason: 'CLOSED' } });
-    expect((await served.get(`${TENANT_URL}/sessions/s-open/claims`)).body.claims).toEqual([]);
-    expect((await served.get(`${TENANT_URL}/sessions/s-none`)).status).toBe(404);
-    expect((await served.request('DELETE', `${TENANT_URL}/sessions/s-none`)).status).toBe(404);
+    expect((await testServer.get(`${TENANT_URL}/sessions/s-open/claims`)).body.claims).toEqual([]);
+    expect((await testServer.get(`${TENANT_URL}/sessions/s-none`)).status).toBe(404);
+    expect((await testServer.request('DELETE', `${TENANT_URL}/sessions/s-none`)).status).toBe(404);
   });
 
   test('limits and policy are read and changed, and omitted fields keep their values', async () => {
-    const before = (await served.get(`${TENANT_URL}/limits`)).body;
+    const before = (await testServer.get(`${TENANT_URL}/limits`)).body;
     expect(before.max_concurrent_claims).toBe(1000);
-    const limits = await served.request('PUT', `${TENANT_URL}/limits`, { max_generations_per_task: 7 });
+    const limits = await testServer.request('PUT', `${TENANT_URL}/limits`, { max_generations_per_task: 7 });
     expect(limits.body).toEqual({ ...before, max_generations_per_task: 7 });
-    expect((await served.get(`${PROJECT_URL}/policy`)).body.max_attempts).toBe(10);
-    const policy = await served.request('PUT', `${PROJECT_URL}/policy`, { max_attempts: 3 });
+    expect((await testServer.get(`${PROJECT_URL}/policy`)).body.max_attempts).toBe(10);
+    const policy = await testServer.request('PUT', `${PROJECT_URL}/policy`, { max_attempts: 3 });
     expect([policy.status, policy.body.max_attempts]).toEqual([200, 3]);
-    expect((await served.request('PUT', `${PROJECT_URL}/policy`, { max_attempts: 0 })).status).toBe(400);
+    expect((await testServer.request('PUT', `${PROJECT_URL}/policy`, { max_attempts: 0 })).status).toBe(400);
   });
 
   test('a methodology event is appended, on claimed work only by the holder', async () => {
@@ -450,14 +487,14 @@ describe('queries and settings', () => {
       payload: { iteration: 1, status: 'iterating' },
     };
     const edge = { feature_id: 'REQ-F-AUTH-001', edge: 'design_code' };
-    const reply = await served.post(`${PROJECT_URL}/events`, { ...event, ...edge });
+    const reply = await testServer.post(`${PROJECT_URL}/events`, { ...event, ...edge });
     expect(reply).toMatchObject({ status: 200, body: { reason: 'APPENDED' } });
-    const events = (await served.get(`${PROJECT_URL}/events?feature_id=REQ-F-AUTH-001`)).body.events;
-    const recent = await served.get(`${PROJECT_URL}/events/recent?feature_id=REQ-F-AUTH-001&limit=1`);
+    const events = (await testServer.get(`${PROJECT_URL}/events?feature_id=REQ-F-AUTH-001`)).body.events;
+    const recent = await testServer.get(`${PROJECT_URL}/events/recent?feature_id=REQ-F-AUTH-001&limit=1`);
     expect(recent.body.events).toEqual(events.slice(-1));
     expect(events).toMatchObject([{ event_id: reply.body.event_id, edge: 'design_code' }]);
-    await served.claim('C-001-x');
-    const stranger = await served.post(`${PROJECT_URL}/events`, {
+    await testServer.claim('C-001-x');
+    const stranger = await testServer.post(`${PROJECT_URL}/events`, {
       ...event,
       task_id: 'C-001-x',
       session_id: 's7',
@@ -465,7 +502,7 @@ describe('queries and settings', () => {
     });
     expect([stranger.status, stranger.body.success]).toEqual([409, false]);
     expect(
-      (await served.post(`${PROJECT_URL}/events`, { ...event, event_type: 'TASK_CLAIMED' })).status,
+      (await testServer.post(`${PROJECT_URL}/events`, { ...event, event_type: 'TASK_CLAIMED' })).status,
     ).toBe(400);
   });
 
@@ -478,17 +515,17 @@ describe('queries and settings', () => {
       payload: { phase: 'full', imported: { source: 'old.jsonl', line: 1 } },
     };
     const url = `${PROJECT_URL}/events/import`;
-    expect((await served.post(url, { events: [event] })).body).toEqual({ written: 1, already_there: 0 });
-    expect((await served.post(url, { events: [event] })).body).toEqual({ written: 0, already_there: 1 });
-    const found = await served.get(`${PROJECT_URL}/events?type=moon_phase`);
+    expect((await testServer.post(url, { events: [event] })).body).toEqual({ written: 1, already_there: 0 });
+    expect((await testServer.post(url, { events: [event] })).body).toEqual({ written: 0, already_there: 1 });
+    const found = await testServer.get(`${PROJECT_URL}/events?type=moon_phase`);
     expect(found.body.events).toMatchObject([event]);
     const future = {
       ...event,
       event_id: '0d3e6a52-6d0b-8d5e-9a55-8c1f6b7d2c12',
       timestamp: '2999-01-01T00:00:00.000Z',
     };
-    await served.post(url, { events: [{ ...future, event_type: 'moon_to_come' }] });
-    const [come] = (await served.get(`${PROJECT_URL}/events?type=moon_to_come`)).body.events;
+    await testServer.post(url, { events: [{ ...future, event_type: 'moon_to_come' }] });
+    const [come] = (await testServer.get(`${PROJECT_URL}/events?type=moon_to_come`)).body.events;
     expect(come.timestamp < future.timestamp).toBe(true);
     for (const wrong of [
       { ...event, subject: 'A-001-x', seq: 1 },
@@ -498,45 +535,45 @@ describe('queries and settings', () => {
       { ...event, agent_id: 'two words' },
       { ...event, payload: { ...event.payload, long: 'x'.repeat(100_000) } },
     ]) {
-      const reply = await served.post(url, { events: [wrong] });
+      const reply = await testServer.post(url, { events: [wrong] });
       expect([reply.status, reply.body.code]).toEqual([400, 'INVALID_EVENT']);
     }
   });
 
   test('a log is verified in a thread, one at a time', async () => {
-    const verify = () => served.post(`${PROJECT_URL}/audit/verify`, {});
+    const verify = () => testServer.post(`${PROJECT_URL}/audit/verify`, {});
     const replies = await Promise.all([verify(), verify()]);
     expect(replies.map(({ status }) => status).sort()).toEqual([200, 503]);
     const { body } = replies.find(({ status }) => status === 200) as TestResponse;
-    const { position } = (await served.get(`${PROJECT_URL}/status`)).body;
+    const { position } = (await testServer.get(`${PROJECT_URL}/status`)).body;
     expect(body).toMatchObject({ is_valid: true, breaks: [], events: position });
-    const unknown = await served.post('/api/tenants/acme/projects/none/audit/verify', {});
+    const unknown = await testServer.post('/api/tenants/acme/projects/none/audit/verify', {});
     expect(unknown).toMatchObject({ status: 404, body: { code: 'UNKNOWN_PROJECT' } });
   });
 
   test('trusting imports requires a reason', async () => {
     const url = `${PROJECT_URL}/events/import/trust`;
     const nothing = { trusted: [], skipped: [], skipped_count: 0, more: false };
-    expect((await served.post(url, { reason: 'checked' })).body).toEqual(nothing);
-    const unexplained = await served.post(url, {});
+    expect((await testServer.post(url, { reason: 'checked' })).body).toEqual(nothing);
+    const unexplained = await testServer.post(url, {});
     expect([unexplained.status, unexplained.body.code]).toEqual([400, 'INVALID_REQUEST']);
   });
 
   test('events are listed in pages, filtered, from a cursor on', async () => {
-    const first = await served.get(`${PROJECT_URL}/events?limit=3`);
+    const first = await testServer.get(`${PROJECT_URL}/events?limit=3`);
     expect(first.body.events.map((event: { position: number }) => event.position)).toEqual([1, 2, 3]);
-    const second = await served.get(`${PROJECT_URL}/events?limit=3&after=${first.body.next}`);
+    const second = await testServer.get(`${PROJECT_URL}/events?limit=3&after=${first.body.next}`);
     expect(second.body.events[0].position).toBe(4);
-    const one = await served.get(`${PROJECT_URL}/events?task_id=B-002-x&since=2020-01-01T00:00:00Z`);
+    const one = await testServer.get(`${PROJECT_URL}/events?task_id=B-002-x&since=2020-01-01T00:00:00Z`);
     expect(new Set(one.body.events.map((event: { task_id: string }) => event.task_id))).toEqual(
       new Set(['B-002-x']),
     );
     for (const query of ['after=nonsense', 'since=yesterday', 'limit=-1', 'kind=x']) {
-      expect((await served.get(`${PROJECT_URL}/events?${query}`)).status).toBe(400);
+      expect((await testServer.get(`${PROJECT_URL}/events?${query}`)).status).toBe(400);
     }
-    const stream = await served.request('HEAD', `${PROJECT_URL}/events/stream`);
+    const stream = await testServer.request('HEAD', `${PROJECT_URL}/events/stream`);
     expect(stream.headers.get('content-type')).toBe('text/event-stream');
-    expect((await served.get(`${PROJECT_URL}/events/stream?after=nonsense`)).status).toBe(400);
+    expect((await testServer.get(`${PROJECT_URL}/events/stream?after=nonsense`)).status).toBe(400);
   });
 });
 
@@ -547,14 +584,14 @@ describe('the methodology', () => {
     [`features/active/${F}.yml`]: `feature: ${F}\ntitle: Sign in\nprofile: standard\nstatus: pending\ntrajectory: {}\n`,
     '../specification/INTENT.md': '# Sign in\n\nPeople sign in with a key.\n',
   };
-  const post = (path: string, body: object) => served.post(path, { project_id, ...body });
-  const get = (path: string, query = '') => served.get(`${path}?project_id=${project_id}${query}`);
+  const post = (path: string, body: object) => testServer.post(path, { project_id, ...body });
+  const get = (path: string, query = '') => testServer.get(`${path}?project_id=${project_id}${query}`);
 
   // req: QRY-006, QRY-007, QRY-008, RTE-013
   test('is configured from files, shown, and recommends the next edge', async () => {
     expect(await post('/api/start', {})).toMatchObject({ status: 404, body: { code: 'UNKNOWN_PROJECT' } });
     const empty = { tracks: {} };
-    await served.request('PUT', `/api/tenants/default/projects/${project_id}/plan`, empty);
+    await testServer.request('PUT', `/api/tenants/default/projects/${project_id}/plan`, empty);
     expect((await post('/api/start', {})).body).toMatchObject({ state: 'UNINITIALISED', execution_id: null });
     expect((await post('/api/init', { files })).body).toMatchObject({
       reason: 'CONFIGURED',
@@ -623,11 +660,15 @@ describe('the methodology', () => {
   test('lists pending reviews, and records the decision', async () => {
     const here = `/api/tenants/default/projects/${project_id}`;
     const edge = { feature_id: F, edge: 'intent_requirements' };
-    const { body } = await served.post(`${here}/claims`, { ...edge, agent_id: 'alpha', session_id: 's1' });
+    const { body } = await testServer.post(`${here}/claims`, {
+      ...edge,
+      agent_id: 'alpha',
+      session_id: 's1',
+    });
     const { task_id, session_id, generation, id: claim_id } = body.claim;
     const candidate_sha256 = 'c'.repeat(64);
     const gate = { task_id, session_id, claim_id, expected_generation: generation, candidate_sha256 };
-    await served.post(`${here}/claims/suspend`, gate);
+    await testServer.post(`${here}/claims/suspend`, gate);
     const [review] = (await get('/api/review')).body.reviews;
     expect(review).toMatchObject({ ...edge, generation, iteration: 1, candidate_sha256, agent_id: 'alpha' });
     const named = { ...edge, generation, iteration: 1, candidate_sha256, decision: 'refined' };
@@ -663,10 +704,10 @@ describe('the methodology', () => {
     ];
     const before = (await get('/api/status')).body.position;
     for (const [path, body] of HOSTILE) {
-      const reply = await served.post(path, body);
+      const reply = await testServer.post(path, body);
       expect([path, reply.status, reply.body.code]).toEqual([path, 400, 'INVALID_REQUEST']);
     }
-    expect((await served.get('/api/status')).status).toBe(400);
+    expect((await testServer.get('/api/status')).status).toBe(400);
     expect((await get('/api/status', '&what=1')).status).toBe(400);
     expect((await get('/api/status')).body.position).toBe(before);
   });
@@ -676,10 +717,10 @@ describe('the server itself', () => {
   const DOCUMENTS = ['/', '/docs'];
 
   test('serves liveness, readiness, its description and its page', async () => {
-    expect(await served.get('/healthz')).toMatchObject({ status: 200, body: { status: 'alive' } });
-    expect(await served.get('/readyz')).toMatchObject({ status: 200, body: { status: 'ready' } });
+    expect(await testServer.get('/healthz')).toMatchObject({ status: 200, body: { status: 'alive' } });
+    expect(await testServer.get('/readyz')).toMatchObject({ status: 200, body: { status: 'ready' } });
     for (const path of ['/metrics', '/openapi.json', ...DOCUMENTS, '/page.css']) {
-      const reply = await served.get(path);
+      const reply = await testServer.get(path);
       expect([path, reply.status]).toEqual([path, 200]);
       expect(reply.headers.get('x-content-type-options'), path).toBe('nosniff');
       expect(reply.headers.get('cross-origin-resource-policy'), path).toBe('same-origin');
@@ -691,7 +732,7 @@ describe('the server itself', () => {
       if (DOCUMENTS.includes(path))
         expect(reply.headers.get('cross-origin-opener-policy'), path).toBe('same-origin');
     }
-    expect(await served.get('/assets/unknown.js')).toMatchObject({
+    expect(await testServer.get('/assets/unknown.js')).toMatchObject({
       status: 404,
       body: { code: 'NOT_FOUND' },
     });
@@ -710,38 +751,43 @@ describe('the server itself', () => {
       'mcp-method': 'tools/list',
     };
     for (const path of ['/mcp', '/mcp/acme/shop']) {
-      const reply = await served.request('POST', path, listing, headers);
+      const reply = await testServer.request('POST', path, listing, headers);
       expect(reply).toMatchObject({ status: 200, body: { result: { tools: expect.any(Array) } } });
       expect(reply.headers.get('x-content-type-options')).toBe('nosniff');
-      expect((await served.get(path)).status).toBe(405);
+      expect((await testServer.get(path)).status).toBe(405);
     }
   });
 
   test('tells a caller who it is and what it may call', async () => {
-    const { body } = await served.get('/api/whoami');
+    const { body } = await testServer.get('/api/whoami');
     expect(body).toMatchObject({ name: null, role: 'operator', tenant_id: null });
     expect(body.operations).toEqual(ROUTES.map(({ id }) => id).sort());
   });
 
   test('creates, lists and revokes keys, and requires one after the first', async () => {
-    const made = await served.post(`${TENANT_URL}/keys`, { role: 'operator', label: 'mine' });
+    const made = await testServer.post(`${TENANT_URL}/keys`, { role: 'operator', label: 'mine' });
     expect(made.status).toBe(201);
     expect(made.body).toMatchObject({ role: 'operator', tenant_id: null, state: 'active', label: 'mine' });
-    expect((await served.get(`${TENANT_URL}/keys`)).status).toBe(401);
+    expect((await testServer.get(`${TENANT_URL}/keys`)).status).toBe(401);
     const mine = { authorization: `Bearer ${made.body.token}` };
-    const agents = await served.request('POST', `${TENANT_URL}/keys`, { role: 'agent' }, mine);
-    const listed = await served.request('GET', `${TENANT_URL}/keys`, undefined, mine);
+    const agents = await testServer.request('POST', `${TENANT_URL}/keys`, { role: 'agent' }, mine);
+    const listed = await testServer.request('GET', `${TENANT_URL}/keys`, undefined, mine);
     expect(listed.body.keys.map((key: AnyJson) => key.last_four)).toEqual([
       made.body.token.slice(-4),
       agents.body.token.slice(-4),
     ]);
-    const gone = await served.request('DELETE', `${TENANT_URL}/keys/${agents.body.key_id}`, undefined, mine);
+    const gone = await testServer.request(
+      'DELETE',
+      `${TENANT_URL}/keys/${agents.body.key_id}`,
+      undefined,
+      mine,
+    );
     expect(gone.body).toMatchObject({ state: 'revoked' });
     const theirs = { authorization: `Bearer ${agents.body.token}` };
-    expect((await served.request('GET', `${PROJECT_URL}/status`, undefined, theirs)).status).toBe(401);
+    expect((await testServer.request('GET', `${PROJECT_URL}/status`, undefined, theirs)).status).toBe(401);
   });
 
   test('serves every route of its table, and these tests have called each', () => {
-    expect(ROUTES.map(({ id }) => id).filter((id) => !served.calledRouteIds.has(id))).toEqual([]);
+    expect(ROUTES.map(({ id }) => id).filter((id) => !testServer.calledRouteIds.has(id))).toEqual([]);
   });
 });

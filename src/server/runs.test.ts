@@ -11,31 +11,31 @@ const FILES = {
 };
 
 test('runs are requested, listed, shown and cancelled over HTTP, and their events are on the stream', async () => {
-  const served = await TestServer.forTest();
-  expect((await served.post('/api/init', { project_id: 'shop', files: FILES })).status).toBe(200);
-  const dry = await served.post('/api/iterate', { ...EDGE, dry_run: true });
+  const testServer = await TestServer.forTest();
+  expect((await testServer.post('/api/init', { project_id: 'shop', files: FILES })).status).toBe(200);
+  const dry = await testServer.post('/api/iterate', { ...EDGE, dry_run: true });
   expect(dry.body).toMatchObject({ reason: 'DRY_RUN', machine: { StartAt: 'ClaimEdge' } });
-  const requested = await served.post('/api/iterate', EDGE);
+  const requested = await testServer.post('/api/iterate', EDGE);
   expect(requested.body).toMatchObject({ success: true, reason: 'REQUESTED' });
   const { run_id } = requested.body.run;
 
-  const listed = await served.get('/api/runs?project_id=shop&status=REQUESTED&limit=1');
+  const listed = await testServer.get('/api/runs?project_id=shop&status=REQUESTED&limit=1');
   expect(listed.body).toMatchObject({ runs: [{ run_id, task_id: `${FEATURE}#design_code` }], next: null });
-  const shown = await served.get(`/api/runs/${run_id}?project_id=shop`);
+  const shown = await testServer.get(`/api/runs/${run_id}?project_id=shop`);
   expect(shown.body).toMatchObject({ run: { run_id, status: 'REQUESTED', steps: [] }, omitted_steps: 0 });
-  const unknown = await served.get('/api/runs/0199c1de-0000-7000-8000-000000000001?project_id=shop');
+  const unknown = await testServer.get('/api/runs/0199c1de-0000-7000-8000-000000000001?project_id=shop');
   expect([unknown.status, unknown.body.code]).toEqual([404, 'NOT_FOUND']);
-  const spent = await served.get('/api/spent?project_id=shop');
+  const spent = await testServer.get('/api/spent?project_id=shop');
   expect(spent.body.spent).toMatchObject({ features: {}, project: { usd: 0 }, tenant: { usd: 0 } });
 
-  const cancel = () => served.post(`/api/runs/${run_id}/cancel`, { project_id: 'shop', comment: 'no' });
+  const cancel = () => testServer.post(`/api/runs/${run_id}/cancel`, { project_id: 'shop', comment: 'no' });
   expect((await cancel()).body).toMatchObject({ reason: 'CANCELLED', run: { status: 'CANCELLED' } });
   const again = await cancel();
   expect([again.status, again.body.reason]).toEqual([409, 'RUN_ENDED']);
 
-  const { position } = (await served.get('/api/runs?project_id=shop')).body;
+  const { position } = (await testServer.get('/api/runs?project_id=shop')).body;
   const listener = EventStreamClient.open(
-    served.running.port,
+    testServer.running.port,
     '/api/tenants/default/projects/shop/events/stream',
   );
   let received = '';

@@ -18,52 +18,52 @@ function claimArrival({ coordinator }: RunningServer): Promise<void> {
 const claimFields = (task_id: string) => ({ task_id, agent_id: 'alpha', session_id: 's1' });
 
 test('a stop answers the accepted requests, and a restarted server has their effects', async () => {
-  const served = await TestServer.forTest();
+  const testServer = await TestServer.forTest();
   const ids = Array.from({ length: 50 }, (_, index) => `A-${String(index + 1).padStart(3, '0')}-x`);
-  await served.plan(...ids);
-  const claims = ids.map((id) => served.post(`${PROJECT_URL}/claims`, claimFields(id)).catch(() => null));
+  await testServer.plan(...ids);
+  const claims = ids.map((id) => testServer.post(`${PROJECT_URL}/claims`, claimFields(id)).catch(() => null));
   await Promise.race(claims);
-  await served.running.stop();
+  await testServer.running.stop();
   const answered = (await Promise.all(claims)).flatMap((reply) =>
     reply?.status === 200 ? [reply.body.claim] : [],
   );
   expect(answered.length).toBeGreaterThan(0);
-  await served.restart();
+  await testServer.restart();
   for (const { task_id, generation } of answered) {
-    const { body } = await served.get(`${PROJECT_URL}/tasks/${task_id}`);
+    const { body } = await testServer.get(`${PROJECT_URL}/tasks/${task_id}`);
     expect(body).toMatchObject({ generation, readiness: 'claimed' });
   }
 });
 
 test('a stop ends streams, closes idle connections, and answers clients that wait for work', async () => {
-  const served = await TestServer.forTest();
-  await served.plan('A-001-x');
-  await served.claim('A-001-x');
-  const listener = EventStreamClient.open(served.running.port, `${PROJECT_URL}/events/stream`);
+  const testServer = await TestServer.forTest();
+  await testServer.plan('A-001-x');
+  await testServer.claim('A-001-x');
+  const listener = EventStreamClient.open(testServer.running.port, `${PROJECT_URL}/events/stream`);
   await listener.waitUntil(() => listener.positions.length > 1);
-  const idle = connect(served.running.port, '127.0.0.1');
+  const idle = connect(testServer.running.port, '127.0.0.1');
   await new Promise((resolve) => idle.once('connect', resolve));
-  const arrived = claimArrival(served.running);
-  const waiting = served.requestOverSocket('POST', `${PROJECT_URL}/next`, {
+  const arrived = claimArrival(testServer.running);
+  const waiting = testServer.requestOverSocket('POST', `${PROJECT_URL}/next`, {
     agent_id: 'beta',
     session_id: 's2',
     wait_seconds: 30,
   });
   await arrived;
-  await served.running.stop();
+  await testServer.running.stop();
   const reply = await waiting;
   expect([reply.status, reply.body.reason]).toEqual([409, 'NOTHING_READY']);
   await listener.waitForEnd();
-  await expect(fetch(`${served.url}/healthz`)).rejects.toThrow();
+  await expect(fetch(`${testServer.url}/healthz`)).rejects.toThrow();
 });
 
 test('grants no work to a client that disconnected while waiting', async () => {
-  const served = await TestServer.forTest();
-  await served.plan('A-001-x');
-  const { generation, ...handle } = await served.claim('A-001-x');
-  const arrived = claimArrival(served.running);
+  const testServer = await TestServer.forTest();
+  await testServer.plan('A-001-x');
+  const { generation, ...handle } = await testServer.claim('A-001-x');
+  const arrived = claimArrival(testServer.running);
   const asking = new AbortController();
-  const waiting = fetch(`${served.url}${PROJECT_URL}/next`, {
+  const waiting = fetch(`${testServer.url}${PROJECT_URL}/next`, {
     method: 'POST',
     body: JSON.stringify({ agent_id: 'beta', session_id: 's2', wait_seconds: 30 }),
     signal: asking.signal,
@@ -71,8 +71,8 @@ test('grants no work to a client that disconnected while waiting', async () => {
   await arrived;
   asking.abort();
   expect(await waiting).toBe('gone');
-  await served.requestOverSocket('GET', '/healthz');
-  await served.post(`${PROJECT_URL}/claims/release`, { ...handle, expected_generation: generation });
-  const state = await served.get(`${PROJECT_URL}/tasks/A-001-x`);
+  await testServer.requestOverSocket('GET', '/healthz');
+  await testServer.post(`${PROJECT_URL}/claims/release`, { ...handle, expected_generation: generation });
+  const state = await testServer.get(`${PROJECT_URL}/tasks/A-001-x`);
   expect(state.body).toMatchObject({ readiness: 'ready', generation: 1 });
 });

@@ -13,7 +13,7 @@ const newLedger = () => new ProjectLedger(KEY, new TenantPermits());
 
 interface Logged {
   events: readonly EventEnvelope[];
-  record: TransactionFields;
+  fields: TransactionFields;
   now_ms: number;
 }
 
@@ -47,9 +47,9 @@ function unitFor(
 function run(ledger: ProjectLedger, works: readonly GeneratedWork[], fromMs: number): Logged[] {
   return works.flatMap((one, i) => {
     const now_ms = fromMs + i;
-    const { events, first_position, record } = ledger.apply(unitFor(ledger, one), now_ms);
+    const { events, first_position, fields } = ledger.apply(unitFor(ledger, one), now_ms);
     const placed = events.map((event, index) => ({ ...event, position: first_position + index }));
-    return record === null ? [] : [{ events: placed, record, now_ms }];
+    return fields === null ? [] : [{ events: placed, fields, now_ms }];
   });
 }
 
@@ -83,7 +83,7 @@ describe('a ledger', () => {
         const ledger = newLedger();
         const log = run(ledger, works, 0);
         const rebuilt = newLedger();
-        for (const { events, record, now_ms } of log) rebuilt.restore(events, record, foldHead, now_ms);
+        for (const { events, fields, now_ms } of log) rebuilt.restore(events, fields, foldHead, now_ms);
         expect(stateOf(rebuilt)).toEqual(stateOf(ledger));
         expect(rebuilt.isWritten).toBe(ledger.isWritten);
       }),
@@ -100,36 +100,36 @@ describe('a ledger', () => {
         const read = frozen(snapshot);
         log.push(...run(ledger, after, 80));
         const loaded = ProjectLedger.load(KEY, new TenantPermits(), read);
-        for (const { events, record, now_ms } of log) loaded.restore(events, record, foldHead, now_ms);
+        for (const { events, fields, now_ms } of log) loaded.restore(events, fields, foldHead, now_ms);
         expect(withoutExpired(stateOf(loaded))).toEqual(withoutExpired(stateOf(ledger)));
       }),
     );
   });
 
-  it('returns no record for a transaction that wrote nothing', () => {
+  it('returns nothing to log for a transaction that wrote nothing', () => {
     const ledger = newLedger();
     expect(ledger.apply(transactionOf(KEY, {}), 0)).toMatchObject({
       outcome: { kind: 'committed' },
-      record: null,
+      fields: null,
     });
     expect(ledger.apply(transactionOf(KEY, { not_after_ms: 0 }), 0)).toMatchObject({
       events: [],
-      record: null,
+      fields: null,
     });
     expect(ledger.isWritten).toBe(false);
   });
 
-  it('returns a record of what changed, and no more', () => {
+  it('returns what changed, and no more', () => {
     const ledger = newLedger();
     const swaps = [swapOf(KEY, '~a', 0)];
-    expect(ledger.apply(transactionOf(KEY, { swaps }), 0).record).toStrictEqual({});
+    expect(ledger.apply(transactionOf(KEY, { swaps }), 0).fields).toStrictEqual({});
     const permits = [{ scope: 's', member: 'm', until_ms: 9 }];
     const requests = [
       { key: 'k', digest: 'd', keep: true },
       { key: 'asked', digest: 'd', keep: false },
     ];
     expect(
-      ledger.apply(transactionOf(KEY, { permits, requests, changes_rules: true }), 0).record,
+      ledger.apply(transactionOf(KEY, { permits, requests, changes_rules: true }), 0).fields,
     ).toStrictEqual({
       rules_seq: 1,
       permits,

@@ -30,7 +30,7 @@ export interface ApplyResult {
   readonly events: readonly NewEvent[];
   readonly first_position: number;
   /** Null: there is nothing to write, neither events nor other state. */
-  readonly record: TransactionFields | null;
+  readonly fields: TransactionFields | null;
 }
 
 /**
@@ -80,7 +80,7 @@ export class ProjectLedger {
   apply(transaction: Transaction, nowMs: number): ApplyResult {
     const refusal = this.refusalOf(transaction, nowMs);
     if (refusal === null) return this.applyAccepted(transaction, nowMs);
-    return { outcome: refusal, events: [], first_position: this.position + 1, record: null };
+    return { outcome: refusal, events: [], first_position: this.position + 1, fields: null };
   }
 
   /** What the log records of a step; null: nothing happened, and a transaction has to decide. */
@@ -104,7 +104,7 @@ export class ProjectLedger {
    * Applies a transaction from the log during recovery. Skips what the state already includes, because a snapshot may
    * have been taken while commits continued.
    */
-  restore(events: readonly EventEnvelope[], record: TransactionFields, fold: FoldHead, nowMs: number): void {
+  restore(events: readonly EventEnvelope[], fields: TransactionFields, fold: FoldHead, nowMs: number): void {
     for (const event of events) {
       if (event.position !== this.position + 1) {
         throw new Error(`The log continues with position ${event.position} after position ${this.position}.`);
@@ -113,10 +113,10 @@ export class ProjectLedger {
       if (event.seq === undefined) this.looseEventIds.add(event.event_id);
       else this.restoreHead(event, fold);
     }
-    if (record.rules_seq !== undefined) this.rules_seq = record.rules_seq;
-    this.applyPermits(record.permits ?? [], nowMs);
+    if (fields.rules_seq !== undefined) this.rules_seq = fields.rules_seq;
+    this.applyPermits(fields.permits ?? [], nowMs);
     const positions = events.map((event) => event.position);
-    for (const { key, digest, reply } of record.requests ?? []) {
+    for (const { key, digest, reply } of fields.requests ?? []) {
       this.requests.remember({ key, digest, reply, positions, at_ms: nowMs });
     }
     this.isWritten = true;
@@ -198,29 +198,29 @@ export class ProjectLedger {
   plan(transaction: Transaction, now_ms: number): ApplyResult {
     const { events, positions } = this.assignPositions(transaction);
     const rules_seq = this.rules_seq + (transaction.changes_rules ? 1 : 0);
-    const record = recordOf(transaction, events.length, rules_seq);
+    const fields = loggedFieldsOf(transaction, events.length, rules_seq);
     const outcome: CommitOutcome = { kind: 'committed', positions, rules_seq, now_ms };
-    return { outcome, events, first_position: this.position + 1, record };
+    return { outcome, events, first_position: this.position + 1, fields };
   }
 
   private applyAccepted(transaction: Transaction, now_ms: number): ApplyResult {
     const result = this.plan(transaction, now_ms);
-    const { events, record } = result;
+    const { events, fields } = result;
     for (const { head, expected_seq } of transaction.swaps) this.setHead(head, expected_seq === 0);
     for (const { event_id } of transaction.loose_events) this.looseEventIds.add(event_id);
     this.position += events.length;
     if (transaction.changes_rules) this.rules_seq += 1;
     this.applyPermits(transaction.permits, now_ms);
-    if (record?.requests !== undefined) {
+    if (fields?.requests !== undefined) {
       const { positions } = result.outcome as Extract<CommitOutcome, { kind: 'committed' }>;
       const assigned = positions.includes(null)
         ? positions.filter((at) => at !== null)
         : (positions as number[]);
-      for (const { key, digest, reply } of record.requests) {
+      for (const { key, digest, reply } of fields.requests) {
         this.requests.add({ key, digest, reply, positions: assigned, at_ms: now_ms });
       }
     }
-    if (record !== null) this.isWritten = true;
+    if (fields !== null) this.isWritten = true;
     return result;
   }
 
@@ -277,13 +277,17 @@ export class ProjectLedger {
   }
 }
 
-function recordOf(transaction: Transaction, eventCount: number, rulesSeq: number): TransactionFields | null {
+function loggedFieldsOf(
+  transaction: Transaction,
+  eventCount: number,
+  rulesSeq: number,
+): TransactionFields | null {
   const { requests } = transaction;
   const kept = requests.every(({ keep }) => keep) ? requests : requests.filter(({ keep }) => keep);
   if (eventCount + transaction.permits.length + kept.length === 0 && !transaction.changes_rules) return null;
-  const record: { rules_seq?: number; permits?: readonly Permit[]; requests?: readonly LoggedRequest[] } = {};
-  if (transaction.changes_rules) record.rules_seq = rulesSeq;
-  if (transaction.permits.length > 0) record.permits = transaction.permits;
-  if (kept.length > 0) record.requests = kept;
-  return record;
+  const fields: { rules_seq?: number; permits?: readonly Permit[]; requests?: readonly LoggedRequest[] } = {};
+  if (transaction.changes_rules) fields.rules_seq = rulesSeq;
+  if (transaction.permits.length > 0) fields.permits = transaction.permits;
+  if (kept.length > 0) fields.requests = kept;
+  return fields;
 }

@@ -396,7 +396,7 @@ export class StoreUncertain extends Error {
   override readonly name = 'StoreUncertain';
 }
 
-/** The storage backend cannot be used as configured. The message says what is wrong and how to fix it. */
+/** The storage backend cannot be used as it is configured, or as it is. The message says what is wrong and how to fix it. */
 export class StoreRefused extends Error {
   override readonly name = 'StoreRefused';
 }

@@ -73,23 +73,23 @@ for (const name of DATABASE_NAMES) {
       // req: STO-013
       test('migrate reports the version, shows a dry run, migrates once, and then has nothing to do', async () => {
         const cwd = await temporaryFolder();
-        const store = ['--store', fresh(url, name)];
-        expect(await gen({ cwd }, 'up', '--port', '0', ...store)).toMatchObject({
+        const storeArgs = ['--store', fresh(url, name)];
+        expect(await gen({ cwd }, 'up', '--port', '0', ...storeArgs)).toMatchObject({
           code: 1,
           err: expect.stringContaining('gen migrate'),
         });
-        expect(await gen({ cwd }, 'migrate', '--status', ...store)).toMatchObject({
+        expect(await gen({ cwd }, 'migrate', '--status', ...storeArgs)).toMatchObject({
           code: 1,
           out: expect.stringContaining('at version 0 of'),
         });
-        const dry = await gen({ cwd }, 'migrate', '--dry-run', ...store);
+        const dry = await gen({ cwd }, 'migrate', '--dry-run', ...storeArgs);
         expect([dry.code, dry.out.length > 100]).toEqual([0, true]);
-        expect(await gen({ cwd }, 'migrate', ...store)).toMatchObject({
+        expect(await gen({ cwd }, 'migrate', ...storeArgs)).toMatchObject({
           code: 0,
           out: expect.stringMatching(/applied, now at version \d/),
         });
         for (const again of [['migrate'], ['migrate', '--status']]) {
-          expect(await gen({ cwd }, ...again, ...store)).toMatchObject({
+          expect(await gen({ cwd }, ...again, ...storeArgs)).toMatchObject({
             code: 0,
             out: expect.stringContaining('nothing to do'),
           });
@@ -99,7 +99,7 @@ for (const name of DATABASE_NAMES) {
       test('migrate binds keys from before key binding, and a key works only in the store that made it', async () => {
         const cwd = await temporaryFolder();
         const [ours, theirs] = [fresh(url, name), fresh(url, name)];
-        for (const store of [ours, theirs]) await gen({ cwd }, 'migrate', '--store', store);
+        for (const storeUrl of [ours, theirs]) await gen({ cwd }, 'migrate', '--store', storeUrl);
         const old = await onStore(ours, ({ store }) => writeUnboundKey(store));
         const migrated = await gen({ cwd }, 'migrate', '--store', ours);
         expect([migrated.code, migrated.out]).toEqual([0, expect.stringContaining(idOf(old))]);

@@ -38,9 +38,9 @@ for (const [name, { mib, start }] of Object.entries(DATABASES)) {
       (database) => {
         test(`${name} leaves no partial write on a full disk, and continues once there is space`, async () => {
           onTestFinished(() => database.stop());
-          const fixture = new FullDiskScenario(name, database, disk);
-          await fixture.migrates();
-          await fixture.works();
+          const scenario = new FullDiskScenario(name, database, disk);
+          await scenario.checkMigration();
+          await scenario.checkWork();
         });
       },
     );
@@ -58,7 +58,7 @@ class FullDiskScenario {
    * Fails with one sentence and exit code 1 while the disk is full; afterwards the same command creates the whole
    * schema.
    */
-  async migrates(): Promise<void> {
+  async checkMigration(): Promise<void> {
     const [cwd, store] = [await temporaryFolder(), ['--store', this.database.url]];
     this.disk.fill();
     const { code, out, err } = await gen({ cwd }, 'migrate', ...store);
@@ -70,7 +70,7 @@ class FullDiskScenario {
     expect(await gen({ cwd }, 'migrate', ...store)).toMatchObject({ code: 0 });
   }
 
-  async works(): Promise<void> {
+  async checkWork(): Promise<void> {
     const fleet = await DatabaseFleet.open(this.database.url, 1);
     await fleet.plan(planOf(...TASKS));
     const granted = [await claimed(fleet, TASKS[0]!)];

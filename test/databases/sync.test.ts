@@ -24,7 +24,7 @@ await onSharedDatabase('postgres', ({ url }) => {
       return { cwd, workspace };
     }
 
-    async function served(): Promise<string[]> {
+    async function testServer(): Promise<string[]> {
       const server = await startServer({ ...(await openStoreUrl(url, () => {})), port: 0 });
       onTestFinished(() => server.stop());
       return ['--remote', server.url];
@@ -32,7 +32,7 @@ await onSharedDatabase('postgres', ({ url }) => {
 
     test('agree on one claim of an edge that both completed offline, and rebuild a deleted log', async () => {
       const projectKey = { ...KEY, project_id: `p${randomUUID().slice(0, 8)}` };
-      const remote = await served();
+      const remote = await testServer();
       const both = await Promise.all([laptop(projectKey.project_id), laptop(projectKey.project_id)]);
       for (const [at, { workspace }] of both.entries()) {
         const agent = ['ada', 'bob'][at] as string;
@@ -53,8 +53,8 @@ await onSharedDatabase('postgres', ({ url }) => {
         expect((await gen({ cwd }, 'sync', 'status', ...remote)).out).toContain('In sync.');
         expect((await gen({ cwd }, 'verify', '.ai-workspace/events')).out).toContain('Every invariant holds');
       }
-      const logs = await Promise.all(both.map(({ workspace }) => startCountIn(workspace, projectKey)));
-      expect(logs).toEqual([1, 1]);
+      const startCounts = await Promise.all(both.map(({ workspace }) => startCountIn(workspace, projectKey)));
+      expect(startCounts).toEqual([1, 1]);
     });
   });
 });

@@ -18,21 +18,21 @@ async function expectHeaderLines(page: Page, count: number): Promise<void> {
 
 await describeInBrowser('the page', (open) => {
   test('is live, and shows what has happened without being asked', async () => {
-    const served = await TestServer.forTest();
-    await served.request('PUT', `${PROJECT_URL}/plan`, PLAN);
-    const page = await open(viewUrl(served.url));
+    const testServer = await TestServer.forTest();
+    await testServer.request('PUT', `${PROJECT_URL}/plan`, PLAN);
+    const page = await open(viewUrl(testServer.url));
     await page.getByRole('status').getByText('live', { exact: true }).waitFor();
     await page.getByText('0 of 1 done').waitFor();
     const claim = { task_id: 'A-001-x', agent_id: 'ada', session_id: 's' };
-    const { body } = await served.request('POST', `${PROJECT_URL}/claims`, claim);
+    const { body } = await testServer.request('POST', `${PROJECT_URL}/claims`, claim);
     const handle = { task_id: 'A-001-x', session_id: 's', generation: 1, claim_id: body.claim.id };
-    await served.request('POST', `${PROJECT_URL}/results`, { ...handle, result_data: 1 });
+    await testServer.request('POST', `${PROJECT_URL}/results`, { ...handle, result_data: 1 });
     await page.getByText('1 of 1 done').waitFor();
   });
 
   test('shows what has happened between its first reads and the start of the stream', async () => {
-    const served = await TestServer.forTest();
-    await served.request('PUT', `${PROJECT_URL}/plan`, PLAN);
+    const testServer = await TestServer.forTest();
+    await testServer.request('PUT', `${PROJECT_URL}/plan`, PLAN);
     const page = await open('about:blank');
     let release = () => {};
     const isReleased = new Promise<void>((resolve) => {
@@ -42,29 +42,29 @@ await describeInBrowser('the page', (open) => {
       await isReleased;
       await route.continue();
     });
-    await page.goto(viewUrl(served.url));
+    await page.goto(viewUrl(testServer.url));
     await page.getByText('0 of 1 done').waitFor();
-    const handle = await served.claim('A-001-x');
-    await served.post(`${PROJECT_URL}/results`, { ...handle, result_data: 1 });
+    const handle = await testServer.claim('A-001-x');
+    await testServer.post(`${PROJECT_URL}/results`, { ...handle, result_data: 1 });
     release();
     await page.getByText('1 of 1 done').waitFor();
   });
 
   test('asks for a key when the server requires one', async () => {
-    const served = await TestServer.forTest();
-    await served.request('POST', `${TENANT_URL}/keys`, { role: 'admin' });
-    const page = await open(viewUrl(served.url));
+    const testServer = await TestServer.forTest();
+    await testServer.request('POST', `${TENANT_URL}/keys`, { role: 'admin' });
+    const page = await open(viewUrl(testServer.url));
     await page.getByText('This server requires a key').waitFor();
     expect(await page.getByRole('status').textContent()).toBe('key required');
-    const projects = await open(`${served.url}/?tenant=acme`, { theme: 'dark' });
+    const projects = await open(`${testServer.url}/?tenant=acme`, { theme: 'dark' });
     await projects.getByText('This server requires a key').waitFor();
     expect(await projects.locator('html').getAttribute('data-theme')).toBe('dark');
   });
 
   test('has its theme and its reference at the right of the header of a phone, also while a key is missing', async () => {
-    const served = await TestServer.forTest();
-    await served.request('POST', `${TENANT_URL}/keys`, { role: 'admin' });
-    const page = await open(viewUrl(served.url), { width: 390 });
+    const testServer = await TestServer.forTest();
+    await testServer.request('POST', `${TENANT_URL}/keys`, { role: 'admin' });
+    const page = await open(viewUrl(testServer.url), { width: 390 });
     await page.getByText('This server requires a key').waitFor();
     await expectHeaderLines(page, 2);
     const box = await page.getByRole('link', { name: 'API', exact: true }).boundingBox();
@@ -72,15 +72,15 @@ await describeInBrowser('the page', (open) => {
   });
 
   test('shows the status of an answer that is not from the server, and asks for a key if it is 401', async () => {
-    const served = await TestServer.forTest();
-    await served.request('PUT', `${PROJECT_URL}/plan`, PLAN);
+    const testServer = await TestServer.forTest();
+    await testServer.request('PUT', `${PROJECT_URL}/plan`, PLAN);
     const page = await open('about:blank');
     await page.route('**/api/**', (route) => route.fulfill({ status: 502, body: '<h1>Bad gateway</h1>' }));
-    await page.goto(viewUrl(served.url));
+    await page.goto(viewUrl(testServer.url));
     await page.getByText('Unexpected answer, status 502.').first().waitFor();
     await page.unrouteAll();
     await page.route('**/api/**', (route) => route.fulfill({ status: 401, json: {} }));
-    for (const address of [viewUrl(served.url), `${served.url}/?tenant=acme`]) {
+    for (const address of [viewUrl(testServer.url), `${testServer.url}/?tenant=acme`]) {
       await page.goto(address);
       await page.reload();
       await page.getByText('This server requires a key').waitFor();
@@ -88,15 +88,15 @@ await describeInBrowser('the page', (open) => {
   });
 
   test('says that it is not live while the server is down, and goes on when it is back', async () => {
-    const served = await TestServer.forTest();
-    await served.request('PUT', `${PROJECT_URL}/plan`, PLAN);
-    const page = await open(viewUrl(served.url), { width: 380 });
+    const testServer = await TestServer.forTest();
+    await testServer.request('PUT', `${PROJECT_URL}/plan`, PLAN);
+    const page = await open(viewUrl(testServer.url), { width: 380 });
     await page.getByRole('status').getByText('live', { exact: true }).waitFor();
-    const { port } = new URL(served.url);
-    await served.running.stop();
+    const { port } = new URL(testServer.url);
+    await testServer.running.stop();
     await page.getByText(/reconnecting for/).waitFor();
     await expectHeaderLines(page, 2);
-    await served.restart(Number(port));
+    await testServer.restart(Number(port));
     await page.getByRole('status').getByText('live', { exact: true }).waitFor();
     await expectHeaderLines(page, 2);
   });
@@ -104,9 +104,9 @@ await describeInBrowser('the page', (open) => {
   test.for(['task/%E0%A4%A', 'nowhere', 'runs/a/b'])(
     'says that the address #/%s is unknown, and leads to the fleet',
     async (view) => {
-      const served = await TestServer.forTest();
-      await served.request('PUT', `${PROJECT_URL}/plan`, PLAN);
-      const page = await open(viewUrl(served.url, view));
+      const testServer = await TestServer.forTest();
+      await testServer.request('PUT', `${PROJECT_URL}/plan`, PLAN);
+      const page = await open(viewUrl(testServer.url, view));
       await page.getByRole('heading', { name: 'Unknown address' }).waitFor();
       await expectAccessible(page);
       await page.getByRole('link', { name: 'Go to Fleet' }).click();
@@ -115,10 +115,10 @@ await describeInBrowser('the page', (open) => {
   );
 
   test('says that a position is beyond the end of the log, and shows the newest events', async () => {
-    const served = await TestServer.forTest();
-    await served.request('PUT', `${PROJECT_URL}/plan`, PLAN);
-    const { position } = (await served.get(`${PROJECT_URL}/status`)).body;
-    const page = await open(viewUrl(served.url, 'log?at=999'));
+    const testServer = await TestServer.forTest();
+    await testServer.request('PUT', `${PROJECT_URL}/plan`, PLAN);
+    const { position } = (await testServer.get(`${PROJECT_URL}/status`)).body;
+    const page = await open(viewUrl(testServer.url, 'log?at=999'));
     await page
       .getByRole('alert')
       .getByText(`The log ends at position ${position}; there is no position 999.`)

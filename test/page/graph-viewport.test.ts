@@ -17,16 +17,16 @@ const transform = (page: Page) =>
   page.evaluate<string>("document.querySelector('.react-flow__viewport').style.transform");
 
 async function openGraph(open: (url: string) => Promise<Page>) {
-  const served = await TestServer.forTest();
-  await served.request('PUT', `${PROJECT_URL}/plan`, PLAN);
-  const page = await open(viewUrl(served.url, 'plan'));
+  const testServer = await TestServer.forTest();
+  await testServer.request('PUT', `${PROJECT_URL}/plan`, PLAN);
+  const page = await open(viewUrl(testServer.url, 'plan'));
   await nodeOf(page, 'A-001-base').getByText('ready').waitFor();
-  return { served, page };
+  return { testServer, page };
 }
 
 await describeInBrowser('the viewport of the plan graph', (open) => {
   test('is dragged from any part of a task, also when events arrive while the button is pressed', async () => {
-    const { served, page } = await openGraph(open);
+    const { testServer, page } = await openGraph(open);
     const node = nodeOf(page, 'A-001-base');
     const parts = [
       { part: node.getByRole('link'), claimed: 'A-001-base' },
@@ -39,7 +39,7 @@ await describeInBrowser('the viewport of the plan graph', (open) => {
       if (box === null) throw new Error('The task is not shown.');
       await page.mouse.move(box.x + box.width - 4, box.y + box.height / 2);
       await page.mouse.down();
-      await served.claim(claimed, claimed, { agent_id: 'ada' });
+      await testServer.claim(claimed, claimed, { agent_id: 'ada' });
       await nodeOf(page, claimed).getByText('ada').waitFor();
       expect(await transform(page)).toBe(before);
       await page.mouse.move(box.x + box.width + 30, box.y + 40);
@@ -63,8 +63,8 @@ await describeInBrowser('the viewport of the plan graph', (open) => {
   });
 
   test('is prepared while the list is shown', async () => {
-    const { served } = await openGraph(open);
-    const page = await open(viewUrl(served.url, 'plan?tab=list'));
+    const { testServer } = await openGraph(open);
+    const page = await open(viewUrl(testServer.url, 'plan?tab=list'));
     await nodeOf(page, 'A-001-base').waitFor({ state: 'attached' });
     expect(await nodeOf(page, 'A-001-base').isVisible()).toBe(false);
     await page.getByRole('link', { name: 'Graph', exact: true }).click();
@@ -84,7 +84,7 @@ await describeInBrowser('the viewport of the plan graph', (open) => {
   });
 
   test('stays where a person moved it when tasks and the plan change, and while the list is shown', async () => {
-    const { served, page } = await openGraph(open);
+    const { testServer, page } = await openGraph(open);
     const first = await transform(page);
     await page.getByRole('button', { name: 'Zoom Out' }).click();
     await expect.poll(() => transform(page)).not.toBe(first);
@@ -95,12 +95,12 @@ await describeInBrowser('the viewport of the plan graph', (open) => {
     // The transition of the zoom button may still be under way; the drag ends it.
     const chosen = await transform(page);
 
-    const handle = await served.claim('A-001-base', 's1', { agent_id: 'ada' });
+    const handle = await testServer.claim('A-001-base', 's1', { agent_id: 'ada' });
     await nodeOf(page, 'A-001-base').getByText('ada').waitFor();
-    await served.post(`${PROJECT_URL}/results`, { ...handle, result_data: 1 });
+    await testServer.post(`${PROJECT_URL}/results`, { ...handle, result_data: 1 });
     await nodeOf(page, 'B-001-docs').getByText('ready').waitFor();
     const added = { id: 'B-002-index', description: 'an index' };
-    await served.post(`${PROJECT_URL}/tasks`, { tasks: [added] });
+    await testServer.post(`${PROJECT_URL}/tasks`, { tasks: [added] });
     await nodeOf(page, 'B-002-index').waitFor();
     expect(await transform(page)).toBe(chosen);
 

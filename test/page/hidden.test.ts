@@ -39,20 +39,20 @@ async function hide(tab: Page): Promise<void> {
 
 await describeInBrowser('a hidden tab', (open) => {
   test('closes its event stream, so that more tabs than connections work, and continues when it is shown', async () => {
-    const served = await TestServer.forTest();
-    await served.request('PUT', `${PROJECT_URL}/plan`, PLAN);
+    const testServer = await TestServer.forTest();
+    await testServer.request('PUT', `${PROJECT_URL}/plan`, PLAN);
     const first = await open('about:blank');
     const tabs: Page[] = [];
     for (let count = 0; count < TABS; count++) {
-      const tab = await openTab(first, viewUrl(served.url));
+      const tab = await openTab(first, viewUrl(testServer.url));
       await tab.getByText('0 of 1 done').waitFor();
       await hide(tab);
       tabs.push(tab);
     }
     const claim = { task_id: TASK, agent_id: 'ada', session_id: 's' };
-    const { body } = await served.request('POST', `${PROJECT_URL}/claims`, claim);
+    const { body } = await testServer.request('POST', `${PROJECT_URL}/claims`, claim);
     const handle = { task_id: TASK, session_id: 's', generation: 1, claim_id: body.claim.id };
-    await served.request('POST', `${PROJECT_URL}/results`, { ...handle, result_data: 1 });
+    await testServer.request('POST', `${PROJECT_URL}/results`, { ...handle, result_data: 1 });
     const [shown] = tabs as [Page];
     await setVisibility(shown, 'visible');
     await waitForMark(shown, 'live');
@@ -60,12 +60,12 @@ await describeInBrowser('a hidden tab', (open) => {
   });
 
   test('counts in its title what waits for a person', async () => {
-    const served = await TestServer.forTest();
-    await served.request('PUT', `${PROJECT_URL}/plan`, PLAN);
-    const tab = await openTab(await open('about:blank'), viewUrl(served.url));
+    const testServer = await TestServer.forTest();
+    await testServer.request('PUT', `${PROJECT_URL}/plan`, PLAN);
+    const tab = await openTab(await open('about:blank'), viewUrl(testServer.url));
     await hide(tab);
     const held = { expected_generation: 0, reason: 'wait for the contract' };
-    expect((await served.post(`${PROJECT_URL}/tasks/${TASK}/hold`, held)).status).toBe(200);
+    expect((await testServer.post(`${PROJECT_URL}/tasks/${TASK}/hold`, held)).status).toBe(200);
     expect(await tab.title()).toBe('shop · Genesis Fleet');
     await tab.clock.fastForward(31_000);
     await expect.poll(() => tab.title(), { timeout: 30_000 }).toBe('(1) shop · Genesis Fleet');

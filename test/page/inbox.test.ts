@@ -12,22 +12,22 @@ const OWN = { 'x-genesis-tenant': 'acme' };
 
 /** A task whose holder waits for a decision on a candidate. */
 async function openWithReview() {
-  const served = await TestServer.forTest();
-  await served.plan(TASK, 'B-001-y');
-  const { generation, ...handle } = await served.claim(TASK);
+  const testServer = await TestServer.forTest();
+  await testServer.plan(TASK, 'B-001-y');
+  const { generation, ...handle } = await testServer.claim(TASK);
   const held = { ...handle, expected_generation: generation };
   const suspend = async (iteration: number, candidate_sha256: string) => {
     const suspension = { ...held, iteration, candidate_sha256 };
-    const { body } = await served.post(`${PROJECT_URL}/claims/suspend`, suspension);
+    const { body } = await testServer.post(`${PROJECT_URL}/claims/suspend`, suspension);
     expect(body.reason).toBe('SUSPENDED');
   };
-  const resume = () => served.post(`${PROJECT_URL}/claims/resume`, held);
+  const resume = () => testServer.post(`${PROJECT_URL}/claims/resume`, held);
   await suspend(1, DIGEST);
-  return { served, suspend, resume };
+  return { testServer, suspend, resume };
 }
 
-const decide = (served: TestServer) =>
-  served.request(
+const decide = (testServer: TestServer) =>
+  testServer.request(
     'POST',
     '/api/review',
     {
@@ -41,14 +41,14 @@ const decide = (served: TestServer) =>
     OWN,
   );
 
-const reviewsOf = async (served: TestServer): Promise<AnyJson[]> =>
-  (await served.get(`${PROJECT_URL}/tasks/${TASK}/history`)).body.reviews;
+const reviewsOf = async (testServer: TestServer): Promise<AnyJson[]> =>
+  (await testServer.get(`${PROJECT_URL}/tasks/${TASK}/history`)).body.reviews;
 
 /** An edge with a check that only a person can pass; its candidate has a file. */
-async function escalateEdge(served: TestServer, text: string, session: string) {
-  const claimed = await served.claim(EDGE, session);
-  const manifest = await putFiles(served, { 'docs/requirements.md': text });
-  const { body } = await served.post(`${PROJECT_URL}/results`, {
+async function escalateEdge(testServer: TestServer, text: string, session: string) {
+  const claimed = await testServer.claim(EDGE, session);
+  const manifest = await putFiles(testServer, { 'docs/requirements.md': text });
+  const { body } = await testServer.post(`${PROJECT_URL}/results`, {
     ...claimed,
     result_data: manifest,
     iteration: 1,
@@ -59,24 +59,24 @@ async function escalateEdge(served: TestServer, text: string, session: string) {
 
 await describeInBrowser('the inbox', (open) => {
   test('says when nothing waits', async () => {
-    const served = await TestServer.forTest();
-    await served.plan(TASK);
-    const page = await open(viewUrl(served.url, 'inbox'));
+    const testServer = await TestServer.forTest();
+    await testServer.plan(TASK);
+    const page = await open(viewUrl(testServer.url, 'inbox'));
     await page.getByText('Nothing waits for you').waitFor();
     expect(await page.title()).toBe('shop · Genesis Fleet');
   });
 
   test('shows a review as it comes, and answers it with a comment', async () => {
-    const { served } = await openWithReview();
-    const page = await open(viewUrl(served.url, 'inbox'));
+    const { testServer } = await openWithReview();
+    const page = await open(viewUrl(testServer.url, 'inbox'));
     const card = page.getByRole('article', { name: `Review ${TASK}` });
     await card.getByText(DIGEST).waitFor();
     await page.waitForFunction("document.title.startsWith('(1) ')");
     await card.getByLabel('Comment').fill('Name the limits.');
     // Something else happens: what was typed stays.
-    await served.claim('B-001-y', 's9');
+    await testServer.claim('B-001-y', 's9');
     const held = { expected_generation: 1, reason: 'later' };
-    await served.post(`${PROJECT_URL}/tasks/B-001-y/hold`, held);
+    await testServer.post(`${PROJECT_URL}/tasks/B-001-y/hold`, held);
     await page.getByRole('article', { name: 'Held B-001-y' }).waitFor();
     expect(await card.getByLabel('Comment').inputValue()).toBe('Name the limits.');
     await page.reload();
@@ -84,17 +84,17 @@ await describeInBrowser('the inbox', (open) => {
     await card.getByRole('button', { name: 'Request changes' }).click();
     await page.getByText(`Request changes: ${TASK}, generation 1`).waitFor();
     await card.waitFor({ state: 'detached' });
-    expect(await reviewsOf(served)).toMatchObject([
+    expect(await reviewsOf(testServer)).toMatchObject([
       { decision: 'CHANGES_REQUESTED', comment: 'Name the limits.' },
     ]);
   });
 
   test('keeps a begun answer when another person was faster, and shows the refusal', async () => {
-    const { served } = await openWithReview();
-    const page = await open(viewUrl(served.url, 'inbox'));
+    const { testServer } = await openWithReview();
+    const page = await open(viewUrl(testServer.url, 'inbox'));
     const card = page.getByRole('article', { name: `Review ${TASK}` });
     await card.getByLabel('Comment').fill('No.');
-    expect((await decide(served)).status).toBe(200);
+    expect((await decide(testServer)).status).toBe(200);
     await page.getByText('This no longer waits.', { exact: false }).waitFor();
     await card.getByRole('button', { name: 'Reject' }).click();
     await card.getByText('ALREADY_DECIDED').waitFor();
@@ -102,12 +102,12 @@ await describeInBrowser('the inbox', (open) => {
     expect(await card.getByLabel('Comment').inputValue()).toBe('No.');
     await page.getByRole('button', { name: 'Remove' }).click();
     await card.waitFor({ state: 'detached' });
-    expect(await reviewsOf(served)).toMatchObject([{ decision: 'APPROVED' }]);
+    expect(await reviewsOf(testServer)).toMatchObject([{ decision: 'APPROVED' }]);
   });
 
   test('shows why the answer to an older candidate is refused', async () => {
-    const { served, resume, suspend } = await openWithReview();
-    const page = await open(viewUrl(served.url, 'inbox'));
+    const { testServer, resume, suspend } = await openWithReview();
+    const page = await open(viewUrl(testServer.url, 'inbox'));
     const card = page.getByRole('article', { name: `Review ${TASK}` }).filter({ hasText: DIGEST });
     await card.waitFor();
     // The page does not learn of the newer candidate before it answers.
@@ -117,19 +117,19 @@ await describeInBrowser('the inbox', (open) => {
     await card.getByRole('button', { name: 'Approve' }).click();
     await card.getByText('STALE_REVIEW').waitFor();
     await page.unroute('**/api/review?*');
-    await served.claim('B-001-y', 's9');
+    await testServer.claim('B-001-y', 's9');
     await page.getByText('b'.repeat(64)).waitFor();
     await card.getByText(/decide on that/).waitFor();
     await page.getByRole('button', { name: 'Remove' }).click();
     await card.waitFor({ state: 'detached' });
-    expect(await reviewsOf(served)).toEqual([]);
+    expect(await reviewsOf(testServer)).toEqual([]);
   });
 
   test('shows the files of a candidate against the accepted version, its checks, and approves it', async () => {
-    const served = await TestServer.forTest();
-    await served.request('POST', '/api/init', { project_id: 'shop', files: FILES }, OWN);
-    await escalateEdge(served, 'Fast.\nSmall.\n', 's1');
-    const page = await open(viewUrl(served.url, 'inbox'));
+    const testServer = await TestServer.forTest();
+    await testServer.request('POST', '/api/init', { project_id: 'shop', files: FILES }, OWN);
+    await escalateEdge(testServer, 'Fast.\nSmall.\n', 's1');
+    const page = await open(viewUrl(testServer.url, 'inbox'));
     const card = page.getByRole('article', { name: `Review ${EDGE}` });
     await card.getByText('wanted: it is what we want').waitFor();
     await card.getByText('complete: pass').waitFor();
@@ -138,9 +138,9 @@ await describeInBrowser('the inbox', (open) => {
     await card.getByRole('button', { name: 'Approve' }).click();
     await page.getByText(`Approve: ${EDGE}, generation 1`).waitFor();
     const path = `${PROJECT_URL}/tasks/${encodeURIComponent(EDGE)}`;
-    expect((await served.get(path)).body.phase).toBe('COMPLETED');
-    await served.post(`${path}/reset`, { expected_generation: 1, reason: 'again' });
-    await escalateEdge(served, 'Fast.\nTiny.\n', 's2');
+    expect((await testServer.get(path)).body.phase).toBe('COMPLETED');
+    await testServer.post(`${path}/reset`, { expected_generation: 1, reason: 'again' });
+    await escalateEdge(testServer, 'Fast.\nTiny.\n', 's2');
     await card.getByText('docs/requirements.md').click();
     await card.getByText('+Tiny.').waitFor();
     await card.getByText('-Small.').waitFor();
@@ -149,31 +149,31 @@ await describeInBrowser('the inbox', (open) => {
   });
 
   test('adopts a parked result', async () => {
-    const served = await TestServer.forTest();
-    await served.plan(TASK);
-    const zombie = await served.claim(TASK);
-    await served.post(`${PROJECT_URL}/tasks/${TASK}/force_release`, {
+    const testServer = await TestServer.forTest();
+    await testServer.plan(TASK);
+    const zombie = await testServer.claim(TASK);
+    await testServer.post(`${PROJECT_URL}/tasks/${TASK}/force_release`, {
       expected_generation: 1,
       reason: 'silent',
     });
-    await served.claim(TASK, 's2');
-    await served.post(`${PROJECT_URL}/results`, { ...zombie, result_data: 'late' });
-    const page = await open(viewUrl(served.url, 'inbox/parked'));
+    await testServer.claim(TASK, 's2');
+    await testServer.post(`${PROJECT_URL}/results`, { ...zombie, result_data: 'late' });
+    const page = await open(viewUrl(testServer.url, 'inbox/parked'));
     const card = page.getByRole('article', { name: `Parked result ${TASK}` });
     await card.getByRole('button', { name: /^Adopt/ }).click();
     await page.getByLabel('Reason').fill('good work');
     await page.getByRole('dialog').getByRole('button', { name: 'Adopt' }).click();
     await card.waitFor({ state: 'detached' });
-    expect((await served.get(`${PROJECT_URL}/tasks/${TASK}`)).body.phase).toBe('COMPLETED');
+    expect((await testServer.get(`${PROJECT_URL}/tasks/${TASK}`)).body.phase).toBe('COMPLETED');
   });
 
   test('frees a claim whose holder is silent, which the fleet view calls stale', async () => {
-    const served = await TestServer.forTest({ limits: { min_lease_duration_seconds: 1 } });
-    await served.plan(TASK);
+    const testServer = await TestServer.forTest({ limits: { min_lease_duration_seconds: 1 } });
+    await testServer.plan(TASK);
     const policy = { stale_policy: 'hold', stale_threshold_seconds: 1, sweep_interval_seconds: 1 };
-    expect((await served.request('PUT', `${PROJECT_URL}/policy`, policy)).status).toBe(200);
-    await served.claim(TASK, 's1', { lease_duration_seconds: 1 });
-    const page = await open(viewUrl(served.url));
+    expect((await testServer.request('PUT', `${PROJECT_URL}/policy`, policy)).status).toBe(200);
+    await testServer.claim(TASK, 's1', { lease_duration_seconds: 1 });
+    const page = await open(viewUrl(testServer.url));
     await page.getByRole('row').filter({ hasText: 'alpha' }).getByText('stale', { exact: true }).waitFor();
     await page.getByRole('link', { name: '1 stale' }).click();
     const card = page.getByRole('article', { name: `Stale claim ${TASK}` });
@@ -182,14 +182,14 @@ await describeInBrowser('the inbox', (open) => {
     await page.getByRole('dialog').getByLabel('Reason').fill('It does not answer.');
     await page.getByRole('dialog').getByRole('button', { name: 'Release' }).click();
     await card.waitFor({ state: 'detached' });
-    expect((await served.get(`${PROJECT_URL}/tasks/${TASK}`)).body.readiness).toBe('ready');
+    expect((await testServer.get(`${PROJECT_URL}/tasks/${TASK}`)).body.readiness).toBe('ready');
   });
 
   test('decides on proposed tasks, which a viewer only reads', async () => {
-    const served = await TestServer.forTest();
-    await served.plan(TASK);
+    const testServer = await TestServer.forTest();
+    await testServer.plan(TASK);
     const make = async (role: string, headers = {}): Promise<string> =>
-      (await served.request('POST', `${TENANT_URL}/keys`, { role }, headers)).body.token;
+      (await testServer.request('POST', `${TENANT_URL}/keys`, { role }, headers)).body.token;
     const admin = await make('admin');
     const asAdmin = { authorization: `Bearer ${admin}` };
     const [agent, viewer, reviewer] = [
@@ -198,29 +198,29 @@ await describeInBrowser('the inbox', (open) => {
       await make('reviewer', asAdmin),
     ];
     const tasks = [{ id: 'A-002-new', description: '<b>bold</b>' }];
-    await served.request('POST', `${PROJECT_URL}/tasks`, { tasks }, { authorization: `Bearer ${agent}` });
-    const asViewer = await open(viewUrl(served.url, 'inbox'), { key: viewer });
+    await testServer.request('POST', `${PROJECT_URL}/tasks`, { tasks }, { authorization: `Bearer ${agent}` });
+    const asViewer = await open(viewUrl(testServer.url, 'inbox'), { key: viewer });
     await asViewer.getByText('· viewer').waitFor();
     await asViewer.getByText('<b>bold</b>').waitFor();
     expect(await asViewer.getByRole('button', { name: 'Add to the plan' }).count()).toBe(0);
-    const asReviewer = await open(viewUrl(served.url, 'inbox'), { key: reviewer });
+    const asReviewer = await open(viewUrl(testServer.url, 'inbox'), { key: reviewer });
     await asReviewer.getByText('<b>bold</b>').waitFor();
     await asReviewer.getByRole('button', { name: 'Add to the plan' }).click();
     await asReviewer.getByText('Nothing waits for you').waitFor();
-    const { body } = await served.request('GET', `${PROJECT_URL}/plan`, undefined, asAdmin);
+    const { body } = await testServer.request('GET', `${PROJECT_URL}/plan`, undefined, asAdmin);
     expect(body.plan.tracks.A).toHaveLength(2);
   });
 
   test('names a limit that was reached', async () => {
-    const served = await TestServer.forTest();
-    await served.plan(TASK, 'B-001-y');
-    const { body: limits } = await served.get(`${TENANT_URL}/limits`);
-    await served.request('PUT', `${TENANT_URL}/limits`, { ...limits.limits, max_concurrent_claims: 1 });
-    await served.claim(TASK);
-    const page = await open(viewUrl(served.url, 'inbox'));
+    const testServer = await TestServer.forTest();
+    await testServer.plan(TASK, 'B-001-y');
+    const { body: limits } = await testServer.get(`${TENANT_URL}/limits`);
+    await testServer.request('PUT', `${TENANT_URL}/limits`, { ...limits.limits, max_concurrent_claims: 1 });
+    await testServer.claim(TASK);
+    const page = await open(viewUrl(testServer.url, 'inbox'));
     await page.getByText('Nothing waits for you').waitFor();
     const claim = { task_id: 'B-001-y', agent_id: 'beta', session_id: 's2' };
-    const refused = await served.post(`${PROJECT_URL}/claims`, claim);
+    const refused = await testServer.post(`${PROJECT_URL}/claims`, claim);
     expect(refused.body.reason).toBe('DENIED_LIMIT');
     await page
       .getByRole('article', { name: /Limit reached/ })
@@ -229,12 +229,12 @@ await describeInBrowser('the inbox', (open) => {
   });
 
   test.each(['light', 'dark'] as const)('is accessible and fits a phone, %s', async (theme) => {
-    const { served } = await openWithReview();
-    await served.post(`${PROJECT_URL}/tasks/B-001-y/hold`, {
+    const { testServer } = await openWithReview();
+    await testServer.post(`${PROJECT_URL}/tasks/B-001-y/hold`, {
       expected_generation: 0,
       reason: `<script>window.hacked=1</script>\u202E${'long'.repeat(400)}`,
     });
-    const page = await open(viewUrl(served.url, 'inbox'), { theme, width: 380, height: 800 });
+    const page = await open(viewUrl(testServer.url, 'inbox'), { theme, width: 380, height: 800 });
     await page.getByRole('article', { name: `Review ${TASK}` }).waitFor();
     await page.getByText('<script>window.hacked=1</script>\\u{202e}', { exact: false }).waitFor();
     expect(await page.evaluate('window.hacked')).toBeUndefined();

@@ -20,32 +20,32 @@ const pastEvent = (index: number) => ({
 
 /** 1,000 tasks, 50 of them claimed by an agent each, and 10,000 events before the claims. */
 async function largeProject(): Promise<TestServer> {
-  const served = await TestServer.forTest();
-  await served.request('PUT', `${PROJECT_URL}/plan`, { tracks: BENCH_TRACKS });
+  const testServer = await TestServer.forTest();
+  await testServer.request('PUT', `${PROJECT_URL}/plan`, { tracks: BENCH_TRACKS });
   for (let from = 0; from < EVENTS; from += BATCH) {
     const events = Array.from({ length: BATCH }, (_, index) => pastEvent(from + index));
-    expect((await served.post(`${PROJECT_URL}/events/import`, { events })).body.written).toBe(BATCH);
+    expect((await testServer.post(`${PROJECT_URL}/events/import`, { events })).body.written).toBe(BATCH);
   }
   for (const [index, [first]] of BENCH_CHAINS.slice(0, HOLDERS).entries())
-    await served.claim(first as string, `s${index}`, { agent_id: `agent-${index}` });
-  return served;
+    await testServer.claim(first as string, `s${index}`, { agent_id: `agent-${index}` });
+  return testServer;
 }
 
 const elements = (page: Page) => page.evaluate<number>("document.querySelectorAll('*').length");
 
 await describeInBrowser('a project of 1,000 tasks and 10,000 events', (open) => {
   test('is shown whole by every view that lists it, with few elements in the document', async () => {
-    const served = await largeProject();
-    const end = (await served.get(`${PROJECT_URL}/status`)).body.position as number;
+    const testServer = await largeProject();
+    const end = (await testServer.get(`${PROJECT_URL}/status`)).body.position as number;
 
-    const fleet = await open(viewUrl(served.url));
+    const fleet = await open(viewUrl(testServer.url));
     await fleet.getByText('0 of 1000 done').waitFor();
     await fleet.getByText('50 claimed', { exact: true }).waitFor();
     await fleet.getByRole('row').filter({ hasText: 'agent-49' }).waitFor();
     await fleet.getByRole('progressbar', { name: 'Track J: 0 of 100 done' }).waitFor();
     expect(await elements(fleet)).toBeLessThan(ELEMENTS_MAX);
 
-    const plan = await open(viewUrl(served.url, 'plan'));
+    const plan = await open(viewUrl(testServer.url, 'plan'));
     await plan.getByText('Critical path: 20 tasks').waitFor();
     await plan.locator('.task-node').filter({ hasText: 'A-001-step' }).getByText('agent-0').waitFor();
     expect(await elements(plan)).toBeLessThan(ELEMENTS_MAX);
@@ -60,7 +60,7 @@ await describeInBrowser('a project of 1,000 tasks and 10,000 events', (open) => 
     await plan.getByRole('combobox', { name: 'State' }).selectOption('claimed');
     await plan.getByText('50 of 1000').waitFor();
 
-    const log = await open(viewUrl(served.url, 'log'));
+    const log = await open(viewUrl(testServer.url, 'log'));
     const rows = log.getByRole('region', { name: 'Events' }).getByRole('listitem');
     await rows.first().getByText(String(end), { exact: true }).waitFor();
     await scrollToOldest(log);

@@ -18,25 +18,25 @@ const moonEvent = (index: number) => ({
 
 /** A project with a plan, a completed task, and 10,000 events of another tool after it. */
 async function longLog(): Promise<TestServer> {
-  const served = await TestServer.forTest();
-  await served.plan('A-001-x', 'A-002-x');
-  const handle = await served.claim('A-001-x');
-  await served.post(`${PROJECT_URL}/results`, { ...handle, result_data: 1 });
+  const testServer = await TestServer.forTest();
+  await testServer.plan('A-001-x', 'A-002-x');
+  const handle = await testServer.claim('A-001-x');
+  await testServer.post(`${PROJECT_URL}/results`, { ...handle, result_data: 1 });
   for (let from = 0; from < EVENTS; from += BATCH) {
     const events = Array.from({ length: BATCH }, (_, index) => moonEvent(from + index));
-    const reply = await served.post(`${PROJECT_URL}/events/import`, { events });
+    const reply = await testServer.post(`${PROJECT_URL}/events/import`, { events });
     expect(reply.body.written).toBe(BATCH);
   }
-  return served;
+  return testServer;
 }
 
 const rows = (page: Page) => page.getByRole('region', { name: 'Events' }).getByRole('listitem');
 
 await describeInBrowser('the log', (open) => {
   test('shows 10,000 events with few rows in the document, and filters them by the address', async () => {
-    const served = await longLog();
-    const end = (await served.get(`${PROJECT_URL}/status`)).body.position as number;
-    const page = await open(viewUrl(served.url, 'log'));
+    const testServer = await longLog();
+    const end = (await testServer.get(`${PROJECT_URL}/status`)).body.position as number;
+    const page = await open(viewUrl(testServer.url, 'log'));
     await page.getByText('new ones appear at the top').waitFor();
     await rows(page).first().getByText(String(end), { exact: true }).waitFor();
     expect(await rows(page).count()).toBeLessThan(60);
@@ -54,17 +54,17 @@ await describeInBrowser('the log', (open) => {
     await page.getByLabel('Session').fill('s1');
     await page.keyboard.press('Enter');
     await rows(page).getByText('CLAIM_ACQUIRED').waitFor();
-    await page.goto(`${served.url}/?tenant=acme&project=shop#/log?until=2025-01-01T00:01:30.000Z`);
+    await page.goto(`${testServer.url}/?tenant=acme&project=shop#/log?until=2025-01-01T00:01:30.000Z`);
     await page.getByText(/^2 events$/).waitFor();
   });
 
   test('shows an event whole, and the state at it', async () => {
-    const served = await TestServer.forTest();
-    await served.plan('A-001-x', 'A-002-x');
-    const handle = await served.claim('A-001-x');
-    const claimed = (await served.get(`${PROJECT_URL}/status`)).body.position as number;
-    await served.post(`${PROJECT_URL}/results`, { ...handle, result_data: 1 });
-    const page = await open(viewUrl(served.url, 'log'));
+    const testServer = await TestServer.forTest();
+    await testServer.plan('A-001-x', 'A-002-x');
+    const handle = await testServer.claim('A-001-x');
+    const claimed = (await testServer.get(`${PROJECT_URL}/status`)).body.position as number;
+    await testServer.post(`${PROJECT_URL}/results`, { ...handle, result_data: 1 });
+    const page = await open(viewUrl(testServer.url, 'log'));
     await rows(page).getByText('CLAIM_ACQUIRED').click();
     const detail = page.getByRole('region', { name: `Event ${claimed}` });
     await detail.getByText('"event_type": "CLAIM_ACQUIRED"').waitFor();
@@ -82,18 +82,18 @@ await describeInBrowser('the log', (open) => {
   });
 
   test('adds what happens at the top', async () => {
-    const served = await TestServer.forTest();
-    await served.plan('A-001-x');
-    const page = await open(viewUrl(served.url, 'log'));
+    const testServer = await TestServer.forTest();
+    await testServer.plan('A-001-x');
+    const page = await open(viewUrl(testServer.url, 'log'));
     await page.getByText('new ones appear at the top').waitFor();
     await page.getByRole('status').getByText('live', { exact: true }).waitFor();
-    await served.claim('A-001-x');
+    await testServer.claim('A-001-x');
     await rows(page).first().getByText('CLAIM_ACQUIRED').waitFor();
   });
 
   test('keeps the rows of a reader who has scrolled down, and tells how many events are new', async () => {
-    const served = await longLog();
-    const page = await open(viewUrl(served.url, 'log'));
+    const testServer = await longLog();
+    const page = await open(viewUrl(testServer.url, 'log'));
     await page.getByText('new ones appear at the top').waitFor();
     await page.getByRole('status').getByText('live', { exact: true }).waitFor();
     const box = page.locator('.log-scroll');
@@ -103,10 +103,10 @@ await describeInBrowser('the log', (open) => {
     const topOf = async (row: Locator) =>
       ((await row.boundingBox())?.y as number) - ((await box.boundingBox())?.y as number);
     const top = await topOf(middle);
-    await served.claim('A-002-x');
+    await testServer.claim('A-002-x');
     const button = page.getByRole('button', { name: /new events?$/ });
     await button.filter({ hasText: '1 new event' }).waitFor();
-    await served.plan('A-001-x', 'A-002-x', 'B-001-x');
+    await testServer.plan('A-001-x', 'A-002-x', 'B-001-x');
     await button.filter({ hasText: '2 new events' }).waitFor();
     const same = rows(page).filter({ hasText: text as string });
     expect(await topOf(same)).toBe(top);
@@ -119,17 +119,17 @@ await describeInBrowser('the log', (open) => {
   });
 
   test('reads the state of the past once, whatever happens meanwhile', async () => {
-    const served = await TestServer.forTest();
-    await served.plan('A-001-x', 'A-002-x');
-    const page = await open(`${served.url}/healthz`);
+    const testServer = await TestServer.forTest();
+    await testServer.plan('A-001-x', 'A-002-x');
+    const page = await open(`${testServer.url}/healthz`);
     const requestedUrls: string[] = [];
     page.on('request', (request) => requestedUrls.push(request.url()));
-    await page.goto(viewUrl(served.url, 'log?at=1'));
+    await page.goto(viewUrl(testServer.url, 'log?at=1'));
     await page.getByRole('region', { name: 'State at this position' }).getByText('0 of 2 done').waitFor();
     await page.getByRole('status').getByText('live', { exact: true }).waitFor();
     for (const task of ['A-001-x', 'A-002-x']) {
-      await served.claim(task, task);
-      const { position } = (await served.get(`${PROJECT_URL}/status`)).body;
+      await testServer.claim(task, task);
+      const { position } = (await testServer.get(`${PROJECT_URL}/status`)).body;
       // The end of the slider is read again with everything else.
       await page.getByText(`of ${position}`, { exact: true }).waitFor();
     }
@@ -138,20 +138,20 @@ await describeInBrowser('the log', (open) => {
   });
 
   test('verifies the log on request', async () => {
-    const served = await TestServer.forTest();
-    await served.plan('A-001-x', 'A-002-x');
-    await served.claim('A-001-x');
-    const page = await open(viewUrl(served.url, 'log'));
+    const testServer = await TestServer.forTest();
+    await testServer.plan('A-001-x', 'A-002-x');
+    await testServer.claim('A-001-x');
+    const page = await open(viewUrl(testServer.url, 'log'));
     await page.getByRole('button', { name: 'Verify the log' }).click();
     await page.getByText('valid', { exact: true }).waitFor();
   });
 
   test('verifies the log when the fleet view asks for it, and only once', async () => {
-    const served = await TestServer.forTest();
-    await served.plan('A-001-x');
-    const handle = await served.claim('A-001-x');
-    await served.post(`${PROJECT_URL}/results`, { ...handle, result_data: 1 });
-    const page = await open(viewUrl(served.url));
+    const testServer = await TestServer.forTest();
+    await testServer.plan('A-001-x');
+    const handle = await testServer.claim('A-001-x');
+    await testServer.post(`${PROJECT_URL}/results`, { ...handle, result_data: 1 });
+    const page = await open(viewUrl(testServer.url));
     const requestedUrls: string[] = [];
     page.on('request', (request) => {
       if (request.url().endsWith('/verify')) requestedUrls.push(request.url());
@@ -165,9 +165,9 @@ await describeInBrowser('the log', (open) => {
   });
 
   test('stops a verification when its view is left', async () => {
-    const served = await TestServer.forTest();
-    await served.plan('A-001-x');
-    const page = await open(viewUrl(served.url, 'log'));
+    const testServer = await TestServer.forTest();
+    await testServer.plan('A-001-x');
+    const page = await open(viewUrl(testServer.url, 'log'));
     await page.route('**/verify', () => {});
     const stopped = page.waitForEvent('requestfailed', (request) => request.url().endsWith('/verify'));
     await page.getByRole('button', { name: 'Verify the log' }).click();
@@ -177,10 +177,10 @@ await describeInBrowser('the log', (open) => {
   });
 
   test('saves the events of the filter as JSON lines', async () => {
-    const served = await TestServer.forTest();
-    await served.plan('A-001-x', 'A-002-x');
-    await served.claim('A-001-x');
-    const page = await open(viewUrl(served.url, 'log?type=CLAIM_ACQUIRED'));
+    const testServer = await TestServer.forTest();
+    await testServer.plan('A-001-x', 'A-002-x');
+    await testServer.claim('A-001-x');
+    const page = await open(viewUrl(testServer.url, 'log?type=CLAIM_ACQUIRED'));
     const downloading = page.waitForEvent('download');
     await page.getByRole('button', { name: 'Download these events' }).click();
     const download = await downloading;
@@ -192,10 +192,10 @@ await describeInBrowser('the log', (open) => {
 
   for (const theme of ['light', 'dark'] as const)
     test(`is readable in the ${theme} theme, also at the width of a phone`, async () => {
-      const served = await TestServer.forTest();
-      await served.plan('A-001-x', 'A-002-x');
-      await served.claim('A-001-x');
-      const page = await open(viewUrl(served.url, 'log?at=2&event=1'), { width: 380, theme });
+      const testServer = await TestServer.forTest();
+      await testServer.plan('A-001-x', 'A-002-x');
+      await testServer.claim('A-001-x');
+      const page = await open(viewUrl(testServer.url, 'log?at=2&event=1'), { width: 380, theme });
       await page.getByText('State at position 2').waitFor();
       await rows(page).first().waitFor();
       await page.getByRole('region', { name: 'Event 1' }).getByText('"event_type"').waitFor();

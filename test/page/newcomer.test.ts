@@ -14,21 +14,21 @@ const PLAN = {
 
 /** A task that is taken over, whose late result is parked; one that is claimed; and one that waits for it. */
 async function startWithWork(): Promise<TestServer> {
-  const served = await TestServer.forTest();
-  await served.request('PUT', `${PROJECT_URL}/plan`, PLAN);
-  const late = await served.claim('A-001-late', 's1', { agent_id: 'ada' });
-  await served.claim('B-001-held', 's2', { agent_id: 'ben' });
+  const testServer = await TestServer.forTest();
+  await testServer.request('PUT', `${PROJECT_URL}/plan`, PLAN);
+  const late = await testServer.claim('A-001-late', 's1', { agent_id: 'ada' });
+  await testServer.claim('B-001-held', 's2', { agent_id: 'ben' });
   const release = { expected_generation: 1, reason: 'gone' };
-  await served.post(`${PROJECT_URL}/tasks/A-001-late/force_release`, release);
-  await served.claim('A-001-late', 's3', { agent_id: 'cleo' });
-  await served.post(`${PROJECT_URL}/results`, { ...late, result_data: 'late but good' });
-  return served;
+  await testServer.post(`${PROJECT_URL}/tasks/A-001-late/force_release`, release);
+  await testServer.claim('A-001-late', 's3', { agent_id: 'cleo' });
+  await testServer.post(`${PROJECT_URL}/results`, { ...late, result_data: 'late but good' });
+  return testServer;
 }
 
 await describeInBrowser('a newcomer with only the address', (open) => {
   test('finds the oldest claim, why a task is not claimable and what was refused, and adopts the result', async () => {
-    const served = await startWithWork();
-    const page = await open(`${served.url}/?tenant=acme`);
+    const testServer = await startWithWork();
+    const page = await open(`${testServer.url}/?tenant=acme`);
 
     await page.getByText(/^Oldest claim: B-001-held, held by ben for /).waitFor();
     const refused = page.getByRole('log', { name: 'What happened' }).getByRole('listitem');
@@ -56,7 +56,7 @@ await describeInBrowser('a newcomer with only the address', (open) => {
     await page.getByRole('dialog').getByLabel('Reason').fill('It is complete.');
     await page.getByRole('dialog').getByRole('button', { name: 'Adopt' }).click();
     await card.waitFor({ state: 'detached' });
-    await page.goto(viewUrl(served.url, 'task/A-001-late'));
+    await page.goto(viewUrl(testServer.url, 'task/A-001-late'));
     await page.getByRole('region', { name: 'Result', exact: true }).getByText('late but good').waitFor();
   });
 });

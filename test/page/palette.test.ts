@@ -13,9 +13,9 @@ const PLAN = {
 };
 
 async function startWithPlan(): Promise<TestServer> {
-  const served = await TestServer.forTest();
-  await served.request('PUT', `${PROJECT_URL}/plan`, PLAN);
-  return served;
+  const testServer = await TestServer.forTest();
+  await testServer.request('PUT', `${PROJECT_URL}/plan`, PLAN);
+  return testServer;
 }
 
 const live = (page: Page) => page.getByRole('status').getByText('live', { exact: true }).waitFor();
@@ -28,8 +28,8 @@ const selected = (page: Page) => page.locator('[role=option][aria-selected=true]
 
 await describeInBrowser('the palette', (open) => {
   test('opens a task by a word of its description, with the keyboard alone', async () => {
-    const served = await startWithPlan();
-    const page = await open(viewUrl(served.url));
+    const testServer = await startWithPlan();
+    const page = await open(viewUrl(testServer.url));
     await live(page);
     await page.keyboard.press('/');
     await field(page).waitFor();
@@ -43,8 +43,8 @@ await describeInBrowser('the palette', (open) => {
   });
 
   test('moves its selection by the arrow keys, and closes by Escape', async () => {
-    const served = await startWithPlan();
-    const page = await open(viewUrl(served.url));
+    const testServer = await startWithPlan();
+    const page = await open(viewUrl(testServer.url));
     await live(page);
     await page.keyboard.press('Control+k');
     await field(page).waitFor();
@@ -61,8 +61,8 @@ await describeInBrowser('the palette', (open) => {
   });
 
   test('offers the actions of the task that is shown, and opens their dialog', async () => {
-    const served = await startWithPlan();
-    const page = await open(viewUrl(served.url, 'task/A-001-x'));
+    const testServer = await startWithPlan();
+    const page = await open(viewUrl(testServer.url, 'task/A-001-x'));
     await page.getByRole('button', { name: 'Search and commands' }).click();
     await page.getByRole('option', { name: /Hold A-001-x…/ }).click();
     await page.getByRole('dialog').getByLabel('Reason').fill('not now');
@@ -72,8 +72,8 @@ await describeInBrowser('the palette', (open) => {
   });
 
   test('verifies the log, also on the log view', async () => {
-    const served = await startWithPlan();
-    const page = await open(viewUrl(served.url, 'log'));
+    const testServer = await startWithPlan();
+    const page = await open(viewUrl(testServer.url, 'log'));
     await live(page);
     await openPalette(page);
     await page.keyboard.type('verify');
@@ -82,8 +82,8 @@ await describeInBrowser('the palette', (open) => {
   });
 
   test('changes the theme, also in the header', async () => {
-    const served = await startWithPlan();
-    const page = await open(viewUrl(served.url));
+    const testServer = await startWithPlan();
+    const page = await open(viewUrl(testServer.url));
     await openPalette(page);
     await page.keyboard.type('dark');
     await page.getByRole('option', { name: /Use the dark theme/ }).click();
@@ -92,19 +92,19 @@ await describeInBrowser('the palette', (open) => {
   });
 
   test('offers a viewer no action', async () => {
-    const served = await startWithPlan();
+    const testServer = await startWithPlan();
     const createKey = async (role: string, headers = {}) =>
-      (await served.request('POST', `${TENANT_URL}/keys`, { role }, headers)).body.token as string;
+      (await testServer.request('POST', `${TENANT_URL}/keys`, { role }, headers)).body.token as string;
     const authorization = `Bearer ${await createKey('admin')}`;
     const key = await createKey('viewer', { authorization });
-    const page = await open(viewUrl(served.url, 'task/A-001-x'), { key });
+    const page = await open(viewUrl(testServer.url, 'task/A-001-x'), { key });
     await openPalette(page);
     await page.keyboard.type('A-001');
     await page.getByRole('option', { name: /A-001-x/ }).waitFor();
     expect(await page.getByRole('option', { name: /Hold/ }).count()).toBe(0);
     await page.keyboard.press('Escape');
     await field(page).waitFor({ state: 'detached' });
-    await page.goto(viewUrl(served.url, 'task/A-001-x?do=hold'));
+    await page.goto(viewUrl(testServer.url, 'task/A-001-x?do=hold'));
     await page.reload();
     await page.getByRole('region', { name: 'Can it be claimed?' }).waitFor();
     expect(await page.getByRole('dialog').count()).toBe(0);
@@ -113,8 +113,8 @@ await describeInBrowser('the palette', (open) => {
   test.each(['light', 'dark'] as const)(
     'shows foreign text as it is, and fits a phone, %s',
     async (theme) => {
-      const served = await startWithPlan();
-      const page = await open(viewUrl(served.url), { width: 380, theme });
+      const testServer = await startWithPlan();
+      const page = await open(viewUrl(testServer.url), { width: 380, theme });
       await openPalette(page);
       await page.keyboard.type('drawkcab');
       await page.getByRole('option', { name: /B-001-y.*<script>.*\\u\{202e\}/ }).waitFor();

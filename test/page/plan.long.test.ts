@@ -27,9 +27,9 @@ function longPlan(): object {
 
 await describeInBrowser('the plan view', (open) => {
   test('draws tasks with their state, holder and generation, and the critical path, as work goes on', async () => {
-    const served = await TestServer.forTest();
-    await served.request('PUT', `${PROJECT_URL}/plan`, PLAN);
-    const page = await open(viewUrl(served.url, 'plan'));
+    const testServer = await TestServer.forTest();
+    await testServer.request('PUT', `${PROJECT_URL}/plan`, PLAN);
+    const page = await open(viewUrl(testServer.url, 'plan'));
     const node = (id: string) => page.locator('.task-node').filter({ hasText: id });
     await node('A-001-base').getByText('ready').waitFor();
     await node('A-001-base').getByText('critical').waitFor();
@@ -37,25 +37,25 @@ await describeInBrowser('the plan view', (open) => {
     expect(await node('B-001-docs').getByText('critical').count()).toBe(0);
     await page.getByText('Critical path: 2 tasks').waitFor();
 
-    const handle = await served.claim('A-001-base', 's1', { agent_id: 'ada' });
+    const handle = await testServer.claim('A-001-base', 's1', { agent_id: 'ada' });
     await node('A-001-base').filter({ hasText: 'claimed' }).filter({ hasText: 'ada' }).waitFor();
     await node('A-001-base').getByText('gen. 1').waitFor();
-    await served.post(`${PROJECT_URL}/results`, { ...handle, result_data: 1 });
+    await testServer.post(`${PROJECT_URL}/results`, { ...handle, result_data: 1 });
     await node('A-001-base').getByText('completed').waitFor();
     await node('B-001-docs').getByText('ready').waitFor();
 
     const added = { id: 'B-002-index', description: 'an index' };
-    await served.post(`${PROJECT_URL}/tasks`, { tasks: [added] });
+    await testServer.post(`${PROJECT_URL}/tasks`, { tasks: [added] });
     await node('B-002-index').getByText('blocked').waitFor();
     await page.getByRole('link', { name: 'B-001-docs' }).click();
     await page.waitForURL(/#\/task\/B-001-docs$/);
   });
 
   test('lists tasks by a filter that is in the address', async () => {
-    const served = await TestServer.forTest();
-    await served.request('PUT', `${PROJECT_URL}/plan`, PLAN);
-    await served.claim('A-001-base', 's1', { agent_id: 'ada' });
-    const page = await open(viewUrl(served.url, 'plan'));
+    const testServer = await TestServer.forTest();
+    await testServer.request('PUT', `${PROJECT_URL}/plan`, PLAN);
+    await testServer.claim('A-001-base', 's1', { agent_id: 'ada' });
+    const page = await open(viewUrl(testServer.url, 'plan'));
     await page.getByRole('link', { name: 'List' }).click();
     await page.getByText('5 of 5').waitFor();
     await page.getByLabel('Text').fill('MANUAL');
@@ -67,7 +67,7 @@ await describeInBrowser('the plan view', (open) => {
     expect(new URL(page.url()).hash).toBe('#/plan?tab=list&agent=ada');
     expect(new URL(page.url()).search).toBe('?tenant=acme&project=shop');
 
-    const again = await open(viewUrl(served.url, 'plan?tab=list&sort=id&order=desc&state=blocked'));
+    const again = await open(viewUrl(testServer.url, 'plan?tab=list&sort=id&order=desc&state=blocked'));
     await again.getByText('4 of 5').waitFor();
     await again.getByRole('row').nth(1).getByText('B-001-docs').waitFor();
     await again.getByRole('combobox', { name: 'State' }).selectOption('exhausted');
@@ -75,16 +75,16 @@ await describeInBrowser('the plan view', (open) => {
   });
 
   test('says what to do when there is no plan', async () => {
-    const served = await TestServer.forTest();
-    await served.request('PUT', `${PROJECT_URL}/plan`, { tracks: {} });
-    const page = await open(viewUrl(served.url, 'plan'));
+    const testServer = await TestServer.forTest();
+    await testServer.request('PUT', `${PROJECT_URL}/plan`, { tracks: {} });
+    const page = await open(viewUrl(testServer.url, 'plan'));
     await page.getByText('gen plan import FILE').waitFor();
   });
 
   test('keeps only what is visible of 1,000 tasks in the document', async () => {
-    const served = await TestServer.forTest();
-    await served.request('PUT', `${PROJECT_URL}/plan`, longPlan());
-    const page = await open(viewUrl(served.url, 'plan'));
+    const testServer = await TestServer.forTest();
+    await testServer.request('PUT', `${PROJECT_URL}/plan`, longPlan());
+    const page = await open(viewUrl(testServer.url, 'plan'));
     const nodes = page.locator('.task-node');
     await nodes.filter({ hasText: 'A-001-step' }).waitFor();
     expect(await nodes.count()).toBeLessThan(200);
@@ -94,7 +94,7 @@ await describeInBrowser('the plan view', (open) => {
       await page.waitForFunction(`document.querySelectorAll('.task-node').length > ${before}`);
     });
     await printTime('a claim is shown in the graph', async () => {
-      await served.claim('A-001-step', 's1', { agent_id: 'ada' });
+      await testServer.claim('A-001-step', 's1', { agent_id: 'ada' });
       await nodes.filter({ hasText: 'A-001-step' }).getByText('ada').waitFor();
     });
 
@@ -112,13 +112,13 @@ await describeInBrowser('the plan view', (open) => {
   });
 
   test('shows foreign text as it is, in both themes and at the width of a phone', async () => {
-    const served = await TestServer.forTest();
+    const testServer = await TestServer.forTest();
     const hostile = { description: HOSTILE_DESCRIPTION, instructions: HOSTILE_INSTRUCTIONS };
     const tracks = { ...PLAN.tracks, C: [{ id: 'C-001-hostile', ...hostile }] };
-    await served.request('PUT', `${PROJECT_URL}/plan`, { tracks });
-    await served.claim('A-001-base', 's1', { agent_id: 'ada' });
+    await testServer.request('PUT', `${PROJECT_URL}/plan`, { tracks });
+    await testServer.claim('A-001-base', 's1', { agent_id: 'ada' });
     for (const options of [{ theme: 'light' }, { theme: 'dark', width: 380 }] as const) {
-      const page = await open(viewUrl(served.url, 'plan'), options);
+      const page = await open(viewUrl(testServer.url, 'plan'), options);
       await page.locator('.task-node').filter({ hasText: 'C-001-hostile' }).waitFor();
       await expectAccessible(page);
       await page.getByRole('link', { name: 'List' }).click();

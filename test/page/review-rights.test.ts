@@ -11,19 +11,19 @@ const OWN = { 'x-genesis-tenant': 'acme' };
 
 /** A candidate that waits for a decision. */
 async function startWithReview(more: object = {}): Promise<TestServer> {
-  const served = await TestServer.forTest();
-  await served.plan(TASK);
-  const { generation, ...handle } = await served.claim(TASK);
+  const testServer = await TestServer.forTest();
+  await testServer.plan(TASK);
+  const { generation, ...handle } = await testServer.claim(TASK);
   const candidate = { expected_generation: generation, iteration: 1, candidate_sha256: DIGEST, ...more };
-  const { body } = await served.post(`${PROJECT_URL}/claims/suspend`, { ...handle, ...candidate });
+  const { body } = await testServer.post(`${PROJECT_URL}/claims/suspend`, { ...handle, ...candidate });
   expect(body.reason).toBe('SUSPENDED');
-  return served;
+  return testServer;
 }
 
-async function linkUrl(served: TestServer): Promise<string> {
+async function linkUrl(testServer: TestServer): Promise<string> {
   const linkRequest = { project_id: 'shop', task_id: TASK, reviewer: 'rita@example.com' };
-  const { body } = await served.request('POST', '/api/review/link', linkRequest, OWN);
-  return `${served.url}${body.path}`;
+  const { body } = await testServer.request('POST', '/api/review/link', linkRequest, OWN);
+  return `${testServer.url}${body.path}`;
 }
 
 const cardOf = (page: Page) => page.getByRole('article', { name: `Review ${TASK}` });
@@ -31,12 +31,12 @@ const buttonsOf = (page: Page) => page.getByRole('main').getByRole('button').all
 
 await describeInBrowser('a review', (open) => {
   test.each(['viewer', 'agent'])('has no answers for the role %s, and says why', async (role) => {
-    const served = await startWithReview();
+    const testServer = await startWithReview();
     const create = async (wanted: string, headers = {}) =>
-      (await served.request('POST', `${TENANT_URL}/keys`, { role: wanted }, headers)).body.token;
+      (await testServer.request('POST', `${TENANT_URL}/keys`, { role: wanted }, headers)).body.token;
     const admin = await create('admin');
     const key = await create(role, { authorization: `Bearer ${admin}` });
-    const page = await open(viewUrl(served.url, 'inbox'), { key });
+    const page = await open(viewUrl(testServer.url, 'inbox'), { key });
     await cardOf(page).getByText(`Your role, ${role}, does not permit a decision.`).waitFor();
     await cardOf(page).getByText(DIGEST).waitFor();
     expect(await buttonsOf(page)).toEqual([]);
@@ -44,8 +44,8 @@ await describeInBrowser('a review', (open) => {
   });
 
   test('of a candidate whose checks have failed cannot be approved in the inbox', async () => {
-    const served = await startWithReview({ failing: FAILING });
-    const page = await open(viewUrl(served.url, 'inbox'));
+    const testServer = await startWithReview({ failing: FAILING });
+    const page = await open(viewUrl(testServer.url, 'inbox'));
     await cardOf(page).getByText('Required checks have not passed, so it cannot be approved').waitFor();
     await cardOf(page).getByText('unit_tests: 2 of 7 fail').waitFor();
     await cardOf(page).getByRole('button', { name: 'Reject' }).waitFor();
@@ -53,8 +53,8 @@ await describeInBrowser('a review', (open) => {
   });
 
   test('of a candidate whose checks have failed cannot be approved by its link', async () => {
-    const served = await startWithReview({ failing: FAILING });
-    const page = await open(await linkUrl(served));
+    const testServer = await startWithReview({ failing: FAILING });
+    const page = await open(await linkUrl(testServer));
     await page.getByRole('heading', { name: /have not passed: it cannot be approved/ }).waitFor();
     await page.getByText('unit_tests: 2 of 7 fail').waitFor();
     expect(await buttonsOf(page)).toEqual(['Request changes', 'Reject']);

@@ -20,20 +20,20 @@ const ACTIONS = [...new Set(Object.values(VIEWS).flatMap(({ buttons }) => button
 
 /** A parked result, and a claim that waits for a decision. */
 async function startWithWork() {
-  const served = await TestServer.forTest();
-  await served.plan(PARKED, REVIEWED);
-  const late = await served.claim(PARKED, 's1');
+  const testServer = await TestServer.forTest();
+  await testServer.plan(PARKED, REVIEWED);
+  const late = await testServer.claim(PARKED, 's1');
   const release = { expected_generation: 1, reason: 'gone' };
-  await served.post(`${PROJECT_URL}/tasks/${PARKED}/force_release`, release);
-  await served.claim(PARKED, 's2');
-  await served.post(`${PROJECT_URL}/results`, { ...late, result_data: 'late' });
-  const { generation, ...handle } = await served.claim(REVIEWED, 's3');
+  await testServer.post(`${PROJECT_URL}/tasks/${PARKED}/force_release`, release);
+  await testServer.claim(PARKED, 's2');
+  await testServer.post(`${PROJECT_URL}/results`, { ...late, result_data: 'late' });
+  const { generation, ...handle } = await testServer.claim(REVIEWED, 's3');
   const candidate = { expected_generation: generation, iteration: 1, candidate_sha256: DIGEST };
-  await served.post(`${PROJECT_URL}/claims/suspend`, { ...handle, ...candidate });
+  await testServer.post(`${PROJECT_URL}/claims/suspend`, { ...handle, ...candidate });
   const createKey = async (role: string, headers = {}) =>
-    (await served.request('POST', `${TENANT_URL}/keys`, { role, user_id: 'ada' }, headers)).body;
+    (await testServer.request('POST', `${TENANT_URL}/keys`, { role, user_id: 'ada' }, headers)).body;
   const admin = await createKey('admin');
-  return { served, admin, createKey, asAdmin: { authorization: `Bearer ${admin.token}` } };
+  return { testServer, admin, createKey, asAdmin: { authorization: `Bearer ${admin.token}` } };
 }
 
 /** The buttons of the view whose name begins with the name of an action. */
@@ -43,12 +43,12 @@ async function actionsIn(page: Page): Promise<string[]> {
   return ACTIONS.filter((action) => names.some((name) => name?.startsWith(action)));
 }
 
-async function actionsByView(open: OpenPage, served: TestServer, role: string, key: string) {
+async function actionsByView(open: OpenPage, testServer: TestServer, role: string, key: string) {
   const found: Record<string, string[]> = {};
-  const page = await open(viewUrl(served.url), { key });
+  const page = await open(viewUrl(testServer.url), { key });
   await page.getByText(`ada · ${role}`).waitFor();
   for (const [view, { text }] of Object.entries(VIEWS)) {
-    await page.goto(viewUrl(served.url, view));
+    await page.goto(viewUrl(testServer.url, view));
     await page.getByRole('main').getByText(text).first().waitFor();
     found[view] = await actionsIn(page);
   }
@@ -59,15 +59,15 @@ const noActions = Object.fromEntries(Object.keys(VIEWS).map((view) => [view, []]
 
 await describeInBrowser('the page of a caller', (open) => {
   test.each(['viewer', 'agent'])('with the role %s has no button that it may not press', async (role) => {
-    const { served, createKey, asAdmin } = await startWithWork();
+    const { testServer, createKey, asAdmin } = await startWithWork();
     const { token } = await createKey(role, asAdmin);
-    expect(await actionsByView(open, served, role, token)).toEqual(noActions);
+    expect(await actionsByView(open, testServer, role, token)).toEqual(noActions);
   });
 
   test('with the role reviewer has the buttons that decide, and no others', async () => {
-    const { served, createKey, asAdmin } = await startWithWork();
+    const { testServer, createKey, asAdmin } = await startWithWork();
     const { token } = await createKey('reviewer', asAdmin);
-    expect(await actionsByView(open, served, 'reviewer', token)).toEqual({
+    expect(await actionsByView(open, testServer, 'reviewer', token)).toEqual({
       ...noActions,
       [`task/${PARKED}`]: ['Adopt'],
       inbox: ['Adopt', 'Approve', 'Request changes', 'Reject'],
@@ -75,19 +75,19 @@ await describeInBrowser('the page of a caller', (open) => {
   });
 
   test('with the role admin has the buttons of every view', async () => {
-    const { served, admin } = await startWithWork();
-    const page = await open(viewUrl(served.url), { key: admin.token });
+    const { testServer, admin } = await startWithWork();
+    const page = await open(viewUrl(testServer.url), { key: admin.token });
     const main = page.getByRole('main');
     for (const [view, { text, buttons }] of Object.entries(VIEWS)) {
-      await page.goto(viewUrl(served.url, view));
+      await page.goto(viewUrl(testServer.url, view));
       await main.getByText(text).first().waitFor();
       for (const name of buttons) await main.locator('button', { hasText: name }).first().waitFor();
     }
   });
 
   test('has no action before the server has said who it is', async () => {
-    const { served, admin } = await startWithWork();
-    const page = await open(`${served.url}/healthz`, { key: admin.token });
+    const { testServer, admin } = await startWithWork();
+    const page = await open(`${testServer.url}/healthz`, { key: admin.token });
     let answer = () => {};
     const isAnswered = new Promise<void>((resolve) => {
       answer = resolve;
@@ -96,7 +96,7 @@ await describeInBrowser('the page of a caller', (open) => {
       await isAnswered;
       await route.continue();
     });
-    await page.goto(viewUrl(served.url, `task/${PARKED}`));
+    await page.goto(viewUrl(testServer.url, `task/${PARKED}`));
     await page.getByRole('main').getByText('STALE_GENERATION').first().waitFor();
     expect(await actionsIn(page)).toEqual([]);
     answer();
@@ -104,23 +104,23 @@ await describeInBrowser('the page of a caller', (open) => {
   });
 
   test('opens the tenant of the key', async () => {
-    const { served, admin } = await startWithWork();
-    const page = await open(served.url, { key: admin.token });
+    const { testServer, admin } = await startWithWork();
+    const page = await open(testServer.url, { key: admin.token });
     await page.waitForURL(/tenant=acme&project=shop/);
     await page.getByText('0 of 2 done').waitFor();
   });
 
   test('asks for a key after its own was revoked, and for another on request', async () => {
-    const { served, admin, createKey, asAdmin } = await startWithWork();
+    const { testServer, admin, createKey, asAdmin } = await startWithWork();
     const { token, key_id } = await createKey('viewer', asAdmin);
-    const page = await open(viewUrl(served.url));
+    const page = await open(viewUrl(testServer.url));
     const enter = async (key: string) => {
       await page.getByLabel('API key').fill(key);
       await page.getByRole('button', { name: 'Use this key' }).click();
     };
     await enter(token);
     await page.getByText('ada · viewer').waitFor();
-    await served.request('DELETE', `${TENANT_URL}/keys/${key_id}`, undefined, asAdmin);
+    await testServer.request('DELETE', `${TENANT_URL}/keys/${key_id}`, undefined, asAdmin);
     await page.getByText('The server does not accept the key of this tab').waitFor();
     await expectAccessible(page);
     await enter(admin.token);

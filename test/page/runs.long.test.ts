@@ -19,27 +19,27 @@ const FILES = {
 const HOSTILE = `<img src=x onerror=alert(1)>\u202e${'x'.repeat(500)}`;
 
 async function openProject(): Promise<TestServer> {
-  const served = await TestServer.forTest();
-  await post(served, '/api/init', { files: FILES });
-  return served;
+  const testServer = await TestServer.forTest();
+  await post(testServer, '/api/init', { files: FILES });
+  return testServer;
 }
 
-async function post(served: TestServer, path: string, body: object) {
+async function post(testServer: TestServer, path: string, body: object) {
   const tenant = { 'x-genesis-tenant': 'acme' };
-  const reply = await served.request('POST', path, { project_id: 'shop', ...body }, tenant);
+  const reply = await testServer.request('POST', path, { project_id: 'shop', ...body }, tenant);
   expect(reply.status).toBe(200);
   return reply.body;
 }
 
-const requestRun = async (served: TestServer): Promise<string> =>
-  (await post(served, '/api/iterate', { feature_id: FEATURE, edge: 'design_code' })).run.run_id;
+const requestRun = async (testServer: TestServer): Promise<string> =>
+  (await post(testServer, '/api/iterate', { feature_id: FEATURE, edge: 'design_code' })).run.run_id;
 
 /** An executor that holds the edge and has started the run. */
-async function startRun(served: TestServer, run_id: string) {
-  const handle = await served.claim(SUBJECT, 's-engine', { agent_role: 'full_stack' });
+async function startRun(testServer: TestServer, run_id: string) {
+  const handle = await testServer.claim(SUBJECT, 's-engine', { agent_role: 'full_stack' });
   const append = async (event_type: string, payload: object) => {
     const event = { ...handle, agent_id: 'alpha', event_type, payload: { run_id, ...payload } };
-    expect(await served.post(`${PROJECT_URL}/events`, event)).toMatchObject({ status: 200 });
+    expect(await testServer.post(`${PROJECT_URL}/events`, event)).toMatchObject({ status: 200 });
   };
   const machine = { bucket: '', key: SHA, version: SHA };
   const digests = { machine_sha256: SHA, config_sha256: SHA };
@@ -58,11 +58,11 @@ async function startRun(served: TestServer, run_id: string) {
 }
 
 /** One iteration with a failing check, and a second that constructs. */
-async function twoIterations(served: TestServer) {
-  const runId = await requestRun(served);
-  const executor = await startRun(served, runId);
+async function twoIterations(testServer: TestServer) {
+  const runId = await requestRun(testServer);
+  const executor = await startRun(testServer, runId);
   for (const step of ['claim_edge', 'load_config', 'load_context']) await executor.complete(step, 1);
-  const version = await putText(served, '{"says":"made of blobs"}');
+  const version = await putText(testServer, '{"says":"made of blobs"}');
   await executor.complete('construct_candidate', 1, { output_ref: { bucket: '', key: version, version } });
   await executor.complete('run_check tests_pass', 1, { output: { result: 'fail', says: HOSTILE } });
   await executor.complete(`judge_check ${'y'.repeat(200)}`, 1, { output: { result: 'pass' } });
@@ -73,10 +73,10 @@ async function twoIterations(served: TestServer) {
 
 await describeInBrowser('the view of runs', (open) => {
   test('says how to start one, lists them live, and filters them by status in the address', async () => {
-    const served = await openProject();
-    const page = await open(viewUrl(served.url, 'runs'));
+    const testServer = await openProject();
+    const page = await open(viewUrl(testServer.url, 'runs'));
     await page.getByText('gen iterate FEATURE#EDGE').waitFor();
-    const runId = await requestRun(served);
+    const runId = await requestRun(testServer);
     const row = page.getByRole('row').filter({ has: page.getByRole('link', { name: `Run ${runId}` }) });
     await row.getByText('REQUESTED').waitFor();
     await page.getByLabel('Status').selectOption('FAILED');
@@ -88,9 +88,9 @@ await describeInBrowser('the view of runs', (open) => {
   });
 
   test('draws the machine with its current and its failed state, outputs and checks', async () => {
-    const served = await openProject();
-    const { runId, executor } = await twoIterations(served);
-    const page = await open(viewUrl(served.url, `runs/${runId}`));
+    const testServer = await openProject();
+    const { runId, executor } = await twoIterations(testServer);
+    const page = await open(viewUrl(testServer.url, `runs/${runId}`));
     const states = page.getByRole('list', { name: 'States' });
     await states.getByRole('button', { name: /ConstructCandidate running/ }).waitFor();
     expect(await states.locator('[aria-current=step]').textContent()).toContain('ConstructCandidate');
@@ -118,9 +118,9 @@ await describeInBrowser('the view of runs', (open) => {
   });
 
   test('cancels a run with a reason', async () => {
-    const served = await openProject();
-    const { runId } = await twoIterations(served);
-    const page = await open(viewUrl(served.url, `runs/${runId}`));
+    const testServer = await openProject();
+    const { runId } = await twoIterations(testServer);
+    const page = await open(viewUrl(testServer.url, `runs/${runId}`));
     await page.getByRole('button', { name: 'Cancel the run…' }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel('Reason').fill('wrong edge');
@@ -139,9 +139,9 @@ await describeInBrowser('the view of runs', (open) => {
     ['light', 380],
     ['dark', 380],
   ] as const)('is accessible in %s at %i px', async ([theme, width]) => {
-    const served = await openProject();
-    const { runId } = await twoIterations(served);
-    const page = await open(viewUrl(served.url, 'runs'), { theme, width });
+    const testServer = await openProject();
+    const { runId } = await twoIterations(testServer);
+    const page = await open(viewUrl(testServer.url, 'runs'), { theme, width });
     await page.getByRole('link', { name: `Run ${runId}` }).waitFor();
     await expectAccessible(page);
     await expectNotCut(page.getByRole('region', { name: 'Runs' }));

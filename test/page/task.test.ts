@@ -9,27 +9,27 @@ const HOSTILE = `<script>window.hacked = 1</script><img src=x onerror="window.ha
 
 type Handle = Awaited<ReturnType<TestServer['claim']>>;
 
-const submit = (served: TestServer, handle: Handle, result: object) =>
-  served.post(`${PROJECT_URL}/results`, { ...handle, ...result });
+const submit = (testServer: TestServer, handle: Handle, result: object) =>
+  testServer.post(`${PROJECT_URL}/results`, { ...handle, ...result });
 
-const operate = (served: TestServer, verb: string, expected_generation: number) =>
-  served.post(`${PROJECT_URL}/tasks/${TASK}/${verb}`, { expected_generation, reason: 'test' });
+const operate = (testServer: TestServer, verb: string, expected_generation: number) =>
+  testServer.post(`${PROJECT_URL}/tasks/${TASK}/${verb}`, { expected_generation, reason: 'test' });
 
 /** Two generations: the first was released by force, and its late result is parked while the second is held. */
 async function openWithParked(late: object = { result_data: 'one\ntwo\n' }) {
-  const served = await TestServer.forTest();
-  await served.plan(TASK);
-  const zombie = await served.claim(TASK, 's1');
-  await operate(served, 'force_release', 1);
-  const holder = await served.claim(TASK, 's2', { agent_id: 'beta' });
-  expect((await submit(served, zombie, late)).body).toMatchObject({ reason: 'STALE_GENERATION' });
-  return { served, zombie, holder };
+  const testServer = await TestServer.forTest();
+  await testServer.plan(TASK);
+  const zombie = await testServer.claim(TASK, 's1');
+  await operate(testServer, 'force_release', 1);
+  const holder = await testServer.claim(TASK, 's2', { agent_id: 'beta' });
+  expect((await submit(testServer, zombie, late)).body).toMatchObject({ reason: 'STALE_GENERATION' });
+  return { testServer, zombie, holder };
 }
 
 await describeInBrowser('the page of a task', (open) => {
   test('shows lineage, and adopts a parked result for a reason', async () => {
-    const { served } = await openWithParked();
-    const page = await open(viewUrl(served.url, `task/${TASK}`));
+    const { testServer } = await openWithParked();
+    const page = await open(viewUrl(testServer.url, `task/${TASK}`));
     await page
       .getByRole('img', { name: /Generation 1: FORCED, worked on after its claim had ended/ })
       .waitFor();
@@ -46,14 +46,14 @@ await describeInBrowser('the page of a task', (open) => {
     await page.getByRole('row').getByText('adopted from generation 1 of alpha').waitFor();
     await page.getByRole('region', { name: 'Result', exact: true }).getByText('one\ntwo').waitFor();
     expect(await page.getByRole('dialog').count()).toBe(0);
-    const { body } = await served.get(`${PROJECT_URL}/tasks/${TASK}`);
+    const { body } = await testServer.get(`${PROJECT_URL}/tasks/${TASK}`);
     expect(body).toMatchObject({ phase: 'COMPLETED', parked: 0 });
   });
 
   test('shows how a refused result differs from the accepted one', async () => {
-    const { served, holder } = await openWithParked();
-    await submit(served, holder, { result_data: 'one\nthree\n' });
-    const page = await open(viewUrl(served.url, `task/${TASK}`));
+    const { testServer, holder } = await openWithParked();
+    await submit(testServer, holder, { result_data: 'one\nthree\n' });
+    const page = await open(viewUrl(testServer.url, `task/${TASK}`));
     await page.getByText('Difference to the accepted result').click();
     const difference = page.getByRole('region', { name: 'Difference' });
     await difference.getByText('-three').waitFor();
@@ -61,9 +61,9 @@ await describeInBrowser('the page of a task', (open) => {
   });
 
   test('says which adoption replaced an accepted result, names a caller without a key, and that a reset took its result back', async () => {
-    const { served, holder } = await openWithParked();
-    await submit(served, holder, { result_data: 'one\nthree\n' });
-    const page = await open(viewUrl(served.url, `task/${TASK}`));
+    const { testServer, holder } = await openWithParked();
+    await submit(testServer, holder, { result_data: 'one\nthree\n' });
+    const page = await open(viewUrl(testServer.url, `task/${TASK}`));
     const refused = page.getByRole('region', { name: 'Refused submissions' });
     await refused.getByRole('button', { name: /^Reset and adopt/ }).click();
     await page.getByLabel('Reason').fill('It is better.');
@@ -74,20 +74,20 @@ await describeInBrowser('the page of a task', (open) => {
     await adoption.getByRole('cell', { name: 'anonymous', exact: true }).first().waitFor();
     const result = page.getByRole('region', { name: 'Result', exact: true });
     await result.getByText(/^As generation 3 adopted from generation 1 of .*, by anonymous/).waitFor();
-    await operate(served, 'reset', 3);
+    await operate(testServer, 'reset', 3);
     await page.getByRole('img', { name: /^Generation 3: REOPENED/ }).waitFor();
-    await served.claim(TASK, 's4');
+    await testServer.claim(TASK, 's4');
     await page.getByRole('img', { name: /^Generation 4: IN_PROGRESS/ }).waitFor();
     await page.getByRole('row').getByText('REOPENED', { exact: true }).waitFor();
   });
 
   test('shows files and blobs when they are opened', async () => {
-    const served = await TestServer.forTest();
-    await served.plan(TASK);
-    const handle = await served.claim(TASK);
-    const manifest = await putFiles(served, { 'src/a.ts': 'const a = 1;\n', 'bin/b': '\0\0' });
-    await submit(served, handle, { result_data: manifest });
-    const page = await open(viewUrl(served.url, `task/${TASK}`));
+    const testServer = await TestServer.forTest();
+    await testServer.plan(TASK);
+    const handle = await testServer.claim(TASK);
+    const manifest = await putFiles(testServer, { 'src/a.ts': 'const a = 1;\n', 'bin/b': '\0\0' });
+    await submit(testServer, handle, { result_data: manifest });
+    const page = await open(viewUrl(testServer.url, `task/${TASK}`));
     await page.getByText('src/a.ts').click();
     await page.getByText('const a = 1;').waitFor();
     await page.getByText('bin/b').click();
@@ -98,42 +98,42 @@ await describeInBrowser('the page of a task', (open) => {
   });
 
   test('reads a large result in part', async () => {
-    const served = await TestServer.forTest();
-    await served.plan(TASK);
-    const handle = await served.claim(TASK);
-    const blob_sha256 = await putText(served, `start${'x'.repeat(9 * 1024 * 1024)}`);
-    expect((await submit(served, handle, { blob_sha256 })).body).toMatchObject({ accepted: true });
-    const page = await open(viewUrl(served.url, `task/${TASK}`));
+    const testServer = await TestServer.forTest();
+    await testServer.plan(TASK);
+    const handle = await testServer.claim(TASK);
+    const blob_sha256 = await putText(testServer, `start${'x'.repeat(9 * 1024 * 1024)}`);
+    expect((await submit(testServer, handle, { blob_sha256 })).body).toMatchObject({ accepted: true });
+    const page = await open(viewUrl(testServer.url, `task/${TASK}`));
     await page.getByText('Large: open it').click();
     await page.getByText('Only its start is shown.').waitFor();
   });
 
   test('answers why it cannot be claimed, and is live', async () => {
-    const served = await TestServer.forTest();
-    await served.plan(TASK, 'B-001-y');
-    const page = await open(viewUrl(served.url, `task/${TASK}`));
+    const testServer = await TestServer.forTest();
+    await testServer.plan(TASK, 'B-001-y');
+    const page = await open(viewUrl(testServer.url, `task/${TASK}`));
     const answer = page.getByRole('region', { name: 'Can it be claimed?' });
     await answer.getByText('GRANTED').waitFor();
     await answer.getByText('Yes, it can be claimed now.').waitFor();
-    const handle = await served.claim(TASK);
+    const handle = await testServer.claim(TASK);
     await answer.getByText('DENIED_ACTIVE_CLAIM').waitFor();
     await answer.getByText('No, it cannot be claimed now:').waitFor();
     expect(await answer.getByRole('listitem').locator('time').getAttribute('title')).toMatch(/Z \(UTC\)$/);
-    await served.post(`${PROJECT_URL}/tasks/${TASK}/notes`, { ...handle, text: 'mind the gap' });
+    await testServer.post(`${PROJECT_URL}/tasks/${TASK}/notes`, { ...handle, text: 'mind the gap' });
     await page.getByText('mind the gap').waitFor();
   });
 
   test('holds a task, and shows the refusal when the generation has moved', async () => {
-    const served = await TestServer.forTest();
-    await served.plan(TASK);
-    const page = await open(viewUrl(served.url, `task/${TASK}`));
+    const testServer = await TestServer.forTest();
+    await testServer.plan(TASK);
+    const page = await open(viewUrl(testServer.url, `task/${TASK}`));
     await page.getByRole('button', { name: /^Hold/ }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByText('To continue, enter a reason.').waitFor();
     expect(await dialog.getByRole('button', { name: 'Hold' }).isDisabled()).toBe(true);
     await dialog.getByLabel('Reason').fill('wait for the law');
     expect(await dialog.getByText('To continue').count()).toBe(0);
-    await served.claim(TASK);
+    await testServer.claim(TASK);
     await page.getByText('held by').waitFor();
     await dialog.getByRole('button', { name: 'Hold' }).click();
     await dialog.getByText('GENERATION_MISMATCH').waitFor();
@@ -146,21 +146,21 @@ await describeInBrowser('the page of a task', (open) => {
   });
 
   test('keeps an open dialog when another person has done the same', async () => {
-    const served = await TestServer.forTest();
-    await served.plan(TASK);
-    const page = await open(viewUrl(served.url, `task/${TASK}`));
+    const testServer = await TestServer.forTest();
+    await testServer.plan(TASK);
+    const page = await open(viewUrl(testServer.url, `task/${TASK}`));
     await page.getByRole('button', { name: /^Hold/ }).click();
     await page.getByLabel('Reason').fill('my reason');
-    await operate(served, 'hold', 0);
+    await operate(testServer, 'hold', 0);
     await page.getByText('held', { exact: true }).waitFor();
     expect(await page.getByLabel('Reason').inputValue()).toBe('my reason');
   });
 
   test('reassigns a task to another session', async () => {
-    const served = await TestServer.forTest();
-    await served.plan(TASK);
-    await served.claim(TASK);
-    const page = await open(viewUrl(served.url, `task/${TASK}`));
+    const testServer = await TestServer.forTest();
+    await testServer.plan(TASK);
+    await testServer.claim(TASK);
+    const page = await open(viewUrl(testServer.url, `task/${TASK}`));
     await page.getByRole('button', { name: /^Reassign/ }).click();
     await page.getByLabel('Agent').fill('beta');
     await page.getByLabel('Session').fill('s2');
@@ -172,12 +172,15 @@ await describeInBrowser('the page of a task', (open) => {
   test.each(['light', 'dark'] as const)(
     'is accessible and fits a phone with hostile text, %s',
     async (theme) => {
-      const { served, holder } = await openWithParked({ result_data: HOSTILE });
-      await served.request('PUT', `${PROJECT_URL}/plan`, {
+      const { testServer, holder } = await openWithParked({ result_data: HOSTILE });
+      await testServer.request('PUT', `${PROJECT_URL}/plan`, {
         tracks: { A: [{ id: TASK, description: HOSTILE.slice(0, 1990), instructions: HOSTILE }] },
       });
-      await served.post(`${PROJECT_URL}/tasks/${TASK}/notes`, { ...holder, text: HOSTILE.slice(0, 4000) });
-      const page = await open(viewUrl(served.url, `task/${TASK}`), { theme, width: 380, height: 800 });
+      await testServer.post(`${PROJECT_URL}/tasks/${TASK}/notes`, {
+        ...holder,
+        text: HOSTILE.slice(0, 4000),
+      });
+      const page = await open(viewUrl(testServer.url, `task/${TASK}`), { theme, width: 380, height: 800 });
       await page.getByText('Its data').click();
       await page.getByRole('region', { name: /^Result / }).waitFor();
       await page.getByText('\\u{202e}gnp.exe').first().waitFor();

@@ -22,11 +22,11 @@ const WHO = { agent_id: 'alpha', session_id: 's1' };
 const ROLES_FILE =
   'roles:\n  architect: { converge_edges: [design_code] }\n  developer: { converge_edges: [] }\nauthority: { outside_authority_action: reject }\n';
 
-let served: TestServer;
+let testServer: TestServer;
 let admin: Record<string, string>;
 
 const send = (method: string, path: string, body: unknown, headers: Record<string, string>) =>
-  served.request(method, path, body, headers);
+  testServer.request(method, path, body, headers);
 
 async function createKey(body: object, headers = admin): Promise<string> {
   const created = await send('POST', `${TENANT_URL}/keys`, body, headers);
@@ -35,7 +35,7 @@ async function createKey(body: object, headers = admin): Promise<string> {
 }
 
 async function startConfigured(options: Parameters<typeof TestServer.forTest>[0] = {}, headers = {}) {
-  served = await TestServer.forTest(options);
+  testServer = await TestServer.forTest(options);
   const files = { ...FILES, 'agent_roles.yml': ROLES_FILE };
   const tenant = { ...headers, 'x-genesis-tenant': 'acme' };
   const configured = await send('POST', '/api/init', { project_id: 'shop', files }, tenant);
@@ -49,7 +49,7 @@ describe('a key that is bound to developer', () => {
   let token: string;
   beforeEach(async () => {
     await startConfigured();
-    admin = bearer((await served.post(`${TENANT_URL}/keys`, { role: 'admin' })).body.token);
+    admin = bearer((await testServer.post(`${TENANT_URL}/keys`, { role: 'admin' })).body.token);
     token = await createKey({ role: 'agent', agent_role: 'developer' });
     developer = bearer(token);
   });
@@ -156,7 +156,7 @@ describe('a key that is bound to developer', () => {
   });
 
   it('is refused another role over MCP', async () => {
-    const url = new URL('/mcp/acme/shop', served.url);
+    const url = new URL('/mcp/acme/shop', testServer.url);
     const transport = new StreamableHTTPClientTransport(url, { requestInit: { headers: developer } });
     const client = await mcpClient(transport, REVISIONS[0]);
     for (const [tool, args] of [
@@ -171,7 +171,7 @@ describe('a key that is bound to developer', () => {
   });
 
   it('is refused another role through the SDK, and only the call that names it', async () => {
-    const genesis = new Genesis({ url: served.url, tenant: 'acme', project: 'shop', token });
+    const genesis = new Genesis({ url: testServer.url, tenant: 'acme', project: 'shop', token });
     const [own, other] = await Promise.all([
       genesis.claimTask({ task_id: TASK, ...WHO }),
       genesis.claimTask({ task_id: EDGE, ...WHO, agent_role: OTHER }),
@@ -181,7 +181,7 @@ describe('a key that is bound to developer', () => {
   });
 
   it('is listed with its role, and keeps it over a restart', async () => {
-    await served.restart();
+    await testServer.restart();
     const { keys } = (await send('GET', `${TENANT_URL}/keys`, undefined, admin)).body;
     expect(keys.map(({ agent_role }: { agent_role: string | null }) => agent_role)).toEqual([
       null,
@@ -203,7 +203,7 @@ describe('a key that is bound to developer', () => {
 
 it('a bound admin can create, rotate and reassign only in its own role', async () => {
   await startConfigured();
-  admin = bearer((await served.post(`${TENANT_URL}/keys`, { role: 'admin' })).body.token);
+  admin = bearer((await testServer.post(`${TENANT_URL}/keys`, { role: 'admin' })).body.token);
   const bound = bearer(await createKey({ role: 'admin', agent_role: 'developer' }));
   const other = await send('POST', `${TENANT_URL}/keys`, { role: 'agent', agent_role: OTHER }, bound);
   expect([other.status, other.body.code]).toEqual([403, 'FORBIDDEN']);
@@ -310,7 +310,7 @@ it.each([7, null, ['developer'], { name: 'developer' }, '', 'two words', 'a'.rep
   async (agent_role) => {
     const issuer = await startIssuer();
     onTestFinished(() => issuer.remove());
-    served = await TestServer.forTest({ auth: { jwt: issuer.jwt } });
+    testServer = await TestServer.forTest({ auth: { jwt: issuer.jwt } });
     const token = await issuer.sign({ tenant_id: 'acme', role: 'agent', agent_role });
     const { status, body } = await send('GET', `${TENANT_URL}/limits`, undefined, bearer(token));
     expect([status, body.code]).toEqual([401, 'UNAUTHENTICATED']);

@@ -65,18 +65,18 @@ function upload(port: number, token: string, sentBytes: number): { socket: Socke
 }
 
 test('unfinished uploads are refused at the limit, commands and other credentials go on', async () => {
-  const served = await TestServer.forTest({ body_memory_bytes: 8 * MIB });
-  await served.plan('A-001-core');
-  const admin = (await served.post(`${TENANT_URL}/keys`, { role: 'admin' })).body;
+  const testServer = await TestServer.forTest({ body_memory_bytes: 8 * MIB });
+  await testServer.plan('A-001-core');
+  const admin = (await testServer.post(`${TENANT_URL}/keys`, { role: 'admin' })).body;
   const headers = bearer(admin.token);
   const create = async () =>
-    (await served.request('POST', `${TENANT_URL}/keys`, { role: 'agent' }, headers)).body.token as string;
+    (await testServer.request('POST', `${TENANT_URL}/keys`, { role: 'agent' }, headers)).body.token as string;
   const [attacker, colleague] = [await create(), await create()];
-  const { port } = served.running;
+  const { port } = testServer.running;
   const uploads = [1, 2, 3].map(() => upload(port, attacker, MIB));
   expect(await Promise.race(uploads.map(({ reply }) => reply))).toContain('503');
   const claim = { task_id: 'A-001-core', agent_id: 'worker', session_id: 's1' };
-  const claimed = await served.request('POST', `${PROJECT_URL}/claims`, claim, bearer(attacker));
+  const claimed = await testServer.request('POST', `${PROJECT_URL}/claims`, claim, bearer(attacker));
   expect(claimed.body.reason).toBe('GRANTED');
   const other = upload(port, colleague, MIB);
   other.socket.write(Buffer.alloc(MIB));
@@ -85,14 +85,14 @@ test('unfinished uploads are refused at the limit, commands and other credential
 });
 
 test('a response that nobody reads keeps its memory, and others are refused at the limit', async () => {
-  const served = await TestServer.forTest({ body_memory_bytes: 64 * MIB });
+  const testServer = await TestServer.forTest({ body_memory_bytes: 64 * MIB });
   // More than the socket buffers of both ends can take.
   const blob = Buffer.alloc(12 * MIB, 'x');
   const sha256 = createHash('sha256').update(blob).digest('hex');
   const path = `${PROJECT_URL}/blobs/${sha256}`;
-  const url = `${served.url}${path}`;
+  const url = `${testServer.url}${path}`;
   expect((await fetch(url, { method: 'PUT', body: blob })).status).toBeLessThan(300);
-  const unread = connect(served.running.port, '127.0.0.1');
+  const unread = connect(testServer.running.port, '127.0.0.1');
   onTestFinished(() => void unread.destroy());
   unread.write(`GET ${path} HTTP/1.1\r\nhost: localhost\r\n\r\n`);
   await once(unread, 'readable');
@@ -107,17 +107,17 @@ test('a response that nobody reads keeps its memory, and others are refused at t
 });
 
 test('the bytes of a reply are counted, not its characters', async () => {
-  const served = await TestServer.forTest({ body_memory_bytes: 4 * MIB });
-  await served.plan('A-001-core');
+  const testServer = await TestServer.forTest({ body_memory_bytes: 4 * MIB });
+  await testServer.plan('A-001-core');
   for (const track of ['B', 'C', 'D']) {
     const tasks = Array.from({ length: 100 }, (_, index) => ({
       id: `${track}-${String(index + 1).padStart(3, '0')}-more`,
       description: '\u4e2d'.repeat(1_900),
     }));
-    expect((await served.post(`${PROJECT_URL}/tasks`, { tasks })).status).toBe(200);
+    expect((await testServer.post(`${PROJECT_URL}/tasks`, { tasks })).status).toBe(200);
   }
   // 570,000 characters are 1.7 MB, more than a quarter of the memory.
-  expect((await served.requestOverSocket('GET', `${PROJECT_URL}/plan`)).status).toBe(503);
+  expect((await testServer.requestOverSocket('GET', `${PROJECT_URL}/plan`)).status).toBe(503);
 });
 
 test('a blob is not read before there is memory for it', async () => {
@@ -130,14 +130,14 @@ test('a blob is not read before there is memory for it', async () => {
       return Buffer.alloc(2 * MIB);
     },
   };
-  const served = await TestServer.forTest({ body_memory_bytes: 4 * MIB, blobs });
-  const { status } = await fetch(`${served.url}${PROJECT_URL}/blobs/${SHA}`);
+  const testServer = await TestServer.forTest({ body_memory_bytes: 4 * MIB, blobs });
+  const { status } = await fetch(`${testServer.url}${PROJECT_URL}/blobs/${SHA}`);
   expect([status, readCount]).toEqual([503, 0]);
 });
 
 test('a body in chunks of one byte is cut off', async () => {
-  const served = await TestServer.forTest();
-  const socket = connect(served.running.port, '127.0.0.1');
+  const testServer = await TestServer.forTest();
+  const socket = connect(testServer.running.port, '127.0.0.1');
   onTestFinished(() => void socket.destroy());
   socket.on('error', () => {});
   const closed = new Promise((resolve) => socket.once('close', resolve));
@@ -150,9 +150,9 @@ test('a body in chunks of one byte is cut off', async () => {
 });
 
 test('an admin cannot raise the size of a result beyond what the server can hold', async () => {
-  const served = await TestServer.forTest();
+  const testServer = await TestServer.forTest();
   const put = (max_result_size_bytes: number) =>
-    served.request('PUT', `${TENANT_URL}/limits`, { max_result_size_bytes });
+    testServer.request('PUT', `${TENANT_URL}/limits`, { max_result_size_bytes });
   expect((await put(256 * MIB)).status).toBe(200);
   const refused = await put(256 * MIB + 1);
   expect([refused.status, refused.body.code]).toEqual([400, 'INVALID_REQUEST']);

@@ -140,27 +140,27 @@ describe('a list in a reply', () => {
   });
 
   test('can be read to its end page by page, each item once', async () => {
-    const served = await TestServer.forTest();
-    await served.plan('A-001-x', 'A-002-x', 'A-003-x', 'A-004-x', 'A-005-x');
+    const testServer = await TestServer.forTest();
+    await testServer.plan('A-001-x', 'A-002-x', 'A-003-x', 'A-004-x', 'A-005-x');
     for (let at = 1; at <= 5; at += 1) {
-      await served.claim(taskId(at), `s${at}`, { agent_id: `agent-${at}` });
+      await testServer.claim(taskId(at), `s${at}`, { agent_id: `agent-${at}` });
     }
-    await served.claim('A-001-x', 's1', {}).catch(() => {});
-    await served.request('PUT', `${TENANT_URL}/projects/other/plan`, planOf('A-001-x'));
+    await testServer.claim('A-001-x', 's1', {}).catch(() => {});
+    await testServer.request('PUT', `${TENANT_URL}/projects/other/plan`, planOf('A-001-x'));
     const other = { session_id: 's9', user_id: 'u', project_id: 'other' };
-    expect((await served.post(`${TENANT_URL}/sessions`, other)).status).toBe(200);
+    expect((await testServer.post(`${TENANT_URL}/sessions`, other)).status).toBe(200);
     for (const [path, name] of [
       [`${TENANT_URL}/sessions`, 'sessions'],
       [`${PROJECT_URL}/agents`, 'agents'],
       [`${TENANT_URL}/projects`, 'projects'],
       [`${PROJECT_URL}/tasks`, 'tasks'],
     ] as const) {
-      const whole = (await served.get(path)).body;
+      const whole = (await testServer.get(path)).body;
       expect(whole.next).toBeNull();
       const parts: object[] = [];
       for (let after: string | null = ''; after !== null; ) {
         const query: string = after === '' ? 'limit=2' : `limit=2&after=${encodeURIComponent(after)}`;
-        const page = (await served.get(`${path}?${query}`)).body;
+        const page = (await testServer.get(`${path}?${query}`)).body;
         expect(page[name].length).toBeLessThanOrEqual(2);
         parts.push(...page[name]);
         after = page.next;

@@ -27,27 +27,27 @@ import { temporaryFolder } from '../support/temporary-folder.js';
 const A = 'A-001-core';
 const B = 'B-001-data';
 const GLOBEX = '/api/tenants/globex/projects/shop';
-const fileOf = (served: TestServer): string => join(served.folder, 'acme', 'shop', 'events.jsonl');
+const fileOf = (testServer: TestServer): string => join(testServer.folder, 'acme', 'shop', 'events.jsonl');
 
 /** A server with work of two tenants. */
 async function withWork(): Promise<TestServer> {
-  const served = await TestServer.forTest();
-  await served.plan(A, B);
-  const handle = await served.claim(A);
-  await served.post(`${PROJECT_URL}/results`, { ...handle, result_data: { secret: 'plan' } });
-  await served.claim(B);
-  await served.request('PUT', `${GLOBEX}/plan`, planOf(A));
-  return served;
+  const testServer = await TestServer.forTest();
+  await testServer.plan(A, B);
+  const handle = await testServer.claim(A);
+  await testServer.post(`${PROJECT_URL}/results`, { ...handle, result_data: { secret: 'plan' } });
+  await testServer.claim(B);
+  await testServer.request('PUT', `${GLOBEX}/plan`, planOf(A));
+  return testServer;
 }
 
 /** Changes a file of the log while the server is stopped. */
-async function tamper(served: TestServer, change: (text: string) => string): Promise<void> {
-  await served.running.stop();
-  const text = await readFile(fileOf(served), 'latin1');
+async function tamper(testServer: TestServer, change: (text: string) => string): Promise<void> {
+  await testServer.running.stop();
+  const text = await readFile(fileOf(testServer), 'latin1');
   const changed = change(text);
   expect(changed).not.toBe(text);
-  await writeFile(fileOf(served), changed, 'latin1');
-  await served.restart();
+  await writeFile(fileOf(testServer), changed, 'latin1');
+  await testServer.restart();
 }
 
 const lineOf = (text: string, part: string): number => text.slice(0, text.indexOf(part)).split('\n').length;
@@ -65,58 +65,58 @@ function blockOf(text: string, part: string): { first: number; last: number } {
 
 describe('a flipped byte in the log of one tenant', () => {
   it('gives 503 LOG_DAMAGED with file and line on every call of that tenant, without absolute paths', async () => {
-    const served = await withWork();
-    const { first: line } = blockOf(await readFile(fileOf(served), 'latin1'), '"CLAIM_ACQUIRED"');
-    await tamper(served, (text) => text.replace('"CLAIM_ACQUIRED"', '"CLAIM_ACQUIREE"'));
+    const testServer = await withWork();
+    const { first: line } = blockOf(await readFile(fileOf(testServer), 'latin1'), '"CLAIM_ACQUIRED"');
+    await tamper(testServer, (text) => text.replace('"CLAIM_ACQUIRED"', '"CLAIM_ACQUIREE"'));
     const calls = [
-      served.get(`${PROJECT_URL}/status`),
-      served.get(`${PROJECT_URL}/events`),
-      served.get(`${PROJECT_URL}/tasks/${B}`),
-      served.get(`${PROJECT_URL}/events/stream`),
-      served.get('/api/tenants/acme/projects'),
-      served.get('/api/tenants/acme/projects/other/status'),
-      served.post(`${PROJECT_URL}/claims`, { task_id: B, agent_id: 'b', session_id: 's2' }),
-      served.post(`${PROJECT_URL}/next`, { agent_id: 'b', session_id: 's2', wait_seconds: 1 }),
-      served.request('PUT', `${PROJECT_URL}/plan`, planOf(A)),
-      served.request('PUT', `${PROJECT_URL}/blobs/${'0'.repeat(64)}`, new Uint8Array([1])),
+      testServer.get(`${PROJECT_URL}/status`),
+      testServer.get(`${PROJECT_URL}/events`),
+      testServer.get(`${PROJECT_URL}/tasks/${B}`),
+      testServer.get(`${PROJECT_URL}/events/stream`),
+      testServer.get('/api/tenants/acme/projects'),
+      testServer.get('/api/tenants/acme/projects/other/status'),
+      testServer.post(`${PROJECT_URL}/claims`, { task_id: B, agent_id: 'b', session_id: 's2' }),
+      testServer.post(`${PROJECT_URL}/next`, { agent_id: 'b', session_id: 's2', wait_seconds: 1 }),
+      testServer.request('PUT', `${PROJECT_URL}/plan`, planOf(A)),
+      testServer.request('PUT', `${PROJECT_URL}/blobs/${'0'.repeat(64)}`, new Uint8Array([1])),
     ];
     for (const { status, headers, body } of await Promise.all(calls)) {
       expect([status, headers.get('content-type')]).toEqual([503, 'application/problem+json']);
       expect(body).toMatchObject({ code: 'LOG_DAMAGED', faults: [{ file: 'acme/shop/events.jsonl', line }] });
-      expect(JSON.stringify(body)).not.toContain(served.folder);
+      expect(JSON.stringify(body)).not.toContain(testServer.folder);
     }
   });
 
   it('does not affect other tenants, and is reported by /readyz and /metrics', async () => {
-    const served = await withWork();
-    await tamper(served, (text) => text.replace('"CLAIM_ACQUIRED"', '"CLAIM_ACQUIREE"'));
+    const testServer = await withWork();
+    await tamper(testServer, (text) => text.replace('"CLAIM_ACQUIRED"', '"CLAIM_ACQUIREE"'));
     const claim = { task_id: A, agent_id: 'b', session_id: 's2' };
-    expect((await served.post(`${GLOBEX}/claims`, claim)).body).toMatchObject({ success: true });
-    const ready = await served.get('/readyz');
+    expect((await testServer.post(`${GLOBEX}/claims`, claim)).body).toMatchObject({ success: true });
+    const ready = await testServer.get('/readyz');
     expect([ready.status, ready.body]).toEqual([200, { status: 'ready', damaged_logs: 1 }]);
-    expect((await served.get('/metrics')).body).toContain(
+    expect((await testServer.get('/metrics')).body).toContain(
       'coditect_log_damaged{tenant="acme",project="shop"} 1',
     );
   });
 
   it('makes the server not ready if it has no other tenant to serve', async () => {
-    const served = await TestServer.forTest();
-    await served.plan(A);
+    const testServer = await TestServer.forTest();
+    await testServer.plan(A);
     // The logs of projects without claims are read when they are used.
-    await served.claim(A);
-    expect((await served.get('/readyz')).body).toEqual({ status: 'ready' });
-    await tamper(served, (text) => text.replace('"PLAN_CHANGED"', '"PLAN_CHANGEE"'));
-    const ready = await served.get('/readyz');
+    await testServer.claim(A);
+    expect((await testServer.get('/readyz')).body).toEqual({ status: 'ready' });
+    await tamper(testServer, (text) => text.replace('"PLAN_CHANGED"', '"PLAN_CHANGEE"'));
+    const ready = await testServer.get('/readyz');
     expect([ready.status, ready.body.code]).toEqual([503, 'UNAVAILABLE']);
     expect(ready.body.detail).not.toMatch(/acme|shop|\/tmp/);
   });
 
   it('is reported on standard error by gen up, which starts and serves the other tenants', async () => {
-    const served = await withWork();
-    const { first, last } = blockOf(await readFile(fileOf(served), 'latin1'), '"CLAIM_ACQUIRED"');
-    await tamper(served, (text) => text.replace('"CLAIM_ACQUIRED"', '"CLAIM_ACQUIREE"'));
-    await served.running.stop();
-    const store = `file:${served.folder}`;
+    const testServer = await withWork();
+    const { first, last } = blockOf(await readFile(fileOf(testServer), 'latin1'), '"CLAIM_ACQUIRED"');
+    await tamper(testServer, (text) => text.replace('"CLAIM_ACQUIRED"', '"CLAIM_ACQUIREE"'));
+    await testServer.running.stop();
+    const store = `file:${testServer.folder}`;
     const up = start({ cwd: await temporaryFolder() }, 'up', '--port', '0', '--store', store);
     const errorOutput = await up.waitForErrorOutput(
       `acme/shop/events.jsonl, lines ${first} to ${last}: the seal does not match`,
@@ -125,37 +125,37 @@ describe('a flipped byte in the log of one tenant', () => {
     await up.waitForOutput('is listening at');
     up.stop('SIGTERM');
     expect((await up.ended).code).toBe(0);
-    const verified = await gen({ cwd: served.folder }, 'verify', served.folder);
+    const verified = await gen({ cwd: testServer.folder }, 'verify', testServer.folder);
     expect(verified.out).toContain(`events.jsonl:${first}-${last}: CHAIN`);
-    await served.restart();
+    await testServer.restart();
   });
 
   it('prevents the server from starting if that log is the key log', async () => {
-    const served = await TestServer.forTest();
-    await served.post('/api/tenants/acme/keys', { role: 'operator' });
-    await served.running.stop();
-    const file = join(served.folder, '_genesis', '_tenant', 'events.jsonl');
+    const testServer = await TestServer.forTest();
+    await testServer.post('/api/tenants/acme/keys', { role: 'operator' });
+    await testServer.running.stop();
+    const file = join(testServer.folder, '_genesis', '_tenant', 'events.jsonl');
     const text = await readFile(file, 'latin1');
     await writeFile(file, text.replace('"operator"', '"operatoR"'), 'latin1');
-    await expect(served.restart()).rejects.toBeInstanceOf(LogDamaged);
+    await expect(testServer.restart()).rejects.toBeInstanceOf(LogDamaged);
     await writeFile(file, text, 'latin1');
-    await served.restart();
+    await testServer.restart();
   });
 });
 
 describe('a payload that was rewritten', () => {
   it('is detected, because no event of the log records it as a redaction', async () => {
-    const served = await withWork();
-    const line = lineOf(await readFile(fileOf(served), 'latin1'), '"result_data":{"secret"');
-    await tamper(served, (text) =>
+    const testServer = await withWork();
+    const line = lineOf(await readFile(fileOf(testServer), 'latin1'), '"result_data":{"secret"');
+    await tamper(testServer, (text) =>
       text.replace(/"result_data":\{"secret":"plan"\}(.*?)\}\n/, '"result_data":{"secret":"no"}$1  }\n'),
     );
     // The damage is known before any request reads that line, because heads are folded from it.
-    expect((await served.get('/readyz')).body).toMatchObject({ damaged_logs: 1 });
-    const { status, body } = await served.get(`${PROJECT_URL}/tasks/${A}/results`);
+    expect((await testServer.get('/readyz')).body).toMatchObject({ damaged_logs: 1 });
+    const { status, body } = await testServer.get(`${PROJECT_URL}/tasks/${A}/results`);
     expect([status, body.code]).toEqual([503, 'LOG_DAMAGED']);
     expect(body.faults).toEqual([expect.objectContaining({ file: 'acme/shop/events.jsonl', line })]);
-    const verified = await gen({ cwd: served.folder }, 'verify', served.folder);
+    const verified = await gen({ cwd: testServer.folder }, 'verify', testServer.folder);
     expect(verified.out).toContain(`events.jsonl:${line}: CHAIN: its payload was changed`);
   });
 
@@ -205,17 +205,17 @@ describe('a log line of a running server', () => {
     ['changed', (text: string) => text.replace('"secret":"plan"', '"secret":"nalp"')],
     ['swapped with another', (text: string) => swapped(text)],
   ])('is never silently left out of a reply if it was %s', async (_, change) => {
-    const served = await withWork();
-    const before = await served.get(`${PROJECT_URL}/events`);
-    const text = await readFile(fileOf(served), 'latin1');
-    await writeFile(fileOf(served), change(text), 'latin1');
-    const { status, body } = await served.get(`${PROJECT_URL}/events`);
+    const testServer = await withWork();
+    const before = await testServer.get(`${PROJECT_URL}/events`);
+    const text = await readFile(fileOf(testServer), 'latin1');
+    await writeFile(fileOf(testServer), change(text), 'latin1');
+    const { status, body } = await testServer.get(`${PROJECT_URL}/events`);
     expect([status, body.code]).toEqual([503, 'LOG_DAMAGED']);
-    expect((await served.get('/metrics')).body).toContain(
+    expect((await testServer.get('/metrics')).body).toContain(
       'coditect_log_damaged{tenant="acme",project="shop"} 1',
     );
-    await writeFile(fileOf(served), text, 'latin1');
-    const { events } = (await served.get(`${PROJECT_URL}/events`)).body as { events: EventEnvelope[] };
+    await writeFile(fileOf(testServer), text, 'latin1');
+    const { events } = (await testServer.get(`${PROJECT_URL}/events`)).body as { events: EventEnvelope[] };
     expect(events).toEqual(before.body.events);
   });
 });
@@ -229,16 +229,16 @@ function swapped(text: string): string {
 
 describe('a cursor beyond the end of the log', () => {
   it('gets 409 CURSOR_AHEAD with the last position, on pages, streams and views', async () => {
-    const served = await withWork();
-    const { position } = (await served.get(`${PROJECT_URL}/status`)).body;
+    const testServer = await withWork();
+    const { position } = (await testServer.get(`${PROJECT_URL}/status`)).body;
     const ahead = cursorAt(position + 5);
     const calls = [
-      served.get(`${PROJECT_URL}/events?after=${ahead}`),
-      served.get(`${PROJECT_URL}/events?after=${ahead}&type=CLAIM_ACQUIRED`),
-      served.get(`${PROJECT_URL}/events/stream?after=${ahead}`),
-      served.request('GET', `${PROJECT_URL}/events/stream`, undefined, { 'last-event-id': ahead }),
-      served.get(`${PROJECT_URL}/status?at=${position + 5}`),
-      served.get(`${PROJECT_URL}/agents?at=${position + 5}`),
+      testServer.get(`${PROJECT_URL}/events?after=${ahead}`),
+      testServer.get(`${PROJECT_URL}/events?after=${ahead}&type=CLAIM_ACQUIRED`),
+      testServer.get(`${PROJECT_URL}/events/stream?after=${ahead}`),
+      testServer.request('GET', `${PROJECT_URL}/events/stream`, undefined, { 'last-event-id': ahead }),
+      testServer.get(`${PROJECT_URL}/status?at=${position + 5}`),
+      testServer.get(`${PROJECT_URL}/agents?at=${position + 5}`),
     ];
     for (const { status, body } of await Promise.all(calls)) {
       expect([status, body.code]).toEqual([409, 'CURSOR_AHEAD']);
@@ -247,13 +247,13 @@ describe('a cursor beyond the end of the log', () => {
   });
 
   it('is distinguished from a cursor at the end, which is valid', async () => {
-    const served = await withWork();
-    const { position } = (await served.get(`${PROJECT_URL}/status`)).body;
-    const page = await served.get(`${PROJECT_URL}/events?after=${cursorAt(position)}`);
+    const testServer = await withWork();
+    const { position } = (await testServer.get(`${PROJECT_URL}/status`)).body;
+    const page = await testServer.get(`${PROJECT_URL}/events?after=${cursorAt(position)}`);
     expect([page.status, page.body.events]).toEqual([200, []]);
-    expect((await served.get(`${PROJECT_URL}/status?at=${position}`)).status).toBe(200);
+    expect((await testServer.get(`${PROJECT_URL}/status?at=${position}`)).status).toBe(200);
     const leaving = new AbortController();
-    const stream = await fetch(`${served.url}${PROJECT_URL}/events/stream?after=${cursorAt(position)}`, {
+    const stream = await fetch(`${testServer.url}${PROJECT_URL}/events/stream?after=${cursorAt(position)}`, {
       signal: leaving.signal,
     });
     expect(stream.status).toBe(200);
@@ -261,18 +261,18 @@ describe('a cursor beyond the end of the log', () => {
   });
 
   it('is reported to a reader that returns after the log was restored from a backup', async () => {
-    const served = await withWork();
-    await served.running.stop();
-    const copy = await readFile(fileOf(served));
-    await served.restart();
-    await served.post(`${PROJECT_URL}/claims`, { task_id: B, agent_id: 'b', session_id: 's9' });
-    const { next } = (await served.get(`${PROJECT_URL}/events`)).body;
-    await served.running.stop();
-    await writeFile(fileOf(served), copy);
+    const testServer = await withWork();
+    await testServer.running.stop();
+    const copy = await readFile(fileOf(testServer));
+    await testServer.restart();
+    await testServer.post(`${PROJECT_URL}/claims`, { task_id: B, agent_id: 'b', session_id: 's9' });
+    const { next } = (await testServer.get(`${PROJECT_URL}/events`)).body;
+    await testServer.running.stop();
+    await writeFile(fileOf(testServer), copy);
     // As in a backup of the whole folder: the record of the durable position is as old as the log.
-    await writeFile(join(served.folder, 'acme', 'shop', 'durable'), '');
-    await served.restart();
-    const { status, body } = await served.get(`${PROJECT_URL}/events?after=${next}`);
+    await writeFile(join(testServer.folder, 'acme', 'shop', 'durable'), '');
+    await testServer.restart();
+    const { status, body } = await testServer.get(`${PROJECT_URL}/events?after=${next}`);
     expect([status, body.code]).toEqual([409, 'CURSOR_AHEAD']);
   });
 });

@@ -67,7 +67,7 @@ function diskError(code: string): NodeJS.ErrnoException {
   return Object.assign(error, { code, syscall: 'open' });
 }
 
-async function served() {
+async function testServer() {
   const root = await temporaryFolder();
   const disk = { ...nodeDisk };
   const blobs = new FolderBlobs(root, disk);
@@ -85,7 +85,7 @@ for (const code of ['ENOSPC', 'EMFILE']) {
   it.each(Object.keys(FAULTS))(
     `a blob that fails with ${code} while %s gets 503 and leaves no partial file`,
     async (when) => {
-      const { server, setFaults, mend, files } = await served();
+      const { server, setFaults, mend, files } = await testServer();
       setFaults(FAULTS[when]?.(code) ?? {});
       const { status, body } = await server.request('PUT', `${PROJECT_URL}/blobs/${SHA256}`, BYTES);
       expect([status, body.code]).toEqual([503, 'UNAVAILABLE']);
@@ -100,7 +100,7 @@ for (const code of ['ENOSPC', 'EMFILE']) {
   );
 
   it(`a large result that fails with ${code} gets 503, and the task still waits for its result`, async () => {
-    const { server, setFaults, mend, files } = await served();
+    const { server, setFaults, mend, files } = await testServer();
     const handle = await server.claim(A);
     setFaults(FAULTS['writing the content']?.(code) ?? {});
     const result = { ...handle, result_data: { text: 'x'.repeat(100_000) } };
@@ -114,7 +114,7 @@ for (const code of ['ENOSPC', 'EMFILE']) {
 }
 
 it('a blob whose folder was not synced is synced by the next upload of that blob', async () => {
-  const { server, setFaults, mend } = await served();
+  const { server, setFaults, mend } = await testServer();
   setFaults(FAULTS['syncing the folder']?.('EMFILE') ?? {});
   expect((await server.request('PUT', `${PROJECT_URL}/blobs/${SHA256}`, BYTES)).status).toBe(503);
   const synced: string[] = [];

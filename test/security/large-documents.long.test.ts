@@ -34,20 +34,20 @@ const DOCUMENTS: readonly (readonly [
 ];
 
 describe('while a hostile document is read', () => {
-  let served: TestServer;
+  let testServer: TestServer;
   let handle: object;
   beforeAll(async () => {
-    served = await TestServer.start();
-    await served.plan('A-001-x');
-    const { generation, ...held } = await served.claim('A-001-x');
+    testServer = await TestServer.start();
+    await testServer.plan('A-001-x');
+    const { generation, ...held } = await testServer.claim('A-001-x');
     handle = { ...held, expected_generation: generation };
   });
-  afterAll(() => served.remove());
+  afterAll(() => testServer.remove());
 
   const send = (method: string, path: string, type: string, body: string): Promise<number> =>
     new Promise((resolve, reject) => {
       const headers = { 'content-type': `application/${type}` };
-      const sent = request(served.running.url + path, { method, headers, agent: false }, (reply) => {
+      const sent = request(testServer.running.url + path, { method, headers, agent: false }, (reply) => {
         reply.resume().on('end', () => resolve(reply.statusCode ?? 0));
       });
       sent.on('error', reject).end(body);
@@ -63,8 +63,8 @@ describe('while a hostile document is read', () => {
         order.push('document');
       });
       for (let call = 0; call < CALLS; call += 1) {
-        expect((await served.request('GET', '/healthz')).status).toBe(200);
-        expect((await served.request('POST', `${PROJECT_URL}/claims/renew`, handle)).status).toBe(200);
+        expect((await testServer.request('GET', '/healthz')).status).toBe(200);
+        expect((await testServer.request('POST', `${PROJECT_URL}/claims/renew`, handle)).status).toBe(200);
         order.push('renewed');
       }
       await Promise.all(hostile);

@@ -76,16 +76,16 @@ function expected(route: Route, role: Role, isBound: boolean, requestedTenant: s
   return ROLES_WITH_RIGHT[right].includes(role) ? 'served' : 'forbidden';
 }
 
-let served: TestServer;
+let testServer: TestServer;
 let issuer: Issuer;
 
 beforeAll(async () => {
   issuer = await startIssuer();
   // A connection that got a 401 is reused, so it must stay open however slow the machine is.
-  served = await TestServer.start({ auth: { jwt: issuer.jwt }, listen: { linger_ms: 600_000 } });
+  testServer = await TestServer.start({ auth: { jwt: issuer.jwt }, listen: { linger_ms: 600_000 } });
 });
 afterAll(async () => {
-  await served.remove();
+  await testServer.remove();
   await issuer.remove();
 });
 
@@ -109,7 +109,7 @@ async function ask(route: Route, requestedTenant: string, token: string): Promis
     name === 'tenant_id' ? requestedTenant : (IDS[name] ?? ''),
   );
   const named = route.tenant === 'own' ? { 'x-genesis-tenant': requestedTenant } : {};
-  const response = await fetch(served.url + path, {
+  const response = await fetch(testServer.url + path, {
     method: route.method,
     headers: { 'content-type': 'application/json', ...named, ...bearer(token) },
     ...(route.body === undefined ? {} : { body: route.body.kind === 'bytes' ? 'bytes' : '{}' }),
@@ -147,28 +147,33 @@ describe('keys of platform operators', () => {
   const as = async (role: Role, isBound: boolean) => bearer(await tokenOf(role, isBound));
 
   it.each(ROLES)('are not created by a %s that is bound to a tenant', async (role) => {
-    const made = await served.request('POST', keys, { role: 'operator' }, await as(role, true));
+    const made = await testServer.request('POST', keys, { role: 'operator' }, await as(role, true));
     expect([made.status, made.body.code]).toEqual([403, 'FORBIDDEN']);
   });
 
   it('are listed and revoked by platform operators only', async () => {
     const platform = await as('operator', false);
-    const { status, body } = await served.request('POST', keys, { role: 'operator' }, platform);
+    const { status, body } = await testServer.request('POST', keys, { role: 'operator' }, platform);
     expect([status, body.tenant_id]).toEqual([201, null]);
     const path = `${keys}/${body.key_id}`;
     for (const role of ['admin', 'operator'] as const) {
       const bound = await as(role, true);
-      const listed = await served.request('GET', keys, undefined, bound);
+      const listed = await testServer.request('GET', keys, undefined, bound);
       expect(listed.body.keys.map((key: AnyJson) => key.key_id)).not.toContain(body.key_id);
-      expect((await served.request('DELETE', path, undefined, bound)).status).toBe(404);
+      expect((await testServer.request('DELETE', path, undefined, bound)).status).toBe(404);
     }
-    const listed = await served.request('GET', keys, undefined, platform);
+    const listed = await testServer.request('GET', keys, undefined, platform);
     expect(listed.body.keys.map((key: AnyJson) => key.key_id)).toContain(body.key_id);
-    expect((await served.request('DELETE', path, undefined, platform)).body.state).toBe('revoked');
+    expect((await testServer.request('DELETE', path, undefined, platform)).body.state).toBe('revoked');
   });
 
   it('are named as the required credential when an operator of a tenant is refused', async () => {
-    const { status, body } = await served.request('GET', '/metrics', undefined, await as('operator', true));
+    const { status, body } = await testServer.request(
+      'GET',
+      '/metrics',
+      undefined,
+      await as('operator', true),
+    );
     expect(status).toBe(403);
     expect(body.detail).toContain('gen key create --role operator');
   });

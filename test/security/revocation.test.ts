@@ -43,21 +43,27 @@ async function ask(url: string, method: string, path: string, body?: unknown, he
 
 /** A server with an admin's key, an agent's key, and one task that the admin holds. */
 async function guarded(agent: object = {}) {
-  const served = await TestServer.forTest();
-  await served.plan(TASK);
-  const admin = bearer((await served.post(`${TENANT_URL}/keys`, { role: 'admin' })).body.token);
-  const createdKey = (await served.request('POST', `${TENANT_URL}/keys`, { role: 'agent', ...agent }, admin))
-    .body;
-  const held = await served.request('POST', `${PROJECT_URL}/claims`, who('admin', { task_id: TASK }), admin);
+  const testServer = await TestServer.forTest();
+  await testServer.plan(TASK);
+  const admin = bearer((await testServer.post(`${TENANT_URL}/keys`, { role: 'admin' })).body.token);
+  const createdKey = (
+    await testServer.request('POST', `${TENANT_URL}/keys`, { role: 'agent', ...agent }, admin)
+  ).body;
+  const held = await testServer.request(
+    'POST',
+    `${PROJECT_URL}/claims`,
+    who('admin', { task_id: TASK }),
+    admin,
+  );
   const { id: claim_id, generation: expected_generation, session_id } = held.body.claim;
   const handle = { task_id: TASK, claim_id, expected_generation, session_id };
   return {
-    served,
+    testServer,
     admin,
     agent: { token: createdKey.token as string, ...bearer(createdKey.token) },
-    revoke: () => served.request('DELETE', `${TENANT_URL}/keys/${createdKey.key_id}`, undefined, admin),
-    free: () => served.request('POST', `${PROJECT_URL}/claims/release`, handle, admin),
-    task: () => served.request('GET', `${PROJECT_URL}/tasks/${TASK}`, undefined, admin),
+    revoke: () => testServer.request('DELETE', `${TENANT_URL}/keys/${createdKey.key_id}`, undefined, admin),
+    free: () => testServer.request('POST', `${PROJECT_URL}/claims/release`, handle, admin),
+    task: () => testServer.request('GET', `${PROJECT_URL}/tasks/${TASK}`, undefined, admin),
   };
 }
 
@@ -117,9 +123,12 @@ test.each([
 ] as const)(
   'grants nothing to a %s call that waits when its key is revoked',
   async (_, path, body, headers) => {
-    const { served, agent, revoke, free, task } = await guarded();
-    const arrived = arrival(served.running);
-    const waiting = ask(served.url, 'POST', path, body, { ...headers, authorization: agent.authorization });
+    const { testServer, agent, revoke, free, task } = await guarded();
+    const arrived = arrival(testServer.running);
+    const waiting = ask(testServer.url, 'POST', path, body, {
+      ...headers,
+      authorization: agent.authorization,
+    });
     await arrived;
     await revoke();
     await free();
@@ -134,9 +143,12 @@ test.each([
 ] as const)(
   'ends a waiting %s call when its key is revoked, before its wait time is over',
   async (_, path, body, headers) => {
-    const { served, agent, revoke } = await guarded();
-    const arrived = arrival(served.running);
-    const waiting = ask(served.url, 'POST', path, body, { ...headers, authorization: agent.authorization });
+    const { testServer, agent, revoke } = await guarded();
+    const arrived = arrival(testServer.running);
+    const waiting = ask(testServer.url, 'POST', path, body, {
+      ...headers,
+      authorization: agent.authorization,
+    });
     await arrived;
     await revoke();
     // Nothing else changes, so only the signal can end it. Without the signal the reply would be 409 NOTHING_READY.
@@ -145,15 +157,15 @@ test.each([
 );
 
 test('ends a waiting call when its key expires', async () => {
-  const { served, agent } = await guarded({ expires_in_seconds: 1 });
-  const waiting = await ask(served.url, 'POST', `${PROJECT_URL}/next`, WAITING, bearer(agent.token));
+  const { testServer, agent } = await guarded({ expires_in_seconds: 1 });
+  const waiting = await ask(testServer.url, 'POST', `${PROJECT_URL}/next`, WAITING, bearer(agent.token));
   expect(waiting).toMatchObject({ status: 401, body: { code: 'UNAUTHENTICATED' } });
 });
 
 test('ends the stream of a revoked key before the next event, and leaves other streams open', async () => {
-  const { served, admin, agent, revoke, free } = await guarded();
-  const theirs = listen(served.running.port, agent.token);
-  const other = listen(served.running.port, admin.authorization.slice('Bearer '.length));
+  const { testServer, admin, agent, revoke, free } = await guarded();
+  const theirs = listen(testServer.running.port, agent.token);
+  const other = listen(testServer.running.port, admin.authorization.slice('Bearer '.length));
   expect(await theirs.has('CLAIM_ACQUIRED')).toBe(true);
   expect(await other.has('CLAIM_ACQUIRED')).toBe(true);
   await revoke();
@@ -166,21 +178,21 @@ test('ends the stream of a revoked key before the next event, and leaves other s
 });
 
 test('ends the stream of a key that expires', async () => {
-  const { served, agent } = await guarded({ expires_in_seconds: 1 });
-  const reply = await listen(served.running.port, agent.token).ended();
+  const { testServer, agent } = await guarded({ expires_in_seconds: 1 });
+  const reply = await listen(testServer.running.port, agent.token).ended();
   expect(reply).toContain(': ended: the credential');
 });
 
 test('ends the calls and streams of anonymous callers when the first key closes an open server', async () => {
-  const served = await TestServer.forTest();
-  await served.plan(TASK);
-  await served.claim(TASK);
-  const arrived = arrival(served.running);
-  const waiting = ask(served.url, 'POST', `${PROJECT_URL}/next`, WAITING);
-  const stream = listen(served.running.port, null);
+  const testServer = await TestServer.forTest();
+  await testServer.plan(TASK);
+  await testServer.claim(TASK);
+  const arrived = arrival(testServer.running);
+  const waiting = ask(testServer.url, 'POST', `${PROJECT_URL}/next`, WAITING);
+  const stream = listen(testServer.running.port, null);
   expect(await stream.has('CLAIM_ACQUIRED')).toBe(true);
   await arrived;
-  expect((await served.post(`${TENANT_URL}/keys`, { role: 'admin' })).status).toBe(201);
+  expect((await testServer.post(`${TENANT_URL}/keys`, { role: 'admin' })).status).toBe(201);
   expect(await waiting).toMatchObject({ status: 401, body: { code: 'UNAUTHENTICATED' } });
   expect(await stream.ended()).toContain(': ended: the credential');
 });
@@ -214,9 +226,9 @@ test('ends waiting calls and streams on another coordinator once it has followed
 
 // Not a command, so only the server itself re-authenticates after the body has arrived.
 test('refuses a request whose key is revoked while its body is still arriving', async () => {
-  const { served, agent, revoke } = await guarded();
+  const { testServer, agent, revoke } = await guarded();
   const body = JSON.stringify({ task_ids: [TASK] });
-  const socket = connect(served.running.port, '127.0.0.1');
+  const socket = connect(testServer.running.port, '127.0.0.1');
   onTestFinished(() => void socket.destroy());
   socket.write(
     `POST ${PROJECT_URL}/tasks/batch_get HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n` +

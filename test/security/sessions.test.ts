@@ -24,7 +24,7 @@ interface ApiActor {
   readonly headers: Record<string, string>;
 }
 
-let served: TestServer;
+let testServer: TestServer;
 let admin: ApiActor;
 let alice: ApiActor;
 let aliceAgain: ApiActor;
@@ -34,11 +34,11 @@ let nameless: ApiActor;
 let namelessToo: ApiActor;
 
 beforeEach(async () => {
-  served = await TestServer.forTest();
-  await served.plan(TASK, OTHER_TASK);
+  testServer = await TestServer.forTest();
+  await testServer.plan(TASK, OTHER_TASK);
   let headers: Record<string, string> = {};
   const create = async (body: object): Promise<ApiActor> => {
-    const { key_id, token } = (await served.request('POST', `${TENANT_URL}/keys`, body, headers)).body;
+    const { key_id, token } = (await testServer.request('POST', `${TENANT_URL}/keys`, body, headers)).body;
     return { principal: `key-${key_id}`, headers: bearer(token) };
   };
   admin = await create({ role: 'admin', user_id: 'root' });
@@ -51,17 +51,19 @@ beforeEach(async () => {
 });
 
 const open = (actor: ApiActor, body: object) =>
-  served.request('POST', `${TENANT_URL}/sessions`, { project_id: 'shop', ...body }, actor.headers);
+  testServer.request('POST', `${TENANT_URL}/sessions`, { project_id: 'shop', ...body }, actor.headers);
 const close = (actor: ApiActor, sessionId: string) =>
-  served.request('DELETE', `${TENANT_URL}/sessions/${sessionId}`, undefined, actor.headers);
+  testServer.request('DELETE', `${TENANT_URL}/sessions/${sessionId}`, undefined, actor.headers);
 const claim = (actor: ApiActor, task_id: string, session_id: string, project = PROJECT_URL) =>
-  served.request('POST', `${project}/claims`, { task_id, agent_id: 'worker', session_id }, actor.headers);
+  testServer.request('POST', `${project}/claims`, { task_id, agent_id: 'worker', session_id }, actor.headers);
 const events = async (type: string): Promise<AnyJson[]> =>
-  (await served.request('GET', `${PROJECT_URL}/events?type=${type}`, undefined, admin.headers)).body.events;
+  (await testServer.request('GET', `${PROJECT_URL}/events?type=${type}`, undefined, admin.headers)).body
+    .events;
 const claimState = async (taskId: string): Promise<string> =>
-  (await served.request('GET', `${PROJECT_URL}/tasks/${taskId}`, undefined, admin.headers)).body.claim.state;
+  (await testServer.request('GET', `${PROJECT_URL}/tasks/${taskId}`, undefined, admin.headers)).body.claim
+    .state;
 const userOfClaim = async (taskId: string): Promise<string | null> =>
-  (await served.request('GET', `${PROJECT_URL}/tasks/${taskId}/history`, undefined, admin.headers)).body
+  (await testServer.request('GET', `${PROJECT_URL}/tasks/${taskId}/history`, undefined, admin.headers)).body
     .generations[0].user_id;
 
 const FORBIDDEN = [403, 'FORBIDDEN'];
@@ -70,7 +72,7 @@ const verdict = ({ status, body }: { status: number; body: AnyJson }) => [status
 describe('closing a session', () => {
   it('is refused to another agent of the tenant, and its claims stay active', async () => {
     await claim(alice, TASK, 'sess-alice');
-    const listed = await served.request('GET', `${TENANT_URL}/sessions`, undefined, bob.headers);
+    const listed = await testServer.request('GET', `${TENANT_URL}/sessions`, undefined, bob.headers);
     const [{ session_id }] = listed.body.sessions;
     for (const stranger of [bob, nameless])
       expect(verdict(await close(stranger, session_id))).toEqual(FORBIDDEN);
@@ -105,12 +107,12 @@ describe('closing a session', () => {
   it('does not affect a session with the same id in another project, and is not prevented by it', async () => {
     const elsewhere = `${TENANT_URL}/projects/elsewhere`;
     const plan = { tracks: { A: [{ id: TASK, description: 'work', depends_on: [] }] } };
-    await served.request('PUT', `${elsewhere}/plan`, plan, admin.headers);
+    await testServer.request('PUT', `${elsewhere}/plan`, plan, admin.headers);
     await claim(alice, TASK, 'sess-shared');
     await claim(bob, TASK, 'sess-shared', elsewhere);
     expect(verdict(await close(alice, 'sess-shared'))).toEqual([200, 'CLOSED']);
     expect(await claimState(TASK)).toBe('RELEASED');
-    const kept = await served.request('GET', `${elsewhere}/tasks/${TASK}`, undefined, admin.headers);
+    const kept = await testServer.request('GET', `${elsewhere}/tasks/${TASK}`, undefined, admin.headers);
     expect(kept.body.claim.state).toBe('ACTIVE');
   });
 });
@@ -151,7 +153,7 @@ describe('opening a session', () => {
   it('gives its user to the claims of a credential without one that controls it', async () => {
     await open(admin, { session_id: 'sess-alice', user_id: 'alice' });
     const body = { role: 'admin' };
-    const { token } = (await served.request('POST', `${TENANT_URL}/keys`, body, admin.headers)).body;
+    const { token } = (await testServer.request('POST', `${TENANT_URL}/keys`, body, admin.headers)).body;
     await claim({ principal: '', headers: bearer(token) }, TASK, 'sess-alice');
     expect(await userOfClaim(TASK)).toBe('alice');
   });
@@ -170,15 +172,15 @@ describe('opening a session', () => {
       ['events', event],
       ['claims', claimed],
     ] as const) {
-      const reply = await served.request('POST', `${invented}/${path}`, body, bob.headers);
+      const reply = await testServer.request('POST', `${invented}/${path}`, body, bob.headers);
       expect(verdict(reply)).toEqual([404, 'UNKNOWN_PROJECT']);
     }
     expect((await open(admin, { session_id: 'sess-1', project_id: 'invented' })).status).toBe(404);
-    const listed = await served.request('GET', `${TENANT_URL}/projects`, undefined, admin.headers);
+    const listed = await testServer.request('GET', `${TENANT_URL}/projects`, undefined, admin.headers);
     expect(JSON.stringify(listed.body)).not.toContain('invented');
     const plan = { tracks: { A: [{ id: 'A-001-x', description: 'd' }] } };
-    expect((await served.request('PUT', `${invented}/plan`, plan, bob.headers)).status).toBe(403);
-    expect((await served.request('PUT', `${invented}/plan`, plan, admin.headers)).status).toBe(200);
+    expect((await testServer.request('PUT', `${invented}/plan`, plan, bob.headers)).status).toBe(403);
+    expect((await testServer.request('PUT', `${invented}/plan`, plan, admin.headers)).status).toBe(200);
     expect((await open(bob, { session_id: 'sess-1', project_id: 'invented' })).status).toBe(200);
   });
 });
@@ -195,7 +197,7 @@ describe('claiming in a session of another', () => {
   it('is refused for the next task and for each claim of a batch', async () => {
     await open(bob, { session_id: 'sess-bob' });
     const next = { agent_id: 'worker', session_id: 'sess-bob' };
-    const nextReply = await served.request('POST', `${PROJECT_URL}/next`, next, alice.headers);
+    const nextReply = await testServer.request('POST', `${PROJECT_URL}/next`, next, alice.headers);
     expect(verdict(nextReply)).toEqual(FORBIDDEN);
     for (const mode of ['partial', 'all_or_nothing']) {
       const claims = [
@@ -203,7 +205,7 @@ describe('claiming in a session of another', () => {
         { task_id: OTHER_TASK, agent_id: 'worker', session_id: `sess-${mode}` },
       ];
       const body = { mode, claims };
-      const reply = await served.request('POST', `${PROJECT_URL}/claims/batch`, body, alice.headers);
+      const reply = await testServer.request('POST', `${PROJECT_URL}/claims/batch`, body, alice.headers);
       expect(JSON.stringify(reply.body.results[0])).toContain('FORBIDDEN');
       expect(reply.body.results[1].reason).toBe(mode === 'partial' ? 'GRANTED' : 'DENIED_BATCH');
     }
@@ -221,7 +223,7 @@ describe('the session of an inbox', () => {
 
 describe('a session to which an admin reassigns a task', () => {
   const reassign = () =>
-    served.request(
+    testServer.request(
       'POST',
       `${PROJECT_URL}/tasks/${TASK}/reassign`,
       { agent_id: 'worker', session_id: 'sess-alice', expected_generation: 1, reason: 'bob is away' },
@@ -241,7 +243,7 @@ describe('a session to which an admin reassigns a task', () => {
     expect((await reassign()).status).toBe(200);
     expect(verdict(await open(bob, { session_id: 'sess-alice' }))).toEqual(FORBIDDEN);
     expect(verdict(await claim(bob, OTHER_TASK, 'sess-alice'))).toEqual(FORBIDDEN);
-    const task = await served.request('GET', `${PROJECT_URL}/tasks/${TASK}`, undefined, bob.headers);
+    const task = await testServer.request('GET', `${PROJECT_URL}/tasks/${TASK}`, undefined, bob.headers);
     expect(task.body.claim).toMatchObject({ session_id: 'sess-alice', state: 'ACTIVE' });
     expect((await open(admin, { session_id: 'sess-alice' })).status).toBe(200);
   });
@@ -279,8 +281,8 @@ describe('an event that an agent appends', () => {
       payload: { intent_id: 'INT-1', trigger: 'drift', delta: 'more' },
     };
     const forged = { ...event, payload: { ...event.payload, principal: alice.principal } };
-    expect((await served.request('POST', `${PROJECT_URL}/events`, forged, bob.headers)).status).toBe(400);
-    const reply = await served.request('POST', `${PROJECT_URL}/events`, event, bob.headers);
+    expect((await testServer.request('POST', `${PROJECT_URL}/events`, forged, bob.headers)).status).toBe(400);
+    const reply = await testServer.request('POST', `${PROJECT_URL}/events`, event, bob.headers);
     expect(reply.body).toMatchObject({ success: true });
     const [written] = await events('intent_raised');
     expect(written.payload.principal).toBe(bob.principal);

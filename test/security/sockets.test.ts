@@ -290,10 +290,10 @@ test.each([
 });
 
 test('reports the numbers of open and dropped connections in the metrics', async () => {
-  const served = await TestServer.forTest({ listen: { first_byte_timeout_ms: 20 } });
-  const silent = connect(served.running.port, '127.0.0.1').resume();
+  const testServer = await TestServer.forTest({ listen: { first_byte_timeout_ms: 20 } });
+  const silent = connect(testServer.running.port, '127.0.0.1').resume();
   await once(silent, 'close');
-  const { body } = await served.get('/metrics');
+  const { body } = await testServer.get('/metrics');
   expect(body).toMatch(/^coditect_connections_dropped_total\{reason="silent"\} 1$/m);
   expect(body).toMatch(/^coditect_connections_dropped_total\{reason="address_limit"\} 0$/m);
   expect(body).toMatch(/^coditect_open_connections [1-9]/m);

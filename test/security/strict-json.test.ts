@@ -26,19 +26,19 @@ import {
 const twice = (name: string, more = ''): string => `{"${name}":"x",${more}"${name}":"y"}`;
 
 describe('over HTTP', () => {
-  let served: TestServer;
+  let testServer: TestServer;
   beforeAll(async () => {
-    served = await TestServer.start();
-    await served.plan('A-001-x', 'B-001-y');
+    testServer = await TestServer.start();
+    await testServer.plan('A-001-x', 'B-001-y');
   });
-  afterAll(() => served.remove());
+  afterAll(() => testServer.remove());
 
   const json = { 'content-type': 'application/json' };
 
   test('a result of very many arrays is refused, and one of very many numbers is not', async () => {
-    const { generation, ...handle } = await served.claim('B-001-y');
+    const { generation, ...handle } = await testServer.claim('B-001-y');
     const submit = (result_data: unknown) =>
-      served.post(`${PROJECT_URL}/results`, { ...handle, generation, result_data });
+      testServer.post(`${PROJECT_URL}/results`, { ...handle, generation, result_data });
     const refused = await submit(Array(100_000).fill([1]));
     expect([refused.status, refused.body.code]).toEqual([400, 'INVALID_REQUEST']);
     expect(refused.body.detail).toContain('objects and arrays');
@@ -71,28 +71,28 @@ describe('over HTTP', () => {
       'method',
     ],
   ])('%s %s with a duplicate name is refused, and the error names it', async (method, path, body, name) => {
-    const reply = await served.request(method, path, body, json);
+    const reply = await testServer.request(method, path, body, json);
     expect([reply.status, reply.body.code]).toEqual([400, 'INVALID_REQUEST']);
     expect(reply.body.detail).toContain(JSON.stringify(name));
-    const { body: state } = await served.get(`${PROJECT_URL}/tasks/A-001-x`);
+    const { body: state } = await testServer.get(`${PROJECT_URL}/tasks/A-001-x`);
     expect(state).toMatchObject({ generation: 0, claim: null });
   });
 
   test('a name that is spelled with an escape counts as the same name', async () => {
     const body = '{"task_id":"A-001-x","agent_id":"a","session_id":"s","\\u0074ask_id":"A-001-x"}';
-    expect((await served.request('POST', `${PROJECT_URL}/claims`, body, json)).body.code).toBe(
+    expect((await testServer.request('POST', `${PROJECT_URL}/claims`, body, json)).body.code).toBe(
       'INVALID_REQUEST',
     );
   });
 
   test('__proto__ is refused as an unknown field, and twice as a duplicate name', async () => {
-    const once = await served.request(
+    const once = await testServer.request(
       'POST',
       `${PROJECT_URL}/claims`,
       '{"__proto__":{"task_id":"A-001-x"}}',
       json,
     );
-    const both = await served.request(
+    const both = await testServer.request(
       'POST',
       `${PROJECT_URL}/claims`,
       '{"__proto__":{},"__proto__":{}}',

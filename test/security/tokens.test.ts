@@ -23,19 +23,19 @@ const YEAR_SECONDS = 365 * 24 * 3600;
 
 describe('a token', () => {
   let issuer: Issuer;
-  let served: TestServer;
+  let testServer: TestServer;
   beforeAll(async () => {
     issuer = await startIssuer();
-    served = await TestServer.start({ auth: { jwt: issuer.jwt } });
+    testServer = await TestServer.start({ auth: { jwt: issuer.jwt } });
   });
   afterAll(async () => {
-    await served.remove();
+    await testServer.remove();
     await issuer.remove();
   });
 
   async function use(iat: number, exp: number) {
     const token = await issuer.sign({ tenant_id: 'acme', role: 'agent', iat, exp });
-    return served.request('GET', `${TENANT_URL}/limits`, undefined, bearer(token));
+    return testServer.request('GET', `${TENANT_URL}/limits`, undefined, bearer(token));
   }
 
   it('is accepted if it was issued now and expires within the limit', async () => {
@@ -62,12 +62,12 @@ describe('a token', () => {
 describe('a token with a claim twice', () => {
   it('is refused: a gateway that keeps the first one would see another tenant', async () => {
     const issuer = await startIssuer();
-    const served = await TestServer.forTest({ auth: { jwt: issuer.jwt } });
+    const testServer = await TestServer.forTest({ auth: { jwt: issuer.jwt } });
     const claims = { iss: issuer.jwt.issuer, aud: issuer.jwt.audience, sub: 'mallory', role: 'admin' };
     const times = { iat: nowSeconds(), exp: nowSeconds() + 600 };
     const fields = JSON.stringify({ ...claims, ...times, tenant_id: 'acme' }).slice(1);
     const limitsWith = async (payload: string) =>
-      served.request('GET', `${TENANT_URL}/limits`, undefined, bearer(await issuer.signText(payload)));
+      testServer.request('GET', `${TENANT_URL}/limits`, undefined, bearer(await issuer.signText(payload)));
     expect((await limitsWith(`{${fields}`)).status).toBe(200);
     const refused = await limitsWith(`{"tenant_id":"other",${fields}`);
     expect([refused.status, refused.body.code]).toEqual([401, 'UNAUTHENTICATED']);
@@ -77,16 +77,16 @@ describe('a token with a claim twice', () => {
 });
 
 describe('an open server', () => {
-  let served: TestServer;
+  let testServer: TestServer;
   beforeAll(async () => {
-    served = await TestServer.start();
+    testServer = await TestServer.start();
   });
-  afterAll(() => served.remove());
+  afterAll(() => testServer.remove());
 
   /** A request as a browser sends it: no library adds or removes a header. */
   function asBrowser(path: string, headers: Record<string, string | string[]>, method = 'GET') {
     return new Promise<number>((resolve, reject) => {
-      const sent = request(served.url + path, { method, headers }, (response) => {
+      const sent = request(testServer.url + path, { method, headers }, (response) => {
         response.resume().on('end', () => resolve(response.statusCode ?? 0));
       });
       sent.on('error', reject).end(method === 'GET' ? undefined : '{}');

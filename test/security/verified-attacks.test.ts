@@ -20,9 +20,9 @@ const idOf = (number: number) => `019b8000-0000-7000-8000-${String(number).padSt
 
 /** A project under `evidence: verified` with an enrolled runner, and an agent that has claimed an edge. */
 async function openVerified() {
-  const served = await TestServer.forTest();
+  const testServer = await TestServer.forTest();
   const makeKey = async (tenant: string, role: string, by: Headers = {}): Promise<Headers> => {
-    const { body } = await served.request('POST', `/api/tenants/${tenant}/keys`, { role }, by);
+    const { body } = await testServer.request('POST', `/api/tenants/${tenant}/keys`, { role }, by);
     return { authorization: `Bearer ${body.token}`, 'x-genesis-tenant': tenant };
   };
   const operator = await makeKey('acme', 'operator');
@@ -35,11 +35,11 @@ async function openVerified() {
     rivalReviewer: await makeKey('rival', 'reviewer', operator),
     rivalRunner: await makeKey('rival', 'runner', operator),
   };
-  const post = (path: string, body: unknown, as: Headers) => served.request('POST', path, body, as);
+  const post = (path: string, body: unknown, as: Headers) => testServer.request('POST', path, body, as);
   const files = { ...FILES, 'agent_roles.yml': ROLES };
   for (const as of [keys.admin, keys.rivalAdmin])
     expect((await post('/api/init', { project_id: 'shop', files }, as)).status).toBe(200);
-  await served.request('PUT', `${PROJECT}/policy`, { evidence: 'verified' }, keys.admin);
+  await testServer.request('PUT', `${PROJECT}/policy`, { evidence: 'verified' }, keys.admin);
   const runner = new TestRunner();
   await post(`${PROJECT}/runners`, { public_key: runner.public_key }, keys.admin);
   const by = { agent_id: 'mallory', session_id: 's1', agent_role: 'architect' };
@@ -48,7 +48,7 @@ async function openVerified() {
   const put = async (bytes: Uint8Array): Promise<string> => {
     const sha256 = sha256Of(bytes);
     const options = { method: 'PUT', headers: keys.agent, body: Buffer.from(bytes) };
-    expect((await fetch(`${served.url}${PROJECT}/blobs/${sha256}`, options)).status).toBeLessThan(300);
+    expect((await fetch(`${testServer.url}${PROJECT}/blobs/${sha256}`, options)).status).toBeLessThan(300);
     return sha256;
   };
   const proposeManifest = async (manifest: unknown) => {
@@ -58,9 +58,10 @@ async function openVerified() {
   };
   const submit = (more: object, as = keys.agent) =>
     post(`${PROJECT}/results`, { ...handle, generation: 1, iteration: 1, ...evaluatorReport(), ...more }, as);
-  const task = async (): Promise<AnyJson> => (await served.request('GET', TASK, undefined, keys.admin)).body;
+  const task = async (): Promise<AnyJson> =>
+    (await testServer.request('GET', TASK, undefined, keys.admin)).body;
   const expectOpen = async () => expect(await task()).toMatchObject({ phase: 'OPEN', result: null });
-  return { served, keys, post, put, runner, handle, proposeManifest, submit, expectOpen };
+  return { testServer, keys, post, put, runner, handle, proposeManifest, submit, expectOpen };
 }
 
 const CONTENT = Buffer.from('export const cart = [];\n');
@@ -121,7 +122,7 @@ describe('under `evidence: verified`', () => {
   });
 
   test('events that an agent appends or an admin imports enrol no runner, record no evidence and converge nothing', async () => {
-    const { served, keys, post, handle, submit, expectOpen } = await openVerified();
+    const { testServer, keys, post, handle, submit, expectOpen } = await openVerified();
     const forger = new TestRunner();
     const record = {
       state: 'enrolled',
@@ -143,23 +144,23 @@ describe('under `evidence: verified`', () => {
       const keysOf = { subject, feature_id: 'REQ-F-A', edge: 'design_code' };
       await post(`${PROJECT}/events/import`, { events: [{ ...own, ...times, ...keysOf }] }, keys.admin);
     }
-    const runners = await served.request('GET', `${PROJECT}/runners`, undefined, keys.admin);
+    const runners = await testServer.request('GET', `${PROJECT}/runners`, undefined, keys.admin);
     expect(runners.body.runners).toHaveLength(1);
-    const policy = await served.request('GET', `${PROJECT}/policy`, undefined, keys.admin);
+    const policy = await testServer.request('GET', `${PROJECT}/policy`, undefined, keys.admin);
     expect(policy.body.evidence).toBe('verified');
     expect((await submit({ result_data: 'x' })).body.reason).toBe('NOT_CONVERGED');
     await expectOpen();
   });
 
   test('neither a batch nor MCP converges what the holder could not submit', async () => {
-    const { served, keys, post, handle, expectOpen } = await openVerified();
+    const { testServer, keys, post, handle, expectOpen } = await openVerified();
     const result = { ...handle, generation: 1, iteration: 1, result_data: 'x', ...evaluatorReport() };
     await post(`${PROJECT}/results/batch`, { items: [result, result] }, keys.agent);
     const call = async (name: string, args: object): Promise<string> => {
       const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: args } };
       const headers = { ...keys.agent, ...MCP_HEADERS };
       const options = { method: 'POST', headers, body: JSON.stringify(message) };
-      return (await fetch(`${served.url}/mcp/acme/shop`, options)).text();
+      return (await fetch(`${testServer.url}/mcp/acme/shop`, options)).text();
     };
     const { details } = evaluatorReport().evaluators;
     const submitted = { handle: { ...handle, generation: 1 }, result_data: 'x', evaluators: details };
@@ -196,7 +197,7 @@ describe('under `evidence: verified`', () => {
 describe('a review link', () => {
   async function openWaiting() {
     const opened = await openVerified();
-    const { keys, post, handle, served } = opened;
+    const { keys, post, handle, testServer } = opened;
     const candidate = { iteration: 1, candidate_sha256: 'a'.repeat(64) };
     const suspend = { ...handle, expected_generation: 1, ...candidate };
     expect((await post(`${PROJECT}/claims/suspend`, suspend, keys.agent)).body.success).toBe(true);
@@ -204,7 +205,7 @@ describe('a review link', () => {
     const link = (more: object = {}, as = keys.reviewer) =>
       post('/api/review/link', { ...body, ...more }, as);
     const decide = (path: string, decision = 'APPROVED') =>
-      served.request(
+      testServer.request(
         'POST',
         '/reviews/link',
         new URLSearchParams({ token: path.split('token=')[1] ?? '', decision }).toString(),
@@ -231,11 +232,11 @@ describe('a review link', () => {
   });
 
   test('is for a year at most, and so is the wait for a review', async () => {
-    const { served, keys, link } = await openWaiting();
+    const { testServer, keys, link } = await openWaiting();
     for (const valid_days of [367, 1e9, -1, Number.MAX_SAFE_INTEGER, '9'.repeat(400)])
       expect([valid_days, (await link({ valid_days })).status]).toEqual([valid_days, 400]);
     for (const suspend_max_seconds of [367 * 86_400, 1e15, -1, 1.5]) {
-      const { status } = await served.request(
+      const { status } = await testServer.request(
         'PUT',
         `${PROJECT}/policy`,
         { suspend_max_seconds },

@@ -15,14 +15,14 @@ import { PROJECT_URL, TestServer } from '../../src/server/testing/test-server.js
 const MANY = 20;
 const A = 'A-001-core';
 
-/** Fails the test if Node emits a warning. */
-function expectNoWarning(): { ended(): Promise<void> } {
+/** Collects the warnings that Node emits from here on. */
+function watchWarnings(): { expectNone(): Promise<void> } {
   const warnings: string[] = [];
   const onWarning = (warning: Error): void => void warnings.push(`${warning.name}: ${warning.message}`);
   process.on('warning', onWarning);
   onTestFinished(() => void process.off('warning', onWarning));
   return {
-    ended: async () => {
+    expectNone: async () => {
       // Node emits warnings after the turn of the event loop that caused them.
       await new Promise((resolve) => setImmediate(resolve));
       expect(warnings).toEqual([]);
@@ -47,7 +47,7 @@ function calls(count: number): { one(): void; all: Promise<void> } {
 }
 
 it('many concurrent calls that wait for work cause no Node warning in the server', async () => {
-  const warned = expectNoWarning();
+  const warnings = watchWarnings();
   const server = await TestServer.forTest();
   await server.plan(A);
   await server.claim(A);
@@ -74,12 +74,12 @@ it('many concurrent calls that wait for work cause no Node warning in the server
   );
   // The calls found no work, and were still waiting when the server stopped.
   expect(reasons).toEqual(Array.from({ length: MANY }, () => 'NOTHING_READY'));
-  await warned.ended();
+  await warnings.expectNone();
   await server.restart();
 });
 
 it('an agent that works on many tasks concurrently with one abort signal causes no Node warning', async () => {
-  const warned = expectNoWarning();
+  const warnings = watchWarnings();
   const { genesis, direct } = await openClientHarness(planTextOf({ A: MANY }));
   const stop = new AbortController();
   const working = calls(MANY);
@@ -93,5 +93,5 @@ it('an agent that works on many tasks concurrently with one abort signal causes 
   );
   expect(summary).toMatchObject({ accepted: MANY });
   expect(expectNoProblem(await direct.tasks({ phase: 'OPEN' })).tasks).toEqual([]);
-  await warned.ended();
+  await warnings.expectNone();
 });

@@ -10,20 +10,20 @@ export const FEATURE = 'REQ-F-A';
 export const EDGE = 'design_code';
 
 /** What comes of a step in an iteration: `busy` is throttled twice and then passes, `refused` is throttled for good. */
-const RESULTS = ['pass', 'fail', 'error', 'malformed', 'busy', 'refused', 'away'] as const;
-type StepScript = (typeof RESULTS)[number];
+const SCRIPTED_OUTCOMES = ['pass', 'fail', 'error', 'malformed', 'busy', 'refused', 'away'] as const;
+type ScriptedOutcome = (typeof SCRIPTED_OUTCOMES)[number];
 type ScriptedDecision = 'APPROVED' | 'REJECTED' | 'CHANGES_REQUESTED';
 
 /** An edge, and what happens in each iteration of its run: the last entry of a list is repeated. */
 export interface GeneratedRun {
   readonly plan: EdgePlan;
-  readonly construct: readonly StepScript[];
+  readonly construct: readonly ScriptedOutcome[];
   /** By the name of the check. */
-  readonly checks: Readonly<Record<string, readonly StepScript[]>>;
+  readonly checks: Readonly<Record<string, readonly ScriptedOutcome[]>>;
   readonly decisions: readonly ScriptedDecision[];
 }
 
-const scriptOf = (weights: readonly [StepScript, number][]) =>
+const scriptOf = (weights: readonly [ScriptedOutcome, number][]) =>
   fc.array(fc.oneof(...weights.map(([value, weight]) => ({ weight, arbitrary: fc.constant(value) }))), {
     minLength: 1,
     maxLength: 4,
@@ -31,7 +31,7 @@ const scriptOf = (weights: readonly [StepScript, number][]) =>
 const checkScript = scriptOf([
   ['pass', 12],
   ['fail', 4],
-  ...(['error', 'malformed', 'busy', 'refused', 'away'] as const).map((each): [StepScript, number] => [
+  ...(['error', 'malformed', 'busy', 'refused', 'away'] as const).map((each): [ScriptedOutcome, number] => [
     each,
     1,
   ]),
@@ -148,7 +148,7 @@ export class ScriptedWorld {
     return decisions[this.decided - 1] ?? (decisions.at(-1) as ScriptedDecision);
   }
 
-  private isPassed(what: string, iteration: number, script: readonly StepScript[] = ['pass']): boolean {
+  private isPassed(what: string, iteration: number, script: readonly ScriptedOutcome[] = ['pass']): boolean {
     const call = `${what} ${iteration}`;
     const before = this.calls.get(call) ?? 0;
     this.calls.set(call, before + 1);

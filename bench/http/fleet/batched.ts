@@ -140,7 +140,7 @@ async function driveBatches<Item>(
     jobs: items,
     requests: batches.length,
     server_cpu_seconds: cpuSince(),
-    operations: { [operation]: summarizeLatencies(tookMs) },
+    latencies: { [operation]: summarizeLatencies(tookMs) },
   };
 }
 

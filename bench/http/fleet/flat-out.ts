@@ -68,6 +68,6 @@ export async function runFlatOut<Work>(
     database_cpu_seconds,
     jobs: submit.length * tasksPerWork,
     requests: claim.length + submit.length,
-    operations: { claim: summarizeLatencies(claim), complete: summarizeLatencies(submit) },
+    latencies: { claim: summarizeLatencies(claim), complete: summarizeLatencies(submit) },
   };
 }

@@ -70,7 +70,7 @@ export async function measurePaced({ url, pid, agents: count, rate, seconds }: L
     server_cpu_seconds,
     jobs: submit.length,
     requests: claim.length + renew.length + submit.length,
-    operations: {
+    latencies: {
       claim: summarizeLatencies(claim),
       renew: summarizeLatencies(renew),
       complete: summarizeLatencies(submit),

@@ -82,7 +82,7 @@ async function measureByWorkers(
     for (const worker of workers) worker.on('completed', onCompleted);
   });
   await timeUp(seconds, emptied);
-  const measured = { seconds: (performance.now() - startMs) / 1000, jobs, requests: jobs, operations: {} };
+  const measured = { seconds: (performance.now() - startMs) / 1000, jobs, requests: jobs, latencies: {} };
   await Promise.all(workers.map((worker) => worker.close()));
   return measured;
 }

@@ -75,7 +75,7 @@ async function runFor(load: QueueLoad, pgPool: pg.Pool, settings: object): Promi
   await runner.stop();
   const seconds = (performance.now() - startMs) / 1000;
   const jobs = before - (await jobsLeft(pgPool));
-  return { seconds, jobs, requests: 2 * jobs, operations: { claim: summarizeLatencies(claimMs) } };
+  return { seconds, jobs, requests: 2 * jobs, latencies: { claim: summarizeLatencies(claimMs) } };
 }
 
 async function jobsLeft(pgPool: pg.Pool): Promise<number> {

@@ -71,7 +71,7 @@ export async function takeAndComplete<Job>(
     seconds: (performance.now() - startMs) / 1000,
     jobs,
     requests: claimMs.length + completeMs.length,
-    operations: { claim: summarizeLatencies(claimMs), complete: summarizeLatencies(completeMs) },
+    latencies: { claim: summarizeLatencies(claimMs), complete: summarizeLatencies(completeMs) },
   };
 }
 

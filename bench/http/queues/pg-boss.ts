@@ -101,7 +101,7 @@ async function measureByWorkers(
   const jobs = (await completedJobs(boss, queue)) - before;
   const measuredSeconds = (performance.now() - startMs) / 1000;
   await boss.offWork(queue);
-  return { seconds: measuredSeconds, jobs, requests: (2 * jobs) / BATCH_JOBS, operations: {} };
+  return { seconds: measuredSeconds, jobs, requests: (2 * jobs) / BATCH_JOBS, latencies: {} };
 }
 
 async function completedJobs(boss: PgBoss, queue: string): Promise<number> {

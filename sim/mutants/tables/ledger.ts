@@ -73,7 +73,7 @@ export const LEDGER_MUTANTS: readonly Mutant[] = [
   {
     name: 'requests-forgotten-after-a-restart',
     file: LEDGER,
-    find: 'of record.requests ?? []) {',
+    find: 'of fields.requests ?? []) {',
     replace: 'of [] as LoggedRequest[]) {',
     why: 'A retry that arrives after a restart is granted a second time.',
   },
@@ -87,7 +87,7 @@ export const LEDGER_MUTANTS: readonly Mutant[] = [
   {
     name: 'places-forgotten-after-a-restart',
     file: LEDGER,
-    find: 'this.applyPermits(record.permits ?? [], nowMs);',
+    find: 'this.applyPermits(fields.permits ?? [], nowMs);',
     replace: '',
     why: 'After a restart a tenant can have twice its claim limit.',
   },

@@ -53,7 +53,8 @@ export async function runAcceptLoss(
     assertOnlyLost(logs, anchor);
     const losses = await lossesOf(store, logs);
     const incarnation = await nextIncarnation(store, anchors);
-    // Raised before anything is recorded: a crash in between must not leave handles of the lost time valid.
+    // Before anything is recorded: otherwise a crash in between would leave handles valid that were granted in the lost part
+    // of the log.
     await store.raiseIncarnation(incarnation);
     const coordinator = await Coordinator.open({ store, blobs, ...audit });
     try {

@@ -28,7 +28,7 @@ export async function assertNotBehindAnchor(
       [
         `The server was not started: the log does not match the anchors in ${anchor}. Nothing was changed.`,
         ...differences.slice(0, 20).map((difference) => `  ${differenceText(difference)}`),
-        'Restore the log from a later backup, and check it: gen verify --anchor.',
+        `Restore the log from a later backup, then check it: gen verify --anchor ${anchor}`,
         `If there is none, stop every coordinator of this store and accept the loss: gen audit accept-loss --store URL --anchor ${anchor} --reason TEXT`,
       ].join('\n'),
     );

@@ -32,12 +32,12 @@ const SHA = 'a'.repeat(64);
 
 /** A server whose project requires evidence, with one enrolled runner. */
 async function serveVerified() {
-  const served = await TestServer.forTest();
-  const admin: string = (await served.post(KEYS_URL, { role: 'admin' })).body.token;
+  const testServer = await TestServer.forTest();
+  const admin: string = (await testServer.post(KEYS_URL, { role: 'admin' })).body.token;
   const as = { authorization: `Bearer ${admin}` };
-  const agent: string = (await served.request('POST', KEYS_URL, { role: 'agent' }, as)).body.token;
+  const agent: string = (await testServer.request('POST', KEYS_URL, { role: 'agent' }, as)).body.token;
   const call = async (method: string, path: string, body?: object) =>
-    (await served.request(method, path, body, as)).body;
+    (await testServer.request(method, path, body, as)).body;
   await call('POST', '/api/init', { project_id: 'shop', files: CONFIGURATION });
   expect(await call('PUT', `${PROJECT}/policy`, { evidence: 'verified' })).toMatchObject({
     evidence: 'verified',
@@ -52,7 +52,7 @@ async function serveVerified() {
     policy: await call('GET', `${PROJECT}/policy`),
     runs: (await call('GET', '/api/runs?project_id=shop')).runs,
   });
-  return { served, admin, agent, runner, readFacts };
+  return { testServer, admin, agent, runner, readFacts };
 }
 
 const eventTypeOf = ({ event_type }: { event_type: string }): string => event_type;
@@ -147,9 +147,9 @@ describe('gen sync push', { timeout: 60_000 }, () => {
     ['admin', 'an own reviewer has approved', createApprovedWorkspace],
   ] as const)('by an %s converges no edge of a verified project that %s locally', async (role, _, create) => {
     const cwd = await create();
-    const { served, readFacts, runner, ...tokens } = await serveVerified();
+    const { testServer, readFacts, runner, ...tokens } = await serveVerified();
     const env = { GENESIS_TOKEN: tokens[role] };
-    const pushed = await gen({ cwd, env }, 'sync', 'push', '--remote', served.url, '--json');
+    const pushed = await gen({ cwd, env }, 'sync', 'push', '--remote', testServer.url, '--json');
     expect(pushed.code, pushed.err).toBe(1);
     const { types, task, runners, policy, runs } = await readFacts();
     expect(types).toContain('edge_started');

@@ -25,26 +25,27 @@ async function createReviewedWork(): Promise<string> {
 }
 
 async function serveWithKeys() {
-  const served = await TestServer.forTest();
-  const admin = (await served.post(KEYS_URL, { role: 'admin' })).body;
+  const testServer = await TestServer.forTest();
+  const admin = (await testServer.post(KEYS_URL, { role: 'admin' })).body;
   const headers = { authorization: `Bearer ${admin.token}` };
-  const agent = (await served.request('POST', KEYS_URL, { role: 'agent' }, headers)).body;
+  const agent = (await testServer.request('POST', KEYS_URL, { role: 'agent' }, headers)).body;
   // Only an admin creates the project.
-  await served.request('PUT', '/api/tenants/default/projects/shop/plan', { tracks: {} }, headers);
-  const readEvents = async () => (await served.request('GET', EVENTS_URL, undefined, headers)).body.events;
-  return { served, admin, agent, headers, readEvents };
+  await testServer.request('PUT', '/api/tenants/default/projects/shop/plan', { tracks: {} }, headers);
+  const readEvents = async () =>
+    (await testServer.request('GET', EVENTS_URL, undefined, headers)).body.events;
+  return { testServer, admin, agent, headers, readEvents };
 }
 
 describe('gen sync push', () => {
   it('with a key that may review records the reviewer and that key', async () => {
     const cwd = await createReviewedWork();
-    const { served, admin, headers, readEvents } = await serveWithKeys();
+    const { testServer, admin, headers, readEvents } = await serveWithKeys();
     const push = await gen(
       { cwd, env: { GENESIS_TOKEN: admin.token } },
       'sync',
       'push',
       '--remote',
-      served.url,
+      testServer.url,
     );
     expect(push, push.err + push.out).toMatchObject({ code: 0 });
     const review = (await readEvents()).find(
@@ -53,7 +54,7 @@ describe('gen sync push', () => {
     expect(review).toMatchObject({ payload: { reviewer: 'rita', pushed_by: expect.any(String) } });
     expect(review.payload.pushed_by).toContain(admin.key_id);
     expect(review.agent_id).not.toBe('rita');
-    const env = { GENESIS_TOKEN: admin.token, GENESIS_URL: served.url };
+    const env = { GENESIS_TOKEN: admin.token, GENESIS_URL: testServer.url };
     const shown = await gen(
       { cwd: await temporaryFolder(), env, columns: 300 },
       ...['task', 'history', SUBJECT, '--project', 'shop'],
@@ -61,15 +62,15 @@ describe('gen sync push', () => {
     expect(shown.out, shown.err).toContain(
       `CHANGES_REQUESTED by rita (according to ${review.payload.pushed_by}, who pushed it) at`,
     );
-    const history = await served.request('GET', HISTORY_URL, undefined, headers);
+    const history = await testServer.request('GET', HISTORY_URL, undefined, headers);
     expect(history.body.reviews).toMatchObject([{ reviewer: 'rita', pushed_by: review.payload.pushed_by }]);
   });
 
   it('with a key that may not review pushes the work but no review', async () => {
     const cwd = await createReviewedWork();
-    const { served, agent, readEvents } = await serveWithKeys();
+    const { testServer, agent, readEvents } = await serveWithKeys();
     const env = { GENESIS_TOKEN: agent.token };
-    const push = await gen({ cwd, env }, 'sync', 'push', '--remote', served.url, '--json');
+    const push = await gen({ cwd, env }, 'sync', 'push', '--remote', testServer.url, '--json');
     expect(push.code, push.err).toBe(1);
     expect(JSON.parse(push.out)).toMatchObject({
       sent: 2,

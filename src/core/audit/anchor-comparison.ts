@@ -106,7 +106,12 @@ function anchorResult({ anchor, agrees }: PendingAnchor, log: AuditedEnd): Ancho
     const detail = `log ends at ${log.size}, the anchor covers ${position}`;
     return { position, code: 'LOG_SHORTER', detail };
   }
-  if (!agrees) return { position, code: 'DIFFERS', detail: `the log has another root at ${position}` };
+  if (!agrees)
+    return {
+      position,
+      code: 'DIFFERS',
+      detail: `the root of the log at ${position} differs from the anchored root`,
+    };
   if (incarnation > log.incarnation) {
     const detail = `the log is of incarnation ${log.incarnation}, the anchor of ${incarnation}`;
     return { position, code: 'LOWER_INCARNATION', detail };

@@ -199,7 +199,10 @@ export class LogAudit {
     }
     if (toBase64url(tree.root()) !== root) {
       this.differsAt = Math.min(this.differsAt ?? position, position);
-      return { code: 'ROOT_DIFFERS', detail: `the log has another root at ${position}` };
+      return {
+        code: 'ROOT_DIFFERS',
+        detail: `the root of the log at ${position} differs from the root that it signs`,
+      };
     }
     if (position < (this.differsAt ?? Number.POSITIVE_INFINITY)) {
       this.agreesAt = Math.max(this.agreesAt, position);

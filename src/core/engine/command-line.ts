@@ -17,9 +17,9 @@ export interface CommandRefusal {
 const COMMAND_CHARS_MAX = 16_384;
 const WORDS_MAX = 1000;
 /** Refused outside quotes. */
-const SHELL_CHARS = new Set('|&;<>()`$*?[\n\r');
+const REFUSED_UNQUOTED = new Set('|&;<>()`$*?[\n\r');
 /** Also refused inside double quotes, because a shell expands them there. */
-const REPLACED_IN_QUOTES = new Set('`$');
+const REFUSED_IN_DOUBLE_QUOTES = new Set('`$');
 /** Refused as the first character of a word. */
 const FIRST_CHARS = new Set('~#!');
 const ASSIGNMENT = /^[A-Za-z_][A-Za-z0-9_]*=/;
@@ -75,7 +75,7 @@ function splitWords(text: string): string[] | CommandRefusal {
     const next = text.charAt(at + 1);
     if (quote !== null) {
       if (char === quote) quote = null;
-      else if (quote === '"' && REPLACED_IN_QUOTES.has(char)) return shellSyntax(char, at);
+      else if (quote === '"' && REFUSED_IN_DOUBLE_QUOTES.has(char)) return shellSyntax(char, at);
       else if (quote === '"' && char === '\\' && (next === '"' || next === '\\')) {
         word += next;
         at += 1;
@@ -88,7 +88,7 @@ function splitWords(text: string): string[] | CommandRefusal {
         return badCommand('The command has a backslash at the end of a line.');
       word = (word ?? '') + next;
       at += 1;
-    } else if (SHELL_CHARS.has(char) || (word === null && FIRST_CHARS.has(char)))
+    } else if (REFUSED_UNQUOTED.has(char) || (word === null && FIRST_CHARS.has(char)))
       return shellSyntax(char, at);
     else if (char === ' ' || char === '\t') {
       if (word !== null) words.push(word);

@@ -4,8 +4,8 @@ import type { RunEventPayload } from './run-events.js';
 import type { Run } from './runs.js';
 
 /** Whether a person may have decided how a run ends: by the reason why its edge cannot be claimed. */
-export const mayBeDecidedByPerson = (refusal: string): boolean =>
-  refusal === 'DENIED_COMPLETED' || refusal === 'DENIED_HELD';
+export const mayBeDecidedByPerson = (refusalCode: string): boolean =>
+  refusalCode === 'DENIED_COMPLETED' || refusalCode === 'DENIED_HELD';
 
 type RunSteps = Pick<Run, 'run_id' | 'started_at' | 'steps'>;
 
@@ -13,15 +13,15 @@ type DecidedEnd = Pick<RunEventPayload<'run_ended'>, 'status' | 'reason' | 'says
 
 /**
  * The end of an open run that was decided while no process waited, from the events of its edge; null if the run has not
- * ended. `refusal`: the reason why the edge cannot be claimed. An edge on hold for another reason than a rejected
+ * ended. `refusalCode`: the reason why the edge cannot be claimed. An edge on hold for another reason than a rejected
  * candidate ends no run: the run goes on when the hold is lifted.
  */
 export function decidedEnd(
   run: RunSteps,
   events: readonly EventEnvelope[],
-  refusal: string,
+  refusalCode: string,
 ): DecidedEnd | null {
-  if (refusal === 'DENIED_COMPLETED') {
+  if (refusalCode === 'DENIED_COMPLETED') {
     if (run.started_at === null)
       return { status: 'CANCELLED', reason: null, says: 'The edge had converged before the run started.' };
     const result = events.findLast(({ event_type }) => RESULT_KINDS.has(claimEventKindOf(event_type)));
@@ -29,7 +29,7 @@ export function decidedEnd(
       ? { status: 'CONVERGED', reason: null, says: 'The candidate was accepted.' }
       : { status: 'CANCELLED', reason: null, says: 'Another result of the edge was accepted.' };
   }
-  return refusal === 'DENIED_HELD' ? rejectedEnd(run, events) : null;
+  return refusalCode === 'DENIED_HELD' ? rejectedEnd(run, events) : null;
 }
 
 /** The end of an open run whose edge was granted again; null if the run continues. */

@@ -74,5 +74,5 @@ function signatureIn(output: string, text: string, publicKey: string, { command 
 /** The arguments may be confidential, so only the program is named. */
 const signerError = (command: string, verb: Verb, why: string): Error =>
   new Error(
-    `The signing command ${command.trim().split(/\s+/)[0]} failed with ${verb}: ${why}. Run it by hand, and correct it or GENESIS_AUDIT_KEY.`,
+    `The signing command ${command.trim().split(/\s+/)[0]} failed when it was called with the argument ${verb}: ${why}. Run it by hand with that argument, then correct the command or GENESIS_AUDIT_KEY.`,
   );

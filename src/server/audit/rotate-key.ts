@@ -26,7 +26,7 @@ export async function rotateKeyFile(path: string, disk: Disk = nodeDisk): Promis
   const lock = await disk.lock(`${file}.lock`);
   if (lock === null)
     throw new Error(
-      `Another process rotates the audit key ${file}. Run the command again when it has ended.`,
+      `Another process is rotating the audit key ${file}. Run this command again when that process has finished.`,
     );
   try {
     return await rotateLocked(file, disk);

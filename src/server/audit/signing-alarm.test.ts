@@ -10,10 +10,10 @@ it('a signer that fails is counted in /readyz and /metrics until it signs', asyn
     ...working,
     sign: (text: string) => (isDown ? Promise.reject(new Error('no')) : working.sign(text)),
   };
-  const served = await TestServer.forTest({ audit: { signer, every_ms: 10 } });
-  await served.plan('A-001-x');
-  const readReadiness = async () => (await served.get('/readyz')).body;
-  const readMetrics = async () => String((await served.get('/metrics')).body);
+  const testServer = await TestServer.forTest({ audit: { signer, every_ms: 10 } });
+  await testServer.plan('A-001-x');
+  const readReadiness = async () => (await testServer.get('/readyz')).body;
+  const readMetrics = async () => String((await testServer.get('/metrics')).body);
   const soon = { timeout: 10_000, interval: 50 };
   await vi.waitFor(
     async () => expect(await readReadiness()).toEqual({ status: 'ready', audit_alarms: 1 }),

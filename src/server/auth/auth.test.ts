@@ -11,39 +11,39 @@ const TASK = 'A-001-core';
 
 async function openWithKeys(options: Parameters<typeof TestServer.forTest>[0] = {}) {
   const lines: Record<string, unknown>[] = [];
-  const served = await TestServer.forTest({ log: (line) => lines.push(line), ...options });
-  await served.plan(TASK);
-  const { body } = await served.post(`${TENANT_URL}/keys`, { role: 'admin', user_id: 'alice' });
-  return { served, lines, key: body as { key_id: string; token: string }, mine: bearer(body.token) };
+  const testServer = await TestServer.forTest({ log: (line) => lines.push(line), ...options });
+  await testServer.plan(TASK);
+  const { body } = await testServer.post(`${TENANT_URL}/keys`, { role: 'admin', user_id: 'alice' });
+  return { testServer, lines, key: body as { key_id: string; token: string }, mine: bearer(body.token) };
 }
 
 test('limits the requests of a key, but not its renewals', async () => {
   FrozenTime.begin();
   const rate_limits = { requests_per_second: 0.001, requests_burst: 2 };
-  const { served, mine } = await openWithKeys({ auth: { rate_limits } });
+  const { testServer, mine } = await openWithKeys({ auth: { rate_limits } });
   const who = { agent_id: 'alpha', session_id: 's1' };
-  const granted = await served.request('POST', `${PROJECT_URL}/claims`, { task_id: TASK, ...who }, mine);
-  expect((await served.request('GET', `${PROJECT_URL}/status`, undefined, mine)).status).toBe(200);
-  const refused = await served.request('GET', `${PROJECT_URL}/status`, undefined, mine);
+  const granted = await testServer.request('POST', `${PROJECT_URL}/claims`, { task_id: TASK, ...who }, mine);
+  expect((await testServer.request('GET', `${PROJECT_URL}/status`, undefined, mine)).status).toBe(200);
+  const refused = await testServer.request('GET', `${PROJECT_URL}/status`, undefined, mine);
   expect([refused.status, refused.body.code]).toEqual([429, 'RATE_LIMITED']);
   expect(refused.headers.get('retry-after')).toBe('1000');
   const handle = { task_id: TASK, session_id: 's1', expected_generation: 1, claim_id: granted.body.claim.id };
-  const renewed = await served.request('POST', `${PROJECT_URL}/claims/renew`, handle, mine);
+  const renewed = await testServer.request('POST', `${PROJECT_URL}/claims/renew`, handle, mine);
   expect(renewed.body.reason).toBe('RENEWED');
 });
 
 // req: AUD-008
 test('logs each request as one line, without secrets', async () => {
-  const { served, lines, key, mine } = await openWithKeys();
+  const { testServer, lines, key, mine } = await openWithKeys();
   lines.length = 0;
   const who = { agent_id: 'alpha', session_id: 's1' };
   const claim = { task_id: TASK, ...who, request_id: 'r1' };
-  const { body } = await served.request('POST', `${PROJECT_URL}/claims`, claim, mine);
+  const { body } = await testServer.request('POST', `${PROJECT_URL}/claims`, claim, mine);
   const note = { session_id: 's1', generation: 1, claim_id: body.claim.id, text: 'private' };
-  await served.request('POST', `${PROJECT_URL}/tasks/${TASK}/notes`, note, mine);
-  await served.request('GET', `${PROJECT_URL}/status`, undefined, bearer(`${key.token.slice(0, -3)}abc`));
-  await served.request('GET', `/api/tenants/other/projects/${key.token}/status`, undefined, mine);
-  await served.request('GET', `/${key.token}`, undefined, mine);
+  await testServer.request('POST', `${PROJECT_URL}/tasks/${TASK}/notes`, note, mine);
+  await testServer.request('GET', `${PROJECT_URL}/status`, undefined, bearer(`${key.token.slice(0, -3)}abc`));
+  await testServer.request('GET', `/api/tenants/other/projects/${key.token}/status`, undefined, mine);
+  await testServer.request('GET', `/${key.token}`, undefined, mine);
   const times = { time: expect.stringMatching(/Z$/), duration_ms: expect.any(Number) };
   const commonFields = { level: 'info', ...times, request_id: null };
   const by = { key: `key-${key.key_id}`, user: 'alice', tenant: 'acme' };
@@ -92,45 +92,45 @@ test('logs each request as one line, without secrets', async () => {
 });
 
 test('forbids unsigned commands, and accepts signed ones, when the tenant requires signatures', async () => {
-  const { served, mine } = await openWithKeys();
+  const { testServer, mine } = await openWithKeys();
   const { publicKey, privateKey } = generateKeyPairSync('ed25519');
-  const limits = await served.request('PUT', `${TENANT_URL}/limits`, { require_signatures: true }, mine);
+  const limits = await testServer.request('PUT', `${TENANT_URL}/limits`, { require_signatures: true }, mine);
   expect(limits.body.require_signatures).toBe(true);
   const session = { session_id: 's1', user_id: 'alice', project_id: 'shop' };
-  await served.request(
+  await testServer.request(
     'POST',
     `${TENANT_URL}/sessions`,
     { ...session, public_key: publicKeyText(publicKey) },
     mine,
   );
   const body = { task_id: TASK, agent_id: 'alpha', session_id: 's1', request_id: 'r1' };
-  const unsigned = await served.request('POST', `${PROJECT_URL}/claims`, body, mine);
+  const unsigned = await testServer.request('POST', `${PROJECT_URL}/claims`, body, mine);
   expect([unsigned.status, unsigned.body.code]).toEqual([403, 'SIGNATURE_REQUIRED']);
   const project = { tenant_id: 'acme', project_id: 'shop' };
   const signature = signCommand({ ...project, command: 'claim_task', body }, privateKey);
-  const other = await served.request(
+  const other = await testServer.request(
     'POST',
     `${PROJECT_URL}/claims`,
     { ...body, agent_id: 'beta', signature },
     mine,
   );
   expect([other.status, other.body.code]).toEqual([403, 'SIGNATURE_INVALID']);
-  const signed = await served.request('POST', `${PROJECT_URL}/claims`, { ...body, signature }, mine);
+  const signed = await testServer.request('POST', `${PROJECT_URL}/claims`, { ...body, signature }, mine);
   expect(signed.body.reason).toBe('GRANTED');
 });
 
 test('the first key ends open mode, and its reply warns if it cannot create further keys', async () => {
-  const served = await TestServer.forTest();
-  await served.plan('A-001-x');
-  const made = await served.post(`${TENANT_URL}/keys`, { role: 'agent' });
+  const testServer = await TestServer.forTest();
+  await testServer.plan('A-001-x');
+  const made = await testServer.post(`${TENANT_URL}/keys`, { role: 'agent' });
   expect(made.status).toBe(201);
   expect(made.body.next).toMatch(/cannot create keys/);
-  expect(served.running.isInOpenMode).toBe(false);
-  await served.restart();
-  expect(served.running.isInOpenMode).toBe(false);
-  expect((await served.get(`${PROJECT_URL}/status`)).status).toBe(401);
+  expect(testServer.running.isInOpenMode).toBe(false);
+  await testServer.restart();
+  expect(testServer.running.isInOpenMode).toBe(false);
+  expect((await testServer.get(`${PROJECT_URL}/status`)).status).toBe(401);
   expect(
-    (await served.request('GET', `${PROJECT_URL}/status`, undefined, bearer(made.body.token))).status,
+    (await testServer.request('GET', `${PROJECT_URL}/status`, undefined, bearer(made.body.token))).status,
   ).toBe(200);
 });
 

@@ -125,23 +125,29 @@ const ABSENT: Ids = {
   name: 'index.html',
 };
 
-let served: TestServer;
+let testServer: TestServer;
 let there: Ids;
 const keyOf = {} as Record<Role, string>;
 let agentOfAcme: string;
 
 beforeAll(async () => {
-  served = await TestServer.start();
-  await served.plan(TASK, 'B-001-data');
-  await served.request('PUT', `${PROJECT_URL}/blobs/${BLOB}`, Buffer.from('bytes'));
-  const { generation: _, ...handle } = await served.claim(TASK);
-  const { body } = await served.post(`${PROJECT_URL}/results`, { ...handle, generation: 1, result_data: 1 });
+  testServer = await TestServer.start();
+  await testServer.plan(TASK, 'B-001-data');
+  await testServer.request('PUT', `${PROJECT_URL}/blobs/${BLOB}`, Buffer.from('bytes'));
+  const { generation: _, ...handle } = await testServer.claim(TASK);
+  const { body } = await testServer.post(`${PROJECT_URL}/results`, {
+    ...handle,
+    generation: 1,
+    result_data: 1,
+  });
   expect(body.accepted).toBe(true);
-  const results = await served.get(`${PROJECT_URL}/tasks/${TASK}/results`);
-  const enrolled = await served.post(`${PROJECT_URL}/runners`, { public_key: new TestRunner().public_key });
+  const results = await testServer.get(`${PROJECT_URL}/tasks/${TASK}/results`);
+  const enrolled = await testServer.post(`${PROJECT_URL}/runners`, {
+    public_key: new TestRunner().public_key,
+  });
   const createKey = async (tenant: string, role: Role, token = '') => {
     const headers = token === '' ? {} : { authorization: `Bearer ${token}` };
-    return (await served.request('POST', `/api/tenants/${tenant}/keys`, { role }, headers)).body;
+    return (await testServer.request('POST', `/api/tenants/${tenant}/keys`, { role }, headers)).body;
   };
   keyOf.operator = (await createKey('acme', 'operator')).token;
   const acme = await createKey('acme', 'agent', keyOf.operator);
@@ -162,7 +168,7 @@ beforeAll(async () => {
     name: 'index.html',
   };
 });
-afterAll(() => served.remove());
+afterAll(() => testServer.remove());
 
 const pathOf = (route: Route, ids: Ids): string =>
   route.path.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(ids[name] ?? `no ${name}`));
@@ -189,7 +195,7 @@ function bodyOf(route: Route, ids: Ids): string | undefined {
 
 async function ask(route: Route, ids: Ids, token: string | null) {
   const body = bodyOf(route, ids);
-  const response = await fetch(served.url + pathOf(route, ids), {
+  const response = await fetch(testServer.url + pathOf(route, ids), {
     method: route.method,
     headers: {
       'content-type': 'application/json',
@@ -254,7 +260,7 @@ describe.each(ROLES)('a %s in its own tenant', (role) => {
 
 test.each(ROLES)('whoami lists exactly what the table allows a %s', async (role) => {
   const mine = { authorization: `Bearer ${keyOf[role]}` };
-  const { body } = await served.request('GET', '/api/whoami', undefined, mine);
+  const { body } = await testServer.request('GET', '/api/whoami', undefined, mine);
   expect(body).toMatchObject({ role, tenant_id: role === 'operator' ? null : 'else' });
   const allowed = ROUTES.filter((route) => isPublic(route) || MAY[route.id]?.split(' ').includes(role));
   expect(body.operations).toEqual(allowed.map(({ id }) => id).sort());
@@ -264,9 +270,9 @@ test('whoami names the user of a key, otherwise its label, otherwise its id', as
   const mine = { authorization: `Bearer ${keyOf.operator}` };
   const nameOf = async (details: object) => {
     const create = { role: 'viewer', ...details };
-    const { token, key_id } = (await served.request('POST', `${TENANT_URL}/keys`, create, mine)).body;
+    const { token, key_id } = (await testServer.request('POST', `${TENANT_URL}/keys`, create, mine)).body;
     const theirs = { authorization: `Bearer ${token}` };
-    return { key_id, name: (await served.request('GET', '/api/whoami', undefined, theirs)).body.name };
+    return { key_id, name: (await testServer.request('GET', '/api/whoami', undefined, theirs)).body.name };
   };
   expect(await nameOf({ user_id: 'alice', label: 'ci' })).toMatchObject({ name: 'alice' });
   expect(await nameOf({ label: 'ci' })).toMatchObject({ name: 'ci' });
@@ -289,19 +295,24 @@ test.each(ROUTES.map((route) => [route.id, route] as const))(
 test('a caller with a key must send the claim id, and the log has its address', async () => {
   const mine = { authorization: `Bearer ${agentOfAcme}` };
   const who = { agent_id: 'beta', session_id: 's2' };
-  const granted = await served.requestOverSocket(
+  const granted = await testServer.requestOverSocket(
     'POST',
     `${PROJECT_URL}/claims`,
     { task_id: 'B-001-data', ...who },
     mine,
   );
   const held = { task_id: 'B-001-data', session_id: 's2', expected_generation: 1 };
-  const refused = await served.request('POST', `${PROJECT_URL}/claims/renew`, held, mine);
+  const refused = await testServer.request('POST', `${PROJECT_URL}/claims/renew`, held, mine);
   expect([refused.status, refused.body.code]).toEqual([400, 'CLAIM_ID_REQUIRED']);
   const claim_id = granted.body.claim.id;
-  const renewed = await served.request('POST', `${PROJECT_URL}/claims/renew`, { ...held, claim_id }, mine);
+  const renewed = await testServer.request(
+    'POST',
+    `${PROJECT_URL}/claims/renew`,
+    { ...held, claim_id },
+    mine,
+  );
   expect(renewed.body.reason).toBe('RENEWED');
-  const { body } = await served.request(
+  const { body } = await testServer.request(
     'GET',
     `${PROJECT_URL}/events?type=CLAIM_ACQUIRED&session_id=s2`,
     undefined,
@@ -312,9 +323,9 @@ test('a caller with a key must send the claim id, and the log has its address', 
 
 test('an admin can neither create nor list keys of operators', async () => {
   const mine = { authorization: `Bearer ${keyOf.admin}` };
-  const made = await served.request('POST', '/api/tenants/else/keys', { role: 'operator' }, mine);
+  const made = await testServer.request('POST', '/api/tenants/else/keys', { role: 'operator' }, mine);
   expect([made.status, made.body.code]).toEqual([403, 'FORBIDDEN']);
-  const { body } = await served.request('GET', '/api/tenants/else/keys', undefined, mine);
+  const { body } = await testServer.request('GET', '/api/tenants/else/keys', undefined, mine);
   expect(new Set(body.keys.map((key: AnyJson) => key.role))).toEqual(
     new Set(['viewer', 'agent', 'runner', 'reviewer', 'admin']),
   );
@@ -323,6 +334,6 @@ test('an admin can neither create nor list keys of operators', async () => {
 
 test('an operator may read every tenant', async () => {
   const mine = { authorization: `Bearer ${keyOf.operator}` };
-  expect((await served.request('GET', `${TENANT_URL}/limits`, undefined, mine)).status).toBe(200);
-  expect((await served.request('GET', '/api/tenants/else/limits', undefined, mine)).status).toBe(200);
+  expect((await testServer.request('GET', `${TENANT_URL}/limits`, undefined, mine)).status).toBe(200);
+  expect((await testServer.request('GET', '/api/tenants/else/limits', undefined, mine)).status).toBe(200);
 });

@@ -1,16 +1,16 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { PROJECT_URL, TestServer } from '../testing/test-server.js';
 
-let served: TestServer;
+let testServer: TestServer;
 const logged: Record<string, unknown>[] = [];
 beforeAll(async () => {
-  served = await TestServer.start({ log: (line) => logged.push(line) });
-  await served.plan('A-001-x', 'A-002-x');
+  testServer = await TestServer.start({ log: (line) => logged.push(line) });
+  await testServer.plan('A-001-x', 'A-002-x');
 });
 afterAll(async () => {
-  expect((await served.get(`${PROJECT_URL}/tasks/A-001-x`)).status).toBe(200);
+  expect((await testServer.get(`${PROJECT_URL}/tasks/A-001-x`)).status).toBe(200);
   expect(logged.filter(({ level }) => level === 'error')).toEqual([]);
-  await served.remove();
+  await testServer.remove();
 });
 
 const HEADERS = {
@@ -20,7 +20,7 @@ const HEADERS = {
 };
 
 async function post(body: string): Promise<{ status: number; text: string }> {
-  const reply = await fetch(`${served.url}/mcp/acme/shop`, { method: 'POST', headers: HEADERS, body });
+  const reply = await fetch(`${testServer.url}/mcp/acme/shop`, { method: 'POST', headers: HEADERS, body });
   return { status: reply.status, text: await reply.text() };
 }
 
@@ -50,7 +50,7 @@ describe('over MCP', () => {
       expect(status).toBeLessThan(500);
       expect(JSON.parse(text)).toHaveProperty('error');
     }
-    expect((await served.get(`${PROJECT_URL}/tasks/A-002-x`)).body.generation).toBe(0);
+    expect((await testServer.get(`${PROJECT_URL}/tasks/A-002-x`)).body.generation).toBe(0);
   });
 
   test.each([

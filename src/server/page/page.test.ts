@@ -26,9 +26,9 @@ test('the first view loads no graph library', () => {
 });
 
 test('every file of the page has the headers that keep other sites and inline code out', async () => {
-  const served = await TestServer.forTest();
+  const testServer = await TestServer.forTest();
   for (const name of PAGE_ASSETS.keys()) {
-    const { status, headers } = await fetch(`${served.url}/assets/${name}`, { method: 'HEAD' });
+    const { status, headers } = await fetch(`${testServer.url}/assets/${name}`, { method: 'HEAD' });
     const policy = headers.get('content-security-policy') ?? '';
     expect([name, status]).toEqual([name, 200]);
     expect(headers.get('x-content-type-options'), name).toBe('nosniff');
@@ -40,18 +40,18 @@ test('every file of the page has the headers that keep other sites and inline co
 });
 
 test('assets are sent compressed to clients that accept it', async () => {
-  const served = await TestServer.forTest();
+  const testServer = await TestServer.forTest();
   const { content, gzip } = PAGE_ASSETS.get('licences.txt') ?? { content: '', gzip: new Uint8Array() };
   const load = async (acceptEncoding: string) => {
     const headers = { 'accept-encoding': acceptEncoding };
-    const response = await fetch(`${served.url}/assets/licences.txt`, { headers });
+    const response = await fetch(`${testServer.url}/assets/licences.txt`, { headers });
     expect(response.headers.get('vary')).toBe('accept-encoding');
     expect(await response.text()).toBe(content);
     return [response.headers.get('content-encoding'), Number(response.headers.get('content-length'))];
   };
   expect(await load('gzip')).toEqual(['gzip', gzip.length]);
   expect(await load('identity')).toEqual([null, Buffer.byteLength(content)]);
-  expect((await fetch(`${served.url}/assets/licences.txt.gz`)).status).toBe(404);
+  expect((await fetch(`${testServer.url}/assets/licences.txt.gz`)).status).toBe(404);
 });
 
 test.for([

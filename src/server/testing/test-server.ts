@@ -37,16 +37,16 @@ export class TestServer {
   ) {}
 
   static async start(options: Partial<ServerOptions> = {}): Promise<TestServer> {
-    const served = new TestServer(await mkdtemp(join(tmpdir(), 'served-')), options);
-    await served.restart();
-    return served;
+    const testServer = new TestServer(await mkdtemp(join(tmpdir(), 'served-')), options);
+    await testServer.restart();
+    return testServer;
   }
 
   /** Started for one test and removed after it. */
   static async forTest(options: Partial<ServerOptions> = {}): Promise<TestServer> {
-    const served = await TestServer.start(options);
-    onTestFinished(() => served.remove());
-    return served;
+    const testServer = await TestServer.start(options);
+    onTestFinished(() => testServer.remove());
+    return testServer;
   }
 
   /** Restarts the server on the given port, or on a free one. */

@@ -22,7 +22,7 @@ interface StoredTransaction extends ProjectKey {
   readonly id: string;
   readonly at_ms: number;
   readonly events: readonly EventEnvelope[];
-  readonly record: TransactionFields;
+  readonly fields: TransactionFields;
 }
 
 /** The envelope of a record. Its content was checked when it was committed. */
@@ -49,20 +49,20 @@ const recordSchema = z.discriminatedUnion('kind', [
 /** The record of a committed transaction; null if there is nothing to write. */
 export function storedTransactionOf(
   { tenant_id, project_id }: ProjectKey,
-  { events, first_position, record }: ApplyResult,
+  { events, first_position, fields }: ApplyResult,
   id: string,
   at_ms: number,
 ): StoredTransaction | null {
-  if (record === null) return null;
+  if (fields === null) return null;
   const positioned = events.map((event, index) => ({ position: first_position + index, ...event }));
-  return { kind: 'transaction', id, tenant_id, project_id, at_ms, events: positioned, record };
+  return { kind: 'transaction', id, tenant_id, project_id, at_ms, events: positioned, fields };
 }
 
 export function textOfRecord(stored: StoreRecord): string {
   if (stored.kind !== 'transaction') return JSON.stringify(stored);
-  const { record, ...rest } = stored;
+  const { fields, ...rest } = stored;
   // JSON has no Infinity.
-  return JSON.stringify({ ...rest, ...record, permits: record.permits?.map(permitToLine) });
+  return JSON.stringify({ ...rest, ...fields, permits: fields.permits?.map(permitToLine) });
 }
 
 /** Null: this is not a record. */
@@ -71,12 +71,12 @@ export function recordFromText(text: string): StoreRecord | null {
   if (data === undefined) return null;
   if (data.kind !== 'transaction') return data;
   const { rules_seq, permits, requests, events, ...rest } = data;
-  const record = {
+  const fields = {
     ...(rules_seq === undefined ? {} : { rules_seq }),
     ...(permits === undefined ? {} : { permits: (permits as LinePermit[]).map(permitFromLine) }),
     ...(requests === undefined ? {} : { requests }),
   } as TransactionFields;
-  return { ...rest, events: events as EventEnvelope[], record };
+  return { ...rest, events: events as EventEnvelope[], fields };
 }
 
 function jsonOf(text: string): unknown {
@@ -109,9 +109,9 @@ export const metaOf = ({ incarnation, secret }: StoreMeta): StoreMeta => ({ inca
 export function restoreRecord(
   image: StoreImage,
   clock: SteadyClock,
-  { events, record, at_ms, ...projectKey }: StoredTransaction,
+  { events, fields, at_ms, ...projectKey }: StoredTransaction,
 ): void {
   followTime(clock, at_ms);
   // The time of a clock that was far ahead must not end permits.
-  image.restore(projectKey, events, record, Math.min(at_ms, clock.now()));
+  image.restore(projectKey, events, fields, Math.min(at_ms, clock.now()));
 }

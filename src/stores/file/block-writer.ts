@@ -85,18 +85,18 @@ export class BlockWriter {
     return this.length - this.blockStart >= BLOCK_BYTES;
   }
 
-  addEvent(event: NewEvent, position: number, unit: string, record: TransactionFields | null): void {
+  addEvent(event: NewEvent, position: number, unit: string, fields: TransactionFields | null): void {
     const start = this.length;
-    const { envelope_end, covered_end } = this.lineWriter.event(event, position, unit, record);
+    const { envelope_end, covered_end } = this.lineWriter.event(event, position, unit, fields);
     this.lastStart = start;
     this.lastEnvelopeEnd = envelope_end;
     this.sealInput.addCovered(this.out.bytes, start, covered_end);
     this.lines += 1;
   }
 
-  addRecord(record: TransactionFields): void {
+  addRecord(fields: TransactionFields): void {
     const start = this.length;
-    writeRecordLine(this.out, record);
+    writeRecordLine(this.out, fields);
     this.sealInput.addCovered(this.out.bytes, start, this.length - 1);
     this.lines += 1;
   }

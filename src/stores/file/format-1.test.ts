@@ -91,9 +91,8 @@ it.each([64 * 1024 * 1024, 1])(
     expect(events.slice(0, 13)).toEqual(await format1Events());
     expect(events.slice(13).map(({ event_id }) => event_id)).toEqual(['a', 'b', 'c']);
     const shown: EventEnvelope[] = [];
-    expect(await readLogUnverified(nodeDisk, join(root, 'acme/shop'), (event) => shown.push(event))).toBe(
-      true,
-    );
+    const read = await readLogUnverified(nodeDisk, join(root, 'acme/shop'), (event) => shown.push(event));
+    expect(read).not.toBeNull();
     expect(shown).toEqual(events);
   },
 );

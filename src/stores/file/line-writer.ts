@@ -24,8 +24,8 @@ export class LineWriter {
     return this.payloadSha256;
   }
 
-  /** `unit` is empty for the only line of a transaction; `record` belongs on the last line. */
-  event(event: NewEvent, position: number, unit: string, record: TransactionFields | null): LineParts {
+  /** `unit` is empty for the only line of a transaction; `fields` belong on the last line. */
+  event(event: NewEvent, position: number, unit: string, fields: TransactionFields | null): LineParts {
     const { out } = this;
     const payload = JSON.stringify(event.payload);
     writeEnvelope(out, event, position);
@@ -35,7 +35,7 @@ export class LineWriter {
     out.ascii(this.digestOfPayload(payload));
     out.ascii('"');
     writeText(out, ',"unit":"', unit === '' ? undefined : unit);
-    if (record !== null) writeRecordFields(out, record);
+    if (fields !== null) writeRecordFields(out, fields);
     out.ascii('}');
     const covered_end = out.length;
     out.ascii(PAYLOAD);
@@ -54,10 +54,10 @@ export class LineWriter {
 }
 
 /** The line of a transaction without events. */
-export function writeRecordLine(out: ByteWriter, record: TransactionFields): void {
+export function writeRecordLine(out: ByteWriter, fields: TransactionFields): void {
   const start = out.length + '{"log":'.length;
   out.ascii('{"log":{');
-  writeRecordFields(out, record);
+  writeRecordFields(out, fields);
   // The first field has a comma before it, which becomes the brace.
   out.bytes.copyWithin(start, start + 1, out.length);
   out.bytes[start] = BRACE;

@@ -124,16 +124,16 @@ export class ProjectLog {
   applyStep(step: LogStep, nowMs: number): Promise<void> | null {
     this.assertUsable();
     if (this.pendingBatch.transactions >= TRANSACTIONS_PENDING_MAX) return null;
-    const record = this.ledger.applyStep(step, nowMs);
-    if (record === null) return null;
-    this.pendingBatch.add([step.event], this.ledger.position, record, nowMs);
+    const fields = this.ledger.applyStep(step, nowMs);
+    if (fields === null) return null;
+    this.pendingBatch.add([step.event], this.ledger.position, fields, nowMs);
     if (!this.isFlushing) this.start();
     return this.pendingBatch.durable;
   }
 
   private applyToBatch(transaction: Transaction, nowMs: number): CommitOutcome {
-    const { outcome, events, first_position, record } = this.log.state.ledger.apply(transaction, nowMs);
-    if (record !== null) this.pendingBatch.add(events, first_position, record, nowMs);
+    const { outcome, events, first_position, fields } = this.log.state.ledger.apply(transaction, nowMs);
+    if (fields !== null) this.pendingBatch.add(events, first_position, fields, nowMs);
     return outcome;
   }
 
@@ -274,19 +274,19 @@ export class ProjectLog {
   private seal(foreignBefore: readonly Buffer[]): Buffer {
     const batch = this.pendingBatch;
     const { foreign } = this.log.state;
-    const known = foreign.length + foreignBefore.length === 0 ? NO_LINES : [...foreign, ...foreignBefore];
-    const covered = this.addForeignEvents(known);
+    const unsealed = foreign.length + foreignBefore.length === 0 ? NO_LINES : [...foreign, ...foreignBefore];
+    const covered = this.addForeignEvents(unsealed);
     const sealed = batch.finish(this.durablePosition, coverOf(covered));
-    this.flushingBatch = { ...sealed, batch, uncovered: known.slice(covered.length) };
+    this.flushingBatch = { ...sealed, batch, uncovered: unsealed.slice(covered.length) };
     this.pendingBatch = this.newBatch(sealed.seal);
     return sealed.bytes;
   }
 
   /** Adds the events of foreign lines to the pending batch. Returns the lines that its seal is to cover. */
-  private addForeignEvents(known: readonly Buffer[]): readonly Buffer[] {
+  private addForeignEvents(unsealed: readonly Buffer[]): readonly Buffer[] {
     const { foreign_events: eventsOf, key, now } = this.options;
-    if (eventsOf === undefined || known.length === 0) return known;
-    const lines = known.slice(0, batchLength(known));
+    if (eventsOf === undefined || unsealed.length === 0) return unsealed;
+    const lines = unsealed.slice(0, batchLength(unsealed));
     const now_ms = now();
     const context = { after_position: this.durablePosition, seal: this.log.state.seal, now_ms };
     for (const event of eventsOf(lines, context))

@@ -38,12 +38,12 @@ export class WriteBatch {
   }
 
   /** Never throws, because memory has the transaction already: a failure is thrown by `finish`. */
-  add(events: readonly NewEvent[], firstPosition: number, record: TransactionFields, nowMs: number): void {
+  add(events: readonly NewEvent[], firstPosition: number, fields: TransactionFields, nowMs: number): void {
     try {
       this.writer ??= this.writers.take(this.sealBefore);
       // Not before there is a next block: the last one covers the foreign lines, which are known when it is written.
       if (this.writer.isFull) this.writer.sealBlock({ durable: this.durablePosition, at_ms: this.at_ms });
-      this.encode(this.writer, events, firstPosition, record);
+      this.encode(this.writer, events, firstPosition, fields);
     } catch (error) {
       this.failure ??= { error };
     }
@@ -55,16 +55,16 @@ export class WriteBatch {
     writer: BlockWriter,
     events: readonly NewEvent[],
     firstPosition: number,
-    record: TransactionFields,
+    fields: TransactionFields,
   ): void {
     const parts = events.length;
-    if (parts === 0) writer.addRecord(record);
+    if (parts === 0) writer.addRecord(fields);
     for (let part = 1; part <= parts; part += 1) {
       const event = events[part - 1] as NewEvent;
       this.events.push(event);
       this.offsets.push(writer.length);
       const unit = parts === 1 ? '' : `${part}/${parts}`;
-      writer.addEvent(event, firstPosition + part - 1, unit, part === parts ? record : null);
+      writer.addEvent(event, firstPosition + part - 1, unit, part === parts ? fields : null);
       this.leafHashes?.push(writer.leafHash());
     }
   }

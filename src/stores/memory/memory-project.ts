@@ -29,8 +29,8 @@ export class MemoryProject {
   }
 
   /** Applies a transaction that a log recorded, unchanged. */
-  restore(events: readonly EventEnvelope[], record: TransactionFields, nowMs: number): void {
-    this.ledger.restore(events, record, fold as FoldHead, nowMs);
+  restore(events: readonly EventEnvelope[], fields: TransactionFields, nowMs: number): void {
+    this.ledger.restore(events, fields, fold as FoldHead, nowMs);
     for (const event of events) {
       this.index.add(event.position, event);
       this.log.push(event);

@@ -23,17 +23,17 @@ export class StoreImage {
     const { ledger } = this.locate(transaction).project;
     const refusal = ledger.refusalOf(transaction, nowMs);
     if (refusal === null) return ledger.plan(transaction, nowMs);
-    return { outcome: refusal, events: [], first_position: ledger.position + 1, record: null };
+    return { outcome: refusal, events: [], first_position: ledger.position + 1, fields: null };
   }
 
   /** Applies a transaction that a log recorded, unchanged. */
   restore(
     projectKey: ProjectKey,
     events: readonly EventEnvelope[],
-    record: TransactionFields,
+    fields: TransactionFields,
     nowMs: number,
   ): void {
-    this.writeTo(projectKey, (project) => project.restore(events, record, nowMs));
+    this.writeTo(projectKey, (project) => project.restore(events, fields, nowMs));
   }
 
   /** The project, which is kept from now on although nothing may be written to it yet. */

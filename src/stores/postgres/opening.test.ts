@@ -69,7 +69,7 @@ function describeOpening(url: string): void {
     await admin.query(`ALTER ROLE ${user} SET default_transaction_read_only = on`);
     const error = await openingRefusal({ ...options, user, password: 'pw-of-it' });
     expect(error).toBeInstanceOf(StoreRefused);
-    expect(error.message).toContain('Use the URL of the primary');
+    expect(error.message).toContain('default_transaction_read_only is on');
   });
 
   it('fails for a user without the roles, and names them', async () => {

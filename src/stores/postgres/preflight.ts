@@ -7,11 +7,14 @@ import { sql } from './queries.js';
 export async function runPreflight(client: PoolClient, { host, port }: PostgresOptions): Promise<void> {
   const { rows } = await client.query(sql('server_info'));
   const { is_replica, read_only, version } = rows[0];
-  if (is_replica || read_only === 'on') {
-    const what = is_replica ? 'is a read-only replica' : 'is read-only for this user';
-    throw new StoreRefused(`PostgreSQL at ${host}:${port} ${what}. Use the URL of the primary.`);
+  const where = `PostgreSQL at ${host}:${port}`;
+  if (is_replica) throw new StoreRefused(`${where} is a read-only replica. Use the URL of the primary.`);
+  if (read_only === 'on') {
+    throw new StoreRefused(
+      `${where} is read-only for this user: default_transaction_read_only is on. Set it to off for the user.`,
+    );
   }
   if (version < 130_000) {
-    throw new StoreRefused(`PostgreSQL at ${host}:${port} is older than version 13. Update it.`);
+    throw new StoreRefused(`${where} is older than version 13. Update it.`);
   }
 }

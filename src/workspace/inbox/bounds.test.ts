@@ -68,13 +68,13 @@ it('loses no command when an agent removes its outcomes or replaces one by a lin
 it('serves every agent in turn while many agents never stop sending', async () => {
   const workspace = await bareWorkspace();
   const agents = Array.from({ length: 502 }, (_, index) => `a-${String(index).padStart(3, '0')}`);
-  const served = new Map(agents.map((agentId) => [agentId, 0]));
+  const testServer = new Map(agents.map((agentId) => [agentId, 0]));
   const stop = new AbortController();
   const harness = await WorkspaceHarness.open(workspace, {
     onStep: (step, { agent_id }) => {
       if (step !== 'replied') return;
-      const times = (served.get(agent_id) as number) + 1;
-      served.set(agent_id, times);
+      const times = (testServer.get(agent_id) as number) + 1;
+      testServer.set(agent_id, times);
       writeFileSync(workspace.path('events', 'inbox', agent_id, `${times}.json`), JSON.stringify(claim));
       // Once any agent has its second turn, every agent must have had its first.
       if (times === 2) stop.abort();
@@ -82,7 +82,7 @@ it('serves every agent in turn while many agents never stop sending', async () =
   });
   for (const agentId of agents) await dropCommand(workspace, agentId, '0.json', claim);
   await harness.serialiser.pass(stop.signal);
-  expect(Math.min(...served.values())).toBe(1);
+  expect(Math.min(...testServer.values())).toBe(1);
 });
 
 it.each([

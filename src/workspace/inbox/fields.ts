@@ -37,7 +37,7 @@ function fieldsOf(kind: Exclude<CommandKind, 'append'>): readonly string[] {
   return [...new Set([...names, 'agent_role', 'claim_id'])];
 }
 
-/** The fault of the field names of a command, with the right name; null if there is none. */
+/** Names the first field that the command does not have, and the one that was meant if it is known; null: it has all. */
 export function fieldFault(kind: CommandKind, eventType: string, fields: JsonObject): string | null {
   if (kind === 'append') return null;
   const allowed = fieldsOf(kind);

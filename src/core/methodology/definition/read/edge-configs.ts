@@ -22,7 +22,7 @@ export function composeEdgeConfigs(
     if (edge === null && stem !== TAGGING_STEM && stem !== TRACEABILITY_STEM) {
       file.warn(
         [],
-        `The file is ignored: neither its field edge nor its name ${stem} is an edge of the topology. Set edge, for example design→code.`,
+        `The file is ignored: neither its field \`edge\` nor its name (${stem}) is an edge of the topology. Add its edge, for example: edge: design→code`,
       );
     }
   }
