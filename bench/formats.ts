@@ -44,7 +44,7 @@ const handle = { task_id: 'A-001-x', session_id: 's', claim_id: 'c' };
 const FORMATS: readonly FormatCase[] = [
   yamlPlanCase('plan, YAML, 5 MiB', 'yaml', () => texts.planYaml(PLAN_MAX)),
   jsonCase('plan, JSON, 5 MiB', `${P}/json/plan`, () => texts.planJson(PLAN_MAX), 'PUT'),
-  yamlPlanCase('plan, YAML, a million subtasks in 6 KB', 'million', texts.millionParts),
+  yamlPlanCase('plan, YAML, a million subtasks in 6 KB', 'million', texts.millionSubtasks),
   yamlPlanCase('plan, YAML, 0.39 MB of unknown fields', 'bad', () => texts.unknownFields(390_000)),
   yamlPlanCase('plan, YAML, 4.5 MB of unknown fields', 'bad', () => texts.unknownFields(4_500_000)),
   yamlPlanCase('plan, YAML, 5 MiB of commas', 'bad', () => texts.badCommas(PLAN_MAX - 100)),

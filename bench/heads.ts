@@ -11,7 +11,7 @@ import { startRedis } from '../src/stores/redis/testing.js';
 import type { HeadSwap, ProjectKey, Store } from '../src/stores/store.js';
 import { transactionOf } from '../src/stores/transaction.js';
 import { median } from './against/statistics.js';
-import { childrenOf, countUsage } from './process-usage.js';
+import { childrenOf, startUsageMeter } from './process-usage.js';
 import { table, wholeText } from './table.js';
 
 const HEADS_FEW = 1000;
@@ -121,7 +121,7 @@ function firstSwap({ tenant_id, project_id }: ProjectKey, subject: string): Head
 /** Returns the database's processor time for one claim, in microseconds. */
 async function measureClaimCpuUs(store: Store, projectKey: ProjectKey): Promise<number> {
   // This process has no other children than the database.
-  const usageSince = countUsage(childrenOf(process.pid));
+  const usageSince = startUsageMeter(childrenOf(process.pid));
   for (const _ of numbersBetween(1, BATCHES)) {
     await store.commit(numbersBetween(1, BATCH).map(() => claimTransaction(projectKey, `~${randomUUID()}`)));
   }

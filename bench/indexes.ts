@@ -4,7 +4,7 @@ import { databaseOf } from '../src/stores/databases.js';
 import { blockNames } from '../src/stores/postgres/event-names.js';
 import { startOwnPostgres } from '../src/stores/postgres/testing.js';
 import { median } from './against/statistics.js';
-import { childrenOf, countUsage } from './process-usage.js';
+import { childrenOf, startUsageMeter } from './process-usage.js';
 import { table, wholeText } from './table.js';
 
 const NAMESPACE = 'genesis_fleet';
@@ -74,7 +74,7 @@ async function measureEvents(
     await client.query(definition.replace(/INDEX \S+ ON \S+/, `INDEX copy_index ON ${copy}`));
   }
   await client.query('CHECKPOINT');
-  const usageSince = countUsage(pids);
+  const usageSince = startUsageMeter(pids);
   for (let batch = 0; batch < BATCHES; batch += 1) {
     await writeEvents(client, batch * BATCH_EVENTS);
     if (hasNames) await writeNames(client, batch * BATCH_EVENTS);

@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Coordinator, isProblem } from '../src/coordinator/index.js';
 import { systemEnvironment } from '../src/coordinator/runtime/environment.js';
-import { buildPlan } from '../src/core/engine/testing.js';
+import { buildEdgePlan } from '../src/core/engine/testing.js';
 import { executeRun, type RunEnd } from '../src/engine/runs/execute-run.js';
 import { instantHost, scriptedServices } from '../src/engine/testing/engine-harness.js';
 import { openFileStore } from '../src/stores/file/file-store.js';
@@ -81,7 +81,7 @@ async function measure(runs: number, atOnce: number): Promise<string[]> {
 
 /** The last iteration passes. */
 function runOnce(harness: Parameters<typeof scriptedServices>[0], feature_id: string) {
-  const plan = buildPlan({
+  const plan = buildEdgePlan({
     feature_id,
     edge: 'design_code',
     max_iterations: ITERATIONS,

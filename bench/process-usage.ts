@@ -35,7 +35,7 @@ export function usageOf(roots: readonly number[]): ProcessUsage | null {
 }
 
 /** Starts counting; the returned function gives the usage since. */
-export function countUsage(roots: readonly number[]): () => ProcessUsage | null {
+export function startUsageMeter(roots: readonly number[]): () => ProcessUsage | null {
   const before = usageOf(roots);
   return () => {
     const after = usageOf(roots);

@@ -126,7 +126,7 @@ function plannedProject(): { source: DecisionSource; ids: string[] } {
     environment: systemEnvironment,
     rulesCache: new RulesCache(0),
     sessionUntilMs: new Map<string, number>(),
-    boundedSessions: new Set<string>(),
+    sessionsCountedUnderCurrentRules: new Set<string>(),
     hasOtherWriters: false,
     refusals: new RefusalLog(async () => {}),
     settled: () => Promise.resolve(),

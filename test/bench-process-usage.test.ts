@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { expect, it } from 'vitest';
-import { childrenOf, countUsage, parseStat, treeOf, usageOf } from '../bench/process-usage.js';
+import { childrenOf, parseStat, startUsageMeter, treeOf, usageOf } from '../bench/process-usage.js';
 
 it('reads a process whose name looks like fields, and counts the children that have ended', () => {
   const line = '42 (a) S 9 (b) R 7 42 42 0 -1 4194560 1 2 3 4 100 20 3 1 20 0 1 0 12345';
@@ -26,7 +26,7 @@ it.runIf(process.platform === 'linux')(
       stdio: ['pipe', 'pipe', 'ignore'],
     });
     expect(childrenOf(process.pid)).toContain(shell.pid);
-    const usageSince = countUsage([shell.pid ?? 0]);
+    const usageSince = startUsageMeter([shell.pid ?? 0]);
     shell.stdin.write('\n');
     await once(shell.stdout, 'data');
     expect(usageSince()?.cpu_seconds).toBeGreaterThan(0.02);

@@ -31,7 +31,7 @@ test('a bash agent completes an edge, and the claim of a second agent is rejecte
   const harness = await WorkspaceHarness.open(workspace);
   const stopping = new AbortController();
   const watching = watchInboxes({
-    events: workspace.events,
+    eventsFolder: workspace.events,
     serialiser: harness.serialiser,
     signal: stopping.signal,
     warn: (sentence) => expect.unreachable(sentence),

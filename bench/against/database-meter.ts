@@ -1,4 +1,4 @@
-import { countUsage } from '../process-usage.js';
+import { startUsageMeter } from '../process-usage.js';
 import { meterOperations } from './meter.js';
 
 /** The cost of one operation to a database, and to the coordinator before it. */
@@ -19,7 +19,7 @@ export async function meterDatabase(
   inFlight: number,
   operation: (index: number) => Promise<void>,
 ): Promise<DatabaseOperationCost> {
-  const usageSince = countUsage(databasePids);
+  const usageSince = startUsageMeter(databasePids);
   const { cpu_us, wall_us, p50_ms, p99_ms } = await meterOperations(count, inFlight, operation);
   const { cpu_seconds, written_bytes } = usageSince() ?? { cpu_seconds: null, written_bytes: null };
   return {

@@ -50,12 +50,12 @@ const linesOfLength = (length: number, line: (at: number) => string): string => 
   return lines.join('');
 };
 
-/** The reported attack: a fault in every line. */
+/** An attack: a fault in every line, each of which would be listed. */
 export const unknownFields = (length: number): string => linesOfLength(length, (at) => `k${at}: 1\n`);
 export const badCommas = (length: number): string => `tracks: [${','.repeat(length)}]`;
 
 /** A plan of a few kilobytes that asks for a million subtasks. */
-export const millionParts = (): string =>
+export const millionSubtasks = (): string =>
   `tracks:\n  A:\n${Array.from({ length: 99 }, (_, index) => `    - {id: A-${sequenceText(index + 1)}-w, description: x, subtasks: 9999}\n`).join('')}`;
 
 export const addedTasks = (bytesMax: number): string => {

@@ -9,8 +9,9 @@ export interface Interaction {
   /** Before the clock can start. */
   prepare?(page: Page, round: number): Promise<void>;
   act(page: Page, round: number): Promise<void>;
-  /** An expression that is true in the page once the result is shown. `before` is the value of `state` before the interaction. */
+  /** An expression that is true in the page once the result is shown. */
   shownExpression(round: number): string;
+  /** An expression in the page, evaluated before the interaction; `shownExpression` can refer to its value as `before`. */
   readonly state?: string;
 }
 

@@ -93,7 +93,7 @@ export class SimExecutor {
     context.pendingCalls += 1;
     this.pending += 1;
     if (crash === 'on its way')
-      context.world.schedule(rng.between(0, ON_ITS_WAY_MS), 'ambush', () => this.die(process));
+      context.world.schedule(rng.between(0, ON_ITS_WAY_MS), 'dies during a call', () => this.die(process));
     const outcome = await client.call(command);
     context.pendingCalls -= 1;
     this.pending -= 1;

@@ -13,8 +13,8 @@ import { wasRefusalTrue } from './refusals.js';
 interface CommandDelivery {
   readonly began_step: number;
   ended_step: number | null;
-  /** `open`: not answered, perhaps never. `nothing`: it certainly did not happen. `unknown`: cannot be determined. */
-  outcome: 'open' | 'ok' | 'refused' | 'nothing' | 'unknown';
+  /** `open`: not answered, perhaps never. `no_effect`: it certainly did not happen. `unknown`: cannot be determined. */
+  outcome: 'open' | 'ok' | 'refused' | 'no_effect' | 'unknown';
   /** The effect of the command was in the log when the command was answered: from then on every reply must be equal. */
   hasTakenEffect: boolean;
   reply: unknown;
@@ -122,7 +122,7 @@ export class CallHistory {
 
   /** INV-07: a command that was refused every time, and never with an unknown outcome, has changed nothing. */
   private checkNoEffect({ command, deliveries }: CommandRecord): void {
-    if (!deliveries.every(({ outcome }) => outcome === 'refused' || outcome === 'nothing')) return;
+    if (!deliveries.every(({ outcome }) => outcome === 'refused' || outcome === 'no_effect')) return;
     const projectMonitor = this.monitor.projectMonitor(command.scope);
     for (const id of command.request_ids) {
       const effects = projectMonitor.effectsOf(id);
@@ -356,13 +356,13 @@ const SUCCESS_WITHOUT_EVENT: ReadonlySet<string> = new Set(['renew', 'resume', '
 function outcomeOf(reply: unknown): CommandDelivery['outcome'] {
   if (isProblem(reply)) {
     if (reply.problem === 'UNKNOWN') return 'unknown';
-    return reply.problem === 'UNAUTHENTICATED' || isUndecided(reply) ? 'nothing' : 'refused';
+    return reply.problem === 'UNAUTHENTICATED' || isUndecided(reply) ? 'no_effect' : 'refused';
   }
   const { success, accepted, results } = reply as CommandReplyFields & { results?: readonly unknown[] };
   if (results !== undefined) {
     const outcomes = results.map(outcomeOf);
     if (outcomes.includes('unknown')) return 'unknown';
-    return outcomes.includes('ok') ? 'ok' : outcomes.includes('nothing') ? 'nothing' : 'refused';
+    return outcomes.includes('ok') ? 'ok' : outcomes.includes('no_effect') ? 'no_effect' : 'refused';
   }
   return success === false || accepted === false ? 'refused' : 'ok';
 }

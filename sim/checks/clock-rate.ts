@@ -22,11 +22,11 @@ export class ClockRateCheck {
   check(outcomes: readonly CommitOutcome[]): void {
     for (const { now_ms } of outcomes) {
       this.startMs ??= now_ms;
-      const passedMs = (this.world.now_ms - this.sinceMs + this.tickMs) * SPEED_MAX + ROUNDING_MS;
-      if (now_ms - this.startMs <= passedMs) continue;
+      const advanceMsMax = (this.world.now_ms - this.sinceMs + this.tickMs) * SPEED_MAX + ROUNDING_MS;
+      if (now_ms - this.startMs <= advanceMsMax) continue;
       this.world.reportViolation(
         'CLOCK',
-        `the store clock ran ahead by ${now_ms - this.startMs - passedMs} ms`,
+        `the store clock ran ahead by ${now_ms - this.startMs - advanceMsMax} ms`,
       );
     }
   }

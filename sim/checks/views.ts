@@ -1,7 +1,12 @@
 import type { Project } from '../../src/coordinator/queue/project.js';
 import { canonicalJson } from '../../src/core/canonical-json.js';
 import { taskInput } from '../../src/core/plan/task.js';
-import { claimedSubjectsOf, foldProject, liveSubjects, type WorkState } from '../../src/core/views/index.js';
+import {
+  claimedSubjectsOf,
+  foldProject,
+  subjectsWithOpenClaim,
+  type WorkState,
+} from '../../src/core/views/index.js';
 import type { CoordinatorInstance } from '../fleet/coordinator-instance.js';
 import type { SimWorld } from '../world/world.js';
 import type { ProjectMonitor } from './project-monitor.js';
@@ -35,7 +40,7 @@ export async function checkViews(
 function comparableState(state: WorkState): Record<string, string> {
   const sortedSets = (index: ReadonlyMap<string, ReadonlySet<string>>): unknown =>
     Object.fromEntries([...index].map(([key, members]) => [key, [...members].sort()]));
-  const holders = [...liveSubjects(state)]
+  const holders = [...subjectsWithOpenClaim(state)]
     .map((subject) => state.heads.get(subject)?.claim?.agent_id ?? '')
     .sort();
   return {
@@ -43,7 +48,7 @@ function comparableState(state: WorkState): Record<string, string> {
     heads: canonicalJson(Object.fromEntries(state.heads)),
     records: canonicalJson(Object.fromEntries(state.records)),
     plan: canonicalJson([...state.plan.tasks()].map(taskInput)),
-    live: canonicalJson([...liveSubjects(state)].sort()),
+    live: canonicalJson([...subjectsWithOpenClaim(state)].sort()),
     bySession: canonicalJson(sortedSets(state.bySession)),
     held: canonicalJson(Object.fromEntries(holders.map((id) => [id, claimedSubjectsOf(state, id).sort()]))),
     paused: canonicalJson([...state.inBackoff].sort()),

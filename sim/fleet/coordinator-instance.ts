@@ -72,16 +72,17 @@ interface AppliedTransaction {
   readonly outcome: CommitOutcome;
 }
 
-interface LogListener {
+interface LogHooks {
   /** A transaction, or a step as one, is about to be applied. */
   onAttempt?(transactions: readonly Transaction[]): void;
   onApplied?(applied: AppliedTransaction): void;
   /** Returns what the coordinator waits for in place of the write. */
   onStepApplied?(applied: AppliedTransaction, written: Promise<void>): Promise<void>;
-  durable?(wait: () => Promise<void>): Promise<void>;
+  /** Waits in place of `log.durable()`. */
+  waitUntilDurable?(wait: () => Promise<void>): Promise<void>;
 }
 
-function wrapLog(log: WritableLog, key: ProjectKey, listener: LogListener): WritableLog {
+function wrapLog(log: WritableLog, key: ProjectKey, hooks: LogHooks): WritableLog {
   return {
     get position() {
       return log.position;
@@ -97,28 +98,28 @@ function wrapLog(log: WritableLog, key: ProjectKey, listener: LogListener): Writ
     },
     now: () => log.now(),
     apply: (transaction, nowMs) => {
-      listener.onAttempt?.([transaction]);
+      hooks.onAttempt?.([transaction]);
       const outcome = log.apply(transaction, nowMs);
-      listener.onApplied?.({ transaction, outcome });
+      hooks.onApplied?.({ transaction, outcome });
       return outcome;
     },
     applyStep: (step, now_ms) => {
       const transaction = transactionOfStep(key, step);
-      listener.onAttempt?.([transaction]);
+      hooks.onAttempt?.([transaction]);
       const written = log.applyStep?.(step, now_ms) ?? null;
       if (written === null) return null;
       const { position, rules_seq } = log;
       const outcome: CommitOutcome = { kind: 'committed', positions: [position], rules_seq, now_ms };
-      return listener.onStepApplied?.({ transaction, outcome }, written) ?? written;
+      return hooks.onStepApplied?.({ transaction, outcome }, written) ?? written;
     },
-    durable: () => listener.durable?.(() => log.durable()) ?? log.durable(),
+    durable: () => hooks.waitUntilDurable?.(() => log.durable()) ?? log.durable(),
     set onDurable(onDurable: DurableListener | null) {
       log.onDurable = onDurable;
     },
   };
 }
 
-/** The transaction that changes the same. */
+/** The transaction with the same changes as the step. */
 const transactionOfStep = (key: ProjectKey, { event, head, request, ...permits }: LogStep): Transaction =>
   transactionOf(key, {
     swaps: [{ subject: head.subject, expected_seq: head.seq - 1, head, events: [event] }],
@@ -171,7 +172,7 @@ function observeLog(log: WritableLog, key: ProjectKey, listener: CommitListener)
       lastGroup.steps.push(step);
       return lastGroup.reported;
     },
-    durable: (wait) => {
+    waitUntilDurable: (wait) => {
       const batch = applied;
       applied = [];
       return batch.length === 0 ? wait() : reportAfter(wait, batch);

@@ -24,36 +24,39 @@ const GOOD: Record<string, (history: HistoryBuilder) => void> = {
     history.renew(held, { at: 500 });
     history.submit(held, { at: 900 });
     history.claim('ben', S, { at: 1000 });
-    expect(history.last.answer).toMatchObject({ reason: 'DENIED_COMPLETED' });
+    expect(history.last.outcome).toMatchObject({ reason: 'DENIED_COMPLETED' });
   },
   'a takeover after which the zombie is refused everything': (history) => {
     const zombie = history.claim('ada', S, { at: 0 });
     history.claim('ben', S, { at: 500 });
     history.claim('ben', S, { at: 1500 });
     for (const act of ['renew', 'release', 'submit'] as const) {
-      expect(history[act](zombie, { at: 2000 }).answer).toMatchObject({ kind: 'refused' });
+      expect(history[act](zombie, { at: 2000 }).outcome).toMatchObject({ kind: 'refused' });
     }
   },
   'a late result of a claim that was not taken over': (history) => {
     const held = history.claim('ada', S, { at: 0 });
-    expect(history.renew(held, { at: 1500 }).answer).toMatchObject({ reason: 'ALREADY_EXPIRED' });
-    expect(history.submit(held, { at: 2000 }).answer).toMatchObject({ kind: 'ok' });
+    expect(history.renew(held, { at: 1500 }).outcome).toMatchObject({ reason: 'ALREADY_EXPIRED' });
+    expect(history.submit(held, { at: 2000 }).outcome).toMatchObject({ kind: 'ok' });
   },
   'a claim whose lost reply is repeated': (history) => {
     history.claim('ada', S, { at: 0, request_id: 'r' });
-    const { answer } = history.last;
+    const { outcome } = history.last;
     history.replaceLastOutcome(UNKNOWN);
-    history.calls.push({ ...history.last, call_number: 2, invoked_ms: 100, returned_ms: 120, answer });
+    history.calls.push({ ...history.last, call_number: 2, invoked_ms: 100, returned_ms: 120, outcome });
   },
   'a claim that its session asks for again, renewed meanwhile': (history) => {
     const held = history.claim('ada', S, { at: 0 });
     history.renew(held, { at: 500 });
     history.claim('ada', S, { at: 900, resume: true });
-    expect(history.last.answer).toMatchObject({ kind: 'ok', reply_fields: { generation: 1, resumed: true } });
+    expect(history.last.outcome).toMatchObject({
+      kind: 'ok',
+      reply_fields: { generation: 1, resumed: true },
+    });
     history.claim('ben', S, { at: 1000, resume: true });
-    expect(history.last.answer).toMatchObject({ reason: 'DENIED_ACTIVE_CLAIM' });
+    expect(history.last.outcome).toMatchObject({ reason: 'DENIED_ACTIVE_CLAIM' });
     history.claim('ada', S, { at: 1600, resume: true });
-    expect(history.last.answer).toMatchObject({ kind: 'ok', reply_fields: { generation: 2 } });
+    expect(history.last.outcome).toMatchObject({ kind: 'ok', reply_fields: { generation: 2 } });
   },
   'calls without an effect': (history) => {
     history.claim('ada', S, { at: 0 });
@@ -69,7 +72,7 @@ const GOOD: Record<string, (history: HistoryBuilder) => void> = {
     history.renew(held, { at: 200, request_id: 'r' });
     history.release(held, { at: 300, request_id: 'x' });
     history.replaceLastOutcome(UNKNOWN);
-    expect(history.release(held, { at: 400, request_id: 'x' }).answer).toMatchObject({ kind: 'ok' });
+    expect(history.release(held, { at: 400, request_id: 'x' }).outcome).toMatchObject({ kind: 'ok' });
   },
   'a repeated renewal under a slow clock that returns the same expiry': (history) => {
     const held = history.claim('ada', S, { at: 0 });
@@ -82,20 +85,20 @@ const GOOD: Record<string, (history: HistoryBuilder) => void> = {
   'a refusal caused by a claim whose reply arrived later': (history) => {
     history.claim('ada', S, { at: 0, decided: 10, returned: 900 });
     history.claim('ben', S, { at: 5, decided: 20 });
-    expect(history.last.answer).toMatchObject({ reason: 'DENIED_ACTIVE_CLAIM' });
+    expect(history.last.outcome).toMatchObject({ reason: 'DENIED_ACTIVE_CLAIM' });
   },
   'slow replies except for one refusal': (history) => {
     const held = history.claim('ada', S, { at: 0, decided: 10, returned: 3000 });
     history.renew(held, { at: 1200 });
-    expect(history.last.answer).toMatchObject({ reason: 'ALREADY_EXPIRED' });
+    expect(history.last.outcome).toMatchObject({ reason: 'ALREADY_EXPIRED' });
   },
   'a reached limit that is free again after a lease expired': (history) => {
     history.claim('ada', 'A-001-one', { at: 0 });
     history.claim('ben', 'A-002-two', { at: 500 });
     history.claim('cleo', 'A-003-three', { at: 800 });
-    expect(history.last.answer).toMatchObject({ reason: 'DENIED_LIMIT' });
+    expect(history.last.outcome).toMatchObject({ reason: 'DENIED_LIMIT' });
     history.claim('cleo', 'A-003-three', { at: 1300 });
-    expect(history.last.answer).toMatchObject({ kind: 'ok' });
+    expect(history.last.outcome).toMatchObject({ kind: 'ok' });
   },
 };
 
@@ -145,8 +148,8 @@ const BAD: Record<string, { breaks: HistoryRule[]; record: (history: HistoryBuil
       grant.payload = { ...grant.payload, previous_generation: 1, previous_state: 'ACTIVE' };
       const { request, ...call } = history.last;
       const ben = { ...request, agent_id: 'ben', session_id: 'session-ben', request_id: 'b' };
-      const answer = { kind: 'ok', reply_fields: { generation: 2 } } as const;
-      history.calls.push({ ...call, call_number: 2, request: ben, invoked_ms: 5, answer });
+      const outcome = { kind: 'ok', reply_fields: { generation: 2 } } as const;
+      history.calls.push({ ...call, call_number: 2, request: ben, invoked_ms: 5, outcome });
     },
   },
   'a refusal from an old view of the subject': {
@@ -154,10 +157,10 @@ const BAD: Record<string, { breaks: HistoryRule[]; record: (history: HistoryBuil
     record: (history) => {
       const held = history.claim('ada', S, { at: 0 });
       history.claim('ben', S, { at: 50 });
-      const { answer } = history.last;
+      const { outcome } = history.last;
       history.release(held, { at: 100 });
       history.claim('ben', S, { at: 200 });
-      history.replaceLastOutcome(answer).dropEvents();
+      history.replaceLastOutcome(outcome).dropEvents();
     },
   },
   'a refusal that names a former holder': {
@@ -165,11 +168,11 @@ const BAD: Record<string, { breaks: HistoryRule[]; record: (history: HistoryBuil
     record: (history) => {
       const held = history.claim('ada', S, { at: 0 });
       history.claim('cleo', S, { at: 50 });
-      const { answer } = history.last;
+      const { outcome } = history.last;
       history.release(held, { at: 100 });
       history.claim('ben', S, { at: 200 });
       history.claim('cleo', S, { at: 300 });
-      history.replaceLastOutcome(answer);
+      history.replaceLastOutcome(outcome);
     },
   },
   'a refusal without any reason': {
@@ -194,9 +197,9 @@ const BAD: Record<string, { breaks: HistoryRule[]; record: (history: HistoryBuil
     record: (history) => {
       history.claim('ada', S, { at: 0 });
       history.claim('ben', S, { at: 500 });
-      const { answer } = history.last;
+      const { outcome } = history.last;
       history.claim('ben', S, { at: 2000 });
-      history.replaceLastOutcome(answer).dropEvents(2);
+      history.replaceLastOutcome(outcome).dropEvents(2);
     },
   },
   'a claim that was refused for a limit that was not reached': {
@@ -249,7 +252,7 @@ const BAD: Record<string, { breaks: HistoryRule[]; record: (history: HistoryBuil
     record: (history) => {
       history.claim('ada', S, { at: 0, request_id: 'r' });
       history.claim('ada', S, { at: 100, request_id: 'r' });
-      expect(history.last.answer).toMatchObject({ reason: 'DENIED_ACTIVE_CLAIM' });
+      expect(history.last.outcome).toMatchObject({ reason: 'DENIED_ACTIVE_CLAIM' });
     },
   },
   'a reply with the wrong generation': {
@@ -271,23 +274,23 @@ const BAD: Record<string, { breaks: HistoryRule[]; record: (history: HistoryBuil
     breaks: ['TOLD_WRONG', 'NO_REASON'],
     record: (history) => {
       history.claim('ada', S, { at: 0 });
-      const { answer } = history.last;
+      const { outcome } = history.last;
       history.claim('ben', S, { at: 500, resume: true });
-      if (answer.kind === 'ok')
-        history.replaceLastOutcome({ ...answer, reply_fields: { ...answer.reply_fields, resumed: true } });
+      if (outcome.kind === 'ok')
+        history.replaceLastOutcome({ ...outcome, reply_fields: { ...outcome.reply_fields, resumed: true } });
     },
   },
   'a claim that is resumed after its lease': {
     breaks: ['NO_REASON'],
     record: (history) => {
       history.claim('ada', S, { at: 0 });
-      const { answer } = history.last;
+      const { outcome } = history.last;
       history.claim('ada', 'A-002-two', { at: 1500, resume: true });
       const { request } = history.last;
       history.events.pop();
       history.calls[history.calls.length - 1] = { ...history.last, request: { ...request, subject: S } };
-      if (answer.kind === 'ok')
-        history.replaceLastOutcome({ ...answer, reply_fields: { ...answer.reply_fields, resumed: true } });
+      if (outcome.kind === 'ok')
+        history.replaceLastOutcome({ ...outcome, reply_fields: { ...outcome.reply_fields, resumed: true } });
     },
   },
   'a reply that accepts a result of an old generation': {

@@ -36,5 +36,5 @@ async function runAndCheck({ url, restart }: TestDatabase, proxies: boolean): Pr
   expect(
     result.events.filter(({ event_type }) => claimEventKindOf(event_type) === 'granted'),
   ).not.toHaveLength(0);
-  expect(result.calls.filter(({ answer }) => answer.kind === 'refused')).not.toHaveLength(0);
+  expect(result.calls.filter(({ outcome }) => outcome.kind === 'refused')).not.toHaveLength(0);
 }

@@ -47,12 +47,12 @@ export interface RecordedCall {
   /** By the driver's monotonic clock. */
   readonly invoked_ms: number;
   readonly returned_ms: number;
-  readonly answer: RecordedOutcome;
+  readonly outcome: RecordedOutcome;
 }
 
 /** Whether the effect of a call may be in the log. */
-export const mayHaveHappened = ({ answer }: RecordedCall): boolean =>
-  answer.kind === 'ok' || answer.kind === 'unknown';
+export const mayHaveHappened = ({ outcome }: RecordedCall): boolean =>
+  outcome.kind === 'ok' || outcome.kind === 'unknown';
 
 export function describeCall({
   call_number,
@@ -60,11 +60,11 @@ export function describeCall({
   coordinator,
   invoked_ms,
   returned_ms,
-  answer,
+  outcome,
 }: RecordedCall): string {
   const handle = request.generation === null ? '' : ` generation ${request.generation}`;
   const window = `${invoked_ms.toFixed(1)}–${returned_ms.toFixed(1)} ms`;
-  return `call ${call_number} (${window}, ${coordinator}): ${request.operation} ${request.subject}${handle} by ${request.agent_id}, request ${request.request_id}: ${describeOutcome(answer)}`;
+  return `call ${call_number} (${window}, ${coordinator}): ${request.operation} ${request.subject}${handle} by ${request.agent_id}, request ${request.request_id}: ${describeOutcome(outcome)}`;
 }
 
 function describeOutcome(outcome: RecordedOutcome): string {
@@ -88,11 +88,11 @@ export class CallRecorder {
     send: () => Promise<RecordedOutcome>,
   ): Promise<RecordedOutcome> {
     const invoked_ms = this.now();
-    const answer = await send();
+    const outcome = await send();
     const call_number = this.calls.length + 1;
-    this.calls.push({ call_number, request, coordinator, invoked_ms, returned_ms: this.now(), answer });
+    this.calls.push({ call_number, request, coordinator, invoked_ms, returned_ms: this.now(), outcome });
     for (const check of this.listeners) check();
-    return answer;
+    return outcome;
   }
 
   /** Resolves when a call from this number on matches. */

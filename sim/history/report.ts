@@ -12,7 +12,7 @@ export const hasPassed = ({ violations, ended }: HistoryRunResult): boolean =>
 export function reportText(options: HistoryRunOptions, result: HistoryRunResult): string {
   const { capabilities, coordinators, calls, events, faults, connectionFaults, ended, violations } = result;
   const { seconds, clients, seed } = options;
-  const unknown = calls.filter(({ answer }) => answer.kind === 'unknown').length;
+  const unknown = calls.filter(({ outcome }) => outcome.kind === 'unknown').length;
   const granted = events.filter(({ event_type }) => claimEventKindOf(event_type) === 'granted');
   const takeovers = granted.filter(({ payload }) => payload.previous_state === 'EXPIRED').length;
   const sides = Object.entries(connectionFaults).map(
@@ -45,10 +45,10 @@ function verdictLine(violations: number, ended: number): string {
 
 function byOperation(calls: readonly RecordedCall[]): string[] {
   const operations = new Map<string, Map<string, number>>();
-  for (const { request, answer } of calls) {
+  for (const { request, outcome } of calls) {
     const outcomes = operations.get(request.operation) ?? new Map<string, number>();
-    const outcome = answer.kind === 'refused' ? answer.reason : answer.kind;
-    outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
+    const name = outcome.kind === 'refused' ? outcome.reason : outcome.kind;
+    outcomes.set(name, (outcomes.get(name) ?? 0) + 1);
     operations.set(request.operation, outcomes);
   }
   return [...operations].map(([operation, outcomes]) => `  ${operation.padEnd(8)}${formatCounts(outcomes)}`);

@@ -225,10 +225,10 @@ class HistoryRun {
   }
 }
 
-const isRefusal = ({ answer }: RecordedCall): boolean => answer.kind === 'refused';
-const isAnswer = ({ answer }: RecordedCall): boolean => answer.kind === 'ok' || answer.kind === 'refused';
-const isGrant = ({ request, answer }: RecordedCall): boolean =>
-  request.operation === 'claim' && answer.kind === 'ok';
+const isRefusal = ({ outcome }: RecordedCall): boolean => outcome.kind === 'refused';
+const isAnswer = ({ outcome }: RecordedCall): boolean => outcome.kind === 'ok' || outcome.kind === 'refused';
+const isGrant = ({ request, outcome }: RecordedCall): boolean =>
+  request.operation === 'claim' && outcome.kind === 'ok';
 
 function sumOfFaults(
   one: Record<ConnectionFault, number> | undefined,

@@ -38,8 +38,8 @@ function selectedMutants(): readonly Mutant[] {
 }
 
 async function assertBaselinePasses(baseline: Baseline): Promise<void> {
-  for (const { by, job: order } of trialSteps(true, BASELINE_SEEDS)) {
-    const violation = await baseline.violationOf(order);
+  for (const { by, job } of trialSteps(true, BASELINE_SEEDS)) {
+    const violation = await baseline.violationOf(job);
     if (violation === null) continue;
     throw new Error(
       `The unmodified code fails (${by}: ${violation}). Fix it first: otherwise every mutant counts as killed.`,

@@ -29,7 +29,7 @@ export function mutantRow(
   { outcome, by, seeds, seconds, message }: MutantVerdict,
 ): string {
   const found = message.replaceAll(/\s+/g, ' ').slice(0, MESSAGE_CHARS_MAX);
-  const finding = outcome === 'killed' ? found : `${found} NOT FOUND: ${why}`;
+  const finding = outcome === 'survived' ? `${found} NOT FOUND: ${why}` : found;
   return tableLine(name, outcome, by, String(seeds), seconds.toFixed(1), finding);
 }
 

@@ -1,5 +1,5 @@
 import type { EdgePlan } from '../../src/core/engine/edge-plan.js';
-import { buildCheck, buildPlan } from '../../src/core/engine/testing.js';
+import { buildCheck, buildEdgePlan } from '../../src/core/engine/testing.js';
 import { edgeSubject } from '../../src/core/methodology/definition/edge-name.js';
 
 export const MAX_ITERATIONS = 4;
@@ -28,7 +28,7 @@ export const EDGES_UNDER_TEST: readonly EdgeUnderTest[] = FEATURES.flatMap((feat
     feature_id,
     edge,
     subject: edgeSubject(feature_id, edge),
-    plan: buildPlan({
+    plan: buildEdgePlan({
       feature_id,
       edge,
       max_iterations: MAX_ITERATIONS,

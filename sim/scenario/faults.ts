@@ -5,7 +5,7 @@ export const FAULTS = [
   'delay',
   'partition',
   'crash',
-  /** A crash right after a commit or a snapshot was started. */
+  /** A crash at a chosen moment: around a commit, a checkpoint or a snapshot, or between two steps of an inbox command. */
   'ambush',
   'freeze',
   'clock_step',

@@ -47,7 +47,7 @@ const POLICIES: Readonly<Record<string, Rules>> = {
   'hold with max_hold': { ...RULES, stale_policy: 'hold', max_hold_seconds: 15 },
 };
 
-/** Ada and Eve share a session; Zoe is a zombie that keeps its handles for ever and claims without a lease. */
+/** Ada and Eve share a session. Zoe claims without a lease. */
 const WORKERS = [
   { agent_id: 'ada', session_id: 's-1', lease_seconds: LEASE_SECONDS },
   { agent_id: 'eve', session_id: 's-1', lease_seconds: LEASE_SECONDS },
@@ -107,7 +107,10 @@ const submitOf = (
   sender: 'open',
 });
 
-/** Every handle of the current generation, valid or not, and the handles of a zombie and of a liar. */
+/**
+ * Every worker's handle of the current generation, valid or not; Ada's of the generation before, as a zombie has it; Cyd's
+ * of a generation that was never granted; and handles without a claim id.
+ */
 function everyHandle({ generation, claim }: Head): ClaimHandle[] {
   return [
     ...handlesOf([generation], WORKERS),

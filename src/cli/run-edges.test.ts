@@ -214,6 +214,8 @@ it('fleet says that what is left waits for a person, and leaves the result to be
   const { code, out } = await fleet.ended;
   expect(code).toBe(130);
   expect(out).toMatch(/worker-1 +stopped +0 +1 +0 /);
-  expect(out).toContain(`2 edges are left: ${FIRST}. All of it waits for a person: gen review.`);
+  expect(out).toContain(
+    `2 edges are left; next for each feature: ${FIRST}. All of it waits for a person: gen review.`,
+  );
   expect((await gen(terminal, 'review', '--list')).out).toContain('intent_requirements');
 });

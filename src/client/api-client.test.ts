@@ -3,7 +3,6 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { Genesis } from './genesis.js';
-import { isProblem } from './replies.js';
 import { expectNoProblem, openClientHarness, planTextOf } from './testing/client-harness.js';
 import { startFaultyProxy } from './testing/proxy.js';
 
@@ -177,12 +176,15 @@ test('returns UNREACHABLE if no server was reached, and UNKNOWN if the request m
   const closed = await startFaultyProxy({ port: 0 });
   await closed.close();
   const nobody = client({ url: closed.url, retry: { tries: 2 } });
-  expect(await nobody.status()).toMatchObject({ code: 'UNREACHABLE', status: 0 });
+  const refused = { code: 'UNREACHABLE', status: 0, detail: expect.stringContaining('(ECONNREFUSED)') };
+  expect(await nobody.status()).toMatchObject(refused);
   const blocked = client({ url: 'http://127.0.0.1:1', retry: { tries: 2 } });
   expect(await blocked.status()).toMatchObject({ code: 'UNREACHABLE', status: 0 });
   proxy.actionFor = () => 'lose_reply';
   const reply = await client({ retry: { tries: 2 } }).claimTask({ ...AGENT, task_id: 'A-001-part' });
-  expect(isProblem(reply) && reply.code).toBe('UNKNOWN');
+  expect(reply).toMatchObject({ code: 'UNKNOWN', detail: expect.stringContaining('The outcome is unknown') });
+  const read = await client({ retry: { tries: 2 } }).status();
+  expect(read).toMatchObject({ code: 'UNKNOWN', detail: expect.stringContaining('Nothing was changed') });
 });
 
 test('does not follow a redirect: no other host gets the token or the body', async () => {

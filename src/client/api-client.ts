@@ -18,10 +18,10 @@ import { type ApiProblem, type ClaimReply, isProblem, type NextReply } from './r
 import type {
   AddNoteRequest,
   BodyOf,
-  CallReply,
   NextTaskRequest,
   OperateTaskRequest,
-  OperationReply,
+  OperationReplyPromise,
+  ReplyPromise,
   ReplyTo,
   RequestTo,
 } from './requests.js';
@@ -41,7 +41,7 @@ export class ApiClient extends ProjectEndpoint {
 
   // Work
 
-  claimTask(claim: RequestTo<'claim_task'>): OperationReply<'claim_task'> {
+  claimTask(claim: RequestTo<'claim_task'>): OperationReplyPromise<'claim_task'> {
     return this.signed('claim_task', withEnvAgent(claim), (body) => this.claimBatcher.call(body));
   }
 
@@ -49,7 +49,7 @@ export class ApiClient extends ProjectEndpoint {
   async batchClaim(
     claims: readonly RequestTo<'claim_task'>[],
     options: { mode?: 'partial' | 'all_or_nothing'; request_id?: string } = {},
-  ): CallReply<BatchClaimReply> {
+  ): ReplyPromise<BatchClaimReply> {
     const batch = withRequestId(options);
     // Request ids are derived as the server derives them for unsigned claims, so that a batch that is sent again is the
     // same request.
@@ -71,7 +71,7 @@ export class ApiClient extends ProjectEndpoint {
     return hasOpened ? send() : reply;
   }
 
-  renewLease(renewal: RequestTo<'renew_lease'>): OperationReply<'renew_lease'> {
+  renewLease(renewal: RequestTo<'renew_lease'>): OperationReplyPromise<'renew_lease'> {
     return this.signed('renew_lease', withEnvSession(renewal), (body) => this.renewalBatcher.call(body));
   }
 
@@ -81,50 +81,50 @@ export class ApiClient extends ProjectEndpoint {
     lease_seconds,
     request_id,
     timeout_seconds,
-  }: RenewalAttempt): OperationReply<'renew_lease'> {
+  }: RenewalAttempt): OperationReplyPromise<'renew_lease'> {
     const renewal = { lease_duration_seconds: lease_seconds, request_id };
     const body = { ...withExpectedGeneration(handle), ...renewal };
     const once = { timeout_seconds, tries: 1 };
     return this.signed('renew_lease', body, (signed) => this.command('/claims/renew', signed, once));
   }
 
-  releaseClaim(release: RequestTo<'release_claim'>): OperationReply<'release_claim'> {
+  releaseClaim(release: RequestTo<'release_claim'>): OperationReplyPromise<'release_claim'> {
     return this.signed('release_claim', withEnvSession(release), (body) => this.releaseBatcher.call(body));
   }
 
-  submitResult(submission: RequestTo<'submit_result'>): OperationReply<'submit_result'> {
+  submitResult(submission: RequestTo<'submit_result'>): OperationReplyPromise<'submit_result'> {
     return this.signed('submit_result', withEnvSession(submission), (body) =>
       this.submissionBatcher.call(body),
     );
   }
 
   /** Claims the best ready work and returns it with its briefing. */
-  next(request: NextTaskRequest = {}, options: { signal?: AbortSignal } = {}): CallReply<NextReply> {
+  next(request: NextTaskRequest = {}, options: { signal?: AbortSignal } = {}): ReplyPromise<NextReply> {
     const call = { wait_seconds: request.wait_seconds ?? 0, signal: options.signal };
     return this.signed('next', withEnvAgent(request), (body) => this.command<NextReply>('/next', body, call));
   }
 
-  note(note: AddNoteRequest): OperationReply<'note'> {
+  note(note: AddNoteRequest): OperationReplyPromise<'note'> {
     const path = `/tasks/${encodeURIComponent(note.task_id)}/notes`;
     return this.signed('note', withEnvSession(note), (body) => this.command(path, body));
   }
 
   /** Suspends the lease while a person reviews the work so far. Only the holder may call it. */
-  suspendClaim(request: RequestTo<'suspend_claim'>): OperationReply<'suspend_claim'> {
+  suspendClaim(request: RequestTo<'suspend_claim'>): OperationReplyPromise<'suspend_claim'> {
     return this.signed('suspend_claim', withEnvSession(request), (body) =>
       this.command('/claims/suspend', body),
     );
   }
 
   /** Resumes a suspended claim, whether it has been decided on or not. */
-  resumeClaim(request: RequestTo<'resume_claim'>): OperationReply<'resume_claim'> {
+  resumeClaim(request: RequestTo<'resume_claim'>): OperationReplyPromise<'resume_claim'> {
     return this.signed('resume_claim', withEnvSession(request), (body) =>
       this.command('/claims/resume', body),
     );
   }
 
   /** Proposes a candidate of an edge, so that runners run its checks. */
-  proposeCandidate(request: RequestTo<'propose_candidate'>): OperationReply<'propose_candidate'> {
+  proposeCandidate(request: RequestTo<'propose_candidate'>): OperationReplyPromise<'propose_candidate'> {
     return this.signed('propose_candidate', withEnvSession(request), (body) =>
       this.command('/candidates', body),
     );
@@ -132,71 +132,75 @@ export class ApiClient extends ProjectEndpoint {
 
   // Tasks, results and history
 
-  task(taskId: string, options: AtQuery = {}): OperationReply<'get_task_state'> {
+  task(taskId: string, options: AtQuery = {}): OperationReplyPromise<'get_task_state'> {
     return this.read(this.taskPath(taskId), options);
   }
 
-  tasks(filter: TaskFilter = {}): OperationReply<'list_tasks'> {
+  tasks(filter: TaskFilter = {}): OperationReplyPromise<'list_tasks'> {
     return this.read(this.path('/tasks'), { ...filter });
   }
 
-  taskStates(task_ids: readonly string[]): CallReply<{ tasks: readonly (TaskState | ApiProblem)[] }> {
+  taskStates(task_ids: readonly string[]): ReplyPromise<{ tasks: readonly (TaskState | ApiProblem)[] }> {
     return this.http.json({ method: 'POST', path: this.path('/tasks/batch_get'), body: { task_ids } });
   }
 
-  history(taskId: string, options: AtQuery = {}): OperationReply<'get_claim_history'> {
+  history(taskId: string, options: AtQuery = {}): OperationReplyPromise<'get_claim_history'> {
     return this.read(this.taskPath(taskId, '/history'), options);
   }
 
-  results(taskId: string, page: PageQuery & AtQuery = {}): OperationReply<'list_results'> {
+  results(taskId: string, page: PageQuery & AtQuery = {}): OperationReplyPromise<'list_results'> {
     return this.read(this.taskPath(taskId, '/results'), { ...page });
   }
 
-  result(taskId: string, resultId: string): OperationReply<'get_result'> {
+  result(taskId: string, resultId: string): OperationReplyPromise<'get_result'> {
     return this.read(this.taskPath(taskId, `/results/${encodeURIComponent(resultId)}`));
   }
 
   /** With a session id, the reply also says whether that session holds the work. */
-  explain(taskId: string, sessionId?: string): OperationReply<'explain'> {
+  explain(taskId: string, sessionId?: string): OperationReplyPromise<'explain'> {
     const query = sessionId === undefined ? '' : `?session_id=${encodeURIComponent(sessionId)}`;
     return this.read(this.taskPath(taskId, `/explain${query}`));
   }
 
-  putBlob(sha256: string, bytes: Uint8Array): OperationReply<'put_blob'> {
+  putBlob(sha256: string, bytes: Uint8Array): OperationReplyPromise<'put_blob'> {
     const content_type = 'application/octet-stream';
     return this.http.json({ method: 'PUT', path: this.path(`/blobs/${sha256}`), body: bytes, content_type });
   }
 
   /** A larger blob than `bytes_max` is a problem with the code `REPLY_TOO_LARGE`. */
-  getBlob(sha256: string, options: { bytes_max?: number } = {}): CallReply<Uint8Array> {
+  getBlob(sha256: string, options: { bytes_max?: number } = {}): ReplyPromise<Uint8Array> {
     return this.http.bytes({ method: 'GET', path: this.path(`/blobs/${sha256}`) }, options.bytes_max);
   }
 
-  status(options: AtQuery = {}): OperationReply<'status'> {
+  status(options: AtQuery = {}): OperationReplyPromise<'status'> {
     return this.read(this.path('/status'), options);
   }
 
-  agents(options: AtQuery = {}): OperationReply<'agents'> {
+  agents(options: AtQuery = {}): OperationReplyPromise<'agents'> {
     return this.read(this.path('/agents'), options);
   }
 
   /** Expired claims whose work was not claimed again. */
-  expiredClaims(query: ExpiredClaimsQuery = {}): OperationReply<'list_expired_claims'> {
+  expiredClaims(query: ExpiredClaimsQuery = {}): OperationReplyPromise<'list_expired_claims'> {
     return this.read(this.path('/claims/expired'), { ...query });
   }
 
-  projects(page: PageQuery = {}): OperationReply<'list_projects'> {
+  projects(page: PageQuery = {}): OperationReplyPromise<'list_projects'> {
     return this.read(this.tenantPath('/projects'), { ...page });
   }
 
   // Operators and reviewers
 
-  operate(taskId: string, verb: OperatorVerb, request: OperateTaskRequest): OperationReply<OperatorVerb> {
+  operate(
+    taskId: string,
+    verb: OperatorVerb,
+    request: OperateTaskRequest,
+  ): OperationReplyPromise<OperatorVerb> {
     return this.command(`/tasks/${encodeURIComponent(taskId)}/${verb}`, request);
   }
 
   /** Decides on the candidate of a suspended claim or an escalated result. */
-  review(request: BodyOf<'record_review'>): OperationReply<'record_review'> {
+  review(request: BodyOf<'record_review'>): OperationReplyPromise<'record_review'> {
     return this.command('/reviews', request);
   }
 
@@ -204,30 +208,30 @@ export class ApiClient extends ProjectEndpoint {
 
   openSession(
     request: Omit<BodyOf<'open_session'>, 'project_id'> & { project_id?: string },
-  ): OperationReply<'open_session'> {
+  ): OperationReplyPromise<'open_session'> {
     const body = withRequestId({ project_id: this.project, ...request });
     return this.http.json({ method: 'POST', path: this.tenantPath('/sessions'), body });
   }
 
-  closeSession(sessionId: string): OperationReply<'close_session'> {
+  closeSession(sessionId: string): OperationReplyPromise<'close_session'> {
     return this.http.json({ method: 'DELETE', path: this.sessionPath(sessionId) });
   }
 
-  sessions(): OperationReply<'list_sessions'> {
+  sessions(): OperationReplyPromise<'list_sessions'> {
     return this.read(this.tenantPath('/sessions'));
   }
 
-  session(sessionId: string): OperationReply<'get_session'> {
+  session(sessionId: string): OperationReplyPromise<'get_session'> {
     return this.read(this.sessionPath(sessionId));
   }
 
-  sessionClaims(sessionId: string): OperationReply<'get_active_claims_for_session'> {
+  sessionClaims(sessionId: string): OperationReplyPromise<'get_active_claims_for_session'> {
     return this.read(`${this.sessionPath(sessionId)}/claims`);
   }
 
   // Plan and settings
 
-  plan(options: AtQuery = {}): CallReply<PlanView> {
+  plan(options: AtQuery = {}): ReplyPromise<PlanView> {
     return this.read(this.path('/plan'), options);
   }
 
@@ -235,7 +239,7 @@ export class ApiClient extends ProjectEndpoint {
   putPlan(
     plan: string | PlanInput,
     options: { if_match?: number; request_id?: string } = {},
-  ): OperationReply<'put_plan'> {
+  ): OperationReplyPromise<'put_plan'> {
     const { if_match, request_id = newRequestId() } = options;
     const headers: Record<string, string> = if_match === undefined ? {} : { 'if-match': `"${if_match}"` };
     const content = typeof plan === 'string' ? { content_type: 'application/yaml' } : {};
@@ -243,63 +247,66 @@ export class ApiClient extends ProjectEndpoint {
     return this.http.json({ ...request, headers, ...content });
   }
 
-  addTasks(tasks: readonly TaskInput[], options: { request_id?: string } = {}): OperationReply<'add_tasks'> {
+  addTasks(
+    tasks: readonly TaskInput[],
+    options: { request_id?: string } = {},
+  ): OperationReplyPromise<'add_tasks'> {
     return this.command('/tasks', { tasks, ...options });
   }
 
-  policy(): OperationReply<'get_policy'> {
+  policy(): OperationReplyPromise<'get_policy'> {
     return this.read(this.path('/policy'));
   }
 
-  putPolicy(change: BodyOf<'put_policy'>): OperationReply<'put_policy'> {
+  putPolicy(change: BodyOf<'put_policy'>): OperationReplyPromise<'put_policy'> {
     return this.http.json({ method: 'PUT', path: this.path('/policy'), body: withRequestId(change) });
   }
 
-  limits(): OperationReply<'get_limits'> {
+  limits(): OperationReplyPromise<'get_limits'> {
     return this.read(this.tenantPath('/limits'));
   }
 
-  putLimits(change: BodyOf<'put_limits'>): OperationReply<'put_limits'> {
+  putLimits(change: BodyOf<'put_limits'>): OperationReplyPromise<'put_limits'> {
     return this.http.json({ method: 'PUT', path: this.tenantPath('/limits'), body: withRequestId(change) });
   }
 
   /** Name, role and tenant of this client's credential, and the operations that it may call. */
-  whoami(): OperationReply<'whoami'> {
+  whoami(): OperationReplyPromise<'whoami'> {
     return this.read('/api/whoami');
   }
 
-  keys(): OperationReply<'list_keys'> {
+  keys(): OperationReplyPromise<'list_keys'> {
     return this.read(this.tenantPath('/keys'));
   }
 
-  createKey(request: BodyOf<'create_key'>): OperationReply<'create_key'> {
+  createKey(request: BodyOf<'create_key'>): OperationReplyPromise<'create_key'> {
     return this.http.json({ method: 'POST', path: this.tenantPath('/keys'), body: withRequestId(request) });
   }
 
-  revokeKey(keyId: string): OperationReply<'revoke_key'> {
+  revokeKey(keyId: string): OperationReplyPromise<'revoke_key'> {
     return this.http.json({ method: 'DELETE', path: this.tenantPath(`/keys/${encodeURIComponent(keyId)}`) });
   }
 
   // Runners
 
-  runners(): OperationReply<'list_runners'> {
+  runners(): OperationReplyPromise<'list_runners'> {
     return this.read(this.path('/runners'));
   }
 
-  enrolRunner(request: BodyOf<'enrol_runner'>): OperationReply<'enrol_runner'> {
+  enrolRunner(request: BodyOf<'enrol_runner'>): OperationReplyPromise<'enrol_runner'> {
     return this.http.json({ method: 'POST', path: this.path('/runners'), body: withRequestId(request) });
   }
 
-  revokeRunner(runnerId: string): OperationReply<'revoke_runner'> {
+  revokeRunner(runnerId: string): OperationReplyPromise<'revoke_runner'> {
     return this.http.json({ method: 'DELETE', path: this.path(`/runners/${encodeURIComponent(runnerId)}`) });
   }
 
   /** The candidates that wait for a runner, or have its evidence. */
-  candidates(query: PageQuery = {}): OperationReply<'list_candidates'> {
+  candidates(query: PageQuery = {}): OperationReplyPromise<'list_candidates'> {
     return this.read(this.path('/candidates'), { ...query });
   }
 
-  recordEvidence(evidence: SignedEvidence): OperationReply<'record_evidence'> {
+  recordEvidence(evidence: SignedEvidence): OperationReplyPromise<'record_evidence'> {
     return this.http.json({
       method: 'POST',
       path: this.path('/evidence'),
@@ -310,46 +317,46 @@ export class ApiClient extends ProjectEndpoint {
   // Events
 
   /** The last signed checkpoint of the log. */
-  auditHead(): OperationReply<'audit_head'> {
+  auditHead(): OperationReplyPromise<'audit_head'> {
     return this.read(this.path('/audit/head'));
   }
 
   /** A proof that the event at a position is in the log of the last checkpoint. */
-  auditProof(position: number): OperationReply<'audit_proof'> {
+  auditProof(position: number): OperationReplyPromise<'audit_proof'> {
     return this.read(this.path('/audit/proof'), { position });
   }
 
   /** A proof that the log at a checkpoint is a prefix of the log at a later checkpoint, by default the last. */
-  auditConsistency(from: number, to?: number): OperationReply<'audit_consistency'> {
+  auditConsistency(from: number, to?: number): OperationReplyPromise<'audit_consistency'> {
     return this.read(this.path('/audit/consistency'), { from, to });
   }
 
   /** The keys that signed checkpoints of the log. */
-  auditKeys(): OperationReply<'audit_keys'> {
+  auditKeys(): OperationReplyPromise<'audit_keys'> {
     return this.read(this.path('/audit/keys'));
   }
 
   /** Revokes a lost audit key and enrols the server's current key in its place. */
-  auditReplaceKey(request: BodyOf<'audit_replace_key'>): OperationReply<'audit_replace_key'> {
+  auditReplaceKey(request: BodyOf<'audit_replace_key'>): OperationReplyPromise<'audit_replace_key'> {
     return this.command('/audit/keys/replace', { ...request });
   }
 
-  auditRevokeKey(request: BodyOf<'audit_revoke_key'>): OperationReply<'audit_revoke_key'> {
+  auditRevokeKey(request: BodyOf<'audit_revoke_key'>): OperationReplyPromise<'audit_revoke_key'> {
     return this.command('/audit/keys/revoke', { ...request });
   }
 
-  events(filter: EventFilter = {}): OperationReply<'events'> {
+  events(filter: EventFilter = {}): OperationReplyPromise<'events'> {
     return this.read(this.path('/events'), { ...filter });
   }
 
   /** Events of an agent in all projects of the tenant. */
-  agentEvents(filter: AgentEventFilter): OperationReply<'agent_events'> {
+  agentEvents(filter: AgentEventFilter): OperationReplyPromise<'agent_events'> {
     return this.read(this.tenantPath('/events'), { ...filter });
   }
 
   /** Appends a methodology event. */
-  appendEvent(event: Readonly<Record<string, unknown>>): OperationReply<'append_event'> {
-    const send = (body: object): OperationReply<'append_event'> => this.command('/events', body);
+  appendEvent(event: Readonly<Record<string, unknown>>): OperationReplyPromise<'append_event'> {
+    const send = (body: object): OperationReplyPromise<'append_event'> => this.command('/events', body);
     // A report outside of any session has no key to be signed with.
     return event.session_id === undefined ? send(event) : this.signed('append_event', event, send);
   }
@@ -361,7 +368,7 @@ export class ApiClient extends ProjectEndpoint {
   importEvents(
     events: readonly Readonly<Record<string, unknown>>[],
     more: { readonly chunks?: readonly string[]; readonly in_parts?: boolean } = {},
-  ): OperationReply<'import_events'> {
+  ): OperationReplyPromise<'import_events'> {
     return this.command('/events/import', { events, ...more });
   }
 
@@ -369,7 +376,7 @@ export class ApiClient extends ProjectEndpoint {
    * Makes what imported logs say has converged authoritative: completes the edges that were never claimed here. Call it
    * again while the reply says `more`.
    */
-  trustImports(request: BodyOf<'trust_imports'>): OperationReply<'trust_imports'> {
+  trustImports(request: BodyOf<'trust_imports'>): OperationReplyPromise<'trust_imports'> {
     return this.command('/events/import/trust', { ...request });
   }
 
@@ -392,8 +399,8 @@ export class ApiClient extends ProjectEndpoint {
   private async signed<Reply>(
     command: SignedCommand,
     request: object,
-    send: (body: Record<string, unknown>) => CallReply<Reply>,
-  ): CallReply<Reply> {
+    send: (body: Record<string, unknown>) => ReplyPromise<Reply>,
+  ): ReplyPromise<Reply> {
     const body: Record<string, unknown> = withRequestId(request);
     const reply = await send(this.withSignature(command, body));
     if (!isSignatureRequired(reply) || !(await this.openSigningSession(body.session_id))) return reply;

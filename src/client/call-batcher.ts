@@ -1,5 +1,5 @@
 import { type ApiProblem, isProblem } from './replies.js';
-import type { CallReply } from './requests.js';
+import type { ReplyPromise } from './requests.js';
 
 const ITEMS_MAX = 500;
 /** Below the 1 MiB limit of a command, leaving space for what surrounds the items. */
@@ -24,13 +24,13 @@ export class CallBatcher<Body extends object, Reply> {
   private isFlushScheduled = false;
 
   constructor(
-    private readonly sendAlone: (body: Body) => CallReply<Reply>,
+    private readonly sendAlone: (body: Body) => ReplyPromise<Reply>,
     private readonly sendBatch: (
       bodyTexts: readonly string[],
-    ) => CallReply<{ results: readonly (Reply | ApiProblem)[] }>,
+    ) => ReplyPromise<{ results: readonly (Reply | ApiProblem)[] }>,
   ) {}
 
-  call(body: Body): CallReply<Reply> {
+  call(body: Body): ReplyPromise<Reply> {
     if (this.inFlight === 0 && this.pending.length === 0) return this.trackInFlight(this.sendAlone(body));
     return new Promise((settle) => {
       this.pending.push({ body, text: JSON.stringify(body), settle });

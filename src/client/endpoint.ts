@@ -2,7 +2,7 @@ import type { KeyObject } from 'node:crypto';
 import type { SignedCommand } from '../core/signing.js';
 import { withoutUndefined } from '../core/without-undefined.js';
 import { Http, type HttpOptions, type HttpRequest, newRequestId } from './http.js';
-import type { CallReply } from './requests.js';
+import type { ReplyPromise } from './requests.js';
 import { publicKeyText, signCommand } from './sign-command.js';
 
 export interface ApiClientOptions extends Partial<HttpOptions> {
@@ -74,12 +74,12 @@ export class ProjectEndpoint {
     return { ...options, ...this.http.options, tenant, project, ...signing };
   }
 
-  protected command<T>(path: string, body: object, options: HttpCallOptions = {}): CallReply<T> {
+  protected command<T>(path: string, body: object, options: HttpCallOptions = {}): ReplyPromise<T> {
     return this.http.json({ method: 'POST', path: this.path(path), body: withRequestId(body), ...options });
   }
 
   /** Many commands in one request: a list of bodies that are JSON already. */
-  protected batchCommand<T>(path: string, listName: string, bodyTexts: readonly string[]): CallReply<T> {
+  protected batchCommand<T>(path: string, listName: string, bodyTexts: readonly string[]): ReplyPromise<T> {
     const body = `{"request_id":"${newRequestId()}","${listName}":[${bodyTexts.join(',')}]}`;
     return this.http.json({
       method: 'POST',
@@ -89,7 +89,7 @@ export class ProjectEndpoint {
     });
   }
 
-  protected read<T>(path: string, query: Record<string, string | number | undefined> = {}): CallReply<T> {
+  protected read<T>(path: string, query: Record<string, string | number | undefined> = {}): ReplyPromise<T> {
     return this.http.json({ method: 'GET', path, query });
   }
 

@@ -27,7 +27,7 @@ export class EscalatedWork {
   ) {}
 
   start(): void {
-    this.timer = setInterval(() => void this.keepAll(), KEEP_INTERVAL_MS).unref();
+    this.timer = setInterval(() => void this.keepOwnershipOfAll(), KEEP_INTERVAL_MS).unref();
   }
 
   /** Takes the claims that no living worker has and that this one may perform. */
@@ -53,7 +53,7 @@ export class EscalatedWork {
     return [...this.owned].some(({ claim }) => claim.session_id === sessionId);
   }
 
-  /** The next claim to ask for; null if there is none. A claim is handed out once, until `keep` returns it. */
+  /** The next claim to ask for; null if there is none. A claim is handed out once, until it returns to waiting. */
   async next(): Promise<OwnedEscalation | null> {
     for (let escalation = this.waiting.shift(); escalation !== undefined; escalation = this.waiting.shift()) {
       this.notRequestedAgain.delete(escalation);
@@ -64,7 +64,7 @@ export class EscalatedWork {
   }
 
   /** The claim still waits for a person. */
-  keep(escalation: OwnedEscalation): void {
+  returnToWaiting(escalation: OwnedEscalation): void {
     this.waiting.push(escalation);
   }
 
@@ -90,7 +90,7 @@ export class EscalatedWork {
     return kind === 'task' || tracks.length === 0;
   }
 
-  private async keepAll(): Promise<void> {
+  private async keepOwnershipOfAll(): Promise<void> {
     for (const escalation of this.owned) await this.claims.keepOwnership(escalation);
   }
 }

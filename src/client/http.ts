@@ -41,6 +41,8 @@ interface AttemptFailure {
   readonly problem: ApiProblem;
   /** False if no server was reached, so nothing happened. */
   readonly may_have_happened: boolean;
+  /** Why there was no response; empty if there was one. */
+  readonly cause: string;
   /** Null: the server names no time. */
   readonly retry_after_ms: number | null;
 }
@@ -83,15 +85,14 @@ export class Http {
     const { within_seconds = DEFAULT_WITHIN_SECONDS } = this.options.retry ?? {};
     const tries = request.tries ?? this.options.retry?.tries ?? DEFAULT_TRIES;
     const endMs = performance.now() + within_seconds * 1000;
-    let mayHaveArrived = false;
+    let mayHaveHappened = false;
     for (let attempt = 1; ; attempt++) {
       const outcome = await this.attempt(request, read);
       if ('reply' in outcome) return outcome.reply;
-      mayHaveArrived ||= outcome.may_have_happened;
+      mayHaveHappened ||= outcome.may_have_happened;
       const pauseMs = outcome.retry_after_ms ?? retryDelayMs(attempt);
       const isOver = attempt >= tries || performance.now() + pauseMs > endMs || request.signal?.aborted;
-      if (isOver)
-        return mayHaveArrived ? outcome.problem : unreachableProblem(this.options.url, outcome.problem);
+      if (isOver) return mayHaveHappened ? outcome.problem : unreachableProblem(this.options.url, outcome);
       await sleep(pauseMs, undefined, { signal: request.signal }).catch(() => {});
       if (request.signal?.aborted) return outcome.problem;
     }
@@ -114,10 +115,10 @@ export class Http {
       const isReply =
         !contentType.startsWith('application/problem+json') &&
         (response.ok || contentType.startsWith('application/json'));
-      return isReply ? { reply: await read(response) } : await refusedOutcome(response);
+      return isReply ? { reply: await read(response) } : await problemOutcome(response);
     } catch (error) {
       if (error instanceof GenesisError) return { reply: error.problem };
-      return noAnswerFailure(this.options.url, error, limit.signal.aborted);
+      return noAnswerFailure(this.options.url, request.method, error, limit.signal.aborted);
     } finally {
       clearTimeout(timer);
       request.signal?.removeEventListener('abort', stop);
@@ -176,11 +177,11 @@ export async function problemOf(response: Response): Promise<ApiProblem> {
 /** Whether retrying is useless until an operator has repaired the log. */
 export const isPermanent = ({ code }: ApiProblem): boolean => code === 'LOG_DAMAGED';
 
-async function refusedOutcome(response: Response): Promise<AttemptOutcome<ApiProblem>> {
+async function problemOutcome(response: Response): Promise<AttemptOutcome<ApiProblem>> {
   const problem = await problemOf(response);
   if (!TRANSIENT_STATUSES.has(response.status) || isPermanent(problem)) return { reply: problem };
   const retry_after_ms = retryAfterMs(response.headers.get('retry-after'));
-  return { problem, may_have_happened: true, retry_after_ms };
+  return { problem, may_have_happened: true, cause: '', retry_after_ms };
 }
 
 /** Parses seconds or an HTTP date. Adds jitter, so that clients do not retry at the same moment. */
@@ -203,17 +204,30 @@ function causeText(error: unknown): string {
   return cause?.code ?? cause?.message ?? String(error);
 }
 
-function noAnswerFailure(url: string, error: unknown, isTimedOut: boolean): AttemptFailure {
-  const cause = (error as { cause?: { code?: string } }).cause;
-  const why = isTimedOut ? 'timed out' : causeText(error);
-  const detail = `No response from ${url} (${why}). The outcome is unknown: retry with the same request_id.`;
+function noAnswerFailure(
+  url: string,
+  method: HttpRequest['method'],
+  error: unknown,
+  isTimedOut: boolean,
+): AttemptFailure {
+  const text = causeText(error);
+  const cause = isTimedOut ? 'timed out' : text;
+  const advice =
+    method === 'GET'
+      ? 'Nothing was changed. Try again.'
+      : 'The outcome is unknown: retry with the same request_id.';
+  const detail = `No response from ${url} (${cause}). ${advice}`;
   // A port that fetch blocks has no code.
-  const isNeverSent = NEVER_SENT_CODES.has(cause?.code ?? '') || causeText(error) === 'bad port';
-  const may_have_happened = !isNeverSent;
-  return { problem: { code: 'UNKNOWN', detail, status: 0 }, may_have_happened, retry_after_ms: null };
+  const isNeverSent = NEVER_SENT_CODES.has(text) || text === 'bad port';
+  return {
+    problem: { code: 'UNKNOWN', detail, status: 0 },
+    may_have_happened: !isNeverSent,
+    cause,
+    retry_after_ms: null,
+  };
 }
 
-function unreachableProblem(url: string, problem: ApiProblem): ApiProblem {
-  const detail = `No server responds at ${url}. Nothing was changed. Start one with \`gen up\`, or set GENESIS_URL.`;
+function unreachableProblem(url: string, { problem, cause }: AttemptFailure): ApiProblem {
+  const detail = `No server responds at ${url} (${cause}). Nothing was changed. Start one with \`gen up\`, or correct the URL (GENESIS_URL).`;
   return { ...problem, code: 'UNREACHABLE', detail };
 }

@@ -2,7 +2,7 @@ import type { Limits } from '../core/contract/settings.js';
 import { withoutUndefined } from '../core/without-undefined.js';
 import type { ApiClient } from './api-client.js';
 import { isProblem } from './replies.js';
-import type { CallReply } from './requests.js';
+import type { ReplyPromise } from './requests.js';
 
 const DEFAULT_LEASE_SECONDS = 300;
 /** Minimum estimated lease, however short the work, so that a server restart within it costs no claim. */
@@ -17,7 +17,7 @@ const DURATION_PERCENTILE = 0.9;
  */
 export class LeaseEstimates {
   private readonly durations = new Map<string, Promise<number[]>>();
-  private limits: CallReply<Limits> | null = null;
+  private limits: ReplyPromise<Limits> | null = null;
 
   constructor(private readonly client: ApiClient) {}
 

@@ -10,12 +10,12 @@ import type { RunsQuery, SpentQuery } from '../core/contract/runs.js';
 import type { AtQuery, LogPosition } from '../core/contract/schema.js';
 import { withRequestId } from './endpoint.js';
 import type { HttpRequest } from './http.js';
-import type { BodyOf, CallReply, OperationReply } from './requests.js';
+import type { BodyOf, OperationReplyPromise, ReplyPromise } from './requests.js';
 
 /** Sends a call to the server with the client's tenant and credential. */
-type SendRequest = <T>(request: Pick<HttpRequest, 'method' | 'path' | 'query' | 'body'>) => CallReply<T>;
+type SendRequest = <T>(request: Pick<HttpRequest, 'method' | 'path' | 'query' | 'body'>) => ReplyPromise<T>;
 
-type ReplyWithPosition<T> = CallReply<T & LogPosition>;
+type ReplyWithPosition<T> = ReplyPromise<T & LogPosition>;
 type ProjectBody<Id extends OperationId> = Omit<BodyOf<Id>, 'project_id'>;
 
 export class MethodologyClient {
@@ -25,12 +25,12 @@ export class MethodologyClient {
   ) {}
 
   /** Configures the project for the methodology, or updates its configuration: YAML files by path. */
-  init(request: ProjectBody<'init'> = {}): OperationReply<'init'> {
+  init(request: ProjectBody<'init'> = {}): OperationReplyPromise<'init'> {
     return this.post('/api/init', request);
   }
 
   /** Recommends the next work. Writes nothing. */
-  start(request: ProjectBody<'start'> = {}): OperationReply<'start'> {
+  start(request: ProjectBody<'start'> = {}): OperationReplyPromise<'start'> {
     return this.post('/api/start', request);
   }
 
@@ -48,69 +48,69 @@ export class MethodologyClient {
   gantt(options: AtQuery = {}): ReplyWithPosition<{ gantt: string }> {
     return this.get('/api/status', { gantt: 'true', ...options });
   }
-  zoom(request: ZoomBody = {}): OperationReply<'zoom'> {
+  zoom(request: ZoomBody = {}): OperationReplyPromise<'zoom'> {
     return this.get('/api/zoom', { ...request });
   }
-  trace(request: TraceBody): OperationReply<'trace'> {
+  trace(request: TraceBody): OperationReplyPromise<'trace'> {
     return this.get('/api/trace', { ...request });
   }
 
-  spawn(request: ProjectBody<'spawn'>): OperationReply<'spawn'> {
+  spawn(request: ProjectBody<'spawn'>): OperationReplyPromise<'spawn'> {
     return this.post('/api/spawn', request);
   }
-  foldBack(request: ProjectBody<'fold_back'>): OperationReply<'fold_back'> {
+  foldBack(request: ProjectBody<'fold_back'>): OperationReplyPromise<'fold_back'> {
     return this.post('/api/spawn/fold_back', request);
   }
-  checkpoint(request: ProjectBody<'checkpoint'>): OperationReply<'checkpoint'> {
+  checkpoint(request: ProjectBody<'checkpoint'>): OperationReplyPromise<'checkpoint'> {
     return this.post('/api/checkpoint', request);
   }
 
   /** Candidates that wait for a person. */
-  reviews(): OperationReply<'pending_reviews'> {
+  reviews(): OperationReplyPromise<'pending_reviews'> {
     return this.get('/api/review');
   }
   /** Adds the tasks that an agent proposed, or rejects them. */
-  decideProposal(request: ProjectBody<'decide_proposal'>): OperationReply<'decide_proposal'> {
+  decideProposal(request: ProjectBody<'decide_proposal'>): OperationReplyPromise<'decide_proposal'> {
     return this.post('/api/review/proposal', request);
   }
   /** Creates a link that lets one person decide on the candidate that is waiting now. */
-  createReviewLink(request: ProjectBody<'create_review_link'>): OperationReply<'create_review_link'> {
+  createReviewLink(request: ProjectBody<'create_review_link'>): OperationReplyPromise<'create_review_link'> {
     return this.post('/api/review/link', request);
   }
-  review(request: ProjectBody<'decide_review'>): OperationReply<'decide_review'> {
+  review(request: ProjectBody<'decide_review'>): OperationReplyPromise<'decide_review'> {
     return this.post('/api/review', request);
   }
 
-  gaps(request: ProjectBody<'validate_gaps'>): OperationReply<'validate_gaps'> {
+  gaps(request: ProjectBody<'validate_gaps'>): OperationReplyPromise<'validate_gaps'> {
     return this.post('/api/gaps', request);
   }
-  gapsFound(options: AtQuery = {}): OperationReply<'known_gaps'> {
+  gapsFound(options: AtQuery = {}): OperationReplyPromise<'known_gaps'> {
     return this.get('/api/gaps', options);
   }
-  release(request: ProjectBody<'release'>): OperationReply<'release'> {
+  release(request: ProjectBody<'release'>): OperationReplyPromise<'release'> {
     return this.post('/api/release', request);
   }
 
   /** Requests a run of an edge, which gen iterate executes. */
-  requestRun(request: ProjectBody<'iterate'>): OperationReply<'iterate'> {
+  requestRun(request: ProjectBody<'iterate'>): OperationReplyPromise<'iterate'> {
     return this.post('/api/iterate', request);
   }
   /** The runs of the project, newest first. */
-  runs(query: RunsQuery = {}): OperationReply<'list_runs'> {
+  runs(query: RunsQuery = {}): OperationReplyPromise<'list_runs'> {
     return this.get('/api/runs', { ...query });
   }
-  run(runId: string): OperationReply<'get_run'> {
+  run(runId: string): OperationReplyPromise<'get_run'> {
     return this.get(`/api/runs/${encodeURIComponent(runId)}`);
   }
-  cancelRun(runId: string, request: ProjectBody<'cancel_run'> = {}): OperationReply<'cancel_run'> {
+  cancelRun(runId: string, request: ProjectBody<'cancel_run'> = {}): OperationReplyPromise<'cancel_run'> {
     return this.post(`/api/runs/${encodeURIComponent(runId)}/cancel`, request);
   }
   /** What runs have spent, by feature, in the project and in the tenant. */
-  spent(query: SpentQuery = {}): OperationReply<'runs_spent'> {
+  spent(query: SpentQuery = {}): OperationReplyPromise<'runs_spent'> {
     return this.get('/api/spent', { ...query });
   }
 
-  private post<T>(path: string, request: object): CallReply<T> {
+  private post<T>(path: string, request: object): ReplyPromise<T> {
     const body = { project_id: this.projectId, ...withRequestId(request) };
     return this.send({ method: 'POST', path, body });
   }
@@ -118,7 +118,7 @@ export class MethodologyClient {
   private get<T>(
     path: string,
     query: Readonly<Record<string, string | number | undefined>> = {},
-  ): CallReply<T> {
+  ): ReplyPromise<T> {
     return this.send({ method: 'GET', path, query: { project_id: this.projectId, ...query } });
   }
 }

@@ -4,14 +4,14 @@ import type { ReplyOf } from '../core/contract/schema.js';
 import type { NoteBody } from '../core/contract/tasks.js';
 import type { ApiProblem } from './replies.js';
 
-export type CallReply<T> = Promise<T | ApiProblem>;
+export type ReplyPromise<T> = Promise<T | ApiProblem>;
 /** What an operation replies. */
 export type ReplyTo<Id extends OperationId> = (typeof OPERATIONS)[Id] extends {
   reply: infer Reply extends ZodType;
 }
   ? ReplyOf<Reply>
   : never;
-export type OperationReply<Id extends OperationId> = CallReply<ReplyTo<Id>>;
+export type OperationReplyPromise<Id extends OperationId> = ReplyPromise<ReplyTo<Id>>;
 /** What an operation takes as its body, unsigned. */
 export type BodyOf<Id extends OperationId> = (typeof OPERATIONS)[Id] extends {
   body: { schema: infer Body extends ZodType };

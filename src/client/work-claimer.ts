@@ -96,7 +96,7 @@ export class WorkClaimer {
     if (isProblem(reply)) {
       // A session that this worker may not use is left to others: it is given back when the loop ends.
       if (!isTransient(reply)) return null;
-      this.escalated.keep(escalation);
+      this.escalated.returnToWaiting(escalation);
       return 'later';
     }
     if (!reply.success && reply.reason !== 'DENIED_LIMIT') {
@@ -105,7 +105,7 @@ export class WorkClaimer {
       return null;
     }
     if (!reply.success || reply.claim.state === 'SUSPENDED') {
-      this.escalated.keep(escalation);
+      this.escalated.returnToWaiting(escalation);
       return null;
     }
     // A resumed lease began at an unknown time before this request: it may end now.

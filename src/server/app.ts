@@ -7,7 +7,7 @@ import type { RateLimiter } from './auth/rate-limit.js';
 import { ClientGone, FetchConnection } from './connection.js';
 import type { LogSink } from './log/logs.js';
 import { startAccessLog } from './middleware/access-log.js';
-import { authenticate, identify, limitRate, requirePermission } from './middleware/authentication.js';
+import { authenticate, limitRate, requirePermission, setCaller } from './middleware/authentication.js';
 import { bodyMemoryFullResponse, readBody } from './middleware/body.js';
 import { guardOrigin } from './middleware/origin-guard.js';
 import { checkPath } from './middleware/path.js';
@@ -109,9 +109,9 @@ async function handle(call: ApiCall, dependencies: AppDependencies): Promise<Htt
   // A page without referrer sends its form with the origin `null`; the token in the form is what counts.
   const foreign = call.route.hasOwnToken ? null : guardCaller(call.request, dependencies, call.route);
   if (foreign !== null) return foreign;
-  const found = identify(call, authenticator);
+  const found = authenticate(call, authenticator);
   const refused =
-    authenticate(call, found instanceof Promise ? await found : found, authenticator) ??
+    setCaller(call, found instanceof Promise ? await found : found, authenticator) ??
     limitRate(call, rateLimiter) ??
     requirePermission(call) ??
     readQuery(call);

@@ -2,7 +2,10 @@ import type { AuditService } from '../coordinator/audit/audit-service.js';
 import { PLATFORM_TENANT, TENANT_PROJECT } from '../core/subject.js';
 import { type Store, StoreBroken, StoreUnavailable } from '../stores/store.js';
 
-/** Returns the reason if requests cannot be served. The others are counts only. */
+/**
+ * Returns `ready`, or a sentence that says why no request can be served. `damaged_logs` and `audit_alarms` are counts
+ * only, because the reply is public.
+ */
 export type ReadinessProbe = () => Promise<
   { status: 'ready'; damaged_logs?: number; audit_alarms?: number } | string
 >;
@@ -26,7 +29,7 @@ export function readinessProbe(
     const alarms = audit_alarms === 0 ? {} : { audit_alarms };
     if (damaged.length === 0) return { status: 'ready', ...alarms };
     if (await hasServableTenant(store)) return { status: 'ready', damaged_logs: damaged.length, ...alarms };
-    return `Every log is damaged (${damaged.length}): no tenant can be served. Run gen verify on the server.`;
+    return `Every tenant has a damaged log (${damaged.length} damaged places found), so none can be served. Run gen verify on the server.`;
   };
 }
 

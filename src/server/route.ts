@@ -57,12 +57,12 @@ export class ApiCall<Query = Record<string, unknown>> {
   readonly route: Route;
   readonly params: Readonly<Record<string, string>>;
   readonly connection: RequestConnection;
-  /** Null unless one of our own routes makes the call. */
-  readonly callingPrincipal: Principal | null;
+  /** The principal of the call that this one is part of; null unless one of our own routes makes the call. */
+  readonly outerPrincipal: Principal | null;
   /** The tenant the call is about; null for the platform. */
   tenantId: string | null;
   /** Null until authenticated, and on public routes. */
-  authenticated: Principal | null = null;
+  authenticatedPrincipal: Principal | null = null;
   /** Re-checks the credential, which can be revoked or expire during the call. */
   authorization!: Authorization;
   query = {} as Query;
@@ -83,7 +83,7 @@ export class ApiCall<Query = Record<string, unknown>> {
     this.route = route;
     this.params = params;
     this.connection = request.connection;
-    this.callingPrincipal = request.principal ?? null;
+    this.outerPrincipal = request.principal ?? null;
     this.tenantId = params.tenant_id ?? null;
   }
 
@@ -120,7 +120,7 @@ export class ApiCall<Query = Record<string, unknown>> {
   }
 
   get principal(): Principal {
-    return this.authenticated ?? OPEN_PRINCIPAL;
+    return this.authenticatedPrincipal ?? OPEN_PRINCIPAL;
   }
 
   get caller(): Caller {

@@ -37,7 +37,7 @@ test('opens the store of a module, and asks for GENESIS_BLOBS if the store keeps
     `import { openMemoryStore } from '${memory}'; export const openStore = async () => openMemoryStore();`,
   );
   await expect(openStoreUrl(`module:${file}`, ignoreWarnings)).rejects.toThrow(
-    /no member blobs.*GENESIS_BLOBS=file:/s,
+    /no property "blobs".*GENESIS_BLOBS=file:/s,
   );
   const { store } = await openStoreUrl(`module:${file}`, ignoreWarnings, `file:${folder}/blobs`);
   expect(store.capabilities.name).toBe('memory');

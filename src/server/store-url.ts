@@ -40,7 +40,7 @@ export async function openStoreUrl(url: string, warn: Warn, blobsUrl?: string): 
   if (blobs !== undefined) return { store, blobs };
   await store.close();
   throw new StoreRefused(
-    `The store of ${url} has no member blobs, so it cannot keep large results. Set GENESIS_BLOBS=file:./folder, or add it.`,
+    `The store that ${url} opens has no property "blobs", so it cannot keep large results. Set GENESIS_BLOBS=file:./folder, or give the store that property.`,
   );
 }
 
@@ -57,8 +57,10 @@ async function openWithOwnBlobs(
 
 export async function readRoutesUrl(url: string): Promise<TenantRoutes> {
   const file = resolve(url.slice(ROUTES_SCHEME.length));
-  const text = await readFile(file, 'utf8').catch(() => {
-    throw new StoreRefused(`Cannot read ${file}. Create it: it names the store of each tenant.`);
+  const text = await readFile(file, 'utf8').catch((error) => {
+    throw new StoreRefused(
+      `The routes file ${file} cannot be read (${(error as Error).message}). It must name the store of each tenant: see docs/stores.md.`,
+    );
   });
   return parseRoutes(text, file);
 }

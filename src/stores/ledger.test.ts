@@ -54,25 +54,25 @@ function run(ledger: ProjectLedger, works: readonly GeneratedWork[], fromMs: num
 }
 
 /** A copy of a snapshot that no longer changes with the ledger. */
-function frozen({ heads, requests, note_ids, permits, ...rest }: LedgerSnapshot): LedgerSnapshot {
+function frozen({ heads, requests, loose_event_ids, permits, ...rest }: LedgerSnapshot): LedgerSnapshot {
   return {
     ...rest,
     heads: [...heads],
     requests: [...requests],
-    note_ids: [...note_ids],
+    loose_event_ids: [...loose_event_ids],
     permits: [...permits],
   };
 }
 
 /** The whole state of a ledger, in an order that does not depend on how it was reached. */
 function stateOf(ledger: ProjectLedger): unknown {
-  const { heads: _, permits, note_ids, ...rest } = frozen(ledger.snapshot());
+  const { heads: _, permits, loose_event_ids, ...rest } = frozen(ledger.snapshot());
   const byMember = (a: { member: string }, b: { member: string }) => (a.member < b.member ? -1 : 1);
   return {
     ...rest,
     heads: ledger.headsPage(null, 100),
     permits: [...permits].sort(byMember),
-    note_ids: [...note_ids].sort(),
+    loose_event_ids: [...loose_event_ids].sort(),
   };
 }
 

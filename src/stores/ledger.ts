@@ -42,7 +42,7 @@ export interface LedgerSnapshot extends HeadTableSnapshot {
   readonly position: number;
   readonly rules_seq: number;
   readonly requests: Iterable<CachedRequest>;
-  readonly note_ids: Iterable<string>;
+  readonly loose_event_ids: Iterable<string>;
   readonly permits: Iterable<Permit>;
 }
 
@@ -104,7 +104,7 @@ export class ProjectLedger {
    * Applies a transaction from the log during recovery. Skips what the state already includes, because a snapshot may
    * have been taken while commits continued.
    */
-  restore(events: readonly EventEnvelope[], fields: TransactionFields, fold: FoldHead, nowMs: number): void {
+  restore(events: readonly EventEnvelope[], fields: TransactionFields, fold: FoldHead, atMs: number): void {
     for (const event of events) {
       if (event.position !== this.position + 1) {
         throw new Error(`The log continues with position ${event.position} after position ${this.position}.`);
@@ -114,10 +114,10 @@ export class ProjectLedger {
       else this.restoreHead(event, fold);
     }
     if (fields.rules_seq !== undefined) this.rules_seq = fields.rules_seq;
-    this.applyPermits(fields.permits ?? [], nowMs);
+    this.applyPermits(fields.permits ?? [], atMs);
     const positions = events.map((event) => event.position);
     for (const { key, digest, reply } of fields.requests ?? []) {
-      this.requests.remember({ key, digest, reply, positions, at_ms: nowMs });
+      this.requests.remember({ key, digest, reply, positions, at_ms: atMs });
     }
     this.isWritten = true;
   }
@@ -128,7 +128,7 @@ export class ProjectLedger {
       rules_seq: this.rules_seq,
       ...this.heads.snapshot(),
       requests: this.requests.entries(),
-      note_ids: this.looseEventIds.values(),
+      loose_event_ids: this.looseEventIds.values(),
       permits: this.permits.entries(this.key.project_id),
     };
   }
@@ -141,7 +141,7 @@ export class ProjectLedger {
     ledger.heads.load(snapshot);
     for (const subject of ledger.heads.subjects()) ledger.subjectOrder.add(subject);
     for (const request of snapshot.requests) ledger.requests.remember(request);
-    for (const id of snapshot.note_ids) ledger.looseEventIds.add(id);
+    for (const id of snapshot.loose_event_ids) ledger.looseEventIds.add(id);
     for (const permit of snapshot.permits) ledger.setPermit(permit);
     ledger.isWritten = true;
     return ledger;

@@ -1,7 +1,7 @@
 import { StoreRefused } from './store.js';
 
 /**
- * Migrates a database's schema to the version this program requires. Safe to run concurrently: one runner applies the
+ * Migrates a database's schema to the version this program requires. Safe to run concurrently: one process applies the
  * steps, the others wait and find nothing to do.
  */
 export interface Migrator {
@@ -12,22 +12,22 @@ export interface Migrator {
   /** Applies the pending steps and returns them. Rejects with `StoreRefused` if the schema is newer than this program. */
   up(): Promise<readonly MigrationStep[]>;
   /** The features that the operator may enable besides the schema. Absent: this database has no such features. */
-  readonly features?: DatabaseFeatures;
+  readonly features?: DatabaseOptions;
   close(): Promise<void>;
 }
 
-export type DatabaseFeature = 'point_in_time_recovery' | 'streams';
+export type DatabaseOption = 'point_in_time_recovery' | 'streams';
 
 /** Features are switched on when the operator asks for them, and never switched off. */
-export interface DatabaseFeatures {
+export interface DatabaseOptions {
   /** The steps that `enable` would apply now. Also answered before the schema exists. */
-  pending(wanted: readonly DatabaseFeature[]): Promise<readonly DatabaseFeatureStep[]>;
+  pending(wanted: readonly DatabaseOption[]): Promise<readonly DatabaseOptionStep[]>;
   /** Applies the pending steps and returns them. The schema exists. */
-  enable(wanted: readonly DatabaseFeature[]): Promise<readonly DatabaseFeatureStep[]>;
+  enable(wanted: readonly DatabaseOption[]): Promise<readonly DatabaseOptionStep[]>;
 }
 
-export interface DatabaseFeatureStep {
-  readonly feature: DatabaseFeature;
+export interface DatabaseOptionStep {
+  readonly feature: DatabaseOption;
   readonly table: string;
   readonly statement: string;
 }

@@ -7,7 +7,7 @@ import { type WatchOptions, watchInboxes } from './inbox/watch.js';
 import { watchConfiguration } from './watch-configuration.js';
 import type { Workspace } from './workspace.js';
 
-interface ServeOptions extends Omit<WatchOptions, 'events' | 'serialiser'> {
+interface ServeOptions extends Omit<WatchOptions, 'eventsFolder' | 'serialiser'> {
   readonly workspace: Workspace;
   readonly context: WorkspaceContext;
   /** False for a single-agent project, which uses no inbox. */
@@ -21,14 +21,17 @@ export async function serveWorkspace(options: ServeOptions): Promise<void> {
   const { workspace } = options;
   await Promise.all([
     options.has_inboxes
-      ? watchInboxes({ ...options, events: workspace.events, serialiser: serialiserOf(options) })
+      ? watchInboxes({ ...options, eventsFolder: workspace.events, serialiser: serialiserOf(options) })
       : null,
-    serveFiles(options),
+    maintainWorkspace(options),
   ]);
 }
 
-/** Promotes accepted files, and loads the configuration again when it changes. */
-export async function serveFiles({
+/**
+ * Until the signal: promotes accepted files, reloads the configuration when it changes, and imports foreign lines of the
+ * log.
+ */
+export async function maintainWorkspace({
   workspace,
   context,
   reload,

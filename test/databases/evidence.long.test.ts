@@ -19,16 +19,16 @@ for (const name of DATABASE_NAMES) {
       unwrap(await first.settings.putPolicy(project, { evidence: 'verified' }));
       const runner = new TestRunner();
       unwrap(await first.evidence.enrolRunner(project, { public_key: runner.public_key }));
-      const submits: ((by: typeof first) => ReturnType<typeof first.holder.submitResult>)[] = [];
+      const submits: ((coordinator: typeof first) => ReturnType<typeof first.holder.submitResult>)[] = [];
       const evidence: ReturnType<TestRunner['signed']>[] = [];
       const target = {
         putBlob: async (sha256: string, bytes: Uint8Array) =>
           unwrap(await first.blobs.putBlob(project.tenant_id, sha256, bytes)),
       };
       for (const [at, task_id] of EDGES.entries()) {
-        const by = { agent_id: `agent-${at}`, session_id: `s-${at}`, agent_role: 'architect' };
-        const { claim } = unwrap(await first.claims.claimTask(project, { task_id, ...by }));
-        const handle = { task_id, session_id: by.session_id, claim_id: claim?.id };
+        const agent = { agent_id: `agent-${at}`, session_id: `s-${at}`, agent_role: 'architect' };
+        const { claim } = unwrap(await first.claims.claimTask(project, { task_id, ...agent }));
+        const handle = { task_id, session_id: agent.session_id, claim_id: claim?.id };
         const { manifest, sha256 } = await uploadCandidate(target, { [`src/${at}.ts`]: 'x' });
         const proposal = { ...handle, expected_generation: 1, candidate_sha256: sha256 };
         const proposed = unwrap(await first.evidence.propose(project, proposal));

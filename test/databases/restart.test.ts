@@ -12,7 +12,7 @@ const [A, B, C] = ['A-001-core', 'B-001-data', 'C-001-api'] as const;
 const POLL_MS = 20;
 const OLD_TEXT = 'a remark of years ago';
 
-/** DynamoDB lists the tenants that have had a claim. */
+/** Retention finds a tenant in DynamoDB only if it has had a claim. */
 async function claimAndRelease(fleet: DatabaseFleet): Promise<void> {
   const session = { task_id: A, session_id: 's1' };
   const coordinator = fleet.coordinatorAt(0);

@@ -57,7 +57,7 @@ await describeInBrowser('the palette', (open) => {
     await page.keyboard.press('Control+k');
     await field(page).waitFor();
     await page.keyboard.type('no such thing');
-    await page.getByText('Nothing has this text.').waitFor();
+    await page.getByText('Nothing found.').waitFor();
   });
 
   test('offers the actions of the task that is shown, and opens their dialog', async () => {

@@ -81,7 +81,7 @@ const goTo = (page: Page, name: string) =>
     .getByRole('navigation', { name: 'Views' })
     .getByRole('link', { name: new RegExp(`^${name}`) })
     .click();
-const isLive = (page: Page) => page.getByRole('status').getByText('live', { exact: true }).waitFor();
+const waitUntilLive = (page: Page) => page.getByRole('status').getByText('live', { exact: true }).waitFor();
 
 async function followTask(page: Page, { genesis }: Shop): Promise<void> {
   const ada = await claim(genesis, HOSTILE_TASK, 'ada');
@@ -160,7 +160,7 @@ async function followRun(page: Page, { genesis }: Shop): Promise<string> {
 
 async function surviveRestart(page: Page, { genesis, kill, startAgain }: Shop): Promise<void> {
   await goTo(page, 'Fleet');
-  await isLive(page);
+  await waitUntilLive(page);
   await kill();
   await page.getByRole('status').getByText('reconnecting', { exact: false }).waitFor();
   // The page learns of the claim only after it has reconnected.
@@ -168,7 +168,7 @@ async function surviveRestart(page: Page, { genesis, kill, startAgain }: Shop): 
   await startAgain();
   await claim(genesis, LAST_TASK, 'eve');
   await page.unroute('**/api/**');
-  await isLive(page);
+  await waitUntilLive(page);
   await page.getByText('eve').first().waitFor();
 }
 
@@ -178,7 +178,7 @@ await describeInBrowser('the page', (open) => {
     const page = await open(fleet.url);
     await page.getByRole('heading', { name: 'Projects' }).waitFor();
     await page.getByRole('link', { name: PROJECT }).click();
-    await isLive(page);
+    await waitUntilLive(page);
     await followTask(page, fleet);
     await adoptParked(page, fleet);
     await answerReview(page, fleet);
@@ -209,7 +209,7 @@ await describeInBrowser('the page', (open) => {
       for (const [view, name] of views) {
         await phone.goto(fleet.viewUrl(view));
         await phone.getByRole('heading', { level: 1, name }).waitFor();
-        await isLive(phone);
+        await waitUntilLive(phone);
         await expectAccessible(phone);
         expect(await phone.title()).toContain(PROJECT);
       }

@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { gen } from '../../src/cli/testing/terminal.js';
 import { MemoryBlobs } from '../../src/coordinator/index.js';
 import { systemEnvironment } from '../../src/coordinator/runtime/environment.js';
-import { buildPlan } from '../../src/core/engine/testing.js';
+import { buildEdgePlan } from '../../src/core/engine/testing.js';
 import { executeRun } from '../../src/engine/runs/execute-run.js';
 import { instantHost, scriptedServices } from '../../src/engine/testing/engine-harness.js';
 import { startServer } from '../../src/server/server.js';
@@ -44,7 +44,7 @@ const claimBody = (featureId: string, agent_id: string): string =>
 /** Runs the state machine of the edge, as an execution of a workflow does. */
 function runWorkflow({ server, store, blobs }: SharedProject, featureId: string) {
   const harness = { coordinator: server.coordinator, store, blobs, key: P, environment: systemEnvironment };
-  const plan = buildPlan({ feature_id: featureId, edge: EDGE });
+  const plan = buildEdgePlan({ feature_id: featureId, edge: EDGE });
   const script = { plan, candidate: () => 'right', passes: () => true };
   const request = { ...P, feature_id: featureId, edge: EDGE, agent_role: ROLE };
   const services = scriptedServices(harness, script, { agent_id: 'workflow' });

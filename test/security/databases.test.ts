@@ -37,12 +37,12 @@ interface Dialect {
   attacks(own: string, other: string): readonly string[];
   readonly tables: readonly string[];
   /** SQL expression that changes the agent of an event, where the database stores it. */
-  readonly otherAgent: string;
+  readonly changeAgentSql: string;
   readonly columns: { readonly event: string; readonly head: string };
   /** Condition on an event that grants a claim. */
-  readonly isGrant: string;
+  readonly grantConditionSql: string;
   /** Selects a copied table for `INSERT`, including numbers that the database would assign. */
-  readonly copied: string;
+  readonly selectCopySql: string;
 }
 type DatabaseRow = Record<string, unknown>;
 
@@ -72,7 +72,7 @@ const postgres: Dialect = {
     `SELECT secret FROM ${other}.meta`,
     `INSERT INTO ${other}.blob VALUES ('globex', 'x', '')`,
     `UPDATE ${other}.head SET body = '{}'`,
-    `SELECT ${other}.forget_said('globex', 'shop', '{1}', '{{}}')`,
+    `SELECT ${other}.redact_events('globex', 'shop', '{1}', '{"{}"}')`,
     `SET ROLE ${other}_read`,
     `SET ROLE ${other}_write`,
     'SET ROLE postgres',
@@ -90,10 +90,10 @@ const postgres: Dialect = {
     ...['project', 'head', 'event', 'loose_event', 'request', 'kept_requests', 'scope', 'permit', 'batch'],
     ...['blob', 'meta'],
   ],
-  otherAgent: "agent_id = 'mallo'",
+  changeAgentSql: "agent_id = 'mallo'",
   columns: { event: 'body', head: 'body' },
-  isGrant: `event_type = 'CLAIM_ACQUIRED'`,
-  copied: 'OVERRIDING SYSTEM VALUE SELECT *',
+  grantConditionSql: `event_type = 'CLAIM_ACQUIRED'`,
+  selectCopySql: 'OVERRIDING SYSTEM VALUE SELECT *',
 };
 
 const mysql: Dialect = {
@@ -141,10 +141,10 @@ const mysql: Dialect = {
     ...['project', 'head', 'event', 'event_name', 'event_time', 'loose_event', 'request', 'scope', 'permit'],
     ...['batch', 'blobs', 'meta'],
   ],
-  otherAgent: "event = REPLACE(event, 'alpha', 'mallo')",
+  changeAgentSql: "event = REPLACE(event, 'alpha', 'mallo')",
   columns: { event: 'event', head: 'head' },
-  isGrant: `event LIKE '%CLAIM_ACQUIRED%'`,
-  copied: 'SELECT *',
+  grantConditionSql: `event LIKE '%CLAIM_ACQUIRED%'`,
+  selectCopySql: 'SELECT *',
 };
 
 function withUser(url: string, user: string): string {
@@ -173,7 +173,7 @@ for (const dialect of [postgres, mysql]) {
       it('can do all work of its tenant, and cannot read or write data of another tenant', async () => {
         const [own, other] = [await newNamespace(), await newNamespace()];
         await work(await opened(other.at), 'globex');
-        const before = await copyOf(await openWithoutTimeouts(other.at), 'globex');
+        const before = await readAndClose(await openWithoutTimeouts(other.at), 'globex');
         const login = await dialect.makeLogin(url, own.namespace);
         const loginUrl = dialect.name === 'postgres' ? dialect.namespaceUrl(login, own.namespace) : login;
         await work(await opened(loginUrl), 'acme');
@@ -181,7 +181,7 @@ for (const dialect of [postgres, mysql]) {
           const denied = await dialect.ask(login, attack).then(() => 'allowed', isDenied);
           expect([attack, denied]).toEqual([attack, true]);
         }
-        expect(await copyOf(await openWithoutTimeouts(other.at), 'globex')).toEqual(before);
+        expect(await readAndClose(await openWithoutTimeouts(other.at), 'globex')).toEqual(before);
       });
 
       if (dialect.name === 'mysql') {
@@ -199,7 +199,7 @@ for (const dialect of [postgres, mysql]) {
     });
 
     describe(`a row that is changed directly in ${dialect.name}`, () => {
-      const { columns, isGrant } = dialect;
+      const { columns, grantConditionSql } = dialect;
 
       it.each([
         [
@@ -208,9 +208,9 @@ for (const dialect of [postgres, mysql]) {
         ],
         [
           'an event that a head depends on',
-          (p: string) => `UPDATE ${p}.event SET ${dialect.otherAgent} WHERE ${isGrant}`,
+          (p: string) => `UPDATE ${p}.event SET ${dialect.changeAgentSql} WHERE ${grantConditionSql}`,
         ],
-        ['an event that was deleted', (p: string) => `DELETE FROM ${p}.event WHERE ${isGrant}`],
+        ['an event that was deleted', (p: string) => `DELETE FROM ${p}.event WHERE ${grantConditionSql}`],
         [
           'a head that was deleted',
           (p: string) => `DELETE FROM ${p}.head WHERE ${columns.head} LIKE '%alpha%'`,
@@ -263,7 +263,7 @@ for (const dialect of [postgres, mysql]) {
           await dialect.ask(url, `DELETE FROM ${namespace}.${table}`);
           await dialect.ask(
             url,
-            `INSERT INTO ${namespace}.${table} ${dialect.copied} FROM ${backup}.${table}`,
+            `INSERT INTO ${namespace}.${table} ${dialect.selectCopySql} FROM ${backup}.${table}`,
           );
         }
         await dialect.ask(url, `UPDATE ${namespace}.meta SET incarnation = incarnation + 1`);
@@ -321,7 +321,7 @@ const verified = (store: DatabaseStore) =>
   verifyStore(store, { tenant_id: 'acme', project_id: 'shop' }, () => {});
 
 /** All events and heads of a tenant's project in a store. */
-async function copyOf(store: DatabaseStore, tenant_id: string): Promise<unknown> {
+async function readAndClose(store: DatabaseStore, tenant_id: string): Promise<unknown> {
   const projectKey = { tenant_id, project_id: 'shop' };
   try {
     const events = await store.events(projectKey, { after: 0, limit: 1000 });

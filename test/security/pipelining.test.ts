@@ -40,7 +40,7 @@ it('closes a connection with too many requests in progress', async () => {
   );
 });
 
-it('streams every event of a log whose pages are cut at their size', async () => {
+it('streams every event of a log that needs several pages because of its size', async () => {
   const testServer = await TestServer.forTest();
   const ids = Array.from({ length: 90 }, (_, index) => `A-${String(index + 1).padStart(3, '0')}-x`);
   await testServer.plan(...ids);

@@ -23,8 +23,8 @@ import { collectDrafts } from '../../src/workspace/drafts/collect.js';
 import { createGrantFolders } from '../../src/workspace/drafts/isolation.js';
 import { promoteAccepted } from '../../src/workspace/drafts/promote-accepted.js';
 import { ALPHA, DraftsHarness, write } from '../../src/workspace/drafts/testing/drafts-harness.js';
-import { coordinatorRemote } from '../../src/workspace/sync/coordinator-remote.js';
 import { pull } from '../../src/workspace/sync/pull.js';
+import { storeRemote } from '../../src/workspace/sync/store-remote.js';
 import {
   KEY,
   quietOptions,
@@ -316,14 +316,14 @@ describe('a file that controls other programs', () => {
     await alpha.claims(EDGE);
     expect(await alpha.submits(EDGE, manifestOf('docs/a.md', 'docs/b.md'))).toMatchObject({ accepted: true });
     const { coordinator, store, blobs } = harness;
-    const honest = coordinatorRemote({ name: 'office', coordinator, store, blobs, key: KEY });
+    const honest = storeRemote({ name: 'office', coordinator, store, blobs, key: KEY });
     const remote = {
       ...honest,
       events: async (after: number, limit: number) =>
         withPath(harness, 'CLAUDE.md').events(KEY, { after, limit }),
     };
     const workspace = syncWorkspaceIn(await temporaryFolder());
-    expect(await pull(workspace, remote, { ...quietOptions, set_aside_unpushed: false })).toMatchObject({
+    expect(await pull(workspace, remote, { ...quietOptions, may_replace_unpushed: false })).toMatchObject({
       rebuilt: false,
     });
     const promotion = await withLocalLog(workspace, (local) =>

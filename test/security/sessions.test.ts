@@ -67,7 +67,10 @@ const userOfClaim = async (taskId: string): Promise<string | null> =>
     .generations[0].user_id;
 
 const FORBIDDEN = [403, 'FORBIDDEN'];
-const verdict = ({ status, body }: { status: number; body: AnyJson }) => [status, body.code ?? body.reason];
+const statusAndCode = ({ status, body }: { status: number; body: AnyJson }) => [
+  status,
+  body.code ?? body.reason,
+];
 
 describe('closing a session', () => {
   it('is refused to another agent of the tenant, and its claims stay active', async () => {
@@ -75,14 +78,14 @@ describe('closing a session', () => {
     const listed = await testServer.request('GET', `${TENANT_URL}/sessions`, undefined, bob.headers);
     const [{ session_id }] = listed.body.sessions;
     for (const stranger of [bob, nameless])
-      expect(verdict(await close(stranger, session_id))).toEqual(FORBIDDEN);
+      expect(statusAndCode(await close(stranger, session_id))).toEqual(FORBIDDEN);
     expect(await claimState(TASK)).toBe('ACTIVE');
     expect(await events('SESSION_CLOSED')).toEqual([]);
   });
 
   it('is refused to another credential if neither has a user', async () => {
     await claim(nameless, TASK, 'sess-nameless');
-    expect(verdict(await close(namelessToo, 'sess-nameless'))).toEqual(FORBIDDEN);
+    expect(statusAndCode(await close(namelessToo, 'sess-nameless'))).toEqual(FORBIDDEN);
     expect(await claimState(TASK)).toBe('ACTIVE');
   });
 
@@ -91,10 +94,10 @@ describe('closing a session', () => {
     await open(alice, { session_id: 'sess-1', user_id: 'alice' });
     await open(alice, { session_id: 'sess-2', user_id: 'alice' });
     await open(alice, { session_id: 'sess-3', user_id: 'alice' });
-    expect(verdict(await close(nameless, 'sess-nameless'))).toEqual([200, 'CLOSED']);
-    expect(verdict(await close(alice, 'sess-1'))).toEqual([200, 'CLOSED']);
-    expect(verdict(await close(aliceAgain, 'sess-2'))).toEqual([200, 'CLOSED']);
-    expect(verdict(await close(admin, 'sess-3'))).toEqual([200, 'CLOSED']);
+    expect(statusAndCode(await close(nameless, 'sess-nameless'))).toEqual([200, 'CLOSED']);
+    expect(statusAndCode(await close(alice, 'sess-1'))).toEqual([200, 'CLOSED']);
+    expect(statusAndCode(await close(aliceAgain, 'sess-2'))).toEqual([200, 'CLOSED']);
+    expect(statusAndCode(await close(admin, 'sess-3'))).toEqual([200, 'CLOSED']);
     const closed = await events('SESSION_CLOSED');
     expect(closed.map(({ payload }) => payload.principal)).toEqual([
       nameless.principal,
@@ -110,7 +113,7 @@ describe('closing a session', () => {
     await testServer.request('PUT', `${elsewhere}/plan`, plan, admin.headers);
     await claim(alice, TASK, 'sess-shared');
     await claim(bob, TASK, 'sess-shared', elsewhere);
-    expect(verdict(await close(alice, 'sess-shared'))).toEqual([200, 'CLOSED']);
+    expect(statusAndCode(await close(alice, 'sess-shared'))).toEqual([200, 'CLOSED']);
     expect(await claimState(TASK)).toBe('RELEASED');
     const kept = await testServer.request('GET', `${elsewhere}/tasks/${TASK}`, undefined, admin.headers);
     expect(kept.body.claim.state).toBe('ACTIVE');
@@ -121,7 +124,7 @@ describe('opening a session', () => {
   it('is refused in the name of another user', async () => {
     for (const impostor of [bob, nameless]) {
       const refused = await open(impostor, { session_id: 'sess-x', user_id: 'alice' });
-      expect(verdict(refused)).toEqual(FORBIDDEN);
+      expect(statusAndCode(refused)).toEqual(FORBIDDEN);
       expect(refused.body.detail).toContain('user_id');
     }
     expect(await events('SESSION_OPENED')).toEqual([]);
@@ -144,13 +147,13 @@ describe('opening a session', () => {
 
   it('is refused if another user has it open, even if its first claim opened it', async () => {
     await claim(alice, TASK, 'sess-alice');
-    expect(verdict(await open(bob, { session_id: 'sess-alice', user_id: 'bob' }))).toEqual(FORBIDDEN);
-    expect(verdict(await open(aliceAgain, { session_id: 'sess-alice' }))).toEqual([200, 'OPENED']);
+    expect(statusAndCode(await open(bob, { session_id: 'sess-alice', user_id: 'bob' }))).toEqual(FORBIDDEN);
+    expect(statusAndCode(await open(aliceAgain, { session_id: 'sess-alice' }))).toEqual([200, 'OPENED']);
     const [opened] = await events('SESSION_OPENED');
     expect(opened.payload.principal).toBe(alice.principal);
   });
 
-  it('gives its user to the claims of a credential without one that controls it', async () => {
+  it('records the user of the session on a claim by a credential that controls it but has no user', async () => {
     await open(admin, { session_id: 'sess-alice', user_id: 'alice' });
     const body = { role: 'admin' };
     const { token } = (await testServer.request('POST', `${TENANT_URL}/keys`, body, admin.headers)).body;
@@ -158,10 +161,10 @@ describe('opening a session', () => {
     expect(await userOfClaim(TASK)).toBe('alice');
   });
 
-  it('is refused in a project that does not exist, as is everything else but what makes one', async () => {
+  it('is refused in a project that does not exist, and so are events and claims; only importing a plan creates it', async () => {
     const invented = `${TENANT_URL}/projects/invented`;
     const refused = await open(bob, { session_id: 'sess-1', project_id: 'invented' });
-    expect(verdict(refused)).toEqual([404, 'UNKNOWN_PROJECT']);
+    expect(statusAndCode(refused)).toEqual([404, 'UNKNOWN_PROJECT']);
     const event = {
       event_type: 'intent_raised',
       agent_id: 'a',
@@ -173,7 +176,7 @@ describe('opening a session', () => {
       ['claims', claimed],
     ] as const) {
       const reply = await testServer.request('POST', `${invented}/${path}`, body, bob.headers);
-      expect(verdict(reply)).toEqual([404, 'UNKNOWN_PROJECT']);
+      expect(statusAndCode(reply)).toEqual([404, 'UNKNOWN_PROJECT']);
     }
     expect((await open(admin, { session_id: 'sess-1', project_id: 'invented' })).status).toBe(404);
     const listed = await testServer.request('GET', `${TENANT_URL}/projects`, undefined, admin.headers);
@@ -188,8 +191,8 @@ describe('opening a session', () => {
 describe('claiming in a session of another', () => {
   it('is refused, so that its owner cannot end the claim of a colleague by closing it', async () => {
     await open(bob, { session_id: 'sess-alice' });
-    expect(verdict(await claim(alice, TASK, 'sess-alice'))).toEqual(FORBIDDEN);
-    expect(verdict(await claim(alice, TASK, 'sess-alice-2'))).toEqual([200, 'GRANTED']);
+    expect(statusAndCode(await claim(alice, TASK, 'sess-alice'))).toEqual(FORBIDDEN);
+    expect(statusAndCode(await claim(alice, TASK, 'sess-alice-2'))).toEqual([200, 'GRANTED']);
     await close(bob, 'sess-alice');
     expect(await claimState(TASK)).toBe('ACTIVE');
   });
@@ -198,7 +201,7 @@ describe('claiming in a session of another', () => {
     await open(bob, { session_id: 'sess-bob' });
     const next = { agent_id: 'worker', session_id: 'sess-bob' };
     const nextReply = await testServer.request('POST', `${PROJECT_URL}/next`, next, alice.headers);
-    expect(verdict(nextReply)).toEqual(FORBIDDEN);
+    expect(statusAndCode(nextReply)).toEqual(FORBIDDEN);
     for (const mode of ['partial', 'all_or_nothing']) {
       const claims = [
         { task_id: TASK, agent_id: 'worker', session_id: 'sess-bob' },
@@ -215,8 +218,8 @@ describe('claiming in a session of another', () => {
 
 describe('the session of an inbox', () => {
   it('is reserved for it: nobody else opens it first or claims in it', async () => {
-    expect(verdict(await open(bob, { session_id: 'inbox.alice' }))).toEqual(FORBIDDEN);
-    expect(verdict(await claim(bob, TASK, 'inbox.alice'))).toEqual(FORBIDDEN);
+    expect(statusAndCode(await open(bob, { session_id: 'inbox.alice' }))).toEqual(FORBIDDEN);
+    expect(statusAndCode(await claim(bob, TASK, 'inbox.alice'))).toEqual(FORBIDDEN);
     expect((await open(admin, { session_id: 'inbox.alice' })).status).toBe(200);
   });
 });
@@ -234,15 +237,15 @@ describe('a session to which an admin reassigns a task', () => {
     await open(alice, { session_id: 'sess-alice' });
     await claim(bob, TASK, 'sess-bob');
     expect((await reassign()).status).toBe(200);
-    expect(verdict(await claim(alice, OTHER_TASK, 'sess-alice'))).toEqual([200, 'GRANTED']);
-    expect(verdict(await claim(bob, OTHER_TASK, 'sess-alice'))).toEqual(FORBIDDEN);
+    expect(statusAndCode(await claim(alice, OTHER_TASK, 'sess-alice'))).toEqual([200, 'GRANTED']);
+    expect(statusAndCode(await claim(bob, OTHER_TASK, 'sess-alice'))).toEqual(FORBIDDEN);
   });
 
   it('cannot be opened by another agent, who could then end the claim in it', async () => {
     await claim(bob, TASK, 'sess-bob');
     expect((await reassign()).status).toBe(200);
-    expect(verdict(await open(bob, { session_id: 'sess-alice' }))).toEqual(FORBIDDEN);
-    expect(verdict(await claim(bob, OTHER_TASK, 'sess-alice'))).toEqual(FORBIDDEN);
+    expect(statusAndCode(await open(bob, { session_id: 'sess-alice' }))).toEqual(FORBIDDEN);
+    expect(statusAndCode(await claim(bob, OTHER_TASK, 'sess-alice'))).toEqual(FORBIDDEN);
     const task = await testServer.request('GET', `${PROJECT_URL}/tasks/${TASK}`, undefined, bob.headers);
     expect(task.body.claim).toMatchObject({ session_id: 'sess-alice', state: 'ACTIVE' });
     expect((await open(admin, { session_id: 'sess-alice' })).status).toBe(200);
@@ -256,7 +259,7 @@ describe('the public key of a session', () => {
     expect((await open(alice, { session_id: 'sess-1', public_key })).status).toBe(200);
     expect((await open(alice, { session_id: 'sess-1' })).body.session.public_key).toBe(public_key);
     const second = await open(alice, { session_id: 'sess-1', public_key: newPublicKey() });
-    expect(verdict(second)).toEqual([409, 'PUBLIC_KEY_CONFLICT']);
+    expect(statusAndCode(second)).toEqual([409, 'PUBLIC_KEY_CONFLICT']);
     expect(second.body).toMatchObject({ success: false, session: { public_key } });
     expect(second.body.next).toContain('Open a new session');
   });
@@ -264,12 +267,14 @@ describe('the public key of a session', () => {
   it('is refused, not ignored, for a session that was opened without one', async () => {
     await claim(alice, TASK, 'sess-1');
     const refused = await open(alice, { session_id: 'sess-1', public_key: newPublicKey() });
-    expect(verdict(refused)).toEqual([409, 'PUBLIC_KEY_CONFLICT']);
+    expect(statusAndCode(refused)).toEqual([409, 'PUBLIC_KEY_CONFLICT']);
   });
 
   it('is refused from another user', async () => {
     await open(alice, { session_id: 'sess-1' });
-    expect(verdict(await open(bob, { session_id: 'sess-1', public_key: newPublicKey() }))).toEqual(FORBIDDEN);
+    expect(statusAndCode(await open(bob, { session_id: 'sess-1', public_key: newPublicKey() }))).toEqual(
+      FORBIDDEN,
+    );
   });
 });
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import type { EffectiveCheck } from '../../src/core/contract/checks.js';
 import type { EdgePlan } from '../../src/core/engine/edge-plan.js';
-import { buildCheck, buildPlan } from '../../src/core/engine/testing.js';
+import { buildCheck, buildEdgePlan } from '../../src/core/engine/testing.js';
 import { engineError } from '../../src/engine/engine-error.js';
 import type { EngineServices } from '../../src/engine/handlers/services.js';
 import { type EngineHarness, scriptedServices } from '../../src/engine/testing/engine-harness.js';
@@ -72,7 +72,7 @@ export const generatedRun: fc.Arbitrary<GeneratedRun> = fc
     const human = isHumanRequired ? [buildCheck('human_approval', 'human')] : [];
     const checks = [...scripted.map(({ check }) => check), ...human];
     return {
-      plan: buildPlan({ feature_id: FEATURE, edge: EDGE, checks, ...limits }),
+      plan: buildEdgePlan({ feature_id: FEATURE, edge: EDGE, checks, ...limits }),
       construct,
       checks: Object.fromEntries(scripted.map(({ check, script }) => [check.name, script])),
       decisions,

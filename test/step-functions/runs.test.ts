@@ -3,7 +3,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import type { StateMachine } from '../../src/core/engine/asl.js';
 import { compileMachine, functionName } from '../../src/core/engine/compile-machine.js';
 import { handlerResults, type StepHandlerName } from '../../src/core/engine/run-data.js';
-import { buildCheck, buildPlan } from '../../src/core/engine/testing.js';
+import { buildCheck, buildEdgePlan } from '../../src/core/engine/testing.js';
 import type { EventEnvelope } from '../../src/core/events/envelope.js';
 import { executeRun } from '../../src/engine/runs/execute-run.js';
 import { answerWaitingTask, invokeStep } from '../../src/engine/runs/invoke-step.js';
@@ -154,7 +154,7 @@ else {
 
     it('begins with the findings and the comment of a run of which a person requested changes', async () => {
       const checks = [buildCheck('tests_pass', 'deterministic')];
-      const plan = buildPlan({ feature_id: FEATURE, edge: EDGE, checks, max_iterations: 1 });
+      const plan = buildEdgePlan({ feature_id: FEATURE, edge: EDGE, checks, max_iterations: 1 });
       const run: GeneratedRun = {
         plan,
         construct: ['pass'],

@@ -9,7 +9,7 @@ const PER_STORE = 100;
 /** `npm run test:long` compares this many sequences. */
 const SEQUENCES = 1_000;
 /** The first sequence of each group. The sequences of a group run concurrently. */
-export const GROUPS = Array.from({ length: SEQUENCES / PER_STORE }, (_, index) => index * PER_STORE);
+export const SEQUENCE_GROUPS = Array.from({ length: SEQUENCES / PER_STORE }, (_, index) => index * PER_STORE);
 const STEPS_MIN = 20;
 const STEPS_MAX = 60;
 const SECONDS = [0, 0, 1, 5, 20, 40, 120, 310, 700, 4000] as const;
@@ -170,7 +170,7 @@ function compare(when: string, first: number, left: GroupReadings, right: GroupR
 }
 
 /** Runs groups of sequences on both stores. `isWhole`: together they must produce every one of REQUIRED_OUTCOMES. */
-export function describeEqualStores(groups: readonly number[], isWhole = true): void {
+export function describeMemoryAndFileEquivalence(groups: readonly number[], isWhole = true): void {
   describe('the memory store and the file store', () => {
     const seenOutcomes = new Set<string>();
 

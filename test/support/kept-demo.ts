@@ -27,7 +27,8 @@ export async function startKeptDemo(): Promise<KeptDemo> {
     child.on('exit', () => reject(new Error(`The demo printed no address: ${output}`)));
   });
   const stop = async (): Promise<void> => {
-    // Before its end, the demo ends its server and removes the data itself.
+    // If the demo is still running, it stops its server and removes its data on SIGTERM. If it has ended, both were kept, and
+    // are removed here.
     child.kill('SIGTERM');
     await ended;
     const [, pid, folder] = /kill (\d+)\)\. Its data is in (\S+)/.exec(output) ?? [];

@@ -4,14 +4,14 @@ import { Connection } from './connection.js';
 import { type FlatOutAgent, runFlatOut, tasksFor } from './flat-out.js';
 import { FleetReplies, type ReplyRecord } from './fleet-replies.js';
 import type { LoadOptions } from './paced.js';
-import { type BenchTask, plannedTasks } from './plan.js';
+import { type BenchTask, uploadPlans } from './plan.js';
 
 /** More tasks than one server can finish in a second. */
 const TASKS_PER_SECOND = 8_000;
 
 /** Claims a batch and submits its results, one batch after another, as the job queues are run in batches. */
 export async function measureBatchedJobs(options: LoadOptions) {
-  const tasks = await plannedTasks(options.url, tasksFor(options, TASKS_PER_SECOND));
+  const tasks = await uploadPlans(options.url, tasksFor(options, TASKS_PER_SECOND));
   const replies = new FleetReplies();
   const agents = Array.from(
     { length: BATCHES_IN_FLIGHT },

@@ -1,9 +1,9 @@
 import { type RunMeasurement, summarizeLatencies } from '../measurement.js';
 import { Connection } from './connection.js';
-import { countCpu } from './cpu.js';
+import { startCpuMeter } from './cpu.js';
 import { FleetReplies, type ReplyRecord } from './fleet-replies.js';
 import { type LoadOptions, WARM_UP_SECONDS } from './paced.js';
-import { type BenchTask, plannedTasks } from './plan.js';
+import { type BenchTask, uploadPlans } from './plan.js';
 
 /** Items in flight at a time, spread over as many requests as needed. */
 const ITEMS_IN_FLIGHT = 1_000;
@@ -23,14 +23,14 @@ export interface BatchRun {
 
 /** Sends batches of claims, then batches of results for them; all batch sizes run on the same warm server. */
 export async function measureBatched({ url, pid, agents, seconds, batch }: BatchedLoadOptions) {
-  const warming = await plannedTasks(url, TASKS_PER_SECOND * WARM_UP_SECONDS, 'warm-up');
+  const warming = await uploadPlans(url, TASKS_PER_SECOND * WARM_UP_SECONDS, 'warm-up');
   const replies = new FleetReplies();
   const crew = { url, pid, agents, replies };
   const [first = ITEMS_IN_FLIGHT] = batch;
   await runBatches(crew, warming, first);
   const runs: BatchRun[] = [];
   for (const items of batch) {
-    const tasks = await plannedTasks(url, TASKS_PER_SECOND * seconds, `batches-of-${items}`);
+    const tasks = await uploadPlans(url, TASKS_PER_SECOND * seconds, `batches-of-${items}`);
     runs.push(await runBatches(crew, tasks, items));
   }
   return { runs, replies };
@@ -122,7 +122,7 @@ async function driveBatches<Item>(
   const tookMs: number[] = [];
   let next = 0;
   let items = 0;
-  const cpuSince = countCpu(pid);
+  const cpuSince = startCpuMeter(pid);
   const startMs = performance.now();
   const sendRemainingBatches = async (connection: Connection): Promise<void> => {
     while (next < batches.length) {

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type RunMeasurement, summarizeLatencies } from '../measurement.js';
 import { BenchAgent } from './agent.js';
-import { countCpu } from './cpu.js';
+import { startCpuMeter } from './cpu.js';
 import { FleetReplies } from './fleet-replies.js';
 import { type LoadOptions, WARM_UP_SECONDS } from './paced.js';
-import { plannedTasks } from './plan.js';
+import { uploadPlans } from './plan.js';
 
 /** More tasks than the agents can finish in a second. */
 const TASKS_PER_SECOND = 6_000;
@@ -12,7 +12,7 @@ const TASKS_PER_SECOND = 6_000;
 /** Every agent claims and completes one task after another, as fast as it gets replies. */
 export async function measureFlatOut(options: LoadOptions) {
   const { url, tokens } = options;
-  const tasks = await plannedTasks(url, tasksFor(options, TASKS_PER_SECOND), 'project', tokens[0]);
+  const tasks = await uploadPlans(url, tasksFor(options, TASKS_PER_SECOND), 'project', tokens[0]);
   const replies = new FleetReplies();
   const agents = Array.from(
     { length: options.agents },
@@ -55,8 +55,8 @@ export async function runFlatOut<Work>(
   };
   const working = agents.map(runAgent);
   await sleep(WARM_UP_SECONDS * 1000);
-  const cpuSince = countCpu(pid);
-  const databaseCpuSince = database_pid === undefined ? () => null : countCpu(database_pid);
+  const cpuSince = startCpuMeter(pid);
+  const databaseCpuSince = database_pid === undefined ? () => null : startCpuMeter(database_pid);
   await Promise.all(working);
   const [server_cpu_seconds, database_cpu_seconds] = [cpuSince(), databaseCpuSince()];
   const measuredSeconds = (performance.now() - measuredFromMs) / 1000;

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type RunMeasurement, summarizeLatencies } from '../measurement.js';
 import { type AgentOperation, BenchAgent } from './agent.js';
-import { countCpu } from './cpu.js';
+import { startCpuMeter } from './cpu.js';
 import { FleetReplies } from './fleet-replies.js';
-import { type BenchTask, plannedTasks } from './plan.js';
+import { type BenchTask, uploadPlans } from './plan.js';
 
 export interface LoadOptions {
   readonly url: string;
@@ -30,7 +30,7 @@ const CONTESTED_EVERY = 5;
  */
 export async function measurePaced({ url, pid, agents: count, rate, seconds }: LoadOptions) {
   const totalSeconds = WARM_UP_SECONDS + seconds;
-  const tasks = await plannedTasks(url, Math.ceil((rate * totalSeconds) / OPERATIONS_PER_TASK) + 2 * count);
+  const tasks = await uploadPlans(url, Math.ceil((rate * totalSeconds) / OPERATIONS_PER_TASK) + 2 * count);
   const replies = new FleetReplies();
   const agents = Array.from({ length: count }, (_, index) => new BenchAgent(url, index, replies, true));
   const tookMs: Record<AgentOperation, number[]> = { claim: [], renew: [], submit: [] };
@@ -59,7 +59,7 @@ export async function measurePaced({ url, pid, agents: count, rate, seconds }: L
   };
   const working = agents.map(runAgent);
   await sleep(WARM_UP_SECONDS * 1000);
-  const cpuSince = countCpu(pid);
+  const cpuSince = startCpuMeter(pid);
   await Promise.all(working);
   const server_cpu_seconds = cpuSince();
   const measuredSeconds = (performance.now() - measuredFromMs) / 1000;

@@ -11,7 +11,7 @@ export interface BenchTask {
 }
 
 /** Uploads plans with this many tasks, all without dependencies. */
-export async function plannedTasks(
+export async function uploadPlans(
   url: string,
   count: number,
   name = 'project',
@@ -22,8 +22,8 @@ export async function plannedTasks(
     ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
   };
   const tasks: BenchTask[] = [];
-  for (let project = 0; tasks.length < count; project += 1) {
-    const project_id = `${name}-${project}`;
+  for (let projectNumber = 0; tasks.length < count; projectNumber += 1) {
+    const project_id = `${name}-${projectNumber}`;
     const path = `/api/tenants/${BENCH_TENANT}/projects/${project_id}`;
     const tracks = tracksOf(Math.min(TASKS_PER_PROJECT, count - tasks.length));
     const reply = await fetch(`${url}${path}/plan`, {

@@ -3,7 +3,7 @@ import type { Genesis, GenesisOptions } from '../../../src/client/index.js';
 import { runFlatOut, tasksFor } from './flat-out.js';
 import { FleetReplies } from './fleet-replies.js';
 import type { LoadOptions } from './paced.js';
-import { BENCH_TENANT, type BenchTask, plannedTasks } from './plan.js';
+import { BENCH_TENANT, type BenchTask, uploadPlans } from './plan.js';
 
 /** More tasks than the agents can finish in a second. */
 const TASKS_PER_SECOND = 12_000;
@@ -28,7 +28,7 @@ export async function measureSdk(options: SdkLoadOptions) {
     clientByProject.set(project, client);
     return client;
   };
-  const tasks = await plannedTasks(options.url, tasksFor(options, TASKS_PER_SECOND));
+  const tasks = await uploadPlans(options.url, tasksFor(options, TASKS_PER_SECOND));
   const replies = new FleetReplies();
   const agents = Array.from({ length: options.agents }, (_, index) => new SdkAgent(index, replies, clientOf));
   return { measured: await runFlatOut(options, tasks, agents), replies };

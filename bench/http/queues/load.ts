@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { countCpu } from '../fleet/cpu.js';
+import { startCpuMeter } from '../fleet/cpu.js';
 import { type RunMeasurement, summarizeLatencies } from '../measurement.js';
 
 /** The load for each job queue. */
@@ -38,7 +38,7 @@ export async function runAfterWarmUp(
   run: (load: QueueLoad) => Promise<RunMeasurement>,
 ): Promise<RunMeasurement> {
   await run({ ...load, seconds: WARM_UP_SECONDS });
-  const cpuSince = countCpu(load.database_pid);
+  const cpuSince = startCpuMeter(load.database_pid);
   const measured = await run(load);
   return { ...measured, database_cpu_seconds: cpuSince() };
 }

@@ -81,7 +81,7 @@ function Search({ onClose }: { onClose: () => void }) {
 const optionId = (listId: string, index: number): string => `${listId}-${index}`;
 
 function countText({ shown, more }: FoundEntries): string {
-  if (shown.length === 0) return 'Nothing has this text.';
+  if (shown.length === 0) return 'Nothing found.';
   return more === 0 ? `${shown.length} found` : `${shown.length} of ${shown.length + more} found`;
 }
 

@@ -95,7 +95,7 @@ class EffectMatcher implements CallEffects {
     for (const calls of this.requests.values()) {
       const renewals = new Set(calls[0]?.request.operation === 'renew' ? this.effectsOf(calls[0]) : []);
       for (const call of calls) {
-        if (call.answer.kind !== 'ok') continue;
+        if (call.outcome.kind !== 'ok') continue;
         const effect =
           call.request.operation === 'renew' ? takeMatchingRenewal(renewals, call) : this.effectFor(call);
         if (effect !== undefined) this.checkReply(call, effect);
@@ -113,9 +113,9 @@ class EffectMatcher implements CallEffects {
   }
 
   /** A repeated release or submission is answered with the first effect, whichever request that came from, and so is a resumed claim. */
-  private effectFor({ request, answer }: RecordedCall): EventEnvelope | undefined {
-    if (answer.kind === 'ok' && answer.reply_fields.resumed)
-      return this.byHandle.get(`granted ${request.subject} ${answer.reply_fields.generation}`);
+  private effectFor({ request, outcome }: RecordedCall): EventEnvelope | undefined {
+    if (outcome.kind === 'ok' && outcome.reply_fields.resumed)
+      return this.byHandle.get(`granted ${request.subject} ${outcome.reply_fields.generation}`);
     if (request.operation === 'claim') return this.byRequest.get(request.request_id)?.[0];
     return this.byHandle.get(
       `${EVENT_KIND_OF_OPERATION[request.operation]} ${request.subject} ${request.generation}`,
@@ -151,9 +151,9 @@ class EffectMatcher implements CallEffects {
  */
 function takeMatchingRenewal(
   remaining: Set<EventEnvelope>,
-  { answer }: RecordedCall,
+  { outcome }: RecordedCall,
 ): EventEnvelope | undefined {
-  const expiresAt = answer.kind === 'ok' ? answer.reply_fields.expires_at : null;
+  const expiresAt = outcome.kind === 'ok' ? outcome.reply_fields.expires_at : null;
   const [any] = remaining;
   const found = [...remaining].find(({ payload }) => payload.expires_at === expiresAt) ?? any;
   if (found !== undefined) remaining.delete(found);
@@ -168,9 +168,9 @@ const matchesRequest = (event: EventEnvelope, request: HistoryRequest): boolean 
   (request.generation === null || event.generation === request.generation) &&
   (request.sha256 === null || event.payload.result_sha256 === request.sha256);
 
-function differenceBetween({ request, answer }: RecordedCall, event: EventEnvelope): string | null {
-  if (answer.kind !== 'ok') return null;
-  const { reply_fields } = answer;
+function differenceBetween({ request, outcome }: RecordedCall, event: EventEnvelope): string | null {
+  if (outcome.kind !== 'ok') return null;
+  const { reply_fields } = outcome;
   if (event.session_id !== request.session_id) return `the reply went to session ${request.session_id}`;
   if (request.sha256 !== null && event.payload.result_sha256 !== request.sha256)
     return 'the request had another result';

@@ -27,7 +27,7 @@ const STATES_SHOWN_MAX = 4;
 export function checkRefusals(calls: readonly RecordedCall[], evidence: RefusalEvidence): HistoryViolation[] {
   const ids = claimIdsFromGrants(calls);
   return calls.flatMap((call) => {
-    if (call.answer.kind !== 'refused' && !isResumed(call)) return [];
+    if (call.outcome.kind !== 'refused' && !isResumed(call)) return [];
     const { subject } = call.request;
     const { first, last } = evidence.timeline.possibleEnds(call.invoked_ms, call.returned_ms);
     const states = evidence.timeline
@@ -36,7 +36,7 @@ export function checkRefusals(calls: readonly RecordedCall[], evidence: RefusalE
     const window = { first, last, call };
     if (states.some((state) => justifies(state, window, evidence, ids(subject)))) return [];
     const shown = states.slice(0, STATES_SHOWN_MAX).map(describeState).join('; then ') || 'its own claim';
-    const given = call.answer.kind === 'refused' ? `refused with ${call.answer.reason}` : 'resumed';
+    const given = call.outcome.kind === 'refused' ? `refused with ${call.outcome.reason}` : 'resumed';
     const message =
       `${call.request.operation} of ${subject} was ${given}, ` +
       `which held at no time between request and reply: the state was ${shown}`;
@@ -108,21 +108,21 @@ function wasFull(
   return false;
 }
 
-const isResumed = ({ answer }: RecordedCall): boolean =>
-  answer.kind === 'ok' && answer.reply_fields.resumed === true;
+const isResumed = ({ outcome }: RecordedCall): boolean =>
+  outcome.kind === 'ok' && outcome.reply_fields.resumed === true;
 
-function matchesResumption({ ok, details, head }: Decision, { answer }: RecordedCall): boolean {
-  if (answer.kind !== 'ok' || !ok || details.replayed !== true) return false;
-  const { generation, expires_at } = answer.reply_fields;
+function matchesResumption({ ok, details, head }: Decision, { outcome }: RecordedCall): boolean {
+  if (outcome.kind !== 'ok' || !ok || details.replayed !== true) return false;
+  const { generation, expires_at } = outcome.reply_fields;
   const expiresAtMs = head.claim?.expires_at_ms ?? null;
   return (
     generation === head.generation && expires_at === (expiresAtMs === null ? null : isoTime(expiresAtMs))
   );
 }
 
-function matchesRefusal({ ok, code, details, head }: Decision, { answer }: RecordedCall): boolean {
-  if (answer.kind !== 'refused' || ok || code !== answer.reason) return false;
-  const { generation, holder, expires_at, limit }: RecordedReplyFields = answer.reply_fields;
+function matchesRefusal({ ok, code, details, head }: Decision, { outcome }: RecordedCall): boolean {
+  if (outcome.kind !== 'refused' || ok || code !== outcome.reason) return false;
+  const { generation, holder, expires_at, limit }: RecordedReplyFields = outcome.reply_fields;
   const expectedExpiresAt = details.expires_at_ms == null ? null : isoTime(details.expires_at_ms);
   return (
     (generation === undefined || generation === head.generation) &&
@@ -183,9 +183,12 @@ const resultOf = ({ sha256 }: HistoryRequest) => ({
 /** Claim ids are derived from a secret, so they are known only from the replies to granted claims. */
 function claimIdsFromGrants(calls: readonly RecordedCall[]): (subject: string) => ClaimIdOf {
   const idByGrant = new Map<string, string>();
-  for (const { request, answer } of calls) {
-    if (request.operation !== 'claim' || answer.kind !== 'ok') continue;
-    idByGrant.set(`${request.subject} ${answer.reply_fields.generation}`, answer.reply_fields.claim_id ?? '');
+  for (const { request, outcome } of calls) {
+    if (request.operation !== 'claim' || outcome.kind !== 'ok') continue;
+    idByGrant.set(
+      `${request.subject} ${outcome.reply_fields.generation}`,
+      outcome.reply_fields.claim_id ?? '',
+    );
   }
   return (subject) =>
     ({ generation }) =>

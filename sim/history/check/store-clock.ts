@@ -4,16 +4,17 @@ import type { CallEffects } from './effects.js';
 /** If no event was ever acknowledged, the clocks cannot be compared: any time is possible. */
 const ANY = { from_ms: 0, to_ms: Date.parse('2100-01-01') };
 
-/** How many of the fastest calls give the upper bound of the clock offset. */
-const QUICKEST = 20;
+/** How many calls, those with the smallest gap between both bounds, give the upper bound of the clock offset. */
+const CALLS_FOR_UPPER_BOUND = 20;
 
 /**
- * The store's clock as the driver can estimate it. An event's timestamp is the store's time of the decision, or
- * slightly earlier. The call that was told of the event returned after it, so the store's clock is ahead of the
- * driver's by at least timestamp minus return; among thousands of calls one comes close. The call was invoked before
- * it, so the store's clock is ahead by at most timestamp minus invocation, plus that slight difference. The fastest
- * calls leave the smallest gap between the two, about a millisecond on a fast machine, and one of several is close
- * enough. The tolerance covers the rest.
+ * Bounds the offset of the store's clock from the driver's. An event's timestamp is the store's time at its decision, or
+ * slightly earlier. The call that reported the event returned after the decision, so the offset is at least timestamp
+ * minus return: the largest such value of all calls is the lower bound.
+ *
+ * The call that caused the event was sent before the decision, so the offset is at most timestamp minus invocation, apart
+ * from how much earlier the timestamp may be. The upper bound is the largest of these values among the calls with the
+ * smallest gap between both bounds. The tolerance covers the rest.
  */
 export class ObservedStoreClock {
   private readonly offsetMinMs: number;
@@ -31,7 +32,7 @@ export class ObservedStoreClock {
     bounds.sort(
       (one, other) => one.offset_max_ms - one.offset_min_ms - (other.offset_max_ms - other.offset_min_ms),
     );
-    const quickest = bounds.slice(0, QUICKEST);
+    const quickest = bounds.slice(0, CALLS_FOR_UPPER_BOUND);
     this.offsetMinMs = bounds.reduce(
       (max, { offset_min_ms }) => Math.max(max, offset_min_ms),
       Number.NEGATIVE_INFINITY,

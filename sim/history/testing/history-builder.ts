@@ -38,7 +38,7 @@ export class HistoryBuilder {
 
   claim(agent_id: string, subject: string, timing: CallTiming): BuiltHandle {
     this.addCall(this.buildRequest('claim', agent_id, subject, null, timing), timing);
-    const { generation = 0 } = this.last.answer.kind === 'ok' ? this.last.answer.reply_fields : {};
+    const { generation = 0 } = this.last.outcome.kind === 'ok' ? this.last.outcome.reply_fields : {};
     return { subject, agent_id, generation };
   }
 
@@ -60,7 +60,7 @@ export class HistoryBuilder {
 
   /** Replaces the outcome of the last call. */
   replaceLastOutcome(outcome: RecordedOutcome): this {
-    this.calls[this.calls.length - 1] = { ...this.last, answer: outcome };
+    this.calls[this.calls.length - 1] = { ...this.last, outcome };
     return this;
   }
 
@@ -126,7 +126,7 @@ export class HistoryBuilder {
       coordinator: 'one',
       invoked_ms: at,
       returned_ms: returned,
-      answer: outcomeOf(decision, request),
+      outcome: outcomeOf(decision, request),
     };
     this.calls.push(call);
     return call;

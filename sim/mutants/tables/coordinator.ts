@@ -18,8 +18,8 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
   {
     name: 'request-not-sent-along',
     file: TRANSACTION_BUILDER,
-    find: 'request === null ? [] : [',
-    replace: 'request === null || request.key !== undefined ? [] : [',
+    find: 'requestKey === null ? [] : [',
+    replace: 'requestKey === null || requestKey.key !== undefined ? [] : [',
     why: 'A retry after an unknown outcome is decided again: one request is granted twice.',
   },
   {
@@ -150,7 +150,7 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
   {
     name: 'gate-not-remembered',
     file: 'src/coordinator/operations/holder.ts',
-    find: 'transaction.answer(request, render(decision))',
+    find: 'transaction.answer(requestKey, render(decision))',
     replace: 'transaction.answer(null, render(decision))',
     why: 'A repeated suspension closes a gate that was opened in between.',
   },

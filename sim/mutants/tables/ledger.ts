@@ -87,7 +87,7 @@ export const LEDGER_MUTANTS: readonly Mutant[] = [
   {
     name: 'places-forgotten-after-a-restart',
     file: LEDGER,
-    find: 'this.applyPermits(fields.permits ?? [], nowMs);',
+    find: 'this.applyPermits(fields.permits ?? [], atMs);',
     replace: '',
     why: 'After a restart a tenant can have twice its claim limit.',
   },

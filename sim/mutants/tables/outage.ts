@@ -47,7 +47,7 @@ export const OUTAGE_MUTANTS: readonly Mutant[] = [
     tests: DISK_TESTS,
   },
   {
-    name: 'full-disk-told-as-a-bug',
+    name: 'full-disk-thrown-as-a-bug',
     file: FOLDER_BLOBS,
     find: 'if (code === undefined) throw error;',
     replace: "if (code !== 'NONE') throw error;",
@@ -71,7 +71,7 @@ export const OUTAGE_MUTANTS: readonly Mutant[] = [
     tests: ['test/security/large-documents.test.ts'],
   },
   {
-    name: 'survey-forgets-what-moved',
+    name: 'rebuild-forgets-what-moved',
     file: 'src/core/views/frontier.ts',
     find: 'this.#movedDuringRebuild?.add(subject);',
     replace: '',

@@ -38,9 +38,9 @@ export const RULE_MUTANTS: readonly Mutant[] = [
   {
     name: 'release-under-any-generation',
     file: HOLDER_COMMANDS,
-    find: "replay(head, 'RELEASED');\n  const fault = handleFault(head, command.handle, context);",
+    find: "succeedUnchanged(head, 'RELEASED');\n  const fault = handleFault(head, command.handle, context);",
     replace:
-      "replay(head, 'RELEASED');\n  const fault = handleFault(head, { ...command.handle, generation: head.generation }, context);",
+      "succeedUnchanged(head, 'RELEASED');\n  const fault = handleFault(head, { ...command.handle, generation: head.generation }, context);",
     why: 'A zombie releases the claim of its successor.',
   },
   {
@@ -176,7 +176,7 @@ export const RULE_MUTANTS: readonly Mutant[] = [
     name: 'renewal-not-written',
     file: HOLDER_COMMANDS,
     find: 'const builder = new DecisionBuilder(head, context);\n  const leaseSeconds = command.lease_seconds ?? claim.lease_seconds;',
-    replace: `if (claim.leaseSeconds !== null) return replay(head, 'RENEWED', { expires_at_ms: context.now_ms + claim.leaseSeconds * 1000 });\n  const builder = new DecisionBuilder(head, context);\n  const leaseSeconds = command.leaseSeconds ?? claim.leaseSeconds;`,
+    replace: `if (claim.leaseSeconds !== null) return succeedUnchanged(head, 'RENEWED', { expires_at_ms: context.now_ms + claim.leaseSeconds * 1000 });\n  const builder = new DecisionBuilder(head, context);\n  const leaseSeconds = command.leaseSeconds ?? claim.leaseSeconds;`,
     why: 'The holder gets a lease that is not in the log.',
   },
   {

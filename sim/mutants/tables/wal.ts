@@ -34,7 +34,7 @@ export const WAL_MUTANTS: readonly Mutant[] = [
   {
     name: 'wal-not-emptied-before-redaction',
     file: LOG,
-    find: '      await this.options.groups.checkpoint();\n',
+    find: '      await this.options.groups.emptyWal();\n',
     replace: '',
     why: 'A redacted payload stays readable in the write-ahead log.',
     tests: REPLAY_TESTS,

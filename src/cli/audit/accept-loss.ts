@@ -19,7 +19,7 @@ import { readAnchors } from '../verify/read-anchors.js';
 import { auditOptions } from './audit-options.js';
 
 /** Differences that a loss explains. Any other is a log that was changed. */
-const RULES_OF_A_LOSS = new Set([
+const RULES_EXPLAINED_BY_LOSS = new Set([
   'AUDIT',
   'AUDIT TWO_ROOTS',
   'ANCHOR LOG_SHORTER',
@@ -42,8 +42,8 @@ export async function runAcceptLoss(
   context: CommandContext,
   { url, anchor, reason, trustedKeys }: AcceptLossOptions,
 ): Promise<void> {
-  const audit = await auditOptions(context);
-  if (audit.audit === undefined)
+  const auditSettings = await auditOptions(context);
+  if (auditSettings.audit === undefined)
     throw new CommandFailure(
       'A loss counts only if it is signed. Make the audit key readable, and repeat the command.',
     );
@@ -56,7 +56,7 @@ export async function runAcceptLoss(
     // Before anything is recorded: otherwise a crash in between would leave handles valid that were granted in the lost part
     // of the log.
     await store.raiseIncarnation(incarnation);
-    const coordinator = await Coordinator.open({ store, blobs, ...audit });
+    const coordinator = await Coordinator.open({ store, blobs, ...auditSettings });
     try {
       const lost = { by: userAgent(context.io), reason, incarnation };
       const accepted = await recordAll(coordinator, losses, lost);
@@ -75,7 +75,7 @@ function assertOnlyLost(logs: readonly AnchoredLog[], anchor: string): void {
     throw new CommandFailure(
       `The log agrees with ${anchor}: there is no loss to accept. Nothing was changed.`,
     );
-  const others = differences.filter(({ rule }) => !RULES_OF_A_LOSS.has(rule));
+  const others = differences.filter(({ rule }) => !RULES_EXPLAINED_BY_LOSS.has(rule));
   if (others.length === 0) return;
   throw new CommandFailure(
     [

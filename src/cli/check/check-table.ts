@@ -1,5 +1,5 @@
 import type { CheckOutcome } from '../../core/engine/check-outcome.js';
-import type { CheckExecution } from '../../engine/checks/check-runner.js';
+import type { CheckExecution } from '../../engine/checks/check-execution.js';
 import type { CommandContext } from '../context.js';
 import { singleLine } from '../output/text.js';
 

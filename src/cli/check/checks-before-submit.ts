@@ -4,7 +4,7 @@ import type { EffectiveCheck } from '../../core/contract/checks.js';
 import { genCommand } from '../../core/methodology/definition/command.js';
 import { withResultCounts } from '../../core/methodology/definition/convergence.js';
 import { sandboxExecutor } from '../../engine/checks/command-executor.js';
-import { checkRunner, DEFAULT_CHECK_LIMITS, runnableCheck } from '../../engine/checks/run-check.js';
+import { checkExecutor, DEFAULT_CHECK_LIMITS, runnableCheck } from '../../engine/checks/execute-check.js';
 import { runChecks } from '../../engine/checks/run-checks.js';
 import { findSandbox } from '../../engine/checks/sandbox.js';
 import { type CandidateFile, createWorkCopy, isCopyRefusal } from '../../engine/checks/work-copy.js';
@@ -77,7 +77,7 @@ async function runOn(
   const stop = abortOnStop(context.io);
   try {
     const run = { checks, copy, limits: DEFAULT_CHECK_LIMITS, signal: stop.signal };
-    const results = await runChecks(checkRunner(withGapsInProcess(sandboxExecutor(sandbox), context)), run);
+    const results = await runChecks(checkExecutor(withGapsInProcess(sandboxExecutor(sandbox), context)), run);
     return results.map(({ outcome: { name, type, result, says } }) => ({ name, type, result, says }));
   } finally {
     stop.end();

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { EffectiveCheck } from '../../core/contract/checks.js';
-import { runnableCheck } from '../../engine/checks/run-check.js';
+import { runnableCheck } from '../../engine/checks/execute-check.js';
 import { confirmExplicitly } from '../confirm.js';
 import type { CommandContext } from '../context.js';
 import { failureWithCode } from '../exit.js';

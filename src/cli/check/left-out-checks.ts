@@ -1,5 +1,5 @@
 import { edgePlan, nothingToPass } from '../../core/engine/edge-plan.js';
-import { leftOutByProfile, leftOutOnEdge } from '../../core/methodology/definition/left-out-human-checks.js';
+import { leftOutByProfile, leftOutOnEdge } from '../../core/methodology/definition/dropped-human-checks.js';
 import { profileOf } from '../../core/methodology/definition/profile.js';
 import { parseMethodology } from '../../core/methodology/definition/read-methodology.js';
 import { readWorkspaceFiles } from '../../workspace/read-files.js';

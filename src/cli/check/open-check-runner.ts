@@ -1,6 +1,6 @@
-import type { RunCheck } from '../../engine/checks/check-runner.js';
+import type { ExecuteCheck } from '../../engine/checks/check-execution.js';
 import type { CommandExecutor } from '../../engine/checks/command-executor.js';
-import { checkRunner } from '../../engine/checks/run-check.js';
+import { checkExecutor } from '../../engine/checks/execute-check.js';
 import type { CommandContext } from '../context.js';
 import { chooseExecutor } from './choose-executor.js';
 import { confirmCommands, type ProjectCommand } from './confirmed-commands.js';
@@ -29,4 +29,4 @@ export const openCheckRunner = async (
   root: string,
   commands: readonly ProjectCommand[],
   options: CheckRunnerOptions,
-): Promise<RunCheck> => checkRunner(await openExecutor(context, root, commands, options));
+): Promise<ExecuteCheck> => checkExecutor(await openExecutor(context, root, commands, options));

@@ -3,9 +3,9 @@ import type { EffectiveCheck } from '../../core/contract/checks.js';
 import { isBlocking } from '../../core/engine/check-outcome.js';
 import { genCommand } from '../../core/methodology/definition/command.js';
 import { subjectKeys, subjectKindOf } from '../../core/subject.js';
-import type { CheckExecution } from '../../engine/checks/check-runner.js';
+import type { CheckExecution } from '../../engine/checks/check-execution.js';
 import type { CommandExecutor } from '../../engine/checks/command-executor.js';
-import { checkRunner, DEFAULT_CHECK_LIMITS } from '../../engine/checks/run-check.js';
+import { checkExecutor, DEFAULT_CHECK_LIMITS } from '../../engine/checks/execute-check.js';
 import { runChecks } from '../../engine/checks/run-checks.js';
 import { type CandidateFile, createWorkCopy, isCopyRefusal } from '../../engine/checks/work-copy.js';
 import { readCandidateFiles } from '../check/candidate-files.js';
@@ -95,7 +95,7 @@ async function runOnCopy(
   const stop = abortOnStop(context.io);
   try {
     const run = { checks, copy, limits: DEFAULT_CHECK_LIMITS, signal: stop.signal };
-    return await runChecks(checkRunner(executor), run);
+    return await runChecks(checkExecutor(executor), run);
   } catch (error) {
     if (!stop.signal.aborted) throw error;
     context.exit_code = EXIT.stopped;

@@ -40,7 +40,7 @@ export const eventsCommand = command('events', {
         events.length === 0 ? 'No events.' : events.map((event) => eventLine(event, context)),
       );
     }
-    // The stream below retries for ever. Asked once, a missing server or project is reported.
+    // The stream below retries for ever; this single request first reports a missing server or project.
     unwrapReply(await genesis.events({ limit: 1 }));
     const stop = abortOnStop(context.io);
     try {

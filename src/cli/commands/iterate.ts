@@ -51,7 +51,7 @@ Examples:
     if (isLoop && !isAuto) throw wrongUsage('--loop requires --auto.');
     if (dryRun) {
       if (isAuto) throw wrongUsage('--dry-run shows one edge. Omit --auto, and pass FEATURE#EDGE.');
-      return showMachine(context, edgeOf(id));
+      return showMachine(context, edgeOf(id, ''));
     }
     if (role !== undefined) await assertKnownRole(context, role);
     const confirm = howToConfirm(context, id, { isAuto, isLoop, isUnsandboxed, role });
@@ -116,11 +116,11 @@ async function showMachine(context: CommandContext, edge: EdgeName): Promise<voi
 const scopeOf = (id: string): EdgeName | { feature_id: string; edge: null } =>
   subjectKindOf(id) === 'edge' ? edgeOf(id) : { feature_id: id, edge: null };
 
-function edgeOf(id = ''): EdgeName {
+function edgeOf(id = '', otherwise = ', or --auto'): EdgeName {
   const { feature_id, edge } = subjectKindOf(id) === 'edge' ? subjectKeys(id) : {};
   if (feature_id === undefined || edge === undefined)
     throw wrongUsage(
-      `${id === '' ? 'The id' : id} is not an edge of a feature. Pass FEATURE#EDGE, such as REQ-F-AUTH-001#design_code, or --auto.`,
+      `${id === '' ? 'No edge was given' : `${id} is not an edge`}. Pass FEATURE#EDGE, such as REQ-F-AUTH-001#design_code${otherwise}.`,
     );
   return { feature_id, edge: canonicalEdge(edge) };
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { ApiKey } from '../../core/contract/keys.js';
 import { isModuleUrl } from '../../stores/custom/module-store.js';
 import { STORE_FILE } from '../../stores/file/layout.js';
-import type { DatabaseFeatureStep, Migrator } from '../../stores/migrator.js';
+import type { DatabaseOptionStep, Migrator } from '../../stores/migrator.js';
 import type { Workspace } from '../../workspace/workspace.js';
 import { command } from '../command.js';
 import type { CommandContext } from '../context.js';
@@ -11,11 +11,11 @@ import { CommandFailure, EXIT } from '../exit.js';
 import { bindKeys } from '../migrate/bind-keys.js';
 import {
   assertHasFeatures,
-  FEATURE_NAMES,
-  featuresOf,
   featuresText,
+  OPTION_NAMES,
+  requestedOptions,
   tablesByFeature,
-} from '../migrate/features.js';
+} from '../migrate/database-options.js';
 import type { OptionsOf } from '../option-table.js';
 import { startProgress } from '../output/progress.js';
 import { countText, singleLine } from '../output/text.js';
@@ -37,7 +37,7 @@ interface StoreMigrationReport {
   readonly wanted: number;
   readonly steps: readonly { readonly version: number; readonly name: string }[];
   /** Features of the database that were asked for. */
-  readonly features: readonly DatabaseFeatureStep[];
+  readonly features: readonly DatabaseOptionStep[];
   /** Keys created before keys were bound to their store. */
   readonly keys: readonly ApiKey[];
   /** Lines missing from the workspace's `.gitignore`. */
@@ -104,7 +104,7 @@ async function migrateSchema(
   migrator: Migrator,
   options: MigrateOptions,
 ): Promise<Pick<StoreMigrationReport, 'found' | 'wanted' | 'steps' | 'features'>> {
-  const wanted = featuresOf(options);
+  const wanted = requestedOptions(options);
   try {
     if (!isWriting(options)) {
       const steps = await migrator.pending();
@@ -199,7 +199,7 @@ function reportLines(report: StoreMigrationReport, { status }: MigrateOptions): 
   }
   for (const [feature, tables] of tablesByFeature(features)) {
     const done = status ? 'is not on (run gen migrate with its option)' : 'is on';
-    lines.push(`${store}: ${FEATURE_NAMES[feature]} of ${tables.join(', ')} ${done}.`);
+    lines.push(`${store}: ${OPTION_NAMES[feature]} of ${tables.join(', ')} ${done}.`);
   }
   if (ignores.length > 0) {
     const done = status ? 'Missing in .gitignore (run gen migrate)' : 'Added to .gitignore';

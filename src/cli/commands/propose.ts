@@ -11,14 +11,16 @@ import { countText } from '../output/text.js';
 import { showDecision, unwrapReply } from '../replies.js';
 
 export const proposeCommand = command('propose <edge>', {
-  description: 'propose your drafts as the candidate of an edge: runners run its checks',
+  description:
+    'propose your drafts as the candidate of an edge, so that runners run its deterministic checks',
   options: {
     ...HANDLE_OPTIONS,
     '--iteration <n>': { about: 'iteration of the edge', parse: parseWholeNumber },
   },
   help: `
-Under the policy evidence: verified, an edge converges when a runner has passed exactly these drafts. See what is
-missing with gen task explain, and submit the same drafts then.
+If the policy "evidence" is "verified", a deterministic check passes only if an enrolled runner has signed that it
+passed for exactly these drafts. gen task explain lists the checks without such a statement. When it lists none,
+submit the same drafts.
 
 Example:
   gen task propose REQ-F-AUTH-001#design_code

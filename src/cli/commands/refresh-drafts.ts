@@ -5,7 +5,7 @@ import { CommandFailure, EXIT, wrongUsage } from '../exit.js';
 import { HANDLE_OPTIONS, resolveHandle } from '../handle.js';
 
 export const refreshDraftsCommand = command('refresh-drafts <edge>', {
-  description: 'begin your drafts again whose files have changed in the project',
+  description: 'refresh your drafts whose files have changed in the project',
   options: HANDLE_OPTIONS,
   help: `
 Use it after BASE_CHANGED. Each of these drafts becomes the present file of the project. The earlier draft is kept, and
@@ -25,9 +25,9 @@ Example:
     }
     context.printReply({ task_id, refreshed }, () =>
       refreshed.length === 0
-        ? `No draft of ${task_id} has to begin again.`
+        ? `No draft of ${task_id} needs to be refreshed.`
         : [
-            ...refreshed.map(({ path, earlier }) => `${path}: begun again. Your earlier draft: ${earlier}`),
+            ...refreshed.map(({ path, earlier }) => `${path}: refreshed. Your earlier draft: ${earlier}`),
             `Repeat your changes, then submit: ${genCommand('task', 'submit', task_id, '--drafts')}`,
           ],
     );

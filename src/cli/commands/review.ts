@@ -6,8 +6,8 @@ import { withoutUndefined } from '../../core/without-undefined.js';
 import { command } from '../command.js';
 import type { CommandContext } from '../context.js';
 import { candidateDiffs } from '../edge/candidate-diff.js';
-import { candidateCopies } from '../edge/draft-copies.js';
 import { removeWorktree } from '../edge/edge-grant.js';
+import { findReviewedDrafts } from '../edge/reviewed-drafts.js';
 import { CommandFailure, wrongUsage } from '../exit.js';
 import { type ProjectConnection, withMethodology } from '../methodology/project-connection.js';
 import { parseDays } from '../option-parsers.js';
@@ -87,9 +87,9 @@ another candidate was submitted meanwhile.`,
     await withMethodology(context, decision === undefined ? 'read' : 'write', async (connection) => {
       const { reviews } = unwrapReply(await connection.calls.reviews());
       const pending = selectReview(reviews, feature, edge);
-      const copies = await candidateCopies(connection.workspace, pending);
+      const drafts = await findReviewedDrafts(connection.workspace, pending);
       const diffs = await candidateDiffs(connection.workspace, pending, connection.blob);
-      if (!context.is_json) context.print(reviewText(pending, copies, diffs, context));
+      if (!context.is_json) context.print(reviewText(pending, drafts, diffs, context));
       if (decision !== undefined)
         return decide(context, connection, pending, comment, DECISION_CODES[decision]);
       const run = await runOf(connection, pending);

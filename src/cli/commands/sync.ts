@@ -18,7 +18,8 @@ const pull = command('pull', {
   description: 'replace the local log with the remote log',
   options: {
     ...REMOTE_OPTION,
-    '--keep-aside': 'set the offline events aside, even those that were not pushed',
+    '--keep-aside':
+      'replace the local log although some events were not pushed; they stay only in the saved file',
   },
   help: '\nThe offline events are saved to .ai-workspace/events/offline/ first. A deleted log is rebuilt. An interrupted pull\ncontinues when it is run again.\n\nExamples:\n  gen sync pull\n  gen sync pull --keep-aside',
   run: async (context, { remote, keepAside = false }) =>

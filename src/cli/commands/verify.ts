@@ -28,14 +28,14 @@ export const verifyCommand = command('verify [log]', {
   description:
     'replay a log from its first line and check its hash chain, order, invariants, checkpoints and signatures',
   options: {
-    '--anchor <file|url>':
-      'compare with checkpoints that are kept elsewhere: the output of gen audit head --json, one or more',
+    '--anchor <file|url|store:url>':
+      'compare with checkpoints kept elsewhere: a file or URL with the output of gen audit head --json, or a store that keeps them',
     '--key <key_id>': {
-      about: 'with --anchor: trust this audit key although no anchor is signed with it; repeatable',
+      about: 'with --anchor: also trust this audit key, which signed none of the anchors; repeatable',
       parse: collectOption,
     },
   },
-  help: '\nLOG is the folder of a store, a tenant or a project, a log file, or a store URL. Of a store URL, all projects of the\ntenant are read, or the one in --project. Nothing is changed, and a server may be running on the log. A violation, or\nan end of the log that was not read, is reported with its file, line and rule, and the exit code is 1.\n\nExamples:\n  gen verify\n  gen verify backup/default/ecommerce-rebuild/events.jsonl\n  gen verify postgres://fleet@db/fleet --tenant acme',
+  help: '\nLOG is the folder of a store, a tenant or a project, a log file, or a store URL. With a store URL, all projects of the\ntenant are checked, or only the one in --project. Nothing is changed, and a server may be running on the log. A\nviolation, and lines or bytes at the end of a file that are not part of the verified log, are reported with file, line\nand rule, and the exit code is 1.\n\nExamples:\n  gen verify\n  gen verify backup/default/ecommerce-rebuild/events.jsonl\n  gen verify postgres://fleet@db/fleet --tenant acme',
   async run(context, log, { anchor, key = [] }) {
     const anchors = anchor === undefined ? [] : await readAnchors(context, anchor);
     const anchorOptions = { anchors, trustedKeys: key };

@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline';
 import { selfCommand } from '../self.js';
 import { DEMO_PROJECT } from './plan.js';
 
-/** Starts this program again. Its output goes to a file, so that it can write after this process ends. */
+/** Starts this program again. Its stderr goes to a file, so that it can still report errors after this process ends. */
 async function startSelf(
   args: readonly string[],
   stderrPath: string,

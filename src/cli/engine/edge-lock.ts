@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { sessionOf } from '../../engine/runs/begin-run.js';
+import { sessionOf } from '../../engine/runs/start-run.js';
 import { nodeDisk } from '../../stores/file/node-disk.js';
 import { CommandFailure } from '../exit.js';
 

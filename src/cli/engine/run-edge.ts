@@ -6,7 +6,7 @@ import { reviewToDecide } from '../../core/engine/review-to-decide.js';
 import { edgeSubject } from '../../core/methodology/definition/edge-name.js';
 import { profileOf } from '../../core/methodology/definition/profile.js';
 import { withoutUndefined } from '../../core/without-undefined.js';
-import type { RunCheck } from '../../engine/checks/check-runner.js';
+import type { ExecuteCheck } from '../../engine/checks/check-execution.js';
 import { executeRun, type RunEnd, type RunHost } from '../../engine/runs/execute-run.js';
 import { processTimer } from '../../engine/runs/keep-claim.js';
 import { derivedRunId } from '../../engine/runs/run-events.js';
@@ -117,7 +117,7 @@ async function openCheckRunnerFor(
   root: string,
   plan: EdgePlan,
   options: CheckRunnerOptions,
-): Promise<RunCheck> {
+): Promise<ExecuteCheck> {
   const agents = agentCommands(plan);
   if (plan.evidence === 'verified') {
     await confirmCommands(context, root, agents, options);
@@ -133,7 +133,7 @@ async function openCheckRunnerFor(
 }
 
 /** Under `evidence: verified` only runners run the checks, so they need no confirmation and no sandbox here. */
-const refuseLocalChecks: RunCheck = async ({ check }) => {
+const refuseLocalChecks: ExecuteCheck = async ({ check }) => {
   throw new Error(`${check.name} must be run by a runner (policy \`evidence: verified\`)`);
 };
 

@@ -6,12 +6,12 @@ import { type EdgePlan, edgePlan } from '../../core/engine/edge-plan.js';
 import { escalateIfChecksChanged } from '../../core/engine/guarded-check-files.js';
 import { checkAuthority } from '../../core/methodology/definition/authority.js';
 import { projectChecks } from '../../core/methodology/definition/checklist.js';
+import { checksOfDefaultProfileOnly } from '../../core/methodology/definition/default-profile-checks.js';
 import { edgeSubject } from '../../core/methodology/definition/edge-name.js';
 import type { Feature, Methodology } from '../../core/methodology/definition/methodology.js';
 import { newFeature } from '../../core/methodology/definition/new-feature.js';
-import { omittedChecks } from '../../core/methodology/definition/omitted-checks.js';
 import { parseMethodology } from '../../core/methodology/definition/read-methodology.js';
-import type { RunCheck } from '../../engine/checks/check-runner.js';
+import type { ExecuteCheck } from '../../engine/checks/check-execution.js';
 import { openConstructor } from '../../engine/constructors/open-constructor.js';
 import { contextQuery, contextTexts } from '../../engine/context/context-texts.js';
 import { loadContext } from '../../engine/context/load-context.js';
@@ -23,11 +23,11 @@ import { readWorkspaceFiles } from '../../workspace/read-files.js';
 import { findContextFiles } from '../../workspace/scan/context-files.js';
 import type { Workspace } from '../../workspace/workspace.js';
 import { CommandFailure, wrongUsage } from '../exit.js';
-import { draftFiles } from './draft-files.js';
+import { earlierAttemptTexts } from './earlier-attempts.js';
 import { evidenceChanges } from './evidence-changes.js';
 import { fetchEvents } from './fetch-events.js';
-import { parkedTexts } from './parked-texts.js';
 import { remoteBlobs } from './remote-blobs.js';
+import { workspaceCandidateFiles } from './workspace-candidate-files.js';
 
 interface ServiceOptions {
   readonly workspace: Workspace;
@@ -39,7 +39,7 @@ interface ServiceOptions {
   /** Used only for the authority of the role; the plan is read again. */
   readonly methodology: Methodology;
   readonly feature: Feature;
-  readonly runCheck: RunCheck;
+  readonly runCheck: ExecuteCheck;
   /** Rejects if a person has not confirmed the commands of the constructor and the evaluator. */
   readonly assertConfirmed: (plan: EdgePlan) => Promise<void>;
   readonly env: NodeJS.ProcessEnv;
@@ -56,7 +56,7 @@ export function workspaceServices(options: ServiceOptions): EngineServices {
   return {
     coordination: coordinationOf(genesis),
     blobs,
-    files: draftFiles(workspace, genesis, blobs, { agent_id, task_id }),
+    files: workspaceCandidateFiles(workspace, genesis, blobs, { agent_id, task_id }),
     async readPlan(feature, edgeName) {
       const current = await readConfiguration(workspace, genesis, feature);
       return edgePlan(current.methodology, current.feature, edgeName, await evidencePolicy(genesis));
@@ -70,7 +70,7 @@ export function workspaceServices(options: ServiceOptions): EngineServices {
       });
     },
     contextTexts: async (manifest, plan) => contextTexts(manifest, contextQuery(plan, feature.title)),
-    parkedTexts: (subject) => parkedTexts(genesis, blobs, subject),
+    earlierAttemptTexts: (subject) => earlierAttemptTexts(genesis, blobs, subject),
     async openConstructor(plan) {
       if (plan.construct === null)
         throw engineError(
@@ -91,7 +91,12 @@ export function workspaceServices(options: ServiceOptions): EngineServices {
       const ofRole = checkAuthority(methodology, { edge, agent_role, files: paths, is_human: false });
       if (evidence !== 'verified') return ofRole;
       const guards = [...checks, ...projectChecks(methodology)];
-      return escalateIfChecksChanged(ofRole, files, guards, omittedChecks(methodology, feature, edge));
+      return escalateIfChecksChanged(
+        ofRole,
+        files,
+        guards,
+        checksOfDefaultProfileOnly(methodology, feature, edge),
+      );
     },
     agent_id,
     now: () => performance.now() + performance.timeOrigin,

@@ -79,7 +79,7 @@ export class FleetProgress {
         endClaim();
         agent.escalated += 1;
         return `the result of generation ${generation} waits for a person: gen review`;
-      case 'result_denied':
+      case 'result_refused':
         // The holder of a result that has to be improved keeps its claim.
         if (claimEvent.payload.work_lost) endClaim();
         agent.refused += 1;
@@ -101,7 +101,7 @@ export class FleetProgress {
     }
   }
 
-  private addRefused(event: EventEnvelope, payload: ClaimEvent<'result_denied'>['payload']): string {
+  private addRefused(event: EventEnvelope, payload: ClaimEvent<'result_refused'>['payload']): string {
     const { submitted_generation: generation, rejection_reason: reason, result_id } = payload;
     const parked = payload.parked ? result_id : null;
     const refused = { agent_id: event.agent_id, task_id: subjectOf(event), generation, reason, parked };

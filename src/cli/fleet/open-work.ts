@@ -54,12 +54,12 @@ export function leftText(left: OpenWork | null): string {
   if (isNothingLeft(left)) return 'All work is done.';
   const { task_total, task_ids, edge_total, edges, reviews } = left;
   const parts = [
-    ...(task_total === 0 ? [] : [leftPart(countText(task_total, 'task is', 'tasks are'), task_ids)]),
-    ...(edge_total === 0 ? [] : [leftPart(countText(edge_total, 'edge is', 'edges are'), edges)]),
+    ...(task_total === 0 ? [] : [tasksLeft(task_total, task_ids)]),
+    ...(edge_total === 0 ? [] : [edgesLeft(edge_total, edges)]),
   ];
   const subjects = [...task_ids, ...edges];
-  const isAllForHumans = subjects.length > 0 && subjects.every((subject) => reviews.includes(subject));
-  if (isAllForHumans) return `${parts.join(' ')} All of it waits for a person: gen review.`;
+  const isAllForPeople = subjects.length > 0 && subjects.every((subject) => reviews.includes(subject));
+  if (isAllForPeople) return `${parts.join(' ')} All of it waits for a person: gen review.`;
   const waiting =
     reviews.length === 0
       ? ''
@@ -67,5 +67,8 @@ export function leftText(left: OpenWork | null): string {
   return `${parts.join(' ')} ${waiting}For the reasons, see gen status.`;
 }
 
-const leftPart = (what: string, subjects: readonly string[]): string =>
-  `${what} left: ${joinFirst(subjects, SHOWN_MAX)}.`;
+const tasksLeft = (count: number, ids: readonly string[]): string =>
+  `${countText(count, 'task is', 'tasks are')} left: ${joinFirst(ids, SHOWN_MAX)}.`;
+
+const edgesLeft = (count: number, next: readonly string[]): string =>
+  `${countText(count, 'edge is', 'edges are')} left; next for each feature: ${joinFirst(next, SHOWN_MAX)}.`;

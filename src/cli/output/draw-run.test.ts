@@ -2,13 +2,13 @@ import pc from 'picocolors';
 import { describe, expect, it } from 'vitest';
 import { NO_COST } from '../../core/engine/check-outcome.js';
 import { compileMachine } from '../../core/engine/compile-machine.js';
-import { buildCheck, buildPlan } from '../../core/engine/testing.js';
+import { buildCheck, buildEdgePlan } from '../../core/engine/testing.js';
 import { drawRun } from './draw-run.js';
 import { type DrawnRun, endDrawing, endStep, enterState, startedDrawing } from './run-drawing.js';
 
 const PAINT = pc.createColors(false);
 const CHECKS = [buildCheck('tests_pass'), buildCheck('reads_well', 'agent'), buildCheck('ok', 'human')];
-const PLAN = buildPlan({ checks: CHECKS, max_iterations: 3 });
+const PLAN = buildEdgePlan({ checks: CHECKS, max_iterations: 3 });
 const START = startedDrawing(
   { subject: 'REQ-F-A#design_code', generation: 2, max_iterations: 3 },
   compileMachine(PLAN).machine,
@@ -95,7 +95,7 @@ describe('the drawing of a run', () => {
 
   it('has no line that is wider than the terminal, and keeps hostile names on their line', () => {
     const hostile = [{ ...buildCheck('tests_pass'), name: `a\n\u001b[2J${'x'.repeat(200)}` }];
-    const plan = buildPlan({ checks: hostile });
+    const plan = buildEdgePlan({ checks: hostile });
     const run = startedDrawing(
       { subject: 'S'.repeat(90), generation: 1, max_iterations: 3 },
       compileMachine(plan).machine,
@@ -111,7 +111,7 @@ describe('the drawing of a run', () => {
 
   it('draws at most twelve checks of a tier', () => {
     const many = Array.from({ length: 15 }, (_, at) => buildCheck(`check_${at}`));
-    const machine = compileMachine(buildPlan({ checks: many })).machine;
+    const machine = compileMachine(buildEdgePlan({ checks: many })).machine;
     const run = startedDrawing({ subject: 'S', generation: 1, max_iterations: 3 }, machine, many);
     expect(drawnLines(run).filter((line) => line.includes('check_'))).toHaveLength(12);
     expect(drawnLines(run)).toContain('    and 3 more');

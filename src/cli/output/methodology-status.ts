@@ -50,7 +50,7 @@ export function methodologyStatusText(
     ),
     ...section(paint.bold(countText(signals.length, 'unhandled signal')), signalLines),
     ...section(
-      paint.bold('Features per stage'),
+      paint.bold('Features per edge'),
       features.length === 0 ? [] : coverageLines(status.coverage, context),
     ),
     ...section(paint.bold('Next actions'), actionLines),
@@ -136,7 +136,7 @@ function coverageLines(coverage: readonly StageCoverage[], { table }: CommandCon
   if (usedStages.length === 0) return [];
   const countOrBlank = (value: number) => (value === 0 ? '' : String(value));
   const rows = table(usedStages, [
-    { head: 'Stage', cell: ({ edge }) => edge, is_flexible: true },
+    { head: 'Edge', cell: ({ edge }) => edge, is_flexible: true },
     { head: '✓', cell: ({ converged }) => countOrBlank(converged) },
     { head: '●', cell: ({ at_work }) => countOrBlank(at_work) },
     { head: '○', cell: ({ pending }) => countOrBlank(pending) },

@@ -1,7 +1,7 @@
 import type { FileDiff } from '../../coordinator/methodology/file-diffs.js';
 import type { PendingProposal, PendingReview } from '../../core/contract/reviews.js';
 import type { CommandContext } from '../context.js';
-import type { CandidateCopy } from '../edge/draft-copies.js';
+import type { ReviewedDraft } from '../edge/reviewed-drafts.js';
 import { countText, formatUtc, relativeTime, section, singleLine } from './text.js';
 
 const reviewName = ({ feature_id, edge, task_id }: PendingReview): string =>
@@ -62,7 +62,7 @@ const failedNoticeText = (review: PendingReview): string =>
 /** The candidate to decide on: its identity, its agent, and the check reports. */
 export function reviewText(
   review: PendingReview,
-  copies: readonly CandidateCopy[],
+  drafts: readonly ReviewedDraft[],
   diffs: readonly FileDiff[],
   context: CommandContext,
 ): string {
@@ -91,7 +91,7 @@ export function reviewText(
   return [
     paint.bold(reviewName(review)),
     ...rows.flatMap(([name, text]) => context.labelled(`  ${name}`, text, 13)),
-    ...fileLines(review, copies, context),
+    ...fileLines(review, drafts, context),
     ...diffs.flatMap((diff) => diffLines(diff, context)),
     ...section(paint.bold('Checks for the reviewer'), humanLines),
     ...section(paint.bold('Required checks that have not passed'), failingLines),
@@ -102,11 +102,11 @@ export function reviewText(
 /** Lists every file by its path: the approval covers exactly these bytes. */
 function fileLines(
   { files, file_count }: PendingReview,
-  copies: readonly CandidateCopy[],
+  drafts: readonly ReviewedDraft[],
   { paint, wrap }: CommandContext,
 ): string[] {
   if (files === null) return [];
-  const draftLines = ({ draft, is_same }: CandidateCopy): string[] => {
+  const draftLines = ({ draft, is_same }: ReviewedDraft): string[] => {
     if (draft === null)
       return wrap('no draft in this workspace: get the content from the server (GET …/blobs/SHA256)', 4);
     const changed = 'The draft has changed since: it is not the content under review.';
@@ -115,12 +115,12 @@ function fileLines(
   return [
     '',
     paint.bold(countText(file_count, 'file')),
-    ...copies.flatMap((copy) => [
+    ...drafts.flatMap((copy) => [
       ...wrap(`${copy.path}  ${countText(copy.size_bytes, 'byte')}`, 2),
       paint.dim(`    sha256 ${copy.sha256}`),
       ...draftLines(copy),
     ]),
-    ...(file_count > copies.length ? [`  and ${file_count - copies.length} more`] : []),
+    ...(file_count > drafts.length ? [`  and ${file_count - drafts.length} more`] : []),
   ];
 }
 

@@ -76,15 +76,15 @@ export function endStep(run: DrawnRun, event: StepEvent): DrawnRun {
   const { state, check, iteration, spent, result, error } = event;
   const next: DrawnRun = { ...run, iteration: Math.max(run.iteration, iteration), spent };
   if (error !== null && check === null) return markState(next, state, 'failed');
-  const { delta, result: outcome } = (result ?? {}) as { delta?: unknown; result?: unknown };
+  const { delta, result: checkResult } = (result ?? {}) as { delta?: unknown; result?: unknown };
   // A state that has failed may succeed when it is tried again.
   if (check === null)
     return markState(typeof delta === 'number' ? { ...next, delta } : next, state, 'current');
-  const shown = error === null ? String(outcome) : 'error';
+  const shown = error === null ? String(checkResult) : 'error';
   const checks = next.checks.map((each) => (each.name === check ? { ...each, result: shown } : each));
-  const tier = checks.find(({ name }) => name === check)?.state ?? '';
+  const stateName = checks.find(({ name }) => name === check)?.state ?? '';
   const isFailed = error !== null || (result as { blocks?: unknown } | null)?.blocks === true;
-  return isFailed ? markState({ ...next, checks }, tier, 'failed') : { ...next, checks };
+  return isFailed ? markState({ ...next, checks }, stateName, 'failed') : { ...next, checks };
 }
 
 /** The run has ended, or waits for a person. */

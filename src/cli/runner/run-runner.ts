@@ -5,7 +5,7 @@ import { canonicalJson } from '../../core/canonical-json.js';
 import type { WaitingCandidate } from '../../core/contract/runners.js';
 import type { PageQuery } from '../../core/contract/schema.js';
 import { type EvidenceStatement, evidenceText, hasErrors } from '../../core/engine/evidence.js';
-import { checkRunner, DEFAULT_CHECK_LIMITS } from '../../engine/checks/run-check.js';
+import { checkExecutor, DEFAULT_CHECK_LIMITS } from '../../engine/checks/execute-check.js';
 import {
   attestCandidate,
   type RunnerDependencies,
@@ -24,7 +24,7 @@ import type { CommandContext } from '../context.js';
 import { CommandFailure, EXIT, wrongUsage } from '../exit.js';
 import { singleLine } from '../output/text.js';
 import { abortOnStop } from '../stop.js';
-import { mayPass, RunnerConnection } from './runner-connection.js';
+import { isTransientFailure, RunnerConnection } from './runner-connection.js';
 import { type RunnerKey, readRunnerKey } from './runner-key.js';
 
 const POLL_MS = 5_000;
@@ -53,7 +53,7 @@ export async function runRunner(context: CommandContext, options: RunnerOptions)
     getBlob: (sha256, bytes_max) => connection.call((client) => client.getBlob(sha256, { bytes_max })),
     putBlob: async (sha256, bytes) => void (await connection.call((client) => client.putBlob(sha256, bytes))),
     fetchBase: () => fetchBase(options.base),
-    runCheck: checkRunner(withGapsInProcess(executor, context)),
+    runCheck: checkExecutor(withGapsInProcess(executor, context)),
     limits: DEFAULT_CHECK_LIMITS,
     now: () => new Date(),
   };
@@ -111,7 +111,7 @@ async function attestIfConnected(
     if (!signal.aborted) await attestWaiting(session, signal);
     return true;
   } catch (error) {
-    if (!mayPass(error)) throw error;
+    if (!isTransientFailure(error)) throw error;
     if (wasConnected) context.warn(`${(error as Error).message} The runner tries again.`);
     await context.leaveServer();
     return false;

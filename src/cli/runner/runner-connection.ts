@@ -5,8 +5,8 @@ import { CommandFailure } from '../exit.js';
 import { unwrapReply } from '../replies.js';
 
 /**
- * The server that a runner calls. In a workspace without `gen up` it may be that of another command, which ends before the
- * runner: then the server of the workspace is resolved again.
+ * The server that a runner calls. Without `gen up`, the server of a workspace may belong to another command and end with
+ * it; then the runner finds or starts a new one.
  */
 export class RunnerConnection {
   constructor(private readonly context: CommandContext) {}
@@ -21,11 +21,14 @@ export class RunnerConnection {
 }
 
 /** Codes of failures without a response after which the same request may succeed later. */
-const PASSING_CODES: ReadonlySet<string> = new Set(['UNREACHABLE', 'UNAVAILABLE', 'UNKNOWN']);
+const TRANSIENT_CODES: ReadonlySet<string> = new Set(['UNREACHABLE', 'UNAVAILABLE', 'UNKNOWN']);
 
-/** Whether a failed round may succeed later: no server, a busy one, or a log that another process holds. */
-export const mayPass = (error: unknown): boolean =>
+/**
+ * Whether the runner should try again after this error: the server cannot be reached or is busy, or another process holds
+ * the log.
+ */
+export const isTransientFailure = (error: unknown): boolean =>
   error instanceof CommandFailure &&
   isProblem(error.body) &&
   isTransient(error.body) &&
-  (error.body.status !== 0 || PASSING_CODES.has(error.body.code));
+  (error.body.status !== 0 || TRANSIENT_CODES.has(error.body.code));

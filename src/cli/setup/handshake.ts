@@ -6,7 +6,7 @@ const PROTOCOL_VERSION = '2025-11-25';
 interface Handshake {
   /** Names of the tools. */
   readonly tools: readonly string[];
-  /** What the project's status says is wrong; null if it can be read. */
+  /** Why the project's status could not be read; null if it was read. */
   readonly problem: string | null;
 }
 

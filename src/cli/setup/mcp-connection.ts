@@ -52,7 +52,9 @@ class StdioConnection implements McpConnection {
   ) {
     this.child = spawn(command, args, { cwd, env, stdio: 'pipe' });
     this.child.on('error', (error) => this.fail(`${command} cannot be started (${error.message})`));
-    this.child.on('close', (code) => this.fail(`it ended with exit code ${code}`));
+    this.child.on('close', (code, signal) =>
+      this.fail(code === null ? `it was ended by ${signal}` : `it ended with exit code ${code}`),
+    );
     this.child.stdin.on('error', () => {});
     this.child.stderr.on('data', (chunk: Buffer) => {
       this.stderrTail = (this.stderrTail + chunk.toString('utf8')).slice(-STDERR_CHARS_MAX);

@@ -30,10 +30,10 @@ export async function pushHere(context: CommandContext, url: string | undefined)
 export async function pullHere(
   context: CommandContext,
   url: string | undefined,
-  set_aside_unpushed: boolean,
+  may_replace_unpushed: boolean,
 ): Promise<void> {
   const report = await withBothLogs(context, url, (sync, remote) =>
-    pull(sync, remote, { ...syncOptions(), set_aside_unpushed }),
+    pull(sync, remote, { ...syncOptions(), may_replace_unpushed }),
   );
   context.printReply(report, pullText);
 }

@@ -94,7 +94,14 @@ describe('gen sync', () => {
     await createWorkspace(cwd);
     expect(await gen({ cwd }, 'sync', 'status')).toMatchObject({
       code: 2,
-      err: expect.stringContaining('--remote'),
+      err: expect.stringContaining('This workspace has not been synced with a remote yet. Pass --remote URL'),
+    });
+    const masked = await gen({ cwd }, 'sync', 'status', '--remote', 'postgres://fleet:***@db/fleet');
+    expect(masked).toMatchObject({
+      code: 2,
+      err: expect.stringContaining(
+        'postgres://fleet:***@db/fleet, has no password, because passwords are not stored',
+      ),
     });
     const nobody = await gen({ cwd }, 'sync', 'status', '--remote', 'http://127.0.0.1:9');
     expect(nobody.code).toBe(1);

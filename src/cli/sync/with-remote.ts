@@ -1,15 +1,15 @@
 import { basename, dirname } from 'node:path';
 import { withoutPassword } from '../../server/store-url.js';
 import { isModuleUrl } from '../../stores/custom/module-store.js';
-import { coordinatorRemote } from '../../workspace/sync/coordinator-remote.js';
 import type { SyncRemote } from '../../workspace/sync/remote.js';
+import { storeRemote } from '../../workspace/sync/store-remote.js';
 import { readAnyCursor } from '../../workspace/sync/sync-file.js';
 import type { SyncWorkspace } from '../../workspace/sync/sync-workspace.js';
 import { trackedPaths } from '../../workspace/tracked-secrets.js';
 import type { CommandContext } from '../context.js';
 import { wrongUsage } from '../exit.js';
 import { withCoordinator } from '../open-store.js';
-import { sdkRemote } from './sdk-remote.js';
+import { serverRemote } from './server-remote.js';
 
 /**
  * Runs work with a remote: a server over HTTP, or a store opened in this process. The remote is the given one, else the
@@ -22,15 +22,23 @@ export async function withRemote<T>(
   work: (remote: SyncRemote) => Promise<T>,
 ): Promise<T> {
   const url = explicitRemote ?? context.explicitUrl ?? (await rememberedRemote(sync_file));
-  if (url === null || url.includes('***')) {
+  if (url === null) {
     throw wrongUsage(
-      'No remote. Pass --remote URL: a server (https://fleet.example.com) or a store (postgres://fleet@db/fleet).',
+      'This workspace has not been synced with a remote yet. Pass --remote URL: a server ' +
+        '(https://fleet.example.com) or a store (postgres://fleet@db/fleet).',
+    );
+  }
+  if (url.includes('***')) {
+    throw wrongUsage(
+      `The URL of the remote, ${withoutPassword(url)}, has no password, because passwords are not stored. ` +
+        'Pass the whole URL: --remote URL.',
     );
   }
   const name = withoutPassword(url);
   const { tenant_id: tenant, project_id: project } = key;
-  if (/^https?:/.test(url)) return work(sdkRemote(await context.genesisAt({ url, tenant, project }), name));
-  return withCoordinator(context, url, (opened) => work(coordinatorRemote({ name, ...opened, key })));
+  if (/^https?:/.test(url))
+    return work(serverRemote(await context.genesisAt({ url, tenant, project }), name));
+  return withCoordinator(context, url, (opened) => work(storeRemote({ name, ...opened, key })));
 }
 
 /**

@@ -218,7 +218,7 @@ it('gen verify reads anchors that another store keeps', async () => {
   expect(await folder.verify('log', address)).toMatchObject({ code: 0 });
   expect((await folder.verify('old', address)).out).toContain('ANCHOR LOG_SHORTER');
   const empty = await folder.verify('log', `store:file:${join(folder.cwd, 'empty')}`);
-  expect(empty.err).toContain('keeps no checkpoint');
+  expect(empty.err).toContain('holds no checkpoints of other stores');
 });
 
 /** The floor after a loss is a time in seconds. */

@@ -11,6 +11,7 @@ import { withStore } from '../open-store.js';
 const STORE_PREFIX = 'store:';
 const BYTES_MAX = 64 * 1024 * 1024;
 const FETCH_MS_MAX = 10_000;
+const WHAT_TO_PASS = 'Pass the output of gen audit head --json.';
 
 /** Reads checkpoints that are kept elsewhere: one JSON object, or one per line, from a file or a URL; or what a store keeps. */
 export async function readAnchors(context: CommandContext, source: string): Promise<Anchor[]> {
@@ -25,7 +26,10 @@ async function readFromStore(context: CommandContext, url: string): Promise<Anch
     // A store may not list a tenant that never had a claim in it.
     const tenantIds = new Set([...(await store.tenantIds()), context.tenant]);
     const anchors = await anchorsIn(store, [...tenantIds]);
-    if (anchors.length === 0) throw new CommandFailure('The store keeps no checkpoint of another one.');
+    if (anchors.length === 0)
+      throw new CommandFailure(
+        'The store in --anchor holds no checkpoints of other stores. Checkpoints arrive there when a coordinator runs with GENESIS_AUDIT_SINKS=store:URL.',
+      );
     return anchors;
   });
 }
@@ -39,13 +43,13 @@ function parseAnchors(source: string, text: string): Anchor[] {
           .split('\n')
           .filter((line) => line.trim() !== '')
           .map((line, at) => lineValue(source, line, at + 1));
-  if (values.length === 0) throw new CommandFailure(`${source} has no checkpoint.`);
+  if (values.length === 0) throw new CommandFailure(`${source} contains no checkpoint. ${WHAT_TO_PASS}`);
   return values.map((value, at) => {
     const parsed = anchorSchema.safeParse(value);
     if (parsed.success) return parsed.data;
     const { path, message } = parsed.error.issues[0]!;
     throw new CommandFailure(
-      `${source}, checkpoint ${at + 1}: ${path.join('.')}: ${message}. Pass the output of gen audit head --json.`,
+      `${source}, checkpoint ${at + 1}: ${path.join('.')}: ${message}. ${WHAT_TO_PASS}`,
     );
   });
 }
@@ -56,12 +60,14 @@ const readSource = (io: Io, source: string): Promise<string> =>
 function lineValue(source: string, line: string, number: number): unknown {
   const parsed = readStrictJson(line);
   if ('value' in parsed) return parsed.value;
-  throw new CommandFailure(`${source}, line ${number}: ${parsed.fault}.`);
+  throw new CommandFailure(`${source}, line ${number}: ${parsed.fault}. ${WHAT_TO_PASS}`);
 }
 
 async function readText(path: string): Promise<string> {
   return readFile(path, 'utf8').catch(({ code }: NodeJS.ErrnoException) => {
-    throw new CommandFailure(`The anchor ${path} cannot be read (${code}).`);
+    throw new CommandFailure(
+      `The anchor file ${path} cannot be read (${code}). Pass an existing file, a URL, or store:URL.`,
+    );
   });
 }
 

@@ -1,5 +1,5 @@
 import { announceAfter, type ServerAddress } from '../../workspace/address.js';
-import { serveFiles, workspaceContextOf } from '../../workspace/serve.js';
+import { maintainWorkspace, workspaceContextOf } from '../../workspace/serve.js';
 import type { Workspace } from '../../workspace/workspace.js';
 import { configure, reloadConfiguration } from './configure.js';
 import { openWorkspaceLog, promoteAcceptedFiles } from './workspace-log.js';
@@ -9,8 +9,8 @@ export interface CommandServer extends ServerAddress {
 }
 
 /**
- * Most commands end sooner. A longer one holds the log, so it announces its address, serves other commands, promotes
- * accepted files and follows the configuration, as `gen up` does.
+ * Most commands end sooner. A longer one holds the log, so it announces its address, serves other commands and maintains
+ * the workspace, as `gen up` does.
  */
 const ANNOUNCED_AFTER_MS = 1000;
 
@@ -33,7 +33,7 @@ export async function startCommandServer(
   await configure(warn, workspace, server.coordinator);
   const address = { url: server.url, token };
   const announced = announceAfter(workspace, address, ANNOUNCED_AFTER_MS);
-  const files = serveFilesAfter(ANNOUNCED_AFTER_MS, {
+  const maintenance = maintainAfter(ANNOUNCED_AFTER_MS, {
     workspace,
     context: workspaceContextOf(workspace, { ...opened, coordinator: server.coordinator }),
     reload: reloadConfiguration(warn, workspace, server.coordinator),
@@ -42,7 +42,7 @@ export async function startCommandServer(
   return {
     ...address,
     stop: async () => {
-      await files.stop();
+      await maintenance.stop();
       await announced.withdraw();
       await promoteAcceptedFiles(warn, workspace, opened);
       await server.stop();
@@ -50,22 +50,27 @@ export async function startCommandServer(
   };
 }
 
-interface ServedFiles extends Omit<Parameters<typeof serveFiles>[0], 'signal'> {
+interface WorkspaceMaintenance extends Omit<Parameters<typeof maintainWorkspace>[0], 'signal'> {
   readonly warn: (sentence: string) => void;
 }
 
-function serveFilesAfter(delayMs: number, { warn, ...files }: ServedFiles): { stop(): Promise<void> } {
+function maintainAfter(
+  delayMs: number,
+  { warn, ...options }: WorkspaceMaintenance,
+): { stop(): Promise<void> } {
   const stopping = new AbortController();
-  let served: Promise<void> = Promise.resolve();
+  let maintained: Promise<void> = Promise.resolve();
   const timer = setTimeout(() => {
     // What cannot be promoted now is promoted when the command ends.
-    served = serveFiles({ ...files, signal: stopping.signal }).catch((error: Error) => warn(error.message));
+    maintained = maintainWorkspace({ ...options, signal: stopping.signal }).catch((error: Error) =>
+      warn(error.message),
+    );
   }, delayMs).unref();
   return {
     stop: async () => {
       clearTimeout(timer);
       stopping.abort();
-      await served;
+      await maintained;
     },
   };
 }

@@ -48,23 +48,31 @@ async function serveInboxes(
   opened: OpenedCoordinator,
   signal: AbortSignal | null,
 ): Promise<void> {
-  const inboxRuntime = workspaceContextOf(workspace, { ...opened, key: await readProjectKey(workspace) });
+  const workspaceContext = workspaceContextOf(workspace, { ...opened, key: await readProjectKey(workspace) });
   const { warn } = context;
   if (signal === null) {
-    await promoteAccepted(workspace, inboxRuntime);
-    const totals = await serialiserOf({ workspace, context: inboxRuntime, warn }).pass();
-    context.printReply(totals, tallyText);
+    await promoteAccepted(workspace, workspaceContext);
+    const counts = await serialiserOf({ workspace, context: workspaceContext, warn }).pass();
+    context.printReply(counts, tallyText);
     return;
   }
   context.printNotice('Watching the inboxes. Stop with Ctrl-C.');
   const total = new PassCounts();
-  const onPass = (totals: PassCounts): void => {
-    if (totals.isEmpty) return;
-    total.add(totals);
-    if (!context.is_json) context.print(tallyText(totals));
+  const onPass = (counts: PassCounts): void => {
+    if (counts.isEmpty) return;
+    total.add(counts);
+    if (!context.is_json) context.print(tallyText(counts));
   };
   const reload = reloadConfiguration(warn, workspace, opened.coordinator);
-  await serveWorkspace({ workspace, context: inboxRuntime, warn, signal, onPass, reload, has_inboxes: true });
+  await serveWorkspace({
+    workspace,
+    context: workspaceContext,
+    warn,
+    signal,
+    onPass,
+    reload,
+    has_inboxes: true,
+  });
   if (context.is_json) context.printJson(total);
 }
 

@@ -80,7 +80,7 @@ forEachStore('audit keys', (open) => {
     await runWith(harness, { signer: two, previousSigners: [one] });
     const [alarm] = await runWith(harness, { signer: one });
     expect(alarm).toMatch(
-      /was already rotated, and it signs with that key\. Restart it with the new key of the project/,
+      /the key it signs with has ended: .* was already rotated\. Restart it with the new key of the project/,
     );
     expect(await auditOf(harness)).toEqual({ checkpoints: 2, codes: [] });
   });

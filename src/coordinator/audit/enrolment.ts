@@ -31,7 +31,8 @@ export const noActiveKeyText = (keys: AuditKeys): string =>
   `gen audit replace ${keys.list().at(-1)?.key_id ?? 'KEY_ID'} --reason TEXT; until then no checkpoint is written.`;
 
 const endedText = (keys: AuditKeys, keyId: string): string =>
-  `This coordinator writes no checkpoint: ${keys.inactiveReason(keyId)?.detail ?? ''}, and it signs with that key. ` +
+  'This coordinator writes no checkpoint, because the key it signs with has ended: ' +
+  `${keys.inactiveReason(keyId)?.detail ?? ''}. ` +
   'Restart it with the new key of the project; if there is none, create one: gen audit rotate. ' +
   (keys.hasOnlyInactiveKeys
     ? `Then an administrator must run: gen audit replace ${keyId} --reason TEXT`

@@ -28,12 +28,15 @@ interface KeyChangeRequest {
   readonly caller: Caller;
 }
 
-/** The reply without the keys: a repeated request gets the keys of its time. */
+/** Without the keys: they are added when the reply is sent, so a repeated request shows the current ones. */
 type KeyChangeDecision =
   | { readonly success: true; readonly reason: AuditKeySuccess }
   | { readonly success: false; readonly reason: AuditKeyRefusal };
 
-/** Replaces or revokes a key. It is decided when it is run, so that a repeated request gets its first reply. */
+/**
+ * Replaces or revokes a key. The rules are checked inside the operation: a repeated request then gets its
+ * first reply, and not `AUDIT_KEY_ENDED`.
+ */
 export function keyChange(request: KeyChangeRequest): Operation<KeyChangeDecision> {
   const { verb, body, caller } = request;
   const kind = `audit_${verb}_key`;

@@ -9,7 +9,7 @@ import type { StoreMeta } from '../../stores/store.js';
 export function bindingOf({ secret }: StoreMeta, keyId: string, record: KeyRecord): string {
   const { tenant_id, role, user_id, secret_sha256, created_at, expires_at, agent_role } = record;
   const granted = ['key', keyId, tenant_id, role, user_id, secret_sha256, created_at, expires_at];
-  // Absent from keys without one, so that keys from before agent roles were bound stay valid.
+  // Left out if the key has no agent role, so that bindings made before agent roles existed stay valid.
   if (agent_role !== undefined) granted.push(agent_role);
   return createHmac('sha256', Buffer.from(secret, 'hex')).update(JSON.stringify(granted)).digest('hex');
 }

@@ -35,7 +35,7 @@ export function withSignatureCheck<T>(
   work: () => AsyncReply<T>,
 ): AsyncReply<T> {
   if (!needsSignatureCheck(project, command)) return work();
-  return catchStoreErrors(() => signatureProblem(project, command)).then((fault) => fault ?? work());
+  return catchStoreErrors(() => signatureProblem(project, command)).then((problem) => problem ?? work());
 }
 
 export const needsSignatureCheck = (project: Project, { body }: SessionCommand): boolean =>

@@ -11,15 +11,15 @@ import { DAY_MS, HOUR_MS, oldBefore, type Retention } from './retention.js';
 
 /** About 100 bytes each. */
 const FINISHED_MAX = 100_000;
-/** The events that a run may write: records of redactions, and a checkpoint. */
+/** The most events that one retention round writes itself: records of redactions, and a checkpoint. */
 const OWN_EVENTS_MAX = 100;
 
 /** The progress of retention in a project. */
-interface FinishedProject {
-  /** The position of the log at that time. If the log has grown, heads may no longer need some old events. */
+interface RetentionProgress {
+  /** The end of the log after the pass. If it has moved, the next pass starts at 0. */
   readonly log_position: number;
-  /** Every event up to here was old, or came before one that was. */
-  readonly position: number;
+  /** The last old event that was looked at. */
+  readonly last_old_position: number;
 }
 
 interface TenantRetention {
@@ -33,7 +33,7 @@ interface TenantRetention {
  * to look at, and unloaded again.
  */
 export class RetentionRound {
-  private readonly finished = new Map<string, FinishedProject>();
+  private readonly finished = new Map<string, RetentionProgress>();
   private cancelTimer: () => void = () => {};
   private isStopped = false;
   private running: Promise<number> | null = null;
@@ -99,11 +99,11 @@ export class RetentionRound {
     if (after === null || !(await this.hasOldEvents(projectKey, after, tenant))) return 0;
     const redacted = await this.projects.withLoadedProject(projectKey, async (project) => {
       const { position } = project.state;
-      const run = await this.retention.run(project, after);
-      if (run.redacted > 0) await this.audit.finish(project);
-      if (run.isComplete) await this.noteFinished(projectKey, position, run.position);
+      const pass = await this.retention.redactOldEvents(project, after);
+      if (pass.redacted > 0) await this.audit.finish(project);
+      if (pass.isComplete) await this.noteFinished(projectKey, position, pass.position);
       else this.wasUnavailable = true;
-      return run.redacted;
+      return pass.redacted;
     });
     return redacted ?? 0;
   }
@@ -114,7 +114,7 @@ export class RetentionRound {
     if (row === null) return null;
     const known = this.finished.get(projectPath(projectKey));
     if (known?.log_position !== row.position) return 0;
-    return known.position < row.position ? known.position : null;
+    return known.last_old_position < row.position ? known.last_old_position : null;
   }
 
   private async hasOldEvents(
@@ -129,15 +129,20 @@ export class RetentionRound {
   }
 
   /**
-   * Notes a finished run, unless a head has changed since it began: an event that it needed may have been passed
-   * over.
+   * Notes a finished pass, unless a head has changed since it began: an event that it needed may have been
+   * passed over.
    */
-  private async noteFinished(projectKey: ProjectKey, startPosition: number, position: number): Promise<void> {
+  private async noteFinished(
+    projectKey: ProjectKey,
+    startPosition: number,
+    last_old_position: number,
+  ): Promise<void> {
     const own = await this.store.events(projectKey, { after: startPosition, limit: OWN_EVENTS_MAX });
     if (own.length === OWN_EVENTS_MAX || own.some(({ seq }) => seq !== undefined)) return;
     const name = projectPath(projectKey);
     this.finished.delete(name);
-    this.finished.set(name, { log_position: own.at(-1)?.position ?? startPosition, position });
+    const log_position = own.at(-1)?.position ?? startPosition;
+    this.finished.set(name, { log_position, last_old_position });
     const [oldest] = this.finished.keys();
     if (this.finished.size > FINISHED_MAX) this.finished.delete(oldest as string);
   }

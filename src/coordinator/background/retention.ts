@@ -12,13 +12,13 @@ import { draftEvent } from '../queue/transaction-builder.js';
 import { contentEventId, sha256Hex } from '../runtime/identity.js';
 import { isProblem } from '../wire/problem.js';
 
-/** What a run has done. */
-interface RetentionRun {
+/** What a pass has done. */
+interface RetentionPass {
   /** The number of redacted events. */
   readonly redacted: number;
   /** Every old event up to this position was looked at. */
   readonly position: number;
-  /** False: a redaction could not be recorded, so the rest was left to the next run. */
+  /** False: a redaction could not be recorded, so the rest was left to the next pass. */
   readonly isComplete: boolean;
 }
 
@@ -33,7 +33,7 @@ export const oldBefore = (nowMs: number, days: number): string => isoTime(Math.m
 
 /**
  * Redacts the payloads of old events, once a day per project. The log first records which events and what remains of
- * each, then the store redacts them; an interrupted run is repeated a day later.
+ * each, then the store redacts them; an interrupted pass is repeated a day later.
  */
 export class Retention {
   private readonly dueMs = new WeakMap<Project, number>();
@@ -49,7 +49,7 @@ export class Retention {
   }
 
   /** Redacts the old events after a position. */
-  async run(project: Project, afterPosition = 0): Promise<RetentionRun> {
+  async redactOldEvents(project: Project, afterPosition = 0): Promise<RetentionPass> {
     const view = project.view();
     this.dueMs.set(project, view.now_ms + DAY_MS);
     const days = retentionDays(view.policy, view.limits);

@@ -1,4 +1,4 @@
-import { liveSubjects } from '../../core/views/index.js';
+import { subjectsWithOpenClaim } from '../../core/views/index.js';
 import { reviewTimesOf } from '../methodology/review-times.js';
 import { recordReviewTimeout, reviewIdOf } from '../operations/review-events.js';
 import type { Project } from '../queue/project.js';
@@ -27,7 +27,7 @@ function overdueReviews(project: Project): ReadonlyMap<string, string> {
   const view = project.view();
   const settings = view.methodology?.engine?.review;
   const found = new Map<string, string>();
-  for (const subject of liveSubjects(project.state)) {
+  for (const subject of subjectsWithOpenClaim(project.state)) {
     if (found.size >= TIMEOUTS_MAX) break;
     const head = view.peekHead(subject);
     const times = reviewTimesOf(head, settings);

@@ -1,5 +1,5 @@
 import { canTakeOver, isStale } from '../../core/claims/lease.js';
-import { liveSubjects } from '../../core/views/index.js';
+import { subjectsWithOpenClaim } from '../../core/views/index.js';
 import { holderOperation } from '../operations/holder.js';
 import type { Project } from '../queue/project.js';
 import type { Projects } from '../queue/projects.js';
@@ -29,14 +29,14 @@ export class Sweeper {
       const all = [...this.projects.all()].filter(({ backoff }) => !backoff.isPausing);
       // Not awaited, because it may take long. A failed run is repeated a day later.
       for (const project of all)
-        if (this.retention.isDue(project)) this.retention.run(project).catch(() => {});
+        if (this.retention.isDue(project)) this.retention.redactOldEvents(project).catch(() => {});
       return all.filter((project) => this.isDue(project)).map((project) => this.sweepProject(project));
     });
   }
 
   /** Returns the number of redacted events. */
   async redactHistory(): Promise<number> {
-    return this.sumOverProjects(async (project) => (await this.retention.run(project)).redacted);
+    return this.sumOverProjects(async (project) => (await this.retention.redactOldEvents(project)).redacted);
   }
 
   async sweep(): Promise<number> {
@@ -57,7 +57,7 @@ export class Sweeper {
     const view = project.view();
     this.lastSweepMs.set(project, view.now_ms);
     const due: string[] = [];
-    for (const subject of liveSubjects(project.state)) {
+    for (const subject of subjectsWithOpenClaim(project.state)) {
       if (due.length >= SWEEP_MAX) break;
       const head = view.head(subject);
       const rules = view.rulesOf(subject);

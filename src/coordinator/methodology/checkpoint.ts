@@ -25,24 +25,24 @@ type RecordedCheckpoint =
 
 /** Marks a position of the log. The project's state there can be recomputed from the log at any time and never changes. */
 export function checkpointOperation(body: ParsedCheckpointBody, state: MethodologyState, caller: Caller) {
-  const request = requestKeyOf(caller, 'checkpoint', body);
+  const requestKey = requestKeyOf(caller, 'checkpoint', body);
   const operation: Operation<RecordedCheckpoint> = {
     kind: 'checkpoint',
-    request,
+    requestKey,
     attempt(view) {
       const transaction = new TransactionBuilder(view, body.request_id);
       const viewInput = viewInputOf(view.state, state, view);
-      if (viewInput.methodology === null) return transaction.answer(request, NOT_INITIALISED);
+      if (viewInput.methodology === null) return transaction.answer(requestKey, NOT_INITIALISED);
       const { features, context_hash, message, git_ref, snapshot_path } = body;
       const unknown = features?.find((id) => rowOf(viewInput, id) === undefined);
-      if (unknown !== undefined) return transaction.answer(request, unknownFeature(unknown));
+      if (unknown !== undefined) return transaction.answer(requestKey, unknownFeature(unknown));
       const event_id = view.newEventId();
       const { position } = view.state;
       const feature_count = features?.length ?? viewInput.rows.length;
       const fields = { context_hash, feature_count, git_ref, message, snapshot_path, position };
       const draft = draftEvent(view, 'checkpoint_created', actorOf(caller, body), fields);
       const reply = { event_id, position, timestamp: draft.timestamp };
-      return { transaction: transaction.addLooseEvent(draft, event_id).build(request), reply };
+      return { transaction: transaction.addLooseEvent(draft, event_id).build(requestKey), reply };
     },
     replay([event]) {
       if (event === undefined) throw new Error('the stored request of a checkpoint has no event');

@@ -22,10 +22,10 @@ export function gapsOperation(body: z.output<typeof gapsBody>, caller: Caller): 
   const next = nextCommand(clusters[0]);
   const fixedFields = { success: true, result, ...counts, clusters } as const;
   const replyOf = (event_id: string | null): GapsOutcome => ({ ...fixedFields, event_id, next });
-  const request = requestKeyOf(caller, 'gaps', body);
+  const requestKey = requestKeyOf(caller, 'gaps', body);
   return {
     kind: 'gaps',
-    request,
+    requestKey,
     attempt(view) {
       const transaction = new TransactionBuilder(view, body.request_id);
       if (body.dry_run === true) return transaction.answer(null, replyOf(null));
@@ -34,7 +34,7 @@ export function gapsOperation(body: z.output<typeof gapsBody>, caller: Caller): 
       const fields = { layers_run: [...new Set(layers_run)].sort(), feature, ...counts };
       transaction.addLooseEvent(draftEvent(view, 'gaps_validated', by, fields), eventId);
       for (const cluster of clusters) raiseIntent(transaction, cluster, by);
-      return { transaction: transaction.build(request), reply: replyOf(eventId) };
+      return { transaction: transaction.build(requestKey), reply: replyOf(eventId) };
     },
     replay: ([event]) => replyOf(event?.event_id ?? null),
   };

@@ -24,7 +24,7 @@ type ParsedReleaseBody = z.output<typeof releaseBody>;
 
 /** Releases a version, once, if no readiness check fails. A dry run only reports the checks. */
 export function releaseOperation(body: ParsedReleaseBody, state: MethodologyState, caller: Caller) {
-  const request = body.dry_run === true ? null : requestKeyOf(caller, 'release', body);
+  const requestKey = body.dry_run === true ? null : requestKeyOf(caller, 'release', body);
   const run = (transaction: TransactionBuilder): VersionReleaseReply => {
     const { view } = transaction;
     const subject = releaseSubject(body.version);
@@ -33,7 +33,7 @@ export function releaseOperation(body: ParsedReleaseBody, state: MethodologyStat
     else transaction.putRecord(subject, [releaseDraft(view, reply.release, actorOf(caller, body))]);
     return reply;
   };
-  return operationOf('release', request, run, body.request_id);
+  return operationOf('release', requestKey, run, body.request_id);
 }
 
 function decideRelease(

@@ -11,7 +11,7 @@ import {
 } from '../../core/methodology/definition/manifest.js';
 import type { MethodologyState } from '../../core/methodology/progress/feature-state.js';
 import { subjectKeys } from '../../core/subject.js';
-import { liveSubjects } from '../../core/views/index.js';
+import { subjectsWithOpenClaim } from '../../core/views/index.js';
 import type { Blobs } from '../../stores/blobs.js';
 import { StoreUnavailable } from '../../stores/store.js';
 import { edgeDetailsOf } from '../queries/tasks.js';
@@ -23,7 +23,7 @@ import { reviewTimesOf } from './review-times.js';
 /** Candidates that wait for a person: overdue ones first, then the longest wait. */
 export function pendingReviews(view: DecisionView, state: MethodologyState): PendingReview[] {
   const waiting: PendingReview[] = [];
-  for (const subject of liveSubjects(view.state)) {
+  for (const subject of subjectsWithOpenClaim(view.state)) {
     const review = pendingReviewOf(view, state, subject);
     if (review !== null) waiting.push(review);
   }
@@ -66,7 +66,7 @@ function reviewOf(head: Head, view: DecisionView, state: MethodologyState): Pend
     agent_id,
     agent_role,
     reason:
-      escalationReasonOf(state, feature_id, edge) ??
+      escalationSentence(state, feature_id, edge) ??
       edgeState?.escalation ??
       `${agent_id} requested a decision before continuing`,
     since: isoTime(since_ms),
@@ -93,8 +93,9 @@ function failedNoticeOf(state: MethodologyState, { subject, generation }: Head, 
 }
 
 /**
- * With the files of a candidate that was not submitted, such as the last one of a run that ended at a limit: its digest is
- * that of its manifest. Unchanged if there is no such manifest, or the blobs cannot be read now.
+ * Adds the files of a candidate that was not submitted, such as the last one of a run that ended at a limit.
+ * They are found because the digest of such a candidate is the digest of its manifest. Unchanged if there is
+ * no such manifest, or the blobs cannot be read now.
  */
 export async function withFiles(
   review: PendingReview,
@@ -162,7 +163,7 @@ function humanChecks(view: DecisionView, subject: string): PendingReview['human_
   return checks.filter(({ type }) => type === 'human').map(({ name, criterion }) => ({ name, criterion }));
 }
 
-function escalationReasonOf({ signals }: MethodologyState, featureId: string | null, edge: string | null) {
+function escalationSentence({ signals }: MethodologyState, featureId: string | null, edge: string | null) {
   if (featureId === null) return null;
   const escalation = [...signals.values()].find(
     (signal) => signal.kind === 'escalation' && signal.feature_id === featureId && signal.edge === edge,

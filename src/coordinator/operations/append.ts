@@ -23,7 +23,7 @@ import { edgeSubject } from '../../core/methodology/definition/edge-name.js';
 import { subjectKeys, subjectKindOf } from '../../core/subject.js';
 import { withoutUndefined } from '../../core/without-undefined.js';
 import type { Caller } from '../authentication/caller.js';
-import { notAfter } from '../queue/offline-event.js';
+import { clampToNow } from '../queue/offline-event.js';
 import type { Operation, RequestKey } from '../queue/operation.js';
 import { TransactionBuilder } from '../queue/transaction-builder.js';
 import { textDigest } from '../runtime/identity.js';
@@ -40,31 +40,31 @@ export function appendOperation(
   body: AppendBody & RequestFields,
   caller: Caller,
 ): Operation<AppendResult | Problem> {
-  const request = requestKeyByEventId(body) ?? requestKeyOf(caller, 'append_event', body);
+  const requestKey = requestKeyByEventId(body) ?? requestKeyOf(caller, 'append_event', body);
   return {
     kind: 'append_event',
-    request,
+    requestKey,
     attempt(view) {
       const transaction = new TransactionBuilder(view, body.request_id);
       const refusal = subject === null ? null : appendRefusal(transaction, subject, body, caller);
-      if (refusal !== null) return transaction.answer(request, refusal);
+      if (refusal !== null) return transaction.answer(requestKey, refusal);
       const event_id = body.event_id ?? view.newEventId();
       const draft = draftOf(body, subject, view.now_ms);
       const checked = checkNewEvent({ ...view.key, event_id, ...draft });
       if (!checked.ok) {
         const faults = checked.faults.slice(0, 20);
         const detail = `${faults[0]?.path}: ${faults[0]?.message}`;
-        return transaction.answer(request, problem('INVALID_EVENT', detail, faults));
+        return transaction.answer(requestKey, problem('INVALID_EVENT', detail, faults));
       }
       const { signature, signed_text } = body;
-      const occurred_at = body.occurred_at && notAfter(body.occurred_at, view.now_ms);
+      const occurred_at = body.occurred_at && clampToNow(body.occurred_at, view.now_ms);
       const { principal } = caller;
       const sent = withoutUndefined({ occurred_at, signature, signed_text });
       // Set after validation and over any value in the payload: only the server knows the credential.
       draft.payload = { ...draft.payload, principal, ...sent };
       if (subject !== null) addSignOfLife(transaction, subject, handleOf(body, caller));
       transaction.addLooseEvent(draft, event_id);
-      return { transaction: transaction.build(request), reply: appendedResult(event_id) };
+      return { transaction: transaction.build(requestKey), reply: appendedResult(event_id) };
     },
     replay(events) {
       // The holder's sign of life, which changes the head, is not the event that was asked for.

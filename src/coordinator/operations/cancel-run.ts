@@ -19,20 +19,20 @@ import { shortenSessionPermit, updateTrackPermits } from './shared.js';
  */
 export class CancelRunOperation implements Operation<CancelRunResult> {
   readonly kind = 'cancel_run';
-  readonly request;
+  readonly requestKey;
 
   constructor(
     private readonly run: RunSummary,
     private readonly body: z.output<typeof cancelRunBody>,
     private readonly caller: Caller,
   ) {
-    this.request = { key: `~run-cancelled/${run.run_id}`, digest: '' };
+    this.requestKey = { key: `~run-cancelled/${run.run_id}`, digest: '' };
   }
 
   attempt(view: DecisionView): Attempt<CancelRunResult> {
     const { run } = this;
     const transaction = new TransactionBuilder(view, this.body.request_id).checkHead(run.task_id);
-    if (run.ended_at !== null) return transaction.answer(this.request, refusedCancellation('RUN_ENDED'));
+    if (run.ended_at !== null) return transaction.answer(this.requestKey, refusedCancellation('RUN_ENDED'));
     const by = actorOf(this.caller);
     if (run.started_at !== null && !this.endClaim(transaction, by)) {
       const next = `Another agent has claimed ${run.task_id} since, and may go on with this run. Cancel it when that agent has recorded a step, or end its claim first: gen task force-release '${run.task_id}'`;
@@ -51,7 +51,7 @@ export class CancelRunOperation implements Operation<CancelRunResult> {
     Object.assign(draft, { subject: run.task_id, ...subjectKeys(run.task_id) });
     transaction.addLooseEvent(draft);
     const ended = evolveRun(run, draft as EventEnvelope, payload) ?? run;
-    return { transaction: transaction.build(this.request), reply: cancelledReply(ended) };
+    return { transaction: transaction.build(this.requestKey), reply: cancelledReply(ended) };
   }
 
   replay(events: readonly EventEnvelope[]): CancelRunResult {

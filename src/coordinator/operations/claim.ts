@@ -24,7 +24,7 @@ import { conflictWithOverlappingGrants, isSingleAgentProject } from './edge-fact
 import { claimFacts } from './facts.js';
 import { grantResult, refusedClaimResult, renderClaimResult } from './render.js';
 import { refuseOtherOwner } from './session.js';
-import { heldBySession, ownWorkAdvice } from './session-claims.js';
+import { claimsOfSession, ownWorkAdvice } from './session-claims.js';
 import { addAction, type RequestFields, requestKeyFromText, requestKeyOf } from './shared.js';
 
 export interface ClaimRequest {
@@ -39,32 +39,32 @@ const CHECKED_DEPENDENCIES_MAX = 20;
 
 export class ClaimOperation implements Operation<ClaimResult | Problem> {
   readonly kind = 'claim';
-  readonly request: RequestKey | null;
+  readonly requestKey: RequestKey | null;
   private recorder: RefusalRecorder | null = null;
 
   constructor(
     private readonly claim: ClaimRequest,
     private readonly caller: Caller,
   ) {
-    this.request = claimRequestKey(claim, caller);
+    this.requestKey = claimRequestKey(claim, caller);
   }
 
   attempt(view: DecisionView): Attempt<ClaimResult | Problem> | NeedsFetch {
-    const { claim, caller, request } = this;
+    const { claim, caller, requestKey } = this;
     this.recorder ??= new RefusalRecorder(caller, claim.body.request_id);
-    return attemptClaim(view, claim, caller, request, this.recorder);
+    return attemptClaim(view, claim, caller, requestKey, this.recorder);
   }
 
   /** The grant of a task in an open session, if nothing else has to be recorded with it. */
   decideDirectly(view: DecisionView): DirectDecision<ClaimResult | Problem> | null {
-    const { claim, caller, request } = this;
+    const { claim, caller, requestKey } = this;
     const { subject, body } = claim;
     if (body.offline !== undefined || body.signature !== undefined || subjectKindOf(subject) !== 'task')
       return null;
     const session = view.lookUpSession(body.session_id).record;
     if (session === null || !controlsSession(session.value as unknown as SessionOwner, caller)) return null;
     const decision = decideClaim(view, claim, claimCommand(view, claim, caller));
-    const step = stepOf(view, decision, request, body.request_id);
+    const step = stepOf(view, decision, requestKey, body.request_id);
     return step === null ? null : { decision, step, reply: renderClaim(view, decision, body.session_id) };
   }
 
@@ -91,12 +91,12 @@ export function atomicClaimOperation(
     subject,
     body,
   }));
-  const request = requestKeyOf(caller, 'batch_claim', { ...{ claims: unsignedClaims }, request_id });
+  const requestKey = requestKeyOf(caller, 'batch_claim', { ...{ claims: unsignedClaims }, request_id });
   const recorder = new RefusalRecorder(caller, request_id);
   return {
     kind: 'batch_claim',
-    request,
-    attempt: (view) => attemptAtomicClaim(view, claims, caller, { request, request_id, recorder }),
+    requestKey,
+    attempt: (view) => attemptAtomicClaim(view, claims, caller, { requestKey, request_id, recorder }),
     shouldRepeat: (transaction, positions) => recorder.shouldRepeat(transaction, positions),
     withdraw: () => recorder.withdraw(),
     replay: (events, view) =>
@@ -119,7 +119,7 @@ function replayResumption(view: DecisionView, claim: ClaimRequest, caller: Calle
 }
 
 interface BatchRequest {
-  readonly request: RequestKey | null;
+  readonly requestKey: RequestKey | null;
   readonly request_id: string | undefined;
   readonly recorder: RefusalRecorder;
 }
@@ -128,7 +128,7 @@ function attemptAtomicClaim(
   view: DecisionView,
   claims: readonly ClaimRequest[],
   caller: Caller,
-  { request, request_id, recorder }: BatchRequest,
+  { requestKey, request_id, recorder }: BatchRequest,
 ): Attempt<readonly (ClaimResult | Problem)[]> | NeedsFetch {
   const refusal = new TransactionBuilder(view);
   const forbidden = claims.map(({ body }) => refuseOtherOwner(refusal, body.session_id, caller));
@@ -149,7 +149,7 @@ function attemptAtomicClaim(
   });
   if (decisions.every((decision) => decision.ok)) {
     view.merge(forked);
-    return { transaction: forkedTransaction.build(request), reply: decisions.map(render) };
+    return { transaction: forkedTransaction.build(requestKey), reply: decisions.map(render) };
   }
   const refusals = decisions.map((decision, index) =>
     decision.ok ? batchRefusal(view, claims[index]!, caller) : decision,
@@ -167,7 +167,7 @@ function attemptAtomicClaim(
   const reply = decisions.map((decision, index) =>
     decision.ok ? refusedClaimResult('DENIED_BATCH') : render(decision, index),
   );
-  return transaction.answer(request, reply);
+  return transaction.answer(requestKey, reply);
 }
 
 /** The refusal of a claim that was refused only because others of its batch were. */
@@ -185,7 +185,7 @@ export function attemptClaim(
   view: DecisionView,
   claim: ClaimRequest,
   caller: Caller,
-  request: RequestKey | null,
+  requestKey: RequestKey | null,
   recorder?: RefusalRecorder,
 ): Attempt<ClaimResult | Problem> | NeedsFetch {
   const transaction = new TransactionBuilder(view, claim.body.request_id, recorder, claim.body.offline);
@@ -198,7 +198,7 @@ export function attemptClaim(
   if (missing !== null) return missing;
   addClaim(transaction, claim, caller, command, decision);
   return {
-    transaction: transaction.build(request),
+    transaction: transaction.build(requestKey),
     reply: renderClaim(view, decision, claim.body.session_id),
   };
 }
@@ -305,7 +305,7 @@ function renderClaim(view: DecisionView, decision: Decision, session_id: string)
 function ownDependencies(view: DecisionView, { details }: Decision, sessionId: string): string[] {
   const { waiting_for = [] } = details;
   if (waiting_for.length === 0) return [];
-  const held = heldBySession(view, sessionId, 'ACTIVE').map(({ subject }) => subject);
+  const held = claimsOfSession(view, sessionId, 'ACTIVE').map(({ subject }) => subject);
   return held.filter((subject) => waiting_for.includes(subject));
 }
 

@@ -66,8 +66,8 @@ export function configureOperation(
       left: changed.length - features.length,
     };
   };
-  const request = requestKeyOf(caller, 'configure', { ...{ digest }, request_id });
-  return operationOf('configure', request, run, request_id);
+  const requestKey = requestKeyOf(caller, 'configure', { ...{ digest }, request_id });
+  return operationOf('configure', requestKey, run, request_id);
 }
 
 /** The next features that still differ, at most one transaction's worth. */

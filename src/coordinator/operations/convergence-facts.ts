@@ -8,7 +8,7 @@ import { type ChangedFile, escalateIfChecksChanged } from '../../core/engine/gua
 import { type AuthorityDecision, checkAuthority } from '../../core/methodology/definition/authority.js';
 import { effectiveChecklist, projectChecks } from '../../core/methodology/definition/checklist.js';
 import { judgeConvergence, type ReportedCheck } from '../../core/methodology/definition/convergence.js';
-import { omittedChecks } from '../../core/methodology/definition/omitted-checks.js';
+import { checksOfDefaultProfileOnly } from '../../core/methodology/definition/default-profile-checks.js';
 import { subjectKeys, subjectKindOf } from '../../core/subject.js';
 import { withoutUndefined } from '../../core/without-undefined.js';
 import type { Caller } from '../authentication/caller.js';
@@ -81,7 +81,12 @@ function guardedAuthority(
   if (methodology === null || feature === null) return ofRole;
   // Includes the checks of the other edges: they run on the base that this result becomes part of.
   const checks = [...deterministicChecks(view, subject), ...projectChecks(methodology)];
-  return escalateIfChecksChanged(ofRole, files, checks, omittedChecks(methodology, feature, edge));
+  return escalateIfChecksChanged(
+    ofRole,
+    files,
+    checks,
+    checksOfDefaultProfileOnly(methodology, feature, edge),
+  );
 }
 
 /** Failing checks that a person cannot override. Empty if the project is not configured. */

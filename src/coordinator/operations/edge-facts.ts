@@ -12,7 +12,7 @@ import type { DecisionView } from '../queue/decision-view.js';
 import type { TransactionBuilder } from '../queue/transaction-builder.js';
 
 /** Maximum number of names listed in a message. */
-const SHARED_NAMED_MAX = 20;
+const NAMES_LISTED_MAX = 20;
 const EDGE_SUBJECT = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}#[a-z][a-z0-9_]{0,99}$/;
 
 /**
@@ -50,13 +50,13 @@ export function edgeFacts(
   if (methodology === null) return undefined;
   const isOther = ({ subject: held, claim }: Head): boolean =>
     held !== subject && claim !== null && claim.agent_id !== agent_id;
-  const others = view.heldEdges().filter(isOther);
+  const others = view.claimedEdges().filter(isOther);
   const overlaps = others.map((head) => moduleOverlap(methodology, subject, head));
   const shared = overlaps.flatMap(({ claim }) => (claim === null ? [] : [claim]));
   return {
     unknown_message: unknownEdgeReason(view, subject),
     second_agent: isSingleAgentProject(methodology) && agent_id !== SINGLE_AGENT.agent_id,
-    overlapping_claims: shared.slice(0, SHARED_NAMED_MAX),
+    overlapping_claims: shared.slice(0, NAMES_LISTED_MAX),
     enforced: methodology.parallelism.enforce,
     warnings: [
       roleWarning(methodology, subject, agent_role),
@@ -64,7 +64,7 @@ export function edgeFacts(
       ...overlaps.map(({ warning }) => warning),
     ]
       .filter((warning) => warning !== null)
-      .slice(0, SHARED_NAMED_MAX),
+      .slice(0, NAMES_LISTED_MAX),
   };
 }
 
@@ -94,7 +94,7 @@ function roleWarning(methodology: Methodology, subject: string, agentRole: strin
   const { roles } = methodology.roles;
   const names = Object.keys(roles);
   if (agentRole !== null && agentRole !== HUMAN_ROLE && !Object.hasOwn(roles, agentRole)) {
-    const known = names.slice(0, SHARED_NAMED_MAX).join(', ');
+    const known = names.slice(0, NAMES_LISTED_MAX).join(', ');
     return `agent_roles.yml has no role ${JSON.stringify(agentRole)}, so it has authority over no edge. Use one of: ${known}.`;
   }
   const { edge = '' } = subjectKeys(subject);
@@ -104,7 +104,7 @@ function roleWarning(methodology: Methodology, subject: string, agentRole: strin
   if (decision === 'granted' || decision === 'warn') return null;
   const who = agentRole === null ? 'An agent without a role' : `The role ${agentRole}`;
   const effect = decision === 'reject' ? 'the result will be refused' : 'the result will wait for a person';
-  const able = names.filter((role) => authorityOf(role).decision === 'granted').slice(0, SHARED_NAMED_MAX);
+  const able = names.filter((role) => authorityOf(role).decision === 'granted').slice(0, NAMES_LISTED_MAX);
   const advice =
     able.length === 0 ? 'agent_roles.yml has no role that may.' : `Claim with a role: ${able.join(', ')}.`;
   return `${who} may not converge ${edge}: ${effect}. ${advice}`;
@@ -125,7 +125,7 @@ function moduleOverlap({ modules }: Methodology, subject: string, head: Head) {
     const warning = `${holderText}. Whether it shares modules with ${feature_id} is unknown: check graph/modules.yml.`;
     return { claim: null, warning };
   }
-  const warning = `${holderText}, which also touches ${shared.slice(0, SHARED_NAMED_MAX).join(', ')}. Finish one before the other.`;
+  const warning = `${holderText}, which also touches ${shared.slice(0, NAMES_LISTED_MAX).join(', ')}. Finish one before the other.`;
   return { claim: { subject: head.subject, agent_id, shared_modules: shared }, warning };
 }
 

@@ -25,7 +25,7 @@ export function claimFacts(
     session_closed: session?.value.state === 'closed',
     waiting_for: dependencies.filter((id) => !view.isCompleted(id)),
     inputs: dependencies.length === 0 ? null : inputsDigest(view, subject),
-    reached_limit: view.exhaustedLimit,
+    reached_limit: view.reachedLimit,
     ...(edge === undefined ? {} : { edge }),
   };
 }

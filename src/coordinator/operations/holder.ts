@@ -17,12 +17,13 @@ export const holderOperation = <Reply>(
   command: SubjectCommand | ((view: DecisionView) => SubjectCommand),
   render: (decision: Decision) => Reply,
   sent: RequestFields = {},
-  request: RequestKey | null = null,
+  requestKey: RequestKey | null = null,
 ): Operation<Reply> => ({
   kind: typeof command === 'function' ? 'record_review' : command.type,
-  request,
+  requestKey,
   decideDirectly(view) {
-    if (typeof command === 'function' || request !== null || !isDirect(subject, command, sent)) return null;
+    if (typeof command === 'function' || requestKey !== null || !isDirect(subject, command, sent))
+      return null;
     const decision = decide(view.head(subject), command, view.decisionContext(subject));
     const step = stepOf(view, decision, null, sent.request_id);
     return step === null ? null : { decision, step, reply: render(decision) };
@@ -35,7 +36,7 @@ export const holderOperation = <Reply>(
     else addAction(transaction, decision, sent);
     if (current.type === 'record_review') checkEvidenceRecords(transaction, subject);
     if (decision.ok) transaction.markEffective();
-    return transaction.answer(request, render(decision));
+    return transaction.answer(requestKey, render(decision));
   },
 });
 

@@ -33,17 +33,17 @@ export function createKey(
   meta: StoreMeta,
   environment: Environment,
 ): Operation<CreatedApiKey | Problem> {
-  const request = requestKeyOf(caller, 'create_key', { ...body, ...{ tenant_id: scope.tenant_id } });
+  const requestKey = requestKeyOf(caller, 'create_key', { ...body, ...{ tenant_id: scope.tenant_id } });
   const keyId = randomHex(environment.randomBytes(8));
   const secret = randomBase64url(environment.randomBytes(32));
   return {
     kind: 'create_key',
-    request,
+    requestKey,
     attempt(view) {
       const transaction = new TransactionBuilder(view, body.request_id);
       const record = newKeyRecord(body, scope, secret, actorOf(caller), view.now_ms);
       if (record.expires_at !== null && msOf(record.expires_at) <= view.now_ms) {
-        return transaction.answer(request, fieldProblem('expires_at', 'expected a time in the future'));
+        return transaction.answer(requestKey, fieldProblem('expires_at', 'expected a time in the future'));
       }
       const bound = { ...record, binding: bindingOf(meta, keyId, record) };
       transaction.writeRecord(keySubject(keyId), 'KEY_CREATED', bound, actorOf(caller));
@@ -52,7 +52,7 @@ export function createKey(
       const key = apiKeyOf(keyId, bound, view.now_ms, true);
       // The remembered reply is stored, so it must not contain the token.
       return {
-        transaction: transaction.build(request, { ...key, token: null, next: TOKEN_SHOWN_ONCE }),
+        transaction: transaction.build(requestKey, { ...key, token: null, next: TOKEN_SHOWN_ONCE }),
         reply: { ...key, token: `gck_live_${keyId}_${secret}` },
       };
     },

@@ -15,7 +15,7 @@ import { isSessionClosed } from './facts.js';
 import { nothingReadyResult } from './nothing-ready.js';
 import { readyWork } from './ready.js';
 import { refusedClaimResult } from './render.js';
-import { heldBySession } from './session-claims.js';
+import { claimsOfSession } from './session-claims.js';
 import { type RequestFields, requestKeyOf } from './shared.js';
 
 interface NextContext {
@@ -36,7 +36,7 @@ const wantsTasks = ({ kinds = ['task'], track }: Pick<NextBody, 'kinds' | 'track
 /** Chooses and claims the best ready work in one step, so that concurrent callers get different work. */
 export class NextOperation implements Operation<ClaimResult | Problem> {
   readonly kind = 'next';
-  readonly request;
+  readonly requestKey;
   private hasRefreshed = false;
   /** The frontier version this operation needs: it includes the plan as of the request. */
   private requiredRebuildVersion: number | null = null;
@@ -50,7 +50,7 @@ export class NextOperation implements Operation<ClaimResult | Problem> {
     private readonly body: Omit<NextBody, 'wait_seconds'> & Omit<RequestFields, 'offline'>,
     private readonly context: NextContext,
   ) {
-    this.request = requestKeyOf(context.caller, 'next', body);
+    this.requestKey = requestKeyOf(context.caller, 'next', body);
   }
 
   attempt(view: DecisionView): Attempt<ClaimResult | Problem> | NeedsFetch {
@@ -62,10 +62,10 @@ export class NextOperation implements Operation<ClaimResult | Problem> {
     // What the session holds may have been granted by another coordinator a moment ago.
     if (this.body.resume === true && view.hasOtherWriters && !this.hasRefreshed)
       return { needs: () => this.refreshAndReset() };
-    if (view.exhaustedLimit === 'max_agents_per_track') {
+    if (view.reachedLimit === 'max_agents_per_track') {
       // Only this track is full: continue with the others.
       this.fullTracks.add(this.lastTrack);
-      view.exhaustedLimit = null;
+      view.reachedLimit = null;
     }
     const edges = this.edgeQueue(view);
     for (const subject of this.candidates(view, edges)) {
@@ -77,7 +77,7 @@ export class NextOperation implements Operation<ClaimResult | Problem> {
     const reply = isSessionClosed(view, this.body.session_id)
       ? refusedClaimResult('SESSION_CLOSED')
       : this.nothingReady(view, edges);
-    return new TransactionBuilder(view).answer(this.request, reply);
+    return new TransactionBuilder(view).answer(this.requestKey, reply);
   }
 
   replay(events: readonly EventEnvelope[], view: DecisionView): ClaimResult {
@@ -105,7 +105,7 @@ export class NextOperation implements Operation<ClaimResult | Problem> {
   /** What the session holds already, then tasks and edges by priority. */
   private *candidates(view: DecisionView, edges: EdgeQueue | null): Generator<string> {
     const { agent_id, session_id, track, resume } = this.body;
-    if (resume === true) for (const { subject } of heldBySession(view, session_id, 'ACTIVE')) yield subject;
+    if (resume === true) for (const { subject } of claimsOfSession(view, session_id, 'ACTIVE')) yield subject;
     const tasks = wantsTasks(this.body) ? readyWork(view, agent_id, track) : [];
     const remainingEdges = [...(edges?.ready ?? [])];
     for (const id of tasks) {
@@ -127,7 +127,7 @@ export class NextOperation implements Operation<ClaimResult | Problem> {
     const isGranted = 'success' in attempt.reply && attempt.reply.success;
     if (isGranted || isFinal(attempt.reply)) {
       const requests =
-        this.request === null ? [] : [{ ...this.request, keep: attempt.transaction.swaps.length > 0 }];
+        this.requestKey === null ? [] : [{ ...this.requestKey, keep: attempt.transaction.swaps.length > 0 }];
       return { reply: attempt.reply, transaction: { ...attempt.transaction, requests } };
     }
     this.refusedSubjects.add(subject);

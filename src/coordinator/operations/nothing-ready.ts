@@ -1,10 +1,10 @@
 import type { ClaimResult } from '../../core/contract/claim-replies.js';
 import type { EdgeQueue } from '../../core/methodology/routing/edge-queue.js';
-import { isDone, liveSubjects } from '../../core/views/index.js';
+import { isDone, subjectsWithOpenClaim } from '../../core/views/index.js';
 import type { DecisionView } from '../queue/decision-view.js';
 import { openDependencies } from './facts.js';
 import { refusedClaimResult } from './render.js';
-import { heldBySession, ownWorkAdvice } from './session-claims.js';
+import { claimsOfSession, ownWorkAdvice } from './session-claims.js';
 import { stuckAdvice } from './stuck-advice.js';
 
 const BLOCKERS_LISTED_MAX = 20;
@@ -25,8 +25,8 @@ export function nothingReadyResult(view: DecisionView, wanted: WantedWork): Clai
   const { edges, wantsTasks, track, session_id } = wanted;
   const blockingTasks = wantsTasks ? blockingSubjects(view, track) : [];
   const blockers = new Set([...blockingTasks, ...(edges?.open ?? [])]);
-  const held = heldBySession(view, session_id, 'ACTIVE').map(({ subject }) => subject);
-  const own = held.filter((subject) => blockers.has(subject));
+  const claimed = claimsOfSession(view, session_id, 'ACTIVE').map(({ subject }) => subject);
+  const own = claimed.filter((subject) => blockers.has(subject));
   const others = [...blockers].filter((subject) => !own.includes(subject)).sort();
   const refusal = {
     ...refusedClaimResult('NOTHING_READY'),
@@ -69,12 +69,15 @@ function emptyAdvice(view: DecisionView, { track, wantsTasks, edges }: WantedWor
   return isEmpty ? `${tasks} Do not wait: add one first (gen task add).` : `${tasks} Do not wait.`;
 }
 
-/** What the rest of the plan waits for: claimed work, and startable work that cannot be claimed now, such as held tasks. */
+/**
+ * What the rest of the plan waits for: claimed work, and startable work that cannot be claimed now, such as
+ * tasks on hold.
+ */
 function blockingSubjects(view: DecisionView, track: string | undefined): string[] {
   const { plan, frontier } = view.state;
   const startableSubjects = function* (): Generator<string> {
-    for (const subject of liveSubjects(view.state)) if (plan.has(subject)) yield subject;
-    for (const ranks of frontier.byTrack.values()) for (const { id } of ranks) if (plan.has(id)) yield id;
+    for (const subject of subjectsWithOpenClaim(view.state)) if (plan.has(subject)) yield subject;
+    for (const ready of frontier.byTrack.values()) for (const { id } of ready) if (plan.has(id)) yield id;
   };
   if (track === undefined) return [...startableSubjects()];
   return plan.tasksOf(track).flatMap(({ id }) => blockersOf(view, id));

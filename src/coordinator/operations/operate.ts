@@ -29,24 +29,24 @@ export type OperatorRequest = {
 /** An operator's command on a subject: force_release, reassign, reset, hold, unhold, adopt. */
 export class OperatorOperation implements Operation<OperatorResult | Problem> {
   readonly kind;
-  readonly request;
+  readonly requestKey;
   private history: readonly EventEnvelope[] | null = null;
 
   constructor(
     private readonly subject: string,
-    private readonly operatorRequest: OperatorRequest,
+    private readonly request: OperatorRequest,
     private readonly caller: Caller,
     private readonly readEvents: () => Promise<readonly EventEnvelope[]>,
   ) {
-    this.kind = operatorRequest.verb;
-    this.request = requestKeyOf(caller, operatorRequest.verb, { ...operatorRequest.body, ...{ subject } });
+    this.kind = request.verb;
+    this.requestKey = requestKeyOf(caller, request.verb, { ...request.body, ...{ subject } });
   }
 
   attempt(view: DecisionView): Attempt<OperatorResult | Problem> | NeedsFetch {
-    const { body } = this.operatorRequest;
+    const { body } = this.request;
     if (!isKnownSubject(view, this.subject) && view.head(this.subject).seq === 0) {
       const transaction = new TransactionBuilder(view).addCheck(this.subject, 0);
-      return transaction.answer(this.request, unknownSubjectProblem(view, this.subject));
+      return transaction.answer(this.requestKey, unknownSubjectProblem(view, this.subject));
     }
     if (this.history === null) return { needs: () => this.readHistory() };
     const decision = decide(
@@ -65,8 +65,8 @@ export class OperatorOperation implements Operation<OperatorResult | Problem> {
     transaction.addDecision(decision);
     updateTrackPermits(transaction, decision);
     conflictWithOverlappingGrants(transaction, decision);
-    if (this.operatorRequest.verb === 'adopt') checkEvidenceRecords(transaction, this.subject);
-    return transaction.answer(this.request, this.render(view, decision));
+    if (this.request.verb === 'adopt') checkEvidenceRecords(transaction, this.subject);
+    return transaction.answer(this.requestKey, this.render(view, decision));
   }
 
   /** A new session is opened by its own agent, who then controls it. Without authentication every caller controls it. */
@@ -77,26 +77,26 @@ export class OperatorOperation implements Operation<OperatorResult | Problem> {
   }
 
   private buildCommand(view: DecisionView): SubjectCommand {
-    const { operatorRequest, caller, subject } = this;
+    const { request, caller, subject } = this;
     const by = actorOf(caller);
     const fields: OperatorFields = {
-      expected_generation: operatorRequest.body.expected_generation,
-      reason: operatorRequest.body.reason,
+      expected_generation: request.body.expected_generation,
+      reason: request.body.reason,
       by,
     };
-    const request_id = operatorRequest.body.request_id ?? null;
-    switch (operatorRequest.verb) {
+    const request_id = request.body.request_id ?? null;
+    switch (request.verb) {
       case 'reassign': {
-        const { type: _, ...to } = claimCommand(view, { subject, body: operatorRequest.body }, caller);
+        const { type: _, ...to } = claimCommand(view, { subject, body: request.body }, caller);
         return { type: 'reassign', ...fields, to };
       }
       case 'adopt': {
-        const adopted = this.findParkedResult(operatorRequest.body.result_id);
+        const adopted = this.findParkedResult(request.body.result_id);
         const failing = adopted === null ? [] : failingOf(view, subject, adopted);
         return { type: 'adopt', ...fields, session_id: by, request_id, adopted, failing };
       }
       default:
-        return { type: operatorRequest.verb, ...fields };
+        return { type: request.verb, ...fields };
     }
   }
 

@@ -45,7 +45,7 @@ export interface PlanRequest {
 
 export class PlanOperation implements Operation<PlanResult | Problem> {
   readonly kind = 'plan';
-  readonly request;
+  readonly requestKey;
 
   constructor(
     private readonly planRequest: PlanRequest,
@@ -53,7 +53,7 @@ export class PlanOperation implements Operation<PlanResult | Problem> {
   ) {
     const { verb, body, request_id } = planRequest;
     // A body nested too deep is always refused, so it is not remembered: digesting it could exhaust the stack.
-    this.request = isShallow(body, NESTING_MAX)
+    this.requestKey = isShallow(body, NESTING_MAX)
       ? requestKeyOf(caller, verb, { body, request_id } as { request_id?: string })
       : null;
   }
@@ -69,16 +69,16 @@ export class PlanOperation implements Operation<PlanResult | Problem> {
     const version = planVersionOf(view);
     if (if_match !== null && if_match !== version) {
       const detail = `The plan is now at version ${version}. Read it again, then change it.`;
-      return transaction.answer(this.request, problem('PLAN_CHANGED', detail));
+      return transaction.answer(this.requestKey, problem('PLAN_CHANGED', detail));
     }
     if (verb === 'add_tasks' && needsApproval(view.policy, this.caller)) {
       const computed = update.changeFor(plan, startedTasksOf(view));
       return transaction.answer(
-        this.request,
+        this.requestKey,
         computed.ok ? proposeTasks(transaction, body, this.caller) : invalidPlanProblem(computed.faults),
       );
     }
-    return transaction.answer(this.request, applyPlanUpdate(transaction, update, this.caller));
+    return transaction.answer(this.requestKey, applyPlanUpdate(transaction, update, this.caller));
   }
 }
 

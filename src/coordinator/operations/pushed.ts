@@ -10,8 +10,8 @@ import { sha256Hex } from '../runtime/identity.js';
 import { type Problem, problem } from '../wire/problem.js';
 
 /**
- * The key of a pushed command: the id of its event, for every sender. The digest includes the sender and cannot be
- * forged, because the reply to a repeated claim contains the claim id.
+ * The key of a pushed command: the id of its event, for every sender. The digest includes the sender, so no
+ * other caller can repeat the command: the reply to a repeated claim contains the claim id.
  */
 export const pushedRequestKey = (caller: Caller, eventId: string, text: string): RequestKey => ({
   key: keyOfEvent(eventId),
@@ -27,7 +27,7 @@ const keyOfEvent = (eventId: string): string => `~event/${eventId}`;
  */
 class PushedOperation<Reply> implements Operation<Reply | Problem> {
   readonly kind: string;
-  readonly request: RequestKey | null;
+  readonly requestKey: RequestKey | null;
   private takenId: string | null | undefined;
 
   constructor(
@@ -36,15 +36,15 @@ class PushedOperation<Reply> implements Operation<Reply | Problem> {
     private readonly findTakenId: () => Promise<string | null>,
   ) {
     this.kind = operation.kind;
-    this.request = operation.request;
+    this.requestKey = operation.requestKey;
   }
 
   attempt(view: DecisionView): Attempt<Reply | Problem> | NeedsFetch {
     const { takenId } = this;
     if (takenId === undefined) return { needs: () => this.readTakenId() };
     if (takenId === null) return this.withKeyOfAcceptedId(this.operation.attempt(view));
-    const detail = `The log already has another event ${takenId}. Push the command without offline, as a new decision.`;
-    return new TransactionBuilder(view).answer(this.request, problem('IDEMPOTENCY_CONFLICT', detail));
+    const detail = `The log already has a different event with the id ${takenId}. Send the command again without its field "offline": it is then decided now.`;
+    return new TransactionBuilder(view).answer(this.requestKey, problem('IDEMPOTENCY_CONFLICT', detail));
   }
 
   /** The request is also remembered under the second id of an approval, for as long as under the first. */

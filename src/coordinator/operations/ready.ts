@@ -1,6 +1,12 @@
 import { canTakeOver, permitHeldUntilMs } from '../../core/claims/lease.js';
-import { agentsByTrack, compareRank, maxAgentsIn, type Rank, trackCapacity } from '../../core/plan/index.js';
-import { liveSubjects, readinessOf } from '../../core/views/index.js';
+import {
+  agentsByTrack,
+  compareRank,
+  maxAgentsIn,
+  type RankedSubject,
+  trackCapacity,
+} from '../../core/plan/index.js';
+import { readinessOf, subjectsWithOpenClaim } from '../../core/views/index.js';
 import type { DecisionView } from '../queue/decision-view.js';
 import { openDependencies } from './facts.js';
 
@@ -22,9 +28,9 @@ export function* readyWork(view: DecisionView, agentId: string, track: string | 
     if (ownTracks?.has(name)) return 0;
     return capacity === 'free' ? 1 : 2;
   };
-  const candidates = candidatesByTrack(view, track);
+  const claimable = claimableByTrack(view, track);
   for (const level of [0, 1, 2]) {
-    const lists = [...candidates]
+    const lists = [...claimable]
       .filter(([name]) => preferredTrackOf(name) === level)
       .flatMap(([, trackLists]) => trackLists);
     for (const { id } of mergeBestFirst(lists)) if (isReadyNow(view, id)) yield id;
@@ -34,7 +40,7 @@ export function* readyWork(view: DecisionView, agentId: string, track: string | 
 /** Number of ready subjects per track, for any agent, counted up to `countMax`. */
 export function readyByTrack(view: DecisionView, countMax: number): Map<string, number> {
   const counts = new Map<string, number>();
-  for (const [track, lists] of candidatesByTrack(view, undefined)) {
+  for (const [track, lists] of claimableByTrack(view, undefined)) {
     let count = 0;
     for (const { id } of mergeBestFirst(lists)) {
       if (count >= countMax) break;
@@ -45,38 +51,44 @@ export function readyByTrack(view: DecisionView, countMax: number): Map<string, 
   return counts;
 }
 
-/** Candidates per track as sorted lists, best first: unclaimed work, and claimed work that may be taken over. */
-function candidatesByTrack(view: DecisionView, track: string | undefined): Map<string, (readonly Rank[])[]> {
+/**
+ * Claimable work per track as sorted lists, best first: unclaimed work, and claimed work that may be taken
+ * over.
+ */
+function claimableByTrack(
+  view: DecisionView,
+  track: string | undefined,
+): Map<string, (readonly RankedSubject[])[]> {
   const { state } = view;
-  const lists = new Map<string, (readonly Rank[])[]>();
+  const lists = new Map<string, (readonly RankedSubject[])[]>();
   for (const [name, free] of state.frontier.byTrack) lists.set(name, [free]);
-  const held = [...takeoverRanks(view)].sort(compareRank);
-  for (const name of new Set(held.map((rank) => rank.track))) {
-    lists.set(name, [...(lists.get(name) ?? []), held.filter((rank) => rank.track === name)]);
+  const takeovers = [...takeoverSubjects(view)].sort(compareRank);
+  for (const name of new Set(takeovers.map((subject) => subject.track))) {
+    lists.set(name, [...(lists.get(name) ?? []), takeovers.filter((subject) => subject.track === name)]);
   }
   return track === undefined ? lists : new Map([[track, lists.get(track) ?? []]]);
 }
 
-function* takeoverRanks(view: DecisionView): Generator<Rank> {
+function* takeoverSubjects(view: DecisionView): Generator<RankedSubject> {
   const { frontier, plan } = view.state;
-  for (const subject of liveSubjects(view.state)) {
+  for (const subject of subjectsWithOpenClaim(view.state)) {
     if (!canTakeOver(view.peekHead(subject), view.now_ms, view.rulesOf(subject))) continue;
-    const rank = frontier.rankOf(plan, subject);
+    const rank = frontier.rankedSubject(plan, subject);
     if (rank !== undefined) yield rank;
   }
 }
 
 /** Merges several lists, each sorted best first. */
-function* mergeBestFirst(lists: readonly (readonly Rank[])[]): Generator<Rank> {
-  const cursors = lists.map((ranks) => ({ ranks, at: 0 }));
+function* mergeBestFirst(lists: readonly (readonly RankedSubject[])[]): Generator<RankedSubject> {
+  const cursors = lists.map((subjects) => ({ subjects, at: 0 }));
   for (;;) {
     let best: (typeof cursors)[number] | null = null;
     for (const list of cursors) {
-      const rank = list.ranks[list.at];
-      const ahead = best?.ranks[best.at];
-      if (rank !== undefined && (ahead === undefined || compareRank(rank, ahead) < 0)) best = list;
+      const subject = list.subjects[list.at];
+      const ahead = best?.subjects[best.at];
+      if (subject !== undefined && (ahead === undefined || compareRank(subject, ahead) < 0)) best = list;
     }
-    const found = best?.ranks[best.at];
+    const found = best?.subjects[best.at];
     if (best === null || found === undefined) return;
     best.at += 1;
     yield found;
@@ -92,7 +104,7 @@ function isReadyNow(view: DecisionView, id: string): boolean {
 }
 
 function* liveClaims(view: DecisionView) {
-  for (const subject of liveSubjects(view.state)) {
+  for (const subject of subjectsWithOpenClaim(view.state)) {
     const { claim } = view.peekHead(subject);
     if (claim !== null && view.isLive(subject)) yield { subject, agent_id: claim.agent_id };
   }
@@ -101,7 +113,7 @@ function* liveClaims(view: DecisionView) {
 /** When the next claim or pause after `afterMs` ends, so that a waiter knows when to check again. */
 export function nextDeadlineMs(view: DecisionView, afterMs: number): number {
   let nextMs = Number.POSITIVE_INFINITY;
-  for (const subject of liveSubjects(view.state)) {
+  for (const subject of subjectsWithOpenClaim(view.state)) {
     const untilMs = permitHeldUntilMs(view.peekHead(subject), view.rulesOf(subject));
     if (untilMs !== null && untilMs > afterMs) nextMs = Math.min(nextMs, untilMs);
   }

@@ -32,7 +32,7 @@ type Reply = IterateResult | Problem;
  */
 export class RequestRunOperation implements Operation<Reply> {
   readonly kind = 'iterate';
-  readonly request;
+  readonly requestKey;
 
   constructor(
     private readonly subject: string,
@@ -41,7 +41,7 @@ export class RequestRunOperation implements Operation<Reply> {
     private readonly caller: Caller,
   ) {
     const number = (state.edges.get(subject)?.count ?? 0) + 1;
-    this.request = body.dry_run ? null : { key: `~run/${subject}/${number}`, digest: '' };
+    this.requestKey = body.dry_run ? null : { key: `~run/${subject}/${number}`, digest: '' };
   }
 
   attempt(view: DecisionView): Attempt<Reply> {
@@ -59,7 +59,7 @@ export class RequestRunOperation implements Operation<Reply> {
     const run = evolveRun(undefined, { ...draft, position: 0 } as unknown as EventEnvelope, payload);
     transaction.addLooseEvent(draft);
     return {
-      transaction: transaction.build(this.request),
+      transaction: transaction.build(this.requestKey),
       reply: this.requestedReply('REQUESTED', run as RunSummary),
     };
   }

@@ -2,7 +2,7 @@ import type { ClaimState, Head } from '../../core/claims/head.js';
 import type { DecisionView } from '../queue/decision-view.js';
 
 /** The live claims of a session in a state, in the order in which it took them. */
-export function heldBySession(view: DecisionView, sessionId: string, state: ClaimState): Head[] {
+export function claimsOfSession(view: DecisionView, sessionId: string, state: ClaimState): Head[] {
   return [...view.subjectsOfSession(sessionId)]
     .map((subject) => view.peekHead(subject))
     .filter(

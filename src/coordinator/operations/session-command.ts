@@ -14,13 +14,13 @@ export function runSessionCommand<T>(
   projectKey: ProjectKey,
   command: SessionCommand,
   work: (project: Project) => Promise<T | Problem>,
-  refuseUnknown?: (unknown: Problem) => T | Problem,
+  refuseUnknownProject?: (problem: Problem) => T | Problem,
 ): AsyncReply<T> {
   const project = projects.activeProject(projectKey);
   if (project !== undefined && !needsSignatureCheck(project, command)) return work(project);
   return projects.withProject(
     projectKey,
     (project) => withSignatureCheck(project, command, () => work(project)),
-    refuseUnknown,
+    refuseUnknownProject,
   );
 }

@@ -1,4 +1,4 @@
-import { reachedLimit } from '../../core/claims/reached-limit.js';
+import { describeReachedLimit } from '../../core/claims/reached-limit.js';
 import { adviceFor } from '../../core/contract/codes.js';
 import type { SessionRecord, SessionResult } from '../../core/contract/sessions.js';
 import { isoTime } from '../../core/events/envelope.js';
@@ -27,15 +27,15 @@ interface SessionRequest {
 export const openSession = (
   opening: SessionRequest,
   caller: Caller,
-  request: RequestKey | null,
+  requestKey: RequestKey | null,
 ): Operation<SessionResult | Problem> =>
-  operationOf('open_session', request, (transaction) => {
+  operationOf('open_session', requestKey, (transaction) => {
     const { view } = transaction;
     const { session_id, user_id } = opening;
     const { principal } = caller;
     const { subject, record } = view.lookUpSession(session_id);
     const forbidden = refuseOtherOwner(transaction, session_id, caller);
-    if (record !== null || forbidden !== null || view.exhaustedLimit !== null) {
+    if (record !== null || forbidden !== null || view.reachedLimit !== null) {
       transaction.checkRecord(subject);
       return forbidden ?? openedResult(view, opening);
     }
@@ -48,10 +48,11 @@ export const openSession = (
 function openedResult(view: DecisionView, opening: SessionRequest): SessionResult {
   const session = readSessionRecord(view, opening.session_id);
   if (session === null) {
-    const { says: next, ...reached } = reachedLimit(view.exhaustedLimit ?? 'max_active_sessions', null, {
-      ...view.policy,
-      ...view.limits,
-    });
+    const { says: next, ...reached } = describeReachedLimit(
+      view.reachedLimit ?? 'max_active_sessions',
+      null,
+      { ...view.policy, ...view.limits },
+    );
     return { success: false, reason: 'DENIED_LIMIT', session, ...reached, next };
   }
   const reason = reopeningRefusal(session, opening);

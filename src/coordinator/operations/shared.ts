@@ -44,15 +44,15 @@ export const requestKeyFromText = (caller: Caller, requestId: string, text: stri
 /** An operation that is decided at once. A repeat of its request gets the same reply. */
 export const operationOf = <Reply>(
   kind: string,
-  request: RequestKey | null,
+  requestKey: RequestKey | null,
   run: (transaction: TransactionBuilder) => Reply,
   requestId?: string,
 ): Operation<Reply> => ({
   kind,
-  request,
+  requestKey,
   attempt(view) {
     const transaction = new TransactionBuilder(view, requestId);
-    return transaction.answer(request, run(transaction));
+    return transaction.answer(requestKey, run(transaction));
   },
 });
 

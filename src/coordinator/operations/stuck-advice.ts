@@ -1,16 +1,17 @@
 import type { TaskState } from '../../core/contract/tasks.js';
 import { isoTime } from '../../core/events/envelope.js';
+import { genCommand } from '../../core/methodology/definition/command.js';
 import { taskStateOf } from '../queries/tasks.js';
 import type { DecisionView } from '../queue/decision-view.js';
 
 const EXAMINED_MAX = 1000;
 const NAMED_MAX = 3;
-/** States that only a person ends. */
-const HUMAN_STATES: ReadonlySet<TaskState['readiness']> = new Set([
-  'held',
-  'suspended',
-  'stale',
-  'exhausted',
+/** States that only a person ends, as a sentence names them. */
+const HUMAN_STATES: ReadonlyMap<TaskState['readiness'], string> = new Map([
+  ['held', 'on hold'],
+  ['suspended', 'suspended'],
+  ['stale', 'stale'],
+  ['exhausted', 'no generations left'],
 ]);
 
 /** Why none of these tasks can be claimed, if no agent works on any of them; otherwise null. */
@@ -24,9 +25,12 @@ export function stuckAdvice(view: DecisionView, taskIds: readonly string[]): str
 }
 
 function humanAdvice(states: readonly TaskState[]): string {
-  const named = states.slice(0, NAMED_MAX).map(({ task_id, readiness }) => `${task_id} is ${readiness}`);
+  const named = states
+    .slice(0, NAMED_MAX)
+    .map(({ task_id, readiness }) => `${task_id} (${HUMAN_STATES.get(readiness)})`);
   const more = states.length > NAMED_MAX ? ` and ${states.length - NAMED_MAX} more` : '';
-  return `All work that is left waits for a person: ${named.join(', ')}${more}. See gen status.`;
+  const explain = genCommand('task', 'explain', states[0]?.task_id ?? '');
+  return `A person must act before other work can start: ${named.join(', ')}${more}. What to do: ${explain}`;
 }
 
 function retryAdvice(view: DecisionView, states: readonly TaskState[]): string {

@@ -39,7 +39,7 @@ interface SubmitRequest {
 export class SubmitOperation implements Operation<SubmissionResult | Problem> {
   readonly kind = 'submit';
   /** A result is accepted once anyway; a pushed one is also remembered by the id of its event. */
-  readonly request: RequestKey | null;
+  readonly requestKey: RequestKey | null;
   /** What the log says about a late submitter: who was granted its generation, and whether its parking is full. */
   private grantHistory: { grant: PastGrant | null; parking_full: boolean } | null = null;
 
@@ -51,7 +51,7 @@ export class SubmitOperation implements Operation<SubmissionResult | Problem> {
   ) {
     const { caller, body } = submitRequest;
     this.recorder = new RefusalRecorder(caller, body.request_id);
-    this.request = body.offline === undefined ? null : requestKeyOf(caller, 'submit_result', body);
+    this.requestKey = body.offline === undefined ? null : requestKeyOf(caller, 'submit_result', body);
   }
 
   /** The result of a task, granted without a role. */
@@ -75,7 +75,7 @@ export class SubmitOperation implements Operation<SubmissionResult | Problem> {
       ...TASK_FACTS,
       iteration: this.submitRequest.body.iteration ?? 1,
       parking_full: false,
-      is_permit_limit_reached: view.exhaustedLimit !== null,
+      is_permit_limit_reached: view.reachedLimit !== null,
     };
   }
 
@@ -95,7 +95,7 @@ export class SubmitOperation implements Operation<SubmissionResult | Problem> {
       ...this.convergenceFactsOf(view, head, result),
       iteration: body.iteration ?? 1,
       parking_full: this.grantHistory?.parking_full ?? false,
-      is_permit_limit_reached: view.exhaustedLimit !== null,
+      is_permit_limit_reached: view.reachedLimit !== null,
     };
     const command = { type: 'submit', handle, result, facts, sender: actorOf(caller) } as const;
     const decision = decide(head, command, context);
@@ -111,7 +111,7 @@ export class SubmitOperation implements Operation<SubmissionResult | Problem> {
     checkEvidenceRecords(transaction, subject);
     // A refusal is not remembered, although it can be a sign of life: its reason may be gone when it is pushed again.
     const isDelivered = decision.ok || decision.code === 'ESCALATED';
-    return transaction.answer(isDelivered ? this.request : null, renderSubmissionResult(decision));
+    return transaction.answer(isDelivered ? this.requestKey : null, renderSubmissionResult(decision));
   }
 
   shouldRepeat(transaction: Transaction, positions: readonly (number | null)[]): boolean {

@@ -59,11 +59,11 @@ export const decideProposal = (
   caller: Caller,
 ): Operation<PlanResult | Problem> => ({
   kind: 'plan',
-  request: requestKeyOf(caller, 'decide_proposal', body),
+  requestKey: requestKeyOf(caller, 'decide_proposal', body),
   attempt(view): Attempt<PlanResult | Problem> | NeedsFetch {
     if (view.hasPendingChange(PLAN_SUBJECT)) return { needs: () => view.settled() };
     const transaction = new TransactionBuilder(view, body.request_id).checkRecord(PLAN_SUBJECT);
-    return transaction.answer(this.request, decideTaskProposal(transaction, body, caller));
+    return transaction.answer(this.requestKey, decideTaskProposal(transaction, body, caller));
   },
 });
 

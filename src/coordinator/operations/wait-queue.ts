@@ -149,13 +149,13 @@ export class WaitQueue {
 
   private wakeReady(view: DecisionView): void {
     const { changes } = this;
-    const candidates = [...this.waiters].reverse().filter(({ seen }) => seen < changes);
+    const unexamined = [...this.waiters].reverse().filter(({ seen }) => seen < changes);
     const isPlanDone = isDone(this.project.state);
-    if (candidates.length === 0) return;
-    const ready = readyByTrack(view, candidates.length + this.wokenCount);
+    if (unexamined.length === 0) return;
+    const ready = readyByTrack(view, unexamined.length + this.wokenCount);
     let remaining = -this.wokenCount;
     for (const count of ready.values()) remaining += count;
-    for (const waiter of candidates) {
+    for (const waiter of unexamined) {
       const { track, session_id } = waiter;
       const mayFindEdge = waiter.wantsEdges && view.methodology !== null;
       // These waiters take no work from others, and should learn now that their session is closed or everything is done: they

@@ -11,7 +11,7 @@ import type { DecisionView } from '../queue/decision-view.js';
 /** The candidates of the edges that are held, sorted by edge. */
 export function waitingCandidates(view: DecisionView): WaitingCandidate[] {
   const base_version = baseVersionOf(view);
-  const waiting = view.heldEdges().flatMap(({ subject, generation, phase }) => {
+  const waiting = view.claimedEdges().flatMap(({ subject, generation, phase }) => {
     const candidate = candidateOf(view, subject);
     if (candidate?.generation !== generation || phase === 'COMPLETED') return [];
     const { candidate_sha256, iteration, proposed_at, evidence } = candidate;

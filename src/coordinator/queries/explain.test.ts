@@ -26,7 +26,7 @@ forEachStore('explain', (open) => {
       claimable: true,
       is_held_by_you: false,
       why: [{ rule: 'GRANTED', says: expect.any(String) }],
-      next: 'Claim it.',
+      next: `Claim it: gen task claim ${A}`,
     });
   });
 
@@ -41,7 +41,7 @@ forEachStore('explain', (open) => {
         says: 'alpha holds it in session s1 under generation 1 until 2026-01-04T06:05:00.000Z',
       },
     ]);
-    expect(next).toContain('lease');
+    expect(next).toBe('Claim other work, or retry when this claim has ended.');
   });
 
   test('reports that a task is completed, and by whom', async () => {
@@ -83,6 +83,18 @@ forEachStore('explain', (open) => {
     await alpha.claims(EDGE);
     harness.advance(1800);
     expect(unwrap(await coordinator.queries.explain(P, EDGE)).why[0]?.says).toContain('silent since');
+  });
+
+  test('names no end of an edge that only its holder or an operator releases, stale or not', async () => {
+    const { coordinator, alpha, harness } = await openWithPlan();
+    await alpha.claims(EDGE);
+    const explained = async (sessionId?: string) =>
+      unwrap(await coordinator.queries.explain(P, EDGE, sessionId));
+    const [reason] = (await explained()).why;
+    expect(reason?.says).toMatch(/ under generation 1 until the holder or an operator releases it$/);
+    expect((await explained('s1')).why[0]?.says).toBe('you hold it under generation 1');
+    harness.advance(1800);
+    expect((await explained()).next).toContain(`gen task force-release ${EDGE} --reason TEXT`);
   });
 
   test('explains a task that was removed from the plan, but not a task that was never in it', async () => {

@@ -1,12 +1,13 @@
 import { isExhausted } from '../../core/claims/generation.js';
 import type { LastClaim } from '../../core/claims/head.js';
-import { holdReason, isStale } from '../../core/claims/lease.js';
+import { finiteOrNull, holdReason, isStale, lapsesAtMs } from '../../core/claims/lease.js';
 import { openGateOf } from '../../core/claims/open-gate.js';
 import { adviceFor, type ClaimRefusal } from '../../core/contract/codes.js';
 import type { Explanation } from '../../core/contract/tasks.js';
 import { holderAdvice } from '../../core/engine/holder-advice.js';
 import { type LastRun, suspendedAdvice } from '../../core/engine/suspended-advice.js';
 import { isoTime } from '../../core/events/envelope.js';
+import { genCommand } from '../../core/methodology/definition/command.js';
 import { SINGLE_AGENT } from '../../core/methodology/single-agent.js';
 import { subjectKindOf } from '../../core/subject.js';
 import { edgeChecks, explainEvidence } from '../operations/edge-evidence.js';
@@ -40,15 +41,17 @@ export function explain(view: DecisionView, subject: string, request: ExplainReq
 function explainOwnClaim(
   view: DecisionView,
   subject: string,
-  { expires_at_ms, state }: LastClaim,
+  claim: LastClaim,
   evidence: Explanation['evidence'] | null,
   last_run: LastRun | null,
 ): Explanation {
   const head = view.peekHead(subject);
   const { generation } = head;
-  const says = `you hold it under generation ${generation}${endText(expires_at_ms)}`;
+  const untilMs = finiteOrNull(lapsesAtMs(claim, view.rulesOf(subject)));
+  const says = `you hold it under generation ${generation}${endText(untilMs)}`;
   const checks = edgeChecks(view, subject);
-  const suspended = state === 'SUSPENDED' ? { has_open_gate: openGateOf(head) !== null, last_run } : null;
+  const suspended =
+    claim.state === 'SUSPENDED' ? { has_open_gate: openGateOf(head) !== null, last_run } : null;
   const next = holderAdvice({ subject, generation, suspended, checks, evidence });
   const why = [{ rule: 'DENIED_ACTIVE_CLAIM' as const, says }];
   return { task_id: subject, claimable: false, is_held_by_you: true, why, next };
@@ -71,16 +74,26 @@ function explainClaim(
     claimable: first === undefined,
     is_held_by_you: false,
     why: first === undefined ? [{ rule: 'GRANTED', says: 'no rule prevents a claim' }] : why,
-    next: first === undefined ? 'Claim it.' : adviceOf(view, first.rule, subject, lastRun),
+    next:
+      first === undefined
+        ? `Claim it: ${genCommand('task', 'claim', subject)}`
+        : adviceOf(view, first.rule, subject, lastRun),
   };
 }
 
 /** The reason for `UNKNOWN_TASK` names the subject already. */
 function adviceOf(view: DecisionView, rule: ClaimRefusal, subject: string, lastRun: LastRun | null): string {
-  const head = view.peekHead(subject);
-  if (rule === 'DENIED_ACTIVE_CLAIM' && head.claim?.state === 'SUSPENDED')
-    return suspendedAdvice(subject, openGateOf(head) !== null, lastRun);
+  if (rule === 'DENIED_ACTIVE_CLAIM') return activeClaimAdvice(view, subject, lastRun);
   return rule === 'UNKNOWN_TASK' ? adviceFor(rule) : adviceFor(rule, subject);
+}
+
+function activeClaimAdvice(view: DecisionView, subject: string, lastRun: LastRun | null): string {
+  const head = view.peekHead(subject);
+  if (head.claim?.state === 'SUSPENDED') return suspendedAdvice(subject, openGateOf(head) !== null, lastRun);
+  if (!isStale(head, view.now_ms, view.rulesOf(subject)))
+    return 'Claim other work, or retry when this claim has ended.';
+  const release = genCommand('task', 'force-release', subject, '--reason', 'TEXT');
+  return `Claim other work, or have an admin end the claim: ${release}`;
 }
 
 const endText = (expiresAtMs: number | null): string =>
@@ -128,10 +141,9 @@ function refusalReasons(view: DecisionView, subject: string, liveClaims: number)
   return why;
 }
 
-/** Refusals because of shared modules, where the project enforces that. Evaluated for an agent that holds none of the work. */
+/** Refusals because of shared modules, where the project enforces that; of an agent that has no claims. */
 function sharedModuleReasons(view: DecisionView, subject: string): RefusalReason[] {
-  const agent_id = view.head(subject).claim?.agent_id ?? '';
-  const facts = edgeFacts(view, subject, { agent_id, agent_role: null });
+  const facts = edgeFacts(view, subject, { agent_id: '', agent_role: null });
   if (!facts?.enforced) return [];
   return facts.overlapping_claims.map((held) => ({
     rule: 'DENIED_PARALLEL',
@@ -150,8 +162,8 @@ function describeHolder(view: DecisionView, subject: string): string {
   if (isStale(view.head(subject), view.now_ms, view.rulesOf(subject))) {
     return `${who}, silent since ${isoTime(claim.active_at_ms)}; a person must release it, because stale_policy is hold`;
   }
-  if (claim.lease_seconds === null) {
-    return `${who}, without a lease: until the holder or an operator releases it`;
-  }
-  return claim.expires_at_ms === null ? who : `${who} until ${isoTime(claim.expires_at_ms)}`;
+  const untilMs = finiteOrNull(lapsesAtMs(claim, view.rulesOf(subject)));
+  return untilMs === null
+    ? `${who} until the holder or an operator releases it`
+    : `${who}${endText(untilMs)}`;
 }

@@ -33,7 +33,7 @@ export function positionProblem({ state }: Project, at: number): Problem | null 
   if (at <= PAST_EVENTS_MAX) return null;
   return fieldProblem(
     'at',
-    `expected at most ${PAST_EVENTS_MAX}: a view of the past reads every event up to it. Leave it out for the present.`,
+    `expected at most ${PAST_EVENTS_MAX}: a view of the past reads every event up to it. To see the present state, omit at.`,
   );
 }
 

@@ -4,7 +4,7 @@ import type { MethodologyState } from '../../core/methodology/progress/feature-s
 import { projectProgressOf } from '../../core/methodology/progress/project-progress.js';
 import { edgeQueue } from '../../core/methodology/routing/edge-queue.js';
 import { METHODOLOGY_SUBJECT, TENANT_PROJECT } from '../../core/subject.js';
-import { liveSubjects } from '../../core/views/index.js';
+import { subjectsWithOpenClaim } from '../../core/views/index.js';
 import type { ProjectKey } from '../../stores/store.js';
 import { viewInputOf } from '../methodology/view-input.js';
 import type { Project } from '../queue/project.js';
@@ -53,7 +53,7 @@ async function countProject(project: Project, readMethodology: ReadMethodology):
 
 function countClaims(project: Project): Pick<ProjectCounts, 'active_claims' | 'stale_claims'> {
   const view = project.view();
-  const live = [...liveSubjects(project.state)].filter((subject) => view.isLive(subject));
+  const live = [...subjectsWithOpenClaim(project.state)].filter((subject) => view.isLive(subject));
   const stale = live.filter((subject) => isStale(view.peekHead(subject), view.now_ms, view.rulesOf(subject)));
   return { active_claims: live.length, stale_claims: stale.length };
 }
@@ -63,9 +63,9 @@ async function countTasks(project: Project): Promise<WorkCounts> {
   if (frontier.rebuiltVersion < frontier.currentVersion(plan)) await project.rebuildFrontier();
   const view = project.view();
   let ready = 0;
-  for (const ranks of frontier.byTrack.values()) ready += ranks.length;
+  for (const subjects of frontier.byTrack.values()) ready += subjects.length;
   // A claim that has lapsed is no longer held, although nothing records it yet.
-  for (const subject of liveSubjects(project.state)) {
+  for (const subject of subjectsWithOpenClaim(project.state)) {
     if (plan.has(subject) && canTakeOver(view.peekHead(subject), view.now_ms, view.rulesOf(subject)))
       ready += 1;
   }

@@ -123,7 +123,7 @@ export class Queries {
       const refused = new LatestItems<EventEnvelope>(max);
       await this.history.forEach(projectKey, { subject, ...untilAt }, (event) => {
         refusals.add(event);
-        if (claimEventKindOf(event.event_type) === 'result_denied')
+        if (claimEventKindOf(event.event_type) === 'result_refused')
           refused.push(event, JSON.stringify(event).length);
         else if (LINEAGE_EVENT_KINDS.has(claimEventKindOf(event.event_type) ?? '')) lineageEvents.push(event);
         return true;

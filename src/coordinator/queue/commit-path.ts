@@ -19,7 +19,7 @@ export interface OperationJob {
   readonly resolve: (reply: unknown) => void;
   readonly reject: (bug: unknown) => void;
   tries: number;
-  exhaustedLimit: GrantLimit | null;
+  reachedLimit: GrantLimit | null;
 }
 
 export interface ProjectServices {
@@ -41,11 +41,11 @@ export interface CommittingProject extends DecisionSource {
   readonly store: Store;
   readonly services: ProjectServices;
   readonly changeNotifier: ChangeNotifier;
-  /** Is told of events that have become durable, where the log can. */
+  /** Called with the leaf hashes of events that have become durable. Only some stores call it. */
   onDurable: DurableListener | null;
   now(): number;
   rules_seq: number;
-  readonly boundedSessions: Set<string>;
+  readonly sessionsCountedUnderCurrentRules: Set<string>;
   /** Reads commits that did not go through this object: from other coordinators, or from an import. */
   refresh(): Promise<void>;
   /** Replaces the state by what the store has. */

@@ -15,7 +15,7 @@ import {
   sessionSubject,
   subjectKindOf,
 } from '../../core/subject.js';
-import { claimedSubjectsOf, liveSubjects, type WorkState } from '../../core/views/index.js';
+import { claimedSubjectsOf, subjectsWithOpenClaim, type WorkState } from '../../core/views/index.js';
 import type { PermitLimit, ProjectKey } from '../../stores/store.js';
 import type { Environment } from '../runtime/environment.js';
 import { claimIdDeriver, newEventId } from '../runtime/identity.js';
@@ -42,7 +42,7 @@ export interface DecisionSource {
   readonly environment: Environment;
   readonly rulesCache: RulesCache;
   readonly sessionUntilMs: ReadonlyMap<string, number>;
-  readonly boundedSessions: ReadonlySet<string>;
+  readonly sessionsCountedUnderCurrentRules: ReadonlySet<string>;
   readonly hasOtherWriters: boolean;
   readonly refusals: RefusalLog;
   /** Resolves when every batch decided so far has ended. */
@@ -66,7 +66,7 @@ export class DecisionView {
   private cachedPermitLimits: readonly PermitLimit[] | null = null;
   private cachedSession: SessionLookup | null = null;
   /** The limit that the store reported as exhausted for the current operation. */
-  exhaustedLimit: GrantLimit | null = null;
+  reachedLimit: GrantLimit | null = null;
 
   constructor(
     private readonly source: DecisionSource,
@@ -119,9 +119,9 @@ export class DecisionView {
     return staged ?? this.state.heads.get(subject) ?? emptyHead(subject);
   }
 
-  /** Starts the next operation. `exhaustedLimit` is the limit that the store reported as exhausted for it. */
-  beginOperation(exhaustedLimit: GrantLimit | null): void {
-    this.exhaustedLimit = exhaustedLimit;
+  /** Starts the next operation. `reachedLimit` is the limit that the store reported as exhausted for it. */
+  beginOperation(reachedLimit: GrantLimit | null): void {
+    this.reachedLimit = reachedLimit;
     this.cachedSession = null;
     if (this.readSet.size > 0) this.readSet.clear();
   }
@@ -141,9 +141,9 @@ export class DecisionView {
   }
 
   /** The edges with a live claim, committed or not. Heads are only peeked at: a refusal based on one must check it. */
-  heldEdges(): Head[] {
+  claimedEdges(): Head[] {
     const staged = [...this.overlay.heads].map(([subject]) => subject);
-    const subjects = new Set([...liveSubjects(this.state), ...staged]);
+    const subjects = new Set([...subjectsWithOpenClaim(this.state), ...staged]);
     const edges = [...subjects].filter((subject) => subjectKindOf(subject) === 'edge');
     return edges.filter((subject) => this.isLive(subject)).map((subject) => this.peekHead(subject));
   }
@@ -254,7 +254,7 @@ export class DecisionView {
   fork(): DecisionView {
     const overlay = new Overlay(this.overlay.heads.copy(), this.overlay.sessionUntilMs.copy());
     const forked = new DecisionView(this.source, this.now_ms, overlay);
-    forked.beginOperation(this.exhaustedLimit);
+    forked.beginOperation(this.reachedLimit);
     return forked;
   }
 
@@ -333,7 +333,7 @@ export class DecisionView {
 
   /** The store's value for a session, if no other coordinator can have changed it, and it bounds what the session holds. */
   private committedSessionUntilMs(sessionId: string): number | undefined {
-    const isBound = !this.hasOtherWriters && this.source.boundedSessions.has(sessionId);
+    const isBound = !this.hasOtherWriters && this.source.sessionsCountedUnderCurrentRules.has(sessionId);
     return isBound ? this.source.sessionUntilMs.get(sessionId) : undefined;
   }
 

@@ -15,7 +15,7 @@ const NO_LIMITS: readonly PermitLimit[] = [];
 export function stepOf(
   view: DecisionView,
   decision: Decision,
-  request: RequestKey | null,
+  requestKey: RequestKey | null,
   requestId: string | undefined,
 ): LogStep | null {
   const { next, events } = decision;
@@ -33,7 +33,7 @@ export function stepOf(
   const stamped = view.stampEvent(event);
   if (requestId !== undefined && event.request_id === undefined && !isSignOfLife(decision, event))
     stamped.request_id = requestId;
-  return { event: stamped, head: next, permits, permit_limits, request };
+  return { event: stamped, head: next, permits, permit_limits, request: requestKey };
 }
 
 function isSingleStep(view: DecisionView, decision: Decision): boolean {

@@ -159,7 +159,7 @@ export class LogCommits implements CommitPath {
         decided.push(decision);
         if (decision.transaction.changes_rules) {
           // Claims may end later under the new rules than the sessions that hold them.
-          this.project.boundedSessions.clear();
+          this.project.sessionsCountedUnderCurrentRules.clear();
           // A view caches the rules.
           view = new DecisionView(this.project, nowMs);
         }
@@ -173,8 +173,8 @@ export class LogCommits implements CommitPath {
   /** Decides one command and applies it. Null: it has no reply yet, or has it already. */
   private decide(log: WritableLog, view: DecisionView, job: OperationJob): DecidedJob | null {
     const { project } = this;
-    for (let exhaustedLimit: GrantLimit | null = null; ; ) {
-      view.beginOperation(exhaustedLimit);
+    for (let reachedLimit: GrantLimit | null = null; ; ) {
+      view.beginOperation(reachedLimit);
       const attempt = job.operation.attempt(view);
       if ('needs' in attempt) {
         project.fetchThenRetry(job, attempt.needs);
@@ -198,7 +198,7 @@ export class LogCommits implements CommitPath {
         project.requeueFirst([job]);
         return null;
       }
-      exhaustedLimit = limitNameOfScope(outcome.scope);
+      reachedLimit = limitNameOfScope(outcome.scope);
     }
   }
 

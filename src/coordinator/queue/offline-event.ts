@@ -23,21 +23,24 @@ const ANSWER_KINDS: ReadonlySet<ClaimEventKind | undefined> = new Set<ClaimEvent
   'escalated',
   'reviewed',
   'noted',
-  'claim_denied',
-  'result_denied',
+  'claim_refused',
+  'result_refused',
 ]);
 
 /** Adds the time of the offline decision to the events of a decision on it. */
 export function attachOfflineTime(decision: Decision, pushed: PushedEvent, nowMs: number): void {
-  const occurred_at = notAfter(pushed.occurred_at, nowMs);
+  const occurred_at = clampToNow(pushed.occurred_at, nowMs);
   for (const draft of [...decision.events, ...decision.loose_events]) {
     if (ANSWER_KINDS.has(claimEventKindOf(draft.event_type)))
       draft.payload = { ...draft.payload, occurred_at };
   }
 }
 
-/** A time that a client states: in the past it is only data, but nothing has happened in the future. */
-export const notAfter = (statedTime: string, nowMs: number): string =>
+/**
+ * A time that a client states, or now if it lies in the future. Earlier times are taken as they are: no rule
+ * depends on them.
+ */
+export const clampToNow = (statedTime: string, nowMs: number): string =>
   msOf(statedTime) <= nowMs ? statedTime : isoTime(nowMs);
 
 /** The offline id of one of a decision's events that move the head; undefined if it gets a new one. */

@@ -11,7 +11,7 @@ export interface Operation<Reply> {
   /** The command's name in metrics. */
   readonly kind: string;
   /** Null if the request is not remembered. */
-  readonly request: RequestKey | null;
+  readonly requestKey: RequestKey | null;
   attempt(view: DecisionView): Attempt<Reply> | NeedsFetch;
   /**
    * The decision, if one step of a log commits it; null: `attempt` has to decide, and nothing has changed. Both decide the

@@ -49,7 +49,7 @@ export class Project implements CommittingProject {
   /** Until when each session counts as active, as last written to the store. */
   readonly sessionUntilMs = new Map<string, number>();
   /** The sessions among them that were written under the current rules: none of their claims lasts longer. */
-  readonly boundedSessions = new Set<string>();
+  readonly sessionsCountedUnderCurrentRules = new Set<string>();
   /** Notifies whenever the project's state changes. */
   readonly changeNotifier = new ChangeNotifier();
   onDurable: DurableListener | null = null;
@@ -92,7 +92,7 @@ export class Project implements CommittingProject {
     this.state = state;
     this.rules_seq = rules_seq;
     this.sessionUntilMs.clear();
-    this.boundedSessions.clear();
+    this.sessionsCountedUnderCurrentRules.clear();
     this.refusals.clear();
   }
 
@@ -149,7 +149,7 @@ export class Project implements CommittingProject {
         resolve: resolve as (reply: unknown) => void,
         reject,
         tries: 0,
-        exhaustedLimit: null,
+        reachedLimit: null,
       });
       void this.drainQueue();
     });
@@ -242,13 +242,13 @@ export class Project implements CommittingProject {
       if (permit.scope !== SESSIONS_SCOPE) continue;
       if (permit.until_ms === null) this.sessionUntilMs.delete(permit.member);
       else this.sessionUntilMs.set(permit.member, permit.until_ms);
-      this.boundedSessions.add(permit.member);
+      this.sessionsCountedUnderCurrentRules.add(permit.member);
     }
   }
 
   async resolveReplay(job: OperationJob, request: CompletedRequest): Promise<void> {
     job.operation.withdraw?.();
-    if (request.digest !== job.operation.request?.digest) {
+    if (request.digest !== job.operation.requestKey?.digest) {
       const detail =
         'This request_id was already used with another body. Use a new request_id for a new command.';
       return this.resolveJob(job, problem('IDEMPOTENCY_CONFLICT', detail));

@@ -7,8 +7,8 @@ const SUBJECTS_MAX = 5000;
 /** The identities of recorded refusals, and as many of later ones. */
 const IDENTITIES_MAX = 2 * REFUSALS_RECORDED_MAX;
 
-const { claim_denied, result_denied, refusals_counted } = EVENT_TYPES;
-export const REFUSAL_EVENT_TYPES = [claim_denied, result_denied, refusals_counted].flatMap((types) =>
+const { claim_refused, result_refused, refusals_counted } = EVENT_TYPES;
+export const REFUSAL_EVENT_TYPES = [claim_refused, result_refused, refusals_counted].flatMap((types) =>
   Object.values(types),
 );
 

@@ -16,7 +16,7 @@ import type { NeedsFetch } from './operation.js';
 import type { RefusalLog } from './refusal-log.js';
 
 const REPEATS_MAX = 5;
-const REFUSAL_KINDS: ReadonlySet<ClaimEventKind | undefined> = new Set(['claim_denied', 'result_denied']);
+const REFUSAL_KINDS: ReadonlySet<ClaimEventKind | undefined> = new Set(['claim_refused', 'result_refused']);
 
 export const isRefusal = ({ event_type }: EventDraft): boolean =>
   REFUSAL_KINDS.has(claimEventKindOf(event_type));
@@ -155,7 +155,7 @@ interface RefusalKey {
 
 /** The current generation, and not the one that the caller named. */
 function refusalKeyOf({ subject = '', payload }: EventDraft): RefusalKey {
-  const { current_generation } = payload as ClaimEventPayloads['claim_denied' | 'result_denied'];
+  const { current_generation } = payload as ClaimEventPayloads['claim_refused' | 'result_refused'];
   return { subject, generation: current_generation };
 }
 

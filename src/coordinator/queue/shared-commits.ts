@@ -80,8 +80,8 @@ export class SharedCommits implements CommitPath {
         continue;
       }
       // Valid for one attempt only: when decided again, the store is asked again.
-      view.beginOperation(job.exhaustedLimit);
-      job.exhaustedLimit = null;
+      view.beginOperation(job.reachedLimit);
+      job.reachedLimit = null;
       try {
         const attempt = job.operation.attempt(view);
         if ('needs' in attempt) project.fetchThenRetry(job, attempt.needs);
@@ -143,7 +143,7 @@ export class SharedCommits implements CommitPath {
       } else if (outcome.kind === 'replay') void project.resolveReplay(job, outcome.request);
       else {
         if (outcome.kind === 'conflict') isBehind = this.applyConflict(outcome) || isBehind;
-        if (outcome.kind === 'full') job.exhaustedLimit = limitNameOfScope(outcome.scope);
+        if (outcome.kind === 'full') job.reachedLimit = limitNameOfScope(outcome.scope);
         if (project.mayRetry(job)) retry.push(job);
       }
     }

@@ -238,16 +238,16 @@ export class TransactionBuilder {
   }
 
   /** An attempt with this reply. A repeat of the request gets the same reply. */
-  answer<Reply>(request: RequestKey | null, reply: Reply): Attempt<Reply> {
-    return { transaction: this.build(request, reply), reply };
+  answer<Reply>(requestKey: RequestKey | null, reply: Reply): Attempt<Reply> {
+    return { transaction: this.build(requestKey, reply), reply };
   }
 
   /** Builds the transaction. `keep`: a known request answers for it, and a new one is remembered. */
-  build(request: RequestKey | null, reply?: unknown): Transaction {
+  build(requestKey: RequestKey | null, reply?: unknown): Transaction {
     const keep = this.hasEffect || this.swaps.length > 0;
     const { tenant_id, project_id } = this.view.key;
     const requests: RequestRecord[] =
-      request === null ? [] : [{ key: request.key, digest: request.digest, keep, reply }];
+      requestKey === null ? [] : [{ key: requestKey.key, digest: requestKey.digest, keep, reply }];
     return {
       tenant_id,
       project_id,
@@ -290,7 +290,7 @@ const SIGNED_EVENT_KINDS: ReadonlySet<ClaimEventKind | undefined> = new Set<Clai
   'resumed',
   'accepted',
   'escalated',
-  'result_denied',
+  'result_refused',
   'noted',
 ]);
 

@@ -8,8 +8,8 @@ export function startWorker(file: URL, resourceLimits: ResourceLimits): Worker {
   if (!isSource) return new Worker(file, { resourceLimits });
   // Running from source: a worker thread does not inherit the main thread's TypeScript loader.
   const tsx = pathToFileURL(createRequire(import.meta.url).resolve('tsx/esm'));
-  const reader = new URL('./api/index.mjs', tsx);
+  const tsxApi = new URL('./api/index.mjs', tsx);
   const source = file.href.replace(/\.js$/, '.ts');
-  const script = `import('${reader}').then((tsx) => { tsx.register(); return import('${source}'); })`;
+  const script = `import('${tsxApi}').then((tsx) => { tsx.register(); return import('${source}'); })`;
   return new Worker(script, { eval: true, execArgv: [], resourceLimits });
 }

@@ -32,7 +32,10 @@ import { runInSlices } from '../runtime/run-in-slices.js';
 import { type AsyncReply, isProblem } from '../wire/problem.js';
 import { projectKeyProblem } from '../wire/project-key.js';
 
-/** An update with its request: `body` distinguishes requests, `request_id` comes from the document. */
+/**
+ * An update with its request. `body` tells two requests with one `request_id` apart: the value itself, or a
+ * digest of a large or YAML text. The `request_id` comes from the document.
+ */
 interface ParsedPlanRequest {
   readonly update: PlanUpdate;
   readonly body: unknown;

@@ -240,7 +240,8 @@ forEachStore('edges of a configured project', (open) => {
       shared_modules: ['auth'],
       holders: [{ task_id: A, agent_id: 'alpha', shared_modules: ['auth'] }],
     });
-    expect(await explanationOf(B)).toMatchObject({ claimable: false, why: [{ rule: 'DENIED_PARALLEL' }] });
+    const denied = { claimable: false, why: [{ rule: 'DENIED_PARALLEL' }] };
+    expect(await explanationOf(B)).toMatchObject(denied);
     expect(eventsOfType(await harness.events(), 'claim_rejected')).toMatchObject([
       { agent_id: 'beta', payload: { holding_agent: 'alpha', shared_modules: ['auth'] } },
     ]);
@@ -251,7 +252,10 @@ forEachStore('edges of a configured project', (open) => {
     });
     expect(await alpha.claims(B)).toMatchObject({ reason: 'GRANTED' });
     await alpha.releases(B);
+    // The last holder of B has A, too: only that agent could claim it again.
+    expect(await explanationOf(B)).toMatchObject(denied);
     await alpha.releases(A);
+    expect(await explanationOf(B)).toMatchObject({ claimable: true });
     expect(await beta.claims(B)).toMatchObject({ reason: 'GRANTED' });
   });
 
@@ -290,7 +294,7 @@ forEachStore('edges of a configured project', (open) => {
     expect(await harness.coordinator.sweep()).toBe(0);
     await configure({ mode: 'multi' });
     expect(await alpha.claims(A)).toMatchObject({ reason: 'DENIED_ACTIVE_CLAIM', current_holder: 'primary' });
-    expect((await explanationOf(A)).why[0]?.says).toMatch(/without a lease: until the holder or an operator/);
+    expect((await explanationOf(A)).why[0]?.says).toMatch(/ until the holder or an operator/);
     await harness.coordinator.decisions.operate(
       P,
       A,

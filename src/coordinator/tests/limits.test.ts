@@ -130,13 +130,13 @@ forEachStore('limits', (open) => {
     const claims = { limit: 'max_concurrent_claims', limit_value: 1 };
     expect(await alpha.claims(two)).toMatchObject({
       ...claims,
-      ...nextContaining('max_concurrent_claims is 1'),
+      ...nextContaining('max_concurrent_claims (1) is reached'),
     });
     const opening = { session_id: 's2', user_id: 'u', project_id: 'shop' };
     expect(await harness.coordinator.sessions.open('acme', opening)).toMatchObject({
       limit: 'max_active_sessions',
       limit_value: 1,
-      ...nextContaining('max_active_sessions is 1'),
+      ...nextContaining('max_active_sessions (1) is reached'),
     });
     expect(await alpha.submits(one, 'x'.repeat(20))).toMatchObject({
       reason: 'RESULT_TOO_LARGE',
@@ -145,14 +145,16 @@ forEachStore('limits', (open) => {
     await alpha.releases(one);
     expect(await alpha.claims(one)).toMatchObject({
       limit: 'max_generations_per_task',
-      ...nextContaining('max_generations_per_task is 1'),
+      ...nextContaining('max_generations_per_task (1) is reached'),
     });
-    const lease =
+    const outsideLimits =
       'lease_duration_seconds: 29 is outside the limits of the tenant: min_lease_duration_seconds is 30, max_lease_duration_seconds is 3600';
-    expect(await alpha.tryClaim(two, { lease_duration_seconds: 29 })).toMatchObject({ detail: lease });
+    expect(await alpha.tryClaim(two, { lease_duration_seconds: 29 })).toMatchObject({
+      detail: outsideLimits,
+    });
     await alpha.claims(two);
     const renewal = { ...alpha.expectedHandle(two), lease_duration_seconds: 29 };
-    expect(await harness.coordinator.holder.renewLease(P, renewal)).toMatchObject({ detail: lease });
+    expect(await harness.coordinator.holder.renewLease(P, renewal)).toMatchObject({ detail: outsideLimits });
   });
 
   test('of claims refuse one claim too many with the name of the limit, until a claim expires', async () => {

@@ -97,7 +97,7 @@ forEachStore('next', (open) => {
       await harness.coordinator.decisions.operate(P, 'A-001-x', 'hold', { ...hold, expected_generation: 1 }),
     );
     expect((await beta.next()).next).toBe(
-      'All work that is left waits for a person: A-001-x is held, B-001-x is held. See gen status.',
+      'A person must act before other work can start: A-001-x (on hold), B-001-x (on hold). What to do: gen task explain A-001-x',
     );
   });
 

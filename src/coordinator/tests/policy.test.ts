@@ -59,7 +59,7 @@ forEachStore('the policy', (open) => {
     await alpha.claims('B-001-x');
     const refused = await beta.claims('A-002-x');
     expect(refused).toMatchObject({ reason: 'DENIED_LIMIT', limit: 'max_agents_per_track', limit_value: 1 });
-    expect(refused).toMatchObject({ next: expect.stringContaining('max_agents_per_track is 1 in track A') });
+    expect(refused).toMatchObject({ next: expect.stringContaining('max_agents_per_track (1 in track A)') });
     expect((await beta.claims('B-002-x')).reason).toBe('GRANTED');
     expect(await maxAgents({ A: null, D: null })).toBe(null);
     expect((await beta.claims('A-002-x')).reason).toBe('GRANTED');

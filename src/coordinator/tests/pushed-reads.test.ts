@@ -59,13 +59,13 @@ it.each(['before', 'after'])(
         offline: { event_id, occurred_at: '2026-01-04T05:00:00.000Z' },
       });
     await coordinator.queries.status(P);
-    disk.allBytes = 0;
+    disk.bytesRead = 0;
     expect(await push(middle)).toMatchObject({ problem: 'IDEMPOTENCY_CONFLICT' });
-    expect(disk.allBytes).toBeGreaterThan(0);
-    expect(disk.allBytes).toBeLessThan(6 * BLOCK_BYTES);
+    expect(disk.bytesRead).toBeGreaterThan(0);
+    expect(disk.bytesRead).toBeLessThan(6 * BLOCK_BYTES);
     expect(logBytes).toBeGreaterThan(20 * BLOCK_BYTES);
-    disk.allBytes = 0;
+    disk.bytesRead = 0;
     expect(await push('01800000-0000-7000-8000-000000000001')).toMatchObject({ success: true });
-    expect(disk.allBytes).toBeLessThan(BLOCK_BYTES);
+    expect(disk.bytesRead).toBeLessThan(BLOCK_BYTES);
   },
 );

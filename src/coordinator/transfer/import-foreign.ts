@@ -1,6 +1,6 @@
 import type { ImportedCount } from '../../core/contract/events.js';
 import type { NewEvent } from '../../core/events/envelope.js';
-import { FOREIGN_LINE, ForeignLogReader, type ImportedLine } from '../../core/events/foreign-log.js';
+import { ForeignLogReader, type ImportedLine, UNCONVERTED_LINE } from '../../core/events/foreign-log.js';
 import { isKnownEventType } from '../../core/events/known-event-types.js';
 import type { ForeignLogContext } from '../../core/events/read-flat.js';
 import { TRANSACTION_SIZE_MAX } from '../../stores/store.js';
@@ -48,7 +48,8 @@ export interface ForeignReport {
 type ReportList = 'unplaced' | 'unknown_types' | 'projects_seen' | 'edges_unknown';
 
 /**
- * Imports the log of another tool: one event per line, in order, all of them at once, after the whole log was read. Ids
+ * Imports the log of another tool, one event per line, in order. A log that fits into one transaction is
+ * written after all of it was read; a larger one is written in parts if `is_in_parts`, otherwise refused. Ids
  * derive from the lines, so a repeated import writes only what is missing.
  */
 export async function importForeign(
@@ -99,7 +100,7 @@ function addToReport(
     else report.not_listed.unplaced += 1;
   }
   const { event_type, edge, payload } = event;
-  if (event_type !== FOREIGN_LINE && !isKnownEventType(event_type))
+  if (event_type !== UNCONVERTED_LINE && !isKnownEventType(event_type))
     incrementCount(report, 'unknown_types', event_type);
   if (edge !== undefined && edges !== null && !edges.has(edge)) incrementCount(report, 'edges_unknown', edge);
   const { project } = payload.imported as { project?: string };

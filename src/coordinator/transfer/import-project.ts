@@ -14,7 +14,7 @@ import { type EventEnvelope, msOf, type NewEvent } from '../../core/events/envel
 import { type AnyHead, fold } from '../../core/fold.js';
 import { maxAgentsIn } from '../../core/plan/index.js';
 import { HISTORY_SUBJECT, POLICY_SUBJECT } from '../../core/subject.js';
-import { emptyWork, evolveWork, liveSubjects, type WorkState } from '../../core/views/index.js';
+import { emptyWork, evolveWork, subjectsWithOpenClaim, type WorkState } from '../../core/views/index.js';
 import type { Blobs } from '../../stores/blobs.js';
 import { FUTURE_MS_MAX } from '../../stores/clock.js';
 import type { Permit, ProjectKey, Store, Transaction } from '../../stores/store.js';
@@ -163,8 +163,8 @@ class ProjectImport {
     if (msOf(envelope.timestamp) > this.nowMs + FUTURE_MS_MAX)
       return `Event ${position} is from the future: ${envelope.timestamp}.`;
     // An event with a seq changes a head, and one about the history accounts for redacted lines: check both in full.
-    const isTrusted = envelope.seq !== undefined || envelope.subject === HISTORY_SUBJECT;
-    const checked: EventCheck = isTrusted ? checkNewEvent(envelope) : { ok: true };
+    const needsFullCheck = envelope.seq !== undefined || envelope.subject === HISTORY_SUBJECT;
+    const checked: EventCheck = needsFullCheck ? checkNewEvent(envelope) : { ok: true };
     if (!checked.ok) {
       const { path, message } = checked.faults[0] as EventFault;
       return `Event ${position}: ${path}: ${message}.`;
@@ -266,7 +266,7 @@ function permitsOf(state: WorkState): Permit[] {
     const knownMs = permits.get(name)?.until_ms ?? 0;
     permits.set(name, { ...permit, until_ms: Math.max(knownMs, permit.until_ms) });
   };
-  for (const subject of liveSubjects(state)) {
+  for (const subject of subjectsWithOpenClaim(state)) {
     const head = state.heads.get(subject) as Head;
     const untilMs = permitHeldUntilMs(head, rulesOf(subject));
     if (head.claim === null || untilMs === null) continue;

@@ -103,8 +103,9 @@ export class LogAudit {
     this.keys = new AuditKeys(hash, verify);
     this.trees = new RecentTrees(hash, (index, root) => this.tiles.addTile(index, root));
     this.anchors = new AnchorComparison(project, anchors, { hash, verify });
-    const ownKeys = this.anchors.validAnchors().map(({ key_id }) => key_id);
-    this.trustedKeys = ownKeys.length === 0 ? null : new Set([...ownKeys, ...(options.trustedKeys ?? [])]);
+    const anchorKeys = this.anchors.validAnchors().map(({ key_id }) => key_id);
+    this.trustedKeys =
+      anchorKeys.length === 0 ? null : new Set([...anchorKeys, ...(options.trustedKeys ?? [])]);
     for (const anchor of this.anchors.validAnchors()) {
       if (this.statedRoots.addAnchor(anchor) === 'contradicts')
         this.addContradiction(anchor.position, anchor);
@@ -194,21 +195,22 @@ export class LogAudit {
     this.checkAgainstEarlier(checkpoint, at);
     const tree = position < at ? this.trees.treeOfSize(position) : null;
     if (tree === null) {
-      const detail = `covers ${position}: expected one of the ${CHECKPOINT_LAG_MAX} positions before its own`;
+      const detail = `the checkpoint covers position ${position}, but must cover one of the ${CHECKPOINT_LAG_MAX} positions before its own`;
       return { code: 'BAD_POSITION', detail };
     }
     if (toBase64url(tree.root()) !== root) {
       this.differsAt = Math.min(this.differsAt ?? position, position);
       return {
         code: 'ROOT_DIFFERS',
-        detail: `the root of the log at ${position} differs from the root that it signs`,
+        detail: `the checkpoint signs another root for position ${position} than the log has`,
       };
     }
     if (position < (this.differsAt ?? Number.POSITIVE_INFINITY)) {
       this.agreesAt = Math.max(this.agreesAt, position);
     }
     if (tree.subtrees().map(toBase64url).join() !== subtrees.join()) {
-      return { code: 'BAD_SUBTREES', detail: `these are not the subtrees at ${position}` };
+      const detail = `the checkpoint lists other subtrees for position ${position} than the log has`;
+      return { code: 'BAD_SUBTREES', detail };
     }
     const detail = this.tiles.faultOf(checkpoint);
     return detail === null ? null : { code: 'BAD_TILES', detail };
@@ -262,7 +264,7 @@ export class LogAudit {
     const inactive = this.keys.inactiveReason(key_id);
     if (inactive !== null) return inactive;
     if (this.trustedKeys?.has(key_id) === false) {
-      const detail = `${event_type} is signed by ${key_id}, which no anchor vouches for. If the key is yours: --key ${key_id}`;
+      const detail = `${event_type} is signed by ${key_id}, for which no anchor vouches. If the key is yours, repeat the command with --key ${key_id}.`;
       return { code: 'UNTRUSTED_KEY', detail };
     }
     const text = signedRecordText(this.options.project, event_type, payload);

@@ -20,7 +20,7 @@ const COMMANDS: Partial<Record<ClaimEventKind, readonly SignedCommand[]>> = {
   resumed: ['resume_claim'],
   accepted: ['submit_result'],
   escalated: ['submit_result'],
-  result_denied: ['submit_result'],
+  result_refused: ['submit_result'],
   noted: ['note'],
 };
 /** Every other event of a session was reported by it. */

@@ -50,7 +50,7 @@ const SESSION_KINDS: ReadonlySet<ClaimEventKind | undefined> = new Set<ClaimEven
   'escalated',
   'suspended',
   'resumed',
-  'result_denied',
+  'result_refused',
   'noted',
 ]);
 

@@ -21,8 +21,8 @@ export const EVENT_TYPES = {
   held: { task: 'TASK_HELD', edge: 'edge_held' },
   unheld: { task: 'TASK_UNHELD', edge: 'edge_unheld' },
   reset: { task: 'TASK_RESET', edge: 'edge_reset' },
-  claim_denied: { task: 'CLAIM_REJECTED', edge: 'claim_rejected' },
-  result_denied: { task: 'RESULT_REJECTED', edge: 'result_rejected' },
+  claim_refused: { task: 'CLAIM_REJECTED', edge: 'claim_rejected' },
+  result_refused: { task: 'RESULT_REJECTED', edge: 'result_rejected' },
   /** Refusals of one principal that are only counted: see `refusalRecord`. */
   refusals_counted: { task: 'REFUSALS_COUNTED', edge: 'refusals_counted' },
   noted: { task: 'NOTE_ADDED', edge: 'note_added' },
@@ -30,7 +30,7 @@ export const EVENT_TYPES = {
 
 export type ClaimEventKind = keyof typeof EVENT_TYPES;
 
-const LOOSE_KINDS = ['claim_denied', 'result_denied', 'refusals_counted', 'noted', 'warned'] as const;
+const LOOSE_KINDS = ['claim_refused', 'result_refused', 'refusals_counted', 'noted', 'warned'] as const;
 /** Kinds of the events that change no head. */
 export type LooseEventKind = (typeof LOOSE_KINDS)[number];
 

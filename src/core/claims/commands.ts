@@ -38,7 +38,7 @@ export interface GrantRequest
 }
 
 /** A claim that the session may hold already: if so, it comes back, but only to the credential that took it. */
-interface ResumeRequest {
+interface OwnClaimRequest {
   readonly principal: string;
   /** The credential that opened the session; null if the session has no record. */
   readonly session_principal: string | null;
@@ -118,7 +118,7 @@ export interface OperatorFields {
 
 /** The fields of each command, by its type. */
 interface CommandFields {
-  claim: GrantRequest & { readonly resume?: ResumeRequest };
+  claim: GrantRequest & { readonly resume?: OwnClaimRequest };
   renew: { readonly handle: ClaimHandle; readonly lease_seconds: number | null };
   release: {
     readonly handle: ClaimHandle;

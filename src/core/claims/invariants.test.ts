@@ -65,7 +65,7 @@ const approved = pastEvent('reviewed', 3, {
 });
 const parkedOf = (sha256: string): PastEventBuilder =>
   withoutSeq(
-    pastEvent('result_denied', 5, {
+    pastEvent('result_refused', 5, {
       submitted_generation: 1,
       current_generation: 2,
       rejection_reason: 'STALE_GENERATION',
@@ -165,8 +165,8 @@ describe('a valid log', () => {
 
 describe('a forged log', () => {
   const superseded = pastEvent('lost', 2, { cause: 'SUPERSEDED', disposition: 'eligible' });
-  const subtaskEvents = (state: PastEventBuilder[]): LoggedEvent[] =>
-    state.map((happened) => [`${TASK}::1`, happened]);
+  const subtaskEvents = (builders: PastEventBuilder[]): LoggedEvent[] =>
+    builders.map((happened) => [`${TASK}::1`, happened]);
   const cases: [invariant: string, what: string, log: LoggedEvent[]][] = [
     [
       'INV-01',

@@ -91,7 +91,7 @@ export class LogChecker {
     }
     const claimEvent = asClaimEvent(event);
     if (claimEvent?.kind === 'noted') this.checkClaimEvent(event, checked, report);
-    if (claimEvent?.kind !== 'result_denied') return;
+    if (claimEvent?.kind !== 'result_refused') return;
     const { parked, result_id, submitted_generation, result_sha256 } = claimEvent.payload;
     if (parked) checked.parked.set(result_id, `${submitted_generation} ${result_sha256}`);
   }

@@ -17,12 +17,16 @@ interface ReachedLimit {
   readonly says: string;
 }
 
-export function reachedLimit(limit: GrantLimit, subject: string | null, rules: LimitValues): ReachedLimit {
+export function describeReachedLimit(
+  limit: GrantLimit,
+  subject: string | null,
+  rules: LimitValues,
+): ReachedLimit {
   const track = limit === 'max_agents_per_track' && subject !== null ? trackOfTask(subject) : null;
   const limit_value = limitValue(limit, track, rules);
   const where = track === null ? '' : ` in track ${track}`;
-  const value = limit_value === null ? '' : ` is ${limit_value}${where}, and it`;
-  return { limit, limit_value, says: `${limit}${value} is reached. ${NEXT_STEPS[limit](track)}` };
+  const value = limit_value === null ? '' : ` (${limit_value}${where})`;
+  return { limit, limit_value, says: `The limit ${limit}${value} is reached. ${NEXT_STEPS[limit](track)}` };
 }
 
 type LimitValues = Pick<Rules, GrantLimit>;

@@ -24,7 +24,7 @@ const CONTENT_FIELDS: Partial<Record<ClaimEventKind, readonly string[]>> = {
   accepted: ['result_data', 'result_metadata'],
   adopted: ['result_data', 'result_metadata'],
   escalated: ['result_data', 'result_metadata'],
-  result_denied: ['result_data', 'result_metadata'],
+  result_refused: ['result_data', 'result_metadata'],
   noted: ['text'],
 };
 const NON_CLAIM_CONTENT_FIELDS = ['source_findings', 'process_gaps'];
@@ -38,7 +38,7 @@ export function redactedEvent(event: EventEnvelope, head: Head | null): EventEnv
   const keptEntries = Object.entries(event.payload).filter(([field]) => !presentFields.includes(field));
   const payload = Object.fromEntries(keptEntries);
   // A redacted result can no longer be adopted.
-  if (kind === 'result_denied') payload.parked = false;
+  if (kind === 'result_refused') payload.parked = false;
   return { ...event, payload };
 }
 

@@ -174,7 +174,7 @@ const ADVICE = {
   DENIED_HELD:
     'The task is on hold. Claim another task, or have an operator lift the hold: gen task unhold ID --reason TEXT',
   DENIED_ACTIVE_CLAIM:
-    'Another agent holds the task. Claim another task, or retry after its lease has expired.',
+    'Another agent holds the task. Claim another task. To see until when this one is held: gen task explain ID',
   DENIED_DEPENDENCIES: 'Wait until its dependencies are completed, or claim another task.',
   DENIED_PARALLEL:
     'Other agents work on the same modules. Claim an edge of a feature that shares none, or retry when the listed holders have finished.',

@@ -9,7 +9,7 @@ import { machineMermaid } from './machine-mermaid.js';
 import { ENGINE_ERRORS } from './run-data.js';
 import {
   buildCheck,
-  buildPlan,
+  buildEdgePlan,
   machinesIn,
   SPECIFICATION_EDGE_FILE,
   statesIn,
@@ -117,7 +117,7 @@ const anyPlan = fc
     max_iterations: fc.integer({ min: 1, max: 10 }),
   })
   .map(({ deterministic, agent, human, max_iterations }) =>
-    buildPlan({ checks: [...deterministic, ...agent, ...human], max_iterations }),
+    buildEdgePlan({ checks: [...deterministic, ...agent, ...human], max_iterations }),
   );
 
 describe('the machine of an edge', () => {
@@ -162,7 +162,7 @@ describe('the machine of an edge', () => {
   });
 
   it('is refused by the validator if it is wrong, alone and among others', () => {
-    const { machine } = compileMachine(buildPlan());
+    const { machine } = compileMachine(buildEdgePlan());
     const wrong = {
       ...machine,
       States: { ...machine.States, Promote: { Type: 'Pass', Next: 'Moon' } as const },
@@ -172,7 +172,7 @@ describe('the machine of an edge', () => {
   });
 
   it('leaves out tiers without checks', () => {
-    const { machine } = compileMachine(buildPlan({ checks: [] }));
+    const { machine } = compileMachine(buildEdgePlan({ checks: [] }));
     expect(machine.States.ConstructCandidate).toMatchObject({ Next: 'JudgeIteration' });
     expect(statesIn(machine).filter(([, { Type }]) => Type === 'Parallel')).toEqual([]);
   });
@@ -186,7 +186,7 @@ describe('the machine of an edge', () => {
       buildCheck('c'),
       buildCheck('d', 'agent', optional),
     ];
-    const { machine } = compileMachine(buildPlan({ checks }));
+    const { machine } = compileMachine(buildEdgePlan({ checks }));
     const blockingRule = (at: number) => ({ Variable: `$.deterministic[${at}].blocks`, BooleanEquals: true });
     expect(machine.States['DeterministicPassed?']).toEqual({
       Type: 'Choice',
@@ -211,7 +211,7 @@ describe('the machine of an edge', () => {
   });
 
   it('loops at most max_iterations times, whatever the verdict says', () => {
-    const { ConvergenceCheck } = compileMachine(buildPlan({ max_iterations: 4 })).machine.States;
+    const { ConvergenceCheck } = compileMachine(buildEdgePlan({ max_iterations: 4 })).machine.States;
     expect(JSON.stringify(ConvergenceCheck)).toContain(
       '{"Not":{"Variable":"$.verdict.next_iteration","NumericGreaterThan":4}}',
     );
@@ -272,7 +272,7 @@ describe('errors', () => {
 // req: ITR-020
 describe('timeouts', () => {
   const timeoutOf = (overrides: Partial<EdgePlan>, state: string) => {
-    const states = Object.fromEntries(statesIn(compileMachine(buildPlan(overrides)).machine));
+    const states = Object.fromEntries(statesIn(compileMachine(buildEdgePlan(overrides)).machine));
     return (states[state] as { TimeoutSeconds?: number }).TimeoutSeconds;
   };
   const human = { checks: [buildCheck('look', 'human')] };
@@ -298,7 +298,7 @@ describe('timeouts', () => {
   });
 
   it('of the review gate lead to NO_ANSWER', () => {
-    const { HumanGate, NoAnswer } = compileMachine(buildPlan(human)).machine.States;
+    const { HumanGate, NoAnswer } = compileMachine(buildEdgePlan(human)).machine.States;
     expect(HumanGate).toMatchObject({
       Catch: [{ ErrorEquals: ['States.Timeout'], ResultPath: null, Next: 'NoAnswer' }, {}, {}],
     });
@@ -322,7 +322,7 @@ describe('the type of a workflow', () => {
     ['a slow agent', { construct: { type: 'command', command: ['a'] } }, 'may take 7'],
     ['many iterations', { max_iterations: 3 }, '3 iterations may take 355 seconds'],
   ])('is Standard with %s', (_, overrides, reason) => {
-    const plan = buildPlan({ checks: [fast], max_iterations: 2, ...overrides });
+    const plan = buildEdgePlan({ checks: [fast], max_iterations: 2, ...overrides });
     const compiled = compileMachine(plan);
     expect(compiled).toMatchObject({ workflow_type: 'STANDARD', reason: expect.stringContaining(reason) });
     expect(compiled.machine).not.toHaveProperty('TimeoutSeconds');
@@ -330,7 +330,7 @@ describe('the type of a workflow', () => {
 
   // req: ITR-008
   it('is Express with fast programs only, and then the machine has five minutes', () => {
-    expect(compileMachine(buildPlan({ checks: [fast, fast], max_iterations: 1 }))).toMatchObject({
+    expect(compileMachine(buildEdgePlan({ checks: [fast, fast], max_iterations: 1 }))).toMatchObject({
       workflow_type: 'EXPRESS',
       reason: 'Express: all checks are programs, and 1 iteration may take 225 seconds, less than 300.',
       machine: { TimeoutSeconds: 300 },

@@ -38,7 +38,7 @@ export const overruledEnd = (run: RunSteps, events: readonly EventEnvelope[]): D
 
 /** An accepted candidate that an operator has reset is not submitted again. */
 function resetEnd(run: RunSteps, events: readonly EventEnvelope[]): DecidedEnd | null {
-  const ofRun = eventsOfRun(events, run.run_id);
+  const ofRun = edgeEventsSinceRun(events, run.run_id);
   const reset = ofRun.findLastIndex(({ event_type }) => claimEventKindOf(event_type) === 'reset');
   const isOwn = ofRun
     .slice(0, Math.max(reset, 0))
@@ -48,7 +48,7 @@ function resetEnd(run: RunSteps, events: readonly EventEnvelope[]): DecidedEnd |
 
 /** How an open run has ended if a person has rejected its last candidate; null if it was not rejected. */
 function rejectedEnd(run: RunSteps, events: readonly EventEnvelope[]): DecidedEnd | null {
-  const review = eventsOfRun(events, run.run_id).findLast(
+  const review = edgeEventsSinceRun(events, run.run_id).findLast(
     ({ event_type }) => claimEventKindOf(event_type) === 'reviewed',
   );
   const { decision, candidate_sha256 } = review?.payload ?? {};
@@ -56,9 +56,14 @@ function rejectedEnd(run: RunSteps, events: readonly EventEnvelope[]): DecidedEn
   return { status: 'ESCALATED', reason: 'REJECTED', says: 'The candidate was rejected.' };
 }
 
-/** The events of the edge since the run began: an earlier run may have made the same candidate. */
-export const eventsOfRun = (events: readonly EventEnvelope[], runId: string): readonly EventEnvelope[] =>
-  events.slice(events.findIndex(({ payload }) => payload.run_id === runId) + 1);
+/**
+ * The events of the edge after the first event of this run, including those of later runs; all events if the
+ * run has none. An earlier run may have made the same candidate.
+ */
+export const edgeEventsSinceRun = (
+  events: readonly EventEnvelope[],
+  runId: string,
+): readonly EventEnvelope[] => events.slice(events.findIndex(({ payload }) => payload.run_id === runId) + 1);
 
 const RESULT_KINDS: ReadonlySet<unknown> = new Set(['accepted', 'adopted']);
 

@@ -13,7 +13,7 @@ import { omittedChecksMessage } from './guarded-check-files.js';
 import type { ESCALATION_REASONS, HumanDecision, IterationVerdict } from './run-data.js';
 import { saysOf } from './says.js';
 
-export type EscalationReason = (typeof ESCALATION_REASONS)[number];
+export type EscalationCode = (typeof ESCALATION_REASONS)[number];
 type Outcome = Pick<CheckOutcome, 'name' | 'type' | 'result'>;
 
 export interface IterationFacts {
@@ -42,7 +42,7 @@ export interface IterationFacts {
 export function judgeIteration(facts: IterationFacts): Omit<IterationVerdict, 'findings'> {
   const open = openChecks(facts);
   const delta = open.length;
-  const verdict = (outcome: IterationVerdict['outcome'], reason: EscalationReason | null, says: string) => ({
+  const verdict = (outcome: IterationVerdict['outcome'], reason: EscalationCode | null, says: string) => ({
     outcome,
     reason,
     says: saysOf(says),
@@ -119,7 +119,7 @@ function notAuthorisedMessage({ reason, paths = [], omitted_checks = [] }: Autho
 }
 
 interface EscalationCause {
-  readonly reason: EscalationReason;
+  readonly reason: EscalationCode;
   readonly says: string;
 }
 

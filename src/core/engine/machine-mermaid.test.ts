@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
 import { compileMachine } from './compile-machine.js';
 import { machineMermaid } from './machine-mermaid.js';
-import { buildCheck, buildPlan, statesIn } from './testing.js';
+import { buildCheck, buildEdgePlan, statesIn } from './testing.js';
 
 it('shows each state once by its name, and every arrow between declared states', () => {
   const checks = [buildCheck('a'), buildCheck('b'), buildCheck('c', 'agent'), buildCheck('d', 'human')];
-  const { machine } = compileMachine(buildPlan({ checks }));
+  const { machine } = compileMachine(buildEdgePlan({ checks }));
   const lines = machineMermaid(machine).split('\n');
   expect(lines[0]).toBe('stateDiagram-v2');
   const declared = lines.flatMap(
@@ -54,7 +54,7 @@ it('nests branches, side by side', () => {
 
 it('escapes names that would end the text or begin something else', () => {
   const { machine } = compileMachine(
-    buildPlan({ checks: [buildCheck('a"; %%{init}%% #quot; <b> --> [*]')] }),
+    buildEdgePlan({ checks: [buildCheck('a"; %%{init}%% #quot; <b> --> [*]')] }),
   );
   const text = machineMermaid(machine);
   expect(text).toContain(

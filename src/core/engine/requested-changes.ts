@@ -1,6 +1,6 @@
 import { claimEventKindOf } from '../claims/claim-event-kinds.js';
 import type { EventEnvelope } from '../events/envelope.js';
-import { eventsOfRun } from './decided-end.js';
+import { edgeEventsSinceRun } from './decided-end.js';
 import type { Run } from './runs.js';
 
 /**
@@ -8,7 +8,7 @@ import type { Run } from './runs.js';
  * Empty without a comment; null if the last decision was another one, or there is none.
  */
 export function requestedChanges(runId: string, events: readonly EventEnvelope[]): string | null {
-  const since = eventsOfRun(events, runId);
+  const since = edgeEventsSinceRun(events, runId);
   const next = since.findIndex(
     ({ event_type, payload }) => event_type === 'run_started' && payload.run_id !== runId,
   );

@@ -17,8 +17,8 @@ export const RUN_RULES = {
 export type RunRule = keyof typeof RUN_RULES;
 
 /**
- * The coordinator refuses events that break these rules. The other rules depend on reports of executors under their
- * claim.
+ * The coordinator refuses events that break these rules, so a log that has one was damaged. Whether the other
+ * rules hold depends on what executors report; a break of those is only a note.
  */
 const ENFORCED_RULES: ReadonlySet<RunRule> = new Set(['RUN-01', 'RUN-02']);
 export const isEnforcedRule = (rule: RunRule): boolean => ENFORCED_RULES.has(rule);
@@ -49,7 +49,7 @@ interface EdgeResults {
   readonly isInForce: boolean;
 }
 
-/** Steps that end a run: their own end comes after it, and they may be tried again. */
+/** Steps after which a run ends: the event `run_ended` follows them, and they may be repeated after it. */
 const LAST_STEPS: ReadonlySet<string> = new Set(['promote', 'escalate']);
 const RESULT_KINDS: ReadonlySet<unknown> = new Set(['accepted', 'adopted']);
 

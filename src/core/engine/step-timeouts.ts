@@ -2,10 +2,13 @@ import type { EffectiveCheck } from '../contract/checks.js';
 import type { EdgePlan } from './edge-plan.js';
 import type { StepHandlerName } from './run-data.js';
 
-/** The timeout of checks and settings that name none. */
+/** The timeout of a check that names none. */
 const CHECK_TIMEOUT_SECONDS = 600;
-/** The time limit of the state. The default time limit of a constructor itself is shorter (docs/engine.md). */
-const CONSTRUCT_STATE_SECONDS_MAX = 3600;
+/**
+ * The default time limit of the machine's state. The default of a constructor itself is shorter
+ * (docs/engine.md).
+ */
+const CONSTRUCT_TIMEOUT_SECONDS = 3600;
 const JUDGE_CHECK_TIMEOUT_SECONDS = 600;
 const REVIEW_DEADLINE_DAYS = 14;
 
@@ -41,7 +44,7 @@ export function stepTimeoutSeconds(handler: Exclude<StepHandlerName, 'run_check'
   const { construct, evaluate, settings } = plan;
   switch (handler) {
     case 'construct_candidate':
-      return settingSeconds(construct, CONSTRUCT_STATE_SECONDS_MAX) + GRACE_SECONDS;
+      return settingSeconds(construct, CONSTRUCT_TIMEOUT_SECONDS) + GRACE_SECONDS;
     case 'judge_check':
       return settingSeconds(evaluate, JUDGE_CHECK_TIMEOUT_SECONDS) + GRACE_SECONDS;
     case 'request_review': {

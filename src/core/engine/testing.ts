@@ -35,7 +35,7 @@ export const buildCheck = (
   ...overrides,
 });
 
-export const buildPlan = (overrides: Partial<EdgePlan> = {}): EdgePlan => ({
+export const buildEdgePlan = (overrides: Partial<EdgePlan> = {}): EdgePlan => ({
   feature_id: 'REQ-F-SHOP-001',
   edge: 'design_code',
   source: 'design',

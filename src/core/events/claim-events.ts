@@ -46,5 +46,5 @@ export const edgeEventSchemas = {
     review_type: name.exactOptional(),
     gradient: openObject.exactOptional(),
   }),
-  result_rejected: claimPayloadSchemas.result_denied.extend(evidenceFields),
+  result_rejected: claimPayloadSchemas.result_refused.extend(evidenceFields),
 };

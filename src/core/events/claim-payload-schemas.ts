@@ -163,7 +163,7 @@ export const claimPayloadSchemas = {
   held: z.strictObject(operatorFields),
   unheld: z.strictObject(operatorFields),
   reset: z.strictObject({ ...operatorFields, epoch: nonNegativeInteger }),
-  claim_denied: z.strictObject({
+  claim_refused: z.strictObject({
     reason: name,
     current_generation: nonNegativeInteger,
     holding_agent: agentIdSchema.exactOptional(),
@@ -174,7 +174,7 @@ export const claimPayloadSchemas = {
     ...senderFields,
     ...pushedFields,
   }),
-  result_denied: signedPayload({
+  result_refused: signedPayload({
     submitted_generation: nonNegativeInteger,
     current_generation: nonNegativeInteger,
     rejection_reason: name,

@@ -33,7 +33,7 @@ export interface ImportedLine {
 export type DeriveEventId = (text: string, occurrence: number) => string;
 
 /** Event type of a line that could not be converted: kept verbatim, with the reason. */
-export const FOREIGN_LINE = 'foreign_line';
+export const UNCONVERTED_LINE = 'foreign_line';
 
 /** Reads a log that another Genesis tool wrote (an AI SDLC event log) line by line; every line becomes one event. */
 export class ForeignLogReader {
@@ -54,7 +54,7 @@ export class ForeignLogReader {
     const event_id = this.nextId(notInline?.sha256 ?? (why === null ? canonicalJson(value) : text));
     const event = typeof parsed === 'string' ? parsed : eventOrFault({ event_id, ...parsed });
     if (typeof event !== 'string') return { line, event, why: null };
-    return { line, event: { event_id, ...this.unplacedEvent(foreignLine, event) }, why: event };
+    return { line, event: { event_id, ...this.unconvertedEvent(foreignLine, event) }, why: event };
   }
 
   private nextId(identity: string): string {
@@ -64,11 +64,14 @@ export class ForeignLogReader {
     return occurrence === 0 ? first : this.idOf(identity, occurrence);
   }
 
-  private unplacedEvent({ line, text, notInline }: ForeignLine, reason: string): Omit<NewEvent, 'event_id'> {
+  private unconvertedEvent(
+    { line, text, notInline }: ForeignLine,
+    reason: string,
+  ): Omit<NewEvent, 'event_id'> {
     const { tenant_id, project_id, source, now_ms } = this.log;
     const { why: _, ...apart } = notInline ?? { why: '' };
     return {
-      event_type: FOREIGN_LINE,
+      event_type: UNCONVERTED_LINE,
       timestamp: isoTime(now_ms),
       tenant_id,
       project_id,

@@ -40,7 +40,7 @@ export function updateClaimIndex(index: ClaimIndex, before: Head | null, after: 
 }
 
 /** Subjects with an ACTIVE or SUSPENDED claim, lapsed or not. */
-export function* liveSubjects({ bySession }: Pick<ClaimIndex, 'bySession'>): Generator<string> {
+export function* subjectsWithOpenClaim({ bySession }: Pick<ClaimIndex, 'bySession'>): Generator<string> {
   for (const subjects of bySession.values()) yield* subjects;
 }
 

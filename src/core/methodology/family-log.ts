@@ -1,5 +1,5 @@
 import type { EventEnvelope } from '../events/envelope.js';
-import { FOREIGN_LINE } from '../events/foreign-log.js';
+import { UNCONVERTED_LINE } from '../events/foreign-log.js';
 import { isObject, type JsonObject } from '../events/plain-data.js';
 import { subjectKindOf } from '../subject.js';
 import { withoutUndefined } from '../without-undefined.js';
@@ -36,7 +36,8 @@ export class FamilyLogWriter {
     if (subject !== undefined && subjectKindOf(subject) === 'record') return null;
     const isWhole = payload.size_bytes === undefined;
     // A line that was not an event is written as it was.
-    if (event.event_type === FOREIGN_LINE && isWhole && typeof payload.raw === 'string') return payload.raw;
+    if (event.event_type === UNCONVERTED_LINE && isWhole && typeof payload.raw === 'string')
+      return payload.raw;
     return JSON.stringify(this.flatLine(event));
   }
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { checkJsonShape, parseWithSchema } from '../yaml/check-shape.js';
 import type { DocumentPath } from '../yaml/source-position.js';
-import { type CandidateTask, checkCandidates } from './check-candidates.js';
+import { checkNewTasks, type NewTask } from './check-new-tasks.js';
 import type { Plan, PlanChange } from './plan.js';
 import { type PlanFault, PlanFaultList } from './plan-faults.js';
 import { checkSubtaskGrowth, type StartedTasks } from './started-tasks.js';
@@ -35,7 +35,7 @@ interface SubtaskAddition {
 
 /** Tasks to add, each parsed on its own. */
 const noTaskItems = () => ({
-  candidates: [] as CandidateTask[],
+  newTasks: [] as NewTask[],
   additions: new Map<string, SubtaskAddition[]>(),
   faultyTaskIds: new Set<string>(),
   faults: new PlanFaultList(),
@@ -82,13 +82,13 @@ export function validTaskItems(tasks: readonly (TaskInput | AddedSubtask)[]): Pa
 }
 
 function addItem(
-  { candidates, additions }: ParsedTaskItems,
+  { newTasks, additions }: ParsedTaskItems,
   id: TaskId,
   task: TaskInput | AddedSubtask,
   path: DocumentPath,
 ): void {
   if (id.parent === null) {
-    candidates.push({ task: plannedTask(task), path, adds_subtasks: false });
+    newTasks.push({ task: plannedTask(task), path, adds_subtasks: false });
     return;
   }
   const { id: _, ...subtask } = task as AddedSubtask;
@@ -100,24 +100,24 @@ function addItem(
 export function addTaskItems(plan: Plan, items: ParsedTaskItems, startedTasks: StartedTasks): AddTasksResult {
   const { additions, faultyTaskIds } = items;
   // Copies, because the same items may be proposed again.
-  const candidates = [...items.candidates];
+  const newTasks = [...items.newTasks];
   const faults = items.faults.copy();
-  if (candidates.length === 0 && additions.size === 0 && !faults.isEmpty)
+  if (newTasks.length === 0 && additions.size === 0 && !faults.isEmpty)
     return { ok: false, faults: faults.sorted() };
-  const indexById = new Map(candidates.map(({ task }, index) => [task.id, index]));
+  const indexById = new Map(newTasks.map(({ task }, index) => [task.id, index]));
   for (const [parent, added] of additions) {
-    const at = indexById.get(parent) ?? candidates.length;
-    const task = candidates[at]?.task ?? plan.task(parent);
+    const at = indexById.get(parent) ?? newTasks.length;
+    const task = newTasks[at]?.task ?? plan.task(parent);
     if (task !== undefined) {
-      const candidate = addSubtasks(task, added, candidates[at], faults);
-      checkSubtaskGrowth(task, candidate.task, startedTasks, candidate.path, faults);
-      candidates[at] = candidate;
+      const newTask = addSubtasks(task, added, newTasks[at], faults);
+      checkSubtaskGrowth(task, newTask.task, startedTasks, newTask.path, faults);
+      newTasks[at] = newTask;
     } else if (!faultyTaskIds.has(parent)) {
       const message = `The parent task ${parent} is not in the plan; add it first or correct the id.`;
       faults.add('UNKNOWN_TASK', [...(added[0]?.path ?? []), 'id'], message);
     }
   }
-  const fresh = checkCandidates(plan, candidates, faultyTaskIds, faults);
+  const fresh = checkNewTasks(plan, newTasks, faultyTaskIds, faults);
   if (!faults.isEmpty) return { ok: false, faults: faults.sorted() };
   const inputs = [...fresh.tasks()].map(taskInput);
   const isInPlan = ({ id }: { id: string }) => plan.task(id) !== undefined;
@@ -131,9 +131,9 @@ export function addTaskItems(plan: Plan, items: ParsedTaskItems, startedTasks: S
 function addSubtasks(
   task: PlannedTask,
   added: readonly SubtaskAddition[],
-  existing: CandidateTask | undefined,
+  existing: NewTask | undefined,
   faults: PlanFaultList,
-): CandidateTask {
+): NewTask {
   const subtasks = explicitSubtasks(task);
   const subtask_paths = new Map<number, DocumentPath>();
   for (const { id, subtask, path } of added) {

@@ -43,7 +43,9 @@ function predecessorsOf(lookup: PlanLookup, node: string): readonly string[] {
 export const hasCountedSubtasks = ({ subtasks }: PlannedTask): boolean =>
   typeof subtasks === 'number' && subtasks > 0;
 
-/** Roots from which every node is reached: each task, whose subtasks come before it. */
+/**
+ * The ids of all tasks. As roots of a walk they reach every node, because a task comes after its subtasks.
+ */
 export function* taskIdsOf(plan: Plan): Generator<string> {
   for (const task of plan.tasks()) yield task.id;
 }

@@ -1,5 +1,5 @@
 export * from './add-tasks.js';
-export { PLAN_SUBJECTS_MAX } from './check-candidates.js';
+export { PLAN_SUBJECTS_MAX } from './check-new-tasks.js';
 export { dependantsOf, dependenciesOf } from './dependency-graph.js';
 export * from './inputs.js';
 export { applyPlanChange, Plan, type PlanChange, type PlannedSubject } from './plan.js';
@@ -7,8 +7,8 @@ export * from './plan-change.js';
 export * from './plan-document.js';
 export { FAULTS_MAX, PLAN_FAULT_CODES, type PlanFault, type PlanFaultCode } from './plan-faults.js';
 export * from './plan-source-map.js';
+export * from './ranking.js';
 export * from './read-plan.js';
-export * from './readiness.js';
 export * from './render.js';
 export { NOTHING_STARTED, type StartedTasks } from './started-tasks.js';
 export * from './task.js';

@@ -3,7 +3,7 @@ import type { PlanInput } from '../contract/plan.js';
 import { checkJsonShape, parseWithSchema } from '../yaml/check-shape.js';
 import { readYamlText } from '../yaml/read-yaml.js';
 import type { DocumentPath, LocatePath } from '../yaml/source-position.js';
-import { type CandidateTask, checkCandidates, PLAN_SUBJECTS_MAX } from './check-candidates.js';
+import { checkNewTasks, type NewTask, PLAN_SUBJECTS_MAX } from './check-new-tasks.js';
 import { Plan } from './plan.js';
 import { type PlanFault, PlanFaultList } from './plan-faults.js';
 import { plannedTask, type TaskInput } from './task.js';
@@ -31,8 +31,8 @@ export function readPlanDocument(source: PlanSource): ParsedPlanDocument {
     'yaml' in source ? readPlanYaml(source.yaml) : { value: source.json, faults: new PlanFaultList() };
   const outline = value === undefined && !faults.isEmpty ? null : readOutline(value, faults);
   if (outline === null) return { ok: false, faults: faults.sorted() };
-  const { candidates, inputs, faultyTaskIds } = readTasks(outline.tracks, faults);
-  checkCandidates(new Plan(), candidates, faultyTaskIds, faults);
+  const { newTasks, inputs, faultyTaskIds } = readTasks(outline.tracks, faults);
+  checkNewTasks(new Plan(), newTasks, faultyTaskIds, faults);
   if (!faults.isEmpty) return { ok: false, faults: faults.sorted() };
   const input: PlanInput = {
     ...(outline.project === undefined ? {} : { project: outline.project }),
@@ -81,7 +81,7 @@ function readOutline(value: unknown, faults: PlanFaultList): PlanOutline | null 
 }
 
 function readTasks(tracks: PlanOutline['tracks'], faults: PlanFaultList) {
-  const candidates: CandidateTask[] = [];
+  const newTasks: NewTask[] = [];
   const inputs = new Map<string, TaskInput[]>();
   const faultyTaskIds = new Set<string>();
   for (const [track, items] of tracks) {
@@ -100,11 +100,11 @@ function readTasks(tracks: PlanOutline['tracks'], faults: PlanFaultList) {
         continue;
       }
       taskInputs.push(input);
-      candidates.push({ task: plannedTask(input), path, adds_subtasks: false });
+      newTasks.push({ task: plannedTask(input), path, adds_subtasks: false });
     }
     inputs.set(track, taskInputs);
   }
-  return { candidates, inputs, faultyTaskIds };
+  return { newTasks, inputs, faultyTaskIds };
 }
 
 const validPartSchema = z.object({

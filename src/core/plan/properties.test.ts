@@ -7,8 +7,8 @@ import { dependantsOf, dependenciesOf, taskDependencies } from './dependency-gra
 import { applyPlanChange, Plan } from './plan.js';
 import { diffPlan, isNoChange, splitChange } from './plan-change.js';
 import type { PlanFault } from './plan-faults.js';
+import { compareRank, openDependenciesOf, type RankedSubject, rankedSubject } from './ranking.js';
 import { readPlan } from './read-plan.js';
-import { compareRank, openDependenciesOf, type Rank, rankOf } from './readiness.js';
 import { renderPlan } from './render.js';
 import { NOTHING_STARTED } from './started-tasks.js';
 import type { PlannedTask, TaskInput } from './task.js';
@@ -254,8 +254,8 @@ describe('the order of ready work', () => {
       fc.property(validTasks(), (tasks) => {
         const plan = planOfTasks(tasks);
         const weights = runAllSteps(weightSteps(plan));
-        const ranks = [...plan.subjects()].map((id) => rankOf(plan, weights, id) as Rank);
-        const sorted = [...ranks].sort(compareRank);
+        const subjects = [...plan.subjects()].map((id) => rankedSubject(plan, weights, id) as RankedSubject);
+        const sorted = [...subjects].sort(compareRank);
         sorted.forEach((a, i) => {
           sorted.forEach((b, j) => {
             expect(Math.sign(compareRank(a, b))).toBe(Math.sign(i - j));

@@ -4,7 +4,7 @@ import { subjectKindOf } from '../subject.js';
 
 /** Whether an event records a submission whose sender did not prove to be the session that it names. */
 export const isUnverified = ({ event_type, payload }: EventEnvelope): boolean =>
-  claimEventKindOf(event_type) === 'result_denied' && payload.verified === false;
+  claimEventKindOf(event_type) === 'result_refused' && payload.verified === false;
 
 /** Whether the agent named in an event acted itself, as opposed to a person or an expiry. */
 export function isAgentAction(event: EventEnvelope): boolean {
@@ -16,7 +16,7 @@ export function isAgentAction(event: EventEnvelope): boolean {
     case 'reset':
     case 'refusals_counted':
       return false;
-    case 'result_denied':
+    case 'result_refused':
       return !isUnverified(event);
     case 'released':
       return event.payload.reason === 'VOLUNTARY' || event.payload.reason === 'ERROR';

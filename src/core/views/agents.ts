@@ -18,8 +18,8 @@ export function updateAgentStats(agents: Map<string, AgentStats>, event: EventEn
     touchSession(stats.sessions, event.session_id);
   const kind = claimEventKindOf(event.event_type);
   if (kind === 'accepted' || kind === 'adopted') stats.completed += 1;
-  if (kind === 'result_denied') stats.rejected += 1;
-  if (kind === 'claim_denied') stats.denied += 1;
+  if (kind === 'result_refused') stats.rejected += 1;
+  if (kind === 'claim_refused') stats.denied += 1;
 }
 
 const newAgentStats = ({ agent_id, timestamp }: EventEnvelope) => ({

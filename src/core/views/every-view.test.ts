@@ -5,7 +5,7 @@ import { decide } from '../claims/decide.js';
 import { emptyHead } from '../claims/head.js';
 import { CATALOGUE, checkNewEvent } from '../events/catalogue.js';
 import { type EventEnvelope, isoTime } from '../events/envelope.js';
-import { claimedSubjectsOf, liveSubjects } from '../heads/claim-index.js';
+import { claimedSubjectsOf, subjectsWithOpenClaim } from '../heads/claim-index.js';
 import { runAllSteps } from '../steps.js';
 import { subjectKeys } from '../subject.js';
 import { agentViews } from './agents.js';
@@ -148,7 +148,7 @@ describe('every view', () => {
         for (const head of history.heads.values()) if (head.seq > 0) applyStoredHead(state, head);
         for (const event of events) evolveProject(state, event);
         const whole = foldProject(events);
-        expect(new Set(liveSubjects(state))).toEqual(new Set(liveSubjects(whole)));
+        expect(new Set(subjectsWithOpenClaim(state))).toEqual(new Set(subjectsWithOpenClaim(whole)));
         expect(state.bySession).toEqual(whole.bySession);
         expect(new Map(state.heads)).toEqual(new Map(whole.heads));
         expect(state.parked).toEqual(whole.parked);
@@ -201,7 +201,7 @@ describe('every view', () => {
     const state = foldProject(before);
     expect(applyCommit(state, transactionOf(second, 'B-001-schema'), [second.position])).toBe(true);
     expect(state.position).toBe(before.length);
-    expect([...liveSubjects(state)]).toEqual(['B-001-schema']);
+    expect([...subjectsWithOpenClaim(state)]).toEqual(['B-001-schema']);
 
     expect(applyCommit(state, transactionOf(first, 'A-001-core'), [first.position])).toBe(false);
     expect(applyCommit(state, transactionOf(second, 'B-001-schema'), [second.position])).toBe(false);

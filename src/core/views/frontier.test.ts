@@ -51,7 +51,7 @@ class FrontierHarness implements FrontierInput {
   frontierIds(frontier = this.frontier): string[][] {
     if (frontier.rebuiltVersion !== frontier.currentVersion(this.plan))
       runAllSteps(frontier.rebuildSteps(this));
-    return [...frontier.byTrack].sort().map(([, ranks]) => ranks.map(({ id }) => id));
+    return [...frontier.byTrack].sort().map(([, subjects]) => subjects.map(({ id }) => id));
   }
 }
 

@@ -2,7 +2,7 @@ import type { ClaimHeads } from '../heads/claim-heads.js';
 import { insertionIndex } from '../insertion-index.js';
 import { dependantsOf, dependenciesOf } from '../plan/dependency-graph.js';
 import type { Plan } from '../plan/plan.js';
-import { compareRank, type Rank, rankOf } from '../plan/readiness.js';
+import { compareRank, type RankedSubject, rankedSubject } from '../plan/ranking.js';
 import { subtaskIds } from '../plan/task.js';
 import { type Weights, weightSteps } from '../plan/weights.js';
 import { sortSteps } from '../sort-steps.js';
@@ -31,9 +31,9 @@ export class Frontier {
   #overflows = 0;
   #weights: Weights = new Map();
   /** Subjects per track, best first. */
-  #lists = new Map<string, Rank[]>();
+  #lists = new Map<string, RankedSubject[]>();
   /** All subjects in the lists, with the rank they were inserted under. */
-  #ranks = new Map<string, Rank>();
+  #ranks = new Map<string, RankedSubject>();
   /** Subjects that moved during the current rebuild; null if none is in progress. */
   #movedDuringRebuild: Set<string> | null = null;
 
@@ -47,12 +47,12 @@ export class Frontier {
     return this.#rebuiltVersion;
   }
 
-  get byTrack(): ReadonlyMap<string, readonly Rank[]> {
+  get byTrack(): ReadonlyMap<string, readonly RankedSubject[]> {
     return this.#lists;
   }
 
-  rankOf(plan: Plan, subject: string): Rank | undefined {
-    return rankOf(plan, this.#weights, subject);
+  rankedSubject(plan: Plan, subject: string): RankedSubject | undefined {
+    return rankedSubject(plan, this.#weights, subject);
   }
 
   /** Updates the lists for a moved head; `input` must already contain it. */
@@ -79,7 +79,7 @@ export class Frontier {
     this.#isBuilt = true;
     const weights = yield* weightSteps(input.plan);
     const lists = yield* listSteps(input, weights);
-    const ranks = new Map<string, Rank>();
+    const ranks = new Map<string, RankedSubject>();
     for (const list of lists.values()) {
       for (const rank of list) {
         ranks.set(rank.id, rank);
@@ -104,39 +104,39 @@ export class Frontier {
 
   #updateMembership(input: FrontierInput, subject: string): void {
     const listed = this.#ranks.get(subject);
-    const rank = isOnFrontier(input, subject) ? this.rankOf(input.plan, subject) : undefined;
+    const rank = isOnFrontier(input, subject) ? this.rankedSubject(input.plan, subject) : undefined;
     if (rank !== undefined && listed === undefined) this.#insert(rank);
     if (rank === undefined && listed !== undefined) this.#remove(listed);
   }
 
-  #insert(rank: Rank): void {
+  #insert(rank: RankedSubject): void {
     const list = this.#lists.get(rank.track) ?? [];
     list.splice(rankIndex(list, rank), 0, rank);
     this.#lists.set(rank.track, list);
     this.#ranks.set(rank.id, rank);
   }
 
-  #remove(rank: Rank): void {
+  #remove(rank: RankedSubject): void {
     const list = this.#lists.get(rank.track) ?? [];
     list.splice(rankIndex(list, rank), 1);
     this.#ranks.delete(rank.id);
   }
 }
 
-function* listSteps(input: FrontierInput, weights: Weights): StepGenerator<Map<string, Rank[]>> {
+function* listSteps(input: FrontierInput, weights: Weights): StepGenerator<Map<string, RankedSubject[]>> {
   const { plan } = input;
-  const lists = new Map<string, Rank[]>();
+  const lists = new Map<string, RankedSubject[]>();
   for (const track of plan.tracks()) {
-    const ranks: Rank[] = [];
+    const subjects: RankedSubject[] = [];
     // A copy, so that a change of the track between steps does not skip a task.
     for (const task of [...plan.tasksOf(track)]) {
       for (const subject of [...subtaskIds(task), task.id]) {
-        const rank = isOnFrontier(input, subject) ? rankOf(plan, weights, subject) : undefined;
-        if (rank !== undefined) ranks.push(rank);
+        const rank = isOnFrontier(input, subject) ? rankedSubject(plan, weights, subject) : undefined;
+        if (rank !== undefined) subjects.push(rank);
         yield;
       }
     }
-    lists.set(track, yield* sortSteps(ranks, compareRank));
+    lists.set(track, yield* sortSteps(subjects, compareRank));
   }
   return lists;
 }
@@ -148,5 +148,5 @@ function isOnFrontier({ plan, heads }: FrontierInput, subject: string): boolean 
   );
 }
 
-const rankIndex = (ranks: readonly Rank[], rank: Rank): number =>
-  insertionIndex(ranks, (other) => compareRank(other, rank) < 0);
+const rankIndex = (subjects: readonly RankedSubject[], rank: RankedSubject): number =>
+  insertionIndex(subjects, (other) => compareRank(other, rank) < 0);

@@ -1,4 +1,4 @@
-export { type ClaimIndex, claimedSubjectsOf, liveSubjects } from '../heads/claim-index.js';
+export { type ClaimIndex, claimedSubjectsOf, subjectsWithOpenClaim } from '../heads/claim-index.js';
 export * from '../plan/plan-position.js';
 export * from './agents.js';
 export * from './apply-commit.js';

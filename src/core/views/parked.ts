@@ -10,7 +10,7 @@ export function updateParked(parked: ParkedIds, event: EventEnvelope): void {
   const { subject } = event;
   if (subject === undefined) return;
   const claimEvent = asClaimEvent(event);
-  if (claimEvent?.kind === 'result_denied' && claimEvent.payload.parked) {
+  if (claimEvent?.kind === 'result_refused' && claimEvent.payload.parked) {
     parked.set(subject, (parked.get(subject) ?? new Set()).add(claimEvent.payload.result_id));
   }
   if (claimEvent?.kind === 'adopted') {

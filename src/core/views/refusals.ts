@@ -36,8 +36,8 @@ export class RefusalCounts {
   add(event: EventDraft): void {
     const claimEvent = asClaimEvent(event);
     switch (claimEvent?.kind) {
-      case 'claim_denied':
-      case 'result_denied':
+      case 'claim_refused':
+      case 'result_refused':
       case 'refusals_counted': {
         const { current_generation, principal = '', refused_count } = claimEvent.payload;
         if (this.onlyGeneration !== null && this.onlyGeneration !== current_generation) return;

@@ -12,10 +12,10 @@ import { claimEvents } from './claim-events.js';
 /** All results of a subject, in the order in which they were decided. */
 export const resultsOf = (events: readonly EventEnvelope[]): TaskResult[] =>
   [...claimEvents(events)].flatMap((one) =>
-    one.kind === 'accepted' || one.kind === 'adopted' || one.kind === 'result_denied' ? taskResult(one) : [],
+    one.kind === 'accepted' || one.kind === 'adopted' || one.kind === 'result_refused' ? taskResult(one) : [],
   );
 
-function taskResult({ event, payload }: ClaimEvent<'accepted' | 'adopted' | 'result_denied'>): TaskResult {
+function taskResult({ event, payload }: ClaimEvent<'accepted' | 'adopted' | 'result_refused'>): TaskResult {
   const denied = 'rejection_reason' in payload ? payload : null;
   return {
     id: payload.result_id,
@@ -57,7 +57,7 @@ export function pastGrant(events: readonly EventEnvelope[], generation: number):
 export function parkedResults(events: readonly EventEnvelope[]): TaskResult[] {
   const parked = new Map<string, TaskResult>();
   for (const one of claimEvents(events)) {
-    if (one.kind === 'result_denied' && one.payload.parked)
+    if (one.kind === 'result_refused' && one.payload.parked)
       parked.set(one.payload.result_id, taskResult(one));
     if (one.kind === 'adopted') parked.delete(adoptedResultId(one.payload.adopted_from) ?? '');
   }
@@ -67,7 +67,7 @@ export function parkedResults(events: readonly EventEnvelope[]): TaskResult[] {
 /** A refused result as it was submitted; null if no refusal has this id. */
 export function refusedResult(events: readonly EventEnvelope[], resultId: string): SubmittedResult | null {
   for (const { kind, payload } of claimEvents(events)) {
-    if (kind === 'result_denied' && payload.result_id === resultId) return acceptedResultFields(payload);
+    if (kind === 'result_refused' && payload.result_id === resultId) return acceptedResultFields(payload);
   }
   return null;
 }

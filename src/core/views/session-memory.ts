@@ -89,7 +89,7 @@ function logEntry(event: EventEnvelope, subject: string): TaskLogEntry {
 function outcomeOf(event: EventEnvelope): TaskLogEntry['outcome'] {
   const kind = claimEventKindOf(event.event_type);
   if (kind === 'accepted' || kind === 'adopted') return 'ACCEPTED';
-  return kind === 'result_denied' ? 'REJECTED' : null;
+  return kind === 'result_refused' ? 'REJECTED' : null;
 }
 
 /** Updates claims and completed tasks. A lapsed claim stays until its expiry is in the log. */

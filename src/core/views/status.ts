@@ -5,7 +5,7 @@ import type { TaskClaim } from '../contract/claim-records.js';
 import type { ProjectStatus, WaitingSubject } from '../contract/overview.js';
 import { READINESS, type Readiness } from '../contract/values.js';
 import { isoTime } from '../events/envelope.js';
-import { liveSubjects } from '../heads/claim-index.js';
+import { subjectsWithOpenClaim } from '../heads/claim-index.js';
 import { runAllSteps, type StepGenerator } from '../steps.js';
 import type { FoldContext } from './fold-context.js';
 import { progressSteps } from './progress.js';
@@ -100,7 +100,7 @@ function waitOf(
 
 /** Claims that are held now. A claim that has lapsed is excluded, whether or not its expiry is recorded. */
 export function liveClaims(state: WorkWithParked, context: FoldContext): TaskClaim[] {
-  return [...liveSubjects(state)]
+  return [...subjectsWithOpenClaim(state)]
     .map((subject) => taskStateIn(state, subject, context).claim)
     .filter((claim) => claim !== null)
     .filter((claim) => claim.state !== 'EXPIRED')

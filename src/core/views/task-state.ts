@@ -7,7 +7,7 @@ import type { TaskState, TaskStateResult } from '../contract/tasks.js';
 import type { Readiness } from '../contract/values.js';
 import { isoTime } from '../events/envelope.js';
 import { planPositionOf } from '../plan/plan-position.js';
-import { openDependenciesOf } from '../plan/readiness.js';
+import { openDependenciesOf } from '../plan/ranking.js';
 import type { FoldContext } from './fold-context.js';
 import type { WorkWithParked } from './project-state.js';
 

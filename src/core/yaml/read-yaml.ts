@@ -10,8 +10,8 @@ import {
   parseDocument,
   YAMLMap,
 } from 'yaml';
-import { findAliasGuardFault } from './alias-guard.js';
 import type { DocumentPath, LocatePath, SourcePosition } from './source-position.js';
+import { findYamlLimitFault } from './yaml-limits.js';
 
 interface YamlProblem {
   readonly path: DocumentPath;
@@ -38,9 +38,9 @@ const PROBLEMS_MAX = 100;
  * length, for any text.
  */
 export function readYamlText(text: string, documents: 'one' | 'merged'): ParsedYaml {
-  const guardFault = findAliasGuardFault(text);
-  if (guardFault !== null) {
-    return { value: undefined, problems: [{ path: [], ...guardFault }], locate: () => null };
+  const limitFault = findYamlLimitFault(text);
+  if (limitFault !== null) {
+    return { value: undefined, problems: [{ path: [], ...limitFault }], locate: () => null };
   }
   const lineCounter = new LineCounter();
   const sourcePositionAt = (offset: number): SourcePosition => {

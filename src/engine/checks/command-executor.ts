@@ -2,7 +2,7 @@ import { constants } from 'node:fs';
 import { cp, mkdir, mkdtemp, open, realpath, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, sep } from 'node:path';
-import type { WorkCopy } from './check-runner.js';
+import type { WorkCopy } from './check-execution.js';
 import { type CommandEnd, REPORT_BYTES_MAX, runCommandProcess } from './run-command.js';
 import { findProgram, type Sandbox, type SandboxRun } from './sandbox.js';
 import { resourceLimits, sandboxEnvironment } from './sandbox-arguments.js';

@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import type { EffectiveCheck } from '../../core/contract/checks.js';
-import type { CheckExecution, CheckLimits, RunCheck, WorkCopy } from './check-runner.js';
+import type { CheckExecution, CheckLimits, ExecuteCheck, WorkCopy } from './check-execution.js';
 
 interface ChecksRun {
   readonly checks: readonly EffectiveCheck[];
@@ -14,7 +14,7 @@ interface ChecksRun {
  * none of them changes. Results are in the order of the checklist.
  */
 export async function runChecks(
-  runCheck: RunCheck,
+  runCheck: ExecuteCheck,
   { checks, ...shared }: ChecksRun,
   parallel = availableParallelism(),
 ): Promise<CheckExecution[]> {

@@ -1,6 +1,6 @@
 import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
-import type { CheckLimits } from './check-runner.js';
+import type { CheckLimits } from './check-execution.js';
 import { OutputTail } from './output-tail.js';
 import { treeUsage } from './process-tree.js';
 

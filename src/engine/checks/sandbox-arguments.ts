@@ -1,7 +1,7 @@
 import { lstatSync, readlinkSync, realpathSync } from 'node:fs';
 import { release } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
-import type { CheckLimits, WorkCopy } from './check-runner.js';
+import type { CheckLimits, WorkCopy } from './check-execution.js';
 
 /** What a command sees in the sandbox, as arguments of bubblewrap and prlimit. */
 

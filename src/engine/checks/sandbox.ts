@@ -3,7 +3,7 @@ import { accessSync, constants, readFileSync, statSync } from 'node:fs';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
-import type { CheckLimits, WorkCopy } from './check-runner.js';
+import type { CheckLimits, WorkCopy } from './check-execution.js';
 import { REPORT_BYTES_MAX, runCommandProcess } from './run-command.js';
 import {
   processLimit,

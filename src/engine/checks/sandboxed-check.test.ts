@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { checkOutcomeSchema } from '../../core/engine/check-outcome.js';
 import { sandboxExecutor } from './command-executor.js';
-import { checkRunner } from './run-check.js';
+import { checkExecutor } from './execute-check.js';
 import { findSandbox } from './sandbox.js';
 import { copyOfProject } from './testing/check-project.js';
 import { shellCheck, TEST_LIMITS } from './testing/check-values.js';
@@ -22,7 +22,7 @@ async function run(
   { limits = {}, files = {}, signal = NEVER }: Partial<RunOptions> = {},
 ) {
   if (sandbox.kind === 'none') throw new Error(sandbox.says);
-  const runCheck = checkRunner(sandboxExecutor(sandbox));
+  const runCheck = checkExecutor(sandboxExecutor(sandbox));
   const result = await runCheck({
     check,
     copy: await copyOfProject(files),

@@ -1,13 +1,13 @@
 /**
- * A seccomp filter, as the program of the kernel's packet filter that bubblewrap reads. It hides the system calls for
- * memory that belongs to no process and no folder: neither the limits of a process nor the watch over the process tree
- * count it. Programs that know these calls fall back to files when the kernel does not have them (ENOSYS).
+ * A seccomp filter as a classic BPF program, in the form that bubblewrap reads. memfd_create, memfd_secret and System V
+ * shared memory fail with ENOSYS, because memory obtained through them counts neither against the limits of a process nor
+ * in the watch over the process tree. Programs that know these calls then use files.
  */
 
 interface Abi {
   /** `AUDIT_ARCH_…` of the kernel. */
   readonly audit: number;
-  /** The numbers of `memfd_create`, `memfd_secret` and `shmget`, and of `ipc`, which includes `shmget`. */
+  /** Numbers of memfd_create, memfd_secret and shmget; on 32-bit also ipc, through which shmget can be called. */
   readonly hidden: readonly number[];
 }
 
@@ -32,8 +32,8 @@ const NUMBER_AT = 0;
 const ARCHITECTURE_AT = 4;
 const ALLOW = 0x7fff0000;
 const NO_SUCH_CALL = 0x00050000 | 38;
-/** The x32 ABI marks its numbers with this bit, and has the same architecture. */
-const WITHOUT_X32_BIT = 0xbfffffff;
+/** Clears the bit with which x32 marks its call numbers: x32 has the same AUDIT_ARCH as x86-64. */
+const CLEAR_X32_BIT = 0xbfffffff;
 
 /** Null for an architecture whose numbers are not known. */
 export function syscallFilter(architecture: string): Buffer | null {
@@ -43,7 +43,7 @@ export function syscallFilter(architecture: string): Buffer | null {
   for (const { audit, hidden } of abis) {
     const block = [
       instruction(LOAD, NUMBER_AT),
-      instruction(AND, WITHOUT_X32_BIT),
+      instruction(AND, CLEAR_X32_BIT),
       // To the last instruction of the block, or to the next one.
       ...hidden.map((number, index) => instruction(JUMP_IF_EQUAL, number, hidden.length - index)),
       instruction(RETURN, ALLOW),

@@ -2,13 +2,13 @@ import { randomInt } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { expect, it, onTestFinished } from 'vitest';
 import { unsandboxedExecutor } from './command-executor.js';
-import { checkRunner } from './run-check.js';
+import { checkExecutor } from './execute-check.js';
 import { runChecks } from './run-checks.js';
 import { copyOfProject } from './testing/check-project.js';
 import { shellCheck, TEST_LIMITS } from './testing/check-values.js';
 import { isRunning } from './testing/running-processes.js';
 
-const runCheck = checkRunner(unsandboxedExecutor(process.env.PATH));
+const runCheck = checkExecutor(unsandboxedExecutor(process.env.PATH));
 const JUNIT = '<testsuite><testcase name="a"/></testsuite>';
 
 async function run(check: ReturnType<typeof shellCheck>, files: Readonly<Record<string, string>> = {}) {

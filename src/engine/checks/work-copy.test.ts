@@ -14,7 +14,7 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
-import type { WorkCopy } from './check-runner.js';
+import type { WorkCopy } from './check-execution.js';
 import { type CopyRefusal, createWorkCopy, isCopyRefusal } from './work-copy.js';
 
 const removals: (() => Promise<void>)[] = [];

@@ -14,7 +14,7 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join, normalize, relative, sep } from 'node:path';
 import { pathFault } from '../../core/methodology/definition/asset-path.js';
-import type { WorkCopy } from './check-runner.js';
+import type { WorkCopy } from './check-execution.js';
 import { listProjectFiles } from './project-files.js';
 
 /** A file of the candidate, under its path in the project. */

@@ -9,9 +9,11 @@ export const CONTEXT_NEEDS = ['configuration', 'required', 'recommended', 'other
 const sha256 = z.string().regex(/^sha256:[0-9a-f]{64}$/);
 const listedFile = z.strictObject({
   path: z.string().min(1),
+  /** The digest of the normalized content; of the file itself if it is not text. */
   sha256,
-  /** The digest of the normalized content. */
+  /** The size of the normalized content; of the file itself if it is not text. */
   bytes: z.int().min(0),
+  /** How the file gets into a prompt. Unrelated to tiers of checks. */
   tier: z.enum(CONTEXT_INCLUSION),
   need: z.enum(CONTEXT_NEEDS),
   /** Normalized text, stored so that the run always uses this version; null if it is not text. */

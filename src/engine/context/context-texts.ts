@@ -9,7 +9,7 @@ interface ContextText {
   readonly text: string;
 }
 
-/** About the size that the default threshold passes on without a search. */
+/** About as many tokens as RAG_THRESHOLD_BYTES has text: the most that is passed on whole by default. */
 export const PASSAGE_TOKENS_MAX = 12_500;
 const CHARS_PER_TOKEN = 4;
 

@@ -1,7 +1,7 @@
 import type { FailingCheck } from '../../core/contract/checks.js';
 import type { CheckOutcome } from '../../core/engine/check-outcome.js';
 import {
-  type EscalationReason,
+  type EscalationCode,
   failingCheckNames,
   failingChecks,
   judgeIteration,
@@ -135,7 +135,7 @@ export async function escalateStep(
 }
 
 function escalationOf({ run, verdict, failure }: RunData): {
-  reason: EscalationReason;
+  reason: EscalationCode;
   says: string;
 } {
   // A failure comes after the verdict, which may be from an earlier iteration.
@@ -164,7 +164,7 @@ const stuckAdvice = (feature: string, edge: string): string =>
  * There may be no candidate yet, or none that a person can judge: then no gate is opened. A claim that cannot be
  * suspended is lost: the edge belongs to another executor, or a person has accepted the candidate meanwhile.
  */
-async function suspend(services: EngineServices, data: RunData, reason: EscalationReason): Promise<void> {
+async function suspend(services: EngineServices, data: RunData, reason: EscalationCode): Promise<void> {
   const { generation, claim_id, session_id } = claimOf(data);
   const handle = { task_id: subjectOf(data), session_id, claim_id, expected_generation: generation };
   const failing = LIMIT_REASONS.has(reason) ? await failingOf(services, data) : [];
@@ -183,7 +183,7 @@ async function suspend(services: EngineServices, data: RunData, reason: Escalati
 }
 
 /** The run has ended at a limit, so checks of its last candidate may have failed. */
-const LIMIT_REASONS: ReadonlySet<EscalationReason> = new Set(['MAX_ITERATIONS', 'STUCK', 'BUDGET_SPENT']);
+const LIMIT_REASONS: ReadonlySet<EscalationCode> = new Set(['MAX_ITERATIONS', 'STUCK', 'BUDGET_SPENT']);
 
 /** The last iteration may have no outcomes: then those of the candidate are in the findings of the one before. */
 async function failingOf({ blobs }: EngineServices, data: RunData): Promise<readonly FailingCheck[]> {

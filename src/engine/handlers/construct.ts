@@ -79,7 +79,7 @@ async function promptInput(
     review_comment: findings?.comment ?? null,
     files,
     context: context === null ? [] : await services.contextTexts(context, plan),
-    parked: await services.parkedTexts(`${plan.feature_id}#${plan.edge}`),
+    earlier_attempts: await services.earlierAttemptTexts(`${plan.feature_id}#${plan.edge}`),
   };
 }
 
@@ -94,7 +94,7 @@ function withRefreshed(input: ConstructionPrompt, refreshed: readonly RefreshedT
   return {
     ...input,
     files: [...input.files.filter(({ name }) => !paths.has(name)), ...present],
-    parked: [...earlier, ...input.parked],
+    earlier_attempts: [...earlier, ...input.earlier_attempts],
   };
 }
 

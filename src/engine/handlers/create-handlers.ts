@@ -7,11 +7,11 @@ import { requestReview } from './review.js';
 import { claimOf, edgePlanOf, putJson } from './run-state.js';
 import type { EngineServices } from './services.js';
 import { subjectOf } from './submission.js';
-import { fetchEdgeEvidence, VerifiedCandidates } from './verified-outcomes.js';
+import { fetchEdgeEvidence, SharedOutcomeWaits } from './verified-outcomes.js';
 
 /** The handlers of all steps, on these services. The claim was taken before the first step. */
 export function createHandlers(services: EngineServices): StepHandlers {
-  const evidence = new VerifiedCandidates(services);
+  const outcomeWaits = new SharedOutcomeWaits(services);
   return {
     claim_edge: async ({ data }) => claimOf(data),
     load_config: (call) => loadConfig(services, call),
@@ -20,7 +20,7 @@ export function createHandlers(services: EngineServices): StepHandlers {
       return { ...context, manifest: await services.blobs.put(manifest) };
     },
     construct_candidate: (call) => constructCandidate(services, call),
-    run_check: (call) => runCheckStep(services, evidence, call),
+    run_check: (call) => runCheckStep(services, outcomeWaits, call),
     judge_check: (call) => judgeCheckStep(services, call),
     request_review: (call) => requestReview(services, call),
     judge_iteration: (call) => judgeIterationStep(services, call),

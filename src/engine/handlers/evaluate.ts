@@ -3,24 +3,24 @@ import type { EffectiveCheck } from '../../core/contract/checks.js';
 import { type CheckOutcome, isBlocking, outcomeWithoutCommand } from '../../core/engine/check-outcome.js';
 import type { StepResult } from '../../core/engine/run-data.js';
 import { shortOutcome } from '../../core/engine/short-outcome.js';
-import { DEFAULT_CHECK_LIMITS } from '../checks/run-check.js';
+import { DEFAULT_CHECK_LIMITS } from '../checks/execute-check.js';
 import { engineError } from '../engine-error.js';
-import { judgeChecks } from '../evaluators/judge-check.js';
+import { judgeChecks } from '../evaluators/judge-checks.js';
 import type { StepCall } from '../runs/step-runner.js';
 import { edgePlanOf, manifestOf, requiredPart } from './run-state.js';
 import type { EngineServices } from './services.js';
-import type { VerifiedCandidates } from './verified-outcomes.js';
+import type { SharedOutcomeWaits } from './verified-outcomes.js';
 
 /** The outcome of a deterministic check: by the evidence of runners if the policy says so, otherwise by running it here. */
 export async function runCheckStep(
   services: EngineServices,
-  evidence: VerifiedCandidates,
+  outcomeWaits: SharedOutcomeWaits,
   call: StepCall,
 ): Promise<StepResult<'run_check'>> {
   const check = await checkOf(services, call);
   if ((await edgePlanOf(services.blobs, call.data)).evidence !== 'verified')
     return storeLargeOutcome(services, await runHere(services, call, check));
-  const outcomes = await evidence.outcomes(call.data, call.signal);
+  const outcomes = await outcomeWaits.outcomes(call.data, call.signal);
   const outcome = outcomes.find(({ name }) => name === check.name);
   if (outcome === undefined) throw engineError('failed', `The evidence has no outcome for ${check.name}.`);
   return storeLargeOutcome(services, outcome);

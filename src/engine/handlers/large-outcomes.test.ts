@@ -4,7 +4,7 @@ import { CoordinatorHarness, P, unwrap } from '../../../test/support/coordinator
 import { featureFile } from '../../../test/support/workspace-files.js';
 import { type CheckOutcome, NO_COST } from '../../core/engine/check-outcome.js';
 import { CHECKS_PER_EDGE_MAX, OUTCOME_BYTES_MAX, shortOutcome } from '../../core/engine/short-outcome.js';
-import { buildCheck, buildPlan } from '../../core/engine/testing.js';
+import { buildCheck, buildEdgePlan } from '../../core/engine/testing.js';
 import { executeRun } from '../runs/execute-run.js';
 import { instantHost, scriptedServices } from '../testing/engine-harness.js';
 
@@ -70,7 +70,7 @@ test('a run with as many checks as possible passes its data on, and keeps the wh
   };
   unwrap(await harness.coordinator.settings.configure(P, { files }));
   const checks = names.map((name) => buildCheck(name, 'deterministic', { required: false }));
-  const plan = buildPlan({ feature_id: FEATURE, edge: 'design_code', checks });
+  const plan = buildEdgePlan({ feature_id: FEATURE, edge: 'design_code', checks });
   const { coordinator, store, blobs, environment } = harness;
   const services = scriptedServices(
     { coordinator, store, blobs, environment, key: P },

@@ -1,5 +1,5 @@
 import { claimEventType } from '../../core/claims/claim-event-kinds.js';
-import { eventsOfRun } from '../../core/engine/decided-end.js';
+import { edgeEventsSinceRun } from '../../core/engine/decided-end.js';
 import { type ReviewSettings, reviewDeadlineMs } from '../../core/engine/review-notices.js';
 import type { HumanDecision, RunData } from '../../core/engine/run-data.js';
 import { type EventEnvelope, isoTime, msOf } from '../../core/events/envelope.js';
@@ -50,7 +50,7 @@ export async function requestReview(services: EngineServices, call: StepCall): P
  */
 function decisionOn(events: Events, data: RunData): HumanDecision | null {
   const reviewed = claimEventType('reviewed', subjectOf(data));
-  const review = eventsOfRun(events, data.run.run_id).findLast(
+  const review = edgeEventsSinceRun(events, data.run.run_id).findLast(
     (event) => event.event_type === reviewed && isOfCandidate(event, data),
   );
   if (review === undefined) return null;

@@ -3,7 +3,7 @@ import type { EdgePlan } from '../../core/engine/edge-plan.js';
 import type { ChangedFile } from '../../core/engine/guarded-check-files.js';
 import type { AuthorityDecision } from '../../core/methodology/definition/authority.js';
 import type { ResultManifest } from '../../core/methodology/definition/manifest.js';
-import type { RunCheck, WorkCopy } from '../checks/check-runner.js';
+import type { ExecuteCheck, WorkCopy } from '../checks/check-execution.js';
 import type { Constructor } from '../constructors/constructor.js';
 import type { LoadedContext } from '../context/load-context.js';
 import type { EdgeCoordination } from '../coordination.js';
@@ -53,12 +53,14 @@ export interface EngineServices {
   loadContext(plan: EdgePlan): Promise<LoadedContext>;
   /** The passages of the context that matter for this prompt. */
   contextTexts(context: Uint8Array, plan: EdgePlan): Promise<readonly PromptText[]>;
-  /** Refused work of earlier generations, for prompts. */
-  parkedTexts(subject: string): Promise<readonly PromptText[]>;
+  /**
+   * Earlier work on this edge, for prompts: parked results, and the candidates and findings of runs that did not converge.
+   */
+  earlierAttemptTexts(subject: string): Promise<readonly PromptText[]>;
   openConstructor(plan: EdgePlan): Promise<Constructor>;
   /** Null: no evaluator is configured, and agent checks stay pending. */
   openEvaluator(plan: EdgePlan): Promise<Evaluator | null>;
-  readonly runCheck: RunCheck;
+  readonly runCheck: ExecuteCheck;
   /** What the feature, project and tenant have spent until now, earlier steps of this run included. */
   spentSoFar(featureId: string): Promise<Omit<SpentByScope, 'run'>>;
   /** Whether the role of this executor may converge the edge with these files. */

@@ -47,7 +47,7 @@ export async function awaitVerifiedOutcomes(
 }
 
 /** Shares one wait between the checks of a candidate, which run at the same time. */
-export class VerifiedCandidates {
+export class SharedOutcomeWaits {
   private readonly waits = new Map<string, Promise<readonly CheckOutcome[]>>();
 
   constructor(private readonly services: EngineServices) {}

@@ -16,12 +16,12 @@ const input: ConstructionPrompt = {
   review_comment: 'COMMENT TEXT',
   files: [{ name: 'src/a.ts', text: 'FILE TEXT' }],
   context: [{ name: 'docs/adr.md', text: 'CONTEXT TEXT' }],
-  parked: [{ name: 'generation 1', text: 'PARKED TEXT' }],
+  earlier_attempts: [{ name: 'generation 1', text: 'PARKED TEXT' }],
 };
 const markOf = (text: string): string => /between <<<([0-9a-f]{16}) /.exec(text)?.[1] ?? '';
 
 it('a prompt contains everything, the most important first, with the digest of its text', () => {
-  const { text, sha256, tokens, left_out } = buildPrompt(input);
+  const { text, sha256, tokens, incomplete } = buildPrompt(input);
   const places = [
     'REQ-F-AUTH-001',
     'GUIDANCE',
@@ -37,12 +37,18 @@ it('a prompt contains everything, the most important first, with the digest of i
   expect(found).toEqual(found.toSorted((a, b) => a - b));
   expect(sha256).toBe(createHash('sha256').update(text).digest('hex'));
   expect(tokens).toBe(Math.ceil(text.length / 4));
-  expect(left_out).toEqual([]);
+  expect(incomplete).toEqual([]);
   expect(buildPrompt(input)).toEqual(buildPrompt({ ...input }));
 });
 
 it('leaves out sections that are empty', () => {
-  const { text } = buildPrompt({ ...input, findings: [], review_comment: null, parked: [], context: [] });
+  const { text } = buildPrompt({
+    ...input,
+    findings: [],
+    review_comment: null,
+    earlier_attempts: [],
+    context: [],
+  });
   for (const title of ['Findings', 'Comment', 'Context', 'Unfinished'])
     expect(text).not.toContain(`## ${title}`);
 });
@@ -87,9 +93,9 @@ describe('the budget', () => {
 
   it('cuts the least important first, says so, and stays within', () => {
     const big = { ...input, context: [{ name: 'big.md', text: longText('context', 4000) }] };
-    const { text, tokens, left_out } = buildPrompt(big, 3000);
+    const { text, tokens, incomplete } = buildPrompt(big, 3000);
     expect(tokens).toBeLessThanOrEqual(3000);
-    expect(left_out).toContain('big.md');
+    expect(incomplete).toContain('big.md');
     expect(text).toContain('FILE TEXT');
     expect(text).toContain('big.md (only the beginning: the rest did not fit)');
     expect(text).toMatch(/Left out or cut[^\n]*"big\.md"/);
@@ -101,10 +107,10 @@ describe('the budget', () => {
       { name: 'src/big.ts', text: longText('code', 4000) },
       { name: 'src/small.ts', text: 'SMALL' },
     ];
-    const { text, left_out } = buildPrompt({ ...input, files }, 3000);
+    const { text, incomplete } = buildPrompt({ ...input, files }, 3000);
     expect(text).not.toContain('code line');
     expect(text).toContain('SMALL');
-    expect(left_out).toEqual(['src/big.ts']);
+    expect(incomplete).toEqual(['src/big.ts']);
   });
 
   it('is never exceeded', () => {

@@ -23,8 +23,8 @@ export interface ConstructionPrompt {
   /** The draft so far, or the asset that the edge starts from. */
   readonly files: readonly PromptText[];
   readonly context: readonly PromptText[];
-  /** Refused results of earlier generations. */
-  readonly parked: readonly PromptText[];
+  /** Earlier work on this edge: parked results, and the candidates and findings of runs that did not converge. */
+  readonly earlier_attempts: readonly PromptText[];
 }
 
 /** Builds the prompt of one iteration. Equal input gives an equal prompt. */
@@ -45,7 +45,7 @@ Rules:
 
 /** From the most to the least important. */
 function sectionsOf(input: ConstructionPrompt): readonly PromptSection[] {
-  const { guidance, checks, findings, review_comment, files, context, parked } = input;
+  const { guidance, checks, findings, review_comment, files, context, earlier_attempts } = input;
   return [
     section('Guidance of the project for this edge', [{ name: 'guidance', text: guidance }]),
     section(
@@ -55,15 +55,19 @@ function sectionsOf(input: ConstructionPrompt): readonly PromptSection[] {
     section('Findings of the last iteration: fix them', findings),
     section('Comment of the reviewer', [{ name: 'comment', text: review_comment ?? '' }]),
     // A model that gets half a file may write half a file.
-    section('Files of the draft', files, { isWhole: true }),
+    section('Files of the draft', files, { mustBeWhole: true }),
     section('Context', context),
-    section('Unfinished work of predecessors, refused and possibly wrong', parked),
+    section('Earlier work on this edge that was not accepted, possibly wrong', earlier_attempts),
   ];
 }
 
-const section = (title: string, texts: readonly PromptText[], { isWhole = false } = {}): PromptSection => ({
+const section = (
+  title: string,
+  texts: readonly PromptText[],
+  { mustBeWhole = false } = {},
+): PromptSection => ({
   title,
   pieces: texts
-    .filter(({ text }) => text !== '' || isWhole)
-    .map(({ name, text }): PromptPiece => ({ label: name, text, is_whole: isWhole })),
+    .filter(({ text }) => text !== '' || mustBeWhole)
+    .map(({ name, text }): PromptPiece => ({ label: name, text, must_be_whole: mustBeWhole })),
 });

@@ -7,8 +7,8 @@ export const estimateTokens = (text: string): number => Math.ceil(text.length / 
 const CHARS_PER_TOKEN = 4;
 
 export interface PromptPiece extends FencedText {
-  /** A part of the text would mislead, such as half a file: the text is omitted rather than cut. */
-  readonly is_whole: boolean;
+  /** Whether the piece is omitted rather than cut: half a file would mislead. */
+  readonly must_be_whole: boolean;
 }
 export interface PromptSection {
   readonly title: string;
@@ -20,8 +20,8 @@ export interface BuiltPrompt {
   readonly sha256: string;
   /** Estimated. */
   readonly tokens: number;
-  /** Labels of pieces that are missing or cut. */
-  readonly left_out: readonly string[];
+  /** Labels of the pieces that are omitted or cut. */
+  readonly incomplete: readonly string[];
 }
 
 const NOTES_MAX = 20;
@@ -49,13 +49,13 @@ export function fitSections(
       `A prompt of ${tokensMax} tokens has no room for the task. Raise context.prompt_tokens_max in engine.yml.`,
     );
   }
-  const leftOut: string[] = [];
+  const incomplete: string[] = [];
   const paragraphs = [head];
   for (const { title, pieces: ofSection } of sections) {
     let heading = `\n## ${title}\n`;
     for (const piece of ofSection) {
       const fitted = fitPiece(mark, piece, charsLeft - heading.length - 2);
-      if (fitted?.isCut ?? true) leftOut.push(piece.label);
+      if (fitted?.isCut ?? true) incomplete.push(piece.label);
       if (fitted === null) continue;
       for (const paragraph of [heading, fitted.text]) {
         if (paragraph === '') continue;
@@ -65,9 +65,9 @@ export function fitSections(
       heading = '';
     }
   }
-  if (leftOut.length > 0) paragraphs.push(noteOf(leftOut));
+  if (incomplete.length > 0) paragraphs.push(noteOf(incomplete));
   const text = `${paragraphs.join('\n')}\n`;
-  return { text, sha256: sha256Hex(text), tokens: estimateTokens(text), left_out: leftOut };
+  return { text, sha256: sha256Hex(text), tokens: estimateTokens(text), incomplete };
 }
 
 /** The piece, whole or cut at the end of a line; null if there is no room for it. */
@@ -80,15 +80,15 @@ function fitPiece(
   if (whole.length <= charsMax) return { text: whole, isCut: false };
   const cutLabel = `${piece.label} (only the beginning: the rest did not fit)`;
   const room = charsMax - fenced(mark, { label: cutLabel, text: '' }).length;
-  if (piece.is_whole || room < CUT_CHARS_MIN) return null;
+  if (piece.must_be_whole || room < CUT_CHARS_MIN) return null;
   const lineEnd = piece.text.lastIndexOf('\n', room);
   const text = piece.text.slice(0, lineEnd > 0 ? lineEnd : room);
   return { text: fenced(mark, { label: cutLabel, text }), isCut: true };
 }
 
-function noteOf(leftOut: readonly string[]): string {
-  const named = leftOut.slice(0, NOTES_MAX).map((label) => JSON.stringify(label.slice(0, 64)));
-  const more = leftOut.length > NOTES_MAX ? ` and ${leftOut.length - NOTES_MAX} more` : '';
+function noteOf(incomplete: readonly string[]): string {
+  const named = incomplete.slice(0, NOTES_MAX).map((label) => JSON.stringify(label.slice(0, 64)));
+  const more = incomplete.length > NOTES_MAX ? ` and ${incomplete.length - NOTES_MAX} more` : '';
   return `\nLeft out or cut, because the prompt has a limit: ${named.join(', ')}${more}.`.slice(
     0,
     NOTE_CHARS_MAX,

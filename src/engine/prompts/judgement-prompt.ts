@@ -26,9 +26,9 @@ Rules:
   const criteria = input.checks.map(({ name, criterion }) => ({
     label: name,
     text: criterion,
-    is_whole: true,
+    must_be_whole: true,
   }));
-  const files = input.files.map(({ name, text }) => ({ label: name, text, is_whole: true }));
+  const files = input.files.map(({ name, text }) => ({ label: name, text, must_be_whole: true }));
   return fitSections(
     introduction,
     [

@@ -7,7 +7,7 @@ import { canonicalJson } from '../../core/canonical-json.js';
 import type { WaitingCandidate } from '../../core/contract/runners.js';
 import { evidenceBody } from '../../core/contract/runners.js';
 import { unsandboxedExecutor } from '../checks/command-executor.js';
-import { checkRunner, DEFAULT_CHECK_LIMITS } from '../checks/run-check.js';
+import { checkExecutor, DEFAULT_CHECK_LIMITS } from '../checks/execute-check.js';
 import { attestCandidate } from './attest-candidate.js';
 import { fetchFolderBase } from './runner-base.js';
 
@@ -38,7 +38,7 @@ async function openRunner(baseFiles: Readonly<Record<string, string>>) {
     },
     putBlob,
     fetchBase: () => fetchFolderBase(root),
-    runCheck: checkRunner(unsandboxedExecutor(process.env.PATH)),
+    runCheck: checkExecutor(unsandboxedExecutor(process.env.PATH)),
     limits: DEFAULT_CHECK_LIMITS,
     now: () => new Date(),
   };

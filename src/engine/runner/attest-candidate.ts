@@ -12,7 +12,7 @@ import {
   parseResultBlob,
   type ResultManifest,
 } from '../../core/methodology/definition/manifest.js';
-import type { CheckLimits, RunCheck, WorkCopy } from '../checks/check-runner.js';
+import type { CheckLimits, ExecuteCheck, WorkCopy } from '../checks/check-execution.js';
 import { listProjectFiles } from '../checks/project-files.js';
 import { runChecks } from '../checks/run-checks.js';
 import { type CandidateFile, COPY_LIMITS, createWorkCopy, isCopyRefusal } from '../checks/work-copy.js';
@@ -25,7 +25,7 @@ export interface RunnerDependencies {
   /** Stores what a check has printed or reported. Throws if that is not possible. */
   readonly putBlob: (sha256: string, bytes: Uint8Array) => Promise<void>;
   readonly fetchBase: () => Promise<FetchedBase>;
-  readonly runCheck: RunCheck;
+  readonly runCheck: ExecuteCheck;
   readonly limits: CheckLimits;
   readonly now: () => Date;
 }

@@ -9,7 +9,7 @@ import {
 import { featureFile } from '../../../test/support/workspace-files.js';
 import type { AppendBody } from '../../core/contract/events.js';
 import { foldRuns } from '../../core/engine/runs.js';
-import { buildCheck, buildPlan } from '../../core/engine/testing.js';
+import { buildCheck, buildEdgePlan } from '../../core/engine/testing.js';
 import { withResultCounts } from '../../core/methodology/definition/convergence.js';
 import type { EdgeCoordination } from '../coordination.js';
 import { engineError } from '../engine-error.js';
@@ -29,7 +29,12 @@ checklist:
 convergence: { max_iterations: 4, human_required: ${isHumanRequired} }
 `;
 
-const PLAN = buildPlan({ feature_id: FEATURE, edge: 'design_code', max_iterations: 4, stuck_threshold: 3 });
+const PLAN = buildEdgePlan({
+  feature_id: FEATURE,
+  edge: 'design_code',
+  max_iterations: 4,
+  stuck_threshold: 3,
+});
 const HUMAN_PLAN = { ...PLAN, checks: [buildCheck('tests_pass'), buildCheck('human_approval', 'human')] };
 
 /** The second candidate passes. */

@@ -18,12 +18,12 @@ import {
   type MachineTask,
   runMachine,
 } from '../interpreter/run-machine.js';
-import { claimEdge, type RefusedClaim, type RunRequest, sessionOf, startRun } from './begin-run.js';
 import { hasDecision } from './decided-run.js';
 import { keepClaim, type SetTimer } from './keep-claim.js';
 import { retriedRunId, withRetriedFindings } from './retried-findings.js';
 import { appendRunEvent, type RunAuthor } from './run-events.js';
 import { RunJournal } from './run-journal.js';
+import { claimEdge, type RefusedClaim, type RunRequest, sessionOf, startRun } from './start-run.js';
 import { runStep } from './step-runner.js';
 
 /** A step that has ended. Steps that an earlier execution completed are reported again. */

@@ -9,11 +9,11 @@ import { createHandlers } from '../handlers/create-handlers.js';
 import { claimOf, readJson } from '../handlers/run-state.js';
 import type { ClaimOfRun, EngineServices } from '../handlers/services.js';
 import { MachineStopped } from '../interpreter/run-machine.js';
-import { claimEdge, type RunRequest, startRun } from './begin-run.js';
 import { keepClaim, processTimer } from './keep-claim.js';
 import { retriedRunId, withRetriedFindings } from './retried-findings.js';
 import type { RunAuthor } from './run-events.js';
 import { RunJournal } from './run-journal.js';
+import { claimEdge, type RunRequest, startRun } from './start-run.js';
 import { parsedPayload, runStep } from './step-runner.js';
 
 type ClaimOptions = Pick<RunRequest, 'agent_role' | 'lease_seconds'>;
@@ -31,24 +31,25 @@ export async function invokeStep(
   options: ClaimOptions = {},
 ): Promise<unknown> {
   const data = parsedPayload(payload);
-  if (name === 'claim_edge') return beginRun(services, data.run, options);
+  if (name === 'claim_edge') return claimAndStartRun(services, data.run, options);
   const subject = edgeSubject(data.run.feature_id, data.run.edge);
   const author: RunAuthor = { subject, agent_id: services.agent_id, ...claimOf(data) };
-  const isHeld = await isRenewed(services, author);
+  const isHeld = await renewOnce(services, author);
   const events = await services.coordination.eventsOf(subject);
   const runs = foldRuns(events);
-  const earlier = runs.find(({ run_id }) => run_id === data.run.run_id);
-  const retryOf = earlier?.retry_of ?? null;
-  const run = await withRetriedFindings(services.blobs, data.run, retryOf, runs, events);
+  const loggedRun = runs.find(({ run_id }) => run_id === data.run.run_id);
+  const retryOf = loggedRun?.retry_of ?? null;
+  const identity = await withRetriedFindings(services.blobs, data.run, retryOf, runs, events);
   const journal = new RunJournal(
     services.coordination,
     services.blobs,
     author,
     data.run.run_id,
-    earlier ?? null,
+    loggedRun ?? null,
   );
   const kept = keepClaim(
     services,
+    // Without a claim_id, keepClaim renews nothing.
     isHeld ? author : { ...author, claim_id: undefined },
     data.run.run_id,
     processTimer,
@@ -56,7 +57,7 @@ export async function invokeStep(
   );
   try {
     const handlers = createHandlers(services);
-    return await runStep(handlers, journal, name, { ...data, run }, kept.signal, services.now);
+    return await runStep(handlers, journal, name, { ...data, run: identity }, kept.signal, services.now);
   } catch (error) {
     if (error instanceof MachineStopped) return null;
     if (kept.isLost()) throw engineError('claimLost', 'Another executor has the edge.');
@@ -67,7 +68,7 @@ export async function invokeStep(
 }
 
 /** Claims the edge and records the run, once. */
-async function beginRun(
+async function claimAndStartRun(
   services: EngineServices,
   identity: RunIdentity,
   options: ClaimOptions,
@@ -87,12 +88,15 @@ async function beginRun(
   return claimed;
 }
 
-/** Steps may each be shorter than the interval of renewals, and together longer than the lease. */
-async function isRenewed({ coordination }: EngineServices, author: RunAuthor): Promise<boolean> {
+/**
+ * Renews at every step: each step may be shorter than the renewal interval, and all of them together longer than the
+ * lease.
+ */
+async function renewOnce({ coordination }: EngineServices, author: RunAuthor): Promise<boolean> {
   const { subject: task_id, session_id, claim_id, generation: expected_generation } = author;
   const reply = await coordination.renewLease({ task_id, session_id, claim_id, expected_generation });
   if (isCoordinationFailure(reply)) throw coordinationError(reply);
-  // A decision on the candidate has ended the claim, and the last steps record that; of a lost one, nothing is recorded.
+  // A refused renewal is no error: a person's decision may have ended the claim, and the last steps still record that.
   return reply.success;
 }
 

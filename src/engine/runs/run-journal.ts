@@ -142,7 +142,7 @@ export class RunJournal {
     const recorded = await appendRunEvent(this.coordination, this.author, 'run_step_completed', payload);
     const { input_sha256 } = key;
     const { output = null, output_ref = null } = payload;
-    // A request of the executor before, which was on its way when that died, may have come first: its result counts.
+    // A request of the previous executor, in flight when it died, may have been recorded first; then its result counts.
     if (recorded === 'already_recorded') await this.rememberRecorded(key);
     else this.completed.set(name, { input_sha256, output, output_ref });
     this.unconfirmed.delete(name);

@@ -114,7 +114,7 @@ export function scriptedServicesOn(
     readPlan: async () => plan,
     loadContext: async () => ({ manifest: Buffer.from('[]'), context_hash: '', is_searched: false }),
     contextTexts: async () => [],
-    parkedTexts: async () => [],
+    earlierAttemptTexts: async () => [],
     openConstructor:
       async () =>
       async ({ iteration, prompt }) => {

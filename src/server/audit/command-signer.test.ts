@@ -54,7 +54,7 @@ describe('a signing command', () => {
   });
 
   it.each([
-    ['another key', `console.log(signed('other.pem', 'base64'))`, 'is not one of the text'],
+    ['another key', `console.log(signed('other.pem', 'base64'))`, 'does not verify'],
     ['no signature', `console.log('sorry')`, 'must print an Ed25519 signature'],
     ['nothing', '', 'must print an Ed25519 signature'],
     [

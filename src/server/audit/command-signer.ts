@@ -7,7 +7,7 @@ import { runBoundedCommand } from './bounded-command.js';
 import { ConcurrencyLimiter } from './concurrency-limiter.js';
 
 const SIGNATURE_BYTES = 64;
-/** Every project has its checkpoints, and a machine has room for a few processes. */
+/** Each project signs its own checkpoints, so many may be due at once; few processes may run at a time. */
 const COMMANDS_AT_ONCE = 4;
 
 interface SigningCommand {
@@ -67,7 +67,7 @@ function signatureIn(output: string, text: string, publicKey: string, { command 
     throw signerError(command, 'sign', 'it must print an Ed25519 signature: 64 bytes in base64 or base64url');
   const signature = bytes.toString('base64url');
   if (isSignedBySync(publicKey, text, signature)) return signature;
-  const why = 'the signature is not one of the text by the key that it printed for public-key';
+  const why = 'the signature does not verify with the public key that the command printed for public-key';
   throw signerError(command, 'sign', why);
 }
 

@@ -14,9 +14,9 @@ export interface RotatedKey {
 
 /**
  * Replaces the key in a file with a new key. The old key is kept in a file beside it, because it must sign for the new
- * key in every project. The old key is durable in the file of previous keys before the new one takes its place, and a
- * rename does that: a crash leaves one of the two in the file, and the old key in at least one file. It can be repeated
- * then.
+ * key in every project. It is first made durable in the file of previous keys; then a rename puts the new key in place.
+ * After a crash the key file has the old or the new key, the old key is in at least one of the two files, and the
+ * command can be run again.
  */
 export async function rotateKeyFile(path: string, disk: Disk = nodeDisk): Promise<RotatedKey> {
   const file = await realpath(path).catch((error) => {
@@ -40,7 +40,7 @@ async function rotateLocked(file: string, disk: Disk): Promise<RotatedKey> {
   const oldKey = await readAuditKey(file);
   const oldKeyId = signerOf(oldKey).key_id;
   const previous = await readPreviousKeys(file);
-  // Interrupted before, it may be there already.
+  // An interrupted rotation may have put it there already.
   const isKept = previous.some((key) => signerOf(key).key_id === oldKeyId);
   const kept = [...previous, ...(isKept ? [] : [oldKey])].map(toPem).join('');
   await writeAtomically(disk, folder, basename(await previousKeysFile(file)), kept, OWNER_ONLY);

@@ -15,7 +15,7 @@ type WatchCredential = (principal: Principal, onInvalid: () => void) => () => vo
 
 /**
  * Detects credentials that become invalid, by two triggers: the key ring changed (a key was revoked, or the first key
- * closed an open server), or the credential expires.
+ * was created, which ends open mode), or the credential expires.
  */
 export function credentialWatch(
   keys: Pick<KeyRing, 'onChange'>,

@@ -50,10 +50,10 @@ export class LogLineWriter implements DestinationStream {
   /** Resolves when all lines are written or lost. Does not wait beyond `close_within_ms` for a log without a reader. */
   async close(): Promise<void> {
     this.isClosing = true;
-    const isDrained = new AbortController();
-    const timeout = sleep(this.settings.close_within_ms, undefined, { signal: isDrained.signal });
+    const timeoutAbort = new AbortController();
+    const timeout = sleep(this.settings.close_within_ms, undefined, { signal: timeoutAbort.signal });
     await Promise.race([this.drainPromise, timeout.catch(() => {})]);
-    isDrained.abort();
+    timeoutAbort.abort();
   }
 
   private async drain(): Promise<void> {

@@ -68,13 +68,18 @@ export class RotatingFile {
     await file?.close();
   }
 
-  /** How many of the bytes still go into this file: whole lines, or the rest of an unfinished line. */
+  /**
+   * How many of the bytes still go into this file: whole lines. An empty file takes one line of any size, and a torn
+   * file the rest of its line.
+   */
   private fittingLength(bytes: Buffer): number {
     const freeBytes = this.limits.file_bytes_max - this.bytes;
     if (bytes.length <= freeBytes) return bytes.length;
     const wholeLinesLength = freeBytes <= 0 ? 0 : bytes.lastIndexOf(NEWLINE, freeBytes - 1) + 1;
-    const isBegun = this.isTorn || this.bytes === 0;
-    return wholeLinesLength === 0 && isBegun ? bytes.indexOf(NEWLINE) + 1 || bytes.length : wholeLinesLength;
+    const mustTakeLine = this.isTorn || this.bytes === 0;
+    return wholeLinesLength === 0 && mustTakeLine
+      ? bytes.indexOf(NEWLINE) + 1 || bytes.length
+      : wholeLinesLength;
   }
 
   private async openedFile(): Promise<FileHandle> {

@@ -12,6 +12,6 @@ export interface McpDrafts {
   readonly prepare: (claim: GrantedClaim) => Promise<string | null>;
   /** The result made of the drafts, whose bytes are stored by then. */
   readonly collect: (grant: DraftGrant) => Promise<DraftResult | DraftRefusal | ApiProblem>;
-  /** Removes the worktree after its result was accepted. */
+  /** Removes the folder that `prepare` created (a git worktree), after the result was accepted. */
   readonly remove: (grant: DraftGrant) => Promise<void>;
 }

@@ -17,7 +17,7 @@ const LISTS_TTL_MS = 24 * 3600 * 1000;
 const TOOLS_VERSION = '2';
 
 export interface McpServerOptions {
-  /** Or why there is none: the tools are listed, and each call returns this problem. */
+  /** The client; if there is none, the problem that every call returns. The tools are listed either way. */
   readonly client: ApiClient | ApiProblem;
   readonly identity: McpIdentity;
   /** Names the agent after its client, if the identity has none. Only where a process serves one client. */

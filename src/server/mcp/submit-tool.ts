@@ -61,7 +61,8 @@ async function submitResult(
   if (fault !== null) return problemToolResult(invalidCall(fault), handle);
   // Renew first: a result refused for its form or size keeps its claim, and the holder gets a full lease to correct it.
   const renewed = await client.renewLease(withExpectedGeneration(handle));
-  // A handle that was never granted must not touch the drafts of the agent that it names.
+  // Checked before the drafts are touched: task and generation alone would select the draft folder of another
+  // session's agent.
   if (drafts !== null && !isProblem(renewed) && renewed.reason === 'SESSION_MISMATCH')
     return successResult(renderRenewalOrNote(renewed, handle));
   const grant = drafts === null ? null : await grantOf(client, handle);
@@ -94,14 +95,14 @@ function callFault(
 
 const invalidCall = (detail: string): ApiProblem => ({ code: 'INVALID_REQUEST', status: 400, detail });
 
-/** The folder of drafts has the name of the agent, which is not in the handle. */
+/** The draft folder is named after the agent. The handle does not name the agent, so the history is read. */
 async function grantOf(
   client: ApiClient,
   { task_id, generation }: McpHandle,
 ): Promise<DraftGrant | ApiProblem> {
-  const lineage = await client.history(task_id);
-  if (isProblem(lineage)) return lineage;
-  const found = lineage.generations.find((grant) => grant.generation === generation);
+  const history = await client.history(task_id);
+  if (isProblem(history)) return history;
+  const found = history.generations.find((grant) => grant.generation === generation);
   if (found !== undefined) return { task_id, generation, agent_id: found.agent_id };
   return invalidCall(`Generation ${generation} of ${task_id} is unknown. Call next to get a valid handle.`);
 }

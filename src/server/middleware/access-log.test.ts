@@ -4,7 +4,7 @@ import { jsonLineSink } from '../log/logs.js';
 import { accessLogLine } from './access-log.js';
 
 const CALL = {
-  authenticated: {
+  authenticatedPrincipal: {
     id: 'key-1',
     kind: 'key',
     tenant_id: 'acme',
@@ -53,7 +53,7 @@ test('writes the level of a line once', () => {
 });
 
 test('an unauthenticated caller has no key and no user', () => {
-  expect(lineOf({ ...CALL, authenticated: null })).toEqual({ ...LINE, key: null, user: null });
+  expect(lineOf({ ...CALL, authenticatedPrincipal: null })).toEqual({ ...LINE, key: null, user: null });
 });
 
 test.each([

@@ -2,7 +2,7 @@ import type { LogLine, LogSink } from '../log/logs.js';
 import type { HttpResponse } from '../response.js';
 import type { ApiCall } from '../route.js';
 
-type LoggedCall = Pick<ApiCall, 'authenticated' | 'tenantId' | 'params' | 'body' | 'logged'> & {
+type LoggedCall = Pick<ApiCall, 'authenticatedPrincipal' | 'tenantId' | 'params' | 'body' | 'logged'> & {
   readonly route: { readonly id: string };
 };
 
@@ -19,7 +19,7 @@ export function startAccessLog(
 ): (response: HttpResponse, call: ApiCall | null) => void {
   const [atMs, startMs] = [Date.now(), performance.now()];
   return (response, call) => {
-    if (call !== null && call.callingPrincipal !== null) return;
+    if (call !== null && call.outerPrincipal !== null) return;
     const write = (): void => {
       if (isLogged()) log(accessLogLine(response, call, atMs, performance.now() - startMs));
     };
@@ -43,8 +43,8 @@ export function accessLogLine(
   return {
     level: 'info',
     time: new Date(atMs).toISOString(),
-    key: call?.authenticated?.id ?? null,
-    user: call?.authenticated?.user_id ?? null,
+    key: call?.authenticatedPrincipal?.id ?? null,
+    user: call?.authenticatedPrincipal?.user_id ?? null,
     tenant: maskSecrets(call?.tenantId),
     route: call?.route.id ?? null,
     subject: maskSecrets(subjectOf(call?.params.subject, fields)),

@@ -12,23 +12,26 @@ const DEFAULT_TENANT_ID = 'default';
 /** Null on public routes. */
 type IdentifiedPrincipal = Principal | Problem | null;
 
-export function identify(
-  { route, connection, callingPrincipal }: ApiCall,
+export function authenticate(
+  { route, connection, outerPrincipal }: ApiCall,
   authenticator: Authenticator,
 ): IdentifiedPrincipal | Promise<IdentifiedPrincipal> {
   if (route.action === 'public') return null;
-  return callingPrincipal ?? authenticator.authenticate(connection.header('authorization'));
+  return outerPrincipal ?? authenticator.authenticate(connection.header('authorization'));
 }
 
-/** Records who the caller is, and how to check later that it still may. */
-export function authenticate(
+/**
+ * Records the caller in the call, with an `Authorization` that can check later whether the caller is still permitted.
+ * Returns the refusal if the credential is missing or not valid.
+ */
+export function setCaller(
   call: ApiCall,
   found: IdentifiedPrincipal,
   authenticator: Authenticator,
 ): HttpResponse | null {
   const refusal = recordPrincipal(call, found);
   const isStillAllowed = async () =>
-    (recordPrincipal(call, await identify(call, authenticator)) ?? requirePermission(call)) === null;
+    (recordPrincipal(call, await authenticate(call, authenticator)) ?? requirePermission(call)) === null;
   call.authorization = new Authorization(authenticator, call.principal, isStillAllowed);
   return refusal;
 }
@@ -36,7 +39,7 @@ export function authenticate(
 function recordPrincipal(call: ApiCall, found: IdentifiedPrincipal): HttpResponse | null {
   if (found === null) return null;
   if (isProblem(found)) return toResponse(found);
-  call.authenticated = found;
+  call.authenticatedPrincipal = found;
   // A principal of several tenants selects one by header.
   if (call.route.tenant === 'own')
     call.tenantId = call.connection.header('x-genesis-tenant') || (found.tenant_id ?? DEFAULT_TENANT_ID);
@@ -45,9 +48,9 @@ function recordPrincipal(call: ApiCall, found: IdentifiedPrincipal): HttpRespons
 
 /** Runs before the permission check, so that a caller cannot probe its permissions without limit. */
 export function limitRate(call: ApiCall, rateLimiter: RateLimiter): HttpResponse | null {
-  const { authenticated, callingPrincipal, route } = call;
-  if (authenticated === null || callingPrincipal !== null) return null;
-  const waitSeconds = rateLimiter.takeToken(authenticated, rateKindOf(route.id));
+  const { authenticatedPrincipal, outerPrincipal, route } = call;
+  if (authenticatedPrincipal === null || outerPrincipal !== null) return null;
+  const waitSeconds = rateLimiter.takeToken(authenticatedPrincipal, rateKindOf(route.id));
   if (waitSeconds === null) return null;
   const detail = 'Rate limit exceeded for this key. Retry after the time in Retry-After.';
   return problemResponse('RATE_LIMITED', detail, undefined, { 'retry-after': String(waitSeconds) });
@@ -67,5 +70,5 @@ export function requirePermission({ principal, route, tenantId }: ApiCall): Http
 
 const forbiddenDetail = ({ role }: Principal, tenantId: string | null): string =>
   tenantId === null
-    ? 'This request needs a platform credential, and yours belongs to a tenant. Create an operator key: gen key create --role operator.'
+    ? 'This request concerns the whole server, and your credential belongs to one tenant. Ask an operator of the server for an operator key (gen key create --role operator).'
     : `The role ${role} does not permit this request. Ask an admin of the tenant for a key of another role.`;

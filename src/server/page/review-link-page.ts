@@ -17,11 +17,11 @@ export function reviewLinkPage(
 ): string {
   return pageHtml(
     'Review',
-    `<h1>Review of ${escapedText(nameOf(review))}</h1>
+    `<h1>Review of ${escapedExcerpt(nameOf(review))}</h1>
 ${tableOf(identityRows(link, review))}
 ${sectionHtml(
   'Checks for you',
-  review.human_checks.map(({ name, criterion }) => escapedText(`${name}: ${criterion}`)),
+  review.human_checks.map(({ name, criterion }) => escapedExcerpt(`${name}: ${criterion}`)),
 )}
 ${sectionHtml(checksTitle(review), checkItems(review))}
 ${sectionHtml('Required checks that have not passed: it cannot be approved', failingItems(review))}
@@ -29,7 +29,7 @@ ${sectionHtml(`Files (${review.file_count})`, fileItems(review))}
 ${diffs.length === 0 ? '' : `<h2>Changes</h2>\n${diffs.map(diffHtml).join('\n')}`}
 <p>Your decision applies to exactly this candidate, and you can decide once.</p>
 <form method="post" action="/reviews/link" autocomplete="off">
-<input type="hidden" name="token" value="${escapedText(token)}">
+<input type="hidden" name="token" value="${escapedExcerpt(token)}">
 <p><label for="comment">Comment for the agent</label><br>
 <textarea id="comment" name="comment" rows="6" maxlength="4000"></textarea></p>
 <p class="decisions">${approveButton(review)}
@@ -43,19 +43,21 @@ const approveButton = ({ failing = [] }: PendingReview): string =>
   failing.length > 0 ? '' : '<button class="good" name="decision" value="APPROVED">Approve</button>';
 
 const failingItems = ({ failing = [] }: PendingReview): string[] =>
-  failing.map(({ name, says }) => escapedText(`${name}: ${says}`));
+  failing.map(({ name, says }) => escapedExcerpt(`${name}: ${says}`));
 
 /** A page that only shows a message. */
 export const messagePage = (title: string, ...sentences: readonly string[]): string =>
   pageHtml(
     title,
-    [`<h1>${escapedText(title)}</h1>`, ...sentences.map((each) => `<p>${escapedText(each)}</p>`)].join('\n'),
+    [`<h1>${escapedExcerpt(title)}</h1>`, ...sentences.map((each) => `<p>${escapedExcerpt(each)}</p>`)].join(
+      '\n',
+    ),
   );
 
 const pageHtml = (title: string, body: string): string => `<!doctype html>
 <html lang="en">
 <head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${escapedText(title)}</title><link rel="stylesheet" href="/page.css"></head>
+<title>${escapedExcerpt(title)}</title><link rel="stylesheet" href="/page.css"></head>
 <body><main class="review">
 ${body}
 </main></body>
@@ -65,7 +67,7 @@ ${body}
 /** Text as the content of an element or of a quoted attribute. */
 const escapeHtml = (value: string): string => value.replace(/[&<>"']/g, (char) => `&#${char.charCodeAt(0)};`);
 
-const escapedText = (text: string): string => escapeHtml(text.slice(0, TEXT_MAX));
+const escapedExcerpt = (text: string): string => escapeHtml(text.slice(0, TEXT_MAX));
 
 const nameOf = ({ feature_id, edge, task_id }: PendingReview): string =>
   feature_id === null ? task_id : `${feature_id} on ${edge}`;
@@ -89,13 +91,13 @@ function identityRows(link: ReviewLink, review: PendingReview): Row[] {
 }
 
 const tableOf = (rows: readonly Row[]): string =>
-  `<table>\n${rows.map(([label, value]) => `<tr><th scope="row">${escapedText(label)}</th><td>${escapedText(value)}</td></tr>`).join('\n')}\n</table>`;
+  `<table>\n${rows.map(([label, value]) => `<tr><th scope="row">${escapedExcerpt(label)}</th><td>${escapedExcerpt(value)}</td></tr>`).join('\n')}\n</table>`;
 
 /** `items`: HTML. */
 const sectionHtml = (title: string, items: readonly string[]): string =>
   items.length === 0
     ? ''
-    : `<h2>${escapedText(title)}</h2>\n<ul>\n${items.map((item) => `<li>${item}</li>`).join('\n')}\n</ul>`;
+    : `<h2>${escapedExcerpt(title)}</h2>\n<ul>\n${items.map((item) => `<li>${item}</li>`).join('\n')}\n</ul>`;
 
 /** `2026-01-04 06:00:00 UTC`, from ISO 8601. */
 const utcText = (time: string): string => `${time.slice(0, 19).replace('T', ' ')} UTC`;
@@ -113,8 +115,8 @@ function checkItems({ evaluators }: PendingReview): string[] {
   const reports = details.slice(0, CHECKS_MAX) as readonly ReportedCheckLine[];
   return reports.map(({ name, check, type = '', result = '?' }) => {
     const style = RESULT_CLASSES[String(result)] ?? 'odd';
-    const shownType = type === '' ? '' : ` <span class="quiet">${escapedText(String(type))}</span>`;
-    return `${escapedText(String(name ?? check ?? '?'))}: <span class="${style}">${escapedText(String(result))}</span>${shownType}`;
+    const shownType = type === '' ? '' : ` <span class="quiet">${escapedExcerpt(String(type))}</span>`;
+    return `${escapedExcerpt(String(name ?? check ?? '?'))}: <span class="${style}">${escapedExcerpt(String(result))}</span>${shownType}`;
   });
 }
 
@@ -123,7 +125,7 @@ const LINE_CLASSES: Readonly<Record<string, string>> = { '+': 'good', '-': 'bad'
 /** The change of one file, as a unified diff. */
 function diffHtml({ path, change, diff, note }: FileDiff): string {
   const notes = [change === 'changed' ? null : change, note].filter((each) => each !== null).join(', ');
-  const heading = `<h3><code>${escapedText(path)}</code>${notes === '' ? '' : `: ${escapedText(notes)}`}</h3>`;
+  const heading = `<h3><code>${escapedExcerpt(path)}</code>${notes === '' ? '' : `: ${escapedExcerpt(notes)}`}</h3>`;
   return diff === null
     ? heading
     : `${heading}\n<pre class="diff">${diff.split('\n').map(diffLineHtml).join('\n')}</pre>`;
@@ -137,5 +139,5 @@ function diffLineHtml(line: string): string {
 const fileItems = ({ files }: PendingReview): string[] =>
   (files ?? []).map(
     ({ path, sha256, size_bytes }) =>
-      `<code>${escapedText(path)}</code>, ${size_bytes} bytes<br><small class="quiet">SHA-256 <code>${escapedText(sha256)}</code></small>`,
+      `<code>${escapedExcerpt(path)}</code>, ${size_bytes} bytes<br><small class="quiet">SHA-256 <code>${escapedExcerpt(sha256)}</code></small>`,
   );

@@ -102,7 +102,7 @@ export class CustomLogStore implements LogStore {
   }
 
   commit(transactions: readonly Transaction[]): Promise<CommitOutcome[]> {
-    return this.read(() => {
+    return this.resultWhenDurable(() => {
       const nowMs = this.clock.now();
       return transactions.map((transaction) => this.apply(transaction, nowMs));
     });
@@ -133,43 +133,43 @@ export class CustomLogStore implements LogStore {
   }
 
   heads(projectKey: ProjectKey, subjects: readonly string[]): Promise<(StoredHead | null)[]> {
-    return this.read(() => this.image.heads(projectKey, subjects));
+    return this.resultWhenDurable(() => this.image.heads(projectKey, subjects));
   }
 
   scanHeads(projectKey: ProjectKey, page: { after: string | null; limit: number }): Promise<StoredHead[]> {
-    return this.read(() => this.image.scanHeads(projectKey, page));
+    return this.resultWhenDurable(() => this.image.scanHeads(projectKey, page));
   }
 
   events(projectKey: ProjectKey, query: EventQuery): Promise<EventEnvelope[]> {
-    return this.read(() => this.image.events(projectKey, query));
+    return this.resultWhenDurable(() => this.image.events(projectKey, query));
   }
 
   project(projectKey: ProjectKey): Promise<ProjectRow | null> {
-    return this.read(() => this.image.project(projectKey));
+    return this.resultWhenDurable(() => this.image.project(projectKey));
   }
 
   projects(tenantId: string): Promise<string[]> {
-    return this.read(() => this.image.projects(tenantId));
+    return this.resultWhenDurable(() => this.image.projects(tenantId));
   }
 
   tenantIds(): Promise<string[]> {
-    return this.read(() => this.image.tenantIds());
+    return this.resultWhenDurable(() => this.image.tenantIds());
   }
 
   countPermits(tenantId: string, scope: string): Promise<number> {
-    return this.read(() => this.image.countPermits(tenantId, scope, this.clock.now()));
+    return this.resultWhenDurable(() => this.image.countPermits(tenantId, scope, this.clock.now()));
   }
 
   heldProjects({ after, limit }: HeldProjectsPage): Promise<ProjectKey[]> {
-    return this.read(() => pageOfProjects(this.image.heldProjects(), after, limit));
+    return this.resultWhenDurable(() => pageOfProjects(this.image.heldProjects(), after, limit));
   }
 
   now(): Promise<number> {
-    return this.read(() => this.clock.now());
+    return this.resultWhenDurable(() => this.clock.now());
   }
 
   meta(): Promise<StoreMeta> {
-    return this.read(() => this.storeMeta);
+    return this.resultWhenDurable(() => this.storeMeta);
   }
 
   async redact(projectKey: ProjectKey, events: readonly EventEnvelope[]): Promise<void> {
@@ -198,10 +198,10 @@ export class CustomLogStore implements LogStore {
     return this.closing;
   }
 
-  /** Everything that was read is durable when it resolves. */
-  private async read<T>(read: () => T): Promise<T> {
+  /** Computes a result from memory, and resolves to it when everything applied so far is durable. */
+  private async resultWhenDurable<T>(compute: () => T): Promise<T> {
     this.assertOpen();
-    const result = read();
+    const result = compute();
     await this.queue.durable();
     return result;
   }

@@ -208,7 +208,7 @@ async function readMeta(records: SharedRecords): Promise<{ length: number; meta:
     const stored = recordFromText(texts.at(-1) as string);
     if (stored?.kind !== 'meta') {
       throw new StoreRefused(
-        `Record ${length} of the log ${META_LOG} is not a valid record. Restore it from a backup.`,
+        `Record ${length} of the log "${META_LOG}", which has the metadata of the store, is not valid. Restore it from a backup.`,
       );
     }
     meta = metaOf(stored);

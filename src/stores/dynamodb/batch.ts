@@ -58,7 +58,11 @@ export class BatchWriter {
     private readonly attemptId: string,
     private readonly tables: TableNames,
   ) {
-    this.addPut(tables.state, { ...rowKey(projectKey), ...projectItem(plan.project) }, this.isUnmoved());
+    this.addPut(
+      tables.state,
+      { ...rowKey(projectKey), ...projectItem(plan.project) },
+      this.unmovedCondition(),
+    );
     // Until it has events, a project may have been created by a void transaction.
     if (before.position === 0) {
       this.addPut(tables.state, { ...projectListKey(projectKey), project_id: S(projectKey.project_id) });
@@ -87,20 +91,20 @@ export class BatchWriter {
   /** Moves the row and changes nothing else. After that, the transaction can no longer happen. */
   get voidingPut(): AtomicWrite['voidingPut'] {
     const row_version = this.before.row_version + 1;
-    const isOnlyVoid = this.before.row_version === 0 ? { [VOID_ATTRIBUTE]: { BOOL: true } } : {};
+    const voidAttribute = this.before.row_version === 0 ? { [VOID_ATTRIBUTE]: { BOOL: true } } : {};
     const Item = {
       ...rowKey(this.projectKey),
       ...projectItem({ ...this.before, row_version }),
-      ...isOnlyVoid,
+      ...voidAttribute,
     };
-    return { TableName: this.tables.state, Item, ...this.isUnmoved() };
+    return { TableName: this.tables.state, Item, ...this.unmovedCondition() };
   }
 
   private get attemptKey(): DynamoKey {
     return attemptKey(this.projectKey, this.attemptId);
   }
 
-  private isUnmoved(): WriteCondition {
+  private unmovedCondition(): WriteCondition {
     const { row_version } = this.before;
     if (row_version === 0) return IS_NEW;
     return {

@@ -66,7 +66,10 @@ export function classifyError(thrown: unknown): DynamodbFailure {
   if (UNREACHED.test(error.code ?? '') || isConnectTimeout(error)) return { kind: 'unreached', why };
   const status = error.$metadata?.httpStatusCode;
   if (status !== undefined && status >= 400 && status < 500) {
-    return { kind: 'refused', sentence: `DynamoDB rejected the request: ${why}` };
+    return {
+      kind: 'refused',
+      sentence: `DynamoDB rejected the request: ${why}. Check the region, the credentials and the tables of --store.`,
+    };
   }
   const isConnectionError =
     error.code !== undefined || name === 'TimeoutError' || error.$response !== undefined;
@@ -81,7 +84,7 @@ function failureOfCancellation(reasons: readonly CancellationReason[]): Dynamodb
   const reason = reasons.find(({ Code }) => Code !== 'None');
   return {
     kind: 'refused',
-    sentence: `DynamoDB rejected the transaction: ${reason?.Code}, ${reason?.Message}`,
+    sentence: `DynamoDB rejected the transaction: ${reason?.Code}, ${reason?.Message}. Check the tables of --store; if they are right, report this message.`,
   };
 }
 

@@ -3,7 +3,7 @@ import { type Disk, type DiskFile, writeFully } from './disk.js';
 import { bytesInFile, FOREIGN_BYTES_MAX, FOREIGN_LINES_MAX } from './foreign-lines.js';
 import { linesIn } from './line-reader.js';
 import { readTail } from './torn-tail.js';
-import { hasNextBlock } from './undecided-lines.js';
+import { findNextBlock } from './undecided-lines.js';
 
 const NEWLINE = 0x0a;
 const NEWLINE_BYTES = Buffer.from('\n');
@@ -33,14 +33,14 @@ export async function readForeignTail(
     if (tail[tail.length - 1] === NEWLINE) {
       const lines = linesIn(tail);
       if (foreign.length + lines.length > UNCOVERED_LINES_MAX) throw tooMany(path);
-      const isOtherWriter = hasNextBlock(lines, seal);
-      if (isOtherWriter === 'excess') throw tooMany(path);
-      if (isOtherWriter) throw otherWriter(path, size, from);
+      const found = findNextBlock(lines, seal);
+      if (found === 'excess') throw tooMany(path);
+      if (found) throw otherWriter(path, size, from);
       return lines;
     }
     if (tries === TRIES_MAX) {
       throw new StoreUnavailable(
-        `${path} ends in a line that another program has not finished. Complete the line or remove it.`,
+        `${path} ends in a line that another program has not finished. Complete the line or remove it`,
       );
     }
     await disk.pause();
@@ -74,7 +74,8 @@ export interface BatchSync {
 
 /**
  * Appends a batch after everything in the file, which this writer left at `end`, and makes it durable. `sealBatch`
- * returns the bytes of the batch; it covers foreign lines of those that it is given.
+ * returns the bytes of the batch; its seal covers some or all of the foreign lines that have no seal, from the first
+ * on: those of `end`, then the given ones.
  */
 export async function appendBatch(
   disk: Disk,
@@ -137,7 +138,9 @@ function placeOf(bytes: Buffer, tail: Buffer): number | null {
 }
 
 const tooMany = (path: string): StoreUnavailable =>
-  new StoreUnavailable(`${path}: another program appends more lines than can be taken in at once.`);
+  new StoreUnavailable(
+    `${path}: another program has appended more lines than the log takes in at once. Stop that program, then try again`,
+  );
 
 const otherWriter = (path: string, size: number, end: number): StoreBroken =>
   new StoreBroken(

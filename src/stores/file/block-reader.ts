@@ -24,12 +24,15 @@ interface LargeBlockMemory {
  */
 const largeBlocks = new WeakMap<RecoveredLog, LargeBlockMemory>();
 
-/** The bytes of the log's blocks change. A read that is under way remembers its block in the old memory only. */
+/** Call it when the bytes of blocks have changed. A read in progress keeps using its own, detached cache. */
 export function forgetLargeBlock(log: RecoveredLog): void {
   largeBlocks.delete(log);
 }
 
-/** Reads blocks and verifies each by its seal. One per read call: the last block may be needed again for the next page. */
+/**
+ * Reads blocks and verifies each by its seal. Create one per query: the last block of a page is often the first of the
+ * next.
+ */
 export class BlockReader {
   private last: SealedBlock | null;
   private readonly largeBlock: LargeBlockMemory;
@@ -43,8 +46,8 @@ export class BlockReader {
   /** The blocks with these ascending indexes. Rejects with `LogDamaged`. Reads that are far apart run concurrently. */
   async read(indexes: readonly number[]): Promise<ReadonlyMap<number, Buffer>> {
     const known = this.last?.index === indexes[0] ? this.last : null;
-    const spans = this.nearbyGroupsOf(known === null ? indexes : indexes.slice(1));
-    const read = (await Promise.all(spans.map((span) => this.readGroup(span)))).flat();
+    const spans = this.spansOf(known === null ? indexes : indexes.slice(1));
+    const read = (await Promise.all(spans.map((span) => this.readSpan(span)))).flat();
     const blocks = known === null ? read : [known, ...read];
     this.remember(blocks.at(-1) ?? null);
     return new Map(blocks.map(({ index, bytes }) => [index, bytes]));
@@ -55,24 +58,24 @@ export class BlockReader {
     if (block !== null && block.bytes.length > READ_BYTES_MAX) this.largeBlock.block = new WeakRef(block);
   }
 
-  private nearbyGroupsOf(indexes: readonly number[]): number[][] {
+  private spansOf(indexes: readonly number[]): number[][] {
     const { blocks } = this.log.state;
     const spans: number[][] = [];
-    let from: BlockRange = { start: 0, end: Number.NEGATIVE_INFINITY };
+    let current: BlockRange = { start: 0, end: Number.NEGATIVE_INFINITY };
     for (const index of indexes) {
       const { start, end } = blocks.range(index);
       const isNear =
-        start - from.end <= GAP_BYTES_MAX &&
-        end - from.start <= READ_BYTES_MAX &&
-        this.log.files.segmentAt(start) === this.log.files.segmentAt(from.start);
+        start - current.end <= GAP_BYTES_MAX &&
+        end - current.start <= READ_BYTES_MAX &&
+        this.log.files.segmentAt(start) === this.log.files.segmentAt(current.start);
       if (isNear) spans.at(-1)?.push(index);
       else spans.push([index]);
-      from = { start: isNear ? from.start : start, end };
+      current = { start: isNear ? current.start : start, end };
     }
     return spans;
   }
 
-  private async readGroup(indexes: readonly number[]): Promise<SealedBlock[]> {
+  private async readSpan(indexes: readonly number[]): Promise<SealedBlock[]> {
     const { files, state } = this.log;
     const { start } = state.blocks.range(indexes[0] as number);
     const { end } = state.blocks.range(indexes.at(-1) as number);

@@ -122,7 +122,7 @@ async function storeInUseError(disk: Disk, root: string): Promise<StoreInUse> {
 export class FileStore implements LogStore {
   readonly capabilities: StoreCapabilities;
   readonly home: ProjectKey | undefined;
-  private readonly openingTenants = new Map<string, Promise<TenantLogs>>();
+  private readonly tenantPromises = new Map<string, Promise<TenantLogs>>();
   /** The tenants already open, so that a commit need not await each of its transactions. */
   private readonly openTenants = new Map<string, TenantLogs>();
   private readonly clock: SteadyClock;
@@ -181,7 +181,7 @@ export class FileStore implements LogStore {
       ...(options.foreign_events === undefined ? {} : { foreign_events: options.foreign_events }),
       warn,
       onBroken,
-      onDamage: (error, tenant) => this.reportDamage(error, tenant === 'not served'),
+      onDamage: (error, isServed) => this.reportDamage(error, isServed),
     };
   }
 
@@ -322,7 +322,7 @@ export class FileStore implements LogStore {
   }
 
   private async closeAll(): Promise<void> {
-    const tenants = await Promise.allSettled(this.openingTenants.values());
+    const tenants = await Promise.allSettled(this.tenantPromises.values());
     try {
       for (const tenant of tenants) if (tenant.status === 'fulfilled') await tenant.value.close();
       await this.writeIdle();
@@ -348,11 +348,11 @@ export class FileStore implements LogStore {
     // A call that began before the store was closed must not open more files.
     this.assertOpen();
     this.assertServed(tenantId);
-    const existing = this.openingTenants.get(tenantId);
+    const existing = this.tenantPromises.get(tenantId);
     if (existing !== undefined) return existing;
     const opening = this.openTenant(tenantId);
-    this.openingTenants.set(tenantId, opening);
-    opening.catch(() => this.openingTenants.delete(tenantId));
+    this.tenantPromises.set(tenantId, opening);
+    opening.catch(() => this.tenantPromises.delete(tenantId));
     return opening;
   }
 
@@ -377,7 +377,7 @@ export class FileStore implements LogStore {
     try {
       return await opening;
     } catch (error) {
-      if (error instanceof LogDamaged) this.reportDamage(error, true);
+      if (error instanceof LogDamaged) this.reportDamage(error, false);
       throw error;
     }
   }
@@ -405,14 +405,14 @@ export class FileStore implements LogStore {
   }
 
   /** Reports each damaged line to the operator once. */
-  private reportDamage(error: LogDamaged, isRefused: boolean): void {
+  private reportDamage(error: LogDamaged, isServed: boolean): void {
     const { tenant_id, file, line } = error.damage;
     const location = `${file}:${line}`;
-    if (isRefused) this.refusedTenants.set(tenant_id, error);
+    if (!isServed) this.refusedTenants.set(tenant_id, error);
     if (this.damages.has(location)) return;
-    this.damages.set(location, { ...error.damage, isServed: !isRefused });
+    this.damages.set(location, { ...error.damage, isServed });
     const { layout, warn } = this.tenantLogsOptions;
-    const what = isRefused ? `The tenant ${tenant_id} is not served` : `The log of ${tenant_id} is damaged`;
+    const what = isServed ? `The log of ${tenant_id} is damaged` : `The tenant ${tenant_id} is not served`;
     warn(`${what}. In ${layout.root}: ${error.message}`);
   }
 

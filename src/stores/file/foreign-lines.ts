@@ -22,8 +22,8 @@ export function coversLines(cover: ForeignCover, lines: readonly Buffer[]): bool
 }
 
 /**
- * How much of other programs a log holds in memory until seals cover it. More than any tool appends at once; each line
- * has a separate buffer, so their number counts too.
+ * How many bytes and lines of other programs a log keeps in memory until a seal covers them. More than any tool appends
+ * at once; each line has a separate buffer, so their number counts too.
  */
 export const FOREIGN_BYTES_MAX = 64 * 1024 * 1024;
 export const FOREIGN_LINES_MAX = 200_000;

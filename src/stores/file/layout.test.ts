@@ -27,7 +27,7 @@ it('refuses ids that cannot be folder names', () => {
   expect(() => layout.projectFolder({ tenant_id: 't', project_id: 'x'.repeat(500) })).toThrow(/1 to 200/);
 });
 
-it('places the root project in the root, and others where they cannot collide with its files', () => {
+it('places the home project in the root, and others where they cannot collide with its files', () => {
   const layout = new StoreLayout('/store', { tenant_id: 't', project_id: 'p' });
   expect(layout.projectFolder({ tenant_id: 't', project_id: 'p' })).toBe('/store');
   expect(layout.projectFolder({ tenant_id: 't', project_id: 'segments' })).toBe('/store/tenants/t/segments');

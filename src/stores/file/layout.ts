@@ -1,9 +1,9 @@
 import { type ProjectKey, StoreUnavailable } from '../store.js';
 import type { Disk } from './disk.js';
 
-/** Names in the root folder that no tenant may use. */
 export const STORE_FILE = 'store.json';
 export const LOCK_FILE = 'lock';
+/** Names in the root folder that no tenant may use. */
 const RESERVED = new Set([STORE_FILE, `${STORE_FILE}.tmp`, LOCK_FILE]);
 
 /** Most file systems allow 255 bytes per name; the rest is left for our own suffixes. */
@@ -56,7 +56,7 @@ export const WAL_FILE = '_wal.jsonl';
 /** The list of idle projects. No tenant's folder has a plus in its name. */
 export const IDLE_FILE = '+idle.jsonl';
 
-const NO_TENANTS = new Set([BLOBS_FOLDER, WAL_FILE]);
+const NON_TENANT_NAMES = new Set([BLOBS_FOLDER, WAL_FILE]);
 
 export const tenantFolder = (root: string, tenantId: string): string => `${root}/${folderName(tenantId)}`;
 
@@ -67,20 +67,20 @@ export const TENANTS_FOLDER = 'tenants';
 export class StoreLayout {
   private readonly tenantsFolder: string;
 
-  /** `rootProject`: the project whose log is in the root itself; null: every project has its own folder. */
+  /** `home`: the project whose log is in the root itself; null: every project has its own folder. */
   constructor(
     readonly root: string,
-    private readonly rootProject: ProjectKey | null = null,
+    private readonly home: ProjectKey | null = null,
   ) {
-    this.tenantsFolder = rootProject === null ? root : `${root}/${TENANTS_FOLDER}`;
+    this.tenantsFolder = home === null ? root : `${root}/${TENANTS_FOLDER}`;
   }
 
-  /** The tenants that have a folder, and the tenant of the root project, sorted by name. */
+  /** The tenants that have a folder, and the tenant of the home project, sorted by name. */
   async tenantIds(disk: Pick<Disk, 'list'>): Promise<string[]> {
-    const ids = new Set(this.rootProject === null ? [] : [this.rootProject.tenant_id]);
+    const ids = new Set(this.home === null ? [] : [this.home.tenant_id]);
     for (const name of await disk.list(this.tenantsFolder)) {
       const id = RESERVED.has(name) ? null : idOfFolder(name);
-      if (id !== null && !NO_TENANTS.has(id)) ids.add(id);
+      if (id !== null && !NON_TENANT_NAMES.has(id)) ids.add(id);
     }
     return [...ids].sort();
   }
@@ -90,13 +90,13 @@ export class StoreLayout {
   }
 
   projectFolder(projectKey: ProjectKey): string {
-    if (this.rootProjectOf(projectKey.tenant_id) === projectKey.project_id) return this.root;
+    if (this.homeProjectOf(projectKey.tenant_id) === projectKey.project_id) return this.root;
     return `${this.tenantFolder(projectKey.tenant_id)}/${folderName(projectKey.project_id)}`;
   }
 
   /** The project of this tenant whose log is in the root; null: none. */
-  rootProjectOf(tenantId: string): string | null {
-    return this.rootProject?.tenant_id === tenantId ? this.rootProject.project_id : null;
+  homeProjectOf(tenantId: string): string | null {
+    return this.home?.tenant_id === tenantId ? this.home.project_id : null;
   }
 }
 

@@ -88,7 +88,7 @@ export type ParsedLine = EventEnvelope & {
   delta?: unknown;
 };
 
-/** Reads a transaction line from its text and the JSON in it. A string is the reason why it is none. */
+/** Reads a transaction line from its text and the JSON in it. A string says why it is not one. */
 export function transactionLineOf(bytes: Buffer, parsed: ParsedLine): DecodedLine | string {
   const { log, project: _, feature: __, iteration: ___, delta: ____, ...event } = parsed;
   if (!isObject(log)) return NOT_OURS;

@@ -152,6 +152,22 @@ it('detects a change of any byte of a block', () => {
   }
 });
 
+it('says whether the line or the transaction before it is incomplete', () => {
+  const [first, second, single, seal] = linesOf(
+    batchText([
+      [[EVENT, { ...EVENT, seq: 2 }], {}],
+      [[EVENT], {}],
+    ]),
+  );
+  const checkedLines = (...lines: unknown[]) =>
+    checked(Buffer.from(`${lines.join('\n')}\n`).toString('latin1'));
+  expect(checkedLines(first, second, single, seal)).toHaveLength(3);
+  expect(checkedLines(first, single, seal)).toBe('the transaction before it is incomplete');
+  expect(checkedLines(second, single, seal)).toBe(
+    'it is part 2/2 of a transaction whose other parts are missing',
+  );
+});
+
 it('writes lines of valid JSON, and seals them as documented', async () => {
   const root = await temporaryFolder();
   const store = await openFileStore({ root });

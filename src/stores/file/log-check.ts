@@ -232,7 +232,9 @@ export class LogCheck<Location> {
   /** Why a line cannot follow the lines before it; null if it can. */
   private orderError({ event, log }: DecodedLine): string | null {
     if (!isNextPart(this.part, transactionPart(log.unit)))
-      return `it is part ${log.unit} of a transaction whose other parts are missing`;
+      return log.unit === undefined
+        ? UNFINISHED
+        : `it is part ${log.unit} of a transaction whose other parts are missing`;
     return event === null
       ? null
       : placeError(
@@ -272,7 +274,7 @@ export class LogCheck<Location> {
 }
 
 const UNSEALED = 'its block has no seal';
-const UNFINISHED = 'it comes within a transaction';
+const UNFINISHED = 'the transaction before it is incomplete';
 const CHANGED_FOREIGN = 'the lines of other programs that its seal covers were changed or removed';
 
 const faultAt = <Location>(location: Location, why: string): LineFault<Location> => ({

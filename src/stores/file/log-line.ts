@@ -15,7 +15,7 @@ const isSpace = (byte: number | undefined): boolean => byte === 0x20 || byte ===
 
 const FOREIGN: FileLine = { kind: 'foreign' };
 
-/** Decodes any line, without its newline. A string is the reason why it is none of a log. */
+/** Decodes any line of a log, without its newline. A string says why it is not one. */
 export function decodeLine(bytes: Buffer): FileLine | string {
   if (isV1Line(bytes)) {
     const line = decodeV1Line(bytes);

@@ -19,11 +19,11 @@ it.each([
   const store = await openFileStore({ root: await temporaryFolder(), disk });
   for (let at = 0; at < EVENTS; at += 1)
     await commitOne(store, looseEventTransaction(`e-${at}`, { text: 'x'.repeat(PAYLOAD_CHARS) }));
-  disk.mostBytes = 0;
+  disk.peakBytesInFlight = 0;
   const events = await store.events(KEY, { ...filter, after: 0, limit: 1000 });
   expect(events).toHaveLength(count);
-  expect(disk.mostBytes).toBeGreaterThan(PAYLOAD_CHARS);
-  expect(disk.mostBytes).toBeLessThan(1.2 * 1024 * 1024);
+  expect(disk.peakBytesInFlight).toBeGreaterThan(PAYLOAD_CHARS);
+  expect(disk.peakBytesInFlight).toBeLessThan(1.2 * 1024 * 1024);
   await store.close();
 });
 
@@ -34,13 +34,13 @@ it('reads and verifies each block once, even if its events are returned in sever
   const count = 2500;
   await store.commit(Array.from({ length: count }, (_, at) => looseEventTransaction(`e-${at}`)));
   const { size } = await stat(activeFile(root));
-  disk.allBytes = 0;
+  disk.bytesRead = 0;
   expect(await store.events(KEY, { after: 0, limit: count })).toHaveLength(count);
-  expect(disk.allBytes).toBeGreaterThanOrEqual(size);
-  expect(disk.allBytes).toBeLessThan(size + 10 * SEAL_BYTES_MAX);
-  disk.allBytes = 0;
+  expect(disk.bytesRead).toBeGreaterThanOrEqual(size);
+  expect(disk.bytesRead).toBeLessThan(size + 10 * SEAL_BYTES_MAX);
+  disk.bytesRead = 0;
   expect(await store.events(KEY, { after: 1200, limit: 1 })).toMatchObject([{ event_id: 'e-1200' }]);
-  expect(disk.allBytes).toBeLessThan(BLOCK_BYTES + 2000);
+  expect(disk.bytesRead).toBeLessThan(BLOCK_BYTES + 2000);
   await store.close();
 });
 
@@ -53,9 +53,9 @@ it('reads a block of many megabytes once, even if every page is a call of its ow
     eventOf(KEY, { event_id: `e-${at}`, payload }),
   );
   await commitOne(store, transactionOf(KEY, { loose_events }));
-  disk.allBytes = 0;
+  disk.bytesRead = 0;
   for (let after = 0; after < EVENTS; after += 10)
     expect(await store.events(KEY, { after, limit: 10 })).toHaveLength(10);
-  expect(disk.allBytes).toBeLessThan(1.1 * EVENTS * PAYLOAD_CHARS);
+  expect(disk.bytesRead).toBeLessThan(1.1 * EVENTS * PAYLOAD_CHARS);
   await store.close();
 });

@@ -1,19 +1,19 @@
 import type { Disk } from './disk.js';
 import { nodeDisk } from './node-disk.js';
 
-/** The real disk, which reports the bytes of a log that were read: all, and the most at the same time. */
-export function meteredDisk(): Disk & { mostBytes: number; allBytes: number } {
+/** The real disk. Counts the bytes read from opened logs: the total, and the peak of concurrent reads. */
+export function meteredDisk(): Disk & { peakBytesInFlight: number; bytesRead: number } {
   let reading = 0;
   const disk = {
     ...nodeDisk,
-    mostBytes: 0,
-    allBytes: 0,
+    peakBytesInFlight: 0,
+    bytesRead: 0,
     openAppend: async (path: string, mode?: number) => {
       const file = await nodeDisk.openAppend(path, mode);
       const read = async (into: Uint8Array, position: number) => {
         reading += into.length;
-        disk.allBytes += into.length;
-        disk.mostBytes = Math.max(disk.mostBytes, reading);
+        disk.bytesRead += into.length;
+        disk.peakBytesInFlight = Math.max(disk.peakBytesInFlight, reading);
         return file.read(into, position).finally(() => {
           reading -= into.length;
         });

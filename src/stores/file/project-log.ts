@@ -42,7 +42,7 @@ export interface LogOptions extends Omit<RecoveryContext, 'now_ms' | 'has_cut_ta
   /** The store cannot continue. */
   readonly onBroken: (error: StoreBroken) => void;
   /** Something in the files is not what was written. */
-  readonly onDamage: (damage: LogDamaged, tenant: 'served' | 'not served') => void;
+  readonly onDamage: (error: LogDamaged, isServed: boolean) => void;
 }
 
 /** Maximum number of pending transactions; beyond it the disk is too slow, and callers are asked to retry. */
@@ -171,7 +171,7 @@ export class ProjectLog {
       return await readEvents(this.log, query, this.durablePosition);
     } catch (error) {
       // Commands continue: the state they rely on was read and checked before, and is in memory.
-      if (error instanceof LogDamaged) this.options.onDamage(error, 'served');
+      if (error instanceof LogDamaged) this.options.onDamage(error, true);
       throw error;
     }
   }
@@ -188,7 +188,7 @@ export class ProjectLog {
       const isActive = events.some(({ position }) => state.offsets.at(position) >= files.last.start);
       if (isActive) await closeSegment(this.log);
       // The write-ahead log must not keep what is removed from the files.
-      await this.options.groups.checkpoint();
+      await this.options.groups.emptyWal();
       try {
         await this.options.disk.unlink(summaryPath(this.options.folder));
         await redactSegments(this.options.disk, files, state, events);
@@ -365,7 +365,7 @@ export class ProjectLog {
       }
       this.options.reloads.count -= 1;
     }
-    if (failure instanceof LogDamaged) this.options.onDamage(failure, 'not served');
+    if (failure instanceof LogDamaged) this.options.onDamage(failure, false);
     const batches = [this.flushingBatch?.batch, this.pendingBatch];
     this.flushingBatch = null;
     this.pendingBatch = this.newBatch(this.log.state.seal);

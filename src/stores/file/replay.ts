@@ -96,8 +96,8 @@ export class LogReplay {
       state.index.add(event.position, event);
       state.offsets.add(location.offset);
     }
-    // A request counts from its own time, if an event gives that time. An event dated in the future must not release
-    // permits that are still held.
+    // The time of the transaction, from which its requests expire; the present if it has no event. Never later than the
+    // present: an event dated in the future must not end permits that are still held.
     const atMs = events.length === 0 ? this.nowMs : Math.min(state.newest_ms, this.nowMs);
     state.ledger.restore(events, fieldsFromLog(last.line.log), fold as FoldHead, atMs);
   }

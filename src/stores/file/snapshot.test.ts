@@ -43,7 +43,7 @@ const contents = (): LedgerSnapshot => ({
     positions: [index + 1],
     at_ms: 1000 + index,
   })),
-  note_ids: each((index) => `note-${index}`),
+  loose_event_ids: each((index) => `note-${index}`),
   permits: each((index) => ({
     scope: 'claims',
     member: `m-${index}`,
@@ -52,8 +52,16 @@ const contents = (): LedgerSnapshot => ({
 });
 
 /** Compared as text, because undefined fields are not stored. */
-const snapshotText = ({ position, rules_seq, pages, heads, summary, requests, note_ids }: LedgerSnapshot) =>
-  JSON.stringify([position, rules_seq, pages, summary, [...heads], [...requests], [...note_ids]]);
+const snapshotText = ({
+  position,
+  rules_seq,
+  pages,
+  heads,
+  summary,
+  requests,
+  loose_event_ids,
+}: LedgerSnapshot) =>
+  JSON.stringify([position, rules_seq, pages, summary, [...heads], [...requests], [...loose_event_ids]]);
 
 it('restores everything in order, over many lines', async () => {
   const folder = await temporaryFolder();

@@ -107,7 +107,7 @@ async function writeParts(
     'summary.jsonl': jsonLines([summary], (values) => values),
     'heads.jsonl': jsonLines(ledger.heads, pack),
     'requests.jsonl': jsonLines(ledger.requests, pack),
-    'notes.jsonl': jsonLines(ledger.note_ids, (ids) => ids),
+    'notes.jsonl': jsonLines(ledger.loose_event_ids, (ids) => ids),
     'slots.jsonl': jsonLines(ledger.permits, (permits) => permits.map(permitToLine)),
   };
   const files: Record<string, string> = {};
@@ -187,7 +187,7 @@ export async function loadSnapshot(
     summary: (await lines<HeadsSummary>('summary.jsonl'))[0] ?? { tracks_by_agent: [] },
     heads: await packs('heads.jsonl'),
     requests: await packs('requests.jsonl'),
-    note_ids: await lines('notes.jsonl'),
+    loose_event_ids: await lines('notes.jsonl'),
     permits: (await lines<LinePermit>('slots.jsonl')).map(permitFromLine),
   });
   const { seal, newest_ms } = manifest;

@@ -18,7 +18,7 @@ export class TenantLogs {
   readonly logs = new Map<string, ProjectLog>();
   /** Projects whose logs are not open. */
   private readonly idleProjects = new Set<string>();
-  private readonly opening = new Map<string, Promise<ProjectLog>>();
+  private readonly logPromises = new Map<string, Promise<ProjectLog>>();
 
   private constructor(
     private readonly tenantId: string,
@@ -33,8 +33,8 @@ export class TenantLogs {
     const tenant = new TenantLogs(tenantId, options);
     try {
       const { disk, layout } = options;
-      const rootProject = layout.rootProjectOf(tenantId);
-      if (rootProject !== null) await tenant.openLog(rootProject);
+      const home = layout.homeProjectOf(tenantId);
+      if (home !== null) await tenant.openLog(home);
       for (const name of await disk.list(layout.tenantFolder(tenantId))) {
         const projectId = idOfFolder(name);
         if (projectId === null) continue;
@@ -51,11 +51,11 @@ export class TenantLogs {
 
   /** The log of a project, created if needed. */
   openLog(projectId: string): Promise<ProjectLog> {
-    const existing = this.opening.get(projectId);
+    const existing = this.logPromises.get(projectId);
     if (existing !== undefined) return existing;
     const opening = this.readLog(projectId);
-    this.opening.set(projectId, opening);
-    opening.catch(() => this.opening.delete(projectId));
+    this.logPromises.set(projectId, opening);
+    opening.catch(() => this.logPromises.delete(projectId));
     return opening;
   }
 
@@ -88,7 +88,7 @@ export class TenantLogs {
   }
 
   async close(): Promise<void> {
-    await Promise.allSettled(this.opening.values());
+    await Promise.allSettled(this.logPromises.values());
     await Promise.all([...this.logs.values()].map((log) => log.close()));
   }
 
@@ -97,10 +97,10 @@ export class TenantLogs {
     const folder = this.options.layout.projectFolder(projectKey);
     const { foreign_events, ...options } = this.options;
     // Other programs append to a workspace's own log only.
-    const isRootProject = this.options.layout.rootProjectOf(this.tenantId) === project_id;
+    const isHome = this.options.layout.homeProjectOf(this.tenantId) === project_id;
     const log = await ProjectLog.open({
       ...options,
-      ...(isRootProject && foreign_events !== undefined ? { foreign_events } : {}),
+      ...(isHome && foreign_events !== undefined ? { foreign_events } : {}),
       key: projectKey,
       root: this.options.layout.root,
       folder,

@@ -96,7 +96,7 @@ function sealDigestOf(
  * Whether the lines of another process contain a block that continues this seal: that process writes to the log too.
  * 'excess': there are too many to tell, now and when the log is opened again.
  */
-export function hasNextBlock(lines: readonly Buffer[], seal: string): boolean | 'excess' {
+export function findNextBlock(lines: readonly Buffer[], seal: string): boolean | 'excess' {
   const undecided = new UndecidedLines<null>();
   for (const line of lines) {
     const found = undecided.add(line, null, { seal });

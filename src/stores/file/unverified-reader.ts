@@ -47,13 +47,13 @@ export async function readLogUnverified(
   const mark = await readDurableMark(disk, folder);
   const { key = null, seal = NO_HASH, position = 0 } = from ?? {};
   const logEnd: LogEnd = { key, seal, position, foreign: [], isFormat1: from === null };
-  const lines: LogCheck<null> = new LogCheck(logEnd, {
+  const check: LogCheck<null> = new LogCheck(logEnd, {
     onTransaction: (lines) => {
       for (const { line } of lines) if (line.event !== null) onEvent(line.event);
     },
     onWhole: () => {},
   });
-  const check: UnverifiedLog = { lines, lastBlock: new LastBlock(seal), from, isFromFound: from === null };
+  const log: UnverifiedLog = { check, lastBlock: new LastBlock(seal), from, isFromFound: from === null };
   // Opened before the closed files are listed: if it is closed meanwhile, its first position is read twice, which is
   // detected.
   const active = await disk.openRead(`${folder}/${ACTIVE_FILE}`);
@@ -62,20 +62,20 @@ export async function readLogUnverified(
     for (const first_position of await closedSegmentPositions(disk, folder)) {
       if (from !== null && first_position < from.segment.first_position) continue;
       const path = segmentPath(folder, first_position);
-      const bytes = await withFile(disk, path, (file) => readFileUnverified(file, first_position, check));
+      const bytes = await withFile(disk, path, (file) => readFileUnverified(file, first_position, log));
       if (bytes === null) return null;
       segment = { first_position, bytes };
     }
     const first_position =
       segment === null && from !== null ? from.segment.first_position : logEnd.position + 1;
-    const bytes = active === null ? 0 : await readFileUnverified(active, first_position, check);
+    const bytes = active === null ? 0 : await readFileUnverified(active, first_position, log);
     if (bytes === null) return null;
     if (bytes > 0) segment = { first_position, bytes };
   } finally {
     await active?.close();
   }
-  const isWhole = check.isFromFound && logEnd.position >= (mark?.position ?? 0);
-  if (!isWhole || !check.lastBlock.isSealed()) return null;
+  const isWhole = log.isFromFound && logEnd.position >= (mark?.position ?? 0);
+  if (!isWhole || !log.lastBlock.isSealed()) return null;
   return { end: endPoint(logEnd, segment) };
 }
 
@@ -88,7 +88,7 @@ function endPoint(
 }
 
 interface UnverifiedLog {
-  readonly lines: LogCheck<null>;
+  readonly check: LogCheck<null>;
   readonly lastBlock: LastBlock;
   readonly from: LogPoint | null;
   isFromFound: boolean;
@@ -130,24 +130,24 @@ class LastBlock {
 async function readFileUnverified(
   file: DiskFile,
   firstPosition: number,
-  check: UnverifiedLog,
+  log: UnverifiedLog,
 ): Promise<number | null> {
   let end = 0;
-  if (check.from?.segment.first_position === firstPosition) {
-    if (!(await isInFile(file, check.from))) return null;
-    end = check.from.segment.bytes;
-    check.isFromFound = true;
+  if (log.from?.segment.first_position === firstPosition) {
+    if (!(await isInFile(file, log.from))) return null;
+    end = log.from.segment.bytes;
+    log.isFromFound = true;
   }
   /** The beginning of a line that continues in the next chunk. */
   let partialLine: Uint8Array = new Uint8Array();
   for await (const bytes of chunksOf(file, end)) {
     end += bytes.length;
     const cut = bytes.lastIndexOf(NEWLINE) + 1;
-    if (cut > 0 && !addLines(check, decodeText(Buffer.concat([partialLine, bytes.subarray(0, cut)]))))
+    if (cut > 0 && !addLines(log, decodeText(Buffer.concat([partialLine, bytes.subarray(0, cut)]))))
       return null;
     partialLine = cut > 0 ? bytes.subarray(cut) : Buffer.concat([partialLine, bytes]);
   }
-  return partialLine.length === 0 && !check.lines.isWithinBlock ? end : null;
+  return partialLine.length === 0 && !log.check.isWithinBlock ? end : null;
 }
 
 /** Whether the file has the place's seal just before it. That seal covers all that is before it, so it is this log. */
@@ -176,7 +176,7 @@ async function* chunksOf(file: DiskFile, from: number): AsyncGenerator<Buffer> {
   }
 }
 
-function addLines(check: UnverifiedLog, text: string): boolean {
+function addLines(log: UnverifiedLog, text: string): boolean {
   const lines = text.split('\n');
   // The part after the last newline is empty.
   lines.pop();
@@ -186,14 +186,14 @@ function addLines(check: UnverifiedLog, text: string): boolean {
   let used = 0;
   return skimmed.every((line, at) => {
     if (line === null) return false;
-    check.lastBlock.add(lines[at] as string, line);
-    if (line.event_json === null) return addLine(check.lines, line, null);
+    log.lastBlock.add(lines[at] as string, line);
+    if (line.event_json === null) return addLine(log.check, line, null);
     used += 1;
-    return addLine(check.lines, line, events[used - 1] as ParsedEvent);
+    return addLine(log.check, line, events[used - 1] as ParsedEvent);
   });
 }
 
-/** With copies of two fields for other tools. */
+/** With fields that are only there for other tools of the family. */
 type ParsedEvent = EventEnvelope & {
   readonly project?: unknown;
   readonly feature?: unknown;

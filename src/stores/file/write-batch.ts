@@ -70,11 +70,11 @@ export class WriteBatch {
   }
 
   /** Seals the last block, which covers the foreign lines. Returns the bytes to write. */
-  finish(durable: number, foreign: ForeignCover | undefined): SealedBatch {
+  finish(durablePosition: number, foreign: ForeignCover | undefined): SealedBatch {
     if (this.failure !== null) throw this.failure.error;
     this.writer ??= this.writers.take(this.sealBefore);
     const { writer, at_ms } = this;
-    writer.sealBlock({ durable, at_ms, foreign });
+    writer.sealBlock({ durable: durablePosition, at_ms, foreign });
     return { bytes: writer.bytes, seal: writer.seal, blocks: writer.blocks };
   }
 

@@ -6,6 +6,8 @@ import { decodeName, encodeName, NAME_BYTES_MAX } from './name-encoding.js';
 
 /** JSON has no Infinity; this stands for a permit that never expires. */
 export const FOREVER_MS = Number.MAX_SAFE_INTEGER;
+/** Stands for no limit: a finite number, as the procedure needs. */
+const PERMITS_MAX = FOREVER_MS;
 /** The limit of a scope without one (commit.sql). */
 const NO_LIMIT = -1;
 
@@ -199,7 +201,7 @@ export class ScopeUsages {
 
   /** Adds a limit, after the permits of the same transaction. Returns the limit as a finite number. */
   limit(scope: string, max: number): number {
-    const finite = Math.min(max, FOREVER_MS);
+    const finite = Math.min(max, PERMITS_MAX);
     const usage = this.usageByScope.get(scope);
     if (usage !== undefined) usage.max = usage.max === NO_LIMIT ? finite : Math.min(usage.max, finite);
     return finite;
@@ -294,15 +296,15 @@ export interface RefusalRow {
 export function decodeGroup(
   { transactions }: TransactionGroup,
   row: GroupRow,
-  shownRows: readonly RefusalRow[],
+  refusalRows: readonly RefusalRow[],
 ): CommitOutcome[] {
   const refused = row.refused === null ? {} : (JSON.parse(row.refused) as Record<string, string>);
   const positionOf = positionsOf(row);
-  const heads = shownRows.flatMap(({ head }) =>
+  const heads = refusalRows.flatMap(({ head }) =>
     head === undefined ? [] : [JSON.parse(String(head)) as StoredHead],
   );
-  const requests = shownRows.flatMap((row) => (row.head === undefined ? [requestOf(row)] : []));
-  const shown: ShownRows = {
+  const requests = refusalRows.flatMap((row) => (row.head === undefined ? [requestOf(row)] : []));
+  const causes: RefusalCauses = {
     heads: new Map(heads.map((head) => [head.subject, head])),
     requests: new Map(requests.map((request) => [request.key, request])),
   };
@@ -313,7 +315,7 @@ export function decodeGroup(
     const sent = distinctLooseEvents(transaction);
     eventsBefore += swapped + sent.length;
     const kind = refused[at];
-    if (kind !== undefined) return decodeRefusal(transaction, kind, row, shown);
+    if (kind !== undefined) return decodeRefusal(transaction, kind, row, causes);
     const swapPositions = Array.from({ length: swapped }, (_, index) => positionOf(from + 1 + index));
     // A loose event that occurs twice in a transaction is sent once; the second gets null.
     const loosePositions = transaction.loose_events.map((looseEvent) => {
@@ -334,7 +336,7 @@ function positionsOf({ position, kept }: GroupRow): (eventNumber: number) => num
 }
 
 /** The heads and requests that caused the refusals of a group, by name. */
-interface ShownRows {
+interface RefusalCauses {
   readonly heads: ReadonlyMap<string, StoredHead>;
   readonly requests: ReadonlyMap<string, CompletedRequest>;
 }
@@ -343,18 +345,18 @@ function decodeRefusal(
   { swaps, checks, requests }: Transaction,
   kind: string,
   { now_ms, rules_seq }: GroupRow,
-  shown: ShownRows,
+  causes: RefusalCauses,
 ): CommitOutcome {
   if (kind === 'early' || kind === 'late') return { kind, now_ms };
   if (kind === 'replay') {
-    const [request] = requests.flatMap(({ key }) => shown.requests.get(key) ?? []);
+    const [request] = requests.flatMap(({ key }) => causes.requests.get(key) ?? []);
     if (request !== undefined) return { kind, request, now_ms };
     throw new Error('The request that a transaction repeats is missing from the outcome of its group.');
   }
   if (kind !== 'conflict') return { kind: 'full', scope: decodeName(kind.slice('full '.length)), now_ms };
   const heads = [...swaps, ...checks].map(({ subject }) => ({
     subject,
-    head: shown.heads.get(subject) ?? null,
+    head: causes.heads.get(subject) ?? null,
   }));
   return { kind, heads, rules_seq, now_ms };
 }

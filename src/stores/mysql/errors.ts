@@ -67,9 +67,11 @@ export function toStoreError(error: unknown, { host, port }: MysqlOptions): unkn
 
 const UNAVAILABLE: Readonly<Partial<Record<MysqlFailure, (error: string) => string>>> = {
   lost: (error) => `unreachable (${error}). Try again.`,
-  crowded: (error) => `unreachable (${error}). Try again.`,
-  again: () => 'too busy: lock wait timed out. Try again.',
-  exhausted: (error) => `out of space or memory (${error}).`,
+  crowded: (error) =>
+    `refusing requests (${error}): a limit on connections or of this user is reached. Raise that limit, or lower "pool" in the store URL.`,
+  again: () => 'too busy: it rolled the transaction back after a lock timeout or a deadlock. Try again.',
+  exhausted: (error) =>
+    `out of space or memory (${error}). Free some on the database server, then try again.`,
   read_only: () => 'read-only. Use the URL of the primary.',
 };
 

@@ -4,14 +4,15 @@ import type { PostgresOptions } from './options.js';
 
 /**
  * `lost`: the connection was lost, and the statement may have happened. `again`: rolled back, an immediate retry may
- * succeed. `unavailable`: rolled back, a later retry may succeed. `gone`: the schema is missing or not accessible.
+ * succeed. `unavailable`: rolled back, a later retry may succeed. `inaccessible`: the schema is missing, or this user
+ * may not use it.
  */
-type PostgresFailure = 'lost' | 'again' | 'unavailable' | 'gone' | 'bug';
+type PostgresFailure = 'lost' | 'again' | 'unavailable' | 'inaccessible' | 'bug';
 
 const LOST = /^(08...|57P01|57P02|57P05)$/;
 const RETRYABLE_SQLSTATE = /^(40001|40P01|55P03)$/;
 const UNAVAILABLE = /^(53...|57014|57P03|25006|58030)$/;
-const GONE = /^(3F000|42P01|42883|3D000|28...|42501)$/;
+const INACCESSIBLE = /^(3F000|42P01|42883|3D000|28...|42501)$/;
 /** Driver messages about a lost connection, which have no code. */
 const LOST_MESSAGE =
   /Connection terminated|Query read timeout|not queryable|Client was closed|timeout exceeded|timeout expired|after calling end/;
@@ -22,7 +23,7 @@ export function classifyError(error: unknown): PostgresFailure {
     if (LOST.test(code) || /^E[A-Z_]+$/.test(code)) return 'lost';
     if (RETRYABLE_SQLSTATE.test(code)) return 'again';
     if (UNAVAILABLE.test(code)) return 'unavailable';
-    if (GONE.test(code)) return 'gone';
+    if (INACCESSIBLE.test(code)) return 'inaccessible';
   }
   return LOST_MESSAGE.test(String(message)) || isCertificateError(error) ? 'lost' : 'bug';
 }
@@ -32,10 +33,14 @@ export function toStoreError(error: unknown): unknown {
   switch (classifyError(error)) {
     case 'bug':
       return error;
-    case 'gone':
-      return new StoreBroken(`The PostgreSQL schema is missing or not accessible: ${errorMessageOf(error)}`);
+    case 'inaccessible':
+      return new StoreBroken(
+        `The PostgreSQL schema is missing or not accessible (${errorMessageOf(error)}). Check that it exists and that the user may log in and use it, then restart the server.`,
+      );
     default:
-      return new StoreUnavailable(`PostgreSQL: ${errorMessageOf(error)}`);
+      return new StoreUnavailable(
+        `PostgreSQL cannot serve the request now (${errorMessageOf(error)}). Try again.`,
+      );
   }
 }
 

@@ -11,7 +11,7 @@ const EPOCH_BITS = 16;
 const TAIL_EVENTS = 256;
 
 /** The indexed fields, those that match the fewest events first; the index in this list is part of the key. */
-export const INDEXED_NAMES = [
+export const EVENT_NAME_FIELDS = [
   'task_id',
   'session_id',
   'feature_id',
@@ -19,7 +19,7 @@ export const INDEXED_NAMES = [
   'agent_id',
   'event_type',
 ] as const;
-export type IndexedName = (typeof INDEXED_NAMES)[number];
+export type EventNameField = (typeof EVENT_NAME_FIELDS)[number];
 
 const keyOf = (name: string, field: number | string, project: string, epoch: string): string =>
   `hashtextextended(${name}, (${project}::bigint << 32) | (${epoch} << 3) | ${field})`;
@@ -29,7 +29,7 @@ export const NAMES_SQL = {
   block_events: BLOCK_EVENTS,
   epoch_bits: EPOCH_BITS,
   tail_events: TAIL_EVENTS,
-  keys_of_event: `ARRAY[${INDEXED_NAMES.map((field, number) =>
+  keys_of_event: `ARRAY[${EVENT_NAME_FIELDS.map((field, number) =>
     keyOf(`e.${field}`, number, 'e.project_no', `(e.position >> ${EPOCH_BITS})`),
   ).join(', ')}]`,
   key_of_line: keyOf('k.name COLLATE "C"', 'k.field', 'p.project_no', `(k.first >> ${EPOCH_BITS})`),
@@ -45,7 +45,7 @@ interface BlockNames {
 
 export function blockNames(events: readonly NewEvent[]): BlockNames {
   const found = { blocks: [] as number[], fields: [] as number[], names: [] as string[] };
-  for (const [field, column] of INDEXED_NAMES.entries()) {
+  for (const [field, column] of EVENT_NAME_FIELDS.entries()) {
     for (let first = 0; first < events.length; first += BLOCK_EVENTS) {
       for (const name of namesInBlock(events, first, column)) {
         found.blocks.push(first / BLOCK_EVENTS);
@@ -57,7 +57,11 @@ export function blockNames(events: readonly NewEvent[]): BlockNames {
   return found;
 }
 
-function namesInBlock(events: readonly NewEvent[], first: number, column: IndexedName): ReadonlySet<string> {
+function namesInBlock(
+  events: readonly NewEvent[],
+  first: number,
+  column: EventNameField,
+): ReadonlySet<string> {
   const names = new Set<string>();
   const end = Math.min(first + BLOCK_EVENTS, events.length);
   for (let index = first; index < end; index += 1) {

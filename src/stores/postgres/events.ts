@@ -3,7 +3,7 @@ import { FILTER_FIELDS } from '../event-matcher.js';
 import type { EventQuery, ProjectKey } from '../store.js';
 import type { PostgresStatement } from './connection.js';
 import { encodeLines, encodeNames, encodeNumbers } from './encoding.js';
-import { INDEXED_NAMES, type IndexedName } from './event-names.js';
+import { EVENT_NAME_FIELDS, type EventNameField } from './event-names.js';
 import { sql } from './queries.js';
 
 /** The fields of an event that have columns, in addition to the fields of its key. */
@@ -66,7 +66,7 @@ export function eventStatement(
 ): PostgresStatement {
   const values: unknown[] = [tenant_id, project_id];
   const addParameter = (value: unknown): string => `$${values.push(value)}`;
-  const byName = (field: IndexedName): string =>
+  const byName = (field: EventNameField): string =>
     sql('events_named', { namespace, parameters: nameParameters(query, field).map(addParameter).join() });
   const byColumns = (...more: readonly string[]): string => {
     const conditions = [...columnConditions(query, addParameter), ...more];
@@ -90,7 +90,7 @@ export function eventStatement(
   }
   const field =
     query.subject === undefined
-      ? INDEXED_NAMES.find((name) => namesIn(query, name) !== undefined)
+      ? EVENT_NAME_FIELDS.find((each) => namesIn(query, each) !== undefined)
       : undefined;
   return { text: field === undefined ? byColumns() : byName(field), values };
 }
@@ -110,11 +110,11 @@ function columnConditions(query: EventQuery, addParameter: (value: unknown) => s
 }
 
 /** The parameters of `events_named`, after the project. */
-const nameParameters = (query: EventQuery, field: IndexedName): unknown[] => [
+const nameParameters = (query: EventQuery, field: EventNameField): unknown[] => [
   query.after,
   query.until_position ?? null,
   query.limit,
-  INDEXED_NAMES.indexOf(field),
+  EVENT_NAME_FIELDS.indexOf(field),
   namesIn(query, field),
   query.types ?? null,
   ...FILTER_FIELDS.map((name) => query[name] ?? null),
@@ -122,7 +122,7 @@ const nameParameters = (query: EventQuery, field: IndexedName): unknown[] => [
   query.until === undefined ? null : msOf(query.until),
 ];
 
-const namesIn = (query: EventQuery, field: IndexedName): readonly string[] | undefined => {
+const namesIn = (query: EventQuery, field: EventNameField): readonly string[] | undefined => {
   if (field === 'event_type') return query.types;
   const name = query[field];
   return name === undefined ? undefined : [name];

@@ -62,19 +62,19 @@ export class PostgresStore extends SqlStore {
     private readonly connections: PostgresPool,
     private readonly namespace: string,
     /** Sees the rows of one tenant only. */
-    private readonly role: string,
+    private readonly readRole: string,
     /** Tests turn this off, to compare the two ways of a commit. */
     private readonly usesSimpleCommits: boolean,
   ) {
     super();
-    this.blobs = new PostgresBlobs(connections, namespace, role);
+    this.blobs = new PostgresBlobs(connections, namespace, readRole);
   }
 
   async events(projectKey: ProjectKey, query: EventQuery): Promise<EventEnvelope[]> {
     if (query.types?.length === 0) return [];
     const statement = eventStatement(this.namespace, projectKey, query);
     const names = [projectKey.tenant_id, projectKey.project_id] as const;
-    const rows = await this.connections.queryAsTenant<EventRow>(this.role, names, statement);
+    const rows = await this.connections.queryAsTenant<EventRow>(this.readRole, names, statement);
     return rows.map((row) => eventFromRow(projectKey, row));
   }
 
@@ -108,11 +108,14 @@ export class PostgresStore extends SqlStore {
     return batch.outcomes((await this.send('commit', batch.values())) as string);
   }
 
-  /** If a second name is given, it is the project whose rows the statement reads, or the statement reads no such rows. */
+  /**
+   * The first name is the tenant. The second is set as the project whose rows the role sees; for `count_permits` it is
+   * a scope, which does no harm, because that statement reads no rows of a project.
+   */
   protected query(name: string, names: readonly string[] | null = null, ...values: unknown[]) {
     const statement = { text: this.text(name), values: [...(names ?? []), ...values] };
     if (names === null) return this.connections.query(statement);
-    return this.connections.queryAsTenant(this.role, names as [string, string?], statement);
+    return this.connections.queryAsTenant(this.readRole, names as [string, string?], statement);
   }
 
   protected headRows({ tenant_id, project_id }: ProjectKey, subjects: readonly string[]) {

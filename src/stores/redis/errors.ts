@@ -50,6 +50,8 @@ export function toStoreError(reply: Error): StoreUnavailable | StoreBroken {
 /** The server is not the one that the store was opened on, or may have forgotten a part of its history. */
 export class HistoryLost extends StoreBroken {
   constructor() {
-    super('Redis was restarted or failed over: the last acknowledged commits may be lost. Reopen the store.');
+    super(
+      'Redis was restarted or failed over, or another server answers: the last acknowledged commits may be lost. Restart the coordinator.',
+    );
   }
 }

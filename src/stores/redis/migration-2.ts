@@ -66,7 +66,10 @@ export class Conversion {
       const events = await this.list(['HMGET', `${keys.old}:events`, ...positions.map(String)]);
       // A concurrent run may have converted this page meanwhile.
       if (!events.includes(null as never)) await this.convert(keys, eventsPart(base, events));
-      else if (base === before) throw new StoreRefused(`${keys.old}:events lacks events after ${base}.`);
+      else if (base === before)
+        throw new StoreRefused(
+          `The old log in Redis (${keys.old}:events) has no events after position ${base}, so it is incomplete. Restore the database from a backup, then run gen migrate again.`,
+        );
       before = base;
     }
   }

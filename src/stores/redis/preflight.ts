@@ -31,7 +31,10 @@ export async function runPreflight(send: SendCommand, options: RedisOptions) {
   return {
     /** Changes with every start of the server, and with every promotion of a replica. */
     replication_id: info.get('master_replid') ?? '',
-    /** It has been a replica since it started: writes that its primary acknowledged may not have reached it. */
+    /**
+     * It was a replica and has been promoted since it started: writes that its former primary acknowledged may not have
+     * reached it.
+     */
     isPromoted: !NO_ID.test(info.get('master_replid2') ?? '0'),
   };
 }

@@ -4,6 +4,8 @@ import { textOfHead } from './head-text.js';
 import { packDoubles } from './numbers.js';
 
 const UNCHANGED = -1;
+/** Stands for no limit: a finite number, as the script needs. */
+const PERMITS_MAX = FOREVER_MS;
 
 /**
  * Transactions of one project, encoded for the script that commits all of them or none. `add` returns false if the
@@ -14,7 +16,7 @@ export class WholeBatch {
   private changesRules = 0;
   private notBeforeMs = 0;
   private notAfterMs = FOREVER_MS;
-  private isWritten = 0;
+  private hasEffect = 0;
   private readonly swaps = new Map<string, SwapRow>();
   private readonly checks = new Map<string, number>();
   private readonly requests = new Map<string, string | null>();
@@ -69,7 +71,7 @@ export class WholeBatch {
       this.changesRules,
       this.notBeforeMs,
       this.notAfterMs,
-      this.isWritten || this.events.count > 0 ? 1 : 0,
+      this.hasEffect || this.events.count > 0 ? 1 : 0,
       this.events.count,
       this.swaps.size,
       this.checks.size,
@@ -100,7 +102,7 @@ export class WholeBatch {
       if (this.rulesSeq >= 0 && this.rulesSeq !== rules_seq) return false;
       this.rulesSeq = rules_seq;
     }
-    if (changes_rules) this.changesRules = this.isWritten = 1;
+    if (changes_rules) this.changesRules = this.hasEffect = 1;
     if (not_before_ms !== null) this.notBeforeMs = Math.max(this.notBeforeMs, not_before_ms);
     if (not_after_ms !== null) this.notAfterMs = Math.min(this.notAfterMs, not_after_ms);
     return true;
@@ -136,7 +138,7 @@ export class WholeBatch {
 
   private addPermits(transaction: Transaction): boolean {
     for (const permit of transaction.permits) {
-      this.isWritten = 1;
+      this.hasEffect = 1;
       const scope = this.scopeOf(permit);
       if (scope === null) return false;
       const endMs = Math.min(permit.until_ms ?? 0, FOREVER_MS);
@@ -162,7 +164,7 @@ export class WholeBatch {
     if (known !== undefined) return known;
     const isOnHeads = on_head ? 1 : 0;
     for (const other of this.scopes.values()) if (other.isOnHeads + isOnHeads > 1) return null;
-    const scope: ScopeRow = { isOnHeads, max: FOREVER_MS, takenCount: 0, members: new Map() };
+    const scope: ScopeRow = { isOnHeads, max: PERMITS_MAX, takenCount: 0, members: new Map() };
     this.scopes.set(name, scope);
     return scope;
   }
@@ -172,7 +174,7 @@ export class WholeBatch {
       if (this.requests.has(key)) return false;
       const numbers = first <= this.events.count ? rangeText(first, this.events.count) : '';
       this.requests.set(key, keep ? `:${numbers} ${requestText(digest, reply)}` : null);
-      if (keep) this.isWritten = 1;
+      if (keep) this.hasEffect = 1;
     }
     return true;
   }

@@ -120,7 +120,7 @@ export class S3Blobs implements Blobs {
     const input = { Bucket: this.options.bucket, Key };
     const found = await this.call(async (abortSignal) => {
       const { Body } = await this.client.send(new this.driver.GetObjectCommand(input), { abortSignal });
-      return readBounded(Body as AsyncIterable<Uint8Array>);
+      return readBounded(Body as AsyncIterable<Uint8Array>, input);
     });
     return typeof found === 'string' ? nullIfMissing(found) : found;
   }
@@ -164,14 +164,17 @@ export class S3Blobs implements Blobs {
   }
 }
 
-async function readBounded(body: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
+async function readBounded(
+  body: AsyncIterable<Uint8Array>,
+  { Bucket, Key }: { readonly Bucket: string; readonly Key: string },
+): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of body) {
     size += chunk.byteLength;
     if (size > S3_BLOB_BYTES_MAX)
       throw new StoreUnavailable(
-        `An object in the S3 bucket has more than ${S3_BLOB_BYTES_MAX} bytes, so it is not one of ours. Remove it.`,
+        `The object ${Key} of the S3 bucket ${Bucket} has more than ${S3_BLOB_BYTES_MAX} bytes, so Genesis Fleet did not write it. Remove it, or use another prefix in GENESIS_BLOBS.`,
       );
     chunks.push(chunk);
   }
@@ -180,7 +183,9 @@ async function readBounded(body: AsyncIterable<Uint8Array>): Promise<Uint8Array>
 
 function nullIfMissing(failure: string): null {
   if (failure === 'missing') return null;
-  throw new StoreUnavailable(`S3 gave an answer that a read does not have (${failure}). Try again.`);
+  throw new StoreUnavailable(
+    `S3 answered a read with an unexpected error (${failure}). Try again; if it happens again, check that the endpoint of GENESIS_BLOBS is an S3 service.`,
+  );
 }
 
 const damagedBlob = (sha256: string): StoreUnavailable =>

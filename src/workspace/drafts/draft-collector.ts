@@ -15,7 +15,7 @@ import { contentDigest, type FoundFile, readBelow, readSafely, type StepHook } f
 /** Collects files for a manifest, each with the base it started from. */
 export class DraftCollector {
   private readonly files: ManifestFile[] = [];
-  private readonly changedPaths: string[] = [];
+  private readonly conflictingPaths: string[] = [];
   private readonly uploads: BlobUploads;
   private totalBytes = 0;
 
@@ -30,37 +30,37 @@ export class DraftCollector {
 
   /** Adds a file. On a refusal it first waits for running uploads, so that none outlives the collection. */
   async add(found: FoundFile): Promise<DraftRefusal | null> {
-    const refused = await this.read(found);
+    const refused = await this.compareAndAdd(found);
     if (refused !== null) await this.uploads.allSettled();
     return refused;
   }
 
-  private async read(found: FoundFile): Promise<DraftRefusal | null> {
+  private async compareAndAdd(found: FoundFile): Promise<DraftRefusal | null> {
     const { path } = found;
     const draft = await readSafely(found, { links: 'one', onStep: this.onStep });
     if (draft === null) return draftRefusal('SWAPPED', path, `${path} was removed while it was read.`);
     if (isDraftRefusal(draft)) return draft;
-    const shared = await readBelow(this.root, path, { links: 'any' });
-    if (isDraftRefusal(shared)) return shared;
+    const projectFile = await readBelow(this.root, path, { links: 'any' });
+    if (isDraftRefusal(projectFile)) return projectFile;
     const { bytes, executable } = draft;
     const sha256 = sha256Hex(bytes);
-    const sharedSha256 = contentDigest(shared);
-    const base_sha256 = this.bases.get(path) ?? (this.bases.has(path) ? null : sharedSha256);
+    const projectSha256 = contentDigest(projectFile);
+    const base_sha256 = this.bases.get(path) ?? (this.bases.has(path) ? null : projectSha256);
     this.bases.set(path, base_sha256);
-    const sameMode = shared === null || shared.executable === executable;
+    const sameMode = projectFile === null || projectFile.executable === executable;
     if (sha256 === base_sha256 && sameMode) return null;
-    if (sharedSha256 !== base_sha256 && sharedSha256 !== sha256) this.changedPaths.push(path);
+    if (projectSha256 !== base_sha256 && projectSha256 !== sha256) this.conflictingPaths.push(path);
     return this.addFile({ path, sha256, size_bytes: bytes.length, executable, base_sha256 }, bytes);
   }
 
   /** The candidate's manifest, once every blob it names is durable. */
   async manifest(where: string): Promise<ResultManifest | DraftRefusal> {
     await this.uploads.allDurable();
-    const { files, changedPaths, totalBytes: total_bytes } = this;
-    if (changedPaths[0] !== undefined) {
-      const others = changedPaths.length > 10 ? ` and ${changedPaths.length - 10} more` : '';
-      const message = `Changed in the project since the drafts were begun: ${changedPaths.slice(0, 10).join(', ')}${others}.`;
-      return draftRefusal('BASE_CHANGED', changedPaths[0], message);
+    const { files, conflictingPaths, totalBytes: total_bytes } = this;
+    if (conflictingPaths[0] !== undefined) {
+      const others = conflictingPaths.length > 10 ? ` and ${conflictingPaths.length - 10} more` : '';
+      const message = `Changed in the project since the drafts were begun: ${conflictingPaths.slice(0, 10).join(', ')}${others}.`;
+      return draftRefusal('BASE_CHANGED', conflictingPaths[0], message);
     }
     if (files.length === 0) return noDraftsRefusal(where);
     const clash = pathCollision(files.map((file) => file.path));

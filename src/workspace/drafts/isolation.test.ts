@@ -289,6 +289,25 @@ describe('a git worktree for a grant', () => {
     });
   });
 
+  test('is kept, and git is quoted, when git cannot read its base commit or remove it', async () => {
+    const { harness, git, workPath } = await openRepository();
+    await createGrantFolders(harness, GRANT);
+    git('worktree', 'lock', WORK);
+    expect(await removeGrantFolders(harness, GRANT)).toMatchObject({
+      refused: 'WORKTREE_FAILED',
+      says: expect.stringContaining(`Git could not remove the worktree ${WORK}: fatal: `),
+      next: 'Fix the cause that git names, then try again.',
+    });
+    expect(await cleanUpWorktree(harness, GRANT)).toContain(`${WORK} is kept: Git could not remove`);
+    expect((await readdir(workPath('src'))).sort()).toEqual(['a.ts', 'same.ts']);
+    const base_commit = 'f'.repeat(40);
+    await writeFile(join(harness.root, `${WORK}.base.json`), JSON.stringify({ base_commit }));
+    expect(await collect(harness)).toMatchObject({
+      refused: 'WORKTREE_FAILED',
+      says: expect.stringContaining(`Git could not read the commit ${base_commit}: `),
+    });
+  });
+
   test('kills a git process that exceeds its time limit', async () => {
     const { harness, git: set } = await openRepository();
     // Runs for as long as git itself does.

@@ -99,8 +99,8 @@ class Promoter {
       // A person or an earlier version of this program may already have written it.
       if (version.sha256 !== contentDigest(current)) await this.keepConflict(version, UNAPPROVED_MESSAGE);
     }
-    const free = versions.filter((version) => !needsApproval(version));
-    const { last, conflicts } = resolveVersions(contentDigest(current), free);
+    const promotable = versions.filter((version) => !needsApproval(version));
+    const { last, conflicts } = resolveVersions(contentDigest(current), promotable);
     if (last !== null) await this.writeVersion(last, current);
     for (const version of conflicts) await this.keepConflict(version, CHANGED_MESSAGE);
   }

@@ -23,8 +23,9 @@ export interface RefreshedDraft {
 }
 
 /**
- * Begins every draft again whose file in the project has changed since: the earlier draft is kept aside, and the draft
- * becomes the present file. Other drafts are not changed. Null: the grant has a worktree, whose files git begins.
+ * Replaces each draft whose file in the project has changed since the draft was begun: the old draft is copied to a folder
+ * of its own, and the file of the project becomes the new draft. Other drafts are not changed. Null: the grant works in a
+ * git worktree, which has no such drafts.
  */
 export async function refreshDrafts(
   project: ProjectFolder,
@@ -40,9 +41,9 @@ export async function refreshDrafts(
   const refreshed: RefreshedDraft[] = [];
   try {
     const refused = await walkFiles(folder, async (file) => {
-      const earlier = await setAside(project, paths, bases, file);
-      if (isDraftRefusal(earlier)) return earlier;
-      if (earlier !== null) refreshed.push(earlier);
+      const moved = await moveOutdatedDraft(project, paths, bases, file);
+      if (isDraftRefusal(moved)) return moved;
+      if (moved !== null) refreshed.push(moved);
       return null;
     });
     if (refused !== null) return refused;
@@ -57,8 +58,11 @@ export async function refreshDrafts(
   return isDraftRefusal(begun) ? begun : refreshed;
 }
 
-/** Moves a draft aside if its base has changed; null if it has not. The copy is complete before the draft is removed. */
-async function setAside(
+/**
+ * Moves a draft to a folder of its own if its base has changed; null if it has not. The copy is complete before the draft
+ * is removed.
+ */
+async function moveOutdatedDraft(
   { root }: ProjectFolder,
   { agent, feature, edge }: DraftPaths,
   bases: BaseDigests,

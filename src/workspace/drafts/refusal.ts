@@ -15,6 +15,7 @@ const NEXT_STEPS = {
     'Begin these drafts again: gen task refresh-drafts FEATURE#EDGE. Repeat your changes in them, then submit.',
   DELETION: 'Restore the file in the worktree, then submit. Only a person removes shared files.',
   NO_WORKTREE: 'Claim the edge again to get a worktree, or set `isolation: drafts` in coordination.yml.',
+  WORKTREE_FAILED: 'Fix the cause that git names, then try again.',
   BAD_BASE: 'Remove the base record, compare the drafts with the files of the project, then submit.',
 } as const;
 

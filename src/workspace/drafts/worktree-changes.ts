@@ -11,6 +11,10 @@ import { digestBelow } from './safe-read.js';
 export const noWorktreeRefusal = (path: string, why: string): DraftRefusal =>
   draftRefusal('NO_WORKTREE', path, `There is no worktree at ${path}: ${why}.`);
 
+/** `action`: what git could not do. */
+export const gitFailedRefusal = (path: string, action: string, message: string): DraftRefusal =>
+  draftRefusal('WORKTREE_FAILED', path, `Git could not ${action}: ${message}`);
+
 export const outputLine = (result: GitResult): string =>
   result.ok ? result.out.toString('utf8').replace(/\n$/, '') : '';
 
@@ -43,7 +47,9 @@ async function withIndex<T>(
   try {
     if (workTree === undefined) await mkdir(folder);
     const read = await run(['read-tree', commit]);
-    return read.ok ? await work(run, folder) : noWorktreeRefusal(where, read.message);
+    return read.ok
+      ? await work(run, folder)
+      : gitFailedRefusal(where, `read the commit ${commit}`, read.message);
   } finally {
     await rm(scratch, { recursive: true, force: true });
   }
@@ -53,7 +59,11 @@ async function withIndex<T>(
  * Paths in a worktree that differ from the base, and new ones that are not ignored. The worktree's own `.git` file
  * is not used: it could point git to configuration that the agent controls.
  */
-export function changedPaths(root: string, where: string, commit: string): Promise<string[] | DraftRefusal> {
+export function pathsChangedByAgent(
+  root: string,
+  where: string,
+  commit: string,
+): Promise<string[] | DraftRefusal> {
   return withIndex({ root, commit, where, workTree: join(root, where) }, async (run) => {
     const base = await run(['ls-files', '--stage', '-z', '--']);
     // Run it only once: the new index has no file times, so git reads every file.
@@ -61,7 +71,7 @@ export function changedPaths(root: string, where: string, commit: string): Promi
     const statusesAndPaths = await run([...diff, '--name-status', '--']);
     const added = await run(['ls-files', '--others', '--exclude-standard', '-z', '--']);
     for (const result of [base, statusesAndPaths, added])
-      if (!result.ok) return noWorktreeRefusal(where, result.message);
+      if (!result.ok) return gitFailedRefusal(where, `read the worktree ${where}`, result.message);
     return (
       (await submoduleRefusal(root, where, outputPaths(base))) ??
       validateChanges(outputPaths(statusesAndPaths), outputPaths(added))
@@ -125,7 +135,7 @@ export function baseDigestsAt(
     const input = paths.filter((path) => known.has(path)).map((path) => `${path}\0`);
     const put = ['-c', 'core.symlinks=false', 'checkout-index', '-z', '--stdin'];
     const written = await run(put, input.join(''));
-    if (!written.ok) return noWorktreeRefusal(commit, written.message);
+    if (!written.ok) return gitFailedRefusal(commit, `read the files of ${commit}`, written.message);
     const bases: BaseDigests = new Map();
     for (const path of paths) bases.set(path, await digestBelow(folder, path));
     return bases;

@@ -16,7 +16,13 @@ import {
 import { type DraftRefusal, draftRefusal, isDraftRefusal } from './refusal.js';
 import { digestBelow, isFileContent, readBelow, type StepHook } from './safe-read.js';
 import { writeBelow } from './safe-write.js';
-import { baseDigestsAt, changedPaths, noWorktreeRefusal, outputLine } from './worktree-changes.js';
+import {
+  baseDigestsAt,
+  gitFailedRefusal,
+  noWorktreeRefusal,
+  outputLine,
+  pathsChangedByAgent,
+} from './worktree-changes.js';
 
 export interface WorktreeScope extends DraftScope {
   readonly generation: number;
@@ -79,7 +85,7 @@ export class Worktree {
   ): Promise<ResultManifest | DraftRefusal> {
     const { root, folder } = this;
     if (!(await this.hasFolder())) return noWorktreeRefusal(folder, 'it was never created, or was removed');
-    const changed = await changedPaths(root, folder, baseCommit);
+    const changed = await pathsChangedByAgent(root, folder, baseCommit);
     if (isDraftRefusal(changed)) return changed;
     const bases = await baseDigestsAt(root, baseCommit, changed);
     if (isDraftRefusal(bases)) return bases;
@@ -109,16 +115,16 @@ export class Worktree {
   async cleanUp(): Promise<string | null> {
     const baseCommit = await this.baseCommit();
     if (baseCommit === null) return null;
-    const unpromoted =
+    const whyKept =
       (await this.unpromotedFile(baseCommit)) ??
       (await this.unpromotedCommit(baseCommit)) ??
       (await this.remove())?.says;
-    return unpromoted === undefined ? null : `${this.folder} is kept: ${unpromoted}`;
+    return whyKept === undefined ? null : `${this.folder} is kept: ${whyKept}`;
   }
 
   /** A change that only its folder has. */
   private async unpromotedFile(baseCommit: string): Promise<string | undefined> {
-    const changed = await changedPaths(this.root, this.folder, baseCommit);
+    const changed = await pathsChangedByAgent(this.root, this.folder, baseCommit);
     if (isDraftRefusal(changed)) return changed.says;
     for (const path of changed) {
       const here = await digestBelow(this.root, `${this.folder}/${path}`);
@@ -146,7 +152,8 @@ export class Worktree {
   async remove(): Promise<DraftRefusal | null> {
     if (await this.hasFolder()) {
       const removed = await runGit(this.root, ['worktree', 'remove', '--force', '--', this.folder]);
-      if (!removed.ok) return noWorktreeRefusal(this.folder, removed.message);
+      if (!removed.ok)
+        return gitFailedRefusal(this.folder, `remove the worktree ${this.folder}`, removed.message);
     }
     await runGit(this.root, ['branch', '--quiet', '-D', '--', this.branch]);
     const folder = await OpenFolder.openBelow(this.root, posix.dirname(this.record));

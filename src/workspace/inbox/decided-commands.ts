@@ -26,7 +26,7 @@ const IDS_KEPT_MAX = 100_000;
  */
 export class DecidedCommands {
   private readonly idsByScope = new Map<string, Promise<Set<string>>>();
-  private ids = 0;
+  private idCount = 0;
 
   constructor(private readonly context: WorkspaceContext) {}
 
@@ -53,7 +53,7 @@ export class DecidedCommands {
     const scope = historyScopeOf(command);
     const known = scope === null ? undefined : this.idsByScope.get(scopeKey(scope));
     if (known !== undefined) (await known).add(command.request_id);
-    this.ids += 1;
+    this.idCount += 1;
   }
 
   /** Whether the command was decided is unknown, so the log must be read again. */
@@ -66,9 +66,9 @@ export class DecidedCommands {
     const name = scopeKey(scope);
     const known = this.idsByScope.get(name);
     if (known !== undefined) return known;
-    if (this.ids > IDS_KEPT_MAX) {
+    if (this.idCount > IDS_KEPT_MAX) {
       this.idsByScope.clear();
-      this.ids = 0;
+      this.idCount = 0;
     }
     const read = this.readIds(scope);
     this.idsByScope.set(name, read);
@@ -78,7 +78,7 @@ export class DecidedCommands {
 
   private async readIds(scope: HistoryScope): Promise<Set<string>> {
     const ids = new Set((await this.eventsOf(scope)).flatMap(({ request_id }) => request_id ?? []));
-    this.ids += ids.size;
+    this.idCount += ids.size;
     return ids;
   }
 

@@ -18,7 +18,7 @@ const serialiser = new Serialiser({
   onStep: (step, { agent_id, name }) => writeSync(1, `${step} ${agent_id} ${name}\n`),
 });
 await watchInboxes({
-  events: workspace.events,
+  eventsFolder: workspace.events,
   serialiser,
   signal: new AbortController().signal,
   warn: (sentence) => writeSync(2, `${sentence}\n`),

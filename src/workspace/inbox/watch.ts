@@ -8,12 +8,12 @@ import { type Serialiser, UndecidedError } from './serialiser.js';
 const SCAN_INTERVAL_MS = 2000;
 
 export interface WatchOptions {
-  readonly events: string;
+  readonly eventsFolder: string;
   readonly serialiser: Serialiser;
-  /** On abort, the current round is answered and no other starts. */
+  /** On abort, the current pass is completed and no other starts. */
   readonly signal: AbortSignal;
   readonly warn: (sentence: string) => void;
-  readonly onPass?: (totals: PassCounts) => void;
+  readonly onPass?: (counts: PassCounts) => void;
 }
 
 export async function watchInboxes(options: WatchOptions): Promise<void> {
@@ -22,7 +22,7 @@ export async function watchInboxes(options: WatchOptions): Promise<void> {
   let wakeController = new AbortController();
   const wake = () => wakeController.abort();
   signal.addEventListener('abort', wake, { once: true });
-  const watchers = new FolderWatchers(join(options.events, 'inbox'), wake);
+  const watchers = new FolderWatchers(join(options.eventsFolder, 'inbox'), wake);
   try {
     while (!signal.aborted) {
       // Watch before scanning: a command that arrives in between triggers the next pass.

@@ -1,7 +1,7 @@
 import { runGit } from '../git.js';
 import { KEY_IN_TEXT, withoutVersion } from './req-key.js';
 
-export interface TaggedCommit {
+export interface CommitWithKeys {
   readonly sha: string;
   readonly at: string;
   readonly subject: string;
@@ -31,7 +31,7 @@ const FIELD = '\u001f';
 const RECORD = '\u001e';
 
 /** Commits that name a requirement, newest first: all of them, or those after a tag. */
-export async function commitsWithKeys(root: string, since: string | null): Promise<TaggedCommit[]> {
+export async function commitsWithKeys(root: string, since: string | null): Promise<CommitWithKeys[]> {
   const range = since === null ? 'HEAD' : `refs/tags/${since}..HEAD`;
   const format = `--format=%H${FIELD}%cI${FIELD}%s${FIELD}%b${RECORD}`;
   const bounds = [`--max-count=${COMMITS_MAX}`, '--no-show-signature'];

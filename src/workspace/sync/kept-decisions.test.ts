@@ -12,8 +12,8 @@ import { sha256Hex } from '../../coordinator/runtime/identity.js';
 import { claimEventKindOf } from '../../core/claims/claim-event-kinds.js';
 import { PolicyAwareLogChecker } from '../../core/claims/policy-aware-log-checker.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
-import { coordinatorRemote } from './coordinator-remote.js';
 import { type PushReport, push } from './push.js';
+import { storeRemote } from './store-remote.js';
 import { isSyncRefusal } from './sync-workspace.js';
 import {
   EDGE,
@@ -34,7 +34,7 @@ async function openOffice(name: TestStoreName) {
   // The laptop has the real time. The office is far ahead of it, so that what happened offline is in its past.
   harness.advance(20 * 365 * 24 * 3600);
   const { coordinator, store, blobs } = harness;
-  const remote = coordinatorRemote({ name: 'the office', coordinator, store, blobs, key: KEY });
+  const remote = storeRemote({ name: 'the office', coordinator, store, blobs, key: KEY });
   const workspace = syncWorkspaceIn(await temporaryFolder());
   const pushValid = async (): Promise<PushReport> => {
     const texts = { files: new Map(), unreadable: new Map() };

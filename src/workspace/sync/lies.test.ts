@@ -5,10 +5,10 @@ import { CoordinatorHarness, unwrap } from '../../../test/support/coordinator-ha
 import { temporaryFolder } from '../../../test/support/temporary-folder.js';
 import { PolicyAwareLogChecker } from '../../core/claims/policy-aware-log-checker.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
-import { coordinatorRemote } from './coordinator-remote.js';
 import { pull } from './pull.js';
 import { push } from './push.js';
 import { RemoteUnavailable, type SyncRemote } from './remote.js';
+import { storeRemote } from './store-remote.js';
 import { isSyncRefusal, type SyncWorkspace } from './sync-workspace.js';
 import {
   agentFields,
@@ -29,12 +29,12 @@ async function openOffice(): Promise<{ harness: CoordinatorHarness; remote: Sync
   const { coordinator, store, blobs } = harness;
   return {
     harness,
-    remote: coordinatorRemote({ name: 'the office', coordinator, store, blobs, key: KEY }),
+    remote: storeRemote({ name: 'the office', coordinator, store, blobs, key: KEY }),
   };
 }
 
-const pullFrom = (workspace: SyncWorkspace, remote: SyncRemote, set_aside_unpushed = false) =>
-  pull(workspace, remote, { ...quietOptions, set_aside_unpushed });
+const pullFrom = (workspace: SyncWorkspace, remote: SyncRemote, may_replace_unpushed = false) =>
+  pull(workspace, remote, { ...quietOptions, may_replace_unpushed });
 const pushTo = (workspace: SyncWorkspace, remote: SyncRemote) =>
   withLocalLog(workspace, (local) =>
     push(workspace, local, remote, { files: new Map(), unreadable: new Map() }, quietOptions),

@@ -20,8 +20,11 @@ import { isSyncRefusal, type SyncOptions, type SyncRefusal, type SyncWorkspace }
 const OFFLINE_FOLDER = 'offline';
 
 interface PullOptions extends SyncOptions {
-  /** Saves unpushed offline work to a file and removes it from the log; otherwise it makes the pull refuse. */
-  readonly set_aside_unpushed: boolean;
+  /**
+   * Whether local events that were not pushed may be replaced. Replaced events are always saved to a file first; without
+   * this option, the pull is refused.
+   */
+  readonly may_replace_unpushed: boolean;
 }
 
 export interface PullReport {
@@ -99,15 +102,15 @@ class PullRun {
       const replica = { store, until: common };
       if (local_position === common) {
         const received = position - common;
-        const fault = received === 0 ? null : await this.importInto(store, blobs, position, replica);
-        return fault ?? { position, received, rebuilt: false, aside: null };
+        const refused = received === 0 ? null : await this.importInto(store, blobs, position, replica);
+        return refused ?? { position, received, rebuilt: false, aside: null };
       }
-      if (!this.options.set_aside_unpushed && cursor?.pushed_position !== local_position)
+      if (!this.options.may_replace_unpushed && cursor?.pushed_position !== local_position)
         return notPushed(state);
-      tail = await this.saveTail(store, state);
+      tail = await this.saveOfflineEvents(store, state);
       await this.options.onStep('aside');
-      const fault = await this.rebuildLog(position, replica);
-      if (fault !== null) return fault;
+      const refused = await this.rebuildLog(position, replica);
+      if (refused !== null) return refused;
     } finally {
       await store.close();
     }
@@ -115,7 +118,7 @@ class PullRun {
   }
 
   /** Saves the local-only events to a permanent file, one per line. */
-  private async saveTail(store: Store, { common, local_position }: SyncState): Promise<OfflineTail> {
+  private async saveOfflineEvents(store: Store, { common, local_position }: SyncState): Promise<OfflineTail> {
     const { events, key } = this.workspace;
     const lines: string[] = [];
     const range = { after: common, until_position: local_position };

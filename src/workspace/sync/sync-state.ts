@@ -44,7 +44,7 @@ export async function readSyncState(
 const remoteDiffers = (remote: SyncRemote, how: string): SyncRefusal => ({
   refused: 'REMOTE_DIFFERS',
   detail:
-    `The log of ${remote.name} is not the one that this workspace last synced with: ${how}. Nothing was changed. ` +
-    'It may have been restored from a backup, or be another project. If its log is the right one, remove sync.yml ' +
-    'and push again: every event that it does not have is sent again.',
+    `The log of ${remote.name} is not the log that this workspace last synced with: ${how}. Nothing was changed. ` +
+    'The remote may have been restored from a backup, or be another project. If the remote is right as it is, delete ' +
+    '.ai-workspace/sync.yml and run gen sync push --remote URL: it sends every local event that the remote does not have.',
 });

@@ -13,11 +13,11 @@ import { sha256Hex } from '../../coordinator/runtime/identity.js';
 import { importForeign } from '../../coordinator/transfer/import-foreign.js';
 import { commitImported } from '../../coordinator/transfer/imported-events.js';
 import { PolicyAwareLogChecker } from '../../core/claims/policy-aware-log-checker.js';
-import { coordinatorRemote } from './coordinator-remote.js';
 import { type PullReport, pull } from './pull.js';
 import { type PushReport, push } from './push.js';
 import type { SyncRemote } from './remote.js';
 import { syncStatus } from './status.js';
+import { storeRemote } from './store-remote.js';
 import { isSyncRefusal, type SyncRefusal, type SyncWorkspace } from './sync-workspace.js';
 import {
   agentFields,
@@ -40,7 +40,7 @@ interface SyncScenario {
 async function openSyncScenario(name: TestStoreName): Promise<SyncScenario> {
   const harness = await CoordinatorHarness.open(name, { home: KEY });
   const { coordinator, store, blobs } = harness;
-  const remote = coordinatorRemote({ name: 'the office', coordinator, store, blobs, key: KEY });
+  const remote = storeRemote({ name: 'the office', coordinator, store, blobs, key: KEY });
   return { harness, remote, workspace: syncWorkspaceIn(await temporaryFolder()) };
 }
 
@@ -51,8 +51,8 @@ const pushValid = (workspace: SyncWorkspace, remote: SyncRemote): Promise<PushRe
 const pullValid = (
   workspace: SyncWorkspace,
   remote: SyncRemote,
-  set_aside_unpushed = false,
-): Promise<PullReport> => pull(workspace, remote, { ...quietOptions, set_aside_unpushed }).then(unwrapSync);
+  may_replace_unpushed = false,
+): Promise<PullReport> => pull(workspace, remote, { ...quietOptions, may_replace_unpushed }).then(unwrapSync);
 
 function unwrapSync<T extends object>(reply: T | SyncRefusal): T {
   if (isSyncRefusal(reply)) throw new Error(reply.detail);
@@ -271,7 +271,7 @@ describe('a pull', () => {
     await workOffline(workspace, async (offline) =>
       unwrap(await offline.claims.claimTask(KEY, { ...EDGE, ...agentFields('ada') })),
     );
-    expect(await pull(workspace, remote, { ...quietOptions, set_aside_unpushed: false })).toMatchObject({
+    expect(await pull(workspace, remote, { ...quietOptions, may_replace_unpushed: false })).toMatchObject({
       refused: 'TAIL_NOT_PUSHED',
     });
     expect(await pullValid(workspace, remote, true)).toMatchObject({ position: 0, rebuilt: true });
@@ -288,7 +288,7 @@ describe('a pull', () => {
     await workOffline(workspace, async (offline) =>
       unwrap(await offline.claims.claimTask(KEY, { ...OTHER, ...agentFields('ada') })),
     );
-    expect(await pull(workspace, remote, { ...quietOptions, set_aside_unpushed: false })).toMatchObject({
+    expect(await pull(workspace, remote, { ...quietOptions, may_replace_unpushed: false })).toMatchObject({
       refused: 'TAIL_NOT_PUSHED',
     });
     await pushValid(workspace, remote);
@@ -303,13 +303,13 @@ describe('a pull', () => {
     const before = await readWorkspaceLog(workspace);
     const { harness: restored } = await openSyncScenario('memory');
     const { coordinator, store, blobs } = restored;
-    const other = coordinatorRemote({ name: 'the office', coordinator, store, blobs, key: KEY });
-    expect(await pull(workspace, other, { ...quietOptions, set_aside_unpushed: true })).toMatchObject({
+    const other = storeRemote({ name: 'the office', coordinator, store, blobs, key: KEY });
+    expect(await pull(workspace, other, { ...quietOptions, may_replace_unpushed: true })).toMatchObject({
       refused: 'REMOTE_DIFFERS',
     });
     for (const agent of ['x', 'y'])
       await coordinator.claims.claimTask(KEY, { ...EDGE, ...agentFields(agent) });
-    expect(await pull(workspace, other, { ...quietOptions, set_aside_unpushed: true })).toMatchObject({
+    expect(await pull(workspace, other, { ...quietOptions, may_replace_unpushed: true })).toMatchObject({
       refused: 'REMOTE_DIFFERS',
     });
     expect(await readWorkspaceLog(workspace)).toEqual(before);

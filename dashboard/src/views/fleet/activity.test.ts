@@ -153,7 +153,7 @@ describe('the last outcome of an agent', () => {
       addEvents(NO_ACTIVITY, events, NOW).outcomes.get('bob')?.kind;
     const events = [granted('bob', 1), lost('bob', 1), event('RESULT_REJECTED', 'bob', 1)];
     expect(kindOf(...events.slice(0, 2))).toBe('lost');
-    expect(kindOf(...events)).toBe('result_denied');
+    expect(kindOf(...events)).toBe('result_refused');
     expect(kindOf(...events, granted('bob', 2))).toBe(undefined);
   });
 });

@@ -10,7 +10,7 @@ const NAMES_MAX = 10_000;
 
 /** How the last claim of an agent ended. */
 export interface LastOutcome {
-  readonly kind: 'accepted' | 'lost' | 'result_denied';
+  readonly kind: 'accepted' | 'lost' | 'result_refused';
   readonly subject: string;
   readonly at: string;
 }
@@ -88,7 +88,7 @@ function noteOutcome(
   { subject = '', agent_id, timestamp: at, payload }: EventEnvelope,
 ): void {
   const isLost = kind === 'lost' && payload.cause === 'EXPIRED' && payload.disposition !== 'held';
-  if (isLost || kind === 'accepted' || kind === 'result_denied')
+  if (isLost || kind === 'accepted' || kind === 'result_refused')
     outcomes.set(agent_id, { kind, subject, at });
   else if (kind === 'granted') outcomes.delete(agent_id);
 }

@@ -102,14 +102,14 @@ const SENTENCES: Partial<Record<ClaimEventKind, SentenceOf>> = {
       ? warn('released', `${actorName(by ?? 'an operator')} released `, ` from ${agent_id}`)
       : plain('returned', `${agent_id} gave back `);
   },
-  claim_denied: ({ agent_id }, { reason, holding_agent, limit }) => {
+  claim_refused: ({ agent_id }, { reason, holding_agent, limit }) => {
     // Asking again for finished work harms nothing: `gen iterate` does it when all is done.
     if (isHarmless(reason)) return plain('completed', `${agent_id} asked for `, ', which is completed');
     const holder = holding_agent === undefined ? '' : `, which ${actorName(holding_agent)} holds`;
     const reached = limit === undefined ? '' : `: ${limit} is reached`;
     return bad('refused', `${reason}: ${agent_id} asked for `, `${holder}${reached}`);
   },
-  result_denied: ({ agent_id }, payload) => {
+  result_refused: ({ agent_id }, payload) => {
     const { rejection_reason, submitted_generation, current_generation, parked, result_id } = payload;
     const isStale = submitted_generation !== current_generation;
     const before = `${isStale ? 'the late result' : 'the result'} of ${agent_id} for `;
@@ -122,7 +122,7 @@ const SENTENCES: Partial<Record<ClaimEventKind, SentenceOf>> = {
       : bad('refused', before, after);
   },
   refusals_counted: (_, { principal, refused_count }) =>
-    bad('refused', `${refused_count} refusals so far to ${actorName(principal)} on `),
+    bad('refused', `${actorName(principal)} has been refused ${refused_count} times on `),
   suspended: ({ agent_id }) => accent('waits', `${agent_id} waits for a decision on `),
   escalated: ({ agent_id }, { reason }) =>
     accent(

@@ -7,7 +7,7 @@ import type { KnownHolder } from './feed-events.js';
 const BEFORE: Readonly<Record<LastOutcome['kind'], string>> = {
   accepted: 'finished',
   lost: 'lost',
-  result_denied: 'refused: its result for',
+  result_refused: 'refused: its result for',
 };
 
 interface Props {

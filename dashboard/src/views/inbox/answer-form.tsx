@@ -2,7 +2,7 @@ import type { OperationId } from '../../api/call.js';
 import { useCommand } from '../../api/use-command.js';
 import { useMay, useWhoami } from '../../api/whoami.js';
 import { RefusalText } from '../../components/refusal-text.js';
-import { useDraft } from '../../components/use-draft.js';
+import { useUnsentText } from '../../components/use-unsent-text.js';
 
 const COMMENT_LENGTH_MAX = 4000;
 
@@ -20,20 +20,20 @@ export interface AnswerListener {
 
 /** A comment and one button per decision, if the caller may decide. The comment is kept until the answer has been accepted. */
 export function AnswerForm<Decision extends string>({
-  draftKey,
+  unsentKey,
   operation,
   answers,
   send,
   onAnswered,
   onRefused,
 }: AnswerListener & {
-  draftKey: string;
+  unsentKey: string;
   operation: OperationId;
   answers: readonly Answer<Decision>[];
   /** `comment` is absent if it is empty. */
   send: (decision: Decision, comment: { comment?: string }) => Promise<object>;
 }) {
-  const [comment, setComment] = useDraft(draftKey);
+  const [comment, setComment] = useUnsentText(unsentKey);
   const { run, isBusy, refusal } = useCommand();
   const mayAnswer = useMay(operation);
   const answer = async ({ decision, name }: Answer<Decision>) => {

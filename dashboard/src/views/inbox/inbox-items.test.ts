@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type InboxSources, inboxItems, keepItemsWithDrafts } from './inbox-items.js';
+import { type InboxSources, inboxItems, keepItemsWithUnsentText } from './inbox-items.js';
 
 const HOUR_MS = 3600 * 1000;
 const NOW_MS = 10 * HOUR_MS;
@@ -119,7 +119,7 @@ test('an item stays while a person is writing an answer to it, and only then', (
   });
   if (!old || !begun || !other) throw new Error('three reviews give three items');
   const isBegun = ({ key }: { key: string }) => key === begun.key;
-  expect(keepItemsWithDrafts([old, begun], [other], isBegun)).toEqual([begun, other]);
-  expect(keepItemsWithDrafts([begun], [begun], isBegun)).toEqual([begun]);
-  expect(keepItemsWithDrafts([begun], [other], () => false)).toEqual([other]);
+  expect(keepItemsWithUnsentText([old, begun], [other], isBegun)).toEqual([begun, other]);
+  expect(keepItemsWithUnsentText([begun], [begun], isBegun)).toEqual([begun]);
+  expect(keepItemsWithUnsentText([begun], [other], () => false)).toEqual([other]);
 });

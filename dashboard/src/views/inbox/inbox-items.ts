@@ -157,7 +157,7 @@ function limitItems(events: readonly EventEnvelope[], nowMs: number): InboxItem[
 }
 
 /** Keys of the texts that a person may be writing about an item: a comment, or the reason of an action. */
-export function draftKeysOf(item: InboxItem): readonly string[] {
+export function unsentKeysOf(item: InboxItem): readonly string[] {
   if (item.kind === 'parked') return [`adopt:${item.task_id}`];
   if (item.kind === 'held') return [`unhold:${item.waiting.task_id}`];
   if (item.kind === 'stale')
@@ -166,7 +166,7 @@ export function draftKeysOf(item: InboxItem): readonly string[] {
 }
 
 /** The items, and those that have gone while a person was writing about them: a text is never lost. */
-export function keepItemsWithDrafts(
+export function keepItemsWithUnsentText(
   shown: readonly InboxItem[],
   items: readonly InboxItem[],
   isBegun: (item: InboxItem) => boolean,

@@ -28,7 +28,7 @@ const KIND_NAMES: Readonly<Record<InboxKind, string>> = {
 
 /** What needs a person. `kind` comes from the address and shows only that kind. */
 export default function InboxView({ kind }: { kind?: string }) {
-  const { items, error, isRead } = useInbox();
+  const { items, error, isLoaded } = useInbox();
   const [answered, setAnswered] = useState('');
   const { shown: all, keep, remove } = useShownItems(items);
   const waiting = new Set(items.map(({ key }) => key));
@@ -41,8 +41,8 @@ export default function InboxView({ kind }: { kind?: string }) {
         {answered}
       </p>
       {error ? <Failure error={error} /> : null}
-      {isRead || error ? null : <Loading />}
-      {isRead && shown.length === 0 ? (
+      {isLoaded || error ? null : <Loading />}
+      {isLoaded && shown.length === 0 ? (
         <Empty title="Nothing waits for you">
           <p>
             Reviews, proposed tasks, stale claims, parked results and limits appear here. The same in the

@@ -64,7 +64,7 @@ export function ReviewCard({ item, onAnswered, onRefused }: { item: ItemOf<'revi
         </>
       )}
       <AnswerForm
-        draftKey={item.key}
+        unsentKey={item.key}
         operation="decide_review"
         answers={failing.length === 0 ? ANSWERS : ANSWERS.filter(({ decision }) => decision !== 'APPROVED')}
         send={(decision, comment) => command('decide_review', { ...named, decision, ...comment })}

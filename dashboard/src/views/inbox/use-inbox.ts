@@ -16,8 +16,8 @@ const REFUSED_CLAIM_TYPES = ['CLAIM_REJECTED', 'claim_rejected'] as const;
 interface Inbox {
   readonly items: readonly InboxItem[];
   readonly error: unknown;
-  /** Null until the first replies are there. */
-  readonly isRead: boolean;
+  /** False until the first replies with the status and the reviews have arrived. */
+  readonly isLoaded: boolean;
 }
 
 /** Everything that waits for a person. */
@@ -52,7 +52,7 @@ export function useInbox(enabled = true): Inbox {
   return {
     items,
     error: status.error ?? reviews.error ?? advice.error ?? past.error,
-    isRead: status.data !== undefined && reviews.data !== undefined,
+    isLoaded: status.data !== undefined && reviews.data !== undefined,
   };
 }
 

@@ -1,6 +1,6 @@
 import { useRef, useState } from 'react';
-import { hasDraft, removeDraft } from '../../components/use-draft.js';
-import { draftKeysOf, type InboxItem, keepItemsWithDrafts } from './inbox-items.js';
+import { hasUnsentText, removeUnsentText } from '../../components/use-unsent-text.js';
+import { type InboxItem, keepItemsWithUnsentText, unsentKeysOf } from './inbox-items.js';
 
 interface ShownItems {
   readonly shown: readonly InboxItem[];
@@ -14,13 +14,13 @@ interface ShownItems {
 export function useShownItems(items: readonly InboxItem[]): ShownItems {
   const [refused, setRefused] = useState<ReadonlySet<string>>(new Set());
   const shown = useRef<readonly InboxItem[]>([]);
-  const isBegun = (item: InboxItem) => refused.has(item.key) || draftKeysOf(item).some(hasDraft);
-  shown.current = keepItemsWithDrafts(shown.current, items, isBegun);
+  const isBegun = (item: InboxItem) => refused.has(item.key) || unsentKeysOf(item).some(hasUnsentText);
+  shown.current = keepItemsWithUnsentText(shown.current, items, isBegun);
   return {
     shown: shown.current,
     keep: ({ key }) => setRefused((before) => new Set([...before, key])),
     remove(item) {
-      for (const key of draftKeysOf(item)) removeDraft(key);
+      for (const key of unsentKeysOf(item)) removeUnsentText(key);
       setRefused((before) => new Set([...before].filter((key) => key !== item.key)));
     },
   };

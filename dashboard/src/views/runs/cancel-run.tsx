@@ -12,14 +12,20 @@ export function CancelRunButton({ run: { run_id } }: { run: Pick<RunSummary, 'ru
   const [isOpen, setOpen] = useState(false);
   if (!useMay('cancel_run')) return null;
   return (
-    <DialogButton name="Cancel the run…" label="Cancel the run…" isDanger isOpen={isOpen} onOpen={setOpen}>
+    <DialogButton
+      text="Cancel the run…"
+      ariaLabel="Cancel the run…"
+      isDanger
+      isOpen={isOpen}
+      onOpen={setOpen}
+    >
       {(close) => (
         <OperatorDialog
           title={`Cancel run ${shortRunId(run_id)}`}
           effect="The run ends now, and its executor loses the claim of the edge."
           confirm="Cancel the run"
           dismiss="Let it run"
-          draftKey={`cancel_run:${run_id}`}
+          unsentKey={`cancel_run:${run_id}`}
           reasonLengthMax={COMMENT_LENGTH_MAX}
           send={(comment) => command('cancel_run', { comment }, { run_id })}
           onClose={close}

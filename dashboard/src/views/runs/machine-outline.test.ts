@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import { compileMachine } from '../../../../src/core/engine/compile-machine.js';
-import { buildPlan, buildCheck as check } from '../../../../src/core/engine/testing.js';
+import { buildEdgePlan, buildCheck as check } from '../../../../src/core/engine/testing.js';
 import { machineOutline } from './machine-outline.js';
 
 const outlineOf = (...checks: ReturnType<typeof check>[]) =>
-  machineOutline(JSON.stringify(compileMachine(buildPlan({ checks })).machine));
+  machineOutline(JSON.stringify(compileMachine(buildEdgePlan({ checks })).machine));
 
 test('a machine has the gate only if a person must decide', () => {
   const automatic = outlineOf(check('tests pass', 'deterministic'));

@@ -94,7 +94,7 @@ function NextStep({ run }: { run: RunDetails }) {
       <div className="row">
         <RetryRunButton run={run} />
         <span className="quiet">
-          It begins with the findings of this run: <code>gen runs retry {run.run_id}</code>
+          A retry begins with the findings of this run: <code>gen runs retry {run.run_id}</code>
         </span>
       </div>
     );

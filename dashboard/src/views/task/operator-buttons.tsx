@@ -56,8 +56,8 @@ function OperatorButton({
   if (!useMay(action)) return null;
   return (
     <DialogButton
-      name={`${ACTION_NAMES[action]}…`}
-      label={`${ACTION_NAMES[action]} ${target.subject}…`}
+      text={`${ACTION_NAMES[action]}…`}
+      ariaLabel={`${ACTION_NAMES[action]} ${target.subject}…`}
       isDanger={DANGEROUS.has(action)}
       isOpen={isOpen}
       onOpen={onOpen}
@@ -82,7 +82,7 @@ function dialogProps(action: keyof typeof ACTION_NAMES, { subject, onClose }: Di
     title: `${ACTION_NAMES[action]} ${subject}`,
     effect: ACTION_EFFECTS[action],
     confirm: ACTION_NAMES[action],
-    draftKey: `${action}:${subject}`,
+    unsentKey: `${action}:${subject}`,
     onClose,
   };
 }
@@ -160,8 +160,8 @@ export function AdoptButton(props: Adoption) {
   const name = ACTION_NAMES[adoptionOf(props)];
   return (
     <DialogButton
-      name={`${name}…`}
-      label={`${name} ${props.resultId}…`}
+      text={`${name}…`}
+      ariaLabel={`${name} ${props.resultId}…`}
       isDanger={props.isCompleted}
       isOpen={isOpen}
       onOpen={setOpen}

@@ -2,7 +2,7 @@ import { type FormEvent, type ReactNode, useId } from 'react';
 import { Dialog, Heading, Modal, ModalOverlay } from 'react-aria-components';
 import { useCommand } from '../../api/use-command.js';
 import { RefusalText } from '../../components/refusal-text.js';
-import { useDraft } from '../../components/use-draft.js';
+import { useUnsentText } from '../../components/use-unsent-text.js';
 
 const REASON_LENGTH_MAX = 2000;
 
@@ -10,7 +10,7 @@ interface OperatorDialogProps {
   readonly title: string;
   readonly effect: string;
   readonly confirm: string;
-  readonly draftKey: string;
+  readonly unsentKey: string;
   /** What the form still lacks beside the reason: `an agent`. */
   readonly missing?: readonly string[];
   readonly reasonLengthMax?: number;
@@ -25,7 +25,7 @@ interface OperatorDialogProps {
 export function OperatorDialog(props: OperatorDialogProps) {
   const { title, effect, confirm, missing = [], children, onClose } = props;
   const { reasonLengthMax = REASON_LENGTH_MAX, dismiss = 'Cancel' } = props;
-  const [reason, setReason] = useDraft(props.draftKey);
+  const [reason, setReason] = useUnsentText(props.unsentKey);
   const { run, isBusy, refusal } = useCommand();
   const lacking = reason.trim() === '' ? [...missing, 'a reason'] : missing;
   const lackingId = useId();
@@ -88,15 +88,15 @@ export function OperatorDialog(props: OperatorDialogProps) {
 
 /** A button that opens a dialog. */
 export function DialogButton({
-  name,
-  label,
+  text,
+  ariaLabel,
   isDanger = false,
   isOpen,
   onOpen,
   children,
 }: {
-  name: string;
-  label: string;
+  text: string;
+  ariaLabel: string;
   isDanger?: boolean;
   isOpen: boolean;
   onOpen: (isOpen: boolean) => void;
@@ -107,10 +107,10 @@ export function DialogButton({
       <button
         type="button"
         className={isDanger ? 'danger' : undefined}
-        aria-label={label}
+        aria-label={ariaLabel}
         onClick={() => onOpen(true)}
       >
-        {name}
+        {text}
       </button>
       {isOpen ? children(() => onOpen(false)) : null}
     </>

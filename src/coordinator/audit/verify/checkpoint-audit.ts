@@ -88,7 +88,7 @@ export function auditViolations(
       violationAt(
         position,
         UNVOUCHED_KEY,
-        `no anchor is signed by the key ${key_id}, nor does a key of one vouch for it. If it is yours, trust it: gen verify --key ${key_id}`,
+        `No anchor vouches for the audit key ${key_id}, directly or through a rotation. If the key is yours, repeat the command with --key ${key_id}.`,
       ),
     ),
   ];

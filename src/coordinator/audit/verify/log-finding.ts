@@ -13,5 +13,7 @@ export interface LogFinding {
   readonly says: string;
 }
 
-/** The rule of a key that only its owner can vouch for. */
+/**
+ * The rule of a finding about a key that no anchor vouches for; only its owner knows whether it is genuine.
+ */
 export const UNVOUCHED_KEY = 'ANCHOR UNVOUCHED_KEY';

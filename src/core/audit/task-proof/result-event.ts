@@ -74,7 +74,7 @@ export function toResultEvent(fields: unknown, payloadValue: unknown): ResultEve
   return content.success ? { ...event.data, payload: content.data } : null;
 }
 
-/** The event that an inclusion proof is about; null if its leaf or its payload is none. */
+/** The event that an inclusion proof is about; null if its leaf or its payload is not valid. */
 export function provenEvent({ leaf, payload: payloadText }: InclusionProof): ResultEvent | null {
   const fields = readStrictJson(leaf);
   if ('fault' in fields) return null;
@@ -84,14 +84,15 @@ export function provenEvent({ leaf, payload: payloadText }: InclusionProof): Res
 }
 
 /**
- * The kind of a claim event; null for every other one. An event that moved the head has a seq; without one, it was
- * reported or imported, and is evidence of nothing. A warning is told from an escalation by it, even if it is redacted.
+ * The kind of a claim event; null for every other one. An event that moved the head has a seq; without one,
+ * it was reported or imported, and is evidence of nothing. Only an escalation has a seq, which tells it from
+ * a warning even if the payload is redacted.
  */
 export function evidenceKind({ event_type, seq }: ResultEvent): ClaimEventKind | null {
   const kind = claimEventKindOf(event_type);
   if (kind === undefined) return null;
   if (kind === 'escalated') return seq === undefined ? 'warned' : 'escalated';
-  if (kind === 'result_denied') return seq === undefined ? kind : null;
+  if (kind === 'result_refused') return seq === undefined ? kind : null;
   return seq === undefined ? null : kind;
 }
 

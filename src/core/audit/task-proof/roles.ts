@@ -110,7 +110,7 @@ function roleOf(event: ResultEvent, context: ResultContext): ResultRole | null {
 function ownRole(event: ResultEvent, context: ResultContext): ResultRole | null {
   const { result } = context;
   const kind = evidenceKind(event);
-  if (kind === 'result_denied') return refusedRole(event, context);
+  if (kind === 'result_refused') return refusedRole(event, context);
   if (kind === 'warned') return 'warning';
   if (event.position > result.position) return null;
   switch (kind) {

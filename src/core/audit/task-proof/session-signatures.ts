@@ -24,7 +24,7 @@ const COMMANDS: Partial<Record<ClaimEventKind, readonly SignedCommandBody['comma
   released: ['release_claim'],
   accepted: ['submit_result'],
   escalated: ['submit_result'],
-  result_denied: ['submit_result'],
+  result_refused: ['submit_result'],
 };
 
 /** The commands that can have caused an event; none if no session can have signed it. */

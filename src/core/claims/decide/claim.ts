@@ -22,16 +22,22 @@ import {
   leaseBoundsText,
 } from '../lease.js';
 import type { Rules } from '../policy.js';
-import { reachedLimit } from '../reached-limit.js';
-import { DecisionBuilder, draftClaimEvent, type EventActor, refuse, replay } from './decision-builder.js';
+import { describeReachedLimit } from '../reached-limit.js';
+import {
+  DecisionBuilder,
+  draftClaimEvent,
+  type EventActor,
+  refuse,
+  succeedUnchanged,
+} from './decision-builder.js';
 
 type ClaimRefusalReason = { code: DecisionCode; details?: DecisionDetails };
 
 /** Decides a claim. The first matching refusal wins, in the order of `CLAIM_REFUSALS`. */
 export function decideClaim(head: Head, command: ClaimCommand, context: DecisionContext): Decision {
-  const isOwnClaim = isResumption(head, command, context);
-  const roleFault = isOwnClaim ? resumedRoleFault(head, command) : null;
-  if (isOwnClaim && roleFault === null) return resumeDecision(head, context);
+  const isOwn = isOwnClaim(head, command, context);
+  const roleFault = isOwn ? ownClaimRoleFault(head, command) : null;
+  if (isOwn && roleFault === null) return returnOwnClaim(head, context);
   const refusal = claimRefusalOf(head, command, context, roleFault);
   if (refusal !== null) return refuseClaim(head, command, context, refusal);
   const builder = new DecisionBuilder(head, context);
@@ -44,7 +50,7 @@ export function decideClaim(head: Head, command: ClaimCommand, context: Decision
 }
 
 /** Whether an agent asks for a claim that it holds already, in the same session. A closed session holds none. */
-function isResumption(
+function isOwnClaim(
   head: Head,
   { resume, session_id, agent_id, facts }: ClaimCommand,
   context: DecisionContext,
@@ -59,16 +65,21 @@ function isResumption(
   return isLive(head, now_ms, rules) && now_ms < lapsesAtMs(claim, rules);
 }
 
-/** Why the claim does not come back: the result of a claim in another role would be refused. Null if it does. */
-function resumedRoleFault({ claim }: Head, { resume }: ClaimCommand): string | null {
+/**
+ * Why the session cannot get its claim back: its credential is bound to another role, so its result would be
+ * refused. Null if it can.
+ */
+function ownClaimRoleFault({ claim }: Head, { resume }: ClaimCommand): string | null {
   const fault = claimRoleFault(claim?.agent_role ?? null, resume?.agent_role ?? null);
-  return fault === null ? null : `${fault} Resume it with a credential of that role, or claim another task.`;
+  return fault === null
+    ? null
+    : `${fault} Ask for it again with a credential of that role, or claim another task.`;
 }
 
 /** The grant again: same generation, no event. Its lease must not have lapsed when the store confirms it. */
-function resumeDecision(head: Head, { rules }: DecisionContext): Decision {
+function returnOwnClaim(head: Head, { rules }: DecisionContext): Decision {
   const not_after_ms = head.claim === null ? null : finiteOrNull(lapsesAtMs(head.claim, rules));
-  return { ...replay(head, 'GRANTED'), not_after_ms };
+  return { ...succeedUnchanged(head, 'GRANTED'), not_after_ms };
 }
 
 /** `roleFault`: why a claim that the caller holds does not come back. */
@@ -93,7 +104,7 @@ function claimRefusalOf(
   return readinessRefusal(head, command, context);
 }
 
-/** Reasons to refuse a grant, held or not. */
+/** Reasons to refuse a grant, whether or not the subject is claimed or on hold. */
 export function grantRefusal(
   head: Head,
   { lease_seconds, facts }: GrantRequest,
@@ -109,7 +120,7 @@ export function grantRefusal(
   return null;
 }
 
-/** Reasons to refuse a claim on a subject that is not held. */
+/** Reasons to refuse a claim on a subject that is neither claimed nor on hold. */
 export function readinessRefusal(
   head: Head,
   command: GrantRequest,
@@ -129,11 +140,14 @@ export function readinessRefusal(
   if (isExhausted(head.generation, context.rules)) {
     return {
       code: 'DENIED_LIMIT',
-      details: reachedLimit('max_generations_per_task', head.subject, context.rules),
+      details: describeReachedLimit('max_generations_per_task', head.subject, context.rules),
     };
   }
   if (facts.reached_limit !== null) {
-    return { code: 'DENIED_LIMIT', details: reachedLimit(facts.reached_limit, head.subject, context.rules) };
+    return {
+      code: 'DENIED_LIMIT',
+      details: describeReachedLimit(facts.reached_limit, head.subject, context.rules),
+    };
   }
   return null;
 }
@@ -158,7 +172,7 @@ function refuseClaim(
   const holdingClaim = isLive(head, context.now_ms, context.rules) ? head.claim : (sharedClaim ?? null);
   const refusalEvent = draftClaimEvent(
     head,
-    'claim_denied',
+    'claim_refused',
     actorOf(command, head.generation),
     {
       reason: refusal.code,

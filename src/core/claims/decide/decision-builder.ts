@@ -70,8 +70,7 @@ export class DecisionBuilder {
     bounds: Partial<Pick<Decision, 'not_before_ms' | 'not_after_ms'>> = {},
   ): Decision {
     return {
-      ...refuse(this.initialHead, code, details),
-      ok: true,
+      ...unchangedDecision(this.initialHead, code, true, details),
       next: this.head,
       events: this.events,
       not_before_ms: bounds.not_before_ms ?? this.expiredFromMs,
@@ -80,15 +79,16 @@ export class DecisionBuilder {
   }
 }
 
-/** A refusal: the head is unchanged and part of the reply. */
-export function refuse(
+/** A decision that changes no head. */
+export function unchangedDecision(
   head: Head,
   code: DecisionCode,
+  ok: boolean,
   details: DecisionDetails = {},
   looseEvents: readonly EventDraft[] = [],
 ): Decision {
   return {
-    ok: false,
+    ok,
     code,
     head,
     next: head,
@@ -100,6 +100,14 @@ export function refuse(
   };
 }
 
+/** A refusal: the head is unchanged and part of the reply. */
+export const refuse = (
+  head: Head,
+  code: DecisionCode,
+  details: DecisionDetails = {},
+  looseEvents: readonly EventDraft[] = [],
+): Decision => unchangedDecision(head, code, false, details, looseEvents);
+
 /**
  * Bounds a refusal for lateness: it holds only if the store's clock has also passed the end of the lease; if not, the
  * command is decided again.
@@ -110,10 +118,9 @@ export function withExpiryBound(refusal: Decision, context: DecisionContext): De
   return { ...refusal, not_before_ms: lapsesAtMs(claim, context.rules) };
 }
 
-/** A positive reply without events: the command took effect earlier. */
-export function replay(head: Head, code: DecisionCode, details: DecisionDetails = {}): Decision {
-  return { ...refuse(head, code, { ...details, replayed: true }), ok: true };
-}
+/** A positive reply without events: the command took effect earlier, or there is nothing to change. */
+export const succeedUnchanged = (head: Head, code: DecisionCode, details: DecisionDetails = {}): Decision =>
+  unchangedDecision(head, code, true, { ...details, replayed: true });
 
 /** Drafts an event without a seq: as it is, it changes no head, such as a refusal. */
 export function draftClaimEvent<F extends ClaimEventKind>(

@@ -8,7 +8,8 @@ import {
   draftClaimEvent,
   holderActor,
   refuse,
-  replay,
+  succeedUnchanged,
+  unchangedDecision,
   withExpiryBound,
 } from './decision-builder.js';
 import { handleFault, isHolderHandle } from './handle.js';
@@ -29,9 +30,9 @@ export function decideRenew(
     return withExpiryBound(refuse(head, 'ALREADY_EXPIRED'), context);
   // The lease of a suspended claim does not run: there is nothing to renew, and the request is valid.
   if (claim.state === 'SUSPENDED') {
-    return replay(head, 'RENEWED', { expires_at_ms: claim.suspended_until_ms });
+    return succeedUnchanged(head, 'RENEWED', { expires_at_ms: claim.suspended_until_ms });
   }
-  if (claim.expires_at_ms === null) return replay(head, 'RENEWED', { expires_at_ms: null });
+  if (claim.expires_at_ms === null) return succeedUnchanged(head, 'RENEWED', { expires_at_ms: null });
   const builder = new DecisionBuilder(head, context);
   const leaseSeconds = command.lease_seconds ?? claim.lease_seconds;
   const untilMs = leaseEndMs(builder.at_ms, leaseSeconds, claim.max_hold_until_ms);
@@ -60,7 +61,7 @@ export function decideSuspend(
   if (isLapsed(head, context.now_ms, context.rules))
     return withExpiryBound(refuse(head, 'ALREADY_EXPIRED'), context);
   if (claim.state === 'SUSPENDED')
-    return replay(head, 'SUSPENDED', { expires_at_ms: claim.suspended_until_ms });
+    return succeedUnchanged(head, 'SUSPENDED', { expires_at_ms: claim.suspended_until_ms });
   const builder = new DecisionBuilder(head, context);
   const untilMs = builder.at_ms + context.rules.suspend_max_seconds * 1000;
   builder.emit('suspended', holderActor(head), {
@@ -82,7 +83,8 @@ export function decideResume(
   const claim = head.claim as LastClaim;
   if (isLapsed(head, context.now_ms, context.rules))
     return withExpiryBound(refuse(head, 'ALREADY_EXPIRED'), context);
-  if (claim.state === 'ACTIVE') return replay(head, 'RESUMED', { expires_at_ms: claim.expires_at_ms });
+  if (claim.state === 'ACTIVE')
+    return succeedUnchanged(head, 'RESUMED', { expires_at_ms: claim.expires_at_ms });
   const builder = new DecisionBuilder(head, context);
   const lease = freshLease(claim, builder.at_ms);
   builder.emit('resumed', holderActor(head), lease);
@@ -116,7 +118,7 @@ export function decideRelease(
   command: SubjectCommand<'release'>,
   context: DecisionContext,
 ): Decision {
-  if (isAlreadyReleased(head, command, context)) return replay(head, 'RELEASED');
+  if (isAlreadyReleased(head, command, context)) return succeedUnchanged(head, 'RELEASED');
   const fault = handleFault(head, command.handle, context);
   if (fault !== null) return refuse(head, fault);
   const builder = new DecisionBuilder(head, context);
@@ -148,5 +150,5 @@ export function decideNote(head: Head, command: SubjectCommand<'note'>, context:
   const fault = handleFault(head, command.handle, context);
   if (fault !== null) return refuse(head, fault);
   const noteEvent = draftClaimEvent(head, 'noted', holderActor(head), { text: command.text }, context.now_ms);
-  return { ...withSignOfLife(refuse(head, 'NOTED', {}, [noteEvent]), context), ok: true };
+  return withSignOfLife(unchangedDecision(head, 'NOTED', true, {}, [noteEvent]), context);
 }

@@ -3,7 +3,7 @@ import type { Decider, Decision, DecisionContext, OperatorFields, SubjectCommand
 import type { Head } from '../head.js';
 import { holdReason, isOpenClaim } from '../lease.js';
 import { emitGrant, grantRefusal, readinessRefusal } from './claim.js';
-import { DecisionBuilder, holderActor, operatorActor, refuse, replay } from './decision-builder.js';
+import { DecisionBuilder, holderActor, operatorActor, refuse, succeedUnchanged } from './decision-builder.js';
 import { resultFields } from './submit.js';
 
 const hasOpenClaim = ({ claim }: Head): boolean => claim !== null && isOpenClaim(claim);
@@ -54,14 +54,14 @@ function decideReset(head: Head, command: OperatorFields, context: DecisionConte
 }
 
 function decideHold(head: Head, command: OperatorFields, context: DecisionContext): Decision {
-  if (head.hold?.reason === command.reason) return replay(head, 'HELD');
+  if (head.hold?.reason === command.reason) return succeedUnchanged(head, 'HELD');
   return new DecisionBuilder(head, context)
     .emit('held', operatorActor(head, command.by), { reason: command.reason, by: command.by })
     .build('HELD');
 }
 
 function decideUnhold(head: Head, command: OperatorFields, context: DecisionContext): Decision {
-  if (holdReason(head, context.now_ms, context.rules) === null) return replay(head, 'UNHELD');
+  if (holdReason(head, context.now_ms, context.rules) === null) return succeedUnchanged(head, 'UNHELD');
   return new DecisionBuilder(head, context)
     .emit('unheld', operatorActor(head, command.by), { reason: command.reason, by: command.by })
     .build('UNHELD');

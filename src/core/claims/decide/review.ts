@@ -1,7 +1,7 @@
 import type { Decision, DecisionContext, SubjectCommand } from '../commands.js';
 import type { Gate, Head } from '../head.js';
 import { canTakeOver, finiteOrNull, lapsesAtMs } from '../lease.js';
-import { DecisionBuilder, holderActor, operatorActor, refuse, replay } from './decision-builder.js';
+import { DecisionBuilder, holderActor, operatorActor, refuse, succeedUnchanged } from './decision-builder.js';
 import { freshLease } from './holder-commands.js';
 import { resultFields } from './submit.js';
 
@@ -15,7 +15,7 @@ export function decideReview(head: Head, command: ReviewCommand, context: Decisi
   }
   if (gate.decision !== null) {
     const isRepeat = gate.decision === command.decision && gate.reviewer === command.reviewer;
-    return isRepeat ? replay(head, command.decision) : refuse(head, 'ALREADY_DECIDED');
+    return isRepeat ? succeedUnchanged(head, command.decision) : refuse(head, 'ALREADY_DECIDED');
   }
   if (head.claim?.state !== 'SUSPENDED' || canTakeOver(head, context.now_ms, context.rules)) {
     return refuse(head, 'STALE_REVIEW');

@@ -3,7 +3,7 @@ import { claimEventKindOf } from '../claim-event-kinds.js';
 import type { Decision, DecisionContext } from '../commands.js';
 import type { Head, LastClaim } from '../head.js';
 import { finiteOrNull, isLapsed, lapsesAtMs } from '../lease.js';
-import { DecisionBuilder, holderActor, refuse } from './decision-builder.js';
+import { DecisionBuilder, holderActor, unchangedDecision } from './decision-builder.js';
 
 /**
  * Adds a sign of life to a decision on a command of the holder: a heartbeat that leaves the lease unchanged. It shows
@@ -37,7 +37,7 @@ const INTERVAL_SHARE = 0.1;
  * the claim is recorded as stale.
  */
 export function signOfLife(head: Head, context: DecisionContext): Decision {
-  const noted = { ...refuse(head, 'NOTED'), ok: true };
+  const noted = unchangedDecision(head, 'NOTED', true);
   if (!canShowLife(head, context) || !isIntervalOver(head, context)) return noted;
   return withHeartbeat(noted, head, context);
 }

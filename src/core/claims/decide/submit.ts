@@ -26,7 +26,7 @@ import {
   type EventActor,
   holderActor,
   refuse,
-  replay,
+  succeedUnchanged,
   withExpiryBound,
 } from './decision-builder.js';
 import { isHolderHandle } from './handle.js';
@@ -37,7 +37,7 @@ type SubmitCommand = SubjectCommand<'submit'>;
 /** Decides a submission. The first match wins: generation before phase, phase before holder. */
 export function decideSubmit(head: Head, command: SubmitCommand, context: DecisionContext): Decision {
   if (isAlreadyAccepted(head, command, context)) {
-    return replay(head, 'ACCEPTED', { result: command.result, work_lost: false });
+    return succeedUnchanged(head, 'ACCEPTED', { result: command.result, work_lost: false });
   }
   const code = refusalCodeOf(head, command, context);
   if (code !== null) return refuseSubmission(head, command, context, code);
@@ -227,7 +227,7 @@ function refuseSubmission(
   const { failing = null, ...more } = refusalDetails(command, context, code);
   const rejectionEvent = draftClaimEvent(
     head,
-    'result_denied',
+    'result_refused',
     grant === null ? senderActor(head, command) : { ...grant, request_id: null },
     {
       submitted_generation: command.handle.generation,

@@ -29,7 +29,7 @@ export interface AuthorityRequest {
 /** By escalation reason: why a person must review a result that passes its checks. Completes a sentence. */
 export const REVIEW_CAUSES = {
   outside_role_authority:
-    'the role of this agent may not converge the edge (--role sets it; by default full_stack may converge every edge)',
+    'the role of this agent may not converge the edge (--role sets the role; by default full_stack may converge every edge)',
   spec_mutation: 'the result changes the specification',
   human_review_required: 'the edge has a check that only a person can pass',
   review_pending: 'another candidate of this claim is under review or was not approved',

@@ -4,7 +4,7 @@ import { type EventContext, statusWithoutReview } from './event-context.js';
 import { parseCheckCounts } from './evolve-iteration.js';
 import { clearClaimSignals, clearStaleSignal, raiseEscalation, raiseStaleSignal } from './evolve-signal.js';
 import { type EdgeState, newEpisode } from './feature-state.js';
-import { countIn, longTextIn, payloadField, shortTextIn } from './payload.js';
+import { countIn, payloadField, shortTextIn, truncatedTextIn } from './payload.js';
 
 /** Handlers for the claim events of an edge. */
 export const edgeHandlers = {
@@ -140,7 +140,7 @@ function onReviewed(context: EventContext): void {
     decision: (shortTextIn(payload, 'decision') ?? event.event_type.replace(/^.*review_/, '')).toUpperCase(),
     reviewer: shortTextIn(payload, 'reviewer', 'actor') ?? event.agent_id,
     pushed_by: shortTextIn(payload, 'pushed_by'),
-    comment: longTextIn(payload, 'comment', 'feedback'),
+    comment: truncatedTextIn(payload, 'comment', 'feedback'),
     at: event.timestamp,
   };
 }
@@ -152,7 +152,7 @@ function clearPendingReview(edge: EdgeState | null): void {
 function onHeld(context: EventContext): void {
   const edge = context.ensureEdge();
   if (edge === null || edge.status === 'converged') return;
-  edge.hold = longTextIn(context.payload, 'reason') ?? 'no reason given';
+  edge.hold = truncatedTextIn(context.payload, 'reason') ?? 'no reason given';
   if (edge.status === 'iterating') edge.status = 'blocked';
 }
 

@@ -1,6 +1,6 @@
 import { RUN_STATUSES } from '../../contract/values.js';
 import type { EventContext } from './event-context.js';
-import { longTextIn, shortTextIn } from './payload.js';
+import { shortTextIn, truncatedTextIn } from './payload.js';
 
 /** Handlers for the runs of an edge. */
 export const runEventHandlers = {
@@ -34,5 +34,5 @@ function onRunEnded(context: EventContext): void {
   const { last_run } = edge;
   if (status !== undefined && last_run !== null && last_run.run_id === shortTextIn(payload, 'run_id'))
     edge.last_run = { ...last_run, status };
-  edge.escalation = ended === 'ESCALATED' ? longTextIn(payload, 'says') : null;
+  edge.escalation = ended === 'ESCALATED' ? truncatedTextIn(payload, 'says') : null;
 }

@@ -3,7 +3,7 @@ import { PRIORITIES } from '../../contract/values.js';
 import { checkFilesMessage, omittedChecksMessage } from '../../engine/guarded-check-files.js';
 import { toolConfigMessage } from '../definition/guarded-paths.js';
 import type { EventContext } from './event-context.js';
-import { countIn, longTextIn, payloadField, shortTextIn } from './payload.js';
+import { countIn, payloadField, shortTextIn, truncatedTextIn } from './payload.js';
 
 /** Handlers for intents: raised, and resolved. */
 export const signalHandlers = {
@@ -22,7 +22,8 @@ function onIntentRaised(context: EventContext): void {
     id,
     kind: 'intent',
     severity: PRIORITIES.find((severity) => severity === severityName) ?? 'high',
-    says: longTextIn(payload, 'trigger', 'delta', 'description', 'signal_source') ?? 'an intent was raised',
+    says:
+      truncatedTextIn(payload, 'trigger', 'delta', 'description', 'signal_source') ?? 'an intent was raised',
   });
 }
 
@@ -46,7 +47,7 @@ function* intentIdsIn(payload: EventContext['payload']): Generator<string> {
     const id = shortTextIn(payload, field);
     if (id !== null) yield id;
   }
-  yield* (longTextIn(payload, 'reason') ?? '').match(/\bINT-[\w-]*\w/g) ?? [];
+  yield* (truncatedTextIn(payload, 'reason') ?? '').match(/\bINT-[\w-]*\w/g) ?? [];
   const several = payloadField(payload, 'intents');
   if (Array.isArray(several)) for (const id of several.slice(0, 100)) if (typeof id === 'string') yield id;
 }
@@ -75,7 +76,7 @@ export function raiseEscalation(context: EventContext): void {
   if (feature_id === null || edge_id === null) return;
   const id = edgeSignalKey('escalation', context);
   state.signals.delete(id);
-  const code = longTextIn(payload, 'reason');
+  const code = truncatedTextIn(payload, 'reason');
   const reason = code === null ? 'no reason given' : describeReason(code, context);
   const says = `${event.agent_id} cannot converge ${edge_id} of ${feature_id} without a person: ${reason}`;
   raiseSignal(context, id, { id, kind: 'escalation', severity: 'high', says });

@@ -4,7 +4,7 @@ import type { EventContext } from './event-context.js';
 import { unblock } from './evolve-edge.js';
 import { resolveIntents } from './evolve-signal.js';
 import type { EdgeState, FeatureState } from './feature-state.js';
-import { edgeIn, isFields, longTextIn, payloadField, shortTextIn } from './payload.js';
+import { edgeIn, isFields, payloadField, shortTextIn, truncatedTextIn } from './payload.js';
 
 export const spawnHandlers = {
   spawn_created: onSpawnCreated,
@@ -26,13 +26,13 @@ function onSpawnCreated(context: EventContext): void {
   const child = context.ensureFeature(childId);
   child.vector_type = vector_type;
   child.profile = shortTextIn(payload, 'profile');
-  child.title = longTextIn(payload, 'title', 'description', 'question', 'reason');
+  child.title = truncatedTextIn(payload, 'title', 'description', 'question', 'reason');
   child.time_box = timeBoxIn(context, vector_type);
   child.folded_back = null;
   child.last_event_at = event.timestamp;
   child.last_position = event.position;
   if (parentId === null || parentId === childId) return;
-  child.parent = { feature: parentId, edge, reason: longTextIn(payload, 'reason') ?? '' };
+  child.parent = { feature: parentId, edge, reason: truncatedTextIn(payload, 'reason') ?? '' };
   const entry: ChildState = { feature: childId, vector_type, edge, folded_back: null, payload_path: null };
   context.ensureFeature(parentId).children.set(childId, entry);
   if (edge !== null) blockEdge(context.ensureEdgeOf(parentId, edge), childId);
@@ -71,7 +71,7 @@ function onFoldedBack(context: EventContext): void {
   const entry = parent.children.get(childId);
   if (entry !== undefined) {
     entry.folded_back = foldBackStatus;
-    entry.payload_path = longTextIn(payload, 'payload_path');
+    entry.payload_path = truncatedTextIn(payload, 'payload_path');
   }
   for (const edge of parent.edges.values()) {
     if (edge.blocked_by !== childId) continue;

@@ -30,7 +30,7 @@ export const shortTextIn = (payload: PayloadFields, ...names: readonly string[])
   textIn(payload, names, NAME_LENGTH_MAX);
 
 /** Human-readable text, truncated so that it does not grow the state. */
-export const longTextIn = (payload: PayloadFields, ...names: readonly string[]): string | null =>
+export const truncatedTextIn = (payload: PayloadFields, ...names: readonly string[]): string | null =>
   textIn(payload, names, Number.POSITIVE_INFINITY)?.slice(0, SENTENCE_LENGTH_MAX) ?? null;
 
 /** A count; null for -1, which some writers use for unknown. */

@@ -8,9 +8,9 @@ import type { FeatureStep } from '../progress/feature-progress.js';
 import type { EdgeClaim, RouteInput } from '../progress/feature-state.js';
 import { type ProjectProgress, projectProgressOf } from '../progress/project-progress.js';
 import { escalationsOf } from './escalations.js';
-import { routeCandidates } from './route-candidates.js';
-import type { RouteCandidate } from './route-edge.js';
-import { openClaims, overlappingWork } from './route-overlap.js';
+import type { RouteOption } from './route-edge.js';
+import { routeOptions } from './route-options.js';
+import { claimsOfOthers, overlappingWork } from './route-overlap.js';
 import { rankingReason } from './route-ranking.js';
 import { undecidedDimensions, workspaceState } from './route-state.js';
 
@@ -31,7 +31,7 @@ export function chooseRoute(rawInput: RouteInput, knownProgress?: ProjectProgres
   const setup = setupStepFor(methodology, state);
   if (setup !== null) return withReason(base, setup.reason, setup.next);
   const refused = requestRefusal(project, methodology);
-  return refused === null ? chooseCandidate(base, project) : refusedRoute(base, refused);
+  return refused === null ? chooseOption(base, project) : refusedRoute(base, refused);
 }
 
 const EMPTY_ROUTE = {
@@ -128,23 +128,23 @@ const joinNames = (names: readonly string[]): string =>
     ? 'none'
     : names.slice(0, NAMES_SHOWN_MAX).join(', ') + (names.length > NAMES_SHOWN_MAX ? ' …' : '');
 
-function chooseCandidate(base: RouteAdvice, project: ProjectProgress): RouteAdvice {
-  const { ranked, available, overlapping, skipped } = routeCandidates(project);
+function chooseOption(base: RouteAdvice, project: ProjectProgress): RouteAdvice {
+  const { ranked, available, overlapping, skipped } = routeOptions(project);
   const [best] = available;
   if (best === undefined) {
     const decided = skipped.find(({ feature, edge }) => project.decided_edges?.has(`${feature}#${edge}`));
     if (decided !== undefined) return routeToDecidedRun({ ...base, skipped }, decided);
-    return routeWithoutCandidate({ ...base, skipped, parallel: overlapping }, project.request);
+    return routeWithoutOption({ ...base, skipped, parallel: overlapping }, project.request);
   }
   const parallel = overlappingWork(project, best.progress.row.feature.feature_id);
-  return routeToCandidate({ ...base, skipped, parallel }, project, best, ranked[ranked.indexOf(best) + 1]);
+  return routeToOption({ ...base, skipped, parallel }, project, best, ranked[ranked.indexOf(best) + 1]);
 }
 
-function routeToCandidate(
+function routeToOption(
   base: RouteAdvice,
   input: RouteInput,
-  { progress, step }: RouteCandidate,
-  runnerUp: RouteCandidate | undefined,
+  { progress, step }: RouteOption,
+  runnerUp: RouteOption | undefined,
 ): RouteAdvice {
   const { feature_id } = progress.row.feature;
   const { request } = input;
@@ -160,7 +160,7 @@ function routeToCandidate(
       : []),
     ...reviewReasons(step),
     ...(optional.length === 0 ? [] : [`optional and not started: ${optional.join(', ')}`]),
-    ...parallelReasons(base.parallel, openClaims(input).length),
+    ...parallelReasons(base.parallel, claimsOfOthers(input).length),
   ];
   return {
     ...base,
@@ -202,7 +202,7 @@ function routeToDecidedRun(
   return withReason(base, `a person has decided on the run of ${subject}`, genCommand('iterate', subject));
 }
 
-function routeWithoutCandidate(base: RouteAdvice, { feature, edge }: RouteInput['request']): RouteAdvice {
+function routeWithoutOption(base: RouteAdvice, { feature, edge }: RouteInput['request']): RouteAdvice {
   if (base.parallel.length > 0) {
     const overlaps = base.parallel.map(({ says }) => says).join('; ');
     return refusedRoute(

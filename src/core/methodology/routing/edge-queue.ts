@@ -5,8 +5,8 @@ import { unconvergedSteps } from '../progress/feature-progress.js';
 import type { RouteInput } from '../progress/feature-state.js';
 import { projectProgressOf } from '../progress/project-progress.js';
 import { chooseRoute } from './choose-route.js';
-import { routeCandidates } from './route-candidates.js';
-import type { RouteCandidate } from './route-edge.js';
+import type { RouteOption } from './route-edge.js';
+import { routeOptions } from './route-options.js';
 
 /** An edge that an agent could claim now. */
 interface ReadyEdge {
@@ -37,10 +37,10 @@ export function edgeQueue(input: RouteInput, agentRole: string | null): EdgeQueu
   const project = projectProgressOf(input);
   const open = [...project.features.values()].filter(({ isComplete }) => !isComplete);
   const route = chooseRoute(input, project);
-  const candidates = route.feature === null ? [] : routeCandidates(project).available;
+  const options = route.feature === null ? [] : routeOptions(project).available;
   return {
     feature_count: project.features.size,
-    ready: orderByAuthority(input, candidates, agentRole).map(({ progress, step }) => ({
+    ready: orderByAuthority(input, options, agentRole).map(({ progress, step }) => ({
       subject: edgeSubject(progress.row.feature.feature_id, step.edge),
       priority: TASK_PRIORITY_OF_FEATURE[progress.row.feature.priority],
     })),
@@ -55,15 +55,15 @@ export function edgeQueue(input: RouteInput, agentRole: string | null): EdgeQueu
 /** Edges that the role may converge come first; results for the others need a person, or are refused. */
 function orderByAuthority(
   { methodology }: RouteInput,
-  candidates: readonly RouteCandidate[],
+  options: readonly RouteOption[],
   agentRole: string | null,
-): RouteCandidate[] {
-  if (agentRole === null) return [...candidates];
-  const verdictOf = ({ step }: RouteCandidate) =>
+): RouteOption[] {
+  if (agentRole === null) return [...options];
+  const verdictOf = ({ step }: RouteOption) =>
     checkAuthority(methodology, { edge: step.edge, agent_role: agentRole, files: [], is_human: false })
       .decision;
-  const own = candidates.filter((candidate) => verdictOf(candidate) === 'granted');
-  const others = candidates.filter((candidate) => !['granted', 'reject'].includes(verdictOf(candidate)));
+  const own = options.filter((option) => verdictOf(option) === 'granted');
+  const others = options.filter((option) => !['granted', 'reject'].includes(verdictOf(option)));
   return [...own, ...others];
 }
 

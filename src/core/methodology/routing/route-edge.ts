@@ -7,13 +7,13 @@ type RouteRequest = RouteInput['request'];
 type SkippedEdge = RouteAdvice['skipped'][number];
 
 /** A feature that can continue, and its next step. */
-export interface RouteCandidate {
+export interface RouteOption {
   readonly progress: FeatureProgress;
   readonly step: FeatureStep;
 }
 
 interface EdgeChoice {
-  readonly candidate: RouteCandidate | null;
+  readonly option: RouteOption | null;
   readonly skipped: readonly SkippedEdge[];
 }
 
@@ -22,18 +22,18 @@ export function chooseEdge({ request, obstacleOf }: ProjectProgress, progress: F
   const feature = progress.row.feature.feature_id;
   const obstacle = obstacleOf(progress);
   if (obstacle !== null && !(obstacle.kind === 'time_box' && request.feature === feature)) {
-    return { candidate: null, skipped: [{ feature, edge: null, says: obstacle.message }] };
+    return { option: null, skipped: [{ feature, edge: null, says: obstacle.message }] };
   }
   const otherClaim = request.feature === feature ? null : otherAgentsClaim(progress, request);
-  if (otherClaim !== null) return { candidate: null, skipped: [{ feature, ...otherClaim }] };
+  if (otherClaim !== null) return { option: null, skipped: [{ feature, ...otherClaim }] };
   const skipped: SkippedEdge[] = [];
   for (const step of progress.steps) {
     if (!isRequestedStep(step, request)) continue;
     const message = stepRefusal(progress, step, request);
-    if (message === null) return { candidate: { progress, step }, skipped };
+    if (message === null) return { option: { progress, step }, skipped };
     skipped.push({ feature, edge: step.edge, says: message });
   }
-  return { candidate: null, skipped };
+  return { option: null, skipped };
 }
 
 /** An optional edge that has not started is offered only on request. */
@@ -54,7 +54,7 @@ function otherAgentsClaim(
   return null;
 }
 
-/** Whether another agent has an open claim. A claim with an expired lease may be taken over. */
+/** Whether another agent's claim keeps this one from claiming. A claim whose lease has expired does not. */
 export const isHeldByAnother = ({ agent_id, state }: EdgeClaim, request: RouteRequest): boolean =>
   agent_id !== request.agent_id && state !== 'lease_expired';
 

@@ -8,7 +8,7 @@ import { isHeldByAnother } from './route-edge.js';
 export function overlappingWork(
   input: RouteInput,
   featureId: string,
-  claims = openClaims(input),
+  claims = claimsOfOthers(input),
 ): OverlappingWork[] {
   const modules = input.methodology?.modules ?? null;
   return claims.flatMap((claim) => {
@@ -25,7 +25,7 @@ export function overlappingWork(
 
 type OpenClaim = Pick<OverlappingWork, 'feature_id' | 'edge' | 'agent_id'>;
 
-export function openClaims({ rows, request }: RouteInput): OpenClaim[] {
+export function claimsOfOthers({ rows, request }: RouteInput): OpenClaim[] {
   return rows.flatMap(({ feature, claims }) =>
     [...claims]
       .filter(([, claim]) => isHeldByAnother(claim, request))

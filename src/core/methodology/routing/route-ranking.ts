@@ -1,46 +1,46 @@
 import { PRIORITIES } from '../../contract/values.js';
 import { unconvergedSteps } from '../progress/feature-progress.js';
-import type { RouteCandidate } from './route-edge.js';
+import type { RouteOption } from './route-edge.js';
 
 interface RankingTier {
   /** Lower values come first. */
-  readonly weight: (candidate: RouteCandidate) => number;
-  readonly describe: (candidate: RouteCandidate) => string;
+  readonly weight: (option: RouteOption) => number;
+  readonly describe: (option: RouteOption) => string;
 }
 
 const URGENT_BELOW_FRACTION = 0.25;
 const NOT_URGENT = 1;
 
-function urgency({ progress: { time_box } }: RouteCandidate): number {
+function urgency({ progress: { time_box } }: RouteOption): number {
   if (time_box.status === 'none') return NOT_URGENT;
   const remainingFraction = Math.max(1 - time_box.elapsed, 0);
   return remainingFraction < URGENT_BELOW_FRACTION ? remainingFraction : NOT_URGENT;
 }
-const openEdgeCount = ({ progress }: RouteCandidate): number => unconvergedSteps(progress).length;
-const priorityOf = ({ progress }: RouteCandidate) => progress.row.feature.priority;
-const lastPosition = ({ progress }: RouteCandidate): number => progress.row.state?.last_position ?? 0;
+const openEdgeCount = ({ progress }: RouteOption): number => unconvergedSteps(progress).length;
+const priorityOf = ({ progress }: RouteOption) => progress.row.feature.priority;
+const lastPosition = ({ progress }: RouteOption): number => progress.row.state?.last_position ?? 0;
 
 /** Ranking criteria in order; the first that differs decides. */
 const TIERS: readonly RankingTier[] = [
   {
     weight: urgency,
-    describe: (candidate) => `${Math.round(urgency(candidate) * 100)} % of its time box is left`,
+    describe: (option) => `${Math.round(urgency(option) * 100)} % of its time box is left`,
   },
   {
     weight: openEdgeCount,
-    describe: (candidate) => `it has the fewest open edges: ${openEdgeCount(candidate)}`,
+    describe: (option) => `it has the fewest open edges: ${openEdgeCount(option)}`,
   },
   {
-    weight: (candidate) => PRIORITIES.indexOf(priorityOf(candidate)),
-    describe: (candidate) => `its priority is ${priorityOf(candidate)}`,
+    weight: (option) => PRIORITIES.indexOf(priorityOf(option)),
+    describe: (option) => `its priority is ${priorityOf(option)}`,
   },
-  { weight: (candidate) => -lastPosition(candidate), describe: () => 'it was worked on most recently' },
+  { weight: (option) => -lastPosition(option), describe: () => 'it was worked on most recently' },
 ];
 
-const featureIdOf = ({ progress }: RouteCandidate): string => progress.row.feature.feature_id;
+const featureIdOf = ({ progress }: RouteOption): string => progress.row.feature.feature_id;
 
-export function rankCandidates(candidates: readonly RouteCandidate[]): RouteCandidate[] {
-  return [...candidates].sort((a, b) => {
+export function rankOptions(options: readonly RouteOption[]): RouteOption[] {
+  return [...options].sort((a, b) => {
     for (const { weight } of TIERS) {
       const difference = weight(a) - weight(b);
       if (difference !== 0) return difference;
@@ -49,7 +49,7 @@ export function rankCandidates(candidates: readonly RouteCandidate[]): RouteCand
   });
 }
 
-export function rankingReason(first: RouteCandidate, second: RouteCandidate | undefined): string {
+export function rankingReason(first: RouteOption, second: RouteOption | undefined): string {
   const { feature_id } = first.progress.row.feature;
   if (second === undefined) return `${feature_id} is the only feature that can continue`;
   const decisive = TIERS.find(({ weight }) => weight(first) !== weight(second));

@@ -144,8 +144,8 @@ function projectFindings(
   { methodology, features }: ProjectProgress,
   faults: readonly ConfigFault[],
 ): HealthFinding[] {
-  const rows = [...features.values()].map(({ row }) => row.feature);
-  const cycles = featureCycles(rows).map((cycle) => {
+  const featureDefinitions = [...features.values()].map(({ row }) => row.feature);
+  const cycles = featureCycles(featureDefinitions).map((cycle) => {
     const message = `features depend on each other in a cycle: ${cycle.join(' → ')}`;
     return newFinding('circular_dependency', 'critical', message, { feature_id: cycle[0] ?? null });
   });

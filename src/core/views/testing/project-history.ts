@@ -3,7 +3,7 @@ import { decide } from '../../claims/decide.js';
 import { emptyHead, type Head } from '../../claims/head.js';
 import { DEFAULT_LIMITS, DEFAULT_POLICY, rulesFor } from '../../claims/policy.js';
 import { type EventDraft, type EventEnvelope, isoTime } from '../../events/envelope.js';
-import { openDependenciesOf } from '../../plan/readiness.js';
+import { openDependenciesOf } from '../../plan/ranking.js';
 import { PLAN_SUBJECT, sessionSubject, subjectKindOf } from '../../subject.js';
 import type { FoldContext } from '../fold-context.js';
 import { emptyProject, evolveProject } from '../project-state.js';

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import type { WorkCopy } from '../check-runner.js';
+import type { WorkCopy } from '../check-execution.js';
 import { createWorkCopy, isCopyRefusal } from '../work-copy.js';
 
 /** A copy of a new project with these files. The project and the copy are removed after the test. */

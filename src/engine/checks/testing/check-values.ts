@@ -1,5 +1,5 @@
 import type { EffectiveCheck } from '../../../core/contract/checks.js';
-import type { CheckLimits } from '../check-runner.js';
+import type { CheckLimits } from '../check-execution.js';
 
 export const TEST_LIMITS: CheckLimits = {
   timeout_ms: 60_000,

@@ -1,5 +1,5 @@
 import { sandboxExecutor } from '../command-executor.js';
-import { checkRunner } from '../run-check.js';
+import { checkExecutor } from '../execute-check.js';
 import { findSandbox } from '../sandbox.js';
 import { createWorkCopy, isCopyRefusal } from '../work-copy.js';
 import { shellCheck, TEST_LIMITS } from './check-values.js';
@@ -11,7 +11,7 @@ const copy = await createWorkCopy(folder, []);
 if (sandbox.kind === 'none') console.log(JSON.stringify(sandbox));
 else if (!isCopyRefusal(copy)) {
   const { signal } = new AbortController();
-  const runCheck = checkRunner(sandboxExecutor(sandbox));
+  const runCheck = checkExecutor(sandboxExecutor(sandbox));
   const { outcome } = await runCheck({ check: shellCheck(line), copy, limits: TEST_LIMITS, signal });
   await copy.remove();
   console.log(JSON.stringify(outcome));

@@ -24,23 +24,22 @@ interface WaitingBatch {
   readonly reject: (error: unknown) => void;
 }
 
-interface CheckpointCaller {
+interface EmptyRequest {
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;
 }
 
-/** Files synced at the same time in a checkpoint: as many as Node has threads for it. */
+/** Files synced at the same time before the write-ahead log is emptied: as many as Node has threads for it. */
 const SYNCS_AT_ONCE = 4;
 
 /**
  * Makes the batches of many projects durable with one sync: those that wait while a group is being written form the
- * next one. Their own files are written before, but not synced; a checkpoint does that later, and then empties the
- * write-ahead log.
+ * next one. Their own files are written before, but not synced; that is done before the write-ahead log is emptied.
  */
 export class GroupCommit {
-  private batches = 0;
+  private batchesInProgress = 0;
   private waiting: WaitingBatch[] = [];
-  private checkpoints: CheckpointCaller[] = [];
+  private emptyRequests: EmptyRequest[] = [];
   private isRunning = false;
   private running: Promise<void> = Promise.resolve();
   private readonly unsynced = new Set<UnsyncedFile>();
@@ -53,17 +52,17 @@ export class GroupCommit {
 
   /** Runs the write of one batch, so that others know of it. */
   async duringBatch<T>(write: () => Promise<T>): Promise<T> {
-    this.batches += 1;
+    this.batchesInProgress += 1;
     try {
       return await write();
     } finally {
-      this.batches -= 1;
+      this.batchesInProgress -= 1;
     }
   }
 
   /** Whether a batch is synced in its own file: with few at a time that takes less than writing everything twice. */
   get isDirect(): boolean {
-    return this.wal === null || this.batches <= this.options.direct_syncs_max;
+    return this.wal === null || this.batchesInProgress <= this.options.direct_syncs_max;
   }
 
   /** Resolves when the part, which was written to its file, is durable. */
@@ -87,10 +86,10 @@ export class GroupCommit {
   }
 
   /** Resolves when every file is durable by itself, and the write-ahead log has nothing of what was written before. */
-  async checkpoint(): Promise<void> {
+  async emptyWal(): Promise<void> {
     if (this.wal === null || this.wal.bytes === 0) return;
     await new Promise<void>((resolve, reject) => {
-      this.checkpoints.push({ resolve, reject });
+      this.emptyRequests.push({ resolve, reject });
       this.start();
     });
   }
@@ -111,10 +110,11 @@ export class GroupCommit {
 
   private async run(): Promise<void> {
     const wal = this.wal as WriteAheadLog;
-    while (this.waiting.length > 0 || this.checkpoints.length > 0) {
+    while (this.waiting.length > 0 || this.emptyRequests.length > 0) {
       if (this.waiting.length > 0) await this.writeGroup(wal, this.waiting.splice(0));
       const isFull = wal.bytes >= this.options.wal_bytes_max;
-      if (isFull || this.checkpoints.length > 0) await this.runCheckpoint(wal, this.checkpoints.splice(0));
+      if (isFull || this.emptyRequests.length > 0)
+        await this.syncFilesAndEmptyWal(wal, this.emptyRequests.splice(0));
     }
     this.isRunning = false;
   }
@@ -132,7 +132,7 @@ export class GroupCommit {
     }
   }
 
-  private async runCheckpoint(wal: WriteAheadLog, callers: readonly CheckpointCaller[]): Promise<void> {
+  private async syncFilesAndEmptyWal(wal: WriteAheadLog, callers: readonly EmptyRequest[]): Promise<void> {
     try {
       const files = [...this.unsynced].values();
       const syncRest = async (): Promise<void> => {

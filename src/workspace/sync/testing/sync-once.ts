@@ -2,9 +2,9 @@ import { join } from 'node:path';
 import { Coordinator } from '../../../coordinator/coordinator.js';
 import { openFileStore } from '../../../stores/file/file-store.js';
 import { FolderBlobs } from '../../../stores/file/folder-blobs.js';
-import { coordinatorRemote } from '../coordinator-remote.js';
 import { pull } from '../pull.js';
 import { push } from '../push.js';
+import { storeRemote } from '../store-remote.js';
 import { isSyncRefusal } from '../sync-workspace.js';
 import { KEY, syncWorkspaceIn, withLocalLog } from './sync-harness.js';
 
@@ -17,9 +17,9 @@ export async function syncOnce(
   const store = await openFileStore({ root: join(remoteRoot, 'store') });
   const blobs = new FolderBlobs(join(remoteRoot, 'blobs'));
   const coordinator = await Coordinator.open({ store, blobs });
-  const remote = coordinatorRemote({ name: 'the office', coordinator, store, blobs, key: KEY });
+  const remote = storeRemote({ name: 'the office', coordinator, store, blobs, key: KEY });
   const workspace = syncWorkspaceIn(folder);
-  const options = { now_ms: Date.now(), onStep, set_aside_unpushed: false };
+  const options = { now_ms: Date.now(), onStep, may_replace_unpushed: false };
   const first = await pull(workspace, remote, options);
   // After a crash between push and pull, either nothing or everything was pushed: the first pull shows which.
   if (isSyncRefusal(first)) {

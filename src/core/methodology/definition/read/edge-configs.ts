@@ -26,7 +26,7 @@ export function composeEdgeConfigs(
       );
     }
   }
-  const commands = traceabilityChecks(fromFiles);
+  const traceabilityByName = traceabilityChecks(fromFiles);
   const edges: Record<string, EdgeConfig> = {};
   for (const transition of topology.transitions) {
     const { edge } = transition;
@@ -44,7 +44,7 @@ export function composeEdgeConfigs(
     const byName = new Map(checks.toReversed().map((check) => [check.name, check]));
     const checklist = checks
       .filter((check) => byName.get(check.name) === check)
-      .map((check) => withTraceabilityCommand(check, commands));
+      .map((check) => withTraceabilityCommand(check, traceabilityByName));
     edges[edge] = { ...config, checklist };
   }
   return edges;
@@ -78,10 +78,11 @@ function traceabilityChecks(files: readonly ParsedEdgeFile[]): ReadonlyMap<strin
 
 function withTraceabilityCommand(
   check: CheckDefinition,
-  commands: ReadonlyMap<string, CheckDefinition>,
+  traceabilityByName: ReadonlyMap<string, CheckDefinition>,
 ): CheckDefinition {
   if (check.source !== 'traceability' || check.command !== undefined) return check;
-  const { command, pass_criterion, shell, timeout_seconds, report } = commands.get(check.name) ?? {};
+  const { command, pass_criterion, shell, timeout_seconds, report } =
+    traceabilityByName.get(check.name) ?? {};
   if (command === undefined) return check;
   return { ...check, command, ...withoutEmptyFields({ pass_criterion, shell, timeout_seconds, report }) };
 }

@@ -19,7 +19,7 @@ import { warnUnknownFields } from './unknown-fields.js';
 import type { YamlFile } from './yaml-file.js';
 
 const CHECK_NAME_LENGTH_MAX = 64;
-/** Length of a text in the criterion of a check that a person has to make of it. */
+/** How much of an unreadable check is quoted in the human check that replaces it. */
 const EXCERPT_LENGTH_MAX = 500;
 const EVALUATOR_FIELDS = [
   'type',

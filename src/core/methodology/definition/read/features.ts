@@ -14,7 +14,7 @@ interface LoadedFeature {
 /** Where older tools keep vectors; a file in `features/` takes precedence. */
 const OLDER_FOLDER = /^vectors\//;
 
-/** Parses all vectors of a workspace and checks them against each other. */
+/** Parses all features of a workspace and checks them against each other. */
 export function parseFeatures(
   files: readonly YamlFile[],
   profiles: Readonly<Record<string, Profile>>,

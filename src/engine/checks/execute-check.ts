@@ -11,7 +11,7 @@ import {
 } from '../../core/engine/command-line.js';
 import { saysOf } from '../../core/engine/says.js';
 import { pathFault } from '../../core/methodology/definition/asset-path.js';
-import type { CheckExecution, CheckLimits, CheckRun, RunCheck } from './check-runner.js';
+import type { CheckExecution, CheckLimits, CheckRequest, ExecuteCheck } from './check-execution.js';
 import type { CommandExecutor, Execution } from './command-executor.js';
 import { isCoverageFormat } from './reports/parse-report.js';
 import { readReport } from './reports/read-report.js';
@@ -70,16 +70,16 @@ function percentOf(text: string): number {
   return Number(/^(\d+(?:\.\d+)?) ?%$/.exec(text.trim())?.[1] ?? Number.NaN);
 }
 
-export const checkRunner =
-  (executor: CommandExecutor): RunCheck =>
-  async (run) => {
-    run.signal.throwIfAborted();
-    const runnable = runnableCheck(run.check);
-    if ('says' in runnable) return notRun(run.check, runnable);
-    const { check, copy, signal } = run;
+export const checkExecutor =
+  (executor: CommandExecutor): ExecuteCheck =>
+  async (request) => {
+    const { check, copy, signal } = request;
+    signal.throwIfAborted();
+    const runnable = runnableCheck(check);
+    if ('says' in runnable) return notRun(check, runnable);
     const { command } = runnable;
     const argv = command.kind === 'argv' ? command.argv : ['sh', '-c', command.line];
-    const limits = limitsOf(run);
+    const limits = limitsOf(request);
     const execution = await executor.execute({
       copy,
       argv,
@@ -91,7 +91,7 @@ export const checkRunner =
     return executedCheckOf(check, runnable, limits, execution, facts);
   };
 
-function limitsOf({ check, limits }: CheckRun): CheckLimits {
+function limitsOf({ check, limits }: CheckRequest): CheckLimits {
   const seconds = check.timeout_seconds;
   return seconds === undefined ? limits : { ...limits, timeout_ms: seconds * 1000 };
 }

@@ -10,7 +10,7 @@ export const PLAN_SUBJECTS_MAX = 1_000_000;
 const CYCLE_SHOWN_MAX = 12;
 
 /** A task to add to the plan, and its location in the document. */
-export interface CandidateTask {
+export interface NewTask {
   readonly task: PlannedTask;
   readonly path: DocumentPath;
   /** Whether the plan has the task already and this adds subtasks to it. */
@@ -23,28 +23,28 @@ export interface CandidateTask {
  * Checks tasks together with the plan they are added to. Returns the tasks that could be placed, as a separate plan.
  * `faultyTaskIds`: tasks that could not be parsed; a dependency on one of them is not reported as unknown.
  */
-export function checkCandidates(
+export function checkNewTasks(
   base: Plan,
-  candidates: readonly CandidateTask[],
+  newTasks: readonly NewTask[],
   faultyTaskIds: ReadonlySet<string>,
   faults: PlanFaultList,
 ): Plan {
   const fresh = new Plan();
-  const placed = placeCandidates(base, fresh, candidates, faults);
+  const placed = placeNewTasks(base, fresh, newTasks, faults);
   let replaced = 0;
-  for (const { adds_subtasks, task } of candidates) {
+  for (const { adds_subtasks, task } of newTasks) {
     if (adds_subtasks) replaced += 1 + subtaskCount(base.task(task.id) ?? task);
   }
   const subjectCount = base.subject_count - replaced + fresh.subject_count;
   if (subjectCount > PLAN_SUBJECTS_MAX) {
     const message = `The plan would have ${subjectCount} tasks and subtasks; at most ${PLAN_SUBJECTS_MAX} are allowed in a project.`;
-    faults.add('TOO_MANY_TASKS', candidates[0]?.path.slice(0, 1) ?? [], message);
+    faults.add('TOO_MANY_TASKS', newTasks[0]?.path.slice(0, 1) ?? [], message);
     return fresh;
   }
   const lookup = mergedLookup(base, fresh);
-  for (const candidate of placed.values()) {
-    const validTask = checkDependencies(candidate, lookup, faultyTaskIds, faults);
-    if (validTask !== candidate.task) fresh.put(validTask);
+  for (const newTask of placed.values()) {
+    const validTask = checkDependencies(newTask, lookup, faultyTaskIds, faults);
+    if (validTask !== newTask.task) fresh.put(validTask);
   }
   const freshOnly: PlanLookup = { ...lookup, task: (id) => fresh.task(id) };
   addCycleFaults(hasDependantOnFresh(base, fresh) ? lookup : freshOnly, fresh, placed, faults);
@@ -72,28 +72,23 @@ function mergedLookup(base: Plan, fresh: Plan): PlanLookup {
 }
 
 /** Reports duplicate ids and duplicate sequence numbers in a track. */
-function placeCandidates(
-  base: Plan,
-  fresh: Plan,
-  candidates: readonly CandidateTask[],
-  faults: PlanFaultList,
-) {
-  const placed = new Map<string, CandidateTask>();
-  for (const candidate of candidates) {
-    const { task, path } = candidate;
+function placeNewTasks(base: Plan, fresh: Plan, newTasks: readonly NewTask[], faults: PlanFaultList) {
+  const placed = new Map<string, NewTask>();
+  for (const newTask of newTasks) {
+    const { task, path } = newTask;
     const duplicate = placed.get(task.id);
     const occupant = fresh.taskAt(task.track, task.sequence) ?? base.taskAt(task.track, task.sequence);
-    if (!candidate.adds_subtasks && (duplicate !== undefined || base.task(task.id) !== undefined)) {
+    if (!newTask.adds_subtasks && (duplicate !== undefined || base.task(task.id) !== undefined)) {
       const location =
         duplicate === undefined
           ? 'already in the plan'
           : `also at ${faults.describeLocation(duplicate.path)}`;
       faults.add('DUPLICATE_ID', [...path, 'id'], `${task.id} is ${location}; ids must be unique.`);
-    } else if (!candidate.adds_subtasks && occupant !== undefined) {
+    } else if (!newTask.adds_subtasks && occupant !== undefined) {
       const message = `${task.id} has the same sequence number as ${occupant.id}; choose another number in track ${task.track}.`;
       faults.add('DUPLICATE_SEQUENCE', [...path, 'id'], message);
     } else {
-      placed.set(task.id, candidate);
+      placed.set(task.id, newTask);
       fresh.put(task);
     }
   }
@@ -102,7 +97,7 @@ function placeCandidates(
 
 /** Reports unknown dependencies and self-dependencies. Returns the task without them. */
 function checkDependencies(
-  { task, path, subtask_paths }: CandidateTask,
+  { task, path, subtask_paths }: NewTask,
   lookup: PlanLookup,
   faultyTaskIds: ReadonlySet<string>,
   faults: PlanFaultList,
@@ -157,17 +152,17 @@ function dependencyFault(owner: string, id: string, lookup: PlanLookup, faultyTa
 function addCycleFaults(
   lookup: PlanLookup,
   fresh: Plan,
-  placed: ReadonlyMap<string, CandidateTask>,
+  placed: ReadonlyMap<string, NewTask>,
   faults: PlanFaultList,
 ): void {
   // A new cycle leads through a new task, so a search from the new tasks finds it.
   for (const cycle of findPlanCycles(lookup, taskIdsOf(fresh), FAULTS_MAX)) {
     const first = cycle.findIndex((id) => placed.has(splitSubject(id).task_id));
     const rotated = [...cycle.slice(first), ...cycle.slice(0, first)];
-    const candidate = placed.get(splitSubject(rotated[0] ?? '').task_id);
-    if (candidate === undefined) continue;
+    const newTask = placed.get(splitSubject(rotated[0] ?? '').task_id);
+    if (newTask === undefined) continue;
     const message = `Dependency cycle: ${cycleText(rotated)}. Remove one of these dependencies (a task without depends_on waits for the task before it in its track).`;
-    faults.add('CYCLE', [...candidate.path, 'depends_on'], message);
+    faults.add('CYCLE', [...newTask.path, 'depends_on'], message);
   }
 }
 

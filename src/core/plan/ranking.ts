@@ -12,7 +12,8 @@ export function openDependenciesOf(
   return dependenciesOf(plan, subject).filter((id) => !isComplete(id));
 }
 
-export interface Rank {
+/** A subject with what decides its place among ready work. */
+export interface RankedSubject {
   readonly id: string;
   readonly priority: number;
   readonly weight: number;
@@ -22,7 +23,7 @@ export interface Rank {
   readonly subtask_index: number;
 }
 
-export function rankOf(plan: Plan, weights: Weights, subject: string): Rank | undefined {
+export function rankedSubject(plan: Plan, weights: Weights, subject: string): RankedSubject | undefined {
   const planned = plan.get(subject);
   if (planned === undefined) return undefined;
   const { id, task, subtask_index } = planned;
@@ -37,7 +38,7 @@ export function rankOf(plan: Plan, weights: Weights, subject: string): Rank | un
 }
 
 /** Orders ready subjects: by priority, then by how much they unblock, then by track, sequence and subtask. */
-export function compareRank(a: Rank, b: Rank): number {
+export function compareRank(a: RankedSubject, b: RankedSubject): number {
   return (
     b.priority - a.priority ||
     b.weight - a.weight ||

@@ -3,7 +3,7 @@ import type { SourcePosition } from './source-position.js';
 
 /** Limits that no legitimate file reaches; larger values make the parser slow. */
 const NESTED_MAX = 32;
-const MARKS_IN_LINE_MAX = 32;
+const INDICATORS_IN_LINE_MAX = 32;
 const ALIASES_MAX = 100;
 const DIRECTIVES_MAX = 10;
 const STRAY_BRACKETS_MAX = 10;
@@ -12,15 +12,15 @@ const STRAY_BRACKETS_MAX = 10;
  * Scans the tokens of YAML text before it is parsed, and stops at the first limit exceeded: a parser needs minutes for a
  * megabyte of brackets or a hundred thousand aliases. Null: the text may be parsed.
  */
-export function findAliasGuardFault(
+export function findYamlLimitFault(
   text: string,
 ): { readonly source_position: SourcePosition; readonly message: string } | null {
-  const counts = { nested: 0, marks: 0, aliases: 0, directives: 0, strayBrackets: 0 };
+  const counts = { nested: 0, indicators: 0, aliases: 0, directives: 0, strayBrackets: 0 };
   let offset = 0;
   for (const source of new Lexer().lex(text)) {
     switch (CST.tokenType(source)) {
       case 'newline':
-        counts.marks = 0;
+        counts.indicators = 0;
         break;
       case 'flow-seq-start':
       case 'flow-map-start':
@@ -33,7 +33,7 @@ export function findAliasGuardFault(
         break;
       case 'seq-item-ind':
       case 'explicit-key-ind':
-        counts.marks += 1;
+        counts.indicators += 1;
         break;
       case 'alias':
       case 'anchor':
@@ -55,9 +55,10 @@ function sourcePositionAt(text: string, offset: number): SourcePosition {
 }
 
 function faultMessage(
-  counts: Record<'nested' | 'marks' | 'aliases' | 'directives' | 'strayBrackets', number>,
+  counts: Record<'nested' | 'indicators' | 'aliases' | 'directives' | 'strayBrackets', number>,
 ): string | null {
-  if (counts.nested > NESTED_MAX || counts.marks > MARKS_IN_LINE_MAX) return 'The text is nested too deeply.';
+  if (counts.nested > NESTED_MAX || counts.indicators > INDICATORS_IN_LINE_MAX)
+    return 'The text is nested too deeply.';
   if (counts.aliases > ALIASES_MAX) return 'Anchors and aliases are not supported; write the values out.';
   if (counts.directives > DIRECTIVES_MAX) return 'Directives are not supported; remove them.';
   return counts.strayBrackets > STRAY_BRACKETS_MAX ? 'Unmatched closing brackets; remove them.' : null;

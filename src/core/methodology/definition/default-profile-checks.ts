@@ -8,7 +8,11 @@ import { profileEdges, profileOf } from './profile.js';
  * edge that it skips. An agent chooses the profile of a feature that it spawns. Agent checks are not listed, because
  * an agent reports them itself.
  */
-export function omittedChecks(project: Methodology, feature: Feature, edge: string): readonly string[] {
+export function checksOfDefaultProfileOnly(
+  project: Methodology,
+  feature: Feature,
+  edge: string,
+): readonly string[] {
   const usual = { ...feature, profile: project.default_profile };
   const kept = new Set(guardedChecks(project, feature, edge));
   const onEdge = guardedChecks(project, usual, edge).filter((name) => !kept.has(name));

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { findAliasGuardFault } from './alias-guard.js';
 import { readYamlText } from './read-yaml.js';
+import { findYamlLimitFault } from './yaml-limits.js';
 
 const HOSTILE: Record<string, [string, string]> = {
   'a megabyte of open brackets': ['['.repeat(1_000_000), 'nested too deeply'],
@@ -30,5 +30,5 @@ it('accepts a plan whose texts contain YAML syntax characters', () => {
         ${'- '.repeat(50)}
         ${']'.repeat(50)}
 `;
-  expect(findAliasGuardFault(text)).toBeNull();
+  expect(findYamlLimitFault(text)).toBeNull();
 });

@@ -22,8 +22,8 @@ interface DraftOwner {
   readonly task_id: string;
 }
 
-/** The candidates of a run are the drafts of its agent in a workspace. */
-export function draftFiles(
+/** `CandidateFiles` for a workspace: the candidate is what the agent of the run has in its drafts. */
+export function workspaceCandidateFiles(
   workspace: Workspace,
   genesis: Genesis,
   blobs: RunBlobs,
@@ -32,10 +32,10 @@ export function draftFiles(
   const bytesOf = fileBytes(blobs);
   const grantOf = ({ generation }: ClaimOfRun) => ({ ...owner, generation });
   return {
-    async prepare(claim, last) {
+    async prepare(claim, previous) {
       const folder = await asEngineError(createDraftFolder(workspace, grantOf(claim)));
       const grant = { ...grantOf(claim), subject: owner.task_id };
-      const blocked = await restoreDrafts(workspace, grant, folder, last?.files ?? [], bytesOf);
+      const blocked = await restoreDrafts(workspace, grant, folder, previous?.files ?? [], bytesOf);
       if (blocked !== null) throw engineError('failed', blocked.says);
       const refreshed = await asEngineError(refreshGrantDrafts(workspace, grantOf(claim)));
       return {

@@ -8,9 +8,9 @@ import { EngineError, engineError } from '../../engine/engine-error.js';
 import type { PromptText } from '../../engine/prompts/build-prompt.js';
 import type { RunBlobs } from '../../engine/run-blobs.js';
 import { adoptableResults, describeOutcome } from '../task-results/find-result.js';
-import { fileBytes, textsOf } from './draft-files.js';
 import { fetchEvents } from './fetch-events.js';
 import { lastCandidate } from './promoted-files.js';
+import { fileBytes, textsOf } from './workspace-candidate-files.js';
 
 /** Maximum number of attempts of each kind. Older attempts are less useful. */
 const ATTEMPTS_MAX = 3;
@@ -25,7 +25,7 @@ type Calls = Pick<Genesis, 'results' | 'events'>;
  * What was tried on an edge before, newest first: results that were refused and parked, then runs that ended without
  * convergence. Prompts have them as data.
  */
-export async function parkedTexts(
+export async function earlierAttemptTexts(
   genesis: Calls,
   blobs: Pick<RunBlobs, 'get'>,
   subject: string,

@@ -7,7 +7,11 @@ import { profileEdges } from './profile.js';
  * Required human checks of the edge's file that do not count under the profile, because its evaluators have no `human`. None
  * if a person has to approve the result anyway.
  */
-function leftOutHumanChecks({ edges }: Pick<Methodology, 'edges'>, profile: Profile, edge: string): string[] {
+function humanChecksDroppedByProfile(
+  { edges }: Pick<Methodology, 'edges'>,
+  profile: Profile,
+  edge: string,
+): string[] {
   const id = canonicalEdge(edge);
   const config = ownValue(edges, id);
   const types = ownValue(profile.evaluators_by_edge, id) ?? profile.evaluators;
@@ -25,7 +29,7 @@ export function leftOutByProfile(
 ): string | null {
   const required = profileEdges(profile, methodology.topology).filter(({ optional }) => !optional);
   const names = required.flatMap(({ edge }) => {
-    const checks = leftOutHumanChecks(methodology, profile, edge);
+    const checks = humanChecksDroppedByProfile(methodology, profile, edge);
     return checks.length === 0 ? [] : [`${checks.join(', ')} (${edge})`];
   });
   return names.length === 0 ? null : leftOutMessage(profile, names);
@@ -37,7 +41,7 @@ export function leftOutOnEdge(
   profile: Profile,
   edge: string,
 ): string | null {
-  const checks = leftOutHumanChecks(methodology, profile, edge);
+  const checks = humanChecksDroppedByProfile(methodology, profile, edge);
   return checks.length === 0 ? null : leftOutMessage(profile, checks);
 }
 

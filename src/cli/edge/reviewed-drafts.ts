@@ -11,17 +11,17 @@ import type { Workspace } from '../../workspace/workspace.js';
 type ReviewedFile = NonNullable<PendingReview['files']>[number];
 
 /** A candidate's file, and the path where a person can read it. */
-export interface CandidateCopy extends ReviewedFile {
+export interface ReviewedDraft extends ReviewedFile {
   /** The agent's draft, relative to the project's root; null if it is not on this machine. */
   readonly draft: string | null;
   /** Whether the draft still equals what was submitted. */
   readonly is_same: boolean;
 }
 
-export async function candidateCopies(
+export async function findReviewedDrafts(
   workspace: Workspace | null,
   { agent_id, task_id, files }: PendingReview,
-): Promise<CandidateCopy[]> {
+): Promise<ReviewedDraft[]> {
   const draftPaths =
     workspace === null ? null : await findDraftPaths(workspace, { agent_id, subject: task_id });
   return Promise.all(
@@ -34,7 +34,7 @@ export async function candidateCopies(
   );
 }
 
-const withoutDraft = (file: ReviewedFile): CandidateCopy => ({ ...file, draft: null, is_same: false });
+const withoutDraft = (file: ReviewedFile): ReviewedDraft => ({ ...file, draft: null, is_same: false });
 
 /** SHA-256 of a file; null if there is no such file. A file of another size differs, so it is not read. */
 async function digestOf(path: string, sizeBytes: number): Promise<string | null> {

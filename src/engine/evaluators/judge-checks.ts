@@ -15,13 +15,13 @@ import { buildJudgementPrompt } from '../prompts/judgement-prompt.js';
 import type { Evaluator } from './evaluator.js';
 import { readVerdicts, type VerdictsRead } from './verdicts.js';
 
-export interface Judgement {
+export interface JudgementRequest {
   readonly checks: readonly EffectiveCheck[];
   /** The files of the candidate, as text. */
   readonly files: readonly PromptText[];
   /** A copy of the project with the candidate, thrown away later. */
   readonly folder: string;
-  /** The session that made the candidate: it cannot judge it. */
+  /** The session that made the candidate: an answer from this session is not accepted. */
   readonly constructed_by: string;
   readonly iteration: number;
   readonly signal: AbortSignal;
@@ -38,10 +38,11 @@ interface JudgedChecks {
 }
 
 /**
- * Lets an evaluator judge the agent checks of a candidate. Nothing but a complete and correct answer passes a check; no
- * answer passes a check of a person or of a program. Rejects with an `EngineError` if the evaluator cannot be asked.
+ * Asks an evaluator about the agent checks of a candidate. A check passes only with a complete and valid answer. Human and
+ * deterministic checks never pass here, whatever the answer says. Rejects with an `EngineError` if the evaluator cannot
+ * be asked.
  */
-export async function judgeChecks(evaluator: Evaluator, judgement: Judgement): Promise<JudgedChecks> {
+export async function judgeChecks(evaluator: Evaluator, judgement: JudgementRequest): Promise<JudgedChecks> {
   const startMs = judgement.now();
   const judged = judgement.checks.filter((check) => notJudged(check) === null);
   const answered = judged.length === 0 ? NOT_ASKED : await askForVerdicts(evaluator, judgement, judged);
@@ -51,7 +52,7 @@ export async function judgeChecks(evaluator: Evaluator, judgement: Judgement): P
   const outcomes = judgement.checks.map((check): CheckOutcome => {
     const other = notJudged(check);
     if (other !== null) return outcomeWithoutCommand(check, other);
-    // The question has been paid for once.
+    // One question covers all checks: its cost is recorded on the first of them.
     const cost = check === judged[0] ? answered.cost : NO_COST;
     const result = resultOf(check, answered.read);
     return { ...outcomeWithoutCommand(check, result), ...result, duration_ms, output_sha256, cost };
@@ -80,14 +81,15 @@ const NOT_ASKED: Answered = { read: { fault: 'not asked' }, text: null, cost: NO
 
 async function askForVerdicts(
   evaluator: Evaluator,
-  judgement: Judgement,
+  judgement: JudgementRequest,
   checks: readonly EffectiveCheck[],
 ): Promise<Answered> {
   const { files, folder, iteration, signal, constructed_by, prompt_tokens_max } = judgement;
   const names = checks.map(({ name }) => name);
   const prompt = buildJudgementPrompt({ checks, files }, prompt_tokens_max);
-  // A part that the evaluator does not see could be the one that fails.
-  const unseen = prompt.left_out.find((label) => !evaluator.reads_folder || names.includes(label));
+  // A criterion is labelled with the name of its check. A criterion, or a file that the evaluator cannot read in the folder,
+  // must not be missing: it could be the one that fails.
+  const unseen = prompt.incomplete.find((label) => !evaluator.reads_folder || names.includes(label));
   if (unseen !== undefined) {
     const fault = `the prompt has no room for ${JSON.stringify(unseen)}; raise context.prompt_tokens_max`;
     return { ...NOT_ASKED, read: { fault } };

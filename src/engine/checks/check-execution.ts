@@ -17,7 +17,7 @@ export interface CheckLimits {
   readonly processes: number;
 }
 
-export interface CheckRun {
+export interface CheckRequest {
   readonly check: EffectiveCheck;
   readonly copy: WorkCopy;
   readonly limits: CheckLimits;
@@ -32,4 +32,4 @@ export interface CheckExecution {
 }
 
 /** Runs one deterministic check. A failing check is a result; it rejects only if `signal` is aborted. */
-export type RunCheck = (run: CheckRun) => Promise<CheckExecution>;
+export type ExecuteCheck = (request: CheckRequest) => Promise<CheckExecution>;

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { runAllSteps } from '../steps.js';
 import { inputsOf } from './inputs.js';
 import { applyPlanChange, type Plan } from './plan.js';
-import { compareRank, openDependenciesOf, type Rank, rankOf } from './readiness.js';
+import { compareRank, openDependenciesOf, type RankedSubject, rankedSubject } from './ranking.js';
 import type { TaskInput } from './task.js';
 import { planChangeWith, planOfTasks } from './testing.js';
 import { agentsByTrack, trackCapacity } from './track-capacity.js';
@@ -41,9 +41,9 @@ describe('the order of ready work', () => {
     taskWith('A-003-parts', { depends_on: [], subtasks: 11 }),
   ]);
   const ready = ['A-001-early', 'A-002-late', 'B-001-low', 'B-002-hub', 'C-001-urgent'];
-  const sort = (ids: string[], compare: (a: Rank, b: Rank) => number) =>
+  const sort = (ids: string[], compare: (a: RankedSubject, b: RankedSubject) => number) =>
     ids
-      .map((id) => rankOf(plan, runAllSteps(weightSteps(plan)), id) as Rank)
+      .map((id) => rankedSubject(plan, runAllSteps(weightSteps(plan)), id) as RankedSubject)
       .sort(compare)
       .map((rank) => rank.id);
 
@@ -63,7 +63,7 @@ describe('the order of ready work', () => {
   });
 
   it('has no rank for a subject that is not in the plan', () => {
-    expect(rankOf(plan, runAllSteps(weightSteps(plan)), 'A-003-parts::12')).toBeUndefined();
+    expect(rankedSubject(plan, runAllSteps(weightSteps(plan)), 'A-003-parts::12')).toBeUndefined();
   });
 });
 

@@ -8,7 +8,7 @@ import { configureBodyOf } from '../../workspace/read-files.js';
 import { EMPTY_PLAN, RemoteUnavailable, type SyncRemote } from '../../workspace/sync/remote.js';
 
 /** A remote that is called through the SDK. */
-export function sdkRemote(genesis: Genesis, name: string): SyncRemote {
+export function serverRemote(genesis: Genesis, name: string): SyncRemote {
   // Sync builds the bodies in wire format, so the SDK's types add nothing here.
   const asWireBody = (body: unknown): never => body as never;
   return {

@@ -7,7 +7,7 @@ import { EMPTY_PLAN, type SyncRemote } from './remote.js';
 import type { LocalLog } from './sync-workspace.js';
 
 /** A remote in this process: a store and a coordinator on it. */
-export function coordinatorRemote(
+export function storeRemote(
   parts: LocalLog & { readonly name: string; readonly coordinator: Coordinator; readonly key: ProjectKey },
 ): SyncRemote {
   const { name, coordinator, store, blobs, key } = parts;

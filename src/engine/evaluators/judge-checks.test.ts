@@ -8,7 +8,7 @@ import type { EvaluateSettings } from '../../core/methodology/definition/engine-
 import { DOCUMENTED_PROVIDERS } from '../models/testing/documented-exchanges.js';
 import { openModelEndpoint } from '../models/testing/model-endpoint.js';
 import type { Evaluator } from './evaluator.js';
-import { type Judgement, judgeChecks } from './judge-check.js';
+import { type JudgementRequest, judgeChecks } from './judge-checks.js';
 import { openEvaluator } from './open-evaluator.js';
 
 let folder = '';
@@ -41,7 +41,10 @@ function evaluatorOf(text: string, session = 'judging'): Evaluator & { readonly 
   };
   return { reads_folder: false, prompts, ask };
 }
-const judgementOf = (checks: readonly EffectiveCheck[], more: Partial<Judgement> = {}): Judgement => ({
+const judgementOf = (
+  checks: readonly EffectiveCheck[],
+  more: Partial<JudgementRequest> = {},
+): JudgementRequest => ({
   checks,
   files: [{ name: 'design.md', text: 'THE DESIGN' }],
   folder,
@@ -128,7 +131,7 @@ it('does not ask a model about a candidate that it cannot see whole', async () =
 });
 
 describe('with what is configured', () => {
-  const judgeWith = async (settings: EvaluateSettings, more: Partial<Judgement> = {}) => {
+  const judgeWith = async (settings: EvaluateSettings, more: Partial<JudgementRequest> = {}) => {
     const evaluator = await openEvaluator(settings, { folder });
     return judgeChecks(evaluator, judgementOf([check('clear')], more));
   };
