@@ -8,7 +8,7 @@ import { median, ratioOf, spreadText } from './against/statistics.js';
 import { claim, submit } from './cycles.js';
 import { type BenchHarness, harnessOn, newTempFolder } from './harness.js';
 import { percentiles } from './load.js';
-import { millisText, table, wholeText } from './table.js';
+import { integerText, millisText, table } from './table.js';
 
 const IN_FLIGHT = 1000;
 const PROOFS = 200;
@@ -30,7 +30,7 @@ export async function benchAudit(tasks: number, rounds: number): Promise<void> {
     ['ratio, of rounds', `${ratio.toFixed(3)} (${spreadText(lowest, highest)})`],
     ...(await proofRows(tasks)),
   ];
-  console.log(`\nCheckpoints of ${wholeText(2 * tasks)} events, ${rounds} rounds in turn\n`);
+  console.log(`\nCheckpoints of ${integerText(2 * tasks)} events, ${rounds} rounds in turn\n`);
   console.log(table(['what', 'measured'], rows));
 }
 
@@ -80,10 +80,10 @@ async function proofRows(tasks: number): Promise<string[][]> {
     const { p50_ms, p99_ms } = percentiles(Float64Array.from(tookMs));
     return [
       [
-        `a proof among ${wholeText(head.position)} events`,
+        `a proof among ${integerText(head.position)} events`,
         `p50 ${millisText(p50_ms)} ms, p99 ${millisText(p99_ms)} ms`,
       ],
-      ['the largest proof', `${wholeText(bytesMax)} bytes`],
+      ['the largest proof', `${integerText(bytesMax)} bytes`],
     ];
   } finally {
     await harness.close();

@@ -1,6 +1,6 @@
 import { type BenchHarness, type BenchStoreName, openHarness } from './harness.js';
 import { type LoadResult, measure } from './load.js';
-import { millisText, table, wholeText } from './table.js';
+import { integerText, millisText, table } from './table.js';
 
 const AGENTS = 1000;
 const agentOf = (index: number) => ({
@@ -34,7 +34,7 @@ export async function benchCycles(quick: boolean): Promise<void> {
 }
 
 export const latencyCells = (measured: LoadResult): string[] => [
-  wholeText(measured.per_second),
+  integerText(measured.per_second),
   millisText(measured.p50_ms),
   millisText(measured.p99_ms),
 ];

@@ -25,7 +25,10 @@ const JOB_QUEUES: Partial<Record<BenchDatabaseName, readonly string[]>> = {
   redis: ['redis', 'bullmq'],
 };
 
-/** Measures claims and whole cycles through one coordinator and one project, and the server beside the database's job queues. */
+/**
+ * Measures claims and whole cycles through one coordinator and one project, and compares the server with job
+ * queues on the same database.
+ */
 export async function benchDatabases(selection: string, quick: boolean): Promise<void> {
   const names = (Object.keys(DATABASES) as BenchDatabaseName[]).filter(
     (name) => selection === 'all' || selection.split(',').includes(name),

@@ -2,7 +2,7 @@ import { open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { newTempFolder } from './harness.js';
 import { percentiles } from './load.js';
-import { millisText, table, wholeText } from './table.js';
+import { integerText, millisText, table } from './table.js';
 
 const LINE_BYTES = 700;
 
@@ -36,8 +36,8 @@ async function appendAndSync(root: string, lines: number): Promise<string[]> {
   const { p50_ms, p99_ms } = percentiles(tookMs);
   return [
     String(lines),
-    wholeText(rounds / seconds),
-    wholeText((rounds * lines) / seconds),
+    integerText(rounds / seconds),
+    integerText((rounds * lines) / seconds),
     millisText(p50_ms),
     millisText(p99_ms),
   ];

@@ -1,7 +1,7 @@
 import { sendRequest } from './formats/send-request.js';
 import { startMeasuredServer } from './formats/server.js';
 import * as texts from './formats/texts.js';
-import { table, wholeText } from './table.js';
+import { integerText, table } from './table.js';
 
 const P = '/api/tenants/default/projects';
 const MIB = 1024 * 1024;
@@ -116,14 +116,14 @@ export async function benchFormats(): Promise<void> {
       const next = await server.measure(() => requestWork(server.url));
       rows.push([
         format.name,
-        wholeText(body.length / 1024),
-        wholeText(wall_ms),
-        wholeText(blocked_ms),
-        wholeText(next.blocked_ms),
+        integerText(body.length / 1024),
+        integerText(wall_ms),
+        integerText(blocked_ms),
+        integerText(next.blocked_ms),
         result,
       ]);
       process.stderr.write(
-        `  ${format.name}: ${wholeText(wall_ms)} ms, blocked ${wholeText(blocked_ms)} ms, ${result}\n`,
+        `  ${format.name}: ${integerText(wall_ms)} ms, blocked ${integerText(blocked_ms)} ms, ${result}\n`,
       );
     }
   } finally {

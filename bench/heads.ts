@@ -12,7 +12,7 @@ import type { HeadSwap, ProjectKey, Store } from '../src/stores/store.js';
 import { transactionOf } from '../src/stores/transaction.js';
 import { median } from './against/statistics.js';
 import { childrenOf, startUsageMeter } from './process-usage.js';
-import { table, wholeText } from './table.js';
+import { integerText, table } from './table.js';
 
 const HEADS_FEW = 1000;
 /** HEADS_FEW is doubled this many times: 1,024,000. */
@@ -45,7 +45,9 @@ export async function benchHeads(selection: string): Promise<void> {
   const rows: string[][] = [];
   for (const name of names) rows.push(await measureDatabase(name));
   console.log(`\nCPU time of the database per claim, median of ${ROUNDS} alternating rounds\n`);
-  console.log(table(['database', `${wholeText(HEADS_FEW)} heads`, 'a million heads', 'ratio', 'load'], rows));
+  console.log(
+    table(['database', `${integerText(HEADS_FEW)} heads`, 'a million heads', 'ratio', 'load'], rows),
+  );
 }
 
 async function measureDatabase(name: HeadsDatabaseName): Promise<string[]> {
@@ -71,8 +73,8 @@ async function measureDatabase(name: HeadsDatabaseName): Promise<string[]> {
   const [fewMedianUs, manyMedianUs] = [median(fewUs), median(manyUs)];
   return [
     name,
-    `${wholeText(fewMedianUs)} µs`,
-    `${wholeText(manyMedianUs)} µs`,
+    `${integerText(fewMedianUs)} µs`,
+    `${integerText(manyMedianUs)} µs`,
     (manyMedianUs / fewMedianUs).toFixed(2),
     loadavg()[0]!.toFixed(1),
   ];

@@ -5,7 +5,7 @@ import { Serialiser } from '../src/workspace/inbox/serialiser.js';
 import { openWorkspaceStore } from '../src/workspace/store.js';
 import { Workspace } from '../src/workspace/workspace.js';
 import { newTempFolder } from './harness.js';
-import { table, wholeText } from './table.js';
+import { integerText, table } from './table.js';
 
 const AGENTS = 100;
 
@@ -34,9 +34,9 @@ export async function benchInbox(cycles = 25): Promise<void> {
     const cpuUs = (user + system) / commands;
     rows.push([
       name,
-      wholeText(commands),
-      wholeText(commands / seconds),
-      wholeText(cpuUs),
+      integerText(commands),
+      integerText(commands / seconds),
+      integerText(cpuUs),
       JSON.stringify(outcomes),
     ]);
   };

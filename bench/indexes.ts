@@ -5,7 +5,7 @@ import { blockNames } from '../src/stores/postgres/event-names.js';
 import { startOwnPostgres } from '../src/stores/postgres/testing.js';
 import { median } from './against/statistics.js';
 import { childrenOf, startUsageMeter } from './process-usage.js';
-import { table, wholeText } from './table.js';
+import { integerText, table } from './table.js';
 
 const NAMESPACE = 'genesis_fleet';
 const ROUNDS = 7;
@@ -137,7 +137,7 @@ function priceRows(costs: ReadonlyMap<string, readonly EventCost[]>): string[][]
       text(median(cpu)),
       text(Math.min(...cpu)),
       text(Math.max(...cpu)),
-      wholeText(median(priceOf('written_bytes'))),
+      integerText(median(priceOf('written_bytes'))),
     ];
   });
 }

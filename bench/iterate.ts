@@ -8,7 +8,7 @@ import { instantHost, scriptedServices } from '../src/engine/testing/engine-harn
 import { openFileStore } from '../src/stores/file/file-store.js';
 import { FolderBlobs } from '../src/stores/file/folder-blobs.js';
 import { newTempFolder } from './harness.js';
-import { table, wholeText } from './table.js';
+import { integerText, table } from './table.js';
 
 const key = { tenant_id: 'bench', project_id: 'iterate' };
 const ITERATIONS = 5;
@@ -71,11 +71,11 @@ async function measure(runs: number, atOnce: number): Promise<string[]> {
   await rm(root, { recursive: true, force: true });
   const perIteration = (each: number): string => (each / iterations).toFixed(2);
   return [
-    wholeText(atOnce),
-    wholeText(iterations),
+    integerText(atOnce),
+    integerText(iterations),
     perIteration(ms),
     perIteration((user + system) / 1000),
-    wholeText(position),
+    integerText(position),
   ];
 }
 

@@ -1,6 +1,6 @@
 import { openHarness } from './harness.js';
 import { measure } from './load.js';
-import { table, wholeText } from './table.js';
+import { integerText, table } from './table.js';
 
 /** Cost of a claim while the tenant has ten live claims and while it has ten thousand, alternating within one run. */
 export async function benchLiveClaims(): Promise<void> {
@@ -29,7 +29,7 @@ export async function benchLiveClaims(): Promise<void> {
         await measure(probes, 64, (index) => release(from + index));
       }
       rates.sort((a, b) => a - b);
-      rows.push([wholeText(live), wholeText(rates[Math.floor(rounds / 2)] ?? 0)]);
+      rows.push([integerText(live), integerText(rates[Math.floor(rounds / 2)] ?? 0)]);
     } finally {
       await harness.close();
     }

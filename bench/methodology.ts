@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { workspaceWithLog } from './methodology-log.js';
-import { table, wholeText } from './table.js';
+import { integerText, table } from './table.js';
 
 const run = promisify(execFile);
 export const EVENTS = 10_000;
@@ -63,5 +63,5 @@ export async function meterCommand(cwd: string, argv: readonly string[]): Promis
 
 function bestAndMedian(taken: number[]): string[] {
   taken.sort((a, b) => a - b);
-  return [taken[0] ?? 0, taken[Math.floor(taken.length / 2)] ?? 0].map(wholeText);
+  return [taken[0] ?? 0, taken[Math.floor(taken.length / 2)] ?? 0].map(integerText);
 }

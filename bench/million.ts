@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { type BenchHarness, newTempFolder, openHarness } from './harness.js';
 import { measure, percentiles } from './load.js';
-import { millisText, table, wholeText } from './table.js';
+import { integerText, millisText, table } from './table.js';
 
 const GENERATIONS = 100;
 
@@ -20,17 +20,20 @@ export async function benchMillion(tasks: number): Promise<void> {
     global.gc?.();
     const { heapUsed, external, rss } = process.memoryUsage();
     rows.push([
-      `memory with ${wholeText(tasks)} completed tasks`,
-      `${wholeText((heapUsed + external) / 2 ** 20)} MiB used, ${wholeText(rss / 2 ** 20)} MiB resident`,
+      `memory with ${integerText(tasks)} completed tasks`,
+      `${integerText((heapUsed + external) / 2 ** 20)} MiB used, ${integerText(rss / 2 ** 20)} MiB resident`,
     ]);
     rows.push(['a history of 100 generations', await measureHistories(harness)]);
     const { project } = harness.tasks[0]!;
     const { position = 0 } = (await harness.store.project(project)) ?? {};
     harness.coordinator.close();
     const closeMs = await elapsedMs(() => harness.store.close());
-    rows.push([`close, with a snapshot of ${wholeText(position)} events`, `${millisText(closeMs)} ms`]);
+    rows.push([`close, with a snapshot of ${integerText(position)} events`, `${millisText(closeMs)} ms`]);
     rows.push(['open from the snapshot', `${millisText(await measureReopening(harness))} ms`]);
-    rows.push(['open without any snapshot', `${millisText(await reopenWithoutSnapshot(harness))} ms`]);
+    rows.push([
+      'open without any snapshot',
+      `${millisText(await measureReopeningWithoutSnapshot(harness))} ms`,
+    ]);
   } finally {
     await rm(harness.root, { recursive: true, force: true });
   }
@@ -53,7 +56,7 @@ async function work({ coordinator, tasks }: BenchHarness, count: number): Promis
     });
     if (!('accepted' in reply) || !reply.accepted) throw new Error(JSON.stringify(reply));
     if (index % 100_000 === 0)
-      process.stderr.write(`  ${wholeText(index)} of ${wholeText(count)} tasks done\n`);
+      process.stderr.write(`  ${integerText(index)} of ${integerText(count)} tasks done\n`);
   });
   const { project, task_id } = tasks[0]!;
   for (let generation = 1; generation <= GENERATIONS; generation += 1) {
@@ -95,7 +98,7 @@ async function measureReopening({ root, tasks }: Pick<BenchHarness, 'root' | 'ta
   return Number(stdout);
 }
 
-async function reopenWithoutSnapshot(harness: BenchHarness): Promise<number> {
+async function measureReopeningWithoutSnapshot(harness: BenchHarness): Promise<number> {
   const root = await newTempFolder();
   try {
     await cp(harness.root, root, { recursive: true });

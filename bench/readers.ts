@@ -1,7 +1,7 @@
 import { sendRequest } from './formats/send-request.js';
 import { type MeasuredServer, startMeasuredServer } from './formats/server.js';
 import * as texts from './formats/texts.js';
-import { table, wholeText } from './table.js';
+import { integerText, table } from './table.js';
 
 const T = '/api/tenants/default';
 const P = `${T}/projects/read`;
@@ -95,14 +95,14 @@ async function measureWaitsDuringReads(
   });
   const answers = [...statuses].map(([status, count]) => `${count} × ${status}`).join(', ');
   process.stderr.write(
-    `  ${name}: ${wholeText(wall_ms)} ms, blocked ${wholeText(blocked_ms)} ms, ${answers}\n`,
+    `  ${name}: ${integerText(wall_ms)} ms, blocked ${integerText(blocked_ms)} ms, ${answers}\n`,
   );
   return [
     name,
-    wholeText(wall_ms),
-    wholeText(result[0]),
-    wholeText(result[1]),
-    wholeText(blocked_ms),
+    integerText(wall_ms),
+    integerText(result[0]),
+    integerText(result[1]),
+    integerText(blocked_ms),
     answers,
   ];
 }

@@ -4,7 +4,7 @@ import { parseClaim } from '../src/coordinator/operations/parse-body.js';
 import { type DecisionSource, DecisionView, Overlay } from '../src/coordinator/queue/decision-view.js';
 import type { Attempt } from '../src/coordinator/queue/operation.js';
 import { SESSIONS_SCOPE } from '../src/coordinator/queue/permit-limits.js';
-import { RefusalLog } from '../src/coordinator/queue/refusal-log.js';
+import { RefusalCounter } from '../src/coordinator/queue/refusal-counter.js';
 import { RulesCache } from '../src/coordinator/queue/rules-cache.js';
 import { systemEnvironment } from '../src/coordinator/runtime/environment.js';
 import { ENTERPRISE_LIMITS } from '../src/core/claims/policy.js';
@@ -128,7 +128,7 @@ function plannedProject(): { source: DecisionSource; ids: string[] } {
     sessionUntilMs: new Map<string, number>(),
     sessionsCountedUnderCurrentRules: new Set<string>(),
     hasOtherWriters: false,
-    refusals: new RefusalLog(async () => {}),
+    refusals: new RefusalCounter(async () => {}),
     settled: () => Promise.resolve(),
   };
   return { source, ids: added.map(({ id }) => id) };

@@ -17,5 +17,5 @@ export function table(
   return [line(head), line(widths.map((width) => '-'.repeat(width))), ...rows.map(line)].join('\n');
 }
 
-export const wholeText = (value: number): string => Math.round(value).toLocaleString('en-US');
+export const integerText = (value: number): string => Math.round(value).toLocaleString('en-US');
 export const millisText = (value: number): string => value.toFixed(value < 10 ? 2 : 0);

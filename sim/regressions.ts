@@ -8,7 +8,7 @@ interface Regression extends SeedRunOptions {
 /** These runs failed before the simulator could revoke credentials. Without that fault they replay identically. */
 const BEFORE_REVOCATION = { without: ['revoked'] } as const;
 
-/** This run failed before mode runs lost history. Without those faults it replays identically. */
+/** This run failed before the mode `runs` could lose history. Without those faults it replays identically. */
 const BEFORE_LOSSES_OF_RUNS = { without: ['failover', 'restore'] } as const;
 
 /** Runs that once failed, replayed so that the bugs do not come back. */

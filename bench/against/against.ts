@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { wholeText } from '../table.js';
+import { integerText } from '../table.js';
 import { buildRef, buildWorkingTree } from './build.js';
 import type { OperationCost } from './meter.js';
 import { type Measure, roundsTable, runRounds } from './rounds.js';
@@ -11,8 +11,8 @@ const CHILD = join(import.meta.dirname, 'trial.child.ts');
 const MEASURES: readonly Measure<OperationCost>[] = [
   ['cpu_us', 'CPU µs', (value) => value.toFixed(1)],
   ['wall_us', 'wall µs', (value) => value.toFixed(1)],
-  ['allocated_bytes', 'allocated bytes', wholeText],
-  ['written_bytes', 'written bytes', wholeText],
+  ['allocated_bytes', 'allocated bytes', integerText],
+  ['written_bytes', 'written bytes', integerText],
   ['p50_ms', 'p50 ms', (value) => value.toFixed(2)],
   ['p99_ms', 'p99 ms', (value) => value.toFixed(2)],
 ];

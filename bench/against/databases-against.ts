@@ -4,7 +4,7 @@ import { startOwnPostgres } from '../../src/stores/postgres/testing.js';
 import { startOwnRedis } from '../../src/stores/redis/testing.js';
 import type { MissingDatabase, TestDatabase } from '../../src/stores/testing/database.js';
 import { childrenOf } from '../process-usage.js';
-import { wholeText } from '../table.js';
+import { integerText } from '../table.js';
 import { type Build, buildRef, buildWorkingTree } from './build.js';
 import type { DatabaseOperationCost } from './database-meter.js';
 import type { DatabaseTrial } from './database-trial.child.js';
@@ -28,11 +28,11 @@ const TASKS: Readonly<Record<ComparedDatabase, number>> = { postgres: 20_000, my
 
 const MEASURES: readonly Measure<DatabaseOperationCost>[] = [
   ['database_cpu_us', 'database CPU µs', (value) => value.toFixed(1)],
-  ['database_written_bytes', 'database written bytes', wholeText],
+  ['database_written_bytes', 'database written bytes', integerText],
   ['coordinator_cpu_us', 'coordinator CPU µs', (value) => value.toFixed(1)],
-  ['per_second', 'operations/s', wholeText],
-  ['p50_ms', 'p50 ms', wholeText],
-  ['p99_ms', 'p99 ms', wholeText],
+  ['per_second', 'operations/s', integerText],
+  ['p50_ms', 'p50 ms', integerText],
+  ['p99_ms', 'p99 ms', integerText],
 ];
 
 /** Compares the working tree with a commit on databases. Every run has a new database. */
@@ -56,7 +56,8 @@ export async function benchDatabasesAgainst(
         (build) => runTrial(build, database, PROJECTS[workload], tasks),
         (round) => process.stderr.write(`  ${database}, ${workload}: round ${round} of ${rounds}\n`),
       );
-      const load = `${wholeText(tasks)} of each operation, 1000 in flight, ${PROJECTS[workload]} project(s)`;
+      const taskCount = integerText(tasks);
+      const load = `${taskCount} of each operation, 1000 in flight, ${PROJECTS[workload]} project(s)`;
       console.log(`\n${database}, ${load}; medians of ${rounds} rounds, per operation\n`);
       console.log(roundsTable(builds, done, MEASURES));
     }

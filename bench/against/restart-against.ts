@@ -2,7 +2,7 @@ import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ProjectKey } from '../../src/stores/store.js';
 import { newTempFolder } from '../harness.js';
-import { wholeText } from '../table.js';
+import { integerText } from '../table.js';
 import { type Build, buildRef, buildWorkingTree } from './build.js';
 import { type Measure, roundsTable, runRounds } from './rounds.js';
 import { runChild, runChildOnce } from './run-child.js';
@@ -20,8 +20,8 @@ interface WrittenLog {
 }
 
 const MEASURES: readonly Measure<RestartCost>[] = [
-  ['cpu_ms', 'CPU ms', wholeText],
-  ['wall_ms', 'wall ms', wholeText],
+  ['cpu_ms', 'CPU ms', integerText],
+  ['wall_ms', 'wall ms', integerText],
 ];
 
 /** Compares the memory for a plan of completed tasks, and the time to open its log from the snapshot. */
@@ -36,8 +36,8 @@ export async function benchRestartAgainst(ref: string, tasks: number, rounds: nu
       const args = ['write', build.dist, rootOf(build), String(tasks)];
       const written = await runChildOnce<WrittenLog>(CHILD, args);
       logs.set(build, written);
-      const mebibytes = wholeText(written.memory_bytes / 2 ** 20);
-      console.log(`${build.name}: ${mebibytes} MiB used with ${wholeText(tasks)} completed tasks`);
+      const mebibytes = integerText(written.memory_bytes / 2 ** 20);
+      console.log(`${build.name}: ${mebibytes} MiB used with ${integerText(tasks)} completed tasks`);
     }
     const done = await runRounds(
       builds,

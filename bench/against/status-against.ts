@@ -2,13 +2,13 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { newTempFolder } from '../harness.js';
 import { type CommandCost, EVENTS, meterCommand } from '../methodology.js';
-import { wholeText } from '../table.js';
+import { integerText } from '../table.js';
 import { type Build, buildRef, buildWorkingTree } from './build.js';
 import { type Measure, roundsTable, runRounds } from './rounds.js';
 
 const MEASURES: readonly Measure<CommandCost>[] = [
-  ['cpu_ms', 'CPU ms', wholeText],
-  ['wall_ms', 'wall ms', wholeText],
+  ['cpu_ms', 'CPU ms', integerText],
+  ['wall_ms', 'wall ms', integerText],
 ];
 
 /** Compares `gen status`, from process start to exit, in a workspace that each version has written itself. */
@@ -31,7 +31,7 @@ export async function benchStatusAgainst(ref: string, rounds: number): Promise<v
       async (build) => ({ 'gen status': await status(build) }),
       (round) => process.stderr.write(`  gen status: round ${round} of ${rounds}\n`),
     );
-    console.log(`\ngen status on ${wholeText(EVENTS)} events, medians of ${rounds} rounds\n`);
+    console.log(`\ngen status on ${integerText(EVENTS)} events, medians of ${rounds} rounds\n`);
     console.log(roundsTable(builds, done, MEASURES));
   } finally {
     for (const folder of folders.values()) await rm(folder, { recursive: true, force: true });

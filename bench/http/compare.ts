@@ -1,6 +1,6 @@
 import { buildRef, buildWorkingTree } from '../against/build.js';
 import { median, ratioOf, spreadText } from '../against/statistics.js';
-import { millisText, table, wholeText } from '../table.js';
+import { integerText, millisText, table } from '../table.js';
 import type { RunMeasurement } from './measurement.js';
 import { type BenchOptions, isQueue } from './options.js';
 import { PART_ROWS } from './rows.js';
@@ -87,4 +87,4 @@ function ratioCells({ measured }: Series, other: Series | undefined): string[] {
   ];
 }
 
-const wholeOrDash = (value: number): string => (Number.isNaN(value) ? '-' : wholeText(value));
+const wholeOrDash = (value: number): string => (Number.isNaN(value) ? '-' : integerText(value));

@@ -1,4 +1,4 @@
-import { wholeText } from '../table.js';
+import { integerText } from '../table.js';
 import { logOfDatabase } from './fleet/bench-log.js';
 import type { FleetReplies } from './fleet/fleet-replies.js';
 import { runOnServer } from './fleet/on-server.js';
@@ -32,7 +32,7 @@ export const DATABASES: Readonly<Record<BenchDatabase, DatabaseSetup>> = {
 };
 
 const RUNS: Readonly<Record<string, (options: BenchOptions) => string>> = {
-  'flat-out': ({ agents }) => `claim, submit, ${wholeText(agents)} agents flat out`,
+  'flat-out': ({ agents }) => `claim, submit, ${integerText(agents)} agents flat out`,
   sdk: () => 'the same through the SDK, which shares requests',
   'batched-jobs': () => `claim, submit, ${BATCH_JOBS} per request`,
 };

@@ -1,5 +1,5 @@
 import { median, ratioOf, spreadText } from '../against/statistics.js';
-import { table, wholeText } from '../table.js';
+import { integerText, table } from '../table.js';
 import type { RunMeasurement } from './measurement.js';
 import { databaseCpuPerJob, jobsPerSecond, type Series } from './series.js';
 
@@ -33,5 +33,10 @@ const figureCells = (ours: Series, peer: Series): string[] =>
 function pairOf(ours: Series, peer: Series, of: (one: RunMeasurement) => number): string[] {
   const [our, their] = [ours.measured.map(of), peer.measured.map(of)];
   const { ratio, lowest, highest } = ratioOf(their, our);
-  return [wholeText(median(our)), wholeText(median(their)), ratio.toFixed(2), spreadText(lowest, highest)];
+  return [
+    integerText(median(our)),
+    integerText(median(their)),
+    ratio.toFixed(2),
+    spreadText(lowest, highest),
+  ];
 }

@@ -1,4 +1,4 @@
-import { millisText, wholeText } from '../table.js';
+import { integerText, millisText } from '../table.js';
 import { bestOf, P99_MS_MAX, type TimedOperation } from './best.js';
 import type { BatchRun } from './fleet/batched.js';
 import type { LatencySummary, RunMeasurement } from './measurement.js';
@@ -29,7 +29,7 @@ export function cellsOf({ system, workload, durable, measured, remarks }: PartRo
     latencyCell(complete, 'p50_ms'),
     latencyCell(complete, 'p99_ms'),
   ];
-  const rates = [measured.jobs, measured.requests].map((count) => wholeText(count / measured.seconds));
+  const rates = [measured.jobs, measured.requests].map((count) => integerText(count / measured.seconds));
   const database = databaseCpu(measured);
   return [
     system,
@@ -51,7 +51,7 @@ export function bestRemark(
   if (found === null) return `${what}: nothing was measured`;
   const { jobs, seconds, latencies } = measuredOf(found.run);
   const bound = `p99 within ${P99_MS_MAX[operation]} ms`;
-  const rate = `${wholeText(jobs / seconds)} ${what}/s, ${found.run.items} per request`;
+  const rate = `${integerText(jobs / seconds)} ${what}/s, ${found.run.items} per request`;
   return `best: ${rate}, p99 ${latencyCell(latencies[operation], 'p99_ms')} ms (${found.in_time ? bound : `none had ${bound}`})`;
 }
 
@@ -61,11 +61,11 @@ export const latencyCell = (times: LatencySummary | undefined, which: 'p50_ms' |
 export function cpuText({ server_cpu_seconds, requests, jobs }: RunMeasurement, per?: string): string {
   if (server_cpu_seconds == null) return 'server CPU unknown';
   const each = server_cpu_seconds / (per === undefined ? requests : jobs);
-  return `server CPU ${wholeText(each * 1e6)} µs/${per ?? 'request'}`;
+  return `server CPU ${integerText(each * 1e6)} µs/${per ?? 'request'}`;
 }
 
 function databaseCpu({ database_cpu_seconds, jobs }: RunMeasurement): string {
   return database_cpu_seconds == null
     ? ''
-    : `database CPU ${wholeText((database_cpu_seconds / jobs) * 1e6)} µs/job`;
+    : `database CPU ${integerText((database_cpu_seconds / jobs) * 1e6)} µs/job`;
 }

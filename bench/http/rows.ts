@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { wholeText } from '../table.js';
+import { integerText } from '../table.js';
 import { inOwnProcess } from './child.js';
 import { type BenchDatabase, benchOnDatabase, DATABASES } from './database-part.js';
 import type { BatchRun } from './fleet/batched.js';
@@ -18,16 +18,18 @@ export const PART_ROWS: Readonly<Record<BenchPart, (options: BenchOptions) => Pr
   paced: (options) =>
     onFileStore<SingleRunResult>('paced', options, ({ measured, replies }) => [
       ourRow(
-        `claim, renew, submit at ${wholeText(options.rate)} requests/s, ${wholeText(options.agents)} agents`,
+        `claim, renew, submit at ${integerText(options.rate)} requests/s, ` +
+          `${integerText(options.agents)} agents`,
         measured,
         `renew p50 ${latencyCell(measured.latencies.renew, 'p50_ms')}, p99 ${latencyCell(measured.latencies.renew, 'p99_ms')}; ` +
-          `${wholeText(replies.refused)} lost a race, ${replies.unanswered} unanswered; ${cpuText(measured)}`,
+          `${integerText(replies.refused)} lost a race, ` +
+          `${replies.unanswered} unanswered; ${cpuText(measured)}`,
       ),
     ]),
   'flat-out': (options) =>
     onFileStore<SingleRunResult>('flat-out', options, ({ measured, replies }) => [
       ourRow(
-        `claim, submit, ${wholeText(options.agents)} agents flat out`,
+        `claim, submit, ${integerText(options.agents)} agents flat out`,
         measured,
         `${replies.unanswered} unanswered; ${cpuText(measured)}`,
       ),
@@ -65,20 +67,20 @@ export const PART_ROWS: Readonly<Record<BenchPart, (options: BenchOptions) => Pr
   redis: (options) => benchOnDatabase('redis', options),
   bullmq: (options) =>
     onQueue('BullMQ', 'bullmq', 'redis', options, {
-      agents: `claim, complete, ${wholeText(options.agents)} agents flat out`,
-      worker: `its own worker, concurrency ${wholeText(options.agents)}`,
-      workers: `four of its own workers, concurrency ${wholeText(options.agents)} in all`,
+      agents: `claim, complete, ${integerText(options.agents)} agents flat out`,
+      worker: `its own worker, concurrency ${integerText(options.agents)}`,
+      workers: `four of its own workers, concurrency ${integerText(options.agents)} in all`,
     }),
   postgres: (options) => benchOnDatabase('postgres', options),
   'pg-boss': (options) =>
     onQueue('pg-boss', 'pg-boss', 'postgres', options, {
-      agents: `claim, complete, ${wholeText(options.agents)} agents flat out`,
+      agents: `claim, complete, ${integerText(options.agents)} agents flat out`,
       batches: `fetch, complete, ${BATCH_JOBS} per call, no result kept`,
       workers: `its own workers, ${BATCH_JOBS} per batch, no result kept`,
     }),
   'graphile-worker': (options) =>
     onQueue('graphile-worker', 'graphile-worker', 'postgres', options, {
-      workers: `its own worker, concurrency ${wholeText(options.agents)}, no result kept`,
+      workers: `its own worker, concurrency ${integerText(options.agents)}, no result kept`,
       batches: 'the same with local queue and batched completion',
       documented: 'settings of its documentation: concurrency 24, local queue 500',
     }),

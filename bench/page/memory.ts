@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Browser, Page } from 'playwright-core';
-import { table, wholeText } from '../table.js';
+import { integerText, table } from '../table.js';
 import { PAGE_QUERY } from './fleet.js';
 import { Renderer } from './renderer.js';
 
@@ -52,14 +52,14 @@ async function lowestReading(renderer: Renderer): Promise<Omit<Sample, 'minute'>
 function printSeries(series: Record<View, Sample[]>, minutes: number): void {
   const views = Object.keys(VIEWS) as View[];
   console.log(
-    `\nMemory after a garbage collection, ${wholeText(minutes * 3600)} events in ${minutes} minutes\n`,
+    `\nMemory after a garbage collection, ${integerText(minutes * 3600)} events in ${minutes} minutes\n`,
   );
   const head = ['minute', ...views.flatMap((view) => [`${view}: heap KB`, 'nodes'])];
   const rows = series.fleet.map(({ minute }, index) => [
     minute.toFixed(1),
     ...views.flatMap((view) => {
       const sample = series[view][index] as Sample;
-      return [wholeText(sample.heap_kb), wholeText(sample.nodes)];
+      return [integerText(sample.heap_kb), integerText(sample.nodes)];
     }),
   ]);
   console.log(table(head, rows));

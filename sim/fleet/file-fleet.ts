@@ -20,7 +20,7 @@ import {
   type SimFleet,
 } from './coordinator-instance.js';
 import { damageLog } from './log-damage.js';
-import { RestoredDisk } from './restored-disk.js';
+import { LossOperator } from './loss-operator.js';
 import { SimAudit, writesCheckpoint } from './sim-audit.js';
 import { type SimContext, scheduleRecurring } from './sim-context.js';
 
@@ -58,7 +58,7 @@ export class FileFleet implements SimFleet {
   /** A boot damaged the log, until its process ends. */
   private isDamaged = false;
   private diskImage = new DiskImage();
-  private readonly restored: RestoredDisk;
+  private readonly lossOperator: LossOperator;
   private readonly audit: SimAudit;
   readonly blobs = new MemoryBlobs();
   private readonly rng;
@@ -70,7 +70,7 @@ export class FileFleet implements SimFleet {
     this.rng = world.rng.fork('file fleet');
     this.ambushRng = world.rng.fork('ambush');
     this.audit = new SimAudit(context);
-    this.restored = new RestoredDisk(context, this.audit);
+    this.lossOperator = new LossOperator(context, this.audit);
     this.diskImage.makeFolder(ROOT);
     this.diskImage.syncFolder(this.diskImage.root);
     this.faults = {
@@ -154,7 +154,7 @@ export class FileFleet implements SimFleet {
     this.crash(false);
     this.diskImage = backup;
     this.incarnation += 1;
-    this.restored.begin(this.incarnation);
+    this.lossOperator.begin(this.incarnation);
     this.bootLater();
   }
 
@@ -288,7 +288,7 @@ export class FileFleet implements SimFleet {
   private async open(process: SimProcess, isDamaged: boolean): Promise<void> {
     const { scenario, monitor, coverage, credentials } = this.context;
     const store = await this.openStore(process);
-    if (!isDamaged) await this.restored.onOpened(store);
+    if (!isDamaged) await this.lossOperator.onOpened(store);
     for (const projectKey of this.context.projects) {
       const after = this.areFaultsOn
         ? Math.max(0, monitor.projectMonitor(projectKey).events.length - TAIL_EVENTS_COMPARED)
@@ -322,7 +322,7 @@ export class FileFleet implements SimFleet {
       credentials,
       audit: this.audit.optionsOf('server'),
     });
-    if (!isDamaged) await this.restored.accept(instance.coordinator);
+    if (!isDamaged) await this.lossOperator.accept(instance.coordinator);
     this.current = instance;
     // What was recovered and reported must survive a power loss that comes before anything else is written.
     if (this.willCrashAfterRestart)

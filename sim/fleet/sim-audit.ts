@@ -3,7 +3,7 @@ import type { AcceptedLoss } from '../../src/coordinator/audit/accept-loss.js';
 import { payloadDigest, sha256 } from '../../src/coordinator/audit/audit-hash.js';
 import type { AuditOptions, AuditSigner } from '../../src/coordinator/audit/signer.js';
 import { type AuditSink, type CheckpointId, isLater } from '../../src/coordinator/audit/sink.js';
-import { isSignedBySync } from '../../src/coordinator/audit/verify-signature.js';
+import { verifySignatureSync } from '../../src/coordinator/audit/verify-signature.js';
 import { keyIdOf } from '../../src/core/audit/audit-values.js';
 import type { Anchor } from '../../src/core/audit/checkpoint.js';
 import { CHECKPOINT_EVENT } from '../../src/core/audit/key-events.js';
@@ -74,7 +74,7 @@ export class SimAudit implements AuditSink {
   compare(project: ProjectKey, events: readonly EventEnvelope[]): LogAuditReport {
     const anchors = this.anchorsOf(project);
     const trustedKeys = [...this.signers.values()].map(({ key_id }) => key_id);
-    const audit = new LogAudit({ hash: sha256, verify: isSignedBySync, project, anchors, trustedKeys });
+    const audit = new LogAudit({ hash: sha256, verify: verifySignatureSync, project, anchors, trustedKeys });
     for (const event of events) audit.visit(event, payloadDigest(event.payload));
     return audit.result();
   }

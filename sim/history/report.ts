@@ -5,12 +5,13 @@ import type { HistoryRunOptions, HistoryRunResult } from './run.js';
 const VIOLATIONS_SHOWN_MAX = 20;
 const CALLS_SHOWN_MAX = 6;
 
-export const hasPassed = ({ violations, ended }: HistoryRunResult): boolean =>
-  violations.length === 0 && ended.length === 0;
+export const hasPassed = ({ violations, unexpectedExits }: HistoryRunResult): boolean =>
+  violations.length === 0 && unexpectedExits.length === 0;
 
 /** Summarises a run in a few lines and describes every violation. */
 export function reportText(options: HistoryRunOptions, result: HistoryRunResult): string {
-  const { capabilities, coordinators, calls, events, faults, connectionFaults, ended, violations } = result;
+  const { capabilities, coordinators, calls, events, violations } = result;
+  const { faults, connectionFaults, unexpectedExits } = result;
   const { seconds, clients, seed } = options;
   const unknown = calls.filter(({ outcome }) => outcome.kind === 'unknown').length;
   const granted = events.filter(({ event_type }) => claimEventKindOf(event_type) === 'granted');
@@ -25,8 +26,8 @@ export function reportText(options: HistoryRunOptions, result: HistoryRunResult)
     ...faults.map((fault) => `  ${fault}`),
     ...sides,
     `  ${events.length} events, ${granted.length} grants, ${takeovers} of them takeovers`,
-    ...ended,
-    verdictLine(violations.length, ended.length),
+    ...unexpectedExits,
+    verdictLine(violations.length, unexpectedExits.length),
     ...violations
       .slice(0, VIOLATIONS_SHOWN_MAX)
       .flatMap(({ rule, message, calls: concerned, events: concernedEvents }) => [
@@ -37,10 +38,10 @@ export function reportText(options: HistoryRunOptions, result: HistoryRunResult)
   ].join('\n');
 }
 
-function verdictLine(violations: number, ended: number): string {
-  if (violations === 0 && ended === 0) return 'No violation.';
-  const endedText = ended === 0 ? '' : `, ${ended} coordinators that exited unexpectedly`;
-  return `${violations} violations${endedText}.`;
+function verdictLine(violations: number, unexpectedExits: number): string {
+  if (violations === 0 && unexpectedExits === 0) return 'No violation.';
+  const exitsText = unexpectedExits === 0 ? '' : `, ${unexpectedExits} coordinators that exited unexpectedly`;
+  return `${violations} violations${exitsText}.`;
 }
 
 function byOperation(calls: readonly RecordedCall[]): string[] {

@@ -37,7 +37,7 @@ export interface HistoryRunResult {
   readonly faults: readonly string[];
   readonly connectionFaults: Readonly<Partial<Record<'agents' | 'store', Record<ConnectionFault, number>>>>;
   /** Coordinators that exited on their own, with their last output. */
-  readonly ended: readonly string[];
+  readonly unexpectedExits: readonly string[];
   readonly violations: readonly HistoryViolation[];
 }
 
@@ -150,12 +150,12 @@ class HistoryRun {
     await this.program?.remove();
   }
 
-  summary(): Pick<HistoryRunResult, 'coordinators' | 'faults' | 'connectionFaults' | 'ended'> {
+  summary(): Pick<HistoryRunResult, 'coordinators' | 'faults' | 'connectionFaults' | 'unexpectedExits'> {
     const connectionFaults: Partial<Record<'agents' | 'store', Record<ConnectionFault, number>>> = {};
     for (const { side, proxy } of this.proxies)
       connectionFaults[side] = sumOfFaults(connectionFaults[side], proxy.counts);
-    const ended = this.coordinators.flatMap((coordinator) => coordinator.exitMessage ?? []);
-    return { coordinators: this.coordinators.length, faults: this.faults, connectionFaults, ended };
+    const unexpectedExits = this.coordinators.flatMap((coordinator) => coordinator.exitMessage ?? []);
+    return { coordinators: this.coordinators.length, faults: this.faults, connectionFaults, unexpectedExits };
   }
 
   /**

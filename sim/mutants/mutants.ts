@@ -18,8 +18,8 @@ import { WAL_MUTANTS } from './tables/wal.js';
 import { WORKSPACE_SECURITY_MUTANTS } from './tables/workspace-security.js';
 
 /**
- * Every fault that the search, the simulator or, if given, its tests must find. A fault without an observable effect
- * does not belong here.
+ * All mutants. The search, the simulator or, for a mutant that names tests, those tests must catch it. A
+ * mutant without an observable effect does not belong here.
  */
 export const MUTANTS: readonly Mutant[] = [
   ...RULE_MUTANTS,

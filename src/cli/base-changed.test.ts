@@ -42,7 +42,7 @@ async function openProject() {
 }
 
 describe('a draft whose file another feature has changed', { timeout: 120_000 }, () => {
-  it('begins again from the present file when the edge is run again, and the earlier draft is kept', async () => {
+  it('is refreshed when the edge is run again, and the earlier draft is kept', async () => {
     const { cwd, run, iterate, textOf } = await openProject();
     const failed = await iterate(SUBJECT, '--json');
     expect([failed.code, failed.err]).toEqual([3, expect.any(String)]);
@@ -62,7 +62,7 @@ describe('a draft whose file another feature has changed', { timeout: 120_000 },
     expect(await textOf(join(agent, earlier ?? ''))).toBe(`one\n${FEATURE_ID}+u\n`);
   });
 
-  it('is begun again by the command that the refusal names, for an agent that works by hand', async () => {
+  it('is refreshed by the command that the refusal names, for an agent that works by hand', async () => {
     const { cwd, run, textOf } = await openProject();
     const claimed = await run('task', 'claim', SUBJECT, '--role', 'full_stack', '--json');
     const { draft_folder } = JSON.parse(claimed.out) as { draft_folder: string };

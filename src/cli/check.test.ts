@@ -118,7 +118,9 @@ describe.skipIf(sandbox.kind === 'none')(`gen check${reason}`, { timeout: 120_00
     expect(lie.err).toContain('Check has_docs: fail.');
     expect(lie.err).toContain('NOT_CONVERGED');
     await writeProjectFile(project.cwd, EDGE_FILE, edgeFile(check('has_docs', 'command: "test -d docs"')));
-    expect((await submit()).err).toContain('Not run: has_docs; their commands are not confirmed');
+    expect((await submit()).err).toContain(
+      `Not run: has_docs; their commands are not confirmed. Confirm them with: gen check ${SUBJECT}`,
+    );
   });
 
   it('runs before gen task submit of a file too, if there are drafts; otherwise names what was not run', async () => {

@@ -45,10 +45,10 @@ it('changes nothing the second time, and overwrites only graph/ with --force', a
   await gen({ cwd }, 'init', '--name', 'shop');
   const log = await read(cwd, 'events', 'events.jsonl');
   const again = JSON.parse((await gen({ cwd }, 'init', '--json')).out);
-  const unheard = await gen({ cwd }, 'init', '--intent', 'Sell books');
-  expect(unheard.err).toContain('--intent was ignored: specification/INTENT.md already exists.');
-  expect(Math.max(...unheard.out.split('\n').map((line) => line.length))).toBeLessThanOrEqual(80);
-  expect(unheard.out).toContain('write specification/INTENT.md');
+  const ignored = await gen({ cwd }, 'init', '--intent', 'Sell books');
+  expect(ignored.err).toContain('--intent was ignored: specification/INTENT.md already exists.');
+  expect(Math.max(...ignored.out.split('\n').map((line) => line.length))).toBeLessThanOrEqual(80);
+  expect(ignored.out).toContain('write specification/INTENT.md');
   expect(again).toMatchObject({ made: [], renewed: [], configured: true });
   expect(await read(cwd, 'events', 'events.jsonl')).toBe(log);
 

@@ -6,7 +6,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { expect, inject, it } from 'vitest';
 import { callTool, mcpClient } from '../../test/support/mcp-client.js';
 import { Genesis, isProblem } from '../client/index.js';
-import { isSignedBySync } from '../coordinator/audit/verify-signature.js';
+import { verifySignatureSync } from '../coordinator/audit/verify-signature.js';
 import { SessionSignatureChecker } from '../core/audit/session-signature-checker.js';
 import { startPlannedHarness } from './testing/cli-harness.js';
 import { gen } from './testing/terminal.js';
@@ -41,7 +41,7 @@ async function signingFleet(isRequired = true) {
   const signedEvents = async (): Promise<string[]> => {
     const page = await admin.events({ limit: 1000 });
     if (isProblem(page)) throw new Error(page.detail);
-    const checker = new SessionSignatureChecker(isSignedBySync);
+    const checker = new SessionSignatureChecker(verifySignatureSync);
     for (const event of page.events) expect(checker.visit(event)).toBeNull();
     // A sign of life is a renewal that no command asked for: it has no request id.
     const own = page.events.filter(

@@ -18,7 +18,7 @@ export class EscalatedWork {
   /** Includes claims that are being worked on. */
   private readonly owned = new Set<OwnedEscalation>();
   private readonly waiting: OwnedEscalation[] = [];
-  private readonly notRequestedAgain = new Set<OwnedEscalation>();
+  private readonly unrequested = new Set<OwnedEscalation>();
   private timer: NodeJS.Timeout | undefined;
 
   constructor(
@@ -31,11 +31,11 @@ export class EscalatedWork {
   }
 
   /** Takes the claims that no living worker has and that this one may perform. */
-  async takeOver(): Promise<void> {
+  async takeAbandoned(): Promise<void> {
     if (this.owned.size >= ESCALATED_MAX) return;
     for (const escalation of await this.claims.take((claim) => this.mayPerform(claim))) {
       this.owned.add(escalation);
-      this.notRequestedAgain.add(escalation);
+      this.unrequested.add(escalation);
       this.waiting.push(escalation);
     }
   }
@@ -45,8 +45,8 @@ export class EscalatedWork {
   }
 
   /** Whether there are claims that were not requested again yet. */
-  get hasClaimsToRequest(): boolean {
-    return this.notRequestedAgain.size > 0;
+  get hasUnrequestedClaims(): boolean {
+    return this.unrequested.size > 0;
   }
 
   hasClaimOf(sessionId: string): boolean {
@@ -56,7 +56,7 @@ export class EscalatedWork {
   /** The next claim to ask for; null if there is none. A claim is handed out once, until it returns to waiting. */
   async next(): Promise<OwnedEscalation | null> {
     for (let escalation = this.waiting.shift(); escalation !== undefined; escalation = this.waiting.shift()) {
-      this.notRequestedAgain.delete(escalation);
+      this.unrequested.delete(escalation);
       if (await this.claims.keepOwnership(escalation)) return escalation;
       this.owned.delete(escalation);
     }

@@ -44,8 +44,11 @@ const LATE_GRANT_RATIO = 0.1;
 /** How many claims that wait for a person are requested again before new work is requested. */
 const ESCALATED_REQUESTS_MAX = 20;
 
-/** `nothing`: no work now. `later`: retry after a pause. `idle`: no track has work now. `done`: all work is complete. */
-export type ClaimAttempt = GrantedWork | 'nothing' | 'later' | 'idle' | 'done';
+/**
+ * `ask_again`: no work now, ask again. `later`: retry after a pause. `idle`: no track has work and the worker
+ * was told to end then. `done`: all work is complete.
+ */
+export type ClaimAttempt = GrantedWork | 'ask_again' | 'later' | 'idle' | 'done';
 
 /** Requests work, and repeats unanswered requests, which may have been granted. */
 export class WorkClaimer {
@@ -70,7 +73,7 @@ export class WorkClaimer {
 
   /** Asks for work that waits for a person: if changes were requested, it is returned. Otherwise null. */
   private async resumeReviewed(): Promise<GrantedWork | 'later' | null> {
-    await this.escalated.takeOver();
+    await this.escalated.takeAbandoned();
     for (let left = Math.min(this.escalated.waitingCount, ESCALATED_REQUESTS_MAX); left > 0; left--) {
       const escalation = await this.escalated.next();
       const attempt = escalation === null ? null : await this.resumeOne(escalation);
@@ -155,7 +158,10 @@ export class WorkClaimer {
     return this.options.lease_duration_seconds ?? this.leaseEstimates.estimateFor(track);
   }
 
-  private onRefused(refusal: ClaimRefused, track: string | undefined): 'nothing' | 'later' | 'idle' | 'done' {
+  private onRefused(
+    refusal: ClaimRefused,
+    track: string | undefined,
+  ): 'ask_again' | 'later' | 'idle' | 'done' {
     const { reason, next } = refusal;
     if (reason === 'DENIED_LIMIT') return 'later';
     if (refusal.reason === 'NOTHING_READY') {
@@ -173,13 +179,13 @@ export class WorkClaimer {
     this.options.onIdle?.(advice);
   }
 
-  private replyWhenNothingReady(): 'nothing' | 'idle' | 'done' {
+  private replyWhenNothingReady(): 'ask_again' | 'idle' | 'done' {
     const { until = 'done' } = this.options;
-    if (until === 'stopped') return 'nothing';
+    if (until === 'stopped') return 'ask_again';
     const lastReplies = this.tracks.map((track) => this.emptyTracks.get(track));
     if (lastReplies.every((isDone) => isDone === true)) return 'done';
-    const isIdle = !lastReplies.includes(undefined) && !this.escalated.hasClaimsToRequest;
-    return until === 'idle' && isIdle ? 'idle' : 'nothing';
+    const isIdle = !lastReplies.includes(undefined) && !this.escalated.hasUnrequestedClaims;
+    return until === 'idle' && isIdle ? 'idle' : 'ask_again';
   }
 
   private async startMonitor(claim: GrantedClaim, sentMs: number): Promise<LeaseMonitor> {

@@ -122,7 +122,7 @@ export class WorkLoop {
       const hasCapacity = await this.delivery.hasCapacity();
       const attempt: ClaimAttempt = hasCapacity ? await this.claimer.claimNext(shouldWait) : 'later';
       // The first request does not wait: it shows at once whether all work is done.
-      shouldWait = attempt === 'nothing' && this.options.until !== 'idle';
+      shouldWait = attempt === 'ask_again' && this.options.until !== 'idle';
       if (attempt === 'done' || attempt === 'idle') {
         this.isDone ||= attempt === 'done';
         return;
@@ -133,7 +133,7 @@ export class WorkLoop {
         continue;
       }
       retryCount = 0;
-      if (attempt !== 'nothing') await this.perform(attempt);
+      if (attempt !== 'ask_again') await this.perform(attempt);
     }
   }
 
@@ -225,7 +225,7 @@ export class WorkLoop {
   }
 
   private async onAnswer(outcome: SubmitOutcome): Promise<void> {
-    if (isEscalated(outcome)) await this.escalated.takeOver();
+    if (isEscalated(outcome)) await this.escalated.takeAbandoned();
     await this.options.onEnded?.(answeredWork(outcome));
   }
 

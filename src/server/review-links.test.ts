@@ -12,7 +12,7 @@ const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
 type Keys = Record<'agent' | 'reviewer' | 'admin', Record<string, string>>;
 
 /** A server with keys, and a task whose first candidate waits for a review. */
-async function openWaiting(lines: LogLine[] = []) {
+async function openWithPendingReview(lines: LogLine[] = []) {
   const testServer = await TestServer.forTest({ log: (line) => void lines.push(line) });
   await testServer.plan(TASK);
   const open = await testServer.claim(TASK);
@@ -40,11 +40,11 @@ async function openWaiting(lines: LogLine[] = []) {
       { ...keys[as], 'x-genesis-tenant': 'acme' },
     );
   const linkPath = async (more = {}) => (await createLink('reviewer', more)).body.path as string;
-  const post = (at: string, decision: string, comment = '') =>
+  const post = (path: string, decision: string, comment = '') =>
     testServer.request(
       'POST',
       '/reviews/link',
-      new URLSearchParams({ token: at.split('token=')[1] ?? '', decision, comment }).toString(),
+      new URLSearchParams({ token: path.split('token=')[1] ?? '', decision, comment }).toString(),
       FORM,
     );
   const reviewPayloads = async (): Promise<AnyJson[]> => {
@@ -64,10 +64,10 @@ async function openWaiting(lines: LogLine[] = []) {
 
 describe('a review link', () => {
   test('shows the candidate and decides nothing when it is opened', async () => {
-    const { testServer, linkPath, reviewPayloads } = await openWaiting();
-    const at = await linkPath();
-    for (const method of ['GET', 'HEAD']) await testServer.running.app.request(at, { method });
-    const { status, headers, body } = await testServer.get(at);
+    const { testServer, linkPath, reviewPayloads } = await openWithPendingReview();
+    const path = await linkPath();
+    for (const method of ['GET', 'HEAD']) await testServer.running.app.request(path, { method });
+    const { status, headers, body } = await testServer.get(path);
     expect(status).toBe(200);
     expect(body).toContain(FIRST_DIGEST);
     expect(body).toContain('link:rita@example.com');
@@ -85,31 +85,35 @@ describe('a review link', () => {
   test.each(['APPROVED', 'REJECTED', 'CHANGES_REQUESTED'])(
     'decides %s with the form, as the person it was made for, and once',
     async (decision) => {
-      const { testServer, linkPath, post, reviewPayloads } = await openWaiting();
-      const at = await linkPath();
-      expect((await post(at, decision, 'one\r\ntwo')).status).toBe(200);
+      const { testServer, linkPath, post, reviewPayloads } = await openWithPendingReview();
+      const path = await linkPath();
+      expect((await post(path, decision, 'one\r\ntwo')).status).toBe(200);
       expect(await reviewPayloads()).toMatchObject([
         { decision, reviewer: 'link:rita@example.com', candidate_sha256: FIRST_DIGEST, comment: 'one\ntwo' },
       ]);
       for (const second of [decision, 'APPROVED', 'REJECTED'])
-        expect((await post(at, second)).status).toBe(409);
-      expect((await testServer.get(at)).status).toBe(409);
+        expect((await post(path, second)).status).toBe(409);
+      expect((await testServer.get(path)).status).toBe(409);
       expect(await reviewPayloads()).toHaveLength(1);
     },
   );
 
   test('decides once, however many send the form at the same time', async () => {
-    const { linkPath, post, reviewPayloads } = await openWaiting();
+    const { linkPath, post, reviewPayloads } = await openWithPendingReview();
     const links = await Promise.all([linkPath(), linkPath({ reviewer: 'otto@example.com' })]);
     const replies = await Promise.all(
-      links.flatMap((at) => [post(at, 'APPROVED'), post(at, 'REJECTED'), post(at, 'CHANGES_REQUESTED')]),
+      links.flatMap((path) => [
+        post(path, 'APPROVED'),
+        post(path, 'REJECTED'),
+        post(path, 'CHANGES_REQUESTED'),
+      ]),
     );
     expect(replies.filter(({ status }) => status === 200)).toHaveLength(1);
     expect(await reviewPayloads()).toHaveLength(1);
   });
 
   test('shows what the candidate changes, with hostile text as text', async () => {
-    const { testServer, linkPath, suspend, resume } = await openWaiting();
+    const { testServer, linkPath, suspend, resume } = await openWithPendingReview();
     const putBlob = async (sha256: string, bytes: Uint8Array) => {
       const reply = await testServer.running.coordinator.blobs.putBlob('acme', sha256, bytes);
       expect(isProblem(reply)).toBe(false);
@@ -135,7 +139,7 @@ describe('a review link', () => {
   });
 
   test('of an older candidate does not decide on the newer one', async () => {
-    const { linkPath, post, reviewPayloads, suspend, resume } = await openWaiting();
+    const { linkPath, post, reviewPayloads, suspend, resume } = await openWithPendingReview();
     const older = await linkPath();
     await resume();
     expect((await suspend(2, SECOND_DIGEST)).body.reason).toBe('SUSPENDED');
@@ -147,7 +151,7 @@ describe('a review link', () => {
   });
 
   test('does not decide again when the same candidate is put before a person again', async () => {
-    const { linkPath, post, reviewPayloads, suspend } = await openWaiting();
+    const { linkPath, post, reviewPayloads, suspend } = await openWithPendingReview();
     const used = await linkPath();
     expect((await post(used, 'CHANGES_REQUESTED')).status).toBe(200);
     expect((await suspend(1, FIRST_DIGEST)).body.reason).toBe('SUSPENDED');
@@ -157,24 +161,24 @@ describe('a review link', () => {
   });
 
   test('that has expired decides nothing and says what to do', async () => {
-    const { testServer, linkPath, post, reviewPayloads } = await openWaiting();
+    const { testServer, linkPath, post, reviewPayloads } = await openWithPendingReview();
     // Rounded to no time at all.
-    const at = await linkPath({ valid_days: 1e-9 });
-    for (const reply of [await testServer.get(at), await post(at, 'APPROVED')])
+    const path = await linkPath({ valid_days: 1e-9 });
+    for (const reply of [await testServer.get(path), await post(path, 'APPROVED')])
       expect([reply.status, reply.body]).toEqual([410, expect.stringContaining('gen review link')]);
     expect(await reviewPayloads()).toEqual([]);
   });
 
   test('is for a year at most', async () => {
-    const { createLink } = await openWaiting();
+    const { createLink } = await openWithPendingReview();
     expect((await createLink('reviewer', { valid_days: 367 })).status).toBe(400);
     expect((await createLink('reviewer', { valid_days: 366 })).status).toBe(200);
   });
 
   test('that was changed in any place is not valid', async () => {
-    const { testServer, linkPath, post, reviewPayloads } = await openWaiting();
-    const at = await linkPath();
-    const token = at.split('token=')[1] as string;
+    const { testServer, linkPath, post, reviewPayloads } = await openWithPendingReview();
+    const path = await linkPath();
+    const token = path.split('token=')[1] as string;
     const [content = '', mac = ''] = token.slice(4).split('.');
     const fields = JSON.parse(Buffer.from(content, 'base64url').toString());
     const canonicalBase64url = (link: object) =>
@@ -192,30 +196,30 @@ describe('a review link', () => {
   });
 
   test('of a server with another secret is not valid', async () => {
-    const [one, other] = [await openWaiting(), await openWaiting()];
+    const [one, other] = [await openWithPendingReview(), await openWithPendingReview()];
     expect((await one.post(await other.linkPath(), 'APPROVED')).status).toBe(404);
   });
 
   test('refuses a decision that does not exist, and a comment that is too long', async () => {
-    const { linkPath, post, reviewPayloads } = await openWaiting();
-    const at = await linkPath();
-    expect((await post(at, 'PERHAPS')).status).toBe(400);
-    expect((await post(at, 'APPROVED', 'x'.repeat(4001))).status).toBe(400);
-    expect((await post(at, 'APPROVED', 'x'.repeat(70_000))).status).toBe(413);
+    const { linkPath, post, reviewPayloads } = await openWithPendingReview();
+    const path = await linkPath();
+    expect((await post(path, 'PERHAPS')).status).toBe(400);
+    expect((await post(path, 'APPROVED', 'x'.repeat(4001))).status).toBe(400);
+    expect((await post(path, 'APPROVED', 'x'.repeat(70_000))).status).toBe(413);
     expect(await reviewPayloads()).toEqual([]);
   });
 
   test('never puts its token into the access log', async () => {
     const lines: LogLine[] = [];
-    const { testServer, linkPath, post } = await openWaiting(lines);
-    const at = await linkPath();
-    await testServer.get(at);
-    await post(at, 'APPROVED');
+    const { testServer, linkPath, post } = await openWithPendingReview(lines);
+    const path = await linkPath();
+    await testServer.get(path);
+    await post(path, 'APPROVED');
     expect(lines.map(({ route }) => route)).toEqual(
       expect.arrayContaining(['create_review_link', 'review_link', 'decide_review_link']),
     );
     expect(JSON.stringify(lines)).not.toContain('rvl_');
-    expect(JSON.stringify(lines)).not.toContain(at.split('token=')[1]);
+    expect(JSON.stringify(lines)).not.toContain(path.split('token=')[1]);
   });
 
   test('works with a form whose page has no origin, on a server without keys', async () => {
@@ -243,7 +247,7 @@ describe('a review link', () => {
 
 describe('an agent', () => {
   test('can neither review nor make a link, with its own key', async () => {
-    const { testServer, keys, createLink, reviewPayloads } = await openWaiting();
+    const { testServer, keys, createLink, reviewPayloads } = await openWithPendingReview();
     const review = { task_id: TASK, generation: 1, iteration: 1, candidate_sha256: FIRST_DIGEST };
     const direct = await testServer.request(
       'POST',
@@ -265,7 +269,7 @@ describe('an agent', () => {
   });
 
   test('finds no link in what it may read', async () => {
-    const { testServer, keys, linkPath } = await openWaiting();
+    const { testServer, keys, linkPath } = await openWithPendingReview();
     await linkPath();
     for (const read of [
       `${PROJECT_URL}/events`,
@@ -280,7 +284,7 @@ describe('an agent', () => {
   });
 
   test('that says a human check has passed is escalated, and only the person converges the edge', async () => {
-    const { testServer, keys } = await openWaiting();
+    const { testServer, keys } = await openWithPendingReview();
     const edge = 'intent_requirements';
     const feature_id = 'REQ-F-A-001';
     const file = `edge: ${edge}

@@ -35,11 +35,11 @@ await describeInBrowser('the page', (open) => {
     await testServer.request('PUT', `${PROJECT_URL}/plan`, PLAN);
     const page = await open('about:blank');
     let release = () => {};
-    const isReleased = new Promise<void>((resolve) => {
+    const released = new Promise<void>((resolve) => {
       release = resolve;
     });
     await page.route('**/events/stream?*', async (route) => {
-      await isReleased;
+      await released;
       await route.continue();
     });
     await page.goto(viewUrl(testServer.url));

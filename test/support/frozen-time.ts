@@ -3,16 +3,16 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { type Serializable, setEnvironmentData } from 'node:worker_threads';
 import { onTestFinished, vi } from 'vitest';
 
-/** The same name as in still-clock.cjs. */
-const NAME = 'still-clock';
-const NODE_OPTIONS = `--require=${JSON.stringify(join(import.meta.dirname, 'still-clock.cjs'))}`;
+/** The same name as in frozen-clock.cjs. */
+const NAME = 'frozen-clock';
+const NODE_OPTIONS = `--require=${JSON.stringify(join(import.meta.dirname, 'frozen-clock.cjs'))}`;
 
 const nanoseconds = (seconds: number): bigint => BigInt(Math.round(seconds * 1e9));
 
 /**
  * Freezes the clocks of the test's process and of the threads it starts until the test advances them, for servers,
  * coordinators and clients alike. Timers still run in real time, but see no time pass. A process that is started
- * meanwhile has a frozen clock of its own (still-clock.cjs).
+ * meanwhile has a frozen clock of its own (frozen-clock.cjs).
  */
 export class FrozenTime {
   private readonly clock = new BigInt64Array(new SharedArrayBuffer(8));

@@ -13,7 +13,9 @@ interface SdkLoadOptions extends LoadOptions {
   readonly dist: string;
 }
 
-/** The same load as flat out, through the client of the package: agents of one process share requests. */
+/**
+ * The load of `runFlatOut`, sent through the client of the package: the agents of one process share requests.
+ */
 export async function measureSdk(options: SdkLoadOptions) {
   const { Genesis } = await import(pathToFileURL(`${options.dist}/client/index.js`).href);
   const clientByProject = new Map<string, Genesis>();

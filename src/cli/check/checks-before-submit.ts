@@ -22,7 +22,7 @@ import { withGapsInProcess } from './gaps-in-process.js';
  * Runs the deterministic checks on the drafts before they are submitted. Their results replace reported results of the
  * same checks. Those that cannot be run here are named, and stay as reported.
  */
-export async function withRunChecks(
+export async function withExecutedChecks(
   context: CommandContext,
   genesis: Genesis,
   grant: DraftGrant,
@@ -36,18 +36,22 @@ export async function withRunChecks(
   const workspace = Workspace.find(context.io.cwd);
   const files = workspace === null ? NO_DRAFTS : await draftsOf(workspace, grant);
   if (workspace === null || typeof files === 'string') {
-    notRun(context, runnable, String(files));
+    printNotRun(context, runnable, String(files));
     return reported;
   }
   const { root } = workspace;
   const confirmed = await checksWithConfirmedCommand(context, root, runnable);
   const unconfirmed = runnable.filter((check) => !confirmed.includes(check));
   if (unconfirmed.length > 0)
-    notRun(context, unconfirmed, `their commands are not confirmed: ${genCommand('check', grant.task_id)}`);
+    printNotRun(
+      context,
+      unconfirmed,
+      `their commands are not confirmed. Confirm them with: ${genCommand('check', grant.task_id)}`,
+    );
   if (confirmed.length === 0) return reported;
-  const run = await runOn(context, root, files, confirmed);
-  if (run === null) return reported;
-  return mergedReports(context, reported, run);
+  const executed = await runOn(context, root, files, confirmed);
+  if (executed === null) return reported;
+  return mergedReports(context, reported, executed);
 }
 
 const NO_DRAFTS = 'there are no drafts of this work here.';
@@ -71,13 +75,16 @@ async function runOn(
   checks: readonly EffectiveCheck[],
 ): Promise<CheckReport[] | null> {
   const sandbox = await findSandbox(context.io.env.PATH);
-  if (sandbox.kind === 'none') return notRun(context, checks, `there is no sandbox. ${sandbox.says}`);
+  if (sandbox.kind === 'none') return printNotRun(context, checks, `there is no sandbox. ${sandbox.says}`);
   const copy = await createWorkCopy(root, files);
-  if (isCopyRefusal(copy)) return notRun(context, checks, `${copy.says} ${copy.next}`);
+  if (isCopyRefusal(copy)) return printNotRun(context, checks, `${copy.says} ${copy.next}`);
   const stop = abortOnStop(context.io);
   try {
-    const run = { checks, copy, limits: DEFAULT_CHECK_LIMITS, signal: stop.signal };
-    const results = await runChecks(checkExecutor(withGapsInProcess(sandboxExecutor(sandbox), context)), run);
+    const request = { checks, copy, limits: DEFAULT_CHECK_LIMITS, signal: stop.signal };
+    const results = await runChecks(
+      checkExecutor(withGapsInProcess(sandboxExecutor(sandbox), context)),
+      request,
+    );
     return results.map(({ outcome: { name, type, result, says } }) => ({ name, type, result, says }));
   } finally {
     stop.end();
@@ -85,7 +92,7 @@ async function runOn(
   }
 }
 
-function notRun(context: CommandContext, checks: readonly EffectiveCheck[], why: string): null {
+function printNotRun(context: CommandContext, checks: readonly EffectiveCheck[], why: string): null {
   context.printNotice(`Not run: ${checks.map(({ name }) => name).join(', ')}; ${why}`);
   return null;
 }
@@ -93,11 +100,11 @@ function notRun(context: CommandContext, checks: readonly EffectiveCheck[], why:
 function mergedReports(
   context: CommandContext,
   reported: CheckReports | undefined,
-  run: readonly CheckReport[],
+  executed: readonly CheckReport[],
 ): CheckReports {
-  for (const { name, result, says = '' } of run)
+  for (const { name, result, says = '' } of executed)
     context.printNotice(`Check ${name}: ${result}. ${says}`.trim());
-  const names = new Set(run.map(({ name }) => name));
+  const names = new Set(executed.map(({ name }) => name));
   const others = (reported?.details ?? []).filter(({ name }) => !names.has(name));
-  return { ...reported, ...withResultCounts([...others, ...run]) };
+  return { ...reported, ...withResultCounts([...others, ...executed]) };
 }

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { sha256 } from '../../coordinator/audit/audit-hash.js';
-import { isSignedBySync } from '../../coordinator/audit/verify-signature.js';
+import { verifySignatureSync } from '../../coordinator/audit/verify-signature.js';
 import { type ConsistencyProof, checkProofText, type InclusionProof } from '../../core/audit/proof.js';
 import {
   checkTaskProofText,
@@ -66,7 +66,7 @@ const check = command('check <proof>', {
   async run(context, file, { key }) {
     const text = await readProof(resolve(context.io.cwd, file));
     const trust = key === undefined ? {} : { trustedKeys: key };
-    const checks = { hash: sha256, verify: isSignedBySync, ...trust };
+    const checks = { hash: sha256, verify: verifySignatureSync, ...trust };
     const verdict = isTaskProofText(text) ? checkTaskProofText(text, checks) : checkProofText(text, checks);
     context.printReply(verdict, () =>
       verdict.ok ? validText(context, verdict.proof) : `${verdict.code}: ${verdict.detail}`,

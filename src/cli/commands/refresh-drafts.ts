@@ -8,8 +8,9 @@ export const refreshDraftsCommand = command('refresh-drafts <edge>', {
   description: 'refresh your drafts whose files have changed in the project',
   options: HANDLE_OPTIONS,
   help: `
-Use it after BASE_CHANGED. Each of these drafts becomes the present file of the project. The earlier draft is kept, and
-its path is printed: repeat your changes in the new draft. Other drafts are not changed.
+Use it after BASE_CHANGED. It replaces the content of each of these drafts with the file that the project
+has now. Your earlier draft is kept and its path is printed: repeat your changes in the new draft. Other
+drafts are not changed.
 
 Example:
   gen task refresh-drafts REQ-F-AUTH-001#design_code`,

@@ -56,7 +56,7 @@ Examples:
     const { generation, task_id } = handle;
     const evaluators =
       subjectKindOf(task_id) === 'edge'
-        ? await (await import('../check/checks-before-submit.js')).withRunChecks(
+        ? await (await import('../check/checks-before-submit.js')).withExecutedChecks(
             context,
             genesis,
             handle,

@@ -11,7 +11,8 @@ import { zoomText } from '../output/zoom.js';
 import { unwrapReply } from '../replies.js';
 
 export const zoomCommand = command('zoom', {
-  description: 'show the graph in four bands, or one edge in detail',
+  description:
+    'show the graph by specification, construction, validation and operations, or one edge in detail',
   options: {
     '--edge <edge>': 'edge to show',
     '--feature <id>': 'only this feature',

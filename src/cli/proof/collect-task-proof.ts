@@ -1,6 +1,6 @@
 import type { Genesis } from '../../client/index.js';
 import { sha256 } from '../../coordinator/audit/audit-hash.js';
-import { isSignedBySync } from '../../coordinator/audit/verify-signature.js';
+import { verifySignatureSync } from '../../coordinator/audit/verify-signature.js';
 import { toBase64url, utf8 } from '../../core/audit/audit-values.js';
 import type { InclusionProof } from '../../core/audit/proof.js';
 import { type ResultEvent, toResultEvent } from '../../core/audit/task-proof/result-event.js';
@@ -12,7 +12,7 @@ import { failureWithCode } from '../exit.js';
 import { unwrapReply } from '../replies.js';
 import { type SentBody, signedBodies } from './signed-bodies.js';
 
-const CHECKS = { hash: sha256, verify: isSignedBySync };
+const CHECKS = { hash: sha256, verify: verifySignatureSync };
 
 /** Builds a proof of the history of a result from the replies of the server, and checks the proof. */
 export async function collectTaskProof(

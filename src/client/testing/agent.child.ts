@@ -4,12 +4,12 @@ import { Genesis } from '../genesis.js';
 
 /**
  * An agent in its own process. With `busy` its handler blocks the thread until it reads a dot; every other character
- * advances its frozen clock (test/support/still-clock.cjs) by that many seconds.
+ * advances its frozen clock (test/support/frozen-clock.cjs) by that many seconds.
  */
 const [url = '', outbox = '', leaseSeconds = '30', busy = ''] = process.argv.slice(2);
 
 function beBusy(): void {
-  const clock = new BigInt64Array(getEnvironmentData('still-clock') as never);
+  const clock = new BigInt64Array(getEnvironmentData('frozen-clock') as never);
   const word = Buffer.alloc(1);
   while (readSync(0, word) === 1 && word.toString() !== '.') {
     Atomics.add(clock, 0, BigInt(Number(busy) * 1e9));

@@ -14,7 +14,7 @@ import { Coordinator } from '../coordinator.js';
 import { payloadDigest, sha256 } from './audit-hash.js';
 import type { AuditOptions } from './signer.js';
 import { newAuditSigner } from './testing.js';
-import { isSignedBySync } from './verify-signature.js';
+import { verifySignatureSync } from './verify-signature.js';
 
 const TASKS = Array.from({ length: 9 }, (_, at) => `A-00${at + 1}-part`);
 const OTHER: ProjectKey = { ...P, project_id: 'shed' };
@@ -41,7 +41,7 @@ async function runWith(
 let runs = 0;
 
 async function auditOf(harness: CoordinatorHarness, project = P) {
-  const audit = new LogAudit({ hash: sha256, verify: isSignedBySync, project });
+  const audit = new LogAudit({ hash: sha256, verify: verifySignatureSync, project });
   for (const event of await harness.events(project)) audit.visit(event, payloadDigest(event.payload));
   const { checkpoints, faults } = audit.result();
   return { checkpoints, codes: faults.map(({ code }) => code) };

@@ -15,7 +15,7 @@ import { AUDIT_SUBJECT } from '../../core/subject.js';
 import type { Project } from '../queue/project.js';
 import { sha256 } from './audit-hash.js';
 import type { TreeState } from './tree-builder.js';
-import { isSignedBySync } from './verify-signature.js';
+import { verifySignatureSync } from './verify-signature.js';
 
 const PAGE_EVENTS = 100;
 
@@ -24,7 +24,7 @@ export type SignedRoot = Omit<Checkpoint, 'subtrees' | 'tiles'>;
 
 /** The checkpoints and audit keys in the log of a project. */
 export class AuditRecords {
-  readonly keys = new AuditKeys(sha256, isSignedBySync);
+  readonly keys = new AuditKeys(sha256, verifySignatureSync);
   /** In order of position. Only the last checkpoint needs the parts of its tree (`last`), so these have none. */
   readonly checkpoints: SignedRoot[] = [];
   last: Checkpoint | null = null;
@@ -110,7 +110,7 @@ export class AuditRecords {
     const inactive = this.keys.inactiveReason(key_id);
     if (inactive !== null) return inactive.detail;
     if (
-      !isSignedBySync(
+      !verifySignatureSync(
         this.keys.publicKeyOf(key_id) ?? '',
         checkpointText(this.project.key, checkpoint),
         signature,

@@ -18,10 +18,10 @@ import { isProblem } from '../wire/problem.js';
 import { sha256 } from './audit-hash.js';
 import type { AuditSink } from './sink.js';
 import { newAuditSigner } from './testing.js';
-import { isSignedBySync } from './verify-signature.js';
+import { verifySignatureSync } from './verify-signature.js';
 
 const TASKS = Array.from({ length: 30 }, (_, at) => `A-${String(at + 1).padStart(3, '0')}-part`);
-const CHECKS = { hash: sha256, verify: isSignedBySync };
+const CHECKS = { hash: sha256, verify: verifySignatureSync };
 
 /** Claims and completes a task: at least two events. */
 async function complete(harness: CoordinatorHarness, index: number): Promise<void> {

@@ -12,7 +12,7 @@ import { SessionSignatureChecker } from '../../core/audit/session-signature-chec
 import { checkNewEvent } from '../../core/events/catalogue.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { bodyText, readSignature, type SignedCommand, signedText } from '../../core/signing.js';
-import { isSignedBySync } from '../audit/verify-signature.js';
+import { verifySignatureSync } from '../audit/verify-signature.js';
 import { sha256Hex } from '../runtime/identity.js';
 
 const [A, B, C] = ['A-001-core', 'B-001-data', 'C-001-api'] as const;
@@ -41,7 +41,7 @@ async function openSigning(harness: CoordinatorHarness, require_signatures = tru
 
 /** What the log says on its own about the signatures of its events. */
 function signaturesIn(events: readonly EventEnvelope[]) {
-  const checker = new SessionSignatureChecker(isSignedBySync);
+  const checker = new SessionSignatureChecker(verifySignatureSync);
   const faults = events.map((event) => checker.visit(event)).filter((fault) => fault !== null);
   return { faults, checked: checker.checked, unchecked: checker.unchecked };
 }

@@ -65,7 +65,7 @@ async function signatureProblem(project: Project, sessionCommand: SessionCommand
     );
   }
   const text = textOf(project.key, sessionCommand, parsedSignature.issued_at);
-  return (await isSignedBy(key, text, parsedSignature.value))
+  return (await verifySignature(key, text, parsedSignature.value))
     ? null
     : signatureInvalid('does not verify with the public_key of the session for this command');
 }
@@ -96,7 +96,7 @@ async function publicKeyOf(project: Project, sessionId: string): Promise<string 
 }
 
 /** Whether the value is a signature of the text by the Ed25519 key, in base64url both. */
-export function isSignedBy(publicKey: string, text: string, value: string): Promise<boolean> {
+export function verifySignature(publicKey: string, text: string, value: string): Promise<boolean> {
   const key: KeyObject = createPublicKey({
     format: 'jwk',
     key: { kty: 'OKP', crv: 'Ed25519', x: publicKey },

@@ -47,7 +47,10 @@ class PushedOperation<Reply> implements Operation<Reply | Problem> {
     return new TransactionBuilder(view).answer(this.requestKey, problem('IDEMPOTENCY_CONFLICT', detail));
   }
 
-  /** The request is also remembered under the second id of an approval, for as long as under the first. */
+  /**
+   * An approval may be pushed with two event ids. The request is then remembered under the second one
+   * (`accepted_event_id`) too, for as long as under the first.
+   */
   private withKeyOfAcceptedId(attempt: Attempt<Reply> | NeedsFetch): Attempt<Reply> | NeedsFetch {
     const { acceptedId } = this;
     if (acceptedId === undefined || 'needs' in attempt) return attempt;

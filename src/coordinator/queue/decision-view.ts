@@ -20,7 +20,7 @@ import type { PermitLimit, ProjectKey } from '../../stores/store.js';
 import type { Environment } from '../runtime/environment.js';
 import { claimIdDeriver, newEventId } from '../runtime/identity.js';
 import { tenantPermitLimits } from './permit-limits.js';
-import type { RefusalLog } from './refusal-log.js';
+import type { RefusalCounter } from './refusal-counter.js';
 import type { ProjectRules, RulesCache } from './rules-cache.js';
 import { SmallMap } from './small-map.js';
 
@@ -44,7 +44,7 @@ export interface DecisionSource {
   readonly sessionUntilMs: ReadonlyMap<string, number>;
   readonly sessionsCountedUnderCurrentRules: ReadonlySet<string>;
   readonly hasOtherWriters: boolean;
-  readonly refusals: RefusalLog;
+  readonly refusals: RefusalCounter;
   /** Resolves when every batch decided so far has ended. */
   settled(): Promise<void>;
 }
@@ -83,7 +83,7 @@ export class DecisionView {
   }
 
   /** The number of refusals so far, per subject, generation and principal. */
-  get refusals(): RefusalLog {
+  get refusals(): RefusalCounter {
     return this.source.refusals;
   }
 

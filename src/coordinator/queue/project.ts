@@ -29,7 +29,7 @@ import { eventsAt } from './load-work-state.js';
 import { LogCommits } from './log-commits.js';
 import type { Operation } from './operation.js';
 import { SESSIONS_SCOPE } from './permit-limits.js';
-import { REFUSAL_EVENT_TYPES, RefusalLog } from './refusal-log.js';
+import { REFUSAL_EVENT_TYPES, RefusalCounter } from './refusal-counter.js';
 import { RulesCache } from './rules-cache.js';
 import { SharedCommits } from './shared-commits.js';
 
@@ -63,7 +63,7 @@ export class Project implements CommittingProject {
 
   readonly claimIdSecret: string;
   readonly rulesCache: RulesCache;
-  readonly refusals: RefusalLog;
+  readonly refusals: RefusalCounter;
 
   private constructor(
     readonly key: ProjectKey,
@@ -73,7 +73,7 @@ export class Project implements CommittingProject {
     this.claimIdSecret = claimIdSecretOf(meta, key);
     this.rulesCache = new RulesCache(services.skewMarginMs);
     const history = new EventHistory(store, services.environment);
-    this.refusals = new RefusalLog((subject, visit) =>
+    this.refusals = new RefusalCounter((subject, visit) =>
       history.forEach(key, { subject, types: REFUSAL_EVENT_TYPES }, visit),
     );
     this.commitPath = isLogStore(store) ? new LogCommits(this, store) : new SharedCommits(this);

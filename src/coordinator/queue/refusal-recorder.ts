@@ -13,7 +13,7 @@ import type { Caller } from '../authentication/caller.js';
 import { contentEventId } from '../runtime/identity.js';
 import type { DecisionView } from './decision-view.js';
 import type { NeedsFetch } from './operation.js';
-import type { RefusalLog } from './refusal-log.js';
+import type { RefusalCounter } from './refusal-counter.js';
 
 const REPEATS_MAX = 5;
 const REFUSAL_KINDS: ReadonlySet<ClaimEventKind | undefined> = new Set(['claim_refused', 'result_refused']);
@@ -92,7 +92,7 @@ export class RefusalRecorder {
         : [],
     );
     if (taken.length === 0) return false;
-    for (const { subject, generation } of taken) numbered.log.drop(subject, generation);
+    for (const { subject, generation } of taken) numbered.counter.drop(subject, generation);
     this.numbered = null;
     this.loaded = null;
     this.repeats += 1;
@@ -103,7 +103,7 @@ export class RefusalRecorder {
   withdraw(): void {
     for (const key of this.numbered?.numbers.keys() ?? []) {
       const cut = key.indexOf(' ');
-      this.numbered?.log.drop(key.slice(cut + 1), Number(key.slice(0, cut)));
+      this.numbered?.counter.drop(key.slice(cut + 1), Number(key.slice(0, cut)));
     }
     this.numbered = null;
     this.loaded = null;
@@ -123,14 +123,14 @@ export class RefusalRecorder {
   }
 
   private numberOf(view: DecisionView, { subject, generation }: RefusalKey, refusal: EventDraft): number {
-    this.numbered ??= { log: view.refusals, numbers: new Map(), byEventId: new Map() };
-    const { log, numbers } = this.numbered;
+    this.numbered ??= { counter: view.refusals, numbers: new Map(), byEventId: new Map() };
+    const { counter, numbers } = this.numbered;
     const { principal } = this.caller;
     const key = `${generation} ${subject}`;
     const identity = refusalIdentity({ ...refusal, ...this.requestField(refusal) });
     const number =
       numbers.get(key) ??
-      log.count({ subject, generation, principal, request_identity: identity }, this.loaded?.get(key));
+      counter.count({ subject, generation, principal, request_identity: identity }, this.loaded?.get(key));
     numbers.set(key, number);
     return number;
   }
@@ -141,7 +141,7 @@ export class RefusalRecorder {
 }
 
 interface NumberedRefusals {
-  readonly log: RefusalLog;
+  readonly counter: RefusalCounter;
   /** The number of each refusal, by generation and subject. */
   readonly numbers: Map<string, number>;
   /** The refusals whose number must be new. */

@@ -13,7 +13,7 @@ import { RUNNERS_SUBJECT, subjectKindOf } from '../../core/subject.js';
 import type { Blobs } from '../../stores/blobs.js';
 import type { ProjectKey } from '../../stores/store.js';
 import { OPEN_CALLER } from '../authentication/caller.js';
-import { isSignedBy, withSignatureCheck } from '../authentication/signatures.js';
+import { verifySignature, withSignatureCheck } from '../authentication/signatures.js';
 import { proposeCandidate, recordEvidence } from '../operations/candidates.js';
 import { runnersOf } from '../operations/edge-evidence.js';
 import { parseBody, parseHolderBody, parseSubject } from '../operations/parse-body.js';
@@ -106,7 +106,7 @@ export class EvidenceService {
       catchStoreErrors(async () => {
         const publicKey = await publicKeyOf(project, statement.runner_id);
         const operation = recordEvidence(evidence, publicKey ?? '', caller, { request_id });
-        if (publicKey === null || (await isSignedBy(publicKey, evidenceText(statement), signature)))
+        if (publicKey === null || (await verifySignature(publicKey, evidenceText(statement), signature)))
           return project.run(operation, caller);
         const message = 'does not verify with the public key of the runner for this statement';
         return fieldProblem('evidence.signature', message, 'SIGNATURE_INVALID');

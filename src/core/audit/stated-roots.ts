@@ -1,7 +1,10 @@
 import type { CheckpointStatement } from './checkpoint.js';
 import { CHECKPOINT_LAG_MAX } from './recent-trees.js';
 
-/** A checkpoint from further back is refused for its position, and each covers at least one event more. */
+/**
+ * Older checkpoints are refused because of their position. Each checkpoint covers at least one event more
+ * than the one before, so this many are enough.
+ */
 const CHECKPOINTS_KEPT = CHECKPOINT_LAG_MAX;
 
 const keyOf = ({ incarnation, position }: CheckpointStatement): string => `${incarnation}/${position}`;

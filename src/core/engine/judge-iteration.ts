@@ -11,7 +11,7 @@ import { type SpentByScope, spentLimitText } from './budget.js';
 import type { CheckOutcome } from './check-outcome.js';
 import { omittedChecksMessage } from './guarded-check-files.js';
 import type { ESCALATION_REASONS, HumanDecision, IterationVerdict } from './run-data.js';
-import { saysOf } from './says.js';
+import { truncatedSays } from './says.js';
 
 export type EscalationCode = (typeof ESCALATION_REASONS)[number];
 type Outcome = Pick<CheckOutcome, 'name' | 'type' | 'result'>;
@@ -45,7 +45,7 @@ export function judgeIteration(facts: IterationFacts): Omit<IterationVerdict, 'f
   const verdict = (outcome: IterationVerdict['outcome'], reason: EscalationCode | null, says: string) => ({
     outcome,
     reason,
-    says: saysOf(says),
+    says: truncatedSays(says),
     delta,
     next_iteration: facts.iteration + 1,
   });

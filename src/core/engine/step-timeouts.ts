@@ -5,7 +5,7 @@ import type { StepHandlerName } from './run-data.js';
 /** The timeout of a check that names none. */
 const CHECK_TIMEOUT_SECONDS = 600;
 /**
- * The default time limit of the machine's state. The default of a constructor itself is shorter
+ * Default time limit of the state `construct_candidate`. A constructor's own default is shorter
  * (docs/engine.md).
  */
 const CONSTRUCT_TIMEOUT_SECONDS = 3600;

@@ -37,10 +37,10 @@ function predecessorsOf(lookup: PlanLookup, node: string): readonly string[] {
   if (subtask_index === START_INDEX) return taskDependencies(lookup, task);
   if (subtask_index !== null) return [...subtaskDependencies(task, subtask_index), startNodeOf(task)];
   if (subtaskCount(task) === 0) return taskDependencies(lookup, task);
-  return hasCountedSubtasks(task) ? [startNodeOf(task)] : subtaskIds(task);
+  return hasUnnamedSubtasks(task) ? [startNodeOf(task)] : subtaskIds(task);
 }
 
-export const hasCountedSubtasks = ({ subtasks }: PlannedTask): boolean =>
+export const hasUnnamedSubtasks = ({ subtasks }: PlannedTask): boolean =>
   typeof subtasks === 'number' && subtasks > 0;
 
 /**

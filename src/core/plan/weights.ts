@@ -1,12 +1,12 @@
 import type { StepGenerator } from '../steps.js';
-import { hasCountedSubtasks, isStartNode, taskIdsOf, walkSteps } from './dependency-graph.js';
+import { hasUnnamedSubtasks, isStartNode, taskIdsOf, walkSteps } from './dependency-graph.js';
 import type { Plan } from './plan.js';
 import { splitSubject, subtaskCount } from './task.js';
 
 /** Maximum weight. Sums over paths grow exponentially; up to this value, addition stays exact. */
 export const WEIGHT_MAX = 1e15;
 
-/** Result of `weightSteps`, read by `weightOf`. Counted subtasks that no dependency names have no entry. */
+/** Result of `weightSteps`, read by `weightOf`. Unnamed subtasks that no dependency names have no entry. */
 export type Weights = ReadonlyMap<string, number>;
 
 /** How much a subject blocks: one per dependant, plus the weight of that dependant. */
@@ -15,23 +15,24 @@ export function weightOf(plan: Plan, weights: Weights, subject: string): number 
   const { task_id, subtask_index } = splitSubject(subject);
   if (subtask_index === null) return own;
   const task = plan.task(task_id);
-  if (task === undefined || !hasCountedSubtasks(task)) return own;
+  if (task === undefined || !hasUnnamedSubtasks(task)) return own;
   return Math.min(WEIGHT_MAX, own + 1 + (weights.get(task_id) ?? 0));
 }
 
 /**
- * Computes weights: once all dependants of a node are counted, its weight is added to its predecessors. Counted
- * subtasks are not nodes: each has the weight its merge passes on, plus what dependants that name it add.
+ * Computes weights: when the weight of a node is complete, it is passed on to its dependencies. Subtasks
+ * given as a count are nodes only if a dependency names them. The weight of each is what its merge passes on,
+ * plus the weight from dependants that name it.
  */
 export function* weightSteps(plan: Plan): StepGenerator<Weights> {
-  const order: { node: string; waits: readonly string[] }[] = [];
+  const order: { node: string; dependencies: readonly string[] }[] = [];
   yield* walkSteps(plan, taskIdsOf(plan), {
-    onLeave: (node, dependencies) => order.push({ node, waits: dependencies }),
+    onLeave: (node, dependencies) => order.push({ node, dependencies }),
   });
   const weights = new Map<string, number>();
   for (let entry = order.pop(); entry !== undefined; entry = order.pop()) {
     const propagated = propagatedWeight(plan, entry.node, weights.get(entry.node) ?? 0);
-    for (const id of entry.waits) {
+    for (const id of entry.dependencies) {
       weights.set(id, Math.min(WEIGHT_MAX, (weights.get(id) ?? 0) + propagated));
     }
     yield;
@@ -43,7 +44,7 @@ function propagatedWeight(plan: Plan, node: string, weight: number): number {
   if (isStartNode(node)) return weight;
   const { task_id, subtask_index } = splitSubject(node);
   const task = plan.task(task_id);
-  if (task === undefined || !hasCountedSubtasks(task)) return weight + 1;
+  if (task === undefined || !hasUnnamedSubtasks(task)) return weight + 1;
   // Each subtask gets a weight from its task, and passes it to the start node. Their sum is passed in one step.
   return subtask_index === null ? subtaskCount(task) * (weight + 2) : weight;
 }

@@ -9,7 +9,7 @@ import {
   isCommandRefusal,
   parseCheckCommand,
 } from '../../core/engine/command-line.js';
-import { saysOf } from '../../core/engine/says.js';
+import { truncatedSays } from '../../core/engine/says.js';
 import { pathFault } from '../../core/methodology/definition/asset-path.js';
 import type { CheckExecution, CheckLimits, CheckRequest, ExecuteCheck } from './check-execution.js';
 import type { CommandExecutor, Execution } from './command-executor.js';
@@ -63,7 +63,10 @@ function minimumOf(report: NonNullable<EffectiveCheck['report']>): number | null
   return `\`minimum_percent\` is ${JSON.stringify(minimum_percent)}; it must be a number from 0 to 100.`;
 }
 
-/** Thresholds of a project are often shares: of a text without a percent sign, at most 1 is one. 0.8 is 80 %. */
+/**
+ * Projects often write thresholds as fractions: a text without a percent sign that is at most 1 is a
+ * fraction, so 0.8 means 80 %.
+ */
 function percentOf(text: string): number {
   const number = /^\d+(\.\d+)?$/.test(text.trim()) ? Number(text) : null;
   if (number !== null) return number <= 1 ? number * 100 : number;
@@ -100,7 +103,7 @@ function notRun(
   check: EffectiveCheck,
   { result, says }: Pick<CheckOutcome, 'result' | 'says'>,
 ): CheckExecution {
-  const outcome = outcomeWithoutCommand(check, { result, says: saysOf(says) });
+  const outcome = outcomeWithoutCommand(check, { result, says: truncatedSays(says) });
   return { outcome, output: new Uint8Array(), report: null };
 }
 
@@ -125,7 +128,7 @@ function executedCheckOf(
       ? null
       : { format: settings.format, sha256: sha256Hex(report), ...facts.counts };
   const outcome = {
-    ...{ name, type, required, result, says: saysOf(says), command_sha256, check_sha256 },
+    ...{ name, type, required, result, says: truncatedSays(says), command_sha256, check_sha256 },
     ...{ exit_code, signal, duration_ms, report: summary },
     output_sha256: output.byteLength === 0 ? null : sha256Hex(output),
   };

@@ -15,7 +15,10 @@ export interface ContextOptions {
   readonly files: readonly ContextFile[];
   /** Names that the edge requires and that the caller has not found. */
   readonly missing_required?: readonly string[];
-  /** Documents of more than this together are searched. */
+  /**
+   * If the documents together exceed this size, they are searched for relevant passages instead of being
+   * passed on whole.
+   */
   readonly rag_threshold_bytes?: number | undefined;
 }
 

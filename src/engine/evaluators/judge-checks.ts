@@ -7,7 +7,7 @@ import {
   outcomeWithoutCommand,
 } from '../../core/engine/check-outcome.js';
 import { ENGINE_ERRORS } from '../../core/engine/run-data.js';
-import { saysOf } from '../../core/engine/says.js';
+import { truncatedSays } from '../../core/engine/says.js';
 import { endOfMessage } from '../constructors/end-of-message.js';
 import { EngineError } from '../engine-error.js';
 import type { PromptText } from '../prompts/build-prompt.js';
@@ -116,9 +116,9 @@ function resultOf(
   const verdict = 'fault' in read ? undefined : read.verdicts.get(name);
   if (verdict === undefined) {
     const fault = 'fault' in read ? read.fault : 'none about this check';
-    return { result: 'error', says: saysOf(`No valid verdict: ${fault}`) };
+    return { result: 'error', says: truncatedSays(`No valid verdict: ${fault}`) };
   }
   const { result, score, issues } = verdict;
   const findings = issues.map(({ criterion, says }) => `${criterion}: ${says}`).join('; ');
-  return { result, says: saysOf(`Score ${score}. ${findings}`.trim()), issues };
+  return { result, says: truncatedSays(`Score ${score}. ${findings}`.trim()), issues };
 }

@@ -12,7 +12,7 @@ import {
   type RunData,
   type StepResult,
 } from '../../core/engine/run-data.js';
-import { saysOf } from '../../core/engine/says.js';
+import { truncatedSays } from '../../core/engine/says.js';
 import { genCommand, stuckSpawnCommand } from '../../core/methodology/definition/command.js';
 import { withResultCounts } from '../../core/methodology/definition/convergence.js';
 import { coordinationError, isCoordinationFailure } from '../coordination.js';
@@ -204,7 +204,7 @@ async function endRun(
     run_id: data.run.run_id,
     status,
     reason,
-    says: saysOf(says),
+    says: truncatedSays(says),
     iterations: data.iteration,
     spent: journal.spent,
   });

@@ -3,7 +3,7 @@ import { canonicalJson } from '../../core/canonical-json.js';
 import { spentLimitText } from '../../core/engine/budget.js';
 import type { EdgePlan } from '../../core/engine/edge-plan.js';
 import type { Candidate } from '../../core/engine/run-data.js';
-import { saysOf } from '../../core/engine/says.js';
+import { truncatedSays } from '../../core/engine/says.js';
 import { engineError } from '../engine-error.js';
 import { buildPrompt, type ConstructionPrompt, type PromptText } from '../prompts/build-prompt.js';
 import type { StepCall } from '../runs/step-runner.js';
@@ -39,7 +39,7 @@ export async function constructCandidate(services: EngineServices, call: StepCal
     files: manifest.files.length,
     prompt_sha256: prompt.sha256,
     constructed_by: construction.constructed_by,
-    says: saysOf(construction.says),
+    says: truncatedSays(construction.says),
     cost: construction.cost,
   };
 }

@@ -17,7 +17,7 @@ export interface ClaimOfRun {
   readonly session_id: string;
 }
 
-/** A draft that was begun again, because its file in the project has changed since. */
+/** A draft that was refreshed, because its file in the project has changed since it was begun. */
 export interface RefreshedText {
   readonly path: string;
   /** The draft now: the file of the project. */

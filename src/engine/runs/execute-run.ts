@@ -5,7 +5,7 @@ import { decidedEnd, mayBeDecidedByPerson, overruledEnd } from '../../core/engin
 import { handlerResults, type RunIdentity, type StepHandlerName } from '../../core/engine/run-data.js';
 import { openRunOf } from '../../core/engine/run-summaries.js';
 import { failedSteps, foldRuns, type Run } from '../../core/engine/runs.js';
-import { saysOf } from '../../core/engine/says.js';
+import { truncatedSays } from '../../core/engine/says.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { edgeSubject } from '../../core/methodology/definition/edge-name.js';
 import { EngineError } from '../engine-error.js';
@@ -290,7 +290,7 @@ async function endFailed(
     run_id: journal.run_id,
     status: 'FAILED',
     reason: error,
-    says: saysOf(cause),
+    says: truncatedSays(cause),
     iterations: journal.iterations,
     spent: journal.spent,
   });
@@ -309,7 +309,7 @@ async function releaseEdge(
     claim_id,
     expected_generation: generation,
     reason,
-    message: saysOf(message),
+    message: truncatedSays(message),
   });
 }
 

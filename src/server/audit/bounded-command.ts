@@ -10,7 +10,7 @@ interface BoundedCommand {
   readonly cwd: string;
   /** Standard input. */
   readonly input: string;
-  readonly ms_max?: number;
+  readonly timeout_ms?: number;
 }
 
 /**
@@ -21,7 +21,7 @@ export function runBoundedCommand({
   line,
   cwd,
   input,
-  ms_max = COMMAND_MS_MAX,
+  timeout_ms = COMMAND_MS_MAX,
 }: BoundedCommand): Promise<string> {
   const child = spawn(line, { shell: true, cwd, detached: HAS_GROUPS, windowsHide: true });
   return new Promise<string>((resolve, reject) => {
@@ -32,7 +32,7 @@ export function runBoundedCommand({
       stop();
       reject(new Error(why));
     };
-    const timer = setTimeout(() => fail(`it did not end within ${ms_max / 1000} seconds`), ms_max);
+    const timer = setTimeout(() => fail(`it did not end within ${timeout_ms / 1000} seconds`), timeout_ms);
     const stop = (): void => {
       clearTimeout(timer);
       killGroup(child);

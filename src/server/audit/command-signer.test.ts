@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { sha256 } from '../../coordinator/audit/audit-hash.js';
-import { isSignedBySync } from '../../coordinator/audit/verify-signature.js';
+import { verifySignatureSync } from '../../coordinator/audit/verify-signature.js';
 import { keyIdOf } from '../../core/audit/audit-values.js';
 import { openCommandSigner } from './command-signer.js';
 import { openSigner } from './open-signer.js';
@@ -37,8 +37,8 @@ async function commandOf(onSign: string, publicKeyText = PUBLIC_PEM): Promise<st
   await writeFile(join(cwd, 'sign.cjs'), SIGN + answers);
   return `"${process.execPath}" sign.cjs --option`;
 }
-const openTestSigner = async (onSign: string, ms_max = 10_000) =>
-  openCommandSigner({ command: await commandOf(onSign), cwd, ms_max });
+const openTestSigner = async (onSign: string, timeout_ms = 10_000) =>
+  openCommandSigner({ command: await commandOf(onSign), cwd, timeout_ms });
 
 describe('a signing command', () => {
   it.each([
@@ -50,7 +50,7 @@ describe('a signing command', () => {
     expect(signer).toMatchObject({ public_key: RAW, key_id: keyIdOf(sha256, RAW) });
     const signature = await signer.sign('line one\nline two äöü');
     expect(signature).toMatch(/^[\w-]{86}$/);
-    expect(isSignedBySync(RAW, 'line one\nline two äöü', signature)).toBe(true);
+    expect(verifySignatureSync(RAW, 'line one\nline two äöü', signature)).toBe(true);
   });
 
   it.each([
@@ -112,7 +112,7 @@ describe('a signing command', () => {
     const signer = await openTestSigner(
       `require('node:child_process').spawn(process.execPath, ['-e', 'setTimeout(() => {}, 20_000)'], { stdio: 'inherit' }).unref(); console.log(signed('key.pem', 'base64'))`,
     );
-    expect(isSignedBySync(RAW, 'text', await signer.sign('text'))).toBe(true);
+    expect(verifySignatureSync(RAW, 'text', await signer.sign('text'))).toBe(true);
   });
 
   it('fails for all who wait when it hangs, instead of one after the other', async () => {

@@ -1,7 +1,7 @@
 import { createPublicKey } from 'node:crypto';
 import { sha256 } from '../../coordinator/audit/audit-hash.js';
 import type { AuditSigner } from '../../coordinator/audit/signer.js';
-import { isSignedBySync } from '../../coordinator/audit/verify-signature.js';
+import { verifySignatureSync } from '../../coordinator/audit/verify-signature.js';
 import { bytes32, keyIdOf } from '../../core/audit/audit-values.js';
 import { runBoundedCommand } from './bounded-command.js';
 import { ConcurrencyLimiter } from './concurrency-limiter.js';
@@ -14,7 +14,7 @@ interface SigningCommand {
   /** The program and its arguments; `public-key` or `sign` is added to it. */
   readonly command: string;
   readonly cwd: string;
-  readonly ms_max?: number;
+  readonly timeout_ms?: number;
 }
 
 /** Opens a key that another program holds, such as one of a key management service. Throws if it names no key. */
@@ -32,8 +32,12 @@ export async function openCommandSigner(signing: SigningCommand): Promise<AuditS
 
 type Verb = 'public-key' | 'sign';
 
-async function runVerb({ command, cwd, ms_max }: SigningCommand, verb: Verb, input: string): Promise<string> {
-  const limit = ms_max === undefined ? {} : { ms_max };
+async function runVerb(
+  { command, cwd, timeout_ms }: SigningCommand,
+  verb: Verb,
+  input: string,
+): Promise<string> {
+  const limit = timeout_ms === undefined ? {} : { timeout_ms };
   try {
     return await runBoundedCommand({ line: `${command} ${verb}`, cwd, input, ...limit });
   } catch (error) {
@@ -66,7 +70,7 @@ function signatureIn(output: string, text: string, publicKey: string, { command 
   if (bytes.length !== SIGNATURE_BYTES)
     throw signerError(command, 'sign', 'it must print an Ed25519 signature: 64 bytes in base64 or base64url');
   const signature = bytes.toString('base64url');
-  if (isSignedBySync(publicKey, text, signature)) return signature;
+  if (verifySignatureSync(publicKey, text, signature)) return signature;
   const why = 'the signature does not verify with the public key that the command printed for public-key';
   throw signerError(command, 'sign', why);
 }

@@ -65,13 +65,20 @@ export class PageConversion {
       else if (row.copied === undefined) return;
       else
         await this.copyBucket(projectKey, row).catch((error) =>
-          this.throwUnlessMoved(error, projectKey, row),
+          this.throwUnlessCopiedFurther(error, projectKey, row),
         );
     }
   }
 
-  /** Another migrator that has copied the same may have dropped a text meanwhile. */
-  private async throwUnlessMoved(error: unknown, projectKey: ProjectKey, before: DynamoItem): Promise<void> {
+  /**
+   * Another migrator may have copied the same events and already deleted a text that this one still reads;
+   * then it is not an error.
+   */
+  private async throwUnlessCopiedFurther(
+    error: unknown,
+    projectKey: ProjectKey,
+    before: DynamoItem,
+  ): Promise<void> {
     const row = await this.dynamo.get(this.dynamo.tables.state, rowKey(projectKey));
     if (row?.copied?.N === before.copied?.N) throw error;
   }

@@ -109,7 +109,7 @@ export class LogCheck<Location> {
     const block = undecided.add(bytes, location, end);
     if (block === 'excess') return undecided.excess(location);
     if (block === null) return null;
-    for (const other of undecided.take(block)) {
+    for (const other of undecided.clearAndReturnLinesBefore(block)) {
       const fault = this.addForeign(Buffer.from(other.bytes), other.location);
       if (fault !== null) return fault;
     }

@@ -13,13 +13,16 @@ interface UndecidedLine<Location> {
 /** Enough for the largest number of foreign lines that the log accepts, followed by one block. */
 const BYTES_MAX = 2 * FOREIGN_BYTES_MAX;
 const LINES_MAX = 2 * FOREIGN_LINES_MAX;
-/** Blocks of the log do not overlap, but a forged seal may count any number of lines, and each is hashed. */
+/**
+ * Genuine blocks do not overlap, so at most all bytes and one newline per line are hashed. A forged seal can
+ * claim any number of lines, so hashing stops at this sum.
+ */
 const HASHED_BYTES_MAX = BYTES_MAX + LINES_MAX;
 
 /**
- * Lines that do not fit where they are. They are foreign if a later seal continues the last seal of the log without them;
- * a foreign line may look like anything, even like a line or a seal of the log; many of them may look like a whole log. If no such seal
- * follows, they are damaged, or the torn end of the log.
+ * Lines that do not fit at their place. If a later seal continues the log's last seal without them, they are
+ * foreign. A foreign line can look like anything, even a line or a seal of this log. If no such seal follows,
+ * the lines are damage or the torn end of the log.
  */
 export class UndecidedLines<Location> {
   /** Why the first of them does not fit; null: there are none. */
@@ -60,7 +63,7 @@ export class UndecidedLines<Location> {
   }
 
   /** Forgets all lines, and returns those before the block. */
-  take(block: readonly UndecidedLine<Location>[]): readonly UndecidedLine<Location>[] {
+  clearAndReturnLinesBefore(block: readonly UndecidedLine<Location>[]): readonly UndecidedLine<Location>[] {
     const others = this.lines.slice(0, this.lines.length - block.length);
     this.clear();
     return others;

@@ -15,7 +15,7 @@ import {
 import { writeBelow } from './safe-write.js';
 import { Worktree, type WorktreeScope } from './worktree.js';
 
-/** A draft that was begun again from the present file of the project. */
+/** A draft that was refreshed: the present file of the project has replaced it. */
 export interface RefreshedDraft {
   readonly path: string;
   /** The copy of the earlier draft, relative to the project's root. */

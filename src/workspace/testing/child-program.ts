@@ -19,7 +19,7 @@ interface TestProcess {
 const NODE_PATH = join(import.meta.dirname, '../../../node_modules');
 /** CommonJS dependencies call `require` for built-in modules, which an ESM bundle lacks. */
 const BANNER =
-  'import { createRequire as asking } from "node:module"; const require = asking(import.meta.url);';
+  'import { createRequire as requireFrom } from "node:module"; const require = requireFrom(import.meta.url);';
 
 /**
  * A program that a test file starts and kills. Bundled once, because loading TypeScript for every start would

@@ -4,7 +4,7 @@ import { HarnessAgent } from '../../../../test/support/agent.js';
 import { CoordinatorHarness, P, planOf, unwrap } from '../../../../test/support/coordinator-harness.js';
 import { Genesis, publicKeyText, signCommand } from '../../../client/index.js';
 import { sha256 } from '../../../coordinator/audit/audit-hash.js';
-import { isSignedBySync } from '../../../coordinator/audit/verify-signature.js';
+import { verifySignatureSync } from '../../../coordinator/audit/verify-signature.js';
 import { checkTaskProofText, type TaskProof } from '../../../core/audit/task-proof/task-proof.js';
 import { newSigner, type TestSigner } from '../../../core/audit/testing/primitives.js';
 import type { SignedCommand } from '../../../core/signing.js';
@@ -20,7 +20,7 @@ export const KEY: TestSigner = newSigner('evidence');
 export function verdictOf(proof: TaskProof | string, trustedKeys?: readonly string[]): string {
   const text = typeof proof === 'string' ? proof : JSON.stringify(proof);
   const trust = trustedKeys === undefined ? {} : { trustedKeys };
-  const verdict = checkTaskProofText(text, { hash: sha256, verify: isSignedBySync, ...trust });
+  const verdict = checkTaskProofText(text, { hash: sha256, verify: verifySignatureSync, ...trust });
   return verdict.ok ? 'ok' : verdict.code;
 }
 

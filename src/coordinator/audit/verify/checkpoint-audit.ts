@@ -4,7 +4,7 @@ import { OriginalDigests } from '../../../core/audit/original-digests.js';
 import type { EventEnvelope } from '../../../core/events/envelope.js';
 import type { ProjectKey } from '../../../stores/store.js';
 import { payloadDigest, sha256 } from '../audit-hash.js';
-import { isSignedBySync } from '../verify-signature.js';
+import { verifySignatureSync } from '../verify-signature.js';
 import { type LogFinding, UNVOUCHED_KEY } from './log-finding.js';
 
 /** What a log is compared with: checkpoints that were kept elsewhere, and keys that are known to be the owner's. */
@@ -57,7 +57,13 @@ const newAudit = (project: ProjectKey, { anchors = [], trustedKeys = [] }: Ancho
   const isOfProject = ({ tenant_id, project_id }: Anchor): boolean =>
     tenant_id === project.tenant_id && project_id === project.project_id;
   const ofProject = anchors.filter(isOfProject);
-  return new LogAudit({ hash: sha256, verify: isSignedBySync, project, anchors: ofProject, trustedKeys });
+  return new LogAudit({
+    hash: sha256,
+    verify: verifySignatureSync,
+    project,
+    anchors: ofProject,
+    trustedKeys,
+  });
 };
 
 /** The faults of the audit, as violations of the log. */

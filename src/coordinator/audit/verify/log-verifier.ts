@@ -5,7 +5,7 @@ import { SignatureRequirements, UnsignedCommands } from '../../../core/audit/uns
 import { PolicyAwareLogChecker } from '../../../core/claims/policy-aware-log-checker.js';
 import { isEnforcedRule, RunLogChecker } from '../../../core/engine/run-log-checker.js';
 import type { EventEnvelope } from '../../../core/events/envelope.js';
-import { isSignedBySync } from '../verify-signature.js';
+import { verifySignatureSync } from '../verify-signature.js';
 import type { LogFinding } from './log-finding.js';
 
 export interface LogReport {
@@ -60,7 +60,7 @@ export class LogVerifier {
   private readonly subjects = new Set<string>();
   readonly checker = new PolicyAwareLogChecker();
   private readonly runs = new RunLogChecker();
-  private readonly signatures = new SessionSignatureChecker(isSignedBySync);
+  private readonly signatures = new SessionSignatureChecker(verifySignatureSync);
   private readonly unsigned: UnsignedCommands;
   private events = 0;
   private last: VisitedEvent | null = null;

@@ -16,7 +16,7 @@ export const stuckSpawnCommand = (feature: string, edge: string): string =>
     ...['--reason', `stuck on ${edge}`],
   );
 
-/** The word as a shell reads it back. */
+/** The word quoted so that a shell reads it as one word. Control characters are replaced. */
 export const shellQuoted = (word: string): string =>
   /^[\w@%+=:,./~-][\w@%+=:,./~#-]*$/.test(word) ? word : `'${printableWord(word).replaceAll("'", `'\\''`)}'`;
 

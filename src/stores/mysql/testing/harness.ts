@@ -8,7 +8,10 @@ import { queryServer } from '../testing.js';
 export const newProject = (project_id = 'p'): ProjectKey => ({ tenant_id: `t-${randomUUID()}`, project_id });
 export const newNamespace = (): string => `m_${randomUUID().replaceAll('-', '_')}`;
 
-/** A server for tests: stores that are closed with the test, and statements beside them. */
+/**
+ * A test server: `open` gives stores that close when the test ends, and `admin` runs a statement without a
+ * store.
+ */
 export const harnessOf = (options: MysqlOptions) => ({
   open: async (withOptions: MysqlOptions = options): Promise<MysqlStore> => {
     const store = await openMysqlStore(withOptions);

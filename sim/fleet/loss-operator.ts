@@ -6,7 +6,7 @@ import type { SimAudit } from './sim-audit.js';
 import type { SimContext } from './sim-context.js';
 
 /** The operator of a store whose history was lost: notices it with the anchors, and accepts it. */
-export class RestoredDisk {
+export class LossOperator {
   private incarnation = 0;
   private isFirstOpening = false;
   /** By project, the position up to which the log is unchanged. Null: there is no loss to accept. */

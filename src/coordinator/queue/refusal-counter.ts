@@ -18,17 +18,20 @@ type ReadRefusals = (subject: string, visit: (event: EventEnvelope) => boolean) 
  * How many refusals the log has, per subject, generation and principal. The log is read at the first refusal; later
  * ones are counted in memory. The least recently used subjects are forgotten, and read again on demand.
  */
-export class RefusalLog {
+export class RefusalCounter {
   /** By generation and subject; the last one used is the last. */
-  private readonly bySubject = new Map<string, RefusalCounts>();
+  private readonly countsByGenerationAndSubject = new Map<string, RefusalCounts>();
 
   constructor(private readonly read: ReadRefusals) {}
 
   isLoaded(subject: string, generation: number): boolean {
-    return this.bySubject.has(keyOf(subject, generation));
+    return this.countsByGenerationAndSubject.has(keyOf(subject, generation));
   }
 
-  /** Reads the counts of a subject. The caller keeps them until it has counted: they may be forgotten here before. */
+  /**
+   * Reads the counts of a subject. The caller must hold on to them until it calls `count`, because they may
+   * be evicted here before that.
+   */
   async load(subject: string, generation: number): Promise<RefusalCounts> {
     const counts = new RefusalCounts(generation);
     await this.read(subject, (event) => {
@@ -36,25 +39,26 @@ export class RefusalLog {
       return true;
     });
     const key = keyOf(subject, generation);
-    const known = this.bySubject.get(key);
+    const known = this.countsByGenerationAndSubject.get(key);
     if (known !== undefined) return known;
     this.remember(key, counts);
     return counts;
   }
 
   private remember(key: string, counts: RefusalCounts): void {
-    this.bySubject.delete(key);
-    this.bySubject.set(key, counts);
-    const [oldest] = this.bySubject.keys();
-    if (this.bySubject.size > SUBJECTS_MAX && oldest !== undefined) this.bySubject.delete(oldest);
+    this.countsByGenerationAndSubject.delete(key);
+    this.countsByGenerationAndSubject.set(key, counts);
+    const [oldest] = this.countsByGenerationAndSubject.keys();
+    if (this.countsByGenerationAndSubject.size > SUBJECTS_MAX && oldest !== undefined)
+      this.countsByGenerationAndSubject.delete(oldest);
   }
 
   drop(subject: string, generation: number): void {
-    this.bySubject.delete(keyOf(subject, generation));
+    this.countsByGenerationAndSubject.delete(keyOf(subject, generation));
   }
 
   clear(): void {
-    this.bySubject.clear();
+    this.countsByGenerationAndSubject.clear();
   }
 
   /**
@@ -64,7 +68,7 @@ export class RefusalLog {
   count(refusal: CountedRefusal, loaded: RefusalCounts | undefined): number {
     const { subject, generation, principal, request_identity } = refusal;
     const key = keyOf(subject, generation);
-    const counts = this.bySubject.get(key) ?? loaded;
+    const counts = this.countsByGenerationAndSubject.get(key) ?? loaded;
     if (counts === undefined) throw new Error(`the refusals of ${subject} were not loaded`);
     this.remember(key, counts);
     return nextNumber(counts.countOf(generation, principal), request_identity);
@@ -72,7 +76,7 @@ export class RefusalLog {
 
   /** All refusals of a subject under one generation, if they are in memory. */
   totalOf(subject: string, generation: number): number {
-    return this.bySubject.get(keyOf(subject, generation))?.total ?? 0;
+    return this.countsByGenerationAndSubject.get(keyOf(subject, generation))?.total ?? 0;
   }
 }
 
