@@ -49,6 +49,7 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
     find: 'if (existing !== null) return this.addCheck(subject, existing.seq);',
     replace: 'if (existing !== null) return this;',
     why: 'A session that is closed concurrently is granted work.',
+    tests: ['src/coordinator/tests/two-coordinators.test.ts'],
   },
   {
     name: 'permit-not-taken',
@@ -103,8 +104,8 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
   {
     name: 'step-answered-before-the-write',
     file: 'src/coordinator/queue/direct-replies.ts',
-    find: '      await written;\n',
-    replace: '',
+    find: 'await written;',
+    replace: 'await Promise.resolve();',
     why: 'A grant is acknowledged before its step is durable, and a crash takes it back.',
   },
   {

@@ -48,6 +48,7 @@ export const LEDGER_MUTANTS: readonly Mutant[] = [
     find: 'now_ms >= transaction.not_after_ms',
     replace: 'now_ms > transaction.not_after_ms',
     why: 'At the instant a claim expires it can be both renewed and taken over.',
+    tests: ['src/stores/memory/memory-store.test.ts'],
   },
   {
     name: 'head-deleted-on-completion',

@@ -102,6 +102,14 @@ describe('two coordinators over one store', () => {
     expect(await first.claims.claimTask(P, other)).toMatchObject({ reason: 'GRANTED' });
   });
 
+  test('grant nothing to a session that was closed through the other', async () => {
+    const { first, second } = await openTwoCoordinators(planOf(A, B));
+    const claim = (task_id: string) => ({ task_id, ...agentFields('alpha') });
+    expect(await second.claims.claimTask(P, claim(A))).toMatchObject({ reason: 'GRANTED' });
+    expect(await first.sessions.close('acme', 's-alpha')).toMatchObject({ reason: 'CLOSED' });
+    expect(await second.claims.claimTask(P, claim(B))).toMatchObject({ reason: 'SESSION_CLOSED' });
+  });
+
   test('do not grant two edges that share modules if that is enforced, even at the same moment', async () => {
     const harness = await CoordinatorHarness.open('memory');
     const files = { ...FILES, 'coordination.yml': coordinationConfig({ enforce: true }) };
