@@ -19,6 +19,7 @@ export const FILE_MUTANTS: readonly Mutant[] = [
     find: '      await Promise.all([...touchedLogs].map((touched) => touched.durable()));\n',
     replace: '',
     why: 'A grant is acknowledged and then lost in a power failure.',
+    tests: ['src/stores/file/faults.test.ts'],
   },
   {
     name: 'log-not-synced',
