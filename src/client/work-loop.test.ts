@@ -94,7 +94,8 @@ test('the signal aborts when an operator releases the claim', async () => {
   const { genesis, direct } = await openClientHarness(planTextOf({ A: 1 }), {}, Genesis);
   let why: unknown;
   const summary = await genesis.work(
-    { ...AGENT, lease_duration_seconds: 1 },
+    // Long enough for several renewals on a busy machine: the thread that renews has a real clock.
+    { ...AGENT, lease_duration_seconds: 5 },
     async ({ claim }, { signal, stop }) => {
       const { task_id, generation } = claim;
       const reason = 'wrong agent';
@@ -107,7 +108,7 @@ test('the signal aborts when an operator releases the claim', async () => {
       throw signal.reason;
     },
   );
-  // No lease expires while time is frozen: the agent learned of the loss from a renewal.
+  // The agent learned of the loss from a renewal.
   expect(why).toMatchObject({ name: 'ClaimLost', task_id: 'A-001-part', reason: 'NO_CLAIM' });
   expect(summary).toMatchObject({ lost: 1, failed: 0 });
 });
