@@ -32,7 +32,7 @@ export const mcpCommand = command('mcp', {
     const drafts = Workspace.findOwn(io.cwd, io.env) === null ? null : workspaceDrafts(context, client);
     const messages = io.stdin.pipe(new StrictJsonLines((line) => io.stdout.write(line)));
     const transport = new StdioServerTransport(messages, io.stdout);
-    const testServer = serveStdio(
+    const mcpServer = serveStdio(
       () =>
         createMcpServer({
           client,
@@ -52,6 +52,6 @@ export const mcpCommand = command('mcp', {
     if (!stop.signal.aborted) await once(stop.signal, 'abort');
     stop.end();
     client.stop();
-    await testServer.close();
+    await mcpServer.close();
   },
 });

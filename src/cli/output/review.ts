@@ -115,10 +115,10 @@ function fileLines(
   return [
     '',
     paint.bold(countText(file_count, 'file')),
-    ...drafts.flatMap((copy) => [
-      ...wrap(`${copy.path}  ${countText(copy.size_bytes, 'byte')}`, 2),
-      paint.dim(`    sha256 ${copy.sha256}`),
-      ...draftLines(copy),
+    ...drafts.flatMap((draft) => [
+      ...wrap(`${draft.path}  ${countText(draft.size_bytes, 'byte')}`, 2),
+      paint.dim(`    sha256 ${draft.sha256}`),
+      ...draftLines(draft),
     ]),
     ...(file_count > drafts.length ? [`  and ${file_count - drafts.length} more`] : []),
   ];

@@ -85,8 +85,8 @@ export function provenEvent({ leaf, payload: payloadText }: InclusionProof): Res
 
 /**
  * The kind of a claim event; null for every other one. An event that moved the head has a seq; without one,
- * it was reported or imported, and is evidence of nothing. Only an escalation has a seq, which tells it from
- * a warning even if the payload is redacted.
+ * it was reported or imported, and is evidence of nothing. An escalation and a warning have one event type; the
+ * seq tells them apart, also if the payload is redacted.
  */
 export function evidenceKind({ event_type, seq }: ResultEvent): ClaimEventKind | null {
   const kind = claimEventKindOf(event_type);
