@@ -126,7 +126,6 @@ function plannedProject(): { source: DecisionSource; ids: string[] } {
     environment: systemEnvironment,
     rulesCache: new RulesCache(0),
     sessionUntilMs: new Map<string, number>(),
-    sessionsCountedUnderCurrentRules: new Set<string>(),
     hasOtherWriters: false,
     refusals: new RefusalCounter(async () => {}),
     settled: () => Promise.resolve(),

@@ -5,6 +5,7 @@ const LOG_COMMITS = 'src/coordinator/queue/log-commits.ts';
 const TRANSACTION_BUILDER = 'src/coordinator/queue/transaction-builder.ts';
 const FACTS = 'src/coordinator/operations/facts.ts';
 const FEED = 'src/coordinator/queries/feed.ts';
+const SESSION_TESTS = ['src/coordinator/tests/sessions.test.ts'];
 
 /** Faults in how decisions are turned into transactions and replies. */
 export const COORDINATOR_MUTANTS: readonly Mutant[] = [
@@ -238,5 +239,29 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
     replace: 'task_log: entries,',
     why: 'A request for the last few entries of a session returns all of them.',
     tests: ['test/security/bounded-reads.test.ts'],
+  },
+  {
+    name: 'renewed-lease-not-in-session',
+    file: 'src/core/heads/claim-index.ts',
+    find: '    raiseLatestLeaseEnd(index, subject, claimAfter);\n    return;',
+    replace: '    return;',
+    why: 'A session that submits other work is counted as idle while it holds a renewed claim.',
+    tests: SESSION_TESTS,
+  },
+  {
+    name: 'held-claim-counted-by-its-lease',
+    file: 'src/coordinator/queue/decision-view.ts',
+    find: "if (this.policy.stale_policy.task === 'hold') return Number.POSITIVE_INFINITY;",
+    replace: '',
+    why: 'A session is counted as idle although it holds work that nobody may take over.',
+    tests: SESSION_TESTS,
+  },
+  {
+    name: 'claimed-edge-counted-by-its-lease',
+    file: 'src/core/heads/claim-index.ts',
+    find: "subjectKindOf(subject) === 'edge' ? null : leaseMs",
+    replace: 'leaseMs',
+    why: 'A session is counted as idle although it holds an edge that nobody may take over.',
+    tests: ['src/core/heads/claim-heads.test.ts'],
   },
 ];

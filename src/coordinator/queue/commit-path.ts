@@ -45,7 +45,6 @@ export interface CommittingProject extends DecisionSource {
   onDurable: DurableListener | null;
   now(): number;
   rules_seq: number;
-  readonly sessionsCountedUnderCurrentRules: Set<string>;
   /** Reads commits that did not go through this object: from other coordinators, or from an import. */
   refresh(): Promise<void>;
   /** Replaces the state by what the store has. */

@@ -42,7 +42,6 @@ export interface DecisionSource {
   readonly environment: Environment;
   readonly rulesCache: RulesCache;
   readonly sessionUntilMs: ReadonlyMap<string, number>;
-  readonly sessionsCountedUnderCurrentRules: ReadonlySet<string>;
   readonly hasOtherWriters: boolean;
   readonly refusals: RefusalCounter;
   /** Resolves when every batch decided so far has ended. */
@@ -292,11 +291,9 @@ export class DecisionView {
     const hasOthers = held !== undefined && held.size > (held.has(subject) ? 1 : 0);
     const stagedMs = this.overlay.sessionUntilMs.get(sessionId) ?? 0;
     const ownMs = ceilToSecond(Math.max(this.idleUntilMs, stagedMs, leaseUntilMs ?? 0));
-    // None of the claims that it holds lasts longer than the committed value, which is a whole second too: so mostly
-    // they need not be read, and a session may hold a thousand.
-    const boundMs = this.committedSessionUntilMs(sessionId) ?? Number.POSITIVE_INFINITY;
-    const othersMs = hasOthers && boundMs > ownMs ? this.heldClaimsUntilMs(sessionId, subject) : 0;
-    return Math.max(ownMs, ceilToSecond(othersMs));
+    // A session may hold a thousand claims; they are read only if one of them can outlast this one.
+    if (!hasOthers || this.heldClaimsBoundMs(sessionId) <= ownMs) return ownMs;
+    return Math.max(ownMs, ceilToSecond(this.heldClaimsUntilMs(sessionId, subject)));
   }
 
   /**
@@ -331,10 +328,11 @@ export class DecisionView {
     return this.source.sessionUntilMs.get(sessionId) === untilMs;
   }
 
-  /** The store's value for a session, if no other coordinator can have changed it, and it bounds what the session holds. */
-  private committedSessionUntilMs(sessionId: string): number | undefined {
-    const isBound = !this.hasOtherWriters && this.source.sessionsCountedUnderCurrentRules.has(sessionId);
-    return isBound ? this.source.sessionUntilMs.get(sessionId) : undefined;
+  /** A whole second that no committed claim of the session outlasts. */
+  private heldClaimsBoundMs(sessionId: string): number {
+    if (this.policy.stale_policy.task === 'hold') return Number.POSITIVE_INFINITY;
+    const leaseEndMs = this.state.latestLeaseEndBySession.get(sessionId) ?? 0;
+    return ceilToSecond(leaseEndMs + this.projectRules.skewMarginMs);
   }
 
   private stageSessionExpiry(session_id: string, until_ms: number): void {

@@ -158,8 +158,6 @@ export class LogCommits implements CommitPath {
         if (decision == null) continue;
         decided.push(decision);
         if (decision.transaction.changes_rules) {
-          // Claims may end later under the new rules than the sessions that hold them.
-          this.project.sessionsCountedUnderCurrentRules.clear();
           // A view caches the rules.
           view = new DecisionView(this.project, nowMs);
         }

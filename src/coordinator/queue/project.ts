@@ -48,8 +48,6 @@ export class Project implements CommittingProject {
   rules_seq = 0;
   /** Until when each session counts as active, as last written to the store. */
   readonly sessionUntilMs = new Map<string, number>();
-  /** The sessions among them that were written under the current rules: none of their claims lasts longer. */
-  readonly sessionsCountedUnderCurrentRules = new Set<string>();
   /** Notifies whenever the project's state changes. */
   readonly changeNotifier = new ChangeNotifier();
   onDurable: DurableListener | null = null;
@@ -92,7 +90,6 @@ export class Project implements CommittingProject {
     this.state = state;
     this.rules_seq = rules_seq;
     this.sessionUntilMs.clear();
-    this.sessionsCountedUnderCurrentRules.clear();
     this.refusals.clear();
   }
 
@@ -242,7 +239,6 @@ export class Project implements CommittingProject {
       if (permit.scope !== SESSIONS_SCOPE) continue;
       if (permit.until_ms === null) this.sessionUntilMs.delete(permit.member);
       else this.sessionUntilMs.set(permit.member, permit.until_ms);
-      this.sessionsCountedUnderCurrentRules.add(permit.member);
     }
   }
 

@@ -22,7 +22,7 @@ export class ProjectRules {
   constructor(
     readonly records: RuleRecords,
     readonly limits: Limits,
-    skewMarginMs: number,
+    readonly skewMarginMs: number,
   ) {
     this.policy = policyFromRecord(records.policy);
     this.of = rulesLookup(this.policy, limits, skewMarginMs, generationFloor(records.loss));

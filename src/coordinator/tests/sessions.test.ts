@@ -219,6 +219,34 @@ forEachStore('sessions', (open) => {
     expect(await countActiveSessions()).toBe(0);
   });
 
+  test('a claim that was renewed keeps its session active while the session finishes other work', async () => {
+    const { harness, countActiveSessions } = await openWithPlan();
+    const alpha = new HarnessAgent(harness, 'alpha', 's1');
+    await alpha.claims(A, { lease_duration_seconds: 1200 });
+    await alpha.claims(B, { lease_duration_seconds: 1200 });
+    harness.advance(800);
+    await alpha.renews(A);
+    await alpha.submits(B);
+    harness.advance(1199);
+    expect(await countActiveSessions()).toBe(1);
+    harness.advance(1);
+    expect(await countActiveSessions()).toBe(0);
+  });
+
+  test.each(['hold', 'takeover'])(
+    'under stale_policy %s a session stays active for what it holds beside the work it submits',
+    async (stale_policy) => {
+      const { harness, coordinator, countActiveSessions } = await openWithPlan();
+      await coordinator.settings.putPolicy(P, { stale_policy, max_hold_seconds: null });
+      const alpha = new HarnessAgent(harness, 'alpha', 's1');
+      await alpha.claims(A);
+      await alpha.claims(B);
+      await alpha.submits(B);
+      harness.advance(900);
+      expect(await countActiveSessions()).toBe(stale_policy === 'hold' ? 1 : 0);
+    },
+  );
+
   test.each(['partial', 'all_or_nothing'])(
     'the longest lease of a %s batch keeps a session active',
     async (mode) => {

@@ -38,6 +38,33 @@ const completed = (subject: string, seq = 3): Head => ({
   },
 });
 
+const claimed = (subject: string, generation: number, leaseEndMs: number): Head => {
+  const head = completed(subject);
+  const claim = { ...head.claim, state: 'ACTIVE', expires_at_ms: leaseEndMs } as Head['claim'];
+  return { ...emptyHead(subject), phase: 'OPEN', generation, claim };
+};
+
+describe('the latest end of a lease of a session', () => {
+  const endsAfter = (heads: readonly Head[]) => {
+    const claims = new ClaimHeads();
+    for (const head of heads) claims.set(head.subject, head);
+    return claims.index.latestLeaseEndBySession.get('session');
+  };
+
+  it('follows grants, renewals and a grant of the next generation, in whole seconds', () => {
+    expect(endsAfter([claimed('A-001', 1, 2001), claimed('A-002', 1, 1000)])).toBe(3000);
+    expect(endsAfter([claimed('A-001', 1, 1000), claimed('A-001', 1, 4000)])).toBe(4000);
+    expect(endsAfter([claimed('A-001', 1, 1000), claimed('A-001', 2, 5000)])).toBe(5000);
+    expect(endsAfter([claimed('A-001', 1, 1000), completed('A-001')])).toBe(undefined);
+  });
+
+  it('is infinite for a session with an edge, whose claim may outlast its lease', () => {
+    expect(endsAfter([claimed('REQ-F-1#code', 1, 1000), claimed('A-001', 1, 2000)])).toBe(
+      Number.POSITIVE_INFINITY,
+    );
+  });
+});
+
 describe('a packed head', () => {
   it('is the same after unpacking', () => {
     const head = completed('A-001-work');

@@ -1,4 +1,4 @@
-import type { Head } from '../claims/head.js';
+import type { Head, LastClaim } from '../claims/head.js';
 import { planPositionOf } from '../plan/plan-position.js';
 import { subjectKindOf } from '../subject.js';
 
@@ -6,6 +6,11 @@ import { subjectKindOf } from '../subject.js';
 export const emptyClaimIndex = () => ({
   /** Subjects with an ACTIVE or SUSPENDED claim, lapsed or not, by the session that holds them. */
   bySession: new Map<string, Set<string>>(),
+  /**
+   * For each of these sessions, a whole second that no lease of its claims outlasts. It stays when a claim ends early, and
+   * is infinite once the session has held an edge, whose claim may outlast its lease.
+   */
+  latestLeaseEndBySession: new Map<string, number>(),
   /** Sessions in which an agent may hold some of them; `claimedSubjectsOf` returns the exact ones. */
   sessionsByAgent: new Map<string, Set<string>>(),
   /** Subjects in backoff after an error, including those whose backoff has ended. */
@@ -23,20 +28,39 @@ export function updateClaimIndex(index: ClaimIndex, before: Head | null, after: 
   if (completedDelta !== 0 && subjectKindOf(subject) === 'task') index.completedTasks += completedDelta;
   const claimBefore = before === null ? null : openClaim(before);
   const claimAfter = openClaim(after);
-  if (claimBefore !== null && claimAfter !== null && before?.generation === after.generation) return;
+  if (claimBefore !== null && claimAfter !== null && before?.generation === after.generation) {
+    raiseLatestLeaseEnd(index, subject, claimAfter);
+    return;
+  }
   if (claimBefore !== null) {
     removeFromSet(index.bySession, claimBefore.session_id, subject);
-    if (!index.bySession.has(claimBefore.session_id))
+    if (!index.bySession.has(claimBefore.session_id)) {
+      index.latestLeaseEndBySession.delete(claimBefore.session_id);
       removeFromSet(index.sessionsByAgent, claimBefore.agent_id, claimBefore.session_id);
+    }
   }
   if (claimAfter !== null) {
     addToSet(index.bySession, claimAfter.session_id, subject);
     addToSet(index.sessionsByAgent, claimAfter.agent_id, claimAfter.session_id);
+    raiseLatestLeaseEnd(index, subject, claimAfter);
   }
   if (after.claim !== null && before?.generation !== after.generation)
     recordTrackOfAgent(index, after.claim.agent_id, subject);
   if (after.retry_at_ms !== null) index.inBackoff.add(subject);
   else if (index.inBackoff.size > 0) index.inBackoff.delete(subject);
+}
+
+function raiseLatestLeaseEnd(
+  { latestLeaseEndBySession }: ClaimIndex,
+  subject: string,
+  claim: LastClaim,
+): void {
+  const leaseMs = claim.state === 'SUSPENDED' ? claim.suspended_until_ms : claim.expires_at_ms;
+  const endMs = subjectKindOf(subject) === 'edge' ? null : leaseMs;
+  const endSecondMs = endMs === null ? Number.POSITIVE_INFINITY : Math.ceil(endMs / 1000) * 1000;
+  const latestMs = latestLeaseEndBySession.get(claim.session_id);
+  if (latestMs === undefined || latestMs < endSecondMs)
+    latestLeaseEndBySession.set(claim.session_id, endSecondMs);
 }
 
 /** Subjects with an ACTIVE or SUSPENDED claim, lapsed or not. */

@@ -107,7 +107,11 @@ describe('every view', () => {
           for (const session of sessions) {
             const held = [...session.active_claims.values()].map(({ task_id }) => task_id);
             expect(held.sort()).toEqual([...(state.bySession.get(session.session_id) ?? [])].sort());
+            const latestLeaseEndMs = state.latestLeaseEndBySession.get(session.session_id);
+            expect(latestLeaseEndMs !== undefined).toBe(held.length > 0);
             for (const { task_id, expires_at } of session.active_claims.values()) {
+              if (expires_at !== null && expires_at !== undefined)
+                expect(latestLeaseEndMs).toBeGreaterThanOrEqual(Date.parse(expires_at));
               expect(expires_at).toBe(taskStateIn(state, task_id, at).claim?.expires_at);
             }
           }

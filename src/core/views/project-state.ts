@@ -24,6 +24,7 @@ export const emptyWork = (heads = new HeadTable()) => ({
   frontier: new Frontier(),
   // The containers only: a copied count would not follow the heads.
   bySession: heads.claims.index.bySession,
+  latestLeaseEndBySession: heads.claims.index.latestLeaseEndBySession,
   sessionsByAgent: heads.claims.index.sessionsByAgent,
   inBackoff: heads.claims.index.inBackoff,
   tracksByAgent: heads.claims.index.tracksByAgent,
