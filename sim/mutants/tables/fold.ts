@@ -37,15 +37,15 @@ export const FOLD_MUTANTS: readonly Mutant[] = [
   {
     name: 'hold-policy-ignored',
     file: LEASE,
-    find: "  if (rules.stale_policy === 'hold') return cap;\n",
+    find: "  if (rules.stale_policy === 'hold') return capMs;\n",
     replace: '',
     why: 'A claim that only a person may free is taken over.',
   },
   {
     name: 'max-hold-ignored',
     file: LEASE,
-    find: 'return Math.min(lease ?? Number.POSITIVE_INFINITY, cap);',
-    replace: 'return lease ?? Number.POSITIVE_INFINITY;',
+    find: 'return Math.min(leaseEndsMs ?? Number.POSITIVE_INFINITY, capMs);',
+    replace: 'return leaseEndsMs ?? Number.POSITIVE_INFINITY;',
     why: 'A claim exceeds the maximum hold time of the project.',
   },
   {

@@ -147,7 +147,7 @@ export const LEDGER_MUTANTS: readonly Mutant[] = [
   {
     name: 'outdated-page-dropped-with-its-heads',
     file: CLAIM_HEADS,
-    find: '      if (this.#bySubject.get(subject) !== first + line) continue;\n',
+    find: '      if (this.#bySubject.get(subject) !== firstIndex + line) continue;\n',
     replace: '      continue;\n',
     why: 'Completed tasks are lost when others of their page start again.',
   },

@@ -34,11 +34,11 @@ const LOOSE_KINDS = ['claim_refused', 'result_refused', 'refusals_counted', 'not
 /** Kinds of the events that change no head. */
 export type LooseEventKind = (typeof LOOSE_KINDS)[number];
 
-/** Whether an event records a refusal, a note or a warning: it changes no head and carries no seq. */
+/** Whether an event records a refusal, a note or a warning. Such an event changes no head and carries no seq. */
 export function isLooseEvent({ event_type, payload }: Pick<EventDraft, 'event_type' | 'payload'>): boolean {
   const kind = claimEventKindOf(event_type);
   if (kind === 'escalated') return payload.action === 'warn';
-  return LOOSE_KINDS.some((loose) => loose === kind);
+  return LOOSE_KINDS.some((looseKind) => looseKind === kind);
 }
 
 export function claimEventType(kind: ClaimEventKind, subject: string): string {

@@ -21,7 +21,7 @@ export interface ClaimHandle {
   readonly claim_id: string | null;
 }
 
-/** The agent that requests a grant, and the lease it requests; null: a grant without a lease. */
+/** The agent that requests a grant, and the lease it requests. `lease_seconds` is null for a grant without a lease. */
 export interface GrantRequest
   extends Pick<
     LastClaim,
@@ -37,12 +37,12 @@ export interface GrantRequest
   readonly facts: ClaimFacts;
 }
 
-/** A claim that the session may hold already: if so, it comes back, but only to the credential that took it. */
+/** Who asks again for a claim that the session may already hold. Only the credential that took the claim gets it back. */
 interface OwnClaimRequest {
   readonly principal: string;
   /** The credential that opened the session; null if the session has no record. */
   readonly session_principal: string | null;
-  /** The agent role that the credential is bound to; null if it may act in any. */
+  /** The agent role that the credential is bound to; null if the credential may act in any role. */
   readonly agent_role: string | null;
 }
 
@@ -62,11 +62,11 @@ export interface ClaimFacts {
 export interface EdgeFacts {
   /** Why the edge cannot be claimed, as a sentence for a person; null if it exists. */
   readonly unknown_message: string | null;
-  /** The project allows one agent, and a different one makes this claim. */
+  /** Whether the project allows only one agent, and another agent makes this claim. */
   readonly second_agent: boolean;
   /** Live claims of other agents whose work touches the same modules. */
   readonly overlapping_claims: readonly OverlappingClaim[];
-  /** Shared modules cause a refusal, not only a warning. */
+  /** Whether shared modules cause a refusal, not only a warning. */
   readonly enforced: boolean;
   readonly warnings: readonly string[];
 }
@@ -87,15 +87,15 @@ export interface SubmitFacts {
   /** Convergence requirements of an edge in a configured project. Absent: none. */
   readonly convergence?: ConvergenceFacts;
   readonly iteration: number;
-  /** The subject already holds the maximum number of parked results of this agent. */
+  /** Whether the subject already has the maximum number of parked results of this agent. */
   readonly parking_full: boolean;
-  /** The tenant has no permit left for another live claim. Known only after the store has reported it. */
+  /** Whether the tenant has no permit left for another live claim. False until the store has reported this. */
   readonly is_permit_limit_reached: boolean;
 }
 export interface ConvergenceFacts {
   /** Required checks without a pass, each with the reason. */
   readonly failing: readonly FailingCheck[];
-  /** A person must review the result, whatever the role and the reported checks. */
+  /** Whether a person must review the result, whatever the role and the reported checks. */
   readonly needs_human: boolean;
   /** Why the role is not sufficient; null if it is. */
   readonly authority_reason: string | null;
@@ -109,7 +109,7 @@ export interface PastGrant
   readonly generation: number;
 }
 
-/** Fields of a person's command on a subject. A person names the expected generation too. */
+/** Fields of a person's command on a subject. The command names the generation that the person expects. */
 export interface OperatorFields {
   readonly expected_generation: number;
   readonly reason: string;
@@ -143,7 +143,7 @@ interface CommandFields {
     readonly candidate_sha256: string;
     readonly decision: ReviewDecision;
     readonly reviewer: string;
-    /** The credential that pushed a review decided offline: the `reviewer` is then only what this credential states. */
+    /** The credential that pushed a review decided offline. Only this credential vouches for `reviewer`. */
     readonly pushed_by?: { readonly actor: string; readonly principal: string };
     readonly comment: string | null;
     /** Current digest of the results the work depends on. */
@@ -161,7 +161,7 @@ interface CommandFields {
     readonly request_id: string | null;
     /** What becomes the accepted result, and where it is from; null if there is no such result. */
     readonly adopted: { readonly from: AdoptedFrom; readonly result: SubmittedResult } | null;
-    /** Failing checks of an edge that a person cannot override either. */
+    /** Failing checks of an edge. The operator cannot override them. */
     readonly failing?: readonly FailingCheck[];
   };
   /** The holder's note for later holders. */
@@ -176,7 +176,7 @@ export type SubjectCommand<Type extends CommandType = CommandType> = {
 }[Type];
 export type ClaimCommand = SubjectCommand<'claim'>;
 
-/** Derives the claim id of a grant. Depends on its inputs only; the caller of `decide` keeps the secret. */
+/** Derives the claim id of a grant, from the grant and a secret that only the implementation knows. */
 export type ClaimIdOf = (grant: { generation: number; request_id: string | null }) => string;
 
 export interface Decision {
@@ -186,7 +186,7 @@ export interface Decision {
   readonly head: Head;
   /** Head after the decision: the same object if nothing changes. */
   readonly next: Head;
-  /** Events in order. A refusal mostly has none; otherwise they record a sign of life of the holder, or an escalation. */
+  /** Events in order. Most refusals have none; the others have a sign of life of the holder, or an escalation. */
   readonly events: readonly EventDraft[];
   /** Events that change no head, such as a refusal worth recording. */
   readonly loose_events: readonly EventDraft[];
@@ -207,6 +207,7 @@ export interface DecisionDetails {
   readonly limit?: GrantLimit;
   readonly limit_value?: number | null;
   readonly work_lost?: boolean;
+  /** Id of the parked result; null if the result was not parked. */
   readonly parked?: string | null;
   readonly expires_at_ms?: number | null;
   readonly result?: SubmittedResult;

@@ -32,7 +32,7 @@ const candidate = { ...result(SHA, 1, EDGE), evidence };
 const withConvergence = (fields: Partial<ConvergenceFacts> = {}): { convergence: ConvergenceFacts } => ({
   convergence: { failing: [], needs_human: false, authority_reason: null, ...fields },
 });
-const givenEdge = (...past: PastEventBuilder[]): DecisionScenario => given(...past).on(EDGE);
+const givenEdge = (...history: PastEventBuilder[]): DecisionScenario => given(...history).on(EDGE);
 const submitConverged = (facts: Partial<SubmitFacts>) =>
   submit(ada, 1, { result: candidate }, { iteration: 2, ...facts });
 const failing = [{ name: 'tests_pass', says: 'It failed.' }];
@@ -81,9 +81,9 @@ describe('an edge that converges', () => {
   });
 
   it('is refused outside the role’s authority if outside_authority_action is reject, unless a person approved this candidate', () => {
-    const rejected = { authority: 'reject', ...withConvergence() } as const;
+    const rejectingFacts = { authority: 'reject', ...withConvergence() } as const;
     const { loose_events } = givenEdge(granted(ada, 0))
-      .when(submitConverged(rejected), 5)
+      .when(submitConverged(rejectingFacts), 5)
       .thenRefusedToHolder('OUTSIDE_AUTHORITY');
     expect(loose_events).toMatchObject([{ payload: { rejection_reason: 'OUTSIDE_AUTHORITY' } }]);
     const gate = { iteration: 2, candidate_sha256: SHA };
@@ -95,11 +95,11 @@ describe('an edge that converges', () => {
       review(1, { iteration: 2, candidate_sha256: SHA }),
       2,
     ).decision;
-    const past = [granted(ada, 0), () => suspended.events[0]!, () => reviewed.events[0]!];
-    expect(givenEdge(...past).when(submitConverged(rejected), 5).decision.code).toBe('ACCEPTED');
+    const history = [granted(ada, 0), () => suspended.events[0]!, () => reviewed.events[0]!];
+    expect(givenEdge(...history).when(submitConverged(rejectingFacts), 5).decision.code).toBe('ACCEPTED');
   });
 
-  it('cannot be approved if required checks of the candidate have not passed; changes can be requested', () => {
+  it('cannot be approved while required checks fail, but can be rejected or sent back for changes', () => {
     const failing = [{ name: 'tests_pass', says: 'It failed.' }];
     const gate = { iteration: 2, candidate_sha256: SHA, failing };
     const suspended = givenEdge(granted(ada, 0)).when(
@@ -131,11 +131,11 @@ describe('an edge that converges', () => {
   });
 
   it('is accepted outside the role’s authority if outside_authority_action is warn, and a loose event records it', () => {
-    const warned = {
+    const warningFacts = {
       authority: 'warn',
       ...withConvergence({ authority_reason: 'outside_role_authority' }),
     } as const;
-    const { decision } = givenEdge(granted(ada, 0)).when(submitConverged(warned), 5);
+    const { decision } = givenEdge(granted(ada, 0)).when(submitConverged(warningFacts), 5);
     expect(decision).toMatchObject({ ok: true, code: 'ACCEPTED' });
     expect(decision.loose_events).toMatchObject([
       {
@@ -144,17 +144,17 @@ describe('an edge that converges', () => {
         payload: { action: 'warn', reason: 'outside_role_authority', iteration: 2, result_sha256: SHA },
       },
     ]);
-    const written = {
+    const writtenEvent = {
       event_id: '0198c5a2-7d5e-7b2c-9c1f-2f6f3c1d4e5a',
       tenant_id: 'acme',
       project_id: 'shop',
       ...decision.loose_events[0],
     };
-    expect(checkNewEvent(written)).toEqual({ ok: true });
-    expect(checkNewEvent({ ...written, seq: 2 })).toMatchObject({ ok: false });
+    expect(checkNewEvent(writtenEvent)).toEqual({ ok: true });
+    expect(checkNewEvent({ ...writtenEvent, seq: 2 })).toMatchObject({ ok: false });
   });
 
-  it('still needs the review once one is pending', () => {
+  it('waits for a review that is already pending', () => {
     const { decision } = givenEdge(granted(ada, 0), escalated(1)).when(submitConverged(withConvergence()), 5);
     expect(decision).toMatchObject({
       code: 'ESCALATED',
@@ -164,19 +164,21 @@ describe('an edge that converges', () => {
 });
 
 describe('a claim of an edge', () => {
-  const free: EdgeFacts = {
+  const edgeFacts: EdgeFacts = {
     unknown_message: null,
     second_agent: false,
     overlapping_claims: [],
     enforced: false,
     warnings: [],
   };
-  const shared = [{ subject: 'REQ-F-B#design_code', agent_id: 'bob', shared_modules: ['auth', 'db'] }];
+  const overlappingClaims = [
+    { subject: 'REQ-F-B#design_code', agent_id: 'bob', shared_modules: ['auth', 'db'] },
+  ];
 
   it('of a single agent has no lease, whatever max_hold is', () => {
     const { decision } = givenEdge()
       .under({ max_hold_seconds: 60 })
-      .when(claim(ada, { lease_seconds: null }, { edge: free }), 0);
+      .when(claim(ada, { lease_seconds: null }, { edge: edgeFacts }), 0);
     expect(decision.events[0]?.payload).toMatchObject({ lease_duration_seconds: null, expires_at: null });
     expect(decision.next.claim).toMatchObject({ expires_at_ms: null, max_hold_until_ms: null });
     const later = givenEdge(granted(ada, 0, { lease_seconds: null })).when({ type: 'expire' }, 10 ** 8);
@@ -186,15 +188,15 @@ describe('a claim of an edge', () => {
   it('that shares modules is granted with a warning, or refused if parallelism is enforced', () => {
     const warnings = ['bob touches auth too'];
     const warned = givenEdge().when(
-      claim(ada, {}, { edge: { ...free, overlapping_claims: shared, warnings } }),
+      claim(ada, {}, { edge: { ...edgeFacts, overlapping_claims: overlappingClaims, warnings } }),
       0,
     ).decision;
     expect(warned).toMatchObject({ code: 'GRANTED', details: { warnings } });
     const refused = givenEdge().when(
-      claim(ada, {}, { edge: { ...free, overlapping_claims: shared, enforced: true } }),
+      claim(ada, {}, { edge: { ...edgeFacts, overlapping_claims: overlappingClaims, enforced: true } }),
       0,
     ).decision;
-    expect(refused).toMatchObject({ code: 'DENIED_PARALLEL', details: { shared } });
+    expect(refused).toMatchObject({ code: 'DENIED_PARALLEL', details: { shared: overlappingClaims } });
     expect(refused.loose_events).toMatchObject([
       {
         event_type: 'claim_rejected',
@@ -204,7 +206,7 @@ describe('a claim of an edge', () => {
   });
 
   it('that does not exist is refused with the reason and not logged', () => {
-    const facts = { known: false, edge: { ...free, unknown_message: 'There is no such feature.' } };
+    const facts = { known: false, edge: { ...edgeFacts, unknown_message: 'There is no such feature.' } };
     const { decision } = givenEdge().when(claim(ada, {}, facts), 0);
     expect(decision).toMatchObject({
       code: 'UNKNOWN_TASK',
@@ -216,16 +218,16 @@ describe('a claim of an edge', () => {
   it('cannot be reassigned to a second agent or onto shared modules', () => {
     const reassignUnder = (facts: EdgeFacts) =>
       givenEdge(granted(ada, 0), held(1)).when(reassign(1, bob, {}, { edge: facts }), 2);
-    expect(reassignUnder({ ...free, second_agent: true }).decision.code).toBe('DENIED_SINGLE_AGENT');
-    expect(reassignUnder({ ...free, overlapping_claims: shared, enforced: true }).decision.code).toBe(
-      'DENIED_PARALLEL',
-    );
-    expect(reassignUnder(free).decision.code).toBe('REASSIGNED');
+    expect(reassignUnder({ ...edgeFacts, second_agent: true }).decision.code).toBe('DENIED_SINGLE_AGENT');
+    expect(
+      reassignUnder({ ...edgeFacts, overlapping_claims: overlappingClaims, enforced: true }).decision.code,
+    ).toBe('DENIED_PARALLEL');
+    expect(reassignUnder(edgeFacts).decision.code).toBe('REASSIGNED');
   });
 
   it('without a lease can be released by force', () => {
-    const past = granted(ada, 0, { lease_seconds: null });
-    const forced = givenEdge(past).when({ type: 'force_release', ...operatorFields(1) }, 10 ** 7).decision;
+    const grant = granted(ada, 0, { lease_seconds: null });
+    const forced = givenEdge(grant).when({ type: 'force_release', ...operatorFields(1) }, 10 ** 7).decision;
     expect(forced).toMatchObject({ code: 'FORCED' });
   });
 });

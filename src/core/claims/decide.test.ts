@@ -34,35 +34,35 @@ import {
   suspended,
 } from './testing/given.js';
 
-/** The expected code for a past and a command. Every row also meets the conditions of all rows below it. */
+/** A history, a command and the expected code. Each row also meets the conditions of all rows below it in its table. */
 interface Row {
   readonly code: string;
-  readonly past: readonly PastEventBuilder[];
+  readonly history: readonly PastEventBuilder[];
   readonly command: SubjectCommand;
-  readonly at?: number;
+  readonly atSeconds?: number;
   readonly rules?: Partial<Rules>;
-  readonly why?: string;
+  readonly condition?: string;
 }
 
 function table(name: string, rows: readonly Row[]): void {
   describe(`${name}: the first code that applies`, () => {
-    it.each(rows.map((row) => [row.code, row.why ?? '', row] as const))('is %s %s', (code, _, row) => {
-      const { decision } = given(...row.past)
+    it.each(rows.map((row) => [row.code, row.condition ?? '', row] as const))('is %s %s', (code, _, row) => {
+      const { decision } = given(...row.history)
         .under(row.rules ?? {})
-        .when(row.command, row.at ?? 10);
+        .when(row.command, row.atSeconds ?? 10);
       expect(decision.code).toBe(code);
     });
   });
 }
 
-/** Reactivates a claim in any state. No command does this; it lets one head meet several conditions at once. */
-const revived = (at: number): PastEventBuilder =>
-  pastEvent('resumed', at, { lease_duration_seconds: 300, expires_at: isoAt(at + 300) });
-const failedUntil = (at: number, retryAt: number): PastEventBuilder =>
-  released(at, { reason: 'ERROR', message: 'broken', retry_at: isoAt(retryAt) });
+/** Reactivates a claim in any state. No command does this, but it makes a head meet several conditions at once. */
+const revived = (atSeconds: number): PastEventBuilder =>
+  pastEvent('resumed', atSeconds, { lease_duration_seconds: 300, expires_at: isoAt(atSeconds + 300) });
+const failedUntil = (atSeconds: number, retryAtSeconds: number): PastEventBuilder =>
+  released(atSeconds, { reason: 'ERROR', message: 'broken', retry_at: isoAt(retryAtSeconds) });
 
-const waiting = { waiting_for: ['A-000-before'] };
-const full = { reached_limit: 'max_concurrent_claims' } as const;
+const waitingFacts = { waiting_for: ['A-000-before'] };
+const limitFacts = { reached_limit: 'max_concurrent_claims' } as const;
 const edge = {
   unknown_message: null,
   second_agent: false,
@@ -71,102 +71,112 @@ const edge = {
   warnings: [],
 };
 const overlapping_claims = [{ subject: 'REQ-F-B#design_code', agent_id: 'bob', shared_modules: ['auth'] }];
-const alone = { edge: { ...edge, second_agent: true, overlapping_claims } };
-const sharing = { edge: { ...edge, overlapping_claims } };
+const secondAgentFacts = { edge: { ...edge, second_agent: true, overlapping_claims } };
+const sharedModulesFacts = { edge: { ...edge, overlapping_claims } };
 const twoGenerations = { max_generations_per_task: 2 };
-const twice = [granted(ada, 0), released(1), granted(bob, 2)];
-const failed = [...twice, failedUntil(3, 9000)];
+const twoGrants = [granted(ada, 0), released(1), granted(bob, 2)];
+const failed = [...twoGrants, failedUntil(3, 9000)];
 
 table('claim', [
   {
     code: 'INVALID_LEASE',
-    past: [granted(ada, 0), accepted(1), granted(bob, 2), failedUntil(3, 9000), revived(4), held(5)],
+    history: [granted(ada, 0), accepted(1), granted(bob, 2), failedUntil(3, 9000), revived(4), held(5)],
     command: claim(
       ada,
       { lease_seconds: 1 },
-      { known: false, session_closed: true, ...alone, ...waiting, ...full },
+      { known: false, session_closed: true, ...secondAgentFacts, ...waitingFacts, ...limitFacts },
     ),
     rules: twoGenerations,
   },
   {
     code: 'UNKNOWN_TASK',
-    past: [granted(ada, 0), accepted(1), granted(bob, 2), failedUntil(3, 9000), revived(4), held(5)],
-    command: claim(ada, {}, { known: false, session_closed: true, ...alone, ...waiting, ...full }),
+    history: [granted(ada, 0), accepted(1), granted(bob, 2), failedUntil(3, 9000), revived(4), held(5)],
+    command: claim(
+      ada,
+      {},
+      { known: false, session_closed: true, ...secondAgentFacts, ...waitingFacts, ...limitFacts },
+    ),
     rules: twoGenerations,
   },
   {
     code: 'SESSION_CLOSED',
-    past: [granted(ada, 0), accepted(1), granted(bob, 2), failedUntil(3, 9000), revived(4), held(5)],
-    command: claim(ada, {}, { session_closed: true, ...alone, ...waiting, ...full }),
+    history: [granted(ada, 0), accepted(1), granted(bob, 2), failedUntil(3, 9000), revived(4), held(5)],
+    command: claim(ada, {}, { session_closed: true, ...secondAgentFacts, ...waitingFacts, ...limitFacts }),
     rules: twoGenerations,
   },
   {
     code: 'DENIED_SINGLE_AGENT',
-    past: [granted(ada, 0), accepted(1), granted(bob, 2), failedUntil(3, 9000), revived(4), held(5)],
-    command: claim(ada, {}, { ...alone, ...waiting, ...full }),
+    history: [granted(ada, 0), accepted(1), granted(bob, 2), failedUntil(3, 9000), revived(4), held(5)],
+    command: claim(ada, {}, { ...secondAgentFacts, ...waitingFacts, ...limitFacts }),
     rules: twoGenerations,
   },
   {
     code: 'DENIED_COMPLETED',
-    past: [granted(ada, 0), accepted(1), granted(bob, 2), failedUntil(3, 9000), revived(4), held(5)],
-    command: claim(ada, {}, { ...sharing, ...waiting, ...full }),
+    history: [granted(ada, 0), accepted(1), granted(bob, 2), failedUntil(3, 9000), revived(4), held(5)],
+    command: claim(ada, {}, { ...sharedModulesFacts, ...waitingFacts, ...limitFacts }),
     rules: twoGenerations,
   },
   {
     code: 'DENIED_HELD',
-    past: [...failed, revived(4), held(5)],
-    command: claim(ada, {}, { ...sharing, ...waiting, ...full }),
+    history: [...failed, revived(4), held(5)],
+    command: claim(ada, {}, { ...sharedModulesFacts, ...waitingFacts, ...limitFacts }),
     rules: twoGenerations,
   },
   {
     code: 'DENIED_ACTIVE_CLAIM',
-    past: [...failed, revived(4)],
-    command: claim(ada, {}, { ...sharing, ...waiting, ...full }),
+    history: [...failed, revived(4)],
+    command: claim(ada, {}, { ...sharedModulesFacts, ...waitingFacts, ...limitFacts }),
     rules: twoGenerations,
   },
   {
     code: 'DENIED_DEPENDENCIES',
-    past: failed,
-    command: claim(ada, {}, { ...sharing, ...waiting, ...full }),
+    history: failed,
+    command: claim(ada, {}, { ...sharedModulesFacts, ...waitingFacts, ...limitFacts }),
     rules: twoGenerations,
   },
   {
     code: 'DENIED_PARALLEL',
-    past: failed,
-    command: claim(ada, {}, { ...sharing, ...full }),
+    history: failed,
+    command: claim(ada, {}, { ...sharedModulesFacts, ...limitFacts }),
     rules: twoGenerations,
   },
-  { code: 'DENIED_BACKOFF', past: failed, command: claim(ada, {}, full), rules: twoGenerations },
+  { code: 'DENIED_BACKOFF', history: failed, command: claim(ada, {}, limitFacts), rules: twoGenerations },
   {
     code: 'DENIED_LIMIT',
-    why: '(generations)',
-    past: failed,
-    at: 9000,
-    command: claim(ada, {}, full),
+    condition: '(generations)',
+    history: failed,
+    atSeconds: 9000,
+    command: claim(ada, {}, limitFacts),
     rules: twoGenerations,
   },
-  { code: 'DENIED_LIMIT', why: '(tenant)', past: failed, at: 9000, command: claim(ada, {}, full) },
-  { code: 'GRANTED', past: failed, at: 9000, command: claim(ada) },
+  {
+    code: 'DENIED_LIMIT',
+    condition: '(tenant)',
+    history: failed,
+    atSeconds: 9000,
+    command: claim(ada, {}, limitFacts),
+  },
+  { code: 'GRANTED', history: failed, atSeconds: 9000, command: claim(ada) },
 ]);
 
 describe('after a loss of history', () => {
   const afterLoss = { generation_floor: 50, max_generations_per_task: 2 };
 
   it('the next generation is above the floor, and the ones after it count up', () => {
-    const grant = given(...twice, released(3))
+    const grant = given(...twoGrants, released(3))
       .under(afterLoss)
       .when(claim(ada), 9000).decision;
     expect(grant.events.at(-1)).toMatchObject({ generation: 51, payload: { previous_generation: 2 } });
   });
 
-  it('the limit of generations counts the grants since', () => {
-    const since = [...twice, released(3)];
+  it('the limit of generations counts only the grants after the loss', () => {
+    const history = [...twoGrants, released(3)];
     expect(
-      given(...since)
+      given(...history)
         .under(afterLoss)
         .when(claim(ada), 9000).decision.code,
     ).toBe('GRANTED');
-    given(...since)
+    given(...history)
       .under({ ...afterLoss, generation_floor: 0 })
       .when(claim(ada), 9000)
       .thenRefused('DENIED_LIMIT', { limit: 'max_generations_per_task' });
@@ -177,10 +187,10 @@ describe('a refused claim', () => {
   it('names the limit that is reached, generations before the tenant', () => {
     given(...failed)
       .under(twoGenerations)
-      .when(claim(ada, {}, full), 9000)
+      .when(claim(ada, {}, limitFacts), 9000)
       .thenRefused('DENIED_LIMIT', { limit: 'max_generations_per_task' });
     given(...failed)
-      .when(claim(ada, {}, full), 9000)
+      .when(claim(ada, {}, limitFacts), 9000)
       .thenRefused('DENIED_LIMIT', { limit: 'max_concurrent_claims' });
   });
   it('gives the reason: the hold, the dependencies, the backoff or the lease', () => {
@@ -188,8 +198,8 @@ describe('a refused claim', () => {
       .when(claim(ada), 2)
       .thenRefused('DENIED_HELD', { hold_reason: 'look first' });
     given()
-      .when(claim(ada, {}, waiting), 2)
-      .thenRefused('DENIED_DEPENDENCIES', waiting);
+      .when(claim(ada, {}, waitingFacts), 2)
+      .thenRefused('DENIED_DEPENDENCIES', waitingFacts);
     given(...failed)
       .when(claim(ada), 8999)
       .thenRefused('DENIED_BACKOFF', { retry_at_ms: msAt(9000) });
@@ -197,11 +207,11 @@ describe('a refused claim', () => {
       .when(claim(bob), 299)
       .thenRefused('DENIED_ACTIVE_CLAIM', { expires_at_ms: msAt(300), stale: false });
   });
-  it('writes one note to the log, unless the request itself is invalid', () => {
-    const { loose_events: notes } = given(granted(ada, 0))
+  it('is recorded as one loose event, unless the request itself is invalid', () => {
+    const { loose_events: looseEvents } = given(granted(ada, 0))
       .when(claim(bob), 1)
       .thenRefused('DENIED_ACTIVE_CLAIM');
-    expect(notes).toMatchObject([
+    expect(looseEvents).toMatchObject([
       {
         event_type: 'CLAIM_REJECTED',
         agent_id: 'bob',
@@ -209,7 +219,7 @@ describe('a refused claim', () => {
         payload: { reason: 'DENIED_ACTIVE_CLAIM', holding_agent: 'ada' },
       },
     ]);
-    expect(notes[0]).not.toHaveProperty('seq');
+    expect(looseEvents[0]).not.toHaveProperty('seq');
     expect(
       given()
         .when(claim(bob, { lease_seconds: 1 }), 1)
@@ -217,7 +227,7 @@ describe('a refused claim', () => {
     ).toEqual([]);
   });
   // req: LIM-002, LSE-013
-  it('is not refused for a lease from the minimum to the maximum, both included', () => {
+  it('is refused for a lease below the minimum or above the maximum', () => {
     for (const lease_seconds of [30, 3600, null])
       given().when(claim(ada, { lease_seconds }), 1).thenEvents('GRANTED', ['CLAIM_ACQUIRED']);
     for (const lease_seconds of [29, 3601])
@@ -226,27 +236,37 @@ describe('a refused claim', () => {
 });
 
 table('renew', [
-  { code: 'INVALID_LEASE', past: [], command: renew(bob, 7, 1) },
-  { code: 'NO_CLAIM', why: '(never granted)', past: [], command: renew(bob, 7) },
-  { code: 'GENERATION_MISMATCH', past: [granted(ada, 0), released(1)], at: 400, command: renew(bob, 2) },
+  { code: 'INVALID_LEASE', history: [], command: renew(bob, 7, 1) },
+  { code: 'NO_CLAIM', condition: '(never granted)', history: [], command: renew(bob, 7) },
+  {
+    code: 'GENERATION_MISMATCH',
+    history: [granted(ada, 0), released(1)],
+    atSeconds: 400,
+    command: renew(bob, 2),
+  },
   {
     code: 'NO_CLAIM',
-    why: '(released)',
-    past: [granted(ada, 0), released(1)],
-    at: 400,
+    condition: '(released)',
+    history: [granted(ada, 0), released(1)],
+    atSeconds: 400,
     command: renew(bob, 1),
   },
-  { code: 'SESSION_MISMATCH', past: [granted(ada, 0)], at: 400, command: renew(bob, 1) },
-  { code: 'ALREADY_EXPIRED', past: [granted(ada, 0)], at: 300, command: renew(ada, 1) },
-  { code: 'RENEWED', past: [granted(ada, 0)], at: 299, command: renew(ada, 1) },
+  { code: 'SESSION_MISMATCH', history: [granted(ada, 0)], atSeconds: 400, command: renew(bob, 1) },
+  { code: 'ALREADY_EXPIRED', history: [granted(ada, 0)], atSeconds: 300, command: renew(ada, 1) },
+  { code: 'RENEWED', history: [granted(ada, 0)], atSeconds: 299, command: renew(ada, 1) },
 ]);
 
 table('release', [
-  { code: 'NO_CLAIM', why: '(never granted)', past: [], command: release(bob, 7) },
-  { code: 'GENERATION_MISMATCH', past: [granted(ada, 0), accepted(1)], command: release(bob, 2) },
-  { code: 'NO_CLAIM', why: '(completed)', past: [granted(ada, 0), accepted(1)], command: release(bob, 1) },
-  { code: 'SESSION_MISMATCH', past: [granted(ada, 0)], command: release(bob, 1) },
-  { code: 'RELEASED', past: [granted(ada, 0)], command: release(ada, 1) },
+  { code: 'NO_CLAIM', condition: '(never granted)', history: [], command: release(bob, 7) },
+  { code: 'GENERATION_MISMATCH', history: [granted(ada, 0), accepted(1)], command: release(bob, 2) },
+  {
+    code: 'NO_CLAIM',
+    condition: '(completed)',
+    history: [granted(ada, 0), accepted(1)],
+    command: release(bob, 1),
+  },
+  { code: 'SESSION_MISMATCH', history: [granted(ada, 0)], command: release(bob, 1) },
+  { code: 'RELEASED', history: [granted(ada, 0)], command: release(ada, 1) },
 ]);
 
 describe('a release', () => {
@@ -276,8 +296,8 @@ describe('a release', () => {
       );
   });
   it('with an error after the lease expired counts as one failure', () => {
-    for (const past of [[granted(ada, 0)], [granted(ada, 0), expired(300)]]) {
-      const { decision } = given(...past).when(release(ada, 1, 'ERROR', 'broken'), 400);
+    for (const history of [[granted(ada, 0)], [granted(ada, 0), expired(300)]]) {
+      const { decision } = given(...history).when(release(ada, 1, 'ERROR', 'broken'), 400);
       expect(decision.next).toMatchObject({ failures: 1, last_error: 'broken', retry_at_ms: msAt(405) });
     }
   });
@@ -293,75 +313,99 @@ describe('a release', () => {
   });
 });
 
-const strict = { late_submit: 'reject' } as const;
-const large = { result: { ...result('bb22'), size_bytes: 1e9 } };
+const strictRules = { late_submit: 'reject' } as const;
+const largeResult = { result: { ...result('bb22'), size_bytes: 1e9 } };
 const failing = [{ name: 'tests_pass', says: 'It failed.' }];
-const unchecked = { convergence: { failing, needs_human: true, authority_reason: null } };
-const changed = { inputs: 'other', authority: 'reject', ...unchecked } as const;
+const failingChecksFacts = { convergence: { failing, needs_human: true, authority_reason: null } };
+const changedInputsFacts = { inputs: 'other', authority: 'reject', ...failingChecksFacts } as const;
 
 table('submit', [
   {
     code: 'NO_CLAIM',
-    why: '(never granted)',
-    past: [],
-    command: submit(bob, 7, large, changed),
-    rules: strict,
+    condition: '(never granted)',
+    history: [],
+    command: submit(bob, 7, largeResult, changedInputsFacts),
+    rules: strictRules,
   },
   {
     code: 'FUTURE_GENERATION',
-    past: [...twice, accepted(3)],
-    at: 400,
-    command: submit(ada, 3, large, changed),
-    rules: strict,
+    history: [...twoGrants, accepted(3)],
+    atSeconds: 400,
+    command: submit(ada, 3, largeResult, changedInputsFacts),
+    rules: strictRules,
   },
   {
     code: 'STALE_GENERATION',
-    past: [...twice, accepted(3)],
-    at: 400,
-    command: submit(ada, 1, large, changed),
-    rules: strict,
+    history: [...twoGrants, accepted(3)],
+    atSeconds: 400,
+    command: submit(ada, 1, largeResult, changedInputsFacts),
+    rules: strictRules,
   },
   {
     code: 'TASK_ALREADY_COMPLETED',
-    past: [...twice, accepted(3)],
-    at: 400,
-    command: submit(ada, 2, large, changed),
-    rules: strict,
+    history: [...twoGrants, accepted(3)],
+    atSeconds: 400,
+    command: submit(ada, 2, largeResult, changedInputsFacts),
+    rules: strictRules,
   },
   {
     code: 'NO_CLAIM',
-    why: '(released)',
-    past: [...twice, released(3)],
-    at: 400,
-    command: submit(ada, 2, large, changed),
-    rules: strict,
+    condition: '(released)',
+    history: [...twoGrants, released(3)],
+    atSeconds: 400,
+    command: submit(ada, 2, largeResult, changedInputsFacts),
+    rules: strictRules,
   },
-  { code: 'SESSION_MISMATCH', past: twice, at: 400, command: submit(ada, 2, large, changed), rules: strict },
-  { code: 'RESULT_TOO_LARGE', past: twice, at: 400, command: submit(bob, 2, large, changed), rules: strict },
-  { code: 'LEASE_EXPIRED', past: twice, at: 302, command: submit(bob, 2, {}, changed), rules: strict },
-  { code: 'DEPENDENCY_CHANGED', past: twice, at: 301, command: submit(bob, 2, {}, changed), rules: strict },
+  {
+    code: 'SESSION_MISMATCH',
+    history: twoGrants,
+    atSeconds: 400,
+    command: submit(ada, 2, largeResult, changedInputsFacts),
+    rules: strictRules,
+  },
+  {
+    code: 'RESULT_TOO_LARGE',
+    history: twoGrants,
+    atSeconds: 400,
+    command: submit(bob, 2, largeResult, changedInputsFacts),
+    rules: strictRules,
+  },
+  {
+    code: 'LEASE_EXPIRED',
+    history: twoGrants,
+    atSeconds: 302,
+    command: submit(bob, 2, {}, changedInputsFacts),
+    rules: strictRules,
+  },
+  {
+    code: 'DEPENDENCY_CHANGED',
+    history: twoGrants,
+    atSeconds: 301,
+    command: submit(bob, 2, {}, changedInputsFacts),
+    rules: strictRules,
+  },
   {
     code: 'OUTSIDE_AUTHORITY',
-    past: twice,
-    at: 301,
-    command: submit(bob, 2, {}, { authority: 'reject', ...unchecked }),
-    rules: strict,
+    history: twoGrants,
+    atSeconds: 301,
+    command: submit(bob, 2, {}, { authority: 'reject', ...failingChecksFacts }),
+    rules: strictRules,
   },
   {
     code: 'NOT_CONVERGED',
-    past: twice,
-    at: 301,
-    command: submit(bob, 2, {}, { authority: 'escalate', ...unchecked }),
-    rules: strict,
+    history: twoGrants,
+    atSeconds: 301,
+    command: submit(bob, 2, {}, { authority: 'escalate', ...failingChecksFacts }),
+    rules: strictRules,
   },
   {
     code: 'ESCALATED',
-    past: twice,
-    at: 301,
+    history: twoGrants,
+    atSeconds: 301,
     command: submit(bob, 2, {}, { authority: 'escalate' }),
-    rules: strict,
+    rules: strictRules,
   },
-  { code: 'ACCEPTED', past: twice, at: 301, command: submit(bob, 2), rules: strict },
+  { code: 'ACCEPTED', history: twoGrants, atSeconds: 301, command: submit(bob, 2), rules: strictRules },
 ]);
 
 describe('a submission', () => {
@@ -377,11 +421,11 @@ describe('a submission', () => {
       .thenRefusedToHolder('RESULT_TOO_LARGE');
   });
   it('that is refused is parked only if its handle was once granted', () => {
-    const zombie = submit(ada, 1, {}, { past_grant: testGrant(ada, 1) });
-    const { loose_events: notes } = given(...twice)
-      .when(zombie, 5)
+    const staleSubmission = submit(ada, 1, {}, { past_grant: testGrant(ada, 1) });
+    const { loose_events: looseEvents } = given(...twoGrants)
+      .when(staleSubmission, 5)
       .thenRefused('STALE_GENERATION', { work_lost: true, parked: 'result-aa11' });
-    expect(notes).toMatchObject([
+    expect(looseEvents).toMatchObject([
       {
         event_type: 'RESULT_REJECTED',
         agent_id: 'ada',
@@ -390,7 +434,7 @@ describe('a submission', () => {
       },
     ]);
     expect(
-      given(...twice)
+      given(...twoGrants)
         .when(submit(eve, 1, {}, { past_grant: testGrant(ada, 1) }), 5)
         .thenRefused('STALE_GENERATION', { parked: null }).loose_events,
     ).toMatchObject([{ payload: { parked: false, verified: false } }]);
@@ -400,7 +444,7 @@ describe('a submission', () => {
         .thenRefused('SESSION_MISMATCH', { work_lost: true, parked: null }).loose_events,
     ).toMatchObject([{ payload: { parked: false, verified: false } }]);
     expect(
-      given(...twice)
+      given(...twoGrants)
         .when(submit(ada, 1, {}, { past_grant: testGrant(ada, 1), parking_full: true }), 5)
         .thenRefused('STALE_GENERATION', { parked: null }).loose_events,
     ).toMatchObject([{ agent_id: 'ada', payload: { parked: false } }]);
@@ -408,7 +452,7 @@ describe('a submission', () => {
   it('in a strict project must be committed before the lease ends, escalated or not', () => {
     for (const authority of ['granted', 'escalate'] as const) {
       const { decision } = given(granted(ada, 0))
-        .under(strict)
+        .under(strictRules)
         .when(submit(ada, 1, {}, { authority }), 10);
       expect(decision.not_after_ms).toBe(msAt(300));
     }
@@ -421,33 +465,53 @@ describe('a submission', () => {
 });
 
 table('suspend', [
-  { code: 'NO_CLAIM', why: '(never granted)', past: [], command: suspend(bob, 7) },
-  { code: 'GENERATION_MISMATCH', past: [granted(ada, 0), released(1)], at: 400, command: suspend(bob, 2) },
+  { code: 'NO_CLAIM', condition: '(never granted)', history: [], command: suspend(bob, 7) },
+  {
+    code: 'GENERATION_MISMATCH',
+    history: [granted(ada, 0), released(1)],
+    atSeconds: 400,
+    command: suspend(bob, 2),
+  },
   {
     code: 'NO_CLAIM',
-    why: '(released)',
-    past: [granted(ada, 0), released(1)],
-    at: 400,
+    condition: '(released)',
+    history: [granted(ada, 0), released(1)],
+    atSeconds: 400,
     command: suspend(bob, 1),
   },
-  { code: 'SESSION_MISMATCH', past: [granted(ada, 0)], at: 400, command: suspend(bob, 1) },
-  { code: 'ALREADY_EXPIRED', past: [granted(ada, 0)], at: 300, command: suspend(ada, 1) },
-  { code: 'SUSPENDED', past: [granted(ada, 0)], at: 299, command: suspend(ada, 1) },
+  { code: 'SESSION_MISMATCH', history: [granted(ada, 0)], atSeconds: 400, command: suspend(bob, 1) },
+  { code: 'ALREADY_EXPIRED', history: [granted(ada, 0)], atSeconds: 300, command: suspend(ada, 1) },
+  { code: 'SUSPENDED', history: [granted(ada, 0)], atSeconds: 299, command: suspend(ada, 1) },
 ]);
 
 table('resume', [
-  { code: 'NO_CLAIM', why: '(never granted)', past: [], command: resume(bob, 7) },
-  { code: 'GENERATION_MISMATCH', past: [granted(ada, 0), released(1)], at: 4000, command: resume(bob, 2) },
+  { code: 'NO_CLAIM', condition: '(never granted)', history: [], command: resume(bob, 7) },
+  {
+    code: 'GENERATION_MISMATCH',
+    history: [granted(ada, 0), released(1)],
+    atSeconds: 4000,
+    command: resume(bob, 2),
+  },
   {
     code: 'NO_CLAIM',
-    why: '(released)',
-    past: [granted(ada, 0), released(1)],
-    at: 4000,
+    condition: '(released)',
+    history: [granted(ada, 0), released(1)],
+    atSeconds: 4000,
     command: resume(bob, 1),
   },
-  { code: 'SESSION_MISMATCH', past: [granted(ada, 0), suspended(1)], at: 4000, command: resume(bob, 1) },
-  { code: 'ALREADY_EXPIRED', past: [granted(ada, 0), suspended(1)], at: 3601, command: resume(ada, 1) },
-  { code: 'RESUMED', past: [granted(ada, 0), suspended(1)], at: 3600, command: resume(ada, 1) },
+  {
+    code: 'SESSION_MISMATCH',
+    history: [granted(ada, 0), suspended(1)],
+    atSeconds: 4000,
+    command: resume(bob, 1),
+  },
+  {
+    code: 'ALREADY_EXPIRED',
+    history: [granted(ada, 0), suspended(1)],
+    atSeconds: 3601,
+    command: resume(ada, 1),
+  },
+  { code: 'RESUMED', history: [granted(ada, 0), suspended(1)], atSeconds: 3600, command: resume(ada, 1) },
 ]);
 
 describe('a suspension', () => {
@@ -474,8 +538,8 @@ describe('a suspension', () => {
   });
 });
 
-const gated = [granted(ada, 0), escalated(1)];
-const decided = pastEvent('reviewed', 2, {
+const underReview = [granted(ada, 0), escalated(1)];
+const changesRequested = pastEvent('reviewed', 2, {
   decision: 'CHANGES_REQUESTED',
   iteration: 1,
   candidate_sha256: 'aa11',
@@ -483,48 +547,64 @@ const decided = pastEvent('reviewed', 2, {
 });
 
 table('record_review', [
-  { code: 'STALE_REVIEW', why: '(no gate)', past: [granted(ada, 0)], command: review(1) },
-  { code: 'STALE_REVIEW', why: '(another generation)', past: [...gated, decided], command: review(2) },
+  { code: 'STALE_REVIEW', condition: '(no gate)', history: [granted(ada, 0)], command: review(1) },
   {
     code: 'STALE_REVIEW',
-    why: '(another iteration)',
-    past: [...gated, decided],
+    condition: '(another generation)',
+    history: [...underReview, changesRequested],
+    command: review(2),
+  },
+  {
+    code: 'STALE_REVIEW',
+    condition: '(another iteration)',
+    history: [...underReview, changesRequested],
     command: review(1, { iteration: 2 }),
   },
   {
     code: 'STALE_REVIEW',
-    why: '(another candidate)',
-    past: [...gated, decided],
+    condition: '(another candidate)',
+    history: [...underReview, changesRequested],
     command: review(1, { candidate_sha256: 'bb22' }),
   },
   {
     code: 'ALREADY_DECIDED',
-    why: '(with another decision)',
-    past: [...gated, decided, expired(3)],
+    condition: '(with another decision)',
+    history: [...underReview, changesRequested, expired(3)],
     command: review(1),
   },
   {
     code: 'ALREADY_DECIDED',
-    why: '(by another reviewer)',
-    past: [...gated, decided, expired(3)],
+    condition: '(by another reviewer)',
+    history: [...underReview, changesRequested, expired(3)],
     command: review(1, { decision: 'CHANGES_REQUESTED', reviewer: 'ivo' }),
   },
-  { code: 'STALE_REVIEW', why: '(the gate has expired)', past: gated, at: 3601, command: review(1) },
+  {
+    code: 'STALE_REVIEW',
+    condition: '(the gate has expired)',
+    history: underReview,
+    atSeconds: 3601,
+    command: review(1),
+  },
   {
     code: 'DEPENDENCY_CHANGED',
-    why: '(its inputs have changed)',
-    past: gated,
-    at: 3600,
+    condition: '(its inputs have changed)',
+    history: underReview,
+    atSeconds: 3600,
     command: review(1, { inputs: 'other' }),
   },
-  { code: 'APPROVED', past: gated, at: 3600, command: review(1) },
-  { code: 'REJECTED', past: gated, at: 3600, command: review(1, { decision: 'REJECTED' }) },
-  { code: 'CHANGES_REQUESTED', past: gated, at: 3600, command: review(1, { decision: 'CHANGES_REQUESTED' }) },
+  { code: 'APPROVED', history: underReview, atSeconds: 3600, command: review(1) },
+  { code: 'REJECTED', history: underReview, atSeconds: 3600, command: review(1, { decision: 'REJECTED' }) },
+  {
+    code: 'CHANGES_REQUESTED',
+    history: underReview,
+    atSeconds: 3600,
+    command: review(1, { decision: 'CHANGES_REQUESTED' }),
+  },
 ]);
 
 describe('a review', () => {
   it('that approves accepts exactly the candidate that was escalated', () => {
-    const { next } = given(...gated)
+    const { next } = given(...underReview)
       .when(review(1), 10)
       .thenEvents('APPROVED', ['REVIEW_COMPLETED'], ['RESULT_SUBMITTED', { result_sha256: 'aa11' }]);
     expect(next).toMatchObject({
@@ -533,7 +613,7 @@ describe('a review', () => {
     });
   });
   it('that rejects releases the claim and holds the subject for a person', () => {
-    given(...gated)
+    given(...underReview)
       .when(review(1, { decision: 'REJECTED', comment: 'no tests' }), 10)
       .thenEvents(
         'REJECTED',
@@ -543,13 +623,13 @@ describe('a review', () => {
       );
   });
   it('that requests changes gives the holder a new lease', () => {
-    const { next } = given(...gated)
+    const { next } = given(...underReview)
       .when(review(1, { decision: 'CHANGES_REQUESTED' }), 1000)
       .thenEvents('CHANGES_REQUESTED', ['REVIEW_COMPLETED', { expires_at: isoAt(1300) }]);
     expect(next.claim).toMatchObject({ state: 'ACTIVE', expires_at_ms: msAt(1300) });
   });
   it('is idempotent, even if it completed the work', () => {
-    given(...gated, decided)
+    given(...underReview, changesRequested)
       .when(review(1, { decision: 'CHANGES_REQUESTED' }), 10)
       .thenReplayed('CHANGES_REQUESTED');
     const approved = pastEvent('reviewed', 2, {
@@ -558,10 +638,10 @@ describe('a review', () => {
       candidate_sha256: 'aa11',
       reviewer: 'hana',
     });
-    given(...gated, approved, accepted(2))
+    given(...underReview, approved, accepted(2))
       .when(review(1), 10)
       .thenReplayed('APPROVED');
-    given(...gated, approved, accepted(2))
+    given(...underReview, approved, accepted(2))
       .when(review(1, { decision: 'REJECTED' }), 10)
       .thenRefused('ALREADY_DECIDED');
   });
@@ -570,65 +650,70 @@ describe('a review', () => {
 table('force_release', [
   {
     code: 'GENERATION_MISMATCH',
-    past: [granted(ada, 0), released(1)],
+    history: [granted(ada, 0), released(1)],
     command: { type: 'force_release', ...operatorFields(2) },
   },
   {
     code: 'NO_CLAIM',
-    past: [granted(ada, 0), released(1)],
+    history: [granted(ada, 0), released(1)],
     command: { type: 'force_release', ...operatorFields(1) },
   },
-  { code: 'FORCED', past: [granted(ada, 0)], command: { type: 'force_release', ...operatorFields(1) } },
+  { code: 'FORCED', history: [granted(ada, 0)], command: { type: 'force_release', ...operatorFields(1) } },
   {
     code: 'FORCED',
-    why: '(expired)',
-    past: [granted(ada, 0), expired(300)],
-    at: 300,
+    condition: '(expired)',
+    history: [granted(ada, 0), expired(300)],
+    atSeconds: 300,
     command: { type: 'force_release', ...operatorFields(1) },
   },
 ]);
 
-const closed = { known: false, session_closed: true, ...waiting, ...full };
+const closedSessionFacts = { known: false, session_closed: true, ...waitingFacts, ...limitFacts };
 table('reassign', [
   {
     code: 'GENERATION_MISMATCH',
-    past: [...twice, accepted(3)],
-    command: reassign(1, eve, { lease_seconds: 1 }, closed),
+    history: [...twoGrants, accepted(3)],
+    command: reassign(1, eve, { lease_seconds: 1 }, closedSessionFacts),
     rules: twoGenerations,
   },
   {
     code: 'INVALID_LEASE',
-    past: [...twice, accepted(3)],
-    command: reassign(2, eve, { lease_seconds: 1 }, closed),
+    history: [...twoGrants, accepted(3)],
+    command: reassign(2, eve, { lease_seconds: 1 }, closedSessionFacts),
     rules: twoGenerations,
   },
   {
     code: 'UNKNOWN_TASK',
-    past: [...twice, accepted(3)],
-    command: reassign(2, eve, {}, closed),
+    history: [...twoGrants, accepted(3)],
+    command: reassign(2, eve, {}, closedSessionFacts),
     rules: twoGenerations,
   },
   {
     code: 'SESSION_CLOSED',
-    past: [...twice, accepted(3)],
-    command: reassign(2, eve, {}, { ...closed, known: true }),
+    history: [...twoGrants, accepted(3)],
+    command: reassign(2, eve, {}, { ...closedSessionFacts, known: true }),
     rules: twoGenerations,
   },
   {
     code: 'DENIED_COMPLETED',
-    past: [...twice, accepted(3)],
-    command: reassign(2, eve, {}, { ...waiting, ...full }),
+    history: [...twoGrants, accepted(3)],
+    command: reassign(2, eve, {}, { ...waitingFacts, ...limitFacts }),
     rules: twoGenerations,
   },
   {
     code: 'DENIED_DEPENDENCIES',
-    past: twice,
-    command: reassign(2, eve, {}, { ...waiting, ...full }),
+    history: twoGrants,
+    command: reassign(2, eve, {}, { ...waitingFacts, ...limitFacts }),
     rules: twoGenerations,
   },
-  { code: 'DENIED_LIMIT', past: twice, command: reassign(2, eve), rules: twoGenerations },
-  { code: 'DENIED_LIMIT', why: '(tenant)', past: twice, command: reassign(2, eve, {}, full) },
-  { code: 'REASSIGNED', past: twice, command: reassign(2, eve) },
+  { code: 'DENIED_LIMIT', history: twoGrants, command: reassign(2, eve), rules: twoGenerations },
+  {
+    code: 'DENIED_LIMIT',
+    condition: '(tenant)',
+    history: twoGrants,
+    command: reassign(2, eve, {}, limitFacts),
+  },
+  { code: 'REASSIGNED', history: twoGrants, command: reassign(2, eve) },
 ]);
 
 describe('a reassignment', () => {
@@ -651,25 +736,37 @@ describe('a reassignment', () => {
 });
 
 table('reset', [
-  { code: 'GENERATION_MISMATCH', past: [granted(ada, 0)], command: { type: 'reset', ...operatorFields(2) } },
-  { code: 'NOT_COMPLETED', past: [granted(ada, 0)], command: { type: 'reset', ...operatorFields(1) } },
-  { code: 'RESET', past: [granted(ada, 0), accepted(1)], command: { type: 'reset', ...operatorFields(1) } },
+  {
+    code: 'GENERATION_MISMATCH',
+    history: [granted(ada, 0)],
+    command: { type: 'reset', ...operatorFields(2) },
+  },
+  { code: 'NOT_COMPLETED', history: [granted(ada, 0)], command: { type: 'reset', ...operatorFields(1) } },
+  {
+    code: 'RESET',
+    history: [granted(ada, 0), accepted(1)],
+    command: { type: 'reset', ...operatorFields(1) },
+  },
 ]);
 table('hold', [
-  { code: 'GENERATION_MISMATCH', past: [granted(ada, 0)], command: { type: 'hold', ...operatorFields(0) } },
-  { code: 'HELD', past: [granted(ada, 0)], command: { type: 'hold', ...operatorFields(1) } },
+  {
+    code: 'GENERATION_MISMATCH',
+    history: [granted(ada, 0)],
+    command: { type: 'hold', ...operatorFields(0) },
+  },
+  { code: 'HELD', history: [granted(ada, 0)], command: { type: 'hold', ...operatorFields(1) } },
 ]);
 table('unhold', [
   {
     code: 'GENERATION_MISMATCH',
-    past: [granted(ada, 0), held(1)],
+    history: [granted(ada, 0), held(1)],
     command: { type: 'unhold', ...operatorFields(0) },
   },
-  { code: 'UNHELD', past: [granted(ada, 0), held(1)], command: { type: 'unhold', ...operatorFields(1) } },
+  { code: 'UNHELD', history: [granted(ada, 0), held(1)], command: { type: 'unhold', ...operatorFields(1) } },
 ]);
 
 describe('a hold', () => {
-  it('changes nothing if repeated, or if lifted without a hold', () => {
+  it('changes nothing if it is repeated, and neither does an unhold without a hold', () => {
     given(held(1, 'because'))
       .when({ type: 'hold', ...operatorFields(0) }, 2)
       .thenReplayed('HELD');
@@ -677,12 +774,12 @@ describe('a hold', () => {
       .when({ type: 'unhold', ...operatorFields(0) }, 2)
       .thenReplayed('UNHELD');
   });
-  it('for another reason is recorded', () => {
+  it('is recorded again if its reason differs', () => {
     given(held(1))
       .when({ type: 'hold', ...operatorFields(0) }, 2)
       .thenEvents('HELD', ['TASK_HELD', { reason: 'because' }]);
   });
-  it('clears failures and backoff when lifted', () => {
+  it('clears failures and backoff when it is lifted', () => {
     const { next } = given(...failed, held(5))
       .when({ type: 'unhold', ...operatorFields(2) }, 6)
       .thenEvents('UNHELD', ['TASK_UNHELD']);
@@ -690,11 +787,11 @@ describe('a hold', () => {
   });
 });
 
-const parked = {
+const parkedResult = {
   from: { result_id: 'result-bb22', generation: 1, agent_id: 'ada', session_id: 's-1' },
   result: result('bb22', 1),
 };
-const imported = {
+const importedResult = {
   from: {
     imported: true,
     event_id: '0d3e6a52-6d0b-8d5e-9a55-8c1f6b7d2c11',
@@ -704,16 +801,16 @@ const imported = {
   result: result('cc33', 1),
 } as const;
 table('adopt', [
-  { code: 'GENERATION_MISMATCH', past: [...twice, accepted(3)], command: adopt(1, null) },
-  { code: 'DENIED_COMPLETED', past: [...twice, accepted(3)], command: adopt(2, null) },
-  { code: 'UNKNOWN_RESULT', past: twice, command: adopt(2, null) },
-  { code: 'ADOPTED', past: twice, command: adopt(2, parked) },
+  { code: 'GENERATION_MISMATCH', history: [...twoGrants, accepted(3)], command: adopt(1, null) },
+  { code: 'DENIED_COMPLETED', history: [...twoGrants, accepted(3)], command: adopt(2, null) },
+  { code: 'UNKNOWN_RESULT', history: twoGrants, command: adopt(2, null) },
+  { code: 'ADOPTED', history: twoGrants, command: adopt(2, parkedResult) },
 ]);
 
 describe('an adoption', () => {
   it('completes the work under its own generation and names the original author', () => {
-    const { next } = given(...twice)
-      .when(adopt(2, parked), 10)
+    const { next } = given(...twoGrants)
+      .when(adopt(2, parkedResult), 10)
       .thenEvents(
         'ADOPTED',
         ['CLAIM_LOST', { cause: 'SUPERSEDED' }],
@@ -732,58 +829,70 @@ describe('an adoption', () => {
 
   it('of imported work completes an edge that was never claimed, under the first generation', () => {
     const { next } = given()
-      .when(adopt(0, imported), 10)
-      .thenEvents('ADOPTED', ['CLAIM_ACQUIRED'], ['RESULT_ADOPTED', { adopted_from: imported.from }]);
+      .when(adopt(0, importedResult), 10)
+      .thenEvents('ADOPTED', ['CLAIM_ACQUIRED'], ['RESULT_ADOPTED', { adopted_from: importedResult.from }]);
     expect(next).toMatchObject({ generation: 1, phase: 'COMPLETED', result: { generation: 1 } });
   });
 });
 
-const onHold = { stale_policy: 'hold', stale_threshold_seconds: 1800 } as const;
+const holdRules = { stale_policy: 'hold', stale_threshold_seconds: 1800 } as const;
 const expire = { type: 'expire' } as const;
 table('expire', [
-  { code: 'NOT_EXPIRED', why: '(never granted)', past: [], command: expire },
+  { code: 'NOT_EXPIRED', condition: '(never granted)', history: [], command: expire },
   {
     code: 'NOT_EXPIRED',
-    why: '(already recorded)',
-    past: [granted(ada, 0), expired(300)],
-    at: 400,
+    condition: '(already recorded)',
+    history: [granted(ada, 0), expired(300)],
+    atSeconds: 400,
     command: expire,
   },
-  { code: 'NOT_EXPIRED', why: '(released)', past: [granted(ada, 0), released(1)], at: 400, command: expire },
-  { code: 'NOT_EXPIRED', why: '(lease still live)', past: [granted(ada, 0)], at: 299, command: expire },
-  { code: 'EXPIRED', past: [granted(ada, 0)], at: 300, command: expire },
   {
     code: 'NOT_EXPIRED',
-    why: '(within the margin)',
-    past: [granted(ada, 0)],
-    at: 301,
+    condition: '(released)',
+    history: [granted(ada, 0), released(1)],
+    atSeconds: 400,
+    command: expire,
+  },
+  {
+    code: 'NOT_EXPIRED',
+    condition: '(lease still live)',
+    history: [granted(ada, 0)],
+    atSeconds: 299,
+    command: expire,
+  },
+  { code: 'EXPIRED', history: [granted(ada, 0)], atSeconds: 300, command: expire },
+  {
+    code: 'NOT_EXPIRED',
+    condition: '(within the margin)',
+    history: [granted(ada, 0)],
+    atSeconds: 301,
     command: expire,
     rules: { skew_margin_ms: 2000 },
   },
   {
     code: 'EXPIRED',
-    why: '(beyond the margin)',
-    past: [granted(ada, 0)],
-    at: 302,
+    condition: '(beyond the margin)',
+    history: [granted(ada, 0)],
+    atSeconds: 302,
     command: expire,
     rules: { skew_margin_ms: 2000 },
   },
   {
     code: 'NOT_EXPIRED',
-    why: '(under hold, not stale yet)',
-    past: [granted(ada, 0)],
-    at: 1799,
+    condition: '(under hold, not stale yet)',
+    history: [granted(ada, 0)],
+    atSeconds: 1799,
     command: expire,
-    rules: onHold,
+    rules: holdRules,
   },
-  { code: 'STALE', past: [granted(ada, 0)], at: 1800, command: expire, rules: onHold },
+  { code: 'STALE', history: [granted(ada, 0)], atSeconds: 1800, command: expire, rules: holdRules },
   {
     code: 'EXPIRED',
-    why: '(under hold, past max_hold)',
-    past: [granted(ada, 0, { max_hold_seconds: 900 })],
-    at: 900,
+    condition: '(under hold, past max_hold)',
+    history: [granted(ada, 0, { max_hold_seconds: 900 })],
+    atSeconds: 900,
     command: expire,
-    rules: onHold,
+    rules: holdRules,
   },
 ]);
 
@@ -791,9 +900,9 @@ describe('the sweeper', () => {
   it('reports an inactive holder once per stale period', () => {
     const lost = pastEvent('lost', 1800, { cause: 'EXPIRED', disposition: 'held', expired_at: isoAt(1800) });
     const renewed = pastEvent('renewed', 2000, { lease_duration_seconds: 300, expires_at: isoAt(2300) });
-    given(granted(ada, 0), lost).under(onHold).when(expire, 1900).thenRefused('NOT_EXPIRED');
+    given(granted(ada, 0), lost).under(holdRules).when(expire, 1900).thenRefused('NOT_EXPIRED');
     given(granted(ada, 0), lost, renewed)
-      .under(onHold)
+      .under(holdRules)
       .when(expire, 3800)
       .thenEvents('STALE', ['CLAIM_LOST', { disposition: 'held' }]);
   });
@@ -814,15 +923,15 @@ describe('the sweeper', () => {
       ).toMatchObject({ ok: true, not_before_ms: msAt(302) });
     }
   });
-  it('gives the same hold reason as a claim that comes first', () => {
-    const past = [granted(ada, 0), failedUntil(1, 6), granted(bob, 10)];
+  it('gives the same hold reason as a claim that is decided before the sweep', () => {
+    const history = [granted(ada, 0), failedUntil(1, 6), granted(bob, 10)];
     const rules = { max_attempts: 2 };
     const hold_reason = '2 attempts in a row ended in error or expiry; the last: the lease ran out';
-    given(...past)
+    given(...history)
       .under(rules)
       .when(claim(eve), 400)
       .thenRefused('DENIED_HELD', { hold_reason });
-    given(...past)
+    given(...history)
       .under(rules)
       .when(expire, 400)
       .thenEvents('EXPIRED', ['CLAIM_LOST'], ['TASK_HELD', { reason: hold_reason }]);

@@ -13,30 +13,30 @@ import {
   TASK,
 } from './testing/given.js';
 
-const failed: readonly PastEventBuilder[] = [
+const failedOnce: readonly PastEventBuilder[] = [
   granted(ada, 0),
   released(1, { reason: 'ERROR' }),
   granted(ada, 9),
 ];
-const failuresAfter = (...past: readonly PastEventBuilder[]): number => headAfter(TASK, past).failures;
+const failuresAfter = (...history: readonly PastEventBuilder[]): number => headAfter(TASK, history).failures;
 const releasedFor = (reason: ClaimEventPayloads['released']['reason']) => released(400, { reason });
 
 describe('the failure count of a task', () => {
   it('starts again after a voluntary or a forced release', () => {
-    expect(failuresAfter(...failed)).toBe(1);
-    expect(failuresAfter(...failed, releasedFor('VOLUNTARY'))).toBe(0);
-    expect(failuresAfter(...failed, releasedFor('FORCED'))).toBe(0);
-    expect(failuresAfter(...failed, expired(309), releasedFor('FORCED'))).toBe(0);
+    expect(failuresAfter(...failedOnce)).toBe(1);
+    expect(failuresAfter(...failedOnce, releasedFor('VOLUNTARY'))).toBe(0);
+    expect(failuresAfter(...failedOnce, releasedFor('FORCED'))).toBe(0);
+    expect(failuresAfter(...failedOnce, expired(309), releasedFor('FORCED'))).toBe(0);
   });
 
   it('stays when a session closes, or when an expired claim is released', () => {
-    expect(failuresAfter(...failed, releasedFor('SESSION_CLOSED'))).toBe(1);
-    expect(failuresAfter(...failed, expired(309), releasedFor('VOLUNTARY'))).toBe(2);
+    expect(failuresAfter(...failedOnce, releasedFor('SESSION_CLOSED'))).toBe(1);
+    expect(failuresAfter(...failedOnce, expired(309), releasedFor('VOLUNTARY'))).toBe(2);
   });
 
-  it('loses only the expiry of the claim whose late result goes to a person', () => {
-    expect(failuresAfter(...failed, expired(309), escalated(320))).toBe(1);
-    expect(failuresAfter(...failed, escalated(20))).toBe(1);
+  it('no longer counts the expiry of a claim whose late result is escalated', () => {
+    expect(failuresAfter(...failedOnce, expired(309), escalated(320))).toBe(1);
+    expect(failuresAfter(...failedOnce, escalated(20))).toBe(1);
   });
 });
 

@@ -58,8 +58,8 @@ function headChanges(head: Head, event: EventDraft, at_ms: number): HeadChanges 
 }
 
 /**
- * Reads stay open for unknown events: an event type of a later version increments the seq only. A kind that changes a
- * head and has no case does not compile.
+ * An event type of a later version only increments the seq. A kind that changes a head but has no case does not compile,
+ * because the parameter accepts loose kinds only.
  */
 const noChanges = (_: LooseEventKind | undefined): HeadChanges => ({});
 const msOrNull = (iso: string | null | undefined): number | null => (iso == null ? null : msOf(iso));
@@ -120,7 +120,7 @@ function onReleased(head: Head, payload: ClaimEventPayloads['released']): HeadCh
   if (payload.reason === 'ERROR') {
     return {
       claim,
-      // Each generation counts as one failure at most: an earlier expiry has already counted it.
+      // Each generation counts as one failure at most: a recorded expiry has already counted this one.
       failures: head.failures + (head.claim?.state === 'EXPIRED' ? 0 : 1),
       last_error: payload.message ?? null,
       retry_at_ms: msOrNull(payload.retry_at),
@@ -240,6 +240,6 @@ export function acceptedResultFields(fields: ResultFields): SubmittedResult {
 function convergenceEvidence(fields: ResultFields): ConvergenceEvidence | undefined {
   const { iteration, evaluators, convergence_type, context_hash } = fields;
   if (iteration === undefined) return undefined;
-  const reported = withoutUndefined({ evaluators, convergence_type, context_hash });
-  return Object.keys(reported).length === 0 ? undefined : { iteration, ...reported };
+  const reportedFields = withoutUndefined({ evaluators, convergence_type, context_hash });
+  return Object.keys(reportedFields).length === 0 ? undefined : { iteration, ...reportedFields };
 }

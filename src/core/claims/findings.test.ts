@@ -32,7 +32,7 @@ import {
   suspended,
 } from './testing/given.js';
 
-// One test per finding. Taken literally, these rules of the specifications let two agents win, or lose accepted work.
+// One test per finding: a rule of the specifications that, taken literally, lets two agents win or loses accepted work.
 
 const takenOver = [granted(ada, 0), expired(300), granted(bob, 300)];
 const expire = { type: 'expire' } as const;
@@ -56,7 +56,7 @@ describe('findings in the claim rules of the specifications', () => {
       .thenRefused('SESSION_MISMATCH');
   });
 
-  it('F-03: a zombie cannot release its successor’s claim', () => {
+  it('F-03: a former holder cannot release its successor’s claim', () => {
     given(...takenOver)
       .when(release(ada, 1), 310)
       .thenRefused('GENERATION_MISMATCH');
@@ -80,11 +80,11 @@ describe('findings in the claim rules of the specifications', () => {
   });
 
   it('F-06: a new grant to the same agent id does not make the old handle valid', () => {
-    const again = given(granted(ada, 0), released(1), granted(ada, 2));
-    again.when(submit(ada, 1), 10).thenRefused('STALE_GENERATION');
-    again.when(renew(ada, 1), 10).thenRefused('GENERATION_MISMATCH');
+    const regranted = given(granted(ada, 0), released(1), granted(ada, 2));
+    regranted.when(submit(ada, 1), 10).thenRefused('STALE_GENERATION');
+    regranted.when(renew(ada, 1), 10).thenRefused('GENERATION_MISMATCH');
     const stolen = { ...testHandleOf(ada, 2), claim_id: testHandleOf(ada, 1).claim_id };
-    again
+    regranted
       .when({ type: 'release', handle: stolen, reason: 'VOLUNTARY', message: null }, 10)
       .thenRefused('SESSION_MISMATCH');
   });
@@ -99,7 +99,7 @@ describe('findings in the claim rules of the specifications', () => {
   });
 
   // req: CLK-009
-  it('F-13: a future generation, as after a restored store, is refused and never adopted', () => {
+  it('F-13: a generation above the head’s, as after a restored store, is refused and changes no head', () => {
     const { next } = given(granted(ada, 0))
       .when(submit(ada, 5), 10)
       .thenRefused('FUTURE_GENERATION', { work_lost: false });
@@ -127,31 +127,31 @@ describe('findings in the claim rules of the specifications', () => {
       .when(submit(ada, 1), 400)
       .thenEvents('ACCEPTED', ['RESULT_SUBMITTED', { late: true }]);
     const strict = { late_submit: 'reject' } as const;
-    for (const past of [[granted(ada, 0)], [granted(ada, 0), expired(300)]]) {
-      given(...past)
+    for (const history of [[granted(ada, 0)], [granted(ada, 0), expired(300)]]) {
+      given(...history)
         .under(strict)
         .when(submit(ada, 1), 400)
         .thenRefused('LEASE_EXPIRED', { work_lost: true, parked: 'result-aa11' });
     }
   });
 
-  it('F-34: after takeover and release a zombie’s result is stale, not unclaimed', () => {
+  it('F-34: after a takeover and a release, the result of the first holder is refused as stale', () => {
     given(...takenOver, released(310))
       .when(submit(ada, 1), 320)
       .thenRefused('STALE_GENERATION');
   });
 
   it('F-36: a higher generation does not overwrite an accepted result', () => {
-    const done = given(granted(ada, 0), accepted(1));
-    done.when(submit(bob, 2, { result: result('bb22', 2) }), 10).thenRefused('FUTURE_GENERATION');
-    done.when(submit(ada, 1, { result: result('bb22', 1) }), 10).thenRefused('TASK_ALREADY_COMPLETED');
+    const completed = given(granted(ada, 0), accepted(1));
+    completed.when(submit(bob, 2, { result: result('bb22', 2) }), 10).thenRefused('FUTURE_GENERATION');
+    completed.when(submit(ada, 1, { result: result('bb22', 1) }), 10).thenRefused('TASK_ALREADY_COMPLETED');
   });
 
   it('F-37: a forged future generation leaves no trace on the head, parks nothing and is recorded', () => {
-    const { loose_events: notes } = given(granted(ada, 0))
+    const { loose_events } = given(granted(ada, 0))
       .when(submit(bob, 9), 10)
       .thenRefused('FUTURE_GENERATION', { parked: null });
-    expect(notes).toMatchObject([{ payload: { parked: false, verified: false } }]);
+    expect(loose_events).toMatchObject([{ payload: { parked: false, verified: false } }]);
   });
 
   // req: RCV-006, RES-005
@@ -161,11 +161,11 @@ describe('findings in the claim rules of the specifications', () => {
   });
 
   it('F-39: an agent of the same session cannot act on another agent’s claim', () => {
-    const adas = given(granted(ada, 0));
-    adas.when(renew(eve, 1), 10).thenRefused('SESSION_MISMATCH');
-    adas.when(release(eve, 1), 10).thenRefused('SESSION_MISMATCH');
-    adas.when(submit(eve, 1), 10).thenRefused('SESSION_MISMATCH');
-    adas.when(suspend(eve, 1), 10).thenRefused('SESSION_MISMATCH');
+    const claimOfAda = given(granted(ada, 0));
+    claimOfAda.when(renew(eve, 1), 10).thenRefused('SESSION_MISMATCH');
+    claimOfAda.when(release(eve, 1), 10).thenRefused('SESSION_MISMATCH');
+    claimOfAda.when(submit(eve, 1), 10).thenRefused('SESSION_MISMATCH');
+    claimOfAda.when(suspend(eve, 1), 10).thenRefused('SESSION_MISMATCH');
     given(granted(ada, 0), suspended(1)).when(resume(eve, 1), 10).thenRefused('SESSION_MISMATCH');
   });
 
@@ -255,10 +255,10 @@ describe('findings in the review gates of the specifications', () => {
   });
 
   it('F-92: a suspension without a gate does not close an open gate', () => {
-    const back = pastEvent('resumed', 2, { lease_duration_seconds: 300, expires_at: isoAt(302) });
+    const resumed = pastEvent('resumed', 2, { lease_duration_seconds: 300, expires_at: isoAt(302) });
     expect(
-      given(granted(ada, 0), suspended(1, gate), back, suspended(3), back).when(submit(ada, 1), 10).decision
-        .code,
+      given(granted(ada, 0), suspended(1, gate), resumed, suspended(3), resumed).when(submit(ada, 1), 10)
+        .decision.code,
     ).toBe('ESCALATED');
   });
 
@@ -288,19 +288,19 @@ describe('findings in the review gates of the specifications', () => {
 });
 
 describe('a late candidate that needs a person', () => {
-  const late = submit(ada, 1, {}, { authority: 'escalate' });
+  const lateSubmission = submit(ada, 1, {}, { authority: 'escalate' });
 
   it('suspends the claim again and does not count as a failure', () => {
-    const { next } = given(granted(ada, 0)).when(late, 400).decision;
+    const { next } = given(granted(ada, 0)).when(lateSubmission, 400).decision;
     expect(next).toMatchObject({ failures: 0, claim: { state: 'SUSPENDED', release_reason: null } });
   });
 
   it('opens a new gate if the first has expired, whether or not the sweeper came first', () => {
-    for (const past of [
+    for (const history of [
       [granted(ada, 0), escalated(1)],
       [granted(ada, 0), escalated(1), expired(3601)],
     ]) {
-      const { next } = given(...past).when(late, 4000).decision;
+      const { next } = given(...history).when(lateSubmission, 4000).decision;
       expect(next.claim?.suspended_until_ms).toBeGreaterThan(msAt(4000));
     }
   });
@@ -308,7 +308,7 @@ describe('a late candidate that needs a person', () => {
   it('is parked if max_hold has passed', () => {
     given(granted(ada, 0, { max_hold_seconds: 900 }))
       .on(EDGE)
-      .when(late, 900)
+      .when(lateSubmission, 900)
       .thenRefused('LEASE_EXPIRED', { parked: 'result-aa11' });
   });
 

@@ -7,7 +7,7 @@ import type { Rules } from './policy.js';
 export const nextGeneration = (generation: number, { generation_floor }: Rules): number =>
   Math.max(generation, generation_floor) + 1;
 
-/** Whether the limit of grants is reached. Grants before a loss of history are not counted. */
+/** Whether the subject has reached its limit of grants. Grants before a loss of history are not counted. */
 export const isExhausted = (
   generation: number,
   { generation_floor, max_generations_per_task }: Rules,

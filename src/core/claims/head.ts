@@ -35,7 +35,7 @@ export interface LastClaim {
   readonly max_hold_until_ms: number | null;
   /** Deadline of the review gate while SUSPENDED. */
   readonly suspended_until_ms: number | null;
-  /** Whether the current stale period is recorded already; it is recorded once. */
+  /** Whether an event records the current stale period. Each period is recorded once. */
   readonly stale: boolean;
   readonly release_reason: ReleaseReason | null;
   /** Digest of the results this work depends on, at the time of the grant. */
@@ -53,7 +53,7 @@ export interface AcceptedResult {
   readonly submitted_at_ms: number;
 }
 
-/** A review gate: the candidate under review and the decision on it. One candidate, one decision. */
+/** A review gate: one candidate under review, and the one decision on it. */
 export interface Gate {
   readonly generation: number;
   readonly iteration: number;
@@ -71,7 +71,7 @@ export interface Gate {
 export const REVIEW_DECISIONS = ['APPROVED', 'REJECTED', 'CHANGES_REQUESTED'] as const;
 export type ReviewDecision = (typeof REVIEW_DECISIONS)[number];
 
-/** A content-addressed result: small ones inline, large ones as a blob. */
+/** A result, identified by its digest. A small result is in `data`, a large one is a blob. */
 export interface SubmittedResult {
   readonly result_id: string;
   readonly sha256: string;
@@ -111,6 +111,7 @@ export interface Head {
   readonly last_error: string | null;
   /** Earliest time of the next claim after an error. */
   readonly retry_at_ms: number | null;
+  /** Time of the last event folded into this head; 0 before the first. */
   readonly last_at_ms: number;
 }
 

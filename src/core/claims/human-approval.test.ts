@@ -12,8 +12,8 @@ const approval = reviewEvent({
   payload: { decision: 'APPROVED', candidate_sha256: SHA },
 });
 
-describe('approval by a person of a result', () => {
-  it('is given by a review, an adoption or a person author', () => {
+describe('the approval of a result by a person', () => {
+  it('is given by a review or an adoption, or if a person is the author', () => {
     expect(isApprovedByHuman(accepted, [approval])).toBe(true);
     expect(isApprovedByHuman({ ...accepted, event_type: 'result_adopted' }, [])).toBe(true);
     expect(isApprovedByHuman({ ...accepted, agent_role: 'human' }, [])).toBe(true);

@@ -25,15 +25,15 @@ import {
   TASK_RULES,
 } from './testing/given.js';
 
-type LoggedEvent = [subject: string, happened: PastEventBuilder, forged?: Partial<EventEnvelope>];
+type LoggedEvent = [subject: string, buildEvent: PastEventBuilder, forged?: Partial<EventEnvelope>];
 
 /** A log as a store keeps it, with forged fields, and the heads folded from its events. */
 function logOf(logged: readonly LoggedEvent[]): { events: EventEnvelope[]; heads: Map<string, AnyHead> } {
   const heads = new Map<string, AnyHead>();
-  const events = logged.map(([subject, happened, forged], index): EventEnvelope => {
+  const events = logged.map(([subject, buildEvent, forged], index): EventEnvelope => {
     const before = (heads.get(subject) as Head | undefined) ?? emptyHead(subject);
     const ids = { event_id: `event-${index}`, tenant_id: 't', project_id: 'p', position: index + 1 };
-    const event = { ...happened(before), ...ids, ...forged };
+    const event = { ...buildEvent(before), ...ids, ...forged };
     if (event.seq !== undefined) heads.set(subject, fold(before, event as EventDraft));
     return event;
   });
@@ -45,15 +45,16 @@ function checkLog(logged: readonly LoggedEvent[], rules: Rules = TASK_RULES): In
   return logOf(logged).events.flatMap((event) => checker.checkEvent(event));
 }
 
-const onTask = (...past: PastEventBuilder[]): LoggedEvent[] => past.map((happened) => [TASK, happened]);
+const onTask = (...builders: PastEventBuilder[]): LoggedEvent[] =>
+  builders.map((buildEvent) => [TASK, buildEvent]);
 const brokenInvariants = (violations: readonly InvariantViolation[]): string[] => [
-  ...new Set(violations.map((one) => one.invariant)),
+  ...new Set(violations.map(({ invariant }) => invariant)),
 ];
 
 /** An event that changes no head carries no seq. */
-const withoutSeq = (happened: PastEventBuilder): PastEventBuilder => {
+const withoutSeq = (buildEvent: PastEventBuilder): PastEventBuilder => {
   return (head) => {
-    const { seq: _, ...event } = happened(head);
+    const { seq: _, ...event } = buildEvent(head);
     return event;
   };
 };
@@ -166,7 +167,7 @@ describe('a valid log', () => {
 describe('a forged log', () => {
   const superseded = pastEvent('lost', 2, { cause: 'SUPERSEDED', disposition: 'eligible' });
   const subtaskEvents = (builders: PastEventBuilder[]): LoggedEvent[] =>
-    builders.map((happened) => [`${TASK}::1`, happened]);
+    builders.map((buildEvent) => [`${TASK}::1`, buildEvent]);
   const cases: [invariant: string, what: string, log: LoggedEvent[]][] = [
     [
       'INV-01',
@@ -235,7 +236,7 @@ describe('a forged log', () => {
     ['INV-09', 'a missing seq', [...onTask(granted(ada, 0)), [TASK, released(1), { seq: 3 }]]],
     ['INV-09', 'a repeated seq', [...onTask(granted(ada, 0)), [TASK, released(1), { seq: 1 }]]],
     ['INV-09', 'a time that goes backwards', onTask(granted(ada, 10), released(9))],
-    ['INV-09', 'a change of a head without a seq', [[TASK, withoutSeq(granted(ada, 0))]]],
+    ['INV-09', 'an event that changes a head but has no seq', [[TASK, withoutSeq(granted(ada, 0))]]],
     ['INV-16', 'a claim after completion', onTask(granted(ada, 0), accepted(1), granted(bob, 2))],
     [
       'INV-17',
@@ -313,7 +314,12 @@ describe('a forged log', () => {
 
   it('is reported at the position of the event, with its subject', () => {
     expect(checkLog(onTask(granted(ada, 0), granted(bob, 1)))).toEqual([
-      { invariant: 'INV-03', position: 2, subject: TASK, message: 'granted to bob while ada still held it' },
+      {
+        invariant: 'INV-03',
+        position: 2,
+        subject: TASK,
+        message: 'granted to bob while ada still held the claim',
+      },
     ]);
   });
   it('is reported once: a gap does not make every later event a violation', () => {
@@ -344,7 +350,7 @@ describe('a forged log', () => {
 
 describe('INV-08: the heads of a store', () => {
   const events: LoggedEvent[] = [...onTask(granted(ada, 0)), [EDGE, granted(bob, 1)]];
-  const finishChecker = (heads: (all: Map<string, AnyHead>) => AnyHead[]): InvariantViolation[] => {
+  const checkHeadsOf = (heads: (all: Map<string, AnyHead>) => AnyHead[]): InvariantViolation[] => {
     const log = logOf(events);
     const checker = new LogChecker(() => TASK_RULES);
     for (const event of log.events) checker.checkEvent(event);
@@ -353,18 +359,20 @@ describe('INV-08: the heads of a store', () => {
   it('are valid if they are the folds of their events, in any field order', () => {
     const shuffledFields = (head: AnyHead) =>
       Object.fromEntries(Object.entries(head).reverse()) as unknown as AnyHead;
-    expect(finishChecker((all) => [...all.values()].map(shuffledFields))).toEqual([]);
+    expect(checkHeadsOf((all) => [...all.values()].map(shuffledFields))).toEqual([]);
   });
   it('are a violation if one differs, is missing, or has no events', () => {
-    const [one, two] = [TASK, EDGE].map((subject) => (all: Map<string, AnyHead>) => all.get(subject) as Head);
+    const [taskHead, edgeHead] = [TASK, EDGE].map(
+      (subject) => (all: Map<string, AnyHead>) => all.get(subject) as Head,
+    );
     const invariantsAndSubjects = (violations: InvariantViolation[]) =>
       violations.map(({ invariant, subject }) => [invariant, subject]);
-    expect(invariantsAndSubjects(finishChecker((all) => [{ ...one!(all), failures: 1 }, two!(all)]))).toEqual(
-      [['INV-08', TASK]],
-    );
-    expect(invariantsAndSubjects(finishChecker((all) => [one!(all)]))).toEqual([['INV-08', EDGE]]);
     expect(
-      invariantsAndSubjects(finishChecker((all) => [...all.values(), emptyHead('B-001-ghost')])),
-    ).toEqual([['INV-08', 'B-001-ghost']]);
+      invariantsAndSubjects(checkHeadsOf((all) => [{ ...taskHead!(all), failures: 1 }, edgeHead!(all)])),
+    ).toEqual([['INV-08', TASK]]);
+    expect(invariantsAndSubjects(checkHeadsOf((all) => [taskHead!(all)]))).toEqual([['INV-08', EDGE]]);
+    expect(invariantsAndSubjects(checkHeadsOf((all) => [...all.values(), emptyHead('B-001-ghost')]))).toEqual(
+      [['INV-08', 'B-001-ghost']],
+    );
   });
 });

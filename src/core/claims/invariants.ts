@@ -48,7 +48,7 @@ export class LogChecker {
       violations.push({ invariant, position: event.position, subject: event.subject ?? null, message });
     };
     if (event.position !== this.position + 1) {
-      report('INV-21', `position ${event.position} follows ${this.position}`);
+      report('INV-21', `position ${event.position} follows position ${this.position}`);
     }
     this.position = event.position;
     if (event.subject === undefined) {
@@ -64,18 +64,19 @@ export class LogChecker {
   /** Checks that a store's heads are exactly the folds of its log. */
   checkHeads(heads: Iterable<AnyHead>): InvariantViolation[] {
     const violations: InvariantViolation[] = [];
-    const withHead = [...this.subjects].filter(([, { head }]) => head !== null);
-    const missingSubjects = new Set(withHead.map(([subject]) => subject));
+    const subjectsWithHead = [...this.subjects].filter(([, { head }]) => head !== null);
+    const missingSubjects = new Set(subjectsWithHead.map(([subject]) => subject));
     const report = (subject: string, message: string): void => {
       violations.push({ invariant: 'INV-08', position: this.position, subject, message });
     };
     for (const head of heads) {
       missingSubjects.delete(head.subject);
       const folded = this.subjects.get(head.subject)?.head ?? null;
-      if (folded === null) report(head.subject, 'the head has no events');
+      if (folded === null) report(head.subject, 'the store has a head, but the log has no events of it');
       else if (!isJsonEqual(folded, head)) report(head.subject, 'the head is not the fold of its events');
     }
-    for (const subject of missingSubjects) report(subject, 'the head of its events is missing');
+    for (const subject of missingSubjects)
+      report(subject, 'the log has events of a head, but the store has no such head');
     return violations;
   }
 
@@ -106,7 +107,7 @@ export class LogChecker {
     const expected = (head?.seq ?? 0) + 1;
     if (seq !== expected) report('INV-09', `seq is ${seq}, expected ${expected}`);
     if (head !== null && msOf(event.timestamp) < head.last_at_ms) {
-      report('INV-09', `${event.timestamp} is earlier than the previous event`);
+      report('INV-09', `the event at ${event.timestamp} is earlier than the event before it`);
     }
     if (subjectKindOf(event.subject as string) !== 'record') this.checkClaimEvent(event, checked, report);
     checked.head = { ...fold(head, event), seq };

@@ -3,10 +3,10 @@ import type { Decision } from './commands.js';
 import type { Head, LastClaim } from './head.js';
 import type { Rules } from './policy.js';
 
-/** Lease of a task's claim that does not ask for one; an edge has `claim_ttl_seconds`. */
+/** Lease of a task's claim that asks for no lease. Claims of edges get `claim_ttl_seconds`. */
 const DEFAULT_LEASE_SECONDS = 300;
 
-/** Lease of a claim that does not ask for one: the default, within the limits of the tenant. */
+/** Lease of a claim that asks for no lease: the default, within the limits of the tenant. */
 export function defaultLeaseSeconds(kind: SubjectKind, rules: Rules): number {
   const seconds = kind === 'edge' ? rules.claim_ttl_seconds : DEFAULT_LEASE_SECONDS;
   return Math.min(Math.max(seconds, rules.min_lease_duration_seconds), rules.max_lease_duration_seconds);
@@ -23,10 +23,10 @@ export const leaseBoundsText = (leaseSeconds: number | null, rules: Rules): stri
 
 /** Time at which a claim lapses without further activity. Under `hold` only `max_hold` ends it. */
 export function lapsesAtMs(claim: LastClaim, rules: Rules): number {
-  const cap = claim.max_hold_until_ms ?? Number.POSITIVE_INFINITY;
-  if (rules.stale_policy === 'hold') return cap;
-  const lease = claim.state === 'SUSPENDED' ? claim.suspended_until_ms : claim.expires_at_ms;
-  return Math.min(lease ?? Number.POSITIVE_INFINITY, cap);
+  const capMs = claim.max_hold_until_ms ?? Number.POSITIVE_INFINITY;
+  if (rules.stale_policy === 'hold') return capMs;
+  const leaseEndsMs = claim.state === 'SUSPENDED' ? claim.suspended_until_ms : claim.expires_at_ms;
+  return Math.min(leaseEndsMs ?? Number.POSITIVE_INFINITY, capMs);
 }
 
 export const finiteOrNull = (atMs: number): number | null => (Number.isFinite(atMs) ? atMs : null);
@@ -57,12 +57,12 @@ export function isLive(head: Head, nowMs: number, rules: Rules): boolean {
   return head.claim !== null && isOpenClaim(head.claim) && !canTakeOver(head, nowMs, rules);
 }
 
-/** Whether a held claim is inactive beyond the project's threshold: reported, but never taken away for that alone. */
+/** Whether a held claim is inactive beyond the project's threshold. Such a claim is reported, but not taken away. */
 export function isStale(head: Head, nowMs: number, rules: Rules): boolean {
   return head.claim !== null && nowMs >= staleFromMs(head.claim, rules);
 }
 
-/** Time from which a held claim is stale: inactive too long, or its gate past the deadline. Never without a lease. */
+/** Time from which a held claim is stale: inactive too long, or its gate past the deadline. Infinity without a lease. */
 export function staleFromMs(claim: LastClaim, rules: Rules): number {
   if (rules.stale_policy !== 'hold') return Number.POSITIVE_INFINITY;
   if (claim.state === 'SUSPENDED') return claim.suspended_until_ms ?? Number.POSITIVE_INFINITY;
@@ -91,7 +91,7 @@ export function poisonReason(failures: number, lastError: string | null): string
   return `${failures} attempts in a row ended in error or expiry; the last: ${lastFailure}`;
 }
 
-/** Time until which the subject occupies a permit among the tenant's concurrent claims; null: it needs none. */
+/** Time until which the subject occupies a permit of the tenant's concurrent claims; null if it needs no permit. */
 export function permitHeldUntilMs(head: Head, rules: Rules): number | null {
   if (head.claim === null || !isOpenClaim(head.claim)) return null;
   return lapsesAtMs(head.claim, rules) + rules.skew_margin_ms;

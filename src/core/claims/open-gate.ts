@@ -1,6 +1,6 @@
 import type { Gate, Head } from './head.js';
 
-/** The gate that waits for the decision of a person; null if none does. A claim can be suspended without one. */
+/** The gate that waits for the decision of a person; null if no gate does. A claim can be suspended without a gate. */
 export function openGateOf({
   generation,
   claim,

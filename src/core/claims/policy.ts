@@ -46,34 +46,34 @@ export const ENTERPRISE_LIMITS: Limits = {
 
 type PolicyChange = Omit<PolicyBody, 'request_id' | 'signature'>;
 
-/** The policy after a change; omitted fields keep their values, and so do omitted kinds and tracks within one. */
+/** The policy after a change. Omitted fields keep their values, and so do omitted kinds and tracks within a field. */
 export function changedPolicy(policy: Policy, change: PolicyChange): Policy {
-  const { stale_policy, max_agents_per_track, ...rest } = change;
+  const { stale_policy, max_agents_per_track, ...plainFields } = change;
   const staleChange =
     typeof stale_policy === 'string' ? { task: stale_policy, edge: stale_policy } : (stale_policy ?? {});
   return {
     ...policy,
-    ...withoutUndefined(rest),
+    ...withoutUndefined(plainFields),
     stale_policy: { ...policy.stale_policy, ...withoutUndefined(staleChange) },
     max_agents_per_track: changedMaxAgents(policy.max_agents_per_track, max_agents_per_track),
   };
 }
 
-/** A value by track replaces one for all tracks. */
+/** A change with values per track replaces a single value for all tracks. A track whose value is null has no limit. */
 function changedMaxAgents(
   current: MaxAgentsPerTrack,
   change: PolicyChange['max_agents_per_track'],
 ): Policy['max_agents_per_track'] {
   if (change === undefined) return current;
   if (change === null || typeof change === 'number') return change;
-  const known = typeof current === 'number' || current === null ? {} : current;
-  const byTrack = Object.entries({ ...known, ...change }).filter(
+  const currentByTrack = typeof current === 'number' || current === null ? {} : current;
+  const byTrack = Object.entries({ ...currentByTrack, ...change }).filter(
     (entry): entry is [string, number] => entry[1] !== null,
   );
   return byTrack.length === 0 ? null : Object.fromEntries(byTrack);
 }
 
-/** Whether the record of the policy stays small. */
+/** Whether the policy limits so few tracks that its record stays small. */
 export const isTrackCountAllowed = ({ max_agents_per_track }: Policy): boolean =>
   typeof max_agents_per_track !== 'object' ||
   Object.keys(max_agents_per_track ?? {}).length <= LIMITED_TRACKS_MAX;
@@ -83,7 +83,7 @@ export interface Rules extends Omit<Policy, 'stale_policy'>, Limits {
   readonly stale_policy: StalePolicy;
   /** Allowed clock skew for stores without a clock: a takeover waits this much longer. */
   readonly skew_margin_ms: number;
-  /** Every new generation is above it; 0 unless history was lost. */
+  /** Every new generation is above this number; 0 unless history was lost. */
   readonly generation_floor: number;
 }
 

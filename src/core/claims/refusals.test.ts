@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { refusalRecord } from './refusals.js';
 
-it('records twenty refusals in full, then the count whenever those left out have doubled', () => {
+it('records twenty refusals in full, then a count whenever the number of those left out has doubled', () => {
   const recordedNumbers = (kind: 'full' | 'count') =>
     Array.from({ length: 200 }, (_, index) => index + 1).filter((n) => refusalRecord(n) === kind);
   expect(recordedNumbers('full')).toEqual(Array.from({ length: 20 }, (_, index) => index + 1));

@@ -25,14 +25,14 @@ const note = (worker: typeof ada, generation: number): SubjectCommand<'note'> =>
   text: 'half done',
 });
 const tooLarge = submit(ada, 1, { result: { ...result(), size_bytes: 51 } });
-const small = { max_result_size_bytes: 50 };
+const sizeLimit = { max_result_size_bytes: 50 };
 
 describe('a sign of life', () => {
   // req: STL-008
   it('is every note and every refused submission of the holder, and leaves the lease as it was', () => {
     given(granted(ada, 0)).when(note(ada, 1), 200).thenOnlyActive();
     const { next } = given(granted(ada, 0))
-      .under(small)
+      .under(sizeLimit)
       .when(tooLarge, 200)
       .thenRefusedToHolder('RESULT_TOO_LARGE');
     expect(next.claim).toMatchObject({ active_at_ms: msAt(200), expires_at_ms: msAt(300) });
@@ -51,12 +51,12 @@ describe('a sign of life', () => {
     expect(late.next).toBe(late.head);
   });
 
-  it('is not needed of a suspended claim, which waits for a person', () => {
+  it('is not recorded for a suspended claim, which waits for a person', () => {
     const { decision } = given(granted(ada, 0), suspended(1)).when(note(ada, 1), 10);
     expect(decision).toMatchObject({ ok: true, events: [] });
   });
 
-  it('is left out if the holder was active at the same time', () => {
+  it('is not recorded if the holder was active at the same time', () => {
     expect(given(granted(ada, 0)).when(note(ada, 1), 0).decision.events).toEqual([]);
   });
 
@@ -71,8 +71,8 @@ describe('a sign of life', () => {
 
 describe('the record of a refused submission', () => {
   // req: AUD-004
-  it('has the time from the grant to the submission, where there was a grant', () => {
-    const { loose_events } = given(granted(ada, 0)).under(small).when(tooLarge, 45).decision;
+  it('has the time from the grant to the submission, if there was a grant', () => {
+    const { loose_events } = given(granted(ada, 0)).under(sizeLimit).when(tooLarge, 45).decision;
     expect(loose_events).toMatchObject([
       { payload: { metadata: { result_size_bytes: 51, processing_time_seconds: 45 } } },
     ]);
@@ -82,7 +82,7 @@ describe('the record of a refused submission', () => {
     expect(unclaimed?.payload.metadata).toEqual({ result_size_bytes: 10 });
   });
 
-  it('names the sender of one without a valid handle, and keeps neither its claim id nor its content', () => {
+  it('names the sender if the handle is not valid, and has neither the claim id nor the content', () => {
     const content = { ...result(), data: 'secret' };
     const forged = { ...testHandleOf(bob, 1), session_id: ada.session_id };
     const [record] = given(granted(ada, 0))
@@ -109,15 +109,15 @@ describe('the sign of life of a reported step', () => {
   const typesAt = (seconds: number, rules?: Partial<Rules>) =>
     signOfLife(headOf(granted(ada, 0)), contextAt(seconds, rules)).events.map(({ event_type }) => event_type);
 
-  it('is left out within five seconds of the last one', () => {
+  it('is not recorded within five seconds of the last one', () => {
     expect([typesAt(4.9), typesAt(5)]).toEqual([[], ['LEASE_RENEWED']]);
   });
 
-  it('comes at least ten times before the holder counts as inactive', () => {
+  it('is recorded at least ten times before the holder counts as inactive', () => {
     expect(typesAt(0.1, { stale_threshold_seconds: 1 })).toEqual(['LEASE_RENEWED']);
   });
 
-  it('comes at once if the claim is recorded as stale', () => {
+  it('is recorded at once if the claim is recorded as stale', () => {
     const head = headOf(granted(ada, 0));
     const stale = { ...head, claim: { ...head.claim!, stale: true } };
     expect(signOfLife(stale, contextAt(0)).events).toHaveLength(1);
@@ -126,7 +126,7 @@ describe('the sign of life of a reported step', () => {
 
 describe('a step of a run', () => {
   const context = given(granted(ada, 0)).when(note(ada, 1), 10);
-  it('is refused after an operator has taken the claim away, and not after the holder has ended it', () => {
+  it('is refused after an operator has taken the claim away, but not after the holder has ended it', () => {
     const { claim } = context.decision.head;
     const endedBy = (release_reason: 'FORCED' | 'COMPLETED', gate: Gate | null = null): Head => ({
       ...context.decision.head,

@@ -71,11 +71,11 @@ describe('a packed head', () => {
     expect(unpackHead(packHead(head))).toEqual(head);
     const unclaimed: Head = { ...emptyHead('A-002-work'), phase: 'COMPLETED', last_at_ms: 7 };
     expect(unpackHead(packHead(unclaimed))).toEqual(unclaimed);
-    const usual = { ...head, claim: { ...head.claim, user_id: null, metadata: null } } as Head;
-    expect(unpackHead(packHead(usual))).toEqual(usual);
+    const withDefaults = { ...head, claim: { ...head.claim, user_id: null, metadata: null } } as Head;
+    expect(unpackHead(packHead(withDefaults))).toEqual(withDefaults);
   });
 
-  it('is one line, whose subject is found without unpacking it', () => {
+  it('is one line, and its subject can be read without unpacking it', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (subject) => {
         const line = packHead(completed(subject));
@@ -89,39 +89,43 @@ describe('a packed head', () => {
 const SUBJECTS_MAX = 40;
 
 describe('heads with packed pages', () => {
-  it('equal the heads of a plain map, whatever is set in whatever order', () => {
+  it('equal the heads of a plain map, whatever heads are set and in any order', () => {
     const step = fc.record({ subject: fc.nat(SUBJECTS_MAX), isCompleted: fc.boolean() });
     fc.assert(
-      fc.property(fc.array(step, { maxLength: 400 }), fc.integer({ min: 1, max: 6 }), (steps, pageHeads) => {
-        const heads = new ClaimHeads(pageHeads);
-        const plain = new Map<string, Head>();
-        for (const [index, { subject, isCompleted }] of steps.entries()) {
-          const id = `T-${String(subject).padStart(3, '0')}-work`;
-          const head = isCompleted ? completed(id, index) : { ...emptyHead(id), seq: index };
-          heads.set(id, head);
-          plain.set(id, head);
-        }
-        expectSame(heads, plain);
-        const loaded = new ClaimHeads(pageHeads);
-        const { pages, heads: others, summary } = heads.snapshot();
-        loaded.loadPages(pages, summary);
-        for (const head of others) loaded.set(head.subject, head);
-        expectSame(loaded, plain);
-        expect(loaded.index).toEqual(heads.index);
-      }),
+      fc.property(
+        fc.array(step, { maxLength: 400 }),
+        fc.integer({ min: 1, max: 6 }),
+        (steps, headsPerPage) => {
+          const heads = new ClaimHeads(headsPerPage);
+          const plainMap = new Map<string, Head>();
+          for (const [index, { subject, isCompleted }] of steps.entries()) {
+            const id = `T-${String(subject).padStart(3, '0')}-work`;
+            const head = isCompleted ? completed(id, index) : { ...emptyHead(id), seq: index };
+            heads.set(id, head);
+            plainMap.set(id, head);
+          }
+          expectEqualHeads(heads, plainMap);
+          const loadedHeads = new ClaimHeads(headsPerPage);
+          const { pages, heads: unpackedHeads, summary } = heads.snapshot();
+          loadedHeads.loadPages(pages, summary);
+          for (const head of unpackedHeads) loadedHeads.set(head.subject, head);
+          expectEqualHeads(loadedHeads, plainMap);
+          expect(loadedHeads.index).toEqual(heads.index);
+        },
+      ),
     );
   });
 
   it('are all in a snapshot that is read while heads are packed and replaced', () => {
     const heads = new ClaimHeads(4);
     for (let index = 0; index < 10; index += 1) heads.set(`T-${index}`, completed(`T-${index}`));
-    const { pages, heads: others, summary } = heads.snapshot();
+    const { pages, heads: unpackedHeads, summary } = heads.snapshot();
     for (let index = 0; index < 10; index += 1) heads.set(`T-${index}`, completed(`T-${index}`, 9));
     for (let index = 10; index < 20; index += 1) heads.set(`T-${index}`, completed(`T-${index}`));
-    const loaded = new ClaimHeads(4);
-    loaded.loadPages(pages, summary);
-    for (const head of others) loaded.set(head.subject, head);
-    for (let index = 0; index < 10; index += 1) expect(loaded.isCompleted(`T-${index}`)).toBe(true);
+    const loadedHeads = new ClaimHeads(4);
+    loadedHeads.loadPages(pages, summary);
+    for (const head of unpackedHeads) loadedHeads.set(head.subject, head);
+    for (let index = 0; index < 10; index += 1) expect(loadedHeads.isCompleted(`T-${index}`)).toBe(true);
   });
 
   it('keep no page of outdated heads', () => {
@@ -132,13 +136,13 @@ describe('heads with packed pages', () => {
   });
 });
 
-function expectSame(heads: ClaimHeads, plain: ReadonlyMap<string, Head>): void {
-  expect(new Map(heads)).toEqual(plain);
-  expect(heads.size).toBe(plain.size);
-  for (const [subject, head] of plain) {
+function expectEqualHeads(heads: ClaimHeads, plainMap: ReadonlyMap<string, Head>): void {
+  expect(new Map(heads)).toEqual(plainMap);
+  expect(heads.size).toBe(plainMap.size);
+  for (const [subject, head] of plainMap) {
     expect(heads.get(subject)).toEqual(head);
     expect(heads.isCompleted(subject)).toBe(head.phase === 'COMPLETED');
   }
-  const completedTasks = [...plain.values()].filter(({ phase }) => phase === 'COMPLETED').length;
+  const completedTasks = [...plainMap.values()].filter(({ phase }) => phase === 'COMPLETED').length;
   expect(heads.completedTasks).toBe(completedTasks);
 }

@@ -1,30 +1,30 @@
 import type { Head } from '../claims/head.js';
 import { subjectKindOf } from '../subject.js';
-import { emptyClaimIndex, openClaim, updateClaimIndex } from './claim-index.js';
+import { emptyClaimIndex, openClaimOf, updateClaimIndex } from './claim-index.js';
 import { packedSubject, packHead, unpackHead } from './packed-head.js';
 
 /** Heads per page. Few, so that packing a page delays no command. */
 export const PAGE_HEADS = 16;
 const UNPACKED_MAX = 1024;
 
-/** Packed heads, each a line. */
+/** Packed heads, one per line. */
 interface Page {
   readonly text: string;
-  /** The start of each line, and the end of the text. */
+  /** The offset of each line in the text, and the length of the text at the end. */
   readonly starts: readonly number[];
-  /** How many lines are still the head of their subject; others have been replaced. */
+  /** Number of lines that are still the head of their subject. The heads of the other lines have been replaced. */
   currentCount: number;
 }
 
 export interface HeadsSnapshot {
-  /** Packed heads, a page of lines each. */
+  /** Texts of pages: packed heads, one per line. */
   readonly pages: readonly string[];
-  /** The heads that are not packed. Of several heads of a subject, the last counts. */
+  /** The heads that are not packed. They replace a packed head of the same subject. */
   readonly heads: Iterable<Head>;
   readonly summary: HeadsSummary;
 }
 
-/** What the index of a packed head's claims needs, so that loading a snapshot unpacks no head. */
+/** What `ClaimIndex` needs to know about packed heads, so that loading a snapshot unpacks no head. */
 export interface HeadsSummary {
   readonly tracks_by_agent: readonly (readonly [agent_id: string, tracks: readonly string[]])[];
 }
@@ -35,16 +35,16 @@ export interface HeadsSummary {
  */
 export class ClaimHeads {
   readonly index = emptyClaimIndex();
-  /** A number is the index of a packed head: its page, times the heads per page, plus its line. */
+  /** A number is the index of a packed head: number of its page, times heads per page, plus number of its line. */
   readonly #bySubject = new Map<string, Head | number>();
-  /** Null: the page was outdated. */
+  /** Null in place of a page that was dropped because most of its heads were replaced. */
   readonly #pages: (Page | null)[] = [];
-  /** Completed heads that wait for a full page. Some may be outdated. */
-  #completed: Head[] = [];
-  /** Packed heads that were read lately, by index. */
+  /** Completed heads that wait for a full page. Some may have been replaced. */
+  #headsToPack: Head[] = [];
+  /** Cache of unpacked heads, by the index of the packed head. */
   readonly #unpacked = new Map<number, Head>();
 
-  constructor(private readonly pageHeads = PAGE_HEADS) {}
+  constructor(private readonly headsPerPage = PAGE_HEADS) {}
 
   /** The number of completed tasks and subtasks. */
   get completedTasks(): number {
@@ -56,8 +56,8 @@ export class ClaimHeads {
   }
 
   get(subject: string): Head | undefined {
-    const found = this.#bySubject.get(subject);
-    return typeof found === 'number' ? this.#unpack(found) : found;
+    const entry = this.#bySubject.get(subject);
+    return typeof entry === 'number' ? this.#unpack(entry) : entry;
   }
 
   has(subject: string): boolean {
@@ -66,24 +66,24 @@ export class ClaimHeads {
 
   /** Whether the work is completed, without unpacking its head. */
   isCompleted(subject: string): boolean {
-    const found = this.#bySubject.get(subject);
-    return typeof found === 'number' || found?.phase === 'COMPLETED';
+    const entry = this.#bySubject.get(subject);
+    return typeof entry === 'number' || entry?.phase === 'COMPLETED';
   }
 
   /** Whether there is an ACTIVE or SUSPENDED claim, lapsed or not. */
   isClaimed(subject: string): boolean {
-    const found = this.#bySubject.get(subject);
-    return typeof found === 'object' && openClaim(found) !== null;
+    const entry = this.#bySubject.get(subject);
+    return typeof entry === 'object' && openClaimOf(entry) !== null;
   }
 
   set(subject: string, head: Head): void {
     const before = this.#bySubject.get(subject);
     updateClaimIndex(this.index, typeof before === 'number' ? this.#unpack(before) : (before ?? null), head);
     this.#bySubject.set(subject, head);
-    if (typeof before === 'number') this.#forget(before);
+    if (typeof before === 'number') this.#onReplaced(before);
     if (head.phase !== 'COMPLETED') return;
-    this.#completed.push(head);
-    if (this.#completed.length >= this.pageHeads) this.#packCompleted();
+    this.#headsToPack.push(head);
+    if (this.#headsToPack.length >= this.headsPerPage) this.#packCompleted();
   }
 
   keys(): IterableIterator<string> {
@@ -98,23 +98,23 @@ export class ClaimHeads {
     for (const subject of this.#bySubject.keys()) yield [subject, this.get(subject) as Head];
   }
 
-  /** All heads as they are now, to be read later while they change. */
+  /** All heads, to be read later, even while heads change. */
   snapshot(): HeadsSnapshot {
     const pages = this.#pages.filter((page) => page !== null).map(({ text }) => text);
     const tracks_by_agent = [...this.index.tracksByAgent].map(([id, tracks]) => [id, [...tracks]] as const);
-    const heads = this.#headsNotIn(this.#pages.length * this.pageHeads);
+    const heads = this.#headsNotPackedBefore(this.#pages.length * this.headsPerPage);
     return { pages, heads, summary: { tracks_by_agent } };
   }
 
-  /** The heads that were not packed when the next page would have begun at this packed index. */
-  *#headsNotIn(end: number): Generator<Head> {
-    for (const found of this.#bySubject.values()) {
-      if (typeof found !== 'number') yield found;
-      else if (found >= end) yield this.#unpack(found);
+  /** All heads except those packed at an index below `endIndex`. */
+  *#headsNotPackedBefore(endIndex: number): Generator<Head> {
+    for (const entry of this.#bySubject.values()) {
+      if (typeof entry !== 'number') yield entry;
+      else if (entry >= endIndex) yield this.#unpack(entry);
     }
   }
 
-  /** Reads the pages of a snapshot, before any other head. */
+  /** Reads the pages of a snapshot into an empty instance, before any other head. */
   loadPages(pages: readonly string[], { tracks_by_agent }: HeadsSummary): void {
     for (const page of pages) this.#addPage(page);
     for (const subject of this.#bySubject.keys())
@@ -124,7 +124,7 @@ export class ClaimHeads {
 
   #addPage(text: string): void {
     const starts = startsOfLines(text);
-    const packedIndex = this.#pages.length * this.pageHeads;
+    const packedIndex = this.#pages.length * this.headsPerPage;
     this.#pages.push({ text, starts, currentCount: 0 });
     for (let line = 0; line + 1 < starts.length; line += 1)
       this.#setPacked(packedSubject(lineAt(text, starts, line)), packedIndex + line);
@@ -134,49 +134,51 @@ export class ClaimHeads {
     const before = this.#bySubject.get(subject);
     this.#bySubject.set(subject, packedIndex);
     (this.#pageOf(packedIndex) as Page).currentCount += 1;
-    if (typeof before === 'number') this.#forget(before);
+    if (typeof before === 'number') this.#onReplaced(before);
   }
 
   #packCompleted(): void {
-    const heads = [...new Set(this.#completed)].filter((head) => this.#bySubject.get(head.subject) === head);
-    this.#completed = [];
-    for (let from = 0; from < heads.length; from += this.pageHeads) {
-      const lines = heads.slice(from, from + this.pageHeads).map(packHead);
+    const heads = [...new Set(this.#headsToPack)].filter(
+      (head) => this.#bySubject.get(head.subject) === head,
+    );
+    this.#headsToPack = [];
+    for (let from = 0; from < heads.length; from += this.headsPerPage) {
+      const lines = heads.slice(from, from + this.headsPerPage).map(packHead);
       this.#addPage(`${lines.join('\n')}\n`);
     }
   }
 
   #unpack(packedIndex: number): Head {
-    const known = this.#unpacked.get(packedIndex);
-    if (known !== undefined) return known;
+    const cached = this.#unpacked.get(packedIndex);
+    if (cached !== undefined) return cached;
     const { text, starts } = this.#pageOf(packedIndex) as Page;
-    const head = unpackHead(lineAt(text, starts, packedIndex % this.pageHeads));
+    const head = unpackHead(lineAt(text, starts, packedIndex % this.headsPerPage));
     if (this.#unpacked.size >= UNPACKED_MAX) this.#unpacked.clear();
     this.#unpacked.set(packedIndex, head);
     return head;
   }
 
-  /** A packed head was replaced. A page that is mostly outdated is packed again, or it would be kept for ever. */
-  #forget(packedIndex: number): void {
+  /** Counts a packed head as replaced. Drops a page once most of its heads are replaced, and packs the others again. */
+  #onReplaced(packedIndex: number): void {
     this.#unpacked.delete(packedIndex);
     const page = this.#pageOf(packedIndex) as Page;
     page.currentCount -= 1;
     const { text, starts, currentCount } = page;
     if (currentCount * 2 > starts.length) return;
-    const first = packedIndex - (packedIndex % this.pageHeads);
+    const firstIndex = packedIndex - (packedIndex % this.headsPerPage);
     for (let line = 0; line + 1 < starts.length; line += 1) {
       const subject = packedSubject(lineAt(text, starts, line));
-      if (this.#bySubject.get(subject) !== first + line) continue;
-      const head = this.#unpack(first + line);
-      this.#unpacked.delete(first + line);
+      if (this.#bySubject.get(subject) !== firstIndex + line) continue;
+      const head = this.#unpack(firstIndex + line);
+      this.#unpacked.delete(firstIndex + line);
       this.#bySubject.set(subject, head);
-      this.#completed.push(head);
+      this.#headsToPack.push(head);
     }
-    this.#pages[first / this.pageHeads] = null;
+    this.#pages[firstIndex / this.headsPerPage] = null;
   }
 
   #pageOf(packedIndex: number): Page | null | undefined {
-    return this.#pages[Math.floor(packedIndex / this.pageHeads)];
+    return this.#pages[Math.floor(packedIndex / this.headsPerPage)];
   }
 }
 

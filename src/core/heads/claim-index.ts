@@ -11,7 +11,7 @@ export const emptyClaimIndex = () => ({
    * is infinite once the session has held an edge, whose claim may outlast its lease.
    */
   latestLeaseEndBySession: new Map<string, number>(),
-  /** Sessions in which an agent may hold some of them; `claimedSubjectsOf` returns the exact ones. */
+  /** Sessions in which an agent may have such a claim. They can be too many: `claimedSubjectsOf` filters by agent. */
   sessionsByAgent: new Map<string, Set<string>>(),
   /** Subjects in backoff after an error, including those whose backoff has ended. */
   inBackoff: new Set<string>(),
@@ -26,8 +26,8 @@ export function updateClaimIndex(index: ClaimIndex, before: Head | null, after: 
   const { subject } = after;
   const completedDelta = Number(after.phase === 'COMPLETED') - Number(before?.phase === 'COMPLETED');
   if (completedDelta !== 0 && subjectKindOf(subject) === 'task') index.completedTasks += completedDelta;
-  const claimBefore = before === null ? null : openClaim(before);
-  const claimAfter = openClaim(after);
+  const claimBefore = before === null ? null : openClaimOf(before);
+  const claimAfter = openClaimOf(after);
   if (claimBefore !== null && claimAfter !== null && before?.generation === after.generation) {
     raiseLatestLeaseEnd(index, subject, claimAfter);
     return;
@@ -89,7 +89,7 @@ export function recordTrackOfAgent(
   if (track !== null) addToSet(index.tracksByAgent, agentId, track);
 }
 
-export const openClaim = ({ claim }: Head) =>
+export const openClaimOf = ({ claim }: Head) =>
   claim !== null && (claim.state === 'ACTIVE' || claim.state === 'SUSPENDED') ? claim : null;
 
 function addToSet(sets: Map<string, Set<string>>, key: string, item: string): void {
@@ -98,7 +98,7 @@ function addToSet(sets: Map<string, Set<string>>, key: string, item: string): vo
   else set.add(item);
 }
 
-/** Removes empty sets too, or old sessions would accumulate. */
+/** Also removes a set that has become empty, or old sessions would accumulate. */
 function removeFromSet(sets: Map<string, Set<string>>, key: string, item: string): void {
   const set = sets.get(key);
   set?.delete(item);

@@ -8,7 +8,7 @@ export interface HeadTableSnapshot extends Omit<HeadsSnapshot, 'heads'> {
   readonly heads: Iterable<AnyHead>;
 }
 
-/** The heads of a project. */
+/** The heads of a project: those of claimed work, and records such as the plan. */
 export class HeadTable {
   readonly claims = new ClaimHeads();
   readonly records = new Map<string, RecordHead>();
@@ -31,7 +31,7 @@ export class HeadTable {
     yield* this.records.keys();
   }
 
-  /** To be read while heads change, as `ClaimHeads.snapshot`. */
+  /** All heads, to be read later, even while heads change. See `ClaimHeads.snapshot`. */
   snapshot(): HeadTableSnapshot {
     const { pages, heads, summary } = this.claims.snapshot();
     return { pages, summary, heads: concatIterables<AnyHead>(heads, this.records.values()) };

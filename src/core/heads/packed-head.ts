@@ -2,9 +2,9 @@ import type { AcceptedResult, Head, LastClaim } from '../claims/head.js';
 import { workProductRef } from '../plan/work-product.js';
 
 /**
- * The head of completed work as a line of text: a JSON array without field names, with times relative to the last
- * event; fields with default values are omitted. This is much smaller than the object and adds no objects for the
- * garbage collector.
+ * The head of completed work as a line of text: a JSON array without field names, with times in milliseconds after the
+ * last event, mostly negative. Optional fields are omitted if all have their defaults. The line is much smaller than the
+ * object, and adds no objects for the garbage collector.
  */
 export function packHead(head: Head): string {
   const { subject, seq, generation, epoch, claim, result, last_at_ms } = head;
@@ -17,16 +17,17 @@ export function packHead(head: Head): string {
     last_at_ms,
     claim === null ? null : packClaim(claim, last_at_ms),
     result === null ? null : packResult(result, head),
-    ...unlessUsual([hold, gate, failures, last_error, retry_at_ms] as const, USUAL_HEAD),
+    ...omitDefaults([hold, gate, failures, last_error, retry_at_ms] as const, DEFAULT_HEAD_FIELDS),
   ];
   return JSON.stringify(row);
 }
 
 export function unpackHead(line: string): Head {
-  const [subject, seq, generation, epoch, last_at_ms, claimRow, resultRow, ...rest] = JSON.parse(
+  const [subject, seq, generation, epoch, last_at_ms, claimRow, resultRow, ...optionalFields] = JSON.parse(
     line,
   ) as HeadRow;
-  const [hold, gate, failures, last_error, retry_at_ms] = rest.length === 0 ? USUAL_HEAD : rest;
+  const [hold, gate, failures, last_error, retry_at_ms] =
+    optionalFields.length === 0 ? DEFAULT_HEAD_FIELDS : optionalFields;
   const claim = claimRow === null ? null : unpackClaim(claimRow, last_at_ms);
   const result =
     resultRow === null ? null : unpackResult(resultRow, { subject, generation, claim, last_at_ms });
@@ -63,28 +64,28 @@ type HeadRow = [
   last_at_ms: number,
   claim: ClaimRow | null,
   result: ResultRow | null,
-  ...rest: HeadRest | [],
+  ...optionalFields: OptionalHeadFields | [],
 ];
-type HeadRest = readonly [
+type OptionalHeadFields = readonly [
   hold: Head['hold'],
   gate: Head['gate'],
   failures: number,
   last_error: string | null,
   retry_at_ms: number | null,
 ];
-const USUAL_HEAD: HeadRest = [null, null, 0, null, null];
+const DEFAULT_HEAD_FIELDS: OptionalHeadFields = [null, null, 0, null, null];
 
 type ClaimRow = [
   agent_id: string,
   session_id: string,
   request_id: string | null,
   lease_seconds: number | null,
-  claimed: number,
-  active: number,
-  expires: number | null,
-  ...rest: ClaimRest | [],
+  claimedAfterMs: number,
+  activeAfterMs: number,
+  expiresAfterMs: number | null,
+  ...optionalFields: OptionalClaimFields | [],
 ];
-type ClaimRest = readonly [
+type OptionalClaimFields = readonly [
   state: LastClaim['state'],
   release_reason: LastClaim['release_reason'],
   agent_role: string | null,
@@ -96,7 +97,18 @@ type ClaimRest = readonly [
   metadata: LastClaim['metadata'],
   principal: string | null,
 ];
-const USUAL_CLAIM: ClaimRest = ['RELEASED', 'COMPLETED', null, null, null, null, false, null, null, null];
+const DEFAULT_CLAIM_FIELDS: OptionalClaimFields = [
+  'RELEASED',
+  'COMPLETED',
+  null,
+  null,
+  null,
+  null,
+  false,
+  null,
+  null,
+  null,
+];
 
 function packClaim(claim: LastClaim, lastAtMs: number): ClaimRow {
   const { agent_id, session_id, request_id, lease_seconds, claimed_at_ms, active_at_ms, expires_at_ms } =
@@ -111,7 +123,7 @@ function packClaim(claim: LastClaim, lastAtMs: number): ClaimRow {
     claimed_at_ms - lastAtMs,
     active_at_ms - lastAtMs,
     expires_at_ms === null ? null : expires_at_ms - lastAtMs,
-    ...unlessUsual(
+    ...omitDefaults(
       [
         state,
         release_reason,
@@ -124,13 +136,22 @@ function packClaim(claim: LastClaim, lastAtMs: number): ClaimRow {
         metadata,
         principal,
       ] as const,
-      USUAL_CLAIM,
+      DEFAULT_CLAIM_FIELDS,
     ),
   ];
 }
 
 function unpackClaim(row: ClaimRow, lastAtMs: number): LastClaim {
-  const [agent_id, session_id, request_id, lease_seconds, claimed, active, expires, ...rest] = row;
+  const [
+    agent_id,
+    session_id,
+    request_id,
+    lease_seconds,
+    claimedAfterMs,
+    activeAfterMs,
+    expiresAfterMs,
+    ...optionalFields
+  ] = row;
   const [
     state,
     release_reason,
@@ -142,7 +163,7 @@ function unpackClaim(row: ClaimRow, lastAtMs: number): LastClaim {
     inputs,
     metadata,
     principal = null,
-  ] = rest.length === 0 ? USUAL_CLAIM : rest;
+  ] = optionalFields.length === 0 ? DEFAULT_CLAIM_FIELDS : optionalFields;
   return {
     state,
     agent_id,
@@ -151,10 +172,10 @@ function unpackClaim(row: ClaimRow, lastAtMs: number): LastClaim {
     user_id,
     ...(principal === null ? {} : { principal }),
     request_id,
-    claimed_at_ms: lastAtMs + claimed,
+    claimed_at_ms: lastAtMs + claimedAfterMs,
     lease_seconds,
-    expires_at_ms: expires === null ? null : lastAtMs + expires,
-    active_at_ms: lastAtMs + active,
+    expires_at_ms: expiresAfterMs === null ? null : lastAtMs + expiresAfterMs,
+    active_at_ms: lastAtMs + activeAfterMs,
     max_hold_until_ms,
     suspended_until_ms,
     stale,
@@ -164,8 +185,13 @@ function unpackClaim(row: ClaimRow, lastAtMs: number): LastClaim {
   };
 }
 
-type ResultRow = [result_id: string, sha256: string, submitted: number, ...rest: ResultRest | []];
-type ResultRest = readonly [
+type ResultRow = [
+  result_id: string,
+  sha256: string,
+  submittedAfterMs: number,
+  ...optionalFields: OptionalResultFields | [],
+];
+type OptionalResultFields = readonly [
   generation: number,
   agent_id: string,
   session_id: string,
@@ -179,30 +205,36 @@ function packResult(result: AcceptedResult, head: Head): ResultRow {
     result_id,
     sha256,
     result.submitted_at_ms - head.last_at_ms,
-    ...unlessUsual([generation, agent_id, session_id, work_product_ref] as const, usualResult(head, sha256)),
+    ...omitDefaults(
+      [generation, agent_id, session_id, work_product_ref] as const,
+      defaultResultFields(head, sha256),
+    ),
   ];
 }
 
 function unpackResult(
-  [result_id, sha256, submitted, ...rest]: ResultRow,
+  [result_id, sha256, submittedAfterMs, ...optionalFields]: ResultRow,
   head: ResultSource,
 ): AcceptedResult {
   const [generation, agent_id, session_id, work_product_ref] =
-    rest.length === 0 ? usualResult(head, sha256) : rest;
-  const submitted_at_ms = head.last_at_ms + submitted;
+    optionalFields.length === 0 ? defaultResultFields(head, sha256) : optionalFields;
+  const submitted_at_ms = head.last_at_ms + submittedAfterMs;
   return { result_id, generation, agent_id, session_id, sha256, work_product_ref, submitted_at_ms };
 }
 
-/** The fields of a result that the last claim submitted: they follow from the claim. */
-const usualResult = ({ subject, generation, claim }: ResultSource, sha256: string): ResultRest => [
+/** The fields of a result that the holder of the last claim submitted. They follow from the claim. */
+const defaultResultFields = (
+  { subject, generation, claim }: ResultSource,
+  sha256: string,
+): OptionalResultFields => [
   generation,
   claim?.agent_id ?? '',
   claim?.session_id ?? '',
   workProductRef(subject, generation, sha256),
 ];
 
-/** Runs for every head that is packed: a loop takes a fraction of the time of a callback per value. */
-function unlessUsual<T extends readonly unknown[]>(values: T, usual: T): T | [] {
-  for (let index = 0; index < values.length; index += 1) if (values[index] !== usual[index]) return values;
+/** The values; empty if all are the defaults. A loop, because a callback per value takes several times as long. */
+function omitDefaults<T extends readonly unknown[]>(values: T, defaults: T): T | [] {
+  for (let index = 0; index < values.length; index += 1) if (values[index] !== defaults[index]) return values;
   return [];
 }

@@ -13,7 +13,7 @@ const writtenLines = (log: EventLogBuilder): Record<string, unknown>[] => {
   });
 };
 
-/** What the monitor of the family takes from a flat line: all of it from the top level. */
+/** The fields that the monitor of the family reads. All are at the top level of a flat line. */
 const monitoredFields = ({
   event_type,
   project,
@@ -35,16 +35,16 @@ describe('the log for the family', () => {
     const log = new EventLogBuilder()
       .iterate(F, 'code_unit_tests', 4, 0)
       .append('edge_converged', F, 'code_unit_tests', { outcome: 'ACCEPTED' });
-    const at = { project: 'shop', feature: F, edge: 'code↔unit_tests' };
+    const commonFields = { project: 'shop', feature: F, edge: 'code↔unit_tests' };
     expect(writtenLines(log).map(monitoredFields)).toEqual([
-      { event_type: 'edge_started', ...at, iteration: undefined, delta: undefined },
-      { event_type: 'iteration_completed', ...at, iteration: 1, delta: 4 },
-      { event_type: 'iteration_completed', ...at, iteration: 2, delta: 0 },
-      { event_type: 'edge_converged', ...at, iteration: 2, delta: 0 },
+      { event_type: 'edge_started', ...commonFields, iteration: undefined, delta: undefined },
+      { event_type: 'iteration_completed', ...commonFields, iteration: 1, delta: 4 },
+      { event_type: 'iteration_completed', ...commonFields, iteration: 2, delta: 0 },
+      { event_type: 'edge_converged', ...commonFields, iteration: 2, delta: 0 },
     ]);
   });
 
-  it('leaves out the records of the coordinator, and writes lines that were not events as they were', () => {
+  it('leaves out the records of the coordinator, and writes unconverted lines unchanged', () => {
     const log = new EventLogBuilder()
       .append('KEY_CREATED', null, null, { by: 'a', record: {} }, { subject: '~key/1', seq: 1 })
       .append('foreign_line', null, null, { raw: '{"a":1}', line: 1, reason: 'it has no type' });
@@ -63,8 +63,8 @@ describe('the log for the family', () => {
     const context = { tenant_id: 'acme', project_id: 'shop', source: 'x', now_ms: Date.now() };
     const parsed = parseForeignLine(line, context, 1);
     if (typeof parsed === 'string') throw new Error(parsed);
-    const { event_type, ...rest } = parsed;
-    const log = new EventLogBuilder().append(event_type, null, null, {}, rest);
+    const { event_type, ...envelope } = parsed;
+    const log = new EventLogBuilder().append(event_type, null, null, {}, envelope);
     expect(writtenLines(log)).toEqual([
       { ...line, iteration: 3, delta: 0, agent_id: 'primary', data: { iteration: 3 } },
     ]);

@@ -22,7 +22,7 @@ export class FamilyLogWriter {
     this.addEdgeNames(topology);
   }
 
-  /** The line of an event; null if it has none. Call it for every event, in the order of the log. */
+  /** The line of an event; null if the event is left out. Call it for every event, in the order of the log. */
   lineOf(event: EventEnvelope): string | null {
     if (event.event_type === 'METHODOLOGY_CHANGED' && isObject(event.payload.record))
       this.addEdgeNames((event.payload.record as unknown as Methodology).topology);
@@ -63,15 +63,15 @@ export class FamilyLogWriter {
     });
   }
 
-  /** Our own convergence names no iteration, and its delta is zero: every required check has passed. */
+  /** A convergence event of this coordinator may lack both counts. Its delta is 0: every required check has passed. */
   private countFields(event: EventEnvelope, feature: string | null, edge: string | null): JsonObject {
     const { event_type, payload } = event;
     const state = this.progress.features.get(feature ?? '')?.edges.get(edge ?? '');
     const isConvergence = event_type === 'edge_converged' || event_type === 'result_adopted';
-    const own = { iteration: countIn(payload, 'iteration'), delta: countIn(payload, 'delta') };
+    const reported = { iteration: countIn(payload, 'iteration'), delta: countIn(payload, 'delta') };
     return withoutUndefined({
-      iteration: own.iteration ?? (isConvergence ? Math.max(state?.iteration ?? 0, 1) : undefined),
-      delta: own.delta ?? (isConvergence ? 0 : undefined),
+      iteration: reported.iteration ?? (isConvergence ? Math.max(state?.iteration ?? 0, 1) : undefined),
+      delta: reported.delta ?? (isConvergence ? 0 : undefined),
     });
   }
 

@@ -7,7 +7,7 @@ type ValidMethodology = ParsedMethodology & { ok: true };
 /** Parses files that must be valid. */
 export function parseValidMethodology(files: Readonly<Record<string, string>> = {}): ValidMethodology {
   const parsed = parseMethodology(new Map(Object.entries(files)));
-  if (!parsed.ok) throw new Error(`cannot be read: ${JSON.stringify(parsed.faults, null, 2)}`);
+  if (!parsed.ok) throw new Error(`The test files have faults: ${JSON.stringify(parsed.faults, null, 2)}`);
   return parsed;
 }
 

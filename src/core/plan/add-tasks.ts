@@ -33,7 +33,7 @@ interface SubtaskAddition {
   readonly path: DocumentPath;
 }
 
-/** Tasks to add, each parsed on its own. */
+/** An empty set of tasks to add. Each item is parsed without the others and without the plan. */
 const noTaskItems = () => ({
   newTasks: [] as NewTask[],
   additions: new Map<string, SubtaskAddition[]>(),
@@ -54,9 +54,9 @@ export function readTaskItems(tasks: unknown): ParsedTaskItems {
     faults.add('BAD_VALUE', ['tasks'], '"tasks" must be a list of tasks.');
     return items;
   }
-  for (const [at, item] of tasks.entries()) {
+  for (const [index, item] of tasks.entries()) {
     if (faults.isFull) break;
-    const path = ['tasks', at];
+    const path = ['tasks', index];
     const rawId = (item as { id?: unknown } | null)?.id;
     const parsed = typeof rawId === 'string' ? parseTaskId(rawId) : null;
     if (parsed !== null && !parsed.ok) faults.add('BAD_ID', [...path, 'id'], parsed.message);
@@ -77,7 +77,7 @@ export function readTaskItems(tasks: unknown): ParsedTaskItems {
 /** Rebuilds the items of tasks that `readTaskItems` accepted. */
 export function validTaskItems(tasks: readonly (TaskInput | AddedSubtask)[]): ParsedTaskItems {
   const items = noTaskItems();
-  for (const [at, task] of tasks.entries()) addItem(items, validTaskId(task.id), task, ['tasks', at]);
+  for (const [index, task] of tasks.entries()) addItem(items, validTaskId(task.id), task, ['tasks', index]);
   return items;
 }
 
@@ -106,24 +106,28 @@ export function addTaskItems(plan: Plan, items: ParsedTaskItems, startedTasks: S
     return { ok: false, faults: faults.sorted() };
   const indexById = new Map(newTasks.map(({ task }, index) => [task.id, index]));
   for (const [parent, added] of additions) {
-    const at = indexById.get(parent) ?? newTasks.length;
-    const task = newTasks[at]?.task ?? plan.task(parent);
+    const taskIndex = indexById.get(parent) ?? newTasks.length;
+    const task = newTasks[taskIndex]?.task ?? plan.task(parent);
     if (task !== undefined) {
-      const newTask = addSubtasks(task, added, newTasks[at], faults);
+      const newTask = addSubtasks(task, added, newTasks[taskIndex], faults);
       checkSubtaskGrowth(task, newTask.task, startedTasks, newTask.path, faults);
-      newTasks[at] = newTask;
+      newTasks[taskIndex] = newTask;
     } else if (!faultyTaskIds.has(parent)) {
       const message = `The parent task ${parent} is not in the plan; add it first or correct the id.`;
       faults.add('UNKNOWN_TASK', [...(added[0]?.path ?? []), 'id'], message);
     }
   }
-  const fresh = checkNewTasks(plan, newTasks, faultyTaskIds, faults);
+  const checkedTasks = checkNewTasks(plan, newTasks, faultyTaskIds, faults);
   if (!faults.isEmpty) return { ok: false, faults: faults.sorted() };
-  const inputs = [...fresh.tasks()].map(taskInput);
+  const inputs = [...checkedTasks.tasks()].map(taskInput);
   const isInPlan = ({ id }: { id: string }) => plan.task(id) !== undefined;
   return {
     ok: true,
-    change: { added: inputs.filter((one) => !isInPlan(one)), changed: inputs.filter(isInPlan), removed: [] },
+    change: {
+      added: inputs.filter((input) => !isInPlan(input)),
+      changed: inputs.filter(isInPlan),
+      removed: [],
+    },
   };
 }
 
@@ -157,7 +161,7 @@ function addSubtasks(
   };
 }
 
-/** Subtasks given only as a count need descriptions once others are added. */
+/** The subtasks with a description each. If only their number is given, they get default descriptions. */
 function explicitSubtasks(task: PlannedTask): SubtaskInput[] {
   if (typeof task.subtasks !== 'number') return [...task.subtasks];
   return Array.from({ length: task.subtasks }, (_, index) => ({

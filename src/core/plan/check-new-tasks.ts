@@ -13,9 +13,9 @@ const CYCLE_SHOWN_MAX = 12;
 export interface NewTask {
   readonly task: PlannedTask;
   readonly path: DocumentPath;
-  /** Whether the plan has the task already and this adds subtasks to it. */
+  /** Whether the task is in the plan already and only gets more subtasks. */
   readonly adds_subtasks: boolean;
-  /** Locations of its subtasks, if they are not inside it. */
+  /** Locations of its subtasks by index, if they are written outside the task. */
   readonly subtask_paths?: ReadonlyMap<number, DocumentPath>;
 }
 
@@ -29,55 +29,55 @@ export function checkNewTasks(
   faultyTaskIds: ReadonlySet<string>,
   faults: PlanFaultList,
 ): Plan {
-  const fresh = new Plan();
-  const placed = placeNewTasks(base, fresh, newTasks, faults);
+  const added = new Plan();
+  const placed = placeNewTasks(base, added, newTasks, faults);
   let replaced = 0;
   for (const { adds_subtasks, task } of newTasks) {
     if (adds_subtasks) replaced += 1 + subtaskCount(base.task(task.id) ?? task);
   }
-  const subjectCount = base.subject_count - replaced + fresh.subject_count;
+  const subjectCount = base.subject_count - replaced + added.subject_count;
   if (subjectCount > PLAN_SUBJECTS_MAX) {
-    const message = `The plan would have ${subjectCount} tasks and subtasks; at most ${PLAN_SUBJECTS_MAX} are allowed in a project.`;
+    const message = `The plan would have ${subjectCount} tasks and subtasks; at most ${PLAN_SUBJECTS_MAX} are allowed in a project. Add fewer, or use another project.`;
     faults.add('TOO_MANY_TASKS', newTasks[0]?.path.slice(0, 1) ?? [], message);
-    return fresh;
+    return added;
   }
-  const lookup = mergedLookup(base, fresh);
+  const lookup = mergedLookup(base, added);
   for (const newTask of placed.values()) {
     const validTask = checkDependencies(newTask, lookup, faultyTaskIds, faults);
-    if (validTask !== newTask.task) fresh.put(validTask);
+    if (validTask !== newTask.task) added.put(validTask);
   }
-  const freshOnly: PlanLookup = { ...lookup, task: (id) => fresh.task(id) };
-  addCycleFaults(hasDependantOnFresh(base, fresh) ? lookup : freshOnly, fresh, placed, faults);
-  return fresh;
+  const addedLookup: PlanLookup = { ...lookup, task: (id) => added.task(id) };
+  addCycleFaults(hasDependantOnAdded(base, added) ? lookup : addedLookup, added, placed, faults);
+  return added;
 }
 
-/** Whether a task of the plan depends on a new one. If none does, no cycle leads through the plan. */
-function hasDependantOnFresh(base: Plan, fresh: Plan): boolean {
-  for (const { id, track, sequence } of fresh.tasks()) {
+/** Whether a task of the plan depends on an added task. Otherwise no cycle leads through the plan. */
+function hasDependantOnAdded(base: Plan, added: Plan): boolean {
+  for (const { id, track, sequence } of added.tasks()) {
     if (base.task(id) !== undefined || base.taskAfter(track, sequence)?.depends_on === null) return true;
   }
   return false;
 }
 
-/** The plan as it would be: the new tasks overlay the old ones. Nothing is removed here. */
-function mergedLookup(base: Plan, fresh: Plan): PlanLookup {
+/** The plan as it would be: the added tasks overlay those of the plan. No task is removed. */
+function mergedLookup(base: Plan, added: Plan): PlanLookup {
   return {
-    task: (taskId) => fresh.task(taskId) ?? base.task(taskId),
+    task: (taskId) => added.task(taskId) ?? base.task(taskId),
     taskBefore(track, sequence) {
-      const a = fresh.taskBefore(track, sequence);
-      const b = base.taskBefore(track, sequence);
-      return (a?.sequence ?? 0) >= (b?.sequence ?? 0) ? a : b;
+      const addedTask = added.taskBefore(track, sequence);
+      const baseTask = base.taskBefore(track, sequence);
+      return (addedTask?.sequence ?? 0) >= (baseTask?.sequence ?? 0) ? addedTask : baseTask;
     },
   };
 }
 
-/** Reports duplicate ids and duplicate sequence numbers in a track. */
-function placeNewTasks(base: Plan, fresh: Plan, newTasks: readonly NewTask[], faults: PlanFaultList) {
+/** Puts the new tasks into `added` and returns them by id. Reports duplicate ids and duplicate sequence numbers. */
+function placeNewTasks(base: Plan, added: Plan, newTasks: readonly NewTask[], faults: PlanFaultList) {
   const placed = new Map<string, NewTask>();
   for (const newTask of newTasks) {
     const { task, path } = newTask;
     const duplicate = placed.get(task.id);
-    const occupant = fresh.taskAt(task.track, task.sequence) ?? base.taskAt(task.track, task.sequence);
+    const occupant = added.taskAt(task.track, task.sequence) ?? base.taskAt(task.track, task.sequence);
     if (!newTask.adds_subtasks && (duplicate !== undefined || base.task(task.id) !== undefined)) {
       const location =
         duplicate === undefined
@@ -89,7 +89,7 @@ function placeNewTasks(base: Plan, fresh: Plan, newTasks: readonly NewTask[], fa
       faults.add('DUPLICATE_SEQUENCE', [...path, 'id'], message);
     } else {
       placed.set(task.id, newTask);
-      fresh.put(task);
+      added.put(task);
     }
   }
   return placed;
@@ -134,7 +134,7 @@ function dependencyFault(owner: string, id: string, lookup: PlanLookup, faultyTa
     return { code: 'SELF_DEPENDENCY' as const, message };
   }
   if (parsed.id.parent === owner) {
-    const message = `${owner} cannot depend on its own subtask ${id}; remove it, a task always waits for its subtasks.`;
+    const message = `${owner} cannot depend on its own subtask ${id}; remove it from depends_on. A task always waits for its subtasks.`;
     return { code: 'SELF_DEPENDENCY' as const, message };
   }
   const { task_id, subtask_index } = splitSubject(id);
@@ -151,12 +151,12 @@ function dependencyFault(owner: string, id: string, lookup: PlanLookup, faultyTa
 
 function addCycleFaults(
   lookup: PlanLookup,
-  fresh: Plan,
+  added: Plan,
   placed: ReadonlyMap<string, NewTask>,
   faults: PlanFaultList,
 ): void {
   // A new cycle leads through a new task, so a search from the new tasks finds it.
-  for (const cycle of findPlanCycles(lookup, taskIdsOf(fresh), FAULTS_MAX)) {
+  for (const cycle of findPlanCycles(lookup, taskIdsOf(added), FAULTS_MAX)) {
     const first = cycle.findIndex((id) => placed.has(splitSubject(id).task_id));
     const rotated = [...cycle.slice(first), ...cycle.slice(0, first)];
     const newTask = placed.get(splitSubject(rotated[0] ?? '').task_id);

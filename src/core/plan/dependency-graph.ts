@@ -50,7 +50,7 @@ export function* taskIdsOf(plan: Plan): Generator<string> {
   for (const task of plan.tasks()) yield task.id;
 }
 
-/** Dependencies of a subject: a subtask waits for its own and its task's, a merge for its subtasks. */
+/** Dependencies of a subject. A subtask has its own and those of its task; a merge depends on its subtasks. */
 export function dependenciesOf(lookup: PlanLookup, subject: string): readonly string[] {
   const { task_id, subtask_index } = splitSubject(subject);
   const task = lookup.task(task_id);
@@ -64,7 +64,7 @@ export function dependenciesOf(lookup: PlanLookup, subject: string): readonly st
 export function* dependantsOf(plan: Plan, subject: string): Generator<string> {
   const planned = plan.get(subject);
   if (planned === undefined) return;
-  for (const name of plan.explicitDependantsOf(subject)) yield* waitingSubjectsOf(plan, name);
+  for (const dependant of plan.explicitDependantsOf(subject)) yield* waitingSubjectsOf(plan, dependant);
   const { task, subtask_index } = planned;
   if (subtask_index !== null) yield task.id;
   const next = subtask_index === null ? plan.taskAfter(task.track, task.sequence) : undefined;
@@ -72,15 +72,15 @@ export function* dependantsOf(plan: Plan, subject: string): Generator<string> {
 }
 
 /** The subjects of a task that wait for its dependencies: its subtasks, or the task itself if it has none. */
-function waitingSubjectsOf(plan: Plan, name: string): string[] {
-  const task = plan.task(name);
-  return task === undefined || subtaskCount(task) === 0 ? [name] : subtaskIds(task);
+function waitingSubjectsOf(plan: Plan, id: string): string[] {
+  const task = plan.task(id);
+  return task === undefined || subtaskCount(task) === 0 ? [id] : subtaskIds(task);
 }
 
 interface WalkVisitor {
   /** Called once per node, after all its predecessors. */
-  onLeave?(node: string, waits: readonly string[]): void;
-  /** Called with each cycle found; true stops the walk. */
+  onLeave?(node: string, predecessors: readonly string[]): void;
+  /** Called with each cycle; true stops the walk. */
   onCycle?(nodes: readonly string[]): boolean;
 }
 
@@ -90,22 +90,23 @@ export function* walkSteps(
   roots: Iterable<string>,
   visitor: WalkVisitor,
 ): StepGenerator<void> {
-  const visited = new Map<string, boolean>();
+  /** Visited nodes: true once all predecessors of the node are visited. */
+  const finishedByNode = new Map<string, boolean>();
   for (const root of roots) {
-    if (visited.has(root)) continue;
-    const stack = [{ node: root, waits: predecessorsOf(lookup, root), next: 0 }];
-    visited.set(root, false);
+    if (finishedByNode.has(root)) continue;
+    const stack = [{ node: root, predecessors: predecessorsOf(lookup, root), nextIndex: 0 }];
+    finishedByNode.set(root, false);
     for (let top = stack.at(-1); top !== undefined; top = stack.at(-1)) {
-      const node = top.waits[top.next++];
+      const node = top.predecessors[top.nextIndex++];
       if (node === undefined) {
         stack.pop();
-        visited.set(top.node, true);
-        visitor.onLeave?.(top.node, top.waits);
+        finishedByNode.set(top.node, true);
+        visitor.onLeave?.(top.node, top.predecessors);
         yield;
-      } else if (!visited.has(node)) {
-        visited.set(node, false);
-        stack.push({ node, waits: predecessorsOf(lookup, node), next: 0 });
-      } else if (visited.get(node) === false && visitor.onCycle !== undefined) {
+      } else if (!finishedByNode.has(node)) {
+        finishedByNode.set(node, false);
+        stack.push({ node, predecessors: predecessorsOf(lookup, node), nextIndex: 0 });
+      } else if (finishedByNode.get(node) === false && visitor.onCycle !== undefined) {
         const nodes = stack.map((step) => step.node);
         if (visitor.onCycle(nodes.slice(nodes.indexOf(node)))) return;
       }
@@ -113,7 +114,7 @@ export function* walkSteps(
   }
 }
 
-/** Finds dependency cycles: each subject waits for the next, the last for the first. */
+/** Finds dependency cycles: each subject waits for the next, and the last for the first. */
 export function findPlanCycles(lookup: PlanLookup, roots: Iterable<string>, cyclesMax: number): string[][] {
   const cycles: string[][] = [];
   const onCycle = (nodes: readonly string[]): boolean => {

@@ -1,7 +1,7 @@
 import { dependenciesOf } from './dependency-graph.js';
 import type { Plan } from './plan.js';
 
-/** The result of a subject that currently counts. */
+/** Identifies the accepted result of a subject among its earlier ones. */
 export interface ResultVersion {
   readonly generation: number;
   readonly epoch: number;
@@ -9,8 +9,8 @@ export interface ResultVersion {
 
 /**
  * Identifies the results that a subject depends on: of its subtasks for a merge, otherwise of its dependencies. The text
- * is equal exactly if the results are. Null if there are none. Grows with the number of dependencies; hash it before
- * storing.
+ * is equal exactly if the results are. Null without dependencies. The text grows with the number of dependencies, so store
+ * its hash.
  */
 export function inputsOf(
   plan: Plan,

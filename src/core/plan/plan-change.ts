@@ -4,7 +4,7 @@ import { runAllSteps, type StepGenerator } from '../steps.js';
 import type { Plan, PlanChange } from './plan.js';
 import { type PlannedTask, plannedTask, type TaskInput, taskInput } from './task.js';
 
-/** Limits of one part of a change: it must fit into one event of every store. */
+/** Limits of one part of a change, so that the part fits into one event of every store. */
 export const TASKS_PER_EVENT_MAX = 500;
 const TASKS_PER_EVENT_LENGTH_MAX = 200_000;
 
@@ -14,11 +14,11 @@ const TASKS_PER_STEP = 100;
 export const diffPlan = (current: Plan | null, target: PlanInput): PlanChange =>
   runAllSteps(diffPlanSteps(current, target));
 
-/** Compares two plans in steps. The current plan must not change in between; compare its revision. */
+/** Compares two plans in steps. The caller checks by its revision that the current plan has not changed in between. */
 export function* diffPlanSteps(current: Plan | null, target: PlanInput): StepGenerator<PlanChange> {
   const added: TaskInput[] = [];
   const changed: TaskInput[] = [];
-  const kept = new Set<string>();
+  const remainingIds = new Set<string>();
   let visited = 0;
   for (const inputs of Object.values(target.tracks)) {
     for (const input of inputs) {
@@ -26,7 +26,7 @@ export function* diffPlanSteps(current: Plan | null, target: PlanInput): StepGen
       const before = current?.task(task.id);
       if (before === undefined) added.push(taskInput(task));
       else {
-        kept.add(task.id);
+        remainingIds.add(task.id);
         if (!isSameTask(before, task)) changed.push(taskInput(task));
       }
       if (++visited % TASKS_PER_STEP === 0) yield;
@@ -34,7 +34,7 @@ export function* diffPlanSteps(current: Plan | null, target: PlanInput): StepGen
   }
   const removed: string[] = [];
   for (const task of current?.tasks() ?? []) {
-    if (!kept.has(task.id)) removed.push(task.id);
+    if (!remainingIds.has(task.id)) removed.push(task.id);
     if (++visited % TASKS_PER_STEP === 0) yield;
   }
   return { added, changed, removed };
@@ -51,21 +51,21 @@ type ChangeItem = { kind: keyof PlanChange; task: TaskInput | string };
 export const splitChange = (change: PlanChange): PlanChange[] => runAllSteps(splitChangeSteps(change));
 
 export function* splitChangeSteps(change: PlanChange): StepGenerator<PlanChange[]> {
-  // Removals come first, so that no sequence number is ever used twice in between.
+  // Removals come first, so that no two tasks have the same sequence number after any part.
   const items = (['removed', 'changed', 'added'] as const).flatMap((kind) =>
     change[kind].map((task): ChangeItem => ({ kind, task })),
   );
   const parts: ChangeItem[][] = [];
-  let length = 0;
+  let partLength = 0;
   for (const [index, item] of items.entries()) {
     if (index % TASKS_PER_STEP === 0) yield;
     const itemLength = JSON.stringify(item.task).length;
     const part = parts.at(-1);
     const canAppend =
-      length + itemLength <= TASKS_PER_EVENT_LENGTH_MAX && (part?.length ?? 0) < TASKS_PER_EVENT_MAX;
+      partLength + itemLength <= TASKS_PER_EVENT_LENGTH_MAX && (part?.length ?? 0) < TASKS_PER_EVENT_MAX;
     if (part !== undefined && canAppend) part.push(item);
     else parts.push([item]);
-    length = part !== undefined && canAppend ? length + itemLength : itemLength;
+    partLength = part !== undefined && canAppend ? partLength + itemLength : itemLength;
   }
   return parts.map(changeOf);
 }

@@ -10,7 +10,7 @@ import { plannedTask, type TaskInput } from './task.js';
 import { isTaskId, parseTaskId, TRACK_PATTERN } from './task-id.js';
 import { taskInputSchema } from './task-schema.js';
 
-/** In characters, which are never more than the bytes. */
+/** In characters: a text has at least as many bytes. */
 export const PLAN_TEXT_LENGTH_MAX = 5 * 1024 * 1024;
 
 const outlineSchema = z.strictObject({
@@ -41,7 +41,7 @@ export function readPlanDocument(source: PlanSource): ParsedPlanDocument {
   return { ok: true, input, locate: faults.locate };
 }
 
-/** The value is undefined if the text is not YAML. */
+/** Reads the text of a plan. The value is undefined if the text is not YAML. */
 function readPlanYaml(text: string): { readonly value: unknown; readonly faults: PlanFaultList } {
   if (text.length > PLAN_TEXT_LENGTH_MAX) {
     const faults = new PlanFaultList();
@@ -67,17 +67,17 @@ function readOutline(value: unknown, faults: PlanFaultList): PlanOutline | null 
   parseWithSchema(outlineSchema, value, [], faults);
   const { project, tracks } = (value ?? {}) as { project?: unknown; tracks?: unknown };
   if (typeof tracks !== 'object' || tracks === null) return null;
-  // A track that is not a list is already reported; the others are still read.
-  const lists = Object.entries(tracks).filter((entry): entry is [string, unknown[]] =>
+  // A track that is not a list is already reported. The other tracks are still read.
+  const trackLists = Object.entries(tracks).filter((entry): entry is [string, unknown[]] =>
     Array.isArray(entry[1]),
   );
-  const count = lists.reduce((sum, [, items]) => sum + items.length, 0);
+  const count = trackLists.reduce((sum, [, items]) => sum + items.length, 0);
   if (count > PLAN_SUBJECTS_MAX) {
-    const message = `The plan has ${count} tasks; at most ${PLAN_SUBJECTS_MAX} are allowed.`;
+    const message = `The plan has ${count} tasks; at most ${PLAN_SUBJECTS_MAX} are allowed. Split it into several projects.`;
     faults.add('TOO_MANY_TASKS', ['tracks'], message);
     return null;
   }
-  return { ...(typeof project === 'string' ? { project } : {}), tracks: lists };
+  return { ...(typeof project === 'string' ? { project } : {}), tracks: trackLists };
 }
 
 function readTasks(tracks: PlanOutline['tracks'], faults: PlanFaultList) {
@@ -90,9 +90,9 @@ function readTasks(tracks: PlanOutline['tracks'], faults: PlanFaultList) {
       faults.add('BAD_VALUE', ['tracks', track], message);
     }
     const taskInputs: TaskInput[] = [];
-    for (const [at, item] of items.entries()) {
+    for (const [index, item] of items.entries()) {
       if (faults.isFull) break;
-      const path = ['tracks', track, at];
+      const path = ['tracks', track, index];
       const input = readTask(item, track, path, faults);
       if (input === null) {
         const id = (item as { id?: unknown } | null)?.id;
@@ -109,7 +109,7 @@ function readTasks(tracks: PlanOutline['tracks'], faults: PlanFaultList) {
 
 const validPartSchema = z.object({
   id: taskInputSchema.shape.id,
-  // An invalid value may stand for no dependencies; the default dependency could then cause a false fault.
+  // An invalid value becomes an empty list. The implicit dependency on the previous task could cause a false fault.
   depends_on: taskInputSchema.shape.depends_on.default([]).catch([]),
   subtasks: taskInputSchema.shape.subtasks,
 });

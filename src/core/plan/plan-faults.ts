@@ -26,7 +26,7 @@ export const PLAN_FAULT_CODES = [
 ] as const;
 export type PlanFaultCode = (typeof PLAN_FAULT_CODES)[number];
 
-/** With line and column only if the plan was given as text. */
+/** A fault in a plan. It has line and column only if the plan was given as text. */
 export interface PlanFault extends Omit<FieldFault, 'file' | 'code'> {
   readonly code: PlanFaultCode;
 }
@@ -42,8 +42,8 @@ export class PlanFaultList implements ShapeFaultSink {
   constructor(readonly locate: LocatePath = () => null) {}
 
   /**
-   * `sourcePosition`: the position, if already known. Faults beyond the limit are not located, since a plan can have
-   * one in every line.
+   * `sourcePosition`: the position, if the caller knows it. Faults beyond the limit are not located, because a plan can
+   * have a fault in every line.
    */
   add(code: PlanFaultCode, path: DocumentPath, message: string, sourcePosition?: SourcePosition): void {
     if (this.isFull) return;
@@ -52,9 +52,9 @@ export class PlanFaultList implements ShapeFaultSink {
 
   /** An independent copy, for adding further faults. */
   copy(): PlanFaultList {
-    const copy = new PlanFaultList(this.locate);
-    copy.#faults.push(...this.#faults);
-    return copy;
+    const list = new PlanFaultList(this.locate);
+    list.#faults.push(...this.#faults);
+    return list;
   }
 
   get isFull(): boolean {

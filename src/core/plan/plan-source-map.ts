@@ -10,7 +10,7 @@ export interface PlanSourceMap {
   };
 }
 
-/** Null if the plan was not read from text. */
+/** Builds the source map of a plan; null if the plan was not read from text. */
 export function planSourceMapOf({ tracks }: PlanInput, locate: LocatePath): PlanSourceMap | null {
   const sourceMap: Record<string, PlanSourceMap[string]> = {};
   for (const [track, inputs] of Object.entries(tracks)) {
@@ -25,13 +25,13 @@ export function planSourceMapOf({ tracks }: PlanInput, locate: LocatePath): Plan
   return sourceMap;
 }
 
-/** Looks up a path in a source map; returns the nearest position it has. */
+/** Looks up a path in a source map; returns the nearest position in the map. */
 export const locateInSourceMap =
   (sourceMap: PlanSourceMap | null): LocatePath =>
-  ([, track, at]) => {
-    const found = sourceMap?.[String(track)];
-    if (found === undefined) return null;
-    const line = typeof at === 'number' ? found.tasks[at * 2] : undefined;
-    const column = typeof at === 'number' ? found.tasks[at * 2 + 1] : undefined;
-    return line === undefined || column === undefined ? found.heading : { line, column };
+  ([, track, taskIndex]) => {
+    const trackPositions = sourceMap?.[String(track)];
+    if (trackPositions === undefined) return null;
+    const line = typeof taskIndex === 'number' ? trackPositions.tasks[taskIndex * 2] : undefined;
+    const column = typeof taskIndex === 'number' ? trackPositions.tasks[taskIndex * 2 + 1] : undefined;
+    return line === undefined || column === undefined ? trackPositions.heading : { line, column };
   };

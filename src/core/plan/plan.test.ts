@@ -5,7 +5,11 @@ import { diffPlan, splitChange } from './plan-change.js';
 import type { TaskInput } from './task.js';
 import { groupByTrack, planChangeWith, planOfTasks } from './testing.js';
 
-const taskWith = (id: string, more: Partial<TaskInput> = {}): TaskInput => ({ id, description: id, ...more });
+const taskWith = (id: string, fields: Partial<TaskInput> = {}): TaskInput => ({
+  id,
+  description: id,
+  ...fields,
+});
 
 describe('dependencies', () => {
   // req: PLN-009
@@ -86,12 +90,12 @@ describe('changing a plan', () => {
       taskWith('A-002-b', { priority: 1 }),
       taskWith('A-003-c'),
     ]);
-    const wanted = groupByTrack([
+    const target = groupByTrack([
       taskWith('A-001-a', { metadata: { y: [{ q: 2, p: 1 }], x: 1 }, priority: 0, modules: [] }),
       taskWith('A-002-b', { priority: 2 }),
       taskWith('A-004-d'),
     ]);
-    expect(diffPlan(plan, wanted)).toEqual({
+    expect(diffPlan(plan, target)).toEqual({
       added: [taskWith('A-004-d')],
       changed: [taskWith('A-002-b', { priority: 2 })],
       removed: ['A-003-c'],
@@ -117,7 +121,9 @@ describe('changing a plan', () => {
   });
 
   it('splits earlier if the tasks are long', () => {
-    const added = [1, 2, 3].map((at) => taskWith(`A-00${at}-x`, { instructions: 'i'.repeat(90_000) }));
+    const added = [1, 2, 3].map((sequence) =>
+      taskWith(`A-00${sequence}-x`, { instructions: 'i'.repeat(90_000) }),
+    );
     expect(splitChange(planChangeWith({ added })).map((part) => part.added.length)).toEqual([2, 1]);
   });
 });

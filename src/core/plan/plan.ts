@@ -21,7 +21,7 @@ export interface PlannedSubject {
   readonly subtask_index: number | null;
 }
 
-/** What the dependency functions need, so that a plan can be checked before it exists. */
+/** The queries that the dependency functions need, so that they can check a plan before it exists. */
 export interface PlanLookup {
   task(taskId: string): PlannedTask | undefined;
   /** The task before this sequence number in the track. */
@@ -66,8 +66,8 @@ export class Plan implements PlanLookup {
     if (task === undefined) return undefined;
     if (subtask_index === null) return { id: task.id, task, subtask_index };
     // Comparing the text refuses other spellings of the same number, such as `::01` or `::1e0`.
-    const isKnown = subtask_index <= subtaskCount(task) && subject === subtaskId(task_id, subtask_index);
-    return isKnown && subtask_index >= 1 ? { id: subject, task, subtask_index } : undefined;
+    const isValidId = subtask_index <= subtaskCount(task) && subject === subtaskId(task_id, subtask_index);
+    return isValidId && subtask_index >= 1 ? { id: subject, task, subtask_index } : undefined;
   }
 
   has(subject: string): boolean {
@@ -76,8 +76,8 @@ export class Plan implements PlanLookup {
 
   taskAt(track: string, sequence: number): PlannedTask | undefined {
     const tasks = this.#tracks.get(track) ?? [];
-    const found = tasks[sequenceIndex(tasks, sequence)];
-    return found?.sequence === sequence ? found : undefined;
+    const task = tasks[sequenceIndex(tasks, sequence)];
+    return task?.sequence === sequence ? task : undefined;
   }
 
   taskBefore(track: string, sequence: number): PlannedTask | undefined {
@@ -123,7 +123,7 @@ export class Plan implements PlanLookup {
     const tasks = this.#tracks.get(task.track) ?? [];
     tasks.splice(sequenceIndex(tasks, task.sequence), 0, task);
     this.#tracks.set(task.track, tasks);
-    for (const [id, name] of explicitDependencies(task)) this.#dependantIndex.add(id, name);
+    for (const [id, dependant] of explicitDependencies(task)) this.#dependantIndex.add(id, dependant);
     this.#subjectCount += 1 + subtaskCount(task);
     this.#revision += 1;
   }
@@ -135,7 +135,7 @@ export class Plan implements PlanLookup {
     const tasks = this.#tracks.get(task.track) ?? [];
     tasks.splice(tasks.indexOf(task), 1);
     if (tasks.length === 0) this.#tracks.delete(task.track);
-    for (const [id, name] of explicitDependencies(task)) this.#dependantIndex.remove(id, name);
+    for (const [id, dependant] of explicitDependencies(task)) this.#dependantIndex.remove(id, dependant);
     this.#subjectCount -= 1 + subtaskCount(task);
     this.#revision += 1;
   }
@@ -155,7 +155,7 @@ export function applyPlanChange(plan: Plan, change: PlanChange): Plan {
 const sequenceIndex = (tasks: readonly PlannedTask[], sequence: number): number =>
   insertionIndex(tasks, (task) => task.sequence < sequence);
 
-function* explicitDependencies(task: PlannedTask): Generator<[id: string, name: string]> {
+function* explicitDependencies(task: PlannedTask): Generator<[id: string, dependant: string]> {
   for (const id of task.depends_on ?? []) yield [id, task.id];
   if (typeof task.subtasks === 'number') return;
   for (let index = 1; index <= task.subtasks.length; index++) {

@@ -28,7 +28,7 @@ const validTasks = (tasksMax = 12): fc.Arbitrary<TaskInput[]> =>
     .array(
       fc.record({
         track: fc.constantFrom('A', 'B', 'XY'),
-        waits: fc.option(fc.array(fc.nat(1000), { maxLength: 3 }), { nil: undefined }),
+        dependencyPicks: fc.option(fc.array(fc.nat(1000), { maxLength: 3 }), { nil: undefined }),
         subtasks: fc.oneof(
           { weight: 3, arbitrary: fc.constant(undefined) },
           { weight: 1, arbitrary: fc.integer({ min: 1, max: 3 }) },
@@ -38,26 +38,26 @@ const validTasks = (tasksMax = 12): fc.Arbitrary<TaskInput[]> =>
           },
         ),
         priority: fc.integer({ min: -2, max: 2 }),
-        gone: fc.boolean(),
+        mayBeLeftOut: fc.boolean(),
       }),
       { maxLength: tasksMax },
     )
-    .map((drawn) => {
+    .map((drawnTasks) => {
       const tasks: TaskInput[] = [];
-      drawn.forEach(({ track, waits, subtasks, priority, gone }, at) => {
-        if (gone && at % 3 === 0) return;
-        const earlier = tasks.flatMap((task) => [
+      drawnTasks.forEach(({ track, dependencyPicks, subtasks, priority, mayBeLeftOut }, index) => {
+        if (mayBeLeftOut && index % 3 === 0) return;
+        const earlierIds = tasks.flatMap((task) => [
           task.id,
           ...(task.subtasks === undefined ? [] : [`${task.id}::1`]),
         ]);
         const pick = (picks: readonly number[]): string[] =>
-          earlier.length === 0
+          earlierIds.length === 0
             ? []
-            : [...new Set(picks.map((one) => earlier[one % earlier.length] as string))];
+            : [...new Set(picks.map((pickedIndex) => earlierIds[pickedIndex % earlierIds.length] as string))];
         tasks.push({
-          id: taskIdAt(track, at + 1),
-          description: `task ${at}`,
-          ...(waits === undefined ? {} : { depends_on: pick(waits) }),
+          id: taskIdAt(track, index + 1),
+          description: `task ${index}`,
+          ...(dependencyPicks === undefined ? {} : { depends_on: pick(dependencyPicks) }),
           ...(priority === 0 ? {} : { priority }),
           ...(subtasks === undefined
             ? {}
@@ -65,8 +65,8 @@ const validTasks = (tasksMax = 12): fc.Arbitrary<TaskInput[]> =>
                 subtasks:
                   typeof subtasks === 'number'
                     ? subtasks
-                    : subtasks.map((picks, index) => ({
-                        description: `part ${index}`,
+                    : subtasks.map((picks, part) => ({
+                        description: `part ${part}`,
                         depends_on: pick(picks),
                       })),
               }),
@@ -79,10 +79,10 @@ const validTasks = (tasksMax = 12): fc.Arbitrary<TaskInput[]> =>
 function planContents(plan: Plan) {
   const subjects = [...plan.subjects()];
   return {
-    written: renderPlan(plan),
+    rendered: renderPlan(plan),
     counts: [plan.task_count, plan.subject_count],
-    waits: subjects.map((id) => [id, dependenciesOf(plan, id)]),
-    waited: subjects.map((id) => [id, distinctDependants(plan, id).sort()]),
+    dependencies: subjects.map((id) => [id, dependenciesOf(plan, id)]),
+    dependants: subjects.map((id) => [id, distinctDependants(plan, id).sort()]),
   };
 }
 
@@ -99,9 +99,9 @@ describe('any plan', () => {
           }
         }
         const rebuilt = log.reduce(applyPlanChange, new Plan());
-        const last = planOfTasks(versions.at(-1) ?? []);
-        expect(planContents(plan)).toEqual(planContents(last));
-        expect(planContents(rebuilt)).toEqual(planContents(last));
+        const fromScratch = planOfTasks(versions.at(-1) ?? []);
+        expect(planContents(plan)).toEqual(planContents(fromScratch));
+        expect(planContents(rebuilt)).toEqual(planContents(fromScratch));
       }),
       { numRuns: 150 },
     );
@@ -141,7 +141,7 @@ describe('any plan', () => {
   });
 });
 
-/** Brute force: follows every dependency until it comes back. */
+/** Brute force: follows the dependencies of every subject and looks for the subject itself. */
 function hasCycle(dependencies: ReadonlyMap<string, readonly string[]>): boolean {
   const reachableFrom = (from: string, seen: Set<string>): Set<string> => {
     for (const id of dependencies.get(from) ?? []) if (!seen.has(id)) reachableFrom(id, seen.add(id));
@@ -155,22 +155,22 @@ describe('cycles', () => {
   const anyTasks = fc
     .array(
       fc.record({
-        waits: fc.option(fc.array(fc.nat(1000), { maxLength: 2 }), { nil: undefined }),
+        dependencyPicks: fc.option(fc.array(fc.nat(1000), { maxLength: 2 }), { nil: undefined }),
         parts: fc.array(fc.array(fc.nat(1000), { maxLength: 1 }), { maxLength: 2 }),
       }),
       { minLength: 1, maxLength: 7 },
     )
-    .map((drawn) => {
-      const ids = drawn.flatMap(({ parts }, at) => [
-        taskIdAt('A', at + 1),
-        ...parts.map((_, index) => `${taskIdAt('A', at + 1)}::${index + 1}`),
+    .map((drawnTasks) => {
+      const ids = drawnTasks.flatMap(({ parts }, taskIndex) => [
+        taskIdAt('A', taskIndex + 1),
+        ...parts.map((_, index) => `${taskIdAt('A', taskIndex + 1)}::${index + 1}`),
       ]);
       const pick = (picks: readonly number[], owner: string) =>
-        [...new Set(picks.map((one) => ids[one % ids.length] as string))].filter(
+        [...new Set(picks.map((pickedIndex) => ids[pickedIndex % ids.length] as string))].filter(
           (id) => id !== owner && !id.startsWith(`${owner}::`),
         );
-      return drawn.map(({ waits, parts }, at): TaskInput => {
-        const id = taskIdAt('A', at + 1);
+      return drawnTasks.map(({ dependencyPicks, parts }, taskIndex): TaskInput => {
+        const id = taskIdAt('A', taskIndex + 1);
         const subtasks = parts.map((picks, index) => ({
           description: 'part',
           depends_on: pick(picks, `${id}::${index + 1}`),
@@ -178,7 +178,7 @@ describe('cycles', () => {
         return {
           id,
           description: 'task',
-          ...(waits === undefined ? {} : { depends_on: pick(waits, id) }),
+          ...(dependencyPicks === undefined ? {} : { depends_on: pick(dependencyPicks, id) }),
           ...(subtasks.length === 0 ? {} : { subtasks }),
         };
       });
@@ -186,29 +186,30 @@ describe('cycles', () => {
 
   // req: PLN-011
   it('are found if and only if they exist, and each reported cycle is real', () => {
-    let circular = 0;
+    let cyclesSeen = 0;
     fc.assert(
       fc.property(anyTasks, (tasks) => {
         const plan = applyPlanChange(new Plan(), planChangeWith({ added: tasks }));
-        const waits = new Map([...plan.subjects()].map((id) => [id, dependenciesOf(plan, id)]));
+        const dependencies = new Map([...plan.subjects()].map((id) => [id, dependenciesOf(plan, id)]));
         const reading = readPlan({ json: groupByTrack(tasks) }, null, NOTHING_STARTED);
         const codes = reading.ok ? [] : reading.faults.map((fault) => fault.code);
-        expect(codes.includes('CYCLE')).toBe(hasCycle(waits));
+        expect(codes.includes('CYCLE')).toBe(hasCycle(dependencies));
         expect(codes.filter((code) => code !== 'CYCLE')).toEqual([]);
         for (const fault of reading.ok ? [] : reading.faults) {
-          const circle = /: (.*?)\. Remove/.exec(fault.message)?.[1]?.split(' → ') ?? [];
-          expect(circle.length).toBeGreaterThan(1);
-          circle.slice(1).forEach((id, index) => {
+          const cycle = /: (.*?)\. Remove/.exec(fault.message)?.[1]?.split(' → ') ?? [];
+          expect(cycle.length).toBeGreaterThan(1);
+          cycle.slice(1).forEach((id, index) => {
             // A long cycle is shortened to its beginning and its end.
-            const before = circle[index] as string;
-            if (!id.startsWith('…') && !before.startsWith('…')) expect(waits.get(before)).toContain(id);
+            const before = cycle[index] as string;
+            if (!id.startsWith('…') && !before.startsWith('…'))
+              expect(dependencies.get(before)).toContain(id);
           });
-          circular += 1;
+          cyclesSeen += 1;
         }
       }),
       { numRuns: 400 },
     );
-    expect(circular).toBeGreaterThan(0);
+    expect(cyclesSeen).toBeGreaterThan(0);
   });
 
   it('are found equally when tasks are added later', () => {
@@ -232,17 +233,17 @@ describe('cycles', () => {
 });
 
 /**
- * Removes dependencies that a subtask repeats from its task: they are allowed, but counted twice and not what is tested
- * here.
+ * Removes dependencies that a subtask repeats from its task. They are allowed, but the weight counts them twice, unlike the
+ * naive weight of the test.
  */
 function withoutRepeats(tasks: readonly TaskInput[]): TaskInput[] {
   const plan = planOfTasks(tasks);
   return tasks.map((task) => {
     const inherited = taskDependencies(plan, plan.task(task.id) as PlannedTask);
     if (!Array.isArray(task.subtasks)) return task;
-    const subtasks = task.subtasks.map((one) => ({
-      ...one,
-      depends_on: one.depends_on?.filter((id) => !inherited.includes(id)),
+    const subtasks = task.subtasks.map((subtask) => ({
+      ...subtask,
+      depends_on: subtask.depends_on?.filter((id) => !inherited.includes(id)),
     }));
     return { ...task, subtasks };
   });
@@ -271,7 +272,7 @@ describe('the order of ready work', () => {
       fc.property(validTasks(8), (tasks) => {
         const plan = planOfTasks(withoutRepeats(tasks));
         const naiveWeight = (id: string): number =>
-          distinctDependants(plan, id).reduce((sum, one) => sum + 1 + naiveWeight(one), 0);
+          distinctDependants(plan, id).reduce((sum, dependant) => sum + 1 + naiveWeight(dependant), 0);
         const weights = runAllSteps(weightSteps(plan));
         for (const id of plan.subjects())
           expect([id, weightOf(plan, weights, id)]).toEqual([id, naiveWeight(id)]);
@@ -288,7 +289,7 @@ describe('the order of ready work', () => {
         const open = new Set(plan.subjects());
         while (open.size > 0) {
           const ready = [...open].filter(
-            (id) => openDependenciesOf(plan, id, (one) => done.has(one)).length === 0,
+            (id) => openDependenciesOf(plan, id, (dependency) => done.has(dependency)).length === 0,
           );
           expect(ready).not.toEqual([]);
           for (const id of ready) open.delete(id) && done.add(id);

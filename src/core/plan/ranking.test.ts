@@ -8,14 +8,18 @@ import { planChangeWith, planOfTasks } from './testing.js';
 import { agentsByTrack, trackCapacity } from './track-capacity.js';
 import { WEIGHT_MAX, weightOf, weightSteps } from './weights.js';
 
-const taskWith = (id: string, more: Partial<TaskInput> = {}): TaskInput => ({ id, description: id, ...more });
+const taskWith = (id: string, fields: Partial<TaskInput> = {}): TaskInput => ({
+  id,
+  description: id,
+  ...fields,
+});
 
 const weightIn = (plan: Plan, id: string): number => weightOf(plan, runAllSteps(weightSteps(plan)), id);
 
 describe('open dependencies', () => {
   const plan = planOfTasks([taskWith('A-001-a'), taskWith('A-002-b', { subtasks: 2 }), taskWith('A-003-c')]);
-  const openDependencies = (id: string, ...done: string[]) =>
-    openDependenciesOf(plan, id, (one) => done.includes(one));
+  const openDependencies = (id: string, ...completedIds: string[]) =>
+    openDependenciesOf(plan, id, (dependency) => completedIds.includes(dependency));
 
   it('are the dependencies that are not completed', () => {
     expect(openDependencies('A-001-a')).toEqual([]);
@@ -115,9 +119,12 @@ describe('agents in a track', () => {
     ['A', 'eve', 2, 'full'],
     ['A', 'ada', 2, 'free'],
     ['A', 'eve', 3, 'free'],
-  ] as const)('leave track %s for agent %s with limit %s %s', (track, agentId, max, capacity) => {
-    expect(trackCapacity(agents.get(track), agentId, max)).toBe(capacity);
-  });
+  ] as const)(
+    'decide the capacity: track %s, agent %s, limit %s → %s',
+    (track, agentId, agentsMax, capacity) => {
+      expect(trackCapacity(agents.get(track), agentId, agentsMax)).toBe(capacity);
+    },
+  );
 });
 
 describe('the inputs of a subject', () => {
@@ -128,8 +135,8 @@ describe('the inputs of a subject', () => {
     taskWith('D-001-m', { depends_on: ['A-001-a'], subtasks: 2 }),
   ]);
   const inputVersions = (id: string, results: Record<string, [generation: number, epoch: number]>) =>
-    inputsOf(plan, id, (one) => {
-      const [generation, epoch] = results[one] ?? [];
+    inputsOf(plan, id, (subject) => {
+      const [generation, epoch] = results[subject] ?? [];
       return generation === undefined || epoch === undefined ? null : { generation, epoch };
     });
 

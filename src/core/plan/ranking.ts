@@ -12,7 +12,7 @@ export function openDependenciesOf(
   return dependenciesOf(plan, subject).filter((id) => !isComplete(id));
 }
 
-/** A subject with what decides its place among ready work. */
+/** A subject with the values that decide its position among ready work. */
 export interface RankedSubject {
   readonly id: string;
   readonly priority: number;

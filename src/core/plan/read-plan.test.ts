@@ -47,8 +47,8 @@ it('reports all faults, even if some fields are invalid', () => {
     - {id: A-001-a, priority: high}
     - {id: A-003-c, description: x, depend_on: [], depends_on: 4}
 `;
-  const found = faultsOf(yaml).map(({ code, line }) => `${code} ${line}`);
-  expect(found.sort()).toEqual([
+  const codes = faultsOf(yaml).map(({ code, line }) => `${code} ${line}`);
+  expect(codes.sort()).toEqual([
     'BAD_ID 5',
     'BAD_VALUE 4',
     'BAD_VALUE 5',
@@ -74,7 +74,7 @@ describe('the shop plan', () => {
     expect(dependenciesOf(plan, 'A-001-core-framework')).toEqual([]);
   });
 
-  it('is the same as JSON and gives no change when read again', () => {
+  it('gives no change when it is read again as JSON', () => {
     const plan = planOf({ yaml: SHOP });
     expect(readPlan({ json: renderPlan(plan, 'ecommerce-rebuild') }, plan, NOTHING_STARTED)).toMatchObject({
       ok: true,
@@ -214,10 +214,10 @@ describe('a fault', () => {
     const yaml = SHOP.replace('depends_on: []', 'depends_on: [B-003-repositories]');
     const [A1, A2] = ['A-001-core-framework', 'A-002-di-container'];
     const [B2, B3] = ['B-002-entity-models', 'B-003-repositories'];
-    const named = faultsOf(yaml).map(
+    const cycles = faultsOf(yaml).map(
       ({ code, message }) => `${code} ${/: (.*?)\. Remove/.exec(message)?.[1]}`,
     );
-    expect(named).toEqual([`CYCLE ${A1} → ${B3} → ${B2} → ${A1}`, `CYCLE ${A1} → ${B3} → ${A2} → ${A1}`]);
+    expect(cycles).toEqual([`CYCLE ${A1} → ${B3} → ${B2} → ${A1}`, `CYCLE ${A1} → ${B3} → ${A2} → ${A1}`]);
   });
 
   it('shortens a long cycle', () => {
@@ -269,14 +269,14 @@ owner: me
     ]);
   });
 
-  it('is one of at most a hundred', () => {
+  it('is left out after the first hundred', () => {
     const tasks = Array.from({ length: 300 }, () => ({ id: 'x', description: 'x' }));
     const reading = readPlan({ json: { tracks: { A: tasks } } }, null, NOTHING_STARTED);
     expect(reading.ok ? 0 : reading.faults.length).toBe(100);
     const depends_on = Array.from({ length: 300 }, (_, index) => `B-001-${index}`);
     const json = { tracks: { A: [{ id: 'A-001-a', description: 'a', depends_on }] } };
-    const waits = readPlan({ json }, null, NOTHING_STARTED);
-    expect(waits.ok ? 0 : waits.faults.length).toBe(100);
+    const dependencyReading = readPlan({ json }, null, NOTHING_STARTED);
+    expect(dependencyReading.ok ? 0 : dependencyReading.faults.length).toBe(100);
   });
 });
 
@@ -288,7 +288,7 @@ describe('hostile input', () => {
     expect(faultsOf(yaml)[0]?.code).toBe('BAD_YAML');
   });
 
-  it('nested deeper than the call stack allows is refused as JSON', () => {
+  it('that is nested deeper than the call stack allows is refused as JSON', () => {
     let metadata: unknown = 1;
     for (let depth = 0; depth < 20_000; depth++) metadata = { metadata };
     const json = { tracks: { A: [{ id: 'A-001-a', description: 'a', metadata }] } };
@@ -308,7 +308,7 @@ describe('hostile input', () => {
     });
   });
 
-  it('with more tasks than the limit is refused', () => {
+  it('that has more tasks than the limit is refused', () => {
     const tasks = Array.from({ length: 101 }, (_, index) => ({
       id: `A-${String(index + 1).padStart(3, '0')}-x`,
       description: 'x',
@@ -327,7 +327,7 @@ describe('hostile input', () => {
 describe('started work', () => {
   const planYaml = (tasks: string) => `tracks:\n  A:\n    - {id: A-001-a, description: a}\n${tasks}`;
   const current = planOf({ yaml: planYaml('    - {id: A-002-b, description: b, subtasks: 3}\n') });
-  const startedTask = (id: string) => startedTasksWith({ isStarted: (one) => one === id });
+  const startedTask = (id: string) => startedTasksWith({ isStarted: (subject) => subject === id });
 
   it.each(['A-002-b', 'A-002-b::3'])('must not be removed with its task (%s)', (id) => {
     expect(faultsOf(planYaml(''), current, startedTask(id))).toMatchObject([
@@ -337,11 +337,11 @@ describe('started work', () => {
   });
 
   it('must not be removed by a smaller number of subtasks', () => {
-    const fewer = planYaml('    - {id: A-002-b, description: b, subtasks: 2}\n');
-    expect(faultsOf(fewer, current, startedTask('A-002-b::3'))).toMatchObject([
+    const withFewerSubtasks = planYaml('    - {id: A-002-b, description: b, subtasks: 2}\n');
+    expect(faultsOf(withFewerSubtasks, current, startedTask('A-002-b::3'))).toMatchObject([
       { code: 'TASK_VANISHED', line: 4 },
     ]);
-    expect(faultsOf(fewer, current, startedTask('A-002-b::2'))).toEqual([]);
+    expect(faultsOf(withFewerSubtasks, current, startedTask('A-002-b::2'))).toEqual([]);
   });
 
   it('is not reported as removed if its task is only invalid', () => {
@@ -352,10 +352,10 @@ describe('started work', () => {
   });
 
   it('gets no more subtasks once it is completed', () => {
-    const more = planYaml('    - {id: A-002-b, description: b, subtasks: 4}\n');
+    const withMoreSubtasks = planYaml('    - {id: A-002-b, description: b, subtasks: 4}\n');
     const done = startedTasksWith({ isCompleted: (id) => id === 'A-002-b' });
-    expect(faultsOf(more, current, done)).toMatchObject([{ code: 'ALREADY_COMPLETED', line: 4 }]);
-    expect(faultsOf(more, current)).toEqual([]);
+    expect(faultsOf(withMoreSubtasks, current, done)).toMatchObject([{ code: 'ALREADY_COMPLETED', line: 4 }]);
+    expect(faultsOf(withMoreSubtasks, current)).toEqual([]);
   });
 });
 
@@ -363,11 +363,14 @@ describe('a plan of 100,000 tasks', () => {
   it('is read, and then changed by one task', () => {
     const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ';
     const tracks: Record<string, object[]> = {};
-    for (let at = 0; at < 100_000; at++) {
-      const [trackIndex, number] = [Math.floor(at / 999), (at % 999) + 1];
+    for (let taskIndex = 0; taskIndex < 100_000; taskIndex++) {
+      const [trackIndex, number] = [Math.floor(taskIndex / 999), (taskIndex % 999) + 1];
       const track = `${letters[Math.floor(trackIndex / 26)]}${letters[trackIndex % 26]}`;
       tracks[track] ??= [];
-      tracks[track].push({ id: `${track}-${String(number).padStart(3, '0')}-work`, description: `Do ${at}` });
+      tracks[track].push({
+        id: `${track}-${String(number).padStart(3, '0')}-work`,
+        description: `Do ${taskIndex}`,
+      });
     }
     const plan = planOf({ json: { tracks } });
     expect(plan.task_count).toBe(100_000);

@@ -3,7 +3,7 @@ import { runAllSteps, type StepGenerator } from '../steps.js';
 import type { Plan } from './plan.js';
 import { type TaskInput, taskInput } from './task.js';
 
-/** Renders the plan in its written form, by track and sequence; it parses back to the same plan. */
+/** Renders the plan as a plan document, by track and sequence. The document parses back to the same plan. */
 export const renderPlan = (plan: Plan, project?: string): PlanInput =>
   runAllSteps(renderPlanSteps(plan, project));
 

@@ -12,7 +12,7 @@ export interface StartedTasks {
 
 export const NOTHING_STARTED: StartedTasks = { isStarted: () => false, isCompleted: () => false };
 
-/** Reports changes that remove started work or add subtasks to a completed task. `pathOf`: location of a task. */
+/** Reports changes that remove started work or add subtasks to a completed task. `pathOf`: path of a task in the document. */
 export function checkStartedTasks(
   current: Plan,
   { removed, changed }: PlanChange,
@@ -48,13 +48,13 @@ export function checkSubtaskGrowth(
   faults.add('ALREADY_COMPLETED', path, message);
 }
 
-/** The first started subtask after those that are kept. */
+/** The first started subtask after the first `remainingCount` subtasks, which stay in the plan. */
 function firstStartedSubtask(
   task: PlannedTask,
-  keptCount: number,
+  remainingCount: number,
   startedTasks: StartedTasks,
 ): string | null {
-  for (let index = keptCount + 1; index <= subtaskCount(task); index++) {
+  for (let index = remainingCount + 1; index <= subtaskCount(task); index++) {
     const subject = subtaskId(task.id, index);
     if (startedTasks.isStarted(subject)) return subject;
   }
@@ -63,6 +63,6 @@ function firstStartedSubtask(
 
 function addVanishedFault(subject: string | null, path: DocumentPath, faults: PlanFaultList): void {
   if (subject === null) return;
-  const message = `${subject} has a claim or a result and cannot be removed from the plan; restore it.`;
+  const message = `${subject} has a claim or a result and cannot be removed from the plan; add it to the plan again.`;
   faults.add('TASK_VANISHED', path, message);
 }

@@ -50,9 +50,13 @@ describe('an invalid task id', () => {
     ['A-001-x::1::2', 'subtask index'],
     ['A-001-x:1', 'description'],
     [`A-001-${'d'.repeat(75)}`, '80 characters'],
-  ])('is refused with the reason: %j', (text, says) => {
+  ])('is refused with the reason: %j', (text, expectedMessage) => {
     const reading = parseTaskId(text);
-    expect(reading).toMatchObject({ ok: false, code: 'BAD_ID', message: expect.stringContaining(says) });
+    expect(reading).toMatchObject({
+      ok: false,
+      code: 'BAD_ID',
+      message: expect.stringContaining(expectedMessage),
+    });
     expect(isTaskId(text)).toBe(false);
   });
 

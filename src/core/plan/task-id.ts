@@ -33,7 +33,7 @@ export function parseTaskId(text: string): TaskIdParseResult {
   return { ok: true, id };
 }
 
-/** The track in a task's id; null if it is not a task. */
+/** The track in a task id; null if the text is not a task id. */
 export function trackOfTask(text: string): string | null {
   const parsed = parseTaskId(text);
   return parsed.ok ? parsed.id.track : null;
@@ -47,10 +47,11 @@ const badId = (message: string): TaskIdParseResult => ({ ok: false, code: 'BAD_I
 /** Names the first part, from left to right, that violates the grammar. */
 function taskIdFault(text: string): string {
   const quoted = JSON.stringify(text);
-  const cut = text.indexOf('::');
-  const index = cut < 0 ? null : text.slice(cut + 2);
-  const [track = '', sequence, ...rest] = (cut < 0 ? text : text.slice(0, cut)).split('-');
-  const description = rest.join('-');
+  const separatorIndex = text.indexOf('::');
+  const index = separatorIndex < 0 ? null : text.slice(separatorIndex + 2);
+  const taskText = separatorIndex < 0 ? text : text.slice(0, separatorIndex);
+  const [track = '', sequence, ...descriptionParts] = taskText.split('-');
+  const description = descriptionParts.join('-');
   if (!TRACK_PATTERN.test(track)) {
     return `${quoted} must start with its track, one to eight capital letters, as in "A-001-core-framework".`;
   }

@@ -31,7 +31,7 @@ export const taskInputSchema = z.strictObject({
   metadata: z
     .record(z.string(), z.unknown())
     .refine((value) => JSON.stringify(value).length <= METADATA_LENGTH_MAX, {
-      error: `metadata has at most ${METADATA_LENGTH_MAX} characters of JSON`,
+      error: `expected at most ${METADATA_LENGTH_MAX} characters of JSON`,
     })
     .optional(),
 });

@@ -10,19 +10,19 @@ export interface PlannedTask {
   readonly sequence: number;
   readonly description: string;
   readonly instructions: string | null;
-  /** The written dependencies; null: the previous task in the track. `dependenciesOf` resolves both. */
+  /** The dependencies that the plan names; null: the previous task in the track. `dependenciesOf` resolves both. */
   readonly depends_on: readonly string[] | null;
   /** Higher goes first. */
   readonly priority: number;
   readonly modules: readonly string[];
-  /** Their number, or a description of each; 0: none. */
+  /** The number of subtasks, or a description of each; 0 if there are none. */
   readonly subtasks: number | readonly SubtaskInput[];
   readonly metadata: Readonly<Record<string, unknown>> | null;
 }
 
-const EMPTY: readonly string[] = [];
+const NO_ITEMS: readonly string[] = [];
 
-/** Requests are validated, so the log contains only valid tasks. */
+/** The parts of a task id that was validated before: requests are validated, so the log contains only valid ids. */
 export function validTaskId(id: string): TaskId {
   const parsed = parseTaskId(id);
   if (!parsed.ok) throw new Error(`A task with an invalid id passed validation. ${parsed.message}`);
@@ -39,7 +39,7 @@ export function plannedTask(input: TaskInput): PlannedTask {
     instructions: input.instructions ?? null,
     depends_on: input.depends_on === undefined ? null : uniqueItems(input.depends_on),
     priority: input.priority ?? 0,
-    modules: uniqueItems(input.modules ?? EMPTY),
+    modules: uniqueItems(input.modules ?? NO_ITEMS),
     subtasks: subtasksOf(input.subtasks),
     metadata: input.metadata ?? null,
   };
@@ -48,7 +48,7 @@ export function plannedTask(input: TaskInput): PlannedTask {
 function subtasksOf(input: TaskInput['subtasks']): PlannedTask['subtasks'] {
   if (input === undefined || typeof input === 'number') return input ?? 0;
   return input.map((subtask) => {
-    const dependencies = uniqueItems(subtask.depends_on ?? EMPTY);
+    const dependencies = uniqueItems(subtask.depends_on ?? NO_ITEMS);
     return dependencies.length === 0
       ? { description: subtask.description }
       : { ...subtask, depends_on: [...dependencies] };
@@ -56,7 +56,7 @@ function subtasksOf(input: TaskInput['subtasks']): PlannedTask['subtasks'] {
 }
 
 const uniqueItems = (items: readonly string[]): readonly string[] =>
-  items.length === 0 ? EMPTY : [...new Set(items)];
+  items.length === 0 ? NO_ITEMS : [...new Set(items)];
 
 /** The shortest input that gives the same task. */
 export function taskInput(task: PlannedTask): TaskInput {
@@ -86,7 +86,7 @@ export function subtaskIds(task: PlannedTask): string[] {
 
 /** Dependencies of a subtask, in addition to its task's dependencies. */
 export function subtaskDependencies(task: PlannedTask, index: number): readonly string[] {
-  return (typeof task.subtasks === 'number' ? undefined : task.subtasks[index - 1]?.depends_on) ?? EMPTY;
+  return (typeof task.subtasks === 'number' ? undefined : task.subtasks[index - 1]?.depends_on) ?? NO_ITEMS;
 }
 
 export function subtaskDescription(task: PlannedTask, index: number): string {
@@ -97,7 +97,10 @@ export function subtaskDescription(task: PlannedTask, index: number): string {
 
 /** Splits a valid id: `A-001-x::2` into `A-001-x` and 2. */
 export function splitSubject(subject: string): { task_id: string; subtask_index: number | null } {
-  const cut = subject.indexOf('::');
-  if (cut < 0) return { task_id: subject, subtask_index: null };
-  return { task_id: subject.slice(0, cut), subtask_index: Number(subject.slice(cut + 2)) };
+  const separatorIndex = subject.indexOf('::');
+  if (separatorIndex < 0) return { task_id: subject, subtask_index: null };
+  return {
+    task_id: subject.slice(0, separatorIndex),
+    subtask_index: Number(subject.slice(separatorIndex + 2)),
+  };
 }

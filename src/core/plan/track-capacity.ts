@@ -3,7 +3,7 @@ import { trackOfTask } from './task-id.js';
 /** Maximum number of agents in each track, or one number for all; null: unlimited. */
 export type MaxAgentsPerTrack = number | Readonly<Record<string, number>> | null;
 
-/** Maximum number of tracks with a limit. Bounds the record: a plan rarely has that many tracks. */
+/** Maximum number of tracks with a limit of their own, so that the record of the policy stays small. */
 export const LIMITED_TRACKS_MAX = 100;
 
 /** Maximum number of agents in this track; null: unlimited. Work outside the plan is in no track. */

@@ -1,5 +1,5 @@
 /** Tracks with a conventional meaning. A plan may use any other letters too. */
-export const KNOWN_TRACKS = new Map([
+export const CONVENTIONAL_TRACKS = new Map([
   ['A', { purpose: 'Core Architecture', typical_work: 'Foundation, framework, core modules' }],
   ['B', { purpose: 'Data Layer', typical_work: 'Database, storage, caching' }],
   ['C', { purpose: 'API Layer', typical_work: 'Endpoints, contracts, validation' }],
@@ -11,11 +11,11 @@ export const KNOWN_TRACKS = new Map([
   ['Z', { purpose: 'Maintenance', typical_work: 'Bug fixes, tech debt, refactoring' }],
 ]);
 
-/** The conventional purpose of a track; null if it has none. A plan gives its tracks no titles. */
-export const trackPurpose = (track: string): string | null => KNOWN_TRACKS.get(track)?.purpose ?? null;
+/** The conventional purpose of a track; null if the track has none. */
+export const trackPurpose = (track: string): string | null => CONVENTIONAL_TRACKS.get(track)?.purpose ?? null;
 
 /** The purpose and the typical work of a track, as text; null if it has no conventional meaning. */
 export function trackMeaning(track: string): string | null {
-  const known = KNOWN_TRACKS.get(track);
-  return known === undefined ? null : `${known.purpose}: ${known.typical_work}`;
+  const convention = CONVENTIONAL_TRACKS.get(track);
+  return convention === undefined ? null : `${convention.purpose}: ${convention.typical_work}`;
 }

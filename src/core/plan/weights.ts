@@ -11,12 +11,12 @@ export type Weights = ReadonlyMap<string, number>;
 
 /** How much a subject blocks: one per dependant, plus the weight of that dependant. */
 export function weightOf(plan: Plan, weights: Weights, subject: string): number {
-  const own = weights.get(subject) ?? 0;
+  const directWeight = weights.get(subject) ?? 0;
   const { task_id, subtask_index } = splitSubject(subject);
-  if (subtask_index === null) return own;
+  if (subtask_index === null) return directWeight;
   const task = plan.task(task_id);
-  if (task === undefined || !hasUnnamedSubtasks(task)) return own;
-  return Math.min(WEIGHT_MAX, own + 1 + (weights.get(task_id) ?? 0));
+  if (task === undefined || !hasUnnamedSubtasks(task)) return directWeight;
+  return Math.min(WEIGHT_MAX, directWeight + 1 + (weights.get(task_id) ?? 0));
 }
 
 /**
@@ -45,6 +45,6 @@ function propagatedWeight(plan: Plan, node: string, weight: number): number {
   const { task_id, subtask_index } = splitSubject(node);
   const task = plan.task(task_id);
   if (task === undefined || !hasUnnamedSubtasks(task)) return weight + 1;
-  // Each subtask gets a weight from its task, and passes it to the start node. Their sum is passed in one step.
+  // Each unnamed subtask would have `weight + 1` and pass `weight + 2` to the start node. The merge passes the sum.
   return subtask_index === null ? subtaskCount(task) * (weight + 2) : weight;
 }

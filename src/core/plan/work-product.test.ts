@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { KNOWN_TRACKS, trackMeaning, trackPurpose } from './tracks.js';
+import { CONVENTIONAL_TRACKS, trackMeaning, trackPurpose } from './tracks.js';
 import { workProductRef } from './work-product.js';
 
 const sha256 = '7f3a2b9c4e1d'.padEnd(64, '0');
@@ -15,8 +15,8 @@ describe('a work product reference', () => {
 
 describe('tracks', () => {
   // req: PLN-006
-  it('have nine known purposes, and a default purpose for any other track', () => {
-    expect([...KNOWN_TRACKS.keys()].join('')).toBe('ABCDEFGXZ');
+  it('have a purpose by convention for nine letters, and no purpose for any other track', () => {
+    expect([...CONVENTIONAL_TRACKS.keys()].join('')).toBe('ABCDEFGXZ');
     expect(trackPurpose('B')).toBe('Data Layer');
     expect(trackMeaning('B')).toBe('Data Layer: Database, storage, caching');
     expect([trackPurpose('PAY'), trackMeaning('PAY')]).toEqual([null, null]);

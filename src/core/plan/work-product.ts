@@ -1,4 +1,4 @@
-/** Enough of the digest to distinguish results; the full digest is stored beside it. */
+/** This part of the digest is enough to distinguish results. The full digest is stored beside the reference. */
 const HASH_LENGTH = 12;
 
 export const workProductRef = (subject: string, generation: number, sha256: string): string =>

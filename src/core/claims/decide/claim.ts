@@ -35,21 +35,21 @@ type ClaimRefusalReason = { code: DecisionCode; details?: DecisionDetails };
 
 /** Decides a claim. The first matching refusal wins, in the order of `CLAIM_REFUSALS`. */
 export function decideClaim(head: Head, command: ClaimCommand, context: DecisionContext): Decision {
-  const isOwn = isOwnClaim(head, command, context);
-  const roleFault = isOwn ? ownClaimRoleFault(head, command) : null;
-  if (isOwn && roleFault === null) return returnOwnClaim(head, context);
+  const isAlreadyHeld = isOwnClaim(head, command, context);
+  const roleFault = isAlreadyHeld ? ownClaimRoleFault(head, command) : null;
+  if (isAlreadyHeld && roleFault === null) return returnOwnClaim(head, context);
   const refusal = claimRefusalOf(head, command, context, roleFault);
   if (refusal !== null) return refuseClaim(head, command, context, refusal);
   const builder = new DecisionBuilder(head, context);
   emitGrant(builder, command, context);
   const expires_at_ms = builder.head.claim?.expires_at_ms ?? null;
-  // `not_after_ms`: if the lease would be over at the commit, the deciding clock was far behind the store's.
   const warnings = command.facts.edge?.warnings ?? [];
   const details = warnings.length === 0 ? { expires_at_ms } : { expires_at_ms, warnings };
+  // A lease that is over at the commit means that the deciding clock was far behind the store's.
   return builder.build('GRANTED', details, { not_after_ms: expires_at_ms });
 }
 
-/** Whether an agent asks for a claim that it holds already, in the same session. A closed session holds none. */
+/** Whether an agent asks for a claim that it already holds in the same session. A closed session holds no claim. */
 function isOwnClaim(
   head: Head,
   { resume, session_id, agent_id, facts }: ClaimCommand,
@@ -57,7 +57,7 @@ function isOwnClaim(
 ): boolean {
   const { claim } = head;
   if (resume === undefined || claim === null || claim.session_id !== session_id) return false;
-  // Several agents may share a session: none is given the work of another.
+  // Several agents may share a session. No agent gets the work of another.
   if (claim.agent_id !== agent_id) return false;
   const takenBy = claim.principal ?? resume.session_principal;
   if (takenBy !== resume.principal || facts.session_closed) return false;
@@ -76,13 +76,13 @@ function ownClaimRoleFault({ claim }: Head, { resume }: ClaimCommand): string | 
     : `${fault} Ask for it again with a credential of that role, or claim another task.`;
 }
 
-/** The grant again: same generation, no event. Its lease must not have lapsed when the store confirms it. */
+/** Returns the existing grant: same generation, no event. Its lease must not have lapsed when the store confirms it. */
 function returnOwnClaim(head: Head, { rules }: DecisionContext): Decision {
   const not_after_ms = head.claim === null ? null : finiteOrNull(lapsesAtMs(head.claim, rules));
   return { ...succeedUnchanged(head, 'GRANTED'), not_after_ms };
 }
 
-/** `roleFault`: why a claim that the caller holds does not come back. */
+/** `roleFault`: why the caller does not get back a claim that it holds; null in all other cases. */
 function claimRefusalOf(
   head: Head,
   command: ClaimCommand,

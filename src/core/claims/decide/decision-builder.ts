@@ -36,12 +36,12 @@ export class DecisionBuilder {
     const { claim } = this.head;
     if (claim === null || claim.state === 'EXPIRED' || !canTakeOver(this.head, context.now_ms, context.rules))
       return;
-    const lapsesMs = lapsesAtMs(claim, context.rules);
-    this.expiredFromMs = lapsesMs + context.rules.skew_margin_ms;
+    const lapsedAtMs = lapsesAtMs(claim, context.rules);
+    this.expiredFromMs = lapsedAtMs + context.rules.skew_margin_ms;
     this.emit('lost', holderActor(this.head), {
       cause: 'EXPIRED',
       disposition: 'eligible',
-      expired_at: isoTime(lapsesMs),
+      expired_at: isoTime(lapsedAtMs),
     });
     this.emitPoisonHold(context);
   }
@@ -56,7 +56,7 @@ export class DecisionBuilder {
     });
   }
 
-  emit<F extends ClaimEventKind>(kind: F, actor: EventActor, payload: ClaimEventPayloads[F]): this {
+  emit<Kind extends ClaimEventKind>(kind: Kind, actor: EventActor, payload: ClaimEventPayloads[Kind]): this {
     const event = draftClaimEvent(this.head, kind, actor, payload, this.at_ms);
     event.seq = this.head.seq + 1;
     this.events.push(event);
@@ -109,8 +109,8 @@ export const refuse = (
 ): Decision => unchangedDecision(head, code, false, details, looseEvents);
 
 /**
- * Bounds a refusal for lateness: it holds only if the store's clock has also passed the end of the lease; if not, the
- * command is decided again.
+ * Bounds a refusal for lateness: the refusal holds only if the store's clock has also passed the end of the lease.
+ * Otherwise the command is decided again.
  */
 export function withExpiryBound(refusal: Decision, context: DecisionContext): Decision {
   const { claim } = refusal.head;
@@ -118,16 +118,16 @@ export function withExpiryBound(refusal: Decision, context: DecisionContext): De
   return { ...refusal, not_before_ms: lapsesAtMs(claim, context.rules) };
 }
 
-/** A positive reply without events: the command took effect earlier, or there is nothing to change. */
+/** A success without events: the command took effect earlier, or there is nothing to change. */
 export const succeedUnchanged = (head: Head, code: DecisionCode, details: DecisionDetails = {}): Decision =>
   unchangedDecision(head, code, true, { ...details, replayed: true });
 
-/** Drafts an event without a seq: as it is, it changes no head, such as a refusal. */
-export function draftClaimEvent<F extends ClaimEventKind>(
+/** Drafts an event without a seq. Unless the caller adds a seq, the event changes no head; a refusal is such an event. */
+export function draftClaimEvent<Kind extends ClaimEventKind>(
   head: Head,
-  kind: F,
+  kind: Kind,
   actor: EventActor,
-  payload: ClaimEventPayloads[F],
+  payload: ClaimEventPayloads[Kind],
   nowMs: number,
 ): EventDraft {
   const event: EventDraft = {

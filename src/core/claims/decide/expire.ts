@@ -15,12 +15,12 @@ export function decideExpire(head: Head, _: SubjectCommand<'expire'>, context: D
 }
 
 function reportStale(head: Head, claim: LastClaim, context: DecisionContext): Decision {
-  const sinceMs = staleFromMs(claim, context.rules);
+  const staleSinceMs = staleFromMs(claim, context.rules);
   return new DecisionBuilder(head, context)
     .emit('lost', holderActor(head), {
       cause: 'EXPIRED',
       disposition: 'held',
-      expired_at: isoTime(sinceMs),
+      expired_at: isoTime(staleSinceMs),
     })
-    .build('STALE', {}, { not_before_ms: sinceMs });
+    .build('STALE', {}, { not_before_ms: staleSinceMs });
 }

@@ -30,18 +30,18 @@ export function reporterFault(
   return handle === null ? 'SESSION_MISMATCH' : handleFault(head, handle, context);
 }
 
-/** What the rule below depends on in an event of a run. */
+/** What `stepReporterFault` needs to know about an event of a run. */
 export interface ReportedStep {
   readonly generation: number | undefined;
   readonly begins_run_or_wait: boolean;
-  /** The event only records how the run ends. */
+  /** Whether the event only records how the run ends. */
   readonly concludes_run: boolean;
 }
 
 /**
- * Refusal for an event of a run, which only the last holder may report, even after its claim has ended: an edge without a
- * holder may have a run that was requested or cut off. Once its candidate is decided, no run or wait begins, and any executor may
- * record how the run ends. None may if an operator has taken the claim away, as a cancellation does.
+ * Refusal for an event of a run; null if the event may be recorded. Only the last holder may report it, also after its claim
+ * has ended: the run may have been requested or cut off before. Once the candidate is decided, no run or wait begins, and
+ * any executor may record how the run ends. After an operator has taken the claim away, as a cancellation does, nobody may.
  */
 export function stepReporterFault(
   head: Head,
@@ -63,5 +63,5 @@ export function stepReporterFault(
 const isRejected = ({ gate, generation }: Head): boolean =>
   gate?.decision === 'REJECTED' && gate.generation === generation;
 
-/** A rejected candidate ends its claim by force too, but its run has still to record that. */
+/** The rejection of a candidate also ends the claim by force, but the run must still record its end. */
 const isTakenAway = (head: Head): boolean => head.claim?.release_reason === 'FORCED' && !isRejected(head);

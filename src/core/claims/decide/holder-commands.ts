@@ -28,7 +28,7 @@ export function decideRenew(
   const claim = head.claim as LastClaim;
   if (isLapsed(head, context.now_ms, context.rules))
     return withExpiryBound(refuse(head, 'ALREADY_EXPIRED'), context);
-  // The lease of a suspended claim does not run: there is nothing to renew, and the request is valid.
+  // The lease of a suspended claim does not run, so a renewal succeeds without a change.
   if (claim.state === 'SUSPENDED') {
     return succeedUnchanged(head, 'RENEWED', { expires_at_ms: claim.suspended_until_ms });
   }
@@ -145,7 +145,7 @@ function isAlreadyReleased(
   return command.handle.generation === head.generation && isHolderHandle(head, command.handle, context);
 }
 
-/** Decides a note: holder only. It is a sign of life, and changes nothing else of the head. */
+/** Decides a note, which only the holder may write. A note is a sign of life and changes nothing else in the head. */
 export function decideNote(head: Head, command: SubjectCommand<'note'>, context: DecisionContext): Decision {
   const fault = handleFault(head, command.handle, context);
   if (fault !== null) return refuse(head, fault);

@@ -107,8 +107,8 @@ function decideAdopt(head: Head, command: SubjectCommand<'adopt'>, context: Deci
   return builder.build('ADOPTED', { result: adopted.result });
 }
 
-/** Operators must name the generation they saw too: otherwise they could undo a change they did not know about. */
-const ofGeneration =
+/** A command of an operator must name the generation that the operator saw, or it could undo an unseen change. */
+const requireGeneration =
   <Command extends OperatorFields>(decide: Decider<Command>): Decider<Command> =>
   (head, command, context) => {
     if (head.generation !== command.expected_generation) return refuse(head, 'GENERATION_MISMATCH');
@@ -116,10 +116,10 @@ const ofGeneration =
   };
 
 export const OPERATOR_DECIDERS = {
-  force_release: ofGeneration(decideForceRelease),
-  reassign: ofGeneration(decideReassign),
-  reset: ofGeneration(decideReset),
-  hold: ofGeneration(decideHold),
-  unhold: ofGeneration(decideUnhold),
-  adopt: ofGeneration(decideAdopt),
+  force_release: requireGeneration(decideForceRelease),
+  reassign: requireGeneration(decideReassign),
+  reset: requireGeneration(decideReset),
+  hold: requireGeneration(decideHold),
+  unhold: requireGeneration(decideUnhold),
+  adopt: requireGeneration(decideAdopt),
 };

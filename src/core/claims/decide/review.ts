@@ -20,23 +20,24 @@ export function decideReview(head: Head, command: ReviewCommand, context: Decisi
   if (head.claim?.state !== 'SUSPENDED' || canTakeOver(head, context.now_ms, context.rules)) {
     return refuse(head, 'STALE_REVIEW');
   }
-  const [open] = gate.failing ?? [];
-  if (command.decision === 'APPROVED' && open !== undefined)
+  const [unpassedCheck] = gate.failing ?? [];
+  if (command.decision === 'APPROVED' && unpassedCheck !== undefined)
     return refuse(head, 'NOT_CONVERGED', {
-      says: `Not all checks have passed, and an approval cannot replace them. ${open.name}: ${open.says} Request changes with a comment, which the next iteration reads; or reject the candidate; or change the checks of the edge, then request changes.`,
+      says: `Not all checks have passed, and an approval cannot replace them. ${unpassedCheck.name}: ${unpassedCheck.says} Request changes with a comment for the next iteration, or reject the candidate. If a check is wrong, change the checks of the edge first, then request changes.`,
     });
   // Approval accepts the candidate as the result, so its inputs must be current, as for every submission.
-  const accepted = command.decision === 'APPROVED' ? gate.candidate : null;
-  if (accepted !== null && head.claim.inputs !== command.inputs) return refuse(head, 'DEPENDENCY_CHANGED');
-  const [failing] = command.failing ?? [];
-  if (accepted !== null && failing !== undefined)
+  const acceptedCandidate = command.decision === 'APPROVED' ? gate.candidate : null;
+  if (acceptedCandidate !== null && head.claim.inputs !== command.inputs)
+    return refuse(head, 'DEPENDENCY_CHANGED');
+  const [failingCheck] = command.failing ?? [];
+  if (acceptedCandidate !== null && failingCheck !== undefined)
     return refuse(head, 'NOT_CONVERGED', {
-      says: `Not all checks have passed. ${failing.name}: ${failing.says}`,
+      says: `Not all checks have passed. ${failingCheck.name}: ${failingCheck.says} Request changes, or reject the candidate.`,
     });
   const builder = new DecisionBuilder(head, context);
   const { pushed_by } = command;
   const reviewer = operatorActor(head, pushed_by?.actor ?? command.reviewer);
-  const isContinued = accepted === null && command.decision !== 'REJECTED';
+  const isContinued = acceptedCandidate === null && command.decision !== 'REJECTED';
   builder.emit('reviewed', reviewer, {
     decision: command.decision,
     iteration: command.iteration,
@@ -47,8 +48,8 @@ export function decideReview(head: Head, command: ReviewCommand, context: Decisi
     // Approved without a stored candidate, or changes requested: the holder continues with a fresh lease.
     ...(isContinued ? freshLease(head.claim, builder.at_ms) : {}),
   });
-  if (accepted !== null) {
-    const result = { outcome: 'ACCEPTED', late: false, ...resultFields(accepted) } as const;
+  if (acceptedCandidate !== null) {
+    const result = { outcome: 'ACCEPTED', late: false, ...resultFields(acceptedCandidate) } as const;
     builder.emit('accepted', holderActor(head), result);
   } else if (command.decision === 'REJECTED') {
     builder.emit('released', holderActor(head), { reason: 'FORCED', by: command.reviewer });

@@ -22,24 +22,24 @@ function withHeartbeat(decision: Decision, head: ActiveHead, context: DecisionCo
     lease_duration_seconds: lease_seconds,
     expires_at: expires_at_ms === null ? null : isoTime(expires_at_ms),
   });
-  const lapsesMs = lapsesAtMs(head.claim, context.rules);
-  const not_after_ms = finiteOrNull(Math.min(decision.not_after_ms ?? Number.POSITIVE_INFINITY, lapsesMs));
+  const lapsedAtMs = lapsesAtMs(head.claim, context.rules);
+  const not_after_ms = finiteOrNull(Math.min(decision.not_after_ms ?? Number.POSITIVE_INFINITY, lapsedAtMs));
   return { ...decision, next: builder.head, events: builder.events, not_after_ms };
 }
 
-/** An agent that reports every step would otherwise double its log. */
+/** The longest interval in which one sign of life is enough. An agent that reports every step must not double its log. */
 const INTERVAL_MS_MAX = 5000;
-/** The share of the lease, and of the time after which a holder counts as inactive. */
+/** A shorter interval applies if this share of the lease, or of the stale threshold, is shorter. */
 const INTERVAL_SHARE = 0.1;
 
 /**
- * The sign of life alone, for a step that the holder reports. Soon after the last one another would tell nothing new, unless
- * the claim is recorded as stale.
+ * The sign of life alone, for a step that the holder reports. No event is emitted within the interval after the last sign of
+ * life, unless the claim is recorded as stale.
  */
 export function signOfLife(head: Head, context: DecisionContext): Decision {
-  const noted = unchangedDecision(head, 'NOTED', true);
-  if (!canShowLife(head, context) || !isIntervalOver(head, context)) return noted;
-  return withHeartbeat(noted, head, context);
+  const unchanged = unchangedDecision(head, 'NOTED', true);
+  if (!canShowLife(head, context) || !isIntervalOver(head, context)) return unchanged;
+  return withHeartbeat(unchanged, head, context);
 }
 
 type ActiveHead = Head & { readonly claim: LastClaim };
@@ -57,11 +57,14 @@ const isLaterThanLast = (head: ActiveHead, context: DecisionContext): boolean =>
 
 function isIntervalOver(head: ActiveHead, context: DecisionContext): boolean {
   const { lease_seconds, stale } = head.claim;
-  const seconds = Math.min(lease_seconds ?? Number.POSITIVE_INFINITY, context.rules.stale_threshold_seconds);
-  const intervalMs = Math.min(INTERVAL_MS_MAX, seconds * 1000 * INTERVAL_SHARE);
+  const inactiveSeconds = Math.min(
+    lease_seconds ?? Number.POSITIVE_INFINITY,
+    context.rules.stale_threshold_seconds,
+  );
+  const intervalMs = Math.min(INTERVAL_MS_MAX, inactiveSeconds * 1000 * INTERVAL_SHARE);
   return stale || sinceLastMs(head, context) >= intervalMs;
 }
 
-/** Whether an event of a decision is its sign of life, and not the heartbeat that was asked for. */
+/** Whether an event of a decision is its sign of life, and not the renewal that the caller asked for. */
 export const isSignOfLife = ({ code }: Pick<Decision, 'code'>, { event_type }: EventDraft): boolean =>
   code !== 'RENEWED' && claimEventKindOf(event_type) === 'renewed';

@@ -65,7 +65,7 @@ export function decideSubmit(head: Head, command: SubmitCommand, context: Decisi
 const authorityReason = ({ facts }: SubmitCommand): string =>
   facts.convergence?.authority_reason ?? 'outside_role_authority';
 
-/** Commit bound of a submission: if late results are refused, the commit must not be late either. */
+/** Commit bound of a submission: if late results are refused, the commit itself must not be late. */
 function leaseCommitBound(head: Head, context: DecisionContext): { not_after_ms: number | null } {
   const isStrict = context.rules.late_submit === 'reject' && context.rules.stale_policy === 'takeover';
   return { not_after_ms: isStrict ? finiteOrNull(lapsesAtMs(head.claim as LastClaim, context.rules)) : null };
@@ -109,8 +109,8 @@ function isTooLate(head: Head, context: DecisionContext): boolean {
 
 /**
  * Whether this submission must be reviewed. If the role lacks authority, or the edge requires a person, exactly this
- * candidate must be approved under this generation. An open gate requires it of everybody, so that submitting a
- * different candidate does not bypass the gate.
+ * candidate must be approved under this generation. A gate of this generation requires the approval in every case, so that
+ * submitting a different candidate does not bypass the gate.
  */
 function needsHumanReview(head: Head, command: SubmitCommand): boolean {
   const { authority, convergence } = command.facts;
@@ -160,15 +160,15 @@ const omittedChecksOf = ({ facts }: SubmitCommand): readonly string[] =>
   facts.convergence?.omitted_checks ?? [];
 
 function escalate(head: Head, command: SubmitCommand, context: DecisionContext): Decision {
-  const listed = escalationPaths(command);
-  const cause = escalationCause(command, listed);
+  const listedPaths = escalationPaths(command);
+  const cause = escalationCause(command, listedPaths);
   const explanation = cause === null ? {} : { says: `A person must review this result: ${cause}.` };
   const details = { result: command.result, work_lost: false, ...explanation };
   if (isAwaitingReview(head, command, context)) return refuse(head, 'ESCALATED', details);
   // An escalation holds the claim again, so it must not exceed `max_hold`.
   const capMs = head.claim?.max_hold_until_ms ?? Number.POSITIVE_INFINITY;
   if (context.now_ms >= capMs) return refuseSubmission(head, command, context, 'LEASE_EXPIRED');
-  // A late holder has lost its permit, and waiting for a person needs one again.
+  // A late holder has lost its permit, and a claim that waits for a person needs a permit.
   const isLate = canTakeOver(head, context.now_ms, context.rules);
   if (isLate && command.facts.is_permit_limit_reached)
     return refuseSubmission(head, command, context, 'LEASE_EXPIRED');
@@ -177,7 +177,7 @@ function escalate(head: Head, command: SubmitCommand, context: DecisionContext):
     ...resultFields(command.result),
     reason: escalationReason(command),
     iteration: command.facts.iteration,
-    ...listed,
+    ...listedPaths,
     ...(escalationReason(command) === 'omits_checks'
       ? { omitted_checks: omittedChecksOf(command).slice(0, NAMES_LISTED_MAX) }
       : {}),
@@ -195,7 +195,7 @@ function permitCommitBound(head: Head, context: DecisionContext): { not_after_ms
   return { not_after_ms: finiteOrNull(lapsesAtMs(head.claim as LastClaim, rules) + rules.skew_margin_ms) };
 }
 
-/** The same candidate is already under review and its deadline has not passed. */
+/** Whether the same candidate is already under review and its deadline has not passed. */
 function isAwaitingReview(head: Head, command: SubmitCommand, context: DecisionContext): boolean {
   const { gate, claim } = head;
   if (gate === null || gate.decision !== null || claim?.state !== 'SUSPENDED') return false;
@@ -213,7 +213,7 @@ const WORK_LOST_CODES = new Set<DecisionCode>([
 
 /**
  * Refuses a submission and records it. Work that is lost under a valid grant is parked: stored under its result id, for
- * a later adoption. A refused submission of the holder is a sign of life; any other sender's changes nothing.
+ * a later adoption. A refused submission is a sign of life if the holder sent it; otherwise it changes nothing.
  */
 function refuseSubmission(
   head: Head,
@@ -224,7 +224,7 @@ function refuseSubmission(
   const work_lost = WORK_LOST_CODES.has(code);
   const grant = verifiedGrant(head, command.handle, command.facts.past_grant, context);
   const parked = work_lost && grant !== null && code !== 'SESSION_MISMATCH' && !command.facts.parking_full;
-  const { failing = null, ...more } = refusalDetails(command, context, code);
+  const { failing = null, ...otherDetails } = refusalDetails(command, context, code);
   const rejectionEvent = draftClaimEvent(
     head,
     'result_refused',
@@ -246,7 +246,7 @@ function refuseSubmission(
     work_lost,
     parked: parked ? command.result.result_id : null,
     ...(failing === null ? {} : { failing }),
-    ...more,
+    ...otherDetails,
   };
   const refusal = refuse(head, code, details, [rejectionEvent]);
   if (code === 'LEASE_EXPIRED') return withExpiryBound(refusal, context);
@@ -269,11 +269,11 @@ function processingTime(grant: Pick<LastClaim, 'claimed_at_ms'> | null, { now_ms
 
 /** A result that is not kept leaves its digest and its size, and no content. */
 function refusedResultFields(result: SubmittedResult, isParked: boolean): ResultFields {
-  const { evidence: _, ...bare } = result;
-  return isParked ? resultFields(result) : resultFields(bare, false);
+  const { evidence: _, ...withoutEvidence } = result;
+  return isParked ? resultFields(result) : resultFields(withoutEvidence, false);
 }
 
-/** What a refusal says beyond its code. */
+/** The details of a refusal besides its code. */
 function refusalDetails(
   { facts, result }: SubmitCommand,
   { rules }: DecisionContext,
@@ -298,15 +298,15 @@ export function verifiedGrant(
   return handle.claim_id === null || handle.claim_id === context.claimIdOf(grant) ? grant : null;
 }
 
-export function resultFields(result: SubmittedResult, withBody = true): ResultFields {
+export function resultFields(result: SubmittedResult, hasContent = true): ResultFields {
   const fields: ResultFields = {
     result_id: result.result_id,
     result_sha256: result.sha256,
     result_size_bytes: result.size_bytes,
     work_product_ref: result.work_product_ref,
   };
-  if (withBody && result.data !== undefined) fields.result_data = result.data;
-  if (withBody && result.blob_sha256 !== undefined) fields.blob_sha256 = result.blob_sha256;
-  if (withBody && result.metadata !== undefined) fields.result_metadata = result.metadata;
+  if (hasContent && result.data !== undefined) fields.result_data = result.data;
+  if (hasContent && result.blob_sha256 !== undefined) fields.blob_sha256 = result.blob_sha256;
+  if (hasContent && result.metadata !== undefined) fields.result_metadata = result.metadata;
   return result.evidence === undefined ? fields : { ...fields, ...result.evidence };
 }

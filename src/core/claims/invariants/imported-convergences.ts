@@ -13,7 +13,7 @@ const CONVERGENCE_TYPES: ReadonlySet<string> = new Set([
 
 /** The imported events of a log that an adoption may name. */
 export class ImportedConvergences {
-  /** By position: the id of the event and the edge that it is about. */
+  /** By position: the id of the event, and the subject of its edge. */
   private readonly events = new Map<number, string>();
 
   add(event: EventEnvelope): void {

@@ -3,9 +3,8 @@ import type { Head } from '../head.js';
 import type { ReportViolation } from './transition.js';
 
 /**
- * Checks tasks with subtasks, which merge the results of those. Such a task is granted only when all subtasks are
- * complete, and its result is valid only if their results are still the same. Knows only subtasks with events: it does
- * not see the plan.
+ * Checks merges. A merge is granted only when all its subtasks are complete, and its result is valid only if their results
+ * are still the same. The checker knows only subtasks with events, because it does not see the plan.
  */
 export class MergeChecker {
   private readonly children = new Map<string, Set<string>>();
@@ -25,13 +24,13 @@ export class MergeChecker {
   }
 
   private registerSubtask(subject: string): void {
-    const cut = subject.indexOf('::');
-    if (cut < 0) return;
-    const parent = subject.slice(0, cut);
+    const separatorIndex = subject.indexOf('::');
+    if (separatorIndex < 0) return;
+    const parent = subject.slice(0, separatorIndex);
     this.children.set(parent, (this.children.get(parent) ?? new Set<string>()).add(subject));
   }
 
-  /** Identifies the current result of every subtask; null while one of them has none. */
+  /** Identifies the current result of every subtask; null while a subtask has no result. */
   private subtaskResultsOf(parent: string): string | null {
     const parts: string[] = [];
     for (const child of this.children.get(parent) ?? []) {

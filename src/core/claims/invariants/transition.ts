@@ -9,13 +9,13 @@ import { isOpenClaim, lapsesAtMs } from '../lease.js';
 import type { Rules } from '../policy.js';
 
 /** Reports a violated invariant with a description of what was found. */
-export type ReportViolation = (invariant: string, says: string) => void;
+export type ReportViolation = (invariant: string, message: string) => void;
 
 /** An event and the head before it. */
 interface HeadTransition {
   readonly event: EventDraft;
   readonly before: Head;
-  /** Rules in force at the event; null if unknown: checks that need them are skipped. */
+  /** Rules in force at the event; null if they are unknown. Checks that need them are then skipped. */
   readonly rules: Rules | null;
 }
 
@@ -64,13 +64,19 @@ const checkGrant: Check<'granted'> = ({ previous_generation }, { event, before, 
   }
   const expected = rules === null ? before.generation + 1 : nextGeneration(before.generation, rules);
   if (generation !== expected) {
-    report('INV-02', `the grant after generation ${before.generation} is ${expected}, not ${generation}`);
+    report(
+      'INV-02',
+      `generation ${generation} follows generation ${before.generation}, expected ${expected}`,
+    );
   }
   if (previous_generation !== before.generation) {
-    report('INV-02', `the grant follows ${before.generation} but names ${previous_generation} as previous`);
+    report(
+      'INV-02',
+      `the grant follows generation ${before.generation} but names ${previous_generation} as the previous one`,
+    );
   }
   if (before.claim !== null && isOpenClaim(before.claim)) {
-    report('INV-03', `granted to ${event.agent_id} while ${before.claim.agent_id} still held it`);
+    report('INV-03', `granted to ${event.agent_id} while ${before.claim.agent_id} still held the claim`);
   }
 };
 
@@ -102,7 +108,10 @@ function checkFence(kind: ClaimEventKind, { event, before }: HeadTransition, rep
   }
   if (OPERATOR_KINDS.has(kind) || claim === null) return;
   if (event.session_id !== claim.session_id || event.agent_id !== claim.agent_id) {
-    report('INV-05', `${type} by ${event.agent_id} (${event.session_id}), but ${claim.agent_id} held it`);
+    report(
+      'INV-05',
+      `${type} by ${event.agent_id} (${event.session_id}), but ${claim.agent_id} held the claim`,
+    );
   }
 }
 
@@ -113,11 +122,11 @@ const checkLoss: Check<'lost'> = (loss, { event, before, rules }, report) => {
     return;
   }
   if (rules === null) return;
-  const fromMs = lapsesAtMs(before.claim, rules) + rules.skew_margin_ms;
-  if (msOf(event.timestamp) >= fromMs) return;
-  const until = Number.isFinite(fromMs) ? new Date(fromMs).toISOString() : 'a person decides';
-  const taken = `the claim was taken from ${before.claim.agent_id} at ${event.timestamp}`;
-  report('INV-04', `${taken}, but was not due to lapse until ${until}`);
+  const takeoverFromMs = lapsesAtMs(before.claim, rules) + rules.skew_margin_ms;
+  if (msOf(event.timestamp) >= takeoverFromMs) return;
+  const until = Number.isFinite(takeoverFromMs) ? new Date(takeoverFromMs).toISOString() : 'a person decides';
+  const takeoverText = `the claim was taken from ${before.claim.agent_id} at ${event.timestamp}`;
+  report('INV-04', `${takeoverText}, but was not due to lapse until ${until}`);
 };
 
 const checkReview: Check<'reviewed'> = ({ iteration, candidate_sha256 }, { before: { gate } }, report) => {
@@ -130,7 +139,10 @@ const checkReview: Check<'reviewed'> = ({ iteration, candidate_sha256 }, { befor
 
 const checkAcceptance: Check<'accepted' | 'adopted'> = (payload, { event, before }, report) => {
   if (before.result !== null) {
-    report('INV-06', `a second result in epoch ${before.epoch}; ${before.result.result_id} was accepted`);
+    report(
+      'INV-06',
+      `a second result was accepted in epoch ${before.epoch}, after ${before.result.result_id}`,
+    );
   }
   const { gate } = before;
   const isAdoption = 'adopted_from' in payload;
@@ -147,7 +159,10 @@ const checkAcceptance: Check<'accepted' | 'adopted'> = (payload, { event, before
     hash === '' ||
     !payload.result_sha256.startsWith(hash)
   ) {
-    report('INV-17', `${payload.work_product_ref} is not the work product of ${payload.result_sha256}`);
+    report(
+      'INV-17',
+      `${payload.work_product_ref} is not the work product of the result ${payload.result_sha256}`,
+    );
   }
 };
 

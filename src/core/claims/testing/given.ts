@@ -20,7 +20,7 @@ export const isoAt = (atSeconds: number): string => isoTime(msAt(atSeconds));
 export const TASK_RULES: Rules = rulesFor('task', DEFAULT_POLICY, DEFAULT_LIMITS, 0);
 export const EDGE_RULES: Rules = rulesFor('edge', DEFAULT_POLICY, DEFAULT_LIMITS, 0);
 
-/** Not secret, but as distinct per grant as a real claim id. */
+/** Not secret, but different for each grant, like a real claim id. */
 export const claimIdOf: DecisionContext['claimIdOf'] = ({ generation, request_id }) =>
   `claim-${generation}-${request_id}`;
 
@@ -39,14 +39,14 @@ export const requestOf = (worker: TestAgent): string => `request-of-${worker.age
 /** Builds one past event. It receives the head before the event, so that a test states only what matters. */
 export type PastEventBuilder = (head: Head) => EventDraft;
 
-export function pastEvent<F extends ClaimEventKind>(
-  name: F,
+export function pastEvent<Kind extends ClaimEventKind>(
+  kind: Kind,
   atSeconds: number,
-  payload: ClaimEventPayloads[F],
+  payload: ClaimEventPayloads[Kind],
   envelope: Partial<EventDraft> = {},
 ): PastEventBuilder {
   return (head) => ({
-    event_type: claimEventType(name, head.subject),
+    event_type: claimEventType(kind, head.subject),
     timestamp: isoAt(atSeconds),
     subject: head.subject,
     ...subjectKeys(head.subject),
@@ -76,13 +76,13 @@ export function granted(worker: TestAgent, atSeconds: number, fields: GrantField
     ...(fields.inputs === undefined ? {} : { inputs: fields.inputs }),
   };
   return (head) => {
-    const from = {
+    const previous = {
       previous_generation: head.generation,
       previous_state: head.claim?.state ?? 'NONE',
     } as const;
     const { agent_id, session_id } = worker;
     const envelope = { agent_id, session_id, generation: head.generation + 1, request_id: requestOf(worker) };
-    return pastEvent('granted', atSeconds, { ...from, ...payload }, envelope)(head);
+    return pastEvent('granted', atSeconds, { ...previous, ...payload }, envelope)(head);
   };
 }
 
@@ -138,35 +138,35 @@ export function resultPayload(sha256: string, generation: number, subject: strin
   };
 }
 
-export const headAfter = (subject: string, past: readonly PastEventBuilder[]): Head =>
-  past.reduce<Head>((head, buildEvent) => evolve(head, buildEvent(head)), emptyHead(subject));
+export const headAfter = (subject: string, history: readonly PastEventBuilder[]): Head =>
+  history.reduce<Head>((head, buildEvent) => evolve(head, buildEvent(head)), emptyHead(subject));
 
-export const given = (...past: PastEventBuilder[]): DecisionScenario =>
-  new DecisionScenario(TASK, past, TASK_RULES);
+export const given = (...history: PastEventBuilder[]): DecisionScenario =>
+  new DecisionScenario(TASK, history, TASK_RULES);
 
 /** Given past events, when a command arrives at a time, then events or a refusal follow. */
 export class DecisionScenario {
   constructor(
     private readonly subject: string,
-    private readonly past: readonly PastEventBuilder[],
+    private readonly history: readonly PastEventBuilder[],
     private readonly rules: Rules,
   ) {}
 
   on(subject: string): DecisionScenario {
     return new DecisionScenario(
       subject,
-      this.past,
+      this.history,
       subjectKindOf(subject) === 'edge' ? EDGE_RULES : TASK_RULES,
     );
   }
 
   under(rules: Partial<Rules>): DecisionScenario {
-    return new DecisionScenario(this.subject, this.past, { ...this.rules, ...rules });
+    return new DecisionScenario(this.subject, this.history, { ...this.rules, ...rules });
   }
 
   when(command: SubjectCommand, atSeconds: number): DecisionExpectation {
     const context: DecisionContext = { now_ms: msAt(atSeconds), rules: this.rules, claimIdOf };
-    return new DecisionExpectation(decide(headAfter(this.subject, this.past), command, context));
+    return new DecisionExpectation(decide(headAfter(this.subject, this.history), command, context));
   }
 }
 
@@ -199,7 +199,7 @@ class DecisionExpectation {
     return this.thenOnlyActive();
   }
 
-  /** The head is unchanged, except that the holder was active. */
+  /** The head is unchanged, except that it shows the holder as active now. */
   thenOnlyActive(): Decision {
     const { head, next, events } = this.decision;
     expect(events.map(({ event_type }) => event_type)).toEqual([claimEventType('renewed', head.subject)]);

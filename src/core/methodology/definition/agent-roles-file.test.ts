@@ -48,7 +48,7 @@ describe('agent_roles.yml of the specification', () => {
     ]);
   });
 
-  it('takes a name for an asset type only if no edge has it, and names what is neither', () => {
+  it('takes a name for an asset type only if no edge has the name, and warns about any other name', () => {
     const topology = `asset_types: { a: {}, b: {}, c: {} }
 transitions:
   - { source: a, target: c }
@@ -58,14 +58,14 @@ transitions:
     const roles = 'roles: { one: { converge_edges: [c, b, d] } }';
     const custom = parse({ 'graph/graph_topology.yml': topology, 'agent_roles.yml': roles });
     expect(custom.methodology.roles.roles.one?.converge_edges).toEqual(['a_c', 'b_c', 'a_b']);
-    const own = custom.warnings.filter(({ file }) => file === 'agent_roles.yml');
-    expect(own).toMatchObject([
+    const roleWarnings = custom.warnings.filter(({ file }) => file === 'agent_roles.yml');
+    expect(roleWarnings).toMatchObject([
       { path: 'roles.one.converge_edges[2]', message: expect.stringContaining('"d"') },
     ]);
   });
 });
 
-/** A value that no field has: a field that is read rejects it, or shows it. */
+/** A value that no field accepts. If a field is read, this value causes a fault or appears in the parsed result. */
 const ODD_VALUE = [{ odd_value: 7 }];
 
 describe('what gen init writes', () => {
@@ -75,20 +75,20 @@ describe('what gen init writes', () => {
   it.each([...DEFAULT_FILES])('is read: every field of %s changes what is parsed', (path, text) => {
     const before = asParsed(path, text);
     const document = parseDocument(text);
-    const unread: string[] = [];
-    const seen = new Set<string>();
+    const unreadFields: string[] = [];
+    const visitedNames = new Set<string>();
     visit(document, {
       Pair(_, pair, ancestors) {
         const name = [...ancestors.filter(isPair), pair].map(({ key }) => String(key)).join('.');
-        // The entries of a list have the same fields: one is enough.
-        if (seen.has(name)) return;
-        seen.add(name);
+        // All entries of a list have the same fields, so each field is tried in one entry only.
+        if (visitedNames.has(name)) return;
+        visitedNames.add(name);
         const { value } = pair;
         pair.value = document.createNode(ODD_VALUE);
-        if (asParsed(path, document.toString()) === before) unread.push(name);
+        if (asParsed(path, document.toString()) === before) unreadFields.push(name);
         pair.value = value;
       },
     });
-    expect(unread).toEqual([]);
+    expect(unreadFields).toEqual([]);
   });
 });

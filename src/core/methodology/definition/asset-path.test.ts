@@ -72,13 +72,13 @@ describe('the path of a result file', () => {
 });
 
 describe('a manifest', () => {
-  const fileEntry = (path: string, more = {}) => ({
+  const fileEntry = (path: string, fields = {}) => ({
     path,
     sha256: 'a'.repeat(64),
     size_bytes: 3,
     executable: false,
     base_sha256: null,
-    ...more,
+    ...fields,
   });
   const filesResult = (...files: object[]) => ({ kind: 'files', files, total_bytes: files.length * 3 });
 
@@ -96,9 +96,9 @@ describe('a manifest', () => {
       path: 'total_bytes',
     });
     expect(parseManifest(filesResult())).toMatchObject({ ok: false, path: 'files' });
-    const many = Array.from({ length: MANIFEST_FILES_MAX + 1 }, (_, index) => fileEntry(`f${index}`));
-    expect(parseManifest(filesResult(...many))).toMatchObject({ ok: false, path: 'files' });
-    expect(parseManifest(filesResult(...many.slice(1)))).toMatchObject({ ok: true });
+    const tooManyFiles = Array.from({ length: MANIFEST_FILES_MAX + 1 }, (_, index) => fileEntry(`f${index}`));
+    expect(parseManifest(filesResult(...tooManyFiles))).toMatchObject({ ok: false, path: 'files' });
+    expect(parseManifest(filesResult(...tooManyFiles.slice(1)))).toMatchObject({ ok: true });
   });
 
   test('must not name a file twice, or a file that is the folder of another', () => {

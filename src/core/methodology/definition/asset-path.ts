@@ -1,7 +1,7 @@
 import { isReservedName, isWindowsShortName } from './guarded-paths.js';
 
 export const PATH_BYTES_MAX = 512;
-/** Common file systems have no longer names; a file that cannot be written would wait for its promotion forever. */
+/** The limit of common file systems. A file that cannot be written would wait for its promotion forever. */
 const NAME_BYTES_MAX = 255;
 const DEPTH_MAX = 64;
 

@@ -3,8 +3,8 @@ import { parsedMethodologyOf } from '../testing.js';
 import { checkAuthority } from './authority.js';
 
 const BUILT_IN = parsedMethodologyOf();
-const ask = (overrides: Partial<Parameters<typeof checkAuthority>[1]>, m = BUILT_IN) =>
-  checkAuthority(m, {
+const decide = (overrides: Partial<Parameters<typeof checkAuthority>[1]>, methodology = BUILT_IN) =>
+  checkAuthority(methodology, {
     edge: 'design_code',
     agent_role: 'architect',
     files: [],
@@ -17,9 +17,9 @@ const OUTSIDE = { decision: 'escalate', reason: 'outside_role_authority' };
 describe('a role', () => {
   // req: ROL-001, ROL-003
   it('may converge its own edges, in any spelling', () => {
-    expect(ask({})).toEqual(GRANTED);
-    expect(ask({ edge: 'Design → Code' })).toEqual(GRANTED);
-    expect(ask({ agent_role: 'full_stack', edge: 'telemetry_intent' })).toEqual(GRANTED);
+    expect(decide({})).toEqual(GRANTED);
+    expect(decide({ edge: 'Design → Code' })).toEqual(GRANTED);
+    expect(decide({ agent_role: 'full_stack', edge: 'telemetry_intent' })).toEqual(GRANTED);
   });
 
   it.each([
@@ -28,16 +28,19 @@ describe('a role', () => {
     ['with the name of an object property', { agent_role: 'constructor' }],
     ['that is not given', { agent_role: null }],
   ])('%s has no authority', (_, request) => {
-    expect(ask(request)).toEqual(OUTSIDE);
+    expect(decide(request)).toEqual(OUTSIDE);
   });
 
   it.each(['escalate', 'reject', 'warn'] as const)(
     'outside its authority gets the configured action %s',
     (decision) => {
       const text = `roles: { a: { converge_edges: [tdd] } }\nauthority: { outside_authority_action: ${decision} }\n`;
-      const m = parsedMethodologyOf({ 'agent_roles.yml': text });
-      expect(ask({ agent_role: 'a', edge: 'code_unit_tests' }, m)).toEqual(GRANTED);
-      expect(ask({ agent_role: 'a' }, m)).toEqual({ decision, reason: 'outside_role_authority' });
+      const methodology = parsedMethodologyOf({ 'agent_roles.yml': text });
+      expect(decide({ agent_role: 'a', edge: 'code_unit_tests' }, methodology)).toEqual(GRANTED);
+      expect(decide({ agent_role: 'a' }, methodology)).toEqual({
+        decision,
+        reason: 'outside_role_authority',
+      });
     },
   );
 });
@@ -55,27 +58,27 @@ describe('the specification of a project', () => {
     'imp/design/adrs/ADR-1.md',
     '../elsewhere/a.md',
   ])('can be changed by a person only: %s', (file) => {
-    expect(ask({ files: ['src/a.ts', file] })).toEqual({ decision: 'escalate', reason: 'spec_mutation' });
-    expect(ask({ files: [file], is_human: true })).toEqual(GRANTED);
+    expect(decide({ files: ['src/a.ts', file] })).toEqual({ decision: 'escalate', reason: 'spec_mutation' });
+    expect(decide({ files: [file], is_human: true })).toEqual(GRANTED);
   });
 
   it.each(['src/a.ts', 'packages/a/spec/a.test.ts', 'src/specification.ts', 'docs/adrs.md'])(
     'does not include %s',
     (file) => {
-      expect(ask({ files: [file] })).toEqual(GRANTED);
+      expect(decide({ files: [file] })).toEqual(GRANTED);
     },
   );
 
   it('can be changed by a role if the project allows it', () => {
     const text =
       'roles: { a: { converge_edges: all } }\nauthority: { spec_mutation_requires_human: false }\n';
-    const m = parsedMethodologyOf({ 'agent_roles.yml': text });
-    expect(ask({ agent_role: 'a', files: ['specification/a.md'] }, m)).toEqual(GRANTED);
+    const methodology = parsedMethodologyOf({ 'agent_roles.yml': text });
+    expect(decide({ agent_role: 'a', files: ['specification/a.md'] }, methodology)).toEqual(GRANTED);
   });
 });
 
 it('grants people universal authority', () => {
-  expect(ask({ is_human: true, agent_role: null, edge: 'moon' })).toEqual(GRANTED);
+  expect(decide({ is_human: true, agent_role: null, edge: 'moon' })).toEqual(GRANTED);
 });
 
 describe('the configuration of other programs', () => {
@@ -85,8 +88,9 @@ describe('the configuration of other programs', () => {
   it('can be changed by a person only, whatever the role and the project configuration', () => {
     const text =
       'roles: { a: { converge_edges: all } }\nauthority: { spec_mutation_requires_human: false, outside_authority_action: warn }\n';
-    const m = parsedMethodologyOf({ 'agent_roles.yml': text });
-    for (const each of [BUILT_IN, m]) expect(ask({ agent_role: 'a', files }, each)).toEqual(ESCALATED);
+    const methodology = parsedMethodologyOf({ 'agent_roles.yml': text });
+    for (const configuration of [BUILT_IN, methodology])
+      expect(decide({ agent_role: 'a', files }, configuration)).toEqual(ESCALATED);
     const unconfigured = { edge: 'design_code', agent_role: null, files, is_human: false };
     expect(checkAuthority(null, unconfigured)).toEqual(ESCALATED);
     expect(checkAuthority(null, { ...unconfigured, is_human: true })).toEqual(GRANTED);

@@ -20,8 +20,12 @@ constraint_dimensions:
 `;
 const WITH_TOOLS = parsedMethodologyOf({ 'context/project_constraints.yml': CONSTRAINTS });
 
-const checksByName = (m: Methodology, edge: string, overrides: Parameters<typeof buildFeature>[0] = {}) =>
-  new Map(effectiveChecklist(m, buildFeature(overrides), edge).map((check) => [check.name, check]));
+const checksByName = (
+  methodology: Methodology,
+  edge: string,
+  overrides: Parameters<typeof buildFeature>[0] = {},
+) =>
+  new Map(effectiveChecklist(methodology, buildFeature(overrides), edge).map((check) => [check.name, check]));
 const edgeOf = (checklist: string) =>
   parsedMethodologyOf({
     'graph/edges/tdd.yml': `edge: tdd\nchecklist:\n${checklist}`,
@@ -63,10 +67,10 @@ describe('variables', () => {
       required: true,
       skipped: '$tools.test_runner.command is empty in .ai-workspace/context/project_constraints.yml.',
     });
-    const m = edgeOf(
+    const methodology = edgeOf(
       '  - { name: a, type: agent, required: $tools.moon.required, criterion: "as $standards.moon" }\n',
     );
-    expect(checksByName(m, 'tdd').get('a')).toMatchObject({
+    expect(checksByName(methodology, 'tdd').get('a')).toMatchObject({
       required: true,
       skipped: '$standards.moon is not set in .ai-workspace/context/project_constraints.yml.',
     });
@@ -75,8 +79,11 @@ describe('variables', () => {
 
 describe('a check', () => {
   it('of type deterministic without a command is skipped', () => {
-    const m = edgeOf('  - { name: a, type: deterministic }\n');
-    expect(checksByName(m, 'tdd').get('a')).toMatchObject({ required: true, skipped: 'It has no command.' });
+    const methodology = edgeOf('  - { name: a, type: deterministic }\n');
+    expect(checksByName(methodology, 'tdd').get('a')).toMatchObject({
+      required: true,
+      skipped: 'It has no command.',
+    });
   });
 
   // req: EVL-003, EVL-004
@@ -97,10 +104,10 @@ describe('a check', () => {
 
   it('with a duplicate name appears once, in its most restrictive form', () => {
     const check = { name: 'tests_pass', type: 'deterministic', criterion: 'x', source: 'feature' } as const;
-    const m = edgeOf('  - { name: tests_pass, type: deterministic, required: false }\n');
+    const methodology = edgeOf('  - { name: tests_pass, type: deterministic, required: false }\n');
     expect(
       effectiveChecklist(
-        m,
+        methodology,
         buildFeature({ additional_checks: [{ ...check, required: true, command: 'make test' }] }),
         'tdd',
       ),
@@ -152,8 +159,8 @@ describe("a feature's own criteria", () => {
 });
 
 describe('a human check', () => {
-  const humanChecks = (profile: string, edge: string, m = WITH_TOOLS) =>
-    effectiveChecklist(m, buildFeature({ profile }), edge)
+  const humanChecks = (profile: string, edge: string, methodology = WITH_TOOLS) =>
+    effectiveChecklist(methodology, buildFeature({ profile }), edge)
       .filter(({ type }) => type === 'human')
       .map(({ name }) => name);
 
@@ -181,11 +188,11 @@ it('gives an empty checklist for an unknown edge', () => {
 });
 
 it('keeps a human check even if a deterministic check has the same name', () => {
-  const m = edgeOf(
+  const methodology = edgeOf(
     '  - { name: agreed, type: deterministic, criterion: c, required: true, command: make }\n',
   );
   const criterion = { id: 'agreed', description: 'd', evaluator: 'human', required: true } as const;
-  expect(checksByName(m, 'tdd', { acceptance_criteria: [criterion] }).get('agreed')).toMatchObject({
+  expect(checksByName(methodology, 'tdd', { acceptance_criteria: [criterion] }).get('agreed')).toMatchObject({
     type: 'human',
     required: true,
   });

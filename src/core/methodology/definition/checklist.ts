@@ -25,18 +25,18 @@ export function effectiveChecklist(
   if (config === undefined) return [];
   const methodology = { ...project, constraints: constraintsOf(project, feature) };
   const profile = profileOf(methodology, feature);
-  const types = ownValue(profile.evaluators_by_edge, id);
+  const edgeTypes = ownValue(profile.evaluators_by_edge, id);
   const checks = [
-    ...config.checklist.filter(({ type }) => (types ?? profile.evaluators).includes(type)),
+    ...config.checklist.filter(({ type }) => (edgeTypes ?? profile.evaluators).includes(type)),
     ...feature.acceptance_criteria.map(checkOfCriterion),
     ...feature.additional_checks,
   ];
-  const allChecks = [...checks, ...extraHumanChecks(methodology, profile, config, types ?? [], checks)];
+  const allChecks = [...checks, ...extraHumanChecks(methodology, profile, config, edgeTypes ?? [], checks)];
   const effective = mergeByName(allChecks.map((check) => resolveCheck(check, methodology)));
   return effective.sort((a, b) => CHECK_TYPES.indexOf(a.type) - CHECK_TYPES.indexOf(b.type));
 }
 
-/** The deterministic checks of all edges, whichever of them the profile of a feature has. */
+/** The deterministic checks of all edges, whatever the profile of a feature leaves out. */
 export const projectChecks = (project: Methodology): readonly EffectiveCheck[] =>
   Object.values(project.edges)
     .flatMap(({ checklist }) => checklist.filter(({ type }) => type === 'deterministic'))
@@ -63,22 +63,26 @@ function extraHumanChecks(
   methodology: Methodology,
   profile: Profile,
   config: EdgeConfig,
-  types: readonly CheckType[],
+  edgeTypes: readonly CheckType[],
   checks: readonly CheckDefinition[],
 ): CheckDefinition[] {
   const extraChecks: CheckDefinition[] = [];
-  const human = { type: 'human', required: true, source: 'profile' } as const;
+  const humanCheckFields = { type: 'human', required: true, source: 'profile' } as const;
   const isHumanRequired =
-    profile.human_required_on_all_edges || config.human_required || types.includes('human');
+    profile.human_required_on_all_edges || config.human_required || edgeTypes.includes('human');
   const hasHumanCheck = checks.some(({ type, required }) => type === 'human' && required === true);
   if (isHumanRequired && !hasHumanCheck) {
-    extraChecks.push({ ...human, name: 'human_approval', criterion: 'A person agrees with the result' });
+    extraChecks.push({
+      ...humanCheckFields,
+      name: 'human_approval',
+      criterion: 'A person agrees with the result',
+    });
   }
-  const last = profileEdges(profile, methodology.topology).findLast(({ optional }) => !optional)?.edge;
+  const lastEdge = profileEdges(profile, methodology.topology).findLast(({ optional }) => !optional)?.edge;
   const { additional_condition: condition } = profile;
-  if (condition !== undefined && last === config.edge) {
+  if (condition !== undefined && lastEdge === config.edge) {
     const criterion = `A person confirms: ${condition.replaceAll('_', ' ')}`;
-    extraChecks.push({ ...human, name: condition, criterion });
+    extraChecks.push({ ...humanCheckFields, name: condition, criterion });
   }
   return extraChecks;
 }
@@ -97,8 +101,8 @@ function resolveCheck(check: CheckDefinition, methodology: Methodology): Effecti
   }
   const { criterion = '', command, pass_criterion } = texts;
   if (type === 'deterministic' && !command) skipped ??= 'It has no command.';
-  const run = resolveExecutionFields(check, constraints);
-  skipped ??= run.skipped;
+  const execution = resolveExecutionFields(check, constraints);
+  skipped ??= execution.skipped;
   return {
     name,
     type,
@@ -106,7 +110,7 @@ function resolveCheck(check: CheckDefinition, methodology: Methodology): Effecti
     required: isRequired(check.required, constraints),
     ...(command ? { command } : {}),
     ...(pass_criterion ? { pass_criterion } : {}),
-    ...run.fields,
+    ...execution.fields,
     skipped,
   };
 }
@@ -131,19 +135,19 @@ function resolveExecutionFields(
 
 const PERCENT = /^(\d+(?:\.\d+)?)\s*(%)?$/;
 
-/** Thresholds are often shares: a value up to 1 is one, so 0.8 and 80 are the same minimum. */
+/** A value up to 1 without a percent sign is a share, so 0.8 and 80 are the same minimum. */
 function resolvePercent(
-  written: number | string,
+  minimumField: number | string,
   constraints: ProjectConstraints,
 ): number | { readonly message: string } {
-  const resolution = resolveVariables(String(written), constraints);
+  const resolution = resolveVariables(String(minimumField), constraints);
   if (!resolution.ok) return resolution;
   const [, digits, sign] = PERCENT.exec(resolution.text) ?? [];
   const value = digits === undefined ? Number.NaN : Number(digits);
   // 0.29 * 100 is not quite 29.
   const percent = sign === undefined && value <= 1 ? Number((value * 100).toFixed(6)) : value;
   if (percent <= 100) return percent;
-  return { message: `${written} is ${resolution.text}, which is not a number from 0 to 100.` };
+  return { message: `${minimumField} is ${resolution.text}, which is not a number from 0 to 100.` };
 }
 
 /** A check counts as required if its variable cannot be resolved. */
@@ -155,13 +159,15 @@ function isRequired(required: boolean | string, constraints: ProjectConstraints)
 
 /** A check such as `security_model_resolved` cannot pass while the mandatory dimension `security_model` is undecided. */
 function undecidedDimensionReason(name: string, methodology: Methodology): string | null {
-  const dimension = methodology.topology.constraint_dimensions.find((one) => `${one.name}_resolved` === name);
+  const dimension = methodology.topology.constraint_dimensions.find(
+    (candidate) => `${candidate.name}_resolved` === name,
+  );
   if (dimension === undefined || !dimension.mandatory) return null;
-  const isDecided = ownValue(methodology.constraints.constraint_dimensions, dimension.name);
-  return isDecided ? null : `${dimension.name} is undecided in ${CONSTRAINTS_FILE}.`;
+  const decision = ownValue(methodology.constraints.constraint_dimensions, dimension.name);
+  return decision ? null : `${dimension.name} is undecided in ${CONSTRAINTS_FILE}.`;
 }
 
-/** The strictest of several checks with one name is kept; it is required if any of them is. */
+/** Merges checks with the same name: the strictest one is kept, and it is required if any of them is. */
 function mergeByName(checks: readonly EffectiveCheck[]): EffectiveCheck[] {
   const byName = new Map<string, EffectiveCheck>();
   for (const check of checks) {
@@ -172,7 +178,7 @@ function mergeByName(checks: readonly EffectiveCheck[]): EffectiveCheck[] {
   return [...byName.values()];
 }
 
-/** A human check takes precedence over other checks of the name. Otherwise the first check that can run does. */
+/** A human check takes precedence over other checks of the same name; otherwise the first check that can run does. */
 function isStricter(check: EffectiveCheck, first: EffectiveCheck): boolean {
   const [isHuman, wasHuman] = [check.type === 'human', first.type === 'human'];
   return isHuman === wasHuman ? first.skipped !== null && check.skipped === null : isHuman;

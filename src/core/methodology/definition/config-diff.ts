@@ -15,15 +15,15 @@ export const hasFeatureChanged = (feature: Feature, recorded: RecordedConfig): b
 
 const FEATURES_PER_STEP = 20;
 
-/** Features whose files differ from their records. A feature without a file is ignored: it may have work, so it stays. */
+/** Features whose files differ from their records. A feature without a file is ignored, because it may have work. */
 export function* changedFeatures(
   features: readonly Feature[],
   recorded: RecordedConfig,
 ): StepGenerator<Feature[]> {
   const changed: Feature[] = [];
-  for (const [at, feature] of features.entries()) {
+  for (const [index, feature] of features.entries()) {
     if (hasFeatureChanged(feature, recorded)) changed.push(feature);
-    if (at % FEATURES_PER_STEP === 0) yield;
+    if (index % FEATURES_PER_STEP === 0) yield;
   }
   return changed;
 }

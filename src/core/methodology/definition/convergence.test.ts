@@ -69,12 +69,12 @@ describe('an edge', () => {
   });
 
   it('does not converge if one of two reports failed', () => {
-    const twice = [
+    const reports = [
       { name: 'b', result: 'fail' },
       { name: 'b', result: 'pass' },
     ] as const;
-    expect(judgeConvergence([check('b')], twice).delta).toBe(1);
-    expect(judgeConvergence([check('b')], twice.toReversed()).delta).toBe(1);
+    expect(judgeConvergence([check('b')], reports).delta).toBe(1);
+    expect(judgeConvergence([check('b')], reports.toReversed()).delta).toBe(1);
   });
 
   it('does not converge without checks, or if none has passed', () => {
@@ -107,23 +107,23 @@ describe('a human check', () => {
 it('counts failing checks, and converges only if every required check has passed', () => {
   const result = fc.constantFrom('pass', 'fail', 'skip', 'error', 'pending');
   const name = fc.constantFrom('a', 'b', 'c', 'd');
-  const aCheck = fc.record({
+  const anyCheck = fc.record({
     name,
     type: fc.constantFrom(...CHECK_TYPES),
     criterion: fc.constant(''),
     required: fc.boolean(),
     skipped: fc.constantFrom(null, 'x'),
   });
-  const checks = fc.uniqueArray(aCheck, { selector: (one) => one.name });
+  const checks = fc.uniqueArray(anyCheck, { selector: (check) => check.name });
   fc.assert(
     fc.property(checks, fc.array(fc.record({ name, result })), (edgeChecks, reported) => {
       const { delta, failing, human } = judgeConvergence(edgeChecks, reported as ReportedCheck[]);
       expect(delta).toBe(failing.length);
       if (delta > 0 || human.length > 0) return;
       expect(edgeChecks).not.toHaveLength(0);
-      for (const { name, required, skipped } of edgeChecks.filter((one) => one.required)) {
+      for (const { name, required, skipped } of edgeChecks.filter((check) => check.required)) {
         expect(required && skipped).toBeNull();
-        const results = reported.filter((one) => one.name === name).map((one) => one.result);
+        const results = reported.filter((report) => report.name === name).map((report) => report.result);
         expect(new Set(results)).toEqual(new Set(['pass']));
       }
     }),

@@ -46,29 +46,29 @@ export function judgeConvergence(
   const byName = new Map<string, ReportedCheck[]>();
   for (const report of reported) byName.set(report.name, [...(byName.get(report.name) ?? []), report]);
   const failing: { name: string; says: string }[] = [];
-  const human: string[] = [];
+  const humanChecks: string[] = [];
   let passed = 0;
   for (const check of checks) {
     const reason = failureReason(check, byName.get(check.name) ?? []);
     if (reason === null && check.type !== 'human') passed += 1;
     if (!check.required) continue;
     if (reason !== null) failing.push({ name: check.name, says: reason });
-    else if (check.type === 'human') human.push(check.name);
+    else if (check.type === 'human') humanChecks.push(check.name);
   }
-  if (failing.length === 0 && human.length === 0 && passed === 0) {
+  if (failing.length === 0 && humanChecks.length === 0 && passed === 0) {
     const message = checks.length === 0 ? 'The edge has no check.' : 'No check of the edge has passed.';
     failing.push({ name: 'checks', says: `${message} An edge needs at least one passed check.` });
   }
-  return { delta: failing.length, failing, human };
+  return { delta: failing.length, failing, human: humanChecks };
 }
 
 /** Null if the check has passed, or if it is a human check without a reported failure. */
 function failureReason(check: EffectiveCheck, reports: readonly ReportedCheck[]): string | null {
   if (check.skipped !== null) return `It was skipped, which does not count as passed: ${check.skipped}`;
-  const other = reports.find(({ type }) => type !== undefined && type !== check.type);
-  if (other !== undefined) return `It is ${check.type} but was reported as ${other.type}.`;
+  const mistyped = reports.find(({ type }) => type !== undefined && type !== check.type);
+  if (mistyped !== undefined) return `It is ${check.type} but was reported as ${mistyped.type}.`;
   if (check.type === 'human') return reports.some(({ result }) => result === 'fail') ? 'It failed.' : null;
   if (reports.length === 0) return 'It was not reported.';
-  const bad = reports.find(({ result }) => result !== 'pass');
-  return bad === undefined ? null : `It ${RESULT_MESSAGES[bad.result]}.`;
+  const notPassed = reports.find(({ result }) => result !== 'pass');
+  return notPassed === undefined ? null : `It ${RESULT_MESSAGES[notPassed.result]}.`;
 }

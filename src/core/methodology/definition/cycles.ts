@@ -14,23 +14,25 @@ export function findClosedCycles(
   cyclesMax = Number.POSITIVE_INFINITY,
 ): string[][] {
   const cycles: string[][] = [];
-  const done = new Set<string>();
-  const depthOf = new Map<string, number>();
+  const finished = new Set<string>();
+  const depthByName = new Map<string, number>();
   for (const start of dependsOn.keys()) {
-    const path: { readonly name: string; next: number }[] = done.has(start) ? [] : [{ name: start, next: 0 }];
+    const path: { readonly name: string; nextIndex: number }[] = finished.has(start)
+      ? []
+      : [{ name: start, nextIndex: 0 }];
     for (let node = path.at(-1); node !== undefined; node = path.at(-1)) {
-      depthOf.set(node.name, path.length - 1);
-      const target = dependsOn.get(node.name)?.[node.next];
-      node.next += 1;
+      depthByName.set(node.name, path.length - 1);
+      const target = dependsOn.get(node.name)?.[node.nextIndex];
+      node.nextIndex += 1;
       if (target === undefined) {
-        done.add(node.name);
-        depthOf.delete(node.name);
+        finished.add(node.name);
+        depthByName.delete(node.name);
         path.pop();
         continue;
       }
-      const from = depthOf.get(target);
-      if (from !== undefined) cycles.push([...path.slice(from).map(({ name }) => name), target]);
-      else if (!done.has(target) && dependsOn.has(target)) path.push({ name: target, next: 0 });
+      const cycleStart = depthByName.get(target);
+      if (cycleStart !== undefined) cycles.push([...path.slice(cycleStart).map(({ name }) => name), target]);
+      else if (!finished.has(target) && dependsOn.has(target)) path.push({ name: target, nextIndex: 0 });
       if (cycles.length >= cyclesMax) return cycles;
     }
   }

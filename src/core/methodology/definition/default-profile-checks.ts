@@ -4,8 +4,8 @@ import type { Feature, Methodology } from './methodology.js';
 import { profileEdges, profileOf } from './profile.js';
 
 /**
- * Required checks that the project's default profile has and the feature's profile leaves out: on this edge, or with an
- * edge that it skips. An agent chooses the profile of a feature that it spawns. Agent checks are not listed, because
+ * Required checks that the project's default profile has and the feature's profile leaves out, either on this edge or
+ * because it skips their edge. An agent chooses the profile of a feature that it spawns. Agent checks are not listed, because
  * an agent reports them itself.
  */
 export function checksOfDefaultProfileOnly(
@@ -13,16 +13,18 @@ export function checksOfDefaultProfileOnly(
   feature: Feature,
   edge: string,
 ): readonly string[] {
-  const usual = { ...feature, profile: project.default_profile };
-  const kept = new Set(guardedChecks(project, feature, edge));
-  const onEdge = guardedChecks(project, usual, edge).filter((name) => !kept.has(name));
-  const onSkipped = skippedEdges(project, feature).flatMap((skipped) =>
-    guardedChecks(project, usual, skipped).map((name) => `${skipped}: ${name}`),
+  const withDefaultProfile = { ...feature, profile: project.default_profile };
+  const featureChecks = new Set(guardedChecks(project, feature, edge));
+  const omittedOnEdge = guardedChecks(project, withDefaultProfile, edge).filter(
+    (name) => !featureChecks.has(name),
   );
-  return [...onEdge, ...onSkipped];
+  const omittedWithEdges = skippedEdges(project, feature).flatMap((skippedEdge) =>
+    guardedChecks(project, withDefaultProfile, skippedEdge).map((name) => `${skippedEdge}: ${name}`),
+  );
+  return [...omittedOnEdge, ...omittedWithEdges];
 }
 
-/** Required checks that an agent cannot pass on its word. */
+/** Required checks that an agent cannot pass by its own report. */
 const guardedChecks = (project: Methodology, feature: Feature, edge: string): string[] =>
   effectiveChecklist(project, feature, canonicalEdge(edge))
     .filter(({ type, required }) => required && type !== 'agent')
@@ -34,6 +36,6 @@ function skippedEdges(project: Methodology, feature: Feature): string[] {
     profileEdges(profileOf(project, { profile }), project.topology)
       .filter(({ optional }) => !optional)
       .map(({ edge }) => edge);
-  const kept = new Set(requiredEdges(feature.profile));
-  return requiredEdges(project.default_profile).filter((edge) => !kept.has(edge));
+  const featureEdges = new Set(requiredEdges(feature.profile));
+  return requiredEdges(project.default_profile).filter((edge) => !featureEdges.has(edge));
 }

@@ -7,38 +7,38 @@
 export const DEFAULT_FILES: ReadonlyMap<string, string> = new Map([
   [
     'graph/graph_topology.yml',
-    `# The kinds of assets of this project, and the steps between them, in the order of work.
+    `# The asset types of this project, and the steps between them in the order of work.
 
 asset_types:
   intent:
-    description: "A problem or an opportunity, as somebody saw it"
+    description: "A problem or an opportunity, as a person describes it"
     markov_criteria: [has_id, has_description, has_source]
   requirements:
-    description: "What must hold, each with its own key and a way to test it"
+    description: "What the system must do; each requirement has a key and can be tested"
     markov_criteria: [has_id, has_type, has_acceptance_criteria, traces_to_intent, human_approved]
   design:
-    description: "How it is built: components, interfaces, decisions with their reasons"
+    description: "Components, interfaces, and decisions with their reasons"
     markov_criteria: [has_components, traces_to_requirements, adrs_documented, human_approved]
   code:
-    description: "Source text, tagged with the keys of the requirements it serves"
+    description: "Source files, tagged with the keys of the requirements that they implement"
     markov_criteria: [compiles, follows_standards, has_req_tags, traces_to_design]
   unit_tests:
-    description: "Tests of the code, tagged with the keys they prove"
+    description: "Tests of the code, tagged with the keys of the requirements that they prove"
     markov_criteria: [all_pass, meets_coverage_threshold, has_req_tags]
   test_cases:
-    description: "Tests of how components work together, taken from the design"
+    description: "Tests of how the components of the design work together"
     markov_criteria: [covers_components, has_req_tags, executable]
   uat_tests:
-    description: "Scenarios in the words of those who use the system"
+    description: "Scenarios in the words of the users"
     markov_criteria: [business_language, covers_requirements, human_approved]
   cicd:
-    description: "What was built, packed and may be released"
+    description: "A tested build that can be released"
     markov_criteria: [build_passes, tests_pass, has_release_manifest]
   running_system:
-    description: "What runs, and where"
+    description: "The deployed system"
     markov_criteria: [deployed, healthy]
   telemetry:
-    description: "What the running system tells of itself, tagged with keys of requirements"
+    description: "Logs, metrics and traces of the running system, tagged with keys of requirements"
     markov_criteria: [has_req_tags, monitored]
 
 transitions:
@@ -103,30 +103,30 @@ transitions:
     evaluators: [agent, human]
     edge_config: "edges/feedback_loop.yml"
 
-# What a design has to settle. The mandatory ones stop requirements → design while they are undecided.
+# The questions that a design decides. requirements → design cannot converge while a mandatory one is undecided.
 constraint_dimensions:
-  # Language, runtime and the versions they are bound to.
+  # Language, runtime, and their versions.
   ecosystem_compatibility: { mandatory: true }
-  # Where it runs, and on what.
+  # Where the system runs, and on which platform.
   deployment_target: { mandatory: true }
-  # Who may do what, and how data is protected.
+  # Permissions, and how data is protected.
   security_model: { mandatory: true }
-  # What builds it, and how it is divided.
+  # The build tool, and the division into modules.
   build_system: { mandatory: true }
-  # Which data, how long, under which rules.
+  # Which data is kept, for how long, and under which rules.
   data_governance: { mandatory: false }
-  # How fast, how much, how it grows.
+  # Speed, load and growth.
   performance_envelope: { mandatory: false }
-  # What it logs, counts and traces.
+  # What the system logs, counts and traces.
   observability: { mandatory: false }
-  # What it does when something fails.
+  # How the system handles failures.
   error_handling: { mandatory: false }
 `,
   ],
   [
     'graph/edges/intent_requirements.yml',
     `edge: "intent→requirements"
-description: "From what somebody wants to what must hold"
+description: "From an intent to requirements"
 
 checklist:
   - name: all_intent_aspects_covered
@@ -136,123 +136,123 @@ checklist:
     required: true
   - name: requirements_are_testable
     type: agent
-    criterion: "For each requirement one can say how it would be shown to fail"
+    criterion: "A test that would show its failure can be stated for each requirement"
     source: default
     required: true
   - name: acceptance_criteria_specific
     type: agent
-    criterion: "Acceptance criteria name values and situations, not wishes"
+    criterion: "Acceptance criteria name concrete values and situations"
     source: default
     required: true
   - name: no_ambiguous_language
     type: agent
-    criterion: "No requirement leaves its reader to guess"
+    criterion: "Every requirement can be understood in one way only"
     source: default
     required: true
   - name: correct_key_format
     type: agent
-    criterion: "Every requirement has a key of its own that no other has"
+    criterion: "Every requirement has a unique key"
     source: default
     required: true
   - name: traces_to_intent
     type: agent
-    criterion: "Every requirement names the intent it comes from"
+    criterion: "Every requirement names its intent"
     source: default
     required: true
   - name: no_compound_requirements
     type: agent
-    criterion: "One requirement says one thing"
+    criterion: "Each requirement states one thing"
     source: default
     required: true
   - name: terminology_defines_domain_terms
     type: agent
-    criterion: "Words of the domain are explained once"
+    criterion: "Each term of the domain is defined once"
     source: default
     required: true
   - name: success_criteria_measurable
     type: agent
-    criterion: "It is said what will be measured, and from which value on it counts"
+    criterion: "Each success criterion names a measured value and its target"
     source: default
     required: true
   - name: acceptance_criteria_bound_to_feature
     type: agent
-    criterion: "The feature carries the criteria that it must meet"
+    criterion: "The acceptance criteria are recorded in the feature"
     source: default
     required: true
   - name: diagrams_present
     type: agent
-    criterion: "A picture shows what words alone do not"
+    criterion: "Diagrams show what is hard to describe in words"
     source: default
     required: false
   - name: human_validates_completeness
     type: human
-    criterion: "A person has read it and misses nothing"
+    criterion: "A person has read the requirements and finds them complete"
     source: default
     required: true
   - name: human_validates_priorities
     type: human
-    criterion: "A person agrees with what comes first"
+    criterion: "A person agrees with the priorities"
     source: default
     required: true
 
 agent_guidance: |
-  Write requirements that a stranger can test. Ask where the intent is silent; do not invent.
+  Write requirements that an outsider can test. If the intent leaves a question open, ask instead of inventing an answer.
 `,
   ],
   [
     'graph/edges/requirements_design.yml',
     `edge: "requirements→design"
-description: "From what must hold to how it is built"
+description: "From requirements to a design"
 
 checklist:
   - name: all_reqs_traced_to_components
     type: agent
-    criterion: "Every requirement is served by a component that names it"
+    criterion: "Every requirement is named by a component that implements it"
     source: default
     required: true
   - name: no_orphan_components
     type: agent
-    criterion: "No component serves nothing"
+    criterion: "Every component serves a requirement"
     source: default
     required: true
   - name: interfaces_consistent
     type: agent
-    criterion: "What one component offers is what the other expects"
+    criterion: "Each interface offers what its users expect"
     source: default
     required: true
   - name: dependencies_sound
     type: agent
-    criterion: "Components depend on each other in one direction, without circles"
+    criterion: "The dependencies between components have no cycles"
     source: default
     required: true
   - name: data_models_present
     type: agent
-    criterion: "What is stored and exchanged is described"
+    criterion: "The stored and the exchanged data are described"
     source: default
     required: true
   - name: ecosystem_compatibility_resolved
     type: agent
-    criterion: "Language, runtime and versions are settled and fit each other"
+    criterion: "Language, runtime and versions are decided and compatible"
     source: default
     required: true
   - name: deployment_target_resolved
     type: agent
-    criterion: "It is settled where it runs"
+    criterion: "The platform on which the system runs is decided"
     source: default
     required: true
   - name: security_model_resolved
     type: agent
-    criterion: "It is settled who may do what, and how data is protected"
+    criterion: "Permissions and the protection of data are decided"
     source: default
     required: true
   - name: build_system_resolved
     type: agent
-    criterion: "It is settled what builds it"
+    criterion: "The build system is decided"
     source: default
     required: true
   - name: advisory_dimensions_considered
     type: agent
-    criterion: "The other dimensions were thought of, or set aside with a reason"
+    criterion: "The optional dimensions are decided, or left open with a reason"
     source: default
     required: false
   - name: adrs_for_decisions
@@ -262,28 +262,28 @@ checklist:
     required: true
   - name: adr_depth_adequate
     type: agent
-    criterion: "A record tells the context, what else was possible, and what follows"
+    criterion: "Each record states the context, the alternatives and the consequences"
     source: default
     required: true
   - name: architecture_diagrams_present
     type: agent
-    criterion: "A picture shows the components and what flows between them"
+    criterion: "A diagram shows the components and the data flow between them"
     source: default
     required: true
   - name: human_approves_architecture
     type: human
-    criterion: "A person agrees to build it so"
+    criterion: "A person agrees with the architecture"
     source: default
     required: true
 
 agent_guidance: |
-  Settle the mandatory dimensions first; the rest of the design rests on them.
+  Decide the mandatory dimensions first, because the rest of the design depends on them.
 `,
   ],
   [
     'graph/edges/design_code.yml',
     `edge: "design→code"
-description: "From the design to source text"
+description: "From the design to source code"
 
 checklist:
   - name: code_matches_design
@@ -298,7 +298,7 @@ checklist:
     required: true
   - name: follows_coding_standards
     type: agent
-    criterion: "The code is written as the standards of the project say"
+    criterion: "The code follows the standards of the project"
     source: default
     required: true
   - name: compiles_or_parses
@@ -310,14 +310,14 @@ checklist:
     pass_criterion: "$tools.syntax_checker.pass_criterion"
   - name: lint_passes
     type: deterministic
-    criterion: "The linter has nothing to say"
+    criterion: "The linter reports nothing"
     source: default
     required: true
     command: "$tools.linter.command $tools.linter.args"
     pass_criterion: "$tools.linter.pass_criterion"
   - name: type_check
     type: deterministic
-    criterion: "The types fit"
+    criterion: "The type checker reports no error"
     source: default
     required: "$tools.type_checker.required"
     command: "$tools.type_checker.command $tools.type_checker.args"
@@ -331,13 +331,13 @@ checklist:
     pass_criterion: "$tools.req_tags.pass_criterion"
 
 agent_guidance: |
-  Tag what you write with "Implements: REQ-…".
+  Tag each source file with "Implements: REQ-…".
 `,
   ],
   [
     'graph/edges/tdd.yml',
     `edge: "code↔unit_tests"
-description: "Code and its unit tests, grown together"
+description: "Code and its unit tests, written together"
 
 checklist:
   - name: tests_pass
@@ -356,7 +356,7 @@ checklist:
     pass_criterion: "$tools.coverage.pass_criterion"
   - name: lint_passes
     type: deterministic
-    criterion: "The linter has nothing to say"
+    criterion: "The linter reports nothing"
     source: default
     required: true
     command: "$tools.linter.command $tools.linter.args"
@@ -370,7 +370,7 @@ checklist:
     pass_criterion: "$tools.formatter.pass_criterion"
   - name: type_check
     type: deterministic
-    criterion: "The types fit"
+    criterion: "The type checker reports no error"
     source: default
     required: "$tools.type_checker.required"
     command: "$tools.type_checker.command $tools.type_checker.args"
@@ -384,55 +384,55 @@ checklist:
     pass_criterion: "$tools.req_tags.pass_criterion"
   - name: req_tags_in_tests
     type: deterministic
-    criterion: "Every key has a test that names it"
+    criterion: "Every requirement key has a test that names it"
     source: traceability
     required: true
     command: "$tools.test_gaps.command $tools.test_gaps.args"
     pass_criterion: "$tools.test_gaps.pass_criterion"
   - name: all_req_keys_covered
     type: agent
-    criterion: "Each requirement of the feature has a test that fails when it is broken"
+    criterion: "Each requirement of the feature has a test that fails when the requirement is violated"
     source: default
     required: true
   - name: code_quality
     type: agent
-    criterion: "A reader finds the code simple"
+    criterion: "The code is simple to read"
     source: default
     required: true
   - name: test_quality
     type: agent
-    criterion: "Tests look at behaviour, each at one thing"
+    criterion: "Each test checks one behaviour"
     source: default
     required: true
   - name: test_data_strategy
     type: agent
-    criterion: "It is clear where test data come from"
+    criterion: "The origin of the test data is documented"
     source: default
     required: true
   - name: code_req_keys_have_telemetry
     type: agent
-    criterion: "What runs tells which requirement it serves"
+    criterion: "The running code reports which requirement it serves"
     source: traceability
     required: false
 
 agent_guidance: |
-  Write the failing test first, then the least code that passes, then tidy up.
+  Write the failing test first, then the minimal code that passes the test, then refactor.
 `,
   ],
   [
     'graph/edges/design_tests.yml',
     `edge: "design→test_cases"
-description: "From the design to tests of components together"
+description: "From the design to tests of how components work together"
 
 checklist:
   - name: covers_component_interactions
     type: agent
-    criterion: "Each interface of the design is crossed by a test"
+    criterion: "Each interface of the design has a test"
     source: default
     required: true
   - name: covers_error_paths
     type: agent
-    criterion: "Failures at each interface are tried"
+    criterion: "The failures of each interface are tested"
     source: default
     required: true
   - name: req_tags_present
@@ -442,42 +442,42 @@ checklist:
     required: true
   - name: tests_are_independent
     type: agent
-    criterion: "Tests run in any order"
+    criterion: "The tests pass in any order"
     source: default
     required: true
   - name: all_design_components_covered
     type: agent
-    criterion: "No component of the design is left out"
+    criterion: "Every component of the design has a test"
     source: default
     required: true
   - name: valid_test_syntax
     type: deterministic
-    criterion: "Every source file is valid, tests among them"
+    criterion: "Every source file is valid, including the tests"
     source: default
     required: true
     command: "$tools.syntax_checker.command $tools.syntax_checker.args"
     pass_criterion: "$tools.syntax_checker.pass_criterion"
   - name: tests_execute
     type: deterministic
-    criterion: "The tests run to their end"
+    criterion: "The tests run to completion"
     source: default
     required: true
     command: "$tools.test_runner.command $tools.test_runner.args"
     pass_criterion: "$tools.test_runner.pass_criterion"
   - name: human_approves_coverage
     type: human
-    criterion: "A person agrees that what matters is tested"
+    criterion: "A person agrees that the tests cover what matters"
     source: default
     required: true
 
 agent_guidance: |
-  Derive tests from the design alone; a test that knows the code proves little.
+  Derive the tests from the design only. A test that is derived from the code proves little.
 `,
   ],
   [
     'graph/edges/bdd.yml',
     `edge: "design→uat_tests"
-description: "From the design to scenarios in the words of its users"
+description: "From the design to scenarios in the words of the users"
 
 checklist:
   - name: scenarios_cover_all_requirements
@@ -487,12 +487,12 @@ checklist:
     required: true
   - name: business_language_only
     type: agent
-    criterion: "No scenario speaks of code"
+    criterion: "No scenario mentions code"
     source: default
     required: true
   - name: given_when_then_structure
     type: agent
-    criterion: "Each scenario says what is given, what happens and what follows"
+    criterion: "Each scenario states what is given, what happens and what follows"
     source: default
     required: true
   - name: req_tags_present
@@ -502,47 +502,47 @@ checklist:
     required: true
   - name: positive_and_negative_paths
     type: agent
-    criterion: "What should work and what should not are both tried"
+    criterion: "There are scenarios for valid use and for invalid use"
     source: default
     required: true
   - name: human_approves_language
     type: human
-    criterion: "Somebody who uses the system understands every scenario"
+    criterion: "A user of the system understands every scenario"
     source: default
     required: true
   - name: human_approves_coverage
     type: human
-    criterion: "A person agrees that what matters is tried"
+    criterion: "A person agrees that the scenarios cover what matters"
     source: default
     required: true
 
 agent_guidance: |
-  Write for somebody who has never seen the code.
+  Write for a reader who has never seen the code.
 `,
   ],
   [
     'graph/edges/code_cicd.yml',
     `edge: "code→cicd"
-description: "From tested code to something that can be released"
+description: "From tested code to a build that can be released"
 
 checklist:
   - name: build_succeeds
     type: deterministic
-    criterion: "The whole builds from a clean copy"
+    criterion: "The project builds from a clean copy"
     source: default
     required: true
     command: "$tools.build.command $tools.build.args"
     pass_criterion: "$tools.build.pass_criterion"
   - name: tests_pass
     type: deterministic
-    criterion: "Every test passes on what was built"
+    criterion: "Every test passes on the build"
     source: default
     required: true
     command: "$tools.test_runner.command $tools.test_runner.args"
     pass_criterion: "$tools.test_runner.pass_criterion"
   - name: pipeline_passes
     type: deterministic
-    criterion: "The pipeline is green for this very state"
+    criterion: "The pipeline passes for this state of the code"
     source: default
     required: true
     command: "$tools.pipeline.command $tools.pipeline.args"
@@ -556,7 +556,7 @@ checklist:
     pass_criterion: "$tools.req_tags.pass_criterion"
   - name: req_tags_in_tests
     type: deterministic
-    criterion: "Every key has a test that names it"
+    criterion: "Every requirement key has a test that names it"
     source: traceability
     required: true
     command: "$tools.test_gaps.command $tools.test_gaps.args"
@@ -569,26 +569,26 @@ agent_guidance: |
   [
     'graph/edges/cicd_running_system.yml',
     `edge: "cicd→running_system"
-description: "From a release to a system that runs"
+description: "From a release to a running system"
 
 checklist:
   - name: deployment_succeeds
     type: deterministic
-    criterion: "The release is in place"
+    criterion: "The release is deployed"
     source: default
     required: true
     command: "$tools.deployment.command $tools.deployment.args"
     pass_criterion: "$tools.deployment.pass_criterion"
   - name: health_check_passes
     type: deterministic
-    criterion: "The system answers, and says that it is well"
+    criterion: "The health check of the system succeeds"
     source: default
     required: true
     command: "$tools.health_check.command $tools.health_check.args"
     pass_criterion: "$tools.health_check.pass_criterion"
   - name: rollback_ready
     type: deterministic
-    criterion: "The way back has been tried"
+    criterion: "A rollback has been tried"
     source: default
     required: false
     command: "$tools.rollback.command $tools.rollback.args"
@@ -601,19 +601,19 @@ agent_guidance: |
   [
     'graph/edges/running_system_telemetry.yml',
     `edge: "running_system→telemetry"
-description: "From a running system to what it tells of itself"
+description: "From a running system to its telemetry"
 
 checklist:
   - name: telemetry_flows
     type: deterministic
-    criterion: "What the system tells arrives"
+    criterion: "The telemetry of the system arrives"
     source: default
     required: true
     command: "$tools.telemetry_probe.command $tools.telemetry_probe.args"
     pass_criterion: "$tools.telemetry_probe.pass_criterion"
   - name: telemetry_tag_format
     type: deterministic
-    criterion: "What it tells names the requirements it is about"
+    criterion: "The telemetry is tagged with the keys of its requirements"
     source: traceability
     required: true
     command: "$tools.telemetry_tags.command $tools.telemetry_tags.args"
@@ -626,34 +626,34 @@ agent_guidance: |
   [
     'graph/edges/feedback_loop.yml',
     `edge: "telemetry→intent"
-description: "From what was observed to what should be done"
+description: "From telemetry to a new intent"
 
 checklist:
   - name: telemetry_tagged_with_req_keys
     type: deterministic
-    criterion: "What is observed names the requirements it is about"
+    criterion: "The telemetry is tagged with the keys of its requirements"
     source: default
     required: true
     command: "$tools.telemetry_tags.command $tools.telemetry_tags.args"
     pass_criterion: "$tools.telemetry_tags.pass_criterion"
   - name: deviation_quantified
     type: agent
-    criterion: "It is said by how much reality differs from what was required"
+    criterion: "The report states how far the observed values are from the required values"
     source: default
     required: true
   - name: root_cause_identified
     type: agent
-    criterion: "The cause is named, or it is said that it is unknown"
+    criterion: "The cause is named, or stated to be unknown"
     source: default
     required: true
   - name: affected_requirements_traced
     type: agent
-    criterion: "The requirements concerned are named"
+    criterion: "The affected requirements are named"
     source: default
     required: true
   - name: priority_appropriate
     type: agent
-    criterion: "The priority follows from the damage"
+    criterion: "The priority matches the damage"
     source: default
     required: true
   - name: intent_well_formed
@@ -663,23 +663,23 @@ checklist:
     required: true
   - name: human_warrants_action
     type: human
-    criterion: "A person agrees that something should be done"
+    criterion: "A person agrees that action is needed"
     source: default
     required: true
   - name: human_confirms_priority
     type: human
-    criterion: "A person agrees how urgent it is"
+    criterion: "A person agrees with the priority"
     source: default
     required: true
 
 agent_guidance: |
-  An intent says what is wrong, not how to mend it.
+  State in the intent what is wrong, not how to fix it.
 `,
   ],
   [
     'profiles/full.yml',
     `profile: full
-description: "Every step, and a person on each: for what is audited or dangerous"
+description: "Every edge, with a human check on each: for audited or dangerous systems"
 
 graph:
   include: all
@@ -700,7 +700,7 @@ vector_types: [feature, discovery, spike]
   [
     'profiles/standard.yml',
     `profile: standard
-description: "The usual way of a feature"
+description: "The usual profile of a feature"
 
 graph:
   include:
@@ -735,7 +735,7 @@ vector_types: [feature, discovery, spike, hotfix]
   [
     'profiles/poc.yml',
     `profile: poc
-description: "Shows that an idea can work, or that it cannot"
+description: "A proof of concept: shows whether an idea can work"
 
 graph:
   include:
@@ -771,7 +771,7 @@ vector_types: [poc, spike, discovery]
   [
     'profiles/spike.yml',
     `profile: spike
-description: "Weighs a risk, or answers one question"
+description: "Assesses a risk or answers a question"
 
 graph:
   include:
@@ -808,7 +808,7 @@ vector_types: [spike, discovery]
   [
     'profiles/hotfix.yml',
     `profile: hotfix
-description: "Repairs what is broken in production, now"
+description: "An urgent repair of a failure in production"
 
 graph:
   include:
@@ -834,7 +834,7 @@ convergence:
   human_required_on_all_edges: false
   max_iterations: 3
   stuck_threshold: 1
-  # Asked of a person on the last edge.
+  # A person confirms this condition on the last edge.
   additional_condition: production_verified
 
 iteration:
@@ -849,7 +849,7 @@ vector_types: [hotfix]
   [
     'profiles/minimal.yml',
     `profile: minimal
-description: "The least that still has a stopping rule"
+description: "The fewest edges and checks that still define when work is done"
 
 graph:
   include:
@@ -883,55 +883,55 @@ vector_types: [feature, discovery, spike, poc, hotfix]
   ],
   [
     'agent_roles.yml',
-    `# Who may say that an edge has converged. People always may.
+    `# Which roles may converge which edges. People may converge every edge.
 roles:
   architect:
-    description: "Decides structure and writes the decisions down"
+    description: "Decides the structure and records the decisions"
     converge_edges: [intent_requirements, requirements_design, design_code]
   tdd_engineer:
     description: "Writes code and its tests together"
     converge_edges: [code_unit_tests, design_test_cases]
   qa_engineer:
-    description: "Writes the tests that look at the whole"
+    description: "Writes the tests of the whole system"
     converge_edges: [design_test_cases, design_uat_tests, code_unit_tests]
   devops_engineer:
-    description: "Builds, ships and runs"
+    description: "Builds, releases and operates the system"
     converge_edges: [code_cicd, cicd_running_system]
   observer:
-    description: "Watches what runs and says what deviates"
+    description: "Watches the running system and reports deviations"
     converge_edges: [running_system_telemetry, telemetry_intent]
   full_stack:
     description: "Does everything: the role of an agent that works alone"
     converge_edges: [all]
 
 authority:
-  # escalate: a person decides; reject: it does not converge; warn: it converges, and the log says so.
+  # Outside the role's edges. escalate: a person decides. reject: the edge does not converge. warn: it converges, and an event records this.
   outside_authority_action: escalate
-  # Changes under the folders of the specification and of decisions always need a person.
+  # Whether a person must review changes in the folders of the specification and of decisions.
   spec_mutation_requires_human: true
 `,
   ],
   [
     'coordination.yml',
-    `# single: one agent, no claims and no leases. multi: claims decide who works on what.
+    `# single: one agent, without claims and leases. multi: claims decide which agent works on which edge.
 coordination:
   mode: multi
 
 parallelism:
-  # true: features that share modules with claimed work are refused, not only warned of.
+  # true: a claim of a feature that shares modules with claimed work is refused. false: it gets a warning.
   enforce: false
 
 claims:
   stale_threshold_seconds: 1800
   claim_ttl_seconds: 3600
-  # hold: a stale claim stays with its holder until a person or max_hold_seconds frees it. takeover: anybody may take it.
+  # hold: a stale claim stays with its holder until a person or max_hold_seconds frees it. takeover: any agent may take it over.
   on_ttl: hold
 `,
   ],
   [
     'context/project_constraints.yml',
-    `# What variables in checks stand for, and what is settled. A check whose command is empty is skipped, and a required
-# check that is skipped stops its edge: fill in what the edges of your profile need.
+    `# The values of variables in checks, and the decided dimensions. A check whose command is empty is skipped. An edge with a
+# skipped required check does not converge, so fill in the commands that the edges of your profile need.
 project:
   name: ""
   default_profile: standard
@@ -1003,13 +1003,13 @@ tools:
     pass_criterion: "exit code 0"
 
 thresholds:
-  # A fraction.
+  # A share of the code, from 0 to 1.
   test_coverage_minimum: 0.8
   max_function_lines: 50
 
 standards: {}
 
-# An empty value is an open question.
+# A dimension with an empty value is undecided.
 constraint_dimensions:
   ecosystem_compatibility: ""
   deployment_target: ""

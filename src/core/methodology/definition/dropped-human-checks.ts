@@ -4,7 +4,7 @@ import type { Methodology, Profile } from './methodology.js';
 import { profileEdges } from './profile.js';
 
 /**
- * Required human checks of the edge's file that do not count under the profile, because its evaluators have no `human`. None
+ * Required human checks of the edge's file that do not count under the profile, because its evaluators have no `human`. Empty
  * if a person has to approve the result anyway.
  */
 function humanChecksDroppedByProfile(

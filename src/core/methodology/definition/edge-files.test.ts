@@ -5,7 +5,7 @@ import { effectiveChecklist } from './checklist.js';
 import type { Feature } from './methodology.js';
 import { parseMethodology } from './read-methodology.js';
 
-/** The checks in the format of the family's files. */
+/** The checks of `SPECIFICATION_EDGE_FILE` in the format with a checklist. */
 const CHECKLIST_FILE = `edge: requirements→design
 checklist:
   - name: pytest_tests_design_v
@@ -38,7 +38,7 @@ const evaluatorsFile = (...lines: string[]): string =>
 
 describe('an edge file with evaluators', () => {
   // req: EVL-007
-  it('loads as in the specification: the same edge as in the shape with a checklist, without warnings', () => {
+  it('of the specification loads without warnings, as the same edge as a file with a checklist', () => {
     const { methodology, warnings } = parse({ [PATH]: SPECIFICATION_EDGE_FILE });
     expect(warnings).toEqual([]);
     expect(methodology.edges.requirements_design).toEqual(
@@ -118,7 +118,7 @@ evaluators:
 });
 
 describe('the number of checks', () => {
-  it('is limited, so that equal names cost little', () => {
+  it('is limited, because each of many equal names must be made unique', () => {
     const text = evaluatorsFile(`{ type: agent, checklist: [${'a,'.repeat(60_000)}] }`);
     const parsed = parseMethodology(new Map([[PATH, text]]));
     expect(parsed).toMatchObject({
@@ -246,7 +246,7 @@ checklist:
 `;
   const files = { 'config/evaluator_defaults.yml': DEFAULTS, 'graph/edges/design_code.yml': EDGE };
 
-  it('adds its checks and values to every edge, below what the edge itself says', () => {
+  it('adds its checks and values to every edge, and the file of the edge takes precedence', () => {
     const { methodology, warnings } = parse(files);
     expect(warnings).toEqual([]);
     const config = methodology.edges.design_code;
@@ -262,18 +262,18 @@ checklist:
       expect(checklist.map(({ name }) => name)).toEqual(
         expect.arrayContaining(['reviewed', 'make_licences']),
       );
-    const own = parse({
+    const overridden = parse({
       ...files,
       'graph/edges/design_code.yml': `${EDGE}convergence: { human_required: false }\n`,
     });
-    expect(own.methodology.edges.design_code?.human_required).toBe(false);
+    expect(overridden.methodology.edges.design_code?.human_required).toBe(false);
   });
 
   // req: EVL-008
-  it('is below a profile: its evaluators and its limits take precedence', () => {
-    const profileFile = (more: string) => `profile: night\ngraph: { include: all }\n${more}`;
-    const parseNightProfile = (more: string) =>
-      parse({ ...files, 'profiles/night.yml': profileFile(more) }).methodology;
+  it('gives way to the evaluators and the limits of a profile', () => {
+    const profileFile = (settings: string) => `profile: night\ngraph: { include: all }\n${settings}`;
+    const parseNightProfile = (settings: string) =>
+      parse({ ...files, 'profiles/night.yml': profileFile(settings) }).methodology;
     expect(parseNightProfile('').profiles.night).toMatchObject({ max_iterations: 9, stuck_threshold: 4 });
     const limited = parseNightProfile(
       'convergence: { max_iterations: 2 }\nevaluators: { default: [agent] }\n',
@@ -284,7 +284,7 @@ checklist:
     expect(names).toEqual(['reviewed', 'tidy', 'human_approval']);
   });
 
-  it('is below a feature: its checks take precedence', () => {
+  it('gives way to the checks of a feature', () => {
     const feature = `${FEATURE}constraints:\n  additional_checks:\n    - { name: make_licences, type: human, criterion: A lawyer agrees }\n`;
     const { methodology, features } = parse({ ...files, 'features/active/REQ-F-A-001.yml': feature });
     const checks = effectiveChecklist(methodology, features[0] as Feature, 'design_code');
@@ -294,7 +294,7 @@ checklist:
     });
   });
 
-  it('is below intentengine_config.yml', () => {
+  it('gives way to intentengine_config.yml', () => {
     const text =
       'escalation: { probabilistic_to_human: { triggers: [{ name: stuck_threshold, per_profile: { night: 2 } }] } }\n';
     const { profiles } = parse({
@@ -314,7 +314,7 @@ checklist:
     ['convergence_rules: { quorum: 2 }', 'convergence_rules.quorum'],
     ['checklist: [{ name: a, type: agent, requird: true }]', 'checklist[0].requird'],
     ['evaluators: [{ type: oracle }]', 'evaluators[0].type'],
-  ])('has a warning for what is not understood: %s', (text, path) => {
+  ])('has a warning for an unknown field or value: %s', (text, path) => {
     const { warnings } = parse({ 'graph/evaluator_defaults.yml': `${text}\n` });
     expect(warnings.map((warning) => `${warning.file} ${warning.path}`)).toEqual([
       `graph/evaluator_defaults.yml ${path}`,

@@ -46,12 +46,12 @@ describe('the canonical name of an edge', () => {
     expect(canonicalEdge(name)).toBe(name);
   });
 
-  it('is part of its subject', () => {
+  it('is part of the subject of the edge', () => {
     expect(edgeSubject('REQ-F-A-001', 'Code ↔ Unit Tests')).toBe('REQ-F-A-001#code_unit_tests');
   });
 });
 
-it('gives the same name when applied to a canonical name', () => {
+it('leaves a canonical name unchanged', () => {
   const part = fc.constantFrom('ci', 'CD', '/', '-', '>', '<', '→', '↔', ' ', '_', '(', ')', 'tdd', 'İ', 'x');
   const name = fc.oneof(
     fc.string({ unit: 'binary' }),

@@ -10,7 +10,7 @@ const ARROWS = /<?[-=]+>|[→↔⇒⇔⟶⟷]/g;
 /** Trailing remark of a name: `Telemetry → Intent (Feedback Loop)`. */
 const TRAILING_REMARKS = /(?<=[^_])(_?\([^()]*\))+$/;
 
-/** Cache limits. A log has a few spellings in thousands of lines; without the cache, they take half the time of a fold. */
+/** Limits of the cache. A log repeats a few spellings; normalizing each again would take half the time of a fold. */
 const SPELLINGS_MAX = 256;
 const SPELLING_LENGTH_MAX = 256;
 const canonicalBySpelling = new Map<string, string>();

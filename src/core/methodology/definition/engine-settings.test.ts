@@ -184,7 +184,7 @@ describe('the run fields of a check', () => {
     ['report: { format: lcov }', 'report.path'],
     ['report: { format: lcov, path: a, minimum_percent: 120 }', 'report.minimum_percent'],
     ['report: { format: lcov, path: a, minimum_percent: most }', 'report.minimum_percent'],
-  ])('are faults with %s, in both lists, and lose no check without one', (field, path) => {
+  ])('cause a fault with %s, in both lists, and the edge has no checks then', (field, path) => {
     for (const [list, entry] of [
       ['checklist', '{ name: a, type: deterministic, command: make, '],
       ['evaluators', '{ type: deterministic, command: make, '],
@@ -228,7 +228,7 @@ describe('the minimum of a report', () => {
     ['$thresholds.missing', '$thresholds.missing is not set in'],
     ['$thresholds.word', '$thresholds.word is most, which is not a number from 0 to 100.'],
     ['$thresholds.much', '$thresholds.much is 101, which is not a number from 0 to 100.'],
-  ])('%s is unknown: the check is skipped, which does not count as passed', (minimum, message) => {
+  ])('%s cannot be resolved, so the check is skipped', (minimum, message) => {
     const check = withMinimum(minimum);
     expect(check).toMatchObject({ required: true });
     expect(check?.skipped).toContain(message);

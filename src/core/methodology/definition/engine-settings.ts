@@ -45,7 +45,7 @@ const evaluate = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('replay'), transcript: text }),
 ]);
 
-/** What may be spent. A run stops before the next step when it is spent. Absent: unlimited. */
+/** What may be spent. A run that has reached a limit stops before its next step. Absent: unlimited. */
 const spendLimit = z.strictObject({
   tokens: z.int().positive().exactOptional(),
   usd: z.number().positive().exactOptional(),
@@ -65,7 +65,7 @@ const context = z.strictObject({
     .positive()
     .max(16 * 1024 * 1024)
     .exactOptional(),
-  /** The most that a prompt may contain, estimated. */
+  /** Maximum size of a prompt, as an estimate. */
   prompt_tokens_max: z.int().positive().max(2_000_000).exactOptional(),
 });
 
@@ -97,7 +97,7 @@ export type SpendLimit = ReplyOf<typeof spendLimit>;
 export type Budget = ReplyOf<typeof budgetSchema>;
 export type EngineSettings = ReplyOf<typeof engineSettingsSchema>;
 
-/** How a deterministic check is run. */
+/** The formats of test and coverage reports that a check can read. */
 export const REPORT_FORMATS = [
   'junit',
   'tap',
@@ -109,11 +109,12 @@ export const REPORT_FORMATS = [
   'lcov',
   'cobertura',
 ] as const;
+/** How a deterministic check is run. */
 export const checkExecutionFields = {
-  /** The command is a line for the shell. Otherwise it is split into words, and no shell reads it. */
+  /** Whether a shell reads the command. Otherwise the command is split into words and run without a shell. */
   shell: z.boolean().exactOptional(),
   timeout_seconds: seconds.exactOptional(),
-  /** A file that the command writes; `minimum_percent` is for coverage, a number or a variable. */
+  /** The report file that the command writes. `minimum_percent` is for coverage: a number or a variable. */
   report: z
     .strictObject({
       format: z.enum(REPORT_FORMATS),

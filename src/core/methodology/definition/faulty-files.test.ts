@@ -36,10 +36,10 @@ it('leaves out a feature whose file has a fault, and reports it once with line a
   expect(duplicate.faults).toMatchObject([{ file: 'features/active/Z.yml' }]);
 });
 
-it('a faulty profile takes its features with it, and is not replaced by a built-in one of the same name', () => {
-  const own = parseValid(['profiles/own.yml', 'graph: [\n']);
-  expect(idsOf(own.features)).toEqual(['A']);
-  expect(new Set(own.faults.map(({ file }) => file))).toEqual(
+it('leaves out the features with a faulty profile, and does not replace it by the built-in profile of that name', () => {
+  const ownProfile = parseValid(['profiles/own.yml', 'graph: [\n']);
+  expect(idsOf(ownProfile.features)).toEqual(['A']);
+  expect(new Set(ownProfile.faults.map(({ file }) => file))).toEqual(
     new Set(['profiles/own.yml', 'features/active/B.yml']),
   );
   const builtIn = parseValid(
@@ -50,7 +50,7 @@ it('a faulty profile takes its features with it, and is not replaced by a built-
   expect(idsOf(builtIn.features)).toEqual(['A', 'B']);
 });
 
-it('an edge whose file has a fault does not converge, not even by the built-in checks; others do', () => {
+it('an edge whose file has a fault cannot converge by the built-in checks either, but other edges have checks', () => {
   const { methodology, features } = parseValid(['graph/edges/design_code.yml', 'checklist: {\n']);
   const [feature] = features as [Feature];
   const allPass = (edge: string) => {
@@ -72,6 +72,6 @@ it.each([
   ['graph/modules.yml', 'modules: [\n'],
   ['graph/edges/some_file.yml', 'edge: [\n'],
   ['profiles/standard.yml', 'graph: [\n'],
-])('everything depends on %s', (file, text) => {
+])('refuses the whole configuration if %s has a fault', (file, text) => {
   expect(parse([file, text])).toMatchObject({ ok: false, faults: [{ file, line: expect.any(Number) }] });
 });

@@ -159,8 +159,8 @@ test.each([
   ['src/specification.ts', false],
   ['src/decisions.ts', false],
   ['special/a', false],
-])('checks whether %j is part of the specification: %s', (path, needsHuman) => {
-  expect(isSpecification(path)).toBe(needsHuman);
+])('checks whether %j is part of the specification: %s', (path, isPartOfSpecification) => {
+  expect(isSpecification(path)).toBe(isPartOfSpecification);
 });
 
 it('folds two spellings of one name to the same string, like case-insensitive file systems', () => {

@@ -1,5 +1,5 @@
 /**
- * The only list of paths that a result must not change, or only with a person's approval. Drafts, worktrees, submissions and
+ * The only list of paths that a result must not change, or may change only with a person's approval. Drafts, worktrees, submissions and
  * promotion all use it; files from a sync are promoted like any others.
  */
 

@@ -51,15 +51,19 @@ export type ManifestFile = ResultManifest['files'][number];
 export function pathCollision(paths: readonly string[]): string | null {
   const pathByFolded = new Map<string, string>();
   for (const path of paths) {
-    const other = pathByFolded.get(caseFoldedPath(path));
-    if (other !== undefined) return `${other} and ${path} are the same file on some file systems`;
+    const otherPath = pathByFolded.get(caseFoldedPath(path));
+    if (otherPath !== undefined) return `${otherPath} and ${path} are the same file on some file systems`;
     pathByFolded.set(caseFoldedPath(path), path);
   }
   for (const path of paths) {
     const folded = caseFoldedPath(path);
-    for (let cut = folded.lastIndexOf('/'); cut > 0; cut = folded.lastIndexOf('/', cut - 1)) {
-      const other = pathByFolded.get(folded.slice(0, cut));
-      if (other !== undefined) return `${other} cannot be both a file and the folder of ${path}`;
+    for (
+      let slashIndex = folded.lastIndexOf('/');
+      slashIndex > 0;
+      slashIndex = folded.lastIndexOf('/', slashIndex - 1)
+    ) {
+      const otherPath = pathByFolded.get(folded.slice(0, slashIndex));
+      if (otherPath !== undefined) return `${otherPath} cannot be both a file and the folder of ${path}`;
     }
   }
   return null;

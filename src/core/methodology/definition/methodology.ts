@@ -53,7 +53,7 @@ const checkDefinition = z.strictObject({
   ...checkExecutionFields,
 });
 
-/** Requirements of an edge for its result. Other content of its file (guidance, templates) is kept verbatim. */
+/** Requirements of an edge for its result. Other content of its file (guidance, templates) is kept in `extra`. */
 const edgeConfig = z.strictObject({
   edge: text,
   description: text,
@@ -146,7 +146,7 @@ export const methodologySchema = withinLength(
     claims: claimTimeouts.exactOptional(),
     modules: moduleMap.nullable(),
     constraints: projectConstraints,
-    /** A person has written the intent: the file is neither empty nor the placeholder. */
+    /** Whether a person has written the intent, so that the file is neither empty nor the placeholder. */
     has_intent: z.boolean(),
     /** Content of `engine.yml`. Absent: the project has none. */
     engine: engineSettingsSchema.exactOptional(),

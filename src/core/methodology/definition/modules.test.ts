@@ -33,7 +33,7 @@ describe('the inner product of two features', () => {
     expect(innerProduct(modules, 'LOGIN', 'LOGIN').count).toBe(4);
   });
 
-  it('is unknown, not 0, for a feature missing from the map (the reference calls it orthogonal)', () => {
+  it('is unknown, not 0, for a feature that is missing from the map', () => {
     expect(innerProduct(modules, 'LOGIN', 'NOBODY')).toEqual({ count: null, shared: [] });
     expect(innerProduct(modules, 'constructor', 'LOGIN').count).toBeNull();
     expect(innerProduct(null, 'LOGIN', 'ADMIN').count).toBeNull();

@@ -12,10 +12,10 @@ interface InnerProduct {
  * map is unknown, which is not the same as no overlap.
  */
 export function innerProduct(modules: ModuleMap | null, a: string, b: string): InnerProduct {
-  const ofA = touchedModules(modules, a);
-  const ofB = touchedModules(modules, b);
-  if (ofA === null || ofB === null) return { count: null, shared: [] };
-  const shared = [...ofA].filter((module) => ofB.has(module)).sort();
+  const modulesOfA = touchedModules(modules, a);
+  const modulesOfB = touchedModules(modules, b);
+  if (modulesOfA === null || modulesOfB === null) return { count: null, shared: [] };
+  const shared = [...modulesOfA].filter((module) => modulesOfB.has(module)).sort();
   return { count: shared.length, shared };
 }
 
@@ -43,11 +43,12 @@ interface WorkOrder {
 /** Suggests an order for features that share modules: shared modules first, then the features that share most. */
 export function suggestWorkOrder(modules: ModuleMap | null, featureIds: readonly string[]): WorkOrder {
   const touched = new Map([...new Set(featureIds)].sort().map((id) => [id, touchedModules(modules, id)]));
-  const users = new Map<string, number>();
-  for (const set of touched.values()) {
-    for (const module of set ?? []) users.set(module, (users.get(module) ?? 0) + 1);
+  const featureCounts = new Map<string, number>();
+  for (const featureModules of touched.values()) {
+    for (const module of featureModules ?? [])
+      featureCounts.set(module, (featureCounts.get(module) ?? 0) + 1);
   }
-  const shared = [...users.keys()].filter((module) => (users.get(module) ?? 0) > 1).sort();
+  const shared = [...featureCounts.keys()].filter((module) => (featureCounts.get(module) ?? 0) > 1).sort();
   const sharedCount = (id: string): number => {
     const modulesOfFeature = touched.get(id) ?? null;
     return modulesOfFeature === null ? -1 : shared.filter((module) => modulesOfFeature.has(module)).length;
@@ -58,16 +59,16 @@ export function suggestWorkOrder(modules: ModuleMap | null, featureIds: readonly
   };
 }
 
-/** Iterative: a chain of modules may be deeper than the call stack. */
+/** Sorts modules after their dependencies. Iterative: a chain of modules may be deeper than the call stack. */
 function dependenciesFirst(modules: ModuleMap | null, requested: readonly string[]): string[] {
   const order = new Set<string>();
-  const seen = new Set<string>();
+  const visited = new Set<string>();
   const stack = [...requested].reverse();
   for (let module = stack.at(-1); module !== undefined; module = stack.at(-1)) {
-    const dependencies = seen.has(module) ? [] : (ownValue(modules?.dependency_dag, module) ?? []);
-    seen.add(module);
-    const unseen = dependencies.filter((dependency) => !seen.has(dependency));
-    if (unseen.length > 0) stack.push(...unseen.reverse());
+    const dependencies = visited.has(module) ? [] : (ownValue(modules?.dependency_dag, module) ?? []);
+    visited.add(module);
+    const unvisited = dependencies.filter((dependency) => !visited.has(dependency));
+    if (unvisited.length > 0) stack.push(...unvisited.reverse());
     else order.add(stack.pop() as string);
   }
   const requestedSet = new Set(requested);

@@ -2,7 +2,7 @@ import type { Feature } from './methodology.js';
 
 type FeatureIdentity = Pick<Feature, 'feature_id' | 'title' | 'profile'>;
 
-/** A feature of medium priority without parent, time box, dependencies, requirements or checks, except for these fields. */
+/** A feature with these fields. The others are empty; the default priority is medium. */
 export const newFeature = (fields: FeatureIdentity & Partial<Feature>): Feature => ({
   intent: null,
   vector_type: 'feature',

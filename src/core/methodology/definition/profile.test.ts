@@ -5,8 +5,8 @@ import { profileEdges, profileOf } from './profile.js';
 import { orderTransitions } from './read/topology.js';
 
 const { profiles, topology } = parsedMethodologyOf();
-const edgesOnPath = (profile: Profile | undefined, of = topology) =>
-  profileEdges(profile as Profile, of).map(({ edge, optional }) => (optional ? `${edge}?` : edge));
+const edgesOnPath = (profile: Profile | undefined, graph = topology) =>
+  profileEdges(profile as Profile, graph).map(({ edge, optional }) => (optional ? `${edge}?` : edge));
 
 const step = (
   source: string,

@@ -22,9 +22,9 @@ export function defaultProfileFor(
 /** Profile of a feature; the project's default if the named profile no longer exists. */
 export function profileOf(methodology: Methodology, { profile }: Pick<Feature, 'profile'>): Profile {
   const { profiles, default_profile } = methodology;
-  const found = ownValue(profiles, profile) ?? ownValue(profiles, default_profile);
-  if (found === undefined) throw new Error(`The methodology has no default profile ${default_profile}.`);
-  return found;
+  const definition = ownValue(profiles, profile) ?? ownValue(profiles, default_profile);
+  if (definition === undefined) throw new Error(`The methodology has no default profile ${default_profile}.`);
+  return definition;
 }
 
 /** Edges of a profile in the order of the topology. The two directions of a co-evolution count as one edge. */

@@ -30,7 +30,7 @@ describe('an empty workspace', () => {
       'running_system_telemetry',
       'telemetry_intent',
     ]);
-    const mandatory = methodology.topology.constraint_dimensions.filter((one) => one.mandatory);
+    const mandatory = methodology.topology.constraint_dimensions.filter((dimension) => dimension.mandatory);
     expect(mandatory.map(({ name }) => name)).toEqual([
       'ecosystem_compatibility',
       'deployment_target',
@@ -62,10 +62,10 @@ describe('an empty workspace', () => {
   });
 
   it('has iteration limits and time boxes per profile', () => {
-    const budgets = Object.values(methodology.profiles).map((one) => [
-      one.name,
-      one.max_iterations,
-      one.stuck_threshold,
+    const budgets = Object.values(methodology.profiles).map((profile) => [
+      profile.name,
+      profile.max_iterations,
+      profile.stuck_threshold,
     ]);
     expect(budgets).toEqual([
       ['full', 7, 3],
@@ -110,7 +110,7 @@ describe('an empty workspace', () => {
 describe('a fault', () => {
   const topology = DEFAULT_FILES.get('graph/graph_topology.yml') ?? '';
   const graph = 'graph:\n  include: [design→code]\n';
-  it.each<[name: string, file: string, text: string, position: string, says: string]>([
+  it.each<[name: string, file: string, text: string, position: string, expectedMessage: string]>([
     ['text that is not YAML', 'profiles/a.yml', 'profile: [\n', ' 2:1', 'Flow sequence'],
     ['a file that is a list', 'profiles/a.yml', '- a\n', ' 1:1', 'expected object, received array'],
     ['an empty file', 'agent_roles.yml', '', ' 1:1', 'expected object, received null'],
@@ -245,11 +245,11 @@ describe('a fault', () => {
       'depends_on 2:1',
       'A-1 → A-1',
     ],
-  ])('is reported with its source position: %s', (_, file, text, position, says) => {
-    const [fault, ...more] = faultsOf({ [file]: text });
+  ])('is reported with its source position: %s', (_, file, text, position, expectedMessage) => {
+    const [fault, ...otherFaults] = faultsOf({ [file]: text });
     expect(fault === undefined ? 'nothing' : locationOf(fault)).toBe(`${file} ${position}`);
-    expect(fault?.message).toContain(says);
-    expect(more).toEqual([]);
+    expect(fault?.message).toContain(expectedMessage);
+    expect(otherFaults).toEqual([]);
   });
 
   it('names a dependency cycle of features, wherever it is entered', () => {
@@ -303,8 +303,10 @@ describe('a fault', () => {
     expect(faultsOf({ 'coordination.yml': '#'.repeat(FILE_LENGTH_MAX + 1) })[0]?.message).toContain(
       'at most',
     );
-    const many = new Map(Array.from({ length: 5001 }, (_, index) => [`features/active/${index}.yml`, '']));
-    expect(parseMethodology(many)).toMatchObject({
+    const tooManyFiles = new Map(
+      Array.from({ length: 5001 }, (_, index) => [`features/active/${index}.yml`, '']),
+    );
+    expect(parseMethodology(tooManyFiles)).toMatchObject({
       ok: false,
       faults: [{ message: expect.stringContaining('5001 files') }],
     });
@@ -466,7 +468,7 @@ describe('a profile that does not fit', () => {
     expect(methodology.profiles.a?.evaluators).toEqual(['deterministic', 'agent', 'human']);
   });
 
-  it('is like a role that names an edge that does not exist: a warning names it', () => {
+  it('is treated like a role that names a missing edge: the edge is left out, and a warning names it', () => {
     const { methodology, warnings } = parseValidMethodology({
       'agent_roles.yml': 'roles:\n  pilot:\n    converge_edges: [nowhere, design→code]\n',
     });
@@ -476,7 +478,7 @@ describe('a profile that does not fit', () => {
     expect(methodology.roles.roles.pilot?.converge_edges).toEqual(['design_code']);
   });
 
-  it('is named with the edges that it is trimmed by, even if it is built in', () => {
+  it('is named in a warning with its missing edges, even if it is built in', () => {
     const { methodology, warnings } = parseValidMethodology({
       'graph/graph_topology.yml': `asset_types: { intent: {}, requirements: {}, design: {}, code: {}, unit_tests: {} }
 transitions:
@@ -533,7 +535,7 @@ describe('constraints in the spellings of other installers', () => {
     }
   });
 
-  it('are not ignored in silence: what is not used is named, and what cannot be read is refused', () => {
+  it('get a warning if they are not used, and a fault if they cannot be read', () => {
     expect(dimensionsOf('structure: { policy: reject }\n').warnings).toMatchObject([
       { message: 'These keys of the file are not used: structure.' },
     ]);
@@ -574,7 +576,7 @@ describe('a feature file in an older shape', () => {
     expect(warnings).toMatchObject([{ file: 'vectors/active/b.yml' }]);
   });
 
-  it('is read with criteria that have a key: or are prose, and names an evaluator that does not exist', () => {
+  it('is read with criteria that have a key: or are prose, and a warning names an unknown evaluator', () => {
     const text = `feature: REQ-F-A-001
 constraints:
   acceptance_criteria:
@@ -585,7 +587,13 @@ constraints:
     - { id: AC-Y, description: D, evaluator: oracle }
 `;
     const { features, warnings } = parseValidMethodology({ 'features/active/a.yml': text });
-    expect(features[0]?.acceptance_criteria.map((one) => [one.id, one.description, one.evaluator])).toEqual([
+    expect(
+      features[0]?.acceptance_criteria.map((criterion) => [
+        criterion.id,
+        criterion.description,
+        criterion.evaluator,
+      ]),
+    ).toEqual([
       ['REQ-A-1', 'It starts', 'agent'],
       ['AC-2', 'Tests cover: login and logout', 'agent'],
       ['AC-3', 'A sentence', 'agent'],
@@ -702,7 +710,7 @@ constraints:
     );
   });
 
-  it('has its trajectory ignored, in any spelling', () => {
+  it('gets a warning that its trajectory is ignored, in any spelling', () => {
     for (const key of ['code', 'design_code', 'design→code', 'code↔unit_tests', 'basis_proj→code']) {
       const { warnings } = read(`feature: REQ-F-A-001\ntrajectory: { "${key}": { status: converged } }\n`);
       expect(warnings).toEqual([expect.stringContaining('trajectory in this file is ignored')]);
@@ -778,7 +786,7 @@ it('never throws, whatever the files contain', () => {
 });
 
 it('never throws, whatever value a field of a valid file has', () => {
-  const cut = fc.constantFrom(...DEFAULT_FILES).chain(([path, text]) => {
+  const fileAndLine = fc.constantFrom(...DEFAULT_FILES).chain(([path, text]) => {
     const lines = text.split('\n');
     return fc.tuple(
       fc.constant(path),
@@ -788,7 +796,7 @@ it('never throws, whatever value a field of a valid file has', () => {
     );
   });
   fc.assert(
-    fc.property(cut, ([path, lines, line, value]) => {
+    fc.property(fileAndLine, ([path, lines, line, value]) => {
       const changed = lines.with(line, (lines[line] ?? '').replace(/:.*$/, `:${value}`));
       const reading = parseMethodology(new Map([[path, changed.join('\n')]]));
       if (reading.ok) methodologySchema.parse(reading.methodology);

@@ -35,16 +35,16 @@ import { sizeLimitError, WorkspaceFiles, type WorkspaceTexts } from './read/work
 import { ConfigFindings } from './read/yaml-file.js';
 
 const STANDARD_PROFILE = 'standard';
-const NOTHING_UNREADABLE: ReadonlyMap<string, string> = new Map();
+const NO_UNREADABLE_FILES: ReadonlyMap<string, string> = new Map();
 
 /**
- * Parses the files of a workspace into normal form. By path relative to `.ai-workspace/`; missing files are replaced by
- * the built-in ones. A fault in the file of a feature, an edge or a profile concerns only what depends on that file; a
- * fault in a file that everything depends on, such as the topology, refuses all.
+ * Parses the files of a workspace, by path relative to `.ai-workspace/`, into normal form. Missing files are replaced by the
+ * built-in ones. A fault in the file of a feature, an edge or a profile concerns only what depends on that file; a
+ * fault in a file that everything depends on, such as the topology, refuses the whole configuration.
  */
 export const parseMethodology = (
   files: ReadonlyMap<string, string>,
-  unreadable = NOTHING_UNREADABLE,
+  unreadable = NO_UNREADABLE_FILES,
 ): ParsedMethodology => runAllSteps(parseMethodologySteps({ files, unreadable }));
 
 /** Parses the methodology in steps of one file. */
@@ -108,11 +108,12 @@ function parseFiles(
     has_intent: files.textsOf('intent').some(hasIntent),
     ...(engine === null ? {} : { engine }),
   };
-  const loaded = parseFeatures(files.filesOf('feature'), profiles, default_profile);
+  const parsedFeatures = parseFeatures(files.filesOf('feature'), profiles, default_profile);
   checkLength('', methodology, METHODOLOGY_LENGTH_MAX, findings);
-  for (const { feature } of loaded) checkLength(feature.feature_id, feature, FEATURE_LENGTH_MAX, findings);
+  for (const { feature } of parsedFeatures)
+    checkLength(feature.feature_id, feature, FEATURE_LENGTH_MAX, findings);
   const faultyFiles = faultyFilesOf(files, names, findings, constraints.default_profile ?? STANDARD_PROFILE);
-  const features = loaded
+  const features = parsedFeatures
     .filter(({ file }) => !faultyFiles.names.has(file.name))
     .map(({ feature }) => feature);
   return { methodology: withoutEdges(methodology, faultyFiles.edges), features, faultyFiles };
@@ -122,14 +123,14 @@ function constraintsOf(files: WorkspaceFiles, topology: Topology): ParsedConstra
   const path = 'context/project_constraints.yml';
   const builtIn = parseConstraints(builtInFile(path), null, []);
   const file = files.fileOrBuiltIn('constraints', path);
-  const known = [
+  const dimensionNames = [
     ...Object.keys(builtIn?.constraints.constraint_dimensions ?? {}),
     ...topology.constraint_dimensions.map(({ name }) => name),
   ];
-  return file && parseConstraints(file, builtIn?.constraints ?? null, known);
+  return file && parseConstraints(file, builtIn?.constraints ?? null, dimensionNames);
 }
 
-/** A profile without some of its edges would let a feature converge with its middle missing. */
+/** Warns about profiles that name missing edges: a feature must not converge although steps in its middle are missing. */
 function warnAboutMissingEdges(profiles: Readonly<Record<string, Profile>>, { file }: ParsedTopology): void {
   for (const { name, missing_edges = [] } of Object.values(profiles)) {
     if (missing_edges.length === 0) continue;
@@ -168,14 +169,14 @@ function profilesOf(
     } else fromFiles[profile.name] = profile;
   }
   const profiles = { ...builtIn, ...fromFiles };
-  // Neither an earlier nor a built-in profile takes the place of a faulty one, which may require more.
+  // An earlier or built-in profile does not replace a faulty profile of the same name, which may require more.
   for (const { file } of findings.faults) {
     if (files.pathsOf('profile').includes(file)) delete profiles[fileStem(file)];
   }
   return profiles;
 }
 
-/** There are none if the file is missing or has faults. */
+/** The defaults of `evaluator_defaults.yml`; empty if the file is missing or has faults. */
 function evaluatorDefaultsOf(files: WorkspaceFiles): EvaluatorDefaults {
   const file = files.fileOf('evaluator_defaults');
   return (file && parseEvaluatorDefaults(file)) ?? NO_EVALUATOR_DEFAULTS;
@@ -205,17 +206,17 @@ function defaultProfileOf(
 ): string {
   const requested = default_profile ?? STANDARD_PROFILE;
   if (Object.hasOwn(profiles, requested)) return requested;
-  const known = Object.keys(profiles);
+  const profileNames = Object.keys(profiles);
   if (default_profile !== null) {
-    const message = `Unknown profile ${JSON.stringify(requested)}; known profiles: ${known.join(', ')}.`;
+    const message = `Unknown profile ${JSON.stringify(requested)}; known profiles: ${profileNames.join(', ')}.`;
     file.fault(['project', 'default_profile'], message);
   }
-  return known[0] ?? requested;
+  return profileNames[0] ?? requested;
 }
 
 function checkLength(path: string, value: unknown, lengthMax: number, findings: ConfigFindings): void {
   const { length } = JSON.stringify(value);
   if (length <= lengthMax) return;
-  const message = `The configuration has ${length} characters; at most ${lengthMax} are allowed.`;
+  const message = `The configuration has ${length} characters; at most ${lengthMax} are allowed. Shorten its texts.`;
   findings.fault({ file: '', path, message });
 }

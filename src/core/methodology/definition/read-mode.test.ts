@@ -10,7 +10,7 @@ const textsOf = (files: Record<string, string>, unreadable: Record<string, strin
 
 it.each([
   ['a workspace without a coordination file', textsOf({}), false],
-  ['a file that says so', textsOf({ 'coordination.yml': SINGLE }), true],
+  ['a coordination file with mode single', textsOf({ 'coordination.yml': SINGLE }), true],
   ['a file in config/', textsOf({ 'config/coordination.yml': SINGLE }), true],
   [
     'the file that takes precedence',

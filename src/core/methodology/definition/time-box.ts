@@ -17,12 +17,14 @@ export function parseDuration(text: string): number | null {
   // Separates parts without a space between them: `1h30m`.
   const spaced = expanded.replace(/([a-z])(\d)/g, '$1 $2');
   let seconds = 0;
-  const rest = spaced.replace(DURATION_PART, (_, amount: string, unit: string) => {
+  const unparsed = spaced.replace(DURATION_PART, (_, amount: string, unit: string) => {
     seconds += Number(amount) * (UNIT_SECONDS[unit.charAt(0)] ?? 0);
     return '';
   });
-  const whole = Math.round(seconds);
-  return rest.trim() === '' && whole > 0 && whole <= DURATION_SECONDS_MAX ? whole : null;
+  const wholeSeconds = Math.round(seconds);
+  return unparsed.trim() === '' && wholeSeconds > 0 && wholeSeconds <= DURATION_SECONDS_MAX
+    ? wholeSeconds
+    : null;
 }
 
 export interface TimeBoxStatus {

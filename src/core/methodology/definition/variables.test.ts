@@ -50,10 +50,10 @@ describe('resolving variables', () => {
     ['$tools.a', { tools: { a: null } }, 'is empty'],
     ['$tools.constructor', {}, 'not set'],
     ['$tools.a', { tools: { a: '$tools.b '.repeat(40), b: '$tools.c '.repeat(40), c: 'x' } }, 'too many'],
-  ])('fails for %s with %j', (text, values, says) => {
+  ])('fails for %s with %j', (text, values, expectedMessage) => {
     expect(resolveVariables(text, constraintsWith(values))).toEqual({
       ok: false,
-      message: expect.stringContaining(says),
+      message: expect.stringContaining(expectedMessage),
     });
   });
 });

@@ -46,17 +46,19 @@ class VariableResolver {
       return this.resolve(this.#valueOf(name, prefix, path.slice(1).split('.')), [...parents, name]);
     });
     if (resolved.length > TEXT_LENGTH_MAX)
-      throw new UnresolvedVariableError('Its expanded text is too long.');
+      throw new UnresolvedVariableError(
+        `The text has over ${TEXT_LENGTH_MAX} characters after its variables are replaced.`,
+      );
     return resolved;
   }
 
   #valueOf(name: string, prefix: VariablePrefix, path: readonly string[]): string {
     let value: unknown = this.constraints[prefix];
-    for (const [at, step] of path.entries()) {
-      const inside = typeof value === 'object' && value !== null && Object.hasOwn(value, step);
-      value = inside ? (value as Record<string, unknown>)[step] : undefined;
+    for (const [index, step] of path.entries()) {
+      const isPresent = typeof value === 'object' && value !== null && Object.hasOwn(value, step);
+      value = isPresent ? (value as Record<string, unknown>)[step] : undefined;
       // A tool that exists may omit its optional keys; a tool that does not exist is an error.
-      const mayBeAbsent = inside || (at > 0 && at === path.length - 1 && OPTIONAL_KEYS.has(step));
+      const mayBeAbsent = isPresent || (index > 0 && index === path.length - 1 && OPTIONAL_KEYS.has(step));
       if (!mayBeAbsent) throw new UnresolvedVariableError(`${name} is not set in ${CONSTRAINTS_FILE}.`);
     }
     const leaf = value ?? '';

@@ -45,7 +45,7 @@ describe('the documentation page about workspace files', () => {
 
   it('names every tool that the built-in edges use', () => {
     const { edges } = parseValidMethodology().methodology;
-    const used = JSON.stringify(edges).matchAll(/\$tools\.(\w+)\./g);
-    for (const [, tool] of used) expect(page).toContain(`\`${tool}\``);
+    const toolVariables = JSON.stringify(edges).matchAll(/\$tools\.(\w+)\./g);
+    for (const [, tool] of toolVariables) expect(page).toContain(`\`${tool}\``);
   });
 });

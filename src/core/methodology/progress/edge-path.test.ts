@@ -28,17 +28,17 @@ describe('the edge path of a profile', () => {
   });
 
   it('is found in a topology with many parallel paths', () => {
-    const transitionsAt = (at: number): Transition[] =>
+    const transitionsAt = (depth: number): Transition[] =>
       ['a', 'b', 'c'].map((name) => ({
-        edge: `${name}_${at}`,
+        edge: `${name}_${depth}`,
         name,
-        source: `s${at}`,
-        target: `s${at + 1}`,
+        source: `s${depth}`,
+        target: `s${depth + 1}`,
         edge_type: 'standard',
         evaluators: [],
       }));
     const transitions = Array.from({ length: 60 }, (_, index) => transitionsAt(index)).flat();
-    const ends = { ...profiles.standard, include: ['a_0', 'a_59'], optional: [], skip: [] } as never;
-    expect(edgePathOf(ends, { ...topology, transitions })[1]?.needs).toEqual(['a_0']);
+    const endsOnly = { ...profiles.standard, include: ['a_0', 'a_59'], optional: [], skip: [] } as never;
+    expect(edgePathOf(endsOnly, { ...topology, transitions })[1]?.needs).toEqual(['a_0']);
   });
 });

@@ -12,9 +12,9 @@ export interface PathStep {
 /** The edges that a profile prescribes, in the order of work. */
 export function edgePathOf(profile: Profile, topology: Topology): PathStep[] {
   const order = topology.transitions;
-  const listed = profileEdges(profile, topology);
-  const required = new Set(listed.filter(({ optional }) => !optional).map(({ edge }) => edge));
-  return listed.map(({ edge, optional }) => {
+  const pathEdges = profileEdges(profile, topology);
+  const required = new Set(pathEdges.filter(({ optional }) => !optional).map(({ edge }) => edge));
+  return pathEdges.map(({ edge, optional }) => {
     const index = order.findIndex((transition) => transition.edge === edge);
     const transition = order[index] as Transition;
     return { edge, transition, optional, needs: requiredEdges(index, required, order) };
@@ -31,12 +31,12 @@ function requiredEdges(
   order: readonly Transition[],
 ): string[] {
   const needs: string[] = [];
-  const seen = new Set([startIndex]);
-  for (const current of seen) {
+  const visited = new Set([startIndex]);
+  for (const current of visited) {
     for (let index = 0; index < current; index += 1) {
       const producer = order[index];
       if (producer === undefined || producer.target !== order[current]?.source) continue;
-      if (!required.has(producer.edge)) seen.add(index);
+      if (!required.has(producer.edge)) visited.add(index);
       else if (!needs.includes(producer.edge)) needs.push(producer.edge);
     }
   }

@@ -58,9 +58,9 @@ function onConverged(context: EventContext): void {
   edge.delta = countIn(payload, 'delta') ?? edge.delta;
   edge.converged_at = event.timestamp;
   edge.positions.converged = event.position;
-  edge.started_unseen = edge.started_at === null;
+  edge.converged_unstarted = edge.started_at === null;
   edge.imported = event.subject === undefined && isImported(payload);
-  edge.unproven = false;
+  edge.has_unproven_convergence = false;
   edge.blocked_by = null;
   edge.hold = null;
   edge.review = null;
@@ -96,8 +96,8 @@ function clearHolder(edge: EdgeState): void {
 function onExpired(context: EventContext): void {
   const { event, payload, feature_id, edge_id } = context;
   if (shortTextIn(payload, 'disposition') !== 'eligible') {
-    const who = shortTextIn(payload, 'agent_id') ?? event.agent_id;
-    raiseStaleSignal(context, `${who} holds ${feature_id} on ${edge_id} and is inactive`);
+    const holder = shortTextIn(payload, 'agent_id') ?? event.agent_id;
+    raiseStaleSignal(context, `${holder} holds ${feature_id} on ${edge_id} and is inactive`);
     return;
   }
   const edge = context.existingEdge();
@@ -115,7 +115,7 @@ function markPendingReview(edge: EdgeState | null): void {
 }
 
 function onEscalated(context: EventContext): void {
-  // Under a policy that only warns, the event is written but the work continues.
+  // If the project only warns, the event is written but the work continues.
   if (shortTextIn(context.payload, 'action') === 'warn') return;
   clearStaleSignal(context);
   markPendingReview(context.ensureEdge());
@@ -136,7 +136,7 @@ function onReviewed(context: EventContext): void {
   if (edge === null) return;
   const { event, payload } = context;
   edge.review = {
-    // In the payload or in the event type.
+    // The decision is in the payload or in the event type.
     decision: (shortTextIn(payload, 'decision') ?? event.event_type.replace(/^.*review_/, '')).toUpperCase(),
     reviewer: shortTextIn(payload, 'reviewer', 'actor') ?? event.agent_id,
     pushed_by: shortTextIn(payload, 'pushed_by'),
@@ -169,8 +169,8 @@ function onUnheld(context: EventContext): void {
  */
 export function unblock(context: EventContext, featureId: string | null, edge: EdgeState): void {
   if (edge.status === 'blocked') edge.status = statusWithoutReview(edge);
-  const untouched = edge.started_at === null && edge.iteration === 0 && edge.deltas.length === 0;
-  if (untouched && edge.status === 'iterating' && featureId !== null) {
+  const isUntouched = edge.started_at === null && edge.iteration === 0 && edge.deltas.length === 0;
+  if (isUntouched && edge.status === 'iterating' && featureId !== null) {
     context.state.features.get(featureId)?.edges.delete(edge.edge);
   }
 }

@@ -4,7 +4,7 @@ import { countIn, isFields, payloadField, shortTextIn } from './payload.js';
 
 export const DELTAS_MAX = 16;
 const FAILING_MAX = 200;
-/** Results of a check that did not pass. A skipped one is another matter. */
+/** Results of a check that failed. A skipped check is not counted as failed. */
 export const FAILED_RESULTS: ReadonlySet<unknown> = new Set(['fail', 'error']);
 
 /** Folds a completed iteration. A reported convergence does not count: only `edge_converged` is evidence. */
@@ -22,7 +22,7 @@ export function onIterationCompleted(context: EventContext): void {
   edge.evaluators = parseCheckCounts(evaluators) ?? edge.evaluators;
   countFailures(edge, isFields(evaluators) ? evaluators.details : undefined);
   if (edge.status === 'converged') return;
-  edge.unproven = status === 'converged';
+  edge.has_unproven_convergence = status === 'converged';
   if (edge.status !== 'pending_review')
     edge.status = status === 'blocked' ? 'blocked' : statusWithoutReview(edge);
 }
@@ -30,16 +30,16 @@ export function onIterationCompleted(context: EventContext): void {
 /** Counts consecutive failures: a check that passed, was skipped or was not reported starts again at zero. */
 function countFailures({ failing }: EdgeState, details: unknown): void {
   if (!Array.isArray(details)) return;
-  const failed = new Set<string>();
+  const failedNames = new Set<string>();
   for (const detail of details.slice(0, FAILING_MAX)) {
     const name = isFields(detail) ? shortTextIn(detail, 'name') : null;
-    if (name !== null && isFields(detail) && FAILED_RESULTS.has(detail.result)) failed.add(name);
+    if (name !== null && isFields(detail) && FAILED_RESULTS.has(detail.result)) failedNames.add(name);
   }
-  for (const name of failing.keys()) if (!failed.has(name)) failing.delete(name);
-  for (const name of failed) failing.set(name, (failing.get(name) ?? 0) + 1);
+  for (const name of failing.keys()) if (!failedNames.has(name)) failing.delete(name);
+  for (const name of failedNames) failing.set(name, (failing.get(name) ?? 0) + 1);
 }
 
-/** The counts without the details; some tools write `9/9`. */
+/** The counts of a report without its details. Some tools write `9/9`. */
 export function parseCheckCounts(raw: unknown): Readonly<Record<string, unknown>> | null {
   if (typeof raw === 'string') {
     const [, passed, total] = /^\s*(\d{1,6})\s*\/\s*(\d{1,6})/.exec(raw) ?? [];

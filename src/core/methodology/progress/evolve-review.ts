@@ -2,7 +2,7 @@ import { asKnownEvent } from '../../events/known-event.js';
 import type { EventContext } from './event-context.js';
 import { markEscalationOverdue } from './evolve-signal.js';
 
-/** Handlers of the events of a waiting review. */
+/** Handlers for the events of a review that waits for a person. */
 export const reviewHandlers = {
   escalation_timeout: onEscalationTimeout,
   review_notified: onReviewNotified,
@@ -13,15 +13,15 @@ function onEscalationTimeout(context: EventContext): void {
   if (context.existingEdge()?.status === 'pending_review') markEscalationOverdue(context);
 }
 
-/** A later notice has arrived, so the receiver can be reached again. */
+/** Removes the failed notice: a later notice has arrived. */
 function onReviewNotified({ state, event }: EventContext): void {
   if (state.failed_notices.size > 0) state.failed_notices.delete(event.subject ?? '');
 }
 
 function onReviewNoticeFailed({ state, event }: EventContext): void {
-  const known = asKnownEvent(event);
-  if (known?.event_type !== 'review_notice_failed' || event.subject === undefined) return;
-  const { iteration, candidate_sha256, host, error } = known.payload;
+  const knownEvent = asKnownEvent(event);
+  if (knownEvent?.event_type !== 'review_notice_failed' || event.subject === undefined) return;
+  const { iteration, candidate_sha256, host, error } = knownEvent.payload;
   const generation = event.generation ?? 0;
   state.failed_notices.set(event.subject, { generation, iteration, candidate_sha256, host, error });
 }

@@ -29,10 +29,10 @@ function onRunEnded(context: EventContext): void {
   const edge = context.existingEdge();
   if (edge === null) return;
   const { payload } = context;
-  const ended = shortTextIn(payload, 'status');
-  const status = RUN_STATUSES.find((one) => one === ended);
+  const endStatus = shortTextIn(payload, 'status');
+  const status = RUN_STATUSES.find((runStatus) => runStatus === endStatus);
   const { last_run } = edge;
   if (status !== undefined && last_run !== null && last_run.run_id === shortTextIn(payload, 'run_id'))
     edge.last_run = { ...last_run, status };
-  edge.escalation = ended === 'ESCALATED' ? truncatedTextIn(payload, 'says') : null;
+  edge.escalation = endStatus === 'ESCALATED' ? truncatedTextIn(payload, 'says') : null;
 }

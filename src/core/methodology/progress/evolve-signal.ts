@@ -48,22 +48,22 @@ function* intentIdsIn(payload: EventContext['payload']): Generator<string> {
     if (id !== null) yield id;
   }
   yield* (truncatedTextIn(payload, 'reason') ?? '').match(/\bINT-[\w-]*\w/g) ?? [];
-  const several = payloadField(payload, 'intents');
-  if (Array.isArray(several)) for (const id of several.slice(0, 100)) if (typeof id === 'string') yield id;
+  const intents = payloadField(payload, 'intents');
+  if (Array.isArray(intents)) for (const id of intents.slice(0, 100)) if (typeof id === 'string') yield id;
 }
 
-/** The holder is active again. */
+/** Removes the signal of a stale claim: its holder is active again. */
 export function clearStaleSignal(context: EventContext): void {
   if (context.state.signals.size > 0) context.state.signals.delete(edgeSignalKey('stale', context));
 }
 
-/** The claim has moved on: it is neither stale nor escalated any more. */
+/** Removes the signals of a claim that is neither stale nor escalated any more. */
 export function clearClaimSignals(context: EventContext): void {
   clearStaleSignal(context);
   if (context.state.signals.size > 0) context.state.signals.delete(edgeSignalKey('escalation', context));
 }
 
-/** One signal per episode, however often a tool repeats the event. */
+/** Raises one signal per episode, however often a tool repeats the event. */
 export function raiseStaleSignal(context: EventContext, says: string): void {
   if (context.feature_id === null || context.edge_id === null) return;
   const id = edgeSignalKey('stale', context);
@@ -84,14 +84,14 @@ export function raiseEscalation(context: EventContext): void {
 
 const OVERDUE_REASON = 'the deadline has passed without an answer';
 
-/** The escalation becomes more severe; it keeps its reason, and the review can still be answered. */
+/** Raises the severity of an escalation. Its reason stays, and the review can still be answered. */
 export function markEscalationOverdue(context: EventContext): void {
   const { state, feature_id, edge_id } = context;
   const id = edgeSignalKey('escalation', context);
-  const before = state.signals.get(id);
-  if (before?.severity === 'critical') return;
-  if (before !== undefined) {
-    state.signals.set(id, { ...before, severity: 'critical', says: `${before.says}; ${OVERDUE_REASON}` });
+  const signal = state.signals.get(id);
+  if (signal?.severity === 'critical') return;
+  if (signal !== undefined) {
+    state.signals.set(id, { ...signal, severity: 'critical', says: `${signal.says}; ${OVERDUE_REASON}` });
     return;
   }
   const says = `${edge_id} of ${feature_id} waits for a review; ${OVERDUE_REASON}`;

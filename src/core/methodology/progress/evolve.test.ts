@@ -8,8 +8,8 @@ import { EVENT_HANDLERS, evolveMethodology } from './evolve.js';
 import { type EdgeState, emptyMethodologyState, type MethodologyState } from './feature-state.js';
 import { featureRows } from './rows.js';
 
-const F = 'REQ-F-AUTH-001';
-const edgeOf = (state: MethodologyState, edge: string, feature = F): EdgeState | undefined =>
+const FEATURE = 'REQ-F-AUTH-001';
+const edgeOf = (state: MethodologyState, edge: string, feature = FEATURE): EdgeState | undefined =>
   state.features.get(feature)?.edges.get(edge);
 const stateAfter = (append: (log: EventLogBuilder) => EventLogBuilder): MethodologyState =>
   append(new EventLogBuilder()).fold();
@@ -17,9 +17,9 @@ const stateAfter = (append: (log: EventLogBuilder) => EventLogBuilder): Methodol
 describe('an edge', () => {
   it('is iterating once started, whatever the spelling of its name', () => {
     const state = stateAfter((log) =>
-      log.append('edge_started', F, 'Design → Code').append('heartbeat', F, 'design->code'),
+      log.append('edge_started', FEATURE, 'Design → Code').append('heartbeat', FEATURE, 'design->code'),
     );
-    expect([...(state.features.get(F)?.edges.keys() ?? [])]).toEqual(['design_code']);
+    expect([...(state.features.get(FEATURE)?.edges.keys() ?? [])]).toEqual(['design_code']);
     expect(edgeOf(state, 'design_code')).toMatchObject({
       status: 'iterating',
       agent_id: 'primary',
@@ -40,9 +40,9 @@ describe('an edge', () => {
     };
     const state = stateAfter((log) =>
       log
-        .append('edge_started', F, 'design_code')
-        .append('iteration_completed', F, 'design_code', { iteration: 1, delta: 2, evaluators })
-        .append('iteration_completed', F, 'design_code', {
+        .append('edge_started', FEATURE, 'design_code')
+        .append('iteration_completed', FEATURE, 'design_code', { iteration: 1, delta: 2, evaluators })
+        .append('iteration_completed', FEATURE, 'design_code', {
           iteration: 2,
           delta: 1,
           evaluators: {
@@ -61,7 +61,7 @@ describe('an edge', () => {
 
   it('counts an iteration without a number as the one after the last', () => {
     const state = stateAfter((log) =>
-      log.iterate(F, 'design_code', 3, 2).append('iteration_completed', F, 'design_code'),
+      log.iterate(FEATURE, 'design_code', 3, 2).append('iteration_completed', FEATURE, 'design_code'),
     );
     expect(edgeOf(state, 'design_code')?.iteration).toBe(3);
   });
@@ -69,38 +69,38 @@ describe('an edge', () => {
   it('counts the failures of the first two hundred checks of an iteration', () => {
     const details = Array.from({ length: 201 }, (_, index) => ({ name: `check-${index}`, result: 'fail' }));
     const state = stateAfter((log) =>
-      log.append('iteration_completed', F, 'design_code', { evaluators: { details } }),
+      log.append('iteration_completed', FEATURE, 'design_code', { evaluators: { details } }),
     );
     expect([...(edgeOf(state, 'design_code')?.failing.keys() ?? [])].at(-1)).toBe('check-199');
   });
 
   it.each([[-1], [undefined], ['0'], [0.5], [null]])('does not read a delta of %j as 0', (delta) => {
     const state = stateAfter((log) =>
-      log.append('iteration_completed', F, 'design_code', { iteration: 1, delta }),
+      log.append('iteration_completed', FEATURE, 'design_code', { iteration: 1, delta }),
     );
     expect(edgeOf(state, 'design_code')).toMatchObject({ delta: null, deltas: [null] });
   });
 
   it('converges only by edge_converged, not by an iteration that reports convergence', () => {
-    const log = new EventLogBuilder().append('iteration_completed', F, 'tdd', {
+    const log = new EventLogBuilder().append('iteration_completed', FEATURE, 'tdd', {
       status: 'converged',
       delta: 0,
     });
-    const name = [...(log.fold().features.get(F)?.edges.keys() ?? [])][0] ?? '';
+    const name = [...(log.fold().features.get(FEATURE)?.edges.keys() ?? [])][0] ?? '';
     expect(edgeOf(log.fold(), name)).toMatchObject({
       status: 'iterating',
-      unproven: true,
+      has_unproven_convergence: true,
       converged_at: null,
     });
-    log.append('edge_converged', F, 'tdd', {
+    log.append('edge_converged', FEATURE, 'tdd', {
       iteration: 1,
       evaluators: '9/9',
       convergence_type: 'standard',
     });
     expect(edgeOf(log.fold(), name)).toMatchObject({
       status: 'converged',
-      unproven: false,
-      started_unseen: true,
+      has_unproven_convergence: false,
+      converged_unstarted: true,
       evaluators: { passed: 9, total: 9 },
       convergence_type: 'standard',
     });
@@ -108,14 +108,14 @@ describe('an edge', () => {
 
   it('clears its deltas on every start and keeps at most sixteen', () => {
     const log = new EventLogBuilder().iterate(
-      F,
+      FEATURE,
       'design_code',
       ...Array.from({ length: 20 }, (_, index) => 30 - index),
     );
     expect(edgeOf(log.fold(), 'design_code')?.deltas).toEqual(
       Array.from({ length: 16 }, (_, index) => 26 - index),
     );
-    expect(edgeOf(log.append('edge_started', F, 'design_code').fold(), 'design_code')).toMatchObject({
+    expect(edgeOf(log.append('edge_started', FEATURE, 'design_code').fold(), 'design_code')).toMatchObject({
       deltas: [],
       delta: null,
     });
@@ -123,46 +123,50 @@ describe('an edge', () => {
 
   it('waits for a person after a suspension or an escalation, until the review', () => {
     const log = new EventLogBuilder()
-      .append('edge_started', F, 'design_code')
-      .append('claim_suspended', F, 'design_code');
+      .append('edge_started', FEATURE, 'design_code')
+      .append('claim_suspended', FEATURE, 'design_code');
     expect(edgeOf(log.fold(), 'design_code')?.status).toBe('pending_review');
-    log.append('review_completed', F, 'design_code', { decision: 'CHANGES_REQUESTED' });
+    log.append('review_completed', FEATURE, 'design_code', { decision: 'CHANGES_REQUESTED' });
     expect(edgeOf(log.fold(), 'design_code')?.status).toBe('iterating');
-    log.append('convergence_escalated', F, 'design_code', { reason: 'outside_role_authority' });
+    log.append('convergence_escalated', FEATURE, 'design_code', { reason: 'outside_role_authority' });
     expect(edgeOf(log.fold(), 'design_code')?.status).toBe('pending_review');
     expect([...log.fold().signals.values()]).toMatchObject([{ kind: 'escalation', edge: 'design_code' }]);
-    log.append('review_completed', F, 'design_code', { decision: 'escalated' });
+    log.append('review_completed', FEATURE, 'design_code', { decision: 'escalated' });
     expect(edgeOf(log.fold(), 'design_code')?.status).toBe('pending_review');
-    log.append('review_completed', F, 'design_code', { decision: 'approved' });
+    log.append('review_completed', FEATURE, 'design_code', { decision: 'approved' });
     expect(log.fold().signals.size).toBe(0);
     expect(edgeOf(log.fold(), 'design_code')?.status).toBe('iterating');
   });
 
   it.each(['review_approved', 'review_rejected', 'claim_resumed'])('continues after %s', (eventType) => {
     const log = new EventLogBuilder()
-      .append('edge_started', F, 'design_code')
-      .append('claim_suspended', F, 'design_code');
-    expect(edgeOf(log.append(eventType, F, 'design_code').fold(), 'design_code')?.status).toBe('iterating');
+      .append('edge_started', FEATURE, 'design_code')
+      .append('claim_suspended', FEATURE, 'design_code');
+    expect(edgeOf(log.append(eventType, FEATURE, 'design_code').fold(), 'design_code')?.status).toBe(
+      'iterating',
+    );
   });
 
   it('continues if the authority action is warn', () => {
     const state = stateAfter((log) =>
       log
-        .append('edge_started', F, 'design_code')
-        .append('convergence_escalated', F, 'design_code', { action: 'warn' }),
+        .append('edge_started', FEATURE, 'design_code')
+        .append('convergence_escalated', FEATURE, 'design_code', { action: 'warn' }),
     );
     expect(edgeOf(state, 'design_code')?.status).toBe('iterating');
     expect(state.signals.size).toBe(0);
   });
 
   it('has no holder after its release, and is reopened by a reset', () => {
-    const log = new EventLogBuilder().iterate(F, 'design_code', 2).append('edge_released', F, 'design_code');
+    const log = new EventLogBuilder()
+      .iterate(FEATURE, 'design_code', 2)
+      .append('edge_released', FEATURE, 'design_code');
     expect(edgeOf(log.fold(), 'design_code')).toMatchObject({
       status: 'iterating',
       agent_id: null,
       delta: 2,
     });
-    log.append('edge_converged', F, 'design_code').append('edge_reset', F, 'design_code');
+    log.append('edge_converged', FEATURE, 'design_code').append('edge_reset', FEATURE, 'design_code');
     expect(edgeOf(log.fold(), 'design_code')).toMatchObject({
       status: 'iterating',
       converged_at: null,
@@ -172,7 +176,7 @@ describe('an edge', () => {
   });
 
   it('is blocked while an operator holds it, and pending again if it was never started', () => {
-    const log = new EventLogBuilder().append('edge_held', F, 'design_code', {
+    const log = new EventLogBuilder().append('edge_held', FEATURE, 'design_code', {
       reason: 'wait for legal',
       by: 'alice',
     });
@@ -180,14 +184,14 @@ describe('an edge', () => {
       status: 'blocked',
       hold: 'wait for legal',
     });
-    log.append('edge_unheld', F, 'design_code');
+    log.append('edge_unheld', FEATURE, 'design_code');
     expect(edgeOf(log.fold(), 'design_code')).toBeUndefined();
   });
 });
 
 describe('a spawn', () => {
   const spawnPayload = (name: string, edge: string | null = 'requirements→design') => ({
-    parent: F,
+    parent: FEATURE,
     child: name,
     vector_type: 'spike',
     reason: 'which database?',
@@ -198,7 +202,7 @@ describe('a spawn', () => {
   // req: PRJ-001
   it('blocks the edge it was triggered at until every child of it has folded back', () => {
     const log = new EventLogBuilder()
-      .append('edge_started', F, 'requirements_design')
+      .append('edge_started', FEATURE, 'requirements_design')
       .append('spawn_created', null, null, spawnPayload('SPIKE-1'))
       .append('spawn_created', null, null, spawnPayload('SPIKE-2'));
     expect(edgeOf(log.fold(), 'requirements_design')).toMatchObject({
@@ -206,7 +210,7 @@ describe('a spawn', () => {
       blocked_by: 'SPIKE-2',
     });
     log.append('spawn_folded_back', null, null, {
-      parent: F,
+      parent: FEATURE,
       child: 'SPIKE-2',
       fold_back_status: 'converged',
     });
@@ -220,18 +224,18 @@ describe('a spawn', () => {
     expect(state.features.get('SPIKE-1')).toMatchObject({
       folded_back: 'time_box_expired',
       vector_type: 'spike',
-      parent: { feature: F, edge: 'requirements_design', reason: 'which database?' },
+      parent: { feature: FEATURE, edge: 'requirements_design', reason: 'which database?' },
     });
   });
 
   it('does not block a converged edge, and leaves no trace on an edge that was never started', () => {
     const log = new EventLogBuilder()
-      .converge(F, 'requirements_design')
+      .converge(FEATURE, 'requirements_design')
       .append('spawn_created', null, null, spawnPayload('SPIKE-1'));
     expect(edgeOf(log.fold(), 'requirements_design')?.status).toBe('converged');
     log.append('spawn_created', null, null, spawnPayload('SPIKE-2', 'design_code'));
     expect(edgeOf(log.fold(), 'design_code')?.status).toBe('blocked');
-    log.append('spawn_folded_back', null, null, { parent: F, child: 'SPIKE-2' });
+    log.append('spawn_folded_back', null, null, { parent: FEATURE, child: 'SPIKE-2' });
     expect(edgeOf(log.fold(), 'design_code')).toBeUndefined();
   });
 
@@ -241,7 +245,7 @@ describe('a spawn', () => {
         .append('spawn_created', null, null, spawnPayload('SPIKE-1', null))
         .append('spawn_created', null, null, { parent: 'X', child: 'X', triggered_at_edge: 'design_code' }),
     );
-    expect(state.features.get(F)?.edges.size).toBe(0);
+    expect(state.features.get(FEATURE)?.edges.size).toBe(0);
     expect(state.features.get('X')?.parent).toBeNull();
   });
 });
@@ -250,8 +254,8 @@ describe('an event under the name that other Genesis tools use', () => {
   it('converges an edge with convergence_achieved', () => {
     const state = stateAfter((log) =>
       log
-        .append('edge_started', F, 'design_code')
-        .append('convergence_achieved', F, 'design_code', { delta: 0 }),
+        .append('edge_started', FEATURE, 'design_code')
+        .append('convergence_achieved', FEATURE, 'design_code', { delta: 0 }),
     );
     expect(edgeOf(state, 'design_code')).toMatchObject({ status: 'converged', delta: 0 });
   });
@@ -259,11 +263,11 @@ describe('an event under the name that other Genesis tools use', () => {
   it('records a feature with feature_spawned, with and without a parent', () => {
     const state = stateAfter((log) =>
       log
-        .append('feature_spawned', null, null, { parent_vector: F, child_vector: 'REQ-F-B-001' })
-        .append('feature_spawned', 'REQ-F-C-001', null, { title: 'C', profile: 'full', parent: F })
+        .append('feature_spawned', null, null, { parent_vector: FEATURE, child_vector: 'REQ-F-B-001' })
+        .append('feature_spawned', 'REQ-F-C-001', null, { title: 'C', profile: 'full', parent: FEATURE })
         .append('feature_spawned', 'REQ-F-D-001', null, { vector_type: 'spike', parent: null }),
     );
-    expect([...(state.features.get(F)?.children.keys() ?? [])]).toEqual(['REQ-F-B-001', 'REQ-F-C-001']);
+    expect([...(state.features.get(FEATURE)?.children.keys() ?? [])]).toEqual(['REQ-F-B-001', 'REQ-F-C-001']);
     expect(state.features.get('REQ-F-C-001')).toMatchObject({ title: 'C', profile: 'full' });
     const rows = featureRows([], state, () => null).map(({ feature }) => feature.feature_id);
     expect(rows).toEqual(['REQ-F-B-001', 'REQ-F-C-001', 'REQ-F-D-001']);
@@ -273,7 +277,7 @@ describe('an event under the name that other Genesis tools use', () => {
     const edgeAfterReview = (type: string, payload: object) =>
       edgeOf(
         stateAfter((log) =>
-          log.append('edge_started', F, 'design_code').append(type, F, 'design_code', payload),
+          log.append('edge_started', FEATURE, 'design_code').append(type, FEATURE, 'design_code', payload),
         ),
         'design_code',
       )?.review;
@@ -289,7 +293,7 @@ describe('an event under the name that other Genesis tools use', () => {
     });
   });
 
-  it('has a known type, as has every event that is folded', () => {
+  it('has a known type, like every other event that is folded', () => {
     expect([...EVENT_HANDLERS.keys()].filter((type) => !isKnownEventType(type))).toEqual([]);
   });
 });
@@ -298,7 +302,7 @@ describe('a signal for a person', () => {
   it('is an intent until a spawn or a specification change names it', () => {
     const log = new EventLogBuilder();
     for (const intent_id of ['INT-1', 'INT-2', 'INT-3', 'INT-4', 'INT-12']) {
-      log.append('intent_raised', F, null, { intent_id, trigger: 'latency rose', severity: 'low' });
+      log.append('intent_raised', FEATURE, null, { intent_id, trigger: 'latency rose', severity: 'low' });
     }
     expect([...log.fold().signals.values()][0]).toMatchObject({
       id: 'INT-1',
@@ -308,7 +312,7 @@ describe('a signal for a person', () => {
     log
       .append('spec_modified', null, null, { trigger_intent: 'INT-2' })
       .append('spawn_created', null, null, {
-        parent: F,
+        parent: FEATURE,
         child: 'S',
         vector_type: 'spike',
         reason: 'see INT-1.',
@@ -319,63 +323,63 @@ describe('a signal for a person', () => {
   });
 
   it('is a stale claim, once per episode, however often a tool repeats it (7.1.1)', () => {
-    const log = new EventLogBuilder().append('edge_started', F, 'design_code', {}, { agent_id: 'ada' });
-    log.append('claim_expired', F, 'design_code', { seconds_idle: 3700 }, { agent_id: 'ada' });
-    log.append('claim_expired', F, 'design→code', { seconds_idle: 7300 }, { agent_id: 'ada' });
+    const log = new EventLogBuilder().append('edge_started', FEATURE, 'design_code', {}, { agent_id: 'ada' });
+    log.append('claim_expired', FEATURE, 'design_code', { seconds_idle: 3700 }, { agent_id: 'ada' });
+    log.append('claim_expired', FEATURE, 'design→code', { seconds_idle: 7300 }, { agent_id: 'ada' });
     const state = log.fold();
     expect([...state.signals.values()]).toMatchObject([{ kind: 'stale_claim', position: 2 }]);
     expect(edgeOf(state, 'design_code')).toMatchObject({ agent_id: 'ada', status: 'iterating' });
-    expect(log.append('heartbeat', F, 'design_code').fold().signals.size).toBe(0);
-    expect(log.append('claim_expired', F, 'design_code').fold().signals.size).toBe(1);
+    expect(log.append('heartbeat', FEATURE, 'design_code').fold().signals.size).toBe(0);
+    expect(log.append('claim_expired', FEATURE, 'design_code').fold().signals.size).toBe(1);
   });
 
   it('is not raised for a claim that has ended', () => {
-    const log = new EventLogBuilder().append('edge_started', F, 'design_code');
-    log.append('claim_expired', F, 'design_code', { cause: 'EXPIRED', disposition: 'held' });
-    log.append('claim_expired', F, 'design_code', { cause: 'EXPIRED', disposition: 'eligible' });
+    const log = new EventLogBuilder().append('edge_started', FEATURE, 'design_code');
+    log.append('claim_expired', FEATURE, 'design_code', { cause: 'EXPIRED', disposition: 'held' });
+    log.append('claim_expired', FEATURE, 'design_code', { cause: 'EXPIRED', disposition: 'eligible' });
     expect(log.fold().signals.size).toBe(0);
     expect(edgeOf(log.fold(), 'design_code')).toMatchObject({ agent_id: null, status: 'iterating' });
   });
 });
 
-describe('defects of the reference that a fold must not have', () => {
+describe('defects of the reference implementation that a fold must not have', () => {
   it('7.1.1 neither an expiry nor a refusal is work on the feature', () => {
     const state = stateAfter((log) =>
       log
-        .append('edge_started', F, 'design_code')
-        .append('claim_expired', F, 'design_code')
-        .append('claim_rejected', F, 'design_code', { holding_agent: 'primary' }, { agent_id: 'bob' }),
+        .append('edge_started', FEATURE, 'design_code')
+        .append('claim_expired', FEATURE, 'design_code')
+        .append('claim_rejected', FEATURE, 'design_code', { holding_agent: 'primary' }, { agent_id: 'bob' }),
     );
-    expect(state.features.get(F)?.last_position).toBe(1);
+    expect(state.features.get(FEATURE)?.last_position).toBe(1);
     expect(edgeOf(state, 'design_code')?.positions.last).toBe(1);
     expect(state.position).toBe(3);
   });
 
   it('7.1.2 an edge_released by a non-holder does not free the claim', () => {
-    const log = new EventLogBuilder().append('edge_started', F, 'design_code', {}, { agent_id: 'ada' });
-    log.append('edge_released', F, 'design_code', {}, { agent_id: 'bob' });
+    const log = new EventLogBuilder().append('edge_started', FEATURE, 'design_code', {}, { agent_id: 'ada' });
+    log.append('edge_released', FEATURE, 'design_code', {}, { agent_id: 'bob' });
     expect(edgeOf(log.fold(), 'design_code')?.agent_id).toBe('ada');
     log.append(
       'edge_released',
-      F,
+      FEATURE,
       'design_code',
       { reason: 'FORCED' },
-      { agent_id: 'bob', subject: `${F}#design_code`, seq: 2 },
+      { agent_id: 'bob', subject: `${FEATURE}#design_code`, seq: 2 },
     );
     expect(edgeOf(log.fold(), 'design_code')?.agent_id).toBeNull();
   });
 
   it('7.1.3 one edge has one state, however it is spelled', () => {
     const state = stateAfter((log) =>
-      log.append('edge_started', F, 'design→code').append('edge_converged', F, 'design_code'),
+      log.append('edge_started', FEATURE, 'design→code').append('edge_converged', FEATURE, 'design_code'),
     );
-    expect(state.features.get(F)?.edges.size).toBe(1);
+    expect(state.features.get(FEATURE)?.edges.size).toBe(1);
     expect(edgeOf(state, 'design_code')?.status).toBe('converged');
   });
 
   it('7.1.4 the role of the agent that started an edge is kept', () => {
     const state = stateAfter((log) =>
-      log.append('edge_started', F, 'design_code', {}, { agent_role: 'architect' }),
+      log.append('edge_started', FEATURE, 'design_code', {}, { agent_role: 'architect' }),
     );
     expect(edgeOf(state, 'design_code')?.agent_role).toBe('architect');
   });
@@ -392,7 +396,7 @@ describe('a foreign line', () => {
 
   it('gives the same state with its fields at the top, inside data, and in both', () => {
     const head = { event_type: 'iteration_completed', timestamp: '2026-03-01T10:00:00+11:00', project: 'p' };
-    const fields = { feature: F, edge: 'design→code', iteration: 3, delta: 2 };
+    const fields = { feature: FEATURE, edge: 'design→code', iteration: 3, delta: 2 };
     const lines = [
       { ...head, ...fields },
       { ...head, data: fields },
@@ -404,12 +408,12 @@ describe('a foreign line', () => {
     expect(states[2]).toEqual(states[0]);
   });
 
-  it('of an unknown type is counted by its name, and one of a known type is not', () => {
+  it('of an unknown type is counted by its name, and a line of a known type is not', () => {
     const state = stateAfter((log) =>
       log
         .append('moon_phase')
         .append('moon_phase')
-        .append('edge_claim', F, 'design_code')
+        .append('edge_claim', FEATURE, 'design_code')
         .append('evaluator_detail'),
     );
     // A claim is a command, so no log should contain it as an event.
@@ -422,7 +426,7 @@ describe('a foreign line', () => {
 });
 
 describe('the state of the project', () => {
-  it('keeps its releases and the last gaps', () => {
+  it('keeps its releases and the last report of gaps', () => {
     const state = stateAfter((log) =>
       log
         .append('project_initialized')
@@ -457,12 +461,12 @@ const eventsWith = (payload: fc.Arbitrary<Record<string, unknown>>): fc.Arbitrar
         maxLength: 40,
       },
     )
-    .map((overrides) => {
+    .map((drawnEvents) => {
       const log = new EventLogBuilder();
-      for (const [type, feature, edge, fields] of overrides) log.append(type, feature, edge, fields);
+      for (const [type, feature, edge, fields] of drawnEvents) log.append(type, feature, edge, fields);
       return log.events;
     });
-const sensible = fc.record(
+const plausiblePayload = fc.record(
   {
     iteration: fc.integer({ min: -1, max: 5 }),
     delta: fc.integer({ min: -1, max: 3 }),
@@ -475,7 +479,7 @@ const sensible = fc.record(
   },
   { requiredKeys: [] },
 );
-const wild = fc.dictionary(
+const arbitraryPayload = fc.dictionary(
   fc.constantFrom(
     'iteration', 'delta', 'status', 'evaluators', 'details', 'data', 'parent', 'child', 'reason', 'intents',
     'decision', 'edge', 'feature', 'intent_id', 'severity', 'time_box', '__proto__', 'context_hash',
@@ -484,11 +488,11 @@ const wild = fc.dictionary(
 ) as fc.Arbitrary<Record<string, unknown>>;
 
 describe('folding events into progress', () => {
-  it('gives the same in two parts as in one, even if the second part repeats some of the first', () => {
+  it('gives the same state in two parts as in one, even if the second part repeats events of the first', () => {
     fc.assert(
-      fc.property(eventsWith(sensible), fc.nat(40), fc.nat(40), (whole, cut, overlap) => {
-        const parts = foldAll(whole.slice(Math.max(cut - overlap, 0)), foldAll(whole.slice(0, cut)));
-        expect(parts).toEqual(foldAll(whole));
+      fc.property(eventsWith(plausiblePayload), fc.nat(40), fc.nat(40), (allEvents, cut, overlap) => {
+        const parts = foldAll(allEvents.slice(Math.max(cut - overlap, 0)), foldAll(allEvents.slice(0, cut)));
+        expect(parts).toEqual(foldAll(allEvents));
       }),
       { numRuns: 300 },
     );
@@ -496,8 +500,8 @@ describe('folding events into progress', () => {
 
   it('never throws, whatever a payload contains', () => {
     fc.assert(
-      fc.property(eventsWith(wild), (stateAfter) => {
-        expect(foldAll(stateAfter).position).toBe(stateAfter.length);
+      fc.property(eventsWith(arbitraryPayload), (events) => {
+        expect(foldAll(events).position).toBe(events.length);
       }),
       { numRuns: 500 },
     );
@@ -505,9 +509,16 @@ describe('folding events into progress', () => {
 
   it('folds 10,000 events and prints the time', () => {
     const log = new EventLogBuilder();
-    for (let n = 0; log.events.length < 10_000; n += 1) {
-      log.iterate(`REQ-F-X-${n % 100}`, ['design→code', 'code_unit_tests'][n % 2] ?? '', 3, 2, 1, 0);
-      log.append('edge_converged', `REQ-F-X-${n % 100}`, 'design_code', { iteration: 4 });
+    for (let featureNumber = 0; log.events.length < 10_000; featureNumber += 1) {
+      log.iterate(
+        `REQ-F-X-${featureNumber % 100}`,
+        ['design→code', 'code_unit_tests'][featureNumber % 2] ?? '',
+        3,
+        2,
+        1,
+        0,
+      );
+      log.append('edge_converged', `REQ-F-X-${featureNumber % 100}`, 'design_code', { iteration: 4 });
     }
     const state = emptyMethodologyState();
     const startMs = performance.now();

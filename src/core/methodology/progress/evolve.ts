@@ -10,7 +10,7 @@ import { signalHandlers } from './evolve-signal.js';
 import { spawnHandlers } from './evolve-spawn.js';
 import type { MethodologyState } from './feature-state.js';
 
-/** Handler per event type. Our own events and foreign ones of the same type are treated alike. */
+/** Handler per event type. Events of this coordinator and foreign events of the same type are treated alike. */
 export const EVENT_HANDLERS: ReadonlyMap<string, (context: EventContext) => void> = new Map(
   Object.entries({
     ...edgeHandlers,
@@ -23,7 +23,7 @@ export const EVENT_HANDLERS: ReadonlyMap<string, (context: EventContext) => void
   }),
 );
 
-/** Events about a feature that are not work on it: counting them as activity would keep an inactive agent alive forever. */
+/** Events about a feature that are not work on it. If they counted as activity, an inactive agent would stay active. */
 const NON_WORK_EVENTS: ReadonlySet<string> = new Set([
   'claim_expired',
   'claim_rejected',
@@ -36,7 +36,7 @@ const NON_WORK_EVENTS: ReadonlySet<string> = new Set([
 const UNKNOWN_TYPES_MAX = 200;
 const OTHER_TYPES_KEY = '(others)';
 
-/** Folds one event. Events up to the last position are ignored, so a feed may repeat itself. */
+/** Folds one event. Events up to the last position are ignored, so a feed may repeat events. */
 export function evolveMethodology(state: MethodologyState, event: EventEnvelope): void {
   if (event.position <= state.position) return;
   state.position = event.position;
@@ -62,7 +62,7 @@ function updateLastActivity(context: EventContext): void {
 
 function countUnknownType({ state: { unknown_types }, event }: EventContext): void {
   const name = event.event_type.slice(0, 256);
-  const known = unknown_types.has(name) || unknown_types.size < UNKNOWN_TYPES_MAX;
-  const key = known ? name : OTHER_TYPES_KEY;
+  const hasOwnCount = unknown_types.has(name) || unknown_types.size < UNKNOWN_TYPES_MAX;
+  const key = hasOwnCount ? name : OTHER_TYPES_KEY;
   unknown_types.set(key, (unknown_types.get(key) ?? 0) + 1);
 }

@@ -12,7 +12,7 @@ export interface FeatureStep extends PathStep {
   readonly status: 'pending' | EdgeStatus;
   readonly state: EdgeState | null;
   readonly claim: EdgeClaim | null;
-  /** Repeated iterations have had the same number of failures. */
+  /** Whether repeated iterations have had the same number of failures. */
   readonly stuck: boolean;
 }
 
@@ -34,13 +34,14 @@ export function featureProgressOf(
   const profile = effectiveProfile(methodology, row);
   const steps = edgePathOf(profile).map((pathStep) => featureStep(methodology, profile, row, pathStep));
   const isFoldedBack = row.state?.folded_back != null;
-  const open = unconvergedSteps({ steps });
+  const openSteps = unconvergedSteps({ steps });
   return {
     row,
     profile,
     steps,
     time_box: timeBoxStatus(effectiveTimeBox(row), nowMs),
-    isComplete: isFoldedBack || (steps.length > 0 && open.length === 0 && missingEdges(profile).length === 0),
+    isComplete:
+      isFoldedBack || (steps.length > 0 && openSteps.length === 0 && missingEdges(profile).length === 0),
   };
 }
 
@@ -62,11 +63,11 @@ export function effectiveTimeBox({ feature, state }: FeatureRow) {
 /** A child known only from its spawn may have no profile. */
 function effectiveProfile(methodology: Methodology, { feature }: FeatureRow): Profile {
   const { profiles, default_profile } = methodology;
-  const named =
+  const profileName =
     feature.profile === ''
       ? defaultProfileFor(feature.vector_type, profiles, default_profile)
       : feature.profile;
-  return profileOf(methodology, { profile: named });
+  return profileOf(methodology, { profile: profileName });
 }
 
 function featureStep(
@@ -78,7 +79,7 @@ function featureStep(
   const { edge, transition, optional, needs } = pathStep;
   const state = row.state?.edges.get(edge) ?? null;
   const claim = row.claims.get(edge) ?? null;
-  // Lists the fields: there is a step per edge of every feature, and a spread costs several times as much.
+  // Lists the fields, because a spread takes several times as long, and every feature has a step per edge.
   return {
     edge,
     transition,
@@ -102,14 +103,16 @@ const stuckThreshold = ({ edges }: Methodology, profile: Profile, edge: string):
 
 /**
  * Whether the last `threshold` deltas are equal and not zero. An edge whose run was escalated waits for a person and is
- * still stuck. One on hold, or that waits for a spawned feature, is not: a person has acted on it.
+ * still stuck. An edge that is on hold or waits for a spawned feature is not stuck: a person has acted on it.
  */
 function isStuck(edge: EdgeState, threshold: number): boolean {
   const { status, deltas, hold, blocked_by, escalation } = edge;
   if (status === 'converged' || hold !== null || blocked_by !== null) return false;
   if (status !== 'iterating' && escalation === null) return false;
-  const times = Math.min(Math.max(threshold, 1), DELTAS_MAX);
-  const last = deltas.slice(-times);
-  const [first] = last;
-  return last.length === times && first != null && first > 0 && last.every((delta) => delta === first);
+  const count = Math.min(Math.max(threshold, 1), DELTAS_MAX);
+  const lastDeltas = deltas.slice(-count);
+  const [first] = lastDeltas;
+  return (
+    lastDeltas.length === count && first != null && first > 0 && lastDeltas.every((delta) => delta === first)
+  );
 }

@@ -21,12 +21,12 @@ export const newEpisode = () => ({
   /** Consecutive failures per check. */
   failing: new Map<string, number>(),
   converged_at: null as string | null,
-  /** Converged without an earlier `edge_started`, as in foreign logs. */
-  started_unseen: false,
-  /** The convergence was read from the log of another tool. */
+  /** Whether the edge converged without an earlier `edge_started`, as in foreign logs. */
+  converged_unstarted: false,
+  /** Whether the convergence was read from the log of another tool. */
   imported: false,
-  /** An iteration reported convergence, but there is no `edge_converged`. */
-  unproven: false,
+  /** Whether an iteration reported convergence, but there is no `edge_converged`. */
+  has_unproven_convergence: false,
   convergence_type: null as string | null,
   /** Last reported counts: passed, failed, skipped, total. */
   evaluators: null as Readonly<Record<string, unknown>> | null,
@@ -75,7 +75,7 @@ export const newFeatureState = (feature_id: string, { timestamp, position }: Eve
   /** Children spawned from this feature, by id. */
   children: new Map<string, ChildState>(),
   parent: null as Feature['parent'],
-  /** From the spawn event; the feature's file may have more. */
+  /** The next four fields are from the spawn event. The file of the feature may have more. */
   vector_type: null as string | null,
   profile: null as string | null,
   title: null as string | null,
@@ -86,7 +86,7 @@ export const newFeatureState = (feature_id: string, { timestamp, position }: Eve
 });
 export type FeatureState = ReturnType<typeof newFeatureState>;
 
-/** A notice of a review that was given up. */
+/** A notice of a review, after its delivery was given up. */
 export interface FailedNotice {
   readonly generation: number;
   readonly iteration: number;
@@ -135,7 +135,7 @@ export interface RouteInput {
   readonly state: MethodologyState;
   readonly now_ms: number;
   readonly evidence: EvidencePolicyStatus;
-  /** Edges with a run that a person has decided on and that has not continued. */
+  /** Edges whose run waits to continue after a person has decided on it. */
   readonly decided_edges?: ReadonlySet<string>;
   /** The caller, and what it asks for explicitly. */
   readonly request: Readonly<Omit<StartBody, 'dry_run' | 'request_id'>>;

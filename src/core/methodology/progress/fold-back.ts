@@ -40,13 +40,13 @@ export const alreadyFoldedRefusal = (featureId: string) => ({
 export const parentIdOf = ({ feature, state }: FeatureRow): string | null =>
   feature.parent?.feature ?? state?.parent?.feature ?? null;
 
-/** The parent's edge that waits for this child and no other. */
+/** The edge of the parent that waits for this child and for no other child; null if there is none. */
 export function edgeUnblockedBy(child: string, parent: FeatureState | undefined): string | null {
   if (parent === undefined) return null;
   const waitingEdge = [...parent.edges.values()].find(({ blocked_by }) => blocked_by === child);
   if (waitingEdge === undefined) return null;
   const hasOtherChildren = [...parent.children.values()].some(
-    (each) => each.feature !== child && each.edge === waitingEdge.edge && each.folded_back === null,
+    (other) => other.feature !== child && other.edge === waitingEdge.edge && other.folded_back === null,
   );
   return hasOtherChildren ? null : waitingEdge.edge;
 }

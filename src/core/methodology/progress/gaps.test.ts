@@ -7,12 +7,12 @@ const keyCoverage = (name: string, code = 1, tests = 1, telemetry = 1) => ({
   tests,
   telemetry,
 });
-const scan = (keys: CoverageScan['keys'], more: Partial<CoverageScan> = {}): CoverageScan => ({
+const scan = (keys: CoverageScan['keys'], fields: Partial<CoverageScan> = {}): CoverageScan => ({
   layers_run: [1, 2, 3],
   keys,
   orphan_keys: [],
   untagged_files: 0,
-  ...more,
+  ...fields,
 });
 
 test('counts a key as covered fully, partly or not at all by the layers that were run', () => {
@@ -30,14 +30,14 @@ test('counts a key as covered fully, partly or not at all by the layers that wer
     telemetry_gaps: 2,
     layer_results: { layer_1: 'fail', layer_2: 'fail', layer_3: 'fail' },
   });
-  const first = findGaps(scan(keys, { layers_run: [1] }));
-  expect(first).toMatchObject({
+  const firstLayer = findGaps(scan(keys, { layers_run: [1] }));
+  expect(firstLayer).toMatchObject({
     full_coverage: 2,
     no_coverage: 1,
     test_gaps: 0,
     layer_results: { layer_1: 'fail' },
   });
-  expect(Object.keys(first.layer_results)).toEqual(['layer_1']);
+  expect(Object.keys(firstLayer.layer_results)).toEqual(['layer_1']);
 });
 
 test('clusters gaps by domain, with missing code or tests above missing telemetry', () => {

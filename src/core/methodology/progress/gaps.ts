@@ -3,20 +3,21 @@ import { GAP_LAYERS, type GapLayer } from '../../contract/values.js';
 
 export type CoverageScan = Pick<GapsBody, 'layers_run' | 'keys' | 'orphan_keys' | 'untagged_files'>;
 
-/** Maximum number of clusters: one commit raises an intent for each. The rest are merged into one. */
+/** Maximum number of clusters, because one commit raises an intent for each. Further domains share the last cluster. */
 const CLUSTERS_MAX = 20;
 const OTHER_DOMAIN = 'OTHER';
 
 export function findGaps(scan: CoverageScan): GapReport {
   const layers = GAP_LAYERS.filter((_, index) => scan.layers_run.includes(index + 1));
-  const keys = [...new Map(scan.keys.map((each) => [each.key, each])).values()];
-  const missingByKey = keys.map((each) => ({
-    key: each.key,
-    layers: layers.filter((layer) => each[layer] === 0),
+  const keys = [...new Map(scan.keys.map((coverage) => [coverage.key, coverage])).values()];
+  const missingByKey = keys.map((coverage) => ({
+    key: coverage.key,
+    layers: layers.filter((layer) => coverage[layer] === 0),
   }));
-  const uncovered = missingByKey.filter((each) => each.layers.length > 0);
-  const no_coverage = uncovered.filter((each) => each.layers.length === layers.length).length;
-  const countWithout = (layer: GapLayer) => uncovered.filter((each) => each.layers.includes(layer)).length;
+  const uncovered = missingByKey.filter((uncoveredKey) => uncoveredKey.layers.length > 0);
+  const no_coverage = uncovered.filter((uncoveredKey) => uncoveredKey.layers.length === layers.length).length;
+  const countWithout = (layer: GapLayer) =>
+    uncovered.filter((uncoveredKey) => uncoveredKey.layers.includes(layer)).length;
   const hasStrays = (scan.orphan_keys ?? []).length > 0 || (scan.untagged_files ?? 0) > 0;
   const layerResult = (layer: GapLayer) =>
     countWithout(layer) > 0 || (layer === 'code' && hasStrays) ? ('fail' as const) : ('pass' as const);
@@ -44,23 +45,25 @@ interface UncoveredKey {
 
 function clustersOf(uncovered: readonly UncoveredKey[]): GapCluster[] {
   const domains = new Map<string, UncoveredKey[]>();
-  for (const each of uncovered) {
-    const domain = domainOf(each.key);
-    const known = domains.get(domain) ?? [];
-    known.push(each);
-    domains.set(domain, known);
+  for (const uncoveredKey of uncovered) {
+    const domain = domainOf(uncoveredKey.key);
+    const domainKeys = domains.get(domain) ?? [];
+    domainKeys.push(uncoveredKey);
+    domains.set(domain, domainKeys);
   }
   const sorted = [...domains].sort(([a], [b]) => (a < b ? -1 : 1));
   if (sorted.length > CLUSTERS_MAX) {
-    const rest = sorted.splice(CLUSTERS_MAX - 1);
-    sorted.push([OTHER_DOMAIN, rest.flatMap(([, keys]) => keys)]);
+    const mergedDomains = sorted.splice(CLUSTERS_MAX - 1);
+    sorted.push([OTHER_DOMAIN, mergedDomains.flatMap(([, keys]) => keys)]);
   }
   return sorted.map(([domain, keys]) => clusterOf(domain, keys));
 }
 
 /** Missing code or tests are more severe than missing telemetry. */
 function clusterOf(domain: string, uncovered: readonly UncoveredKey[]): GapCluster {
-  const layers = GAP_LAYERS.filter((layer) => uncovered.some((each) => each.layers.includes(layer)));
+  const layers = GAP_LAYERS.filter((layer) =>
+    uncovered.some((uncoveredKey) => uncoveredKey.layers.includes(layer)),
+  );
   const severity = layers.some((layer) => layer !== 'telemetry') ? 'high' : 'medium';
   return { domain, severity, keys: uncovered.map(({ key }) => key).sort(), layers };
 }

@@ -27,7 +27,7 @@ export function* importedConvergences({
 
 /**
  * Warning to the claimer of an edge that has converged according to an imported log; null if no log says so. The claim is
- * granted: what another tool wrote is shown, but it decides nothing.
+ * granted, because an imported event only informs and decides nothing.
  */
 export function importedConvergenceWarning(
   { features }: Pick<MethodologyState, 'features'>,

@@ -8,7 +8,7 @@ const SENTENCE_LENGTH_MAX = 500;
 
 /**
  * An unvalidated payload field. If a foreign line has a name both at its top level and inside `data`, the reader keeps
- * `data` whole, so that is searched too.
+ * `data` whole, so `data` is searched too.
  */
 export function payloadField(payload: PayloadFields, name: string): unknown {
   if (Object.hasOwn(payload, name)) return payload[name];
@@ -25,7 +25,7 @@ function textIn(payload: PayloadFields, names: readonly string[], lengthMax: num
   return null;
 }
 
-/** A text of at most the length of a name. Longer ones are ignored. */
+/** A text that is no longer than a name. Longer texts are ignored. */
 export const shortTextIn = (payload: PayloadFields, ...names: readonly string[]): string | null =>
   textIn(payload, names, NAME_LENGTH_MAX);
 
@@ -40,8 +40,8 @@ export function countIn(payload: PayloadFields, name: string): number | null {
 }
 
 export function edgeIn(payload: PayloadFields, ...names: readonly string[]): string | null {
-  const named = shortTextIn(payload, ...names);
-  return named === null ? null : canonicalEdge(named);
+  const edgeName = shortTextIn(payload, ...names);
+  return edgeName === null ? null : canonicalEdge(edgeName);
 }
 
 export const featureIdOf = ({ feature_id, payload }: EventEnvelope): string | null =>

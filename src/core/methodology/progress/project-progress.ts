@@ -55,7 +55,7 @@ export function projectProgressOf(input: RouteInput): ProjectProgress {
   };
 }
 
-/** Many features share a few profiles. */
+/** Caches the edge path of each profile, because many features share a few profiles. */
 function memoizedEdgePaths({ topology }: Methodology): (profile: Profile) => readonly PathStep[] {
   const cache = new Map<Profile, readonly PathStep[]>();
   return (profile) => {
@@ -73,7 +73,7 @@ function featureStatusOf(progress: FeatureProgress, obstacle: Obstacle | null): 
   if (obstacle !== null) return obstacle.kind === 'time_box' ? 'time_box_expired' : 'blocked';
   const obstacles = unconvergedSteps(progress).map((step) => stepObstacle(progress, step));
   if (!obstacles.includes(null)) {
-    return obstacles.some((found) => found?.kind === 'review') ? 'pending_review' : 'blocked';
+    return obstacles.some((blocking) => blocking?.kind === 'review') ? 'pending_review' : 'blocked';
   }
   return progress.steps.some((step) => step.state !== null) ? 'in_progress' : 'pending';
 }
@@ -82,31 +82,31 @@ function featureObstacle(progress: FeatureProgress, features: ProjectProgress['f
   const { row, time_box } = progress;
   if (time_box.status === 'expired') return { kind: 'time_box', message: 'its time box has expired' };
   for (const dependency of row.feature.dependencies) {
-    const message = missingDependency(dependency, features);
+    const message = unmetDependencyMessage(dependency, features);
     if (message !== null) return { kind: 'dependency', message };
   }
-  const missing = missingEdges(progress.profile);
-  if (missing.length === 0 || unconvergedSteps(progress).length > 0) return null;
-  const message = `its profile ${progress.profile.name} names edges that the topology does not have: ${missing.join(', ')}`;
+  const missingNames = missingEdges(progress.profile);
+  if (missingNames.length === 0 || unconvergedSteps(progress).length > 0) return null;
+  const message = `its profile ${progress.profile.name} names edges that the topology does not have: ${missingNames.join(', ')}`;
   return { kind: 'profile', message };
 }
 
-/** Why a dependency is not met. It is met when every edge up to the required asset has converged, not just one. */
-function missingDependency(
+/** Why a dependency is not met; null if every edge up to the required asset has converged. */
+function unmetDependencyMessage(
   { feature, asset }: { readonly feature: string; readonly asset: string | null },
   features: ProjectProgress['features'],
 ): string | null {
   const progress = features.get(feature);
   if (progress === undefined) return `it depends on ${feature}, which is not defined`;
   if (progress.isComplete) return null;
-  const upTo = progress.steps.findLastIndex(({ transition }) => transition.target === asset);
-  const requiredSteps = upTo === -1 ? progress.steps : progress.steps.slice(0, upTo + 1);
-  const open = requiredSteps.find((step) => !step.optional && step.status !== 'converged');
-  if (open === undefined && upTo === -1 && missingEdges(progress.profile).length > 0)
+  const lastIndex = progress.steps.findLastIndex(({ transition }) => transition.target === asset);
+  const requiredSteps = lastIndex === -1 ? progress.steps : progress.steps.slice(0, lastIndex + 1);
+  const openStep = requiredSteps.find((step) => !step.optional && step.status !== 'converged');
+  if (openStep === undefined && lastIndex === -1 && missingEdges(progress.profile).length > 0)
     return `it depends on ${feature}, whose profile ${progress.profile.name} does not fit the topology`;
-  if (open === undefined) return null;
-  const what = asset === null ? feature : `the ${asset} of ${feature}`;
-  return `it depends on ${what}, where ${open.edge} has not converged`;
+  if (openStep === undefined) return null;
+  const required = asset === null ? feature : `the ${asset} of ${feature}`;
+  return `it depends on ${required}, where ${openStep.edge} has not converged`;
 }
 
 export function stepObstacle(
@@ -121,7 +121,9 @@ export function stepObstacle(
   }
   if (state?.hold != null) return { kind: 'hold', message: `an operator holds it: ${state.hold}` };
   if (status === 'blocked') return { kind: 'reported', message: 'its last iteration reported it as blocked' };
-  const open = needs.find((edge) => steps.some((step) => step.edge === edge && step.status !== 'converged'));
-  if (open === undefined) return null;
-  return { kind: 'source', message: `${open} of ${row.feature.feature_id} has not converged yet` };
+  const openEdge = needs.find((edge) =>
+    steps.some((step) => step.edge === edge && step.status !== 'converged'),
+  );
+  if (openEdge === undefined) return null;
+  return { kind: 'source', message: `${openEdge} of ${row.feature.feature_id} has not converged yet` };
 }

@@ -13,13 +13,13 @@ interface ReadinessInput {
 /** Checks whether the project may be released. */
 export function checkReadiness(input: ReadinessInput): ReadinessCheck[] {
   const { features, state, pending_reviews, known_gaps } = input;
-  const all = [...features];
-  const critical = all.filter(({ row }) => row.feature.priority === 'critical');
+  const featureList = [...features];
+  const critical = featureList.filter(({ row }) => row.feature.priority === 'critical');
   const { last_gaps } = state;
   const gaps = known_gaps ?? (last_gaps && last_gaps.total_req_keys - last_gaps.full_coverage);
   return [
     criticalFeaturesCheck(critical.filter(isIncomplete).map(idOf), critical.length),
-    featuresCheck(all.filter(isIncomplete).map(idOf), all.length),
+    featuresCheck(featureList.filter(isIncomplete).map(idOf), featureList.length),
     pending_reviews.length === 0
       ? readinessCheckOf('reviews', true, 'No review is pending.')
       : readinessCheckOf(
@@ -47,22 +47,23 @@ const readinessCheckOf = (
   says,
 });
 
-function criticalFeaturesCheck(open: readonly string[], count: number): ReadinessCheck {
+function criticalFeaturesCheck(incompleteIds: readonly string[], count: number): ReadinessCheck {
   const name = 'critical_features';
-  if (open.length > 0)
-    return readinessCheckOf(name, false, `Not converged: ${joinNames(open)}. Finish them first.`);
+  if (incompleteIds.length > 0)
+    return readinessCheckOf(name, false, `Not converged: ${joinNames(incompleteIds)}. Finish them first.`);
   if (count === 0) return readinessCheckOf(name, true, 'No feature is critical, so none had to converge.');
   return readinessCheckOf(name, true, 'Every critical feature has converged.');
 }
 
-/** A release may omit features, but must list them. */
-function featuresCheck(open: readonly string[], count: number): ReadinessCheck {
+/** A release may leave out features, but must list them. */
+function featuresCheck(incompleteIds: readonly string[], count: number): ReadinessCheck {
   const name = 'features';
   if (count === 0)
     return readinessCheckOf(name, true, 'The project has no features, so this release has none.', true);
-  if (open.length === 0) return readinessCheckOf(name, true, 'Every feature has converged.');
-  const message = open.length === count ? 'No feature has converged, so this release has none. ' : '';
-  return readinessCheckOf(name, true, `${message}Not included: ${joinNames(open)}.`, true);
+  if (incompleteIds.length === 0) return readinessCheckOf(name, true, 'Every feature has converged.');
+  const message =
+    incompleteIds.length === count ? 'No feature has converged, so this release has none. ' : '';
+  return readinessCheckOf(name, true, `${message}Not included: ${joinNames(incompleteIds)}.`, true);
 }
 
 const NAMED_MAX = 10;

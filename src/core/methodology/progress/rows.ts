@@ -13,36 +13,36 @@ export function featureRows(
   state: MethodologyState,
   claimOf: (subject: string) => EdgeClaim | null,
 ): FeatureRow[] {
-  const defined = new Set(features.map(({ feature_id }) => feature_id));
+  const definedIds = new Set(features.map(({ feature_id }) => feature_id));
   const logOnlyFeatures = [...state.features.values()]
     .filter(
       ({ feature_id, vector_type, edges }) =>
-        !defined.has(feature_id) && (vector_type !== null || edges.size > 0),
+        !definedIds.has(feature_id) && (vector_type !== null || edges.size > 0),
     )
     .map(featureFromLog);
   return [...features, ...logOnlyFeatures].map((feature) => {
-    const found = state.features.get(feature.feature_id) ?? null;
+    const featureState = state.features.get(feature.feature_id) ?? null;
     return {
       feature,
-      defined: defined.has(feature.feature_id),
-      state: found,
-      claims: claimsOfFeature(found, claimOf),
+      defined: definedIds.has(feature.feature_id),
+      state: featureState,
+      claims: claimsOfFeature(featureState, claimOf),
     };
   });
 }
 
-/** A claim starts its edge, so the log has every edge that is claimed. */
+/** The claims of a feature by edge. A claim starts its edge, so the log has every claimed edge. */
 function claimsOfFeature(
   state: FeatureState | null,
   claimOf: (subject: string) => EdgeClaim | null,
 ): Map<string, EdgeClaim> {
-  const held = new Map<string, EdgeClaim>();
-  if (state === null) return held;
+  const claims = new Map<string, EdgeClaim>();
+  if (state === null) return claims;
   for (const edge of state.edges.keys()) {
     const claim = claimOf(edgeSubject(state.feature_id, edge));
-    if (claim !== null) held.set(edge, claim);
+    if (claim !== null) claims.set(edge, claim);
   }
-  return held;
+  return claims;
 }
 
 function featureFromLog(state: FeatureState): Feature {

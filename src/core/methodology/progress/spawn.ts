@@ -44,19 +44,27 @@ export function decideSpawn(request: SpawnRequest, facts: SpawnFacts): SpawnDeci
     request.profile ?? defaultProfileFor(request.vector_type, profiles, default_profile),
   );
   if (profile === undefined) {
-    const known = Object.keys(methodology.profiles).join(', ');
-    return refusedSpawn('UNKNOWN_PROFILE', `Unknown profile ${request.profile}. Known profiles: ${known}.`);
+    const profileNames = Object.keys(methodology.profiles).join(', ');
+    return refusedSpawn(
+      'UNKNOWN_PROFILE',
+      `Unknown profile ${request.profile}. Known profiles: ${profileNames}.`,
+    );
   }
-  const fault = request.parent === null ? null : parentRefusal(request.parent, request, facts);
-  if (fault !== null) return fault;
-  const box = spawnTimeBox(request, profile, now_ms);
-  return 'code' in box ? box : { ok: true, feature: childFeature(request, profile, box.rule, now_ms) };
+  const refusal = request.parent === null ? null : parentRefusal(request.parent, request, facts);
+  if (refusal !== null) return refusal;
+  const timeBox = spawnTimeBox(request, profile, now_ms);
+  return 'code' in timeBox
+    ? timeBox
+    : { ok: true, feature: childFeature(request, profile, timeBox.rule, now_ms) };
 }
 
 function parentRefusal(parent: Feature, request: SpawnRequest, facts: SpawnFacts): SpawnDecision | null {
   const { feature_id } = parent;
   if (facts.isConverged(feature_id)) {
-    return refusedSpawn('PARENT_CONVERGED', `${feature_id} has converged and cannot spawn children.`);
+    return refusedSpawn(
+      'PARENT_CONVERGED',
+      `${feature_id} has converged and cannot spawn children. Spawn from a feature that is still in progress.`,
+    );
   }
   if (request.edge !== null && !isEdgeOf(parent, request.edge, facts.methodology)) {
     const message = `${feature_id} has no edge ${request.edge} in its profile ${parent.profile}. List its edges with gen status --feature ${feature_id}.`;
@@ -73,20 +81,24 @@ function isEdgeOf(feature: Feature, edge: string, { profiles, topology }: Method
   const profile = ownValue(profiles, feature.profile);
   return (
     profile === undefined ||
-    profileEdges(profile, topology).some((known) => known.edge === canonicalEdge(edge))
+    profileEdges(profile, topology).some((profileEdge) => profileEdge.edge === canonicalEdge(edge))
   );
 }
 
 /** Number of spawns above a feature. The limit also ends a cycle, which only a file can create. */
-function spawnDepth(feature: Feature, { featureOf: find }: SpawnFacts): number {
+function spawnDepth(feature: Feature, { featureOf }: SpawnFacts): number {
   let depth = 0;
-  for (let at: Feature | null = feature; at?.parent != null && depth <= SPAWN_DEPTH_MAX; depth += 1) {
-    at = find(at.parent.feature);
+  for (
+    let current: Feature | null = feature;
+    current?.parent != null && depth <= SPAWN_DEPTH_MAX;
+    depth += 1
+  ) {
+    current = featureOf(current.parent.feature);
   }
   return depth;
 }
 
-/** A discovery uses the profile `minimal`, whose time box is too short for it. */
+/** Time box of a discovery. A discovery uses the profile `minimal`, whose time box is too short. */
 const DISCOVERY_TIME_BOX: TimeBoxRule = {
   duration_seconds: 24 * 3600,
   check_in_seconds: null,
@@ -124,7 +136,7 @@ function spawnTimeBox(
   return { rule: { duration_seconds, check_in_seconds, on_expiry } };
 }
 
-/** Null if the time is not limited. */
+/** Seconds that are left in the time box of a feature; null if it has no time box. */
 function secondsLeft({ time_box }: Feature, nowMs: number): number | null {
   if (time_box === null) return null;
   const { elapsed } = timeBoxStatus(time_box, nowMs);
@@ -169,11 +181,11 @@ const NUMBER_DIGITS = 3;
 /** The next free id: one above the highest number in use, skipping ids for which `isTaken` is true. */
 export function nextFreeId(
   prefix: string,
-  known: Iterable<string>,
+  usedIds: Iterable<string>,
   isTaken: (id: string) => boolean,
 ): string {
   let sequence = 0;
-  for (const id of known) {
+  for (const id of usedIds) {
     const digits = id.startsWith(prefix) ? id.slice(prefix.length) : '';
     if (/^\d{1,9}$/.test(digits)) sequence = Math.max(sequence, Number(digits));
   }

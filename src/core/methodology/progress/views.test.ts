@@ -20,9 +20,9 @@ import { traceView } from '../views/trace.js';
 import { zoomView } from '../views/zoom.js';
 
 const NOTHING_SPENT = { features: {}, project: NO_COST };
-const SPECIFIED_EDGES = ['intent_requirements', 'requirements_design'];
-const ALL = [...SPECIFIED_EDGES, 'design_code', 'code_unit_tests'];
-const spike = {
+const SPECIFICATION_EDGES = ['intent_requirements', 'requirements_design'];
+const STANDARD_EDGES = [...SPECIFICATION_EDGES, 'design_code', 'code_unit_tests'];
+const spikePayload = {
   parent: 'GAMMA',
   child: 'SPIKE-1',
   vector_type: 'spike',
@@ -39,11 +39,11 @@ const project: TestProject = {
     testFeature('DELTA', { intent: null }),
   ],
   events: new EventLogBuilder()
-    .converge('ALPHA', ...SPECIFIED_EDGES, 'design_code')
+    .converge('ALPHA', ...SPECIFICATION_EDGES, 'design_code')
     .iterate('ALPHA', 'code↔unit_tests', 4, 2)
-    .converge('BETA', ...ALL)
+    .converge('BETA', ...STANDARD_EDGES)
     .converge('GAMMA', 'intent_requirements')
-    .append('spawn_created', null, null, { ...spike, triggered_at_edge: 'requirements→design' })
+    .append('spawn_created', null, null, { ...spikePayload, triggered_at_edge: 'requirements→design' })
     .append('intent_raised', null, null, { intent_id: 'INT-9', trigger: 'slow', severity: 'high' }),
   claims: { 'ALPHA#code_unit_tests': testClaim('ada', 'stale') },
 };
@@ -56,7 +56,7 @@ describe('a feature whose profile names an edge that the topology does not have'
     methodology: { ...built, profiles: { ...built.profiles, standard } },
   });
 
-  it('has not converged when every other edge has, and says why', () => {
+  it('has not converged when all its other edges have, and shows the missing edge', () => {
     expect(statusView(input).features.find(({ id }) => id === 'BETA')).toMatchObject({
       status: 'blocked',
       waits_for: 'its profile standard names edges that the topology does not have: design_moon',
@@ -142,7 +142,7 @@ describe('the status', () => {
       pending: 2,
       blocked: 1,
     });
-    // Optional and not started.
+    // The edge is optional and no feature has started it.
     expect(status.coverage[4]).toMatchObject({ edge: 'design_test_cases', pending: 0 });
   });
 
@@ -244,7 +244,7 @@ describe('the trace of a requirement', () => {
       testFeature('A', { requirements: ['A', 'REQ-1'] }),
       testFeature('B', { requirements: ['REQ-1'], intent: null }),
     ];
-    const log = new EventLogBuilder().converge('A', ...ALL);
+    const log = new EventLogBuilder().converge('A', ...STANDARD_EDGES);
     log.append('iteration_completed', 'B', 'intent_requirements', { status: 'converged' });
     const trace = traceView(routeInputOf({ features, events: log }), 'REQ-1');
     expect(trace.features.map(({ feature_id }) => feature_id)).toEqual(['A', 'B']);
@@ -263,17 +263,18 @@ describe('the trace of a requirement', () => {
 });
 
 describe('health', () => {
-  const findingKinds = (of: TestProject): string[] =>
-    healthView(routeInputOf(of), NOTHING_SPENT).findings.map(({ kind }) => kind);
-  const expectFinding = (of: TestProject, kind: string, says: string): void => {
-    const found = healthView(routeInputOf(of), NOTHING_SPENT).findings.filter((one) => one.kind === kind);
-    expect(found.map((one) => one.says).join('\n')).toContain(says);
+  const findingKinds = (testProject: TestProject): string[] =>
+    healthView(routeInputOf(testProject), NOTHING_SPENT).findings.map(({ kind }) => kind);
+  const expectFinding = (testProject: TestProject, kind: string, expectedText: string): void => {
+    const { findings } = healthView(routeInputOf(testProject), NOTHING_SPENT);
+    const texts = findings.filter((finding) => finding.kind === kind).map(({ says }) => says);
+    expect(texts.join('\n')).toContain(expectedText);
   };
   const features = [testFeature('F')];
 
   it('is good without findings', () => {
     const health = healthView(
-      routeInputOf({ features, events: new EventLogBuilder().converge('F', ...ALL) }),
+      routeInputOf({ features, events: new EventLogBuilder().converge('F', ...STANDARD_EDGES) }),
       NOTHING_SPENT,
     );
     expect(health).toMatchObject({ healthy: true, findings: [], counts: { features: 1, stuck: 0 } });
@@ -291,18 +292,18 @@ describe('health', () => {
   });
 
   it('finds spawns with an unknown parent, and finished children that are not folded back', () => {
-    const orphan = new EventLogBuilder().append('spawn_created', null, null, {
+    const orphanLog = new EventLogBuilder().append('spawn_created', null, null, {
       parent: 'GONE',
       child: 'S',
       vector_type: 'spike',
     });
-    expectFinding({ features, events: orphan }, 'orphaned_spawn', 'S was spawned from GONE');
+    expectFinding({ features, events: orphanLog }, 'orphaned_spawn', 'S was spawned from GONE');
     const log = new EventLogBuilder().append('spawn_created', null, null, {
       parent: 'F',
       child: 'S',
       vector_type: 'spike',
     });
-    log.converge('S', ...SPECIFIED_EDGES, 'design_code');
+    log.converge('S', ...SPECIFICATION_EDGES, 'design_code');
     expectFinding({ features, events: log }, 'not_folded_back', 'S is finished and has not folded back to F');
     log.append('spawn_folded_back', null, null, { parent: 'F', child: 'S' });
     expect(findingKinds({ features, events: log })).toEqual(['missing_vector']);
@@ -328,11 +329,11 @@ describe('health', () => {
 
   it('finds cyclic and unknown dependencies, and unknown profiles', () => {
     const waitOn = (name: string) => [{ feature: name, asset: null }];
-    const tangled = [
+    const cyclicFeatures = [
       testFeature('A', { dependencies: waitOn('B') }),
       testFeature('B', { dependencies: waitOn('A') }),
     ];
-    expectFinding({ features: tangled }, 'circular_dependency', 'A → B → A');
+    expectFinding({ features: cyclicFeatures }, 'circular_dependency', 'A → B → A');
     expectFinding(
       { features: [testFeature('A', { dependencies: waitOn('Z') })] },
       'unknown_dependency',
@@ -348,10 +349,16 @@ describe('health', () => {
   // req: STL-004
   it('finds expiring time boxes, stale claims and expired leases', () => {
     const box = { duration_seconds: 4000, check_in_seconds: null, on_expiry: 'fold_back' as const };
-    const boxed = [testFeature('F', { time_box: { ...box, started: new Date(START_MS).toISOString() } })];
-    expectFinding({ features: boxed }, 'time_box_expiring', '10 % of the time box of F is left');
+    const featuresWithTimeBox = [
+      testFeature('F', { time_box: { ...box, started: new Date(START_MS).toISOString() } }),
+    ];
     expectFinding(
-      { features: boxed, now_ms: START_MS + 4_000_000 },
+      { features: featuresWithTimeBox },
+      'time_box_expiring',
+      '10 % of the time box of F is left',
+    );
+    expectFinding(
+      { features: featuresWithTimeBox, now_ms: START_MS + 4_000_000 },
       'time_box',
       'has expired: fold back the current result',
     );
@@ -380,7 +387,7 @@ describe('health', () => {
     ]);
   });
 
-  it('walks a chain of a hundred thousand and reports each cycle once', () => {
+  it('follows a chain of a hundred thousand dependencies, and finds each cycle once', () => {
     const chain = new Map(Array.from({ length: 100_000 }, (_, index) => [`${index}`, [`${index + 1}`]]));
     expect(findClosedCycles(chain)).toEqual([]);
     expect(
@@ -449,7 +456,7 @@ describe('zoom', () => {
     ]);
   });
 
-  it('shows an edge in any spelling, with its checks, its features, and a hint if it has many', () => {
+  it('shows an edge in any spelling, with its checks, its features, and a hint if it has many checks', () => {
     const read = parseMethodology(DEFAULT_FILES);
     if (!read.ok) throw new Error(JSON.stringify(read.faults));
     const { edge } = zoomView(

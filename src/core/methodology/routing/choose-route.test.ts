@@ -11,16 +11,16 @@ import {
 import { chooseRoute } from './choose-route.js';
 
 const routeOf = (project: TestProject) => chooseRoute(routeInputOf(project));
-const SPECIFIED_EDGES = ['intent_requirements', 'requirements_design'];
-const ALL = [...SPECIFIED_EDGES, 'design_code', 'code_unit_tests'];
-const spawn = (child: string, parent: string, edge: string, more = {}) => ({
+const SPECIFICATION_EDGES = ['intent_requirements', 'requirements_design'];
+const STANDARD_EDGES = [...SPECIFICATION_EDGES, 'design_code', 'code_unit_tests'];
+const spawn = (child: string, parent: string, edge: string, fields = {}) => ({
   parent,
   child,
   vector_type: 'spike',
   profile: 'spike',
   reason: 'a risk',
   triggered_at_edge: edge,
-  ...more,
+  ...fields,
 });
 const reasonsText = (project: TestProject): string => routeOf(project).reasons.join('\n');
 
@@ -42,8 +42,8 @@ describe('the state of a workspace', () => {
 
   it('is NEEDS_CONSTRAINTS once a feature reaches design with a mandatory dimension undecided', () => {
     const features = [testFeature('F')];
-    const young = new EventLogBuilder().append('edge_started', 'F', 'intent_requirements');
-    expect(routeOf({ methodology: undecided, features, events: young }).state).toBe('IN_PROGRESS');
+    const justStartedLog = new EventLogBuilder().append('edge_started', 'F', 'intent_requirements');
+    expect(routeOf({ methodology: undecided, features, events: justStartedLog }).state).toBe('IN_PROGRESS');
     const log = new EventLogBuilder().converge('F', 'intent_requirements');
     const route = routeOf({ methodology: { ...undecided, has_intent: false }, features, events: log });
     expect(route).toMatchObject({ state: 'NEEDS_CONSTRAINTS', feature: null });
@@ -57,24 +57,26 @@ describe('the state of a workspace', () => {
 
   it('is NEEDS_CONSTRAINTS if an edge at or after design has converged, not if it is only claimed', () => {
     const features = [testFeature('F'), testFeature('G')];
-    const early = new EventLogBuilder().append('edge_started', 'F', 'code_unit_tests');
-    expect(routeOf({ methodology: undecided, features, events: early })).toMatchObject({
+    const startedLog = new EventLogBuilder().append('edge_started', 'F', 'code_unit_tests');
+    expect(routeOf({ methodology: undecided, features, events: startedLog })).toMatchObject({
       state: 'IN_PROGRESS',
       edge: 'intent_requirements',
     });
-    const past = new EventLogBuilder().converge('F', 'requirements_design');
-    expect(routeOf({ methodology: undecided, features, events: past }).state).toBe('NEEDS_CONSTRAINTS');
+    const convergedLog = new EventLogBuilder().converge('F', 'requirements_design');
+    expect(routeOf({ methodology: undecided, features, events: convergedLog }).state).toBe(
+      'NEEDS_CONSTRAINTS',
+    );
   });
 
   it('is NEEDS_INTENT without an intent, and NO_FEATURES without a feature', () => {
-    const without = testMethodology({ has_intent: false });
-    expect(routeOf({ methodology: without }).state).toBe('NEEDS_INTENT');
+    const methodologyWithoutIntent = testMethodology({ has_intent: false });
+    expect(routeOf({ methodology: methodologyWithoutIntent }).state).toBe('NEEDS_INTENT');
     expect(routeOf({}).state).toBe('NO_FEATURES');
   });
 
   it('is STUCK in preference to ALL_BLOCKED', () => {
     const log = new EventLogBuilder()
-      .converge('X', ...SPECIFIED_EDGES)
+      .converge('X', ...SPECIFICATION_EDGES)
       .iterate('X', 'design_code', 3, 3, 3)
       .converge('Y', 'intent_requirements')
       .append('edge_started', 'Y', 'requirements_design')
@@ -92,7 +94,7 @@ describe('the state of a workspace', () => {
 
   it('is ALL_CONVERGED when every feature has converged, including started optional edges', () => {
     const features = [testFeature('F')];
-    const log = new EventLogBuilder().converge('F', ...ALL);
+    const log = new EventLogBuilder().converge('F', ...STANDARD_EDGES);
     expect(routeOf({ features, events: log })).toMatchObject({
       state: 'ALL_CONVERGED',
       feature: null,
@@ -107,7 +109,8 @@ describe('the state of a workspace', () => {
 
   it('is not ALL_CONVERGED by iterations that report convergence without an edge_converged', () => {
     const log = new EventLogBuilder();
-    for (const edge of ALL) log.append('iteration_completed', 'F', edge, { status: 'converged', delta: 0 });
+    for (const edge of STANDARD_EDGES)
+      log.append('iteration_completed', 'F', edge, { status: 'converged', delta: 0 });
     expect(routeOf({ features: [testFeature('F')], events: log })).toMatchObject({
       state: 'IN_PROGRESS',
       edge: 'intent_requirements',
@@ -116,21 +119,23 @@ describe('the state of a workspace', () => {
 });
 
 describe('a stuck edge', () => {
-  const with_ = (...deltas: number[]) => ({
+  const projectWithDeltas = (...deltas: number[]) => ({
     features: [testFeature('F')],
-    events: new EventLogBuilder().converge('F', ...SPECIFIED_EDGES).iterate('F', 'design_code', ...deltas),
+    events: new EventLogBuilder()
+      .converge('F', ...SPECIFICATION_EDGES)
+      .iterate('F', 'design_code', ...deltas),
   });
 
   // req: ITR-013
   it('has the same delta in as many iterations in a row as the threshold', () => {
-    expect(routeOf(with_(5, 3, 3, 3)).state).toBe('STUCK');
-    expect(routeOf(with_(3, 3, 2)).state).toBe('IN_PROGRESS');
-    expect(routeOf(with_(3, 3)).state).toBe('IN_PROGRESS');
-    expect(routeOf(with_(3, -1, 3, 3)).state).toBe('IN_PROGRESS');
+    expect(routeOf(projectWithDeltas(5, 3, 3, 3)).state).toBe('STUCK');
+    expect(routeOf(projectWithDeltas(3, 3, 2)).state).toBe('IN_PROGRESS');
+    expect(routeOf(projectWithDeltas(3, 3)).state).toBe('IN_PROGRESS');
+    expect(routeOf(projectWithDeltas(3, -1, 3, 3)).state).toBe('IN_PROGRESS');
   });
 
   it('is stuck while its escalated run waits for a person, until that person holds it', () => {
-    const input = with_(3, 3, 3);
+    const input = projectWithDeltas(3, 3, 3);
     input.events.append('claim_suspended', 'F', 'design_code');
     expect(routeOf(input).state).not.toBe('STUCK');
     input.events.append('run_ended', 'F', 'design_code', { status: 'ESCALATED', says: 'stuck' });
@@ -141,25 +146,27 @@ describe('a stuck edge', () => {
   });
 
   it('is not an edge with three zero deltas in a row (7.3)', () => {
-    expect(routeOf(with_(0, 0, 0)).state).toBe('IN_PROGRESS');
+    expect(routeOf(projectWithDeltas(0, 0, 0)).state).toBe('IN_PROGRESS');
   });
 
   it('is determined by the threshold of its edge, or else of its profile', () => {
     const log = new EventLogBuilder().converge('F', 'intent_requirements').iterate('F', 'design_code', 2);
     expect(routeOf({ features: [testFeature('F', { profile: 'hotfix' })], events: log }).state).toBe('STUCK');
-    const patient = {
+    const edgeConfig = {
       edge: 'design_code',
       description: '',
       checklist: [],
       max_iterations: null,
       human_required: false,
     };
-    const edges = { design_code: { ...patient, stuck_threshold: 4, extra: {} } };
-    expect(routeOf({ ...with_(3, 3, 3), methodology: testMethodology({ edges }) }).state).toBe('IN_PROGRESS');
+    const edges = { design_code: { ...edgeConfig, stuck_threshold: 4, extra: {} } };
+    expect(routeOf({ ...projectWithDeltas(3, 3, 3), methodology: testMethodology({ edges }) }).state).toBe(
+      'IN_PROGRESS',
+    );
   });
 
   it('does not block other features, and is retried if the request names its feature', () => {
-    const project = { ...with_(3, 3, 3), features: [testFeature('F'), testFeature('G')] };
+    const project = { ...projectWithDeltas(3, 3, 3), features: [testFeature('F'), testFeature('G')] };
     expect(routeOf(project)).toMatchObject({ state: 'STUCK', feature: 'G', edge: 'intent_requirements' });
     expect(routeOf(project).skipped).toMatchObject([{ feature: 'F', edge: 'design_code' }, { feature: 'F' }]);
     expect(routeOf({ ...project, request: { feature: 'F' } })).toMatchObject({
@@ -170,7 +177,7 @@ describe('a stuck edge', () => {
   });
 
   it('is no longer stuck once it is started again', () => {
-    const { features, events } = with_(3, 3, 3);
+    const { features, events } = projectWithDeltas(3, 3, 3);
     expect(routeOf({ features, events: events.append('edge_started', 'F', 'design_code') }).state).toBe(
       'IN_PROGRESS',
     );
@@ -178,7 +185,7 @@ describe('a stuck edge', () => {
 });
 
 describe('the choice among several features', () => {
-  it('1: prefers less than a quarter of the time box left, the least first', () => {
+  it('1: prefers a feature with less than a quarter of its time box left, and the one with the least first', () => {
     const timeBoxOf = (duration_seconds: number) => ({
       duration_seconds,
       check_in_seconds: null,
@@ -191,7 +198,7 @@ describe('the choice among several features', () => {
       testFeature('SOONER', { time_box: timeBoxOf(3700) }),
       testFeature('OVER', { time_box: timeBoxOf(3600) }),
     ];
-    const log = new EventLogBuilder().converge('CALM', ...SPECIFIED_EDGES);
+    const log = new EventLogBuilder().converge('CALM', ...SPECIFICATION_EDGES);
     const route = routeOf({ features, events: log });
     expect(route.feature).toBe('SOONER');
     expect(route.reasons.join()).toContain('3 % of its time box is left');
@@ -206,7 +213,7 @@ describe('the choice among several features', () => {
       on_expiry: 'fold_back' as const,
       started: new Date(START_MS).toISOString(),
     };
-    const log = new EventLogBuilder().converge('NEAR', ...SPECIFIED_EDGES);
+    const log = new EventLogBuilder().converge('NEAR', ...SPECIFICATION_EDGES);
     expect(
       routeOf({ features: [testFeature('BOXED', { time_box }), testFeature('NEAR')], events: log }).feature,
     ).toBe('NEAR');
@@ -214,7 +221,7 @@ describe('the choice among several features', () => {
 
   // req: RTE-009
   it('2: prefers the fewest open edges, including those that are not in the log (7.3)', () => {
-    const log = new EventLogBuilder().converge('NEAR', ...SPECIFIED_EDGES);
+    const log = new EventLogBuilder().converge('NEAR', ...SPECIFICATION_EDGES);
     const features = [testFeature('EMPTY', { priority: 'critical' }), testFeature('NEAR')];
     expect(routeOf({ features, events: log })).toMatchObject({ feature: 'NEAR', edge: 'design_code' });
     expect(reasonsText({ features, events: log })).toContain(
@@ -269,15 +276,15 @@ describe('the edge of a feature', () => {
 
   it('is a co-evolution as one unit, in either arrow notation', () => {
     const log = new EventLogBuilder()
-      .converge('F', ...SPECIFIED_EDGES, 'design_code')
+      .converge('F', ...SPECIFICATION_EDGES, 'design_code')
       .append('edge_started', 'F', 'code↔unit_tests');
     expect(routeOf({ features: [testFeature('F')], events: log }).edge).toBe('code_unit_tests');
     log.append('edge_converged', 'F', 'code→unit_tests');
     expect(routeOf({ features: [testFeature('F')], events: log }).state).toBe('ALL_CONVERGED');
   });
 
-  it('is an optional one only if it was started or requested', () => {
-    const log = new EventLogBuilder().converge('F', ...SPECIFIED_EDGES);
+  it('is an optional edge only if that edge was started or requested', () => {
+    const log = new EventLogBuilder().converge('F', ...SPECIFICATION_EDGES);
     const features = [testFeature('F')];
     expect(routeOf({ features, events: log }).edge).toBe('design_code');
     expect(reasonsText({ features, events: log })).toContain('optional and not started: design_test_cases');
@@ -308,14 +315,14 @@ describe('the edge of a feature', () => {
     });
   });
 
-  it('waits for all edges of a dependency, not only for one (7.3)', () => {
+  it('waits for all edges of a dependency, not only for one edge (7.3)', () => {
     const features = [testFeature('B', { dependencies: [{ feature: 'A', asset: null }] }), testFeature('A')];
     const log = new EventLogBuilder().converge('A', 'intent_requirements');
     expect(routeOf({ features, events: log }).skipped[0]).toMatchObject({ feature: 'B', edge: null });
     expect(routeOf({ features, events: log, request: { feature: 'B' } }).refused).toContain(
       'requirements_design has not converged',
     );
-    expect(routeOf({ features, events: log.converge('A', ...ALL.slice(1)) }).feature).toBe('B');
+    expect(routeOf({ features, events: log.converge('A', ...STANDARD_EDGES.slice(1)) }).feature).toBe('B');
   });
 
   it('waits for a dependency only up to the required asset', () => {
@@ -332,7 +339,7 @@ describe('the edge of a feature', () => {
   });
 
   // req: RTE-010, RTE-012
-  it('is not one that another agent holds, and the holder is named', () => {
+  it('is not an edge that another agent holds, and the holder is named', () => {
     const log = new EventLogBuilder().append(
       'edge_started',
       'A',
@@ -370,7 +377,7 @@ describe('the edge of a feature', () => {
       request: { agent_id: 'bob' },
     });
     expect(route.feature).toBe(expected);
-    expect(route.skipped.map((one) => one.says).join()).toContain(says);
+    expect(route.skipped.map((skipped) => skipped.says).join()).toContain(says);
   });
 });
 
@@ -409,8 +416,10 @@ describe('an explicit request', () => {
   });
 
   it('is refused if the feature has converged', () => {
-    const done = new EventLogBuilder().converge('F', ...ALL);
-    expect(routeOf({ features, events: done, request: { feature: 'F' } }).refused).toContain('F is complete');
+    const completedLog = new EventLogBuilder().converge('F', ...STANDARD_EDGES);
+    expect(routeOf({ features, events: completedLog, request: { feature: 'F' } }).refused).toContain(
+      'F is complete',
+    );
   });
 });
 

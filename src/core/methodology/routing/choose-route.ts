@@ -20,8 +20,8 @@ import { undecidedDimensions, workspaceState } from './route-state.js';
  */
 export function chooseRoute(rawInput: RouteInput, knownProgress?: ProjectProgress): RouteAdvice {
   const input = normalizeInput(rawInput);
-  const isKnown = knownProgress !== undefined && input.rows === rawInput.rows;
-  const project = isKnown ? { ...knownProgress, ...input } : projectProgressOf(input);
+  const canReuseProgress = knownProgress !== undefined && input.rows === rawInput.rows;
+  const project = canReuseProgress ? { ...knownProgress, ...input } : projectProgressOf(input);
   const state = workspaceState(project);
   const escalations = escalationsOf(project);
   const base: RouteAdvice = { ...EMPTY_ROUTE, state, escalations, reasons: escalationReasons(escalations) };
@@ -50,15 +50,15 @@ function normalizeInput(rawInput: RouteInput): RouteInput {
   const input = { ...rawInput, rows };
   const { request, methodology } = input;
   const { edge, profile, feature } = request;
-  const canonical = edge === undefined ? request : { ...request, edge: canonicalEdge(edge) };
+  const canonicalRequest = edge === undefined ? request : { ...request, edge: canonicalEdge(edge) };
   if (profile === undefined || !Object.hasOwn(methodology?.profiles ?? {}, profile)) {
-    return { ...input, request: canonical };
+    return { ...input, request: canonicalRequest };
   }
   const isRequested = (id: string): boolean => feature === undefined || feature === id;
   const rowsWithProfile = rows.map((row) =>
     isRequested(row.feature.feature_id) ? { ...row, feature: { ...row.feature, profile } } : row,
   );
-  return { ...input, request: canonical, rows: rowsWithProfile };
+  return { ...input, request: canonicalRequest, rows: rowsWithProfile };
 }
 
 /** Features known only from another tool's log can be viewed but not claimed. */
@@ -132,8 +132,8 @@ function chooseOption(base: RouteAdvice, project: ProjectProgress): RouteAdvice 
   const { ranked, available, overlapping, skipped } = routeOptions(project);
   const [best] = available;
   if (best === undefined) {
-    const decided = skipped.find(({ feature, edge }) => project.decided_edges?.has(`${feature}#${edge}`));
-    if (decided !== undefined) return routeToDecidedRun({ ...base, skipped }, decided);
+    const decidedEdge = skipped.find(({ feature, edge }) => project.decided_edges?.has(`${feature}#${edge}`));
+    if (decidedEdge !== undefined) return routeToDecidedRun({ ...base, skipped }, decidedEdge);
     return routeWithoutOption({ ...base, skipped, parallel: overlapping }, project.request);
   }
   const parallel = overlappingWork(project, best.progress.row.feature.feature_id);
@@ -148,7 +148,9 @@ function routeToOption(
 ): RouteAdvice {
   const { feature_id } = progress.row.feature;
   const { request } = input;
-  const optional = progress.steps.filter((one) => one.optional && one.state === null).map(({ edge }) => edge);
+  const optionalEdges = progress.steps
+    .filter((pathStep) => pathStep.optional && pathStep.state === null)
+    .map(({ edge }) => edge);
   const reasons = [
     ...base.reasons,
     request.feature === undefined
@@ -159,7 +161,7 @@ function routeToOption(
       ? [`the lease of ${step.claim.agent_id} on it has expired, so a claim takes it over`]
       : []),
     ...reviewReasons(step),
-    ...(optional.length === 0 ? [] : [`optional and not started: ${optional.join(', ')}`]),
+    ...(optionalEdges.length === 0 ? [] : [`optional and not started: ${optionalEdges.join(', ')}`]),
     ...parallelReasons(base.parallel, claimsOfOthers(input).length),
   ];
   return {
@@ -172,28 +174,29 @@ function routeToOption(
   };
 }
 
-/** A holder continues with a submission: a second claim of the same edge would be refused. */
+/** The next command. A holder continues with a submission, because a second claim of the edge would be refused. */
 function nextCommand(subject: string, claim: EdgeClaim | null, { agent_id }: RouteInput['request']): string {
-  const isOwn = claim !== null && claim.agent_id === agent_id && claim.state !== 'lease_expired';
-  return genCommand('task', isOwn ? 'submit' : 'claim', subject);
+  const isHolder = claim !== null && claim.agent_id === agent_id && claim.state !== 'lease_expired';
+  return genCommand('task', isHolder ? 'submit' : 'claim', subject);
 }
 
-/** The next candidate must address what the reviewer said about the last one. */
+/** What the reviewer said about the last candidate, which the next candidate must address. */
 function reviewReasons({ state }: FeatureStep): string[] {
   const review = state?.review ?? null;
   if (review === null || review.decision === 'APPROVED') return [];
   const outcome = review.decision === 'REJECTED' ? 'rejected the last candidate' : 'requested changes';
-  const pushed = review.pushed_by === null ? '' : ` (according to ${review.pushed_by}, who pushed it)`;
-  return [`${review.reviewer}${pushed} ${outcome}${review.comment === null ? '' : `: ${review.comment}`}`];
+  const pushedBy = review.pushed_by === null ? '' : ` (according to ${review.pushed_by}, who pushed it)`;
+  return [`${review.reviewer}${pushedBy} ${outcome}${review.comment === null ? '' : `: ${review.comment}`}`];
 }
 
-function parallelReasons(parallel: readonly OverlappingWork[], claims: number): string[] {
-  if (claims === 0) return ['no other agent has an open claim'];
-  if (parallel.length === 0) return [`it shares no module with the open claims of other agents (${claims})`];
+function parallelReasons(parallel: readonly OverlappingWork[], claimCount: number): string[] {
+  if (claimCount === 0) return ['no other agent has an open claim'];
+  if (parallel.length === 0)
+    return [`it shares no module with the open claims of other agents (${claimCount})`];
   return parallel.map(({ says }) => says);
 }
 
-/** The claim of the run's executor is still open, but only `gen iterate` continues it. */
+/** Advises to continue a run with `gen iterate`. The claim of its executor is still open, so a new claim would be refused. */
 function routeToDecidedRun(
   base: RouteAdvice,
   { feature, edge }: RouteAdvice['skipped'][number],
@@ -211,10 +214,10 @@ function routeWithoutOption(base: RouteAdvice, { feature, edge }: RouteInput['re
     );
   }
   if (feature !== undefined || edge !== undefined) {
-    const what = [feature, edge].filter((one) => one !== undefined).join(' on ');
-    const why = base.skipped.map((one) => `${one.edge ?? one.feature}: ${one.says}`);
-    const details = why.length === 0 ? '' : ` (${why.slice(0, NAMES_SHOWN_MAX).join('; ')})`;
-    return refusedRoute(base, `no work is available for ${what}${details}`);
+    const requested = [feature, edge].filter((name) => name !== undefined).join(' on ');
+    const reasons = base.skipped.map((skipped) => `${skipped.edge ?? skipped.feature}: ${skipped.says}`);
+    const details = reasons.length === 0 ? '' : ` (${reasons.slice(0, NAMES_SHOWN_MAX).join('; ')})`;
+    return refusedRoute(base, `no work is available for ${requested}${details}`);
   }
   if (base.state === 'ALL_CONVERGED') return withReason(base, 'every feature has converged', 'gen gaps');
   // An intent starts new work; escalations that block existing features come before it.

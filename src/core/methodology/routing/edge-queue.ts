@@ -11,7 +11,7 @@ import { routeOptions } from './route-options.js';
 /** An edge that an agent could claim now. */
 interface ReadyEdge {
   readonly subject: string;
-  /** On the scale of tasks: a feature of medium priority is worth a task without a priority. */
+  /** On the scale of tasks: a feature of medium priority ranks like a task without a priority. */
   readonly priority: number;
 }
 
@@ -35,7 +35,7 @@ const TASK_PRIORITY_OF_FEATURE: Readonly<Record<Priority, number>> = {
 
 export function edgeQueue(input: RouteInput, agentRole: string | null): EdgeQueue {
   const project = projectProgressOf(input);
-  const open = [...project.features.values()].filter(({ isComplete }) => !isComplete);
+  const openFeatures = [...project.features.values()].filter(({ isComplete }) => !isComplete);
   const route = chooseRoute(input, project);
   const options = route.feature === null ? [] : routeOptions(project).available;
   return {
@@ -44,7 +44,7 @@ export function edgeQueue(input: RouteInput, agentRole: string | null): EdgeQueu
       subject: edgeSubject(progress.row.feature.feature_id, step.edge),
       priority: TASK_PRIORITY_OF_FEATURE[progress.row.feature.priority],
     })),
-    open: open.flatMap((progress) => {
+    open: openFeatures.flatMap((progress) => {
       const [first] = unconvergedSteps(progress);
       return first === undefined ? [] : [edgeSubject(progress.row.feature.feature_id, first.edge)];
     }),
@@ -52,19 +52,19 @@ export function edgeQueue(input: RouteInput, agentRole: string | null): EdgeQueu
   };
 }
 
-/** Edges that the role may converge come first; results for the others need a person, or are refused. */
+/** Edges that the role may converge come first, then edges outside its authority. Edges whose results are rejected are left out. */
 function orderByAuthority(
   { methodology }: RouteInput,
   options: readonly RouteOption[],
   agentRole: string | null,
 ): RouteOption[] {
   if (agentRole === null) return [...options];
-  const verdictOf = ({ step }: RouteOption) =>
+  const decisionOf = ({ step }: RouteOption) =>
     checkAuthority(methodology, { edge: step.edge, agent_role: agentRole, files: [], is_human: false })
       .decision;
-  const own = options.filter((option) => verdictOf(option) === 'granted');
-  const others = options.filter((option) => !['granted', 'reject'].includes(verdictOf(option)));
-  return [...own, ...others];
+  const withinAuthority = options.filter((option) => decisionOf(option) === 'granted');
+  const outsideAuthority = options.filter((option) => !['granted', 'reject'].includes(decisionOf(option)));
+  return [...withinAuthority, ...outsideAuthority];
 }
 
 const toSentence = (text: string): string =>

@@ -19,24 +19,24 @@ import type { ProjectProgress } from '../progress/project-progress.js';
 
 /**
  * Items that wait for a person, by severity; within one severity, blocked work comes before intents, then the oldest
- * first. Folded from the log, stored nowhere.
+ * first. They are derived from the log and not stored.
  */
 export function escalationsOf(project: ProjectProgress): readonly Escalation[] {
-  const found = [...project.state.signals.values()].map(escalationOfSignal);
-  const reported = new Set(found.map(escalationKey));
+  const escalations = [...project.state.signals.values()].map(escalationOfSignal);
+  const reportedKeys = new Set(escalations.map(escalationKey));
   for (const progress of project.features.values()) {
     if (progress.isComplete) continue;
-    // Skips reviews and stale claims that a signal in the log has already reported.
     const ofFeature = [
       ...unconvergedSteps(progress).flatMap((step) => escalationsOfStep(project, progress, step)),
       ...escalationsOfTimeBox(progress),
     ];
-    found.push(...ofFeature.filter((one) => !reported.has(escalationKey(one))));
+    // Skips reviews and stale claims that a signal in the log has already reported.
+    escalations.push(...ofFeature.filter((escalation) => !reportedKeys.has(escalationKey(escalation))));
   }
   const severityRank = ({ severity }: Escalation): number => PRIORITIES.indexOf(severity);
-  const isNew = ({ kind }: Escalation): number => (kind === 'intent' ? 1 : 0);
-  return found.sort(
-    (a, b) => severityRank(a) - severityRank(b) || isNew(a) - isNew(b) || compareText(a.since, b.since),
+  const kindRank = ({ kind }: Escalation): number => (kind === 'intent' ? 1 : 0);
+  return escalations.sort(
+    (a, b) => severityRank(a) - severityRank(b) || kindRank(a) - kindRank(b) || compareText(a.since, b.since),
   );
 }
 
@@ -69,7 +69,7 @@ function escalationsOfStep(
   if (state === null) return [];
   const { feature_id } = row.feature;
   const where = `${edge} of ${feature_id}`;
-  const found: Escalation[] = [];
+  const escalations: Escalation[] = [];
   const addEscalation = (
     kind: Escalation['kind'],
     severity: Escalation['severity'],
@@ -77,17 +77,18 @@ function escalationsOfStep(
     next: string,
     since = state.last_at,
   ): void => {
-    found.push({ kind, feature_id, edge, severity, since, says, next });
+    escalations.push({ kind, feature_id, edge, severity, since, says, next });
   };
-  const review = edgeReviewCommand(feature_id, edge);
+  const reviewCommand = edgeReviewCommand(feature_id, edge);
   if (claim?.state === 'suspended') {
     const message = `${where} is suspended, and no candidate waits for a review`;
     addEscalation('suspended', 'high', message, suspendedCommand(`${feature_id}#${edge}`, state.last_run));
   }
-  if (status === 'pending_review') addEscalation('review', 'high', `${where} waits for a review`, review);
+  if (status === 'pending_review')
+    addEscalation('review', 'high', `${where} waits for a review`, reviewCommand);
   if (state.hold !== null) {
-    const unhold = genCommand('task', 'unhold', `${feature_id}#${edge}`, '--reason', 'settled');
-    addEscalation('hold', 'high', `${where} is held: ${state.hold}`, unhold);
+    const unholdCommand = genCommand('task', 'unhold', `${feature_id}#${edge}`, '--reason', 'settled');
+    addEscalation('hold', 'high', `${where} is held: ${state.hold}`, unholdCommand);
   }
   if (step.stuck) {
     const message = `${where} is stuck at delta ${state.delta} after ${state.iteration} iterations`;
@@ -95,18 +96,23 @@ function escalationsOfStep(
   }
   const iterationsMax = methodology?.edges[edge]?.max_iterations ?? profile.max_iterations;
   if (status === 'iterating' && state.deltas.length > 0 && state.iteration >= iterationsMax) {
-    addEscalation('max_iterations', 'medium', `${where} has used all ${iterationsMax} iterations`, review);
+    addEscalation(
+      'max_iterations',
+      'medium',
+      `${where} has used all ${iterationsMax} iterations`,
+      reviewCommand,
+    );
   }
   if (claim?.state === 'stale') {
     const message = `${claim.agent_id} holds ${where} and is inactive`;
     addEscalation('stale_claim', 'medium', message, releaseCommand(feature_id, edge), claim.since);
   }
-  return found;
+  return escalations;
 }
 
 function escalationsOfTimeBox({ row, time_box }: FeatureProgress): Escalation[] {
-  const box = effectiveTimeBox(row);
-  if (box === null || time_box.status !== 'expired') return [];
+  const timeBox = effectiveTimeBox(row);
+  if (timeBox === null || time_box.status !== 'expired') return [];
   const { feature_id } = row.feature;
   return [
     {
@@ -114,8 +120,8 @@ function escalationsOfTimeBox({ row, time_box }: FeatureProgress): Escalation[] 
       feature_id,
       edge: null,
       severity: 'high',
-      since: box.started ?? '',
-      says: `the time box of ${feature_id} has expired: ${EXPIRY_MESSAGES[box.on_expiry]}`,
+      since: timeBox.started ?? '',
+      says: `the time box of ${feature_id} has expired: ${EXPIRY_MESSAGES[timeBox.on_expiry]}`,
       next: genCommand('spawn', 'fold-back', feature_id),
     },
   ];

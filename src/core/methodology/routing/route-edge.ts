@@ -42,7 +42,7 @@ function isRequestedStep(step: FeatureStep, request: RouteRequest): boolean {
   return isCountedStep(step) && step.status !== 'converged';
 }
 
-/** Two agents on one feature share all of its modules, so a feature in work is left to its holder. */
+/** The claim of another agent on the feature. Two agents on one feature would share all its modules. */
 function otherAgentsClaim(
   { steps, row }: FeatureProgress,
   request: RouteRequest,
@@ -54,7 +54,7 @@ function otherAgentsClaim(
   return null;
 }
 
-/** Whether another agent's claim keeps this one from claiming. A claim whose lease has expired does not. */
+/** Whether the claim of another agent keeps the caller from claiming. A claim whose lease has expired does not. */
 export const isHeldByAnother = ({ agent_id, state }: EdgeClaim, request: RouteRequest): boolean =>
   agent_id !== request.agent_id && state !== 'lease_expired';
 

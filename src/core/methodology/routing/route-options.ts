@@ -10,7 +10,7 @@ interface RouteOptions {
   readonly ranked: readonly RouteOption[];
   /** The options that shared modules do not block. */
   readonly available: readonly RouteOption[];
-  /** The work of others that keeps the remaining ones back. */
+  /** The work of other agents that blocks the remaining options. */
   readonly overlapping: readonly OverlappingWork[];
   readonly skipped: RouteAdvice['skipped'];
 }

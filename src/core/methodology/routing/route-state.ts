@@ -27,16 +27,16 @@ const WAITING_STATUSES: ReadonlySet<string> = new Set(['blocked', 'pending_revie
 const FIRST_CONSTRAINED_EDGE = 'requirements_design';
 
 /**
- * Whether a feature depends on the mandatory dimensions: from the design edge on. Its converged edges and its current
- * one count; a claim on a later edge does not.
+ * Whether a feature depends on the mandatory dimensions: one of its converged edges, or its current edge, is the design edge
+ * or comes after it. A claim on a later edge does not count.
  */
 function needsConstraints({ topology }: Methodology, progress: FeatureProgress): boolean {
   const order = topology.transitions.map(({ edge }) => edge);
-  const from = order.indexOf(FIRST_CONSTRAINED_EDGE);
-  if (from === -1) return false;
+  const firstIndex = order.indexOf(FIRST_CONSTRAINED_EDGE);
+  if (firstIndex === -1) return false;
   const convergedSteps = progress.steps.filter(({ status }) => status === 'converged');
   const currentStep = unconvergedSteps(progress).slice(0, 1);
-  return [...convergedSteps, ...currentStep].some(({ edge }) => order.indexOf(edge) >= from);
+  return [...convergedSteps, ...currentStep].some(({ edge }) => order.indexOf(edge) >= firstIndex);
 }
 
 export function undecidedDimensions({ topology, constraints }: Methodology): string[] {

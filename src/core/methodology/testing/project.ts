@@ -31,7 +31,11 @@ const TRANSITIONS: readonly Transition[] = [
   transition('telemetry', 'intent'),
 ];
 
-const profile = (name: string, include: readonly string[] | 'all', more: Partial<Profile> = {}): Profile => ({
+const profile = (
+  name: string,
+  include: readonly string[] | 'all',
+  overrides: Partial<Profile> = {},
+): Profile => ({
   name,
   description: '',
   include,
@@ -45,13 +49,13 @@ const profile = (name: string, include: readonly string[] | 'all', more: Partial
   stuck_threshold: 3,
   time_box: null,
   vector_types: 'any',
-  ...more,
+  ...overrides,
 });
 
-const STANDARD = ['intent_requirements', 'requirements_design', 'design_code', 'code_unit_tests'];
+const STANDARD_EDGES = ['intent_requirements', 'requirements_design', 'design_code', 'code_unit_tests'];
 const dimension = (name: string, mandatory: boolean) => ({ name, mandatory });
 
-export function testMethodology(more: Partial<Methodology> = {}): Methodology {
+export function testMethodology(overrides: Partial<Methodology> = {}): Methodology {
   const names = new Set(TRANSITIONS.flatMap(({ source, target }) => [source, target]));
   return {
     mode: 'multi',
@@ -63,7 +67,7 @@ export function testMethodology(more: Partial<Methodology> = {}): Methodology {
     },
     edges: {},
     profiles: {
-      standard: profile('standard', STANDARD, {
+      standard: profile('standard', STANDARD_EDGES, {
         optional: ['design_test_cases', 'design_uat_tests', 'code_cicd'],
       }),
       full: profile('full', 'all', { max_iterations: 7 }),
@@ -71,7 +75,7 @@ export function testMethodology(more: Partial<Methodology> = {}): Methodology {
         stuck_threshold: 1,
         skip: ['requirements_design'],
       }),
-      spike: profile('spike', STANDARD.slice(0, 3), { stuck_threshold: 5, skip: ['code_unit_tests'] }),
+      spike: profile('spike', STANDARD_EDGES.slice(0, 3), { stuck_threshold: 5, skip: ['code_unit_tests'] }),
     },
     roles: { roles: {}, outside_authority_action: 'escalate', spec_mutation_requires_human: true },
     parallelism: { enforce: false },
@@ -86,18 +90,18 @@ export function testMethodology(more: Partial<Methodology> = {}): Methodology {
       constraint_dimensions: { security_model: 'oauth' },
     },
     has_intent: true,
-    ...more,
+    ...overrides,
   };
 }
 
-export const testFeature = (feature_id: string, more: Partial<Feature> = {}): Feature =>
+export const testFeature = (feature_id: string, overrides: Partial<Feature> = {}): Feature =>
   newFeature({
     feature_id,
     title: `Feature ${feature_id}`,
     intent: 'INT-1',
     profile: 'standard',
     requirements: [feature_id],
-    ...more,
+    ...overrides,
   });
 
 export const testClaim = (agent_id: string, state: EdgeClaim['state'] = 'held'): EdgeClaim => ({
@@ -124,9 +128,9 @@ export interface TestProject {
 export function routeInputOf(project: TestProject): RouteInput {
   const state = (project.events ?? new EventLogBuilder()).fold();
   const { modules = null, enforce = false, claims = {} } = project;
-  const built = testMethodology({ modules, parallelism: { enforce } });
+  const defaultMethodology = testMethodology({ modules, parallelism: { enforce } });
   return {
-    methodology: project.methodology === undefined ? built : project.methodology,
+    methodology: project.methodology === undefined ? defaultMethodology : project.methodology,
     rows: featureRows(project.features ?? [], state, (subject) => claims[subject] ?? null),
     state,
     now_ms: project.now_ms ?? START_MS + 3_600_000,

@@ -18,7 +18,7 @@ export function featureView(input: RouteInput, featureId: string): FeatureView |
     trajectory,
     constraint_dimensions: dimensionStatuses(input),
     time_box_rule: effectiveTimeBox(progress.row),
-    context_hash: trajectory.findLast((line) => line.context_hash !== null)?.context_hash ?? null,
+    context_hash: trajectory.findLast((entry) => entry.context_hash !== null)?.context_hash ?? null,
     last_event_at: state?.last_event_at ?? null,
     last_position: state?.last_position ?? null,
   };
@@ -48,10 +48,10 @@ function trajectoryEntry({ edge, optional, status, stuck, state }: FeatureStep):
 }
 
 function dimensionStatuses({ methodology }: RouteInput): FeatureView['constraint_dimensions'] {
-  const decided = methodology?.constraints.constraint_dimensions ?? {};
+  const decisions = methodology?.constraints.constraint_dimensions ?? {};
   return (methodology?.topology.constraint_dimensions ?? []).map(({ name, mandatory }) => ({
     name,
     mandatory,
-    decided: isDimensionDecided(decided, name),
+    decided: isDimensionDecided(decisions, name),
   }));
 }

@@ -44,7 +44,7 @@ const MERMAID_TAGS: Readonly<Record<FeatureStep['status'], string>> = {
   pending: '',
   blocked: 'crit, ',
 };
-/** Missing times are estimated at one hour; in a foreign log, the end may even precede the start. */
+/** Start and end of a bar. Without times a step lasts one hour. In a foreign log the end may precede the start. */
 function barSpan(
   { status, state }: FeatureStep,
   nowMs: number,

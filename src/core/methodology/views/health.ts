@@ -45,37 +45,39 @@ const newFinding = (
   kind: HealthFindingKind,
   severity: HealthFinding['severity'],
   message: string,
-  more: Partial<HealthFinding> = {},
-): HealthFinding => ({ kind, severity, feature_id: null, edge: null, says: message, next: null, ...more });
+  fields: Partial<HealthFinding> = {},
+): HealthFinding => ({ kind, severity, feature_id: null, edge: null, says: message, next: null, ...fields });
 
-/** A check that fails more often than this in a row is a separate finding. */
+/** A check that fails more often in a row is a separate finding. */
 const FAILURES_IN_A_ROW_MAX = 3;
 
 function edgeFindings({ row, isComplete }: FeatureProgress): HealthFinding[] {
   const { feature_id } = row.feature;
-  const found: HealthFinding[] = [];
+  const findings: HealthFinding[] = [];
   for (const [edge, state] of row.state?.edges ?? []) {
-    const at = { feature_id, edge };
+    const location = { feature_id, edge };
     const where = `${edge} of ${feature_id}`;
-    if (state.unproven) {
+    if (state.has_unproven_convergence) {
       const message = `${where} reports convergence, but the log has no edge_converged for it`;
-      found.push(newFinding('unproven_convergence', 'high', message, at));
+      findings.push(newFinding('unproven_convergence', 'high', message, location));
     }
-    if (state.started_unseen) {
-      found.push(newFinding('unstarted_convergence', 'low', `${where} converged without being started`, at));
+    if (state.converged_unstarted) {
+      findings.push(
+        newFinding('unstarted_convergence', 'low', `${where} converged without being started`, location),
+      );
     }
     for (const [check, times] of isComplete || state.status === 'converged' ? [] : state.failing) {
       if (times <= FAILURES_IN_A_ROW_MAX) continue;
       const message = `${check} has failed ${times} times in a row on ${where}`;
-      found.push(newFinding('failing_check', 'medium', message, at));
+      findings.push(newFinding('failing_check', 'medium', message, location));
     }
   }
   for (const [edge, { agent_id, state }] of row.claims) {
     if (state !== 'lease_expired') continue;
     const message = `the lease of ${agent_id} on ${edge} of ${feature_id} has expired: any agent can claim it`;
-    found.push(newFinding('lease_expired', 'low', message, { feature_id, edge }));
+    findings.push(newFinding('lease_expired', 'low', message, { feature_id, edge }));
   }
-  return found;
+  return findings;
 }
 
 function featureFindings(
@@ -83,34 +85,39 @@ function featureFindings(
   { methodology, features }: ProjectProgress,
 ): HealthFinding[] {
   const { feature_id, dependencies, profile: profileName } = row.feature;
-  const at = { feature_id };
-  const found: HealthFinding[] = [];
+  const location = { feature_id };
+  const findings: HealthFinding[] = [];
   for (const { feature } of dependencies) {
     if (features.has(feature)) continue;
     const message = `${feature_id} depends on ${feature}, which is not defined`;
-    found.push(newFinding('unknown_dependency', 'high', message, at));
+    findings.push(newFinding('unknown_dependency', 'high', message, location));
   }
   if (profileName !== '' && !Object.hasOwn(methodology?.profiles ?? {}, profileName)) {
     const message = `${feature_id} names the unknown profile ${profileName}; using ${profile.name} instead`;
-    found.push(newFinding('unknown_profile', 'medium', message, at));
+    findings.push(newFinding('unknown_profile', 'medium', message, location));
   }
   if (!isComplete && time_box.status === 'expiring') {
     const percentLeft = Math.round((1 - time_box.elapsed) * 100);
-    found.push(
-      newFinding('time_box_expiring', 'low', `${percentLeft} % of the time box of ${feature_id} is left`, at),
+    findings.push(
+      newFinding(
+        'time_box_expiring',
+        'low',
+        `${percentLeft} % of the time box of ${feature_id} is left`,
+        location,
+      ),
     );
   }
   const parent = row.feature.parent ?? row.state?.parent ?? null;
   if (parent !== null && !features.has(parent.feature)) {
     const message = `${feature_id} was spawned from ${parent.feature}, which is not defined`;
-    found.push(newFinding('orphaned_spawn', 'high', message, at));
+    findings.push(newFinding('orphaned_spawn', 'high', message, location));
   }
   if (parent !== null && isComplete && row.state?.folded_back === null) {
     const next = genCommand('spawn', 'fold-back', feature_id);
     const message = `${feature_id} is finished and has not folded back to ${parent.feature}`;
-    found.push(newFinding('not_folded_back', 'medium', message, { ...at, next }));
+    findings.push(newFinding('not_folded_back', 'medium', message, { ...location, next }));
   }
-  return found;
+  return findings;
 }
 
 /** Waiting reviews whose last notice was not delivered. */
@@ -128,16 +135,16 @@ function noticeFindings({ state }: RouteInput): HealthFinding[] {
 /** Features and event types in the log that are not defined. */
 function logFindings({ state, rows }: RouteInput): HealthFinding[] {
   const defined = new Set(rows.filter((row) => row.defined).map(({ feature }) => feature.feature_id));
-  const found: HealthFinding[] = [];
+  const findings: HealthFinding[] = [];
   for (const { feature_id, last_position } of state.features.values()) {
     if (defined.has(feature_id)) continue;
     const message = `the log mentions ${feature_id} (last at position ${last_position}), but no such feature is defined`;
-    found.push(newFinding('missing_vector', 'medium', message, { feature_id }));
+    findings.push(newFinding('missing_vector', 'medium', message, { feature_id }));
   }
   for (const [type, times] of state.unknown_types) {
-    found.push(newFinding('unknown_type', 'low', `${times} events of the unknown type ${type}`));
+    findings.push(newFinding('unknown_type', 'low', `${times} events of the unknown type ${type}`));
   }
-  return found;
+  return findings;
 }
 
 function projectFindings(
@@ -145,15 +152,15 @@ function projectFindings(
   faults: readonly ConfigFault[],
 ): HealthFinding[] {
   const featureDefinitions = [...features.values()].map(({ row }) => row.feature);
-  const cycles = featureCycles(featureDefinitions).map((cycle) => {
+  const cycleFindings = featureCycles(featureDefinitions).map((cycle) => {
     const message = `features depend on each other in a cycle: ${cycle.join(' → ')}`;
     return newFinding('circular_dependency', 'critical', message, { feature_id: cycle[0] ?? null });
   });
-  const openDimensions = (methodology === null ? [] : undecidedDimensions(methodology)).map((name) =>
+  const dimensionFindings = (methodology === null ? [] : undecidedDimensions(methodology)).map((name) =>
     newFinding('constraint', 'medium', `the constraint dimension ${name} is undecided`),
   );
-  const files = faults.map(({ file, line, message }) =>
+  const fileFindings = faults.map(({ file, line, message }) =>
     newFinding('configuration', 'medium', `${file}${line === undefined ? '' : `:${line}`}: ${message}`),
   );
-  return [...cycles, ...openDimensions, ...files];
+  return [...cycleFindings, ...dimensionFindings, ...fileFindings];
 }

@@ -27,20 +27,20 @@ export function statusView(input: RouteInput): MethodologyStatus {
   const { state, rows } = input;
   const project = projectProgressOf(input);
   const featureList = [...project.features.values()];
-  const next = chooseRoute(input, project);
+  const route = chooseRoute(input, project);
   const claims = rows.flatMap(claimSummaries);
-  const pending_reviews = next.escalations.filter(({ kind }) => kind === 'review' || kind === 'escalation');
-  const stale_claims = next.escalations.filter(({ kind }) => kind === 'stale_claim').length;
+  const pending_reviews = route.escalations.filter(({ kind }) => kind === 'review' || kind === 'escalation');
+  const stale_claims = route.escalations.filter(({ kind }) => kind === 'stale_claim').length;
   return {
     position: state.position,
     last_updated: state.last_updated,
-    state: next.state,
+    state: route.state,
     start_would: {
-      feature: next.feature,
-      edge: next.edge,
-      iteration: next.iteration,
-      reasons: next.reasons,
-      command: next.next,
+      feature: route.feature,
+      edge: route.edge,
+      iteration: route.iteration,
+      reasons: route.reasons,
+      command: route.next,
     },
     project: projectTotals(featureList, project),
     features: featureList.map((progress) => featureSummary(progress, project)),
@@ -52,22 +52,27 @@ export function statusView(input: RouteInput): MethodologyStatus {
     evidence: input.evidence,
     last_gaps: state.last_gaps,
     last_release: state.releases.at(-1) ?? null,
-    next_actions: nextActions(next),
+    next_actions: nextActions(route),
   };
 }
 
-/** Items that wait for a person come before what an agent can do. */
+/** The next actions: items that wait for a person come before the work of an agent. */
 function nextActions({ escalations, feature, edge, iteration, reasons, next }: RouteAdvice): NextAction[] {
-  const waiting = escalations.map((one) => ({ says: one.says, command: one.next }));
-  if (feature === null && waiting.length > 0) return waiting.slice(0, ACTIONS_MAX);
+  const escalationActions = escalations.map((escalation) => ({
+    says: escalation.says,
+    command: escalation.next,
+  }));
+  if (feature === null && escalationActions.length > 0) return escalationActions.slice(0, ACTIONS_MAX);
   const message = feature === null ? (reasons.at(-1) ?? '') : `${feature} on ${edge}, iteration ${iteration}`;
-  return [...waiting.slice(0, ACTIONS_MAX - 1), { says: message, command: next }];
+  return [...escalationActions.slice(0, ACTIONS_MAX - 1), { says: message, command: next }];
 }
 
 export function featureSummary(progress: FeatureProgress, project: ProjectProgress): FeatureSummary {
   const { feature, state } = progress.row;
-  const open = unconvergedSteps(progress);
-  const current = progress.isComplete ? null : (open.find(({ state }) => state !== null) ?? open[0] ?? null);
+  const openSteps = unconvergedSteps(progress);
+  const current = progress.isComplete
+    ? null
+    : (openSteps.find(({ state }) => state !== null) ?? openSteps[0] ?? null);
   const total = progress.steps.filter(isCountedStep).length;
   return {
     id: feature.feature_id,
@@ -82,7 +87,7 @@ export function featureSummary(progress: FeatureProgress, project: ProjectProgre
     iteration: current?.state?.iteration ?? 0,
     delta: current?.state?.delta ?? null,
     you_are_here: progress.steps.map(trackStop),
-    edges_converged: total - open.length,
+    edges_converged: total - openSteps.length,
     edges_total: total,
     off_profile: convergedOffProfile(progress),
     waits_for: waitReason(progress, project),
@@ -98,16 +103,16 @@ function dependencyStatuses(
   { features, statusOf }: ProjectProgress,
 ): FeatureSummary['dependencies'] {
   return row.feature.dependencies.map(({ feature, asset }) => {
-    const found = features.get(feature);
-    return { feature, asset, status: found === undefined ? 'unknown' : statusOf(found) };
+    const dependency = features.get(feature);
+    return { feature, asset, status: dependency === undefined ? 'unknown' : statusOf(dependency) };
   });
 }
 
 function trackStop({ edge, transition, optional, status, state }: FeatureStep): TrackStop {
   const { source, target, edge_type } = transition;
-  const pathStep = edge_type === 'co_evolution' ? `${source}↔${target}` : target;
+  const stage = edge_type === 'co_evolution' ? `${source}↔${target}` : target;
   return {
-    stage: pathStep,
+    stage,
     edge,
     optional,
     mark: STATUS_MARKS[status],
@@ -120,9 +125,12 @@ function waitReason(progress: FeatureProgress, project: ProjectProgress): string
   if (progress.isComplete) return null;
   const obstacle = project.obstacleOf(progress);
   if (obstacle !== null) return obstacle.message;
-  const found = unconvergedSteps(progress).map((step) => ({ step, obstacle: stepObstacle(progress, step) }));
-  if (found.some((one) => one.obstacle === null)) return null;
-  const [first] = found;
+  const openSteps = unconvergedSteps(progress).map((step) => ({
+    step,
+    obstacle: stepObstacle(progress, step),
+  }));
+  if (openSteps.some(({ obstacle }) => obstacle === null)) return null;
+  const [first] = openSteps;
   return first === undefined ? null : `${first.step.edge}: ${first.obstacle?.message}`;
 }
 
@@ -131,7 +139,8 @@ function projectTotals(
   { statusOf }: ProjectProgress,
 ): MethodologyStatus['project'] {
   const statuses = features.map(statusOf);
-  const countOf = (status: FeatureStatus) => statuses.filter((one) => one === status).length;
+  const countOf = (status: FeatureStatus) =>
+    statuses.filter((featureStatus) => featureStatus === status).length;
   const edges_total = features.flatMap(({ steps }) => steps.filter(isCountedStep)).length;
   const edges_remaining = features.flatMap(unconvergedSteps).length;
   const edges_completed = edges_total - edges_remaining;
@@ -153,14 +162,14 @@ export const percentOf = (part: number, whole: number): number =>
 const claimSummaries = ({ feature, claims }: RouteInput['rows'][number]): ClaimSummary[] =>
   [...claims].map(([edge, claim]) => ({ feature_id: feature.feature_id, edge, ...claim }));
 
-/** Number of features per status at each stage of the graph, for features whose profile includes it. */
+/** Number of features per status at each stage of the graph, for the features whose profile includes the stage. */
 function stageCoverage({ methodology }: RouteInput, features: readonly FeatureProgress[]): StageCoverage[] {
   const countByMark = new Map<string, number>();
   const markKey = (edge: string, mark: StatusMark): string => `${mark}${edge}`;
   for (const { steps } of features) {
     for (const step of steps) {
-      const at = markKey(step.edge, STATUS_MARKS[step.status]);
-      if (isCountedStep(step)) countByMark.set(at, (countByMark.get(at) ?? 0) + 1);
+      const key = markKey(step.edge, STATUS_MARKS[step.status]);
+      if (isCountedStep(step)) countByMark.set(key, (countByMark.get(key) ?? 0) + 1);
     }
   }
   return (methodology?.topology.transitions ?? []).map(({ edge, target }) => {

@@ -7,13 +7,17 @@ import { projectProgressOf } from '../progress/project-progress.js';
 /** Traces a requirement: the features that deliver it, and their progress at each stage. */
 export function traceView(input: RouteInput, requirement: string): RequirementTrace {
   const projectProgress = projectProgressOf(input);
-  const delivering = [...projectProgress.features.values()].filter(
+  const deliveringFeatures = [...projectProgress.features.values()].filter(
     ({ row: { feature } }) =>
       feature.feature_id === requirement || feature.requirements.includes(requirement),
   );
   const gaps =
-    delivering.length === 0 ? [`no feature delivers ${requirement}`] : delivering.flatMap(traceGaps);
-  const features = delivering.map((progress) => tracedFeature(progress, projectProgress.statusOf(progress)));
+    deliveringFeatures.length === 0
+      ? [`no feature delivers ${requirement}`]
+      : deliveringFeatures.flatMap(traceGaps);
+  const features = deliveringFeatures.map((progress) =>
+    tracedFeature(progress, projectProgress.statusOf(progress)),
+  );
   return { requirement, features, gaps };
 }
 
@@ -44,7 +48,8 @@ function traceGaps({ row: { feature }, steps }: FeatureProgress): string[] {
   const gaps = feature.intent === null ? [`${feature.feature_id} names no intent`] : [];
   for (const { edge, transition, optional, status, state } of steps) {
     if (!optional && status === 'pending') gaps.push(`${feature.feature_id} has no ${transition.target} yet`);
-    if (state?.unproven) gaps.push(`${edge} of ${feature.feature_id} reports convergence without evidence`);
+    if (state?.has_unproven_convergence)
+      gaps.push(`${edge} of ${feature.feature_id} reports convergence without evidence`);
   }
   return gaps;
 }

@@ -16,7 +16,7 @@ export function zoomView(input: RouteInput, edge: string | null): ZoomView {
   const bands = BANDS.map((band) => bandView(methodology.topology, projectProgress, band));
   if (edge === null) return { bands, edge: null, unknown_edge: null };
   const canonical = canonicalEdge(edge);
-  const transition = methodology.topology.transitions.find((one) => one.edge === canonical);
+  const transition = methodology.topology.transitions.find((transition) => transition.edge === canonical);
   if (transition === undefined) return { bands, edge: null, unknown_edge: edge };
   return { bands, edge: edgeView(methodology, projectProgress, transition), unknown_edge: null };
 }
@@ -31,19 +31,21 @@ const bandOfAsset = (asset: string): Band | undefined =>
   BANDS.find((band) => ASSETS_BY_BAND[band].includes(asset));
 
 /**
- * Band of an edge, by its target. Assets of the project's own belong to the band of their source; the feedback edge
- * belongs to Operations.
+ * Band of an edge, by its target. An edge to an asset type of the project itself has the band of its source. The feedback
+ * edge belongs to Operations.
  */
-function bandOf({ source, target }: Transition, topology: Topology, seen = new Set<string>()): Band {
+function bandOf({ source, target }: Transition, topology: Topology, visited = new Set<string>()): Band {
   if (source === 'telemetry') return 'Operations';
-  const known = bandOfAsset(target) ?? bandOfAsset(source);
-  if (known !== undefined || seen.has(source)) return known ?? 'Construction';
-  const producer = topology.transitions.find((one) => one.target === source);
-  return producer === undefined ? 'Construction' : bandOf(producer, topology, seen.add(source));
+  const band = bandOfAsset(target) ?? bandOfAsset(source);
+  if (band !== undefined || visited.has(source)) return band ?? 'Construction';
+  const producer = topology.transitions.find((transition) => transition.target === source);
+  return producer === undefined ? 'Construction' : bandOf(producer, topology, visited.add(source));
 }
 
 function bandView(topology: Topology, { features }: ProjectProgress, band: Band): BandView {
-  const edges = topology.transitions.filter((one) => bandOf(one, topology) === band).map(({ edge }) => edge);
+  const edges = topology.transitions
+    .filter((transition) => bandOf(transition, topology) === band)
+    .map(({ edge }) => edge);
   const steps = [...features.values()]
     .flatMap((progress) => progress.steps)
     .filter((step) => isCountedStep(step) && edges.includes(step.edge));

@@ -8,10 +8,10 @@ const SEQUENCE_MAX = 999;
 const SLUG_LENGTH_MAX = 50;
 const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ';
 
-/** The tasks that are in the plan now, by the id that they had in their source. */
+/** The tasks of the current plan, by their task id and by the id that they had in their source. */
 export function tasksByOriginalId(current: PlanInput | null): Map<string, TaskInput> {
   const tasks = Object.values(current?.tracks ?? {}).flat();
-  // An id of the source goes before the id of a task: a checklist may name tasks that `gen task add` added.
+  // Task ids count too, because a checklist may name tasks that `gen task add` added. Ids of the source take precedence.
   const byTaskId = tasks.map((task): [string, TaskInput] => [task.id, task]);
   const byOriginalId = tasks.flatMap((task): [string, TaskInput][] =>
     typeof task.metadata?.original_id === 'string' ? [[task.metadata.original_id, task]] : [],
@@ -20,22 +20,22 @@ export function tasksByOriginalId(current: PlanInput | null): Map<string, TaskIn
 }
 
 /**
- * The task id of each item. An item that is a task already keeps its id, so that its claims and results stay; the
- * others get the next sequence of their track. An item for which no sequence is left is a fault.
+ * The task id of each item. An item that has a task id, or is in the plan, keeps its id with all claims and results. Another
+ * item gets the next sequence of its track; a fault is reported if the track has no sequence left.
  */
 export function assignIds(
   items: readonly SourceItem[],
   current: PlanInput | null,
-  known: ReadonlyMap<string, TaskInput>,
+  currentTasks: ReadonlyMap<string, TaskInput>,
   faults: PlanFaultList,
 ): Map<SourceItem, string> {
   const idByItem = new Map<SourceItem, string>();
   for (const item of items) {
-    const id = item.task_id ?? known.get(item.original_id)?.id;
+    const id = item.task_id ?? currentTasks.get(item.original_id)?.id;
     if (id !== undefined) idByItem.set(item, id);
   }
-  const inPlan = Object.values(current?.tracks ?? {}).flatMap((tasks) => tasks.map(({ id }) => id));
-  const lastByTrack = lastSequences([...inPlan, ...idByItem.values()]);
+  const plannedIds = Object.values(current?.tracks ?? {}).flatMap((tasks) => tasks.map(({ id }) => id));
+  const lastByTrack = lastSequences([...plannedIds, ...idByItem.values()]);
   const trackOf = trackChooser(items, idByItem, Object.keys(current?.tracks ?? {}));
   for (const item of items) {
     if (idByItem.has(item)) continue;
@@ -72,7 +72,7 @@ function lastSequences(taskIds: readonly string[]): Map<string, number> {
   return lastByTrack;
 }
 
-/** A group goes to the track that it names, or that its items are in already, or to the next free letter. */
+/** A group goes to the track that it names, otherwise to the track of its items, otherwise to the next free letter. */
 function trackChooser(
   items: readonly SourceItem[],
   idByItem: ReadonlyMap<SourceItem, string>,
@@ -81,32 +81,32 @@ function trackChooser(
   const trackByName = new Map<string, string>();
   for (const item of items) {
     const { name, track } = item.group;
-    const known = track ?? idByItem.get(item)?.split('-')[0];
-    if (known !== undefined && !trackByName.has(name)) trackByName.set(name, known);
+    const assignedTrack = track ?? idByItem.get(item)?.split('-')[0];
+    if (assignedTrack !== undefined && !trackByName.has(name)) trackByName.set(name, assignedTrack);
   }
-  const used = new Set([...planTracks, ...trackByName.values()]);
+  const usedTracks = new Set([...planTracks, ...trackByName.values()]);
   return ({ name }) => {
-    const track = trackByName.get(name) ?? freeTrack(used);
-    used.add(track);
+    const track = trackByName.get(name) ?? freeTrack(usedTracks);
+    usedTracks.add(track);
     trackByName.set(name, track);
     return track;
   };
 }
 
-/** A, B … Z, AA, AB …: there are more than a plan can have. */
-function freeTrack(used: ReadonlySet<string>): string {
-  for (let number = 0; ; number += 1) {
-    const track = trackName(number);
-    if (!used.has(track)) return track;
+/** The first unused track of A, B … Z, AA, AB … */
+function freeTrack(usedTracks: ReadonlySet<string>): string {
+  for (let trackIndex = 0; ; trackIndex += 1) {
+    const track = trackName(trackIndex);
+    if (!usedTracks.has(track)) return track;
   }
 }
 
-const trackName = (number: number): string => {
-  const last = LETTERS[number % LETTERS.length] ?? 'A';
-  return number < LETTERS.length ? last : trackName(Math.floor(number / LETTERS.length) - 1) + last;
+const trackName = (trackIndex: number): string => {
+  const last = LETTERS[trackIndex % LETTERS.length] ?? 'A';
+  return trackIndex < LETTERS.length ? last : trackName(Math.floor(trackIndex / LETTERS.length) - 1) + last;
 };
 
-/** The words of a title as the last part of an id; whole words, if they fit. */
+/** Makes the last part of a task id from a title. A long title is cut after a whole word if possible. */
 export function slugOf(title: string): string {
   const slug = title
     .normalize('NFKD')
@@ -115,6 +115,6 @@ export function slugOf(title: string): string {
     .replace(/[^a-z0-9_]+/g, '-')
     .replace(/^-+/, '');
   if (slug.length <= SLUG_LENGTH_MAX) return slug.replace(/-+$/, '') || 'task';
-  const cut = slug.lastIndexOf('-', SLUG_LENGTH_MAX);
-  return slug.slice(0, cut > 0 ? cut : SLUG_LENGTH_MAX).replace(/-+$/, '') || 'task';
+  const wordEnd = slug.lastIndexOf('-', SLUG_LENGTH_MAX);
+  return slug.slice(0, wordEnd > 0 ? wordEnd : SLUG_LENGTH_MAX).replace(/-+$/, '') || 'task';
 }

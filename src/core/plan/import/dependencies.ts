@@ -2,8 +2,8 @@ import { addItemFault } from './assign-ids.js';
 import type { SourceDocument, SourceItem } from './source-item.js';
 
 /**
- * The dependencies to write for each item; an item without an entry waits for the previous task of its track by the rule
- * of every plan. A required dependency that is not in the document is a fault, one that prose mentions is a warning.
+ * The dependencies to write for each item. An item without an entry waits for the previous task of its track by the rule
+ * of every plan. If a reference names no item of the document, a required reference is a fault, any other a warning.
  */
 export function resolveDependencies(
   document: SourceDocument,
@@ -11,23 +11,23 @@ export function resolveDependencies(
   warnings: string[],
 ): Map<SourceItem, readonly string[]> {
   const { items, is_ordered } = document;
-  const find = itemFinder(items, idByItem, is_ordered);
+  const findItem = itemFinder(items, idByItem, is_ordered);
   const previousBySequence = previousIds([...idByItem.values()].sort());
   const previousInFile = previousIds(items.flatMap((item) => idByItem.get(item) ?? []));
   const dependencies = new Map<SourceItem, readonly string[]>();
   for (const [item, id] of idByItem) {
-    const previous = previousInFile.get(id);
+    const previousId = previousInFile.get(id);
     if (item.references.length > 0)
-      dependencies.set(item, namedTasks(document, item, find, idByItem, warnings));
+      dependencies.set(item, referencedTaskIds(document, item, findItem, idByItem, warnings));
     else if (!is_ordered) dependencies.set(item, []);
-    // An item that was inserted later has a higher sequence than its position in the file.
-    else if (previous !== previousBySequence.get(id))
-      dependencies.set(item, previous === undefined ? [] : [previous]);
+    // After a later insertion the sequences differ from the order in the file, so the dependency is written explicitly.
+    else if (previousId !== previousBySequence.get(id))
+      dependencies.set(item, previousId === undefined ? [] : [previousId]);
   }
   return dependencies;
 }
 
-/** For each id the one before it in its track. */
+/** The previous id in the same track, by id. */
 function previousIds(ids: readonly string[]): Map<string, string | undefined> {
   const previousById = new Map<string, string | undefined>();
   const lastByTrack = new Map<string, string>();
@@ -39,26 +39,26 @@ function previousIds(ids: readonly string[]): Map<string, string | undefined> {
   return previousById;
 }
 
-function namedTasks(
+function referencedTaskIds(
   { faults }: SourceDocument,
   item: SourceItem,
-  find: (text: string) => SourceItem | null,
+  findItem: (text: string) => SourceItem | null,
   idByItem: ReadonlyMap<SourceItem, string>,
   warnings: string[],
 ): string[] {
-  const named = new Set<string>();
+  const taskIds = new Set<string>();
   for (const { text, is_required } of item.references) {
-    const found = find(text);
+    const target = findItem(text);
     // An item that is done already has no task, and nothing waits for it.
-    const id = found === null ? undefined : idByItem.get(found);
-    if (id !== undefined) named.add(id);
-    if (found !== null) continue;
+    const id = target === null ? undefined : idByItem.get(target);
+    if (id !== undefined) taskIds.add(id);
+    if (target !== null) continue;
     const message = `${item.original_id} depends on ${JSON.stringify(text)}, which is not in the file`;
     if (is_required)
       addItemFault(faults, 'UNKNOWN_DEPENDENCY', item, `${message}. Name an item by its id or its text.`);
     else warnings.push(`${message}: the dependency was left out.`);
   }
-  return [...named];
+  return [...taskIds];
 }
 
 /** Finds an item by its id, its task id or its text; in a checklist also by its position (`#3`). */

@@ -90,18 +90,22 @@ describe('a Markdown checklist', () => {
 
   it('gives the same ids again, also after items were added, moved and ticked', () => {
     const first = importValid(CHECKLIST);
-    const same = importValid(CHECKLIST, 'markdown', currentPlanWith(first.input));
-    expect(same.input).toEqual(first.input);
-    expect(same.mapping.map(({ status }) => status)).toEqual(['kept', 'done', 'kept', 'kept', 'kept']);
+    const unchanged = importValid(CHECKLIST, 'markdown', currentPlanWith(first.input));
+    expect(unchanged.input).toEqual(first.input);
+    expect(unchanged.mapping.map(({ status }) => status)).toEqual(['kept', 'done', 'kept', 'kept', 'kept']);
     const edited = CHECKLIST.replace(
       '## Database\n',
       '## News\n- [ ] Send mail\n## Database\n- [ ] Ask a user\n',
     )
       .replace('  - [ ] tables', '  - [ ] views\n  - [x] tables')
       .replace('- [ ] Design', '- [x] Design');
-    const again = importValid(edited, 'markdown', currentPlanWith(first.input, 'A-001-design-the-schema'));
-    expect(again.input.tracks.B).toMatchObject([{ id: 'B-001-send-mail' }]);
-    expect(again.input.tracks.A).toMatchObject([
+    const afterEdits = importValid(
+      edited,
+      'markdown',
+      currentPlanWith(first.input, 'A-001-design-the-schema'),
+    );
+    expect(afterEdits.input.tracks.B).toMatchObject([{ id: 'B-001-send-mail' }]);
+    expect(afterEdits.input.tracks.A).toMatchObject([
       { id: 'A-003-ask-a-user', depends_on: [] },
       {
         id: 'A-001-design-the-schema',
@@ -110,10 +114,10 @@ describe('a Markdown checklist', () => {
       },
       { id: 'A-002-load-the-data' },
     ]);
-    expect(again.removed).toEqual([]);
+    expect(afterEdits.removed).toEqual([]);
   });
 
-  it('leaves out a ticked item that nobody started, and what waited for it waits no longer', () => {
+  it('leaves out a ticked item that nobody started, and the dependencies on it', () => {
     const first = importValid(CHECKLIST);
     const ticked = CHECKLIST.replace('- [ ] Design', '- [x] Design');
     const { input, removed } = importValid(ticked, 'markdown', currentPlanWith(first.input));
@@ -145,7 +149,7 @@ describe('a Markdown checklist', () => {
     ]);
   });
 
-  it('tells equal texts apart, and ignores code blocks', () => {
+  it('gives equal texts different ids, and ignores code blocks', () => {
     const { mapping } = importValid('- [ ] Test\n- [ ] Test\n```\n- [ ] no task\n```\n');
     expect(mapping.map(({ original_id }) => original_id)).toEqual(['Test', 'Test (2)']);
   });
@@ -160,8 +164,8 @@ describe('a Markdown checklist', () => {
       { code: 'DUPLICATE_ID', line: 2 },
     ]);
     expect(faultsOf(`- [ ] ok\n- [ ] ${'x'.repeat(3000)}`)).toMatchObject([{ code: 'BAD_VALUE', line: 2 }]);
-    const many = Array.from({ length: 1000 }, (_, at) => `- [ ] Task ${at}`).join('\n');
-    expect(faultsOf(many)).toMatchObject([{ code: 'TOO_MANY_TASKS', line: 1000 }]);
+    const tooManyTasks = Array.from({ length: 1000 }, (_, index) => `- [ ] Task ${index}`).join('\n');
+    expect(faultsOf(tooManyTasks)).toMatchObject([{ code: 'TOO_MANY_TASKS', line: 1000 }]);
     expect(faultsOf('x'.repeat(6 * 1024 * 1024))).toMatchObject([{ code: 'BAD_VALUE' }]);
   });
 });

@@ -12,7 +12,7 @@ import type { ImportFaults, MappedItem, SourceItem } from './source-item.js';
 
 export type ImportFormat = 'markdown' | 'issues';
 
-/** The plan that is there before the import. */
+/** The plan before the import, and which of its tasks have been started. */
 export interface CurrentPlan {
   readonly plan: PlanInput | null;
   /** Whether the task, or one of its subtasks, has or had a claim or a result. */
@@ -32,7 +32,7 @@ export interface ImportedPlan {
   readonly warnings: readonly string[];
 }
 
-/** Makes a plan of a Markdown checklist or a list of issues. Items that are in the current plan keep their task ids. */
+/** Makes a plan from a Markdown checklist or a list of issues. Items that are in the current plan keep their task ids. */
 export function importPlan(
   text: string,
   format: ImportFormat,
@@ -41,30 +41,30 @@ export function importPlan(
   const document = format === 'markdown' ? readMarkdown(text) : readIssues(text);
   const { faults } = document;
   if (!faults.isEmpty) return { ok: false, faults: faults.sorted() };
-  const known = tasksByOriginalId(current.plan);
-  const knownId = (item: SourceItem) => known.get(item.original_id)?.id;
-  // A completed item is not work. A task that was started stays, because its history belongs to the plan.
-  const isLeftOut = (item: SourceItem) => item.is_done && !current.isStarted(knownId(item) ?? '');
-  const planned = document.items.filter((item) => !isLeftOut(item));
-  const idByItem = assignIds(planned, current.plan, known, faults);
+  const currentTasks = tasksByOriginalId(current.plan);
+  const currentIdOf = (item: SourceItem) => currentTasks.get(item.original_id)?.id;
+  // An item that is done is no work to plan. A task that was started stays, because its history belongs to the plan.
+  const isLeftOut = (item: SourceItem) => item.is_done && !current.isStarted(currentIdOf(item) ?? '');
+  const plannedItems = document.items.filter((item) => !isLeftOut(item));
+  const idByItem = assignIds(plannedItems, current.plan, currentTasks, faults);
   const warnings: string[] = [];
   const dependencies = resolveDependencies(document, idByItem, warnings);
   const itemById = new Map<string, SourceItem>();
-  const tasks = planned.flatMap((item): TaskInput[] => {
+  const tasks = plannedItems.flatMap((item): TaskInput[] => {
     const id = idByItem.get(item);
     if (id === undefined) return [];
     itemById.set(id, item);
-    return [taskOf(item, id, dependencies.get(item), known.get(item.original_id))];
+    return [taskOf(item, id, dependencies.get(item), currentTasks.get(item.original_id))];
   });
   const input: PlanInput = { tracks: groupByTrack(tasks) };
   if (faults.isEmpty) checkPlan(input, itemById, faults);
   if (!faults.isEmpty) return { ok: false, faults: faults.sorted() };
-  const before = Object.values(current.plan?.tracks ?? {}).flat();
+  const tasksBefore = Object.values(current.plan?.tracks ?? {}).flat();
   return {
     ok: true,
     input,
-    mapping: document.items.map((item) => mappedItem(item, idByItem.get(item), known)),
-    removed: before.map(({ id }) => id).filter((id) => !itemById.has(id)),
+    mapping: document.items.map((item) => mappedItem(item, idByItem.get(item), currentTasks)),
+    removed: tasksBefore.map(({ id }) => id).filter((id) => !itemById.has(id)),
     warnings,
   };
 }
@@ -72,10 +72,10 @@ export function importPlan(
 function mappedItem(
   item: SourceItem,
   taskId: string | undefined,
-  known: ReadonlyMap<string, TaskInput>,
+  currentTasks: ReadonlyMap<string, TaskInput>,
 ): MappedItem {
   const { original_id, title, line } = item;
-  const keptOrNew = known.get(original_id)?.id === taskId ? 'kept' : 'new';
+  const keptOrNew = currentTasks.get(original_id)?.id === taskId ? 'kept' : 'new';
   const status = taskId === undefined ? 'done' : keptOrNew;
   return { original_id, task_id: taskId ?? null, title, status, ...withoutUndefined({ line }) };
 }
@@ -84,10 +84,10 @@ function taskOf(
   item: SourceItem,
   id: string,
   dependsOn: readonly string[] | undefined,
-  before: TaskInput | undefined,
+  currentTask: TaskInput | undefined,
 ): TaskInput {
   const { title, instructions, priority, original_id } = item;
-  const subtasks = placeSubtasks(item.subtasks, before?.subtasks);
+  const subtasks = placeSubtasks(item.subtasks, currentTask?.subtasks);
   return {
     id,
     description: title,
@@ -95,7 +95,7 @@ function taskOf(
     ...(dependsOn === undefined ? {} : { depends_on: [...dependsOn] }),
     ...(priority === null ? {} : { priority }),
     ...(subtasks.length === 0 ? {} : { subtasks }),
-    metadata: { ...before?.metadata, original_id },
+    metadata: { ...currentTask?.metadata, original_id },
   };
 }
 
@@ -110,13 +110,13 @@ function groupByTrack(tasks: readonly TaskInput[]): PlanInput['tracks'] {
   return Object.fromEntries(tracks);
 }
 
-/** Applies the rules of every plan, and reports a fault where its item is in the source. */
+/** Applies the rules of every plan. A fault is reported at the line of its item in the source. */
 function checkPlan(input: PlanInput, itemById: ReadonlyMap<string, SourceItem>, faults: PlanFaultList): void {
-  const checked = readPlanDocument({ json: input });
-  if (checked.ok) return;
-  for (const { code, path, message } of checked.faults) {
-    const [, track = '', at = ''] = /^tracks\.([A-Z]+)\[(\d+)\]/.exec(path) ?? [];
-    const item = itemById.get(input.tracks[track]?.[Number(at)]?.id ?? '');
+  const parsed = readPlanDocument({ json: input });
+  if (parsed.ok) return;
+  for (const { code, path, message } of parsed.faults) {
+    const [, track = '', index = ''] = /^tracks\.([A-Z]+)\[(\d+)\]/.exec(path) ?? [];
+    const item = itemById.get(input.tracks[track]?.[Number(index)]?.id ?? '');
     if (item === undefined) faults.add(code, [path], message);
     else addItemFault(faults, code, item, message);
   }

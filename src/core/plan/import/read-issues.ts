@@ -11,7 +11,7 @@ const ISSUES_MAX = 10_000;
 
 const name = z.union([z.string().min(1).max(200), z.number().int().min(0)]).transform(String);
 const references = z.array(name).max(1000).optional();
-/** Other fields are ignored: each tracker has its own. */
+/** Unknown fields are ignored, because each tracker has its own. */
 const issueSchema = z.object({
   key: name.optional(),
   number: name.optional(),
@@ -36,35 +36,35 @@ const issuesSchema = z.union([
 /** Reads a JSON list of issues, as `gh issue list --json number,title,body,labels,state` prints it. */
 export function readIssues(json: string): SourceDocument {
   if (json.length > PLAN_TEXT_LENGTH_MAX)
-    return withFault(`The file has over ${PLAN_TEXT_LENGTH_MAX} characters. Import it in parts.`);
+    return documentWithFault(`The file has over ${PLAN_TEXT_LENGTH_MAX} characters. Import it in parts.`);
   const parsed = readStrictJson(json);
-  if ('fault' in parsed) return withFault(`The file is not a JSON list of issues: ${parsed.fault}.`);
+  if ('fault' in parsed) return documentWithFault(`The file is not a JSON list of issues: ${parsed.fault}.`);
   const list = issuesSchema.safeParse(parsed.value);
   if (!list.success)
-    return withFault(
+    return documentWithFault(
       `Expected a list of at most ${ISSUES_MAX} issues, or an object with such a list under issues.`,
     );
-  // The positions are needed for faults only: a second parser finds them.
-  let positions: ParsedYaml | null = null;
+  // Only faults need line numbers. The first fault parses the text a second time, as YAML, to find them.
+  let yamlDocument: ParsedYaml | null = null;
   const faults = new PlanFaultList((path) => {
-    positions ??= readYamlText(Array.isArray(parsed.value) ? `{"issues": ${json}}` : json, 'one');
-    const line = positions.locate(['issues', ...path])?.line;
+    yamlDocument ??= readYamlText(Array.isArray(parsed.value) ? `{"issues": ${json}}` : json, 'one');
+    const line = yamlDocument.locate(['issues', ...path])?.line;
     return line === undefined ? null : { line, column: 1 };
   });
   const items: SourceItem[] = [];
   const idsSeen = new Set<string>();
-  for (const [at, value] of list.data.entries()) {
+  for (const [index, value] of list.data.entries()) {
     const issue = issueSchema.safeParse(value);
     if (!issue.success) {
       for (const { path, message } of issue.error.issues)
-        faults.add('BAD_VALUE', [at, ...path.map(String)], `${path.join('.') || 'issue'}: ${message}`);
+        faults.add('BAD_VALUE', [index, ...path.map(String)], `${path.join('.') || 'issue'}: ${message}`);
       continue;
     }
-    const item = sourceItem(issue.data, at);
+    const item = sourceItem(issue.data, index);
     if (idsSeen.has(item.original_id))
       faults.add(
         'DUPLICATE_ID',
-        [at],
+        [index],
         `The id ${JSON.stringify(item.original_id)} occurs twice. Give each issue its own id.`,
       );
     idsSeen.add(item.original_id);
@@ -73,13 +73,13 @@ export function readIssues(json: string): SourceDocument {
   return { items, is_ordered: false, faults };
 }
 
-function withFault(message: string): SourceDocument {
+function documentWithFault(message: string): SourceDocument {
   const faults = new PlanFaultList();
   faults.add('BAD_VALUE', [], message, { line: 1, column: 1 });
   return { items: [], is_ordered: false, faults };
 }
 
-function sourceItem(issue: z.output<typeof issueSchema>, at: number): SourceItem {
+function sourceItem(issue: z.output<typeof issueSchema>, index: number): SourceItem {
   const { title, body, priority, state } = issue;
   // The id of GitHub's JSON is an internal name; people know the number.
   const original_id = issue.key ?? issue.number ?? issue.id ?? title;
@@ -93,7 +93,7 @@ function sourceItem(issue: z.output<typeof issueSchema>, at: number): SourceItem
     subtasks: [],
     priority: priority ?? null,
     is_done: /^(closed|done|resolved|completed)$/i.test(state ?? ''),
-    path: [at],
+    path: [index],
   };
 }
 
@@ -106,7 +106,7 @@ function groupOf(labels: readonly string[]): TrackGroup {
 }
 
 function referencesOf(issue: z.output<typeof issueSchema>): Reference[] {
-  const named = [issue.depends_on, issue.blocked_by, issue.dependsOn].flatMap((ids) => ids ?? []);
-  const required = named.map((text) => ({ text, is_required: true }));
+  const ids = [issue.depends_on, issue.blocked_by, issue.dependsOn].flatMap((list) => list ?? []);
+  const required = ids.map((text) => ({ text, is_required: true }));
   return [...required, ...referencesInProse(issue.body ?? '')];
 }

@@ -4,7 +4,7 @@ import { isTaskId, TRACK_PATTERN } from '../task-id.js';
 import { splitReferences } from './references.js';
 import type { Reference, SourceDocument, SourceItem, SourceSubtask, TrackGroup } from './source-item.js';
 
-/** Keeps every pattern below fast. */
+/** Longer lines are faults, so that every pattern below stays fast. */
 const LINE_LENGTH_MAX = 10_000;
 const ITEM = /^( *)(?:[-*+]|\d{1,9}[.)]) +\[([ xX])\] +(.*)$/;
 const FENCE = /^ *(?:```|~~~)/;
@@ -31,15 +31,15 @@ export function readMarkdown(markdown: string): SourceDocument {
   const faults = new PlanFaultList();
   const reader = new ChecklistReader();
   if (markdown.length > PLAN_TEXT_LENGTH_MAX)
-    faults.add('BAD_VALUE', [], `The file has over ${PLAN_TEXT_LENGTH_MAX} characters. Split it.`);
+    faults.add('BAD_VALUE', [], `The file has over ${PLAN_TEXT_LENGTH_MAX} characters. Import it in parts.`);
   else
-    for (const [at, line] of markdown.split(/\r?\n/).entries()) {
+    for (const [index, line] of markdown.split(/\r?\n/).entries()) {
       if (line.length > LINE_LENGTH_MAX)
         faults.add('BAD_VALUE', [], `The line has over ${LINE_LENGTH_MAX} characters. Break it.`, {
-          line: at + 1,
+          line: index + 1,
           column: 1,
         });
-      else reader.readLine(line.replaceAll('\t', '    '), at + 1);
+      else reader.readLine(line.replaceAll('\t', '    '), index + 1);
     }
   const items = distinctIds(reader.items.map(sourceItem));
   if (faults.isEmpty && items.length === 0)
@@ -58,21 +58,21 @@ export function readMarkdown(markdown: string): SourceDocument {
 class ChecklistReader {
   readonly items: ChecklistItem[] = [];
   private group = NO_HEADING;
-  private open: ChecklistItem | null = null;
+  private openItem: ChecklistItem | null = null;
   private isFenced = false;
 
-  readLine(line: string, number: number): void {
+  readLine(line: string, lineNumber: number): void {
     const indent = line.search(/\S|$/);
     const isBlank = indent === line.length;
-    const isText = this.open !== null && (isBlank || indent > this.open.indent);
+    const isInstruction = this.openItem !== null && (isBlank || indent > this.openItem.indent);
     const wasFenced = this.isFenced;
     if (FENCE.test(line)) this.isFenced = !this.isFenced;
     const isCode = wasFenced || this.isFenced;
     const match = isCode ? null : ITEM.exec(line);
-    if (match !== null) this.readItem(match, number);
+    if (match !== null) this.readItem(match, lineNumber);
     else if (!isCode && /^#{1,6} /.test(line)) this.readHeading(line);
-    else if (isText) this.open?.text.push(line);
-    else this.open = null;
+    else if (isInstruction) this.openItem?.text.push(line);
+    else this.openItem = null;
   }
 
   private readHeading(line: string): void {
@@ -81,17 +81,17 @@ class ChecklistReader {
       .replace(/ #+$/, '')
       .trim();
     this.group = { name, track: trackNamedBy(name) };
-    this.open = null;
+    this.openItem = null;
   }
 
   private readItem([, indentText = '', box = ' ', titleLine = '']: RegExpExecArray, line: number): void {
     const indent = indentText.length;
     const is_done = box !== ' ';
-    if (this.open !== null && indent > this.open.indent) {
-      this.open.subtasks.push({ title: titleLine.trim(), is_done });
+    if (this.openItem !== null && indent > this.openItem.indent) {
+      this.openItem.subtasks.push({ title: titleLine.trim(), is_done });
       return;
     }
-    this.open = {
+    this.openItem = {
       indent,
       line,
       group: this.group,
@@ -100,7 +100,7 @@ class ChecklistReader {
       text: [],
       subtasks: [],
     };
-    this.items.push(this.open);
+    this.items.push(this.openItem);
   }
 }
 
@@ -111,8 +111,8 @@ function trackNamedBy(heading: string): string | null {
 }
 
 function sourceItem({ titleLine, text, line, group, is_done, subtasks }: ChecklistItem): SourceItem {
-  const { rest, references } = splitReferences(titleLine);
-  const { task_id, original_id, title } = splitLeadingId(rest);
+  const { textBefore, references } = splitReferences(titleLine);
+  const { task_id, original_id, title } = splitLeadingId(textBefore);
   const body = readBody(text);
   return {
     original_id: original_id ?? title,
@@ -130,35 +130,39 @@ function sourceItem({ titleLine, text, line, group, is_done, subtasks }: Checkli
 }
 
 /** Separates an id at the beginning from the title. A word is an id only if it has a digit. */
-function splitLeadingId(head: string): { task_id: string | null; original_id: string | null; title: string } {
-  const match = LEADING_ID.exec(head);
+function splitLeadingId(titleLine: string): {
+  task_id: string | null;
+  original_id: string | null;
+  title: string;
+} {
+  const match = LEADING_ID.exec(titleLine);
   const word = match?.[1] ?? '';
-  const title = head.slice(match?.[0].length ?? 0).trim();
+  const title = titleLine.slice(match?.[0].length ?? 0).trim();
   if (isTaskId(word)) return { task_id: word, original_id: word, title: title === '' ? word : title };
   const isKey = /^#\d+$|^[A-Z][A-Z0-9]*-\d+$/.test(word) || (/^\d+$/.test(word) && match?.[2] !== '');
-  if (!isKey || title === '') return { task_id: null, original_id: null, title: head };
+  if (!isKey || title === '') return { task_id: null, original_id: null, title: titleLine };
   return { task_id: null, original_id: word.replace(/^#/, ''), title };
 }
 
 /** Dependencies may be on a separate line; all other lines are instructions, without their common indent. */
 function readBody(lines: readonly string[]): { instructions: string | null; references: Reference[] } {
   const references: Reference[] = [];
-  const kept = lines.filter((line) => {
-    const { rest, references: found } = splitReferences(line.trim().replace(/^[-*+] /, ''));
-    if (rest !== '' || found.length === 0) return true;
-    references.push(...found);
+  const instructionLines = lines.filter((line) => {
+    const { textBefore, references: lineReferences } = splitReferences(line.trim().replace(/^[-*+] /, ''));
+    if (textBefore !== '' || lineReferences.length === 0) return true;
+    references.push(...lineReferences);
     return false;
   });
-  const indents = kept.filter((line) => line.trim() !== '').map((line) => line.search(/\S/));
-  const common = indents.reduce((least, indent) => Math.min(least, indent), LINE_LENGTH_MAX);
-  const instructions = kept
-    .map((line) => line.slice(common))
+  const indents = instructionLines.filter((line) => line.trim() !== '').map((line) => line.search(/\S/));
+  const commonIndent = indents.reduce((least, indent) => Math.min(least, indent), LINE_LENGTH_MAX);
+  const instructions = instructionLines
+    .map((line) => line.slice(commonIndent))
     .join('\n')
     .trim();
   return { instructions: instructions === '' ? null : instructions, references };
 }
 
-/** Equal texts are told apart by their order. */
+/** Makes ids unique: of items with the same id, the second gets the suffix ` (2)`, and so on. */
 function distinctIds(items: readonly SourceItem[]): SourceItem[] {
   const countById = new Map<string, number>();
   return items.map((item) => {

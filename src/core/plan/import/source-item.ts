@@ -5,7 +5,7 @@ import type { PlanFault, PlanFaultList } from '../plan-faults.js';
 export interface SourceItem {
   /** Unique in its document. It is kept in the metadata of the task, so that the next import finds the task again. */
   readonly original_id: string;
-  /** Set if the item begins with an id that is a task id already. */
+  /** Set if the id of the item in its source is a valid task id. */
   readonly task_id: string | null;
   readonly title: string;
   readonly instructions: string | null;
@@ -34,7 +34,7 @@ export interface TrackGroup {
   readonly track: string | null;
 }
 
-/** A dependency as it is written. */
+/** A dependency as the source names it. */
 export interface Reference {
   readonly text: string;
   /** False for a reference found in prose, which may name an item outside of the document. */
@@ -51,7 +51,7 @@ export interface SourceDocument {
 /** How an item of the source became a task. */
 export interface MappedItem {
   readonly original_id: string;
-  /** Null if it is done already and was left out. */
+  /** Null if the item was done already and therefore left out. */
   readonly task_id: string | null;
   readonly title: string;
   readonly status: 'new' | 'kept' | 'done';

@@ -10,7 +10,7 @@ export function builtInFile(path: string): YamlFile {
   const cached = builtInCache.get(path);
   if (cached !== undefined) return cached;
   const file = openYamlFile(path, DEFAULT_FILES.get(path) ?? '', new ConfigFindings(), true);
-  if (file === null) throw new Error(`the built-in ${path} cannot be read`);
+  if (file === null) throw new Error(`The built-in file ${path} cannot be parsed.`);
   builtInCache.set(path, file);
   return file;
 }
@@ -20,10 +20,10 @@ const pathsIn = (folder: string): string[] =>
 
 export const builtInProfiles = (): YamlFile[] => pathsIn('profiles/').map(builtInFile);
 
-/** Finds the built-in file of an edge: the one its transition names, otherwise the one named after the edge. */
+/** Finds the built-in file of an edge: the file that its transition names, otherwise the file named after the edge. */
 export function builtInEdgeFile(edge: string, names: EdgeNameIndex): YamlFile | null {
   const paths = pathsIn('graph/edges/');
-  const named = paths.find((path) => fileStem(path) === names.configStems.get(edge));
-  const path = named ?? paths.find((one) => canonicalEdge(fileStem(one)) === edge);
+  const configuredPath = paths.find((path) => fileStem(path) === names.configStems.get(edge));
+  const path = configuredPath ?? paths.find((candidate) => canonicalEdge(fileStem(candidate)) === edge);
   return path === undefined ? null : builtInFile(path);
 }

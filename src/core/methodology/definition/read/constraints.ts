@@ -46,7 +46,7 @@ type RawFields = Readonly<Record<string, unknown>>;
 const READ_KEYS: ReadonlySet<string> = new Set([...Object.keys(schema.shape), 'constraints', 'dimensions']);
 
 /**
- * The content of a file in the spelling that is parsed. Installers of other Genesis tools write the dimensions under
+ * The content of a file in the spelling that `schema` parses. Installers of other Genesis tools write the dimensions under
  * `constraints:` (with tools, or without), under `dimensions:`, as keys of the file itself, or as a list.
  */
 function canonicalConstraints(file: YamlFile, dimensionNames: readonly string[]): unknown {
@@ -78,12 +78,12 @@ function dimensionRecord(raw: RawFields, key: string, file: YamlFile): RawFields
     file.fault([key], 'expected the dimensions by name, or a list of them');
     return {};
   }
-  const entries = value.map((entry: unknown, at) => {
-    const named = dimensionEntry(entry);
-    if (named === null) {
-      file.warn([key, at], `The entry is not used: expected a dimension with a "name" and its values.`);
+  const entries = value.map((entry: unknown, index) => {
+    const dimension = dimensionEntry(entry);
+    if (dimension === null) {
+      file.warn([key, index], `The entry is not used: expected a dimension with a "name" and its values.`);
     }
-    return named;
+    return dimension;
   });
   return Object.fromEntries(entries.filter((entry) => entry !== null));
 }
@@ -97,15 +97,15 @@ function dimensionEntry(entry: unknown): [string, unknown] | null {
   const nameKey = NAME_KEYS.find((key) => typeof entry[key] === 'string');
   const keys = Object.keys(entry);
   if (nameKey === undefined) {
-    const [only = ''] = keys;
-    return keys.length === 1 ? [only, entry[only]] : null;
+    const [onlyKey = ''] = keys;
+    return keys.length === 1 ? [onlyKey, entry[onlyKey]] : null;
   }
   const { [nameKey]: name, ...values } = entry;
   const valueKey = VALUE_KEYS.find((key) => Object.hasOwn(values, key));
   return [String(name), valueKey === undefined ? values : values[valueKey]];
 }
 
-/** The first of several spellings of a dimension that has a decision counts. */
+/** If several sources have a dimension, the first source with a decision counts. */
 function mergeDecided(sources: readonly RawFields[]): RawFields {
   const merged = new Map<string, unknown>();
   for (const [name, value] of sources.flatMap((source) => Object.entries(source))) {
@@ -152,23 +152,23 @@ export function applyEdgeOverrides(
   names: EdgeNameIndex,
   { file, overrides }: ParsedConstraints,
 ): Record<string, EdgeConfig> {
-  const changed = { ...edges };
+  const changedEdges = { ...edges };
   for (const [name, { evaluators, additional_checks }] of Object.entries(overrides)) {
     const path = ['evaluator_overrides', 'edges', name];
     const edge = names.resolveOrWarn(name, file, path);
-    const config = edge === null ? undefined : ownValue(changed, edge);
+    const config = edge === null ? undefined : ownValue(changedEdges, edge);
     if (edge === null || config === undefined) continue;
     const extraChecks = parseChecks(additional_checks, [...path, 'additional_checks'], file, {
       source: 'project',
     });
-    const kept = config.checklist.filter(({ type }) => evaluators?.includes(type) ?? true);
-    const ignored = config.checklist.filter((check) => !kept.includes(check));
-    if (ignored.length > 0) {
-      const names = ignored.map(({ name, type }) => `${name} (${type})`).join(', ');
-      const message = `Checks of ${edge} whose type is not listed here are ignored: ${names}.`;
+    const keptChecks = config.checklist.filter(({ type }) => evaluators?.includes(type) ?? true);
+    const ignoredChecks = config.checklist.filter((check) => !keptChecks.includes(check));
+    if (ignoredChecks.length > 0) {
+      const ignoredNames = ignoredChecks.map(({ name, type }) => `${name} (${type})`).join(', ');
+      const message = `Checks of ${edge} whose type is not listed here are ignored: ${ignoredNames}.`;
       file.warn([...path, 'evaluators'], message);
     }
-    changed[edge] = { ...config, checklist: [...kept, ...extraChecks] };
+    changedEdges[edge] = { ...config, checklist: [...keptChecks, ...extraChecks] };
   }
-  return changed;
+  return changedEdges;
 }

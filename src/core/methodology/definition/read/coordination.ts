@@ -24,9 +24,9 @@ export function parseCoordination(
 ): Pick<Methodology, 'mode' | 'parallelism' | 'claims'> | null {
   const parsed = file.parse(schema);
   if (parsed === null) return null;
-  const { stale_threshold_seconds: stale, claim_ttl_seconds: ttl } = parsed.claims;
-  if (stale != null && ttl != null && stale >= ttl) {
-    const message = `stale_threshold_seconds (${stale}) must be below claim_ttl_seconds (${ttl}).`;
+  const { stale_threshold_seconds: staleSeconds, claim_ttl_seconds: ttlSeconds } = parsed.claims;
+  if (staleSeconds != null && ttlSeconds != null && staleSeconds >= ttlSeconds) {
+    const message = `stale_threshold_seconds (${staleSeconds}) must be below claim_ttl_seconds (${ttlSeconds}).`;
     file.fault(['claims', 'stale_threshold_seconds'], message);
   }
   const claims = Object.entries(parsed.claims).filter(([, value]) => value != null);

@@ -44,9 +44,9 @@ const schema = z.looseObject({
   evaluate: edgeEngineFields.evaluate.nullish(),
   budget: edgeEngineFields.budget.nullish(),
 });
-/** The only rule of an edge. */
+/** The only convergence rule that an edge can have. */
 const CONVERGENCE_RULE = 'all_required_checks_pass';
-/** Guidance of the edge files of other Genesis tools: kept with the edge, and no checks. */
+/** Fields with guidance in the edge files of other Genesis tools. They are kept with the edge, but contain no checks. */
 const GUIDANCE_FIELDS = [
   'agent_guidance',
   'context_guidance',
@@ -104,8 +104,8 @@ function configOf(
   file: YamlFile,
   { check_defaults, ...defaults }: EvaluatorDefaults,
 ): ParsedEdgeFile['config'] {
-  const { edge: _, edge_type: __, source: ___, target: ____, description, checklist, ...rest } = parsed;
-  const { evaluators, convergence, construct, evaluate, budget, ...extra } = rest;
+  const { edge: _, edge_type: __, source: ___, target: ____, description, checklist, ...settings } = parsed;
+  const { evaluators, convergence, construct, evaluate, budget, ...extra } = settings;
   const { rule, max_iterations, stuck_threshold, human_required } = convergence;
   if (rule && rule !== CONVERGENCE_RULE) {
     file.warn(['convergence', 'rule'], `Only ${CONVERGENCE_RULE} is supported on an edge, and it applies.`);
@@ -133,25 +133,25 @@ function edgeOf(
   file: YamlFile,
 ): string | null {
   if (edge) return names.find(edge);
-  const ends = source && target ? names.find(`${source}_${target}`) : null;
-  const named = edge_type ? names.find(edge_type) : null;
-  if (named !== null && ends !== null && named !== ends) {
-    const message = `edge_type is the edge ${named}, but source and target name ${ends}: edge_type is used.`;
+  const edgeOfEnds = source && target ? names.find(`${source}_${target}`) : null;
+  const edgeOfType = edge_type ? names.find(edge_type) : null;
+  if (edgeOfType !== null && edgeOfEnds !== null && edgeOfType !== edgeOfEnds) {
+    const message = `edge_type is the edge ${edgeOfType}, but source and target name ${edgeOfEnds}: edge_type is used.`;
     file.warn(['edge_type'], message);
   }
-  return named ?? ends ?? names.find(stem);
+  return edgeOfType ?? edgeOfEnds ?? names.find(stem);
 }
 
 function warnAboutFields(file: YamlFile, stem: string): void {
   const layers = isObject(file.value)
     ? Object.keys(file.value).filter((name) => name.startsWith('layer_'))
     : [];
-  const known = stem === TRACEABILITY_STEM ? [...EDGE_FIELDS, ...layers] : EDGE_FIELDS;
-  warnUnknownFields(file, [], known, 'It is kept with the edge, but no check is read from it.');
+  const knownFields = stem === TRACEABILITY_STEM ? [...EDGE_FIELDS, ...layers] : EDGE_FIELDS;
+  warnUnknownFields(file, [], knownFields, 'It is kept with the edge, but no check is read from it.');
   warnUnknownFields(file, ['convergence'], Object.keys(convergenceFields));
 }
 
-/** Check names must be unique: reports are matched by name. */
+/** Parses checks. Their names must be unique, because reports are matched by name. */
 export function parseChecks(
   parsed: z.infer<typeof checksSchema>,
   path: DocumentPath,
@@ -159,12 +159,15 @@ export function parseChecks(
   { source, defaults }: { readonly source?: string; readonly defaults?: CheckDefaults },
 ): CheckDefinition[] {
   const names = new Set<string>();
-  for (const [at, check] of parsed.entries()) {
+  for (const [index, check] of parsed.entries()) {
     const { name } = check;
-    warnUnknownFields(file, [...path, at], CHECK_FIELDS, 'Its check is read without it.');
-    warnAboutExecutionFields(check, file, [...path, at]);
+    warnUnknownFields(file, [...path, index], CHECK_FIELDS, 'Its check is read without it.');
+    warnAboutExecutionFields(check, file, [...path, index]);
     if (names.has(name))
-      file.fault([...path, at, 'name'], `There are two checks called ${JSON.stringify(name)}; rename one.`);
+      file.fault(
+        [...path, index, 'name'],
+        `There are two checks called ${JSON.stringify(name)}; rename one.`,
+      );
     names.add(name);
   }
   return parsed.map((check) => parseCheck(check, defaults, source));

@@ -5,20 +5,20 @@ import type { EvaluatorDefaults } from './evaluator-defaults.js';
 import { checksSchema, parseCheck, withoutEmptyFields } from './fields.js';
 import type { ParsedTopology } from './topology.js';
 
-/** Names of files, without their extension, that only add to an edge that has a file of its own. */
+/** Names of files, without their extension, that only add checks to an edge that has its own file. */
 const SUPPLEMENTARY_STEMS: ReadonlySet<string> = new Set(['adr']);
-/** The file of this name is merged into each edge that produces code or tests. */
+/** The checks of the file of this name are added to each edge that produces code or tests. */
 const TAGGING_STEM = 'code_tagging';
 const TAGGED_ASSETS: ReadonlySet<string> = new Set(['code', 'unit_tests']);
 
 /** Builds the config of each edge: from its own file, otherwise from the built-in one, otherwise from its transition. */
 export function composeEdgeConfigs(
   { file: topologyFile, topology, names }: ParsedTopology,
-  fromFiles: readonly ParsedEdgeFile[],
+  edgeFiles: readonly ParsedEdgeFile[],
   builtIn: (edge: string) => ParsedEdgeFile | null,
   defaults: EvaluatorDefaults,
 ): Record<string, EdgeConfig> {
-  for (const { file, stem, edge } of fromFiles) {
+  for (const { file, stem, edge } of edgeFiles) {
     if (edge === null && stem !== TAGGING_STEM && stem !== TRACEABILITY_STEM) {
       file.warn(
         [],
@@ -26,19 +26,21 @@ export function composeEdgeConfigs(
       );
     }
   }
-  const traceabilityByName = traceabilityChecks(fromFiles);
+  const traceabilityByName = traceabilityChecks(edgeFiles);
   const edges: Record<string, EdgeConfig> = {};
   for (const transition of topology.transitions) {
     const { edge } = transition;
-    const mainConfigFile = mainFile(edge, names.configStems.get(edge), fromFiles) ?? builtIn(edge);
+    const mainConfigFile = mainFile(edge, names.configStems.get(edge), edgeFiles) ?? builtIn(edge);
     if (mainConfigFile === null) {
       const message = `No file defines the checks of ${edge}: it gets one default check of each type.`;
       topologyFile.warn(['transitions'], message);
     }
     const config =
       mainConfigFile === null ? defaultEdgeConfig(transition, defaults) : { edge, ...mainConfigFile.config };
-    const parts = fromFiles.filter((one) => one !== mainConfigFile && isSupplement(one, transition));
-    const ownChecks = [config, ...parts.map((part) => part.config)].flatMap(({ checklist }) => checklist);
+    const supplements = edgeFiles.filter((file) => file !== mainConfigFile && isSupplement(file, transition));
+    const ownChecks = [config, ...supplements.map((file) => file.config)].flatMap(
+      ({ checklist }) => checklist,
+    );
     const checks = [...ownChecks, ...defaults.checks];
     // The first of several checks with one name counts.
     const byName = new Map(checks.toReversed().map((check) => [check.name, check]));
@@ -58,8 +60,8 @@ function mainFile(
   const candidates = files.filter(({ stem }) => !SUPPLEMENTARY_STEMS.has(stem));
   return (
     candidates.find(({ stem }) => stem === configStem) ??
-    candidates.find((one) => one.edge === edge && canonicalEdge(one.stem) === edge) ??
-    candidates.find((one) => one.edge === edge)
+    candidates.find((file) => file.edge === edge && canonicalEdge(file.stem) === edge) ??
+    candidates.find((file) => file.edge === edge)
   );
 }
 

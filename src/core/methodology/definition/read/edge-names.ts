@@ -27,15 +27,15 @@ export class EdgeNameIndex {
     return this.#byName.get(canonicalEdge(name)) ?? null;
   }
 
-  /** Null if the topology has no such edge: the rest of the file is used, and a warning names the edge. */
+  /** Null if the topology has no such edge. A warning then names the edge, and the rest of the file is used. */
   resolveOrWarn(name: string, file: YamlFile, path: DocumentPath): string | null {
     const edge = this.find(name);
     if (edge === null && !file.isBuiltIn) file.warn(path, `${this.#unknownMessage(name)} It is left out.`);
     return edge;
   }
 
-  resolveAllOrWarn(listed: readonly string[], file: YamlFile, path: DocumentPath): string[] {
-    const edges = listed.map((name, index) => this.resolveOrWarn(name, file, [...path, index]));
+  resolveAllOrWarn(names: readonly string[], file: YamlFile, path: DocumentPath): string[] {
+    const edges = names.map((name, index) => this.resolveOrWarn(name, file, [...path, index]));
     return [...new Set(edges.filter((edge) => edge !== null))];
   }
 
@@ -43,23 +43,23 @@ export class EdgeNameIndex {
    * Resolves names of edges or of asset types; an asset type stands for the edges that end there: `cicd` for
    * `code_cicd`.
    */
-  resolveEdgesOrTargets(listed: readonly string[], file: YamlFile, path: DocumentPath): string[] {
-    const edges = listed.flatMap((name, index) => {
+  resolveEdgesOrTargets(names: readonly string[], file: YamlFile, path: DocumentPath): string[] {
+    const edges = names.flatMap((name, index) => {
       const edge = this.find(name);
-      const ending = edge === null ? this.#byTarget.get(canonicalEdge(name)) : [edge];
-      return ending ?? this.resolveOrWarn(name, file, [...path, index]) ?? [];
+      const matchingEdges = edge === null ? this.#byTarget.get(canonicalEdge(name)) : [edge];
+      return matchingEdges ?? this.resolveOrWarn(name, file, [...path, index]) ?? [];
     });
     return [...new Set(edges)];
   }
 
   #unknownMessage(name: string): string {
-    const known = [...new Set(this.#byName.values())].join(', ');
-    return `The topology has no edge ${JSON.stringify(name)}; known edges: ${known}.`;
+    const knownEdges = [...new Set(this.#byName.values())].join(', ');
+    return `The topology has no edge ${JSON.stringify(name)}; known edges: ${knownEdges}.`;
   }
 
   #add(name: string, edge: string): void {
-    const spelt = canonicalEdge(name);
-    if (!this.#byName.has(spelt)) this.#byName.set(spelt, edge);
+    const canonicalName = canonicalEdge(name);
+    if (!this.#byName.has(canonicalName)) this.#byName.set(canonicalName, edge);
   }
 }
 

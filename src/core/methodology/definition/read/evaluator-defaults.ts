@@ -50,7 +50,7 @@ const schema = z.object({
   convergence_rules: anyRecord,
 });
 
-/** Descriptions in the file of other Genesis tools, which change nothing. */
+/** Fields in the file of other Genesis tools that only describe and have no effect. */
 const DESCRIPTIVE_FIELDS = [
   'description',
   'version',
@@ -82,9 +82,9 @@ export function parseEvaluatorDefaults(file: YamlFile): EvaluatorDefaults | null
   warnUnknownFields(file, ['convergence'], Object.keys(convergence.shape));
   warnAboutRules(parsed.convergence_rules, file);
   const check_defaults = checkDefaultsOf(parsed.evaluator_types, file);
-  const checks = parsed.checklist.map((check, at) => {
-    warnUnknownFields(file, ['checklist', at], CHECK_FIELDS, 'Its check is read without it.');
-    warnAboutExecutionFields(check, file, ['checklist', at]);
+  const checks = parsed.checklist.map((check, index) => {
+    warnUnknownFields(file, ['checklist', index], CHECK_FIELDS, 'Its check is read without it.');
+    warnAboutExecutionFields(check, file, ['checklist', index]);
     return parseCheck(check, check_defaults);
   });
   const names = new Set(checks.map(({ name }) => name));

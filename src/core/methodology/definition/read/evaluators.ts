@@ -10,7 +10,7 @@ import {
   checkExecutionSchema,
   checkTypeOf,
   longText,
-  onlyDeterministic,
+  onlyDeterministicMessage,
   parseCheck,
   requiredField,
   withoutEmptyFields,
@@ -58,8 +58,8 @@ export function parseEvaluators(value: unknown, context: EvaluatorsContext): Che
   const path = ['evaluators'];
   if (!Array.isArray(value)) return [humanFallback(value, path, context)];
   const checks: CheckDefinition[] = [];
-  for (const [at, entry] of value.entries()) {
-    for (const check of evaluatorChecks(entry, [...path, at], context)) {
+  for (const [index, entry] of value.entries()) {
+    for (const check of evaluatorChecks(entry, [...path, index], context)) {
       checks.push(check);
       if (checks.length <= CHECKS_MAX) continue;
       context.file.fault(path, `expected at most ${CHECKS_MAX} checks`);
@@ -97,31 +97,30 @@ class EvaluatorReader {
     private readonly path: DocumentPath,
     private readonly context: EvaluatorsContext,
   ) {
-    const inferred = hasValue(entry, 'command')
+    const inferredType = hasValue(entry, 'command')
       ? 'deterministic'
       : hasValue(entry, 'checklist')
         ? 'agent'
         : 'human';
     const type = typeof entry.type === 'string' ? checkTypeOf(entry.type) : undefined;
     if (type === undefined) {
-      const message = `There is no evaluator ${JSON.stringify(entry.type ?? null)}; it is read as ${inferred}. Known evaluators: deterministic, agent, human.`;
+      const message = `There is no evaluator ${JSON.stringify(entry.type ?? null)}; it is read as ${inferredType}. Known evaluators: deterministic, agent, human.`;
       context.file.warn([...path, 'type'], message);
     }
-    this.type = type ?? inferred;
+    this.type = type ?? inferredType;
     this.executionFields = withoutEmptyFields(
       parseWithSchema(checkExecutionSchema, entry, path, context.file) ?? {},
     );
     if (this.type === 'deterministic' || hasValue(entry, 'command')) return;
     for (const name of Object.keys(this.executionFields)) {
-      context.file.warn([...path, name], onlyDeterministic(name));
+      context.file.warn([...path, name], onlyDeterministicMessage(name));
     }
   }
 
   *readCommands(): Generator<CheckDefinition> {
     if (!hasValue(this.entry, 'command')) return;
     const path = [...this.path, 'command'];
-    if (this.type !== 'deterministic')
-      this.warn(path, 'A command is a deterministic check, and read as one.');
+    if (this.type !== 'deterministic') this.warn(path, 'A command is read as a deterministic check.');
     for (const command of [this.entry.command].flat()) {
       if (!isText(command)) {
         yield humanFallback(command, path, this.context);
@@ -149,14 +148,14 @@ class EvaluatorReader {
     }
     const type = this.type === 'deterministic' ? 'agent' : this.type;
     const items: unknown[] = [this.entry.checklist].flat();
-    for (const [at, item] of items.entries()) yield this.readItem(item, type, [...path, at]);
+    for (const [index, item] of items.entries()) yield this.readItem(item, type, [...path, index]);
   }
 
   *readGate(): Generator<CheckDefinition> {
     if (!hasValue(this.entry, 'gate')) return;
     const { gate } = this.entry;
     const path = [...this.path, 'gate'];
-    if (this.type !== 'human') this.warn(path, 'A gate is a human check, and read as one.');
+    if (this.type !== 'human') this.warn(path, 'A gate is read as a human check.');
     if (!isText(gate)) {
       yield humanFallback(gate, path, this.context);
       return;
@@ -183,8 +182,8 @@ class EvaluatorReader {
     if (criterionText === undefined) return humanFallback(item, path, this.context);
     warnUnknownFields(this.context.file, path, ITEM_FIELDS, 'Its check is read without it.');
     const fields = isText(source) ? { source } : {};
-    const named = isText(name) ? name : criterionText;
-    const check = this.buildCheck(type, named, criterionText, fields);
+    const itemName = isText(name) ? name : criterionText;
+    const check = this.buildCheck(type, itemName, criterionText, fields);
     return required === undefined ? check : { ...check, required: this.readRequired(required, path) };
   }
 
@@ -232,10 +231,10 @@ function hasValue(entry: Fields, field: string): boolean {
   return value !== null && !(Array.isArray(value) && value.length === 0);
 }
 
-/** A person checks what could not be read. */
+/** The human check that replaces a value that cannot be read as a check. */
 function humanFallback(value: unknown, path: DocumentPath, context: EvaluatorsContext): CheckDefinition {
   const excerpt = JSON.stringify(value ?? null).slice(0, EXCERPT_LENGTH_MAX);
-  context.file.warn(path, `${excerpt} is not understood as a check: a person has to check it.`);
+  context.file.warn(path, `${excerpt} cannot be read as a check: a person has to check it.`);
   return {
     name: uniqueName(`${context.edge}_human`, context),
     type: 'human',

@@ -9,11 +9,11 @@ export interface FaultyFiles {
   readonly names: ReadonlySet<string>;
   /** Edges whose checks are not known. */
   readonly edges: ReadonlySet<string>;
-  /** Everything depends on one of them. */
+  /** Whether everything depends on one of these files. */
   readonly affectsEverything: boolean;
 }
 
-/** Folders that hold nothing but features. */
+/** Folders that contain only features. */
 const FEATURE_FOLDER = /^(features|vectors)(\/(active|completed))?$/;
 /** A fault in such a file affects only what depends on the file. Other faults affect their edge, or the whole project. */
 const SPECIFIC_KINDS: readonly WorkspaceFileKind[] = ['feature', 'profile', 'intent', 'engine'];
@@ -25,20 +25,20 @@ export function faultyFilesOf(
   /** The profile of features that name none. */
   defaultProfile: string,
 ): FaultyFiles {
-  const faulty = new Set(faults.map(({ file }) => file));
+  const faultyNames = new Set(faults.map(({ file }) => file));
   const edges = new Set<string>();
-  let isGeneral = false;
-  const specific = new Set(SPECIFIC_KINDS.flatMap((kind) => files.pathsOf(kind)));
+  let affectsEverything = false;
+  const specificFiles = new Set(SPECIFIC_KINDS.flatMap((kind) => files.pathsOf(kind)));
   const edgeFiles = new Set(files.pathsOf('edge'));
   const profileFiles = new Set(files.pathsOf('profile'));
-  for (const file of faulty) {
-    if (profileFiles.has(file) && fileStem(file) === defaultProfile) isGeneral = true;
-    if (specific.has(file) || FEATURE_FOLDER.test(file)) continue;
+  for (const file of faultyNames) {
+    if (profileFiles.has(file) && fileStem(file) === defaultProfile) affectsEverything = true;
+    if (specificFiles.has(file) || FEATURE_FOLDER.test(file)) continue;
     const edge = edgeFiles.has(file) ? edgeOf(file, names) : null;
-    if (edge === null) isGeneral = true;
+    if (edge === null) affectsEverything = true;
     else edges.add(edge);
   }
-  return { names: faulty, edges, affectsEverything: isGeneral };
+  return { names: faultyNames, edges, affectsEverything };
 }
 
 /**
@@ -49,6 +49,6 @@ const edgeOf = (file: string, names: EdgeNameIndex): string | null => names.find
 
 /** The methodology without the checks of these edges. An edge without checks does not converge. */
 export function withoutEdges(methodology: Methodology, edges: ReadonlySet<string>): Methodology {
-  const kept = Object.entries(methodology.edges).filter(([edge]) => !edges.has(edge));
-  return { ...methodology, edges: Object.fromEntries(kept) };
+  const remainingEdges = Object.entries(methodology.edges).filter(([edge]) => !edges.has(edge));
+  return { ...methodology, edges: Object.fromEntries(remainingEdges) };
 }

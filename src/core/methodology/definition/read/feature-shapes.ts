@@ -9,8 +9,8 @@ type RawFields = Readonly<Record<string, unknown>>;
  */
 export function canonicalFeature(raw: unknown): unknown {
   if (!isObject(raw)) return raw;
-  const { feature, ...rest } = raw;
-  const fields: RawFields = isObject(feature) ? { ...feature, ...rest } : raw;
+  const { feature, ...otherFields } = raw;
+  const fields: RawFields = isObject(feature) ? { ...feature, ...otherFields } : raw;
   const ids = [isObject(feature) ? feature.feature : feature, fields.feature_id, fields.id, fields.key];
   const { constraints = null, parent_id = null } = fields;
   return {
@@ -21,12 +21,16 @@ export function canonicalFeature(raw: unknown): unknown {
   };
 }
 
-function canonicalCriteria(constraints: unknown, outside: unknown): unknown {
+function canonicalCriteria(constraints: unknown, topLevelCriteria: unknown): unknown {
   if (constraints !== null && !isObject(constraints)) return constraints;
-  const inside = constraints?.acceptance_criteria ?? null;
-  const listed = [inside, outside].filter((list) => list != null);
-  if (listed.some((list) => !Array.isArray(list))) return { ...constraints, acceptance_criteria: listed[0] };
-  return { ...constraints, acceptance_criteria: (listed as unknown[][]).flat().map(canonicalCriterion) };
+  const nestedCriteria = constraints?.acceptance_criteria ?? null;
+  const criteriaLists = [nestedCriteria, topLevelCriteria].filter((list) => list != null);
+  if (criteriaLists.some((list) => !Array.isArray(list)))
+    return { ...constraints, acceptance_criteria: criteriaLists[0] };
+  return {
+    ...constraints,
+    acceptance_criteria: (criteriaLists as unknown[][]).flat().map(canonicalCriterion),
+  };
 }
 
 /** YAML reads the prose `Tests cover: login` as a record with one field. */
@@ -34,9 +38,9 @@ function canonicalCriterion(entry: unknown): unknown {
   if (!isObject(entry)) return entry;
   const id = entry.id ?? entry.key ?? entry.name;
   if (id !== undefined) return { ...entry, id, description: entry.description ?? entry.criterion };
-  const [only] = Object.entries(entry);
-  const isProse = only !== undefined && Object.keys(entry).length === 1 && !isObject(only[1]);
-  return isProse ? `${only[0]}: ${proseOf(only[1])}` : entry;
+  const [onlyEntry] = Object.entries(entry);
+  const isProse = onlyEntry !== undefined && Object.keys(entry).length === 1 && !isObject(onlyEntry[1]);
+  return isProse ? `${onlyEntry[0]}: ${proseOf(onlyEntry[1])}` : entry;
 }
 
 const proseOf = (value: unknown): string => (Array.isArray(value) ? value.join(', ') : String(value ?? ''));

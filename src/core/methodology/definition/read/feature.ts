@@ -91,7 +91,9 @@ export function parseFeature(file: YamlFile): Feature | null {
     file.warn(['trajectory'], 'Progress is read from the log; the trajectory in this file is ignored.');
   }
   const { intent, vector_type, profile, priority, created, constraints } = parsed;
-  const named = [...parsed.requirements, ...parsed.satisfies].filter((requirement) => requirement !== null);
+  const requirementKeys = [...parsed.requirements, ...parsed.satisfies].filter(
+    (requirement) => requirement !== null,
+  );
   const checksPath = ['constraints', 'additional_checks'];
   return {
     feature_id,
@@ -104,8 +106,10 @@ export function parseFeature(file: YamlFile): Feature | null {
     time_box: timeBoxOf(parsed, file),
     parent: parentOf(parsed),
     dependencies: dependenciesOf(parsed),
-    requirements: [...new Set([feature_id, ...named])],
-    acceptance_criteria: constraints.acceptance_criteria.map((entry, at) => criterionOf(entry, at, file)),
+    requirements: [...new Set([feature_id, ...requirementKeys])],
+    acceptance_criteria: constraints.acceptance_criteria.map((entry, index) =>
+      criterionOf(entry, index, file),
+    ),
     threshold_overrides: constraints.threshold_overrides,
     additional_checks: parseChecks(constraints.additional_checks, checksPath, file, { source: 'feature' }),
   };
@@ -148,24 +152,24 @@ function parentOf({ parent, parent_id }: ParsedFeatureFile): Feature['parent'] {
 }
 
 function dependenciesOf(parsed: ParsedFeatureFile): Feature['dependencies'] {
-  const found = new Map<string, { feature: string; asset: string | null }>();
+  const dependencyByKey = new Map<string, { feature: string; asset: string | null }>();
   for (const { feature, asset } of [...parsed.dependencies, ...parsed.depends_on]) {
-    if (feature !== null) found.set(`${feature} ${asset}`, { feature, asset });
+    if (feature !== null) dependencyByKey.set(`${feature} ${asset}`, { feature, asset });
   }
-  return [...found.values()];
+  return [...dependencyByKey.values()];
 }
 
 /** A criterion that is a plain sentence is evaluated by an agent and named after its index. */
 function criterionOf(
   parsed: string | z.infer<typeof criterion>,
-  at: number,
+  index: number,
   file: YamlFile,
 ): AcceptanceCriterion {
   if (typeof parsed === 'string') {
-    return { id: `AC-${at + 1}`, description: parsed, evaluator: 'agent', required: true };
+    return { id: `AC-${index + 1}`, description: parsed, evaluator: 'agent', required: true };
   }
   const { id, description, check, required } = parsed;
-  const path = ['constraints', 'acceptance_criteria', at, 'evaluator'];
+  const path = ['constraints', 'acceptance_criteria', index, 'evaluator'];
   const [evaluator = 'agent'] = knownCheckTypes(parsed.evaluator ? [parsed.evaluator] : [], file, path);
   return { id, description: description ?? id, evaluator, ...(check ? { check } : {}), required };
 }

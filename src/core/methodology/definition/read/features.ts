@@ -11,7 +11,7 @@ interface LoadedFeature {
   readonly file: YamlFile;
 }
 
-/** Where older tools keep vectors; a file in `features/` takes precedence. */
+/** The folder in which older tools keep features. A file in `features/` takes precedence. */
 const OLDER_FOLDER = /^vectors\//;
 
 /** Parses all features of a workspace and checks them against each other. */
@@ -20,19 +20,19 @@ export function parseFeatures(
   profiles: Readonly<Record<string, Profile>>,
   defaultProfile: string,
 ): LoadedFeature[] {
-  const loaded = new Map<string, LoadedFeature>();
+  const featuresById = new Map<string, LoadedFeature>();
   for (const file of files) {
     const parsed = parseFeature(file);
     if (parsed === null) continue;
     const feature = withProfile(parsed, file, profiles, defaultProfile);
-    const first = loaded.get(feature.feature_id);
-    if (first === undefined) loaded.set(feature.feature_id, { feature, file });
+    const first = featuresById.get(feature.feature_id);
+    if (first === undefined) featuresById.set(feature.feature_id, { feature, file });
     else if (OLDER_FOLDER.test(file.name))
       file.warn([], `${feature.feature_id} is defined in ${first.file.name}; this file is ignored.`);
     else file.fault(['feature'], `${feature.feature_id} is already defined in ${first.file.name}.`);
   }
-  checkDependencies(loaded);
-  return [...loaded.values()];
+  checkDependencies(featuresById);
+  return [...featuresById.values()];
 }
 
 function withProfile(
@@ -44,24 +44,25 @@ function withProfile(
   const name = parsed.profile || defaultProfileFor(parsed.vector_type, profiles, defaultProfile);
   const profile = ownValue(profiles, name);
   if (profile === undefined) {
-    const known = Object.keys(profiles).join(', ');
-    file.fault(['profile'], `Unknown profile ${JSON.stringify(name)}; known profiles: ${known}.`);
+    const profileNames = Object.keys(profiles).join(', ');
+    file.fault(['profile'], `Unknown profile ${JSON.stringify(name)}; known profiles: ${profileNames}.`);
   } else if (profile.vector_types !== 'any' && !profile.vector_types.includes(parsed.vector_type)) {
     file.warn(['profile'], `The profile ${name} is not intended for features of type ${parsed.vector_type}.`);
   }
   return { ...parsed, profile: name };
 }
 
-function checkDependencies(loaded: ReadonlyMap<string, LoadedFeature>): void {
-  for (const { feature, file } of loaded.values()) {
+function checkDependencies(featuresById: ReadonlyMap<string, LoadedFeature>): void {
+  for (const { feature, file } of featuresById.values()) {
     for (const { feature: id } of feature.dependencies) {
-      if (!loaded.has(id)) file.warn(dependenciesPath(file), `It depends on ${id}, which has no file.`);
+      if (!featuresById.has(id))
+        file.warn(dependenciesPath(file), `The feature depends on ${id}, which has no file.`);
     }
   }
-  const features = [...loaded.values()].map(({ feature }) => feature);
+  const features = [...featuresById.values()].map(({ feature }) => feature);
   const [cycle] = featureCycles(features, 1);
   if (cycle === undefined) return;
-  const file = loaded.get(cycle[0] as string)?.file;
+  const file = featuresById.get(cycle[0] as string)?.file;
   file?.fault(dependenciesPath(file), `Features depend on each other in a cycle: ${cycle.join(' → ')}.`);
 }
 

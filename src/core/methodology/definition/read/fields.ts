@@ -24,19 +24,23 @@ const CHECK_TYPE_BY_FUNCTOR: Readonly<Record<string, CheckType>> = {
   f_h: 'human',
 };
 
-/** The check type that a file means; undefined if there is none. */
-export function checkTypeOf(written: string): CheckType | undefined {
-  const name = written.trim().toLowerCase();
-  return CHECK_TYPES.find((one) => one === name) ?? ownValue(CHECK_TYPE_BY_FUNCTOR, name);
+/** The check type with this name, in any spelling; undefined if there is none. */
+export function checkTypeOf(evaluatorName: string): CheckType | undefined {
+  const name = evaluatorName.trim().toLowerCase();
+  return CHECK_TYPES.find((type) => type === name) ?? ownValue(CHECK_TYPE_BY_FUNCTOR, name);
 }
 
 /** The check types that a list of evaluators names. Unknown types are left out, with a warning. */
-export function knownCheckTypes(listed: readonly string[], file: YamlFile, path: DocumentPath): CheckType[] {
-  const types = listed.map((written, at) => {
-    const type = checkTypeOf(written);
+export function knownCheckTypes(
+  evaluatorNameList: readonly string[],
+  file: YamlFile,
+  path: DocumentPath,
+): CheckType[] {
+  const types = evaluatorNameList.map((evaluatorName, index) => {
+    const type = checkTypeOf(evaluatorName);
     if (type === undefined) {
-      const message = `There is no evaluator ${JSON.stringify(written)}; known evaluators: ${CHECK_TYPES.join(', ')}. It is left out.`;
-      file.warn(path.at(-1) === 'evaluator' ? path : [...path, at], message);
+      const message = `There is no evaluator ${JSON.stringify(evaluatorName)}; known evaluators: ${CHECK_TYPES.join(', ')}. It is left out.`;
+      file.warn(path.at(-1) === 'evaluator' ? path : [...path, index], message);
     }
     return type;
   });
@@ -64,7 +68,7 @@ export function textOrNull(text: string | null | undefined): string | null {
 
 const variable = z
   .string()
-  .refine(isVariable, { error: 'expected true, false or a variable as $tools.type_checker.required' });
+  .refine(isVariable, { error: 'expected true, false or a variable such as $tools.type_checker.required' });
 export const requiredField = z.union([z.boolean(), variable]);
 
 /** How the command of a check is run. */
@@ -75,7 +79,7 @@ export const checkExecutionSchema = z.object({
     .nullish()
     .refine((report) => isPercentOrVariable(report?.minimum_percent), {
       path: ['minimum_percent'],
-      error: 'expected a number from 0 to 100 or a variable as $thresholds.test_coverage_minimum',
+      error: 'expected a number from 0 to 100 or a variable such as $thresholds.test_coverage_minimum',
     }),
 });
 export const CHECK_EXECUTION_FIELDS: readonly string[] = Object.keys(checkExecutionSchema.shape);
@@ -91,7 +95,7 @@ const checkSchema = z.object({
   pass_criterion: longText.nullish(),
   ...checkExecutionSchema.shape,
 });
-/** `functional_unit` is of other Genesis tools, and changes nothing here. */
+/** `functional_unit` is a field of other Genesis tools and has no effect here. */
 export const CHECK_FIELDS: readonly string[] = [...Object.keys(checkSchema.shape), 'functional_unit'];
 export const CHECKS_MAX = 500;
 export const checksSchema = orElse(z.array(checkSchema).max(CHECKS_MAX), []);
@@ -107,12 +111,12 @@ export function parseCheck(
   defaultSource = 'default',
 ): CheckDefinition {
   const { name, type, criterion, source, command, required } = parsed;
-  const byType = defaults[type];
-  const pass_criterion = parsed.pass_criterion ?? byType?.pass_criterion;
+  const typeDefaults = defaults[type];
+  const pass_criterion = parsed.pass_criterion ?? typeDefaults?.pass_criterion;
   return {
     name,
     type,
-    required: required ?? byType?.required ?? true,
+    required: required ?? typeDefaults?.required ?? true,
     criterion: criterion ?? name,
     source: source ?? defaultSource,
     ...(command?.trim() ? { command } : {}),
@@ -124,10 +128,10 @@ export function parseCheck(
 const executionFieldsOf = ({ shell, timeout_seconds, report }: z.infer<typeof checkExecutionSchema>) =>
   withoutEmptyFields({ shell, timeout_seconds, report });
 
-export const onlyDeterministic = (field: string): string =>
+export const onlyDeterministicMessage = (field: string): string =>
   `Only deterministic checks have the field ${field}. It is ignored.`;
 
-/** Only a program is run: an agent or a person has no use for these fields. */
+/** Warns if a check that runs no program has fields that say how its program is run. */
 export function warnAboutExecutionFields(
   { type, ...fields }: z.infer<typeof checkSchema>,
   file: YamlFile,
@@ -135,13 +139,13 @@ export function warnAboutExecutionFields(
 ): void {
   if (type === 'deterministic') return;
   for (const name of Object.keys(executionFieldsOf(fields))) {
-    file.warn([...path, name], onlyDeterministic(name));
+    file.warn([...path, name], onlyDeterministicMessage(name));
   }
 }
 
 type WithoutEmpty<T> = { [Name in keyof T]?: NonNullable<T[Name]> };
 
-/** A field that a file leaves empty is as good as absent. */
+/** A field that a file leaves empty counts as absent. */
 export const withoutEmptyFields = <T extends object>(fields: T): WithoutEmpty<T> =>
   Object.fromEntries(
     Object.entries(fields).filter(([, value]) => value !== null && value !== undefined),

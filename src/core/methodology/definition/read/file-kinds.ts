@@ -40,9 +40,9 @@ export function filesByKind(paths: Iterable<string>): Map<WorkspaceFileKind, str
   const byKind = new Map<WorkspaceFileKind, string[]>();
   for (const { path, rank } of ranked) {
     const kind = FILE_PATTERNS[rank]?.[0] as WorkspaceFileKind;
-    const same = byKind.get(kind) ?? [];
-    same.push(path);
-    byKind.set(kind, same);
+    const kindPaths = byKind.get(kind) ?? [];
+    kindPaths.push(path);
+    byKind.set(kind, kindPaths);
   }
   return byKind;
 }

@@ -45,11 +45,12 @@ const schema = z.object({
   vector_types: z.union([z.enum(['any', 'all']), shortTexts]).nullish(),
 });
 
-/** Iterations before a person is asked, and equal deltas before work is stuck; used if neither file sets them. */
+/** The iterations before a person is asked, and the equal deltas after which work is stuck. */
 export type IterationThresholds = Pick<Profile, 'max_iterations' | 'stuck_threshold'>;
+/** Used if no file sets the thresholds. */
 export const DEFAULT_THRESHOLDS: IterationThresholds = { max_iterations: 5, stuck_threshold: 3 };
 
-/** Parses a profile. Null if it is unusable: its faults are reported, or, if built in, none of its edges exist. */
+/** Parses a profile. Null if the profile has faults, which are reported, or is built in and none of its edges exists. */
 export function parseProfile(
   file: YamlFile,
   names: EdgeNameIndex,
@@ -59,22 +60,24 @@ export function parseProfile(
   if (parsed === null) return null;
   const { graph, convergence, vector_types } = parsed;
   const isAll = graph.include === 'all' || (graph.include.length === 1 && graph.include[0] === 'all');
-  const resolveAll = (key: 'include' | 'skip' | 'optional', listed: readonly string[]): string[] =>
-    names.resolveAllOrWarn(listed, file, ['graph', key]);
-  const included = isAll ? [] : (graph.include as string[]);
-  const include = isAll ? 'all' : resolveAll('include', included);
+  const resolveAll = (key: 'include' | 'skip' | 'optional', edgeNames: readonly string[]): string[] =>
+    names.resolveAllOrWarn(edgeNames, file, ['graph', key]);
+  const includedNames = isAll ? [] : (graph.include as string[]);
+  const include = isAll ? 'all' : resolveAll('include', includedNames);
   if (include.length === 0) {
     const message = 'A profile must have at least one edge of the topology.';
     if (!file.isBuiltIn) file.fault(['graph', 'include'], message);
     return null;
   }
-  const missing = [...new Set(included.filter((edge) => names.find(edge) === null).map(canonicalEdge))];
+  const missingEdges = [
+    ...new Set(includedNames.filter((edge) => names.find(edge) === null).map(canonicalEdge)),
+  ];
   const evaluators_by_edge: Record<string, Profile['evaluators']> = {};
   for (const [edgeName, types] of Object.entries(parsed.evaluators.overrides)) {
     const edge = names.resolveOrWarn(edgeName, file, ['evaluators', 'overrides', edgeName]);
-    const known = knownCheckTypes(types, file, ['evaluators', 'overrides', edgeName]);
-    // An override of which nothing is left would leave the edge without checks.
-    if (edge !== null && (known.length > 0 || types.length === 0)) evaluators_by_edge[edge] = known;
+    const knownTypes = knownCheckTypes(types, file, ['evaluators', 'overrides', edgeName]);
+    // An override that names only unknown types would leave the edge without checks.
+    if (edge !== null && (knownTypes.length > 0 || types.length === 0)) evaluators_by_edge[edge] = knownTypes;
   }
   const defaultTypes = knownCheckTypes(parsed.evaluators.default, file, ['evaluators', 'default']);
   const name = parsed.profile ?? fileStem(file.name);
@@ -84,7 +87,7 @@ export function parseProfile(
     name,
     description: parsed.description,
     include,
-    ...(missing.length === 0 ? {} : { missing_edges: missing }),
+    ...(missingEdges.length === 0 ? {} : { missing_edges: missingEdges }),
     skip: resolveAll('skip', graph.skip),
     optional: resolveAll('optional', graph.optional),
     evaluators: defaultTypes.length > 0 ? defaultTypes : [...CHECK_TYPES],

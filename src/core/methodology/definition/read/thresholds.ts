@@ -3,14 +3,14 @@ import { iterationCount, optionalSection, orElse } from './fields.js';
 import type { IterationThresholds } from './profile.js';
 import type { YamlFile } from './yaml-file.js';
 
-const trigger = z.object({
+const triggerSchema = z.object({
   name: z.string(),
   default: z.number().nullish(),
   per_profile: z.record(z.string(), iterationCount).nullish(),
 });
 const schema = z.object({
   escalation: optionalSection({
-    probabilistic_to_human: optionalSection({ triggers: orElse(z.array(trigger), []) }),
+    probabilistic_to_human: optionalSection({ triggers: orElse(z.array(triggerSchema), []) }),
   }),
 });
 
@@ -21,8 +21,8 @@ export function parseThresholds(
 ): (profile: string) => IterationThresholds {
   const triggers = file.parse(schema)?.escalation.probabilistic_to_human.triggers ?? [];
   const thresholdFor = (name: keyof IterationThresholds, profile: string): number => {
-    const named = triggers.find((entry) => entry.name === name);
-    return named?.per_profile?.[profile] ?? named?.default ?? defaults[name];
+    const trigger = triggers.find((entry) => entry.name === name);
+    return trigger?.per_profile?.[profile] ?? trigger?.default ?? defaults[name];
   };
   return (profile) => ({
     max_iterations: thresholdFor('max_iterations', profile),

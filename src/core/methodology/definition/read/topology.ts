@@ -43,13 +43,13 @@ export function parseTopology(file: YamlFile): ParsedTopology | null {
   const parsed = file.parse(schema);
   if (parsed === null) return null;
   const asset_types = assetTypesOf(parsed, file);
-  const known = asset_types.map(({ name }) => name);
+  const assetNames = asset_types.map(({ name }) => name);
   const transitions = new Map<string, Transition>();
   const stems = new Map<string, string>();
-  for (const [at, entry] of parsed.transitions.entries()) {
-    const transition = transitionOf(entry, at, known, file);
+  for (const [index, entry] of parsed.transitions.entries()) {
+    const transition = transitionOf(entry, index, assetNames, file);
     if (transitions.has(transition.edge)) {
-      file.warn(['transitions', at], `Duplicate edge ${transition.edge}; the first one is used.`);
+      file.warn(['transitions', index], `Duplicate edge ${transition.edge}; the first one is used.`);
       continue;
     }
     transitions.set(transition.edge, transition);
@@ -67,49 +67,49 @@ export function parseTopology(file: YamlFile): ParsedTopology | null {
 }
 
 function assetTypesOf({ asset_types }: ParsedTopologyFile, file: YamlFile): Topology['asset_types'] {
-  const listed = Array.isArray(asset_types)
+  const assetTypes = Array.isArray(asset_types)
     ? asset_types
     : Object.entries(asset_types).map(([name, type]) => ({ ...(type ?? assetType.parse({})), name }));
-  for (const { name } of listed) {
+  for (const { name } of assetTypes) {
     if (!ASSET_NAME.test(name))
       file.fault(['asset_types', name], `${JSON.stringify(name)} is not a valid asset type name.`);
   }
-  if (listed.length > ASSET_TYPES_MAX) {
-    const message = `There are ${listed.length} asset types; at most ${ASSET_TYPES_MAX} are allowed.`;
+  if (assetTypes.length > ASSET_TYPES_MAX) {
+    const message = `There are ${assetTypes.length} asset types; at most ${ASSET_TYPES_MAX} are allowed.`;
     file.fault(['asset_types'], message);
   }
-  return listed;
+  return assetTypes;
 }
 
 function transitionOf(
   entry: ParsedTransition,
-  at: number,
-  known: readonly string[],
+  index: number,
+  assetNames: readonly string[],
   file: YamlFile,
 ): Transition {
   const { source, target } = entry;
   for (const end of ['source', 'target'] as const) {
-    if (known.includes(entry[end])) continue;
-    const message = `Unknown asset type ${JSON.stringify(entry[end])}; known types: ${known.join(', ')}.`;
-    file.fault(['transitions', at, end], message);
+    if (assetNames.includes(entry[end])) continue;
+    const message = `Unknown asset type ${JSON.stringify(entry[end])}; known types: ${assetNames.join(', ')}.`;
+    file.fault(['transitions', index, end], message);
   }
   const edge = canonicalEdge(`${source}_${target}`);
   const name = entry.name ?? `${source} → ${target}`;
-  const evaluators = knownCheckTypes(entry.evaluators, file, ['transitions', at, 'evaluators']);
-  return { edge, name, source, target, edge_type: edgeTypeOf(entry, edge, at, file), evaluators };
+  const evaluators = knownCheckTypes(entry.evaluators, file, ['transitions', index, 'evaluators']);
+  return { edge, name, source, target, edge_type: edgeTypeOf(entry, edge, index, file), evaluators };
 }
 
-/** Some topologies have the edge's own name in `edge_type`. */
+/** Some topologies repeat the name of the edge in `edge_type`, which means a standard edge. */
 function edgeTypeOf(
   { edge_type, bidirectional }: ParsedTransition,
   edge: string,
-  at: number,
+  index: number,
   file: YamlFile,
 ): Transition['edge_type'] {
   if (edge_type === 'co_evolution' || bidirectional) return 'co_evolution';
   if (edge_type && edge_type !== 'standard' && canonicalEdge(edge_type) !== edge) {
     const message = `Unknown edge type ${JSON.stringify(edge_type)}; the edge is treated as standard.`;
-    file.warn(['transitions', at, 'edge_type'], message);
+    file.warn(['transitions', index, 'edge_type'], message);
   }
   return 'standard';
 }
@@ -126,9 +126,9 @@ export function orderTransitions(transitions: Iterable<Transition>): Transition[
 }
 
 function isReachable(transitions: readonly Transition[], from: string, to: string): boolean {
-  const seen = new Set([from]);
-  for (const asset of seen) {
-    for (const { source, target } of transitions) if (source === asset) seen.add(target);
+  const reached = new Set([from]);
+  for (const asset of reached) {
+    for (const { source, target } of transitions) if (source === asset) reached.add(target);
   }
-  return seen.has(to);
+  return reached.has(to);
 }

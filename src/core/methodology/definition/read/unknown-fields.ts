@@ -2,7 +2,7 @@ import { isObject } from '../../../events/plain-data.js';
 import type { DocumentPath } from '../../../yaml/source-position.js';
 import type { YamlFile } from './yaml-file.js';
 
-/** Warns of fields that nothing reads: a misspelt one would otherwise be ignored silently. */
+/** Warns about fields that nothing reads. Without the warning, nobody would notice a misspelt field. */
 export function warnUnknownFields(
   file: YamlFile,
   path: DocumentPath,
@@ -12,7 +12,7 @@ export function warnUnknownFields(
   const value = valueAt(file.value, path);
   if (file.isBuiltIn || !isObject(value)) return;
   const names = new Set(known);
-  for (const name of Object.keys(value).filter((one) => !names.has(one))) {
+  for (const name of Object.keys(value).filter((field) => !names.has(field))) {
     const message = `The field ${JSON.stringify(name)} is not understood; known fields: ${[...names].join(', ')}. ${consequence}`;
     file.warn([...path, name], message);
   }

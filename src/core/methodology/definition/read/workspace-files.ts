@@ -8,7 +8,7 @@ export interface WorkspaceTexts {
   readonly unreadable: ReadonlyMap<string, string>;
 }
 
-/** Files that exist but cannot be read count as faulty ones: no built-in file takes their place. */
+/** The files of a workspace by kind. A file that exists but cannot be read counts as faulty, not as missing. */
 export class WorkspaceFiles {
   readonly #byKind: ReadonlyMap<WorkspaceFileKind, readonly string[]>;
   readonly #opened = new Map<string, YamlFile | null>();
@@ -18,10 +18,10 @@ export class WorkspaceFiles {
     private readonly findings: ConfigFindings,
   ) {
     this.#byKind = filesByKind([...texts.files.keys(), ...texts.unreadable.keys()]);
-    const known = new Set([...this.#byKind.values()].flat());
+    const usedPaths = new Set([...this.#byKind.values()].flat());
     for (const [file, message] of texts.unreadable) {
-      // A folder may hold any files; files of other kinds are not used.
-      if (!known.has(file) && !/\.(ya?ml|md)$/.test(file)) findings.fault({ file, path: '', message });
+      // A path without these extensions may be a folder of used files. Unreadable files that are not used are ignored.
+      if (!usedPaths.has(file) && !/\.(ya?ml|md)$/.test(file)) findings.fault({ file, path: '', message });
     }
   }
 
@@ -66,8 +66,8 @@ export class WorkspaceFiles {
   }
 
   #open(path: string): YamlFile | null {
-    const known = this.#opened.get(path);
-    if (known !== undefined) return known;
+    const opened = this.#opened.get(path);
+    if (opened !== undefined) return opened;
     const file = this.#parse(path);
     this.#opened.set(path, file);
     return file;
@@ -81,7 +81,7 @@ export class WorkspaceFiles {
   }
 }
 
-/** The fault of the total size of the files; null if they are within the limits. */
+/** Says that the files are too many or too large; null if they are within the limits. */
 export function sizeLimitError(texts: ReadonlyMap<string, string>): string | null {
   if (texts.size > FILES_MAX) return `There are ${texts.size} files; at most ${FILES_MAX} are allowed.`;
   let length = 0;

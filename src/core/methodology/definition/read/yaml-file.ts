@@ -43,7 +43,7 @@ export class YamlFile implements ShapeFaultSink {
     readonly isBuiltIn: boolean,
   ) {}
 
-  /** `value`: the content, if it is read in another spelling than the file's. */
+  /** `value`: the content, if the caller has changed it to another spelling. */
   parse<T>(schema: z.ZodType<T>, value = this.value): T | null {
     return parseWithSchema(schema, value, [], this);
   }
@@ -81,7 +81,7 @@ export function openYamlFile(
   const { value, problems, locate } = readYamlText(text, 'merged');
   const file = new YamlFile(name, value, locate, findings, isBuiltIn);
   for (const { path, message, source_position } of problems) file.fault(path, message, source_position);
-  const clean = findings.faults.length;
+  const faultCountBefore = findings.faults.length;
   if (problems.length > 0 || !checkJsonShape(value, [], file)) return null;
-  return findings.faults.length === clean ? file : null;
+  return findings.faults.length === faultCountBefore ? file : null;
 }
