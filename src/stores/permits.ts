@@ -26,11 +26,11 @@ interface ProjectPermits {
   /** The number of live permits on heads. */
   liveOnHeads: number;
   /** The permits on heads that have ended and were not released, by member. */
-  readonly ended: Map<string, Permit>;
+  readonly endedOnHeads: Map<string, Permit>;
 }
 
 /**
- * The live permits of one tenant, and the projects whose permits on heads were not released. A permit is free as soon
+ * The live permits of one tenant, and the permits on heads that ended without a release. A permit is free as soon
  * as its `until_ms` is reached, without a background job: every query first releases expired permits. A permit belongs
  * to the project that took it: members of two projects count in the same scope but are distinct. Time never goes back:
  * a query with an earlier time than a previous one uses the later time.
@@ -67,11 +67,11 @@ export class TenantPermits {
   set(projectId: string, { scope, member, until_ms }: Permit, isOnHead = false): void {
     const projectScope = this.findScope(projectId, scope);
     const held = projectScope?.members.get(member);
-    if (isOnHead) this.projects.get(projectId)?.ended.delete(member);
+    if (isOnHead) this.projects.get(projectId)?.endedOnHeads.delete(member);
     if (!this.isFuture(until_ms)) {
       if (held !== undefined) this.release(held);
       if (isOnHead && until_ms !== null)
-        this.projectOf(projectId).ended.set(member, { scope, member, until_ms });
+        this.projectOf(projectId).endedOnHeads.set(member, { scope, member, until_ms });
     } else if (held === undefined) {
       this.acquire(projectScope ?? this.addScope(projectId, scope), member, until_ms, isOnHead);
     } else {
@@ -80,13 +80,13 @@ export class TenantPermits {
     }
   }
 
-  /** Whether the project has a permit on a head that was not released, ended or not. */
+  /** Whether the project has a permit on a head that was not released, even if it has ended. */
   isHeld(projectId: string): boolean {
     const project = this.projects.get(projectId);
-    return project !== undefined && (project.liveOnHeads > 0 || project.ended.size > 0);
+    return project !== undefined && (project.liveOnHeads > 0 || project.endedOnHeads.size > 0);
   }
 
-  /** Whether the project has no live permit at the time, and no other that was not released. */
+  /** Whether the project has no live permit at this time, and all its permits on heads were released. */
   isIdle(projectId: string, nowMs: number): boolean {
     this.advanceTo(nowMs);
     const scopes = this.projects.get(projectId)?.scopes.values() ?? [];
@@ -103,7 +103,7 @@ export class TenantPermits {
     for (const { name, members } of project.scopes.values()) {
       for (const { member, until_ms } of members.values()) yield { scope: name, member, until_ms };
     }
-    yield* project.ended.values();
+    yield* project.endedOnHeads.values();
   }
 
   /** Releases all permits of a project that is about to be reloaded. */
@@ -123,7 +123,7 @@ export class TenantPermits {
       if (held === undefined || held.until_ms > nowMs) return;
       this.release(held);
       const { scope, member, until_ms, isOnHead } = held;
-      if (isOnHead) scope.project.ended.set(member, { scope: scope.name, member, until_ms });
+      if (isOnHead) scope.project.endedOnHeads.set(member, { scope: scope.name, member, until_ms });
     }
   }
 
@@ -138,7 +138,7 @@ export class TenantPermits {
   private projectOf(projectId: string): ProjectPermits {
     const existing = this.projects.get(projectId);
     if (existing !== undefined) return existing;
-    const project: ProjectPermits = { scopes: new Map(), liveOnHeads: 0, ended: new Map() };
+    const project: ProjectPermits = { scopes: new Map(), liveOnHeads: 0, endedOnHeads: new Map() };
     this.projects.set(projectId, project);
     return project;
   }

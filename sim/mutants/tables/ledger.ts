@@ -10,15 +10,15 @@ export const LEDGER_MUTANTS: readonly Mutant[] = [
   {
     name: 'swap-without-its-seq',
     file: LEDGER,
-    find: 'of transaction.swaps)\n      if (this.seq(subject) !== expected_seq) return true;',
-    replace: 'of transaction.swaps)\n      if (this.seq(subject) < expected_seq) return true;',
+    find: 'of transaction.swaps)\n      if (this.seqOf(subject) !== expected_seq) return true;',
+    replace: 'of transaction.swaps)\n      if (this.seqOf(subject) < expected_seq) return true;',
     why: 'When two coordinators decide at once, the second overwrites the first.',
   },
   {
     name: 'check-without-its-seq',
     file: LEDGER,
-    find: 'of transaction.checks)\n      if (this.seq(subject) !== expected_seq) return true;',
-    replace: 'of transaction.checks)\n      if (this.seq(subject) < expected_seq) return true;',
+    find: 'of transaction.checks)\n      if (this.seqOf(subject) !== expected_seq) return true;',
+    replace: 'of transaction.checks)\n      if (this.seqOf(subject) < expected_seq) return true;',
     why: 'A refusal is based on an outdated head.',
   },
   {

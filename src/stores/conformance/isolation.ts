@@ -18,8 +18,8 @@ export function describeIsolation(fixture: () => StoreFixture): void {
 
     it('are listed in the order of their names', async () => {
       for (const name of ['b', 'a', 'C', 'c', 'a-1', '_tenant']) {
-        const projectKey = fixture().key(name);
-        await fixture().committed({ swaps: [swapOf(projectKey, '~a', 0)] }, projectKey);
+        const projectKey = fixture().projectKey(name);
+        await fixture().expectCommitted({ swaps: [swapOf(projectKey, '~a', 0)] }, projectKey);
       }
       expect(await fixture().store.projects(fixture().tenant_id)).toEqual([
         'C',
@@ -34,21 +34,24 @@ export function describeIsolation(fixture: () => StoreFixture): void {
 
     // req: TEN-002
     it.each([
-      ['another tenant', (given: StoreFixture) => given.key('p', `${given.tenant_id}-2`)],
-      ['another project', (given: StoreFixture) => given.key('q')],
-      ['a project whose name differs in case', (given: StoreFixture) => given.key('P')],
+      [
+        'another tenant',
+        (storeFixture: StoreFixture) => storeFixture.projectKey('p', `${storeFixture.tenant_id}-2`),
+      ],
+      ['another project', (storeFixture: StoreFixture) => storeFixture.projectKey('q')],
+      ['a project whose name differs in case', (storeFixture: StoreFixture) => storeFixture.projectKey('P')],
     ])('are isolated from the same ids in %s', async (_, projectFor) => {
       const here = fixture().project;
       const there = projectFor(fixture());
       const [mine, theirs] = [swapOf(here, '~a', 0, 2), swapOf(there, '~a', 0)];
       const looseEvent = { event_id: 'same' };
-      await fixture().committed(
+      await fixture().expectCommitted(
         { swaps: [mine], loose_events: [eventOf(here, looseEvent)], changes_rules: true },
         here,
       );
       expect(await fixture().store.project(there)).toBeNull();
       expect(await fixture().head('~a', there)).toBeNull();
-      const outcome = await fixture().committed(
+      const outcome = await fixture().expectCommitted(
         { swaps: [theirs], loose_events: [eventOf(there, looseEvent)], rules_seq: 0 },
         there,
       );
@@ -62,10 +65,10 @@ export function describeIsolation(fixture: () => StoreFixture): void {
 
     // req: STO-022
     it('do not share requests between tenants', async () => {
-      const there = fixture().key('p', `${fixture().tenant_id}-2`);
+      const there = fixture().projectKey('p', `${fixture().tenant_id}-2`);
       const requests = [{ key: 'k', digest: 'd', keep: true }];
-      await fixture().committed({ swaps: [fixture().swap('~a')], requests });
-      await fixture().committed({ swaps: [swapOf(there, '~a', 0)], requests }, there);
+      await fixture().expectCommitted({ swaps: [fixture().swap('~a')], requests });
+      await fixture().expectCommitted({ swaps: [swapOf(there, '~a', 0)], requests }, there);
     });
 
     it('accept the names of object members, such as __proto__', async () => {
@@ -98,6 +101,6 @@ async function expectToWorkAsUsual(fixture: StoreFixture, name: string): Promise
     expect(found.map((event) => event.event_id)).toEqual([swap.events[0]?.event_id]);
   }
   expect(
-    (await fixture.committed({ loose_events: [eventOf(project, { event_id: name })] })).positions,
+    (await fixture.expectCommitted({ loose_events: [eventOf(project, { event_id: name })] })).positions,
   ).toEqual([null]);
 }
