@@ -78,7 +78,7 @@ export class StoreFile {
 export async function readStoreFile(disk: Disk, root: string): Promise<StoredMeta | null> {
   const path = `${root}/${STORE_FILE}`;
   const text = await readSmallFile(disk, path);
-  return text === null ? null : parse(text, path);
+  return text === null ? null : parseStoreFile(text, path);
 }
 
 /** Durable and atomic. */
@@ -91,7 +91,7 @@ export async function writeStoreFile(
   await writeAtomically(disk, root, STORE_FILE, `${text}\n`, OWNER_ONLY);
 }
 
-function parse(text: string, path: string): StoredMeta {
+function parseStoreFile(text: string, path: string): StoredMeta {
   let stored: Partial<StoredMeta>;
   try {
     stored = JSON.parse(text) as typeof stored;
