@@ -23,7 +23,7 @@ await describeOnDynamodb('the index of a bucket', ({ options }) => {
     return { index: new BucketIndex(dynamo, projectKey), projectKey, pageOf, partitionItems };
   };
 
-  it('is not written while events are not all visible', async () => {
+  it('is not written before all events of the bucket are visible', async () => {
     const { index, projectKey, pageOf, partitionItems } = await open();
     expect(await index.write(1, [pageOf('a', BUCKET_SIZE, BUCKET_SIZE - 1)])).toBe(false);
     expect(await partitionItems(timePartition(projectKey))).toEqual([]);

@@ -24,8 +24,8 @@ import type { PermitCount, PermitShare } from './project-cache.js';
 import { allocate, type ScopeShares } from './share-allocation.js';
 
 const ROUNDS_MAX = 50;
-/** The number of changes in a transaction, which has at most a hundred items. */
-const CHANGED_AT_ONCE = 90;
+/** Maximum number of changed shares, or removed members, in one transaction of at most a hundred items. */
+const CHANGES_MAX = 90;
 
 /** A project's new share, and the number of free permits if that is less than it wanted. */
 interface PermitGrant {
@@ -77,7 +77,7 @@ export class PermitShares {
   ): Promise<PermitGrant | null> {
     let earliestMs: number | null = null;
     for (let round = 0; round < ROUNDS_MAX; round += 1) {
-      const before = await this.read(projectKey, scope);
+      const before = await this.readShares(projectKey, scope);
       const after = allocate(before, { max, want });
       const { spare } = after.own;
       if (spare < want && earliestMs === null) {
@@ -93,7 +93,7 @@ export class PermitShares {
     return null;
   }
 
-  private async read(projectKey: ProjectKey, scope: string): Promise<StoredShares> {
+  private async readShares(projectKey: ProjectKey, scope: string): Promise<StoredShares> {
     const pk = sharesPartition(projectKey.tenant_id, scope);
     const items = await this.dynamo.partition(this.dynamo.tables.state, pk);
     const ownSortKey = textOf(shareKey(projectKey, scope).sk);
@@ -128,16 +128,16 @@ export class PermitShares {
     };
     const changes = before.otherKeys.flatMap((key, index) => {
       const [from, to] = [before.others[index] as PermitShare, after.others[index] as PermitShare];
-      return from.spare === to.spare && from.room_max === to.room_max ? [] : [this.update(key, from, to)];
+      return from.spare === to.spare && from.room_max === to.room_max ? [] : [this.shareWrite(key, from, to)];
     });
-    const isLast = changes.length <= CHANGED_AT_ONCE;
-    const own = this.update(shareKey(projectKey, scope), before.own, isLast ? after.own : before.own);
-    return this.transact([allocation, own, ...changes.slice(0, CHANGED_AT_ONCE)]).then(
+    const isLast = changes.length <= CHANGES_MAX;
+    const own = this.shareWrite(shareKey(projectKey, scope), before.own, isLast ? after.own : before.own);
+    return this.transact([allocation, own, ...changes.slice(0, CHANGES_MAX)]).then(
       (happened) => happened && isLast,
     );
   }
 
-  private update(key: DynamoKey, from: PermitShare, to: PermitShare): TransactWriteItem {
+  private shareWrite(key: DynamoKey, from: PermitShare, to: PermitShare): TransactWriteItem {
     const isNew = from.registered === 0 && from.spare === 0;
     return {
       Put: {
@@ -159,9 +159,9 @@ export class PermitShares {
     const members = (await Promise.all(shards.map((pk) => this.dynamo.partition(tables.state, pk)))).flat();
     const expired = members.filter((member) => untilFromItem(member) <= nowMs);
     for (const [projectPart, items] of byProject(expired)) {
-      for (let first = 0; first < items.length; first += CHANGED_AT_ONCE) {
-        const some = items.slice(first, first + CHANGED_AT_ONCE);
-        if (!(await this.removeMembers(tenantId, scope, projectPart, some, nowMs))) return null;
+      for (let first = 0; first < items.length; first += CHANGES_MAX) {
+        const batch = items.slice(first, first + CHANGES_MAX);
+        if (!(await this.removeMembers(tenantId, scope, projectPart, batch, nowMs))) return null;
       }
     }
     const live = members.map(untilFromItem).filter((untilMs) => untilMs > nowMs);
@@ -191,8 +191,10 @@ export class PermitShares {
       ExpressionAttributeValues: { ':minus': N(-members.length), ':plus': N(members.length) },
     };
     const Item = { ...endedPermitsKey(tenantId, projectPart), at_ms: N(nowMs) };
-    const listed = this.heldProjects.isOnHeads(tenantId, scope) ? [{ Put: { TableName: state, Item } }] : [];
-    return this.transact([{ Update }, ...listed, ...deletes]);
+    const endedListing = this.heldProjects.isOnHeads(tenantId, scope)
+      ? [{ Put: { TableName: state, Item } }]
+      : [];
+    return this.transact([{ Update }, ...endedListing, ...deletes]);
   }
 
   /** Returns whether the transaction happened. A repeat is safe: the token is valid for longer than the retries take. */

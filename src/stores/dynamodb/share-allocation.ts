@@ -12,7 +12,7 @@ export interface ScopeShares {
  * it take the spare permits of the others.
  *
  * Transactions may name different limits for one scope, or none. So each share records in `room_max` how many permits all
- * shares together can be, and serves only limits that are not smaller. If the shares become larger than that,
+ * shares together can hold, and serves only limits that are not smaller. If the shares become larger than that,
  * `room_max` is raised: a project with a smaller limit then reserves again before it takes a permit.
  */
 export function allocate(
@@ -23,16 +23,18 @@ export function allocate(
   const unused = max - own.registered - sumOf(others, ({ registered }) => registered);
   const isEnough = unshared >= want;
   const spare = isEnough ? want + extraSpare(want, unshared) : Math.min(want, unused);
-  const kept = isEnough ? others : others.map((other) => ({ ...other, spare: Math.min(other.spare, 0) }));
-  const total = own.registered + Math.max(spare, 0) + sumOf(kept, reservedPermits);
+  const othersAfter = isEnough
+    ? others
+    : others.map((other) => ({ ...other, spare: Math.min(other.spare, 0) }));
+  const total = own.registered + Math.max(spare, 0) + sumOf(othersAfter, reservedPermits);
   const room_max = max === UNLIMITED ? total : max;
   return {
     own: { registered: own.registered, spare, room_max },
-    others: kept.map((other) => (other.room_max < total ? { ...other, room_max } : other)),
+    others: othersAfter.map((other) => (other.room_max < total ? { ...other, room_max } : other)),
   };
 }
 
-/** Half of the rest. Without a limit, as many again: a batch then needs few reservations. */
+/** Half of the permits that are left. Without a limit, as many as wanted, so that a batch needs few reservations. */
 const extraSpare = (want: number, unshared: number): number =>
   unshared === UNLIMITED ? want : Math.floor((unshared - want) / 2);
 

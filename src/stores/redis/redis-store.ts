@@ -69,7 +69,7 @@ export class RedisStore implements Store {
   readonly broken: Promise<StoreBroken>;
   private readonly keys: RedisKeys;
   private readonly committer: RedisCommitter;
-  private readonly held: RedisHeldProjects;
+  private readonly heldProjectFinder: RedisHeldProjects;
   private latestMs = 0;
 
   constructor(
@@ -81,13 +81,13 @@ export class RedisStore implements Store {
     this.blobs = new RedisBlobs(connection, this.keys);
     const lineage = () => (options.profile === 'ha' ? identity.replication_id : '');
     this.committer = new RedisCommitter(connection, this.keys, lineage);
-    this.held = new RedisHeldProjects(connection, this.keys);
+    this.heldProjectFinder = new RedisHeldProjects(connection, this.keys);
     this.broken = connection.broken;
     this.capabilities = capabilitiesOf(options);
   }
 
   async commit(transactions: readonly Transaction[]): Promise<CommitOutcome[]> {
-    await this.held.addTenants(transactions);
+    await this.heldProjectFinder.addTenants(transactions);
     const outcomes = await this.committer.commit(transactions);
     for (const { now_ms } of outcomes) this.latestMs = Math.max(this.latestMs, now_ms);
     return outcomes;
@@ -139,11 +139,11 @@ export class RedisStore implements Store {
   }
 
   tenantIds(): Promise<string[]> {
-    return this.held.tenantIds();
+    return this.heldProjectFinder.tenantIds();
   }
 
   heldProjects(page: HeldProjectsPage): Promise<ProjectKey[]> {
-    return this.held.page(page);
+    return this.heldProjectFinder.page(page);
   }
 
   async now(): Promise<number> {
@@ -158,12 +158,12 @@ export class RedisStore implements Store {
   }
 
   async raiseIncarnation(incarnation: number): Promise<StoreMeta> {
-    const reached = await this.connection.run(
+    const raisedIncarnation = await this.connection.run(
       RAISE_INCARNATION_SCRIPT,
       [this.keys.meta],
       [String(incarnation)],
     );
-    this.identity.meta = withRaisedIncarnation(await this.meta(), reached as number);
+    this.identity.meta = withRaisedIncarnation(await this.meta(), raisedIncarnation as number);
     return this.meta();
   }
 
