@@ -66,17 +66,17 @@ export class TenantPermits {
   /** `isOnHead`: the permit is held until it is released, although it counts only until it ends. */
   set(projectId: string, { scope, member, until_ms }: Permit, isOnHead = false): void {
     const projectScope = this.findScope(projectId, scope);
-    const held = projectScope?.members.get(member);
+    const heldPermit = projectScope?.members.get(member);
     if (isOnHead) this.projects.get(projectId)?.endedOnHeads.delete(member);
     if (!this.isFuture(until_ms)) {
-      if (held !== undefined) this.release(held);
+      if (heldPermit !== undefined) this.release(heldPermit);
       if (isOnHead && until_ms !== null)
         this.projectOf(projectId).endedOnHeads.set(member, { scope, member, until_ms });
-    } else if (held === undefined) {
+    } else if (heldPermit === undefined) {
       this.acquire(projectScope ?? this.addScope(projectId, scope), member, until_ms, isOnHead);
     } else {
-      held.until_ms = until_ms;
-      this.deadlines.update(held);
+      heldPermit.until_ms = until_ms;
+      this.deadlines.update(heldPermit);
     }
   }
 
@@ -109,7 +109,7 @@ export class TenantPermits {
   /** Releases all permits of a project that is about to be reloaded. */
   drop(projectId: string): void {
     for (const { members } of this.projects.get(projectId)?.scopes.values() ?? []) {
-      for (const held of [...members.values()]) this.release(held);
+      for (const heldPermit of [...members.values()]) this.release(heldPermit);
     }
     this.projects.delete(projectId);
   }
@@ -119,10 +119,10 @@ export class TenantPermits {
     if (nowMs <= this.nowMs) return;
     this.nowMs = nowMs;
     for (;;) {
-      const held = this.deadlines.earliest();
-      if (held === undefined || held.until_ms > nowMs) return;
-      this.release(held);
-      const { scope, member, until_ms, isOnHead } = held;
+      const heldPermit = this.deadlines.earliest();
+      if (heldPermit === undefined || heldPermit.until_ms > nowMs) return;
+      this.release(heldPermit);
+      const { scope, member, until_ms, isOnHead } = heldPermit;
       if (isOnHead) scope.project.endedOnHeads.set(member, { scope: scope.name, member, until_ms });
     }
   }
@@ -151,9 +151,9 @@ export class TenantPermits {
   ): { added: number; freed: number } {
     let added = 0;
     let freed = 0;
-    const held = this.findScope(projectId, scope)?.members;
+    const members = this.findScope(projectId, scope)?.members;
     for (const { member, until_ms } of lastPerMember(permits.filter((permit) => permit.scope === scope))) {
-      const wasLive = held?.has(member) ?? false;
+      const wasLive = members?.has(member) ?? false;
       const willBeLive = this.isFuture(until_ms);
       if (willBeLive && !wasLive) added += 1;
       if (wasLive && !willBeLive) freed += 1;
@@ -171,18 +171,18 @@ export class TenantPermits {
   }
 
   private acquire(scope: ProjectScope, member: string, until_ms: number, isOnHead: boolean): void {
-    const held: HeldPermit = { scope, member, isOnHead, until_ms, heapKeyMs: until_ms, heap_index: 0 };
+    const heldPermit: HeldPermit = { scope, member, isOnHead, until_ms, heapKeyMs: until_ms, heap_index: 0 };
     if (isOnHead) scope.project.liveOnHeads += 1;
-    scope.members.set(member, held);
+    scope.members.set(member, heldPermit);
     scope.count.live += 1;
-    this.deadlines.add(held);
+    this.deadlines.add(heldPermit);
   }
 
-  private release(held: HeldPermit): void {
-    if (held.isOnHead) held.scope.project.liveOnHeads -= 1;
-    held.scope.members.delete(held.member);
-    held.scope.count.live -= 1;
-    this.deadlines.remove(held);
+  private release(heldPermit: HeldPermit): void {
+    if (heldPermit.isOnHead) heldPermit.scope.project.liveOnHeads -= 1;
+    heldPermit.scope.members.delete(heldPermit.member);
+    heldPermit.scope.count.live -= 1;
+    this.deadlines.remove(heldPermit);
   }
 }
 

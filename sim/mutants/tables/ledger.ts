@@ -102,14 +102,14 @@ export const LEDGER_MUTANTS: readonly Mutant[] = [
   {
     name: 'place-freed-early',
     file: PERMITS,
-    find: 'if (held === undefined || held.until_ms > nowMs) return;',
-    replace: 'if (held === undefined || held.until_ms > nowMs + 2000) return;',
+    find: 'if (heldPermit === undefined || heldPermit.until_ms > nowMs) return;',
+    replace: 'if (heldPermit === undefined || heldPermit.until_ms > nowMs + 2000) return;',
     why: 'A permit is reused while its holder is still working.',
   },
   {
     name: 'place-not-prolonged',
     file: PERMITS,
-    find: '      held.until_ms = until_ms;\n',
+    find: '      heldPermit.until_ms = until_ms;\n',
     replace: '',
     why: 'A renewed claim loses its permit when its first lease ends.',
   },

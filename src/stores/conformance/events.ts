@@ -78,8 +78,11 @@ function describeFilters(fixture: () => StoreFixture): void {
     );
     await fixture().expectCommitted({ loose_events: looseEvents });
     for (const [query, expected] of FILTERS) {
-      const found = await fixture().store.events(fixture().project, { after: 0, limit: 100, ...query });
-      expect({ query, found: found.map((event) => event.position) }).toEqual({ query, found: expected });
+      const matching = await fixture().store.events(fixture().project, { after: 0, limit: 100, ...query });
+      expect({ query, matching: matching.map((event) => event.position) }).toEqual({
+        query,
+        matching: expected,
+      });
     }
   });
 }
@@ -129,9 +132,9 @@ function describeContent(fixture: () => StoreFixture): void {
     const event = eventOf(fixture().project, { subject: '~a', seq: 1, payload: { record } });
     const swap = swapWith('~a', 0, [event]);
     await fixture().expectCommitted({ swaps: [swap] });
-    const [stored] = await fixture().store.events(fixture().project, { after: 0, limit: 1 });
+    const [storedEvent] = await fixture().store.events(fixture().project, { after: 0, limit: 1 });
     // Comparing as text also covers what toEqual ignores: an own member called __proto__.
-    expect(JSON.stringify(withSortedMembers(stored))).toBe(
+    expect(JSON.stringify(withSortedMembers(storedEvent))).toBe(
       JSON.stringify(withSortedMembers({ ...event, position: 1 })),
     );
     expect(JSON.stringify(withSortedMembers(await fixture().head('~a')))).toBe(

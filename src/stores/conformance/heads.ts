@@ -55,11 +55,11 @@ function describeConflicts(fixture: () => StoreFixture): void {
     ['an older head', 1],
     ['a newer head', 3],
   ])('refuses a swap that expects %s, and returns the current head', async (_, expectedSeq) => {
-    const stored = fixture().swap('~a', 0, 2);
-    await fixture().expectCommitted({ swaps: [stored] });
+    const storedSwap = fixture().swap('~a', 0, 2);
+    await fixture().expectCommitted({ swaps: [storedSwap] });
     const outcome = await fixture().commit({ swaps: [fixture().swap('~a', expectedSeq)] });
-    expect(outcome).toMatchObject({ kind: 'conflict', heads: [{ subject: '~a', head: stored.head }] });
-    expect(await fixture().head('~a')).toEqual(stored.head);
+    expect(outcome).toMatchObject({ kind: 'conflict', heads: [{ subject: '~a', head: storedSwap.head }] });
+    expect(await fixture().head('~a')).toEqual(storedSwap.head);
     expect(await fixture().store.project(fixture().project)).toMatchObject({ position: 2 });
   });
 
@@ -87,8 +87,8 @@ function describeConflicts(fixture: () => StoreFixture): void {
   });
 
   it('accepts checks that match, and does not change their heads', async () => {
-    const stored = fixture().swap('~a');
-    await fixture().expectCommitted({ swaps: [stored] });
+    const storedSwap = fixture().swap('~a');
+    await fixture().expectCommitted({ swaps: [storedSwap] });
     const checks = [
       { subject: '~a', expected_seq: 1 },
       { subject: '~none', expected_seq: 0 },
@@ -96,7 +96,7 @@ function describeConflicts(fixture: () => StoreFixture): void {
     expect((await fixture().expectCommitted({ swaps: [fixture().swap('~b')], checks })).positions).toEqual([
       2,
     ]);
-    expect(await fixture().head('~a')).toEqual(stored.head);
+    expect(await fixture().head('~a')).toEqual(storedSwap.head);
     expect(await fixture().head('~none')).toBeNull();
   });
 

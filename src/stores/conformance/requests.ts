@@ -26,8 +26,11 @@ function describeReplays(fixture: () => StoreFixture): void {
       loose_events: [eventOf(fixture().project, {})],
       requests: [requestRecord('k', { reply })],
     });
-    const again = await fixture().commit({ swaps: [fixture().swap('~b')], requests: [requestRecord('k')] });
-    expect(again).toMatchObject({
+    const repeated = await fixture().commit({
+      swaps: [fixture().swap('~b')],
+      requests: [requestRecord('k')],
+    });
+    expect(repeated).toMatchObject({
       kind: 'replay',
       request: { key: 'k', digest: 'd1', reply, positions: [2, 3, 4] },
     });
@@ -36,14 +39,14 @@ function describeReplays(fixture: () => StoreFixture): void {
 
   it('are replayed for any digest: the caller compares it', async () => {
     await fixture().expectCommitted({ swaps: [fixture().swap('~a')], requests: [requestRecord('k')] });
-    const again = await fixture().commit({ requests: [requestRecord('k', { digest: 'd2' })] });
-    expect(again).toMatchObject({ kind: 'replay', request: { key: 'k', digest: 'd1', positions: [1] } });
+    const repeated = await fixture().commit({ requests: [requestRecord('k', { digest: 'd2' })] });
+    expect(repeated).toMatchObject({ kind: 'replay', request: { key: 'k', digest: 'd1', positions: [1] } });
   });
 
   it('without a reply are replayed without one', async () => {
     await fixture().expectCommitted({ swaps: [fixture().swap('~a')], requests: [requestRecord('k')] });
-    const again = await fixture().commit({ requests: [requestRecord('k')] });
-    expect(again.kind === 'replay' && (again.request.reply ?? null)).toBeNull();
+    const repeated = await fixture().commit({ requests: [requestRecord('k')] });
+    expect(repeated.kind === 'replay' && (repeated.request.reply ?? null)).toBeNull();
   });
 
   it('are replayed without the positions of loose events that existed before', async () => {

@@ -58,9 +58,9 @@ export function storedTransactionOf(
   return { kind: 'transaction', id, tenant_id, project_id, at_ms, events: positioned, fields };
 }
 
-export function textOfRecord(stored: StoreRecord): string {
-  if (stored.kind !== 'transaction') return JSON.stringify(stored);
-  const { fields, ...rest } = stored;
+export function textOfRecord(record: StoreRecord): string {
+  if (record.kind !== 'transaction') return JSON.stringify(record);
+  const { fields, ...rest } = record;
   // JSON has no Infinity.
   return JSON.stringify({ ...rest, ...fields, permits: fields.permits?.map(permitToLine) });
 }
@@ -89,14 +89,14 @@ function jsonOf(text: string): unknown {
 
 /** The record with the redacted events in place of the original ones; null if it has none of them. */
 export function withRedacted(
-  stored: StoreRecord,
+  record: StoreRecord,
   { tenant_id, project_id }: ProjectKey,
   redacted: ReadonlyMap<number, EventEnvelope>,
 ): StoreRecord | null {
-  if (stored.kind !== 'transaction' || stored.tenant_id !== tenant_id || stored.project_id !== project_id)
+  if (record.kind !== 'transaction' || record.tenant_id !== tenant_id || record.project_id !== project_id)
     return null;
-  if (!stored.events.some(({ position }) => redacted.has(position))) return null;
-  return { ...stored, events: stored.events.map((event) => redacted.get(event.position) ?? event) };
+  if (!record.events.some(({ position }) => redacted.has(position))) return null;
+  return { ...record, events: record.events.map((event) => redacted.get(event.position) ?? event) };
 }
 
 export const eventsByPosition = (events: readonly EventEnvelope[]): ReadonlyMap<number, EventEnvelope> =>

@@ -207,13 +207,13 @@ async function readMeta(records: SharedRecords): Promise<{ length: number; meta:
     const texts = await records.read(META_LOG, length);
     if (texts.length === 0) return { length, meta };
     length += texts.length;
-    const stored = recordFromText(texts.at(-1) as string);
-    if (stored?.kind !== 'meta') {
+    const record = recordFromText(texts.at(-1) as string);
+    if (record?.kind !== 'meta') {
       throw new StoreRefused(
         `Record ${length} of the log "${META_LOG}", which has the metadata of the store, is not valid. Restore it from a backup.`,
       );
     }
-    meta = metaOf(stored);
+    meta = metaOf(record);
   }
 }
 

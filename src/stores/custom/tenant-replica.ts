@@ -88,12 +88,12 @@ export class TenantReplica {
   private async attempt(transaction: Transaction): Promise<CommitOutcome | null> {
     const nowMs = this.clock.now();
     const plan = this.image.plan(transaction, nowMs);
-    const stored = storedTransactionOf(transaction, plan, randomUUID(), nowMs);
+    const record = storedTransactionOf(transaction, plan, randomUUID(), nowMs);
     // Nothing to write: the outcome is valid if no other coordinator has written meanwhile.
-    if (stored === null) return (await this.catchUp()) === 0 ? plan.outcome : null;
-    if (await this.add(textOfRecord(stored))) {
+    if (record === null) return (await this.catchUp()) === 0 ? plan.outcome : null;
+    if (await this.add(textOfRecord(record))) {
       this.length += 1;
-      restoreTransaction(this.image, this.clock, stored);
+      restoreTransaction(this.image, this.clock, record);
       return plan.outcome;
     }
     await this.catchUp();
@@ -131,17 +131,17 @@ export class TenantReplica {
   }
 
   private async applyRecord(text: string, lengthBefore: number): Promise<void> {
-    const stored = this.parseRecord(text, this.length + 1);
-    if (stored.kind === 'transaction') restoreTransaction(this.image, this.clock, stored);
+    const record = this.parseRecord(text, this.length + 1);
+    if (record.kind === 'transaction') restoreTransaction(this.image, this.clock, record);
     this.length += 1;
-    if (stored.kind !== 'redaction') return;
+    if (record.kind !== 'redaction') return;
     // Later records were read after they were redacted.
-    for (const number of stored.numbers) if (number <= lengthBefore) await this.reloadRecord(number);
+    for (const number of record.numbers) if (number <= lengthBefore) await this.reloadRecord(number);
   }
 
   private async reloadRecord(number: number): Promise<void> {
-    const stored = this.parseRecord((await this.readTexts(number - 1))[0] ?? '', number);
-    if (stored.kind === 'transaction') this.image.redact(stored, stored.events);
+    const record = this.parseRecord((await this.readTexts(number - 1))[0] ?? '', number);
+    if (record.kind === 'transaction') this.image.redact(record, record.events);
   }
 
   /** Removes the redacted payloads from a record. Returns false if it has none of these events. */
@@ -184,8 +184,8 @@ export class TenantReplica {
   }
 
   private parseRecord(text: string, number: number): StoreRecord {
-    const stored = recordFromText(text);
-    if (stored !== null) return stored;
+    const record = recordFromText(text);
+    if (record !== null) return record;
     const { tenantId: tenant_id, log: file } = this;
     throw new LogDamaged({ tenant_id, project_id: '', file, line: number, why: 'it is not a record' });
   }

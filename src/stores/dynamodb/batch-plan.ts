@@ -20,7 +20,7 @@ type PlanNeed =
   /** Everything that the transactions depend on must be read. */
   | { readonly kind: 'read' }
   /** The project must reserve a larger share of a limit. */
-  | { readonly kind: 'share'; readonly scope: string; readonly max: number; readonly want: number }
+  | { readonly kind: 'share'; readonly scope: string; readonly max: number; readonly wantedCount: number }
   /** The current plan must be sent first. */
   | { readonly kind: 'send' };
 
@@ -151,11 +151,11 @@ export class BatchPlan {
       .map((scope) => ({ scope, max: UNLIMITED }));
     for (const { scope, max } of [...transaction.permit_limits, ...unlimited]) {
       const change = changes.get(scope);
-      const want = (this.shares.get(scope)?.delta ?? 0) + (change?.delta ?? 0);
-      if (change === undefined || !needsSpare(change.newlyLiveCount, max, want)) continue;
+      const wantedCount = (this.shares.get(scope)?.delta ?? 0) + (change?.delta ?? 0);
+      if (change === undefined || !needsSpare(change.newlyLiveCount, max, wantedCount)) continue;
       // A share is reserved for one limit, and its condition can check only one.
       if ((this.limits.get(scope) ?? max) !== max) return { kind: 'send' };
-      const decision = this.checkLimit(scope, max, want);
+      const decision = this.checkLimit(scope, max, wantedCount);
       if (decision !== null && decision.kind !== 'full') return decision;
       this.limits.set(scope, max);
       if (decision !== null) return decision;
@@ -163,15 +163,15 @@ export class BatchPlan {
     return null;
   }
 
-  private checkLimit(scope: string, max: number, want: number): PlanOutcome | null {
+  private checkLimit(scope: string, max: number, wantedCount: number): PlanOutcome | null {
     const permitCount = this.cache.permitCounts.get(scope);
     if (permitCount?.max === max && this.now_ms < permitCount.until_ms) {
-      return want > permitCount.spare ? { kind: 'full', scope, now_ms: this.now_ms } : null;
+      return wantedCount > permitCount.spare ? { kind: 'full', scope, now_ms: this.now_ms } : null;
     }
     const share = this.cache.shares.get(scope);
     if (share === undefined) return null;
-    const fits = share !== null && want <= share.spare && share.room_max <= max;
-    return fits ? null : { kind: 'share', scope, max, want };
+    const fits = share !== null && wantedCount <= share.spare && share.room_max <= max;
+    return fits ? null : { kind: 'share', scope, max, wantedCount };
   }
 
   /** The effect of a transaction's permits on each scope. */
@@ -342,8 +342,8 @@ interface ScopeChange {
  * Whether a transaction may take its permits only if the project's share has as many to spare as the batch then uses.
  * Without a limit too, if it registers more permits: other projects rely on the size of this share.
  */
-const needsSpare = (newlyLiveCount: number, max: number, want: number): boolean =>
-  newlyLiveCount > 0 && (max !== UNLIMITED || want > 0);
+const needsSpare = (newlyLiveCount: number, max: number, wantedCount: number): boolean =>
+  newlyLiveCount > 0 && (max !== UNLIMITED || wantedCount > 0);
 
 function assumptionOf(
   previousUntilMs: number | null,

@@ -92,21 +92,21 @@ await describeOnDynamodb(
 
     it('reuse the expired permits of another project without a cleanup', async () => {
       const { tenant_id } = keyOf();
-      const [here, there] = [keyOf('here', tenant_id), keyOf('there', tenant_id)];
+      const [project, otherProject] = [keyOf('here', tenant_id), keyOf('there', tenant_id)];
       const store = await open();
       const untilMs = (await store.now()) + HOUR_MS;
       const gone = range(1, 120).map((n) => permitOf(`gone${n}`, untilMs));
       await store.commit([
-        takePermits(there, gone.slice(0, 60), 121),
-        takePermits(there, gone.slice(60), 121),
+        takePermits(otherProject, gone.slice(0, 60), 121),
+        takePermits(otherProject, gone.slice(60), 121),
       ]);
-      await store.commit([takePermits(there, [permitOf('stays')], 121)]);
-      expect(kindsOf(await store.commit([takePermits(here, [permitOf('new')], 121)]))).toEqual(['full']);
+      await store.commit([takePermits(otherProject, [permitOf('stays')], 121)]);
+      expect(kindsOf(await store.commit([takePermits(project, [permitOf('new')], 121)]))).toEqual(['full']);
       const later = await open(undefined, clockAhead(2 * HOUR_MS));
       expect(await later.countPermits(tenant_id, 'claims')).toBe(1);
       const outcomes = await later.commit([
-        takePermits(here, [permitOf('new')], 2),
-        takePermits(here, [permitOf('newer')], 2),
+        takePermits(project, [permitOf('new')], 2),
+        takePermits(project, [permitOf('newer')], 2),
       ]);
       expect(kindsOf(outcomes)).toEqual(['committed', 'full']);
       expect(await later.countPermits(tenant_id, 'claims')).toBe(2);

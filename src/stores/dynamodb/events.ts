@@ -52,15 +52,15 @@ export class DynamodbEvents {
     const range = isTimed ? await this.timeRange(query, state, existing) : existing;
     if (choice === null) return this.fromBuckets(query, range);
     const indexedUntil = lastOfBucket(state.indexed_buckets - 1);
-    const found = await this.fromIndex(query, choice, {
+    const matching = await this.fromIndex(query, choice, {
       ...range,
       until: Math.min(range.until, indexedUntil),
     });
-    if (found.length >= query.limit) return found;
+    if (matching.length >= query.limit) return matching;
     const unindexed = { ...range, after: Math.max(range.after, indexedUntil) };
     return [
-      ...found,
-      ...(await this.fromBuckets({ ...query, limit: query.limit - found.length }, unindexed)),
+      ...matching,
+      ...(await this.fromBuckets({ ...query, limit: query.limit - matching.length }, unindexed)),
     ];
   }
 
@@ -102,14 +102,14 @@ export class DynamodbEvents {
   /** Matching events from the buckets alone, ordered by position. */
   private async fromBuckets(query: EventQuery, range: PositionRange): Promise<EventEnvelope[]> {
     const matches = matcher(query);
-    const found: EventEnvelope[] = [];
+    const matching: EventEnvelope[] = [];
     for await (const events of this.readBuckets(range)) {
       for (const event of events) {
-        if (found.length >= query.limit) return found;
-        if (matches(event)) found.push(event);
+        if (matching.length >= query.limit) return matching;
+        if (matches(event)) matching.push(event);
       }
     }
-    return found;
+    return matching;
   }
 
   /**
@@ -170,24 +170,24 @@ export class DynamodbEvents {
     range: PositionRange,
   ): Promise<EventEnvelope[]> {
     const matches = matcher({ ...query, until_position: range.until });
-    const found: EventEnvelope[] = [];
+    const matching: EventEnvelope[] = [];
     let keys: DynamoKey[] = [];
     const readMatches = async () => {
       const pages = await Promise.all(
         (await this.dynamo.getAll(this.dynamo.tables.log, keys)).map((item) => this.read(item)),
       );
       pages.sort((a, b) => numberOf(a.item.sk) - numberOf(b.item.sk));
-      for (const event of pages.flatMap((page) => page.events)) if (matches(event)) found.push(event);
+      for (const event of pages.flatMap((page) => page.events)) if (matches(event)) matching.push(event);
       keys = [];
     };
     const sources = this.index.sourcesFor(field, values, range);
     for await (const key of mergeSorted(sources, (a, b) => numberOf(a.sk) < numberOf(b.sk))) {
       if (keys.at(-1)?.sk?.N !== key.sk?.N) keys.push(key);
       if (keys.length === Math.min(PAGES_AT_ONCE, query.limit)) await readMatches();
-      if (found.length >= query.limit) break;
+      if (matching.length >= query.limit) break;
     }
     await readMatches();
-    return found.slice(0, query.limit);
+    return matching.slice(0, query.limit);
   }
 
   /**

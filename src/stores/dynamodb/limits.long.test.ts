@@ -51,8 +51,8 @@ await describeOnDynamodb('the limits of DynamoDB', ({ options, store: open, prox
     expect(outcome).toMatchObject({ kind: 'committed', positions: range(2, 181) });
     const events = await store.events(projectKey, { after: 0, limit: 1000 });
     expect(events.map(({ position }) => position)).toEqual(range(1, 181));
-    const found = await store.events(projectKey, { after: 100, limit: 10, subject: '~s70' });
-    expect(found.map(({ position, seq }) => [position, seq])).toEqual([
+    const matching = await store.events(projectKey, { after: 100, limit: 10, subject: '~s70' });
+    expect(matching.map(({ position, seq }) => [position, seq])).toEqual([
       [140, 1],
       [141, 2],
     ]);
@@ -150,8 +150,8 @@ await describeOnDynamodb(
       await commitUntilIndexed(projectKey, store);
       for (const [name, query, count] of FILTERS) {
         proxy.calls.length = 0;
-        const found = await store.events(projectKey, { after: 0, limit: 100, ...query });
-        expect([name, found.length]).toEqual([name, count]);
+        const matching = await store.events(projectKey, { after: 0, limit: 100, ...query });
+        expect([name, matching.length]).toEqual([name, count]);
         const bucketsRead = bucketsOf(proxy.calls);
         // The first bucket is indexed. The index narrows a time only to whole buckets.
         const isTimeAlone = Object.keys(query).every((field) => field === 'since' || field === 'until');
@@ -194,8 +194,8 @@ await describeOnDynamodb(
         await store.commit([transactionOf(projectKey, { loose_events: [eventOf(projectKey, LATER)] })]);
       }
       for (const [name, query, count] of FILTERS) {
-        const found = await store.events(projectKey, { after: 0, limit: 100, ...query });
-        expect([name, found.length]).toEqual([name, count]);
+        const matching = await store.events(projectKey, { after: 0, limit: 100, ...query });
+        expect([name, matching.length]).toEqual([name, count]);
       }
     });
   },

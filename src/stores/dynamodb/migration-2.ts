@@ -157,8 +157,8 @@ export class PageConversion {
   ): Promise<EventEnvelope[]> {
     const events: EventEnvelope[] = [];
     for (const item of items) {
-      const stored = JSON.parse(await readText(item, 'event', this.blobs, projectKey.tenant_id));
-      const list = [stored].flat() as EventEnvelope[];
+      const parsed = JSON.parse(await readText(item, 'event', this.blobs, projectKey.tenant_id));
+      const list = [parsed].flat() as EventEnvelope[];
       const first = numberOf(item.position) - list.length + 1;
       list.forEach((event, index) => {
         events.push({ ...event, position: first + index });

@@ -67,27 +67,32 @@ export class PermitShares {
   }
 
   /**
-   * Makes sure that the project may take `want` more permits of a scope limited to `max`, if that many are free. Null:
+   * Makes sure that the project may take `wantedCount` more permits of a scope limited to `max`, if that many are free. Null:
    * gave up after too many conflicts.
    */
   async reserve(
     projectKey: ProjectKey,
-    { scope, max, want }: { readonly scope: string; readonly max: number; readonly want: number },
+    {
+      scope,
+      max,
+      wantedCount,
+    }: { readonly scope: string; readonly max: number; readonly wantedCount: number },
     nowMs: number,
   ): Promise<PermitGrant | null> {
     let earliestMs: number | null = null;
     for (let round = 0; round < ROUNDS_MAX; round += 1) {
       const before = await this.readShares(projectKey, scope);
-      const after = allocate(before, { max, want });
-      const { spare } = after.own;
-      if (spare < want && earliestMs === null) {
+      const after = allocate(before, { max, wantedCount });
+      const { spare } = after.ownShare;
+      if (spare < wantedCount && earliestMs === null) {
         // The shares are read again after this: every permit that is still counted is then known to be live.
         earliestMs = await this.removeExpired(projectKey.tenant_id, scope, nowMs);
         continue;
       }
-      const free_permits = spare < want ? { max, spare, until_ms: earliestMs ?? nowMs } : null;
-      if (free_permits !== null && spare <= 0) return { share: before.own, free_permits };
-      if (await this.setShares(projectKey, scope, before, after)) return { share: after.own, free_permits };
+      const free_permits = spare < wantedCount ? { max, spare, until_ms: earliestMs ?? nowMs } : null;
+      if (free_permits !== null && spare <= 0) return { share: before.ownShare, free_permits };
+      if (await this.setShares(projectKey, scope, before, after))
+        return { share: after.ownShare, free_permits };
       await pause(round);
     }
     return null;
@@ -99,11 +104,11 @@ export class PermitShares {
     const ownSortKey = textOf(shareKey(projectKey, scope).sk);
     const itemBySortKey = new Map(items.map((item) => [textOf(item.sk), item]));
     const allocation = itemBySortKey.get(ALLOCATION_SK);
-    const own = itemBySortKey.get(ownSortKey);
-    const others = items.filter((item) => item !== allocation && item !== own);
+    const ownItem = itemBySortKey.get(ownSortKey);
+    const others = items.filter((item) => item !== allocation && item !== ownItem);
     return {
       allocationVersion: numberOf(allocation?.version),
-      own: own === undefined ? { registered: 0, spare: 0, room_max: 0 } : shareFromItem(own),
+      ownShare: ownItem === undefined ? { registered: 0, spare: 0, room_max: 0 } : shareFromItem(ownItem),
       others: others.map(shareFromItem),
       otherKeys: others.map(keyOf),
     };
@@ -131,8 +136,12 @@ export class PermitShares {
       return from.spare === to.spare && from.room_max === to.room_max ? [] : [this.shareWrite(key, from, to)];
     });
     const isLast = changes.length <= CHANGES_MAX;
-    const own = this.shareWrite(shareKey(projectKey, scope), before.own, isLast ? after.own : before.own);
-    return this.transact([allocation, own, ...changes.slice(0, CHANGES_MAX)]).then(
+    const ownWrite = this.shareWrite(
+      shareKey(projectKey, scope),
+      before.ownShare,
+      isLast ? after.ownShare : before.ownShare,
+    );
+    return this.transact([allocation, ownWrite, ...changes.slice(0, CHANGES_MAX)]).then(
       (happened) => happened && isLast,
     );
   }

@@ -64,13 +64,13 @@ describe('a file store', () => {
     expect(await store.heads(KEY, ['~none'])).toEqual([null]);
 
     spaceBytes = 1_000_000;
-    const more = await commitUntilRefused(store, 'b', 5);
-    expect(more.error).toBeNull();
-    expect(await subjectsOf(store)).toEqual([...confirmed, ...more.confirmed]);
+    const laterCommits = await commitUntilRefused(store, 'b', 5);
+    expect(laterCommits.error).toBeNull();
+    expect(await subjectsOf(store)).toEqual([...confirmed, ...laterCommits.confirmed]);
     await store.close();
-    const again = await openFileStore({ root });
-    expect(await subjectsOf(again)).toEqual([...confirmed, ...more.confirmed]);
-    await again.close();
+    const reopened = await openFileStore({ root });
+    expect(await subjectsOf(reopened)).toEqual([...confirmed, ...laterCommits.confirmed]);
+    await reopened.close();
   });
 
   it('releases the permits of a transaction that could not be written', async () => {
@@ -133,9 +133,9 @@ describe('a file store', () => {
     await expect(store.project(KEY)).rejects.toBeInstanceOf(StoreBroken);
     expect((await store.broken).message).toMatch(/could not be made durable/);
     await store.close();
-    const again = await openFileStore({ root });
-    expect((await allEvents(again))[0]?.event_id).toBe('kept');
-    await again.close();
+    const reopened = await openFileStore({ root });
+    expect((await allEvents(reopened))[0]?.event_id).toBe('kept');
+    await reopened.close();
   });
 
   it('is broken when a failed write cannot be undone', async () => {
@@ -264,11 +264,11 @@ await onSmallDisk('a file store on a full disk', 1, (disk) => {
     expect(error).toBeInstanceOf(StoreUnavailable);
     expect(await subjectsOf(store)).toEqual(confirmed);
     await rm(`${root}/ballast`);
-    const more = await commitUntilRefused(store, 'b', 10);
-    expect(more.error).toBeNull();
+    const laterCommits = await commitUntilRefused(store, 'b', 10);
+    expect(laterCommits.error).toBeNull();
     await store.close();
-    const again = await openFileStore({ root });
-    expect(await subjectsOf(again)).toEqual([...confirmed, ...more.confirmed]);
-    await again.close();
+    const reopened = await openFileStore({ root });
+    expect(await subjectsOf(reopened)).toEqual([...confirmed, ...laterCommits.confirmed]);
+    await reopened.close();
   });
 });

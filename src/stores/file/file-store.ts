@@ -87,12 +87,12 @@ async function openStore(options: FileStoreOptions): Promise<FileStore> {
   await disk.makeFolder(root);
   const lock = await lockStore(disk, root);
   try {
-    const stored = await openStoreFile(disk, root, options.random ?? randomBytes);
+    const storedMeta = await openStoreFile(disk, root, options.random ?? randomBytes);
     const layout = new StoreLayout(root, options.home);
     await replayWal(disk, layout);
     // Other programs write the files of a workspace, so nothing is remembered about them.
     const idleProjects = options.home === undefined ? await IdleProjects.read(disk, layout) : null;
-    return new FileStore(options, disk, lock, new StoreFile(disk, root, stored), idleProjects);
+    return new FileStore(options, disk, lock, new StoreFile(disk, root, storedMeta), idleProjects);
   } catch (error) {
     await lock.release();
     throw error;

@@ -110,13 +110,13 @@ it('a format-1 line after a format-2 line counts as a line of another program', 
   await store.close();
   const lines = (await readFile(path, 'utf8')).slice(before.length).trimEnd().split('\n');
   // A whole line that continues the last one of its own format, as an older program would write it.
-  const old = before.trimEnd().split('\n').at(-1) as string;
-  await writeFile(path, `${before}${[...lines.slice(0, 2), old, ...lines.slice(2)].join('\n')}\n`);
-  const again = await openFileStore({ root });
-  const ids = (await allEvents(again, KEY)).map(({ event_id }) => event_id);
+  const format1Line = before.trimEnd().split('\n').at(-1) as string;
+  await writeFile(path, `${before}${[...lines.slice(0, 2), format1Line, ...lines.slice(2)].join('\n')}\n`);
+  const reopened = await openFileStore({ root });
+  const ids = (await allEvents(reopened, KEY)).map(({ event_id }) => event_id);
   expect(ids.slice(-2)).toEqual(['a', 'b']);
   expect(new Set(ids).size).toBe(ids.length);
-  await again.close();
+  await reopened.close();
 });
 
 it('a format-1 log is damaged if any byte of a line changes', async () => {

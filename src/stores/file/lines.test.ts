@@ -221,8 +221,8 @@ it('splits a large write into blocks, but splits no transaction', async () => {
   const seals = lines.filter(({ seal }) => seal !== undefined);
   expect(seals.map((seal) => seal.lines)).toEqual([4, 4, 4, 4, 2]);
   expect(seals.map((seal) => seal.continues)).toEqual([undefined, true, true, true, true]);
-  const again = await openFileStore({ root });
-  expect(await allEvents(again)).toEqual(events);
+  const reopened = await openFileStore({ root });
+  expect(await allEvents(reopened)).toEqual(events);
   expect(events).toHaveLength(18);
-  await again.close();
+  await reopened.close();
 });

@@ -127,8 +127,8 @@ function updatableFile(file: FileHandle): UpdatableFile {
   const { sync, size, close } = nodeFile(file);
   const writeAt = async (bytes: Uint8Array, position: number): Promise<void> => {
     for (let written = 0; written < bytes.length; ) {
-      const left = bytes.length - written;
-      written += (await file.write(bytes, written, left, position + written)).bytesWritten;
+      const remainingBytes = bytes.length - written;
+      written += (await file.write(bytes, written, remainingBytes, position + written)).bytesWritten;
     }
   };
   return { writeAt, sync, size, close };

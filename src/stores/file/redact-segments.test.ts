@@ -63,11 +63,11 @@ it('leaves the file unchanged when a write or a sync fails, and can be repeated'
     ]);
     await commitOne(store, looseEventTransaction('d', FULL_PAYLOAD));
     await store.close();
-    const again = await openFileStore({ root });
-    await again.redact(KEY, [reduced(second)]);
-    const [first, shortened, third] = (await allEvents(again)).map(({ payload }) => payload);
+    const reopened = await openFileStore({ root });
+    await reopened.redact(KEY, [reduced(second)]);
+    const [first, shortened, third] = (await allEvents(reopened)).map(({ payload }) => payload);
     expect([first, shortened, third]).toEqual([FULL_PAYLOAD, REDUCED_PAYLOAD, FULL_PAYLOAD]);
-    await again.close();
+    await reopened.close();
   }
 });
 
@@ -94,9 +94,9 @@ it('refuses a redacted line whose payload is not valid JSON', async () => {
   const path = `${root}/t/p/segments/000000000001.jsonl`;
   const text = await readFile(path, 'utf8');
   await writeFile(path, text.replace('"payload":{"kept":1}', '"payload":{"kept":1]'));
-  const again = await openFileStore({ root });
-  await expect(allEvents(again)).rejects.toBeInstanceOf(LogDamaged);
-  await again.close();
+  const reopened = await openFileStore({ root });
+  await expect(allEvents(reopened)).rejects.toBeInstanceOf(LogDamaged);
+  await reopened.close();
 });
 
 it('redacts no event without a redaction event in the log, since its line would count as damage', async () => {

@@ -125,12 +125,12 @@ async function expectSame(store: Store, memory: Store, nowMs: number): Promise<v
       expect(await store.events(project, all)).toEqual(await memory.events(project, all));
     }
     // The store knows the requests and loose events, and continues at the next position.
-    const again = transactionsOf(project, nowMs);
-    const more = transactionOf(project, {
+    const repeated = transactionsOf(project, nowMs);
+    const nextTransaction = transactionOf(project, {
       swaps: [swapOf(project, '~s1', 1)],
       permits: [{ scope: 'claims', member: '~s1', until_ms: null, on_head: true }],
     });
-    const batch = [...again.slice(0, 6), more];
+    const batch = [...repeated.slice(0, 6), nextTransaction];
     const expected = withoutTimes(await memory.commit(batch));
     expect(withoutTimes(await store.commit(batch))).toEqual(expected);
     expect(await store.countPermits(TENANT, 'claims')).toBe(await memory.countPermits(TENANT, 'claims'));

@@ -117,8 +117,8 @@ export class CommitBatch {
         const project = this.projectNumber(transaction);
         const heads = [...transaction.swaps, ...transaction.checks].map(({ subject }) => {
           const swap = nextCode();
-          const stored = earlierRows.heads.get(this.subjects.numberOf(project, subject));
-          return { subject, head: (swap > 0 ? this.heads[swap - 1] : stored) ?? null };
+          const earlierHead = earlierRows.heads.get(this.subjects.numberOf(project, subject));
+          return { subject, head: (swap > 0 ? this.heads[swap - 1] : earlierHead) ?? null };
         });
         return { kind: 'conflict', heads, rules_seq, now_ms };
       }

@@ -75,8 +75,8 @@ class PostgresMigrator implements Migrator {
 
   private async pendingSteps(client: PoolClient): Promise<readonly MigrationStep[]> {
     const { namespace } = this.options;
-    const found = await schemaVersion(client, namespace);
-    return stepsAfter(`The schema ${namespace}`, found, migrationSteps(namespace));
+    const version = await schemaVersion(client, namespace);
+    return stepsAfter(`The schema ${namespace}`, version, migrationSteps(namespace));
   }
 
   private async withClient<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {

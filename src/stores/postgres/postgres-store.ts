@@ -35,8 +35,8 @@ export async function openPostgresStore(
   try {
     const role = await connections.withClient(async (client) => {
       await runPreflight(client, options);
-      const found = await schemaVersion(client, namespace);
-      assertSchemaVersion(`The schema ${namespace}`, found, migrationSteps(namespace));
+      const version = await schemaVersion(client, namespace);
+      assertSchemaVersion(`The schema ${namespace}`, version, migrationSteps(namespace));
       const { rows } = await client.query(sql('read_role', { read_role: readRole(namespace) }));
       return rows[0].role as string;
     });

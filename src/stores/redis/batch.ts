@@ -154,10 +154,10 @@ function decodeOutcome(
     case OUTCOME_CODE.REPLAY:
       return { kind: 'replay', request: requestFromStored(...(rest as [string, string])), now_ms };
     case OUTCOME_CODE.CONFLICT: {
-      const [rules_seq, ...stored] = rest as [number, ...string[]];
+      const [rules_seq, ...headTexts] = rest as [number, ...string[]];
       const heads = [...swaps, ...checks].map(({ subject }, index) => ({
         subject,
-        head: stored[index] ? headFromText(stored[index]) : null,
+        head: headTexts[index] ? headFromText(headTexts[index]) : null,
       }));
       return { kind: 'conflict', heads, rules_seq, now_ms };
     }

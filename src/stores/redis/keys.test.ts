@@ -204,8 +204,8 @@ async function commitSamples(store: Store): Promise<void> {
 }
 
 async function foundPositions(store: Store, projectKey: ProjectKey, filter: object): Promise<number[]> {
-  const found = await store.events(projectKey, { after: 0, limit: 100, ...filter });
-  return found.map((event) => event.position);
+  const events = await store.events(projectKey, { after: 0, limit: 100, ...filter });
+  return events.map((event) => event.position);
 }
 
 async function bytesSent(redis: RedisHarness): Promise<number> {

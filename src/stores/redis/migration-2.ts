@@ -46,9 +46,9 @@ export class Conversion {
 
   private async convertProject(key: { tenant_id: string; project_id: string }): Promise<void> {
     const tenant = this.keys.tenant(key.tenant_id);
-    const old = `${tenant}:p:${encodeURIComponent(key.project_id)}`;
-    const keys: ConvertedKeys = { old, tenant, project: this.keys.project(key) };
-    const [position] = await this.sendForList(['HMGET', old, 'position']);
+    const oldKey = `${tenant}:p:${encodeURIComponent(key.project_id)}`;
+    const keys: ConvertedKeys = { oldKey, tenant, project: this.keys.project(key) };
+    const [position] = await this.sendForList(['HMGET', oldKey, 'position']);
     if (position === null || position === undefined) return;
     await this.convertEvents(keys, Number(position));
     await this.convertHeads(keys);
@@ -66,12 +66,12 @@ export class Conversion {
         { length: Math.min(PAGE_SIZE, last - base) },
         (_, index) => base + index + 1,
       );
-      const events = await this.sendForList(['HMGET', `${keys.old}:events`, ...positions.map(String)]);
+      const events = await this.sendForList(['HMGET', `${keys.oldKey}:events`, ...positions.map(String)]);
       // A concurrent run may have converted this page meanwhile.
       if (!events.includes(null as never)) await this.convert(keys, eventsPart(base, events));
       else if (base === previousBase)
         throw new StoreRefused(
-          `The old log in Redis (${keys.old}:events) has no events after position ${base}, so it is incomplete. Restore the database from a backup, then run gen migrate again.`,
+          `The old log in Redis (${keys.oldKey}:events) has no events after position ${base}, so it is incomplete. Restore the database from a backup, then run gen migrate again.`,
         );
       previousBase = base;
     }
@@ -79,11 +79,11 @@ export class Conversion {
 
   private async convertHeads(keys: ConvertedKeys): Promise<void> {
     for (let from = '-'; ; ) {
-      const range = [`${keys.old}:subjects`, from, '+', 'BYLEX', 'LIMIT', '0', String(PAGE_SIZE)];
+      const range = [`${keys.oldKey}:subjects`, from, '+', 'BYLEX', 'LIMIT', '0', String(PAGE_SIZE)];
       const subjects = await this.sendForList(['ZRANGE', ...range]);
       if (subjects.length === 0) return;
-      const stored = await this.sendForList(['HMGET', `${keys.old}:heads`, ...subjects]);
-      const rows = stored.flatMap((text, index) => {
+      const storedTexts = await this.sendForList(['HMGET', `${keys.oldKey}:heads`, ...subjects]);
+      const rows = storedTexts.flatMap((text, index) => {
         if (text === null) return [];
         const head = JSON.parse(text.slice(text.indexOf(' ') + 1)) as StoredHead;
         return [subjects[index] as string, String(head.seq), textOfHead(head)];
@@ -97,14 +97,14 @@ export class Conversion {
     for (;;) {
       const entries = await this.sendForList([
         'LRANGE',
-        `${keys.old}:request_order`,
+        `${keys.oldKey}:request_order`,
         '0',
         String(PAGE_SIZE - 1),
       ]);
       if (entries.length === 0) return;
       const requestKeys = entries.map((entry) => entry.slice(entry.indexOf(' ') + 1));
-      const stored = await this.sendForList(['HMGET', `${keys.old}:requests`, ...requestKeys]);
-      const rows = stored.flatMap((text, index) =>
+      const storedTexts = await this.sendForList(['HMGET', `${keys.oldKey}:requests`, ...requestKeys]);
+      const rows = storedTexts.flatMap((text, index) =>
         text ? [requestKeys[index] as string, requestFromV1(text)] : [],
       );
       const latestMs = String(Math.max(...entries.map((entry) => Number.parseInt(entry, 10))));
@@ -129,9 +129,9 @@ export class Conversion {
   }
 
   /** Version 1 did not record which permits are on heads: those of a scope are on heads if all its members are subjects. */
-  private async convertScope(old: string, tenant_id: string, scope: string): Promise<void> {
+  private async convertScope(oldKey: string, tenant_id: string, scope: string): Promise<void> {
     const tenant = this.keys.tenant(tenant_id);
-    const members = pairsOf(await this.sendForList(['ZRANGE', old, '0', '-1', 'WITHSCORES']));
+    const members = pairsOf(await this.sendForList(['ZRANGE', oldKey, '0', '-1', 'WITHSCORES']));
     const endsByProject = new Map<string, [member: string, endMs: string][]>();
     for (const [name, endMs] of members) {
       const [project_id, member] = name.split('\u0000') as [string, string];
@@ -147,13 +147,13 @@ export class Conversion {
     }
     if (isOnHeads) {
       for (const [project, ends] of endsByProject)
-        await this.convert({ old, tenant, project }, ['ends', scope, ...ends.flat()]);
-    } else await this.convert({ old, tenant, project: tenant }, ['members', scope, ...members.flat()]);
-    await this.convert({ old, tenant, project: tenant }, ['scope']);
+        await this.convert({ oldKey, tenant, project }, ['ends', scope, ...ends.flat()]);
+    } else await this.convert({ oldKey, tenant, project: tenant }, ['members', scope, ...members.flat()]);
+    await this.convert({ oldKey, tenant, project: tenant }, ['scope']);
   }
 
-  private convert({ old, tenant, project }: ConvertedKeys, args: (string | Buffer)[]): Promise<unknown> {
-    return this.connection.run(CONVERT_SCRIPT, [old, tenant, project], args);
+  private convert({ oldKey, tenant, project }: ConvertedKeys, args: (string | Buffer)[]): Promise<unknown> {
+    return this.connection.run(CONVERT_SCRIPT, [oldKey, tenant, project], args);
   }
 
   private async sendForList(args: string[]): Promise<string[]> {
@@ -180,7 +180,7 @@ export class Conversion {
 }
 
 interface ConvertedKeys {
-  readonly old: string;
+  readonly oldKey: string;
   readonly tenant: string;
   readonly project: string;
 }

@@ -95,8 +95,8 @@ export class RedisStore implements Store {
 
   async heads(projectKey: ProjectKey, subjects: readonly string[]): Promise<(StoredHead | null)[]> {
     if (subjects.length === 0) return [];
-    const stored = await this.connection.send(['HMGET', this.keys.heads(projectKey), ...subjects]);
-    return (stored as (string | null)[]).map((text) => (text === null ? null : headFromText(text)));
+    const headTexts = await this.connection.send(['HMGET', this.keys.heads(projectKey), ...subjects]);
+    return (headTexts as (string | null)[]).map((text) => (text === null ? null : headFromText(text)));
   }
 
   /** Redis orders by UTF-8 bytes: code-unit order, except for subjects with characters beyond U+FFFF. */
@@ -105,12 +105,12 @@ export class RedisStore implements Store {
     page: { after: string | null; limit: number },
   ): Promise<StoredHead[]> {
     const from = page.after === null ? '-' : `(${page.after}`;
-    const stored = await this.connection.run(
+    const headTexts = await this.connection.run(
       SCAN_HEADS_SCRIPT,
       [this.keys.project(projectKey)],
       [from, String(page.limit)],
     );
-    return (stored as string[]).map(headFromText);
+    return (headTexts as string[]).map(headFromText);
   }
 
   events(projectKey: ProjectKey, query: EventQuery): Promise<EventEnvelope[]> {

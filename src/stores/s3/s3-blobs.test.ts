@@ -42,8 +42,8 @@ function testBlobs({ url, client, createBucket }: S3TestServer): void {
     expect(Buffer.from((await blobs.get('acme', sha256)) as Uint8Array)).toEqual(text);
     expect(await blobs.size('acme', sha256)).toBe(text.byteLength);
     expect(await blobs.referenceOf('acme', sha256)).toEqual({ bucket, key, version: '' });
-    const stored = await client.send(new GetObjectCommand({ Bucket: bucket, Key: key }));
-    expect(await stored.Body?.transformToString()).toBe('a large result');
+    const storedObject = await client.send(new GetObjectCommand({ Bucket: bucket, Key: key }));
+    expect(await storedObject.Body?.transformToString()).toBe('a large result');
   });
 
   test('keeps the blobs of tenants apart, whatever their ids contain', async () => {

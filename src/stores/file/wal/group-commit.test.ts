@@ -49,15 +49,15 @@ it('a group commit makes the batches of many projects durable with few syncs of 
 it('a store with few projects syncs their files, and has no write-ahead log', async () => {
   const { root, watched, store } = await openStore({ direct_syncs_max: 3 });
   await store.close();
-  const again = await openFileStore({ root, disk: watched.disk, direct_syncs_max: 3 });
-  await commitToAll(again, PROJECTS.slice(0, 3), 'second');
+  const reopened = await openFileStore({ root, disk: watched.disk, direct_syncs_max: 3 });
+  await commitToAll(reopened, PROJECTS.slice(0, 3), 'second');
   expect(await sizeOf(walFile(root))).toBeNull();
   await expectIdsAfterReopening(
     await watched.afterPowerLoss(root),
     ['first', 'second'],
     PROJECTS.slice(0, 3),
   );
-  await again.close();
+  await reopened.close();
 });
 
 it('a store reports no commit before the write-ahead log is durable, but other programs see it', async () => {
@@ -128,9 +128,9 @@ it('a store is broken if the sync of the write-ahead log fails, and acknowledges
   for (const error of failed) expect(error).toBeInstanceOf(StoreBroken);
   delete watched.faults.sync;
   await store.close();
-  const again = await openFileStore({ root });
-  for (const project of PROJECTS) expect((await idsIn(again, project))[0]).toBe('first');
-  await again.close();
+  const reopened = await openFileStore({ root });
+  for (const project of PROJECTS) expect((await idsIn(reopened, project))[0]).toBe('first');
+  await reopened.close();
 });
 
 it('a store is broken if a failed frame cannot be cut off', async () => {
@@ -169,9 +169,9 @@ it('a store is broken if a file cannot be synced when the write-ahead log is ful
   ).rejects.toBeInstanceOf(StoreBroken);
   delete watched.faults.sync;
   await store.close();
-  const again = await openFileStore({ root: await watched.afterPowerLoss(root) });
-  for (const project of PROJECTS) expect((await idsIn(again, project)).slice(0, ids.length)).toEqual(ids);
-  await again.close();
+  const reopened = await openFileStore({ root: await watched.afterPowerLoss(root) });
+  for (const project of PROJECTS) expect((await idsIn(reopened, project)).slice(0, ids.length)).toEqual(ids);
+  await reopened.close();
 });
 
 it('a store removes the write-ahead log on close; until then older programs refuse the folder', async () => {

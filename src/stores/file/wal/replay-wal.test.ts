@@ -108,10 +108,10 @@ it('refuses a file that ends before the frame that continues it', async () => {
   const { root, store } = await openStore({ wal_bytes_max: 1 });
   await commitToAll(store, PROJECTS, '1');
   await store.close();
-  const again = await openFileStore({ root, direct_syncs_max: 0 });
-  await commitToAll(again, PROJECTS, '2');
+  const reopened = await openFileStore({ root, direct_syncs_max: 0 });
+  await commitToAll(reopened, PROJECTS, '2');
   const copy = await copyOf(root);
-  await again.close();
+  await reopened.close();
   await truncate(logFile(copy, 'b'), 10);
   await expect(openFileStore({ root: copy })).rejects.toThrow(/b\/events\.jsonl has 10 bytes, and _wal/);
   expect(await sizeOf(logFile(copy, 'b'))).toBe(10);
