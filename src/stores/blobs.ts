@@ -6,21 +6,21 @@ export interface Blobs {
   put(tenantId: string, sha256: string, bytes: Uint8Array): Promise<void>;
   get(tenantId: string, sha256: string): Promise<Uint8Array | null>;
   size(tenantId: string, sha256: string): Promise<number | null>;
-  /** Where another program finds the blob; null: nowhere. Absent: only this store knows. */
+  /** Where another program can read the blob; null: nowhere. Absent: no other program can read this store's blobs. */
   referenceOf?(tenantId: string, sha256: string): Promise<BlobReference | null>;
 }
 
 export class MemoryBlobs implements Blobs {
-  private readonly kept = new Map<string, Uint8Array>();
+  private readonly bytesByKey = new Map<string, Uint8Array>();
 
   async put(tenantId: string, sha256: string, bytes: Uint8Array): Promise<void> {
-    this.kept.set(`${tenantId}/${sha256}`, bytes);
+    this.bytesByKey.set(`${tenantId}/${sha256}`, bytes);
   }
   async get(tenantId: string, sha256: string): Promise<Uint8Array | null> {
-    return this.kept.get(`${tenantId}/${sha256}`) ?? null;
+    return this.bytesByKey.get(`${tenantId}/${sha256}`) ?? null;
   }
   async size(tenantId: string, sha256: string): Promise<number | null> {
-    return this.kept.get(`${tenantId}/${sha256}`)?.byteLength ?? null;
+    return this.bytesByKey.get(`${tenantId}/${sha256}`)?.byteLength ?? null;
   }
 }
 
@@ -31,7 +31,7 @@ export const routedBlobs = (blobsOf: (tenantId: string) => Promise<Blobs>): Blob
   size: async (tenantId, sha256) => (await blobsOf(tenantId)).size(tenantId, sha256),
 });
 
-/** Writes to the current place, and also reads what was written to the older one before. */
+/** Writes to `current`. Reads from `current` first, then from `older`. */
 export const withOlderBlobs = (current: Blobs, older: Blobs): Blobs => ({
   put: (tenantId, sha256, bytes) => current.put(tenantId, sha256, bytes),
   get: async (tenantId, sha256) =>

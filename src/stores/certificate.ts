@@ -12,8 +12,8 @@ export function isCertificateError(error: unknown): boolean {
   return CODE_PATTERN.test(String(code)) || MESSAGE_PATTERN.test(String(message));
 }
 
-/** `endpoint` is the database with its address. */
+/** `endpoint` names the database and its address in the message. */
 export const certificateError = (endpoint: string, error: unknown): StoreRefused =>
   new StoreRefused(
-    `The certificate of ${endpoint} is not trusted (${(error as Error).message}). Set NODE_EXTRA_CA_CERTS to the file of its CA, and use the host name in the certificate.`,
+    `The certificate of ${endpoint} is not trusted (${(error as Error).message}). Set NODE_EXTRA_CA_CERTS to the certificate file of its CA, and connect with a host name that the certificate contains.`,
   );

@@ -2,7 +2,7 @@
 export interface ProcessClock {
   /** Wall-clock milliseconds; may step forward or back. */
   wallMs(): number;
-  /** Milliseconds since an arbitrary start; never run backwards. */
+  /** Milliseconds since an arbitrary start; never decreases. */
   monotonicMs(): number;
 }
 
@@ -12,12 +12,12 @@ export const systemClock: ProcessClock = {
 };
 
 /**
- * An event may be ahead of this machine's clock by this much, as after the clock was set back. An event from further
- * ahead would shift the time of later events, and end leases and keys.
+ * How far an event may be ahead of this machine's clock, for example after the clock was set back. An event further
+ * ahead does not move the clock: that would shift the time of later events, and end leases and keys.
  */
 export const FUTURE_MS_MAX = 24 * 3600 * 1000;
 
-/** Largest deviation from real speed while a wall-clock jump is corrected: half speed. */
+/** The largest deviation from real speed while the clock corrects a jump of the wall clock, as a fraction. */
 const SLEW = 0.5;
 
 /**
@@ -53,7 +53,7 @@ export class SteadyClock {
   }
 }
 
-/** Moves the clock to the time of an event, unless that is so far ahead that a clock must have been wrong. */
+/** Moves the clock to the time of an event, unless that time is more than `FUTURE_MS_MAX` ahead. */
 export function followTime(clock: SteadyClock, atMs: number): void {
   if (atMs <= clock.now() + FUTURE_MS_MAX) clock.advanceTo(atMs);
 }

@@ -25,8 +25,8 @@ export function parseDatabaseUrl(
   return url;
 }
 
-/** The server and the login that a URL names. */
-export function loginOf(url: URL, defaultPort: number) {
+/** The server that a URL names, and the login for it. */
+export function serverAndLoginOf(url: URL, defaultPort: number) {
   if (url.hostname === '')
     throw new StoreRefused(`The store URL has no host. Expected ${url.protocol}//user@host:${defaultPort}/…`);
   return {
@@ -45,7 +45,7 @@ export function decodeUrlPart(text: string): string {
   }
 }
 
-/** The value that a parameter stands for; the first one if it is absent. */
+/** The choice that a URL parameter names; the first choice if the parameter is absent. */
 export function choiceOf<T>(url: URL, name: string, choices: Readonly<Record<string, T>>): T {
   const [fallback] = Object.keys(choices);
   const choice = url.searchParams.get(name) ?? (fallback as string);

@@ -70,13 +70,15 @@ describe('the event index', () => {
     expect(() => indexOf([]).add(2, eventOf('a'))).toThrow('is at 0 and cannot continue with 2');
     const chainOf = (...owners: number[]) => ({ names: ['a'], owners: Int32Array.from(owners) });
     const times = Float64Array.of(0, 0);
-    const one = { subjects: chainOf(1), sessions: chainOf(1), times };
-    expect(() => EventIndex.fromState({ ...one, subjects: chainOf(1, 1) })).toThrow('differ in length');
-    expect(() => EventIndex.fromState({ ...one, subjects: chainOf(2) })).toThrow('refers to name 2 of 1');
-    expect(() => EventIndex.fromState({ ...one, times: Float64Array.of() })).toThrow('0 spans of time for 1');
+    const state = { subjects: chainOf(1), sessions: chainOf(1), times };
+    expect(() => EventIndex.fromState({ ...state, subjects: chainOf(1, 1) })).toThrow('differ in length');
+    expect(() => EventIndex.fromState({ ...state, subjects: chainOf(2) })).toThrow('refers to name 2 of 1');
+    expect(() => EventIndex.fromState({ ...state, times: Float64Array.of() })).toThrow(
+      '0 spans of time for 1',
+    );
   });
 
-  it.each(['as built', 'rebuilt from its parts'])('finds every event of a time, %s', (how) => {
+  it.each(['as built', 'rebuilt from its parts'])('finds every event in a range of time, %s', (how) => {
     const seconds = fc.array(fc.integer({ min: 0, max: 20 }), { maxLength: 1500, size: 'max' });
     fc.assert(
       fc.property(seconds, fc.nat(20), fc.nat(20), fc.nat(1500), (offsets, from, length, after) => {
@@ -89,27 +91,28 @@ describe('the event index', () => {
         const index = how === 'as built' ? built : EventIndex.fromState(built.exportState());
         const [sinceMs, untilMs] = [from * 50_000, from * 50_000 + length * 1000];
         const query = { after, limit: 1, since: isoTime(sinceMs), until: isoTime(untilMs) };
-        const found = new Set(index.candidates(query));
+        const candidates = new Set(index.candidates(query));
         const missing = times.filter(
-          (ms, at) => ms >= sinceMs && ms < untilMs && at % 99 !== 98 && at >= after && !found.has(at + 1),
+          (ms, at) =>
+            ms >= sinceMs && ms < untilMs && at % 99 !== 98 && at >= after && !candidates.has(at + 1),
         );
         expect(missing).toEqual([]);
-        expect(Math.min(...found)).toBeGreaterThan(after);
+        expect(Math.min(...candidates)).toBeGreaterThan(after);
       }),
       { numRuns: 50 },
     );
   });
 
-  it('narrows a search by time to the events around it, wherever they are', () => {
+  it('reads only the spans of events that overlap the range of time, wherever they are', () => {
     const index = new EventIndex();
     const lateAt = 9000;
     for (let at = 1; at <= 10_000; at += 1)
       index.add(at, eventOf(undefined, undefined, isoTime(1000 * (at === lateAt ? 500 : at))));
-    const second = { after: 0, limit: 1, since: isoTime(500_000), until: isoTime(501_000) };
-    const found = [...index.candidates(second)];
-    expect(found).toContain(500);
-    expect(found).toContain(lateAt);
-    expect(found).toHaveLength(2 * 256);
-    expect([...index.candidates({ ...second, since: isoTime(1e9), until: isoTime(2e9) })]).toEqual([]);
+    const oneSecond = { after: 0, limit: 1, since: isoTime(500_000), until: isoTime(501_000) };
+    const candidates = [...index.candidates(oneSecond)];
+    expect(candidates).toContain(500);
+    expect(candidates).toContain(lateAt);
+    expect(candidates).toHaveLength(2 * 256);
+    expect([...index.candidates({ ...oneSecond, since: isoTime(1e9), until: isoTime(2e9) })]).toEqual([]);
   });
 });

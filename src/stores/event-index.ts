@@ -42,7 +42,7 @@ export class EventIndex {
     return this.sessions.page(sessionId, page);
   }
 
-  /** Ascending positions of a part of the log that include every match of the query; narrowed by an index where one applies. */
+  /** A page of ascending positions that include every match of the query in that part of the log. Uses an index if one applies. */
   page({ subject, session_id, since, until }: EventQuery, page: ChainPage): number[] {
     if (subject !== undefined) return this.bySubject(subject, page);
     if (session_id !== undefined) return this.bySession(session_id, page);
@@ -55,7 +55,7 @@ export class EventIndex {
     return Array.from({ length }, (_, index) => page.after + 1 + index);
   }
 
-  /** All of them, from the query's first position to its last. */
+  /** Every position that a search has to read, ascending, from the query's first position to its last. */
   *candidates(query: EventQuery): Iterable<number> {
     const until_position = Math.min(query.until_position ?? this.position, this.position);
     const pageAfter = (after: number): number[] =>
@@ -77,7 +77,7 @@ export class EventIndex {
 
   static fromState({ subjects, sessions, times }: EventIndexState): EventIndex {
     if (subjects.owners.length !== sessions.owners.length) {
-      throw new Error('The event index is damaged: its two halves differ in length.');
+      throw new Error('The event index is damaged: its lists of subjects and of sessions differ in length.');
     }
     const index = new EventIndex();
     index.subjects = PositionChain.fromState(subjects);

@@ -5,13 +5,13 @@ import type { ProjectKey } from './store.js';
 const TASK_IS_SUBJECT = 1;
 
 /**
- * An event as a line: a JSON array without field names, since names would be half of it, and without the project, which
- * is in the key. A missing field is null; those that are usually missing come last and are cut off.
+ * An event as a line: a JSON array without field names, which would take half of the line, and without the project, which
+ * is in the key. A missing field is null. The last three fields are usually missing, and are then left out.
  */
 type EventLineRow = [
   event_id: string,
   event_type: string,
-  /** Milliseconds, if that is the time as the coordinator writes it. */
+  /** Milliseconds if the time has the format that the coordinator writes; else the text. */
   timestamp: string | number,
   agent_id: string,
   payload: EventEnvelope['payload'],

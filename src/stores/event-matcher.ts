@@ -20,9 +20,9 @@ export function matcher(query: EventQuery): (event: EventEnvelope) => boolean {
     (!isTimed || isBetween(msOf(event.timestamp), sinceMs, untilMs));
 }
 
-/** The filters that match one field exactly, in the order in which commits pass them to SQL databases. */
+/** The filters that match one field exactly, in the order in which the functions in PostgreSQL take them. */
 export const FILTER_FIELDS = ['subject', 'task_id', 'feature_id', 'edge', 'agent_id', 'session_id'] as const;
-/** The filter fields, those that match the fewest events first: the first one in a query chooses the index. */
+/** The filter fields, the most selective first. The first of them that a query has chooses the index. */
 export const SELECTIVE_FIELDS = [
   'subject',
   'task_id',

@@ -11,13 +11,14 @@ const KEY = { tenant_id: 't', project_id: 'p' };
 const foldHead = fold as FoldHead;
 const newLedger = () => new ProjectLedger(KEY, new TenantPermits());
 
-interface Logged {
+/** A committed transaction as a log holds it. */
+interface LoggedCommit {
   events: readonly EventEnvelope[];
   fields: TransactionFields;
   now_ms: number;
 }
 
-/** Random work on a few subjects: what was committed, as a log would hold it. */
+/** Random work on a few subjects. */
 const work = fc.array(
   fc.record({
     subject: fc.constantFrom('~a', '~b', '~c'),
@@ -31,7 +32,7 @@ const work = fc.array(
 );
 type GeneratedWork = (typeof work extends fc.Arbitrary<infer T> ? T : never)[number];
 
-function unitFor(
+function transactionFor(
   ledger: ProjectLedger,
   { subject, events, note: looseEvent, until_ms, request, changes_rules }: GeneratedWork,
 ): Transaction {
@@ -44,10 +45,10 @@ function unitFor(
   });
 }
 
-function run(ledger: ProjectLedger, works: readonly GeneratedWork[], fromMs: number): Logged[] {
-  return works.flatMap((one, i) => {
+function commitWork(ledger: ProjectLedger, works: readonly GeneratedWork[], fromMs: number): LoggedCommit[] {
+  return works.flatMap((generated, i) => {
     const now_ms = fromMs + i;
-    const { events, first_position, fields } = ledger.apply(unitFor(ledger, one), now_ms);
+    const { events, first_position, fields } = ledger.apply(transactionFor(ledger, generated), now_ms);
     const placed = events.map((event, index) => ({ ...event, position: first_position + index }));
     return fields === null ? [] : [{ events: placed, fields, now_ms }];
   });
@@ -81,7 +82,7 @@ describe('a ledger', () => {
     fc.assert(
       fc.property(work, (works) => {
         const ledger = newLedger();
-        const log = run(ledger, works, 0);
+        const log = commitWork(ledger, works, 0);
         const rebuilt = newLedger();
         for (const { events, fields, now_ms } of log) rebuilt.restore(events, fields, foldHead, now_ms);
         expect(stateOf(rebuilt)).toEqual(stateOf(ledger));
@@ -90,16 +91,16 @@ describe('a ledger', () => {
     );
   });
 
-  it('loaded from a snapshot, even one read during commits, and the log after it, is the same', () => {
+  it('loaded from a snapshot and the log after it equals the original, even if commits ran while the snapshot was read', () => {
     fc.assert(
       fc.property(work, work, work, (before, meanwhile, after) => {
         const ledger = newLedger();
-        run(ledger, before, 0);
+        commitWork(ledger, before, 0);
         const snapshot = ledger.snapshot();
-        const log = run(ledger, meanwhile, 40);
-        const read = frozen(snapshot);
-        log.push(...run(ledger, after, 80));
-        const loaded = ProjectLedger.load(KEY, new TenantPermits(), read);
+        const log = commitWork(ledger, meanwhile, 40);
+        const frozenSnapshot = frozen(snapshot);
+        log.push(...commitWork(ledger, after, 80));
+        const loaded = ProjectLedger.load(KEY, new TenantPermits(), frozenSnapshot);
         for (const { events, fields, now_ms } of log) loaded.restore(events, fields, foldHead, now_ms);
         expect(withoutExpired(stateOf(loaded))).toEqual(withoutExpired(stateOf(ledger)));
       }),
@@ -119,7 +120,7 @@ describe('a ledger', () => {
     expect(ledger.isWritten).toBe(false);
   });
 
-  it('returns what changed, and no more', () => {
+  it('returns only the fields that changed', () => {
     const ledger = newLedger();
     const swaps = [swapOf(KEY, '~a', 0)];
     expect(ledger.apply(transactionOf(KEY, { swaps }), 0).fields).toStrictEqual({});
@@ -140,29 +141,38 @@ describe('a ledger', () => {
   it('applies the last permit of a member if a transaction has several', () => {
     const permits = new TenantPermits();
     const ledger = new ProjectLedger(KEY, permits);
-    const word = (until_ms: number | null) => ({ scope: 's', member: 'm', until_ms });
+    const permitUntil = (until_ms: number | null) => ({ scope: 's', member: 'm', until_ms });
     const permitLimits = [{ scope: 's', max: 0 }];
     expect(
-      ledger.apply(transactionOf(KEY, { permits: [word(null), word(9)], permit_limits: permitLimits }), 0)
-        .outcome.kind,
+      ledger.apply(
+        transactionOf(KEY, { permits: [permitUntil(null), permitUntil(9)], permit_limits: permitLimits }),
+        0,
+      ).outcome.kind,
     ).toBe('full');
     expect(
-      ledger.apply(transactionOf(KEY, { permits: [word(9), word(null)], permit_limits: permitLimits }), 0)
-        .outcome.kind,
+      ledger.apply(
+        transactionOf(KEY, { permits: [permitUntil(9), permitUntil(null)], permit_limits: permitLimits }),
+        0,
+      ).outcome.kind,
     ).toBe('committed');
     expect(permits.count('s', 0)).toBe(0);
   });
 
   it('removes expired permits even if they are never counted', () => {
     const ledger = newLedger();
-    const taken = (member: string, until_ms: number) => ({ permits: [{ scope: 's', member, until_ms }] });
-    ledger.apply(transactionOf(KEY, taken('old', 10)), 0);
-    ledger.apply(transactionOf(KEY, taken('new', 30)), 20);
+    const takenPermit = (member: string, until_ms: number) => ({
+      permits: [{ scope: 's', member, until_ms }],
+    });
+    ledger.apply(transactionOf(KEY, takenPermit('old', 10)), 0);
+    ledger.apply(transactionOf(KEY, takenPermit('new', 30)), 20);
     expect([...ledger.snapshot().permits].map(({ member }) => member)).toEqual(['new']);
   });
 
   it('refuses to be rebuilt from a log with a gap', () => {
-    const [first, second] = run(newLedger(), [workOn('~a'), workOn('~a')], 0) as [Logged, Logged];
+    const [first, second] = commitWork(newLedger(), [workOn('~a'), workOn('~a')], 0) as [
+      LoggedCommit,
+      LoggedCommit,
+    ];
     expect(() => newLedger().restore(second.events, {}, foldHead, 0)).toThrow('position 2 after position 0');
     const ledger = newLedger();
     ledger.restore(first.events, {}, foldHead, 0);

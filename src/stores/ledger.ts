@@ -35,8 +35,8 @@ export interface ApplyResult {
 
 /**
  * The parts of a ledger, each to be read once. The parts are live: commits made while they are read may or may not be
- * visible. A snapshot has the state at `position`, but needs the log up to the ledger's position when reading ended;
- * `restore` of the transactions after `position` then makes the parts consistent.
+ * visible. `restore` makes them consistent: it has to apply the log after `position`, up to the ledger's position when
+ * reading ended.
  */
 export interface LedgerSnapshot extends HeadTableSnapshot {
   readonly position: number;
@@ -83,7 +83,7 @@ export class ProjectLedger {
     return { outcome: refusal, events: [], first_position: this.position + 1, fields: null };
   }
 
-  /** What the log records of a step; null: nothing happened, and a transaction has to decide. */
+  /** Applies a step. Returns what the log records of it; null: nothing changed, and the caller must apply a transaction. */
   applyStep(
     { event, head, permits, permit_limits, request }: LogStep,
     nowMs: number,
@@ -147,7 +147,7 @@ export class ProjectLedger {
     return ledger;
   }
 
-  /** The outcome of a transaction that would not be committed; null if it would. Nothing changes. */
+  /** The outcome of a transaction that would not be committed; null if it would. Does not change the ledger. */
   refusalOf(transaction: Transaction, nowMs: number): CommitOutcome | null {
     assertWellFormed(transaction);
     return this.findRefusal(transaction, nowMs);
@@ -176,13 +176,13 @@ export class ProjectLedger {
   private hasConflict(transaction: Transaction): boolean {
     if (transaction.rules_seq !== null && transaction.rules_seq !== this.rules_seq) return true;
     for (const { subject, expected_seq } of transaction.swaps)
-      if (this.seq(subject) !== expected_seq) return true;
+      if (this.seqOf(subject) !== expected_seq) return true;
     for (const { subject, expected_seq } of transaction.checks)
-      if (this.seq(subject) !== expected_seq) return true;
+      if (this.seqOf(subject) !== expected_seq) return true;
     return false;
   }
 
-  private seq(subject: string): number {
+  private seqOf(subject: string): number {
     return this.heads.get(subject)?.seq ?? 0;
   }
 
@@ -194,7 +194,7 @@ export class ProjectLedger {
     return { kind: 'conflict', heads, rules_seq: this.rules_seq, now_ms };
   }
 
-  /** What an accepted transaction writes, and its outcome. Nothing changes. */
+  /** What an accepted transaction writes, and its outcome. Does not change the ledger. */
   plan(transaction: Transaction, now_ms: number): ApplyResult {
     const { events, positions } = this.assignPositions(transaction);
     const rules_seq = this.rules_seq + (transaction.changes_rules ? 1 : 0);
@@ -213,11 +213,11 @@ export class ProjectLedger {
     this.applyPermits(transaction.permits, now_ms);
     if (fields?.requests !== undefined) {
       const { positions } = result.outcome as Extract<CommitOutcome, { kind: 'committed' }>;
-      const assigned = positions.includes(null)
+      const eventPositions = positions.includes(null)
         ? positions.filter((at) => at !== null)
         : (positions as number[]);
       for (const { key, digest, reply } of fields.requests) {
-        this.requests.add({ key, digest, reply, positions: assigned, at_ms: now_ms });
+        this.requests.add({ key, digest, reply, positions: eventPositions, at_ms: now_ms });
       }
     }
     if (fields !== null) this.isWritten = true;
@@ -283,11 +283,12 @@ function loggedFieldsOf(
   rulesSeq: number,
 ): TransactionFields | null {
   const { requests } = transaction;
-  const kept = requests.every(({ keep }) => keep) ? requests : requests.filter(({ keep }) => keep);
-  if (eventCount + transaction.permits.length + kept.length === 0 && !transaction.changes_rules) return null;
+  const requestsToKeep = requests.every(({ keep }) => keep) ? requests : requests.filter(({ keep }) => keep);
+  if (eventCount + transaction.permits.length + requestsToKeep.length === 0 && !transaction.changes_rules)
+    return null;
   const fields: { rules_seq?: number; permits?: readonly Permit[]; requests?: readonly LoggedRequest[] } = {};
   if (transaction.changes_rules) fields.rules_seq = rulesSeq;
   if (transaction.permits.length > 0) fields.permits = transaction.permits;
-  if (kept.length > 0) fields.requests = kept;
+  if (requestsToKeep.length > 0) fields.requests = requestsToKeep;
   return fields;
 }

@@ -22,7 +22,7 @@ export type DatabaseOption = 'point_in_time_recovery' | 'streams';
 export interface DatabaseOptions {
   /** The steps that `enable` would apply now. Also answered before the schema exists. */
   pending(wanted: readonly DatabaseOption[]): Promise<readonly DatabaseOptionStep[]>;
-  /** Applies the pending steps and returns them. The schema exists. */
+  /** Applies the pending steps and returns them. The schema must exist. */
   enable(wanted: readonly DatabaseOption[]): Promise<readonly DatabaseOptionStep[]>;
 }
 
@@ -48,10 +48,10 @@ export function stepsAfter<Step extends MigrationStep>(
   throw new StoreRefused(`${schema} has version ${found}, newer than this program: update genesis-fleet.`);
 }
 
-/** Checks on opening that a schema has the version that this program needs. */
+/** Throws `StoreRefused` if a schema does not have the version that this program needs. */
 export function assertSchemaVersion(schema: string, found: number, steps: readonly MigrationStep[]): void {
   if (stepsAfter(schema, found, steps).length === 0) return;
-  const what =
+  const fault =
     found === 0 ? 'does not exist' : `has version ${found}, and this program needs ${steps.length}`;
-  throw new StoreRefused(`${schema} ${what}. Run: gen migrate --store URL`);
+  throw new StoreRefused(`${schema} ${fault}. Run: gen migrate --store URL`);
 }

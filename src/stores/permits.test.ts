@@ -61,22 +61,27 @@ describe('the permits of a tenant', () => {
     const permitLimits = fc.array(fc.record({ scope: fc.constantFrom(...NAMES), max: fc.nat(4) }), {
       maxLength: 3,
     });
-    const past = fc.array(permit, { maxLength: 12, size: 'max' });
+    const earlierPermits = fc.array(permit, { maxLength: 12, size: 'max' });
     fc.assert(
-      fc.property(past, fc.array(permit, { maxLength: 6 }), permitLimits, (before, wanted, limits) => {
-        const nowMs = 100;
-        const [permits, then] = [new TenantPermits(), new NaivePermits()];
-        permits.advanceTo(nowMs);
-        for (const each of [permits, then]) for (const one of before) each.set('p', one);
-        const after = new NaivePermits();
-        for (const one of [...before, ...wanted]) after.set('p', one);
-        const full = limits.find(({ scope, max }) => {
-          const live = after.live(nowMs, { scope });
-          const isNew = ({ member }: Permit) => then.live(nowMs, { scope, member }).length === 0;
-          return live.length > max && live.some(isNew);
-        });
-        expect(permits.findFullScope('p', wanted, limits, nowMs)).toBe(full?.scope ?? null);
-      }),
+      fc.property(
+        earlierPermits,
+        fc.array(permit, { maxLength: 6 }),
+        permitLimits,
+        (before, wanted, limits) => {
+          const nowMs = 100;
+          const [permits, naiveBefore] = [new TenantPermits(), new NaivePermits()];
+          permits.advanceTo(nowMs);
+          for (const each of [permits, naiveBefore]) for (const one of before) each.set('p', one);
+          const after = new NaivePermits();
+          for (const one of [...before, ...wanted]) after.set('p', one);
+          const full = limits.find(({ scope, max }) => {
+            const live = after.live(nowMs, { scope });
+            const isNew = ({ member }: Permit) => naiveBefore.live(nowMs, { scope, member }).length === 0;
+            return live.length > max && live.some(isNew);
+          });
+          expect(permits.findFullScope('p', wanted, limits, nowMs)).toBe(full?.scope ?? null);
+        },
+      ),
       { numRuns: 500 },
     );
   });
@@ -102,7 +107,7 @@ describe('the permits of a tenant', () => {
   });
 });
 
-/** One text comparison per step: thousands of steps are run. */
+/** Compares one text per step, because there are thousands of steps. */
 function expectSame(permits: TenantPermits, naive: NaivePermits, nowMs: number): void {
   const counts = NAMES.map((scope) => permits.count(scope, nowMs));
   const expectedCounts = NAMES.map((scope) => naive.live(nowMs, { scope }).length);

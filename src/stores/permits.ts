@@ -26,11 +26,11 @@ interface ProjectPermits {
   /** The number of live permits on heads. */
   liveOnHeads: number;
   /** The permits on heads that have ended and were not released, by member. */
-  readonly ended: Map<string, Permit>;
+  readonly endedOnHeads: Map<string, Permit>;
 }
 
 /**
- * The live permits of one tenant, and the projects whose permits on heads were not released. A permit is free as soon
+ * The live permits of one tenant, and the permits on heads that ended without a release. A permit is free as soon
  * as its `until_ms` is reached, without a background job: every query first releases expired permits. A permit belongs
  * to the project that took it: members of two projects count in the same scope but are distinct. Time never goes back:
  * a query with an earlier time than a previous one uses the later time.
@@ -66,27 +66,27 @@ export class TenantPermits {
   /** `isOnHead`: the permit is held until it is released, although it counts only until it ends. */
   set(projectId: string, { scope, member, until_ms }: Permit, isOnHead = false): void {
     const projectScope = this.findScope(projectId, scope);
-    const held = projectScope?.members.get(member);
-    if (isOnHead) this.projects.get(projectId)?.ended.delete(member);
+    const heldPermit = projectScope?.members.get(member);
+    if (isOnHead) this.projects.get(projectId)?.endedOnHeads.delete(member);
     if (!this.isFuture(until_ms)) {
-      if (held !== undefined) this.release(held);
+      if (heldPermit !== undefined) this.release(heldPermit);
       if (isOnHead && until_ms !== null)
-        this.projectOf(projectId).ended.set(member, { scope, member, until_ms });
-    } else if (held === undefined) {
+        this.projectOf(projectId).endedOnHeads.set(member, { scope, member, until_ms });
+    } else if (heldPermit === undefined) {
       this.acquire(projectScope ?? this.addScope(projectId, scope), member, until_ms, isOnHead);
     } else {
-      held.until_ms = until_ms;
-      this.deadlines.update(held);
+      heldPermit.until_ms = until_ms;
+      this.deadlines.update(heldPermit);
     }
   }
 
-  /** Whether the project has a permit on a head that was not released, ended or not. */
+  /** Whether the project has a permit on a head that was not released, even if it has ended. */
   isHeld(projectId: string): boolean {
     const project = this.projects.get(projectId);
-    return project !== undefined && (project.liveOnHeads > 0 || project.ended.size > 0);
+    return project !== undefined && (project.liveOnHeads > 0 || project.endedOnHeads.size > 0);
   }
 
-  /** Whether the project has no live permit at the time, and no other that was not released. */
+  /** Whether the project has no live permit at this time, and all its permits on heads were released. */
   isIdle(projectId: string, nowMs: number): boolean {
     this.advanceTo(nowMs);
     const scopes = this.projects.get(projectId)?.scopes.values() ?? [];
@@ -103,13 +103,13 @@ export class TenantPermits {
     for (const { name, members } of project.scopes.values()) {
       for (const { member, until_ms } of members.values()) yield { scope: name, member, until_ms };
     }
-    yield* project.ended.values();
+    yield* project.endedOnHeads.values();
   }
 
   /** Releases all permits of a project that is about to be reloaded. */
   drop(projectId: string): void {
     for (const { members } of this.projects.get(projectId)?.scopes.values() ?? []) {
-      for (const held of [...members.values()]) this.release(held);
+      for (const heldPermit of [...members.values()]) this.release(heldPermit);
     }
     this.projects.delete(projectId);
   }
@@ -119,11 +119,11 @@ export class TenantPermits {
     if (nowMs <= this.nowMs) return;
     this.nowMs = nowMs;
     for (;;) {
-      const held = this.deadlines.earliest();
-      if (held === undefined || held.until_ms > nowMs) return;
-      this.release(held);
-      const { scope, member, until_ms, isOnHead } = held;
-      if (isOnHead) scope.project.ended.set(member, { scope: scope.name, member, until_ms });
+      const heldPermit = this.deadlines.earliest();
+      if (heldPermit === undefined || heldPermit.until_ms > nowMs) return;
+      this.release(heldPermit);
+      const { scope, member, until_ms, isOnHead } = heldPermit;
+      if (isOnHead) scope.project.endedOnHeads.set(member, { scope: scope.name, member, until_ms });
     }
   }
 
@@ -138,7 +138,7 @@ export class TenantPermits {
   private projectOf(projectId: string): ProjectPermits {
     const existing = this.projects.get(projectId);
     if (existing !== undefined) return existing;
-    const project: ProjectPermits = { scopes: new Map(), liveOnHeads: 0, ended: new Map() };
+    const project: ProjectPermits = { scopes: new Map(), liveOnHeads: 0, endedOnHeads: new Map() };
     this.projects.set(projectId, project);
     return project;
   }
@@ -151,9 +151,9 @@ export class TenantPermits {
   ): { added: number; freed: number } {
     let added = 0;
     let freed = 0;
-    const held = this.findScope(projectId, scope)?.members;
+    const members = this.findScope(projectId, scope)?.members;
     for (const { member, until_ms } of lastPerMember(permits.filter((permit) => permit.scope === scope))) {
-      const wasLive = held?.has(member) ?? false;
+      const wasLive = members?.has(member) ?? false;
       const willBeLive = this.isFuture(until_ms);
       if (willBeLive && !wasLive) added += 1;
       if (wasLive && !willBeLive) freed += 1;
@@ -171,18 +171,18 @@ export class TenantPermits {
   }
 
   private acquire(scope: ProjectScope, member: string, until_ms: number, isOnHead: boolean): void {
-    const held: HeldPermit = { scope, member, isOnHead, until_ms, heapKeyMs: until_ms, heap_index: 0 };
+    const heldPermit: HeldPermit = { scope, member, isOnHead, until_ms, heapKeyMs: until_ms, heap_index: 0 };
     if (isOnHead) scope.project.liveOnHeads += 1;
-    scope.members.set(member, held);
+    scope.members.set(member, heldPermit);
     scope.count.live += 1;
-    this.deadlines.add(held);
+    this.deadlines.add(heldPermit);
   }
 
-  private release(held: HeldPermit): void {
-    if (held.isOnHead) held.scope.project.liveOnHeads -= 1;
-    held.scope.members.delete(held.member);
-    held.scope.count.live -= 1;
-    this.deadlines.remove(held);
+  private release(heldPermit: HeldPermit): void {
+    if (heldPermit.isOnHead) heldPermit.scope.project.liveOnHeads -= 1;
+    heldPermit.scope.members.delete(heldPermit.member);
+    heldPermit.scope.count.live -= 1;
+    this.deadlines.remove(heldPermit);
   }
 }
 

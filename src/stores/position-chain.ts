@@ -35,13 +35,13 @@ export class PositionChain {
     const id = this.idByName.get(name);
     if (id === undefined) return [];
     const end = Math.min(until_position ?? this.owner.length, this.last.at(id));
-    const found: number[] = [];
+    const positions: number[] = [];
     let position = this.firstAfter(id, after);
-    while (position !== 0 && position <= end && found.length < limit) {
-      found.push(position);
+    while (position !== 0 && position <= end && positions.length < limit) {
+      positions.push(position);
       position = this.next.at(position - 1);
     }
-    return found;
+    return positions;
   }
 
   exportState(): ChainState {
@@ -75,9 +75,9 @@ export class PositionChain {
     this.next.push(0);
     if (owner === 0) return;
     const position = this.owner.length;
-    const before = this.last.at(owner - 1);
-    if (before === 0) this.first.set(owner - 1, position);
-    else this.next.set(before - 1, position);
+    const previous = this.last.at(owner - 1);
+    if (previous === 0) this.first.set(owner - 1, position);
+    else this.next.set(previous - 1, position);
     this.last.set(owner - 1, position);
   }
 

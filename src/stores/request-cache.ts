@@ -5,7 +5,7 @@ export interface CachedRequest extends CompletedRequest {
   readonly at_ms: number;
 }
 
-/** Requests, a column per field: with an object for each of a million requests, the garbage collector has more to do. */
+/** Requests as one array per field: an object for each of a million requests would burden the garbage collector. */
 class RequestColumns {
   constructor(
     readonly keys: string[] = [],
@@ -57,11 +57,11 @@ class RequestColumns {
 export class RequestCache {
   /** The number of each request, counted from the first one ever remembered. */
   private readonly numberByKey = new Map<string, number>();
-  /** Oldest first. Those before `oldest` are evicted. */
+  /** Oldest first. Those before `oldestIndex` are evicted. */
   private columns = new RequestColumns();
   /** The number of the first request in the columns. */
   private firstNumber = 0;
-  private oldest = 0;
+  private oldestIndex = 0;
 
   constructor(private readonly requestsMax = REQUESTS_MAX) {}
 
@@ -93,16 +93,16 @@ export class RequestCache {
 
   private evict(beforeMs: number): void {
     const { keys, timesMs } = this.columns;
-    while (this.numberByKey.size > this.requestsMax || (timesMs[this.oldest] as number) < beforeMs) {
-      this.numberByKey.delete(keys[this.oldest] as string);
-      this.oldest += 1;
+    while (this.numberByKey.size > this.requestsMax || (timesMs[this.oldestIndex] as number) < beforeMs) {
+      this.numberByKey.delete(keys[this.oldestIndex] as string);
+      this.oldestIndex += 1;
     }
-    if (this.oldest > 1024 && this.oldest * 2 > this.columns.length) this.dropEvicted();
+    if (this.oldestIndex > 1024 && this.oldestIndex * 2 > this.columns.length) this.dropEvicted();
   }
 
   private dropEvicted(): void {
-    this.columns = this.columns.from(this.oldest);
-    this.firstNumber += this.oldest;
-    this.oldest = 0;
+    this.columns = this.columns.from(this.oldestIndex);
+    this.firstNumber += this.oldestIndex;
+    this.oldestIndex = 0;
   }
 }

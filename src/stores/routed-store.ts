@@ -20,7 +20,7 @@ export class RoutedStore implements Store {
   private readonly storeByUrl = new Map<string, Promise<Store>>();
   private readonly openStores = new Set<Store>();
   private resolveBroken!: (error: StoreBroken) => void;
-  /** Resolves with the first store that becomes unusable: the server, which serves all of them, then has to restart. */
+  /** Resolves with the error of the first store that becomes unusable. The server serves all stores, so it has to restart. */
   readonly broken = new Promise<StoreBroken>((resolve) => {
     this.resolveBroken = resolve;
   });
@@ -47,7 +47,7 @@ export class RoutedStore implements Store {
     return new RoutedStore(routeOf, open, await open(defaultUrl), defaultUrl, routedTenants);
   }
 
-  /** The default store's, except for what must hold for all stores. Per project, the capabilities of its own store apply. */
+  /** Those of the default store, but several stores have several writers. For a project, ask its own store. */
   get capabilities(): StoreCapabilities {
     return { ...this.defaultStore.capabilities, single_writer: false };
   }
@@ -95,13 +95,13 @@ export class RoutedStore implements Store {
     if (after === null) await this.openRouted();
     const stores = [...this.openStores];
     const first = after === null ? 0 : stores.indexOf(await this.storeOf(after.tenant_id));
-    const held: ProjectKey[] = [];
+    const projectKeys: ProjectKey[] = [];
     for (const [index, store] of stores.slice(first).entries()) {
-      const page = { after: index === 0 ? after : null, limit: limit - held.length };
-      held.push(...(await unlessUnavailable(store.heldProjects(page))));
-      if (held.length >= limit) break;
+      const page = { after: index === 0 ? after : null, limit: limit - projectKeys.length };
+      projectKeys.push(...(await unlessUnavailable(store.heldProjects(page))));
+      if (projectKeys.length >= limit) break;
     }
-    return held;
+    return projectKeys;
   }
 
   /**
@@ -133,10 +133,9 @@ export class RoutedStore implements Store {
     return this.defaultStore.meta();
   }
 
-  /** Each store has its own incarnation. */
   raiseIncarnation(): Promise<StoreMeta> {
     throw new StoreRefused(
-      'Each store of a routes file has its own incarnation. Pass the URL of one of them.',
+      'Each store of a routes file has its own incarnation. Pass the URL of one of these stores.',
     );
   }
 

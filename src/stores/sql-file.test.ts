@@ -21,7 +21,7 @@ describe('an SQL file', () => {
     expect([sql('a'), sql('b')]).toEqual(['SELECT 1', 'SELECT 2 -- two']);
   });
 
-  it('fills placeholders with values, constants and other statements, and refuses others', () => {
+  it('fills placeholders with values, constants and other statements, and refuses unknown placeholders', () => {
     const sql = statementsOf(`-- name: a\n\${b} LIMIT \${limit};\n-- name: b\nSELECT $1 FROM \${table}\n`);
     expect(sql('a', { table: 't' })).toBe('SELECT $1 FROM t LIMIT 7');
     expect(() => sql('a')).toThrow('has no statement table');

@@ -39,7 +39,7 @@ export interface Store {
    */
   redact(project: ProjectKey, events: readonly EventEnvelope[]): Promise<void>;
 
-  /** The project whose log this store is, such as a workspace's project: it exists before its first event. */
+  /** Set if the store is the log of one project, as in a workspace. That project exists before its first event. */
   readonly home?: ProjectKey | undefined;
 
   /** The project's position and rules; null if nothing was ever written to it. */
@@ -59,8 +59,8 @@ export interface Store {
 
   /**
    * The projects with a permit `on_head` that has not been released, even if it has ended: those in which something is due, now or
-   * later. One page at a time, in an order that the store chooses; `after` is the last project of the page before. Costs as
-   * much as there are such projects, however many others the store has.
+   * later. One page at a time, in an order that the store chooses; `after` is the last project of the page before. The cost
+   * depends on the number of such projects, not on how many others the store has.
    */
   heldProjects(page: HeldProjectsPage): Promise<ProjectKey[]>;
 
@@ -78,7 +78,7 @@ export interface Store {
 
   /**
    * The tenants with stored data, sorted by name. A store without a list of them may leave out those that never had a
-   * permit `on_head`. Costs as much as there are tenants, or projects, however many events they have.
+   * permit `on_head`. The cost depends on the number of tenants or projects, not on how many events they have.
    */
   tenantIds(): Promise<string[]>;
 
@@ -123,20 +123,20 @@ export interface WritableLog {
   apply(transaction: Transaction, nowMs: number): CommitOutcome;
 
   /**
-   * Applies a step at once, like a transaction that has only this swap. It was decided on the heads of this log, in the
-   * same turn. Returns the promise of the write that makes it durable, which steps may share; null: nothing happened,
-   * and a transaction has to decide. Absent: every step is a transaction.
+   * Applies a step at once, like a transaction that has only this swap. The caller decided it on the heads of this log, in
+   * the same turn of the event loop. Returns the promise of the write that makes the step durable; several steps may share
+   * a write. Null: nothing changed, and the caller must apply a transaction. Absent: the caller always does.
    */
   applyStep?(step: LogStep, nowMs: number): Promise<void> | null;
 
   /** Resolves when everything applied so far is durable. Rejects if some of it is lost. */
   durable(): Promise<void>;
 
-  /** Is told of events that have become durable, which costs less than to read them. Some may be left out. */
+  /** Called with events that have become durable, which costs less than to read them. Some events may be left out. */
   set onDurable(listener: DurableListener | null);
 }
 
-/** One event and what it changes: the most frequent kind of transaction, without the lists of one. */
+/** One event and what it changes: the most frequent kind of transaction, without its lists of swaps and checks. */
 export interface LogStep {
   readonly event: NewEvent;
   /** After the event. */
@@ -147,8 +147,8 @@ export interface LogStep {
 }
 
 /**
- * Gets the hashes of consecutive events as leaves of the audit tree (core/audit/leaf.ts), after their commits were
- * reported: each as a string of 32 characters, one for a byte, which costs less than bytes.
+ * Receives the hashes of consecutive events, the leaves of the audit tree (core/audit/leaf.ts), after their commits were
+ * reported. Each hash is a string of 32 characters, one per byte, which costs less than a byte array.
  */
 export type DurableListener = (firstPosition: number, leafHashes: readonly string[]) => void;
 
@@ -168,7 +168,7 @@ export interface StoreCapabilities {
   readonly note?: string;
   /**
    * Set if a program other than the coordinator may have written the store's files, as git does in a workspace. `log`:
-   * the events may come from elsewhere. `secret`: others may know the secret, so it proves nothing.
+   * the events may come from elsewhere. `secret`: others may also know the store's secret, so it proves nothing.
    */
   readonly untrusted_files?: UntrustedFiles;
 }
@@ -396,7 +396,7 @@ export class StoreUncertain extends Error {
   override readonly name = 'StoreUncertain';
 }
 
-/** The storage backend cannot be used as it is configured, or as it is. The message says what is wrong and how to fix it. */
+/** The storage backend cannot be used as configured, or in its present state. The message says what is wrong and how to fix it. */
 export class StoreRefused extends Error {
   override readonly name = 'StoreRefused';
 }

@@ -1,4 +1,4 @@
-/** Positions per span: with sixteen bytes each, the spans of a million events have 62 KiB. */
+/** Positions per span. A span takes sixteen bytes, so the spans of a million events take 62 KiB. */
 const SPAN_EVENTS = 256;
 
 /** A range of times: `since` is inclusive, `until` exclusive. */
@@ -28,24 +28,25 @@ export class TimeIndex {
     if (atMs > (this.latest[last] as number)) this.latest[last] = atMs;
   }
 
-  /** Ascending positions that include every one with a time in the range. */
+  /** A page of ascending positions that include every position with a time in the range. */
   page(
     { sinceMs, untilMs }: TimeRange,
     page: { readonly after: number; readonly until_position: number; readonly limit: number },
   ): number[] {
-    const found: number[] = [];
+    const positions: number[] = [];
     const end = Math.min(page.until_position, this.count);
-    for (let position = page.after + 1; position <= end && found.length < page.limit; ) {
-      const span = Math.floor((position - 1) / SPAN_EVENTS);
-      const spanEnd = Math.min((span + 1) * SPAN_EVENTS, end);
-      if ((this.latest[span] as number) < sinceMs || (this.earliest[span] as number) >= untilMs)
+    for (let position = page.after + 1; position <= end && positions.length < page.limit; ) {
+      const spanIndex = Math.floor((position - 1) / SPAN_EVENTS);
+      const spanEnd = Math.min((spanIndex + 1) * SPAN_EVENTS, end);
+      if ((this.latest[spanIndex] as number) < sinceMs || (this.earliest[spanIndex] as number) >= untilMs)
         position = spanEnd + 1;
-      else for (; position <= spanEnd && found.length < page.limit; position += 1) found.push(position);
+      else
+        for (; position <= spanEnd && positions.length < page.limit; position += 1) positions.push(position);
     }
-    return found;
+    return positions;
   }
 
-  /** The earliest and the latest time of each span, in turn. A copy. */
+  /** A copy of the times: the earliest and the latest of each span, alternating. */
   exportState(): Float64Array {
     return Float64Array.from(
       { length: this.latest.length * 2 },

@@ -1,7 +1,7 @@
 import type { NewEvent } from '../core/events/envelope.js';
 import type { HeadSwap, Transaction } from './store.js';
 
-/** Throws if a transaction is malformed. That is a bug in the caller, and no store may apply it. */
+/** Throws if a transaction is malformed: that is a bug in the caller, and no store may apply such a transaction. */
 export function assertWellFormed(transaction: Transaction): void {
   for (const swap of transaction.swaps) assertSwap(transaction, swap);
   for (const looseEvent of transaction.loose_events) {
@@ -65,8 +65,8 @@ function assertProject(transaction: Transaction, event: NewEvent): void {
 
 function assertDistinct(transaction: Transaction, participle: string, names: readonly string[]): void {
   if (new Set(names).size === names.length) return;
-  const twice = names.find((name, index) => names.indexOf(name) !== index);
-  throwMalformed(transaction, `${twice} is ${participle} twice`);
+  const repeatedName = names.find((name, index) => names.indexOf(name) !== index);
+  throwMalformed(transaction, `${repeatedName} is ${participle} twice`);
 }
 
 function throwMalformed(transaction: Transaction, why: string): never {

@@ -86,7 +86,7 @@ export const FILE_MUTANTS: readonly Mutant[] = [
   {
     name: 'v1-hash-not-checked',
     file: 'src/stores/file/line-v1.ts',
-    find: 'if (base64urlDigest(bytes.subarray(V1_HASHED_FROM, cut)) !== hash)',
+    find: 'if (base64urlDigest(bytes.subarray(V1_HASHED_FROM, payloadIndex)) !== hash)',
     replace: 'if (false)',
     why: 'A corrupted format-1 line is accepted as history.',
     tests: FORMAT_1_TESTS,

@@ -10,15 +10,15 @@ export const LEDGER_MUTANTS: readonly Mutant[] = [
   {
     name: 'swap-without-its-seq',
     file: LEDGER,
-    find: 'of transaction.swaps)\n      if (this.seq(subject) !== expected_seq) return true;',
-    replace: 'of transaction.swaps)\n      if (this.seq(subject) < expected_seq) return true;',
+    find: 'of transaction.swaps)\n      if (this.seqOf(subject) !== expected_seq) return true;',
+    replace: 'of transaction.swaps)\n      if (this.seqOf(subject) < expected_seq) return true;',
     why: 'When two coordinators decide at once, the second overwrites the first.',
   },
   {
     name: 'check-without-its-seq',
     file: LEDGER,
-    find: 'of transaction.checks)\n      if (this.seq(subject) !== expected_seq) return true;',
-    replace: 'of transaction.checks)\n      if (this.seq(subject) < expected_seq) return true;',
+    find: 'of transaction.checks)\n      if (this.seqOf(subject) !== expected_seq) return true;',
+    replace: 'of transaction.checks)\n      if (this.seqOf(subject) < expected_seq) return true;',
     why: 'A refusal is based on an outdated head.',
   },
   {
@@ -102,14 +102,14 @@ export const LEDGER_MUTANTS: readonly Mutant[] = [
   {
     name: 'place-freed-early',
     file: PERMITS,
-    find: 'if (held === undefined || held.until_ms > nowMs) return;',
-    replace: 'if (held === undefined || held.until_ms > nowMs + 2000) return;',
+    find: 'if (heldPermit === undefined || heldPermit.until_ms > nowMs) return;',
+    replace: 'if (heldPermit === undefined || heldPermit.until_ms > nowMs + 2000) return;',
     why: 'A permit is reused while its holder is still working.',
   },
   {
     name: 'place-not-prolonged',
     file: PERMITS,
-    find: '      held.until_ms = until_ms;\n',
+    find: '      heldPermit.until_ms = until_ms;\n',
     replace: '',
     why: 'A renewed claim loses its permit when its first lease ends.',
   },

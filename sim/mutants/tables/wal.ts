@@ -27,8 +27,8 @@ export const WAL_MUTANTS: readonly Mutant[] = [
   {
     name: 'wal-emptied-before-files-are-synced',
     file: GROUPS,
-    find: '      await Promise.all(Array.from({ length: SYNCS_AT_ONCE }, syncRest));\n',
-    replace: '      void syncRest;\n',
+    find: '      await Promise.all(Array.from({ length: SYNCS_AT_ONCE }, syncNextFiles));\n',
+    replace: '      void syncNextFiles;\n',
     why: 'The write-ahead log is emptied while the logs are only in the page cache.',
   },
   {

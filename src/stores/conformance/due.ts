@@ -22,7 +22,7 @@ async function takeHeadPermit(
   untilMs: number,
   expectedSeq = 0,
 ): Promise<void> {
-  await fixture.committed({
+  await fixture.expectCommitted({
     swaps: [fixture.swap(subject, expectedSeq)],
     permits: [onHead(subject, untilMs)],
   });
@@ -39,7 +39,7 @@ export function describePermitsOnHeads(fixture: () => StoreFixture): void {
       await takeHeadPermit(fixture(), '~b', nowMs + LEASE_MS);
       await takeHeadPermit(fixture(), '~c', ENDED_MS);
       expect(await countPermits()).toBe(2);
-      await fixture().committed({ swaps: [fixture().swap('~a', 1)], permits: [onHead('~a', null)] });
+      await fixture().expectCommitted({ swaps: [fixture().swap('~a', 1)], permits: [onHead('~a', null)] });
       expect(await countPermits()).toBe(1);
       await takeHeadPermit(fixture(), '~b', ENDED_MS, 1);
       expect(await countPermits()).toBe(0);
@@ -47,19 +47,19 @@ export function describePermitsOnHeads(fixture: () => StoreFixture): void {
 
     it('stays when its head is swapped without it', async () => {
       await takeHeadPermit(fixture(), '~a', (await now()) + LEASE_MS);
-      await fixture().committed({ swaps: [fixture().swap('~a', 1)] });
+      await fixture().expectCommitted({ swaps: [fixture().swap('~a', 1)] });
       expect(await countPermits()).toBe(1);
     });
 
     it('changes without a swap of its head', async () => {
       await takeHeadPermit(fixture(), '~a', (await now()) + LEASE_MS);
-      await fixture().committed({ permits: [onHead('~a', null)] });
+      await fixture().expectCommitted({ permits: [onHead('~a', null)] });
       expect(await countPermits()).toBe(0);
-      await fixture().committed({ permits: [onHead('~a', (await now()) + LEASE_MS)] });
+      await fixture().expectCommitted({ permits: [onHead('~a', (await now()) + LEASE_MS)] });
       expect(await countPermits()).toBe(1);
     });
 
-    it('is limited like any other, and a permit that has ended frees its place', async () => {
+    it('is limited like any other permit, and no longer counts when it has ended', async () => {
       const { project, store } = fixture();
       const untilMs = (await now()) + LEASE_MS;
       const claimTransaction = (subject: string, until: number) =>
@@ -76,7 +76,7 @@ export function describePermitsOnHeads(fixture: () => StoreFixture): void {
       ]);
       expect(kindsOf(outcomes)).toEqual(['committed', 'committed', 'full']);
       expect(await countPermits()).toBe(2);
-      await fixture().committed({ permits: [onHead('~a', null)] });
+      await fixture().expectCommitted({ permits: [onHead('~a', null)] });
       expect(kindsOf(await store.commit([claimTransaction('~c', untilMs)]))).toEqual(['committed']);
     });
 
@@ -109,15 +109,15 @@ export function describeDueProjects(fixture: () => StoreFixture): void {
     it('are due until the permit is released or renewed', async () => {
       await takeHeadPermit(fixture(), '~a', ENDED_MS);
       await takeHeadPermit(fixture(), '~b', ENDED_MS);
-      await fixture().committed({ swaps: [fixture().swap('~a', 1)], permits: [onHead('~a', null)] });
+      await fixture().expectCommitted({ swaps: [fixture().swap('~a', 1)], permits: [onHead('~a', null)] });
       expect(await dueProjectIds()).toEqual([fixture().project.project_id]);
       await takeHeadPermit(fixture(), '~b', (await now()) + LEASE_MS, 1);
       expect(await dueProjectIds()).toEqual([]);
     });
 
-    it('stay due when the ended permit has given way to another', async () => {
+    it('stay due when another permit has taken the place of the ended permit', async () => {
       await takeHeadPermit(fixture(), '~a', ENDED_MS);
-      await fixture().committed({
+      await fixture().expectCommitted({
         swaps: [fixture().swap('~b')],
         permits: [onHead('~b', (await now()) + LEASE_MS)],
         permit_limits: [{ scope: SCOPE, max: 1 }],
@@ -139,7 +139,7 @@ export function describeDueProjects(fixture: () => StoreFixture): void {
         ['earliest', 1],
         ['latest', 3],
       ] as const) {
-        const project = fixture().key(project_id);
+        const project = fixture().projectKey(project_id);
         await store.commit([
           transactionOf(project, {
             swaps: [fixture().swap('~a')].map((swap) => ({

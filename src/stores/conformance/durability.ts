@@ -20,7 +20,7 @@ export function describeDurability(fixture: () => StoreFixture): void {
       const meta = { incarnation: incarnation + 5, secret };
       expect(await fixture().store.raiseIncarnation(incarnation + 5)).toEqual(meta);
       expect(await fixture().store.raiseIncarnation(incarnation + 4)).toEqual(meta);
-      await fixture().committed({ swaps: [fixture().swap('~a')] });
+      await fixture().expectCommitted({ swaps: [fixture().swap('~a')] });
       await fixture().reopen();
       expect(await fixture().store.meta()).toEqual(meta);
     });
@@ -30,7 +30,7 @@ export function describeDurability(fixture: () => StoreFixture): void {
     });
 
     it('allows closing twice', async () => {
-      await fixture().committed({ swaps: [fixture().swap('~a')] });
+      await fixture().expectCommitted({ swaps: [fixture().swap('~a')] });
       await fixture().store.close();
       await fixture().store.close();
     });
@@ -46,9 +46,9 @@ export function describeDurability(fixture: () => StoreFixture): void {
       await fillProject(fixture());
       for (const seq of [2, 3]) {
         await fixture().reopen();
-        await expectMemory(fixture());
+        await expectRemembered(fixture());
         const { position } = (await fixture().store.project(fixture().project)) ?? { position: 0 };
-        const { positions } = await fixture().committed({
+        const { positions } = await fixture().expectCommitted({
           swaps: [fixture().swap('~s1', seq)],
           rules_seq: 1,
         });
@@ -58,10 +58,10 @@ export function describeDurability(fixture: () => StoreFixture): void {
 
     it('remembers the permit, the request and the rules change of a transaction without events', async () => {
       const looseEvent = eventOf(fixture().project, {});
-      await fixture().committed({ loose_events: [looseEvent] });
+      await fixture().expectCommitted({ loose_events: [looseEvent] });
       const permits = [{ scope: 'work', member: 'm', until_ms: FOREVER }];
       const requests = [{ key: 'k', digest: 'd', keep: true, reply: 7 }];
-      const { positions } = await fixture().committed({
+      const { positions } = await fixture().expectCommitted({
         loose_events: [looseEvent],
         permits,
         requests,
@@ -83,21 +83,21 @@ export function describeDurability(fixture: () => StoreFixture): void {
         { scope: 'work', member: 'short', until_ms },
         { scope: 'work', member: 'long', until_ms: until_ms + 3_600_000 },
       ];
-      await fixture().committed({ swaps: [fixture().swap('~a')], permits });
+      await fixture().expectCommitted({ swaps: [fixture().swap('~a')], permits });
       await fixture().advanceClock(25);
       await fixture().reopen();
       expect(await fixture().store.countPermits(fixture().tenant_id, 'work')).toBe(1);
     });
 
     it('does not move its time back when it is reopened', async () => {
-      const { now_ms } = await fixture().committed({ swaps: [fixture().swap('~a')] });
+      const { now_ms } = await fixture().expectCommitted({ swaps: [fixture().swap('~a')] });
       await fixture().reopen();
       expect(await fixture().store.now()).toBeGreaterThanOrEqual(now_ms);
     });
   });
 }
 
-/** Moves twenty subjects twice, with loose events, permits and requests; the last transaction releases one permit. */
+/** Swaps the heads of twenty subjects twice, with loose events, permits and requests; the last transaction releases one permit. */
 async function fillProject(fixture: StoreFixture): Promise<void> {
   const { project, store } = fixture;
   await store.commit(
@@ -111,7 +111,7 @@ async function fillProject(fixture: StoreFixture): Promise<void> {
       }),
     ]),
   );
-  await fixture.committed({
+  await fixture.expectCommitted({
     loose_events: [eventOf(project, { event_id: 'last' })],
     permits: [{ scope: 'work', member: 'm20', until_ms: null }],
   });
@@ -125,18 +125,18 @@ async function contentsOf({ store, project, tenant_id }: StoreFixture): Promise<
     events: await store.events(project, { after: 0, limit: 1000 }),
     of_subject: await store.events(project, { after: 0, limit: 1000, subject: '~s7' }),
     of_session: await store.events(project, { after: 0, limit: 1000, session_id: 's1' }),
-    occupied: await store.countPermits(tenant_id, 'work'),
+    live_permits: await store.countPermits(tenant_id, 'work'),
   };
 }
 
-/** Requests, loose events and permits are remembered, which only a commit can show. */
-async function expectMemory(fixture: StoreFixture): Promise<void> {
+/** Shows with commits that the store remembers requests, loose events and permits. */
+async function expectRemembered(fixture: StoreFixture): Promise<void> {
   expect(await fixture.commit({ requests: [{ key: 'k2', digest: 'd', keep: true }] })).toMatchObject({
     kind: 'replay',
     request: { key: 'k2', digest: 'd', reply: { n: 2 }, positions: [5, 6] },
   });
   const looseEvent = eventOf(fixture.project, { event_id: 'note2' });
-  expect((await fixture.committed({ loose_events: [looseEvent] })).positions).toEqual([null]);
+  expect((await fixture.expectCommitted({ loose_events: [looseEvent] })).positions).toEqual([null]);
   const takePermit = (member: string) => ({
     loose_events: [eventOf(fixture.project, {})],
     permits: [{ scope: 'work', member, until_ms: FOREVER }],

@@ -14,7 +14,7 @@ export function describeEvents(fixture: () => StoreFixture): void {
   });
 }
 
-/** Positions 1 to 6. */
+/** The events at the positions 1 to 6. */
 const SAMPLES: Partial<NewEvent>[] = [
   { event_type: 'A', subject: '~x', task_id: 'T-1', session_id: 's1', agent_id: 'ada' },
   {
@@ -38,6 +38,7 @@ const SAMPLES: Partial<NewEvent>[] = [
   { event_type: 'B', subject: '~x', task_id: 'T-2', session_id: 's1', agent_id: 'ada' },
 ];
 
+/** Queries, each with the positions of the samples that match. */
 const FILTERS: [Partial<EventQuery>, number[]][] = [
   [{}, [1, 2, 3, 4, 5, 6]],
   [{ types: ['A'] }, [1, 3, 5]],
@@ -75,10 +76,13 @@ function describeFilters(fixture: () => StoreFixture): void {
     const looseEvents = SAMPLES.map((fields, index) =>
       eventOf(fixture().project, { timestamp: isoTime(START_MS + 1000 * (index + 1)), ...fields }),
     );
-    await fixture().committed({ loose_events: looseEvents });
+    await fixture().expectCommitted({ loose_events: looseEvents });
     for (const [query, expected] of FILTERS) {
-      const found = await fixture().store.events(fixture().project, { after: 0, limit: 100, ...query });
-      expect({ query, found: found.map((event) => event.position) }).toEqual({ query, found: expected });
+      const matching = await fixture().store.events(fixture().project, { after: 0, limit: 100, ...query });
+      expect({ query, matching: matching.map((event) => event.position) }).toEqual({
+        query,
+        matching: expected,
+      });
     }
   });
 }
@@ -94,16 +98,16 @@ function describePaging(fixture: () => StoreFixture): void {
       const name = n % 2 === 0 ? 'even' : 'odd';
       return eventOf(fixture().project, { event_type: name, subject: `~${name}`, session_id: name });
     });
-    await fixture().committed({ loose_events: looseEvents });
+    await fixture().expectCommitted({ loose_events: looseEvents });
     const expected = range(1, 60).filter((n) => Object.keys(query).length === 0 || n % 2 === 0);
-    const seen: number[] = [];
-    for (let after = 0; ; after = seen.at(-1) as number) {
+    const positions: number[] = [];
+    for (let after = 0; ; after = positions.at(-1) as number) {
       const page = await fixture().store.events(fixture().project, { ...query, after, limit: 7 });
       if (page.length === 0) break;
       expect(page.length).toBeLessThanOrEqual(7);
-      seen.push(...page.map((event) => event.position));
+      positions.push(...page.map((event) => event.position));
     }
-    expect(seen).toEqual(expected);
+    expect(positions).toEqual(expected);
   });
 }
 
@@ -127,10 +131,10 @@ function describeContent(fixture: () => StoreFixture): void {
   it.each(PAYLOADS)('are returned unchanged, as are heads: %s', async (_, record) => {
     const event = eventOf(fixture().project, { subject: '~a', seq: 1, payload: { record } });
     const swap = swapWith('~a', 0, [event]);
-    await fixture().committed({ swaps: [swap] });
-    const [stored] = await fixture().store.events(fixture().project, { after: 0, limit: 1 });
+    await fixture().expectCommitted({ swaps: [swap] });
+    const [storedEvent] = await fixture().store.events(fixture().project, { after: 0, limit: 1 });
     // Comparing as text also covers what toEqual ignores: an own member called __proto__.
-    expect(JSON.stringify(withSortedMembers(stored))).toBe(
+    expect(JSON.stringify(withSortedMembers(storedEvent))).toBe(
       JSON.stringify(withSortedMembers({ ...event, position: 1 })),
     );
     expect(JSON.stringify(withSortedMembers(await fixture().head('~a')))).toBe(
@@ -154,7 +158,7 @@ function describeContent(fixture: () => StoreFixture): void {
       payload: { record: { a: 1 } },
     });
     const bare = eventOf(fixture().project, {});
-    await fixture().committed({ swaps: [swapWith('~a', 0, [full])], loose_events: [bare] });
+    await fixture().expectCommitted({ swaps: [swapWith('~a', 0, [full])], loose_events: [bare] });
     const events = await fixture().store.events(fixture().project, { after: 0, limit: 10 });
     expect(events[0]).toStrictEqual({ ...full, position: 1 });
     expect(events[1]).toStrictEqual({ ...bare, position: 2 });

@@ -11,7 +11,7 @@ export interface StoreUnderTest {
   readonly store: Store;
   /** Advances the store's time. Without it, the suite relies on real time. */
   readonly clock?: { advance(byMs: number): void } | null;
-  /** Closes the store and reopens its data. Every durable store has one. */
+  /** Closes the store and opens its data again. Required for a durable store. */
   readonly reopen?: () => Promise<Store>;
 }
 
@@ -34,14 +34,14 @@ export class StoreFixture {
     readonly tenant_id: string,
   ) {
     this.store = storeUnderTest.store;
-    this.project = this.key(PROJECT);
+    this.project = this.projectKey(PROJECT);
   }
 
   get canReopen(): boolean {
     return this.storeUnderTest.reopen !== undefined;
   }
 
-  key(project_id: string, tenant_id = this.tenant_id): ProjectKey {
+  projectKey(project_id: string, tenant_id = this.tenant_id): ProjectKey {
     return { tenant_id, project_id };
   }
 
@@ -54,14 +54,15 @@ export class StoreFixture {
     return outcome as CommitOutcome;
   }
 
-  async committed(parts: Partial<Transaction>, project = this.project): Promise<CommittedOutcome> {
+  /** Commits a transaction that the test expects to be accepted. */
+  async expectCommitted(parts: Partial<Transaction>, project = this.project): Promise<CommittedOutcome> {
     const outcome = await this.commit(parts, project);
     expect(outcome.kind).toBe('committed');
     return outcome as CommittedOutcome;
   }
 
-  swap(subject: string, expectedSeq = 0, events = 1): HeadSwap {
-    return swapOf(this.project, subject, expectedSeq, events);
+  swap(subject: string, expectedSeq = 0, eventCount = 1): HeadSwap {
+    return swapOf(this.project, subject, expectedSeq, eventCount);
   }
 
   async head(subject: string, project = this.project): Promise<StoredHead | null> {
@@ -94,8 +95,13 @@ export function eventOf(projectKey: ProjectKey, fields: Partial<NewEvent>): NewE
 }
 
 /** Heads come from the real fold, since a store that keeps only events must rebuild the same ones. */
-export function swapOf(projectKey: ProjectKey, subject: string, expectedSeq: number, count = 1): HeadSwap {
-  const events = Array.from({ length: count }, (_, index) => {
+export function swapOf(
+  projectKey: ProjectKey,
+  subject: string,
+  expectedSeq: number,
+  eventCount = 1,
+): HeadSwap {
+  const events = Array.from({ length: eventCount }, (_, index) => {
     const seq = expectedSeq + 1 + index;
     return eventOf(projectKey, { subject, seq, payload: { record: { said: `${subject} ${seq}` } } });
   });

@@ -6,7 +6,7 @@ export function describeHeads(fixture: () => StoreFixture): void {
   describe('heads', () => {
     describeSwaps(fixture);
     describeConflicts(fixture);
-    describeUnits(fixture);
+    describeTransactions(fixture);
     describeScan(fixture);
   });
 }
@@ -15,21 +15,21 @@ function describeSwaps(fixture: () => StoreFixture): void {
   // req: STO-008
   it('creates a head that did not exist, and returns it unchanged', async () => {
     const swap = fixture().swap('~a');
-    const outcome = await fixture().committed({ swaps: [swap] });
+    const outcome = await fixture().expectCommitted({ swaps: [swap] });
     expect(outcome.positions).toEqual([1]);
     expect(await fixture().head('~a')).toEqual(swap.head);
   });
 
   it('advances a head by the number of events in the swap', async () => {
-    await fixture().committed({ swaps: [fixture().swap('~a', 0, 3)] });
+    await fixture().expectCommitted({ swaps: [fixture().swap('~a', 0, 3)] });
     const second = fixture().swap('~a', 3, 2);
-    expect((await fixture().committed({ swaps: [second] })).positions).toEqual([4, 5]);
+    expect((await fixture().expectCommitted({ swaps: [second] })).positions).toEqual([4, 5]);
     expect(await fixture().head('~a')).toEqual(second.head);
   });
 
   it('returns heads in the requested order, with null for a missing one', async () => {
     const swaps = [fixture().swap('~a'), fixture().swap('~b')];
-    await fixture().committed({ swaps });
+    await fixture().expectCommitted({ swaps });
     const heads = await fixture().store.heads(fixture().project, ['~b', '~none', '~a', '~b']);
     expect(heads).toEqual([swaps[1]?.head, null, swaps[0]?.head, swaps[1]?.head]);
     expect(await fixture().store.heads(fixture().project, [])).toEqual([]);
@@ -37,14 +37,14 @@ function describeSwaps(fixture: () => StoreFixture): void {
 
   it('swaps several heads in one transaction, with positions in the order of the swaps', async () => {
     const swaps = [fixture().swap('~b', 0, 2), fixture().swap('~a')];
-    expect((await fixture().committed({ swaps })).positions).toEqual([1, 2, 3]);
+    expect((await fixture().expectCommitted({ swaps })).positions).toEqual([1, 2, 3]);
     const events = await fixture().store.events(fixture().project, { after: 0, limit: 10 });
     expect(events.map((event) => event.subject)).toEqual(['~b', '~b', '~a']);
   });
 
   it('commits a transaction of sixty swaps', async () => {
     const swaps = range(1, 60).map((n) => fixture().swap(`~s${n}`));
-    expect((await fixture().committed({ swaps })).positions).toEqual(range(1, 60));
+    expect((await fixture().expectCommitted({ swaps })).positions).toEqual(range(1, 60));
   });
 }
 
@@ -55,11 +55,11 @@ function describeConflicts(fixture: () => StoreFixture): void {
     ['an older head', 1],
     ['a newer head', 3],
   ])('refuses a swap that expects %s, and returns the current head', async (_, expectedSeq) => {
-    const there = fixture().swap('~a', 0, 2);
-    await fixture().committed({ swaps: [there] });
+    const storedSwap = fixture().swap('~a', 0, 2);
+    await fixture().expectCommitted({ swaps: [storedSwap] });
     const outcome = await fixture().commit({ swaps: [fixture().swap('~a', expectedSeq)] });
-    expect(outcome).toMatchObject({ kind: 'conflict', heads: [{ subject: '~a', head: there.head }] });
-    expect(await fixture().head('~a')).toEqual(there.head);
+    expect(outcome).toMatchObject({ kind: 'conflict', heads: [{ subject: '~a', head: storedSwap.head }] });
+    expect(await fixture().head('~a')).toEqual(storedSwap.head);
     expect(await fixture().store.project(fixture().project)).toMatchObject({ position: 2 });
   });
 
@@ -70,7 +70,7 @@ function describeConflicts(fixture: () => StoreFixture): void {
 
   it('returns in a conflict the heads of all swaps and then of all checks, also of those that match', async () => {
     const [a, b] = [fixture().swap('~a'), fixture().swap('~b')];
-    await fixture().committed({ swaps: [a, b] });
+    await fixture().expectCommitted({ swaps: [a, b] });
     const outcome = await fixture().commit({
       swaps: [fixture().swap('~b', 1), fixture().swap('~c', 7)],
       checks: [
@@ -87,14 +87,16 @@ function describeConflicts(fixture: () => StoreFixture): void {
   });
 
   it('accepts checks that match, and does not change their heads', async () => {
-    const there = fixture().swap('~a');
-    await fixture().committed({ swaps: [there] });
+    const storedSwap = fixture().swap('~a');
+    await fixture().expectCommitted({ swaps: [storedSwap] });
     const checks = [
       { subject: '~a', expected_seq: 1 },
       { subject: '~none', expected_seq: 0 },
     ];
-    expect((await fixture().committed({ swaps: [fixture().swap('~b')], checks })).positions).toEqual([2]);
-    expect(await fixture().head('~a')).toEqual(there.head);
+    expect((await fixture().expectCommitted({ swaps: [fixture().swap('~b')], checks })).positions).toEqual([
+      2,
+    ]);
+    expect(await fixture().head('~a')).toEqual(storedSwap.head);
     expect(await fixture().head('~none')).toBeNull();
   });
 
@@ -103,7 +105,7 @@ function describeConflicts(fixture: () => StoreFixture): void {
     ['a head with another seq', { subject: '~a', expected_seq: 2 }],
     ['a head that should not exist', { subject: '~a', expected_seq: 0 }],
   ])('refuses a transaction whose check fails on %s', async (_, check) => {
-    await fixture().committed({ swaps: [fixture().swap('~a')] });
+    await fixture().expectCommitted({ swaps: [fixture().swap('~a')] });
     expect(await fixture().commit({ swaps: [fixture().swap('~b')], checks: [check] })).toMatchObject({
       kind: 'conflict',
     });
@@ -111,10 +113,10 @@ function describeConflicts(fixture: () => StoreFixture): void {
   });
 }
 
-function describeUnits(fixture: () => StoreFixture): void {
+function describeTransactions(fixture: () => StoreFixture): void {
   // req: STO-010
   it('applies nothing of a transaction if one of its swaps fails', async () => {
-    await fixture().committed({ swaps: [fixture().swap('~taken')] });
+    await fixture().expectCommitted({ swaps: [fixture().swap('~taken')] });
     const outcome = await fixture().commit({
       swaps: [fixture().swap('~a'), fixture().swap('~taken'), fixture().swap('~b')],
       changes_rules: true,
@@ -154,10 +156,10 @@ function describeUnits(fixture: () => StoreFixture): void {
 
   it('returns outcomes in the order of the transactions across projects and tenants', async () => {
     const projectKeys = [
-      fixture().key('x'),
-      fixture().key('y'),
-      fixture().key('x'),
-      fixture().key('x', `${fixture().tenant_id}-2`),
+      fixture().projectKey('x'),
+      fixture().projectKey('y'),
+      fixture().projectKey('x'),
+      fixture().projectKey('x', `${fixture().tenant_id}-2`),
     ];
     const outcomes = await fixture().store.commit(
       projectKeys.map((projectKey) => transactionOf(projectKey, { swaps: [swapOf(projectKey, '~a', 0)] })),
@@ -171,7 +173,7 @@ function describeUnits(fixture: () => StoreFixture): void {
   });
 
   // req: CLM-004, STO-008
-  it('grants one of twenty concurrent first swaps, and returns the winner to the others', async () => {
+  it('commits one of twenty concurrent first swaps, and returns its head to the others', async () => {
     const swaps = range(1, 20).map(() => fixture().swap('~contested'));
     const outcomes = await Promise.all(swaps.map((swap) => fixture().commit({ swaps: [swap] })));
     expect(kindsOf(outcomes).filter((kind) => kind === 'committed')).toHaveLength(1);
@@ -189,25 +191,25 @@ function describeScan(fixture: () => StoreFixture): void {
     // Byte order: a collation that folds case or punctuation would page differently.
     const subjects = ['~B', '~Z', '~a', '~a#1', '~a/2', '~a::1', '~aa', '~b', '~é'];
     const swaps = [...subjects].reverse().map((subject) => fixture().swap(subject));
-    await fixture().committed({ swaps });
-    const seen: string[] = [];
+    await fixture().expectCommitted({ swaps });
+    const scannedSubjects: string[] = [];
     let after: string | null = null;
     for (let page = 0; page < 5; page += 1) {
       const heads = await fixture().store.scanHeads(fixture().project, { after, limit: 2 });
       expect(heads.length).toBe(page < 4 ? 2 : 1);
-      seen.push(...heads.map((head) => head.subject));
-      after = seen.at(-1) as string;
+      scannedSubjects.push(...heads.map((head) => head.subject));
+      after = scannedSubjects.at(-1) as string;
     }
-    expect(seen).toEqual(subjects);
+    expect(scannedSubjects).toEqual(subjects);
     expect(await fixture().store.scanHeads(fixture().project, { after, limit: 2 })).toEqual([]);
   });
 
   it('scans the current heads, starting after a subject that need not exist', async () => {
-    await fixture().committed({ swaps: [fixture().swap('~a'), fixture().swap('~c')] });
-    const moved = fixture().swap('~c', 1);
-    await fixture().committed({ swaps: [moved] });
+    await fixture().expectCommitted({ swaps: [fixture().swap('~a'), fixture().swap('~c')] });
+    const newer = fixture().swap('~c', 1);
+    await fixture().expectCommitted({ swaps: [newer] });
     expect(await fixture().store.scanHeads(fixture().project, { after: '~b', limit: 10 })).toEqual([
-      moved.head,
+      newer.head,
     ]);
   });
 }

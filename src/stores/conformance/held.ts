@@ -21,21 +21,24 @@ export function describeHeldProjects(fixture: () => StoreFixture): void {
   const now = (): Promise<number> => fixture().store.now();
 
   async function takePermit(project: ProjectKey, untilMs: number): Promise<void> {
-    await fixture().committed({ swaps: [swapOf(project, '~a', 0)], permits: [onHead(untilMs)] }, project);
+    await fixture().expectCommitted(
+      { swaps: [swapOf(project, '~a', 0)], permits: [onHead(untilMs)] },
+      project,
+    );
   }
 
   /** The projects of this test's tenant; a database has the data of other tests. */
   async function heldProjectIds(): Promise<string[]> {
-    const found: ProjectKey[] = [];
+    const projectKeys: ProjectKey[] = [];
     let after: ProjectKey | null = null;
     for (let pages = 0; pages < PAGES_MAX; pages += 1) {
       const page: ProjectKey[] = await fixture().store.heldProjects({ after, limit: PAGE_SIZE });
       expect(page.length).toBeLessThanOrEqual(PAGE_SIZE);
-      found.push(...page);
+      projectKeys.push(...page);
       after = page.at(-1) ?? null;
       if (after === null) break;
     }
-    return found
+    return projectKeys
       .filter(({ tenant_id }) => tenant_id === fixture().tenant_id)
       .map(({ project_id }) => project_id)
       .sort();
@@ -44,9 +47,9 @@ export function describeHeldProjects(fixture: () => StoreFixture): void {
   describe('the projects with a permit on a head', () => {
     it('are listed in pages, without those that never had one', async () => {
       const { project } = fixture();
-      await fixture().committed({ swaps: [fixture().swap('~a')] });
+      await fixture().expectCommitted({ swaps: [fixture().swap('~a')] });
       const member: Permit = { scope: 'sessions', member: 's1', until_ms: (await now()) + LEASE_MS };
-      await fixture().committed({ permits: [member] });
+      await fixture().expectCommitted({ permits: [member] });
       expect(await heldProjectIds()).toEqual([]);
       const names = ['p1', 'p2', 'p3', 'p4', 'p5'];
       for (const name of names) await takePermit({ ...project, project_id: name }, (await now()) + LEASE_MS);
@@ -54,16 +57,16 @@ export function describeHeldProjects(fixture: () => StoreFixture): void {
     });
 
     it('are listed until it is released, with a swap of the head or without', async () => {
-      const [first, second] = [fixture().key('p1'), fixture().key('p2')];
+      const [first, second] = [fixture().projectKey('p1'), fixture().projectKey('p2')];
       await takePermit(first, (await now()) + LEASE_MS);
       await takePermit(second, Number.POSITIVE_INFINITY);
       expect(await heldProjectIds()).toEqual(['p1', 'p2']);
-      await fixture().committed({ swaps: [swapOf(first, '~a', 1)] }, first);
-      await fixture().committed({ permits: [onHead((await now()) + 2 * LEASE_MS)] }, first);
+      await fixture().expectCommitted({ swaps: [swapOf(first, '~a', 1)] }, first);
+      await fixture().expectCommitted({ permits: [onHead((await now()) + 2 * LEASE_MS)] }, first);
       expect(await heldProjectIds()).toEqual(['p1', 'p2']);
-      await fixture().committed({ swaps: [swapOf(first, '~a', 2)], permits: [onHead(null)] }, first);
+      await fixture().expectCommitted({ swaps: [swapOf(first, '~a', 2)], permits: [onHead(null)] }, first);
       expect(await heldProjectIds()).toEqual(['p2']);
-      await fixture().committed({ permits: [onHead(null)] }, second);
+      await fixture().expectCommitted({ permits: [onHead(null)] }, second);
       expect(await heldProjectIds()).toEqual([]);
     });
 
@@ -72,32 +75,32 @@ export function describeHeldProjects(fixture: () => StoreFixture): void {
       await takePermit(project, (await now()) + SHORT_LEASE_MS);
       await fixture().advanceClock(2 * SHORT_LEASE_MS);
       expect(await heldProjectIds()).toEqual([project.project_id]);
-      await fixture().committed({ swaps: [fixture().swap('~a', 1)] });
+      await fixture().expectCommitted({ swaps: [fixture().swap('~a', 1)] });
       expect(await heldProjectIds()).toEqual([project.project_id]);
-      await fixture().committed({ swaps: [fixture().swap('~a', 2)], permits: [onHead(null)] });
+      await fixture().expectCommitted({ swaps: [fixture().swap('~a', 2)], permits: [onHead(null)] });
       expect(await heldProjectIds()).toEqual([]);
     });
 
     it('are listed when another project has taken the permit that has ended', async () => {
       await takePermit(fixture().project, (await now()) + SHORT_LEASE_MS);
       await fixture().advanceClock(2 * SHORT_LEASE_MS);
-      const other = fixture().key('other');
+      const other = fixture().projectKey('other');
       const permit_limits = [{ scope: 'work', max: 1 }];
       const permits = [onHead((await now()) + LEASE_MS)];
-      await fixture().committed({ swaps: [swapOf(other, '~a', 0)], permits, permit_limits }, other);
+      await fixture().expectCommitted({ swaps: [swapOf(other, '~a', 0)], permits, permit_limits }, other);
       expect(await heldProjectIds()).toEqual(['other', fixture().project.project_id]);
     });
 
     it('are listed after reopening', async () => {
       if (!fixture().canReopen) return;
-      await takePermit(fixture().key('live'), (await now()) + LEASE_MS);
-      await takePermit(fixture().key('ended'), (await now()) + SHORT_LEASE_MS);
-      await takePermit(fixture().key('released'), (await now()) + LEASE_MS);
-      await fixture().committed({ permits: [onHead(null)] }, fixture().key('released'));
+      await takePermit(fixture().projectKey('live'), (await now()) + LEASE_MS);
+      await takePermit(fixture().projectKey('ended'), (await now()) + SHORT_LEASE_MS);
+      await takePermit(fixture().projectKey('released'), (await now()) + LEASE_MS);
+      await fixture().expectCommitted({ permits: [onHead(null)] }, fixture().projectKey('released'));
       await fixture().advanceClock(2 * SHORT_LEASE_MS);
       await fixture().reopen();
       expect(await heldProjectIds()).toEqual(['ended', 'live']);
-      // The first start has noted what is idle.
+      // The first start has recorded which projects are idle.
       await fixture().reopen();
       expect(await heldProjectIds()).toEqual(['ended', 'live']);
       expect((await fixture().store.projects(fixture().tenant_id)).sort()).toEqual([
@@ -105,7 +108,7 @@ export function describeHeldProjects(fixture: () => StoreFixture): void {
         'live',
         'released',
       ]);
-      expect(await fixture().head('~a', fixture().key('released'))).toMatchObject({ seq: 1 });
+      expect(await fixture().head('~a', fixture().projectKey('released'))).toMatchObject({ seq: 1 });
     });
   });
 }

@@ -18,8 +18,8 @@ export function describeIsolation(fixture: () => StoreFixture): void {
 
     it('are listed in the order of their names', async () => {
       for (const name of ['b', 'a', 'C', 'c', 'a-1', '_tenant']) {
-        const projectKey = fixture().key(name);
-        await fixture().committed({ swaps: [swapOf(projectKey, '~a', 0)] }, projectKey);
+        const projectKey = fixture().projectKey(name);
+        await fixture().expectCommitted({ swaps: [swapOf(projectKey, '~a', 0)] }, projectKey);
       }
       expect(await fixture().store.projects(fixture().tenant_id)).toEqual([
         'C',
@@ -34,38 +34,41 @@ export function describeIsolation(fixture: () => StoreFixture): void {
 
     // req: TEN-002
     it.each([
-      ['another tenant', (given: StoreFixture) => given.key('p', `${given.tenant_id}-2`)],
-      ['another project', (given: StoreFixture) => given.key('q')],
-      ['a project whose name differs in case', (given: StoreFixture) => given.key('P')],
+      [
+        'another tenant',
+        (storeFixture: StoreFixture) => storeFixture.projectKey('p', `${storeFixture.tenant_id}-2`),
+      ],
+      ['another project', (storeFixture: StoreFixture) => storeFixture.projectKey('q')],
+      ['a project whose name differs in case', (storeFixture: StoreFixture) => storeFixture.projectKey('P')],
     ])('are isolated from the same ids in %s', async (_, projectFor) => {
-      const here = fixture().project;
-      const there = projectFor(fixture());
-      const [mine, theirs] = [swapOf(here, '~a', 0, 2), swapOf(there, '~a', 0)];
+      const ownProject = fixture().project;
+      const otherProject = projectFor(fixture());
+      const [mine, theirs] = [swapOf(ownProject, '~a', 0, 2), swapOf(otherProject, '~a', 0)];
       const looseEvent = { event_id: 'same' };
-      await fixture().committed(
-        { swaps: [mine], loose_events: [eventOf(here, looseEvent)], changes_rules: true },
-        here,
+      await fixture().expectCommitted(
+        { swaps: [mine], loose_events: [eventOf(ownProject, looseEvent)], changes_rules: true },
+        ownProject,
       );
-      expect(await fixture().store.project(there)).toBeNull();
-      expect(await fixture().head('~a', there)).toBeNull();
-      const outcome = await fixture().committed(
-        { swaps: [theirs], loose_events: [eventOf(there, looseEvent)], rules_seq: 0 },
-        there,
+      expect(await fixture().store.project(otherProject)).toBeNull();
+      expect(await fixture().head('~a', otherProject)).toBeNull();
+      const outcome = await fixture().expectCommitted(
+        { swaps: [theirs], loose_events: [eventOf(otherProject, looseEvent)], rules_seq: 0 },
+        otherProject,
       );
       expect(outcome).toMatchObject({ positions: [1, 2], rules_seq: 0 });
-      expect(await fixture().head('~a', here)).toEqual(mine.head);
-      expect(await fixture().store.scanHeads(there, { after: null, limit: 9 })).toEqual([theirs.head]);
-      const events = await fixture().store.events(there, { after: 0, limit: 9, subject: '~a' });
+      expect(await fixture().head('~a', ownProject)).toEqual(mine.head);
+      expect(await fixture().store.scanHeads(otherProject, { after: null, limit: 9 })).toEqual([theirs.head]);
+      const events = await fixture().store.events(otherProject, { after: 0, limit: 9, subject: '~a' });
       expect(events.map((event) => event.event_id)).toEqual([theirs.events[0]?.event_id]);
-      expect(await fixture().store.project(here)).toEqual({ position: 3, rules_seq: 1 });
+      expect(await fixture().store.project(ownProject)).toEqual({ position: 3, rules_seq: 1 });
     });
 
     // req: STO-022
     it('do not share requests between tenants', async () => {
-      const there = fixture().key('p', `${fixture().tenant_id}-2`);
+      const otherProject = fixture().projectKey('p', `${fixture().tenant_id}-2`);
       const requests = [{ key: 'k', digest: 'd', keep: true }];
-      await fixture().committed({ swaps: [fixture().swap('~a')], requests });
-      await fixture().committed({ swaps: [swapOf(there, '~a', 0)], requests }, there);
+      await fixture().expectCommitted({ swaps: [fixture().swap('~a')], requests });
+      await fixture().expectCommitted({ swaps: [swapOf(otherProject, '~a', 0)], requests }, otherProject);
     });
 
     it('accept the names of object members, such as __proto__', async () => {
@@ -94,10 +97,10 @@ async function expectToWorkAsUsual(fixture: StoreFixture, name: string): Promise
   expect(await fixture.head(name)).toEqual(swap.head);
   expect(await store.countPermits(tenant_id, name)).toBe(1);
   for (const query of [{ subject: name }, { session_id: name }]) {
-    const found = await store.events(project, { after: 0, limit: 9, ...query });
-    expect(found.map((event) => event.event_id)).toEqual([swap.events[0]?.event_id]);
+    const matching = await store.events(project, { after: 0, limit: 9, ...query });
+    expect(matching.map((event) => event.event_id)).toEqual([swap.events[0]?.event_id]);
   }
   expect(
-    (await fixture.committed({ loose_events: [eventOf(project, { event_id: name })] })).positions,
+    (await fixture.expectCommitted({ loose_events: [eventOf(project, { event_id: name })] })).positions,
   ).toEqual([null]);
 }

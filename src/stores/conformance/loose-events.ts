@@ -7,7 +7,7 @@ export function describeLooseEvents(fixture: () => StoreFixture): void {
 
   describe('loose events', () => {
     it('get a position and change no head', async () => {
-      expect((await fixture().committed({ loose_events: [looseEvent('n1')] })).positions).toEqual([1]);
+      expect((await fixture().expectCommitted({ loose_events: [looseEvent('n1')] })).positions).toEqual([1]);
       expect(await fixture().head('~a')).toBeNull();
       const [event] = await fixture().store.events(fixture().project, { after: 0, limit: 10 });
       expect(event).toEqual({ ...looseEvent('n1'), position: 1 });
@@ -15,8 +15,8 @@ export function describeLooseEvents(fixture: () => StoreFixture): void {
 
     // req: EVT-011
     it('are stored once: a repeated id is skipped without a conflict', async () => {
-      await fixture().committed({ loose_events: [looseEvent('n1')] });
-      const outcome = await fixture().committed({
+      await fixture().expectCommitted({ loose_events: [looseEvent('n1')] });
+      const outcome = await fixture().expectCommitted({
         loose_events: [looseEvent('n1', '~other'), looseEvent('n2')],
       });
       expect(outcome.positions).toEqual([null, 2]);
@@ -35,7 +35,7 @@ export function describeLooseEvents(fixture: () => StoreFixture): void {
     });
 
     it('follow the events of the swaps', async () => {
-      const outcome = await fixture().committed({
+      const outcome = await fixture().expectCommitted({
         swaps: [fixture().swap('~a', 0, 2)],
         loose_events: [looseEvent('n1')],
       });
@@ -47,12 +47,12 @@ export function describeLooseEvents(fixture: () => StoreFixture): void {
     it('of a refused transaction are not stored, and can be committed later', async () => {
       const checks = [{ subject: '~none', expected_seq: 1 }];
       expect((await fixture().commit({ loose_events: [looseEvent('n1')], checks })).kind).toBe('conflict');
-      expect((await fixture().committed({ loose_events: [looseEvent('n1')] })).positions).toEqual([1]);
+      expect((await fixture().expectCommitted({ loose_events: [looseEvent('n1')] })).positions).toEqual([1]);
     });
 
     it('committed twenty times concurrently are stored once', async () => {
       const outcomes = await Promise.all(
-        range(1, 20).map(() => fixture().committed({ loose_events: [looseEvent('n1')] })),
+        range(1, 20).map(() => fixture().expectCommitted({ loose_events: [looseEvent('n1')] })),
       );
       expect(outcomes.flatMap((outcome) => outcome.positions).filter((p) => p !== null)).toEqual([1]);
     });

@@ -10,11 +10,11 @@ export function describeOrder(fixture: () => StoreFixture): void {
   describe('the order of events', () => {
     // req: EVT-009, EVT-012
     it('has no gaps and matches the order of concurrent commits', async () => {
-      const wanted = await commitConcurrently(fixture());
+      const positionByEvent = await commitConcurrently(fixture());
       const events = await fixture().store.events(fixture().project, { after: 0, limit: 10_000 });
       expect(events.map((event) => event.position)).toEqual(range(1, events.length));
-      for (const [eventId, position] of wanted) expect(events[position - 1]?.event_id).toBe(eventId);
-      expect(events).toHaveLength(wanted.size);
+      for (const [eventId, position] of positionByEvent) expect(events[position - 1]?.event_id).toBe(eventId);
+      expect(events).toHaveLength(positionByEvent.size);
       expect(await fixture().store.project(fixture().project)).toMatchObject({ position: events.length });
       expectSeqsInOrder(events);
     });
@@ -22,7 +22,9 @@ export function describeOrder(fixture: () => StoreFixture): void {
     it('keeps the events of a transaction together', async () => {
       await Promise.all(
         range(1, 40).map((n) =>
-          fixture().committed({ swaps: [fixture().swap(`~x${n}`, 0, 2), fixture().swap(`~y${n}`, 0, 2)] }),
+          fixture().expectCommitted({
+            swaps: [fixture().swap(`~x${n}`, 0, 2), fixture().swap(`~y${n}`, 0, 2)],
+          }),
         ),
       );
       const events = await fixture().store.events(fixture().project, { after: 0, limit: 1000 });
@@ -37,19 +39,21 @@ export function describeOrder(fixture: () => StoreFixture): void {
 /** Concurrent callers, each with its own subject, and one contested subject. Returns the reported positions by event. */
 async function commitConcurrently(fixture: StoreFixture): Promise<Map<string, number>> {
   const positionByEvent = new Map<string, number>();
-  const commitAsCaller = async (name: number) => {
+  const commitAsCaller = async (caller: number) => {
     let contestedSeq = 0;
     for (const n of range(1, COMMITS / CALLERS)) {
-      const own = transactionOf(fixture.project, {
-        swaps: [fixture.swap(`~own${name}`, n - 1)],
+      const ownSwap = transactionOf(fixture.project, {
+        swaps: [fixture.swap(`~own${caller}`, n - 1)],
         loose_events: [eventOf(fixture.project, {})],
       });
-      const contested = transactionOf(fixture.project, { swaps: [fixture.swap('~contested', contestedSeq)] });
-      const [first, second] = await fixture.store.commit([own, contested]);
+      const contestedSwap = transactionOf(fixture.project, {
+        swaps: [fixture.swap('~contested', contestedSeq)],
+      });
+      const [first, second] = await fixture.store.commit([ownSwap, contestedSwap]);
       expect(first?.kind).toBe('committed');
       if (second?.kind === 'conflict') contestedSeq = second.heads[0]?.head?.seq ?? 0;
       if (second?.kind === 'committed') contestedSeq += 1;
-      for (const [transaction, outcome] of [[own, first] as const, [contested, second] as const]) {
+      for (const [transaction, outcome] of [[ownSwap, first] as const, [contestedSwap, second] as const]) {
         if (outcome?.kind !== 'committed') continue;
         const events = [...transaction.swaps.flatMap((swap) => swap.events), ...transaction.loose_events];
         for (const [i, position] of (outcome as CommittedOutcome).positions.entries()) {

@@ -42,7 +42,7 @@ class PermitFixture {
 }
 
 function describeLimits(fixture: () => StoreFixture, permitFixture: PermitFixture): void {
-  it('are granted up to the limit; beyond it, the transaction is refused and the scope is named', async () => {
+  it('are granted up to the limit, and a transaction beyond it is refused with the name of the scope', async () => {
     for (const member of ['m1', 'm2']) {
       expect((await permitFixture.take([permitFixture.permit(member, FOREVER)], 2)).kind).toBe('committed');
     }
@@ -123,7 +123,7 @@ function describeLimits(fixture: () => StoreFixture, permitFixture: PermitFixtur
 
   it('need no limit, and a full scope does not affect transactions that take no permit in it', async () => {
     const looseEvents = [eventOf(fixture().project, {})];
-    await fixture().committed({
+    await fixture().expectCommitted({
       loose_events: looseEvents,
       permits: [permitFixture.permit('m1', FOREVER), permitFixture.permit('m2', FOREVER)],
     });
@@ -151,7 +151,7 @@ function describeLimits(fixture: () => StoreFixture, permitFixture: PermitFixtur
   it('never exceed the limit under concurrent requests from several projects', async () => {
     const outcomes = await Promise.all(
       range(1, 30).map((n) =>
-        permitFixture.take([permitFixture.permit(`m${n}`, FOREVER)], 5, fixture().key(`p${n % 3}`)),
+        permitFixture.take([permitFixture.permit(`m${n}`, FOREVER)], 5, fixture().projectKey(`p${n % 3}`)),
       ),
     );
     expect(kindsOf(outcomes).filter((kind) => kind === 'committed')).toHaveLength(5);
@@ -161,7 +161,7 @@ function describeLimits(fixture: () => StoreFixture, permitFixture: PermitFixtur
 }
 
 function describeExpiry(fixture: () => StoreFixture, permitFixture: PermitFixture): void {
-  it('expire with time alone, and an expired member counts against the limit again', async () => {
+  it('expire without a release, and a member whose permit has expired needs a free one again', async () => {
     const untilMs = (await fixture().store.now()) + 20;
     await permitFixture.take([permitFixture.permit('m1', untilMs)], 1);
     await fixture().advanceClock(25);
@@ -175,9 +175,9 @@ function describeExpiry(fixture: () => StoreFixture, permitFixture: PermitFixtur
     await permitFixture.take([permitFixture.permit('m1', untilMs)], 1);
     let nowMs = 0;
     while (nowMs <= untilMs) {
-      const trial = await permitFixture.take([permitFixture.permit('m2', untilMs + HOUR_MS)], 1);
-      expect(trial.kind).toBe(trial.now_ms < untilMs ? 'full' : 'committed');
-      nowMs = trial.now_ms;
+      const outcome = await permitFixture.take([permitFixture.permit('m2', untilMs + HOUR_MS)], 1);
+      expect(outcome.kind).toBe(outcome.now_ms < untilMs ? 'full' : 'committed');
+      nowMs = outcome.now_ms;
       await fixture().advanceClock(1);
     }
   });
@@ -244,7 +244,7 @@ function describeScopes(fixture: () => StoreFixture, permitFixture: PermitFixtur
   });
 
   it('are counted across all projects of a tenant, with distinct members per project', async () => {
-    const [one, two] = [fixture().key('one'), fixture().key('two')];
+    const [one, two] = [fixture().projectKey('one'), fixture().projectKey('two')];
     expect((await permitFixture.take([permitFixture.permit('same', FOREVER)], 1, one)).kind).toBe(
       'committed',
     );
@@ -261,7 +261,7 @@ function describeScopes(fixture: () => StoreFixture, permitFixture: PermitFixtur
   });
 
   it('of another tenant are not counted', async () => {
-    const other = fixture().key('p', `${fixture().tenant_id}-2`);
+    const other = fixture().projectKey('p', `${fixture().tenant_id}-2`);
     await permitFixture.take([permitFixture.permit('m1', FOREVER)], 1);
     expect((await permitFixture.take([permitFixture.permit('m1', FOREVER)], 1, other)).kind).toBe(
       'committed',

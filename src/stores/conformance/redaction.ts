@@ -19,10 +19,10 @@ export function describeRedaction(fixture: () => StoreFixture): void {
   /** Six events in two commits; the payloads of the second and the fifth have fields to remove. */
   async function fillProject(): Promise<void> {
     const reply = { kept: 'ä', said: LARGE, also: 1 };
-    await fixture().committed({
+    await fixture().expectCommitted({
       loose_events: [eventWith(1, { n: 1 }), eventWith(2, reply), eventWith(3, { n: 3 })],
     });
-    await fixture().committed({
+    await fixture().expectCommitted({
       loose_events: [eventWith(4, { n: 4 }), eventWith(5, { said: 'x' }), eventWith(6, { n: 6 })],
     });
   }
@@ -39,7 +39,7 @@ export function describeRedaction(fixture: () => StoreFixture): void {
     const event_type = 'HISTORY_FORGOTTEN';
     const payload = { events: shortened.map(remainingOf) };
     const redaction = { event_id: 'redaction', event_type, subject: '~history', payload };
-    await fixture().committed({ loose_events: [eventOf(project, redaction)] });
+    await fixture().expectCommitted({ loose_events: [eventOf(project, redaction)] });
     await store.redact(project, shortened);
   }
 
@@ -68,19 +68,21 @@ export function describeRedaction(fixture: () => StoreFixture): void {
     it('persists, can be repeated, and allows later commits', async () => {
       await fillProject();
       await redactTwo();
-      const once = await allEvents();
+      const redactedEvents = await allEvents();
       await fixture().reopen();
       await redactTwo();
-      expect(await allEvents()).toEqual(once);
-      expect((await fixture().committed({ loose_events: [eventWith(8, { n: 8 })] })).positions).toEqual([8]);
+      expect(await allEvents()).toEqual(redactedEvents);
+      expect((await fixture().expectCommitted({ loose_events: [eventWith(8, { n: 8 })] })).positions).toEqual(
+        [8],
+      );
       await fixture().reopen();
-      expect((await allEvents()).slice(0, 7)).toEqual(once);
+      expect((await allEvents()).slice(0, 7)).toEqual(redactedEvents);
     });
 
     it('does not disturb concurrent commits', async () => {
       await fillProject();
       const commits = range(7, 39).map((position) =>
-        fixture().committed({ loose_events: [eventWith(position, {})] }),
+        fixture().expectCommitted({ loose_events: [eventWith(position, {})] }),
       );
       await Promise.all([redactTwo(), ...commits]);
       expect((await allEvents()).map(({ position }) => position)).toEqual(range(1, 40));
@@ -89,8 +91,8 @@ export function describeRedaction(fixture: () => StoreFixture): void {
 
     it('of no events, or in a project that does not exist, does nothing', async () => {
       await fixture().store.redact(fixture().project, []);
-      await fixture().store.redact(fixture().key('nowhere'), []);
-      expect(await fixture().store.project(fixture().key('nowhere'))).toBeNull();
+      await fixture().store.redact(fixture().projectKey('nowhere'), []);
+      expect(await fixture().store.project(fixture().projectKey('nowhere'))).toBeNull();
     });
   });
 }

@@ -3,11 +3,11 @@ import { expect } from './expect.js';
 import { eventOf, kindsOf, range, type StoreFixture, transactionOf } from './fixture.js';
 import { describe, it } from './test-list.js';
 
-const requestRecord = (key: string, rest: Partial<RequestRecord> = {}): RequestRecord => ({
+const requestRecord = (key: string, fields: Partial<RequestRecord> = {}): RequestRecord => ({
   key,
   digest: 'd1',
   keep: true,
-  ...rest,
+  ...fields,
 });
 
 export function describeRequests(fixture: () => StoreFixture): void {
@@ -20,14 +20,17 @@ export function describeRequests(fixture: () => StoreFixture): void {
 function describeReplays(fixture: () => StoreFixture): void {
   it('take effect once: a repeated key returns digest, reply and positions, and changes nothing', async () => {
     const reply = { code: 'GRANTED', 'ключ ✓': [1, null, { deep: true }] };
-    await fixture().committed({ swaps: [fixture().swap('~first')] });
-    await fixture().committed({
+    await fixture().expectCommitted({ swaps: [fixture().swap('~first')] });
+    await fixture().expectCommitted({
       swaps: [fixture().swap('~a', 0, 2)],
       loose_events: [eventOf(fixture().project, {})],
       requests: [requestRecord('k', { reply })],
     });
-    const again = await fixture().commit({ swaps: [fixture().swap('~b')], requests: [requestRecord('k')] });
-    expect(again).toMatchObject({
+    const repeated = await fixture().commit({
+      swaps: [fixture().swap('~b')],
+      requests: [requestRecord('k')],
+    });
+    expect(repeated).toMatchObject({
       kind: 'replay',
       request: { key: 'k', digest: 'd1', reply, positions: [2, 3, 4] },
     });
@@ -35,21 +38,21 @@ function describeReplays(fixture: () => StoreFixture): void {
   });
 
   it('are replayed for any digest: the caller compares it', async () => {
-    await fixture().committed({ swaps: [fixture().swap('~a')], requests: [requestRecord('k')] });
-    const again = await fixture().commit({ requests: [requestRecord('k', { digest: 'd2' })] });
-    expect(again).toMatchObject({ kind: 'replay', request: { key: 'k', digest: 'd1', positions: [1] } });
+    await fixture().expectCommitted({ swaps: [fixture().swap('~a')], requests: [requestRecord('k')] });
+    const repeated = await fixture().commit({ requests: [requestRecord('k', { digest: 'd2' })] });
+    expect(repeated).toMatchObject({ kind: 'replay', request: { key: 'k', digest: 'd1', positions: [1] } });
   });
 
   it('without a reply are replayed without one', async () => {
-    await fixture().committed({ swaps: [fixture().swap('~a')], requests: [requestRecord('k')] });
-    const again = await fixture().commit({ requests: [requestRecord('k')] });
-    expect(again.kind === 'replay' && (again.request.reply ?? null)).toBeNull();
+    await fixture().expectCommitted({ swaps: [fixture().swap('~a')], requests: [requestRecord('k')] });
+    const repeated = await fixture().commit({ requests: [requestRecord('k')] });
+    expect(repeated.kind === 'replay' && (repeated.request.reply ?? null)).toBeNull();
   });
 
   it('are replayed without the positions of loose events that existed before', async () => {
     const looseEvent = eventOf(fixture().project, {});
-    await fixture().committed({ loose_events: [looseEvent] });
-    await fixture().committed({
+    await fixture().expectCommitted({ loose_events: [looseEvent] });
+    await fixture().expectCommitted({
       swaps: [fixture().swap('~a')],
       loose_events: [looseEvent],
       requests: [requestRecord('k')],
@@ -61,7 +64,7 @@ function describeReplays(fixture: () => StoreFixture): void {
   });
 
   it('of one transaction are all remembered, and the first known one is replayed', async () => {
-    await fixture().committed({
+    await fixture().expectCommitted({
       swaps: [fixture().swap('~a')],
       requests: [requestRecord('k1', { reply: 1 }), requestRecord('k2', { reply: 2 })],
     });
@@ -70,7 +73,7 @@ function describeReplays(fixture: () => StoreFixture): void {
       requests: [requestRecord('new'), requestRecord('k2'), requestRecord('k1')],
     });
     expect(outcome).toMatchObject({ kind: 'replay', request: { key: 'k2', reply: 2, positions: [1] } });
-    await fixture().committed({ swaps: [fixture().swap('~b')], requests: [requestRecord('new')] });
+    await fixture().expectCommitted({ swaps: [fixture().swap('~b')], requests: [requestRecord('new')] });
   });
 
   it('are known to later transactions of the same commit', async () => {
@@ -97,29 +100,29 @@ function describeReplays(fixture: () => StoreFixture): void {
 
 function describeRequestExpiry(fixture: () => StoreFixture): void {
   it('are looked up but not remembered if keep is false', async () => {
-    const asking = requestRecord('k', { keep: false });
-    await fixture().committed({ swaps: [fixture().swap('~a')], requests: [asking] });
-    await fixture().committed({ swaps: [fixture().swap('~b')], requests: [asking] });
-    await fixture().committed({ swaps: [fixture().swap('~c')], requests: [requestRecord('k')] });
-    expect(await fixture().commit({ requests: [asking] })).toMatchObject({ kind: 'replay' });
+    const lookup = requestRecord('k', { keep: false });
+    await fixture().expectCommitted({ swaps: [fixture().swap('~a')], requests: [lookup] });
+    await fixture().expectCommitted({ swaps: [fixture().swap('~b')], requests: [lookup] });
+    await fixture().expectCommitted({ swaps: [fixture().swap('~c')], requests: [requestRecord('k')] });
+    expect(await fixture().commit({ requests: [lookup] })).toMatchObject({ kind: 'replay' });
   });
 
   it('of a refused transaction are not remembered', async () => {
     const nowMs = await fixture().store.now();
     const requests = [requestRecord('k')];
-    const farMs = nowMs + 3_600_000;
+    const laterMs = nowMs + 3_600_000;
     const refused = [
       await fixture().commit({ requests, checks: [{ subject: '~none', expected_seq: 1 }] }),
-      await fixture().commit({ requests, not_before_ms: farMs }),
+      await fixture().commit({ requests, not_before_ms: laterMs }),
       await fixture().commit({ requests, not_after_ms: nowMs }),
       await fixture().commit({
         requests,
-        permits: [{ scope: 's', member: 'm', until_ms: farMs }],
+        permits: [{ scope: 's', member: 'm', until_ms: laterMs }],
         permit_limits: [{ scope: 's', max: 0 }],
       }),
     ];
     expect(kindsOf(refused)).toEqual(['conflict', 'early', 'late', 'full']);
-    await fixture().committed({ swaps: [fixture().swap('~a')], requests });
+    await fixture().expectCommitted({ swaps: [fixture().swap('~a')], requests });
   });
 
   it('are still known after three hundred requests', async () => {

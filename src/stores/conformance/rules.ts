@@ -5,18 +5,18 @@ import { describe, it } from './test-list.js';
 export function describeRules(fixture: () => StoreFixture): void {
   describe('the rules of a project', () => {
     it('start at rules_seq 0, which each transaction that changes them increments', async () => {
-      expect((await fixture().committed({ swaps: [fixture().swap('~a')] })).rules_seq).toBe(0);
+      expect((await fixture().expectCommitted({ swaps: [fixture().swap('~a')] })).rules_seq).toBe(0);
       expect(
-        (await fixture().committed({ swaps: [fixture().swap('~b')], changes_rules: true })).rules_seq,
+        (await fixture().expectCommitted({ swaps: [fixture().swap('~b')], changes_rules: true })).rules_seq,
       ).toBe(1);
       expect(
-        (await fixture().committed({ swaps: [fixture().swap('~c')], changes_rules: true })).rules_seq,
+        (await fixture().expectCommitted({ swaps: [fixture().swap('~c')], changes_rules: true })).rules_seq,
       ).toBe(2);
       expect(await fixture().store.project(fixture().project)).toEqual({ position: 3, rules_seq: 2 });
     });
 
     it('refuse a transaction decided under another rules_seq, and return the current one', async () => {
-      await fixture().committed({ swaps: [fixture().swap('~a')], changes_rules: true });
+      await fixture().expectCommitted({ swaps: [fixture().swap('~a')], changes_rules: true });
       for (const rules_seq of [0, 2]) {
         const outcome = await fixture().commit({ swaps: [fixture().swap('~b')], rules_seq });
         expect(outcome).toMatchObject({
@@ -25,12 +25,14 @@ export function describeRules(fixture: () => StoreFixture): void {
           heads: [{ subject: '~b', head: null }],
         });
       }
-      expect((await fixture().committed({ swaps: [fixture().swap('~b')], rules_seq: 1 })).rules_seq).toBe(1);
+      expect(
+        (await fixture().expectCommitted({ swaps: [fixture().swap('~b')], rules_seq: 1 })).rules_seq,
+      ).toBe(1);
     });
 
     it('do not affect a transaction without rules_seq', async () => {
-      await fixture().committed({ swaps: [fixture().swap('~a')], changes_rules: true });
-      await fixture().committed({ swaps: [fixture().swap('~b')], rules_seq: null });
+      await fixture().expectCommitted({ swaps: [fixture().swap('~a')], changes_rules: true });
+      await fixture().expectCommitted({ swaps: [fixture().swap('~b')], rules_seq: null });
     });
 
     it('that change within a commit refuse later transactions decided under the old rules_seq', async () => {

@@ -20,7 +20,7 @@ export function describeTime(fixture: () => StoreFixture): void {
 
     it('refuses a transaction as early until not_before_ms is reached', async () => {
       const boundMs = (await fixture().store.now()) + 10;
-      await untilPast(fixture(), boundMs, async (n) => {
+      await attemptUntilPast(fixture(), boundMs, async (n) => {
         const outcome = await fixture().commit({ swaps: [fixture().swap(`~s${n}`)], not_before_ms: boundMs });
         expect(outcome.kind).toBe(outcome.now_ms < boundMs ? 'early' : 'committed');
         expect((await fixture().head(`~s${n}`)) === null).toBe(outcome.kind === 'early');
@@ -31,7 +31,7 @@ export function describeTime(fixture: () => StoreFixture): void {
     // req: LSE-008
     it('refuses a transaction as late from not_after_ms on', async () => {
       const boundMs = (await fixture().store.now()) + 10;
-      await untilPast(fixture(), boundMs, async (n) => {
+      await attemptUntilPast(fixture(), boundMs, async (n) => {
         const outcome = await fixture().commit({ swaps: [fixture().swap(`~s${n}`)], not_after_ms: boundMs });
         expect(outcome.kind).toBe(outcome.now_ms < boundMs ? 'committed' : 'late');
         expect((await fixture().head(`~s${n}`)) === null).toBe(outcome.kind === 'late');
@@ -55,7 +55,7 @@ export function describeControlledClock(fixture: () => StoreFixture): void {
 }
 
 /** Repeats an attempt until the store's time passes a bound, in steps of a millisecond if the clock is controlled. */
-async function untilPast(
+async function attemptUntilPast(
   fixture: StoreFixture,
   boundMs: number,
   attempt: (n: number) => Promise<number>,
@@ -63,32 +63,36 @@ async function untilPast(
   for (let n = 0; (await attempt(n)) <= boundMs; n += 1) await fixture.advanceClock(1);
 }
 
-/** Each row fixes the fault of the row before while all later faults remain, so the order itself is tested. */
+/** Starts with every fault. Each row has the expected outcome and the fix of its fault, so the order itself is tested. */
 function describePrecedence(fixture: () => StoreFixture): void {
   it('is checked in the order replay, conflict, early, late, full, committed', async () => {
     const nowMs = await fixture().store.now();
-    const taken = { scope: 'work', member: 'm1', until_ms: Number.POSITIVE_INFINITY };
-    const known = { key: 'known', digest: 'd', keep: true };
-    await fixture().committed({ swaps: [fixture().swap('~a')], permits: [taken], requests: [known] });
+    const permit = { scope: 'work', member: 'm1', until_ms: Number.POSITIVE_INFINITY };
+    const remembered = { key: 'known', digest: 'd', keep: true };
+    await fixture().expectCommitted({
+      swaps: [fixture().swap('~a')],
+      permits: [permit],
+      requests: [remembered],
+    });
     let faulty: Partial<Transaction> = {
-      requests: [known],
+      requests: [remembered],
       swaps: [fixture().swap('~a')],
       not_before_ms: nowMs + HOUR_MS,
       not_after_ms: nowMs,
       loose_events: [eventOf(fixture().project, {})],
-      permits: [{ ...taken, member: 'm2' }],
+      permits: [{ ...permit, member: 'm2' }],
       permit_limits: [{ scope: 'work', max: 1 }],
     };
-    const mends: [string, Partial<Transaction>][] = [
-      ['replay', { requests: [{ ...known, key: 'new' }] }],
+    const fixes: [string, Partial<Transaction>][] = [
+      ['replay', { requests: [{ ...remembered, key: 'new' }] }],
       ['conflict', { swaps: [fixture().swap('~a', 1)] }],
       ['early', { not_before_ms: nowMs }],
       ['late', { not_after_ms: nowMs + HOUR_MS }],
       ['full', { permit_limits: [{ scope: 'work', max: 2 }] }],
     ];
-    for (const [kind, mend] of mends) {
+    for (const [kind, fix] of fixes) {
       expect((await fixture().commit(faulty)).kind).toBe(kind);
-      faulty = { ...faulty, ...mend };
+      faulty = { ...faulty, ...fix };
     }
     expect(await fixture().commit(faulty)).toMatchObject({ kind: 'committed', positions: [2, 3] });
   });

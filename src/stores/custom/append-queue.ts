@@ -4,12 +4,12 @@ import { StoreBroken, StoreUnavailable } from '../store.js';
 const PENDING_MAX = 100_000;
 
 /**
- * Appends records in order, as many at a time as there are. After a failed write the log may or may not have its
+ * Appends records in order, as many at a time as are waiting. After a failed write the log may or may not have its
  * records, so no more records are written: the store must be reopened, and then reads the records that exist.
  */
 export class AppendQueue {
   private pending: string[] = [];
-  private last: Promise<void> = Promise.resolve();
+  private lastWrite: Promise<void> = Promise.resolve();
   private failure: StoreBroken | null = null;
   private resolveBroken!: (error: StoreBroken) => void;
   readonly broken = new Promise<StoreBroken>((resolve) => {
@@ -18,14 +18,14 @@ export class AppendQueue {
 
   constructor(private readonly append: (records: readonly string[]) => Promise<void>) {}
 
-  /** Throws if nothing can be added. Called before a decision, which must not be lost. */
+  /** Throws if nothing can be added. Called before a decision, because its record must not be lost. */
   assertUsable(): void {
     if (this.failure !== null) throw this.failure;
     if (this.pending.length >= PENDING_MAX)
       throw new StoreUnavailable('Too many commits are waiting for the log. Try again in a moment.');
   }
 
-  /** Durable when `durable` resolves. */
+  /** The record is durable when `durable` resolves. */
   add(record: string): void {
     this.pending.push(record);
     if (this.pending.length === 1) void this.run(() => this.flush()).catch(() => {});
@@ -33,14 +33,14 @@ export class AppendQueue {
 
   /** Resolves when everything added so far is durable. */
   durable(): Promise<void> {
-    return this.last;
+    return this.lastWrite;
   }
 
-  /** Runs work that writes to the log between two writes. */
+  /** Runs work that writes to the log, after everything added so far and before later records. */
   run<T>(work: () => Promise<T>): Promise<T> {
-    const result = this.last.then(work).catch((error) => this.fail(error));
-    this.last = result.then(() => {});
-    this.last.catch(() => {});
+    const result = this.lastWrite.then(work).catch((error) => this.fail(error));
+    this.lastWrite = result.then(() => {});
+    this.lastWrite.catch(() => {});
     return result;
   }
 

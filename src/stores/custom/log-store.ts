@@ -23,11 +23,11 @@ import {
 } from '../store.js';
 import { AppendQueue } from './append-queue.js';
 import {
-  byPosition,
+  eventsByPosition,
   metaOf,
   newMeta,
   recordFromText,
-  restoreRecord,
+  restoreTransaction,
   type StoreRecord,
   storedTransactionOf,
   textOfRecord,
@@ -49,7 +49,7 @@ export interface RecordLog {
 export interface CustomStoreOptions {
   /** The name of the store in messages and metrics. */
   readonly name: string;
-  /** Where large results are kept. Missing: `GENESIS_BLOBS` says where. */
+  /** Where large results are kept. Missing: where `GENESIS_BLOBS` says. */
   readonly blobs?: Blobs;
   readonly clock?: ProcessClock;
 }
@@ -63,12 +63,12 @@ export async function openLogStore(log: RecordLog, options: CustomStoreOptions):
     const image = new StoreImage();
     const clock = new SteadyClock(options.clock ?? systemClock);
     let meta: StoreMeta | null = null;
-    let number = 0;
+    let recordNumber = 0;
     for await (const text of log.read()) {
-      number += 1;
-      const stored = parseRecord(text, number);
-      if (stored.kind === 'meta') meta = metaOf(stored);
-      if (stored.kind === 'transaction') restoreRecord(image, clock, stored);
+      recordNumber += 1;
+      const record = parseRecord(text, recordNumber);
+      if (record.kind === 'meta') meta = metaOf(record);
+      if (record.kind === 'transaction') restoreTransaction(image, clock, record);
     }
     if (meta === null) {
       meta = newMeta();
@@ -122,7 +122,7 @@ export class CustomLogStore implements LogStore {
       get heads(): HeadTable {
         return ledger.heads;
       },
-      // After a failed write the whole store is reopened instead.
+      // A failed write breaks the whole store, so a log is never reloaded.
       reload_count: 0,
       now: () => this.clock.now(),
       apply,
@@ -175,7 +175,7 @@ export class CustomLogStore implements LogStore {
   async redact(projectKey: ProjectKey, events: readonly EventEnvelope[]): Promise<void> {
     this.assertOpen();
     if (events.length === 0) return;
-    await this.queue.run(() => this.rewrite(projectKey, byPosition(events)));
+    await this.queue.run(() => this.rewrite(projectKey, eventsByPosition(events)));
     this.image.redact(projectKey, events);
   }
 
@@ -209,8 +209,8 @@ export class CustomLogStore implements LogStore {
   private apply(transaction: Transaction, nowMs: number): CommitOutcome {
     this.assertOpen();
     const result = this.image.apply(transaction, nowMs);
-    const stored = storedTransactionOf(transaction, result, '', nowMs);
-    if (stored !== null) this.queue.add(textOfRecord(stored));
+    const record = storedTransactionOf(transaction, result, '', nowMs);
+    if (record !== null) this.queue.add(textOfRecord(record));
     return result.outcome;
   }
 
@@ -229,8 +229,10 @@ export class CustomLogStore implements LogStore {
   }
 }
 
-function parseRecord(text: string, number: number): StoreRecord {
-  const stored = recordFromText(text);
-  if (stored !== null) return stored;
-  throw new StoreRefused(`Record ${number} of the log is not a valid record. Restore the log from a backup.`);
+function parseRecord(text: string, recordNumber: number): StoreRecord {
+  const record = recordFromText(text);
+  if (record !== null) return record;
+  throw new StoreRefused(
+    `Record ${recordNumber} of the log is not a valid record. Restore the log from a backup.`,
+  );
 }

@@ -8,7 +8,7 @@ import { openModuleStore } from './module-store.js';
 const ignoreWarnings = (): void => {};
 
 /** The URL of a module with this text. */
-async function moduleOf(text: string): Promise<string> {
+async function moduleUrlOf(text: string): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'module-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   await writeFile(join(folder, 'store.mjs'), text);
@@ -29,7 +29,7 @@ const storeText = (change: string): string => `
 
 test('passes the parameters of the URL to the module, and returns its store', async () => {
   const warnings: string[] = [];
-  const url = `${await moduleOf(storeText(''))}?folder=a%20b`;
+  const url = `${await moduleUrlOf(storeText(''))}?folder=a%20b`;
   const store = await openModuleStore(url, (sentence) => warnings.push(sentence));
   expect(store.capabilities.name).toBe('x');
   expect(warnings).toEqual(['opened a b']);
@@ -47,36 +47,36 @@ test.each([
   ['store.blobs = { put() {}, size() {} };', /has no blobs\.get \(a function\)/],
   ['return null;', /has no commit \(a function\)/],
 ])('names the missing member of a store: %s', async (change, message) => {
-  const opening = openModuleStore(await moduleOf(storeText(change)), ignoreWarnings);
+  const opening = openModuleStore(await moduleUrlOf(storeText(change)), ignoreWarnings);
   await expect(opening).rejects.toThrow(message);
   await expect(opening).rejects.toBeInstanceOf(StoreRefused);
 });
 
 test('says what is wrong with a module that has no store, or cannot be loaded', async () => {
-  const without = await moduleOf('export const store = 1;');
+  const without = await moduleUrlOf('export const store = 1;');
   await expect(openModuleStore(without, ignoreWarnings)).rejects.toThrow(
     /does not export the function openStore/,
   );
-  const broken = await moduleOf('throw new Error("no such database");');
+  const broken = await moduleUrlOf('throw new Error("no such database");');
   await expect(openModuleStore(broken, ignoreWarnings)).rejects.toThrow(/cannot be loaded: no such database/);
   const missing = openModuleStore('module:./no-such-store.mjs', ignoreWarnings);
   await expect(missing).rejects.toThrow(/no-such-store\.mjs cannot be loaded/);
 });
 
 test('names the module whose store cannot be opened, whatever it throws', async () => {
-  const failing = await moduleOf('export const openStore = async () => { throw new Error("no disk"); };');
+  const failing = await moduleUrlOf('export const openStore = async () => { throw new Error("no disk"); };');
   await expect(openModuleStore(failing, ignoreWarnings)).rejects.toThrow(
     /store\.mjs cannot be opened: no disk/,
   );
   await expect(openModuleStore(failing, ignoreWarnings)).rejects.toBeInstanceOf(StoreRefused);
-  const thrown = await moduleOf('throw null;');
+  const thrown = await moduleUrlOf('throw null;');
   await expect(openModuleStore(thrown, ignoreWarnings)).rejects.toThrow(/store\.mjs cannot be loaded: null/);
 });
 
 test.each(['export const openStore = () => new Promise(() => {});', 'await new Promise(() => {});'])(
-  'refuses a module that does not end: %s',
+  'refuses a module that does not finish loading or opening: %s',
   async (text) => {
-    const opening = openModuleStore(await moduleOf(text), ignoreWarnings, 1);
+    const opening = openModuleStore(await moduleUrlOf(text), ignoreWarnings, 1);
     await expect(opening).rejects.toThrow(/store\.mjs has not opened its store within 0\.001 seconds/);
   },
 );

@@ -38,18 +38,18 @@ export async function openModuleStore(
   return withinTime(file, timeoutMs, openFrom(file, { parameters: new URLSearchParams(query), warn }));
 }
 
-/** The time that a database may take to start. */
+/** Enough for a database that has to start first. */
 const OPEN_TIMEOUT_MS = 60_000;
 
-/** Also keeps the process alive: without other work it would end without a message. */
+/** The timer also keeps the process alive, which would otherwise end without a message. */
 async function withinTime<T>(file: string, timeoutMs: number, opening: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    const message = `${file} has not opened its store within ${timeoutMs / 1000} seconds.`;
+  const timeout = new Promise<never>((_, reject) => {
+    const message = `${file} has not opened its store within ${timeoutMs / 1000} seconds. Check that its openStore resolves.`;
     timer = setTimeout(() => reject(new StoreRefused(message)), timeoutMs);
   });
   try {
-    return await Promise.race([opening, late]);
+    return await Promise.race([opening, timeout]);
   } finally {
     clearTimeout(timer);
   }
@@ -60,7 +60,7 @@ async function openFrom(file: string, options: OpenModuleOptions): Promise<Modul
   if (typeof openStore !== 'function') {
     throw new StoreRefused(`${file} does not export the function openStore. Add: ${SIGNATURE}`);
   }
-  const store: unknown = await openChecked(file, openStore, options);
+  const store: unknown = await openOrRefuse(file, openStore, options);
   assertStore(file, store);
   return store;
 }
@@ -77,7 +77,7 @@ async function importFile(file: string): Promise<Partial<StoreModule>> {
   }
 }
 
-async function openChecked(file: string, openStore: StoreModule['openStore'], options: OpenModuleOptions) {
+async function openOrRefuse(file: string, openStore: StoreModule['openStore'], options: OpenModuleOptions) {
   try {
     return await openStore(options);
   } catch (error) {
@@ -133,7 +133,7 @@ function assertStore(file: string, opened: unknown): asserts opened is ModuleSto
     if (typeof capabilities[field] !== kind) refuseMember(`capabilities.${field}`, `a ${kind}`);
   if (!['process', 'store', 'coordinator'].includes(capabilities.clock as string))
     refuseMember('capabilities.clock', 'process, store or coordinator');
-  // A coordinator takes the other path for a store that has it.
+  // A coordinator treats a store that has `openLog` as a `LogStore`.
   if ('openLog' in store && typeof store.openLog !== 'function')
     refuseMember('openLog', 'a function, or leave it out');
   const blobs = store.blobs as Record<string, unknown> | undefined;

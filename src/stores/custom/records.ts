@@ -7,11 +7,11 @@ import type { ApplyResult, TransactionFields } from '../ledger.js';
 import type { StoreImage } from '../memory/store-image.js';
 import type { ProjectKey, StoreMeta } from '../store.js';
 
-/** What a custom store keeps, one JSON text each: the metadata of the store, or one transaction. */
-export type StoreRecord = ({ readonly kind: 'meta' } & StoreMeta) | StoredTransaction | RedactedRecords;
+/** What a custom store keeps as one JSON text: the metadata of the store, a transaction, or a redaction. */
+export type StoreRecord = ({ readonly kind: 'meta' } & StoreMeta) | StoredTransaction | RedactionRecord;
 
 /** Tells the other coordinators of a store which records were redacted. */
-interface RedactedRecords {
+interface RedactionRecord {
   readonly kind: 'redaction';
   readonly numbers: readonly number[];
 }
@@ -58,9 +58,9 @@ export function storedTransactionOf(
   return { kind: 'transaction', id, tenant_id, project_id, at_ms, events: positioned, fields };
 }
 
-export function textOfRecord(stored: StoreRecord): string {
-  if (stored.kind !== 'transaction') return JSON.stringify(stored);
-  const { fields, ...rest } = stored;
+export function textOfRecord(record: StoreRecord): string {
+  if (record.kind !== 'transaction') return JSON.stringify(record);
+  const { fields, ...rest } = record;
   // JSON has no Infinity.
   return JSON.stringify({ ...rest, ...fields, permits: fields.permits?.map(permitToLine) });
 }
@@ -87,31 +87,31 @@ function jsonOf(text: string): unknown {
   }
 }
 
-/** The record with the payloads of the given events of its project; null if it has none of them. */
+/** The record with the redacted events in place of the original ones; null if it has none of them. */
 export function withRedacted(
-  stored: StoreRecord,
+  record: StoreRecord,
   { tenant_id, project_id }: ProjectKey,
   redacted: ReadonlyMap<number, EventEnvelope>,
 ): StoreRecord | null {
-  if (stored.kind !== 'transaction' || stored.tenant_id !== tenant_id || stored.project_id !== project_id)
+  if (record.kind !== 'transaction' || record.tenant_id !== tenant_id || record.project_id !== project_id)
     return null;
-  if (!stored.events.some(({ position }) => redacted.has(position))) return null;
-  return { ...stored, events: stored.events.map((event) => redacted.get(event.position) ?? event) };
+  if (!record.events.some(({ position }) => redacted.has(position))) return null;
+  return { ...record, events: record.events.map((event) => redacted.get(event.position) ?? event) };
 }
 
-export const byPosition = (events: readonly EventEnvelope[]): ReadonlyMap<number, EventEnvelope> =>
+export const eventsByPosition = (events: readonly EventEnvelope[]): ReadonlyMap<number, EventEnvelope> =>
   new Map(events.map((event) => [event.position, event]));
 
 export const newMeta = (): StoreMeta => ({ incarnation: 1, secret: randomBytes(32).toString('hex') });
 export const metaOf = ({ incarnation, secret }: StoreMeta): StoreMeta => ({ incarnation, secret });
 
-/** Applies a transaction that was committed before, or by another coordinator. */
-export function restoreRecord(
+/** Applies a transaction that was committed earlier, or by another coordinator. */
+export function restoreTransaction(
   image: StoreImage,
   clock: SteadyClock,
   { events, fields, at_ms, ...projectKey }: StoredTransaction,
 ): void {
   followTime(clock, at_ms);
-  // The time of a clock that was far ahead must not end permits.
+  // A transaction that a clock far ahead has timed must not end permits.
   image.restore(projectKey, events, fields, Math.min(at_ms, clock.now()));
 }

@@ -31,7 +31,7 @@ const META_LOG = 'store';
 const META_TRIES_MAX = 20;
 
 /**
- * Makes a store that several coordinators use at once of a storage with compare-and-swap. Each tenant has a log, and
+ * Makes a store for several coordinators from a storage with compare-and-swap. Each tenant has a log, and
  * each coordinator keeps the tenants that it serves in memory.
  */
 export async function openSharedStore(
@@ -39,7 +39,7 @@ export async function openSharedStore(
   options: CustomStoreOptions,
 ): Promise<CustomSharedStore> {
   try {
-    return new CustomSharedStore(records, options, await raiseMeta(records, 1));
+    return new CustomSharedStore(records, options, await raiseStoredIncarnation(records, 1));
   } catch (error) {
     await records.close();
     throw error;
@@ -68,7 +68,7 @@ export class CustomSharedStore implements Store {
       single_writer: false,
       commits_at_once: 1,
       durable: true,
-      note: 'Time is the clock of the coordinator: synchronise the clocks and set a margin for takeovers.',
+      note: "Time is the coordinator's clock: synchronise the clocks and set a margin for takeovers.",
     };
   }
 
@@ -76,7 +76,7 @@ export class CustomSharedStore implements Store {
     const outcomes: CommitOutcome[] = [];
     for (const transaction of transactions) {
       const commit = this.commitOne(transaction);
-      // Once a transaction of the call is committed, "nothing happened" is not true any more.
+      // After the first committed transaction, `StoreUnavailable` would wrongly say that nothing happened.
       outcomes.push(await (outcomes.length === 0 ? commit : commit.catch(throwUncertain)));
     }
     return outcomes;
@@ -136,13 +136,13 @@ export class CustomSharedStore implements Store {
 
   async heldProjects({ after, limit }: HeldProjectsPage): Promise<ProjectKey[]> {
     this.assertOpen();
-    const held: ProjectKey[] = [];
+    const projectKeys: ProjectKey[] = [];
     for (const tenantId of await this.tenants.all()) {
-      held.push(
+      projectKeys.push(
         ...(await this.withTenant(tenantId, (replica) => replica.read((image) => image.heldProjects()))),
       );
     }
-    return pageOfProjects(held, after, limit);
+    return pageOfProjects(projectKeys, after, limit);
   }
 
   async now(): Promise<number> {
@@ -156,7 +156,7 @@ export class CustomSharedStore implements Store {
 
   async raiseIncarnation(incarnation: number): Promise<StoreMeta> {
     this.assertOpen();
-    this.storeMeta = await raiseMeta(this.records, incarnation);
+    this.storeMeta = await raiseStoredIncarnation(this.records, incarnation);
     return this.storeMeta;
   }
 
@@ -165,7 +165,7 @@ export class CustomSharedStore implements Store {
     return this.closing;
   }
 
-  /** A tenant without records is not kept: a caller can name any tenant. */
+  /** Keeps no replica of a tenant without records, because a caller can name any tenant. */
   private async withTenant<T>(tenantId: string, work: (replica: TenantReplica) => Promise<T>): Promise<T> {
     this.assertOpen();
     const replica =
@@ -188,15 +188,17 @@ export class CustomSharedStore implements Store {
 const logOfTenant = (tenantId: string): string =>
   `tenant-${createHash('sha256').update(tenantId).digest('hex')}`;
 
-/** The metadata of a store with at least this incarnation; created by the first that asks. */
-async function raiseMeta(records: SharedRecords, incarnation: number): Promise<StoreMeta> {
+/** Raises the incarnation to at least this, and returns the metadata. Creates the metadata if there is none. */
+async function raiseStoredIncarnation(records: SharedRecords, incarnation: number): Promise<StoreMeta> {
   for (let tries = 0; tries < META_TRIES_MAX; tries += 1) {
     const { length, meta } = await readMeta(records);
     if (meta !== null && meta.incarnation >= incarnation) return meta;
-    const wanted = withRaisedIncarnation(meta ?? newMeta(), incarnation);
-    if (await records.add(META_LOG, length + 1, textOfRecord({ kind: 'meta', ...wanted }))) return wanted;
+    const raised = withRaisedIncarnation(meta ?? newMeta(), incarnation);
+    if (await records.add(META_LOG, length + 1, textOfRecord({ kind: 'meta', ...raised }))) return raised;
   }
-  throw new StoreUnavailable('Other coordinators change the metadata of the store. Try again in a moment.');
+  throw new StoreUnavailable(
+    `Other coordinators wrote the metadata of the store first in ${META_TRIES_MAX} attempts. Try again in a moment.`,
+  );
 }
 
 async function readMeta(records: SharedRecords): Promise<{ length: number; meta: StoreMeta | null }> {
@@ -205,13 +207,13 @@ async function readMeta(records: SharedRecords): Promise<{ length: number; meta:
     const texts = await records.read(META_LOG, length);
     if (texts.length === 0) return { length, meta };
     length += texts.length;
-    const stored = recordFromText(texts.at(-1) as string);
-    if (stored?.kind !== 'meta') {
+    const record = recordFromText(texts.at(-1) as string);
+    if (record?.kind !== 'meta') {
       throw new StoreRefused(
         `Record ${length} of the log "${META_LOG}", which has the metadata of the store, is not valid. Restore it from a backup.`,
       );
     }
-    meta = metaOf(stored);
+    meta = metaOf(record);
   }
 }
 

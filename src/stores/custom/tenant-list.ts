@@ -1,31 +1,33 @@
 import { StoreUnavailable } from '../store.js';
 import type { SharedRecords } from './shared-records.js';
 
-/** The log with the ids of the tenants that have had a claim, as JSON strings. */
+/** The log with the ids of the tenants that have had a permit on a head, as JSON strings. */
 const TENANTS_LOG = 'tenants';
 const TRIES_MAX = 20;
 
 /** The tenants of a shared store in which something may be due: a coordinator that starts has to know them. */
 export class TenantList {
-  private readonly known = new Set<string>();
+  private readonly tenantIds = new Set<string>();
   private length = 0;
 
   constructor(private readonly records: SharedRecords) {}
 
   /** Lists the tenant; durable when it resolves. */
   async add(tenantId: string): Promise<void> {
-    for (let tries = 0; !this.known.has(tenantId); tries += 1) {
+    for (let tries = 0; !this.tenantIds.has(tenantId); tries += 1) {
       if (tries === TRIES_MAX)
-        throw new StoreUnavailable('Other coordinators add tenants to the store. Try again in a moment.');
+        throw new StoreUnavailable(
+          `Other coordinators added a tenant first in ${TRIES_MAX} attempts. Try again in a moment.`,
+        );
       await this.catchUp();
-      if (this.known.has(tenantId)) return;
+      if (this.tenantIds.has(tenantId)) return;
       await this.records.add(TENANTS_LOG, this.length + 1, JSON.stringify(tenantId));
     }
   }
 
   async all(): Promise<readonly string[]> {
     await this.catchUp();
-    return [...this.known];
+    return [...this.tenantIds];
   }
 
   private async catchUp(): Promise<void> {
@@ -33,7 +35,7 @@ export class TenantList {
       const after = this.length;
       const texts = await this.records.read(TENANTS_LOG, after);
       if (texts.length === 0) return;
-      for (const text of texts) this.known.add(JSON.parse(text));
+      for (const text of texts) this.tenantIds.add(JSON.parse(text));
       // Another call may have read the same records meanwhile.
       this.length = Math.max(this.length, after + texts.length);
     }

@@ -12,9 +12,9 @@ import {
   type Transaction,
 } from '../store.js';
 import {
-  byPosition,
+  eventsByPosition,
   recordFromText,
-  restoreRecord,
+  restoreTransaction,
   type StoreRecord,
   storedTransactionOf,
   textOfRecord,
@@ -36,7 +36,7 @@ export class TenantReplica {
   readonly image = new StoreImage();
   /** The number of the last record that the image includes. */
   length = 0;
-  private last: Promise<unknown> = Promise.resolve();
+  private lastWork: Promise<unknown> = Promise.resolve();
 
   constructor(
     private readonly records: SharedRecords,
@@ -46,7 +46,7 @@ export class TenantReplica {
   ) {}
 
   commit(transaction: Transaction): Promise<CommitOutcome> {
-    return this.exclusively(async () => {
+    return this.runExclusively(async () => {
       for (let round = 0; round < ROUNDS_MAX; round += 1) {
         const outcome = await this.attempt(transaction);
         if (outcome !== null) return outcome;
@@ -58,17 +58,17 @@ export class TenantReplica {
     });
   }
 
-  /** What the image says once it includes everything that is in the log now. */
+  /** Reads from the image after it has caught up with the log. */
   read<T>(read: (image: StoreImage) => T): Promise<T> {
-    return this.exclusively(async () => {
+    return this.runExclusively(async () => {
       await this.catchUp();
       return read(this.image);
     });
   }
 
   redact(projectKey: ProjectKey, events: readonly EventEnvelope[]): Promise<void> {
-    return this.exclusively(async () => {
-      const redacted = byPosition(events);
+    return this.runExclusively(async () => {
+      const redacted = eventsByPosition(events);
       const numbers: number[] = [];
       for (let after = 0; ; ) {
         const texts = await this.readTexts(after);
@@ -79,7 +79,7 @@ export class TenantReplica {
         }
         after += texts.length;
       }
-      if (numbers.length > 0) await this.announceRecords(numbers);
+      if (numbers.length > 0) await this.announceRedaction(numbers);
       await this.catchUp();
     });
   }
@@ -88,12 +88,12 @@ export class TenantReplica {
   private async attempt(transaction: Transaction): Promise<CommitOutcome | null> {
     const nowMs = this.clock.now();
     const plan = this.image.plan(transaction, nowMs);
-    const stored = storedTransactionOf(transaction, plan, randomUUID(), nowMs);
+    const record = storedTransactionOf(transaction, plan, randomUUID(), nowMs);
     // Nothing to write: the outcome is valid if no other coordinator has written meanwhile.
-    if (stored === null) return (await this.catchUp()) === 0 ? plan.outcome : null;
-    if (await this.add(textOfRecord(stored))) {
+    if (record === null) return (await this.catchUp()) === 0 ? plan.outcome : null;
+    if (await this.add(textOfRecord(record))) {
       this.length += 1;
-      restoreRecord(this.image, this.clock, stored);
+      restoreTransaction(this.image, this.clock, record);
       return plan.outcome;
     }
     await this.catchUp();
@@ -122,26 +122,26 @@ export class TenantReplica {
 
   /** Applies the records that other coordinators have added, and returns their number. */
   private async catchUp(): Promise<number> {
-    const known = this.length;
+    const lengthBefore = this.length;
     for (;;) {
       const texts = await this.readTexts(this.length);
-      if (texts.length === 0) return this.length - known;
-      for (const text of texts) await this.applyRecord(text, known);
+      if (texts.length === 0) return this.length - lengthBefore;
+      for (const text of texts) await this.applyRecord(text, lengthBefore);
     }
   }
 
-  private async applyRecord(text: string, known: number): Promise<void> {
-    const stored = this.parseRecord(text, this.length + 1);
-    if (stored.kind === 'transaction') restoreRecord(this.image, this.clock, stored);
+  private async applyRecord(text: string, lengthBefore: number): Promise<void> {
+    const record = this.parseRecord(text, this.length + 1);
+    if (record.kind === 'transaction') restoreTransaction(this.image, this.clock, record);
     this.length += 1;
-    if (stored.kind !== 'redaction') return;
+    if (record.kind !== 'redaction') return;
     // Later records were read after they were redacted.
-    for (const number of stored.numbers) if (number <= known) await this.refresh(number);
+    for (const number of record.numbers) if (number <= lengthBefore) await this.reloadRecord(number);
   }
 
-  private async refresh(number: number): Promise<void> {
-    const stored = this.parseRecord((await this.readTexts(number - 1))[0] ?? '', number);
-    if (stored.kind === 'transaction') this.image.redact(stored, stored.events);
+  private async reloadRecord(number: number): Promise<void> {
+    const record = this.parseRecord((await this.readTexts(number - 1))[0] ?? '', number);
+    if (record.kind === 'transaction') this.image.redact(record, record.events);
   }
 
   /** Removes the redacted payloads from a record. Returns false if it has none of these events. */
@@ -164,13 +164,13 @@ export class TenantReplica {
     );
   }
 
-  private async announceRecords(numbers: readonly number[]): Promise<void> {
+  private async announceRedaction(numbers: readonly number[]): Promise<void> {
     for (let round = 0; round < ROUNDS_MAX; round += 1) {
       await this.catchUp();
       if (await this.add(textOfRecord({ kind: 'redaction', numbers }))) return;
     }
     throw new StoreUnavailable(
-      `The redaction was not announced: another coordinator was faster ${ROUNDS_MAX} times. Repeat it.`,
+      `The other coordinators were not told of the redaction: they wrote first in ${ROUNDS_MAX} attempts. Repeat the redaction.`,
     );
   }
 
@@ -184,16 +184,16 @@ export class TenantReplica {
   }
 
   private parseRecord(text: string, number: number): StoreRecord {
-    const stored = recordFromText(text);
-    if (stored !== null) return stored;
+    const record = recordFromText(text);
+    if (record !== null) return record;
     const { tenantId: tenant_id, log: file } = this;
     throw new LogDamaged({ tenant_id, project_id: '', file, line: number, why: 'it is not a record' });
   }
 
-  /** Runs the work one after another: each continues where the previous one stopped reading. */
-  private exclusively<T>(work: () => Promise<T>): Promise<T> {
-    const result = this.last.then(work);
-    this.last = result.catch(() => {});
+  /** Runs one piece of work at a time, so that each continues where the previous one stopped reading. */
+  private runExclusively<T>(work: () => Promise<T>): Promise<T> {
+    const result = this.lastWork.then(work);
+    this.lastWork = result.catch(() => {});
     return result;
   }
 }

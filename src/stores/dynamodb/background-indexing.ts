@@ -1,10 +1,10 @@
-import { completeBuckets } from './bucket-index.js';
+import { completeBucketCount } from './bucket-index.js';
 import type { DynamodbEvents } from './events.js';
 import type { CachedProject } from './project-cache.js';
 
 /**
  * Indexes the complete buckets of a project while commits go on. The next commit records in the project's row how many
- * are indexed. If it fails, the events are found in their buckets, and it is repeated after a later commit.
+ * are indexed. If indexing fails, readers search the buckets themselves, and a later commit starts it again.
  */
 export class BackgroundIndexing {
   /** The number of buckets that are known to be indexed. */
@@ -15,7 +15,7 @@ export class BackgroundIndexing {
 
   start({ position, indexed_buckets }: CachedProject): void {
     this.indexedBuckets = Math.max(this.indexedBuckets, indexed_buckets);
-    const count = completeBuckets(position);
+    const count = completeBucketCount(position);
     if (this.isRunning || this.indexedBuckets >= count) return;
     this.isRunning = true;
     this.indexUpTo(count)

@@ -7,11 +7,12 @@ import { assertWellFormed } from '../well-formed.js';
 import { EventPages } from './event-pages.js';
 import { type CachedProject, memberName, type ProjectCache, UNLIMITED } from './project-cache.js';
 
-/** A DynamoDB transaction takes 100 items and 4 MB; the limit leaves some space for what every transaction writes. */
+/** A DynamoDB transaction takes 100 items and 4 MB. The limit in bytes leaves space for what every transaction writes. */
 export const ITEMS_MAX = 100;
 const BYTES_MAX = 3_500_000;
 /** The project's row, the mark of a transaction without events, and the entry of a new project in its tenant's list. */
-const ITEMS_ALWAYS = 3;
+const FIXED_ITEMS = 3;
+/** An estimate of the size of an item without its texts. */
 const ITEM_BYTES = 500;
 
 /** What must happen before a transaction can be decided. */
@@ -19,14 +20,14 @@ type PlanNeed =
   /** Everything that the transactions depend on must be read. */
   | { readonly kind: 'read' }
   /** The project must reserve a larger share of a limit. */
-  | { readonly kind: 'share'; readonly scope: string; readonly max: number; readonly want: number }
+  | { readonly kind: 'share'; readonly scope: string; readonly max: number; readonly wantedCount: number }
   /** The current plan must be sent first. */
   | { readonly kind: 'send' };
 
 export interface HeadEntry {
   readonly assumed_seq: number;
   seq: number;
-  /** Null: it is only checked. */
+  /** Null: the head is only checked. */
   head: StoredHead | null;
 }
 
@@ -40,7 +41,7 @@ export interface MemberEntry {
 export interface ShareEntry {
   delta: number;
   /** The number of permits that must be spare beforehand; null: no permits are taken. */
-  need: number | null;
+  minSpare: number | null;
   /** The limit under which they are taken; infinite without a limit. */
   max: number;
 }
@@ -54,7 +55,7 @@ type PlanOutcome = Exclude<CommitOutcome | PlanNeed, { kind: 'committed' | 'read
 export class BatchPlan {
   readonly outcomes: CommitOutcome[] = [];
   readonly heads = new Map<string, HeadEntry>();
-  /** Null: it is only looked up. */
+  /** Null: the request is only looked up. */
   readonly requests = new Map<string, CachedRequest | null>();
   readonly looseEvents = new Set<string>();
   readonly members = new Map<string, MemberEntry>();
@@ -86,10 +87,7 @@ export class BatchPlan {
   /** The number of items so far, without the events. */
   private get itemCount(): number {
     const { heads, requests, looseEvents, members, shares } = this;
-    return [heads, requests, looseEvents, members, shares].reduce(
-      (sum, { size }) => sum + size,
-      ITEMS_ALWAYS,
-    );
+    return [heads, requests, looseEvents, members, shares].reduce((sum, { size }) => sum + size, FIXED_ITEMS);
   }
 
   /** Decides a transaction, and adds it to the batch unless it is refused. */
@@ -110,9 +108,9 @@ export class BatchPlan {
     const { now_ms } = this;
     const { not_before_ms, not_after_ms } = transaction;
     for (const { key } of transaction.requests) {
-      const known = this.requests.get(key) ?? this.cache.request(key, now_ms);
-      if (known == null) continue;
-      const { at_ms: _, ...request } = known;
+      const completed = this.requests.get(key) ?? this.cache.request(key, now_ms);
+      if (completed == null) continue;
+      const { at_ms: _, ...request } = completed;
       return { kind: 'replay', request, now_ms };
     }
     if (this.hasConflict(transaction)) return this.conflict(transaction);
@@ -153,11 +151,11 @@ export class BatchPlan {
       .map((scope) => ({ scope, max: UNLIMITED }));
     for (const { scope, max } of [...transaction.permit_limits, ...unlimited]) {
       const change = changes.get(scope);
-      const want = (this.shares.get(scope)?.delta ?? 0) + (change?.delta ?? 0);
-      if (change === undefined || !needsSpare(change.taken, max, want)) continue;
+      const wantedCount = (this.shares.get(scope)?.delta ?? 0) + (change?.delta ?? 0);
+      if (change === undefined || !needsSpare(change.newlyLiveCount, max, wantedCount)) continue;
       // A share is reserved for one limit, and its condition can check only one.
       if ((this.limits.get(scope) ?? max) !== max) return { kind: 'send' };
-      const decision = this.checkLimit(scope, max, want);
+      const decision = this.checkLimit(scope, max, wantedCount);
       if (decision !== null && decision.kind !== 'full') return decision;
       this.limits.set(scope, max);
       if (decision !== null) return decision;
@@ -165,15 +163,15 @@ export class BatchPlan {
     return null;
   }
 
-  private checkLimit(scope: string, max: number, want: number): PlanOutcome | null {
-    const counted = this.cache.permitCounts.get(scope);
-    if (counted?.max === max && this.now_ms < counted.until_ms) {
-      return want > counted.spare ? { kind: 'full', scope, now_ms: this.now_ms } : null;
+  private checkLimit(scope: string, max: number, wantedCount: number): PlanOutcome | null {
+    const permitCount = this.cache.permitCounts.get(scope);
+    if (permitCount?.max === max && this.now_ms < permitCount.until_ms) {
+      return wantedCount > permitCount.spare ? { kind: 'full', scope, now_ms: this.now_ms } : null;
     }
     const share = this.cache.shares.get(scope);
     if (share === undefined) return null;
-    const fits = share !== null && want <= share.spare && share.room_max <= max;
-    return fits ? null : { kind: 'share', scope, max, want };
+    const fits = share !== null && wantedCount <= share.spare && share.room_max <= max;
+    return fits ? null : { kind: 'share', scope, max, wantedCount };
   }
 
   /** The effect of a transaction's permits on each scope. */
@@ -181,13 +179,14 @@ export class BatchPlan {
     const changes = new Map<string, ScopeChange>();
     for (const permit of lastPerMember(transaction.permits)) {
       const name = memberName(permit.scope, permit.member);
-      const change = changes.get(permit.scope) ?? { memberChanges: [], delta: 0, taken: 0 };
+      const change = changes.get(permit.scope) ?? { memberChanges: [], delta: 0, newlyLiveCount: 0 };
       changes.set(permit.scope, change);
-      const before = this.untilOf(name, permit, transaction.permit_limits);
+      const previousUntilMs = this.untilOf(name, permit, transaction.permit_limits);
       const until_ms = permit.until_ms !== null && permit.until_ms > this.now_ms ? permit.until_ms : null;
-      change.memberChanges.push({ name, permit, before, until_ms });
-      change.delta += Number(until_ms !== null) - Number(before !== null);
-      if (until_ms !== null && (before === null || before <= this.now_ms)) change.taken += 1;
+      change.memberChanges.push({ name, permit, previousUntilMs, until_ms });
+      change.delta += Number(until_ms !== null) - Number(previousUntilMs !== null);
+      if (until_ms !== null && (previousUntilMs === null || previousUntilMs <= this.now_ms))
+        change.newlyLiveCount += 1;
     }
     return changes;
   }
@@ -200,8 +199,8 @@ export class BatchPlan {
   ): number | null {
     const entry = this.members.get(name);
     if (entry !== undefined) return entry.until_ms;
-    const known = this.cache.members.get(name);
-    if (known !== undefined) return known;
+    const cachedUntilMs = this.cache.members.get(name);
+    if (cachedUntilMs !== undefined) return cachedUntilMs;
     const isNew = until_ms !== null && permitLimits.some((limit) => limit.scope === scope);
     return isNew ? null : Number.POSITIVE_INFINITY;
   }
@@ -214,15 +213,18 @@ export class BatchPlan {
         transaction.loose_events.findIndex(({ event_id }) => event_id === looseEvent.event_id) === index,
     );
     const events = [...transaction.swaps.flatMap((swap) => swap.events), ...looseEvents];
-    const kept = transaction.requests.filter((request) => request.keep);
+    const requestsToKeep = transaction.requests.filter((request) => request.keep);
     const effects =
-      events.length + transaction.permits.length + kept.length + Number(transaction.changes_rules);
+      events.length + transaction.permits.length + requestsToKeep.length + Number(transaction.changes_rules);
     // A transaction without effects needs no DynamoDB transaction: reads answer it.
     if (effects === 0) {
-      return this.cache.isComplete ? this.commit(transaction.loose_events.map(() => null)) : { kind: 'read' };
+      return this.cache.isComplete
+        ? this.addCommitted(transaction.loose_events.map(() => null))
+        : { kind: 'read' };
     }
     const lineByEvent = new Map(events.map((event) => [event, lineOf(event)]));
-    if (!this.hasSpace(transaction, [...lineByEvent.values()], looseEvents.length)) return { kind: 'send' };
+    if (!this.reserveSpace(transaction, [...lineByEvent.values()], looseEvents.length))
+      return { kind: 'send' };
     this.hasWrites = true;
     for (const { subject, expected_seq: seq } of transaction.checks) {
       if (this.heads.has(subject) || this.cache.seqs.get(subject) === seq) continue;
@@ -232,27 +234,30 @@ export class BatchPlan {
       const assumed_seq = this.heads.get(subject)?.assumed_seq ?? expected_seq;
       this.heads.set(subject, { assumed_seq, seq: head.seq, head });
     }
-    this.move(changes, transaction.permit_limits);
+    this.applyChanges(changes, transaction.permit_limits);
     const positions = this.assignPositions(transaction, lineByEvent);
-    const taken = positions.filter((position) => position !== null);
+    const eventPositions = positions.filter((position) => position !== null);
     for (const { key, digest, keep, reply } of transaction.requests) {
-      this.requests.set(key, keep ? { key, digest, reply, positions: taken, at_ms: this.now_ms } : null);
+      this.requests.set(
+        key,
+        keep ? { key, digest, reply, positions: eventPositions, at_ms: this.now_ms } : null,
+      );
     }
     if (transaction.changes_rules) {
       this.project = { ...this.project, rules_seq: this.project.rules_seq + 1 };
     }
     this.not_after_ms = Math.min(this.not_after_ms, transaction.not_after_ms ?? Number.POSITIVE_INFINITY);
-    return this.commit(positions);
+    return this.addCommitted(positions);
   }
 
-  private commit(positions: readonly (number | null)[]): null {
+  private addCommitted(positions: readonly (number | null)[]): null {
     const { rules_seq } = this.project;
     this.outcomes.push({ kind: 'committed', positions, rules_seq, now_ms: this.now_ms });
     return null;
   }
 
-  /** Whether the transaction fits. The first one is always tried. */
-  private hasSpace(transaction: Transaction, lines: readonly string[], looseEventCount: number): boolean {
+  /** Reserves space for the transaction. Returns false if it does not fit; the first one is always tried. */
+  private reserveSpace(transaction: Transaction, lines: readonly string[], looseEventCount: number): boolean {
     const { swaps, checks, permits, requests } = transaction;
     const scopes = new Set(permits.map(({ scope }) => scope)).size;
     const items = swaps.length + checks.length + permits.length + requests.length + scopes + looseEventCount;
@@ -266,21 +271,25 @@ export class BatchPlan {
     return true;
   }
 
-  private move(changes: ReadonlyMap<string, ScopeChange>, permitLimits: readonly PermitLimit[]): void {
-    for (const [scope, { memberChanges, delta, taken }] of changes) {
-      for (const { name, permit, before, until_ms } of memberChanges) {
+  private applyChanges(
+    changes: ReadonlyMap<string, ScopeChange>,
+    permitLimits: readonly PermitLimit[],
+  ): void {
+    for (const [scope, { memberChanges, delta, newlyLiveCount }] of changes) {
+      for (const { name, permit, previousUntilMs, until_ms } of memberChanges) {
         const { scope, member } = permit;
-        const assumed = this.members.get(name)?.assumed ?? assumptionOf(before, until_ms, this.now_ms);
+        const assumed =
+          this.members.get(name)?.assumed ?? assumptionOf(previousUntilMs, until_ms, this.now_ms);
         this.members.set(name, { scope, member, assumed, until_ms });
       }
-      const entry = this.shares.get(scope) ?? { delta: 0, need: null, max: 0 };
+      const entry = this.shares.get(scope) ?? { delta: 0, minSpare: null, max: 0 };
       entry.delta += delta;
       const max = permitLimits.find((limit) => limit.scope === scope)?.max ?? UNLIMITED;
-      if (needsSpare(taken, max, entry.delta)) {
-        entry.need = Math.max(entry.need ?? entry.delta, entry.delta);
+      if (needsSpare(newlyLiveCount, max, entry.delta)) {
+        entry.minSpare = Math.max(entry.minSpare ?? entry.delta, entry.delta);
         entry.max = max;
       }
-      if (entry.delta !== 0 || entry.need !== null) this.shares.set(scope, entry);
+      if (entry.delta !== 0 || entry.minSpare !== null) this.shares.set(scope, entry);
     }
   }
 
@@ -317,7 +326,7 @@ export class BatchPlan {
 interface MemberChange {
   readonly name: string;
   readonly permit: Permit;
-  readonly before: number | null;
+  readonly previousUntilMs: number | null;
   readonly until_ms: number | null;
 }
 
@@ -326,18 +335,22 @@ interface ScopeChange {
   /** The change in the number of registered permits. */
   delta: number;
   /** The number of members that become live. */
-  taken: number;
+  newlyLiveCount: number;
 }
 
 /**
  * Whether a transaction may take its permits only if the project's share has as many to spare as the batch then uses.
  * Without a limit too, if it registers more permits: other projects rely on the size of this share.
  */
-const needsSpare = (taken: number, max: number, want: number): boolean =>
-  taken > 0 && (max !== UNLIMITED || want > 0);
+const needsSpare = (newlyLiveCount: number, max: number, wantedCount: number): boolean =>
+  newlyLiveCount > 0 && (max !== UNLIMITED || wantedCount > 0);
 
-function assumptionOf(before: number | null, untilMs: number | null, nowMs: number): MemberEntry['assumed'] {
-  if (before === null) return 'absent';
+function assumptionOf(
+  previousUntilMs: number | null,
+  untilMs: number | null,
+  nowMs: number,
+): MemberEntry['assumed'] {
+  if (previousUntilMs === null) return 'absent';
   if (untilMs === null) return 'present';
-  return before > nowMs ? 'live' : 'over';
+  return previousUntilMs > nowMs ? 'live' : 'over';
 }

@@ -37,23 +37,23 @@ interface WriteCondition {
 
 const IS_NEW: WriteCondition = { ConditionExpression: 'attribute_not_exists(pk)' };
 const EXISTS: WriteCondition = { ConditionExpression: 'attribute_exists(pk)' };
-const spareCondition = (need: number, max: number): WriteCondition =>
+const spareCondition = (minSpare: number, max: number): WriteCondition =>
   max === UNLIMITED
-    ? { ConditionExpression: 'spare >= :need', ExpressionAttributeValues: { ':need': N(need) } }
+    ? { ConditionExpression: 'spare >= :need', ExpressionAttributeValues: { ':need': N(minSpare) } }
     : {
         ConditionExpression: 'spare >= :need AND room_max <= :max',
-        ExpressionAttributeValues: { ':need': N(need), ':max': N(max) },
+        ExpressionAttributeValues: { ':need': N(minSpare), ':max': N(max) },
       };
 
-/** A batch plan as DynamoDB items. */
-export class BatchWriter {
+/** Makes the DynamoDB writes of a batch plan. */
+export class BatchWriteBuilder {
   readonly writes: TransactWriteItem[] = [];
   /** Texts that must be written before the items that refer to them. */
   readonly externalTexts: ExternalText[] = [];
 
   constructor(
     private readonly projectKey: ProjectKey,
-    private readonly before: CachedProject,
+    private readonly previousProject: CachedProject,
     private readonly plan: BatchPlan,
     private readonly attemptId: string,
     private readonly tables: TableNames,
@@ -63,12 +63,12 @@ export class BatchWriter {
       { ...rowKey(projectKey), ...projectItem(plan.project) },
       this.unmovedCondition(),
     );
-    // Until it has events, a project may have been created by a void transaction.
-    if (before.position === 0) {
+    // A void transaction may have created the row of a project without events, but it lists no project.
+    if (previousProject.position === 0) {
       this.addPut(tables.state, { ...projectListKey(projectKey), project_id: S(projectKey.project_id) });
     }
     for (const [subject, entry] of plan.heads) this.addHead(subject, entry);
-    for (const [key, kept] of plan.requests) this.addRequest(key, kept);
+    for (const [key, completed] of plan.requests) this.addRequest(key, completed);
     for (const eventId of plan.looseEvents)
       this.addPut(tables.state, looseEventKey(projectKey, eventId), IS_NEW);
     for (const entry of plan.members.values()) this.addMember(entry);
@@ -76,12 +76,12 @@ export class BatchWriter {
     this.addEvents();
     if (this.writes.length > ITEMS_MAX) {
       throw new StoreRefused(
-        `The command changes ${this.writes.length} items; a DynamoDB transaction allows ${ITEMS_MAX}. Split it.`,
+        `The command changes ${this.writes.length} items; a DynamoDB transaction allows ${ITEMS_MAX}. Split the command.`,
       );
     }
   }
 
-  /** The item that proves that the transaction happened: its first page of events, or one that it writes only for this. */
+  /** The item that proves that the transaction happened: its first page of events or, without events, an item written only for this. */
   get mark(): AtomicWrite['mark'] {
     const [page] = this.plan.eventPages.pages;
     if (page === undefined) return { table: this.tables.requests, key: this.attemptKey };
@@ -90,11 +90,11 @@ export class BatchWriter {
 
   /** Moves the row and changes nothing else. After that, the transaction can no longer happen. */
   get voidingPut(): AtomicWrite['voidingPut'] {
-    const row_version = this.before.row_version + 1;
-    const voidAttribute = this.before.row_version === 0 ? { [VOID_ATTRIBUTE]: { BOOL: true } } : {};
+    const row_version = this.previousProject.row_version + 1;
+    const voidAttribute = this.previousProject.row_version === 0 ? { [VOID_ATTRIBUTE]: { BOOL: true } } : {};
     const Item = {
       ...rowKey(this.projectKey),
-      ...projectItem({ ...this.before, row_version }),
+      ...projectItem({ ...this.previousProject, row_version }),
       ...voidAttribute,
     };
     return { TableName: this.tables.state, Item, ...this.unmovedCondition() };
@@ -105,7 +105,7 @@ export class BatchWriter {
   }
 
   private unmovedCondition(): WriteCondition {
-    const { row_version } = this.before;
+    const { row_version } = this.previousProject;
     if (row_version === 0) return IS_NEW;
     return {
       ConditionExpression: 'row_version = :version',
@@ -128,14 +128,14 @@ export class BatchWriter {
       );
   }
 
-  private addRequest(key: string, kept: CachedRequest | null): void {
+  private addRequest(key: string, completed: CachedRequest | null): void {
     const condition: WriteCondition = {
       ConditionExpression: 'attribute_not_exists(pk) OR at_ms < :window',
       ExpressionAttributeValues: { ':window': N(this.plan.now_ms - REQUEST_WINDOW_MS) },
     };
     const itemKey = requestKey(this.projectKey, key);
-    if (kept === null) this.addCheck(this.tables.requests, itemKey, condition);
-    else this.addPut(this.tables.requests, { ...itemKey, ...requestItem(kept) }, condition);
+    if (completed === null) this.addCheck(this.tables.requests, itemKey, condition);
+    else this.addPut(this.tables.requests, { ...itemKey, ...requestItem(completed) }, condition);
   }
 
   private addMember({ scope, member, assumed, until_ms }: MemberEntry): void {
@@ -156,9 +156,9 @@ export class BatchWriter {
     };
   }
 
-  private addShare(scope: string, { delta, need, max }: ShareEntry): void {
+  private addShare(scope: string, { delta, minSpare, max }: ShareEntry): void {
     const Key = shareKey(this.projectKey, scope);
-    const condition = need === null ? null : spareCondition(need, max);
+    const condition = minSpare === null ? null : spareCondition(minSpare, max);
     if (delta === 0) {
       if (condition !== null) this.addCheck(this.tables.state, Key, condition);
       return;

@@ -24,7 +24,8 @@ export class DynamodbBlobs implements Blobs {
     const size = chunks[0]?.size;
     if (size === undefined) return null;
     const whole = Buffer.concat(chunks.map(({ bytes }) => bytes?.B ?? new Uint8Array()));
-    if (whole.byteLength !== numberOf(size)) throw new Error(`A chunk of the blob ${sha256} is missing.`);
+    if (whole.byteLength !== numberOf(size))
+      throw new Error(`A chunk of the blob ${sha256} is missing. Restore the table of blobs from a backup.`);
     return whole;
   }
 
@@ -34,7 +35,7 @@ export class DynamodbBlobs implements Blobs {
     return first === undefined ? null : numberOf(first.size);
   }
 
-  /** Deletes one of the store's own texts that nothing refers to. The first chunk goes first, so that it is gone at once. */
+  /** Deletes one of the store's own texts that nothing refers to. The first chunk goes first, so that the text is gone at once. */
   async drop(tenantId: string, sha256: string): Promise<void> {
     const size = await this.size(tenantId, sha256);
     const pk = S(blobPartition(tenantId, sha256));

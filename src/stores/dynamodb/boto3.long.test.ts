@@ -94,8 +94,8 @@ function describeBoto3({ options, store: open }: DynamodbHarness): void {
     const replies = await Promise.all(
       ['a', 'b', 'c'].map((agent) => runPython(projectKey, 'claim', '--agent', agent)),
     );
-    const won = replies.filter(({ success }) => success === true);
-    expect(won).toHaveLength(1);
+    const successes = replies.filter(({ success }) => success === true);
+    expect(successes).toHaveLength(1);
     const store = await open();
     const [head] = (await store.heads(projectKey, [SUBJECT])) as unknown as [{ claim: { agent_id: string } }];
     for (const reply of replies) {

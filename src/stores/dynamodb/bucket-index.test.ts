@@ -23,7 +23,7 @@ await describeOnDynamodb('the index of a bucket', ({ options }) => {
     return { index: new BucketIndex(dynamo, projectKey), projectKey, pageOf, partitionItems };
   };
 
-  it('is not written while events are not all visible', async () => {
+  it('is not written before all events of the bucket are visible', async () => {
     const { index, projectKey, pageOf, partitionItems } = await open();
     expect(await index.write(1, [pageOf('a', BUCKET_SIZE, BUCKET_SIZE - 1)])).toBe(false);
     expect(await partitionItems(timePartition(projectKey))).toEqual([]);
@@ -61,10 +61,10 @@ await describeOnDynamodb('the index of a bucket', ({ options }) => {
     });
     await index.write(1, pages);
     const range = { after: 0, until: lastOfBucket(1) };
-    const found = await Promise.all(
+    const pageKeys = await Promise.all(
       index.sourcesFor('task_id', ['T-1'], range).map(async (source) => (await source.next()).value),
     );
     const pk = S(bucketPartition(projectKey, 1));
-    expect(found).toEqual([[{ pk, sk: N(BUCKET_SIZE + 19) }], [{ pk, sk: N(BUCKET_SIZE + 9) }]]);
+    expect(pageKeys).toEqual([[{ pk, sk: N(BUCKET_SIZE + 19) }], [{ pk, sk: N(BUCKET_SIZE + 9) }]]);
   });
 });

@@ -30,7 +30,7 @@ export interface PositionRange {
 const firstOfBucket = (bucket: number): number => Math.max(1, bucket * BUCKET_SIZE);
 export const lastOfBucket = (bucket: number): number => (bucket + 1) * BUCKET_SIZE - 1;
 /** The number of buckets to which nothing will be added. */
-export const completeBuckets = (position: number): number => bucketOf(position + 1);
+export const completeBucketCount = (position: number): number => bucketOf(position + 1);
 
 const POSTINGS_AT_ONCE = 100;
 
@@ -69,11 +69,11 @@ export class BucketIndex {
       sk: pages[0]?.item.high_ms ?? N(0),
       position: N(firstOfBucket(bucket)),
     };
-    const postings = [...pagesByKey].map(([pk, found]) => ({ pk: S(pk), sk, pages: S([...found].join()) }));
+    const postings = [...pagesByKey].map(([pk, pages]) => ({ pk: S(pk), sk, pages: S([...pages].join()) }));
     return [time, ...postings];
   }
 
-  /** A task that is the subject is found as such. */
+  /** A task that is the subject is indexed only as the subject. */
   private keysOf(event: EventEnvelope): string[] {
     return INDEXED_FIELDS.flatMap((field) => {
       const value = event[field];
@@ -123,10 +123,10 @@ export class BucketIndex {
   }
 
   /**
-   * The first position of a bucket, chosen by the latest timestamp of any event before the bucket: the last bucket for
-   * which that is less than `atMs`, or the first for which it is not.
+   * Compares `atMs` with the latest timestamp of any event before each bucket. Returns the first position of the last
+   * bucket for which that timestamp is less (`<`), or of the first bucket for which it is not (`>=`).
    */
-  async bucketAt(relation: '<' | '>=', atMs: number): Promise<number | null> {
+  async bucketStartAt(relation: '<' | '>=', atMs: number): Promise<number | null> {
     if (Number.isNaN(atMs)) return null;
     const entries = this.dynamo.pages({
       TableName: this.dynamo.tables.log,

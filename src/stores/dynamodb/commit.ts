@@ -8,7 +8,7 @@ import {
   type Transaction,
 } from '../store.js';
 import { BackgroundIndexing } from './background-indexing.js';
-import { BatchWriter } from './batch.js';
+import { BatchWriteBuilder } from './batch.js';
 import { BatchPlan } from './batch-plan.js';
 import type { DynamodbBlobs } from './blobs.js';
 import { type DynamoClient, pause } from './connection.js';
@@ -68,7 +68,7 @@ export class ProjectCommitter {
   commit(transactions: readonly Transaction[]): Promise<CommitOutcome[]> {
     this.pendingCount += 1;
     const turn = this.queue
-      .then(() => this.run(transactions))
+      .then(() => this.decideAndCommit(transactions))
       .finally(() => {
         this.pendingCount -= 1;
       });
@@ -76,7 +76,7 @@ export class ProjectCommitter {
     return turn;
   }
 
-  private async run(transactions: readonly Transaction[]): Promise<CommitOutcome[]> {
+  private async decideAndCommit(transactions: readonly Transaction[]): Promise<CommitOutcome[]> {
     const outcomes: CommitOutcome[] = [];
     let isWritten = false;
     try {
@@ -85,9 +85,9 @@ export class ProjectCommitter {
       cache.begin();
       if (cache.project.row_version === 0) await this.read(cache, transactions);
       const { contention_ms } = this.contentionLimit;
-      let progressedMs = this.contentionLimit.monotonicMs();
+      let lastProgressMs = this.contentionLimit.monotonicMs();
       for (let round = 0; outcomes.length < transactions.length; round += 1) {
-        if (this.contentionLimit.monotonicMs() - progressedMs > contention_ms) {
+        if (this.contentionLimit.monotonicMs() - lastProgressMs > contention_ms) {
           throw new StoreUnavailable('Too many concurrent changes to this project. Try again.');
         }
         const { row_version } = cache.project;
@@ -98,7 +98,7 @@ export class ProjectCommitter {
         }
         outcomes.push(...plan.outcomes);
         isWritten ||= plan.hasWrites;
-        progressedMs = this.contentionLimit.monotonicMs();
+        lastProgressMs = this.contentionLimit.monotonicMs();
       }
       return outcomes;
     } catch (error) {
@@ -139,11 +139,11 @@ export class ProjectCommitter {
     cache.setProject(projectFromItem(await this.dynamo.get(state, rowKey(this.projectKey))));
     const lookups = transactions.flatMap((transaction) => this.lookups(cache, transaction));
     for (const table of [state, requests]) {
-      const wanted = lookups.filter((lookup) => lookup.table === table);
-      const keys = new Map(wanted.map(({ key }) => [nameOf(key), key]));
+      const tableLookups = lookups.filter((lookup) => lookup.table === table);
+      const keys = new Map(tableLookups.map(({ key }) => [keyTextOf(key), key]));
       const items = await this.dynamo.getAll(table, [...keys.values()]);
-      const itemByName = new Map(items.map((item) => [nameOf(item), item]));
-      for (const { key, updateCache } of wanted) await updateCache(itemByName.get(nameOf(key)));
+      const itemByName = new Map(items.map((item) => [keyTextOf(item), item]));
+      for (const { key, updateCache } of tableLookups) await updateCache(itemByName.get(keyTextOf(key)));
     }
     cache.isComplete = true;
     return null;
@@ -184,19 +184,19 @@ export class ProjectCommitter {
     ];
   }
 
-  /** Returns whether the transaction happened. What its items refer to is written before it. */
+  /** Sends a batch after the texts that its items refer to. Returns whether the transaction happened. */
   private async send(cache: ProjectCache, plan: BatchPlan): Promise<boolean> {
     const attemptId = randomUUID();
     const { tables } = this.dynamo;
-    const writer = new BatchWriter(this.projectKey, cache.project, plan, attemptId, tables);
-    for (const { sha256, bytes } of writer.externalTexts) {
+    const builder = new BatchWriteBuilder(this.projectKey, cache.project, plan, attemptId, tables);
+    for (const { sha256, bytes } of builder.externalTexts) {
       await this.blobs.put(this.projectKey.tenant_id, sha256, bytes);
     }
     const hasHappened = await this.dynamo.transact({
       id: attemptId,
-      writes: writer.writes,
-      mark: writer.mark,
-      voidingPut: writer.voidingPut,
+      writes: builder.writes,
+      mark: builder.mark,
+      voidingPut: builder.voidingPut,
       not_after_ms: plan.not_after_ms,
     });
     cache.permitCounts.clear();
@@ -232,4 +232,4 @@ const scopesOf = ({ permit_limits, permits }: Transaction): string[] => {
   return [...new Set([...permit_limits, ...taken].map(({ scope }) => scope))];
 };
 
-const nameOf = ({ pk, sk }: DynamoItem): string => JSON.stringify([pk?.S, sk?.S]);
+const keyTextOf = ({ pk, sk }: DynamoItem): string => JSON.stringify([pk?.S, sk?.S]);

@@ -34,17 +34,17 @@ await describeOnDynamodb(
       const projectKey = keyOf();
       const stores = await Promise.all([open(), open(), open()]);
       const moves = 12;
-      let ended = false;
-      const reader = follow(await open(), projectKey, () => ended);
-      const won = await Promise.all(stores.map((store) => moveContested(store, projectKey, moves)));
-      ended = true;
-      expect(won).toEqual([moves, moves, moves]);
-      const seen = await reader;
-      expect(seen.map(({ position }) => position)).toEqual(range(1, 3 * moves));
-      expect(seen.map(({ seq }) => seq)).toEqual(range(1, 3 * moves));
+      let hasEnded = false;
+      const reader = readUntilEnded(await open(), projectKey, () => hasEnded);
+      const winCount = await Promise.all(stores.map((store) => moveContested(store, projectKey, moves)));
+      hasEnded = true;
+      expect(winCount).toEqual([moves, moves, moves]);
+      const events = await reader;
+      expect(events.map(({ position }) => position)).toEqual(range(1, 3 * moves));
+      expect(events.map(({ seq }) => seq)).toEqual(range(1, 3 * moves));
     });
 
-    it('check a head once, and again after another has moved anything in the project', async () => {
+    it('check a head once, and again after another store has changed the project', async () => {
       const projectKey = keyOf();
       const proxy = await openProxy();
       const [store, other] = await Promise.all([open(proxy.options), open()]);
@@ -92,21 +92,21 @@ await describeOnDynamodb(
 
     it('reuse the expired permits of another project without a cleanup', async () => {
       const { tenant_id } = keyOf();
-      const [here, there] = [keyOf('here', tenant_id), keyOf('there', tenant_id)];
+      const [project, otherProject] = [keyOf('here', tenant_id), keyOf('there', tenant_id)];
       const store = await open();
       const untilMs = (await store.now()) + HOUR_MS;
       const gone = range(1, 120).map((n) => permitOf(`gone${n}`, untilMs));
       await store.commit([
-        takePermits(there, gone.slice(0, 60), 121),
-        takePermits(there, gone.slice(60), 121),
+        takePermits(otherProject, gone.slice(0, 60), 121),
+        takePermits(otherProject, gone.slice(60), 121),
       ]);
-      await store.commit([takePermits(there, [permitOf('stays')], 121)]);
-      expect(kindsOf(await store.commit([takePermits(here, [permitOf('new')], 121)]))).toEqual(['full']);
+      await store.commit([takePermits(otherProject, [permitOf('stays')], 121)]);
+      expect(kindsOf(await store.commit([takePermits(project, [permitOf('new')], 121)]))).toEqual(['full']);
       const later = await open(undefined, clockAhead(2 * HOUR_MS));
       expect(await later.countPermits(tenant_id, 'claims')).toBe(1);
       const outcomes = await later.commit([
-        takePermits(here, [permitOf('new')], 2),
-        takePermits(here, [permitOf('newer')], 2),
+        takePermits(project, [permitOf('new')], 2),
+        takePermits(project, [permitOf('newer')], 2),
       ]);
       expect(kindsOf(outcomes)).toEqual(['committed', 'full']);
       expect(await later.countPermits(tenant_id, 'claims')).toBe(2);
@@ -169,26 +169,26 @@ await describeOnDynamodb(
 /** Moves one contested head `times` times, each time from the seq at which the others have left it. */
 async function moveContested(store: Store, projectKey: ProjectKey, times: number): Promise<number> {
   let seq = 0;
-  let won = 0;
-  while (won < times) {
+  let winCount = 0;
+  while (winCount < times) {
     const [outcome] = await store.commit([
       transactionOf(projectKey, { swaps: [swapOf(projectKey, '~contested', seq)] }),
     ]);
     if (outcome?.kind === 'conflict') seq = outcome.heads[0]?.head?.seq ?? 0;
     else if (outcome?.kind === 'committed') {
       seq += 1;
-      won += 1;
+      winCount += 1;
     }
   }
-  return won;
+  return winCount;
 }
 
-async function follow(store: Store, projectKey: ProjectKey, ended: () => boolean) {
-  const seen: { position: number; seq: number | undefined }[] = [];
+async function readUntilEnded(store: Store, projectKey: ProjectKey, hasEnded: () => boolean) {
+  const events: { position: number; seq: number | undefined }[] = [];
   for (;;) {
-    const isLast = ended();
-    const page = await store.events(projectKey, { after: seen.at(-1)?.position ?? 0, limit: 5 });
-    seen.push(...page.map(({ position, seq }) => ({ position, seq })));
-    if (isLast && page.length === 0) return seen;
+    const isLast = hasEnded();
+    const page = await store.events(projectKey, { after: events.at(-1)?.position ?? 0, limit: 5 });
+    events.push(...page.map(({ position, seq }) => ({ position, seq })));
+    if (isLast && page.length === 0) return events;
   }
 }

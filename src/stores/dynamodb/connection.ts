@@ -16,7 +16,7 @@ import { ATTEMPT_ATTRIBUTE, type TableNames, tablesOf } from './schema.js';
 
 type DynamodbDriver = typeof import('@aws-sdk/client-dynamodb');
 
-const CONNECT_MS = 2_000;
+const CONNECT_TIMEOUT_MS = 2_000;
 const CONNECTIONS_MAX = 64;
 /** Maximum number of attempts to reach an unreachable database, so that callers learn of it soon. */
 const UNREACHED_TRIES_MAX = 4;
@@ -56,7 +56,7 @@ export class DynamoClient {
       // The store retries, not the driver, which does not know after which failures a transaction may have committed.
       maxAttempts: 1,
       requestHandler: {
-        connectionTimeout: CONNECT_MS,
+        connectionTimeout: CONNECT_TIMEOUT_MS,
         requestTimeout: options.reply_ms,
         throwOnRequestTimeout: true,
         httpAgent: { maxSockets: CONNECTIONS_MAX, keepAlive: true },
@@ -79,20 +79,20 @@ export class DynamoClient {
 
   /** In any order; missing items are omitted. */
   async getAll(table: string, keys: readonly DynamoKey[]): Promise<DynamoItem[]> {
-    const found: DynamoItem[] = [];
-    let open = [...keys];
-    for (let round = 0; open.length > 0; round += 1) {
-      const some = open.slice(0, BATCH_GET_MAX);
-      const input = { RequestItems: { [table]: { Keys: some, ConsistentRead: true } } };
+    const items: DynamoItem[] = [];
+    let remaining = [...keys];
+    for (let round = 0; remaining.length > 0; round += 1) {
+      const batch = remaining.slice(0, BATCH_GET_MAX);
+      const input = { RequestItems: { [table]: { Keys: batch, ConsistentRead: true } } };
       const { Responses, UnprocessedKeys } = await this.withRetries(() =>
         this.client.send(new this.driver.BatchGetItemCommand(input)),
       );
-      found.push(...(Responses?.[table] ?? []));
-      const left = UnprocessedKeys?.[table]?.Keys ?? [];
-      if (left.length === some.length) await pause(round);
-      open = [...left, ...open.slice(BATCH_GET_MAX)];
+      items.push(...(Responses?.[table] ?? []));
+      const unprocessed = UnprocessedKeys?.[table]?.Keys ?? [];
+      if (unprocessed.length === batch.length) await pause(round);
+      remaining = [...unprocessed, ...remaining.slice(BATCH_GET_MAX)];
     }
-    return found;
+    return items;
   }
 
   /** Yields page after page. Reads are consistent, except reads of an index. */
@@ -101,9 +101,9 @@ export class DynamoClient {
   }
 
   async all(query: QueryCommandInput): Promise<DynamoItem[]> {
-    const found: DynamoItem[] = [];
-    for await (const page of this.pages(query)) found.push(...page);
-    return found;
+    const items: DynamoItem[] = [];
+    for await (const page of this.pages(query)) items.push(...page);
+    return items;
   }
 
   /** All items with this partition key. */
@@ -113,9 +113,9 @@ export class DynamoClient {
   }
 
   async count(query: QueryCommandInput): Promise<number> {
-    let counted = 0;
-    for await (const { Count } of this.replies({ ...query, Select: 'COUNT' })) counted += Count ?? 0;
-    return counted;
+    let total = 0;
+    for await (const { Count } of this.replies({ ...query, Select: 'COUNT' })) total += Count ?? 0;
+    return total;
   }
 
   private async *replies(query: QueryCommandInput): AsyncGenerator<QueryCommandOutput> {
@@ -134,15 +134,15 @@ export class DynamoClient {
 
   /** Puts without conditions: for items whose content is the same on every write. */
   async putAll(table: string, items: readonly DynamoItem[]): Promise<void> {
-    let open = items.map((Item) => ({ PutRequest: { Item } }));
-    for (let round = 0; open.length > 0; round += 1) {
-      const some = open.slice(0, BATCH_WRITE_MAX);
+    let remaining = items.map((Item) => ({ PutRequest: { Item } }));
+    for (let round = 0; remaining.length > 0; round += 1) {
+      const batch = remaining.slice(0, BATCH_WRITE_MAX);
       const { UnprocessedItems } = await this.withRetries(() =>
-        this.client.send(new this.driver.BatchWriteItemCommand({ RequestItems: { [table]: some } })),
+        this.client.send(new this.driver.BatchWriteItemCommand({ RequestItems: { [table]: batch } })),
       );
-      const left = (UnprocessedItems?.[table] ?? []) as typeof open;
-      if (left.length === some.length) await pause(round);
-      open = [...left, ...open.slice(BATCH_WRITE_MAX)];
+      const unprocessed = (UnprocessedItems?.[table] ?? []) as typeof remaining;
+      if (unprocessed.length === batch.length) await pause(round);
+      remaining = [...unprocessed, ...remaining.slice(BATCH_WRITE_MAX)];
     }
   }
 
@@ -158,15 +158,15 @@ export class DynamoClient {
 
   /** Puts an item if its condition holds. Returns whether it was put. */
   putIf(input: PutItemCommandInput): Promise<boolean> {
-    return this.ifHolds(() => this.client.send(new this.driver.PutItemCommand(input)));
+    return this.whetherConditionHeld(() => this.client.send(new this.driver.PutItemCommand(input)));
   }
 
   /** Updates an item if its condition holds. Returns whether it was updated. */
   updateIf(input: UpdateItemCommandInput): Promise<boolean> {
-    return this.ifHolds(() => this.client.send(new this.driver.UpdateItemCommand(input)));
+    return this.whetherConditionHeld(() => this.client.send(new this.driver.UpdateItemCommand(input)));
   }
 
-  private ifHolds(work: () => Promise<unknown>): Promise<boolean> {
+  private whetherConditionHeld(work: () => Promise<unknown>): Promise<boolean> {
     return this.withRetries(() =>
       work().then(
         () => true,
@@ -179,9 +179,9 @@ export class DynamoClient {
   }
 
   /**
-   * Executes a transaction exactly once, and returns whether it happened: not if a condition failed, or if its time ran
-   * out before it was known to have happened. If its reply is lost, it is sent again unchanged: the client token detects
-   * a repeat for ten minutes, and after that its conditions and its mark do.
+   * Executes a transaction at most once, and returns whether it happened. False: a condition failed, or `not_after_ms`
+   * passed before the transaction was known to have happened. After a lost reply it is sent again unchanged: the client
+   * token detects a repeat for ten minutes, and after that its conditions and its mark do.
    */
   async transact(transaction: AtomicWrite): Promise<boolean> {
     const input = { TransactItems: [...transaction.writes], ClientRequestToken: transaction.id };
@@ -192,7 +192,7 @@ export class DynamoClient {
         return true;
       } catch (error) {
         const failure = classifyError(error);
-        const canRetry = retries.canRetry(failure);
+        const canRetry = retries.countFailure(failure);
         if (failure.kind === 'cancelled') return retries.isInDoubt && !(await this.makeVoid(transaction));
         if (!canRetry) throw retries.finalError(failure);
         if (retries.isInDoubt && this.nowMs() >= transaction.not_after_ms)
@@ -205,7 +205,7 @@ export class DynamoClient {
   /** Makes sure that a transaction in doubt does not happen any more. Returns false if it has happened. */
   private async makeVoid({ id, mark, voidingPut }: AtomicWrite): Promise<boolean> {
     try {
-      // A repeat after a lost reply fails, and then the mark is missing: the same result.
+      // If the reply of this put is lost, its repeat fails. Then the mark is missing, so the result is the same.
       if (await this.putIf(voidingPut)) return true;
       return (await this.get(mark.table, mark.key))?.[ATTEMPT_ATTRIBUTE]?.S !== id;
     } catch (error) {
@@ -213,7 +213,7 @@ export class DynamoClient {
     }
   }
 
-  /** For idempotent work. */
+  /** Runs idempotent work until it succeeds or the retries are used up. */
   async withRetries<T>(work: () => Promise<T>): Promise<T> {
     const retries = new RetryBudget(this.patienceMs);
     for (;;) {
@@ -221,7 +221,7 @@ export class DynamoClient {
         return await work();
       } catch (error) {
         const failure = classifyError(error);
-        if (this.isClosed || !retries.canRetry(failure)) throw toStoreError(failure);
+        if (this.isClosed || !retries.countFailure(failure)) throw toStoreError(failure);
         await pause(retries.tries);
       }
     }
@@ -239,7 +239,8 @@ class RetryBudget {
     this.untilMs = performance.now() + patienceMs;
   }
 
-  canRetry(failure: DynamodbFailure): boolean {
+  /** Counts a failed attempt. Returns whether another attempt is allowed. */
+  countFailure(failure: DynamodbFailure): boolean {
     this.tries += 1;
     if (failure.kind === 'unknown') this.isInDoubt = true;
     if (failure.kind === 'unreached') this.unreachedCount += 1;

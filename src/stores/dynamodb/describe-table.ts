@@ -1,7 +1,7 @@
 import type { TableDescription } from '@aws-sdk/client-dynamodb';
 import type { DynamoClient } from './connection.js';
 
-/** How often a table that is being changed is described. */
+/** The interval between two descriptions of a table that is being changed. */
 export const ACTIVE_POLL_MS = 500;
 
 /** Undefined: there is no such table. */
@@ -11,8 +11,8 @@ export async function describeTable(
 ): Promise<TableDescription | undefined> {
   const { client, driver } = dynamo;
   const describe = () => client.send(new driver.DescribeTableCommand({ TableName }));
-  const found = await dynamo.withRetries(() => describe().catch(ignoreErrors('ResourceNotFoundException')));
-  return found?.Table;
+  const reply = await dynamo.withRetries(() => describe().catch(ignoreErrors('ResourceNotFoundException')));
+  return reply?.Table;
 }
 
 export const ignoreErrors =

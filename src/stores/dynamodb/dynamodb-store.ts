@@ -68,13 +68,13 @@ export async function openDynamodbStore(
     return new DynamodbStore(dynamo, steadyClock, storeMeta, contentionLimit);
   } catch (error) {
     dynamo.close();
-    // An unavailable database is a refusal that a person must act on.
+    // A person must act on a database that is unavailable when the store is opened.
     if (!(error instanceof StoreUnavailable)) throw error;
     throw new StoreRefused(`${options.endpoint ?? `DynamoDB in ${options.region}`}: ${error.message}`);
   }
 }
 
-/** Earlier transactions of the call are committed, so "nothing happened" is no longer true. */
+/** Earlier transactions of the call are committed, so `StoreUnavailable` would wrongly say that nothing happened. */
 function throwUncertain(error: unknown): never {
   if (error instanceof StoreUnavailable) throw new StoreUncertain(error.message);
   throw error;
@@ -96,7 +96,7 @@ export class DynamodbStore implements Store {
   };
   readonly blobs: DynamodbBlobs;
   private readonly permitShares: PermitShares;
-  private readonly held: DynamodbHeldProjects;
+  private readonly heldProjectFinder: DynamodbHeldProjects;
   private readonly committers = new Map<string, ProjectCommitter>();
 
   constructor(
@@ -106,20 +106,22 @@ export class DynamodbStore implements Store {
     private readonly contentionLimit: ContentionLimit,
   ) {
     this.blobs = new DynamodbBlobs(dynamo);
-    this.held = new DynamodbHeldProjects(dynamo);
-    this.permitShares = new PermitShares(dynamo, this.held);
+    this.heldProjectFinder = new DynamodbHeldProjects(dynamo);
+    this.permitShares = new PermitShares(dynamo, this.heldProjectFinder);
   }
 
   /** Consecutive transactions of one project are committed together; the overall order is kept. */
   async commit(transactions: readonly Transaction[]): Promise<CommitOutcome[]> {
-    await this.held.addScopes(transactions);
+    await this.heldProjectFinder.addScopes(transactions);
     const outcomes: CommitOutcome[] = [];
     while (outcomes.length < transactions.length) {
       const first = transactions[outcomes.length] as Transaction;
-      const rest = transactions.slice(outcomes.length);
-      const end = rest.findIndex((transaction) => projectPartition(transaction) !== projectPartition(first));
-      const run = end === -1 ? rest : rest.slice(0, end);
-      const work = this.committer(first).commit(run);
+      const remaining = transactions.slice(outcomes.length);
+      const end = remaining.findIndex(
+        (transaction) => projectPartition(transaction) !== projectPartition(first),
+      );
+      const consecutive = end === -1 ? remaining : remaining.slice(0, end);
+      const work = this.committerOf(first).commit(consecutive);
       outcomes.push(...(await (outcomes.length === 0 ? work : work.catch(throwUncertain))));
     }
     return outcomes;
@@ -182,11 +184,11 @@ export class DynamodbStore implements Store {
 
   /** The tenants that have had a permit on a head: no other item lists tenants, and a scan would read everything. */
   tenantIds(): Promise<string[]> {
-    return this.held.tenantIds();
+    return this.heldProjectFinder.tenantIds();
   }
 
   heldProjects(page: HeldProjectsPage): Promise<ProjectKey[]> {
-    return this.held.page(page, this.clock.now());
+    return this.heldProjectFinder.page(page, this.clock.now());
   }
 
   async now(): Promise<number> {
@@ -217,7 +219,7 @@ export class DynamodbStore implements Store {
     return new DynamodbEvents(this.dynamo, this.blobs, projectKey);
   }
 
-  private committer(projectKey: ProjectKey): ProjectCommitter {
+  private committerOf(projectKey: ProjectKey): ProjectCommitter {
     const name = projectPartition(projectKey);
     const existing = this.committers.get(name);
     if (existing !== undefined) return existing;

@@ -88,17 +88,19 @@ function failureOfCancellation(reasons: readonly CancellationReason[]): Dynamodb
   };
 }
 
-/** The driver reports every lost connection as a timeout; only this one is known to have sent nothing. */
+/** The driver reports every lost connection as a timeout. Only a timeout of connecting is known to have sent nothing. */
 const isConnectTimeout = ({ name, message }: DynamodbDriverError): boolean =>
   name === 'TimeoutError' && /did not establish a connection/.test(message ?? '');
 
-/** For every call except a transaction. Such a call may be retried, so an unknown result counts as not happened. */
+/** The error of any call but a transaction. Such a call may be repeated, so an unknown result counts as not happened. */
 export function toStoreError(failure: DynamodbFailure): Error {
   switch (failure.kind) {
     case 'refused':
       return new StoreUnavailable(failure.sentence);
     case 'busy':
-      return new StoreUnavailable('DynamoDB throttled or conflicted until the retry limit. Try again.');
+      return new StoreUnavailable(
+        'DynamoDB throttled the call or reported a conflict until the retry limit. Try again.',
+      );
     case 'unreached':
     case 'unknown':
       return new StoreUnavailable(`DynamoDB does not respond (${failure.why}). Check that it is reachable.`);

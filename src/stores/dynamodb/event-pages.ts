@@ -33,7 +33,7 @@ export class EventPages {
     last.bytes += bytes;
   }
 
-  /** The number of pages if these lines followed, of which the first has this position. */
+  /** The number of pages after these lines are added, the first of them at this position. */
   countWith(lines: readonly string[], position: number): number {
     const copy = new EventPages();
     const last = this.pages.at(-1);

@@ -44,21 +44,24 @@ export class DynamodbEvents {
   async events(query: EventQuery): Promise<EventEnvelope[]> {
     const isTimed = query.since !== undefined || query.until !== undefined;
     const choice = indexFor(query);
-    const whole = { after: query.after, until: query.until_position ?? Number.POSITIVE_INFINITY };
-    if (!isTimed && choice === null) return this.fromBuckets(query, upTo(whole, query.limit));
+    const requested = { after: query.after, until: query.until_position ?? Number.POSITIVE_INFINITY };
+    if (!isTimed && choice === null) return this.fromBuckets(query, upTo(requested, query.limit));
     const state = await this.state();
     if (state === null) return [];
-    const within = { ...whole, until: Math.min(whole.until, state.position) };
-    const range = isTimed ? await this.timeRange(query, state, within) : within;
+    const existing = { ...requested, until: Math.min(requested.until, state.position) };
+    const range = isTimed ? await this.timeRange(query, state, existing) : existing;
     if (choice === null) return this.fromBuckets(query, range);
     const indexedUntil = lastOfBucket(state.indexed_buckets - 1);
-    const found = await this.fromIndex(query, choice, {
+    const matching = await this.fromIndex(query, choice, {
       ...range,
       until: Math.min(range.until, indexedUntil),
     });
-    if (found.length >= query.limit) return found;
-    const rest = { ...range, after: Math.max(range.after, indexedUntil) };
-    return [...found, ...(await this.fromBuckets({ ...query, limit: query.limit - found.length }, rest))];
+    if (matching.length >= query.limit) return matching;
+    const unindexed = { ...range, after: Math.max(range.after, indexedUntil) };
+    return [
+      ...matching,
+      ...(await this.fromBuckets({ ...query, limit: query.limit - matching.length }, unindexed)),
+    ];
   }
 
   async state(): Promise<CachedProject | null> {
@@ -79,7 +82,7 @@ export class DynamodbEvents {
     }
   }
 
-  /** The text of a page may be stored separately: the old one is deleted last. */
+  /** The text of a page may be stored separately. The old text is deleted last. */
   private async redactPage(
     { item, events }: ReadPage,
     eventByPosition: ReadonlyMap<number, EventEnvelope>,
@@ -99,14 +102,14 @@ export class DynamodbEvents {
   /** Matching events from the buckets alone, ordered by position. */
   private async fromBuckets(query: EventQuery, range: PositionRange): Promise<EventEnvelope[]> {
     const matches = matcher(query);
-    const found: EventEnvelope[] = [];
+    const matching: EventEnvelope[] = [];
     for await (const events of this.readBuckets(range)) {
       for (const event of events) {
-        if (found.length >= query.limit) return found;
-        if (matches(event)) found.push(event);
+        if (matching.length >= query.limit) return matching;
+        if (matches(event)) matching.push(event);
       }
     }
-    return found;
+    return matching;
   }
 
   /**
@@ -125,17 +128,17 @@ export class DynamodbEvents {
       );
       for (const [index, pages] of buckets.entries()) {
         const events = pages.flatMap((page) => page.events);
-        const run = events.filter(({ position }) => position > last && position <= range.until);
-        const gap = run.findIndex((event, index) => event.position !== last + 1 + index);
-        const whole = gap === -1 ? run : run.slice(0, gap);
-        yield whole;
-        last += whole.length;
+        const inRange = events.filter(({ position }) => position > last && position <= range.until);
+        const gapIndex = inRange.findIndex((event, index) => event.position !== last + 1 + index);
+        const beforeGap = gapIndex === -1 ? inRange : inRange.slice(0, gapIndex);
+        yield beforeGap;
+        last += beforeGap.length;
         if (last < Math.min(range.until, lastOfBucket(first + index))) return;
       }
     }
   }
 
-  /** The pages of a bucket that end after a position, up to the one that contains another. */
+  /** The pages of a bucket that end after `after`, up to the page that contains `until`. */
   private async readPages(
     bucket: number,
     after: number,
@@ -145,7 +148,7 @@ export class DynamodbEvents {
       TableName: this.dynamo.tables.log,
       KeyConditionExpression: 'pk = :pk AND sk > :after',
       ExpressionAttributeValues: { ':pk': S(bucketPartition(this.projectKey, bucket)), ':after': N(after) },
-      // No page is empty, so no more than this are needed.
+      // No page is empty, so no more pages than positions are needed.
       ...(until - after < BUCKET_SIZE ? { Limit: until - after } : {}),
     });
     const pages: ReadPage[] = [];
@@ -167,29 +170,29 @@ export class DynamodbEvents {
     range: PositionRange,
   ): Promise<EventEnvelope[]> {
     const matches = matcher({ ...query, until_position: range.until });
-    const found: EventEnvelope[] = [];
+    const matching: EventEnvelope[] = [];
     let keys: DynamoKey[] = [];
-    const take = async () => {
+    const readMatches = async () => {
       const pages = await Promise.all(
         (await this.dynamo.getAll(this.dynamo.tables.log, keys)).map((item) => this.read(item)),
       );
       pages.sort((a, b) => numberOf(a.item.sk) - numberOf(b.item.sk));
-      for (const event of pages.flatMap((page) => page.events)) if (matches(event)) found.push(event);
+      for (const event of pages.flatMap((page) => page.events)) if (matches(event)) matching.push(event);
       keys = [];
     };
     const sources = this.index.sourcesFor(field, values, range);
     for await (const key of mergeSorted(sources, (a, b) => numberOf(a.sk) < numberOf(b.sk))) {
       if (keys.at(-1)?.sk?.N !== key.sk?.N) keys.push(key);
-      if (keys.length === Math.min(PAGES_AT_ONCE, query.limit)) await take();
-      if (found.length >= query.limit) break;
+      if (keys.length === Math.min(PAGES_AT_ONCE, query.limit)) await readMatches();
+      if (matching.length >= query.limit) break;
     }
-    await take();
-    return found.slice(0, query.limit);
+    await readMatches();
+    return matching.slice(0, query.limit);
   }
 
   /**
    * The range of positions that contains every event of the requested time. No event before a bucket is later than the
-   * latest timestamp before it, and no event from it on is earlier by more than the largest lateness ever seen.
+   * latest timestamp before it. No event from the bucket on is earlier than that timestamp by more than `late_max_ms`.
    */
   private async timeRange(
     query: EventQuery,
@@ -197,8 +200,10 @@ export class DynamodbEvents {
     { after, until }: PositionRange,
   ): Promise<PositionRange> {
     const [from, to] = await Promise.all([
-      query.since === undefined ? null : this.index.bucketAt('<', msOf(query.since)),
-      query.until === undefined ? null : this.index.bucketAt('>=', msOf(query.until) + state.late_max_ms),
+      query.since === undefined ? null : this.index.bucketStartAt('<', msOf(query.since)),
+      query.until === undefined
+        ? null
+        : this.index.bucketStartAt('>=', msOf(query.until) + state.late_max_ms),
     ]);
     return {
       after: Math.max(after, (from ?? 1) - 1),

@@ -45,8 +45,8 @@ await onDatabase(
     afterAll(() => database.stop());
     const setup = createHarness(database.url);
     describe('a dynamodb store with database faults', () => describeFaults(setup));
-    onOwnDatabase('dynamodb', database, (own) =>
-      describe('a dynamodb store whose database is killed', () => describeDeath(setup, own)),
+    onOwnDatabase('dynamodb', database, (ownDatabase) =>
+      describe('a dynamodb store whose database is killed', () => describeDeath(setup, ownDatabase)),
     );
   },
 );
@@ -66,7 +66,7 @@ function describeFaults({ options, store: open, proxy: openProxy }: DynamodbHarn
     await expectSound(store, projectKey, 3);
   });
 
-  it.each(FATES)('reads when a read request %s', async (_, fate) => {
+  it.each(FATES)('repeats a read, and returns its result, when a read request %s', async (_, fate) => {
     const proxy = await openProxy();
     const store = await open(proxy.options);
     const projectKey = newProjectKey();
@@ -312,10 +312,10 @@ function describeDeath({ store: open }: DynamodbHarness, database: Required<Test
     const projectKey = newProjectKey();
     const stores = await Promise.all([open(), open()]);
     const committedPositions = new Map<string, number>();
-    let stopped = false;
-    const commitContinuously = async (store: Store, name: number) => {
-      for (let n = 0; !stopped; n += 1) {
-        const subject = `~${name}-${n}`;
+    let isStopped = false;
+    const commitContinuously = async (store: Store, worker: number) => {
+      for (let n = 0; !isStopped; n += 1) {
+        const subject = `~${worker}-${n}`;
         const [outcome] = await retryUntilAvailable(() => store.commit([claim(projectKey, subject)]));
         expect(['committed', 'replay']).toContain(outcome?.kind);
         committedPositions.set(subject, positionOf(outcome as CommitOutcome));
@@ -327,9 +327,9 @@ function describeDeath({ store: open }: DynamodbHarness, database: Required<Test
     ]);
     await waitUntil(() => committedPositions.size > 10);
     await database.restart();
-    const before = committedPositions.size;
-    await waitUntil(() => committedPositions.size > before + 10);
-    stopped = true;
+    const countBefore = committedPositions.size;
+    await waitUntil(() => committedPositions.size > countBefore + 10);
+    isStopped = true;
     await Promise.all(workers);
     const store = stores[0] as Store;
     const events = await store.events(projectKey, { after: 0, limit: 10_000 });

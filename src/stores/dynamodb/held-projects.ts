@@ -15,7 +15,7 @@ import {
   unescapeName,
 } from './keys.js';
 
-/** How long a project is listed after ended permits were removed: a coordinator has looked at it long before. */
+/** How long a project is listed after ended permits were removed: by then, a coordinator has handled them. */
 const ENDED_LISTED_MS = 24 * 3600 * 1000;
 
 interface ScopeOnHeads {
@@ -28,23 +28,24 @@ interface ScopeOnHeads {
  * themselves are listed before their first permit, once per scope and process.
  */
 export class DynamodbHeldProjects {
-  private readonly known = new Set<string>();
+  private readonly listedScopes = new Set<string>();
 
   constructor(private readonly dynamo: DynamoClient) {}
 
+  /** Lists the scopes in which the transactions have permits on heads. */
   async addScopes(transactions: readonly Transaction[]): Promise<void> {
     for (const { tenant_id, permits } of transactions) {
       for (const { scope, on_head } of permits) {
         if (on_head !== true || this.isOnHeads(tenant_id, scope)) continue;
         await this.dynamo.putNew(this.dynamo.tables.state, scopeOnHeadsKey(tenant_id, scope));
-        this.known.add(nameOf(tenant_id, scope));
+        this.listedScopes.add(nameOf(tenant_id, scope));
       }
     }
   }
 
-  /** Whether the permits of this scope are on heads. Known of every scope in which this process has committed one. */
+  /** Whether the permits of this scope are on heads. True only after this process has committed a permit in it. */
   isOnHeads(tenantId: string, scope: string): boolean {
-    return this.known.has(nameOf(tenantId, scope));
+    return this.listedScopes.has(nameOf(tenantId, scope));
   }
 
   /** The tenants that ever had a permit on a head, sorted by name. */
@@ -60,15 +61,17 @@ export class DynamodbHeldProjects {
     const scopes = scopesIn(items)
       .filter(({ tenant_id }) => after === null || tenant_id >= after.tenant_id)
       .sort((a, b) => (a.tenant_id < b.tenant_id ? -1 : 1));
-    const held = new Map(ended.map((project) => [nameOf(project.tenant_id, project.project_id), project]));
+    const projectByName = new Map(
+      ended.map((project) => [nameOf(project.tenant_id, project.project_id), project]),
+    );
     for (const scope of scopes) {
-      const found = pageOfProjects([...held.values()], after, limit);
+      const projects = pageOfProjects([...projectByName.values()], after, limit);
       // Every project of a later tenant comes after these.
-      if (found.length === limit && (found.at(-1)?.tenant_id ?? '') < scope.tenant_id) return found;
+      if (projects.length === limit && (projects.at(-1)?.tenant_id ?? '') < scope.tenant_id) return projects;
       for (const project of await this.heldIn(scope))
-        held.set(nameOf(project.tenant_id, project.project_id), project);
+        projectByName.set(nameOf(project.tenant_id, project.project_id), project);
     }
-    return pageOfProjects([...held.values()], after, limit);
+    return pageOfProjects([...projectByName.values()], after, limit);
   }
 
   private async heldIn({ tenant_id, scope }: ScopeOnHeads): Promise<ProjectKey[]> {

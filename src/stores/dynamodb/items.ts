@@ -15,7 +15,7 @@ const STATE_FIELDS = Object.keys(EMPTY_PROJECT) as (keyof CachedProject)[];
 export const projectItem = (state: CachedProject): DynamoItem =>
   Object.fromEntries(STATE_FIELDS.map((field) => [field, N(state[field])]));
 
-/** If there is no item: the state of a project without any writes. */
+/** The state of a project. Without an item, the project has no writes. */
 export const projectFromItem = (item: DynamoItem | undefined): CachedProject =>
   Object.fromEntries(
     STATE_FIELDS.map((field) => [field, numberOf(item?.[field])]),

@@ -51,8 +51,8 @@ await describeOnDynamodb('the limits of DynamoDB', ({ options, store: open, prox
     expect(outcome).toMatchObject({ kind: 'committed', positions: range(2, 181) });
     const events = await store.events(projectKey, { after: 0, limit: 1000 });
     expect(events.map(({ position }) => position)).toEqual(range(1, 181));
-    const found = await store.events(projectKey, { after: 100, limit: 10, subject: '~s70' });
-    expect(found.map(({ position, seq }) => [position, seq])).toEqual([
+    const matching = await store.events(projectKey, { after: 100, limit: 10, subject: '~s70' });
+    expect(matching.map(({ position, seq }) => [position, seq])).toEqual([
       [140, 1],
       [141, 2],
     ]);
@@ -110,10 +110,10 @@ await describeOnDynamodb(
      * Commits of 80 events, one per hour: more than one bucket. Two events of hour 7 are rare; the others of that commit
      * are an hour late.
      */
-    async function fill(projectKey: ProjectKey, store: Store): Promise<void> {
+    async function commitEvents(projectKey: ProjectKey, store: Store): Promise<void> {
       for (const hour of range(0, LAST_HOUR)) {
         const notes = range(1, 80).map((n) => {
-          const rare = hour === 7 && n <= 2;
+          const isRare = hour === 7 && n <= 2;
           const names = {
             task_id: 'T-7',
             feature_id: 'F-7',
@@ -122,17 +122,17 @@ await describeOnDynamodb(
             session_id: 'rare',
           };
           return eventOf(projectKey, {
-            timestamp: isoTime((hour === 7 && !rare ? 6 : hour) * HOUR_MS + n),
-            event_type: rare ? 'RARE' : 'common',
-            ...(rare ? { ...names, subject: '~s7' } : {}),
+            timestamp: isoTime((hour === 7 && !isRare ? 6 : hour) * HOUR_MS + n),
+            event_type: isRare ? 'RARE' : 'common',
+            ...(isRare ? { ...names, subject: '~s7' } : {}),
           });
         });
         await store.commit([transactionOf(projectKey, { loose_events: notes })]);
       }
     }
 
-    /** Commits until the row says that the first bucket is indexed, which happens beside the commits. */
-    async function untilIndexed(projectKey: ProjectKey, store: Store): Promise<void> {
+    /** Commits until the row says that the first bucket is indexed, which happens in the background. */
+    async function commitUntilIndexed(projectKey: ProjectKey, store: Store): Promise<void> {
       const dynamo = await DynamoClient.connect(options, Date.now);
       onTestFinished(() => dynamo.close());
       for (;;) {
@@ -146,26 +146,26 @@ await describeOnDynamodb(
       const projectKey = newProjectKey();
       const proxy = await openProxy();
       const store = await open(proxy.options);
-      await fill(projectKey, store);
-      await untilIndexed(projectKey, store);
+      await commitEvents(projectKey, store);
+      await commitUntilIndexed(projectKey, store);
       for (const [name, query, count] of FILTERS) {
         proxy.calls.length = 0;
-        const found = await store.events(projectKey, { after: 0, limit: 100, ...query });
-        expect([name, found.length]).toEqual([name, count]);
+        const matching = await store.events(projectKey, { after: 0, limit: 100, ...query });
+        expect([name, matching.length]).toEqual([name, count]);
         const bucketsRead = bucketsOf(proxy.calls);
-        // The first bucket is indexed. A time is found to the bucket.
+        // The first bucket is indexed. The index narrows a time only to whole buckets.
         const isTimeAlone = Object.keys(query).every((field) => field === 'since' || field === 'until');
         if (!isTimeAlone) expect([name, bucketsRead]).toEqual([name, ['1']]);
         expect(proxy.calls.length).toBeLessThanOrEqual(8);
       }
     });
 
-    it('read no bucket that is over before the time begins', async () => {
+    it('read no bucket whose events are all before the requested time', async () => {
       const projectKey = newProjectKey();
       const proxy = await openProxy();
       const store = await open(proxy.options);
-      await fill(projectKey, store);
-      await untilIndexed(projectKey, store);
+      await commitEvents(projectKey, store);
+      await commitUntilIndexed(projectKey, store);
       const dynamo = await DynamoClient.connect(options, Date.now);
       onTestFinished(() => dynamo.close());
       await new BucketIndex(dynamo, projectKey).write(1, [
@@ -186,16 +186,16 @@ await describeOnDynamodb(
       proxy.fate = ({ operation }) =>
         operation === 'BatchWriteItem' ? { error: 'AccessDeniedException' } : 'pass';
       const store = await open(proxy.options);
-      await fill(projectKey, store);
-      // Indexing fails, and is tried again beside a later commit.
+      await commitEvents(projectKey, store);
+      // Indexing fails, and is tried again after a later commit.
       const countBatchWrites = () =>
         proxy.calls.filter(({ operation }) => operation === 'BatchWriteItem').length;
       while (countBatchWrites() < 2) {
         await store.commit([transactionOf(projectKey, { loose_events: [eventOf(projectKey, LATER)] })]);
       }
       for (const [name, query, count] of FILTERS) {
-        const found = await store.events(projectKey, { after: 0, limit: 100, ...query });
-        expect([name, found.length]).toEqual([name, count]);
+        const matching = await store.events(projectKey, { after: 0, limit: 100, ...query });
+        expect([name, matching.length]).toEqual([name, count]);
       }
     });
   },

@@ -10,11 +10,11 @@ export async function* mergeSorted<T>(
     }),
   );
   for (;;) {
-    const open = cursors.filter(({ next }) => !next.done);
-    if (open.length === 0) return;
-    const least = open.reduce((a, b) => (isBefore(b.next.value, a.next.value) ? b : a));
-    yield least.next.value;
-    least.next = await least.items.next();
+    const remaining = cursors.filter(({ next }) => !next.done);
+    if (remaining.length === 0) return;
+    const lowest = remaining.reduce((a, b) => (isBefore(b.next.value, a.next.value) ? b : a));
+    yield lowest.next.value;
+    lowest.next = await lowest.items.next();
   }
 }
 

@@ -2,7 +2,7 @@ import { type EventEnvelope, msOf } from '../../core/events/envelope.js';
 import { lineOf } from '../event-line.js';
 import { type ProjectKey, StoreRefused } from '../store.js';
 import { DynamodbBlobs } from './blobs.js';
-import { completeBuckets, lastOfBucket } from './bucket-index.js';
+import { completeBucketCount, lastOfBucket } from './bucket-index.js';
 import type { DynamoClient } from './connection.js';
 import { EventPages, pageItem } from './event-pages.js';
 import { DynamodbEvents } from './events.js';
@@ -23,8 +23,8 @@ interface CopyProgress {
 
 /**
  * Copies the events of version 1 into pages and indexes them, project by project. First the row of a project gets the
- * form of version 2, which no coordinator of version 1 can move: it takes a row without `version` for a new one, which
- * must not exist. Every part can be repeated, by several migrators at once.
+ * form of version 2. No coordinator of version 1 can move that row: it takes a row without `version` for a missing one,
+ * and creates a row only if there is none. Every part can be repeated, by several migrators at once.
  */
 export class PageConversion {
   private readonly blobs: DynamodbBlobs;
@@ -111,7 +111,7 @@ export class PageConversion {
       if (atMs > highMs) highMs = atMs;
     }
     await this.writePages(projectKey, pages);
-    if (bucket < completeBuckets(position)) await this.events(projectKey).indexBucket(bucket);
+    if (bucket < completeBucketCount(position)) await this.events(projectKey).indexBucket(bucket);
     await this.advance(projectKey, copied, { copied: until, copied_high_ms: highMs });
     await this.dropTexts(projectKey, items, until);
   }
@@ -129,15 +129,15 @@ export class PageConversion {
   }
 
   private async writePages(projectKey: ProjectKey, { pages }: EventPages): Promise<void> {
-    const made = pages.map((page) => pageItem(projectKey, page));
-    for (const { external } of made) {
+    const pageItems = pages.map((page) => pageItem(projectKey, page));
+    for (const { external } of pageItems) {
       if (external !== null) await this.blobs.put(projectKey.tenant_id, external.sha256, external.bytes);
     }
-    const items = made.map(({ item }) => item);
+    const items = pageItems.map(({ item }) => item);
     await this.dynamo.putAll(this.dynamo.tables.log, items);
   }
 
-  /** The items with events in a range. A list of events may begin before it, and end after it. */
+  /** The items with events in a range. A list of events may begin before the range, and end after it. */
   private async itemsOfV1(projectKey: ProjectKey, after: number, until: number): Promise<DynamoItem[]> {
     const items: DynamoItem[] = [];
     const bucketOfV1 = (position: number) => Math.floor(position / BUCKET_SIZE_OF_V1);
@@ -157,24 +157,24 @@ export class PageConversion {
   ): Promise<EventEnvelope[]> {
     const events: EventEnvelope[] = [];
     for (const item of items) {
-      const stored = JSON.parse(await readText(item, 'event', this.blobs, projectKey.tenant_id));
-      const list = [stored].flat() as EventEnvelope[];
+      const parsed = JSON.parse(await readText(item, 'event', this.blobs, projectKey.tenant_id));
+      const list = [parsed].flat() as EventEnvelope[];
       const first = numberOf(item.position) - list.length + 1;
       list.forEach((event, index) => {
         events.push({ ...event, position: first + index });
       });
     }
-    const wanted = events.filter(({ position }) => position > after && position <= until);
+    const inRange = events.filter(({ position }) => position > after && position <= until);
     if (
-      wanted.some(({ position }, index) => position !== after + 1 + index) ||
-      wanted.length !== until - after
+      inRange.some(({ position }, index) => position !== after + 1 + index) ||
+      inRange.length !== until - after
     ) {
       const { tenant_id, project_id } = projectKey;
       throw new StoreRefused(
-        `An event of ${tenant_id}/${project_id} between ${after + 1} and ${until} is missing.`,
+        `An event of ${tenant_id}/${project_id} between ${after + 1} and ${until} is missing. Restore the tables from a backup, then migrate again.`,
       );
     }
-    return wanted;
+    return inRange;
   }
 
   private async advance(projectKey: ProjectKey, from: number, to: CopyProgress): Promise<void> {
@@ -197,7 +197,7 @@ export class PageConversion {
       Key: rowKey(projectKey),
       UpdateExpression: 'SET indexed_buckets = :indexed REMOVE copied, copied_high_ms',
       ConditionExpression: 'copied = :copied',
-      ExpressionAttributeValues: { ':indexed': N(completeBuckets(copied)), ':copied': N(copied) },
+      ExpressionAttributeValues: { ':indexed': N(completeBucketCount(copied)), ':copied': N(copied) },
     });
   }
 

@@ -65,8 +65,8 @@ await describeOnDynamodb('the migration of dynamodb tables from version 1', (har
     await expect(openDynamodbStore(options)).rejects.toBeInstanceOf(StoreRefused);
 
     const migrators = await Promise.all(range(1, 3).map(() => openDynamodbMigrator(options)));
-    const taken = await Promise.all(migrators.map((migrator) => migrator.up()));
-    expect(taken.flat().map(({ version }) => version)).toEqual([2]);
+    const appliedSteps = await Promise.all(migrators.map((migrator) => migrator.up()));
+    expect(appliedSteps.flat().map(({ version }) => version)).toEqual([2]);
     expect(await migrators[0]?.pending()).toEqual([]);
     await Promise.all(migrators.map((migrator) => migrator.close()));
 

@@ -14,7 +14,7 @@ export async function openDynamodbMigrator(options: DynamodbOptions): Promise<Mi
   return new DynamodbMigrator(await DynamoClient.connect(options, Date.now));
 }
 
-/** Every part is idempotent; only one migrator moves the version. */
+/** Every part can be repeated. Of several migrators, only one moves the version. */
 export class DynamodbMigrator implements Migrator {
   readonly features: TableFeatures;
 
@@ -39,12 +39,12 @@ export class DynamodbMigrator implements Migrator {
     const isNew = steps.length === SCHEMA_VERSION;
     if (steps.length > 0) {
       for (const definition of tableDefinitions(this.dynamo.tables)) await this.createTable(definition);
-      await this.expireOldRequests();
+      await this.enableRequestExpiry();
     }
-    const isMoved = steps.length > 0 && (isNew ? await this.create() : await this.convert());
-    // A migrator that was interrupted here before has left the table.
+    const isVersionMoved = steps.length > 0 && (isNew ? await this.create() : await this.convert());
+    // An earlier migrator may have been interrupted before it deleted this table.
     if (!isNew) await this.deleteTable(eventsTableOfV1(this.dynamo.tables));
-    return isMoved ? steps : [];
+    return isVersionMoved ? steps : [];
   }
 
   async close(): Promise<void> {
@@ -75,7 +75,7 @@ export class DynamodbMigrator implements Migrator {
     });
   }
 
-  private async expireOldRequests(): Promise<void> {
+  private async enableRequestExpiry(): Promise<void> {
     const { client, driver, tables } = this.dynamo;
     const enableTimeToLive = () => client.send(new driver.UpdateTimeToLiveCommand(timeToLive(tables)));
     // Time to live is enabled already, or another migrator has just enabled it.

@@ -65,8 +65,8 @@ await describeOnDynamodb('opening a dynamodb store', ({ options, proxy: openProx
     const migrators = await Promise.all(Array.from({ length: 10 }, () => openDynamodbMigrator(fresh)));
     expect(await migrators[0]?.status()).toEqual({ found: 0, wanted: 2 });
     expect((await migrators[0]?.pending())?.[0]?.statements.join()).toContain('CreateTable');
-    const taken = await Promise.all(migrators.map((migrator) => migrator.up()));
-    expect(taken.filter((steps) => steps.length > 0)).toHaveLength(1);
+    const appliedSteps = await Promise.all(migrators.map((migrator) => migrator.up()));
+    expect(appliedSteps.filter((steps) => steps.length > 0)).toHaveLength(1);
     expect(await migrators[9]?.pending()).toEqual([]);
     await Promise.all(migrators.map((migrator) => migrator.close()));
     const stores = await Promise.all([openDynamodbStore(fresh), openDynamodbStore(fresh)]);

@@ -30,7 +30,7 @@ export function parseDynamodbUrl(text: string) {
   }
   return {
     region: url.hostname,
-    /** Tables are called `<namespace>-state`, `<namespace>-events` and so on. */
+    /** Tables are called `<namespace>-state`, `<namespace>-log` and so on. */
     namespace,
     /** Null: AWS. */
     endpoint: endpointOf(url.searchParams.get('endpoint')),
@@ -47,7 +47,9 @@ function endpointOf(endpoint: string | null): string | null {
   if (endpoint === null) return null;
   const url = URL.canParse(endpoint) ? new URL(endpoint) : null;
   if (url !== null && /^https?:$/.test(url.protocol)) return url.origin;
-  throw new StoreRefused(`The endpoint ${endpoint} is not an http or https URL.`);
+  throw new StoreRefused(
+    `The endpoint ${endpoint} is not an http or https URL. Expected endpoint=http://HOST:PORT`,
+  );
 }
 
 /** An endpoint on this machine is an emulator: it requires credentials but does not check them. */

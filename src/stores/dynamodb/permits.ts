@@ -24,8 +24,8 @@ import type { PermitCount, PermitShare } from './project-cache.js';
 import { allocate, type ScopeShares } from './share-allocation.js';
 
 const ROUNDS_MAX = 50;
-/** The number of changes in a transaction, which has at most a hundred items. */
-const CHANGED_AT_ONCE = 90;
+/** Maximum number of changed shares, or removed members, in one transaction of at most a hundred items. */
+const CHANGES_MAX = 90;
 
 /** A project's new share, and the number of free permits if that is less than it wanted. */
 interface PermitGrant {
@@ -67,43 +67,48 @@ export class PermitShares {
   }
 
   /**
-   * Makes sure that the project may take `want` more permits of a scope limited to `max`, if that many are free. Null:
+   * Makes sure that the project may take `wantedCount` more permits of a scope limited to `max`, if that many are free. Null:
    * gave up after too many conflicts.
    */
   async reserve(
     projectKey: ProjectKey,
-    { scope, max, want }: { readonly scope: string; readonly max: number; readonly want: number },
+    {
+      scope,
+      max,
+      wantedCount,
+    }: { readonly scope: string; readonly max: number; readonly wantedCount: number },
     nowMs: number,
   ): Promise<PermitGrant | null> {
     let earliestMs: number | null = null;
     for (let round = 0; round < ROUNDS_MAX; round += 1) {
-      const before = await this.read(projectKey, scope);
-      const after = allocate(before, { max, want });
-      const { spare } = after.own;
-      if (spare < want && earliestMs === null) {
+      const before = await this.readShares(projectKey, scope);
+      const after = allocate(before, { max, wantedCount });
+      const { spare } = after.ownShare;
+      if (spare < wantedCount && earliestMs === null) {
         // The shares are read again after this: every permit that is still counted is then known to be live.
         earliestMs = await this.removeExpired(projectKey.tenant_id, scope, nowMs);
         continue;
       }
-      const free_permits = spare < want ? { max, spare, until_ms: earliestMs ?? nowMs } : null;
-      if (free_permits !== null && spare <= 0) return { share: before.own, free_permits };
-      if (await this.setShares(projectKey, scope, before, after)) return { share: after.own, free_permits };
+      const free_permits = spare < wantedCount ? { max, spare, until_ms: earliestMs ?? nowMs } : null;
+      if (free_permits !== null && spare <= 0) return { share: before.ownShare, free_permits };
+      if (await this.setShares(projectKey, scope, before, after))
+        return { share: after.ownShare, free_permits };
       await pause(round);
     }
     return null;
   }
 
-  private async read(projectKey: ProjectKey, scope: string): Promise<StoredShares> {
+  private async readShares(projectKey: ProjectKey, scope: string): Promise<StoredShares> {
     const pk = sharesPartition(projectKey.tenant_id, scope);
     const items = await this.dynamo.partition(this.dynamo.tables.state, pk);
     const ownSortKey = textOf(shareKey(projectKey, scope).sk);
     const itemBySortKey = new Map(items.map((item) => [textOf(item.sk), item]));
     const allocation = itemBySortKey.get(ALLOCATION_SK);
-    const own = itemBySortKey.get(ownSortKey);
-    const others = items.filter((item) => item !== allocation && item !== own);
+    const ownItem = itemBySortKey.get(ownSortKey);
+    const others = items.filter((item) => item !== allocation && item !== ownItem);
     return {
       allocationVersion: numberOf(allocation?.version),
-      own: own === undefined ? { registered: 0, spare: 0, room_max: 0 } : shareFromItem(own),
+      ownShare: ownItem === undefined ? { registered: 0, spare: 0, room_max: 0 } : shareFromItem(ownItem),
       others: others.map(shareFromItem),
       otherKeys: others.map(keyOf),
     };
@@ -128,16 +133,20 @@ export class PermitShares {
     };
     const changes = before.otherKeys.flatMap((key, index) => {
       const [from, to] = [before.others[index] as PermitShare, after.others[index] as PermitShare];
-      return from.spare === to.spare && from.room_max === to.room_max ? [] : [this.update(key, from, to)];
+      return from.spare === to.spare && from.room_max === to.room_max ? [] : [this.shareWrite(key, from, to)];
     });
-    const isLast = changes.length <= CHANGED_AT_ONCE;
-    const own = this.update(shareKey(projectKey, scope), before.own, isLast ? after.own : before.own);
-    return this.transact([allocation, own, ...changes.slice(0, CHANGED_AT_ONCE)]).then(
+    const isLast = changes.length <= CHANGES_MAX;
+    const ownWrite = this.shareWrite(
+      shareKey(projectKey, scope),
+      before.ownShare,
+      isLast ? after.ownShare : before.ownShare,
+    );
+    return this.transact([allocation, ownWrite, ...changes.slice(0, CHANGES_MAX)]).then(
       (happened) => happened && isLast,
     );
   }
 
-  private update(key: DynamoKey, from: PermitShare, to: PermitShare): TransactWriteItem {
+  private shareWrite(key: DynamoKey, from: PermitShare, to: PermitShare): TransactWriteItem {
     const isNew = from.registered === 0 && from.spare === 0;
     return {
       Put: {
@@ -159,9 +168,9 @@ export class PermitShares {
     const members = (await Promise.all(shards.map((pk) => this.dynamo.partition(tables.state, pk)))).flat();
     const expired = members.filter((member) => untilFromItem(member) <= nowMs);
     for (const [projectPart, items] of byProject(expired)) {
-      for (let first = 0; first < items.length; first += CHANGED_AT_ONCE) {
-        const some = items.slice(first, first + CHANGED_AT_ONCE);
-        if (!(await this.removeMembers(tenantId, scope, projectPart, some, nowMs))) return null;
+      for (let first = 0; first < items.length; first += CHANGES_MAX) {
+        const batch = items.slice(first, first + CHANGES_MAX);
+        if (!(await this.removeMembers(tenantId, scope, projectPart, batch, nowMs))) return null;
       }
     }
     const live = members.map(untilFromItem).filter((untilMs) => untilMs > nowMs);
@@ -191,8 +200,10 @@ export class PermitShares {
       ExpressionAttributeValues: { ':minus': N(-members.length), ':plus': N(members.length) },
     };
     const Item = { ...endedPermitsKey(tenantId, projectPart), at_ms: N(nowMs) };
-    const listed = this.heldProjects.isOnHeads(tenantId, scope) ? [{ Put: { TableName: state, Item } }] : [];
-    return this.transact([{ Update }, ...listed, ...deletes]);
+    const endedListing = this.heldProjects.isOnHeads(tenantId, scope)
+      ? [{ Put: { TableName: state, Item } }]
+      : [];
+    return this.transact([{ Update }, ...endedListing, ...deletes]);
   }
 
   /** Returns whether the transaction happened. A repeat is safe: the token is valid for longer than the retries take. */

@@ -51,8 +51,8 @@ export class ProjectCache {
   isComplete = false;
   readonly heads = new Map<string, StoredHead | null>();
   /**
-   * The seqs of heads that our own transactions swapped or checked. All transactions of a project move its row, so they
-   * hold as long as the row has the version that our last one gave it: such a head need not be checked again.
+   * The seqs of heads that our own transactions swapped or checked. All transactions of a project move its row. A seq
+   * holds while the row has the version that our last transaction gave it, and its head need not be checked again.
    */
   readonly seqs = new Map<string, number>();
   readonly requests = new Map<string, CachedRequest | null>();
@@ -74,7 +74,7 @@ export class ProjectCache {
     if (this.seqs.size > SEQS_MAX) this.seqs.clear();
   }
 
-  /** Takes the row as it was read. If another coordinator moved the row, it may have moved any head. */
+  /** Sets the row as it was read. If another coordinator moved the row, it may have moved any head. */
   setProject(project: CachedProject): void {
     if (project.row_version !== this.project.row_version) this.seqs.clear();
     this.project = project;

@@ -4,7 +4,7 @@ import { readText, toStoredText } from './stored-text.js';
 
 const NO_BLOBS = {} as DynamodbBlobs;
 
-it('a text that takes more than a kilobyte is compressed, a short one is readable, and both are returned unchanged', async () => {
+it('a text of more than 800 bytes is compressed, a shorter one is readable, and both are returned unchanged', async () => {
   const short = toStoredText('head', 'é'.repeat(400));
   const long = toStoredText('head', 'é'.repeat(401));
   expect(short.attributes.head?.S).toBe('é'.repeat(400));

@@ -6,7 +6,7 @@ import { type DynamoItem, S, textOf } from './keys.js';
 /** An item holds 400 KB and a transaction 4 MB: longer texts are stored separately, and the item refers to them. */
 const INLINE_BYTES_MAX = 100_000;
 
-/** DynamoDB charges writes by the kilobyte: a text that takes more is compressed. */
+/** DynamoDB charges writes by the kilobyte of the item: a text that would make the item larger is compressed. */
 const UNCOMPRESSED_BYTES_MAX = 800;
 
 /** A text as stored in an item: under `name`, perhaps compressed, or by reference under `name_sha256`. */

@@ -5,7 +5,7 @@ import { StoreUnavailable } from '../store.js';
 import type { DynamoClient } from './connection.js';
 import { ACTIVE_POLL_MS, describeTable, ignoreErrors } from './describe-table.js';
 
-/** How often to ask for backups of a table that has just been created, or for the end of a change. */
+/** How many times to ask for the backups of a new table, or for the end of a change. */
 const POLLS_MAX = 240;
 
 interface TableChange extends DatabaseOptionStep {
@@ -33,7 +33,7 @@ export class TableFeatures implements DatabaseOptions {
       for (const table of Object.values(this.dynamo.tables))
         if (!(await this.isRecoverable(table))) changes.push(this.recoveryChange(table));
     }
-    // The events are all there is to follow: heads and permits are derived from them.
+    // Only the log is streamed: heads and permits are derived from its events.
     const { log } = this.dynamo.tables;
     if (wanted.includes('streams') && !(await this.isStreaming(log))) changes.push(this.streamChange(log));
     return changes;
@@ -43,8 +43,8 @@ export class TableFeatures implements DatabaseOptions {
     const { client, driver } = this.dynamo;
     const describe = () => client.send(new driver.DescribeContinuousBackupsCommand({ TableName }));
     const ignoreMissing = ignoreErrors('TableNotFoundException', 'ResourceNotFoundException');
-    const found = await this.dynamo.withRetries(() => describe().catch(ignoreMissing));
-    const recovery = found?.ContinuousBackupsDescription?.PointInTimeRecoveryDescription;
+    const backups = await this.dynamo.withRetries(() => describe().catch(ignoreMissing));
+    const recovery = backups?.ContinuousBackupsDescription?.PointInTimeRecoveryDescription;
     return recovery?.PointInTimeRecoveryStatus === 'ENABLED';
   }
 
@@ -76,7 +76,7 @@ export class TableFeatures implements DatabaseOptions {
   private streamChange(table: string): TableChange {
     const input: UpdateTableCommandInput = {
       TableName: table,
-      // Events are only added: there is no old image that differs, except after retention.
+      // Events are only added, so an old image would tell nothing, except after retention.
       StreamSpecification: { StreamEnabled: true, StreamViewType: 'NEW_IMAGE' },
     };
     const { client, driver } = this.dynamo;
@@ -86,8 +86,9 @@ export class TableFeatures implements DatabaseOptions {
       const ignoreDone = ignoreErrors('ResourceInUseException', 'ValidationException');
       await this.dynamo.withRetries(() => update().catch(ignoreDone));
       for (let poll = 0; poll < POLLS_MAX; poll += 1) {
-        const found = await describeTable(this.dynamo, table);
-        if (found?.TableStatus === 'ACTIVE' && found.StreamSpecification?.StreamEnabled === true) return;
+        const description = await describeTable(this.dynamo, table);
+        if (description?.TableStatus === 'ACTIVE' && description.StreamSpecification?.StreamEnabled === true)
+          return;
         await sleep(ACTIVE_POLL_MS);
       }
       throw new StoreUnavailable(`The stream of ${table} is still not enabled. Run gen migrate again.`);

@@ -34,8 +34,8 @@ const dynoxideServer = ([program, ...prefix]: readonly [string, ...string[]]): S
 /** Uses the DynamoDB of the URL variable, or else the compatible server from `npm run engines:install`. */
 export async function startDynamodb(): Promise<TestDatabase | MissingDatabase> {
   if (!isSelected('dynamodb')) return NOT_SELECTED;
-  const given = process.env.GENESIS_TEST_DYNAMODB;
-  if (given !== undefined) return { url: given, stop: async () => {} };
+  const configuredUrl = process.env.GENESIS_TEST_DYNAMODB;
+  if (configuredUrl !== undefined) return { url: configuredUrl, stop: async () => {} };
   const command = findCommand();
   if ('missing' in command) return command;
   const { location, restart, halt, boot, freeze, thaw, stop } = await ServerProcess.start(

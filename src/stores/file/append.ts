@@ -27,15 +27,15 @@ export async function readForeignTail(
   for (let tries = 1; ; tries += 1) {
     const size = await file.size();
     if (size === from) return [];
-    if (size - from + bytesInFile(foreign) > UNCOVERED_BYTES_MAX) throw tooMany(path);
+    if (size - from + bytesInFile(foreign) > UNCOVERED_BYTES_MAX) throw tooManyLinesError(path);
     const tail = size < from ? Buffer.alloc(0) : await readTail(file, from);
-    if (tail.length === 0) throw otherWriter(path, size, from);
+    if (tail.length === 0) throw otherWriterError(path, size, from);
     if (tail[tail.length - 1] === NEWLINE) {
       const lines = linesIn(tail);
-      if (foreign.length + lines.length > UNCOVERED_LINES_MAX) throw tooMany(path);
-      const found = findNextBlock(lines, seal);
-      if (found === 'excess') throw tooMany(path);
-      if (found) throw otherWriter(path, size, from);
+      if (foreign.length + lines.length > UNCOVERED_LINES_MAX) throw tooManyLinesError(path);
+      const nextBlock = findNextBlock(lines, seal);
+      if (nextBlock === 'excess') throw tooManyLinesError(path);
+      if (nextBlock) throw otherWriterError(path, size, from);
       return lines;
     }
     if (tries === TRIES_MAX) {
@@ -100,7 +100,7 @@ export async function appendBatch(
     return findBatch(file, written, size);
   }
   const appended = await findBatch(file, written, await file.size());
-  // The lines of others too: the seal covers them, so it is worth nothing without them.
+  // With the foreign lines: the seal covers them, so it cannot be verified without them.
   const foreign = [...foreignBefore, ...appended.foreignBetween].flatMap((line) => [line, NEWLINE_BYTES]);
   await sync.makeDurable(end.from, [...foreign, written.bytes]);
   return appended;
@@ -121,13 +121,13 @@ async function findBatch(
 ): Promise<AppendedBatch> {
   if (size === expected + bytes.length) return { start: expected, foreignBefore, foreignBetween: [] };
   const tail = await readTail(file, expected);
-  const at = placeOf(bytes, tail);
-  if (at === null) throw otherWriter(path, size, expected + bytes.length);
+  const at = lineStartOf(bytes, tail);
+  if (at === null) throw otherWriterError(path, size, expected + bytes.length);
   return { start: expected + at, foreignBefore, foreignBetween: linesIn(tail.subarray(0, at)) };
 }
 
 /** The start of the line where these bytes are; null if they are nowhere. */
-function placeOf(bytes: Buffer, tail: Buffer): number | null {
+function lineStartOf(bytes: Buffer, tail: Buffer): number | null {
   for (let at = 0; at + bytes.length <= tail.length; ) {
     if (tail.subarray(at, at + bytes.length).equals(bytes)) return at;
     const newline = tail.indexOf(NEWLINE, at);
@@ -137,12 +137,12 @@ function placeOf(bytes: Buffer, tail: Buffer): number | null {
   return null;
 }
 
-const tooMany = (path: string): StoreUnavailable =>
+const tooManyLinesError = (path: string): StoreUnavailable =>
   new StoreUnavailable(
     `${path}: another program has appended more lines than the log takes in at once. Stop that program, then try again`,
   );
 
-const otherWriter = (path: string, size: number, end: number): StoreBroken =>
+const otherWriterError = (path: string, size: number, end: number): StoreBroken =>
   new StoreBroken(
     `${path} has ${size} bytes, but this writer left it at ${end}: ` +
       'another process writes to this log. Stop that process, then restart the server.',

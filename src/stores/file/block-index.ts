@@ -7,12 +7,12 @@ export interface BlockRange {
   readonly end: number;
 }
 
-/** Where the blocks of a log are: sixteen bytes per block. Between two there may be foreign lines, or a new file. */
+/** Where the blocks of a log are: sixteen bytes per block. Between two blocks there may be foreign lines, or a new file. */
 export class BlockIndex {
   constructor(
     /** The seal before the first block. */
     public sealBefore = NO_HASH,
-    /** Start and end of each block, in turn. */
+    /** The start and the end of each block, alternating. */
     private readonly bounds = new NumberList(),
   ) {}
 

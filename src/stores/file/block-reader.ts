@@ -19,8 +19,8 @@ interface LargeBlockMemory {
 }
 
 /**
- * A plan of a million tasks is one block of 70 MB, and its reader asks for 32 events at a time. Small blocks are read
- * again, so that a reader notices damage.
+ * The last large block of each log: a plan of a million tasks is one block of 70 MB, and its reader asks for 32 events at
+ * a time. Small blocks are read again, so that a reader notices damage.
  */
 const largeBlocks = new WeakMap<RecoveredLog, LargeBlockMemory>();
 
@@ -34,27 +34,27 @@ export function forgetLargeBlock(log: RecoveredLog): void {
  * next.
  */
 export class BlockReader {
-  private last: SealedBlock | null;
+  private lastBlock: SealedBlock | null;
   private readonly largeBlock: LargeBlockMemory;
 
   constructor(private readonly log: RecoveredLog) {
     this.largeBlock = largeBlocks.get(log) ?? { block: null };
     largeBlocks.set(log, this.largeBlock);
-    this.last = this.largeBlock.block?.deref() ?? null;
+    this.lastBlock = this.largeBlock.block?.deref() ?? null;
   }
 
   /** The blocks with these ascending indexes. Rejects with `LogDamaged`. Reads that are far apart run concurrently. */
   async read(indexes: readonly number[]): Promise<ReadonlyMap<number, Buffer>> {
-    const known = this.last?.index === indexes[0] ? this.last : null;
-    const spans = this.spansOf(known === null ? indexes : indexes.slice(1));
-    const read = (await Promise.all(spans.map((span) => this.readSpan(span)))).flat();
-    const blocks = known === null ? read : [known, ...read];
+    const cached = this.lastBlock?.index === indexes[0] ? this.lastBlock : null;
+    const spans = this.spansOf(cached === null ? indexes : indexes.slice(1));
+    const newBlocks = (await Promise.all(spans.map((span) => this.readSpan(span)))).flat();
+    const blocks = cached === null ? newBlocks : [cached, ...newBlocks];
     this.remember(blocks.at(-1) ?? null);
     return new Map(blocks.map(({ index, bytes }) => [index, bytes]));
   }
 
   private remember(block: SealedBlock | null): void {
-    this.last = block;
+    this.lastBlock = block;
     if (block !== null && block.bytes.length > READ_BYTES_MAX) this.largeBlock.block = new WeakRef(block);
   }
 
@@ -83,20 +83,20 @@ export class BlockReader {
       files.read(start, end - start),
       this.sealBefore(indexes[0] as number),
     ]);
-    const found = bytes ?? Buffer.alloc(0);
-    const read: SealedBlock[] = [];
+    const spanBytes = bytes ?? Buffer.alloc(0);
+    const blocks: SealedBlock[] = [];
     for (const index of indexes) {
       const range = state.blocks.range(index);
-      const block = found.subarray(range.start - start, range.end - start);
-      const before =
+      const block = spanBytes.subarray(range.start - start, range.end - start);
+      const blockSealBefore =
         index === indexes[0]
           ? sealBefore
-          : sealAtEnd(found.subarray(0, state.blocks.range(index - 1).end - start));
-      const why = blockError(block, before);
+          : sealAtEnd(spanBytes.subarray(0, state.blocks.range(index - 1).end - start));
+      const why = blockError(block, blockSealBefore);
       if (why !== null) throw await files.damageAt(state.ledger.key, range.start, why, range.end);
-      read.push({ index, bytes: block });
+      blocks.push({ index, bytes: block });
     }
-    return read;
+    return blocks;
   }
 
   /** The seal that a block continues. */

@@ -8,8 +8,8 @@ import { type ForeignCover, SealInput } from './seal.js';
 /** A block of at least this many bytes is sealed; a transaction never spans two. */
 export const BLOCK_BYTES = 64 * 1024;
 /** Enough for a few commands: with many projects a batch has one. */
-const FIRST_BYTES = 8 * 1024;
-const FIRST_LEAF_BYTES = 1024;
+const INITIAL_BYTES = 8 * 1024;
+const INITIAL_LEAF_BYTES = 1024;
 
 /** What a seal records in addition to its block. */
 interface SealFields {
@@ -23,21 +23,21 @@ interface SealFields {
  * reused for later batches.
  */
 export class BlockWriter {
-  /** The start and the end of each sealed block, in turn. */
+  /** The start and the end of each sealed block, alternating. */
   readonly blocks: number[] = [];
-  private readonly out = new ByteWriter(Buffer.allocUnsafe(FIRST_BYTES));
+  private readonly out = new ByteWriter(Buffer.allocUnsafe(INITIAL_BYTES));
   private readonly lineWriter = new LineWriter(this.out);
-  private readonly leafInput = new ByteWriter(Buffer.allocUnsafe(FIRST_LEAF_BYTES));
+  private readonly leafInput = new ByteWriter(Buffer.allocUnsafe(INITIAL_LEAF_BYTES));
   private readonly sealInput = new SealInput();
   private blockStart = 0;
   /** The start of the last line, and the end of its envelope, with which its leaf begins. */
-  private lastStart = 0;
+  private lastLineStart = 0;
   private lastEnvelopeEnd = 0;
   /** The lines of the block that is not sealed yet. */
   private lines = 0;
   private sealBefore = '';
 
-  /** Starts a batch. The batch before may have left anything. */
+  /** Starts a batch, whatever the previous batch has left. */
   begin(sealBefore: string): void {
     this.out.length = 0;
     this.lines = 0;
@@ -69,11 +69,11 @@ export class BlockWriter {
    * it takes a fraction of the time of encoding it again.
    */
   leafHash(): string {
-    const { leafInput, lastStart, lastEnvelopeEnd } = this;
+    const { leafInput, lastLineStart, lastEnvelopeEnd } = this;
     // RFC 6962 puts a zero byte before a leaf.
     leafInput.length = 0;
     leafInput.ascii('\0');
-    leafInput.copyOf(this.out.bytes, lastStart, lastEnvelopeEnd);
+    leafInput.copyOf(this.out.bytes, lastLineStart, lastEnvelopeEnd);
     leafInput.ascii(',"payload_sha256":"');
     leafInput.ascii(this.lineWriter.payload_sha256);
     leafInput.ascii('"}');
@@ -88,7 +88,7 @@ export class BlockWriter {
   addEvent(event: NewEvent, position: number, unit: string, fields: TransactionFields | null): void {
     const start = this.length;
     const { envelope_end, covered_end } = this.lineWriter.event(event, position, unit, fields);
-    this.lastStart = start;
+    this.lastLineStart = start;
     this.lastEnvelopeEnd = envelope_end;
     this.sealInput.addCovered(this.out.bytes, start, covered_end);
     this.lines += 1;
@@ -114,9 +114,9 @@ export class BlockWriter {
   }
 }
 
-const BYTES_KEPT_MAX = 16 * 1024 * 1024;
+const IDLE_BYTES_MAX = 16 * 1024 * 1024;
 
-/** Writers that finished batches have given back, for the next batches. Bounded, so that many idle projects take no memory. */
+/** Writers that finished batches have given back, for reuse. Bounded, so that many idle projects take no memory. */
 export class BlockWriters {
   private readonly idle: BlockWriter[] = [];
   private idleBytes = 0;
@@ -129,9 +129,9 @@ export class BlockWriters {
     return writer;
   }
 
-  /** Nothing may use its bytes any more. */
+  /** The caller must not use the writer's bytes any more. */
   giveBack(writer: BlockWriter): void {
-    if (this.idleBytes + writer.memoryBytes > BYTES_KEPT_MAX) return;
+    if (this.idleBytes + writer.memoryBytes > IDLE_BYTES_MAX) return;
     this.idle.push(writer);
     this.idleBytes += writer.memoryBytes;
   }

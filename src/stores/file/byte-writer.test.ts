@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { ByteWriter } from './byte-writer.js';
 
-/** What a writer has after each value is written twice, starting with a buffer that is too small. */
+/** The text of a writer after the same value is written twice. Its buffer is too small at first. */
 function written(write: (out: ByteWriter) => void): string {
   const out = new ByteWriter(Buffer.allocUnsafe(3));
   write(out);

@@ -61,14 +61,14 @@ export class ByteWriter {
     }
     this.reserve(NUMBER_CHARACTERS_MAX);
     let end = this.length + 1;
-    for (let rest = value; rest >= 10; rest = Math.floor(rest / 10)) end += 1;
+    for (let remaining = value; remaining >= 10; remaining = Math.floor(remaining / 10)) end += 1;
     this.length = end;
-    let rest = value;
+    let remaining = value;
     do {
       end -= 1;
-      this.bytes[end] = ZERO + (rest % 10);
-      rest = Math.floor(rest / 10);
-    } while (rest > 0);
+      this.bytes[end] = ZERO + (remaining % 10);
+      remaining = Math.floor(remaining / 10);
+    } while (remaining > 0);
   }
 
   /** The bytes of another buffer between two offsets. */

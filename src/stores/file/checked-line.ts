@@ -26,6 +26,6 @@ export interface LogEnd {
   position: number;
   /** The foreign lines that no seal covers yet. */
   readonly foreign: Buffer[];
-  /** No line of format 2 came yet. */
+  /** No line of format 2 has come yet. */
   isFormat1: boolean;
 }

@@ -80,9 +80,9 @@ export const isErrorCode = (error: unknown, code: string): boolean =>
   error instanceof Error && (error as NodeJS.ErrnoException).code === code;
 
 /** What was found, or `missing` if there is no such file or folder. */
-export async function unlessMissing<T, Missing>(found: Promise<T>, missing: Missing): Promise<T | Missing> {
+export async function unlessMissing<T, Missing>(lookup: Promise<T>, missing: Missing): Promise<T | Missing> {
   try {
-    return await found;
+    return await lookup;
   } catch (error) {
     if (isErrorCode(error, 'ENOENT')) return missing;
     throw error;
@@ -128,9 +128,11 @@ export const readSmallFile = async (disk: Disk, path: string): Promise<string | 
 
 /** Appends all bytes, or throws `ENOSPC`. */
 export async function writeFully(file: DiskFile, bytes: Uint8Array): Promise<void> {
-  const taken = await file.write(bytes);
-  if (taken === bytes.length) return;
-  const error: NodeJS.ErrnoException = new Error(`only ${taken} of ${bytes.length} bytes could be written`);
+  const writtenBytes = await file.write(bytes);
+  if (writtenBytes === bytes.length) return;
+  const error: NodeJS.ErrnoException = new Error(
+    `only ${writtenBytes} of ${bytes.length} bytes could be written`,
+  );
   error.code = 'ENOSPC';
   throw error;
 }

@@ -34,10 +34,10 @@ export interface DurableProgress {
 
 /**
  * Adds what the lines of a file after `from` prove. A batch is written only after everything before it is durable, so
- * its first block proves that everything before the batch was. A seal counts although its block may be damaged: a crash
- * leaves lines out, but never writes a seal with other numbers. It counts only if an event of its block comes after
- * `position`, the last one that the log has: another program may have copied older lines of the log. Lines of the
- * log of another project prove nothing here.
+ * its first block proves that everything before the batch was. A seal counts even if its block is damaged: a crash may
+ * leave lines out, but never changes the numbers of a seal. It counts only if its block has an event after `position`,
+ * the last position of the log: another program may have copied older lines of the log. Lines of the log of another
+ * project prove nothing here.
  */
 export async function addProvenDurable(
   progress: DurableProgress,
@@ -46,7 +46,7 @@ export async function addProvenDurable(
   key: ProjectKey | null,
   position: number,
 ): Promise<void> {
-  const prove = (position: number, bytes: number): void => {
+  const raiseProgress = (position: number, bytes: number): void => {
     progress.position = Math.max(progress.position, position);
     progress.bytes = Math.max(progress.bytes, bytes);
   };
@@ -55,7 +55,7 @@ export async function addProvenDurable(
   await visitLines(file, from, (bytes, offset) => {
     const decoded = decodeLine(bytes);
     if (typeof decoded !== 'string' && decoded.kind === 'v1' && decoded.line.durable !== undefined)
-      prove(decoded.line.durable, offset);
+      raiseProgress(decoded.line.durable, offset);
     if (typeof decoded === 'string' || decoded.kind !== 'seal') {
       const content = classifyLine(decoded, key);
       hasOtherLog ||= content.isOther;
@@ -66,12 +66,12 @@ export async function addProvenDurable(
     // Only as many lines as the seal counts. More are there if the seal of the previous block is damaged.
     const block = sinceSeal.slice(-lines);
     const later = block.find((line) => line.position > position);
-    // What was durable is before the block.
+    // A seal names as durable only what is before its block.
     const isAfter = later !== undefined && durable < later.position;
     // A line without an event does not name its project.
     const hasEventless = !hasOtherLog && block.some((line) => line.isEventless);
     if (isAfter || (hasEventless && durable >= position))
-      prove(durable, continues === true ? 0 : block.length === lines ? (block[0]?.offset ?? 0) : 0);
+      raiseProgress(durable, continues === true ? 0 : block.length === lines ? (block[0]?.offset ?? 0) : 0);
     sinceSeal = [];
   });
 }

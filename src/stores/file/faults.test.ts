@@ -19,7 +19,7 @@ import {
 const positionsOf = async (store: Store) => (await allEvents(store)).map((event) => event.position);
 
 /** Commits until the store refuses, and returns the confirmed subjects. */
-async function fill(
+async function commitUntilRefused(
   store: Store,
   name: string,
   roundsMax: number,
@@ -44,18 +44,18 @@ const subjectsOf = async (store: Store) => [
 describe('a file store', () => {
   it('reports a full disk, keeps confirmed commits, and continues when there is space again', async () => {
     const root = await temporaryFolder();
-    let space = 5000;
+    let spaceBytes = 5000;
     const disk = faultyDisk({
       write: async (path, bytes, write) => {
         if (!path.endsWith('events.jsonl')) return write(bytes);
-        if (space === 0) throw diskError('ENOSPC');
-        const taken = Math.min(space, bytes.length);
-        space -= taken;
-        return write(bytes.subarray(0, taken));
+        if (spaceBytes === 0) throw diskError('ENOSPC');
+        const writtenBytes = Math.min(spaceBytes, bytes.length);
+        spaceBytes -= writtenBytes;
+        return write(bytes.subarray(0, writtenBytes));
       },
     });
     const store = await openFileStore({ root, disk });
-    const { confirmed, error } = await fill(store, 'a', 100);
+    const { confirmed, error } = await commitUntilRefused(store, 'a', 100);
     expect(confirmed.length).toBeGreaterThan(2);
     expect(error).toBeInstanceOf(StoreUnavailable);
     expect((error as Error).message).toMatch(/disk is full.*Nothing was written.*Free some space/);
@@ -63,14 +63,14 @@ describe('a file store', () => {
     await expect(commitOne(store, newSubjectTransaction('none'))).rejects.toBeInstanceOf(StoreUnavailable);
     expect(await store.heads(KEY, ['~none'])).toEqual([null]);
 
-    space = 1_000_000;
-    const more = await fill(store, 'b', 5);
-    expect(more.error).toBeNull();
-    expect(await subjectsOf(store)).toEqual([...confirmed, ...more.confirmed]);
+    spaceBytes = 1_000_000;
+    const laterCommits = await commitUntilRefused(store, 'b', 5);
+    expect(laterCommits.error).toBeNull();
+    expect(await subjectsOf(store)).toEqual([...confirmed, ...laterCommits.confirmed]);
     await store.close();
-    const again = await openFileStore({ root });
-    expect(await subjectsOf(again)).toEqual([...confirmed, ...more.confirmed]);
-    await again.close();
+    const reopened = await openFileStore({ root });
+    expect(await subjectsOf(reopened)).toEqual([...confirmed, ...laterCommits.confirmed]);
+    await reopened.close();
   });
 
   it('releases the permits of a transaction that could not be written', async () => {
@@ -133,9 +133,9 @@ describe('a file store', () => {
     await expect(store.project(KEY)).rejects.toBeInstanceOf(StoreBroken);
     expect((await store.broken).message).toMatch(/could not be made durable/);
     await store.close();
-    const again = await openFileStore({ root });
-    expect((await allEvents(again))[0]?.event_id).toBe('kept');
-    await again.close();
+    const reopened = await openFileStore({ root });
+    expect((await allEvents(reopened))[0]?.event_id).toBe('kept');
+    await reopened.close();
   });
 
   it('is broken when a failed write cannot be undone', async () => {
@@ -172,9 +172,9 @@ describe('a file store', () => {
     const store = await openFileStore({ root: await temporaryFolder(), disk: faultyDisk(faults) });
     await commitOne(store, looseEventTransaction('first'));
     const done: string[] = [];
-    let open = () => {};
+    let openGate = () => {};
     const gate = new Promise<void>((resolve) => {
-      open = resolve;
+      openGate = resolve;
     });
     const reached = new Promise<void>((resolve) => {
       faults.sync = async (_, sync) => {
@@ -186,7 +186,7 @@ describe('a file store', () => {
     const record = (what: string) => () => done.push(what);
     const commit = commitOne(store, newSubjectTransaction('x')).then(record('commit'));
     await reached;
-    const rest = [
+    const otherCalls = [
       commitOne(store, newSubjectTransaction('x')).then((outcome) => done.push(outcome.kind)),
       store.commit([]).then(record('nothing')),
       store.heads(KEY, ['~x']).then(record('heads')),
@@ -200,8 +200,8 @@ describe('a file store', () => {
     await store.now();
     await appendFile(`${await temporaryFolder()}/wait`, 'x');
     expect(done).toEqual(['nothing']);
-    open();
-    await Promise.all([commit, ...rest]);
+    openGate();
+    await Promise.all([commit, ...otherCalls]);
     expect(done).toContain('conflict');
     expect(done).toContain('2 events');
     await store.close();
@@ -260,15 +260,15 @@ await onSmallDisk('a file store on a full disk', 1, (disk) => {
     const root = disk.folder;
     await appendFile(`${root}/ballast`, Buffer.alloc(900_000));
     const store = await openFileStore({ root });
-    const { confirmed, error } = await fill(store, 'a', 10_000);
+    const { confirmed, error } = await commitUntilRefused(store, 'a', 10_000);
     expect(error).toBeInstanceOf(StoreUnavailable);
     expect(await subjectsOf(store)).toEqual(confirmed);
     await rm(`${root}/ballast`);
-    const more = await fill(store, 'b', 10);
-    expect(more.error).toBeNull();
+    const laterCommits = await commitUntilRefused(store, 'b', 10);
+    expect(laterCommits.error).toBeNull();
     await store.close();
-    const again = await openFileStore({ root });
-    expect(await subjectsOf(again)).toEqual([...confirmed, ...more.confirmed]);
-    await again.close();
+    const reopened = await openFileStore({ root });
+    expect(await subjectsOf(reopened)).toEqual([...confirmed, ...laterCommits.confirmed]);
+    await reopened.close();
   });
 });

@@ -13,11 +13,11 @@ interface StoreGuard {
 
 /** A project's log for its writer: also checks the store, and waits for the tenant's other logs where permits need it. */
 export class FileStoreLog implements WritableLog {
-  /** The permits of a scope may be taken by another project, whose log must then be durable too. */
-  private dependsOnTenant = false;
-  /** The last write that steps wait for, and its promise for them. */
-  private written: Promise<void> | null = null;
-  private reportable: Promise<void> | null = null;
+  /** Whether an outcome since the last `durable` was `full`: the log of the project with the permits must be durable too. */
+  private hasFullOutcome = false;
+  /** The last write that steps wait for, and the promise that they get. */
+  private lastWrite: Promise<void> | null = null;
+  private lastReport: Promise<void> | null = null;
 
   constructor(
     private readonly tenant: TenantLogs,
@@ -53,7 +53,7 @@ export class FileStoreLog implements WritableLog {
     this.guard.assertUsable();
     if (transaction.permit_limits.length > 0) assertPermitsLoaded(this.tenant);
     const outcome = this.log.apply(transaction, nowMs);
-    if (outcome.kind === 'full') this.dependsOnTenant = true;
+    if (outcome.kind === 'full') this.hasFullOutcome = true;
     return outcome;
   }
 
@@ -62,18 +62,18 @@ export class FileStoreLog implements WritableLog {
     if (step.permit_limits.length > 0) assertPermitsLoaded(this.tenant);
     const written = this.log.applyStep(step, nowMs);
     if (written === null) return null;
-    if (written !== this.written) {
-      this.written = written;
-      this.reportable = written.then(() => this.guard.assertIntact());
+    if (written !== this.lastWrite) {
+      this.lastWrite = written;
+      this.lastReport = written.then(() => this.guard.assertIntact());
     }
-    return this.reportable;
+    return this.lastReport;
   }
 
   async durable(): Promise<void> {
     this.guard.assertIntact();
-    const { dependsOnTenant } = this;
-    this.dependsOnTenant = false;
-    await (dependsOnTenant ? this.tenant.durable() : this.log.durable());
+    const { hasFullOutcome } = this;
+    this.hasFullOutcome = false;
+    await (hasFullOutcome ? this.tenant.durable() : this.log.durable());
     // Once the store is broken, nothing is reported, not even a write that still succeeded.
     this.guard.assertIntact();
   }

@@ -1,5 +1,5 @@
 import { describeFileStore } from './testing/describe-file-store.js';
 
 describeFileStore('file', () => ({}));
-// It seals its log after every batch, so that reads use segments and snapshots wherever possible.
+// It closes a segment after every batch, so that reads use segments and snapshots wherever possible.
 describeFileStore('file (one segment per batch)', () => ({ segment_bytes_max: 1 }));

@@ -42,7 +42,7 @@ export interface FileStoreOptions {
   /** The project whose log is the root's own `events.jsonl`. All other projects then have folders below the root. */
   readonly home?: ProjectKey;
   readonly untrusted_files?: UntrustedFiles;
-  /** Makes events of the lines that other programs append to the home project's log. Without it they are only kept. */
+  /** Makes events of the lines that other programs append to the home project's log. Without it, the lines are only kept. */
   readonly foreign_events?: ForeignEvents;
   readonly disk?: Disk;
   readonly clock?: ProcessClock;
@@ -50,7 +50,7 @@ export interface FileStoreOptions {
   readonly random?: (size: number) => Uint8Array;
   /** A log file that reaches this size is closed, and a new one is started. */
   readonly segment_bytes_max?: number;
-  /** Number of logs that are kept open. Others are opened for each access. Default: 256. */
+  /** Maximum number of logs that are kept open. Others are opened for each access. Default: 256. */
   readonly open_files_max?: number;
   /**
    * Up to this many batches at a time are each synced in their own log; more share one sync of the write-ahead log.
@@ -87,12 +87,12 @@ async function openStore(options: FileStoreOptions): Promise<FileStore> {
   await disk.makeFolder(root);
   const lock = await lockStore(disk, root);
   try {
-    const stored = await openStoreFile(disk, root, options.random ?? randomBytes);
+    const storedMeta = await openStoreFile(disk, root, options.random ?? randomBytes);
     const layout = new StoreLayout(root, options.home);
     await replayWal(disk, layout);
     // Other programs write the files of a workspace, so nothing is remembered about them.
-    const idle = options.home === undefined ? await IdleProjects.read(disk, layout) : null;
-    return new FileStore(options, disk, lock, new StoreFile(disk, root, stored), idle);
+    const idleProjects = options.home === undefined ? await IdleProjects.read(disk, layout) : null;
+    return new FileStore(options, disk, lock, new StoreFile(disk, root, storedMeta), idleProjects);
   } catch (error) {
     await lock.release();
     throw error;
@@ -144,7 +144,7 @@ export class FileStore implements LogStore {
     disk: Disk,
     private readonly lock: Lock,
     private readonly storeFile: StoreFile,
-    private readonly idle: IdleProjects | null,
+    private readonly idleProjects: IdleProjects | null,
   ) {
     const { untrusted_files, home } = options;
     this.home = home;
@@ -290,15 +290,15 @@ export class FileStore implements LogStore {
   /** Opens the logs of the projects that are not known to be idle. A damaged tenant is left out, and reported. */
   heldProjects({ after, limit }: HeldProjectsPage): Promise<ProjectKey[]> {
     return this.unlessBroken(async () => {
-      const held: ProjectKey[] = [];
+      const projectKeys: ProjectKey[] = [];
       for (const tenant_id of await this.tenantIds()) {
         const tenant = await this.tenant(tenant_id).catch((error) => {
           if (error instanceof LogDamaged) return null;
           throw error;
         });
-        for (const project_id of tenant?.heldProjects() ?? []) held.push({ tenant_id, project_id });
+        for (const project_id of tenant?.heldProjects() ?? []) projectKeys.push({ tenant_id, project_id });
       }
-      return pageOfProjects(held, after, limit);
+      return pageOfProjects(projectKeys, after, limit);
     });
   }
 
@@ -325,18 +325,18 @@ export class FileStore implements LogStore {
     const tenants = await Promise.allSettled(this.tenantPromises.values());
     try {
       for (const tenant of tenants) if (tenant.status === 'fulfilled') await tenant.value.close();
-      await this.writeIdle();
+      await this.writeIdleProjects();
       await this.groups.close(this.failure === null);
     } finally {
       await this.lock.release();
     }
   }
 
-  private async writeIdle(): Promise<void> {
-    if (this.idle === null || this.failure !== null || this.openTenants.size === 0) return;
-    for (const tenant of this.openTenants.values()) tenant.noteIdle(this.idle, this.clock.now());
+  private async writeIdleProjects(): Promise<void> {
+    if (this.idleProjects === null || this.failure !== null || this.openTenants.size === 0) return;
+    for (const tenant of this.openTenants.values()) tenant.recordIdle(this.idleProjects, this.clock.now());
     try {
-      await this.idle.write();
+      await this.idleProjects.write();
     } catch (error) {
       this.tenantLogsOptions.warn(
         `The list of idle projects could not be written (${messageOf(error)}). The next start reads their logs.`,
@@ -357,7 +357,7 @@ export class FileStore implements LogStore {
   }
 
   private async openTenant(tenantId: string): Promise<TenantLogs> {
-    const opening = TenantLogs.open(tenantId, this.tenantLogsOptions, this.idle);
+    const opening = TenantLogs.open(tenantId, this.tenantLogsOptions, this.idleProjects);
     const tenant = await this.reportingDamage(opening);
     for (const log of tenant.logs.values()) this.followLogTime(tenantId, log.newest_ms);
     this.openTenants.set(tenantId, tenant);
@@ -412,13 +412,15 @@ export class FileStore implements LogStore {
     if (this.damages.has(location)) return;
     this.damages.set(location, { ...error.damage, isServed });
     const { layout, warn } = this.tenantLogsOptions;
-    const what = isServed ? `The log of ${tenant_id} is damaged` : `The tenant ${tenant_id} is not served`;
-    warn(`${what}. In ${layout.root}: ${error.message}`);
+    const consequence = isServed
+      ? `The log of ${tenant_id} is damaged`
+      : `The tenant ${tenant_id} is not served`;
+    warn(`${consequence}. In ${layout.root}: ${error.message}`);
   }
 
   private assertServed(tenantId: string): void {
-    const damaged = this.refusedTenants.get(tenantId);
-    if (damaged !== undefined) throw damaged;
+    const damageError = this.refusedTenants.get(tenantId);
+    if (damageError !== undefined) throw damageError;
   }
 
   private assertOpen(): void {

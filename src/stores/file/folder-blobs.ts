@@ -39,7 +39,7 @@ export class FolderBlobs implements Blobs {
 
   private async write(folder: string, sha256: string, bytes: Uint8Array): Promise<void> {
     const existingSize = await withFile(this.disk, `${folder}/${sha256}`, (file) => file.size());
-    // The writer may have failed to make its name durable.
+    // An earlier writer may have failed to make the name of the blob durable.
     if (existingSize === bytes.byteLength) return this.disk.syncFolder(folder);
     await this.disk.makeFolder(folder);
     this.writes += 1;

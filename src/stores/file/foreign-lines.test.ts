@@ -43,7 +43,7 @@ const idsOf = async (store: Awaited<ReturnType<typeof openFileStore>>) =>
   (await allEvents(store)).map(({ event_id }) => event_id);
 
 /** Opens the store again, which checks every line, and returns the ids of its events. */
-async function reopenedIds(root: string): Promise<string[]> {
+async function idsAfterReopening(root: string): Promise<string[]> {
   const store = await openFileStore({ root });
   const ids = await idsOf(store);
   await store.close();
@@ -65,13 +65,13 @@ it('foreign lines are kept between blocks, covered by the next seal, and are not
     cover,
     undefined,
   ]);
-  expect(await reopenedIds(root)).toEqual(['a', 'b', 'c']);
-  const shown: string[] = [];
+  expect(await idsAfterReopening(root)).toEqual(['a', 'b', 'c']);
+  const visitedIds: string[] = [];
   const read = await readLogUnverified(nodeDisk, projectLogFolder(root), ({ event_id }) =>
-    shown.push(event_id),
+    visitedIds.push(event_id),
   );
   expect(read).not.toBeNull();
-  expect(shown).toEqual(['a', 'b', 'c']);
+  expect(visitedIds).toEqual(['a', 'b', 'c']);
 });
 
 it('foreign lines count as damage if they were changed or removed after a seal has covered them', async () => {
@@ -102,7 +102,7 @@ it('foreign lines at the end of a log are covered by the first seal after a rest
   await commitOne(store, looseEventTransaction('b'));
   await store.close();
   expect((await sealsIn(activeFile(root))).at(-1)).toMatchObject({ foreign: { lines: 1 } });
-  expect(await reopenedIds(root)).toEqual(['a', 'b']);
+  expect(await idsAfterReopening(root)).toEqual(['a', 'b']);
 });
 
 it('foreign lines may arrive between the check and the write: offsets are right, and the next seal covers them', async () => {
@@ -127,7 +127,7 @@ it('foreign lines may arrive between the check and the write: offsets are right,
     undefined,
     2,
   ]);
-  expect(await reopenedIds(root)).toEqual(['a', 'b', 'c']);
+  expect(await idsAfterReopening(root)).toEqual(['a', 'b', 'c']);
 });
 
 it('foreign lines stay in a segment that is closed, and are covered by a seal of the next', async () => {
@@ -167,10 +167,10 @@ it.each(['{"event_id":"x","log":{}}', '{"log":{}}', '{"seal":"x"}', COPIED_SEAL,
     expect(await idsOf(store)).toEqual(['a', 'b', 'c']);
     await store.close();
     expect((await readFile(activeFile(root), 'utf8')).split('\n')).toContain(line);
-    expect(await reopenedIds(root)).toEqual(['a', 'b', 'c']);
+    expect(await idsAfterReopening(root)).toEqual(['a', 'b', 'c']);
     const text = await readFile(activeFile(root), 'utf8');
     await writeFile(activeFile(root), text.replace(foreignLine('one'), foreignLine('eno')));
-    await expect(reopenedIds(root)).rejects.toThrow(LogDamaged);
+    await expect(idsAfterReopening(root)).rejects.toThrow(LogDamaged);
   },
 );
 
@@ -182,15 +182,15 @@ it('foreign lines may copy lines and seals of the log, in the middle and at the 
   await appendFile(activeFile(root), ours);
   await commitOne(store, looseEventTransaction('c'));
   await store.close();
-  expect(await reopenedIds(root)).toEqual(['a', 'b', 'c']);
+  expect(await idsAfterReopening(root)).toEqual(['a', 'b', 'c']);
   await appendFile(activeFile(root), ours);
   const atEnd = await readFile(activeFile(root), 'utf8');
-  expect(await reopenedIds(root)).toEqual(['a', 'b', 'c']);
+  expect(await idsAfterReopening(root)).toEqual(['a', 'b', 'c']);
   expect(await readFile(activeFile(root), 'utf8')).toBe(atEnd);
   store = await openFileStore({ root });
   await commitOne(store, looseEventTransaction('d'));
   await store.close();
-  expect(await reopenedIds(root)).toEqual(['a', 'b', 'c', 'd']);
+  expect(await idsAfterReopening(root)).toEqual(['a', 'b', 'c', 'd']);
 });
 
 it('foreign lines that look like the next event of the log never become one', async () => {
@@ -202,10 +202,10 @@ it('foreign lines that look like the next event of the log never become one', as
   await appendFile(activeFile(root), `${next}\n`);
   await commitOne(store, looseEventTransaction('b'));
   await store.close();
-  expect(await reopenedIds(root)).toEqual(['a', 'b']);
+  expect(await idsAfterReopening(root)).toEqual(['a', 'b']);
   await appendFile(activeFile(root), `${next.replace('"position":2', '"position":3')}\n${COPIED_SEAL}\n`);
   expect(await readLogUnverified(nodeDisk, projectLogFolder(root), () => {})).toBeNull();
-  expect(await reopenedIds(root)).toEqual(['a', 'b']);
+  expect(await idsAfterReopening(root)).toEqual(['a', 'b']);
 });
 
 it('foreign lines may fill the end of a closed segment with anything', async () => {
@@ -219,7 +219,7 @@ it('foreign lines may fill the end of a closed segment with anything', async () 
   };
   for (const id of ['a', 'b', 'c']) await commitOne(store, looseEventTransaction(id));
   await store.close();
-  expect(await reopenedIds(root)).toEqual(['a', 'b', 'c']);
+  expect(await idsAfterReopening(root)).toEqual(['a', 'b', 'c']);
 });
 
 it('foreign lines hide no damage: a changed line before them is refused by its number', async () => {
@@ -233,7 +233,7 @@ it('foreign lines hide no damage: a changed line before them is refused by its n
   await store.close();
   const text = await readFile(activeFile(root), 'utf8');
   await writeFile(activeFile(root), text.replace('"event_id":"b"', '"event_id":"B"'));
-  await expect(reopenedIds(root)).rejects.toThrow(/events\.jsonl, lines? \d/);
+  await expect(idsAfterReopening(root)).rejects.toThrow(/events\.jsonl, lines? \d/);
 });
 
 describe('foreign lines in the log of a workspace', () => {
@@ -325,7 +325,7 @@ it('foreign lines are waited for while they are being written', async () => {
   await commitOne(store, looseEventTransaction('b'));
   await store.close();
   expect((await sealsIn(activeFile(root))).at(-1)).toMatchObject({ foreign: { lines: 1 } });
-  expect(await reopenedIds(root)).toEqual(['a', 'b']);
+  expect(await idsAfterReopening(root)).toEqual(['a', 'b']);
 });
 
 it('foreign lines that are never finished stop commits, and nothing is written or lost', async () => {
@@ -340,7 +340,7 @@ it('foreign lines that are never finished stop commits, and nothing is written o
   await commitOne(store, looseEventTransaction('c'));
   expect(await idsOf(store)).toEqual(['a', 'c']);
   await store.close();
-  expect(await reopenedIds(root)).toEqual(['a', 'c']);
+  expect(await idsAfterReopening(root)).toEqual(['a', 'c']);
 });
 
 it('foreign lines survive a write of the coordinator that fails at the same time', async () => {
@@ -359,7 +359,7 @@ it('foreign lines survive a write of the coordinator that fails at the same time
   await commitOne(store, looseEventTransaction('c'));
   await store.close();
   expect((await sealsIn(activeFile(root))).at(-1)).toMatchObject({ foreign: { lines: 2 } });
-  expect(await reopenedIds(root)).toEqual(['a', 'c']);
+  expect(await idsAfterReopening(root)).toEqual(['a', 'c']);
 });
 
 it('foreign lines after torn lines are kept, and the torn lines are cut', async () => {
@@ -384,8 +384,8 @@ it('foreign lines after torn lines are kept, and the torn lines are cut', async 
     now_ms: 0,
     warn: () => {},
   });
-  const left = [first, seal, foreignLine('one'), foreignLine('two')];
-  expect(files.get('p/events.jsonl')?.toString()).toBe(`${left.join('\n')}\n`);
+  const remainingLines = [first, seal, foreignLine('one'), foreignLine('two')];
+  expect(files.get('p/events.jsonl')?.toString()).toBe(`${remainingLines.join('\n')}\n`);
   expect(files.get('p/torn-1-1.bin')?.toString()).toContain(torn);
   expect(log.state.foreign.map(String)).toEqual([foreignLine('one'), foreignLine('two')]);
   expect(log.files.last.bytes).toBe(files.get('p/events.jsonl')?.length);
@@ -394,7 +394,7 @@ it('foreign lines after torn lines are kept, and the torn lines are cut', async 
   store = await openFileStore({ root });
   await commitOne(store, looseEventTransaction('c'));
   await store.close();
-  expect(await reopenedIds(root)).toEqual(['a', 'c']);
+  expect(await idsAfterReopening(root)).toEqual(['a', 'c']);
 });
 
 it('foreign lines do not shift what a reader verifies: a changed byte of the block is damage', async () => {

@@ -52,14 +52,15 @@ const BYTES_PER_BATCH = 1024 * 1024;
 
 export const isBlank = (line: Buffer): boolean => line.toString('latin1').trim() === '';
 
-/** How many of these lines one batch imports. If any is not empty, at least one such is among them. */
+/** How many of these lines one batch imports. If any line is not blank, the batch has at least one such line. */
 export function batchLength(lines: readonly Buffer[]): number {
   let bytes = 0;
-  let taken = 0;
+  let importedCount = 0;
   for (const [at, line] of lines.entries()) {
-    if (taken > 0 && (taken === LINES_PER_BATCH || bytes + line.length > BYTES_PER_BATCH)) return at;
+    if (importedCount > 0 && (importedCount === LINES_PER_BATCH || bytes + line.length > BYTES_PER_BATCH))
+      return at;
     bytes += line.length;
-    if (!isBlank(line)) taken += 1;
+    if (!isBlank(line)) importedCount += 1;
   }
   return lines.length;
 }

@@ -11,9 +11,10 @@ import { copyOfFormat1, format1Events, FORMAT_1_KEY as KEY } from './testing/for
 import { allEvents, commitOne } from './testing.js';
 import { readLogUnverified } from './unverified-reader.js';
 
-const note = (event_id: string) => transactionOf(KEY, { loose_events: [eventOf(KEY, { event_id })] });
+const noteTransaction = (event_id: string) =>
+  transactionOf(KEY, { loose_events: [eventOf(KEY, { event_id })] });
 
-async function migrated(): Promise<string> {
+async function migratedCopy(): Promise<string> {
   const root = await copyOfFormat1();
   await fileMigrator(root).up();
   return root;
@@ -60,7 +61,7 @@ it('a format-1 log is not migrated while another process may write it', async ()
 });
 
 it('a format-1 log is read after the migration, by position and by subject', async () => {
-  const store = await openFileStore({ root: await migrated() });
+  const store = await openFileStore({ root: await migratedCopy() });
   const events = await format1Events();
   expect(await allEvents(store, KEY)).toEqual(events);
   const ofTask = await store.events(KEY, { after: 0, limit: 99, subject: 'A-001-core' });
@@ -76,9 +77,9 @@ it('a format-1 log is read after the migration, by position and by subject', asy
 it.each([64 * 1024 * 1024, 1])(
   'continues in format 2, in segments of %i bytes',
   async (segment_bytes_max) => {
-    const root = await migrated();
+    const root = await migratedCopy();
     let store = await openFileStore({ root, segment_bytes_max });
-    for (const id of ['a', 'b', 'c']) await commitOne(store, note(id));
+    for (const id of ['a', 'b', 'c']) await commitOne(store, noteTransaction(id));
     const events = await allEvents(store, KEY);
     await store.close();
     for (const snapshots of ['with', 'without'] as const) {
@@ -90,30 +91,32 @@ it.each([64 * 1024 * 1024, 1])(
     }
     expect(events.slice(0, 13)).toEqual(await format1Events());
     expect(events.slice(13).map(({ event_id }) => event_id)).toEqual(['a', 'b', 'c']);
-    const shown: EventEnvelope[] = [];
-    const read = await readLogUnverified(nodeDisk, join(root, 'acme/shop'), (event) => shown.push(event));
+    const visitedEvents: EventEnvelope[] = [];
+    const read = await readLogUnverified(nodeDisk, join(root, 'acme/shop'), (event) =>
+      visitedEvents.push(event),
+    );
     expect(read).not.toBeNull();
-    expect(shown).toEqual(events);
+    expect(visitedEvents).toEqual(events);
   },
 );
 
 it('a format-1 line after a format-2 line counts as a line of another program', async () => {
-  const root = await migrated();
+  const root = await migratedCopy();
   const path = join(root, 'acme/shop/events.jsonl');
   const before = await readFile(path, 'utf8');
   const store = await openFileStore({ root });
-  await commitOne(store, note('a'));
-  await commitOne(store, note('b'));
+  await commitOne(store, noteTransaction('a'));
+  await commitOne(store, noteTransaction('b'));
   await store.close();
   const lines = (await readFile(path, 'utf8')).slice(before.length).trimEnd().split('\n');
   // A whole line that continues the last one of its own format, as an older program would write it.
-  const old = before.trimEnd().split('\n').at(-1) as string;
-  await writeFile(path, `${before}${[...lines.slice(0, 2), old, ...lines.slice(2)].join('\n')}\n`);
-  const again = await openFileStore({ root });
-  const ids = (await allEvents(again, KEY)).map(({ event_id }) => event_id);
+  const format1Line = before.trimEnd().split('\n').at(-1) as string;
+  await writeFile(path, `${before}${[...lines.slice(0, 2), format1Line, ...lines.slice(2)].join('\n')}\n`);
+  const reopened = await openFileStore({ root });
+  const ids = (await allEvents(reopened, KEY)).map(({ event_id }) => event_id);
   expect(ids.slice(-2)).toEqual(['a', 'b']);
   expect(new Set(ids).size).toBe(ids.length);
-  await again.close();
+  await reopened.close();
 });
 
 it('a format-1 log is damaged if any byte of a line changes', async () => {
@@ -123,7 +126,7 @@ it('a format-1 log is damaged if any byte of a line changes', async () => {
     ['"payload":{', '"payload":[{'],
     ['"agent-a"', '"agent-x"'],
   ] as const) {
-    const root = await migrated();
+    const root = await migratedCopy();
     const text = await readFile(join(root, path), 'utf8');
     if (!text.includes(from)) throw new Error(`The fixture has no ${from}.`);
     await writeFile(join(root, path), text.replace(from, to));
@@ -134,7 +137,7 @@ it('a format-1 log is damaged if any byte of a line changes', async () => {
 });
 
 it('the store refuses to serve a log that was truncated while it is open', async () => {
-  const root = await migrated();
+  const root = await migratedCopy();
   const store = await openFileStore({ root });
   await store.projects(KEY.tenant_id);
   const path = join(root, 'acme/shop/segments/000000000001.jsonl');
@@ -145,7 +148,7 @@ it('the store refuses to serve a log that was truncated while it is open', async
 });
 
 it('a format-1 log is damaged if a line is removed, also one without an event', async () => {
-  const root = await migrated();
+  const root = await migratedCopy();
   const path = join(root, 'acme/shop/segments/000000000006.jsonl');
   const lines = (await readFile(path, 'utf8')).split('\n');
   const record = lines.findIndex((line) => line.includes('"requests":[{"key":"remembered"'));

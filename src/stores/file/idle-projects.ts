@@ -34,13 +34,13 @@ export class IdleProjects {
 
   /** Looks at the sizes of the project's files, and opens none. */
   async isIdle(projectKey: ProjectKey): Promise<boolean> {
-    const known = this.extents.get(projectKey.tenant_id)?.get(projectKey.project_id);
-    if (known === undefined) return false;
+    const extent = this.extents.get(projectKey.tenant_id)?.get(projectKey.project_id);
+    if (extent === undefined) return false;
     const folder = this.layout.projectFolder(projectKey);
     const bytes = (await this.disk.sizeOf(`${folder}/${ACTIVE_FILE}`)) ?? 0;
     return (
-      bytes === known.bytes &&
-      (await closedSegmentPositions(this.disk, folder)).length === known.closed_segments
+      bytes === extent.bytes &&
+      (await closedSegmentPositions(this.disk, folder)).length === extent.closed_segments
     );
   }
 
@@ -62,7 +62,7 @@ export class IdleProjects {
     if (text !== '' || this.hasFile) await writeAtomically(this.disk, this.layout.root, IDLE_FILE, text);
   }
 
-  /** A line that is not understood names no project: its log is opened. */
+  /** Ignores a line that cannot be read. The log of its project is then opened. */
   private addLine(line: string): void {
     try {
       const [tenant_id, project_id, closed_segments, bytes] = JSON.parse(line) as IdleLine;

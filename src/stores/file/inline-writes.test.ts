@@ -4,7 +4,7 @@ import { temporaryFolder } from '../../../test/support/temporary-folder.js';
 import { InlineWrites } from './inline-writes.js';
 import { nodeDisk } from './node-disk.js';
 
-it('leaves large writes to threads, and after a slow write all of them for a second', () => {
+it('leaves large writes to threads, and every write for a second after a slow one', () => {
   let nowMs = 0;
   const writes = new InlineWrites(() => nowMs);
   const writeFor = (durationMs: number) =>

@@ -1,4 +1,4 @@
-/** A write of more bytes takes long enough for a thread. */
+/** A larger write takes long enough to be worth a thread. */
 const INLINE_BYTES_MAX = 64 * 1024;
 const INLINE_MS_MAX = 20;
 const THREADS_FOR_MS = 1000;

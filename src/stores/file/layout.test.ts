@@ -46,7 +46,7 @@ it('keeps its secret readable by its owner only, and unchanged when it is reopen
   expect((await stat(join(root, 'store.json'))).mode & 0o777).toBe(0o600);
   expect((await stat(root)).mode & 0o777).toBe(0o700);
   await store.close();
-  const again = await openFileStore({ root });
-  expect(await again.meta()).toEqual(meta);
-  await again.close();
+  const reopened = await openFileStore({ root });
+  expect(await reopened.meta()).toEqual(meta);
+  await reopened.close();
 });

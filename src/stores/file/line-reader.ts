@@ -2,7 +2,7 @@ import { type ReadableFile, readFully } from './disk.js';
 
 const CHUNK_BYTES = 1024 * 1024;
 const NEWLINE = 0x0a;
-/** No line of ours is near it. */
+/** No line of this store comes near this size. */
 const LINE_BYTES_MAX = 256 * 1024 * 1024;
 
 /**
@@ -15,20 +15,20 @@ export async function visitLines(
   visit: (line: Buffer, offset: number) => void,
 ): Promise<number> {
   /** The beginning of a line. It is joined once, when its end is found: a line may have many chunks. */
-  let rest: Buffer[] = [];
-  let restOffset = from;
+  let lineChunks: Buffer[] = [];
+  let lineOffset = from;
   let readOffset = from;
   const size = await file.size();
   for (;;) {
     const chunk = await readFully(file, readOffset, Math.max(0, Math.min(CHUNK_BYTES, size - readOffset)));
-    if (chunk.length === 0 || readOffset - restOffset > LINE_BYTES_MAX) return restOffset;
+    if (chunk.length === 0 || readOffset - lineOffset > LINE_BYTES_MAX) return lineOffset;
     readOffset += chunk.length;
-    rest.push(chunk);
+    lineChunks.push(chunk);
     if (!chunk.includes(NEWLINE)) continue;
-    const bytes = rest.length === 1 ? chunk : Buffer.concat(rest);
-    const used = visitWholeLines(bytes, restOffset, visit);
-    rest = used === bytes.length ? [] : [bytes.subarray(used)];
-    restOffset += used;
+    const bytes = lineChunks.length === 1 ? chunk : Buffer.concat(lineChunks);
+    const wholeBytes = visitWholeLines(bytes, lineOffset, visit);
+    lineChunks = wholeBytes === bytes.length ? [] : [bytes.subarray(wholeBytes)];
+    lineOffset += wholeBytes;
   }
 }
 

@@ -46,15 +46,22 @@ export const isV1Line = (bytes: Buffer): boolean =>
 
 /** Decodes one line, without its newline, and checks it by itself. A string is the reason why it is invalid. */
 export function decodeV1Line(bytes: Buffer): V1Line | string {
-  const cut = bytes.indexOf(PAYLOAD_BYTES);
-  if (!isV1Line(bytes) || !hasHashEnd(bytes) || cut < V1_HASHED_FROM || bytes.at(-1) !== CLOSING_BRACE)
+  const payloadIndex = bytes.indexOf(PAYLOAD_BYTES);
+  if (
+    !isV1Line(bytes) ||
+    !hasHashEnd(bytes) ||
+    payloadIndex < V1_HASHED_FROM ||
+    bytes.at(-1) !== CLOSING_BRACE
+  )
     return NOT_OURS;
   const hash = bytes.toString('latin1', V1_PREFIX.length, V1_PREFIX.length + DIGEST_LENGTH);
-  if (base64urlDigest(bytes.subarray(V1_HASHED_FROM, cut)) !== hash)
+  if (base64urlDigest(bytes.subarray(V1_HASHED_FROM, payloadIndex)) !== hash)
     return 'its hash does not match its text';
-  const payload = bytes.subarray(cut + PAYLOAD_BYTES.length, bytes.length - 1);
-  // A matching hash does not rule out that a required field is missing: anybody can compute one.
-  const parsed = parseObject(`{${bytes.toString('utf8', V1_HASHED_FROM, cut)}}`) as ParsedV1Line | null;
+  const payload = bytes.subarray(payloadIndex + PAYLOAD_BYTES.length, bytes.length - 1);
+  // A required field may be missing although the hash matches: anybody can compute a hash.
+  const parsed = parseObject(
+    `{${bytes.toString('utf8', V1_HASHED_FROM, payloadIndex)}}`,
+  ) as ParsedV1Line | null;
   if (typeof parsed?.log?.unit !== 'string') return NOT_OURS;
   const { log, ...event } = parsed;
   const isEvent = event.event_id !== undefined;

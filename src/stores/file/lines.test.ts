@@ -46,14 +46,15 @@ function batchText(transactions: readonly (readonly [readonly NewEvent[], Transa
 
 const linesOf = (text: string): string[] => text.trimEnd().split('\n');
 
-const decoded = (line: string | undefined): DecodedLine => {
-  const found = decodeLine(Buffer.from(line ?? ''));
-  if (typeof found === 'string' || found.kind !== 'transaction') throw new Error(JSON.stringify(found));
-  return found.line;
+const decodeTransaction = (line: string | undefined): DecodedLine => {
+  const decodedLine = decodeLine(Buffer.from(line ?? ''));
+  if (typeof decodedLine === 'string' || decodedLine.kind !== 'transaction')
+    throw new Error(JSON.stringify(decodedLine));
+  return decodedLine.line;
 };
 
 /** The events in text that is read from the start of a log, or why it is not valid. */
-function checked(text: string): EventEnvelope[] | string {
+function checkText(text: string): EventEnvelope[] | string {
   const events: EventEnvelope[] = [];
   const start = { key: null, seal: NO_HASH, position: 0, foreign: [], isFormat1: true };
   const check = new LogCheck<number>(start, {
@@ -75,12 +76,14 @@ function checked(text: string): EventEnvelope[] | string {
 
 it('decodes an event unchanged, whatever its strings contain', () => {
   const text = batchText([[[EVENT], {}]]);
-  expect(decoded(linesOf(text)[0])).toEqual({
+  expect(decodeTransaction(linesOf(text)[0])).toEqual({
     event: EVENT,
     isRedacted: false,
     log: { payload_sha256: expect.any(String) },
   });
-  expect(Object.keys(decoded(linesOf(text)[0]).event ?? {}).sort()).toEqual(Object.keys(EVENT).sort());
+  expect(Object.keys(decodeTransaction(linesOf(text)[0]).event ?? {}).sort()).toEqual(
+    Object.keys(EVENT).sort(),
+  );
 });
 
 it('a line has project and feature beside the edge for other tools, and not in the event', () => {
@@ -88,7 +91,7 @@ it('a line has project and feature beside the edge for other tools, and not in t
   const [line = ''] = linesOf(batchText([[[event], {}]]));
   expect(line).toContain('"feature_id":"REQ-F-1","edge":"design→code"');
   expect(line).toContain(',"project":"p","feature":"REQ-F-1","log":');
-  expect(decoded(line).event).toEqual(event);
+  expect(decodeTransaction(line).event).toEqual(event);
 });
 
 it('a line has the iteration and the delta of its payload where the family’s monitor looks, and not in the event', () => {
@@ -96,7 +99,7 @@ it('a line has the iteration and the delta of its payload where the family’s m
   const event = { ...EVENT, feature_id: 'REQ-F-1', edge: 'design_code', payload };
   const [line = ''] = linesOf(batchText([[[event], {}]]));
   expect(JSON.parse(line)).toMatchObject({ feature: 'REQ-F-1', edge: 'design_code', iteration: 3, delta: 2 });
-  expect(decoded(line).event).toEqual(event);
+  expect(decodeTransaction(line).event).toEqual(event);
 });
 
 it('keeps the record of a transaction: permits without expiry, and replies that look like payloads', () => {
@@ -118,9 +121,9 @@ it('keeps the record of a transaction: permits without expiry, and replies that 
       [[], record],
     ]),
   );
-  expect(fieldsFromLog(decoded(withEvent).log)).toEqual(record);
-  expect(decoded(bare).event).toBeNull();
-  expect(fieldsFromLog(decoded(bare).log)).toEqual(record);
+  expect(fieldsFromLog(decodeTransaction(withEvent).log)).toEqual(record);
+  expect(decodeTransaction(bare).event).toBeNull();
+  expect(fieldsFromLog(decodeTransaction(bare).log)).toEqual(record);
   expect(bare).toMatch(
     /^\{"log":\{"rules_seq":3,"slots":\[\["s","a","forever"\],\["s","b",null\],\["s","c",5\]\],/,
   );
@@ -144,15 +147,15 @@ it('detects a change of any byte of a block', () => {
       [[], { rules_seq: 2 }],
     ]),
   );
-  expect(checked(text.toString('latin1'))).toHaveLength(2);
+  expect(checkText(text.toString('latin1'))).toHaveLength(2);
   for (let at = 0; at < text.length; at += 1) {
     const changed = Buffer.from(text);
     changed[at] = (changed[at] as number) ^ 2;
-    expect(typeof checked(changed.toString('latin1')), `byte ${at}`).toBe('string');
+    expect(typeof checkText(changed.toString('latin1')), `byte ${at}`).toBe('string');
   }
 });
 
-it('says whether the line or the transaction before it is incomplete', () => {
+it('says whether the transaction of a line is incomplete or the one before it', () => {
   const [first, second, single, seal] = linesOf(
     batchText([
       [[EVENT, { ...EVENT, seq: 2 }], {}],
@@ -160,7 +163,7 @@ it('says whether the line or the transaction before it is incomplete', () => {
     ]),
   );
   const checkedLines = (...lines: unknown[]) =>
-    checked(Buffer.from(`${lines.join('\n')}\n`).toString('latin1'));
+    checkText(Buffer.from(`${lines.join('\n')}\n`).toString('latin1'));
   expect(checkedLines(first, second, single, seal)).toHaveLength(3);
   expect(checkedLines(first, single, seal)).toBe('the transaction before it is incomplete');
   expect(checkedLines(second, single, seal)).toBe(
@@ -180,10 +183,10 @@ it('writes lines of valid JSON, and seals them as documented', async () => {
   expect(parsed.map((line) => line.log?.unit)).toEqual(['1/2', '2/2', undefined, undefined, undefined]);
   expect(parsed[2]).toEqual({ seal: expect.any(String), lines: 2, durable: 0, at_ms: expect.any(Number) });
   expect(parsed[4]).toMatchObject({ lines: 1, durable: 2 });
-  const before = (line: string) => line.split(',"payload":')[0];
+  const coveredPart = (line: string) => line.split(',"payload":')[0];
   const seal = (prev: string, [text = '', ...block]: string[]) =>
     createHash('sha256')
-      .update(`${[prev, ...block.map(before), text.slice('{"seal":"",'.length + 43)].join('\n')}`)
+      .update(`${[prev, ...block.map(coveredPart), text.slice('{"seal":"",'.length + 43)].join('\n')}`)
       .digest('base64url');
   expect(parsed[2].seal).toBe(seal(NO_HASH, [lines[2] as string, lines[0] as string, lines[1] as string]));
   expect(parsed[4].seal).toBe(seal(parsed[2].seal, [lines[4] as string, lines[3] as string]));
@@ -203,7 +206,7 @@ it('writes lines of valid JSON, and seals them as documented', async () => {
   expect(parsed[3]).toMatchObject({ event_id: 'note-1', position: 3, payload: { text: 'hello' } });
 });
 
-it('splits a large write into blocks, and no transaction', async () => {
+it('splits a large write into blocks, but splits no transaction', async () => {
   const root = await temporaryFolder();
   const store = await openFileStore({ root });
   const said = 'x'.repeat(BLOCK_BYTES / 4);
@@ -218,8 +221,8 @@ it('splits a large write into blocks, and no transaction', async () => {
   const seals = lines.filter(({ seal }) => seal !== undefined);
   expect(seals.map((seal) => seal.lines)).toEqual([4, 4, 4, 4, 2]);
   expect(seals.map((seal) => seal.continues)).toEqual([undefined, true, true, true, true]);
-  const again = await openFileStore({ root });
-  expect(await allEvents(again)).toEqual(events);
+  const reopened = await openFileStore({ root });
+  expect(await allEvents(reopened)).toEqual(events);
   expect(events).toHaveLength(18);
-  await again.close();
+  await reopened.close();
 });

@@ -17,7 +17,7 @@ import { UndecidedLines } from './undecided-lines.js';
 
 export type { CheckedLine, LineFault, LogEnd } from './checked-line.js';
 
-/** What follows from the lines of a log, once it is certain. */
+/** Receives what the lines of a log mean, once that is certain. */
 interface LogVisitor<Location> {
   /** A complete transaction, and the store's time when its batch was decided; 0: unknown. */
   onTransaction(lines: readonly CheckedLine<Location>[], atMs: number): void;

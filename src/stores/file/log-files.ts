@@ -23,7 +23,7 @@ export const displayPath = (root: string, path: string): string =>
 export class LogFiles implements ClosableFile {
   private active: SharedFile | null = null;
   private opening: Promise<SharedFile> | null = null;
-  /** The active file and its folders are on disk by name. */
+  /** Whether the names of the active file and of its folders are durable. */
   private isNamed = false;
   private users = 0;
 
@@ -112,7 +112,7 @@ export class LogFiles implements ClosableFile {
     // Reads use the open file while it is being moved: at its path there may be none, or the next one.
     return this.useActive(async (file) => {
       const foreign = await this.includeForeignTail(file, end);
-      // Once it is closed, the write-ahead log no longer counts for it.
+      // The write-ahead log does not cover a closed segment.
       await file.sync();
       const segments = `${this.folder}/${SEGMENTS_FOLDER}`;
       await this.disk.makeFolder(segments);

@@ -22,8 +22,8 @@ export function decodeLine(bytes: Buffer): FileLine | string {
     return typeof line === 'string' ? line : { kind: 'v1', line };
   }
   // A failed parse is slow, and another program may append any number of such lines.
-  const isText = bytes[0] !== OPENING_BRACE && !isSpace(bytes[0]);
-  const parsed = isText ? null : parseObject(decodeText(bytes));
+  const isPlainText = bytes[0] !== OPENING_BRACE && !isSpace(bytes[0]);
+  const parsed = isPlainText ? null : parseObject(decodeText(bytes));
   if (parsed === null) return 'it is not a line of JSON';
   if ('seal' in parsed) {
     const seal = sealOf(bytes, parsed);

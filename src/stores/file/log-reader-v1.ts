@@ -19,10 +19,10 @@ export async function readV1Lines(log: RecoveredLog, positions: readonly number[
   const { files, state } = log;
   const spans = readSpansOf(files, state, positions);
   const positionByOffset = new Map(positions.map((position) => [state.offsets.at(position), position]));
-  const found = (await Promise.all(spans.map((span) => readSpan(log, span, positionByOffset)))).flat();
-  const missing = positions.find((position, at) => found[at]?.event.position !== position);
+  const lines = (await Promise.all(spans.map((span) => readSpan(log, span, positionByOffset)))).flat();
+  const missing = positions.find((position, at) => lines[at]?.event.position !== position);
   if (missing !== undefined) throw await damageTo(log, missing, 'the line is cut off or missing');
-  return found;
+  return lines;
 }
 
 interface ReadSpan {
@@ -70,12 +70,12 @@ async function readSpan(
     if (why === null) lines.push(line as EventLine);
     else damage = { position, why };
   });
-  const found = damage as { readonly position: number; readonly why: string } | null;
-  if (found !== null) throw await damageTo(log, found.position, found.why);
+  const firstDamage = damage as { readonly position: number; readonly why: string } | null;
+  if (firstDamage !== null) throw await damageTo(log, firstDamage.position, firstDamage.why);
   return lines;
 }
 
-/** Detects a whole line that belongs to another position or another log. */
+/** Why a whole line is not the line of this position; null if it is. */
 export const locationError = (
   { event }: DecodedLine,
   { ledger }: LogState,

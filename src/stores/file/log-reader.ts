@@ -19,23 +19,23 @@ export async function readEvents(
 ): Promise<EventEnvelope[]> {
   const matches = matcher(query);
   const until_position = Math.min(query.until_position ?? durablePosition, durablePosition);
-  const found: EventEnvelope[] = [];
+  const events: EventEnvelope[] = [];
   const blocks = new BlockReader(log);
   let after = Math.max(query.after, 0);
-  while (found.length < query.limit && after < until_position) {
+  while (events.length < query.limit && after < until_position) {
     // Without other filters every position matches, so read no more than requested.
-    const limit = Math.min(PAGE_EVENTS_MAX, Math.max(query.limit - found.length, 1));
+    const limit = Math.min(PAGE_EVENTS_MAX, Math.max(query.limit - events.length, 1));
     const positions = firstWithinBytes(
       log,
       nextPositions(log.state, query, { after, until_position, limit }),
     );
     if (positions.length === 0) break;
     for (const event of await readPositions(log, blocks, positions)) {
-      if (found.length < query.limit && matches(event)) found.push(event);
+      if (events.length < query.limit && matches(event)) events.push(event);
     }
     after = positions[positions.length - 1] as number;
   }
-  return found;
+  return events;
 }
 
 interface PositionPage {
@@ -50,7 +50,7 @@ function nextPositions({ index }: LogState, query: EventQuery, page: PositionPag
   return index.page(query, !hasChain && isFiltered(query) ? { ...page, limit: PAGE_EVENTS_MAX } : page);
 }
 
-/** At least one position, and no more than can be verified and decoded without delaying other work. */
+/** The first positions whose lines fit `READ_BYTES_MAX`, at least one: verifying more would delay other work. */
 function firstWithinBytes({ files, state }: RecoveredLog, positions: readonly number[]): readonly number[] {
   let bytes = 0;
   let lastBlock = -1;

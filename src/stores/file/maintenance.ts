@@ -47,7 +47,7 @@ export class Maintenance {
       await this.closeFullSegment(log);
       if (this.isSnapshotDue(log)) this.inBackground(() => this.snapshot(log));
     } else if (this.flushes % FLUSHES_PER_MARK === 0) {
-      this.inBackground(() => this.mark(log));
+      this.inBackground(() => this.writeMark(log));
     }
   }
 
@@ -58,12 +58,12 @@ export class Maintenance {
     if (log.state.index.position - this.snapshotPosition >= EVENTS_PER_CLOSING_SNAPSHOT) {
       await this.orWarn(() => this.snapshot(log));
     }
-    await this.orWarn(() => this.mark(log));
+    await this.orWarn(() => this.writeMark(log));
   }
 
   /**
-   * A snapshot writes every head. One per as many events, and not before rereading those would take seconds, adds
-   * little to the cost of each event.
+   * A snapshot writes every head. It is due after as many events as there are heads, but not before reading the events
+   * again would take seconds. So it adds little to the cost of each event.
    */
   private isSnapshotDue({ state }: RecoveredLog): boolean {
     const eventsMin = this.options.segment_bytes_max / BYTES_PER_SNAPSHOT_EVENT;
@@ -106,10 +106,10 @@ export class Maintenance {
     };
     await writeSnapshot(disk, folder, source, () => this.whenDurable(log));
     this.snapshotPosition = position;
-    await this.mark(log);
+    await this.writeMark(log);
   }
 
-  private mark(log: RecoveredLog): Promise<void> {
+  private writeMark(log: RecoveredLog): Promise<void> {
     const { first_position } = log.files.last;
     // Without the lines of others that no seal covers: nothing proves what they were.
     const bytes = Math.max(0, log.files.last.bytes - bytesInFile(log.state.foreign));
@@ -123,7 +123,7 @@ export class Maintenance {
     } catch (error) {
       // The log itself is intact; it only takes longer to open.
       this.options.warn(
-        `${this.options.folder}: its snapshot could not be written (${messageOf(error)}). The log is intact.`,
+        `${this.options.folder}: its snapshot or durable mark could not be written (${messageOf(error)}). The log is intact.`,
       );
     }
   }

@@ -3,7 +3,7 @@ import { nodeDisk } from './node-disk.js';
 
 /** The real disk. Counts the bytes read from opened logs: the total, and the peak of concurrent reads. */
 export function meteredDisk(): Disk & { peakBytesInFlight: number; bytesRead: number } {
-  let reading = 0;
+  let bytesInFlight = 0;
   const disk = {
     ...nodeDisk,
     peakBytesInFlight: 0,
@@ -11,11 +11,11 @@ export function meteredDisk(): Disk & { peakBytesInFlight: number; bytesRead: nu
     openAppend: async (path: string, mode?: number) => {
       const file = await nodeDisk.openAppend(path, mode);
       const read = async (into: Uint8Array, position: number) => {
-        reading += into.length;
+        bytesInFlight += into.length;
         disk.bytesRead += into.length;
-        disk.peakBytesInFlight = Math.max(disk.peakBytesInFlight, reading);
+        disk.peakBytesInFlight = Math.max(disk.peakBytesInFlight, bytesInFlight);
         return file.read(into, position).finally(() => {
-          reading -= into.length;
+          bytesInFlight -= into.length;
         });
       };
       return Object.assign(Object.create(file), {

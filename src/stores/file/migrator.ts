@@ -20,12 +20,12 @@ export function fileMigrator(root: string): Migrator {
     pending,
     async up() {
       if ((await pending()).length === 0) return [];
-      // A program that has the store open may be an older one, which writes the format it found.
+      // A program that has the store open may be an older one, which still writes format 1.
       const lock = await lockStore(disk, root);
       try {
-        const stored = await readStoreFile(disk, root);
-        if (stored === null || stored.format !== 1) return [];
-        await writeStoreFile(disk, root, { ...stored, format: FORMAT });
+        const storeFile = await readStoreFile(disk, root);
+        if (storeFile === null || storeFile.format !== 1) return [];
+        await writeStoreFile(disk, root, { ...storeFile, format: FORMAT });
         return [FORMAT_2];
       } finally {
         await lock.release();

@@ -59,13 +59,13 @@ export const nodeDisk: Disk = {
   removeFolder: (path) => rm(path, { force: true, recursive: true }),
 
   async makeFolder(path) {
-    const first = await mkdir(path, { recursive: true, mode: OWNER_ONLY });
-    if (first === undefined) return;
+    const firstCreated = await mkdir(path, { recursive: true, mode: OWNER_ONLY });
+    if (firstCreated === undefined) return;
     // A new folder is an entry in its parent, so each parent must be durable too.
-    const madeIn = dirname(resolve(first));
+    const parentOfFirst = dirname(resolve(firstCreated));
     for (let folder = dirname(resolve(path)); ; folder = dirname(folder)) {
       await nodeDisk.syncFolder(folder);
-      if (folder === madeIn) return;
+      if (folder === parentOfFirst) return;
     }
   },
 
@@ -118,7 +118,7 @@ const nodeFile = (file: FileHandle): DiskFile => ({
   read: async (into, position) => (await file.read(into, 0, into.length, position)).bytesRead,
   sync: () => file.datasync(),
   truncate: (size) => file.truncate(size),
-  // Known to the system without reading the disk: a thread would take far longer than the call.
+  // The system knows the size without reading the disk, so passing the call to a thread would take far longer.
   size: async () => fstatSync(file.fd).size,
   close: () => file.close(),
 });
@@ -127,8 +127,8 @@ function updatableFile(file: FileHandle): UpdatableFile {
   const { sync, size, close } = nodeFile(file);
   const writeAt = async (bytes: Uint8Array, position: number): Promise<void> => {
     for (let written = 0; written < bytes.length; ) {
-      const left = bytes.length - written;
-      written += (await file.write(bytes, written, left, position + written)).bytesWritten;
+      const remainingBytes = bytes.length - written;
+      written += (await file.write(bytes, written, remainingBytes, position + written)).bytesWritten;
     }
   };
   return { writeAt, sync, size, close };

@@ -6,16 +6,16 @@ import { nodeDisk } from './node-disk.js';
 import { commitOne } from './testing.js';
 
 it('keeps few logs open, and reads and writes all of them', async () => {
-  let open = 0;
+  let openCount = 0;
   let mostOpen = 0;
   const disk: typeof nodeDisk = {
     ...nodeDisk,
     openAppend: async (path, mode) => {
       const file = await nodeDisk.openAppend(path, mode);
-      open += 1;
-      mostOpen = Math.max(mostOpen, open);
+      openCount += 1;
+      mostOpen = Math.max(mostOpen, openCount);
       const close = async (): Promise<void> => {
-        open -= 1;
+        openCount -= 1;
         await file.close();
       };
       return { ...file, close };
@@ -36,8 +36,8 @@ it('keeps few logs open, and reads and writes all of them', async () => {
     const events = await store.events({ tenant_id: 't', project_id }, { after: 0, limit: 10 });
     expect(events.map(({ subject }) => subject)).toEqual(['~a1', '~a2', '~b1', '~b2']);
   }
-  expect(open).toBeLessThanOrEqual(4);
+  expect(openCount).toBeLessThanOrEqual(4);
   expect(mostOpen).toBeGreaterThan(0);
   await store.close();
-  expect(open).toBe(0);
+  expect(openCount).toBe(0);
 });

@@ -18,8 +18,8 @@ const throughJson = <T>(value: T): T => JSON.parse(JSON.stringify(value)) as T;
 it('restores objects in order, exactly as JSON would', () => {
   fc.assert(
     fc.property(fc.array(object, { maxLength: 12 }), (objects) => {
-      const back = unpack(throughJson(pack(objects)));
-      expect(back.map((one) => JSON.stringify(one))).toEqual(objects.map((one) => JSON.stringify(one)));
+      const unpacked = unpack(throughJson(pack(objects)));
+      expect(unpacked.map((one) => JSON.stringify(one))).toEqual(objects.map((one) => JSON.stringify(one)));
     }),
     { numRuns: 2000 },
   );

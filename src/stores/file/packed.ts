@@ -155,17 +155,18 @@ function packRepeated(list: readonly unknown[]): PackedColumn | null {
 
 function unpackGroup({ count, like, columns }: PackedGroup): ObjectFields[] {
   const lists: (readonly unknown[])[] = [];
-  const own = new Map<string, readonly unknown[]>();
+  const columnByField = new Map<string, readonly unknown[]>();
   const nested = new Map<string, Map<string, readonly unknown[]>>();
   for (const column of columns) {
     const list = unpackValues(column, lists);
     lists.push(list);
     const { field, inner } = column;
-    if (inner === undefined) own.set(field, list);
+    if (inner === undefined) columnByField.set(field, list);
     else nested.set(field, (nested.get(field) ?? new Map<string, readonly unknown[]>()).set(inner, list));
   }
-  for (const [field, fields] of nested) own.set(field, copyRows(like[field] as ObjectFields, fields, count));
-  return copyRows(like, own, count);
+  for (const [field, fields] of nested)
+    columnByField.set(field, copyRows(like[field] as ObjectFields, fields, count));
+  return copyRows(like, columnByField, count);
 }
 
 function unpackValues(column: PackedColumn, earlier: readonly (readonly unknown[])[]): readonly unknown[] {

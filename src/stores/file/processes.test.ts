@@ -15,7 +15,7 @@ const ROUNDS = Number(process.env.ROUNDS ?? 15);
 interface StoreProcess {
   readonly process: ChildProcess;
   /** The next line it prints; null after it has ended. */
-  line(): Promise<string | null>;
+  nextLine(): Promise<string | null>;
   kill(): Promise<void>;
 }
 
@@ -51,7 +51,7 @@ function start(script: string, args: readonly string[]): StoreProcess {
   onTestFinished(kill);
   return {
     process: child,
-    line: async () => ((await lines.next()) as IteratorResult<string, undefined>).value ?? null,
+    nextLine: async () => ((await lines.next()) as IteratorResult<string, undefined>).value ?? null,
     kill,
   };
 }
@@ -65,7 +65,7 @@ interface ConfirmedCommit {
 async function writeAndKill(root: string, name: string, commits: number): Promise<ConfirmedCommit[]> {
   const child = start('crash-writer.child.mjs', [root, name]);
   const confirmed: ConfirmedCommit[] = [];
-  for (let line = await child.line(); line !== null; line = await child.line()) {
+  for (let line = await child.nextLine(); line !== null; line = await child.nextLine()) {
     confirmed.push(JSON.parse(line) as ConfirmedCommit);
     if (confirmed.length === commits) child.process.kill('SIGKILL');
   }
@@ -75,7 +75,7 @@ async function writeAndKill(root: string, name: string, commits: number): Promis
 }
 
 /** Opens what the killed writer left: every confirmed transaction is complete, and no transaction is partial. */
-async function inspect(root: string, confirmed: readonly ConfirmedCommit[]): Promise<void> {
+async function expectConfirmedCommits(root: string, confirmed: readonly ConfirmedCommit[]): Promise<void> {
   const store = await openFileStore({ root });
   const events = await allEvents(store);
   expect(events.map((event) => event.position)).toEqual(events.map((_, index) => index + 1));
@@ -101,15 +101,18 @@ it(
   `keeps every confirmed transaction complete through ${ROUNDS} kills under load`,
   async () => {
     const random = reproducibleRandom(7);
-    const inTurn = async (lane: number, rounds: number) => {
+    const runRounds = async (lane: number, rounds: number) => {
       let root = await temporaryFolder();
       for (let round = 0; round < rounds; round += 1) {
         // The log survives several kills, but does not grow so large that reading it dominates the test.
         if (round % 5 === 0) root = await temporaryFolder();
-        await inspect(root, await writeAndKill(root, `w${lane}-${round}`, 1 + Math.floor(random() * 200)));
+        await expectConfirmedCommits(
+          root,
+          await writeAndKill(root, `w${lane}-${round}`, 1 + Math.floor(random() * 200)),
+        );
       }
     };
-    await Promise.all([inTurn(0, Math.ceil(ROUNDS / 2)), inTurn(1, Math.floor(ROUNDS / 2))]);
+    await Promise.all([runRounds(0, Math.ceil(ROUNDS / 2)), runRounds(1, Math.floor(ROUNDS / 2))]);
   },
   // Ends a hanging test, also in a nightly run with many rounds.
   (15 + ROUNDS) * 60_000,
@@ -118,9 +121,9 @@ it(
 it('lets one of ten processes open the store, even while it is frozen, and another after it has exited', async () => {
   const root = await temporaryFolder();
   const children = Array.from({ length: 10 }, () => start('opener.child.mjs', [root]));
-  for (const child of children) expect(await child.line()).toBe('ready');
+  for (const child of children) expect(await child.nextLine()).toBe('ready');
   for (const child of children) child.process.stdin?.write('open\n');
-  const answers = await Promise.all(children.map((child) => child.line()));
+  const answers = await Promise.all(children.map((child) => child.nextLine()));
   const holders = children.filter((_, index) => answers[index] === 'serving');
   expect(holders).toHaveLength(1);
   const [holder] = holders as [StoreProcess];
@@ -132,10 +135,10 @@ it('lets one of ten processes open the store, even while it is frozen, and anoth
   holder.process.kill('SIGSTOP');
   for (const child of others) {
     child.process.stdin?.write('open\n');
-    expect(await child.line()).toMatch(sentence);
+    expect(await child.nextLine()).toMatch(sentence);
   }
   await holder.kill();
   const [next] = others as [StoreProcess];
   next.process.stdin?.write('open\n');
-  expect(await next.line()).toBe('serving');
+  expect(await next.nextLine()).toBe('serving');
 });

@@ -26,7 +26,7 @@ import { type FlushedBatch, publishBatch } from './publish.js';
 import { type RecoveredLog, type RecoveryContext, recoverLog } from './recovery.js';
 import { redactSegments } from './redact-segments.js';
 import type { LogState } from './replay.js';
-import { messageOf, notWritten } from './strict-disk.js';
+import { messageOf, notWrittenError } from './strict-disk.js';
 import type { GroupCommit } from './wal/group-commit.js';
 import { WriteBatch } from './write-batch.js';
 
@@ -51,7 +51,7 @@ const TRANSACTIONS_PENDING_MAX = 100_000;
 const NO_LINES: readonly Buffer[] = [];
 const NEWLINE = 0x0a;
 const LOOK_AHEAD_BYTES = 64 * 1024;
-/** Per call. The next call imports what is left. */
+/** Maximum number of batches per call. The next call imports what is left. */
 const FOREIGN_BATCHES_MAX = 64;
 
 /** One project's log: decides transactions in memory, and reports nothing before it is on disk. */
@@ -67,7 +67,7 @@ export class ProjectLog {
   private readonly maintenance: Maintenance;
   /** Number of failed writes after which the log was reloaded. */
   reloadCount = 0;
-  /** Is told of the events that have become durable. Null: there is no listener. */
+  /** Called with the events that have become durable. */
   onDurable: DurableListener | null = null;
 
   private constructor(
@@ -104,7 +104,7 @@ export class ProjectLog {
     return this.ledger.isWritten;
   }
 
-  /** Another one after a failed write. */
+  /** Replaced after a failed write. */
   get ledger(): ProjectLedger {
     return this.log.state.ledger;
   }
@@ -116,18 +116,18 @@ export class ProjectLog {
       throw new StoreUnavailable('Too many commits are waiting for the disk. Try again in a moment.');
     }
     const outcome = this.applyToBatch(transaction, nowMs);
-    if (this.pendingBatch.transactions > 0 && !this.isFlushing) this.start();
+    if (this.pendingBatch.transactions > 0 && !this.isFlushing) this.startFlushing();
     return outcome;
   }
 
-  /** The same for a step. Resolves when it is on disk; null: nothing happened, and a transaction has to decide. */
+  /** Applies a step. Resolves when it is on disk; null: nothing changed, and the caller must apply a transaction. */
   applyStep(step: LogStep, nowMs: number): Promise<void> | null {
     this.assertUsable();
     if (this.pendingBatch.transactions >= TRANSACTIONS_PENDING_MAX) return null;
     const fields = this.ledger.applyStep(step, nowMs);
     if (fields === null) return null;
     this.pendingBatch.add([step.event], this.ledger.position, fields, nowMs);
-    if (!this.isFlushing) this.start();
+    if (!this.isFlushing) this.startFlushing();
     return this.pendingBatch.durable;
   }
 
@@ -176,7 +176,7 @@ export class ProjectLog {
     }
   }
 
-  /** Seals the active file first if it holds one of the events: a growing file cannot be replaced. */
+  /** Closes the active segment first if it holds one of the events: a growing file cannot be replaced. */
   async redact(events: readonly EventEnvelope[]): Promise<void> {
     if (events.length === 0) return;
     await this.betweenBatches(async () => {
@@ -185,8 +185,8 @@ export class ProjectLog {
         if (!(await isRecordedRedaction(this.log, event)))
           throw new Error(`No event of the log records the redaction of event ${event.position}.`);
       }
-      const isActive = events.some(({ position }) => state.offsets.at(position) >= files.last.start);
-      if (isActive) await closeSegment(this.log);
+      const isInActiveFile = events.some(({ position }) => state.offsets.at(position) >= files.last.start);
+      if (isInActiveFile) await closeSegment(this.log);
       // The write-ahead log must not keep what is removed from the files.
       await this.options.groups.emptyWal();
       try {
@@ -219,7 +219,7 @@ export class ProjectLog {
     this.assertUsable();
     return new Promise((resolve, reject) => {
       this.exclusiveTasks.push(() => work().then(resolve, reject));
-      if (!this.isFlushing) this.start();
+      if (!this.isFlushing) this.startFlushing();
     });
   }
 
@@ -227,7 +227,7 @@ export class ProjectLog {
     if (this.failure !== null) throw this.failure;
   }
 
-  private start(): void {
+  private startFlushing(): void {
     this.isFlushing = true;
     // Commits of the same event-loop turn join the batch.
     this.flushLoop = Promise.resolve().then(() => this.flushAll());
@@ -342,14 +342,14 @@ export class ProjectLog {
   }
 
   private newBatch(sealBefore: string): WriteBatch {
-    const withLeafHashes = this.onDurable !== null;
-    return new WriteBatch(this.options.writers, sealBefore, this.durablePosition, withLeafHashes);
+    const hasLeafHashes = this.onDurable !== null;
+    return new WriteBatch(this.options.writers, sealBefore, this.durablePosition, hasLeafHashes);
   }
 
   /** What memory applied since the last sync is not on disk: discards it and reloads the log. */
   private async fail(error: unknown): Promise<void> {
     let failure: StoreBroken | StoreUnavailable | LogDamaged =
-      error instanceof StoreBroken ? error : notWritten(error);
+      error instanceof StoreBroken ? error : notWrittenError(error);
     this.failure = failure;
     if (failure !== error)
       this.options.warn(`${this.options.folder} could not be written: ${messageOf(error)}.`);
@@ -358,9 +358,9 @@ export class ProjectLog {
       try {
         await this.reload();
         this.failure = null;
-      } catch (second) {
-        const isKnown = second instanceof StoreBroken || second instanceof LogDamaged;
-        failure = isKnown ? second : new StoreBroken(messageOf(second));
+      } catch (reloadError) {
+        const isStoreError = reloadError instanceof StoreBroken || reloadError instanceof LogDamaged;
+        failure = isStoreError ? reloadError : new StoreBroken(messageOf(reloadError));
         this.failure = failure;
       }
       this.options.reloads.count -= 1;
@@ -385,7 +385,7 @@ export class ProjectLog {
     await files.close();
     this.log = await recoverLog({ ...this.options, now_ms: this.options.now(), has_cut_tail: true });
     if (this.log.state.seal !== state.seal) {
-      // A block that continues the log, and not ours: what failed was cut off.
+      // Our failed batch was cut off, so the block that continues the log is not ours.
       await this.log.files.close();
       throw new StoreBroken(
         `${files.pathOf(files.last)} was continued by another process, which writes to this log. Stop that process, then restart the server.`,

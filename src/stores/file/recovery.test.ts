@@ -104,7 +104,7 @@ function wholeEvents(lines: readonly Buffer[], bytes: number): number {
   return whole;
 }
 
-const lastRecordsOf = (log: Buffer): number =>
+const bytesOfLastLines = (log: Buffer): number =>
   linesOf(log)
     .slice(-7)
     .reduce((sum, line) => sum + line.length, 0);
@@ -113,20 +113,20 @@ describe('a log truncated at any byte of its last blocks', () => {
   it('loses only the block without a seal, and keeps a copy of it, if it was not marked durable', async () => {
     const { log, events } = await writtenLog(7);
     const lines = linesOf(log);
-    for (let size = log.length - lastRecordsOf(log); size < log.length; size += 1) {
+    for (let size = log.length - bytesOfLastLines(log); size < log.length; size += 1) {
       const files = new Map([['p/events.jsonl', log.subarray(0, size)]]);
-      const { events: left, warnings } = await recover('p', memoryDisk(files));
-      expect(left).toEqual(events.slice(0, wholeEvents(lines, size)));
-      const kept = tornFiles(files).map((path) => files.get(path) as Buffer);
-      expect(kept).toHaveLength(warnings.length);
-      const together = Buffer.concat([files.get('p/events.jsonl') as Buffer, ...kept]);
+      const { events: recovered, warnings } = await recover('p', memoryDisk(files));
+      expect(recovered).toEqual(events.slice(0, wholeEvents(lines, size)));
+      const savedTails = tornFiles(files).map((path) => files.get(path) as Buffer);
+      expect(savedTails).toHaveLength(warnings.length);
+      const together = Buffer.concat([files.get('p/events.jsonl') as Buffer, ...savedTails]);
       expect(together.equals(log.subarray(0, size))).toBe(true);
     }
   });
 
   it('is refused without changes if it was marked durable', async () => {
     const { log, mark } = await writtenLog(7);
-    for (let size = log.length - lastRecordsOf(log); size < log.length; size += 1) {
+    for (let size = log.length - bytesOfLastLines(log); size < log.length; size += 1) {
       const files = new Map([
         ['p/events.jsonl', log.subarray(0, size)],
         ['p/durable', mark],
@@ -143,21 +143,21 @@ describe('a log truncated at any byte of its last blocks', () => {
 it('detects every flipped bit: refuses the log with the line, or cuts its unconfirmed end', async () => {
   const { log, events } = await writtenLog(24);
   const random = reproducibleRandom(20_260_101);
-  const seen = { refused: 0, cut: 0 };
+  const outcomeCounts = { refused: 0, cut: 0 };
   for (let round = 0; round < 5000; round += 1) {
     const damaged = Buffer.from(log);
     const at = Math.floor(random() * log.length);
     damaged[at] = (damaged[at] as number) ^ (1 << Math.floor(random() * 8));
     const files = new Map([['p/events.jsonl', damaged]]);
     try {
-      const { events: left, warnings } = await recover('p', memoryDisk(files));
-      seen.cut += 1;
-      expect(left.length).toBeLessThan(events.length);
-      expect(JSON.stringify(left)).toBe(JSON.stringify(events.slice(0, left.length)));
+      const { events: recovered, warnings } = await recover('p', memoryDisk(files));
+      outcomeCounts.cut += 1;
+      expect(recovered.length).toBeLessThan(events.length);
+      expect(JSON.stringify(recovered)).toBe(JSON.stringify(events.slice(0, recovered.length)));
       expect(warnings).toHaveLength(1);
     } catch (error) {
       if (!(error instanceof LogDamaged)) throw error;
-      seen.refused += 1;
+      outcomeCounts.refused += 1;
       const line = log.subarray(0, at).filter((byte) => byte === 0x0a).length + 1;
       const { line: first, last_line: last = first } = error.damage;
       // A seal that reads as a foreign line, or counts other lines, is noticed at the next seal.
@@ -167,12 +167,12 @@ it('detects every flipped bit: refuses the log with the line, or cuts its unconf
       expect(error.message).toMatch(/events\.jsonl, lines? \d+( to \d+)?: /);
     }
   }
-  expect(seen.refused).toBeGreaterThan(4000);
-  expect(seen.cut).toBeGreaterThan(10);
+  expect(outcomeCounts.refused).toBeGreaterThan(4000);
+  expect(outcomeCounts.cut).toBeGreaterThan(10);
 });
 
 describe('a log in segments', () => {
-  async function segmented(): Promise<{ root: string; events: EventEnvelope[] }> {
+  async function writeSegmentedLog(): Promise<{ root: string; events: EventEnvelope[] }> {
     const root = await temporaryFolder();
     const store = await openFileStore({ root, segment_bytes_max: 2000 });
     for (let round = 0; round < 40; round += 1) await commitOne(store, newSubjectTransaction(`s${round}`, 2));
@@ -183,7 +183,7 @@ describe('a log in segments', () => {
   const segmentsOf = async (root: string) => (await readdir(join(projectLogFolder(root), 'segments'))).sort();
 
   it('returns the same events with snapshots and without', async () => {
-    const { root, events } = await segmented();
+    const { root, events } = await writeSegmentedLog();
     expect((await segmentsOf(root)).length).toBeGreaterThan(5);
     expect(events.map((event) => event.position)).toEqual(
       Array.from({ length: 80 }, (_, index) => index + 1),
@@ -242,7 +242,7 @@ describe('a log in segments', () => {
   });
 
   it('is refused when a closed segment is missing, with a snapshot and without', async () => {
-    const { root } = await segmented();
+    const { root } = await writeSegmentedLog();
     const names = await segmentsOf(root);
     await rm(join(projectLogFolder(root), 'segments', names[2] as string));
     await expect(recover(projectLogFolder(root))).rejects.toThrow(/jsonl, line 1: the file is missing/);
@@ -251,14 +251,14 @@ describe('a log in segments', () => {
   });
 
   it('is refused when the last closed segment is missing', async () => {
-    const { root } = await segmented();
+    const { root } = await writeSegmentedLog();
     await rm(join(projectLogFolder(root), 'snapshots'), { recursive: true });
     await rm(join(projectLogFolder(root), 'segments', (await segmentsOf(root)).pop() as string));
     await expect(recover(projectLogFolder(root))).rejects.toBeInstanceOf(LogDamaged);
   });
 
   it('is refused with the lines of the block when a closed segment is damaged', async () => {
-    const { root } = await segmented();
+    const { root } = await writeSegmentedLog();
     await rm(join(projectLogFolder(root), 'snapshots'), { recursive: true });
     const path = join(projectLogFolder(root), 'segments', (await segmentsOf(root))[1] as string);
     const bytes = await readFile(path);
@@ -271,7 +271,7 @@ describe('a log in segments', () => {
   });
 
   it('ignores a damaged snapshot and uses the older one, or the log', async () => {
-    const { root, events } = await segmented();
+    const { root, events } = await writeSegmentedLog();
     const snapshots = join(projectLogFolder(root), 'snapshots');
     for (const [count, name] of (await readdir(snapshots)).sort().reverse().entries()) {
       for (const file of ['heads.jsonl', 'offsets.bin', 'blocks.bin', 'manifest.json']) {
@@ -279,8 +279,8 @@ describe('a log in segments', () => {
         const damaged = Buffer.from(bytes);
         damaged[5] = (damaged[5] as number) ^ 4;
         await writeFile(join(snapshots, name, file), damaged);
-        const { events: left, warnings } = await recover(projectLogFolder(root));
-        expect(left).toEqual(events);
+        const { events: recovered, warnings } = await recover(projectLogFolder(root));
+        expect(recovered).toEqual(events);
         expect(warnings).toHaveLength(count + 1);
         if (file !== 'manifest.json') await writeFile(join(snapshots, name, file), bytes);
       }
@@ -288,7 +288,7 @@ describe('a log in segments', () => {
   });
 
   it('ignores an intact snapshot of another format', async () => {
-    const { root, events } = await segmented();
+    const { root, events } = await writeSegmentedLog();
     const snapshots = join(projectLogFolder(root), 'snapshots');
     for (const name of await readdir(snapshots)) {
       const path = join(snapshots, name, 'manifest.json');
@@ -296,31 +296,31 @@ describe('a log in segments', () => {
       const older = text.replace(/"format":\d+/, '"format":2');
       await writeFile(path, `${older}\n${createHash('sha256').update(older).digest('base64url')}\n`);
     }
-    const { events: left, warnings } = await recover(projectLogFolder(root));
-    expect(left).toEqual(events);
+    const { events: recovered, warnings } = await recover(projectLogFolder(root));
+    expect(recovered).toEqual(events);
     expect(warnings).toHaveLength(2);
     expect(warnings[0]).toContain('a format that this version does not support');
   });
 
   it('continues after a crash between the closing of a file and the start of the next', async () => {
-    const { root, events } = await segmented();
+    const { root, events } = await writeSegmentedLog();
     await rm(join(projectLogFolder(root), 'snapshots'), { recursive: true });
     await rm(join(projectLogFolder(root), 'durable'));
     const active = await readFile(activeFile(root)).catch(() => Buffer.alloc(0));
     await rm(activeFile(root), { force: true });
     const store = await openFileStore({ root });
-    const left = await allEvents(store);
+    const recovered = await allEvents(store);
     const lost = linesOf(active).filter((line) => !isSeal(line)).length;
-    expect(left).toEqual(events.slice(0, events.length - lost));
+    expect(recovered).toEqual(events.slice(0, events.length - lost));
     expect(await commitOne(store, looseEventTransaction('next'))).toMatchObject({
-      positions: [left.length + 1],
+      positions: [recovered.length + 1],
     });
     await store.close();
-    expect((await recover(projectLogFolder(root))).events).toHaveLength(left.length + 1);
+    expect((await recover(projectLogFolder(root))).events).toHaveLength(recovered.length + 1);
   });
 });
 
-it('keeps transactions without events when every batch may be sealed', async () => {
+it('keeps transactions without events when every batch may close a segment', async () => {
   const root = await temporaryFolder();
   const requestTransaction = (key: string) =>
     transactionOf(KEY, { requests: [{ key, digest: 'd', keep: true }] });

@@ -53,10 +53,14 @@ export async function recoverLog(context: RecoveryContext): Promise<RecoveredLog
   // anything makes the removal of the old one durable.
   if (closedPositions.length > 0) await context.disk.syncFolder(`${context.folder}/${SEGMENTS_FOLDER}`);
   const segments = await snapshotSegments(context, point, closedPositions);
-  const from = segments[segments.length - 1];
-  const replay = new LogReplay(state, context.now_ms, from === undefined ? 0 : from.start + from.bytes);
+  const resumed = segments[segments.length - 1];
+  const replay = new LogReplay(
+    state,
+    context.now_ms,
+    resumed === undefined ? 0 : resumed.start + resumed.bytes,
+  );
   for (const firstPosition of closedPositions) {
-    if (from !== undefined && firstPosition < from.first_position) continue;
+    if (resumed !== undefined && firstPosition < resumed.first_position) continue;
     await readClosedSegment(context, replay, segments, firstPosition);
   }
   await readActive(context, replay, segments, closedPositions, point);
@@ -205,8 +209,8 @@ async function readActiveFile(
 }
 
 /**
- * Cuts off what a crash left half written. It was never confirmed to anybody, but a copy is kept. Returns what is wrong
- * with the foreign lines among it: there may be too many.
+ * Cuts off what a crash left half written, and keeps a copy. It was never confirmed to anybody. Returns a fault if it
+ * contains too many foreign lines.
  */
 async function cutTornTail(
   context: RecoveryContext,
@@ -253,8 +257,8 @@ async function damageOf(
   const path = isClosed ? closedPath : `${context.folder}/${ACTIVE_FILE}`;
   return readExisting(context, path, async (file) => {
     const line = await lineNumberAt(file, first.offset - segment.start);
-    const isOne = first.offset === last.offset;
-    const lastLine = isOne ? line : await lineNumberAt(file, last.offset - segment.start);
+    const isSingleLine = first.offset === last.offset;
+    const lastLine = isSingleLine ? line : await lineNumberAt(file, last.offset - segment.start);
     return damageIn(context, path, line, why, lastLine);
   });
 }

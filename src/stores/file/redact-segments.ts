@@ -35,12 +35,12 @@ export async function redactSegments(
       const event = lines.get(offset);
       if (event !== undefined) blankPayload(line, event);
     });
-    const cut = path.lastIndexOf('/');
-    await writeAtomically(disk, path.slice(0, cut), path.slice(cut + 1), bytes);
+    const slashIndex = path.lastIndexOf('/');
+    await writeAtomically(disk, path.slice(0, slashIndex), path.slice(slashIndex + 1), bytes);
   }
 }
 
-/** In place. */
+/** Replaces the payload of a line in place, and fills what is left with spaces. */
 function blankPayload(line: Buffer, { position, payload }: EventEnvelope): void {
   const from = line.indexOf(PAYLOAD_BYTES) + PAYLOAD_BYTES.length;
   const to = line.length - CLOSING_BYTES;

@@ -5,7 +5,7 @@ import type { LogState } from './replay.js';
 
 /** A redaction event: its position, and the range of positions it redacts. */
 interface RedactionRange {
-  readonly at: number;
+  readonly eventPosition: number;
   readonly first: number;
   readonly last: number;
 }
@@ -22,8 +22,11 @@ export class RedactionIndex {
   private readonly ranges: RedactionRange[] = [];
   /** How far the log was searched for redaction events. */
   private readUntil = 0;
-  private reading: Promise<void> | null = null;
-  private latestRead: { readonly at: number; readonly left: ReadonlyMap<number, string> } | null = null;
+  private catchingUp: Promise<void> | null = null;
+  private latestRead: {
+    readonly eventPosition: number;
+    readonly digests: ReadonlyMap<number, string>;
+  } | null = null;
 
   /** Whether the log records exactly this payload as what retention left of the event. */
   async isRecorded(event: EventEnvelope, state: LogState, read: ReadPositions): Promise<boolean> {
@@ -31,17 +34,17 @@ export class RedactionIndex {
     // The last entry per event wins: retention may redact an event twice.
     for (const range of this.ranges.toReversed()) {
       if (event.position < range.first || event.position > range.last) continue;
-      const digests = (await this.digestsOf(range.at, read)).get(event.position);
+      const digests = (await this.digestsOf(range.eventPosition, read)).get(event.position);
       if (digests !== undefined) return digests === digestRemaining(event.payload);
     }
     return false;
   }
 
   private catchUp(state: LogState, read: ReadPositions): Promise<void> {
-    this.reading ??= this.readNew(state, read).finally(() => {
-      this.reading = null;
+    this.catchingUp ??= this.readNew(state, read).finally(() => {
+      this.catchingUp = null;
     });
-    return this.reading;
+    return this.catchingUp;
   }
 
   private async readNew({ index }: LogState, read: ReadPositions): Promise<void> {
@@ -57,15 +60,19 @@ export class RedactionIndex {
   private add(event: EventEnvelope): void {
     const positions = redactionsIn(event).map(({ position }) => position);
     if (positions.length === 0) return;
-    this.ranges.push({ at: event.position, first: Math.min(...positions), last: Math.max(...positions) });
+    this.ranges.push({
+      eventPosition: event.position,
+      first: Math.min(...positions),
+      last: Math.max(...positions),
+    });
   }
 
-  private async digestsOf(at: number, read: ReadPositions): Promise<ReadonlyMap<number, string>> {
-    if (this.latestRead?.at === at) return this.latestRead.left;
-    const [event] = await read([at]);
+  private async digestsOf(eventPosition: number, read: ReadPositions): Promise<ReadonlyMap<number, string>> {
+    if (this.latestRead?.eventPosition === eventPosition) return this.latestRead.digests;
+    const [event] = await read([eventPosition]);
     const entries = event === undefined ? [] : redactionsIn(event);
     const digests = new Map(entries.map(({ position, payload_sha256 }) => [position, payload_sha256]));
-    this.latestRead = { at, left: digests };
+    this.latestRead = { eventPosition, digests };
     return digests;
   }
 }

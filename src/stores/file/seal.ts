@@ -49,7 +49,7 @@ export function sealOf(bytes: Buffer, parsed: object): Seal | string {
   return isSeal ? (parsed as Seal) : NOT_OURS;
 }
 
-/** The seal in the line that ends these bytes. A text that is none matches no block. */
+/** The seal in the line that ends these bytes. If that line has no seal, the result matches no block. */
 export function sealAtEnd(bytes: Buffer): string {
   const line = bytes.subarray(bytes.lastIndexOf(NEWLINE, bytes.length - 2) + 1);
   return line
@@ -60,12 +60,12 @@ export function sealAtEnd(bytes: Buffer): string {
 /** The text of a seal line after the seal itself. */
 export const sealedText = (line: Buffer): Buffer => line.subarray(SEALED_FROM);
 
-const FIRST_BYTES = 8 * 1024;
+const INITIAL_BYTES = 8 * 1024;
 const NEWLINE = 0x0a;
 
 /** Collects what a seal covers, in one buffer that is reused, and hashes it in one call. */
 export class SealInput {
-  private buffer = Buffer.allocUnsafe(FIRST_BYTES);
+  private buffer = Buffer.allocUnsafe(INITIAL_BYTES);
   private length = 0;
 
   get memoryBytes(): number {
@@ -80,8 +80,8 @@ export class SealInput {
 
   /** Adds a line without its newline. */
   addLine(line: Buffer): void {
-    const cut = line.indexOf(PAYLOAD_BYTES);
-    this.addCovered(line, 0, cut < 0 ? line.length : cut);
+    const payloadIndex = line.indexOf(PAYLOAD_BYTES);
+    this.addCovered(line, 0, payloadIndex < 0 ? line.length : payloadIndex);
   }
 
   /** Adds the covered part of a line: the bytes of `source` between two offsets. */

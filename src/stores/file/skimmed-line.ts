@@ -4,7 +4,7 @@ import { decodeLine } from './log-line.js';
 import { SEAL_PREFIX, type Seal } from './seal.js';
 
 /**
- * A line of which only its place in the log is parsed. `event_json` is the text of its event without the field `log`,
+ * A line, parsed only as far as its order in the log requires. `event_json` is the text of its event without the field `log`,
  * which is a large part of the text and of the time to parse it.
  */
 export type SkimmedLine =
@@ -34,15 +34,15 @@ export function skimLine(line: string): SkimmedLine | null {
 }
 
 function skimEvent(line: string): SkimmedLine | null {
-  const log = line.indexOf(LOG);
-  if (log < 0) return skimOther(line);
-  const payload = line.indexOf(PAYLOAD, log);
-  const unit = log + LOG.length + DIGEST_LENGTH;
-  const hasUnit = line.startsWith(UNIT, unit);
-  const from = unit + UNIT.length;
+  const logIndex = line.indexOf(LOG);
+  if (logIndex < 0) return skimOther(line);
+  const payloadIndex = line.indexOf(PAYLOAD, logIndex);
+  const unitIndex = logIndex + LOG.length + DIGEST_LENGTH;
+  const hasUnit = line.startsWith(UNIT, unitIndex);
+  const from = unitIndex + UNIT.length;
   return {
     kind: 'transaction',
-    event_json: `${line.slice(0, log)}${line.slice(payload)}`,
+    event_json: `${line.slice(0, logIndex)}${line.slice(payloadIndex)}`,
     log: hasUnit ? { unit: line.slice(from, line.indexOf('"', from)) } : NO_LOG,
   };
 }
@@ -50,24 +50,24 @@ function skimEvent(line: string): SkimmedLine | null {
 const NO_LOG: LogFields = {};
 
 function skimV1(line: string): SkimmedLine | null {
-  const log = line.indexOf(V1_LOG);
-  const payload = line.indexOf(PAYLOAD, log);
-  const prev = log + V1_LOG.length;
-  const unit = prev + DIGEST_LENGTH;
-  if (log < V1_HASHED_FROM || payload < 0 || !line.startsWith(V1_UNIT, unit)) return null;
-  const from = unit + V1_UNIT.length;
+  const logIndex = line.indexOf(V1_LOG);
+  const payloadIndex = line.indexOf(PAYLOAD, logIndex);
+  const prevIndex = logIndex + V1_LOG.length;
+  const unitIndex = prevIndex + DIGEST_LENGTH;
+  if (logIndex < V1_HASHED_FROM || payloadIndex < 0 || !line.startsWith(V1_UNIT, unitIndex)) return null;
+  const from = unitIndex + V1_UNIT.length;
   return {
     kind: 'v1',
-    event_json: `{${line.slice(V1_HASHED_FROM, log)}${line.slice(payload + 1)}`,
+    event_json: `{${line.slice(V1_HASHED_FROM, logIndex)}${line.slice(payloadIndex + 1)}`,
     log: { unit: line.slice(from, line.indexOf('"', from)) },
     links: {
       hash: line.slice(V1_START.length, V1_START.length + DIGEST_LENGTH),
-      prev: line.slice(prev, unit),
+      prev: line.slice(prevIndex, unitIndex),
     },
   };
 }
 
-/** Few lines are neither events nor in format 1. */
+/** Decodes the line as a whole: few lines are neither events nor in format 1. */
 function skimOther(line: string): SkimmedLine | null {
   const decoded = decodeLine(Buffer.from(line));
   if (typeof decoded === 'string' || decoded.kind === 'v1') return null;

@@ -21,7 +21,7 @@ const completedPage = (from: number, count: number): string => {
   return `${lines.join('\n')}\n`;
 };
 
-const contents = (): LedgerSnapshot => ({
+const ledgerContents = (): LedgerSnapshot => ({
   position: COUNT,
   rules_seq: 3,
   // Some are long, so that some lines hold fewer heads.
@@ -80,15 +80,15 @@ it('restores everything in order, over many lines', async () => {
   await writeSnapshot(
     nodeDisk,
     folder,
-    { point, ledger: contents(), index: index.exportState(), offsets, blocks, foreign },
+    { point, ledger: ledgerContents(), index: index.exportState(), offsets, blocks, foreign },
     async () => {},
   );
   const permits = new TenantPermits();
   const loaded = await loadSnapshot(nodeDisk, `${folder}/snapshots/000000005000`, KEY, permits);
-  const written = ProjectLedger.load(KEY, new TenantPermits(), contents());
+  const written = ProjectLedger.load(KEY, new TenantPermits(), ledgerContents());
   expect(loaded.point).toMatchObject(point);
   expect(snapshotText(loaded.state.ledger.snapshot())).toBe(snapshotText(written.snapshot()));
-  expect([...permits.entries(KEY.project_id)]).toEqual(contents().permits);
+  expect([...permits.entries(KEY.project_id)]).toEqual(ledgerContents().permits);
   expect(loaded.state.offsets.copy()).toEqual(offsets);
   expect(loaded.state.blocks.copy()).toEqual(blocks);
   expect(loaded.state.blocks.sealBefore).toBe('f');

@@ -44,13 +44,13 @@ interface SnapshotSource {
   readonly foreign: readonly Buffer[];
 }
 
-const SNAPSHOTS_KEPT = 2;
+const SNAPSHOTS_MAX = 2;
 const MANIFEST = 'manifest.json';
 const NEWLINE = Buffer.from('\n');
 const TEMPORARY = 'unfinished';
 /** Many values per line are read much faster than one, but commits wait while a line is encoded. */
 const VALUES_PER_LINE_MAX = 1024;
-const LINE_LENGTH_AIMED = 512 * 1024;
+const LINE_LENGTH_TARGET = 512 * 1024;
 
 /**
  * Writes a snapshot beside the log while commits continue. It gets its final name only after `whenDurable`: the parts
@@ -82,7 +82,7 @@ export async function writeSnapshot(
   await disk.rename(temporary, `${folder}/${name}`);
   await disk.syncFolder(folder);
   await disk.syncFolder(projectFolder);
-  for (const old of (await snapshotNames(disk, projectFolder)).slice(SNAPSHOTS_KEPT)) {
+  for (const old of (await snapshotNames(disk, projectFolder)).slice(SNAPSHOTS_MAX)) {
     await disk.removeFolder(`${folder}/${old}`);
   }
 }
@@ -103,7 +103,7 @@ async function writeParts(
     'foreign.jsonl': foreign.map((line) => Buffer.concat([line, NEWLINE])),
     'subjects.jsonl': jsonLines(index.subjects.names, (names) => names),
     'sessions.jsonl': jsonLines(index.sessions.names, (names) => names),
-    'completed.jsonl': encoded(ledger.pages),
+    'completed.jsonl': encodeTexts(ledger.pages),
     'summary.jsonl': jsonLines([summary], (values) => values),
     'heads.jsonl': jsonLines(ledger.heads, pack),
     'requests.jsonl': jsonLines(ledger.requests, pack),
@@ -113,7 +113,7 @@ async function writeParts(
   const files: Record<string, string> = {};
   for (const [name, chunks] of Object.entries(parts)) {
     const digest = createHash('sha256');
-    await appendSynced(disk, `${folder}/${name}`, hashed(chunks, digest));
+    await appendSynced(disk, `${folder}/${name}`, hashChunks(chunks, digest));
     files[name] = digest.digest('base64url');
   }
   return files;
@@ -127,17 +127,17 @@ function* jsonLines<T>(values: Iterable<T>, shape: (values: readonly T[]) => unk
     if (line.length < count) continue;
     const text = JSON.stringify(shape(line));
     yield Buffer.from(`${text}\n`);
-    count = Math.min(VALUES_PER_LINE_MAX, Math.ceil((line.length * LINE_LENGTH_AIMED) / text.length));
+    count = Math.min(VALUES_PER_LINE_MAX, Math.ceil((line.length * LINE_LENGTH_TARGET) / text.length));
     line = [];
   }
   if (line.length > 0) yield Buffer.from(`${JSON.stringify(shape(line))}\n`);
 }
 
-function* encoded(texts: Iterable<string>): Generator<Uint8Array> {
+function* encodeTexts(texts: Iterable<string>): Generator<Uint8Array> {
   for (const text of texts) yield Buffer.from(text);
 }
 
-function* hashed(chunks: Iterable<Uint8Array>, digest: Hash): Generator<Uint8Array> {
+function* hashChunks(chunks: Iterable<Uint8Array>, digest: Hash): Generator<Uint8Array> {
   for (const chunk of chunks) {
     digest.update(chunk);
     yield chunk;

@@ -26,10 +26,10 @@ export async function openStoreFile(
   root: string,
   random: (size: number) => Uint8Array,
 ): Promise<StoredMeta> {
-  const stored = await readStoreFile(disk, root);
-  if (stored !== null) {
-    const { format } = stored;
-    if (format === FORMAT) return stored;
+  const storedMeta = await readStoreFile(disk, root);
+  if (storedMeta !== null) {
+    const { format } = storedMeta;
+    if (format === FORMAT) return storedMeta;
     throw new StoreRefused(
       `The log in ${root} has format ${format}, and this program writes format ${FORMAT}. ` +
         'Run: gen migrate --store URL',
@@ -48,26 +48,26 @@ export class StoreFile {
   constructor(
     private readonly disk: Disk,
     private readonly root: string,
-    private stored: StoredMeta,
+    private storedMeta: StoredMeta,
   ) {}
 
   get meta(): StoredMeta {
-    return this.stored;
+    return this.storedMeta;
   }
 
   setHasWal(hasWal: boolean): Promise<void> {
-    return this.write((stored) => ({ ...stored, has_wal: hasWal }));
+    return this.write((storedMeta) => ({ ...storedMeta, has_wal: hasWal }));
   }
 
   raiseIncarnation(incarnation: number): Promise<void> {
-    return this.write((stored) => ({ ...stored, ...withRaisedIncarnation(stored, incarnation) }));
+    return this.write((storedMeta) => ({ ...storedMeta, ...withRaisedIncarnation(storedMeta, incarnation) }));
   }
 
-  private write(change: (stored: StoredMeta) => StoredMeta): Promise<void> {
+  private write(change: (storedMeta: StoredMeta) => StoredMeta): Promise<void> {
     const written = this.lastWrite.then(async () => {
-      const changed = change(this.stored);
+      const changed = change(this.storedMeta);
       await writeStoreFile(this.disk, this.root, changed);
-      this.stored = changed;
+      this.storedMeta = changed;
     });
     this.lastWrite = written.catch(() => {});
     return written;
@@ -78,7 +78,7 @@ export class StoreFile {
 export async function readStoreFile(disk: Disk, root: string): Promise<StoredMeta | null> {
   const path = `${root}/${STORE_FILE}`;
   const text = await readSmallFile(disk, path);
-  return text === null ? null : parse(text, path);
+  return text === null ? null : parseStoreFile(text, path);
 }
 
 /** Durable and atomic. */
@@ -91,14 +91,14 @@ export async function writeStoreFile(
   await writeAtomically(disk, root, STORE_FILE, `${text}\n`, OWNER_ONLY);
 }
 
-function parse(text: string, path: string): StoredMeta {
-  let stored: Partial<StoredMeta>;
+function parseStoreFile(text: string, path: string): StoredMeta {
+  let storedMeta: Partial<StoredMeta>;
   try {
-    stored = JSON.parse(text) as typeof stored;
+    storedMeta = JSON.parse(text) as typeof storedMeta;
   } catch {
-    stored = {};
+    storedMeta = {};
   }
-  const { format, incarnation, secret } = stored;
+  const { format, incarnation, secret } = storedMeta;
   if (format !== undefined && format !== 1 && format !== FORMAT && format !== FORMAT_WITH_WAL) {
     throw new StoreBroken(
       `${path} has format ${format}; this version reads formats 1 to ${FORMAT_WITH_WAL}. Use the version that wrote it.`,

@@ -47,13 +47,13 @@ class DurabilityGuard {
 
   constructor(private readonly path: string) {}
 
-  async run(what: string, action: () => Promise<void>): Promise<void> {
+  async run(participle: string, action: () => Promise<void>): Promise<void> {
     if (this.failure !== null) throw this.failure;
     try {
       await action();
     } catch (error) {
       this.failure ??= new StoreBroken(
-        `${this.path} could not be ${what} (${messageOf(error)}). The last write may or may not be on the disk. ` +
+        `${this.path} could not be ${participle} (${messageOf(error)}). The last write may or may not be on the disk. ` +
           'Stop the server, check the disk, and restart: the log is then read from the disk again.',
       );
     }
@@ -62,7 +62,7 @@ class DurabilityGuard {
 }
 
 /** Tells callers what they can do about a failed write; only the operator may see where the log is. */
-export function notWritten(error: unknown): StoreUnavailable {
+export function notWrittenError(error: unknown): StoreUnavailable {
   const isFull = isErrorCode(error, 'ENOSPC') || isErrorCode(error, 'EDQUOT');
   return new StoreUnavailable(
     isFull

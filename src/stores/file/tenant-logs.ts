@@ -68,8 +68,8 @@ export class TenantLogs {
     return [...this.logs.keys()].filter((projectId) => this.permits.isHeld(projectId));
   }
 
-  /** Notes which of the open projects are idle at the time, and how far their logs have grown. */
-  noteIdle(idle: IdleProjects, nowMs: number): void {
+  /** Records in `idle` which open projects are idle at this time, and how far their logs have grown. */
+  recordIdle(idle: IdleProjects, nowMs: number): void {
     for (const [project_id, log] of this.logs) {
       const isIdle = log.isWritten && this.permits.isIdle(project_id, nowMs);
       idle.set({ tenant_id: this.tenantId, project_id }, isIdle ? log.extent : null);
@@ -78,8 +78,8 @@ export class TenantLogs {
 
   /** The projects to which something was written, sorted by name. */
   projects(): string[] {
-    const open = [...this.logs].filter(([, log]) => log.isWritten).map(([projectId]) => projectId);
-    return [...open, ...this.idleProjects].sort();
+    const writtenProjects = [...this.logs].filter(([, log]) => log.isWritten).map(([projectId]) => projectId);
+    return [...writtenProjects, ...this.idleProjects].sort();
   }
 
   /** Resolves when everything applied to any of the tenant's logs is on disk. */

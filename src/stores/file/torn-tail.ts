@@ -21,7 +21,7 @@ interface SplitTail {
 export function splitTail(tail: Buffer, key: ProjectKey, position: number): SplitTail {
   const lines: { readonly line: Buffer; isOwn: boolean }[] = [];
   let nextPosition = position + 1;
-  const used = visitWholeLines(tail, 0, (line) => {
+  const wholeBytes = visitWholeLines(tail, 0, (line) => {
     const decoded = decodeLine(line);
     if (typeof decoded === 'string') lines.push({ line, isOwn: isTornLine(line) });
     else if (decoded.kind === 'transaction') {
@@ -37,10 +37,10 @@ export function splitTail(tail: Buffer, key: ProjectKey, position: number): Spli
     } else lines.push({ line, isOwn: decoded.kind === 'v1' });
   });
   const foreign = lines.filter(({ isOwn }) => !isOwn).map(({ line }) => line);
-  return { foreign, isAllForeign: foreign.length === lines.length && used === tail.length };
+  return { foreign, isAllForeign: foreign.length === lines.length && wholeBytes === tail.length };
 }
 
-/** Whether a seal is one that would have followed the last: what it knew to be durable is what the log has. */
+/** Whether a seal could follow the last seal of the log: it names the end of the log as durable. */
 const isNextSeal = ({ durable, continues }: Seal, position: number): boolean =>
   durable === position || (continues === true && durable <= position);
 
@@ -79,9 +79,9 @@ export async function saveTornTail(
   tail: Buffer,
 ): Promise<string> {
   const names = new Set(await disk.list(folder));
-  let attempt = 1;
-  while (names.has(`torn-${position}-${attempt}.bin`)) attempt += 1;
-  const path = `${folder}/torn-${position}-${attempt}.bin`;
+  let copyNumber = 1;
+  while (names.has(`torn-${position}-${copyNumber}.bin`)) copyNumber += 1;
+  const path = `${folder}/torn-${position}-${copyNumber}.bin`;
   await appendSynced(disk, path, [tail]);
   await disk.syncFolder(folder);
   return path;

@@ -83,7 +83,7 @@ export class UndecidedLines<Location> {
   }
 }
 
-/** The digest that seals a block that continues `sealBefore`, with the line that has the seal. */
+/** The seal of a block if it continues `sealBefore`. The last line of the block is `sealLine`. */
 function sealDigestOf(
   block: readonly UndecidedLine<unknown>[],
   sealLine: Buffer,
@@ -102,8 +102,8 @@ function sealDigestOf(
 export function findNextBlock(lines: readonly Buffer[], seal: string): boolean | 'excess' {
   const undecided = new UndecidedLines<null>();
   for (const line of lines) {
-    const found = undecided.add(line, null, { seal });
-    if (found !== null) return found === 'excess' ? found : true;
+    const block = undecided.add(line, null, { seal });
+    if (block !== null) return block === 'excess' ? block : true;
   }
   return false;
 }

@@ -14,7 +14,7 @@ import {
 } from './testing.js';
 import { type LogPoint, readLogUnverified } from './unverified-reader.js';
 
-async function written(segment_bytes_max = 64 * 1024 * 1024) {
+async function writeStore(segment_bytes_max = 64 * 1024 * 1024) {
   const root = await temporaryFolder();
   const store = await openFileStore({ root, segment_bytes_max });
   for (let index = 0; index < 20; index += 1) {
@@ -42,7 +42,7 @@ async function rewrite(root: string, change: (lines: string[]) => string[]): Pro
 
 it('reads the same events as the store, from one file and from many', async () => {
   for (const segmentBytesMax of [64 * 1024 * 1024, 2000]) {
-    const { root, events } = await written(segmentBytesMax);
+    const { root, events } = await writeStore(segmentBytesMax);
     expect(await readUnverified(root)).toEqual(events);
   }
 });
@@ -57,7 +57,7 @@ it('reads a line that is longer than its buffer', async () => {
 });
 
 it('does not verify the hash of a line', async () => {
-  const { root, events } = await written();
+  const { root, events } = await writeStore();
   await rewrite(root, (lines) => lines.map((line) => line.replace('→ 7', '→ 8')));
   expect(await readUnverified(root)).toHaveLength(events.length);
 });
@@ -79,14 +79,14 @@ it('requires verification if lines are torn, missing, duplicated or reordered', 
     (lines) => lines.map((line, at) => (at === 7 ? line.replace(',"event_type"', '\n"event_type"') : line)),
   ];
   for (const change of changes) {
-    const { root } = await written();
+    const { root } = await writeStore();
     await rewrite(root, change);
     expect(await readUnverified(root), String(change)).toBeNull();
   }
 });
 
 it('requires verification if a line is still being written', async () => {
-  const { root } = await written();
+  const { root } = await writeStore();
   const [first = ''] = (await readFile(activeFile(root), 'utf8')).split('\n');
   await appendFile(activeFile(root), first.slice(0, 50));
   expect(await readUnverified(root)).toBeNull();
@@ -100,8 +100,8 @@ describe('from the end of an earlier reading', () => {
   }
 
   /** The end of a log, and that log with more events, read from there. */
-  async function grown(segment_bytes_max: number) {
-    const { root, events } = await written(segment_bytes_max);
+  async function growLog(segment_bytes_max: number) {
+    const { root, events } = await writeStore(segment_bytes_max);
     const read = await readLogUnverified(nodeDisk, projectLogFolder(root), () => {});
     if (read === null || read.end === null) throw new Error('The log ends with a seal.');
     const store = await openFileStore({ root, segment_bytes_max });
@@ -113,21 +113,21 @@ describe('from the end of an earlier reading', () => {
 
   it('reads the events after it, also if its file was closed meanwhile', async () => {
     for (const segmentBytesMax of [64 * 1024 * 1024, 2000]) {
-      const { root, from, last } = await grown(segmentBytesMax);
+      const { root, from, last } = await growLog(segmentBytesMax);
       const added = Array.from({ length: 20 }, (_, index) => last + 1 + index);
       expect(await readFrom(root, from)).toEqual(added);
     }
   });
 
   it('reads nothing if nothing was added', async () => {
-    const { root } = await grown(64 * 1024 * 1024);
+    const { root } = await growLog(64 * 1024 * 1024);
     const read = await readLogUnverified(nodeDisk, projectLogFolder(root), () => {});
     expect(await readFrom(root, read?.end as LogPoint)).toEqual([]);
   });
 
   it('requires verification if that place is not in this log', async () => {
-    const { root, from } = await grown(64 * 1024 * 1024);
-    const other = await grown(64 * 1024 * 1024);
+    const { root, from } = await growLog(64 * 1024 * 1024);
+    const other = await growLog(64 * 1024 * 1024);
     expect(await readFrom(other.root, from)).toBeNull();
     const { segment } = from;
     for (const bytes of [0, segment.bytes - 1, segment.bytes + 1, segment.bytes * 100])
@@ -138,7 +138,7 @@ describe('from the end of an earlier reading', () => {
   });
 
   it('has no end to continue from while lines of other programs are not sealed', async () => {
-    const { root } = await written();
+    const { root } = await writeStore();
     await appendFile(activeFile(root), '{"event_type":"of another program"}\n');
     expect(await readLogUnverified(nodeDisk, projectLogFolder(root), () => {})).toEqual({ end: null });
   });

@@ -24,7 +24,7 @@ export interface LogPoint {
   readonly segment: { readonly first_position: number; readonly bytes: number };
 }
 
-/** `end` null: the log does not end with a seal, so that nobody can continue from there. */
+/** `end` null: the log does not end with a seal, so no reader can continue from there. */
 export interface UnverifiedRead {
   readonly end: LogPoint | null;
 }
@@ -36,7 +36,7 @@ export interface UnverifiedRead {
  * last block is computed, because another program may have imitated that block. Recovery and `gen verify` compute all.
  *
  * Reads the events after `from`, which must be a place in this very log. Null: something does not match, or a writer
- * was active. What was read is then worthless.
+ * was active. The caller must then discard what was read.
  */
 export async function readLogUnverified(
   disk: Disk,
@@ -97,11 +97,11 @@ interface UnverifiedLog {
 /** The last block of a log. An imitation at any other place does not fit the lines after it. */
 class LastBlock {
   private lines: string[] = [];
-  private last: {
+  private lastSealed: {
     readonly lines: string[];
     readonly seal: Seal;
     readonly text: string;
-    readonly before: string;
+    readonly sealBefore: string;
   } | null = null;
 
   /** `seal`: the last one, or the hash of the last format-1 line. */
@@ -109,7 +109,7 @@ class LastBlock {
 
   add(text: string, line: SkimmedLine): void {
     if (line.kind === 'seal') {
-      this.last = { lines: this.lines, seal: line.seal, text, before: this.seal };
+      this.lastSealed = { lines: this.lines, seal: line.seal, text, sealBefore: this.seal };
       this.seal = line.seal.seal;
       this.lines = [];
     } else if (line.kind === 'v1') this.seal = line.links.hash;
@@ -117,10 +117,10 @@ class LastBlock {
   }
 
   isSealed(): boolean {
-    if (this.last === null) return true;
-    const { lines, seal, text, before } = this.last;
+    if (this.lastSealed === null) return true;
+    const { lines, seal, text, sealBefore } = this.lastSealed;
     const input = new SealInput();
-    input.begin(before);
+    input.begin(sealBefore);
     for (const line of lines.slice(-seal.lines)) input.addLine(Buffer.from(line));
     return input.digest(sealedText(Buffer.from(text))) === seal.seal;
   }
@@ -142,10 +142,13 @@ async function readFileUnverified(
   let partialLine: Uint8Array = new Uint8Array();
   for await (const bytes of chunksOf(file, end)) {
     end += bytes.length;
-    const cut = bytes.lastIndexOf(NEWLINE) + 1;
-    if (cut > 0 && !addLines(log, decodeText(Buffer.concat([partialLine, bytes.subarray(0, cut)]))))
+    const wholeLength = bytes.lastIndexOf(NEWLINE) + 1;
+    if (
+      wholeLength > 0 &&
+      !addLines(log, decodeText(Buffer.concat([partialLine, bytes.subarray(0, wholeLength)])))
+    )
       return null;
-    partialLine = cut > 0 ? bytes.subarray(cut) : Buffer.concat([partialLine, bytes]);
+    partialLine = wholeLength > 0 ? bytes.subarray(wholeLength) : Buffer.concat([partialLine, bytes]);
   }
   return partialLine.length === 0 && !log.check.isWithinBlock ? end : null;
 }
@@ -183,13 +186,13 @@ function addLines(log: UnverifiedLog, text: string): boolean {
   const skimmed = lines.map(skimLine);
   const events = parseTogether(skimmed.flatMap((line) => line?.event_json ?? []));
   if (events === null) return false;
-  let used = 0;
+  let eventCount = 0;
   return skimmed.every((line, at) => {
     if (line === null) return false;
     log.lastBlock.add(lines[at] as string, line);
     if (line.event_json === null) return addLine(log.check, line, null);
-    used += 1;
-    return addLine(log.check, line, events[used - 1] as ParsedEvent);
+    eventCount += 1;
+    return addLine(log.check, line, events[eventCount - 1] as ParsedEvent);
   });
 }
 
@@ -221,7 +224,7 @@ function envelopeOf(parsed: ParsedEvent): EventEnvelope {
 
 /**
  * Parsing texts of one shape together takes less time than one by one. They are joined with newlines, which JSON allows
- * between values, so that none extends into the next. Null: not exactly one value each.
+ * between values, so that no text extends into the next. Null: a text is not exactly one value.
  */
 function parseTogether(texts: readonly string[]): ParsedEvent[] | null {
   try {

@@ -6,7 +6,7 @@ import type { ForeignCover } from './seal.js';
 /** Transactions that one write and one sync make durable together. They are encoded as they are applied. */
 export class WriteBatch {
   transactions = 0;
-  /** The store's time at the last of them. */
+  /** The store's time at the last transaction. */
   at_ms = 0;
   /** The events in order, and the offset of each event's line from the start of the batch. */
   readonly events: NewEvent[] = [];
@@ -14,6 +14,7 @@ export class WriteBatch {
   /** The hashes of the events as leaves of the audit tree, if anyone asked for them. */
   readonly leafHashes: string[] | null;
   readonly durable: Promise<void>;
+  /** Settle `durable`. */
   resolve!: () => void;
   reject!: (error: Error) => void;
   /** Taken with the first transaction, because most logs are idle. */
@@ -26,9 +27,9 @@ export class WriteBatch {
     private readonly sealBefore: string,
     /** The last durable position when the batch was started. */
     private readonly durablePosition: number,
-    withLeafHashes = false,
+    hasLeafHashes = false,
   ) {
-    this.leafHashes = withLeafHashes ? [] : null;
+    this.leafHashes = hasLeafHashes ? [] : null;
     this.durable = new Promise((resolve, reject) => {
       this.resolve = resolve;
       this.reject = reject;
@@ -41,7 +42,7 @@ export class WriteBatch {
   add(events: readonly NewEvent[], firstPosition: number, fields: TransactionFields, nowMs: number): void {
     try {
       this.writer ??= this.writers.take(this.sealBefore);
-      // Not before there is a next block: the last one covers the foreign lines, which are known when it is written.
+      // A full block is sealed when the next one begins: the last seal has to cover the foreign lines, which `finish` knows.
       if (this.writer.isFull) this.writer.sealBlock({ durable: this.durablePosition, at_ms: this.at_ms });
       this.encode(this.writer, events, firstPosition, fields);
     } catch (error) {
@@ -88,6 +89,6 @@ export class WriteBatch {
 export interface SealedBatch {
   readonly bytes: Buffer;
   readonly seal: string;
-  /** The start and the end of each block from the start of the batch, in turn. */
+  /** The start and the end of each block from the start of the batch, alternating. */
   readonly blocks: readonly number[];
 }

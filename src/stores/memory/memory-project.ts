@@ -39,13 +39,13 @@ export class MemoryProject {
 
   events(query: EventQuery): EventEnvelope[] {
     const matches = matcher(query);
-    const found: EventEnvelope[] = [];
+    const matching: EventEnvelope[] = [];
     for (const position of this.index.candidates(query)) {
-      if (found.length >= query.limit) break;
+      if (matching.length >= query.limit) break;
       const event = this.log[position - 1] as EventEnvelope;
-      if (matches(event)) found.push(event);
+      if (matches(event)) matching.push(event);
     }
-    return found;
+    return matching;
   }
 
   redact(events: readonly EventEnvelope[]): void {

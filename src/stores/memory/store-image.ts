@@ -18,7 +18,7 @@ export class StoreImage {
     return this.writeTo(transaction, (project) => project.apply(transaction, nowMs));
   }
 
-  /** What `apply` would return. Nothing changes: `restore` applies it once it is written. */
+  /** What `apply` would return. The image does not change: `restore` applies the result once it is written. */
   plan(transaction: Transaction, nowMs: number): ApplyResult {
     const { ledger } = this.locate(transaction).project;
     const refusal = ledger.refusalOf(transaction, nowMs);
@@ -36,7 +36,7 @@ export class StoreImage {
     this.writeTo(projectKey, (project) => project.restore(events, fields, nowMs));
   }
 
-  /** The project, which is kept from now on although nothing may be written to it yet. */
+  /** Returns the project, and keeps it from now on, even if nothing was written to it yet. */
   open(projectKey: ProjectKey): MemoryProject {
     const { tenant, project } = this.locate(projectKey);
     this.keep(projectKey, tenant, project);
@@ -102,6 +102,7 @@ export class StoreImage {
     return result;
   }
 
+  /** The tenant and the project. New ones are not kept yet. */
   private locate({ tenant_id, project_id }: ProjectKey): { tenant: MemoryTenant; project: MemoryProject } {
     const tenant = this.tenants.get(tenant_id) ?? {
       permits: new TenantPermits(),

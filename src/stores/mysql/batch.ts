@@ -6,9 +6,9 @@ import { decodeName, encodeName, NAME_BYTES_MAX } from './name-encoding.js';
 
 /** JSON has no Infinity; this stands for a permit that never expires. */
 export const FOREVER_MS = Number.MAX_SAFE_INTEGER;
-/** Stands for no limit: a finite number, as the procedure needs. */
+/** Stands for an infinite limit, because the procedure needs a finite number. */
 const PERMITS_MAX = FOREVER_MS;
-/** The limit of a scope without one (commit.sql). */
+/** Stands for the limit of a scope that has none (commit.sql). */
 const NO_LIMIT = -1;
 
 export type BatchValue = Buffer | string | number | null;
@@ -250,20 +250,20 @@ export function checkedName(name: string): string {
  */
 export function encodeGroups(groups: readonly TransactionGroup[]): BatchValue[] {
   const [headTexts, eventTexts] = [new TextBuffer(), new TextBuffer()];
-  const all = groups.map((group) => new GroupLists(group, headTexts, eventTexts));
-  const [{ lists }] = all as [GroupLists];
+  const groupLists = groups.map((group) => new GroupLists(group, headTexts, eventTexts));
+  const [{ lists }] = groupLists as [GroupLists];
   const names = Object.keys(lists) as (keyof typeof lists)[];
   const projects = new Map(
-    all.map(({ group: { tenant_id, project_id } }) => {
+    groupLists.map(({ group: { tenant_id, project_id } }) => {
       return [`${tenant_id}\n${project_id}`, [tenant_id, project_id]];
     }),
   );
   return [
     groups.length,
     JSON.stringify([...projects].sort(byName).map(([, key]) => key)),
-    JSON.stringify(all.map(({ group }) => group)),
+    JSON.stringify(groupLists.map(({ group }) => group)),
     ...names.map((name) =>
-      JSON.stringify(all.length === 1 ? lists[name] : all.map((each) => each.lists[name])),
+      JSON.stringify(groupLists.length === 1 ? lists[name] : groupLists.map((each) => each.lists[name])),
     ),
     headTexts.joined(),
     eventTexts.joined(),
@@ -310,17 +310,17 @@ export function decodeGroup(
   };
   let eventsBefore = 0;
   return transactions.map((transaction, at) => {
-    const swapped = transaction.swaps.reduce((sum, swap) => sum + swap.events.length, 0);
+    const swapEventCount = transaction.swaps.reduce((sum, swap) => sum + swap.events.length, 0);
     const from = eventsBefore;
-    const sent = distinctLooseEvents(transaction);
-    eventsBefore += swapped + sent.length;
+    const sentLooseEvents = distinctLooseEvents(transaction);
+    eventsBefore += swapEventCount + sentLooseEvents.length;
     const kind = refused[at];
     if (kind !== undefined) return decodeRefusal(transaction, kind, row, causes);
-    const swapPositions = Array.from({ length: swapped }, (_, index) => positionOf(from + 1 + index));
+    const swapPositions = Array.from({ length: swapEventCount }, (_, index) => positionOf(from + 1 + index));
     // A loose event that occurs twice in a transaction is sent once; the second gets null.
     const loosePositions = transaction.loose_events.map((looseEvent) => {
-      const index = sent.indexOf(looseEvent);
-      return index === -1 ? null : positionOf(from + swapped + 1 + index);
+      const index = sentLooseEvents.indexOf(looseEvent);
+      return index === -1 ? null : positionOf(from + swapEventCount + 1 + index);
     });
     const positions = [...swapPositions, ...loosePositions];
     return { kind: 'committed', positions, rules_seq: row.rules_seq, now_ms: row.now_ms };
@@ -329,10 +329,10 @@ export function decodeGroup(
 
 function positionsOf({ position, kept }: GroupRow): (eventNumber: number) => number | null {
   if (kept === null) return (eventNumber) => position + eventNumber;
-  const of = new Map(
+  const positionByNumber = new Map(
     kept.split(',').map((eventNumber, index) => [Number(eventNumber), position + 1 + index]),
   );
-  return (eventNumber) => of.get(eventNumber) ?? null;
+  return (eventNumber) => positionByNumber.get(eventNumber) ?? null;
 }
 
 /** The heads and requests that caused the refusals of a group, by name. */

@@ -125,7 +125,7 @@ common: BEGIN
     LEAVE common;
   END IF;
 
-  -- A permit of null stays as it is, and 0 is a release.
+  -- If `until_ms` is null, the permit stays as it is; 0 releases it.
   IF p_heads <> '[]' THEN
     INSERT INTO head (project_no, subject, seq, permit_scope, permit_until_ms, head)
     SELECT v_no, h.subject, h.seq, IF(h.until_ms > 0, v_head_scope, NULL), NULLIF(h.until_ms, 0),
@@ -330,7 +330,7 @@ BEGIN
       INTO v_position, v_rules, v_made, v_due, v_now
       FROM project WHERE tenant_id = v_tenant AND project_id = v_project;
 
-    -- What was asked for before, and what has moved since it was decided on.
+    -- The transactions whose request was remembered, and those with a head that has moved since the decision.
     IF v_requests <> '[]' THEN
       SELECT GROUP_CONCAT(DISTINCT r.txn) INTO v_known FROM ${known_requests};
     END IF;
@@ -354,7 +354,7 @@ BEGIN
       ${refusal_rows};
     END IF;
 
-    -- A scope is counted only where it may be short; transactions take their permits in turn only where it is.
+    -- A scope is counted only if it may be short of permits. Transactions take permits in turn only if it is.
     IF v_scopes <> '[]' THEN
       IF v_is_short THEN
         CALL count_permits(v_tenant, v_now, v_scopes);
@@ -479,7 +479,7 @@ LEFT JOIN permit p ON p.scope_no = c.scope_no AND p.project_no = p_no AND p.memb
 (j.until_ms > p_now)
 
 -- name: count_permits
--- Counts the permits of scopes and deletes expired ones. One on a head stays until it is released: its project is due.
+-- Counts the permits of scopes and deletes expired ones. A permit on a head stays until it is released: its project is due.
 CREATE PROCEDURE count_permits(p_tenant VARBINARY(128), p_now BIGINT, p_scopes JSON)
 SQL SECURITY INVOKER
 MODIFIES SQL DATA
@@ -547,8 +547,8 @@ BEGIN
 END;
 
 -- name: due_projects
--- Sets the exact time at which the projects are due whose bound has passed, one after the other under its lock, and
--- returns those that are due. Stops when no other project can be among the first.
+-- Replaces `due_ms`, a lower bound, by the exact time for each project whose bound has passed, under the lock of the
+-- project. Returns the projects that are due. Stops when no other project can be among the first.
 CREATE PROCEDURE due_projects(p_now BIGINT, p_limit INT)
 SQL SECURITY INVOKER
 MODIFIES SQL DATA

@@ -43,7 +43,7 @@ class CommonBatch {
   private readonly requests: unknown[] = [];
   private readonly permits: unknown[] = [];
 
-  /** False if the transaction needs the other procedure. */
+  /** Adds a transaction. Returns false if it needs `commit_batch`. */
   add(transaction: Transaction): boolean {
     const { changes_rules, rules_seq, not_before_ms, not_after_ms } = transaction;
     if (changes_rules || (this.rulesSeq !== null && rules_seq !== null && rules_seq !== this.rulesSeq))
@@ -98,7 +98,7 @@ class CommonBatch {
     ];
   }
 
-  /** The ends of the permits on heads, by subject; null if one is on a head that the transaction does not swap. */
+  /** Adds the permits. Returns the ends of those on heads, by subject; null if they need `commit_batch`. */
   private addPermits({ permits, permit_limits, swaps }: Transaction): Map<string, number> | null {
     const untilByHead = new Map<string, number>();
     for (const permit of lastPerMember(permits)) {

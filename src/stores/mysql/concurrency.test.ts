@@ -21,11 +21,13 @@ function describeRaces(options: MysqlOptions): void {
     const stores = await Promise.all(range(1, 4).map(() => open()));
     const follower = new EventFollower(await open(), project);
     const following = follower.run();
-    const won = (await Promise.all(stores.map((store, n) => contendForHead(store, project, n)))).flat();
-    follower.stopAt(won.length);
+    const reportedPositions = (
+      await Promise.all(stores.map((store, n) => contendForHead(store, project, n)))
+    ).flat();
+    follower.stopAt(reportedPositions.length);
     await following;
-    expect(follower.positions).toEqual(range(1, won.length));
-    expect([...won].sort((a, b) => a - b)).toEqual(range(1, won.length));
+    expect(follower.positions).toEqual(range(1, reportedPositions.length));
+    expect([...reportedPositions].sort((a, b) => a - b)).toEqual(range(1, reportedPositions.length));
     expect(follower.contested_seqs).toEqual(range(1, follower.contested_seqs.length));
   });
 
@@ -79,22 +81,22 @@ function describeRaces(options: MysqlOptions): void {
       expect(kindsOf(await store.commit([transaction]))).toEqual(['committed']);
       while ((await store.now()) <= until_ms);
     }
-    const [left] = await admin(
+    const [row] = await admin(
       'SELECT COUNT(*) AS kept FROM permit JOIN scope USING (scope_no) WHERE tenant_id = ?',
       [project.tenant_id],
     );
-    expect(left?.kept).toBeLessThanOrEqual(3);
+    expect(row?.kept).toBeLessThanOrEqual(3);
   });
 }
 
 /** Competes for one subject and moves its own; returns the reported positions. */
-async function contendForHead(store: Store, projectKey: ProjectKey, name: number): Promise<number[]> {
+async function contendForHead(store: Store, projectKey: ProjectKey, client: number): Promise<number[]> {
   const positions: number[] = [];
   let seq = 0;
   for (const n of range(1, 25)) {
-    const own = transactionOf(projectKey, { swaps: [swapOf(projectKey, `~own${name}`, n - 1)] });
-    const contested = transactionOf(projectKey, { swaps: [swapOf(projectKey, '~contested', seq)] });
-    const outcomes = await store.commit([own, contested]);
+    const ownSwap = transactionOf(projectKey, { swaps: [swapOf(projectKey, `~own${client}`, n - 1)] });
+    const contestedSwap = transactionOf(projectKey, { swaps: [swapOf(projectKey, '~contested', seq)] });
+    const outcomes = await store.commit([ownSwap, contestedSwap]);
     positions.push(...outcomes.flatMap(positionsOf));
     const [, second] = outcomes;
     seq = second?.kind === 'conflict' ? (second.heads[0]?.head?.seq ?? 0) : seq + 1;

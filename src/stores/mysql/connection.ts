@@ -21,8 +21,8 @@ export async function openPool(options: MysqlOptions): Promise<Pool> {
   });
   // The driver sends these statements before any other on a connection.
   pool.on('connection', (connection) => {
-    const bare = connection as unknown as { query(sql: string, done: () => void): void };
-    for (const statement of SESSION) bare.query(statement, () => {});
+    const callbackConnection = connection as unknown as { query(sql: string, done: () => void): void };
+    for (const statement of SESSION) callbackConnection.query(statement, () => {});
   });
   return pool;
 }
@@ -52,9 +52,9 @@ export async function withConnection<T>(
 ): Promise<T> {
   const connection = await pool.getConnection();
   try {
-    const done = await work(connection);
+    const result = await work(connection);
     connection.release();
-    return done;
+    return result;
   } catch (error) {
     connection.destroy();
     throw error;
@@ -64,7 +64,7 @@ export async function withConnection<T>(
 /** The driver writes a list as its elements, separated by commas. */
 export type SqlValue = Buffer | string | number | Buffer[];
 
-/** The rows of a statement that changes nothing, or the same however often it runs. */
+/** The rows of a statement that changes nothing, or that has the same effect however often it runs. */
 export async function queryRows(
   pool: Pool,
   options: MysqlOptions,

@@ -46,25 +46,25 @@ function describeEvents(options: MysqlOptions): void {
   it.each(filters)('are found with an index: %o', async (filter, ...expected) => {
     const project = newProject();
     const store = await open();
-    const found = { subject: '~x', session_id: 's', feature_id: 'F', edge: 'design_code', agent_id: 'a' };
+    const fields = { subject: '~x', session_id: 's', feature_id: 'F', edge: 'design_code', agent_id: 'a' };
     const types = range(1, 300).map((n) => (n % 2 === 0 ? 'A' : 'B'));
     const events = types.map((event_type) =>
-      eventOf(project, { ...found, event_type, task_id: 'T', timestamp: isoTime(START_MS) }),
+      eventOf(project, { ...fields, event_type, task_id: 'T', timestamp: isoTime(START_MS) }),
     );
     await store.commit([transactionOf(project, { loose_events: events })]);
-    const used: [unknown, unknown][] = [];
+    const usedIndexes: [unknown, unknown][] = [];
     const explainPlan = async (statement: string, values: readonly unknown[]) => {
       const plan = await admin(`EXPLAIN FORMAT = TRADITIONAL ${statement}`, values);
       // A statement that orders by the index needs no sort; the names of several types are merged.
       for (const { table, key, type } of plan.filter(({ table }) => table !== 'p')) {
         expect(['ref', 'range', 'const']).toContain(type);
-        used.push([table, key]);
+        usedIndexes.push([table, key]);
       }
       return admin(statement, values);
     };
     const [first] = await readEvents(explainPlan, project, { after: 0, limit: 1, ...filter });
     expect(first?.position).toBe(filter.types?.[0] === 'A' && filter.types.length === 1 ? 2 : 1);
-    expect(used).toEqual(expected);
+    expect(usedIndexes).toEqual(expected);
   });
 
   it('are the same as in the memory store for any query', async () => {

@@ -57,14 +57,14 @@ class EventReader {
   }
 
   async read(after: number, last: number): Promise<EventEnvelope[]> {
-    const isMatch = matcher(this.query);
-    const found: EventEnvelope[] = [];
-    for (let from = after; from < last && found.length < this.limit; ) {
+    const matches = matcher(this.query);
+    const matching: EventEnvelope[] = [];
+    for (let from = after; from < last && matching.length < this.limit; ) {
       const { events, through } = await this.candidates(from, last);
-      found.push(...events.filter(isMatch));
+      matching.push(...events.filter(matches));
       from = through;
     }
-    return found.slice(0, this.limit);
+    return matching.slice(0, this.limit);
   }
 
   /** The positions that can match; null if none can. Timestamps are only roughly in order, so each block has its earliest and latest time. */

@@ -17,8 +17,8 @@ await onDatabase(
     afterAll(() => database.stop());
     const options = optionsWithoutTimeouts(database.url);
     describe('the mysql store with connection faults', () => describeFaults(options));
-    onOwnDatabase('mysql', database, (own) => {
-      describe('the mysql store with server faults', () => describeDeath(options, own));
+    onOwnDatabase('mysql', database, (ownDatabase) => {
+      describe('the mysql store with server faults', () => describeDeath(options, ownDatabase));
       describe('the mysql store and the settings of its server', () => describeSettings(options));
     });
   },
@@ -39,9 +39,9 @@ function describeDeath(options: MysqlOptions, { restart, freeze, thaw }: Require
     const committedPositions = new Map<string, number>();
     const load = new MysqlCommitLoad(store, project, committedPositions);
     const clients = Promise.all(range(1, 8).map((name) => load.runClient(name)));
-    await load.hasTold(60);
+    await load.waitForAcknowledged(60);
     await restart();
-    await load.hasTold(committedPositions.size + 60);
+    await load.waitForAcknowledged(committedPositions.size + 60);
     load.stop();
     await clients;
     const events = await store.events(project, { after: 0, limit: 100_000 });
@@ -68,9 +68,11 @@ function describeDeath(options: MysqlOptions, { restart, freeze, thaw }: Require
 /** These settings affect the whole server: no other test may use it. */
 function describeSettings(options: MysqlOptions): void {
   async function setVariable(name: string, value: number): Promise<void> {
-    const [was] = await queryServer(options, `SELECT @@GLOBAL.${name} AS value`);
+    const [valueBefore] = await queryServer(options, `SELECT @@GLOBAL.${name} AS value`);
     await queryServer(options, `SET GLOBAL ${name} = ${value}`);
-    onTestFinished(async () => void (await queryServer(options, `SET GLOBAL ${name} = ${was?.value}`)));
+    onTestFinished(
+      async () => void (await queryServer(options, `SET GLOBAL ${name} = ${valueBefore?.value}`)),
+    );
   }
 
   it('splits a commit that exceeds max_allowed_packet, and keeps its order', async () => {
@@ -134,7 +136,7 @@ function describeFaults(options: MysqlOptions): void {
 
 /** Clients that each keep moving a subject of their own, whatever happens to the server. */
 class MysqlCommitLoad {
-  private stopped = false;
+  private isStopped = false;
   private listeners: (() => void)[] = [];
 
   constructor(
@@ -143,9 +145,9 @@ class MysqlCommitLoad {
     private readonly acknowledged: Map<string, number>,
   ) {}
 
-  async runClient(name: number): Promise<void> {
-    for (let seq = 0; !this.stopped; ) {
-      const swap = swapOf(this.projectKey, `~s${name}`, seq);
+  async runClient(client: number): Promise<void> {
+    for (let seq = 0; !this.isStopped; ) {
+      const swap = swapOf(this.projectKey, `~s${client}`, seq);
       try {
         const [outcome] = await this.store.commit([transactionOf(this.projectKey, { swaps: [swap] })]);
         if (outcome?.kind === 'conflict') seq = outcome.heads[0]?.head?.seq ?? 0;
@@ -160,7 +162,7 @@ class MysqlCommitLoad {
     }
   }
 
-  hasTold(count: number): Promise<void> {
+  waitForAcknowledged(count: number): Promise<void> {
     return new Promise((resolve) => {
       this.listeners.push(() => {
         if (this.acknowledged.size >= count) resolve();
@@ -169,7 +171,7 @@ class MysqlCommitLoad {
   }
 
   stop(): void {
-    this.stopped = true;
+    this.isStopped = true;
   }
 }
 
@@ -179,26 +181,26 @@ class MysqlCommitLoad {
  */
 class CuttingProxy {
   cuts = 0;
-  private armed: 'reply' | 'request' | null = null;
+  private armedCut: 'reply' | 'request' | null = null;
   private readonly sockets = new Set<Socket>();
   private readonly server: Server;
 
   constructor(port: number) {
     this.server = createServer((client) => {
       const server = connect(port, '127.0.0.1');
-      let swallow = false;
+      let isReplyLost = false;
       for (const socket of [client, server]) {
         this.sockets.add(socket);
         socket.on('error', () => {});
         socket.on('close', () => [client, server].forEach((end) => void end.destroy()));
       }
       client.on('data', (bytes) => {
-        if (this.armed === 'request') return this.cut(client);
-        if (this.armed === 'reply') swallow = true;
+        if (this.armedCut === 'request') return this.cut(client);
+        if (this.armedCut === 'reply') isReplyLost = true;
         server.write(bytes);
       });
       server.on('data', (bytes) => {
-        if (swallow) this.cut(client);
+        if (isReplyLost) this.cut(client);
         else client.write(bytes);
       });
     });
@@ -211,7 +213,7 @@ class CuttingProxy {
   }
 
   cutNext(what: 'reply' | 'request'): void {
-    this.armed = what;
+    this.armedCut = what;
   }
 
   close(): Promise<void> {
@@ -220,8 +222,8 @@ class CuttingProxy {
   }
 
   private cut(client: Socket): void {
-    if (this.armed === null) return;
-    this.armed = null;
+    if (this.armedCut === null) return;
+    this.armedCut = null;
     this.cuts += 1;
     client.destroy();
   }

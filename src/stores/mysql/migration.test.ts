@@ -39,25 +39,25 @@ await onSharedDatabase('mysql', ({ url }) => {
     describeMigration(optionsWithoutTimeouts(url)));
 });
 
-function describeMigration(given: MysqlOptions): void {
+function describeMigration(baseOptions: MysqlOptions): void {
   it.each([
     ['keeps what every method returns', false],
     ['is repeated after an interruption', true],
   ])('%s', async (_, isInterrupted) => {
-    const options = { ...given, namespace: newNamespace() };
-    const old = await OldStore.create(options);
+    const options = { ...baseOptions, namespace: newNamespace() };
+    const oldStore = await OldStore.create(options);
     const memory = openMemoryStore();
     const nowMs = await memory.now();
     for (const project of PROJECTS) {
       const transactions = transactionsOf(project, nowMs);
       expect(new Set(kindsOf(await memory.commit(transactions)))).toEqual(new Set(['committed']));
       await redactFirst(memory, project);
-      await old.fill(memory, project, transactions, nowMs);
+      await oldStore.fill(memory, project, transactions, nowMs);
     }
     const refusal = await openMysqlStore(options).catch((error: unknown) => error);
     expect(refusal).toBeInstanceOf(StoreRefused);
     expect((refusal as Error).message).toMatch(/has version 1, and this program needs 2.*gen migrate/);
-    if (isInterrupted) await old.runQuery(MIGRATIONS[1]?.statements.slice(0, -5) ?? []);
+    if (isInterrupted) await oldStore.runQuery(MIGRATIONS[1]?.statements.slice(0, -5) ?? []);
     const migrator = await openMysqlMigrator(options);
     expect((await migrator.up()).map(({ version }) => version)).toEqual([2]);
     await migrator.close();
@@ -66,7 +66,7 @@ function describeMigration(given: MysqlOptions): void {
     await expectSame(store, memory, nowMs);
     expect(await store.meta()).toEqual({ incarnation: 3, secret: 'secret-1' });
     expect(Buffer.from((await store.blobs.get(TENANT, SHA256)) as Uint8Array)).toEqual(BLOB);
-    const tables = await old.runQuery(['SHOW TABLES']);
+    const tables = await oldStore.runQuery(['SHOW TABLES']);
     expect(tables.map((row) => Object.values(row)[0]).sort()).toEqual(
       'batch blobs event event_name event_time head loose_event meta migrations permit project request scope'.split(
         ' ',
@@ -124,13 +124,13 @@ async function expectSame(store: Store, memory: Store, nowMs: number): Promise<v
       const all = { after: 0, limit: 1000, ...query };
       expect(await store.events(project, all)).toEqual(await memory.events(project, all));
     }
-    // Requests and loose events are known, and what follows has the next position.
-    const again = transactionsOf(project, nowMs);
-    const more = transactionOf(project, {
+    // The store knows the requests and loose events, and continues at the next position.
+    const repeated = transactionsOf(project, nowMs);
+    const nextTransaction = transactionOf(project, {
       swaps: [swapOf(project, '~s1', 1)],
       permits: [{ scope: 'claims', member: '~s1', until_ms: null, on_head: true }],
     });
-    const batch = [...again.slice(0, 6), more];
+    const batch = [...repeated.slice(0, 6), nextTransaction];
     const expected = withoutTimes(await memory.commit(batch));
     expect(withoutTimes(await store.commit(batch))).toEqual(expected);
     expect(await store.countPermits(TENANT, 'claims')).toBe(await memory.countPermits(TENANT, 'claims'));
@@ -145,7 +145,7 @@ const withoutTimes = (outcomes: readonly CommitOutcome[]): unknown[] =>
     return { kind: outcome.kind, key, digest, reply, positions };
   });
 
-/** A database of version 1, filled as its program would have filled it. */
+/** A database of version 1, filled as the program of that version would have filled it. */
 class OldStore {
   static async create(options: MysqlOptions): Promise<OldStore> {
     const { namespace } = options;
@@ -203,7 +203,9 @@ class OldStore {
     );
     await this.insertRows(
       'notes',
-      transactions.flatMap((one) => one.loose_events.map(({ event_id }) => [...key, event_id])),
+      transactions.flatMap((transaction) =>
+        transaction.loose_events.map(({ event_id }) => [...key, event_id]),
+      ),
     );
     let first = 1;
     const requests = transactions.flatMap(({ swaps, requests: [request] }, index) => {
@@ -214,7 +216,7 @@ class OldStore {
       return request === undefined ? [] : [row];
     });
     await this.insertRows('requests', requests);
-    const permits = transactions.flatMap((one) => one.permits);
+    const permits = transactions.flatMap((transaction) => transaction.permits);
     await this.insertRows(
       'scopes',
       ['claims', 'sessions'].map((scope) => [key[0], scope, 15, 0]),

@@ -49,7 +49,7 @@ class MysqlMigrator implements Migrator {
     );
   }
 
-  /** Only one migrator runs at a time; one that waited finds the work done. */
+  /** Only one migrator runs at a time. One that has waited finds no steps left. */
   up(): Promise<readonly MigrationStep[]> {
     const lockName = `migrate ${this.options.namespace}`.slice(0, 64);
     return this.translateErrors(async () => {

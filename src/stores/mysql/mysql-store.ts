@@ -41,7 +41,7 @@ export async function openMysqlStore(options: MysqlOptions): Promise<MysqlStore>
 export class MysqlStore extends SqlStore {
   readonly capabilities: StoreCapabilities;
   readonly blobs: MysqlBlobs;
-  private closed: Promise<void> | null = null;
+  private closing: Promise<void> | null = null;
 
   constructor(
     private readonly pool: Pool,
@@ -94,8 +94,8 @@ export class MysqlStore extends SqlStore {
   close(): Promise<void> {
     this.committer.close();
     // The driver sends a quit command on each connection; a lost connection is closed anyway.
-    this.closed ??= this.pool.end().catch(() => {});
-    return this.closed;
+    this.closing ??= this.pool.end().catch(() => {});
+    return this.closing;
   }
 
   protected commitBatch(transactions: readonly Transaction[]): Promise<CommitOutcome[]> {

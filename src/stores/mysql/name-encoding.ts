@@ -1,8 +1,8 @@
 /** Maximum length of a name in bytes; every column that holds one has this length (schema.sql, commit.sql). */
 export const NAME_BYTES_MAX = 1500;
 
-const BEYOND = /[\ud800-\uffff]/g;
-const ESCAPED = /\ue000([0-9a-f]{4})/g;
+const UNITS_TO_ESCAPE = /[\ud800-\uffff]/g;
+const ESCAPE_SEQUENCE = /\ue000([0-9a-f]{4})/g;
 
 /**
  * A name as stored in its column: UTF-8, except that code units from U+D800 on are written as U+E000 and four hex
@@ -10,12 +10,12 @@ const ESCAPED = /\ue000([0-9a-f]{4})/g;
  * tables stay readable.
  */
 export function encodeName(name: string): string {
-  return name.replace(BEYOND, (unit) => `\ue000${unit.charCodeAt(0).toString(16)}`);
+  return name.replace(UNITS_TO_ESCAPE, (unit) => `\ue000${unit.charCodeAt(0).toString(16)}`);
 }
 
 export function decodeName(stored: string): string {
-  return stored.replace(ESCAPED, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+  return stored.replace(ESCAPE_SEQUENCE, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
 }
 
-/** For comparison with a column: bytes on both sides. */
+/** The bytes of a name as stored in its column. */
 export const nameBytes = (name: string): Buffer => Buffer.from(encodeName(name));

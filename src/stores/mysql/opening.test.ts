@@ -60,8 +60,8 @@ function describeOpening(options: MysqlOptions): void {
     const migrators = await Promise.all(range(1, 10).map(() => openMysqlMigrator(fresh)));
     expect(await migrators[0]?.status()).toEqual({ found: 0, wanted: SCHEMA_VERSION });
     expect(await migrators[0]?.pending()).toHaveLength(SCHEMA_VERSION);
-    const taken = await Promise.all(migrators.map((migrator) => migrator.up()));
-    expect(taken.flat()).toHaveLength(SCHEMA_VERSION);
+    const appliedSteps = await Promise.all(migrators.map((migrator) => migrator.up()));
+    expect(appliedSteps.flat()).toHaveLength(SCHEMA_VERSION);
     expect(await migrators[9]?.status()).toEqual({ found: SCHEMA_VERSION, wanted: SCHEMA_VERSION });
     await Promise.all(migrators.map((migrator) => migrator.close()));
     expect((await (await open(fresh)).meta()).incarnation).toBe(1);

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { choiceOf, decodeUrlPart, integerOf, loginOf, parseDatabaseUrl } from '../database-url.js';
+import { choiceOf, decodeUrlPart, integerOf, parseDatabaseUrl, serverAndLoginOf } from '../database-url.js';
 import { StoreRefused } from '../store.js';
 
 export type MysqlOptions = Readonly<ReturnType<typeof parseMysqlUrl>>;
@@ -13,7 +13,7 @@ const FORMAT = {
 
 export function parseMysqlUrl(text: string) {
   const url = parseDatabaseUrl(text, FORMAT);
-  const { host, port, user, password } = loginOf(url, 3306);
+  const { host, port, user, password } = serverAndLoginOf(url, 3306);
   const namespace = decodeUrlPart(url.pathname.slice(1)) || 'genesis_fleet';
   if (!/^[A-Za-z][A-Za-z0-9_]{0,62}$/.test(namespace)) {
     throw new StoreRefused(

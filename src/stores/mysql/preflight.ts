@@ -2,7 +2,7 @@ import type { Connection, RowDataPacket } from 'mysql2/promise';
 import { StoreRefused } from '../store.js';
 import { sql } from './queries.js';
 
-/** Minimum size of a call: a transaction with a result of maximum size, its event and its head. */
+/** The smallest packet limit that fits a transaction with a result of maximum size, its event and its head. */
 const PACKET_BYTES_MIN = 4 * 1024 * 1024;
 /** The oldest versions with JSON_TABLE. */
 const OLDEST = { MySQL: [8, 0], MariaDB: [10, 6] } as const;
@@ -15,7 +15,7 @@ type MysqlQueryable = Pick<Connection, 'query'>;
  */
 export async function runPreflight(server: MysqlQueryable): Promise<number> {
   const variable = await checkWritable(server);
-  // MariaDB's 3 also syncs with every commit.
+  // MariaDB's value 3 also syncs with every commit.
   if (!['1', '3'].includes(variable('innodb_flush_log_at_trx_commit')))
     throwRefused('a power failure may lose committed data. Set innodb_flush_log_at_trx_commit = 1');
   const hasBinaryLog = isOn(variable('log_bin'));
@@ -32,8 +32,8 @@ export async function runPreflight(server: MysqlQueryable): Promise<number> {
 }
 
 /**
- * Checks that a schema can be created. A user with every privilege could write even to a replica, where the data would
- * be lost.
+ * Checks that a schema can be created, and returns a reader of the server's variables. A user with every privilege could
+ * write even to a replica, where the data would be lost.
  */
 export async function checkWritable(server: MysqlQueryable): Promise<(name: string) => string> {
   const variable = await readVariables(server);

@@ -183,7 +183,7 @@ CREATE TABLE IF NOT EXISTS batch (
 -- name: of_project
 JOIN project p ON p.tenant_id = o.tenant_id AND p.project_id = o.project_id
 -- name: copy
--- Copies the data of version 1. A copied row is skipped, so an interrupted copy is continued.
+-- Copies the data of version 1. A copied row is skipped, so an interrupted copy can continue.
 INSERT IGNORE INTO project (tenant_id, project_id, position, rules_seq, last_ms, requests_made, is_written)
 SELECT tenant_id, project_id, position, rules_seq, last_ms, requests_made, is_written FROM projects;
 INSERT IGNORE INTO scope (tenant_id, scope, live_at_most, counted)

@@ -16,13 +16,13 @@ const COMMIT = readSqlFile(new URL('./commit.sql', import.meta.url), {
   requests_max: REQUESTS_MAX,
 });
 const PROCEDURES = ['count_permits', 'take_permits_in_turn', 'commit_batch', 'commit_common', 'due_projects'];
-const PROCEDURES_1 = ['count_places', 'take_places_in_turn', 'commit_batch'];
+const PROCEDURES_OF_V1 = ['count_places', 'take_places_in_turn', 'commit_batch'];
 
 export const databaseStatements = (namespace: string): string[] =>
   splitStatements(SCHEMA('database', { namespace }));
 
 const dropProcedure = (procedure: string): string => SCHEMA('drop_procedure', { procedure });
-const tables1 = splitStatements(SCHEMA('tables_1'));
+const tablesOfV1 = splitStatements(SCHEMA('tables_1'));
 
 /** The blocks of the names in version 1, where each name is a column. */
 const copyNames = NAMED_FIELDS.map((column, field) => {
@@ -32,15 +32,15 @@ const copyNames = NAMED_FIELDS.map((column, field) => {
 
 /** DDL commits implicitly, so every statement is repeatable: an interrupted step is simply run again. */
 export const MIGRATIONS: readonly MigrationStep[] = [
-  { version: 1, name: 'heads, events, requests, permits', statements: tables1 },
+  { version: 1, name: 'heads, events, requests, permits', statements: tablesOfV1 },
   {
     version: 2,
     name: 'rows by project number, permits on heads, blocks of events, and the procedures that commit',
     statements: [
-      ...PROCEDURES_1.map(dropProcedure),
+      ...PROCEDURES_OF_V1.map(dropProcedure),
       ...splitStatements(SCHEMA('tables')),
       // Created again, in case an earlier migration was interrupted while it dropped them.
-      ...tables1,
+      ...tablesOfV1,
       ...splitStatements(SCHEMA('copy')),
       ...copyNames,
       SCHEMA('drop_tables_1'),

@@ -14,7 +14,7 @@ import { type MysqlOptions, parseMysqlUrl } from './options.js';
 const AS_ROOT = process.getuid?.() === 0 ? ['--user=root'] : [];
 const dataOf = ({ folder }: ServerLocation): string => join(folder, 'data');
 
-/** A starting server removes files that look like leftovers: in a shared folder, the tables of other servers. */
+/** A starting server removes files that look like leftovers. In a shared folder, they may be tables of other servers. */
 const ownTmpdir = ({ folder }: ServerLocation): string => `--tmpdir=${folder}`;
 
 const mariadbServer = (settings: readonly string[]): ServerSpec => ({
@@ -46,8 +46,8 @@ const mariadbServer = (settings: readonly string[]): ServerSpec => ({
 /** The server of GENESIS_TEST_MYSQL, or else a new, empty MariaDB on a free port. */
 export async function startMysql(): Promise<TestDatabase | MissingDatabase> {
   if (!isSelected('mysql')) return NOT_SELECTED;
-  const given = process.env.GENESIS_TEST_MYSQL;
-  return given === undefined ? startOwnMysql() : { url: given, stop: async () => {} };
+  const configuredUrl = process.env.GENESIS_TEST_MYSQL;
+  return configuredUrl === undefined ? startOwnMysql() : { url: configuredUrl, stop: async () => {} };
 }
 
 /** An exclusive server, which the test may kill, freeze and configure. */
@@ -85,8 +85,9 @@ function initDataFolder(location: ServerLocation): void {
     '--skip-test-db',
     ...AS_ROOT,
   ];
-  const made = spawnSync('mariadb-install-db', install, { encoding: 'utf8' });
-  if (made.status !== 0) throw new Error(`mariadb-install-db failed: ${made.stdout}${made.stderr}`);
+  const installation = spawnSync('mariadb-install-db', install, { encoding: 'utf8' });
+  if (installation.status !== 0)
+    throw new Error(`mariadb-install-db failed: ${installation.stdout}${installation.stderr}`);
 }
 
 /** Sends the server a statement that a store would not send. */

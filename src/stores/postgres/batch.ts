@@ -88,33 +88,37 @@ export class CommitBatch {
     const now_ms = Number(now);
     const nextCode = numberReader(codes);
     const nextPosition = numberReader(positions);
-    const earlier = rowsBefore(rows);
+    const earlierRows = parseEarlierRows(rows);
     const outcomes: CommitOutcome[] = [];
     for (const transaction of this.transactions) {
       const length = swapEventCount(transaction) + transaction.loose_events.length;
       const positions = Array.from({ length }, () => nextPosition() || null);
-      outcomes.push(this.outcome(transaction, nextCode, earlier, outcomes, { positions, now_ms }));
+      outcomes.push(this.decodeOutcome(transaction, nextCode, earlierRows, outcomes, { positions, now_ms }));
     }
     return outcomes;
   }
 
-  private outcome(
+  private decodeOutcome(
     transaction: Transaction,
     nextCode: () => number,
-    earlier: EarlierRows,
-    before: readonly CommitOutcome[],
+    earlierRows: EarlierRows,
+    earlierOutcomes: readonly CommitOutcome[],
     { positions, now_ms }: { positions: (number | null)[]; now_ms: number },
   ): CommitOutcome {
     switch (nextCode()) {
       case OUTCOME_CODE.replay:
-        return { kind: 'replay', request: this.replayed(nextCode(), nextCode(), earlier, before), now_ms };
+        return {
+          kind: 'replay',
+          request: this.replayedRequest(nextCode(), nextCode(), earlierRows, earlierOutcomes),
+          now_ms,
+        };
       case OUTCOME_CODE.conflict: {
         const rules_seq = nextCode();
         const project = this.projectNumber(transaction);
         const heads = [...transaction.swaps, ...transaction.checks].map(({ subject }) => {
           const swap = nextCode();
-          const stored = earlier.heads.get(this.subjects.numberOf(project, subject));
-          return { subject, head: (swap > 0 ? this.heads[swap - 1] : stored) ?? null };
+          const earlierHead = earlierRows.heads.get(this.subjects.numberOf(project, subject));
+          return { subject, head: (swap > 0 ? this.heads[swap - 1] : earlierHead) ?? null };
         });
         return { kind: 'conflict', heads, rules_seq, now_ms };
       }
@@ -129,18 +133,18 @@ export class CommitBatch {
     }
   }
 
-  /** `kept` is the request of this batch that was kept under the key; -1: the database knew it before. */
-  private replayed(
+  /** `keptNumber`: the request of this batch that was kept under the key; -1: the database had one before the batch. */
+  private replayedRequest(
     requestNumber: number,
-    kept: number,
-    earlier: EarlierRows,
-    before: readonly CommitOutcome[],
+    keptNumber: number,
+    earlierRows: EarlierRows,
+    earlierOutcomes: readonly CommitOutcome[],
   ): CompletedRequest {
     const [, key] = this.requestKeys.row(requestNumber);
-    if (kept === -1)
-      return { key, ...(earlier.requests.get(requestNumber) as Omit<CompletedRequest, 'key'>) };
-    const { request, index } = this.requestRecords[kept - 1] as (typeof this.requestRecords)[number];
-    const { positions } = before[index] as CommitOutcome & { kind: 'committed' };
+    if (keptNumber === -1)
+      return { key, ...(earlierRows.requests.get(requestNumber) as Omit<CompletedRequest, 'key'>) };
+    const { request, index } = this.requestRecords[keptNumber - 1] as (typeof this.requestRecords)[number];
+    const { positions } = earlierOutcomes[index] as CommitOutcome & { kind: 'committed' };
     const { digest, reply } = request;
     return { key, digest, reply, positions: positions.filter((position) => position !== null) };
   }
@@ -223,7 +227,7 @@ interface EarlierRows {
 }
 
 /** A line is `h NUMBER HEAD` or `r NUMBER FIRST_POSITION EVENTS [DIGEST, REPLY]`. */
-function rowsBefore(rows: readonly string[]): EarlierRows {
+function parseEarlierRows(rows: readonly string[]): EarlierRows {
   const heads = new Map<number, StoredHead>();
   const requests = new Map<number, Omit<CompletedRequest, 'key'>>();
   for (const row of rows) {

@@ -18,16 +18,16 @@ export class PostgresBlobs implements Blobs {
   }
 
   async get(tenantId: string, sha256: string): Promise<Uint8Array | null> {
-    const found = await this.find<{ bytes: Buffer }>('get_blob', tenantId, sha256);
-    return found?.bytes ?? null;
+    const row = await this.queryRow<{ bytes: Buffer }>('get_blob', tenantId, sha256);
+    return row?.bytes ?? null;
   }
 
   async size(tenantId: string, sha256: string): Promise<number | null> {
-    const found = await this.find<{ size: number }>('size_of_blob', tenantId, sha256);
-    return found?.size ?? null;
+    const row = await this.queryRow<{ size: number }>('size_of_blob', tenantId, sha256);
+    return row?.size ?? null;
   }
 
-  private async find<Row extends object>(statement: string, tenantId: string, sha256: string) {
+  private async queryRow<Row extends object>(statement: string, tenantId: string, sha256: string) {
     const [row] = await this.connections.queryAsTenant<Row>(this.readRole, [tenantId], {
       text: sql(statement, { namespace: this.namespace }),
       values: [tenantId, sha256],

@@ -33,7 +33,7 @@ CREATE FUNCTION decide(
   OUT reply bigint[]
 ) LANGUAGE plpgsql IMMUTABLE AS $$
 DECLARE
-  -- Of one type, for a cast at each assignment costs more than the assignment.
+  -- Of one type, because a cast at each assignment costs more than the assignment.
   at bigint := 1;                     -- where in the script
   event bigint := 0;                  -- events, swaps and requests before this transaction's
   swap bigint := 0;
@@ -112,7 +112,7 @@ BEGIN
       END IF;
     END IF;
 
-    -- Nothing is against it
+    -- The transaction is committed
     IF kind = ${committed} THEN
       IF script[at + 2] = 1 THEN rules_of[project] := rules_of[project] + 1; END IF;
       IF script[at + 5] = 1 THEN written_in[project] := true; END IF;
@@ -209,8 +209,8 @@ BEGIN
   reply := start_commit(batch);
   IF reply IS NOT NULL THEN RETURN reply; END IF;
 
-  -- Projects first, then scopes, each in the order of their names: nobody waits in a circle. A row is only inserted if
-  -- there is none, for each attempt takes a number.
+  -- Locks projects first, then scopes, each in the order of their names, so that no deadlock occurs. Inserts only
+  -- missing rows, because each attempt takes a number.
   INSERT INTO project (tenant_id, project_id)
   SELECT k.tenant_id, k.project_id FROM unnest(tenants, projects) AS k (tenant_id, project_id)
   WHERE NOT EXISTS (SELECT FROM project p WHERE p.tenant_id = k.tenant_id AND p.project_id = k.project_id)
@@ -233,10 +233,10 @@ BEGIN
           ORDER BY s.tenant_id, s.scope FOR NO KEY UPDATE OF s) AS s;
   END IF;
 
-  -- In a statement of its own, after the locks: the time a lock was waited for must show.
+  -- Read in a separate statement after the locks, so that it includes the time of waiting for them.
   now := greatest(now, floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint);
 
-  -- A scope is rid of what has ended when it might be full; until then it counts too many rather than too few.
+  -- Ended permits of a scope are removed when it might be full. Until then it counts too many rather than too few.
   FOR nr IN 1 .. cardinality(scopes) LOOP
     IF live_of[nr] + scope_takes[nr] > scope_max[nr] THEN
       live_of[nr] := live_of[nr] - remove_ended_permits(scope_tenants[nr], scope_nos[nr], now);
@@ -267,7 +267,7 @@ BEGIN
                     AND h.permit_scope_no = scope_nos[k.scope]
     LEFT JOIN permit m ON NOT k.on_head AND m.scope_no = scope_nos[k.scope] AND m.project_no = project_nos[k.project]
                       AND m.member = k.member;
-    -- What has ended counts no more; it is taken again or no longer counted below.
+    -- An ended permit counts no more. It is taken again or marked as not counted below.
     FOR nr IN 1 .. cardinality(members) LOOP
       IF counted_of[nr] AND until_of[nr] <= now THEN
         live_of[permit_scope[nr]] := live_of[permit_scope[nr]] - 1;
@@ -287,7 +287,7 @@ BEGIN
               array_fill(-1::bigint, ARRAY[cardinality(kept_keys)]),
               array_fill(0::bigint, ARRAY[cardinality(kept_keys)])) AS d;
 
-  -- What a conflict or a replay shows of the time before this batch.
+  -- The heads and requests from before this batch that its conflicts and replays show.
   SELECT concat_ws(E'\n', now, array_to_string(codes, ' '), array_to_string(event_position, ' '), string_agg(line, E'\n'))
   INTO reply FROM (
     SELECT 'h ' || k.nr || ' ' || h.body AS line
@@ -357,11 +357,11 @@ BEGIN
 END $$;
 
 -- name: start_commit
--- A batch that is sent again waits for itself, and is answered as it was: returns that reply.
+-- Locks a batch by its id, so that a repeated batch waits for the first attempt. Returns the reply if it was committed.
 CREATE FUNCTION start_commit(batch uuid) RETURNS text LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 BEGIN
-  -- What lets the owner past row-level security, which is forced on it too.
+  -- Lets the owner pass row-level security, which is forced on the owner too.
   PERFORM set_config('genesis.commit', 'on', true);
   PERFORM pg_advisory_xact_lock(hashtextextended(batch::text, 0));
   IF current_setting('synchronous_commit') IN ('off', 'local') THEN
@@ -371,8 +371,8 @@ BEGIN
 END $$;
 
 -- name: remove_ended_permits
--- Stops counting the ended permits of a scope, and returns how many. Those on heads stay, for they are due. The scope is
--- locked, and whoever writes a head has locked its scopes before.
+-- Stops counting the ended permits of a scope, and returns how many. Permits on heads stay, because their
+-- projects are due. The caller has locked the scope, and every writer of a head locks its scopes first.
 CREATE FUNCTION remove_ended_permits(tenant text, number int, now bigint) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
   rows_removed bigint;
@@ -410,7 +410,7 @@ BEGIN
   WHERE NOT k.on_head AND k.until_ms > now AND k.until_ms <> k.before
   ON CONFLICT (scope_no, project_no, member) DO UPDATE SET until_ms = excluded.until_ms;
 
-  -- Released before taken: a head may change its scope.
+  -- Releases come before takes, because a head may change its scope.
   UPDATE head h SET permit_scope_no = NULL, permit_until_ms = NULL, has_permit = false, is_counted = false
   FROM unnest(permit_project, permit_scope, permit_on_head, members, until_of) AS k (project, scope, on_head, member, until_ms)
   WHERE k.on_head AND k.until_ms = 0
@@ -482,7 +482,7 @@ BEGIN
     END LOOP;
     head_scope_no := scope_nos[head_scope];
   END IF;
-  -- In a statement of its own, after the locks: the time a lock was waited for must show.
+  -- Read in a separate statement after the locks, so that it includes the time of waiting for them.
   now := greatest(p.last_ms, floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint);
   IF now < not_before OR now >= not_after THEN RETURN NULL; END IF;
 
@@ -491,7 +491,7 @@ BEGIN
     LEFT JOIN head h ON h.project_no = k.project_no AND h.subject = k.subject
     WHERE coalesce(h.seq, 0) <> k.seq
   ) THEN RETURN NULL; END IF;
-  -- Those to keep are found when they are written.
+  -- Known requests among those to keep are found when they are written.
   IF cardinality(requests) > kept AND EXISTS (
     SELECT FROM (SELECT p.project_no, unnest(requests[kept + 1 :]) AS key) AS k
     WHERE EXISTS (SELECT FROM request r WHERE r.project_no = k.project_no AND r.key = k.key)
@@ -500,8 +500,8 @@ BEGIN
   reply := concat_ws(' ', now, p.position, p.rules_seq);
   IF events + kept + cardinality(subjects) + cardinality(permit_scope) = 0 THEN RETURN reply; END IF;
 
-  -- A head that has moved or has a permit of another scope, and a request that is known, are found by writing: a look
-  -- at each of them before would cost about as much again. What this block has written is undone with it.
+  -- The writes detect a head that has moved or has a permit of another scope, and a known request: reading them first
+  -- would cost about as much again. If one is found, everything that this block has written is undone.
   BEGIN
     IF 0 = ANY (expected) THEN
       INSERT INTO head (project_no, permit_scope_no, seq, permit_until_ms, has_permit, is_counted, subject, body)

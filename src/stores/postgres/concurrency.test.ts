@@ -28,14 +28,14 @@ function describeRaces(url: string): void {
   it('lose and duplicate no swap, and show a reader of the feed every position once, in order', async () => {
     const project = newProject();
     const [reader, ...writers] = (await open(4)) as [Store, ...Store[]];
-    let writing = true;
-    const read = follow(reader, project, () => writing);
+    let isWriting = true;
+    const read = readWhileWriting(reader, project, () => isWriting);
     const committed = await Promise.all(writers.map((writer) => contendForHead(writer, project, 60)));
-    writing = false;
-    const seen = await read;
+    isWriting = false;
+    const positions = await read;
     const wins = committed.reduce((sum, count) => sum + count, 0);
     expect(await reader.heads(project, ['~contested'])).toMatchObject([{ seq: wins }]);
-    expect(seen).toEqual(range(1, wins));
+    expect(positions).toEqual(range(1, wins));
   });
 
   it('never exceed a permit limit across projects', async () => {
@@ -129,7 +129,7 @@ function describeRaces(url: string): void {
 /** Moves one head as often as it can, always from the head it last saw; returns how often it succeeded. */
 async function contendForHead(store: Store, projectKey: ProjectKey, tries: number): Promise<number> {
   let seq = 0;
-  let won = 0;
+  let winCount = 0;
   for (const _ of range(1, tries)) {
     const [outcome] = await store.commit([
       transactionOf(projectKey, { swaps: [swapOf(projectKey, '~contested', seq)] }),
@@ -137,18 +137,22 @@ async function contendForHead(store: Store, projectKey: ProjectKey, tries: numbe
     if (outcome?.kind === 'conflict') seq = outcome.heads[0]?.head?.seq ?? 0;
     if (outcome?.kind !== 'committed') continue;
     seq += 1;
-    won += 1;
+    winCount += 1;
   }
-  return won;
+  return winCount;
 }
 
 /** Pages through the feed while others write, and once more after they have stopped. */
-async function follow(store: Store, projectKey: ProjectKey, writing: () => boolean): Promise<number[]> {
-  const seen: number[] = [];
+async function readWhileWriting(
+  store: Store,
+  projectKey: ProjectKey,
+  isWriting: () => boolean,
+): Promise<number[]> {
+  const positions: number[] = [];
   for (;;) {
-    const more = writing();
-    const page = await store.events(projectKey, { after: seen.at(-1) ?? 0, limit: 50 });
-    seen.push(...page.map((event) => event.position));
-    if (!more && page.length === 0) return seen;
+    const mayContinue = isWriting();
+    const page = await store.events(projectKey, { after: positions.at(-1) ?? 0, limit: 50 });
+    positions.push(...page.map((event) => event.position));
+    if (!mayContinue && page.length === 0) return positions;
   }
 }

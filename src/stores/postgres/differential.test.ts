@@ -9,13 +9,18 @@ await onSharedDatabase('postgres', ({ url }) => {
   it.each([
     ['with simple commits', true],
     ['without simple commits', false],
-  ])('the postgres store reaches the same outcomes and state as the memory store %s', async (_, uses) => {
-    const postgres = await openPostgresStore(optionsWithoutTimeouts(url), { usesSimpleCommits: uses });
-    let simpleCount = 0;
-    await expectSameAsMemory(postgres, (transactions) => {
-      if (transactions.length > 0 && SimpleBatch.of(transactions) !== null) simpleCount += 1;
-    });
-    expect(simpleCount).toBeGreaterThan(20);
-    await postgres.close();
-  });
+  ])(
+    'the postgres store reaches the same outcomes and state as the memory store %s',
+    async (_, usesSimpleCommits) => {
+      const postgres = await openPostgresStore(optionsWithoutTimeouts(url), {
+        usesSimpleCommits: usesSimpleCommits,
+      });
+      let simpleCount = 0;
+      await expectSameAsMemory(postgres, (transactions) => {
+        if (transactions.length > 0 && SimpleBatch.of(transactions) !== null) simpleCount += 1;
+      });
+      expect(simpleCount).toBeGreaterThan(20);
+      await postgres.close();
+    },
+  );
 });

@@ -5,9 +5,9 @@ import type { NewEvent } from '../../core/events/envelope.js';
  * events. A query finds the blocks by a key and reads the events in them. That costs a commit less than an index per field.
  */
 const BLOCK_EVENTS = 64;
-/** A key holds for a part of the positions, so that a query of a long log looks up one part after the other. */
+/** A key is valid for 2 to the power of this many positions, so that a query of a long log looks up part after part. */
 const EPOCH_BITS = 16;
-/** So many of the latest events are read without the index, whose list of new keys each query reads to its end. */
+/** Number of latest events that are read without the index: each query has to read the index's list of new keys. */
 const TAIL_EVENTS = 256;
 
 /** The indexed fields, those that match the fewest events first; the index in this list is part of the key. */
@@ -44,17 +44,17 @@ interface BlockNames {
 }
 
 export function blockNames(events: readonly NewEvent[]): BlockNames {
-  const found = { blocks: [] as number[], fields: [] as number[], names: [] as string[] };
+  const namesByBlock = { blocks: [] as number[], fields: [] as number[], names: [] as string[] };
   for (const [field, column] of EVENT_NAME_FIELDS.entries()) {
     for (let first = 0; first < events.length; first += BLOCK_EVENTS) {
       for (const name of namesInBlock(events, first, column)) {
-        found.blocks.push(first / BLOCK_EVENTS);
-        found.fields.push(field);
-        found.names.push(name);
+        namesByBlock.blocks.push(first / BLOCK_EVENTS);
+        namesByBlock.fields.push(field);
+        namesByBlock.names.push(name);
       }
     }
   }
-  return found;
+  return namesByBlock;
 }
 
 function namesInBlock(

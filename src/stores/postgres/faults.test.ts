@@ -13,14 +13,14 @@ await onDatabase('postgres', startPostgres, async (database) => {
   afterAll(() => database.stop());
   const options = await migrateNamespace(database.url, 'faults');
   describe('the postgres store with connection faults', () => describeFaults(options));
-  onOwnDatabase('postgres', database, (own) =>
-    describe('the postgres store with server faults', () => describeDeath(options, own)),
+  onOwnDatabase('postgres', database, (ownDatabase) =>
+    describe('the postgres store with server faults', () => describeDeath(options, ownDatabase)),
   );
 });
 
 const newProject = (): ProjectKey => ({ tenant_id: `t-${randomUUID()}`, project_id: 'p' });
 
-async function openHere(options: PostgresOptions): Promise<Store> {
+async function openStore(options: PostgresOptions): Promise<Store> {
   const store = await openPostgresStore(options);
   onTestFinished(() => store.close());
   return store;
@@ -29,7 +29,7 @@ async function openHere(options: PostgresOptions): Promise<Store> {
 function describeDeath(options: PostgresOptions, { restart, freeze, thaw }: Required<TestDatabase>): void {
   it('keeps every acknowledged commit exactly once when the server is killed under load', async () => {
     const project = newProject();
-    const store = await openHere(options);
+    const store = await openStore(options);
     const writers = range(1, 6).map((index) => new PostgresWriterLoad(store, project, `~s${index}`));
     const working = writers.map((writer) => writer.writeContinuously());
     for (const _ of range(1, 2)) {
@@ -46,7 +46,7 @@ function describeDeath(options: PostgresOptions, { restart, freeze, thaw }: Requ
 
   it('refuses a commit as late that a frozen server delayed beyond not_after_ms', async () => {
     const project = newProject();
-    const store = await openHere(options);
+    const store = await openStore(options);
     await store.commit([transactionOf(project, { swaps: [swapOf(project, '~a', 0)] })]);
     const not_after_ms = (await store.now()) + 300;
     await freeze();
@@ -66,7 +66,7 @@ function describeFaults(options: PostgresOptions): void {
   ] as const)('applies a commit once if its connection is cut %s', async (_, cut) => {
     const project = newProject();
     const proxy = await ConnectionCutter.inFrontOf(options);
-    const store = await openHere({ ...options, port: proxy.port });
+    const store = await openStore({ ...options, port: proxy.port });
     await store.commit([transactionOf(project, { swaps: [swapOf(project, '~a', 0)] })]);
     for (const seq of range(1, 3)) {
       proxy.cutNext(cut);
@@ -80,7 +80,7 @@ function describeFaults(options: PostgresOptions): void {
   it('is unavailable while the server is unreachable, and works again afterwards', async () => {
     const project = newProject();
     const proxy = await ConnectionCutter.inFrontOf(options);
-    const store = await openHere({ ...options, port: proxy.port });
+    const store = await openStore({ ...options, port: proxy.port });
     proxy.setRefusing(true);
     const transaction = transactionOf(project, { swaps: [swapOf(project, '~a', 0)] });
     // This query hits the broken connection, so that the commit starts without one.
@@ -94,7 +94,7 @@ function describeFaults(options: PostgresOptions): void {
 /** Keeps moving a head of its own, whatever happens to the database, and counts the acknowledged commits. */
 class PostgresWriterLoad {
   private acknowledged = 0;
-  private stopped = false;
+  private isStopped = false;
   private readonly waiting: { count: number; resolve: () => void }[] = [];
 
   constructor(
@@ -104,7 +104,7 @@ class PostgresWriterLoad {
   ) {}
 
   async writeContinuously(): Promise<void> {
-    for (let seq = 0; !this.stopped; ) {
+    for (let seq = 0; !this.isStopped; ) {
       try {
         const swaps = [swapOf(this.projectKey, this.subject, seq)];
         const [outcome] = await this.store.commit([transactionOf(this.projectKey, { swaps })]);
@@ -123,7 +123,7 @@ class PostgresWriterLoad {
   }
 
   stop(): void {
-    this.stopped = true;
+    this.isStopped = true;
   }
 
   async expectNothingLost(): Promise<void> {
@@ -146,7 +146,7 @@ class PostgresWriterLoad {
 class ConnectionCutter {
   cuts = 0;
   private cut: 'request' | 'reply' | null = null;
-  private refusing = false;
+  private isRefusing = false;
   private readonly sockets = new Set<Socket>();
 
   private constructor(
@@ -174,9 +174,9 @@ class ConnectionCutter {
     this.cut = cut;
   }
 
-  setRefusing(refusing: boolean): void {
-    this.refusing = refusing;
-    if (refusing) for (const socket of this.sockets) socket.destroy();
+  setRefusing(isRefusing: boolean): void {
+    this.isRefusing = isRefusing;
+    if (isRefusing) for (const socket of this.sockets) socket.destroy();
   }
 
   private joinSockets(near: Socket): void {
@@ -189,19 +189,19 @@ class ConnectionCutter {
       this.sockets.add(socket);
       socket.on('error', closeBoth).on('close', closeBoth);
     }
-    if (this.refusing) closeBoth();
-    let cutting: 'request' | 'reply' | null = null;
+    if (this.isRefusing) closeBoth();
+    let activeCut: 'request' | 'reply' | null = null;
     near.on('data', (bytes) => {
       if (this.cut !== null && bytes.includes('thing_happened')) {
-        cutting = this.cut;
+        activeCut = this.cut;
         this.cut = null;
         this.cuts += 1;
       }
-      if (cutting === 'request') closeBoth();
+      if (activeCut === 'request') closeBoth();
       else far.write(bytes);
     });
     far.on('data', (bytes) => {
-      if (cutting === 'reply') closeBoth();
+      if (activeCut === 'reply') closeBoth();
       else near.write(bytes);
     });
   }

@@ -39,18 +39,18 @@ class PostgresMigrator implements Migrator {
   ) {}
 
   async status(): Promise<{ found: number; wanted: number }> {
-    const found = await this.use((client) => schemaVersion(client, this.options.namespace));
+    const found = await this.withClient((client) => schemaVersion(client, this.options.namespace));
     return { found, wanted: SCHEMA_VERSION };
   }
 
   pending(): Promise<readonly MigrationStep[]> {
-    return this.use((client) => this.pendingSteps(client));
+    return this.withClient((client) => this.pendingSteps(client));
   }
 
   /** Applies all steps in one transaction, under a lock of the namespace: one migrator applies all of them, or none. */
   up(): Promise<readonly MigrationStep[]> {
     const { namespace } = this.options;
-    return this.use(async (client) => {
+    return this.withClient(async (client) => {
       await runPreflight(client, this.options);
       await client.query('BEGIN');
       try {
@@ -75,11 +75,11 @@ class PostgresMigrator implements Migrator {
 
   private async pendingSteps(client: PoolClient): Promise<readonly MigrationStep[]> {
     const { namespace } = this.options;
-    const found = await schemaVersion(client, namespace);
-    return stepsAfter(`The schema ${namespace}`, found, migrationSteps(namespace));
+    const version = await schemaVersion(client, namespace);
+    return stepsAfter(`The schema ${namespace}`, version, migrationSteps(namespace));
   }
 
-  private async use<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {
+  private async withClient<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {
     try {
       return await this.connections.withClient(work);
     } catch (error) {

@@ -54,8 +54,8 @@ function describeOpening(url: string): void {
     ['a wrong port', { port: 1 }, StoreUnavailable, 'does not respond'],
     ['a wrong host', { host: 'nowhere.invalid' }, Error, 'nowhere.invalid'],
     ['a server without TLS', { ssl: 'verified' as const }, StoreRefused, 'Check sslmode'],
-  ])('fails with an explanation for %s', async (_, wrong, kind, sentence) => {
-    const error = await openingRefusal({ ...optionsWithoutTimeouts(url), ...wrong });
+  ])('fails with an explanation for %s', async (_, wrongOptions, kind, sentence) => {
+    const error = await openingRefusal({ ...optionsWithoutTimeouts(url), ...wrongOptions });
     expect(error).toBeInstanceOf(kind);
     expect(error.message).toContain(sentence);
   });
@@ -89,8 +89,8 @@ function describeMigrations(url: string): void {
     const migrators = await Promise.all(range(1, 10).map(() => openPostgresMigrator(options)));
     expect(await migrators[0]?.status()).toEqual({ found: 0, wanted: SCHEMA_VERSION });
     expect(await migrators[0]?.pending()).toHaveLength(SCHEMA_VERSION);
-    const taken = await Promise.all(migrators.map((migrator) => migrator.up()));
-    expect(taken.flat()).toHaveLength(SCHEMA_VERSION);
+    const appliedSteps = await Promise.all(migrators.map((migrator) => migrator.up()));
+    expect(appliedSteps.flat()).toHaveLength(SCHEMA_VERSION);
     expect(await migrators[0]?.status()).toEqual({ found: SCHEMA_VERSION, wanted: SCHEMA_VERSION });
     expect(await migrators[0]?.pending()).toEqual([]);
     await Promise.all(migrators.map((migrator) => migrator.close()));

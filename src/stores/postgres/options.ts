@@ -1,4 +1,4 @@
-import { choiceOf, decodeUrlPart, integerOf, loginOf, parseDatabaseUrl } from '../database-url.js';
+import { choiceOf, decodeUrlPart, integerOf, parseDatabaseUrl, serverAndLoginOf } from '../database-url.js';
 import { StoreRefused } from '../store.js';
 
 export type PostgresOptions = Readonly<ReturnType<typeof parsePostgresUrl>>;
@@ -17,12 +17,12 @@ const SSL_MODES = {
   'verify-full': 'verified',
 } as const;
 
-/** Lower case without quoting, and short enough for the names of its roles. */
+/** A name that needs no quotes in SQL, and is short enough for the names of its roles. */
 const NAMESPACE = /^(?!pg_)[a-z_][a-z0-9_]{0,49}$/;
 
 export function parsePostgresUrl(text: string) {
   const url = parseDatabaseUrl(text, FORMAT);
-  const { host, port, user, password } = loginOf(url, 5432);
+  const { host, port, user, password } = serverAndLoginOf(url, 5432);
   const database = decodeUrlPart(url.pathname.slice(1));
   if (database === '')
     throw new StoreRefused(`The PostgreSQL URL has no database. Expected ${FORMAT.example}`);

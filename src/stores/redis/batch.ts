@@ -36,7 +36,7 @@ class BatchEncoder {
   private readonly indexNames = new NameTable();
   private readonly scopes = new Map<string, ScopeNames>();
 
-  /** Eleven numbers, the last of which is the length of the transaction; then its parts. */
+  /** Adds eleven numbers, the last of which is the length of the transaction, and then the parts of the transaction. */
   add(transaction: Transaction): void {
     const { numbers } = this;
     const start = numbers.length;
@@ -53,7 +53,7 @@ class BatchEncoder {
       transaction.loose_events.length,
       0,
     );
-    this.addHeads(transaction);
+    this.addRequestsAndHeads(transaction);
     numbers[start + 8] = this.addPermits(transaction);
     for (const swap of transaction.swaps) for (const event of swap.events) this.addEvent(event);
     for (const looseEvent of transaction.loose_events) {
@@ -63,7 +63,7 @@ class BatchEncoder {
     numbers[start + 10] = numbers.length - start;
   }
 
-  /** The tape begins with the number of names of each kind. */
+  /** The arguments of the script. The tape begins with the number of names of each kind. */
   finish(transactionCount: number, lineage: string, projectId: string): (string | Buffer)[] {
     const { subjects, requests, looseIds, indexNames } = this;
     const lists = [subjects.list, requests.list, looseIds.list, indexNames.list];
@@ -77,7 +77,7 @@ class BatchEncoder {
     return [lineage as string | Buffer, tape].concat(strings, this.texts);
   }
 
-  private addHeads({ requests, swaps, checks }: Transaction): void {
+  private addRequestsAndHeads({ requests, swaps, checks }: Transaction): void {
     const { numbers } = this;
     for (const { key, digest, keep, reply } of requests) {
       const text = keep ? this.texts.push(requestText(digest, reply)) : 0;
@@ -91,7 +91,7 @@ class BatchEncoder {
       numbers.push(this.subjects.numberOf(subject), expected_seq);
   }
 
-  /** Returns the number of limits. Those of a scope in which no permit is taken refuse nothing. */
+  /** Returns the number of limits added. Limits of scopes without a permit in the batch refuse nothing and are left out. */
   private addPermits({ project_id, permits, permit_limits }: Transaction): number {
     for (const permit of permits) {
       const { scopeNumber, isOnHeads, members } = this.scopeOf(permit);
@@ -116,8 +116,8 @@ class BatchEncoder {
   }
 
   private scopeOf({ scope: name, on_head }: Permit): ScopeNames {
-    const known = this.scopes.get(name);
-    if (known !== undefined) return known;
+    const existing = this.scopes.get(name);
+    if (existing !== undefined) return existing;
     const scope = {
       scopeNumber: this.scopes.size + 1,
       isOnHeads: on_head === true,
@@ -154,10 +154,10 @@ function decodeOutcome(
     case OUTCOME_CODE.REPLAY:
       return { kind: 'replay', request: requestFromStored(...(rest as [string, string])), now_ms };
     case OUTCOME_CODE.CONFLICT: {
-      const [rules_seq, ...stored] = rest as [number, ...string[]];
+      const [rules_seq, ...headTexts] = rest as [number, ...string[]];
       const heads = [...swaps, ...checks].map(({ subject }, index) => ({
         subject,
-        head: stored[index] ? headFromText(stored[index]) : null,
+        head: headTexts[index] ? headFromText(headTexts[index]) : null,
       }));
       return { kind: 'conflict', heads, rules_seq, now_ms };
     }

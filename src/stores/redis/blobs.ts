@@ -9,7 +9,7 @@ const CHUNK_BYTES = 1 << 20;
 /** Redis keeps everything in memory: larger blobs belong in a folder or a bucket. */
 export const REDIS_BLOB_BYTES_MAX = 64 * CHUNK_BYTES;
 /** Time to live of a blob that is not completely written. */
-const PARTIAL_BLOB_KEPT_MS = 3_600_000;
+const PARTIAL_BLOB_TTL_MS = 3_600_000;
 const FINISH_SCRIPT = readScript(new URL('./finish-blob.lua', import.meta.url));
 const SHA256 = /^[0-9a-f]{64}$/;
 
@@ -19,7 +19,7 @@ const SHA256 = /^[0-9a-f]{64}$/;
  */
 export class RedisBlobs implements Blobs {
   constructor(
-    private readonly link: RedisConnection,
+    private readonly connection: RedisConnection,
     private readonly keys: RedisKeys,
   ) {}
 
@@ -31,12 +31,16 @@ export class RedisBlobs implements Blobs {
     }
     if ((await this.size(tenantId, sha256)) === bytes.byteLength) return;
     const draft = this.keys.blob(tenantId, `draft:${randomUUID()}`);
-    await this.link.send(['SET', draft, '1', 'PX', String(PARTIAL_BLOB_KEPT_MS)]);
+    await this.connection.send(['SET', draft, '1', 'PX', String(PARTIAL_BLOB_TTL_MS)]);
     for (let from = 0; from < bytes.byteLength; from += CHUNK_BYTES) {
       const chunk = bytes.subarray(from, from + CHUNK_BYTES);
-      await this.link.send(['APPEND', draft, Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)]);
+      await this.connection.send([
+        'APPEND',
+        draft,
+        Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength),
+      ]);
     }
-    await this.link.run(FINISH_SCRIPT, [draft, this.blobKey(tenantId, sha256)], []);
+    await this.connection.run(FINISH_SCRIPT, [draft, this.blobKey(tenantId, sha256)], []);
   }
 
   async get(tenantId: string, sha256: string): Promise<Uint8Array | null> {
@@ -46,13 +50,13 @@ export class RedisBlobs implements Blobs {
     for (let from = 1; from <= size; from += CHUNK_BYTES) {
       const to = Math.min(from + CHUNK_BYTES - 1, size);
       const range = ['GETRANGE', this.blobKey(tenantId, sha256), String(from), String(to)];
-      chunks.push((await this.link.send(range, true)) as Buffer);
+      chunks.push((await this.connection.send(range, true)) as Buffer);
     }
     return Buffer.concat(chunks);
   }
 
   async size(tenantId: string, sha256: string): Promise<number | null> {
-    const length = (await this.link.send(['STRLEN', this.blobKey(tenantId, sha256)])) as number;
+    const length = (await this.connection.send(['STRLEN', this.blobKey(tenantId, sha256)])) as number;
     // A byte precedes each blob, so that an empty one exists too.
     return length === 0 ? null : length - 1;
   }

@@ -1,4 +1,4 @@
--- Commits a batch of one project if nothing stands against any of its transactions, or else writes nothing and returns 0.
+-- Commits a batch of one project if none of its transactions would be refused, or else writes nothing and returns 0.
 -- That is the usual case, and it needs no decision per transaction: whole-batch.ts has applied the transactions in
 -- order, on the assumption that each is committed.
 --
@@ -32,7 +32,7 @@ local check_numbers = swap_numbers + 4 * swap_count
 local times = check_numbers + check_count
 local scope_numbers = times + 2 * chunk_count
 
----------------------------------------------------------------- does anything stand against it
+---------------------------------------------------------------- whether any transaction is refused
 
 local now = clock_of(tenant)
 if now < not_before_ms or now >= not_after_ms then return 0 end
@@ -61,7 +61,7 @@ for i = 1, swap_count do
   if (tonumber(seq) or 0) ~= numbers[swap_numbers + 4 * i - 3] then return 0 end
 end
 
--- No transaction finds a scope full if all that they take fits at once, without what they release.
+-- If all permits that the transactions take fit at once, without those that they release, none finds a scope full.
 local ended, live = {}, {}
 local scope_at, name_at = scope_numbers, scopes
 for scope = 1, scope_count do

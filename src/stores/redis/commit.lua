@@ -148,7 +148,7 @@ local function refusal()
   return scope and { FULL, scope }
 end
 
----------------------------------------------------------------- what it does
+---------------------------------------------------------------- what an accepted transaction does
 
 local lines, times, numbers_by = {}, {}, {}
 local new_subjects, new_loose_ids, new_requests, request_keys = {}, {}, {}, {}

@@ -37,7 +37,7 @@ export class RedisCommitter {
     private readonly lineage: () => string,
   ) {}
 
-  /** One script for adjacent transactions of one project; usually that is all of them. */
+  /** Runs one script for adjacent transactions of one project, which are usually all of them. */
   async commit(transactions: readonly Transaction[]): Promise<CommitOutcome[]> {
     for (const transaction of transactions) assertWellFormed(transaction);
     const outcomes: CommitOutcome[][] = [];
@@ -82,9 +82,9 @@ function byProject(transactions: readonly Transaction[]): Transaction[][] {
   const batches: Transaction[][] = [];
   let last: Transaction | null = null;
   for (const transaction of transactions) {
-    const isSame =
+    const isSameProject =
       last !== null && last.project_id === transaction.project_id && last.tenant_id === transaction.tenant_id;
-    if (isSame) (batches.at(-1) as Transaction[]).push(transaction);
+    if (isSameProject) (batches.at(-1) as Transaction[]).push(transaction);
     else batches.push([transaction]);
     last = transaction;
   }

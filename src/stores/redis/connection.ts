@@ -54,17 +54,17 @@ export class RedisConnection {
     return connection;
   }
 
-  /** For idempotent commands: a lost reply is `StoreUnavailable`. */
-  async send(args: readonly RedisArgument[], asBuffer = false): Promise<unknown> {
-    return lostAsUnavailable(this.exchange(await this.readyClient(), args, asBuffer));
+  /** Sends an idempotent command: a lost reply is `StoreUnavailable`. */
+  async send(args: readonly RedisArgument[], returnsBuffer = false): Promise<unknown> {
+    return lostAsUnavailable(this.exchange(await this.readyClient(), args, returnsBuffer));
   }
 
-  /** Like `send`. */
+  /** Runs an idempotent script: a lost reply is `StoreUnavailable`. */
   run(...call: ScriptCall): Promise<unknown> {
     return lostAsUnavailable(this.runOnce(...call));
   }
 
-  /** For what must happen once: rejects with `ReplyLost` if it may have happened. */
+  /** Runs a script that must take effect once. Rejects with `ReplyLost` if it may have run. */
   async runOnce(...call: ScriptCall): Promise<unknown> {
     return this.runOn(await this.readyClient(), ...call);
   }
@@ -114,29 +114,31 @@ export class RedisConnection {
     const { host, port } = this.options;
     if (isCertificateError(error)) return certificateError(`Redis at ${host}:${port}`, error);
     const name = (error as { code?: string }).code ?? error.name;
-    return new StoreUnavailable(`No Redis responds at ${host}:${port} (${name}).`);
+    return new StoreUnavailable(
+      `No Redis responds at ${host}:${port} (${name}). Check the URL, and that the server is running.`,
+    );
   }
 
   private async runOn(client: RedisClient, ...[script, keys, args]: ScriptCall): Promise<unknown> {
-    const rest = [String(keys.length), ...keys, ...args];
+    const scriptArguments = [String(keys.length), ...keys, ...args];
     try {
-      return await this.exchange(client, ['EVALSHA', script.sha1, ...rest]);
+      return await this.exchange(client, ['EVALSHA', script.sha1, ...scriptArguments]);
     } catch (error) {
       if (codeOf(error as Error) !== 'NOSCRIPT') throw error;
       // A restarted server has lost its scripts. EVAL runs this one and caches it again.
-      return this.exchange(client, ['EVAL', script.text, ...rest]);
+      return this.exchange(client, ['EVAL', script.text, ...scriptArguments]);
     }
   }
 
   private async exchange(
     client: RedisClient,
     args: readonly RedisArgument[],
-    asBuffer = false,
+    returnsBuffer = false,
   ): Promise<unknown> {
     const timer = setTimeout(() => client.destroy(), this.options.statement_timeout_ms);
-    const asBuffers = { typeMapping: { [this.driver.RESP_TYPES.BLOB_STRING]: Buffer } };
+    const bufferOptions = { typeMapping: { [this.driver.RESP_TYPES.BLOB_STRING]: Buffer } };
     try {
-      return await client.sendCommand(args, asBuffer ? asBuffers : undefined);
+      return await client.sendCommand(args, returnsBuffer ? bufferOptions : undefined);
     } catch (error) {
       if (!(error instanceof this.driver.ErrorReply)) throw new ReplyLost();
       if (codeOf(error) === 'NOSCRIPT') throw error;
@@ -147,7 +149,7 @@ export class RedisConnection {
     }
   }
 
-  /** After a loss of history, this object is unusable. */
+  /** Makes this object unusable after a loss of history. Returns the error. */
   private noteLoss(error: Error): Error {
     if (error instanceof HistoryLost) {
       this.failure = error;

@@ -71,9 +71,9 @@ function numbersText(numbers: readonly number[]): string {
   let text = '';
   let first = numbers[0] as number;
   for (let index = 1; index <= numbers.length; index += 1) {
-    const before = numbers[index - 1] as number;
-    if (numbers[index] === before + 1) continue;
-    text += `${text === '' ? '' : ','}${rangeText(first, before)}`;
+    const previous = numbers[index - 1] as number;
+    if (numbers[index] === previous + 1) continue;
+    text += `${text === '' ? '' : ','}${rangeText(first, previous)}`;
     first = numbers[index] as number;
   }
   return text;

@@ -8,16 +8,16 @@ local project = KEYS[1]
 local after, last, limit = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local since_ms, until_ms = tonumber(ARGV[4]), tonumber(ARGV[5])
 local is_indexed = #ARGV > 5
--- Position ranges that one call searches by time, at most, so that other clients get their turn.
+-- Maximum number of position ranges that one call searches by time, so that other clients get their turn.
 local STRETCHES_MAX = 200
--- Elements of a list that are read at once.
+-- Number of elements of a list that are read at once.
 local LIST_PAGE = 16
 
 last = math.min(last, tonumber(redis.call('HGET', project, 'position') or 0))
 
 ---------------------------------------------------------------- what the index has
 
--- Adds the positions of these postings that are greater, at most `count`.
+-- Adds the positions in these postings that are greater than `position`, until there are `count`.
 local function add_positions(found, postings, position, count)
   for base, numbers in string.gmatch(postings, '(%d+):(%S*)') do
     base = tonumber(base)
@@ -40,7 +40,7 @@ end
 
 local function positions_of(name, position, count)
   local list, found = project .. ':by:' .. name, {}
-  local from = math.max(first_above(list, position) - 1, 0)
+  local from = math.max(first_not_below(list, position) - 1, 0)
   while #found < count do
     local page = redis.call('LRANGE', list, from, from + LIST_PAGE - 1)
     for _, postings in ipairs(page) do add_positions(found, postings, position, count) end
@@ -51,7 +51,7 @@ local function positions_of(name, position, count)
   return found
 end
 
--- The next positions in the index. What several names have together is sorted, and cut where one of them was.
+-- The next positions in the index. Those of several names are sorted together and cut to `count`, as each name's were.
 local function indexed_after(position, count)
   local found = {}
   for i = 6, #ARGV do
@@ -82,7 +82,7 @@ local function in_time(level, block)
 end
 
 local is_timed = since_ms > -FOREVER_MS or until_ms < FOREVER_MS
--- The last position of the stretch around this one that is out of time; nil when it may be in time.
+-- The last position of the zone around this one if all its times are outside the query; nil if some may be inside.
 local function out_of_time_until(position)
   if not is_timed then return nil end
   for level, size in ipairs(ZONE_SIZES) do
@@ -110,7 +110,7 @@ local function line_of(number)
   return string.sub(chunk, from, (string.find(chunk, '\n', from, true) or 0) - 1)
 end
 
--- Of a query without an index a whole chunk, whose other events are candidates too.
+-- Adds the line of an event; for a query without an index the whole chunk, whose other events are candidates too.
 local function add_text(position)
   local was_open = position <= chunk_last
   if not was_open then open_chunk(position) end

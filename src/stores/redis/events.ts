@@ -16,21 +16,21 @@ export async function readEvents(
   key: string,
   query: EventQuery,
 ): Promise<EventEnvelope[]> {
-  const found: EventEnvelope[] = [];
-  if (query.types?.length === 0) return found;
+  const events: EventEnvelope[] = [];
+  if (query.types?.length === 0) return events;
   const matches = matcher(query);
-  for (let after = query.after; found.length < query.limit; ) {
+  for (let after = query.after; events.length < query.limit; ) {
     const reply = await connection.run(EVENTS_SCRIPT, [key], argumentsOf({ ...query, after }));
     const [scannedTo, isLast, ...texts] = reply as [number, number, ...(number | string)[]];
     for (const { line, position } of linesOf(texts)) {
       if (position <= after || position > scannedTo) continue;
       const event = eventFromLine(line, position, project);
-      if (matches(event) && found.push(event) === query.limit) return found;
+      if (matches(event) && events.push(event) === query.limit) return events;
     }
     if (isLast === 1) break;
     after = scannedTo;
   }
-  return found;
+  return events;
 }
 
 /** The event lines, from pairs of a position and the lines of the events from there on. */
@@ -60,7 +60,7 @@ function indexNamesOf(query: EventQuery): string[] {
   const value = query[field] as string;
   const names = [INDEX_PREFIX[field] + value];
   if (field === 'subject' || field === 'task_id') names.push(HEAD_PREFIX + value);
-  // Loose events of a task's own subject.
+  // A loose event whose task is its subject is indexed only by the subject.
   if (field === 'task_id') names.push(INDEX_PREFIX.subject + value);
   return names;
 }

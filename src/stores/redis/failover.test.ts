@@ -31,8 +31,8 @@ function describeDurable(redis: RedisHarness): void {
   });
 }
 
-function describeHa(all: RedisHarness): void {
-  const redis = all.withOptions({ profile: 'ha' });
+function describeHa(baseHarness: RedisHarness): void {
+  const redis = baseHarness.withOptions({ profile: 'ha' });
 
   it('declares that it may lose acknowledged commits', async () => {
     const { capabilities } = await redis.open();
@@ -44,7 +44,7 @@ function describeHa(all: RedisHarness): void {
     const stores = [await redis.open(), await redis.open()];
     const meta = await stores[0]!.meta();
     for (const store of stores) await store.commit([swapTransaction(`~${stores.indexOf(store)}`)]);
-    await untilWritten(redis);
+    await waitUntilWritten(redis);
     await redis.database.restart();
     for (const store of stores)
       await expect(retryUntilAvailable(() => store.commit([swapTransaction('~late')]))).rejects.toThrow(
@@ -64,8 +64,8 @@ function describeHa(all: RedisHarness): void {
   });
 }
 
-/** With a sync each second, a busy Redis also writes up to two seconds late: a crash could even lose the schema. */
-const untilWritten = (redis: RedisHarness): Promise<void> =>
+/** With a sync each second, a busy Redis writes up to two seconds late, so that a crash could even lose the schema. */
+const waitUntilWritten = (redis: RedisHarness): Promise<void> =>
   expect.poll(() => redis.runCommand<string>('INFO', 'persistence')).toMatch(/^aof_buffer_length:0\r?$/m);
 
 /** Makes the server a replica for a while and then a primary again, as a failover and failback would. */

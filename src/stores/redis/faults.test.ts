@@ -12,10 +12,10 @@ import {
 import { onOwnRedis, type RedisHarness } from './testing/harness.js';
 import { FaultyRedisProxy } from './testing/proxy.js';
 
-let tenants = 0;
+let tenantCount = 0;
 function newProject(): ProjectKey {
-  tenants += 1;
-  return { tenant_id: `t${tenants}`, project_id: 'p' };
+  tenantCount += 1;
+  return { tenant_id: `t${tenantCount}`, project_id: 'p' };
 }
 
 await onOwnRedis(undefined, (redis) => {
@@ -27,18 +27,18 @@ function describeStores(redis: RedisHarness): void {
   it('lose and duplicate no swap, show a follower no gaps, and never exceed a permit limit', async () => {
     const project = newProject();
     const stores = await Promise.all(range(1, 4).map(() => redis.open()));
-    const follower = follow(await redis.open(), project, 4 * 40);
-    const granted = await Promise.all(stores.map((store, name) => raceForHead(store, project, `s${name}`)));
-    const seen = await follower;
-    expect(seen.map((event) => event.position)).toEqual(range(1, seen.length));
-    const swaps = seen.filter((event) => event.subject === '~contested').map((event) => event.seq);
+    const follower = readUntilLooseEvents(await redis.open(), project, 4 * 40);
+    const results = await Promise.all(stores.map((store, name) => raceForHead(store, project, `s${name}`)));
+    const events = await follower;
+    expect(events.map((event) => event.position)).toEqual(range(1, events.length));
+    const swaps = events.filter((event) => event.subject === '~contested').map((event) => event.seq);
     expect(swaps).toEqual(
       range(
         1,
-        granted.reduce((sum, { swapped }) => sum + swapped, 0),
+        results.reduce((sum, { swapCount }) => sum + swapCount, 0),
       ),
     );
-    expect(granted.reduce((sum, { placed }) => sum + placed, 0)).toBe(7);
+    expect(results.reduce((sum, { takenCount }) => sum + takenCount, 0)).toBe(7);
     expect(await stores[0]?.countPermits(project.tenant_id, 'work')).toBe(7);
   });
 
@@ -76,29 +76,29 @@ function describeStores(redis: RedisHarness): void {
   });
 
   it('get the outcome of a commit whose reply was lost, and apply it once', async () => {
-    const { store, line } = await openThroughProxy(redis);
+    const { store, proxy } = await openThroughProxy(redis);
     const project = newProject();
     const looseEvent = eventOf(project, {});
     // The first commit of a tenant sends another command before.
     await store.commit([transactionOf(project, {})]);
-    for (const lost of [1, 2]) {
-      line.repliesToDrop = lost === 1 ? 1 : 0;
+    for (const round of [1, 2]) {
+      proxy.repliesToDrop = round === 1 ? 1 : 0;
       const transaction = transactionOf(project, {
-        swaps: [swapOf(project, `~a${lost}`, 0)],
+        swaps: [swapOf(project, `~a${round}`, 0)],
         loose_events: [looseEvent],
         changes_rules: true,
       });
       const [outcome] = await store.commit([transaction]);
-      expect(outcome).toMatchObject({ kind: 'committed', rules_seq: lost });
-      if (lost === 1) expect(outcome).toMatchObject({ positions: [1, 2] });
+      expect(outcome).toMatchObject({ kind: 'committed', rules_seq: round });
+      if (round === 1) expect(outcome).toMatchObject({ positions: [1, 2] });
     }
     expect(await store.project(project)).toEqual({ position: 3, rules_seq: 2 });
   });
 
   it('are unavailable, and change nothing, if the database was not reached', async () => {
-    const { store, line } = await openThroughProxy(redis);
+    const { store, proxy } = await openThroughProxy(redis);
     const project = newProject();
-    await line.stop();
+    await proxy.stop();
     // This query hits the broken connection, so that the commit starts without one.
     await expect(store.project(project)).rejects.toThrow(StoreUnavailable);
     await expect(store.commit([transactionOf(project, { changes_rules: true })])).rejects.toThrow(
@@ -151,10 +151,10 @@ async function raceForHead(
   store: Store,
   projectKey: ProjectKey,
   name: string,
-): Promise<{ swapped: number; placed: number }> {
-  let [seq, swapped, placed] = [0, 0, 0];
+): Promise<{ swapCount: number; takenCount: number }> {
+  let [seq, swapCount, takenCount] = [0, 0, 0];
   for (const n of range(1, 40)) {
-    const [swap, place] = await store.commit([
+    const [swap, permitOutcome] = await store.commit([
       transactionOf(projectKey, { swaps: [swapOf(projectKey, '~contested', seq)] }),
       transactionOf(projectKey, {
         permits: [{ scope: 'work', member: `${name}-${n}`, until_ms: Number.POSITIVE_INFINITY }],
@@ -162,63 +162,63 @@ async function raceForHead(
       }),
       transactionOf(projectKey, { loose_events: [eventOf(projectKey, { subject: '~own' })] }),
     ]);
-    if (place?.kind === 'committed') placed += 1;
-    if (swap?.kind === 'committed') swapped += 1;
+    if (permitOutcome?.kind === 'committed') takenCount += 1;
+    if (swap?.kind === 'committed') swapCount += 1;
     seq = swap?.kind === 'conflict' ? (swap.heads[0]?.head?.seq ?? 0) : seq + 1;
   }
-  return { swapped, placed };
+  return { swapCount, takenCount };
 }
 
 /** Reads the feed as a coordinator does, until it has seen this many loose events. */
-async function follow(
+async function readUntilLooseEvents(
   store: Store,
   projectKey: ProjectKey,
   looseEventCount: number,
 ): Promise<EventEnvelope[]> {
-  const seen: EventEnvelope[] = [];
-  for (let left = looseEventCount; left > 0; ) {
-    const page = await store.events(projectKey, { after: seen.at(-1)?.position ?? 0, limit: 50 });
-    left -= page.filter((event) => event.subject === '~own').length;
-    seen.push(...page);
+  const events: EventEnvelope[] = [];
+  for (let missing = looseEventCount; missing > 0; ) {
+    const page = await store.events(projectKey, { after: events.at(-1)?.position ?? 0, limit: 50 });
+    missing -= page.filter((event) => event.subject === '~own').length;
+    events.push(...page);
   }
-  return seen;
+  return events;
 }
 
-async function openThroughProxy(redis: RedisHarness): Promise<{ store: Store; line: FaultyRedisProxy }> {
+async function openThroughProxy(redis: RedisHarness): Promise<{ store: Store; proxy: FaultyRedisProxy }> {
   await redis.migrate();
   const proxy = await FaultyRedisProxy.startFor(redis.options.host, redis.options.port);
   onTestFinished(() => proxy.stop());
-  return { store: await redis.withOptions({ port: proxy.port }).reopen(), line: proxy };
+  return { store: await redis.withOptions({ port: proxy.port }).reopen(), proxy };
 }
 
 /** Commits as fast as it gets replies, and keeps what was acknowledged. */
 class RedisCommitLoad {
   readonly acknowledged = new Map<string, number>();
-  private stopped = false;
-  private waiting: { count: number; tell: () => void } | null = null;
+  private isStopped = false;
+  private waiting: { count: number; resolve: () => void } | null = null;
 
   constructor(private readonly projectKey: ProjectKey) {}
 
   async write(store: Store, name: string): Promise<void> {
-    for (let n = 1; !this.stopped; n += 1) {
+    for (let n = 1; !this.isStopped; n += 1) {
       const transaction = transactionOf(this.projectKey, {
         swaps: [swapOf(this.projectKey, `~${name}-${n}`, 0)],
       });
       const outcome = await this.commit(store, transaction);
       if (outcome?.kind !== 'committed') continue;
       this.acknowledged.set(transaction.swaps[0]!.events[0]!.event_id, outcome.positions[0] as number);
-      if (this.waiting !== null && this.acknowledged.size >= this.waiting.count) this.waiting.tell();
+      if (this.waiting !== null && this.acknowledged.size >= this.waiting.count) this.waiting.resolve();
     }
   }
 
   untilAcknowledged(count: number): Promise<void> {
-    return new Promise((tell) => {
-      this.waiting = { count, tell };
+    return new Promise((resolve) => {
+      this.waiting = { count, resolve };
     });
   }
 
   stop(): void {
-    this.stopped = true;
+    this.isStopped = true;
   }
 
   private async commit(

@@ -4,19 +4,19 @@ import type { StoredHead } from '../store.js';
 
 const HEAD_FIELDS = 13;
 const CLAIM_FIELDS = 16;
-/** Before a packed head of work that is not completed: packed heads have no phase. */
-const OPEN = 'O';
+/** Precedes the packed head of work that is not completed, because packed heads have no phase. */
+const OPEN_MARK = 'O';
 
 /** The heads of work are packed, all others are JSON. */
 export function textOfHead(head: StoredHead): string {
   if (!isPackable(head)) return JSON.stringify(head);
-  return head.phase === 'COMPLETED' ? packHead(head) : OPEN + packHead(head);
+  return head.phase === 'COMPLETED' ? packHead(head) : OPEN_MARK + packHead(head);
 }
 
 export function headFromText(text: string): StoredHead {
   if (text.startsWith('{')) return JSON.parse(text);
-  if (!text.startsWith(OPEN)) return unpackHead(text);
-  const head: Head = { ...unpackHead(text.slice(OPEN.length)), phase: 'OPEN' };
+  if (!text.startsWith(OPEN_MARK)) return unpackHead(text);
+  const head: Head = { ...unpackHead(text.slice(OPEN_MARK.length)), phase: 'OPEN' };
   return head;
 }
 

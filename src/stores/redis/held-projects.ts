@@ -12,7 +12,7 @@ const TENANTS_AT_ONCE = 100;
  */
 export class RedisHeldProjects {
   /** The tenants that this process has added. */
-  private readonly known = new Set<string>();
+  private readonly addedTenants = new Set<string>();
 
   constructor(
     private readonly connection: Pick<RedisConnection, 'send'>,
@@ -22,9 +22,9 @@ export class RedisHeldProjects {
   /** Costs one command per tenant and process. */
   async addTenants(projects: readonly ProjectKey[]): Promise<void> {
     for (const { tenant_id } of projects) {
-      if (this.known.has(tenant_id)) continue;
+      if (this.addedTenants.has(tenant_id)) continue;
       await this.connection.send(['SADD', this.keys.tenants, tenant_id]);
-      this.known.add(tenant_id);
+      this.addedTenants.add(tenant_id);
     }
   }
 
@@ -37,13 +37,13 @@ export class RedisHeldProjects {
   async page({ after, limit }: HeldProjectsPage): Promise<ProjectKey[]> {
     const all = await this.tenantIds();
     const tenants = all.filter((tenantId) => after === null || tenantId >= after.tenant_id);
-    let held: ProjectKey[] = [];
-    for (let first = 0; first < tenants.length && held.length < limit; first += TENANTS_AT_ONCE) {
-      const some = tenants.slice(first, first + TENANTS_AT_ONCE);
-      const lists = await Promise.all(some.map((tenantId) => this.heldOf(tenantId)));
-      held = pageOfProjects([...held, ...lists.flat()], after, limit);
+    let projects: ProjectKey[] = [];
+    for (let first = 0; first < tenants.length && projects.length < limit; first += TENANTS_AT_ONCE) {
+      const batch = tenants.slice(first, first + TENANTS_AT_ONCE);
+      const lists = await Promise.all(batch.map((tenantId) => this.heldOf(tenantId)));
+      projects = pageOfProjects([...projects, ...lists.flat()], after, limit);
     }
-    return held;
+    return projects;
   }
 
   private async heldOf(tenant_id: string): Promise<ProjectKey[]> {

@@ -22,10 +22,10 @@ function describeKeys(redis: RedisHarness): void {
   it('index the positions of events by each value of each filter', async () => {
     const store = await redis.open();
     const fields = { feature_id: 'F-1', edge: 'design_code', agent_id: 'ada', session_id: 's1' };
-    const one = eventOf(P, { event_type: 'A', subject: '~x', seq: 1, task_id: 'T-1', ...fields });
+    const event = eventOf(P, { event_type: 'A', subject: '~x', seq: 1, task_id: 'T-1', ...fields });
     await store.commit([
       transactionOf(P, {
-        swaps: [{ subject: '~x', expected_seq: 0, head: { subject: '~x', seq: 1 }, events: [one] }],
+        swaps: [{ subject: '~x', expected_seq: 0, head: { subject: '~x', seq: 1 }, events: [event] }],
       }),
       transactionOf(P, { loose_events: [eventOf(P, { subject: 'T-1', task_id: 'T-1', agent_id: 'bob' })] }),
     ]);
@@ -105,7 +105,7 @@ function describeKeys(redis: RedisHarness): void {
   it('do not expire, except the keys of batches', async () => {
     const store = await redis.open();
     const fromMs = await store.now();
-    await fill(store);
+    await commitSamples(store);
     const ends: number[] = [];
     for (const key of await redis.runCommand<string[]>('KEYS', 'genesis_fleet:*')) {
       const endMs = await redis.runCommand<number>('PEXPIRETIME', key);
@@ -119,14 +119,15 @@ function describeKeys(redis: RedisHarness): void {
 
   it('stay distinct for all names of tenants and projects', async () => {
     const store = await redis.open();
-    const places = ['a', 'a}', '{a}', 'a:p:b', 'a%3Ap'].flatMap((tenant_id) =>
+    const projectKeys = ['a', 'a}', '{a}', 'a:p:b', 'a%3Ap'].flatMap((tenant_id) =>
       ['x', 'x:heads', 'x%3Aheads', 'x:by:type'].map((project_id) => ({ tenant_id, project_id })),
     );
     const outcomes = await store.commit(
-      places.map((place) => transactionOf(place, { swaps: [swapOf(place, '~a', 0)] })),
+      projectKeys.map((projectKey) => transactionOf(projectKey, { swaps: [swapOf(projectKey, '~a', 0)] })),
     );
     expect(new Set(kindsOf(outcomes))).toEqual(new Set(['committed']));
-    for (const place of places) expect(await store.project(place)).toEqual({ position: 1, rules_seq: 0 });
+    for (const projectKey of projectKeys)
+      expect(await store.project(projectKey)).toEqual({ position: 1, rules_seq: 0 });
   });
 
   it('keep a request for the whole window, and not longer', async () => {
@@ -180,20 +181,20 @@ function describeNode(redis: RedisHarness): void {
     await redis.runCommand('CLUSTER', 'ADDSLOTSRANGE', '0', '16383');
     while (!(await redis.runCommand<string>('CLUSTER', 'INFO')).includes('cluster_state:ok')) await pause(50);
     const store = await redis.open();
-    await fill(store);
+    await commitSamples(store);
     expect(await foundPositions(store, P, { session_id: 's1' })).toEqual([2]);
     const keys = await redis.runCommand<string[]>('KEYS', 'genesis_fleet:{t}*');
-    const permits = await Promise.all(keys.map((key) => redis.runCommand('CLUSTER', 'KEYSLOT', key)));
-    expect(new Set(permits).size).toBe(1);
+    const hashSlots = await Promise.all(keys.map((key) => redis.runCommand('CLUSTER', 'KEYSLOT', key)));
+    expect(new Set(hashSlots).size).toBe(1);
   });
 }
 
 /** One of everything, for two tenants. */
-async function fill(store: Store): Promise<void> {
-  const transactions = [P, { ...P, tenant_id: 'u' }].map((place) =>
-    transactionOf(place, {
-      swaps: [swapOf(place, '~filled', 0)],
-      loose_events: [eventOf(place, { session_id: 's1' })],
+async function commitSamples(store: Store): Promise<void> {
+  const transactions = [P, { ...P, tenant_id: 'u' }].map((projectKey) =>
+    transactionOf(projectKey, {
+      swaps: [swapOf(projectKey, '~filled', 0)],
+      loose_events: [eventOf(projectKey, { session_id: 's1' })],
       requests: [{ key: 'filled', digest: 'd', keep: true }],
       permits: [{ scope: 'work', member: 'm', until_ms: Number.POSITIVE_INFINITY }],
       changes_rules: true,
@@ -203,8 +204,8 @@ async function fill(store: Store): Promise<void> {
 }
 
 async function foundPositions(store: Store, projectKey: ProjectKey, filter: object): Promise<number[]> {
-  const found = await store.events(projectKey, { after: 0, limit: 100, ...filter });
-  return found.map((event) => event.position);
+  const events = await store.events(projectKey, { after: 0, limit: 100, ...filter });
+  return events.map((event) => event.position);
 }
 
 async function bytesSent(redis: RedisHarness): Promise<number> {

@@ -7,7 +7,7 @@
 
 local POSTINGS_BYTES = 96
 
--- Passes a command the values, or `count` of them, of which the first is one after the base.
+-- Calls a command with the values, or with `count` of them, starting one after the base.
 local function write(command, key, values, base, count)
   base, count = base or 0, count or #values
   for from = 1, count, UNPACKED_MAX do
@@ -52,8 +52,8 @@ local function widen_zones(zones, project, from, to, min_ms, max_ms)
   end
 end
 
--- Writes the chunks of a commit. `times` has the earliest and the latest time of each; a chunk without a time that can
--- be read has the later one first.
+-- Writes the chunks of a commit. `times` has the earliest and the latest time of each. For a chunk without a readable
+-- time, the first of them is greater than the second.
 local function write_chunks(project, base, event_count, chunks, chunks_base, times, times_base)
   local events, zones = {}, {}
   for i = 1, math.ceil(event_count / CHUNK_EVENTS) do
@@ -82,8 +82,8 @@ local function end_text(end_ms)
   return text
 end
 
--- The end of a permit on a head as its mark has it: '0' without a permit. With a plus, the permit is counted among those
--- that the project holds, until it is released; versions before that count wrote none.
+-- The end of a permit as the mark of its head has it; '0' without a permit. A plus says that the permit is counted as
+-- held by the project until it is released. Older versions did not count, and wrote no plus.
 local function held_text(end_ms, now) return end_ms > now and '+' .. end_text(end_ms) or '0' end
 
 -- By how much the number of held permits changes when the mark of a head does.
@@ -134,7 +134,7 @@ local function write_ends(tenant, scope, now, ended, live, changes)
   write('ZREM', ends_key, gone)
 end
 
--- Counts that a permit on a head has moved from one end to another; those that have ended are not counted.
+-- Records in `changes` that the end of a permit on a head has moved. Ends that have passed are not counted.
 local function move_end(changes, now, from_ms, to_ms)
   if from_ms > now then
     local text = end_text(from_ms)
@@ -146,7 +146,8 @@ local function move_end(changes, now, from_ms, to_ms)
   end
 end
 
--- The oldest requests go: those past the window, and those that are too many. More than came, so that none pile up.
+-- Deletes the oldest requests: those past the window, and surplus ones. Deletes more than were added, so that none
+-- pile up.
 local function forget_requests(project, now, count)
   local order, forgotten = project .. ':request_order', 0
   while forgotten <= 2 * count do

@@ -13,7 +13,7 @@ const CONVERT_SCRIPT = readScript(
   { REQUEST_WINDOW_MS: 0, REQUESTS_MAX: 0 },
   [LAYOUT],
 );
-const PAGE = 1024;
+const PAGE_SIZE = 1024;
 
 /** Converts the data of version 1. Every call converts a part and removes it from the old keys. */
 export class Conversion {
@@ -35,7 +35,7 @@ export class Conversion {
   }
 
   private async convertTenant(tenant_id: string): Promise<void> {
-    for (const project_id of await this.list(['SMEMBERS', this.keys.projects(tenant_id)])) {
+    for (const project_id of await this.sendForList(['SMEMBERS', this.keys.projects(tenant_id)])) {
       await this.convertProject({ tenant_id, project_id });
     }
     const prefix = `${this.keys.tenant(tenant_id)}:slots:`;
@@ -46,9 +46,9 @@ export class Conversion {
 
   private async convertProject(key: { tenant_id: string; project_id: string }): Promise<void> {
     const tenant = this.keys.tenant(key.tenant_id);
-    const old = `${tenant}:p:${encodeURIComponent(key.project_id)}`;
-    const keys: ConvertedKeys = { old, tenant, project: this.keys.project(key) };
-    const [position] = await this.list(['HMGET', old, 'position']);
+    const oldKey = `${tenant}:p:${encodeURIComponent(key.project_id)}`;
+    const keys: ConvertedKeys = { oldKey, tenant, project: this.keys.project(key) };
+    const [position] = await this.sendForList(['HMGET', oldKey, 'position']);
     if (position === null || position === undefined) return;
     await this.convertEvents(keys, Number(position));
     await this.convertHeads(keys);
@@ -58,29 +58,32 @@ export class Conversion {
   }
 
   private async convertEvents(keys: ConvertedKeys, last: number): Promise<void> {
-    for (let before = -1; ; ) {
-      const [text] = await this.list(['HMGET', keys.project, 'position']);
+    for (let previousBase = -1; ; ) {
+      const [text] = await this.sendForList(['HMGET', keys.project, 'position']);
       const base = Number(text ?? 0);
       if (base >= last) return;
-      const positions = Array.from({ length: Math.min(PAGE, last - base) }, (_, index) => base + index + 1);
-      const events = await this.list(['HMGET', `${keys.old}:events`, ...positions.map(String)]);
+      const positions = Array.from(
+        { length: Math.min(PAGE_SIZE, last - base) },
+        (_, index) => base + index + 1,
+      );
+      const events = await this.sendForList(['HMGET', `${keys.oldKey}:events`, ...positions.map(String)]);
       // A concurrent run may have converted this page meanwhile.
       if (!events.includes(null as never)) await this.convert(keys, eventsPart(base, events));
-      else if (base === before)
+      else if (base === previousBase)
         throw new StoreRefused(
-          `The old log in Redis (${keys.old}:events) has no events after position ${base}, so it is incomplete. Restore the database from a backup, then run gen migrate again.`,
+          `The old log in Redis (${keys.oldKey}:events) has no events after position ${base}, so it is incomplete. Restore the database from a backup, then run gen migrate again.`,
         );
-      before = base;
+      previousBase = base;
     }
   }
 
   private async convertHeads(keys: ConvertedKeys): Promise<void> {
     for (let from = '-'; ; ) {
-      const range = [`${keys.old}:subjects`, from, '+', 'BYLEX', 'LIMIT', '0', String(PAGE)];
-      const subjects = await this.list(['ZRANGE', ...range]);
+      const range = [`${keys.oldKey}:subjects`, from, '+', 'BYLEX', 'LIMIT', '0', String(PAGE_SIZE)];
+      const subjects = await this.sendForList(['ZRANGE', ...range]);
       if (subjects.length === 0) return;
-      const stored = await this.list(['HMGET', `${keys.old}:heads`, ...subjects]);
-      const rows = stored.flatMap((text, index) => {
+      const storedTexts = await this.sendForList(['HMGET', `${keys.oldKey}:heads`, ...subjects]);
+      const rows = storedTexts.flatMap((text, index) => {
         if (text === null) return [];
         const head = JSON.parse(text.slice(text.indexOf(' ') + 1)) as StoredHead;
         return [subjects[index] as string, String(head.seq), textOfHead(head)];
@@ -92,15 +95,20 @@ export class Conversion {
 
   private async convertRequests(keys: ConvertedKeys): Promise<void> {
     for (;;) {
-      const entries = await this.list(['LRANGE', `${keys.old}:request_order`, '0', String(PAGE - 1)]);
+      const entries = await this.sendForList([
+        'LRANGE',
+        `${keys.oldKey}:request_order`,
+        '0',
+        String(PAGE_SIZE - 1),
+      ]);
       if (entries.length === 0) return;
       const requestKeys = entries.map((entry) => entry.slice(entry.indexOf(' ') + 1));
-      const stored = await this.list(['HMGET', `${keys.old}:requests`, ...requestKeys]);
-      const rows = stored.flatMap((text, index) =>
+      const storedTexts = await this.sendForList(['HMGET', `${keys.oldKey}:requests`, ...requestKeys]);
+      const rows = storedTexts.flatMap((text, index) =>
         text ? [requestKeys[index] as string, requestFromV1(text)] : [],
       );
-      const latest = String(Math.max(...entries.map((entry) => Number.parseInt(entry, 10))));
-      await this.convert(keys, ['requests', entries[0] as string, String(entries.length), latest, ...rows]);
+      const latestMs = String(Math.max(...entries.map((entry) => Number.parseInt(entry, 10))));
+      await this.convert(keys, ['requests', entries[0] as string, String(entries.length), latestMs, ...rows]);
     }
   }
 
@@ -111,7 +119,7 @@ export class Conversion {
         `${keys.project}:index`,
         cursor,
         'COUNT',
-        String(PAGE),
+        String(PAGE_SIZE),
       ]);
       const [next, pairs] = reply as [string, string[]];
       await this.convert(keys, ['lists', ...pairs.filter((_, index) => index % 2 === 0)]);
@@ -120,10 +128,10 @@ export class Conversion {
     }
   }
 
-  /** Version 1 did not record which permits are on heads: a scope's permits are if all its members are subjects. */
-  private async convertScope(old: string, tenant_id: string, scope: string): Promise<void> {
+  /** Version 1 did not record which permits are on heads: those of a scope are on heads if all its members are subjects. */
+  private async convertScope(oldKey: string, tenant_id: string, scope: string): Promise<void> {
     const tenant = this.keys.tenant(tenant_id);
-    const members = pairsOf(await this.list(['ZRANGE', old, '0', '-1', 'WITHSCORES']));
+    const members = pairsOf(await this.sendForList(['ZRANGE', oldKey, '0', '-1', 'WITHSCORES']));
     const endsByProject = new Map<string, [member: string, endMs: string][]>();
     for (const [name, endMs] of members) {
       const [project_id, member] = name.split('\u0000') as [string, string];
@@ -134,38 +142,45 @@ export class Conversion {
     }
     let isOnHeads = true;
     for (const [project, ends] of endsByProject) {
-      const marks = await this.list(['HMGET', `${project}:marks`, ...ends.map(([member]) => member)]);
+      const marks = await this.sendForList(['HMGET', `${project}:marks`, ...ends.map(([member]) => member)]);
       isOnHeads &&= marks.every((mark) => mark !== null);
     }
     if (isOnHeads) {
       for (const [project, ends] of endsByProject)
-        await this.convert({ old, tenant, project }, ['ends', scope, ...ends.flat()]);
-    } else await this.convert({ old, tenant, project: tenant }, ['members', scope, ...members.flat()]);
-    await this.convert({ old, tenant, project: tenant }, ['scope']);
+        await this.convert({ oldKey, tenant, project }, ['ends', scope, ...ends.flat()]);
+    } else await this.convert({ oldKey, tenant, project: tenant }, ['members', scope, ...members.flat()]);
+    await this.convert({ oldKey, tenant, project: tenant }, ['scope']);
   }
 
-  private convert({ old, tenant, project }: ConvertedKeys, args: (string | Buffer)[]): Promise<unknown> {
-    return this.connection.run(CONVERT_SCRIPT, [old, tenant, project], args);
+  private convert({ oldKey, tenant, project }: ConvertedKeys, args: (string | Buffer)[]): Promise<unknown> {
+    return this.connection.run(CONVERT_SCRIPT, [oldKey, tenant, project], args);
   }
 
-  private async list(args: string[]): Promise<string[]> {
+  private async sendForList(args: string[]): Promise<string[]> {
     return (await this.connection.send(args)) as string[];
   }
 
   private async scan(pattern: string): Promise<string[]> {
-    const found = new Set<string>();
+    const matchingKeys = new Set<string>();
     for (let cursor = '0'; ; ) {
-      const reply = await this.connection.send(['SCAN', cursor, 'MATCH', pattern, 'COUNT', String(PAGE)]);
+      const reply = await this.connection.send([
+        'SCAN',
+        cursor,
+        'MATCH',
+        pattern,
+        'COUNT',
+        String(PAGE_SIZE),
+      ]);
       const [next, keys] = reply as [string, string[]];
-      for (const key of keys) found.add(key);
-      if (next === '0') return [...found].sort();
+      for (const key of keys) matchingKeys.add(key);
+      if (next === '0') return [...matchingKeys].sort();
       cursor = next;
     }
   }
 }
 
 interface ConvertedKeys {
-  readonly old: string;
+  readonly oldKey: string;
   readonly tenant: string;
   readonly project: string;
 }
@@ -189,7 +204,7 @@ const escapeGlob = (text: string): string => text.replace(/[*?[\]\\]/g, '\\$&');
 const pairsOf = (list: readonly string[]): [string, string][] =>
   list.flatMap((name, index) => (index % 2 === 0 ? [[name, list[index + 1]] as [string, string]] : []));
 
-/** Positions, a line end, and JSON with key, digest and reply. */
+/** Converts a request of version 1: positions, a line end, and JSON with key, digest and reply. */
 function requestFromV1(text: string): string {
   const end = text.indexOf('\n');
   const { digest, reply } = JSON.parse(text.slice(end + 1));

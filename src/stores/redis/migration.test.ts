@@ -56,15 +56,15 @@ function describeMigration(redis: RedisHarness): void {
     const interrupted = await openRedisMigrator(options);
     await expect(interrupted.up()).rejects.toThrow();
     await interrupted.close();
-    const left = ['a%3Ab', 'two'].map((name) =>
+    const eventCounts = ['a%3Ab', 'two'].map((name) =>
       redis.runCommand('HLEN', `genesis_fleet:{acme}:p:${name}:events`),
     );
-    expect(await Promise.all(left)).toContain(0);
+    expect(await Promise.all(eventCounts)).toContain(0);
     await redis.runCommand(...user, '+unlink');
 
     const migrators = await Promise.all(range(1, 3).map(() => openRedisMigrator(options)));
-    const taken = await Promise.all(migrators.map((migrator) => migrator.up()));
-    expect(taken.flat().map(({ version }) => version)).toEqual([2]);
+    const appliedSteps = await Promise.all(migrators.map((migrator) => migrator.up()));
+    expect(appliedSteps.flat().map(({ version }) => version)).toEqual([2]);
     await Promise.all(migrators.map((migrator) => migrator.close()));
 
     const store = await redis.reopen();

@@ -30,15 +30,15 @@ class RedisMigrator implements Migrator {
   }
 
   async up(): Promise<readonly MigrationStep[]> {
-    const taken: MigrationStep[] = [];
+    const appliedSteps: MigrationStep[] = [];
     const { found } = await this.status();
     for (const step of await this.pending()) {
       // A store that has just been created has nothing to convert.
-      if (step.converts && found > 0) await new Conversion(this.connection, this.namespace).run();
+      if (step.needsConversion && found > 0) await new Conversion(this.connection, this.namespace).run();
       const argument = step.version === 1 ? randomBytes(32).toString('hex') : String(step.version);
-      if ((await this.connection.run(step.script, [this.metaKey], [argument])) === 1) taken.push(step);
+      if ((await this.connection.run(step.script, [this.metaKey], [argument])) === 1) appliedSteps.push(step);
     }
-    return taken;
+    return appliedSteps;
   }
 
   close(): Promise<void> {

@@ -15,7 +15,9 @@ await onOwnRedis(undefined, (redis) => {
 function describeOpening(redis: RedisHarness): void {
   it('fails with the address if nothing listens there', async () => {
     await expect(openRedisStore(parseRedisUrl('redis://:secret@127.0.0.1:1'))).rejects.toThrow(
-      new StoreRefused('No Redis responds at 127.0.0.1:1 (ECONNREFUSED).'),
+      new StoreRefused(
+        'No Redis responds at 127.0.0.1:1 (ECONNREFUSED). Check the URL, and that the server is running.',
+      ),
     );
   });
 
@@ -40,9 +42,9 @@ function describeOpening(redis: RedisHarness): void {
     const migrators = await Promise.all(range(1, 10).map(() => openRedisMigrator(options)));
     const [first] = migrators;
     expect((await first!.pending())[0]?.statements).toContain("redis.call('HSET', 'ten:meta', 'version', 1)");
-    const taken = await Promise.all(migrators.map((migrator) => migrator.up()));
+    const appliedSteps = await Promise.all(migrators.map((migrator) => migrator.up()));
     expect(
-      taken
+      appliedSteps
         .flat()
         .map((step) => step.version)
         .sort(),
@@ -96,13 +98,13 @@ function describeOpening(redis: RedisHarness): void {
 function describeUser(redis: RedisHarness): void {
   it('can do everything there with the documented ACL rules, and cannot read other namespaces', async () => {
     const others = await redis.withOptions({ namespace: 'globex' }).open();
-    await moveOne(others, 'globex');
+    await commitAndRead(others, 'globex');
     const acme = await tenantUser(redis, 'acme');
     const migrator = await openRedisMigrator(acme);
     await migrator.up();
     await migrator.close();
     const mine = await openRedisStore(acme);
-    await moveOne(mine, 'acme');
+    await commitAndRead(mine, 'acme');
     await mine.blobs.put('acme', 'a'.repeat(64), Buffer.from('work'));
     expect(Buffer.from((await mine.blobs.get('acme', 'a'.repeat(64))) ?? '').toString()).toBe('work');
     await mine.close();
@@ -161,7 +163,10 @@ async function runCommandAs(options: RedisHarness['options'], ...args: string[])
   }
 }
 
-async function moveOne(store: Awaited<ReturnType<typeof openRedisStore>>, tenant_id: string): Promise<void> {
+async function commitAndRead(
+  store: Awaited<ReturnType<typeof openRedisStore>>,
+  tenant_id: string,
+): Promise<void> {
   const project = { tenant_id, project_id: 'p' };
   const requests = [{ key: 'k', digest: 'd', keep: true }];
   const permits = [{ scope: 'work', member: 'm', until_ms: Number.POSITIVE_INFINITY }];

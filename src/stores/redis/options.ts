@@ -1,4 +1,4 @@
-import { choiceOf, loginOf, parseDatabaseUrl } from '../database-url.js';
+import { choiceOf, parseDatabaseUrl, serverAndLoginOf } from '../database-url.js';
 import { StoreRefused } from '../store.js';
 
 export type RedisOptions = Readonly<ReturnType<typeof parseRedisUrl>>;
@@ -15,7 +15,7 @@ const PROFILES = { durable: 'durable', ha: 'ha' } as const;
 
 export function parseRedisUrl(text: string) {
   const url = parseDatabaseUrl(text, FORMAT);
-  const { host, port, user, password } = loginOf(url, 6379);
+  const { host, port, user, password } = serverAndLoginOf(url, 6379);
   const database = url.pathname.slice(1);
   if (!/^\d{0,5}$/.test(database)) {
     throw new StoreRefused(

@@ -15,7 +15,7 @@ export async function runPreflight(send: SendCommand, options: RedisOptions) {
   const info = new Map(lines.map((line) => line.split(/:(.*)/, 2) as [string, string]));
   if (Number.parseInt(info.get('redis_version') ?? '', 10) < VERSION_MIN) {
     throw new StoreRefused(
-      `This is Redis ${info.get('redis_version')}; it must be ${VERSION_MIN} or newer, or Valkey.`,
+      `This is Redis ${info.get('redis_version')}. Use Redis ${VERSION_MIN} or newer, or Valkey.`,
     );
   }
   if (info.get('role') !== 'master') {

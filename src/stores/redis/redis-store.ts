@@ -69,7 +69,7 @@ export class RedisStore implements Store {
   readonly broken: Promise<StoreBroken>;
   private readonly keys: RedisKeys;
   private readonly committer: RedisCommitter;
-  private readonly held: RedisHeldProjects;
+  private readonly heldProjectFinder: RedisHeldProjects;
   private latestMs = 0;
 
   constructor(
@@ -81,13 +81,13 @@ export class RedisStore implements Store {
     this.blobs = new RedisBlobs(connection, this.keys);
     const lineage = () => (options.profile === 'ha' ? identity.replication_id : '');
     this.committer = new RedisCommitter(connection, this.keys, lineage);
-    this.held = new RedisHeldProjects(connection, this.keys);
+    this.heldProjectFinder = new RedisHeldProjects(connection, this.keys);
     this.broken = connection.broken;
     this.capabilities = capabilitiesOf(options);
   }
 
   async commit(transactions: readonly Transaction[]): Promise<CommitOutcome[]> {
-    await this.held.addTenants(transactions);
+    await this.heldProjectFinder.addTenants(transactions);
     const outcomes = await this.committer.commit(transactions);
     for (const { now_ms } of outcomes) this.latestMs = Math.max(this.latestMs, now_ms);
     return outcomes;
@@ -95,8 +95,8 @@ export class RedisStore implements Store {
 
   async heads(projectKey: ProjectKey, subjects: readonly string[]): Promise<(StoredHead | null)[]> {
     if (subjects.length === 0) return [];
-    const stored = await this.connection.send(['HMGET', this.keys.heads(projectKey), ...subjects]);
-    return (stored as (string | null)[]).map((text) => (text === null ? null : headFromText(text)));
+    const headTexts = await this.connection.send(['HMGET', this.keys.heads(projectKey), ...subjects]);
+    return (headTexts as (string | null)[]).map((text) => (text === null ? null : headFromText(text)));
   }
 
   /** Redis orders by UTF-8 bytes: code-unit order, except for subjects with characters beyond U+FFFF. */
@@ -105,12 +105,12 @@ export class RedisStore implements Store {
     page: { after: string | null; limit: number },
   ): Promise<StoredHead[]> {
     const from = page.after === null ? '-' : `(${page.after}`;
-    const stored = await this.connection.run(
+    const headTexts = await this.connection.run(
       SCAN_HEADS_SCRIPT,
       [this.keys.project(projectKey)],
       [from, String(page.limit)],
     );
-    return (stored as string[]).map(headFromText);
+    return (headTexts as string[]).map(headFromText);
   }
 
   events(projectKey: ProjectKey, query: EventQuery): Promise<EventEnvelope[]> {
@@ -139,11 +139,11 @@ export class RedisStore implements Store {
   }
 
   tenantIds(): Promise<string[]> {
-    return this.held.tenantIds();
+    return this.heldProjectFinder.tenantIds();
   }
 
   heldProjects(page: HeldProjectsPage): Promise<ProjectKey[]> {
-    return this.held.page(page);
+    return this.heldProjectFinder.page(page);
   }
 
   async now(): Promise<number> {
@@ -158,12 +158,12 @@ export class RedisStore implements Store {
   }
 
   async raiseIncarnation(incarnation: number): Promise<StoreMeta> {
-    const reached = await this.connection.run(
+    const raisedIncarnation = await this.connection.run(
       RAISE_INCARNATION_SCRIPT,
       [this.keys.meta],
       [String(incarnation)],
     );
-    this.identity.meta = withRaisedIncarnation(await this.meta(), reached as number);
+    this.identity.meta = withRaisedIncarnation(await this.meta(), raisedIncarnation as number);
     return this.meta();
   }
 

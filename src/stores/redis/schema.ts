@@ -1,7 +1,7 @@
 import type { MigrationStep } from '../migrator.js';
 import { type RedisScript, readScript } from './script.js';
 
-/** Redis has no schema beyond the meaning of its keys; the version in the meta key says which one applies. */
+/** Redis has no schema beyond the meaning of its keys; the version in the meta key says which meaning applies. */
 export const SCHEMA = 'The Genesis Fleet schema in this Redis';
 export const SCHEMA_VERSION = 2;
 
@@ -10,7 +10,7 @@ const FIRST_SCRIPT = readScript(new URL('./migration-1.lua', import.meta.url));
 const APPLIED_SCRIPT = readScript(new URL('./migration-applied.lua', import.meta.url));
 
 /** A step, and the script that applies it, or that records it after the conversion of the data. */
-type RedisStep = MigrationStep & { readonly script: RedisScript; readonly converts: boolean };
+type RedisStep = MigrationStep & { readonly script: RedisScript; readonly needsConversion: boolean };
 
 export function migrationSteps(metaKey: string): readonly RedisStep[] {
   const commands = FIRST_SCRIPT.text.match(/^redis\.call.*$/gm) ?? [];
@@ -20,8 +20,20 @@ export function migrationSteps(metaKey: string): readonly RedisStep[] {
     `redis.call('HSET', '${metaKey}', 'version', 2)`,
   ];
   return [
-    { version: 1, name: 'secret and incarnation', statements: create, script: FIRST_SCRIPT, converts: false },
-    { version: 2, name: 'events in chunks', statements: convert, script: APPLIED_SCRIPT, converts: true },
+    {
+      version: 1,
+      name: 'secret and incarnation',
+      statements: create,
+      script: FIRST_SCRIPT,
+      needsConversion: false,
+    },
+    {
+      version: 2,
+      name: 'events in chunks',
+      statements: convert,
+      script: APPLIED_SCRIPT,
+      needsConversion: true,
+    },
   ];
 }
 

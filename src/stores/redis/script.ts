@@ -6,16 +6,16 @@ export type RedisScript = Readonly<ReturnType<typeof readScript>>;
 
 const SHARED = readFileSync(new URL('./shared.lua', import.meta.url), 'utf8');
 
-/** How data is laid out: the functions of the scripts that write it. */
+/** The functions that define the layout of the data, for the scripts that write it. */
 export const LAYOUT = new URL('./layout.lua', import.meta.url);
 
-/** Reads a script, after the files that it is written on top of. The constants, given as Lua expressions, are local variables. */
+/** Reads a script, and puts the shared functions and `libraries` before it. Each constant, a Lua expression, is a local variable. */
 export function readScript(
   url: URL,
   constants: Readonly<Record<string, string | number>> = {},
-  under: readonly URL[] = [],
+  libraries: readonly URL[] = [],
 ) {
   const locals = Object.entries(constants).map(([name, value]) => `local ${name} = ${value}\n`);
-  const text = [...locals, SHARED, ...[...under, url].map((file) => readFileSync(file, 'utf8'))].join('');
+  const text = [...locals, SHARED, ...[...libraries, url].map((file) => readFileSync(file, 'utf8'))].join('');
   return { text, sha1: createHash('sha1').update(text).digest('hex') };
 }

@@ -13,10 +13,10 @@ local function clock_of(tenant)
   return math.max(now, tonumber(redis.call('HGET', tenant, 'now_ms') or 0))
 end
 
--- Values in one call: what Lua's stack holds, and even, for those that come in pairs.
+-- Maximum number of values in one call: what Lua's stack holds. It is even, because some values come in pairs.
 local UNPACKED_MAX = 4000
 
--- What a command returns for `count` of the names, of which the first is one after the base.
+-- What a command returns for `count` of the names, starting one after the base.
 local function fetch(command, key, names, base, count)
   local found = {}
   for from = 1, count, UNPACKED_MAX do
@@ -39,8 +39,8 @@ local function load_ends(tenant, scope, now)
   return ended, live
 end
 
--- Where in an ascending list of positions or postings the first element above a position is.
-local function first_above(list, position)
+-- The index of the first element at or above a position, in an ascending list of positions or postings.
+local function first_not_below(list, position)
   local low, high = 0, redis.call('LLEN', list)
   while low < high do
     local middle = math.floor((low + high) / 2)
@@ -53,7 +53,7 @@ end
 -- The position after which the commit of an event began, and the position of the commit's last event; nil if no other
 -- commit followed.
 local function commit_of(project, position)
-  local index = first_above(project .. ':commits', position)
+  local index = first_not_below(project .. ':commits', position)
   return tonumber(redis.call('LINDEX', project .. ':commits', index - 1)),
     tonumber(redis.call('LINDEX', project .. ':commits', index) or nil)
 end

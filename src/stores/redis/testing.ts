@@ -8,8 +8,8 @@ const DURABLE: readonly string[] = ['--appendonly', 'yes', '--appendfsync', 'alw
 
 /** The Redis of GENESIS_TEST_REDIS, or else a new one. */
 export async function startRedis(): Promise<TestDatabase | MissingDatabase> {
-  const given = process.env.GENESIS_TEST_REDIS ?? '';
-  return given === '' ? startOwnRedis() : { url: given, stop: async () => {} };
+  const configuredUrl = process.env.GENESIS_TEST_REDIS ?? '';
+  return configuredUrl === '' ? startOwnRedis() : { url: configuredUrl, stop: async () => {} };
 }
 
 /** An exclusive server, which the test may kill, freeze and configure; by default with the settings of profile `durable`. */

@@ -4,7 +4,7 @@ import { textOfHead } from './head-text.js';
 import { packDoubles } from './numbers.js';
 
 const UNCHANGED = -1;
-/** Stands for no limit: a finite number, as the script needs. */
+/** Stands for an infinite limit, because the script needs a finite number. */
 const PERMITS_MAX = FOREVER_MS;
 
 /**
@@ -39,21 +39,21 @@ export class WholeBatch {
   /** The arguments of the script. */
   finish(lineage: string, projectId: string): (string | Buffer)[] {
     const { chunks, times, names, eventNumbers } = this.events.finish();
-    const kept: string[] = [];
+    const keptKeys: string[] = [];
     const keptTexts: string[] = [];
-    const lookedUp: string[] = [];
+    const lookupKeys: string[] = [];
     for (const [key, text] of this.requests) {
-      if (text === null) lookedUp.push(key);
+      if (text === null) lookupKeys.push(key);
       else {
-        kept.push(key);
+        keptKeys.push(key);
         keptTexts.push(text);
       }
     }
     const strings = [lineage as string | Buffer, '', projectId].concat(
       [...this.swaps.keys(), ...this.checks.keys()],
       Array.from(this.swaps.values(), ({ text }) => text),
-      kept,
-      lookedUp,
+      keptKeys,
+      lookupKeys,
       keptTexts,
       chunks,
       names,
@@ -61,7 +61,7 @@ export class WholeBatch {
       [...this.looseIds],
       ...Array.from(this.scopes, ([name, { members }]) => [name, ...members.keys()]),
     );
-    strings[1] = packDoubles(this.numbers(kept.length, names.length, times));
+    strings[1] = packDoubles(this.numbers(keptKeys.length, names.length, times));
     return strings;
   }
 
@@ -160,8 +160,8 @@ export class WholeBatch {
 
   /** Null: permits of a second scope on heads, which the script does not tell apart. */
   private scopeOf({ scope: name, on_head }: Permit): ScopeRow | null {
-    const known = this.scopes.get(name);
-    if (known !== undefined) return known;
+    const existing = this.scopes.get(name);
+    if (existing !== undefined) return existing;
     const isOnHeads = on_head ? 1 : 0;
     for (const other of this.scopes.values()) if (other.isOnHeads + isOnHeads > 1) return null;
     const scope: ScopeRow = { isOnHeads, max: PERMITS_MAX, takenCount: 0, members: new Map() };

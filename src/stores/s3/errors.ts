@@ -3,7 +3,7 @@ import { StoreUnavailable } from '../store.js';
 /** What a failed call to S3 means. */
 type S3Failure =
   | 'missing'
-  /** A conditional write: the object is there. */
+  /** A conditional write failed because the object exists. */
   | 'exists'
   /** The server does not know conditional writes. */
   | 'no_conditions'
@@ -43,7 +43,9 @@ export function classifyS3Error(thrown: unknown): S3Failure {
   if (status === 409 || status === 429 || status === 503)
     return new StoreUnavailable(`S3 is busy (${why}). Try again.`);
   if (status !== undefined && status >= 400 && status < 500)
-    return new StoreUnavailable(`S3 rejected the request (${why}).`);
+    return new StoreUnavailable(
+      `S3 rejected the request (${why}). Check the bucket and the region of GENESIS_BLOBS.`,
+    );
   const isTimeout = name === 'TimeoutError' || name === 'AbortError';
   if (status !== undefined || error.code !== undefined || error.$response !== undefined || isTimeout)
     return new StoreUnavailable(`S3 does not respond (${why}). Check that it is reachable.`);

@@ -36,12 +36,12 @@ test.each([
   ['http://10.1.2.3:9000', true, false],
   ['http://minio:9000', true, false],
   ['https://s3.example.com', false, false],
-])('puts the bucket into the path where %s has no subdomains', (endpoint, is_path_style, is_emulator) => {
-  const found = { endpoint, is_path_style, is_emulator };
-  expect(parseS3Url('s3://my-bucket', { AWS_ENDPOINT_URL: endpoint })).toMatchObject(found);
+])('decides by the endpoint %s whether the bucket is in the path', (endpoint, is_path_style, is_emulator) => {
+  const expected = { endpoint, is_path_style, is_emulator };
+  expect(parseS3Url('s3://my-bucket', { AWS_ENDPOINT_URL: endpoint })).toMatchObject(expected);
   const general = 'http://127.0.0.1:1';
   const environment = { AWS_ENDPOINT_URL_S3: endpoint, AWS_ENDPOINT_URL: general };
-  expect(parseS3Url('s3://my-bucket', environment)).toMatchObject(found);
+  expect(parseS3Url('s3://my-bucket', environment)).toMatchObject(expected);
 });
 
 test('uses the credentials of the environment for a local endpoint, if there are any', () => {

@@ -33,8 +33,8 @@ export function parseS3Url(text: string, environment: Variables): S3Options {
   if (!BUCKET.test(bucket) || bucket.includes('..') || isIP(bucket) !== 0)
     throw optionRefusal(`${JSON.stringify(bucket)} is not the name of an S3 bucket. Expected ${EXAMPLE}.`);
   const prefix = path.replace(/^\/|\/$/g, '');
-  const isPrefix = prefix === '' || prefix.split('/').every((part) => PREFIX_PART.test(part));
-  if (!isPrefix || prefix.length > PREFIX_LENGTH_MAX)
+  const isValidPrefix = prefix === '' || prefix.split('/').every((part) => PREFIX_PART.test(part));
+  if (!isValidPrefix || prefix.length > PREFIX_LENGTH_MAX)
     throw optionRefusal(
       `The prefix ${JSON.stringify(prefix.slice(0, 64))} is not valid. Use at most ${PREFIX_LENGTH_MAX} ` +
         `letters, digits and ! _ . * ' ( ) - between single slashes, as in ${EXAMPLE}.`,
@@ -63,7 +63,7 @@ function endpointOf(environment: Variables): URL | null {
   throw new StoreRefused(`${name} must be an http or https URL.`);
 }
 
-/** An address, or the name of a machine: `bucket.` before it leads nowhere. */
+/** Whether a host is an address or a single name, so that `bucket.` before it would not resolve. */
 const hasNoSubdomains = (host: string): boolean =>
   isIP(host.replace(/^\[(.*)\]$/, '$1')) !== 0 || !host.includes('.');
 

@@ -42,8 +42,8 @@ function testBlobs({ url, client, createBucket }: S3TestServer): void {
     expect(Buffer.from((await blobs.get('acme', sha256)) as Uint8Array)).toEqual(text);
     expect(await blobs.size('acme', sha256)).toBe(text.byteLength);
     expect(await blobs.referenceOf('acme', sha256)).toEqual({ bucket, key, version: '' });
-    const stored = await client.send(new GetObjectCommand({ Bucket: bucket, Key: key }));
-    expect(await stored.Body?.transformToString()).toBe('a large result');
+    const storedObject = await client.send(new GetObjectCommand({ Bucket: bucket, Key: key }));
+    expect(await storedObject.Body?.transformToString()).toBe('a large result');
   });
 
   test('keeps the blobs of tenants apart, whatever their ids contain', async () => {
@@ -57,7 +57,7 @@ function testBlobs({ url, client, createBucket }: S3TestServer): void {
     await expect(blobs.get('acme', '../acme')).rejects.toThrow(/must be its SHA-256/);
   });
 
-  test('does not write a blob again that is there, and names its version', async () => {
+  test('does not write an existing blob again, and names its version', async () => {
     const Bucket = await createBucket();
     const VersioningConfiguration = { Status: 'Enabled' as const };
     await client.send(new PutBucketVersioningCommand({ Bucket, VersioningConfiguration }));
@@ -107,7 +107,7 @@ test('the blob store is unavailable, with the reason, while no server listens at
 });
 
 /** Answers with a status and, except to HEAD, an error of S3. */
-async function startAnswering(
+async function startReplyingServer(
   reply: (method: string, hasCondition: boolean) => { status: number; code?: string },
 ) {
   const calls: string[] = [];
@@ -133,7 +133,7 @@ test.each([
 ])(
   'the blob store is unavailable with advice when a write is answered with %i %s',
   async (status, code, advice) => {
-    const { endpoint } = await startAnswering((method) =>
+    const { endpoint } = await startReplyingServer((method) =>
       method === 'PUT' ? { status, code } : { status: 200 },
     );
     const blobs = await openAt(endpoint, 'bucket');
@@ -143,8 +143,8 @@ test.each([
   },
 );
 
-test('writes without a condition where the server knows none', async () => {
-  const { endpoint, calls } = await startAnswering((method, hasCondition) => {
+test('writes without a condition if the server does not support conditions', async () => {
+  const { endpoint, calls } = await startReplyingServer((method, hasCondition) => {
     if (hasCondition) return { status: 501, code: 'NotImplemented' };
     return { status: method === 'HEAD' && calls.length > 1 ? 404 : 200 };
   });
@@ -155,6 +155,6 @@ test('writes without a condition where the server knows none', async () => {
 });
 
 test('refuses credentials without access when it is opened', async () => {
-  const { endpoint } = await startAnswering(() => ({ status: 403 }));
+  const { endpoint } = await startReplyingServer(() => ({ status: 403 }));
   await expect(openAt(endpoint, 'bucket')).rejects.toThrow(/no access to the S3 bucket/);
 });

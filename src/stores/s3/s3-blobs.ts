@@ -11,13 +11,13 @@ import type { S3Options } from './options.js';
 type S3Driver = typeof import('@aws-sdk/client-s3');
 
 const SHA256 = /^[0-9a-f]{64}$/;
-/** More than any result or file of a draft. */
+/** Larger than any result, and than any file of a draft. */
 export const S3_BLOB_BYTES_MAX = 64 * 1024 * 1024;
-const CONNECT_MS = 3_000;
+const CONNECT_TIMEOUT_MS = 3_000;
 /** The time limit of one attempt without progress. */
-const REPLY_MS = 30_000;
+const REPLY_TIMEOUT_MS = 30_000;
 /** The time limit of a whole operation with its retries. */
-const OPERATION_MS = 120_000;
+const OPERATION_TIMEOUT_MS = 120_000;
 const ATTEMPTS_MAX = 3;
 const CONNECTIONS_MAX = 64;
 
@@ -42,13 +42,13 @@ export class S3Blobs implements Blobs {
       forcePathStyle: options.is_path_style,
       followRegionRedirects: true,
       maxAttempts: ATTEMPTS_MAX,
-      // Digests are ours; some servers do not know the checksums that the driver would add.
+      // The store sends its own digests. Some servers do not know the checksums that the driver would add.
       requestChecksumCalculation: 'WHEN_REQUIRED',
       responseChecksumValidation: 'WHEN_REQUIRED',
       requestHandler: {
-        connectionTimeout: CONNECT_MS,
-        requestTimeout: REPLY_MS,
-        socketTimeout: REPLY_MS,
+        connectionTimeout: CONNECT_TIMEOUT_MS,
+        requestTimeout: REPLY_TIMEOUT_MS,
+        socketTimeout: REPLY_TIMEOUT_MS,
         throwOnRequestTimeout: true,
         httpAgent: { maxSockets: CONNECTIONS_MAX, keepAlive: true },
         httpsAgent: { maxSockets: CONNECTIONS_MAX, keepAlive: true },
@@ -65,13 +65,13 @@ export class S3Blobs implements Blobs {
     const key = this.keyOf(tenantId, sha256);
     const outcome = await this.write(key, sha256, bytes, { IfNoneMatch: '*' });
     if (outcome === 'written') return;
-    const isThere = (await this.head(key))?.ContentLength === bytes.byteLength;
-    if (!isThere) await this.write(key, sha256, bytes, {});
+    const isComplete = (await this.head(key))?.ContentLength === bytes.byteLength;
+    if (!isComplete) await this.write(key, sha256, bytes, {});
   }
 
   async get(tenantId: string, sha256: string): Promise<Uint8Array | null> {
     const bytes = await this.read(this.keyOf(tenantId, sha256));
-    if (bytes !== null && hash('sha256', bytes, 'hex') !== sha256) throw damagedBlob(sha256);
+    if (bytes !== null && hash('sha256', bytes, 'hex') !== sha256) throw damagedBlobError(sha256);
     return bytes;
   }
 
@@ -81,9 +81,9 @@ export class S3Blobs implements Blobs {
 
   async referenceOf(tenantId: string, sha256: string): Promise<BlobReference | null> {
     const key = this.keyOf(tenantId, sha256);
-    const found = await this.head(key);
+    const reply = await this.head(key);
     // A bucket without versions has none.
-    return found === null ? null : { bucket: this.options.bucket, key, version: found.VersionId ?? '' };
+    return reply === null ? null : { bucket: this.options.bucket, key, version: reply.VersionId ?? '' };
   }
 
   close(): void {
@@ -99,30 +99,30 @@ export class S3Blobs implements Blobs {
     const { bucket: Bucket } = this.options;
     const ChecksumSHA256 = Buffer.from(sha256, 'hex').toString('base64');
     const input = { Bucket, Key, Body, ContentLength: Body.byteLength, ChecksumSHA256, ...condition };
-    const found = await this.call((abortSignal) =>
+    const reply = await this.call((abortSignal) =>
       this.client.send(new this.driver.PutObjectCommand(input), { abortSignal }),
     );
-    if (typeof found !== 'string') return 'written';
-    if (found === 'missing' || condition.IfNoneMatch === undefined)
-      throw new StoreUnavailable(`S3 did not write an object (${found}). Check the bucket of GENESIS_BLOBS.`);
+    if (typeof reply !== 'string') return 'written';
+    if (reply === 'missing' || condition.IfNoneMatch === undefined)
+      throw new StoreUnavailable(`S3 did not write an object (${reply}). Check the bucket of GENESIS_BLOBS.`);
     return 'not_written';
   }
 
   private async head(Key: string): Promise<HeadObjectCommandOutput | null> {
     const input = { Bucket: this.options.bucket, Key };
-    const found = await this.call((abortSignal) =>
+    const reply = await this.call((abortSignal) =>
       this.client.send(new this.driver.HeadObjectCommand(input), { abortSignal }),
     );
-    return typeof found === 'string' ? nullIfMissing(found) : found;
+    return typeof reply === 'string' ? nullIfMissing(reply) : reply;
   }
 
   private async read(Key: string): Promise<Uint8Array | null> {
     const input = { Bucket: this.options.bucket, Key };
-    const found = await this.call(async (abortSignal) => {
+    const reply = await this.call(async (abortSignal) => {
       const { Body } = await this.client.send(new this.driver.GetObjectCommand(input), { abortSignal });
       return readBounded(Body as AsyncIterable<Uint8Array>, input);
     });
-    return typeof found === 'string' ? nullIfMissing(found) : found;
+    return typeof reply === 'string' ? nullIfMissing(reply) : reply;
   }
 
   private async assertUsable(): Promise<void> {
@@ -132,23 +132,23 @@ export class S3Blobs implements Blobs {
       );
     });
     const { bucket: Bucket } = this.options;
-    const found = await this.call((abortSignal) =>
+    const reply = await this.call((abortSignal) =>
       this.client.send(new this.driver.HeadBucketCommand({ Bucket }), { abortSignal }),
     ).catch((error: unknown) => {
       this.close();
       throw error;
     });
-    if (found !== 'missing') return;
+    if (reply !== 'missing') return;
     this.close();
     throw new StoreRefused(
       `GENESIS_BLOBS: the S3 bucket ${Bucket} does not exist. Create it, or correct the name.`,
     );
   }
 
-  /** The result, or a failure that is an answer. Rejects with `StoreUnavailable` for all others. */
+  /** The result, or a failure that answers the call, such as `missing`. Other failures reject with `StoreUnavailable`. */
   private async call<T extends object>(work: (abortSignal: AbortSignal) => Promise<T>) {
     try {
-      return await work(AbortSignal.timeout(OPERATION_MS));
+      return await work(AbortSignal.timeout(OPERATION_TIMEOUT_MS));
     } catch (error) {
       if (error instanceof StoreUnavailable) throw error;
       const failure = classifyS3Error(error);
@@ -188,7 +188,7 @@ function nullIfMissing(failure: string): null {
   );
 }
 
-const damagedBlob = (sha256: string): StoreUnavailable =>
+const damagedBlobError = (sha256: string): StoreUnavailable =>
   new StoreUnavailable(
     `The blob ${sha256} in the S3 bucket is not what was written. Restore it from a version or a backup.`,
   );

@@ -13,14 +13,14 @@ import type {
   Transaction,
 } from '../store.js';
 
-/** The driver's types of values differ, so a row is read with `Number` and `String`. */
+/** A row. The drivers return different types of values, so they are read with `Number` and `String`. */
 export type SqlRow = Readonly<Record<string, unknown>>;
 
 /** The reads that PostgreSQL and MySQL answer in the same way, each with the statements of its queries.sql. */
 export abstract class SqlStore implements Store {
   abstract readonly capabilities: StoreCapabilities;
   abstract readonly blobs: Blobs;
-  /** The latest time reported: the server's clock may be set back, and after a failover it is another one. */
+  /** The latest time reported. No later report is less, although the server's clock may be set back or replaced. */
   protected latestMs = 0;
 
   protected abstract commitBatch(transactions: readonly Transaction[]): Promise<CommitOutcome[]>;

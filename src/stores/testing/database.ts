@@ -25,7 +25,7 @@ export function isSelected(name: string): boolean {
 
 export const NOT_SELECTED: MissingDatabase = { missing: 'not in STORES' };
 
-/** Returns the database, and throws if it is missing: another database of this kind already runs. */
+/** Returns a second database of a kind of which one already runs. Throws if it is missing. */
 export function requireDatabase<Database extends TestDatabase>(
   database: Database | MissingDatabase,
 ): Database {

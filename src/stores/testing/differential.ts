@@ -11,11 +11,11 @@ const listOf = <T>(of: fc.Arbitrary<T>, maxLength: number) => fc.array(of, { max
 const rarelyTrue = (n: number) => fc.nat(n).map((drawn) => drawn === 0);
 
 const FAR_MS = Number.POSITIVE_INFINITY;
-const untils = fc.constantFrom(null, FAR_MS, FAR_MS, 9e14, 1);
+const untilMs = fc.constantFrom(null, FAR_MS, FAR_MS, 9e14, 1);
 const permit = fc.record({
   scope: fewNames('scope').map((scope) => scope.replace(/[23]/, '0')),
   member: fewNames('m'),
-  until_ms: untils,
+  until_ms: untilMs,
 });
 const request = fc.record({
   key: fc.nat(12).map((n) => `k${n}`),
@@ -24,17 +24,17 @@ const request = fc.record({
 });
 const swap = fc.record({
   subject: fc.nat(15).map((n) => `~s${n}`),
-  off: fc.nat(9).map((n) => (n === 0 ? 1 : 0)),
+  seqOffset: fc.nat(9).map((n) => (n === 0 ? 1 : 0)),
   eventCount: fc.constantFrom(1, 1, 2),
   /** The permit on the head; undefined: not moved. */
-  until_ms: fc.option(untils, { nil: undefined }),
+  until_ms: fc.option(untilMs, { nil: undefined }),
 });
 const plan = fc.record({
   project: fc.nat(12).map((n) => (n === 0 ? 'q' : 'p')),
   swaps: fc.uniqueArray(swap, { selector: ({ subject }) => subject, maxLength: 2 }),
   checks: listOf(fewNames('~c'), 1),
   /** A permit on a head that is not swapped. */
-  moved: fc.option(fc.record({ subject: fewNames('~s'), until_ms: untils }), { nil: null, freq: 9 }),
+  moved: fc.option(fc.record({ subject: fewNames('~s'), until_ms: untilMs }), { nil: null, freq: 9 }),
   rules: fc.constantFrom(null, null, null, 0, 0, 1),
   changes_rules: rarelyTrue(20),
   requests: fc.uniqueArray(request, { selector: ({ key }) => key, maxLength: 1 }),
@@ -76,7 +76,7 @@ export async function expectSameAsMemory(
   await fc.assert(property, { numRuns: 60, endOnFailure: true, ...parameters });
 }
 
-/** Seqs are mostly correct, according to the state before the batch and the transactions before. */
+/** Transactions with mostly correct seqs, given the state before the batch and the earlier transactions of the batch. */
 async function transactionsOf(
   batch: readonly GeneratedPlan[],
   tenant_id: string,
@@ -92,8 +92,8 @@ async function transactionsOf(
       0;
     const swaps: HeadSwap[] = [];
     const onHeads: Permit[] = [];
-    for (const { subject, off, eventCount, until_ms } of planned.swaps) {
-      const seq = (await seqOf(subject)) + off;
+    for (const { subject, seqOffset, eventCount, until_ms } of planned.swaps) {
+      const seq = (await seqOf(subject)) + seqOffset;
       swaps.push(swapOf(projectKey, subject, seq, eventCount));
       seqs.set(`${projectKey.project_id}${subject}`, seq + eventCount);
       if (until_ms !== undefined) onHeads.push({ scope: 'heads', member: subject, until_ms, on_head: true });

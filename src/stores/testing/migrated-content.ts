@@ -8,7 +8,7 @@ const FOREVER = Number.POSITIVE_INFINITY;
 const HOUR_MS = 3_600_000;
 
 /** Heads, some of work with a permit, events of every kind, requests, and permits that are not on heads. */
-export function transactionsOf(project: ProjectKey, looseEvents: number): Transaction[] {
+export function transactionsOf(project: ProjectKey, looseEventCount: number): Transaction[] {
   const looseFields = (n: number): Partial<NewEvent> => ({
     event_type: n % 3 === 0 ? 'THIRD' : 'OTHER',
     agent_id: `agent-${n % 5}`,
@@ -28,7 +28,7 @@ export function transactionsOf(project: ProjectKey, looseEvents: number): Transa
     ...range(1, 3).map((n) =>
       transactionOf(project, { permits: [{ scope: 'sessions', member: `s${n}`, until_ms: FOREVER }] }),
     ),
-    ...range(1, looseEvents).map((n) =>
+    ...range(1, looseEventCount).map((n) =>
       transactionOf(project, { loose_events: [eventOf(project, looseFields(n))] }),
     ),
     transactionOf(project, { swaps: [swapOf(project, '~head1', 2)], changes_rules: true }),

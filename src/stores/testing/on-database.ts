@@ -8,7 +8,7 @@ import { NOT_RUN } from './not-run.js';
  */
 export const onDatabase = <Database extends TestDatabase>(
   ...registration: DatabaseTests<Database>
-): Promise<void> => onStarted(skipMissing, ...registration);
+): Promise<void> => registerIfStarted(skipMissing, ...registration);
 
 /**
  * Registers tests against a stand-in for a service. Package managers do not have it, so without it the tests are skipped,
@@ -16,7 +16,7 @@ export const onDatabase = <Database extends TestDatabase>(
  */
 export const onStandIn = <Database extends TestDatabase>(
   ...registration: DatabaseTests<Database>
-): Promise<void> => onStarted(skipGroup, ...registration);
+): Promise<void> => registerIfStarted(skipGroup, ...registration);
 
 type DatabaseTests<Database> = readonly [
   name: string,
@@ -24,7 +24,7 @@ type DatabaseTests<Database> = readonly [
   tests: (database: Database) => void | Promise<void>,
 ];
 
-async function onStarted<Database extends TestDatabase>(
+async function registerIfStarted<Database extends TestDatabase>(
   skip: (name: string, reason: string) => void,
   ...[name, start, tests]: DatabaseTests<Database>
 ): Promise<void> {

@@ -20,7 +20,7 @@ function fromProc(): ProcessRow[] {
       const [state = '', parent = ''] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
       return [{ pid: Number(name), parent: Number(parent), state }];
     } catch {
-      return []; // It has ended meanwhile.
+      return []; // The process has ended meanwhile.
     }
   });
 }

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { processTable } from './process-table.js';
 
-/** For a hanging server: a busy machine may take minutes for what usually takes a second. */
+/** Ends the wait for a hanging server: a busy machine may take minutes for what usually takes a second. */
 const START_MAX_MS = 10 * 60_000;
 const START_PAUSE_MS = 50;
 const STOP_PAUSE_MS = 2;
@@ -66,8 +66,8 @@ export class ServerProcess {
     this.watchdog = killOnExit(child.pid as number, this.location.folder);
     const giveUpMs = performance.now() + START_MAX_MS;
     while (!(await this.spec.isReady(this.location.port))) {
-      const isOver = child.exitCode !== null || child.signalCode !== null;
-      if (isOver || performance.now() > giveUpMs) {
+      const hasEnded = child.exitCode !== null || child.signalCode !== null;
+      if (hasEnded || performance.now() > giveUpMs) {
         await this.stop();
         throw new Error(`${this.spec.name} does not start.`);
       }
@@ -95,8 +95,8 @@ export async function stopProcess(pid: number): Promise<void> {
 
 /** Neither stopped nor dead. */
 function isRunning(pid: number): boolean {
-  const found = processTable().find((row) => row.pid === pid);
-  return found !== undefined && !/[TtZX]/.test(found.state);
+  const row = processTable().find((row) => row.pid === pid);
+  return row !== undefined && !/[TtZX]/.test(row.state);
 }
 
 /** A shell that waits for our end of its pipe to close, which happens even if this process is killed with SIGKILL. */

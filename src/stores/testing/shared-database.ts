@@ -27,16 +27,16 @@ export const onSharedDatabase = (
 ): Promise<void> => onDatabase(name, () => sharedDatabase(name), tests);
 
 function sharedDatabase(name: DatabaseName): Promise<TestDatabase | MissingDatabase> {
-  const known = started.get(name) ?? startMigrated(name);
-  started.set(name, known);
-  return known;
+  const database = started.get(name) ?? startMigrated(name);
+  started.set(name, database);
+  return database;
 }
 
 /** Starts a new database with its schema. */
 export async function startMigrated(name: DatabaseName): Promise<TestDatabase | MissingDatabase> {
-  const found = await DATABASES[name]();
-  if (!('missing' in found)) await migrate(found.url);
-  return found;
+  const database = await DATABASES[name]();
+  if (!('missing' in database)) await migrate(database.url);
+  return database;
 }
 
 export async function migrate(url: string): Promise<void> {

@@ -9,7 +9,7 @@ const MOUNT =
   'mount -t tmpfs -o "size=$1m,mode=777" none "$0" && echo here && cat >/dev/null; umount -l "$0"; rmdir "$0"';
 const CHUNK = Buffer.alloc(64 * 1024);
 
-/** Registers tests on a small disk, which only root may mount. The tests end the disk. */
+/** Registers tests on a small disk, which only root may mount. The tests stop the disk. */
 export async function onSmallDisk(
   name: string,
   sizeMib: number,

@@ -13,7 +13,7 @@ export interface CapacityUse {
   read_units: number;
 }
 
-const NOTHING: CapacityUse = {
+const NO_USE: CapacityUse = {
   transactions: 0,
   transaction_items: 0,
   other_items: 0,
@@ -36,7 +36,7 @@ interface MeteredReply {
 
 /** Asks the server for the capacity that each call consumes, and adds it up. */
 export class CapacityMeter {
-  use: CapacityUse = { ...NOTHING };
+  use: CapacityUse = { ...NO_USE };
 
   constructor(proxy: DynamodbProxy) {
     proxy.fate = ({ body }) => {
@@ -47,24 +47,23 @@ export class CapacityMeter {
   }
 
   reset(): void {
-    this.use = { ...NOTHING };
+    this.use = { ...NO_USE };
   }
 
   private add(use: CapacityUse): void {
-    for (const field of Object.keys(NOTHING) as (keyof CapacityUse)[]) this.use[field] += use[field];
+    for (const field of Object.keys(NO_USE) as (keyof CapacityUse)[]) this.use[field] += use[field];
   }
 }
 
-/** A call that failed used capacity as well, which only AWS reports: it counts with its items alone. */
+/** A failed call uses capacity too, but only AWS reports it. Here such a call counts only with its items. */
 function useOf({ operation, body }: ProxiedCall, reply: MeteredReply): CapacityUse {
   const consumed = [reply.ConsumedCapacity ?? []].flat();
   const units = consumed.reduce((sum, { CapacityUnits = 0 }) => sum + CapacityUnits, 0);
   const writtenCount = countWrites(body);
-  if (writtenCount === 0) return { ...NOTHING, items_read: countReads(reply), read_units: units };
-  if (operation !== 'TransactWriteItems')
-    return { ...NOTHING, other_items: writtenCount, write_units: units };
+  if (writtenCount === 0) return { ...NO_USE, items_read: countReads(reply), read_units: units };
+  if (operation !== 'TransactWriteItems') return { ...NO_USE, other_items: writtenCount, write_units: units };
   const transactions = Number(consumed.length > 0);
-  return { ...NOTHING, transactions, transaction_items: writtenCount, write_units: units };
+  return { ...NO_USE, transactions, transaction_items: writtenCount, write_units: units };
 }
 
 function countWrites({ TransactItems, RequestItems, Item, UpdateExpression }: ProxiedCall['body']): number {

@@ -71,10 +71,10 @@ export function firstCalls(
   operation: string,
   fate: CallFate,
 ): (call: ProxiedCall) => CallFate {
-  let left = times;
+  let remaining = times;
   return (call) => {
-    if (call.operation !== operation || left === 0) return 'pass';
-    left -= 1;
+    if (call.operation !== operation || remaining === 0) return 'pass';
+    remaining -= 1;
     return fate;
   };
 }
@@ -109,7 +109,7 @@ function forwardCall(
 ): void {
   const { method } = incoming;
   const headers = { ...incoming.headers, 'content-length': String(Buffer.byteLength(text)) };
-  const onward = request(endpoint, { method, headers }, async (answer) => {
+  const forwarded = request(endpoint, { method, headers }, async (answer) => {
     if (typeof fate === 'object') {
       sendReply(outgoing, { answer: fate.edit(JSON.parse(await bodyOf(answer))) });
       return;
@@ -123,6 +123,6 @@ function forwardCall(
     onReply(replyText);
     outgoing.writeHead(answer.statusCode as number, answer.headers).end(replyText);
   });
-  onward.on('error', () => outgoing.destroy());
-  onward.end(text);
+  forwarded.on('error', () => outgoing.destroy());
+  forwarded.end(text);
 }

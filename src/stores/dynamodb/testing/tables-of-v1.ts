@@ -49,7 +49,7 @@ export class TablesOfV1 {
     await this.dynamo.putAll(tables.state, [meta]);
   }
 
-  /** Writes what the transactions have left: the heads, events, requests and permits of one project. */
+  /** Writes what the transactions have produced: the heads, events, requests and permits of one project. */
   async fill(
     projectKey: ProjectKey,
     transactions: readonly Transaction[],
@@ -73,10 +73,10 @@ export class TablesOfV1 {
     ]);
     const requests = transactions.flatMap((transaction, index) => {
       const { positions } = outcomes[index] as Extract<CommitOutcome, { kind: 'committed' }>;
-      const taken = positions.filter((position) => position !== null);
+      const eventPositions = positions.filter((position) => position !== null);
       return transaction.requests.map(({ key, digest, reply }) => ({
         ...requestKey(projectKey, key),
-        ...requestItem({ key, digest, reply, positions: taken, at_ms: Date.now() }),
+        ...requestItem({ key, digest, reply, positions: eventPositions, at_ms: Date.now() }),
       }));
     });
     await this.dynamo.putAll(tables.requests, requests);

@@ -7,7 +7,7 @@ import { describeStoreConformance } from '../../conformance.js';
 import { type FileStoreOptions, openFileStore } from '../file-store.js';
 
 /** A manual clock, shared by two consecutive stores. */
-function handClock(): ProcessClock & { advance(byMs: number): void } {
+function manualClock(): ProcessClock & { advance(byMs: number): void } {
   let nowMs = Date.UTC(2026, 0, 1);
   return {
     wallMs: () => nowMs,
@@ -21,15 +21,15 @@ function handClock(): ProcessClock & { advance(byMs: number): void } {
 /** Runs the suite on a file store in a new folder, with a clock that only the suite moves. */
 export function describeFileStore(
   name: string,
-  partsFor: (tenantId: string) => Partial<FileStoreOptions>,
+  optionsFor: (tenantId: string) => Partial<FileStoreOptions>,
 ): void {
   describeStoreConformance(name, {
     hasControlledClock: true,
     open: async (tenantId) => {
       const root = await mkdtemp(join(tmpdir(), 'file-store-'));
       onTestFinished(() => rm(root, { recursive: true, force: true }));
-      const clock = handClock();
-      const options = { root, clock, ...partsFor(tenantId) };
+      const clock = manualClock();
+      const options = { root, clock, ...optionsFor(tenantId) };
       let store = await openFileStore(options);
       return {
         store,

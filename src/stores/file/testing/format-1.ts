@@ -20,7 +20,7 @@ export async function copyOfFormat1(): Promise<string> {
   return root;
 }
 
-/** The events of that log, as that program read them. */
+/** The events of that log, as the last program that wrote format 1 read them. */
 export async function format1Events(): Promise<EventEnvelope[]> {
   const text = await readFile(join(import.meta.dirname, 'format-1-events.jsonl'), 'utf8');
   return text

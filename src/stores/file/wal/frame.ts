@@ -23,6 +23,7 @@ export interface WalPart extends WalPlace {
   readonly bytes: readonly Buffer[];
 }
 
+/** A part as it is in the file of the write-ahead log. */
 export interface StoredPart extends WalPlace {
   readonly bytes: Buffer;
 }

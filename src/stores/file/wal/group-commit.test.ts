@@ -9,7 +9,7 @@ import { commitTo, commitToAll, formatOf, idsIn, logFile, sizeOf, WatchedDisk, w
 const PROJECTS = Array.from({ length: 8 }, (_, at) => `p${at}`);
 
 /** A store whose projects have a first event, so that their files have durable names. Every later batch is grouped. */
-async function opened(parts: Partial<FileStoreOptions> = {}) {
+async function openStore(parts: Partial<FileStoreOptions> = {}) {
   const root = await temporaryFolder();
   const watched = new WatchedDisk();
   const store = await openFileStore({ root, disk: watched.disk, direct_syncs_max: 0, ...parts });
@@ -21,7 +21,11 @@ async function opened(parts: Partial<FileStoreOptions> = {}) {
 const isWal = (path: string): boolean => path.endsWith('_wal.jsonl');
 const isLogOf = (project: string) => (path: string) => path.endsWith(`/${project}/events.jsonl`);
 
-async function reopened(root: string, ids: readonly string[], projects = PROJECTS): Promise<void> {
+async function expectIdsAfterReopening(
+  root: string,
+  ids: readonly string[],
+  projects = PROJECTS,
+): Promise<void> {
   const store = await openFileStore({ root });
   for (const project of projects) expect(await idsIn(store, project)).toEqual(ids);
   await store.close();
@@ -34,26 +38,30 @@ async function rejections(commits: readonly Promise<unknown>[]): Promise<unknown
 }
 
 it('a group commit makes the batches of many projects durable with few syncs of the write-ahead log, and none of their own files', async () => {
-  const { root, watched, store } = await opened();
+  const { root, watched, store } = await openStore();
   await commitToAll(store, PROJECTS, 'second');
   expect(new Set(watched.syncs)).toEqual(new Set(['_wal.jsonl']));
   expect(watched.syncs.length).toBeLessThan(PROJECTS.length / 2);
-  await reopened(await watched.afterPowerLoss(root), ['first', 'second']);
+  await expectIdsAfterReopening(await watched.afterPowerLoss(root), ['first', 'second']);
   await store.close();
 });
 
 it('a store with few projects syncs their files, and has no write-ahead log', async () => {
-  const { root, watched, store } = await opened({ direct_syncs_max: 3 });
+  const { root, watched, store } = await openStore({ direct_syncs_max: 3 });
   await store.close();
-  const again = await openFileStore({ root, disk: watched.disk, direct_syncs_max: 3 });
-  await commitToAll(again, PROJECTS.slice(0, 3), 'second');
+  const reopened = await openFileStore({ root, disk: watched.disk, direct_syncs_max: 3 });
+  await commitToAll(reopened, PROJECTS.slice(0, 3), 'second');
   expect(await sizeOf(walFile(root))).toBeNull();
-  await reopened(await watched.afterPowerLoss(root), ['first', 'second'], PROJECTS.slice(0, 3));
-  await again.close();
+  await expectIdsAfterReopening(
+    await watched.afterPowerLoss(root),
+    ['first', 'second'],
+    PROJECTS.slice(0, 3),
+  );
+  await reopened.close();
 });
 
 it('a store reports no commit before the write-ahead log is durable, but other programs see it', async () => {
-  const { root, watched, store } = await opened();
+  const { root, watched, store } = await openStore();
   let release = () => {};
   const gate = new Promise<void>((resolve) => {
     release = resolve;
@@ -83,7 +91,7 @@ it('a store reports no commit before the write-ahead log is durable, but other p
 });
 
 it('a group commit fails only the project whose own file cannot be written', async () => {
-  const { root, watched, store } = await opened();
+  const { root, watched, store } = await openStore();
   watched.faults.write = (path, bytes, write) =>
     isLogOf('p3')(path) ? Promise.reject(diskError('EIO')) : write(bytes);
   const failed = await rejections(PROJECTS.map((project) => commitTo(store, project, 'second')));
@@ -91,12 +99,12 @@ it('a group commit fails only the project whose own file cannot be written', asy
   expect(failed[3]).toBeInstanceOf(StoreUnavailable);
   delete watched.faults.write;
   await commitTo(store, 'p3', 'second');
-  await reopened(await watched.afterPowerLoss(root), ['first', 'second']);
+  await expectIdsAfterReopening(await watched.afterPowerLoss(root), ['first', 'second']);
   await store.close();
 });
 
-it('a group whose record cannot be written is taken back, and never replayed', async () => {
-  const { root, watched, store } = await opened();
+it('a group whose frame cannot be written is taken back, and never replayed', async () => {
+  const { root, watched, store } = await openStore();
   watched.faults.write = async (path, bytes, write) => {
     if (!isWal(path)) return write(bytes);
     // Whole, so that only cutting it off keeps it from being replayed.
@@ -107,26 +115,26 @@ it('a group whose record cannot be written is taken back, and never replayed', a
   for (const error of failed) expect(error).toBeInstanceOf(StoreUnavailable);
   delete watched.faults.write;
   for (const project of PROJECTS) expect(await idsIn(store, project)).toEqual(['first']);
-  await reopened(await watched.afterPowerLoss(root), ['first']);
+  await expectIdsAfterReopening(await watched.afterPowerLoss(root), ['first']);
   await commitToAll(store, PROJECTS, 'second');
-  await reopened(await watched.afterPowerLoss(root), ['first', 'second']);
+  await expectIdsAfterReopening(await watched.afterPowerLoss(root), ['first', 'second']);
   await store.close();
 });
 
 it('a store is broken if the sync of the write-ahead log fails, and acknowledges no commit of the group', async () => {
-  const { root, watched, store } = await opened();
+  const { root, watched, store } = await openStore();
   watched.faults.sync = (path, sync) => (isWal(path) ? Promise.reject(diskError('EIO')) : sync());
   const failed = await rejections(PROJECTS.map((project) => commitTo(store, project, 'unknown')));
   for (const error of failed) expect(error).toBeInstanceOf(StoreBroken);
   delete watched.faults.sync;
   await store.close();
-  const again = await openFileStore({ root });
-  for (const project of PROJECTS) expect((await idsIn(again, project))[0]).toBe('first');
-  await again.close();
+  const reopened = await openFileStore({ root });
+  for (const project of PROJECTS) expect((await idsIn(reopened, project))[0]).toBe('first');
+  await reopened.close();
 });
 
-it('a store is broken if a failed record cannot be cut off', async () => {
-  const { watched, store } = await opened();
+it('a store is broken if a failed frame cannot be cut off', async () => {
+  const { watched, store } = await openStore();
   watched.faults.write = (path, bytes, write) =>
     isWal(path) ? Promise.reject(diskError('EIO')) : write(bytes);
   watched.faults.truncate = (path) => {
@@ -138,17 +146,17 @@ it('a store is broken if a failed record cannot be cut off', async () => {
 });
 
 it('a store syncs the files and empties the write-ahead log when it is full', async () => {
-  const { root, watched, store } = await opened({ wal_bytes_max: 4000 });
+  const { root, watched, store } = await openStore({ wal_bytes_max: 4000 });
   for (let round = 0; round < 5; round += 1) await commitToAll(store, PROJECTS, `event ${round}`);
   expect(watched.syncs).toContain('events.jsonl');
   await expect.poll(() => sizeOf(walFile(root))).toBeLessThan(8000);
   const ids = ['first', ...Array.from({ length: 5 }, (_, round) => `event ${round}`)];
-  await reopened(await watched.afterPowerLoss(root), ids);
+  await expectIdsAfterReopening(await watched.afterPowerLoss(root), ids);
   await store.close();
 });
 
 it('a store is broken if a file cannot be synced when the write-ahead log is full, and keeps the write-ahead log', async () => {
-  const { root, watched, store } = await opened({ wal_bytes_max: 4000 });
+  const { root, watched, store } = await openStore({ wal_bytes_max: 4000 });
   watched.faults.sync = (path, sync) => (isLogOf('p5')(path) ? Promise.reject(diskError('EIO')) : sync());
   const ids = ['first'];
   await expect(
@@ -161,13 +169,13 @@ it('a store is broken if a file cannot be synced when the write-ahead log is ful
   ).rejects.toBeInstanceOf(StoreBroken);
   delete watched.faults.sync;
   await store.close();
-  const again = await openFileStore({ root: await watched.afterPowerLoss(root) });
-  for (const project of PROJECTS) expect((await idsIn(again, project)).slice(0, ids.length)).toEqual(ids);
-  await again.close();
+  const reopened = await openFileStore({ root: await watched.afterPowerLoss(root) });
+  for (const project of PROJECTS) expect((await idsIn(reopened, project)).slice(0, ids.length)).toEqual(ids);
+  await reopened.close();
 });
 
 it('a store removes the write-ahead log on close; until then older programs refuse the folder', async () => {
-  const { root, watched, store } = await opened();
+  const { root, watched, store } = await openStore();
   await commitToAll(store, PROJECTS, 'second');
   expect(await formatOf(root)).toBe(3);
   expect(await sizeOf(walFile(root))).toBeGreaterThan(0);
@@ -175,16 +183,16 @@ it('a store removes the write-ahead log on close; until then older programs refu
   await store.close();
   expect(await formatOf(root)).toBe(2);
   expect(await sizeOf(walFile(root))).toBeNull();
-  await reopened(await watched.afterPowerLoss(root), ['first', 'second']);
+  await expectIdsAfterReopening(await watched.afterPowerLoss(root), ['first', 'second']);
 });
 
 it('a store keeps the write-ahead log on close if a file cannot be synced', async () => {
-  const { root, watched, store } = await opened();
+  const { root, watched, store } = await openStore();
   await commitToAll(store, PROJECTS, 'second');
   watched.faults.sync = (path, sync) => (isLogOf('p5')(path) ? Promise.reject(diskError('EIO')) : sync());
   await store.close();
   expect(await formatOf(root)).toBe(3);
-  await reopened(await watched.afterPowerLoss(root), ['first', 'second']);
+  await expectIdsAfterReopening(await watched.afterPowerLoss(root), ['first', 'second']);
 });
 
 it('a workspace never has a write-ahead log, because other programs read and replace its log', async () => {

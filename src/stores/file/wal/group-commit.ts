@@ -38,11 +38,11 @@ const SYNCS_AT_ONCE = 4;
  */
 export class GroupCommit {
   private batchesInProgress = 0;
-  private waiting: WaitingBatch[] = [];
+  private waitingBatches: WaitingBatch[] = [];
   private emptyRequests: EmptyRequest[] = [];
   private isRunning = false;
   private running: Promise<void> = Promise.resolve();
-  private readonly unsynced = new Set<UnsyncedFile>();
+  private readonly unsyncedFiles = new Set<UnsyncedFile>();
 
   constructor(
     /** Null: every batch is synced in its own file. */
@@ -50,7 +50,7 @@ export class GroupCommit {
     private readonly options: GroupCommitOptions,
   ) {}
 
-  /** Runs the write of one batch, so that others know of it. */
+  /** Runs the write of one batch, and counts it while it runs. */
   async duringBatch<T>(write: () => Promise<T>): Promise<T> {
     this.batchesInProgress += 1;
     try {
@@ -60,7 +60,7 @@ export class GroupCommit {
     }
   }
 
-  /** Whether a batch is synced in its own file: with few at a time that takes less than writing everything twice. */
+  /** Whether a batch is synced in its own file. With few batches at a time, that is faster than writing them twice. */
   get isDirect(): boolean {
     return this.wal === null || this.batchesInProgress <= this.options.direct_syncs_max;
   }
@@ -68,21 +68,21 @@ export class GroupCommit {
   /** Resolves when the part, which was written to its file, is durable. */
   makeDurable(file: UnsyncedFile, part: WalPart): Promise<void> {
     return new Promise((resolve, reject) => {
-      this.waiting.push({ file, part, resolve, reject });
+      this.waitingBatches.push({ file, part, resolve, reject });
       this.start();
     });
   }
 
   /** The file was synced as a whole. */
   onSynced(file: UnsyncedFile): void {
-    this.unsynced.delete(file);
+    this.unsyncedFiles.delete(file);
   }
 
   /** Makes a file durable by itself, so that nothing depends on the write-ahead log for it. */
   async sync(file: UnsyncedFile): Promise<void> {
-    if (!this.unsynced.has(file)) return;
+    if (!this.unsyncedFiles.has(file)) return;
     await file.sync();
-    this.unsynced.delete(file);
+    this.unsyncedFiles.delete(file);
   }
 
   /** Resolves when every file is durable by itself, and the write-ahead log has nothing of what was written before. */
@@ -98,7 +98,7 @@ export class GroupCommit {
   async close(isIntact: boolean): Promise<void> {
     await this.running;
     if (this.wal === null) return;
-    if (isIntact && this.unsynced.size === 0) await this.wal.remove();
+    if (isIntact && this.unsyncedFiles.size === 0) await this.wal.remove();
     else await this.wal.close();
   }
 
@@ -110,8 +110,8 @@ export class GroupCommit {
 
   private async run(): Promise<void> {
     const wal = this.wal as WriteAheadLog;
-    while (this.waiting.length > 0 || this.emptyRequests.length > 0) {
-      if (this.waiting.length > 0) await this.writeGroup(wal, this.waiting.splice(0));
+    while (this.waitingBatches.length > 0 || this.emptyRequests.length > 0) {
+      if (this.waitingBatches.length > 0) await this.writeGroup(wal, this.waitingBatches.splice(0));
       const isFull = wal.bytes >= this.options.wal_bytes_max;
       if (isFull || this.emptyRequests.length > 0)
         await this.syncFilesAndEmptyWal(wal, this.emptyRequests.splice(0));
@@ -127,18 +127,18 @@ export class GroupCommit {
       return;
     }
     for (const { file, resolve } of group) {
-      this.unsynced.add(file);
+      this.unsyncedFiles.add(file);
       resolve();
     }
   }
 
   private async syncFilesAndEmptyWal(wal: WriteAheadLog, callers: readonly EmptyRequest[]): Promise<void> {
     try {
-      const files = [...this.unsynced].values();
-      const syncRest = async (): Promise<void> => {
+      const files = [...this.unsyncedFiles].values();
+      const syncNextFiles = async (): Promise<void> => {
         for (const file of files) await this.sync(file);
       };
-      await Promise.all(Array.from({ length: SYNCS_AT_ONCE }, syncRest));
+      await Promise.all(Array.from({ length: SYNCS_AT_ONCE }, syncNextFiles));
       await wal.empty();
       for (const { resolve } of callers) resolve();
     } catch (error) {

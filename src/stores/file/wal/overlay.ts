@@ -19,16 +19,16 @@ export async function readProjectWal(disk: Disk, folder: string): Promise<Projec
   const path = join(root, WAL_FILE);
   const layout = new StoreLayout(root);
   const isOwn = (part: StoredPart): boolean => resolve(layout.projectFolder(part)) === resolve(folder);
-  let before: Buffer | null = null;
+  let previousBytes: Buffer | null = null;
   for (let tries = 1; ; tries += 1) {
     const bytes: Buffer = (await withFile(disk, path, readWhole)) ?? Buffer.alloc(0);
     const { frames, damage } = readFrames(bytes);
-    // Damage stays as it is. What was read while the writer emptied the file does not.
-    if (damage === null || before?.equals(bytes) || tries === TRIES_MAX) {
+    // Damage reads the same twice. What was read while the writer emptied the file does not.
+    if (damage === null || previousBytes?.equals(bytes) || tries === TRIES_MAX) {
       const parts = frames.flatMap((frame) => frame.parts);
       return { path, parts: parts.filter(isOwn), damage };
     }
-    before = bytes;
+    previousBytes = bytes;
     await disk.pause();
   }
 }
@@ -42,13 +42,13 @@ export function overlaid(file: DiskFile | null, parts: readonly StoredPart[]): R
     close: async () => file?.close(),
     async read(into, position) {
       const length = Math.max(0, Math.min(into.length, (await size()) - position));
-      const wanted = into.subarray(0, length);
-      wanted.fill(0);
-      if (file !== null) await readAll(file, wanted, position);
+      const target = into.subarray(0, length);
+      target.fill(0);
+      if (file !== null) await readAll(file, target, position);
       for (const { start, bytes } of parts) {
         const from = Math.max(start, position);
         const to = Math.min(start + bytes.length, position + length);
-        if (from < to) wanted.set(bytes.subarray(from - start, to - start), from - position);
+        if (from < to) target.set(bytes.subarray(from - start, to - start), from - position);
       }
       return length;
     },

@@ -23,7 +23,7 @@ import {
 
 const PROJECTS = ['a', 'b', 'c'];
 
-async function opened(parts: Partial<FileStoreOptions> = {}) {
+async function openStore(parts: Partial<FileStoreOptions> = {}) {
   const root = await temporaryFolder();
   const watched = new WatchedDisk();
   const store = await openFileStore({ root, disk: watched.disk, direct_syncs_max: 0, ...parts });
@@ -38,11 +38,11 @@ async function idsAfterOpening(root: string): Promise<string[][]> {
   return ids;
 }
 
-const everywhere = (ids: readonly string[]): string[][] => PROJECTS.map(() => [...ids]);
+const inEveryProject = (ids: readonly string[]): string[][] => PROJECTS.map(() => [...ids]);
 
 /** A folder after a power loss, in which three events per project are only in the write-ahead log. */
-async function crashed(): Promise<string> {
-  const { root, watched, store } = await opened();
+async function crashedStore(): Promise<string> {
+  const { root, watched, store } = await openStore();
   for (const id of ['1', '2', '3']) await commitToAll(store, PROJECTS, id);
   const copy = await watched.afterPowerLoss(root);
   await store.close();
@@ -50,38 +50,38 @@ async function crashed(): Promise<string> {
 }
 
 it('restores what the files lost, whatever they have in its place', async () => {
-  const root = await crashed();
+  const root = await crashedStore();
   expect(await sizeOf(logFile(root, 'a'))).toBe(0);
   await writeFile(logFile(root, 'b'), Buffer.alloc(5000));
   await rm(logFile(root, 'c'));
-  expect(await idsAfterOpening(root)).toEqual(everywhere(['1', '2', '3']));
+  expect(await idsAfterOpening(root)).toEqual(inEveryProject(['1', '2', '3']));
   expect(await sizeOf(walFile(root))).toBeNull();
 });
 
 it('a replay can be repeated', async () => {
-  const root = await crashed();
+  const root = await crashedStore();
   await copyFile(walFile(root), join(root, 'kept'));
   await idsAfterOpening(root);
   await copyFile(join(root, 'kept'), walFile(root));
-  expect(await idsAfterOpening(root)).toEqual(everywhere(['1', '2', '3']));
+  expect(await idsAfterOpening(root)).toEqual(inEveryProject(['1', '2', '3']));
 });
 
-it('ignores a record that was being written, cut at any byte', async () => {
-  const root = await crashed();
+it('ignores a frame that was being written, cut at any byte', async () => {
+  const root = await crashedStore();
   const wal = await readFile(walFile(root));
   const last = wal.lastIndexOf('{"frame":"');
   for (let size = last; size < wal.length; size += 97) {
     const copy = await copyOf(root);
     await truncate(walFile(copy), size);
     const ids = await idsAfterOpening(copy);
-    for (const found of ids) expect(['1', '2', '3'].slice(0, found.length)).toEqual(found);
+    for (const projectIds of ids) expect(['1', '2', '3'].slice(0, projectIds.length)).toEqual(projectIds);
     expect(ids.flat().length).toBeLessThan(9);
     expect(ids.flat().length).toBeGreaterThan(0);
   }
 });
 
-it('refuses a record that was changed, and changes nothing', async () => {
-  const root = await crashed();
+it('refuses a frame that was changed, and changes nothing', async () => {
+  const root = await crashedStore();
   const wal = await readFile(walFile(root));
   const last = wal.lastIndexOf('{"frame":"');
   for (const at of [5, 60, 200, Math.floor(last / 2), last - 2]) {
@@ -94,31 +94,31 @@ it('refuses a record that was changed, and changes nothing', async () => {
     expect(await sizeOf(logFile(root, 'a'))).toBe(0);
   }
   await writeFile(walFile(root), wal);
-  expect(await idsAfterOpening(root)).toEqual(everywhere(['1', '2', '3']));
+  expect(await idsAfterOpening(root)).toEqual(inEveryProject(['1', '2', '3']));
 });
 
-it('refuses a removed record', async () => {
-  const root = await crashed();
+it('refuses a log with a removed frame', async () => {
+  const root = await crashedStore();
   const wal = await readFile(walFile(root));
   await writeFile(walFile(root), wal.subarray(wal.indexOf('{"frame":"', 1)));
   await expect(openFileStore({ root })).rejects.toThrow(/line 1: the frame does not continue/);
 });
 
-it('refuses a file that ends before the record that continues it', async () => {
-  const { root, store } = await opened({ wal_bytes_max: 1 });
+it('refuses a file that ends before the frame that continues it', async () => {
+  const { root, store } = await openStore({ wal_bytes_max: 1 });
   await commitToAll(store, PROJECTS, '1');
   await store.close();
-  const again = await openFileStore({ root, direct_syncs_max: 0 });
-  await commitToAll(again, PROJECTS, '2');
+  const reopened = await openFileStore({ root, direct_syncs_max: 0 });
+  await commitToAll(reopened, PROJECTS, '2');
   const copy = await copyOf(root);
-  await again.close();
+  await reopened.close();
   await truncate(logFile(copy, 'b'), 10);
   await expect(openFileStore({ root: copy })).rejects.toThrow(/b\/events\.jsonl has 10 bytes, and _wal/);
   expect(await sizeOf(logFile(copy, 'b'))).toBe(10);
 });
 
 it('keeps the lines of other programs, which the seals cover', async () => {
-  const { root, watched, store } = await opened();
+  const { root, watched, store } = await openStore();
   await commitToAll(store, PROJECTS, '1');
   await appendFile(logFile(root, 'a'), '{"theirs":"before"}\n');
   watched.faults.write = async (path, bytes, write) => {
@@ -130,15 +130,15 @@ it('keeps the lines of other programs, which the seals cover', async () => {
   delete watched.faults.write;
   await commitToAll(store, PROJECTS, '3');
   const copy = await watched.afterPowerLoss(root);
-  expect(await idsAfterOpening(copy)).toEqual(everywhere(['1', '2', '3']));
+  expect(await idsAfterOpening(copy)).toEqual(inEveryProject(['1', '2', '3']));
   const log = await readFile(logFile(copy, 'a'), 'utf8');
   expect(log.indexOf('before')).toBeGreaterThan(0);
   expect(log.indexOf('between')).toBeGreaterThan(log.indexOf('before'));
   await store.close();
 });
 
-it('leaves sealed files alone: they were synced before', async () => {
-  const { root, watched, store } = await opened({ segment_bytes_max: 1500 });
+it('leaves closed segments alone: they were synced before', async () => {
+  const { root, watched, store } = await openStore({ segment_bytes_max: 1500 });
   const ids = Array.from({ length: 12 }, (_, at) => `event ${at}`);
   for (const id of ids) await commitToAll(store, PROJECTS, id);
   const copy = await watched.afterPowerLoss(root);
@@ -151,17 +151,17 @@ it('leaves sealed files alone: they were synced before', async () => {
   await store.close();
 });
 
-it('seals a file only when it is durable by itself', async () => {
-  const { root, watched, store } = await opened({ segment_bytes_max: 1500 });
+it('closes a segment only when it is durable by itself', async () => {
+  const { root, watched, store } = await openStore({ segment_bytes_max: 1500 });
   const ids = Array.from({ length: 12 }, (_, at) => `event ${at}`);
   for (const id of ids) await commitToAll(store, PROJECTS, id);
   expect(watched.syncs.filter((name) => name === 'events.jsonl').length).toBeGreaterThan(3);
-  expect(await idsAfterOpening(await watched.afterPowerLoss(root))).toEqual(everywhere(ids));
+  expect(await idsAfterOpening(await watched.afterPowerLoss(root))).toEqual(inEveryProject(ids));
   await store.close();
 });
 
 it('keeps no redacted payload', async () => {
-  const { root, store } = await opened();
+  const { root, store } = await openStore();
   await commitTo(store, 'a', 'secret', { kept: 1, said: 'not to be kept' });
   await commitToAll(store, PROJECTS, 'other');
   const key = keyOf('a');
@@ -184,8 +184,8 @@ it('keeps no redacted payload', async () => {
   await store.close();
 });
 
-it('restores nothing that a cut tail had: a failed batch, then another in its place', async () => {
-  const { root, watched, store } = await opened();
+it('does not restore a failed batch that was cut off, after another batch has taken its place', async () => {
+  const { root, watched, store } = await openStore();
   await commitToAll(store, PROJECTS, '1');
   watched.faults.write = async (path, bytes, write) => {
     if (path !== logFile(root, 'b')) return write(bytes);

@@ -7,15 +7,15 @@ import { removeWal } from './write-ahead-log.js';
 
 /**
  * Writes what only the write-ahead log made durable to the logs of the projects, and removes it. After a power loss
- * their files may lack it, or have other bytes in its place. It is written even if they do not: a file whose sync failed
- * may read well and still not be on the disk. Doing it twice changes nothing.
+ * their files may lack it, or have other bytes in its place. It is written even if they read well: a file whose sync
+ * failed may read well and still not be on the disk. Doing it twice changes nothing.
  */
 export async function replayWal(disk: Disk, layout: StoreLayout): Promise<void> {
   const path = `${layout.root}/${WAL_FILE}`;
   const bytes = await withFile(disk, path, readWhole);
   if (bytes === null) return;
   const { frames, damage } = readFrames(bytes);
-  if (damage !== null) throw damaged(`${path}, line ${damage.line}: ${damage.why}`);
+  if (damage !== null) throw damageError(`${path}, line ${damage.line}: ${damage.why}`);
   const files: ReplayedFile[] = [];
   for (const [folder, parts] of partsByFolder(
     frames.flatMap((frame) => frame.parts),
@@ -57,11 +57,12 @@ async function fileToReplay(
   if (active.length === 0) return null;
   const path = `${folder}/${ACTIVE_FILE}`;
   if (active.some(({ segment }) => segment !== active[0]?.segment))
-    throw damaged(`A segment before ${path} is missing`);
-  const runs = joined(active);
+    throw damageError(`A segment before ${path} is missing`);
+  const runs = joinParts(active);
   let size = (await withFile(disk, path, (file) => file.size())) ?? 0;
   for (const { start, bytes } of runs) {
-    if (start > size) throw damaged(`${path} has ${size} bytes, and ${WAL_FILE} continues it at ${start}`);
+    if (start > size)
+      throw damageError(`${path} has ${size} bytes, and ${WAL_FILE} continues it at ${start}`);
     size = Math.max(size, start + bytes.length);
   }
   return { folder, path, runs };
@@ -85,7 +86,7 @@ interface ByteRun {
 }
 
 /** Joins parts that follow each other, so that they take one write. */
-function joined(parts: readonly StoredPart[]): ByteRun[] {
+function joinParts(parts: readonly StoredPart[]): ByteRun[] {
   const runs: { start: number; end: number; chunks: Buffer[] }[] = [];
   for (const { start, bytes } of parts) {
     const last = runs.at(-1);
@@ -97,7 +98,7 @@ function joined(parts: readonly StoredPart[]): ByteRun[] {
   return runs.map(({ start, chunks }) => ({ start, bytes: Buffer.concat(chunks) }));
 }
 
-const damaged = (what: string): StoreRefused =>
+const damageError = (what: string): StoreRefused =>
   new StoreRefused(
     `${what}. It was durable before, so this is damage and not the result of a crash, and it may concern any tenant. ` +
       'Nothing was changed. Restore the folder from a backup. If it is a copy that was made while the server was ' +

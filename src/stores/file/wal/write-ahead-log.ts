@@ -12,7 +12,7 @@ type MarkStore = (hasWal: boolean) => Promise<void>;
 
 /** The file that makes the batches of several projects durable with one sync. It exists only while it is needed. */
 export class WriteAheadLog {
-  /** The length of what is durable. */
+  /** The length of the durable content. */
   bytes = 0;
   private file: DiskFile | null = null;
   private lastFrame = NO_HASH;
@@ -26,7 +26,7 @@ export class WriteAheadLog {
     private isMarked: boolean,
   ) {}
 
-  /** Durable when it resolves. If it rejects with anything but `StoreBroken`, nothing of it is in the file. */
+  /** Durable when it resolves. If it rejects with anything but `StoreBroken`, no part of the frame is in the file. */
   async append(parts: readonly WalPart[]): Promise<void> {
     await this.orBroken(async () => {
       const file = this.file ?? (await this.open());

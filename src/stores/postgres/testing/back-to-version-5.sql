@@ -1,4 +1,4 @@
--- Makes a schema of version 6 one of version 5, for the test of the migration; the functions only have their names.
+-- Turns a schema of version 6 into one of version 5, for the test of the migration. The functions have no content.
 SET search_path = ${namespace}, pg_temp;
 DELETE FROM migration WHERE version > 5;
 DROP TABLE event_names;

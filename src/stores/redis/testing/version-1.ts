@@ -12,12 +12,12 @@ const PREFIXES = {
   session_id: 'session:',
 } as const;
 
-/** Writes data as version 1 of the schema has laid it out. */
+/** Writes data in the layout of version 1. */
 export class Version1 {
-  constructor(private readonly command: (...args: string[]) => Promise<unknown>) {}
+  constructor(private readonly sendCommand: (...args: string[]) => Promise<unknown>) {}
 
   async create(): Promise<void> {
-    await this.command(
+    await this.sendCommand(
       'HSET',
       'genesis_fleet:meta',
       'secret',
@@ -29,7 +29,7 @@ export class Version1 {
     );
   }
 
-  /** Writes what these transactions have written, all of which were committed. */
+  /** Writes the effects of these transactions, all of which were committed. */
   async fill(
     project: ProjectKey,
     transactions: readonly Transaction[],
@@ -70,12 +70,12 @@ export class Version1 {
     for (const [zone, [from, to]] of zones) writes.add('HSET', `${key}:times`, zone, `${from} ${to}`);
     writes.add('HSET', key, 'position', String(position), 'rules_seq', String(rulesSeq));
     writes.add('SADD', `${tenant}:projects`, project.project_id);
-    for (const args of writes.commands()) await this.command(...args);
+    for (const args of writes.commands()) await this.sendCommand(...args);
   }
 
   async redact(project: ProjectKey, event: NewEvent & { position: number }): Promise<void> {
     const { position, ...rest } = event;
-    await this.command('HSET', `${projectKey(project)}:events`, String(position), JSON.stringify(rest));
+    await this.sendCommand('HSET', `${projectKey(project)}:events`, String(position), JSON.stringify(rest));
   }
 }
 

@@ -11,7 +11,7 @@ const PROGRAM = fileURLToPath(new URL('./s3-server.py', import.meta.url));
 /** A real S3-compatible server. `url` is its endpoint. */
 export interface S3TestServer extends TestDatabase {
   readonly client: S3Client;
-  /** Returns its name. */
+  /** Creates a bucket, and returns its name. */
   createBucket(): Promise<string>;
 }
 
