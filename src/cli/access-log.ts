@@ -6,13 +6,13 @@ import type { CommandContext } from './context.js';
 import { wrongUsage } from './exit.js';
 import { cliFolder } from './state/cli-folder.js';
 
-/** The file is in the CLI's folder, beside the embedded log, and never in a store or a workspace. */
+/** The default file. It is in the CLI's folder, beside the embedded log, and never in a store or a workspace. */
 const ACCESS_LOG_NAME = 'access.log';
 const PRIVATE_FOLDER = 0o700;
 
 export interface AccessLog {
   readonly options: ServerLogOptions;
-  /** Opens the log of a server that requires credentials, so that a notice about it is not delayed to the first request. */
+  /** Opens the log of a server that requires credentials. Otherwise a notice about its file would wait for the first request. */
   open(): Promise<void>;
   close(): Promise<void>;
 }
@@ -62,7 +62,7 @@ async function defaultLog(context: CommandContext): Promise<AccessLog> {
   };
 }
 
-/** Opened before the store: an unwritable path fails early. */
+/** The log in this file. It is opened before the store, so that an unwritable path fails early. */
 async function namedLog(context: CommandContext, file: string): Promise<AccessLog> {
   const { jsonLineSink } = await import('../server/log/logs.js');
   const { openLogFile, standardErrorLog } = await import('../server/log/log-file.js');
@@ -84,5 +84,5 @@ const lossNotice =
   (context: CommandContext, name: string) =>
   ({ code }: NodeJS.ErrnoException): void =>
     context.printNotice(
-      `The access log ${name} cannot be written (${code}). Lines are lost until it can: check its disk and permissions.`,
+      `The access log ${name} cannot be written (${code}). Lines are lost until this is fixed: check its disk and permissions.`,
     );

@@ -49,11 +49,11 @@ const foreignEventLine = (event_type: string, more: object = {}): string =>
   `${JSON.stringify({ event_type, timestamp: '2026-03-07T10:00:00Z', project: 'shop', ...more })}\n`;
 
 /** Lines that imitate the coordinator's lines: a grant, a convergence, an approval, a key, and a seal over them. */
-function imitatedLines(own: string): string {
+function imitatedLines(ownLine: string): string {
   const subject = { subject: EDGE, seq: 1, generation: 1, claim_id: 'x', feature_id: 'REQ-F-ONE-001' };
   const forgedLine = (event_type: string, payload: object) =>
     JSON.stringify({
-      ...JSON.parse(own),
+      ...JSON.parse(ownLine),
       ...subject,
       event_id: `forged-${event_type}`,
       event_type,
@@ -72,14 +72,14 @@ function imitatedLines(own: string): string {
   ].join('\n');
 }
 
-it('imports what another tool appends while gen up runs, and none of it decides anything', {
+it('imports lines that another tool appends while gen up runs, as events that decide nothing', {
   timeout: 60_000,
 }, async () => {
   const { cwd, log } = await newWorkspace();
   const { server, genesis } = await serveWorkspace(cwd);
-  const own = (await readFile(log, 'utf8')).split('\n')[0] as string;
+  const ownLine = (await readFile(log, 'utf8')).split('\n')[0] as string;
   await appendFile(log, foreignEventLine('tool_started', { feature: 'REQ-F-ONE-001' }));
-  await appendFile(log, imitatedLines(own));
+  await appendFile(log, imitatedLines(ownLine));
   await appendFile(log, foreignEventLine('tool_finished'));
   const events = await eventsUntil(genesis, 'tool_finished');
   const imported = events.filter(({ payload }) => payload.imported !== undefined);
@@ -110,7 +110,7 @@ it('imports what another tool appends while gen up runs, and none of it decides 
   });
 });
 
-it('imports on opening what was appended meanwhile; until then gen verify names it', async () => {
+it('imports lines that were appended while the log was closed, and gen verify reports them until then', async () => {
   const { cwd, log } = await newWorkspace();
   const env = { HOME: cwd };
   await appendFile(log, `${foreignEventLine('tool_started')}not JSON\n`);

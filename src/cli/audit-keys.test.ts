@@ -20,7 +20,7 @@ class KeyFolder {
     return new KeyFolder(cwd);
   }
 
-  /** Runs command lines against a server with these keys. It writes a checkpoint when it stops. */
+  /** Runs command lines against a server with these keys. The server writes a checkpoint when it stops. */
   async serve(keys: Readonly<Record<string, string>>, ...lines: readonly (readonly string[])[]) {
     const { cwd } = this;
     const up = start({ cwd, env: keys }, 'up', '--store', `file:${join(cwd, 'log')}`, '--port', '0');
@@ -44,7 +44,7 @@ class KeyFolder {
 }
 
 const IMPORT = ['plan', 'import', 'plan.yaml'];
-const claim = (task: string) => ['task', 'claim', task];
+const claimCommand = (task: string) => ['task', 'claim', task];
 const LIST = ['audit', 'keys', '--json'];
 const FILE_KEY = { GENESIS_AUDIT_KEY: 'key.pem' };
 const idsIn = (text: string): string[] => text.match(/\b[0-9a-f]{16}\b/g) ?? [];
@@ -58,7 +58,7 @@ it('gen audit rotate: the next server enrols the new key, signed by the old one,
     out: expect.stringContaining('Restart the coordinators that use this key'),
   });
   const [oldId, newId] = idsIn(rotated.out);
-  const { results, err } = await folder.serve(FILE_KEY, claim('A-001-schema'));
+  const { results, err } = await folder.serve(FILE_KEY, claimCommand('A-001-schema'));
   expect(err).not.toContain('No checkpoint');
   expect(results[0]?.code).toBe(0);
   const { results: lists } = await folder.serve(FILE_KEY, LIST, ['audit', 'keys']);
@@ -73,24 +73,24 @@ it('gen audit rotate: the next server enrols the new key, signed by the old one,
   });
 });
 
-it('gen audit rotate refuses without a key, and with a key of a command says how', async () => {
+it('gen audit rotate refuses without a key, and explains how to rotate the key of a command', async () => {
   const folder = await KeyFolder.open();
   const missing = await folder.gen(FILE_KEY, 'audit', 'rotate');
   expect(missing).toMatchObject({ code: 1, err: expect.stringContaining('gen up creates it') });
   const ofCommand = await folder.gen({ GENESIS_AUDIT_KEY: 'command:./sign' }, 'audit', 'rotate');
   expect(ofCommand.code).toBe(1);
   expect(ofCommand.err).toMatch(
-    /GENESIS_AUDIT_KEY to the command of the new key and\s+GENESIS_AUDIT_PREVIOUS_KEY to the old one/,
+    /GENESIS_AUDIT_KEY to the command of the new key and\s+GENESIS_AUDIT_PREVIOUS_KEY to that of the old key/,
   );
   await expect(stat(join(folder.cwd, 'key.pem'))).rejects.toThrow('ENOENT');
 });
 
-it('gen up signs with a command, which continues the key of a file', async () => {
+it('gen up signs with a command whose key succeeds the key of a file', async () => {
   const folder = await KeyFolder.open();
   await folder.serve(FILE_KEY, IMPORT);
   const command = await signingCommand(folder.cwd);
   const keys = { GENESIS_AUDIT_KEY: command, GENESIS_AUDIT_PREVIOUS_KEY: 'key.pem' };
-  await folder.serve(keys, claim('A-001-schema'));
+  await folder.serve(keys, claimCommand('A-001-schema'));
   const { results } = await folder.serve(keys, LIST);
   expect(JSON.parse(results[0]!.out).keys).toMatchObject([
     { state: 'rotated', how: 'first' },
@@ -120,14 +120,14 @@ it('gen up says at once that a checkpoint cannot be signed', async () => {
   );
 });
 
-it('gen audit replace and revoke', async () => {
+it('gen audit replace and gen audit revoke end a key, once and with a reason', async () => {
   const folder = await KeyFolder.open();
-  const [lost, current] = [{ GENESIS_AUDIT_KEY: 'lost.pem' }, FILE_KEY];
-  await folder.serve(lost, IMPORT);
+  const lostKey = { GENESIS_AUDIT_KEY: 'lost.pem' };
+  await folder.serve(lostKey, IMPORT);
   const { key_id: lostId } = (await openAuditKey(join(folder.cwd, 'lost.pem'))).signer;
   const { key_id: currentId } = (await openAuditKey(join(folder.cwd, 'key.pem'))).signer;
   const { results } = await folder.serve(
-    current,
+    FILE_KEY,
     ['audit', 'replace', lostId],
     ['audit', 'replace', '0'.repeat(16), '--reason', 'lost'],
     ['audit', 'replace', lostId, '--reason', 'the disk is lost'],
@@ -158,27 +158,27 @@ it('gen verify does not count a checkpoint that a revoked key signs', async () =
   await folder.serve(
     FILE_KEY,
     ['audit', 'revoke', signer.key_id, '--reason', 'stolen'],
-    claim('A-001-schema'),
+    claimCommand('A-001-schema'),
   );
   expect(await folder.verify()).toMatchObject({
     code: 0,
     out: expect.stringContaining('1 signed checkpoint'),
   });
   // A coordinator that ignores the revocation.
-  const active = vi.spyOn(AuditKeys.prototype, 'isActive').mockReturnValue(true);
+  const isActive = vi.spyOn(AuditKeys.prototype, 'isActive').mockReturnValue(true);
   const store = await openFileStore({ root: join(folder.cwd, 'log') });
   const coordinator = await Coordinator.open({ store, audit: { signer } });
   await coordinator.plans.get({ tenant_id: 'default', project_id: 'shop' });
   await coordinator.audit.stop();
   coordinator.close();
   await store.close();
-  active.mockRestore();
+  isActive.mockRestore();
   const { code, out } = await folder.verify();
   expect(code).toBe(1);
   expect(out).toContain('REVOKED_KEY');
 });
 
-/** A program with a key of its own. */
+/** The setting for a program that signs with its own key, after it has run `onSign`. */
 async function signingCommand(cwd: string, onSign = ''): Promise<string> {
   const { privateKey, publicKey } = generateKeyPairSync('ed25519');
   await writeFile(join(cwd, 'command.pem'), privateKey.export({ type: 'pkcs8', format: 'pem' }));

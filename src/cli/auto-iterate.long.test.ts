@@ -34,7 +34,7 @@ async function waitForFile(folder: string, name: string): Promise<void> {
   }
 }
 
-test('gen iterate --auto that was killed with -9 goes on, and the edge converges once', async () => {
+test('gen iterate --auto continues after it was killed with SIGKILL, and the edge converges once', async () => {
   const { cwd, env } = await createProject({ '.ai-workspace/profiles/minimal.yml': PROFILE });
   await writeFile(join(cwd, 'agent.sh'), AGENT);
   await writeProjectFile(cwd, '.ai-workspace/graph/edges/intent_requirements.yml', edgeFile(cwd));

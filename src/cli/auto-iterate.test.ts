@@ -20,24 +20,25 @@ evaluators: {default: [agent, deterministic]}
 interface EdgeOptions {
   readonly script?: string;
   readonly command?: string;
-  readonly more?: string;
+  /** YAML that is added to the fields of `convergence`. */
+  readonly moreConvergence?: string;
 }
 
 /** The constructor writes a file; the check is a real command. */
 const edgeFile = (
   name: string,
-  { script, command = 'test -d docs', more = '' }: EdgeOptions = {},
+  { script, command = 'test -d docs', moreConvergence = '' }: EdgeOptions = {},
 ) => `edge: "${name}"
 checklist:
   - { name: has_docs, type: deterministic, criterion: "It is there", required: true, command: "${command}" }
 construct:
   type: command
   command: [sh, -c, "${script ?? `mkdir -p docs && echo done >> docs/${name.split('→')[1]}.md`}"]
-convergence: { max_iterations: 3, stuck_threshold: 2${more} }
+convergence: { max_iterations: 3, stuck_threshold: 2${moreConvergence} }
 `;
 const edgePath = (name: string) => `.ai-workspace/graph/edges/${name}.yml`;
-const featureText = (id: string, more = '') =>
-  `feature: ${id}\ntitle: Another\nintent: INT-001\nvector_type: feature\nprofile: minimal\npriority: low\n${more}`;
+const featureText = (id: string, moreFields = '') =>
+  `feature: ${id}\ntitle: Another\nintent: INT-001\nvector_type: feature\nprofile: minimal\npriority: low\n${moreFields}`;
 
 type AutoProject = TerminalOptions & { cwd: string };
 
@@ -83,7 +84,7 @@ describe('gen iterate --auto', { timeout: 120_000 }, () => {
   });
 
   it('stops at a review gate with exit code 3, and goes on after the decision', async () => {
-    const gate = edgeFile('intent→requirements', { more: ', human_required: true' });
+    const gate = edgeFile('intent→requirements', { moreConvergence: ', human_required: true' });
     const project = await createAutoProject({ [edgePath('intent_requirements')]: gate });
     const waiting = await runAuto(project, SUBJECT);
     expect(waiting.code).toBe(3);
@@ -116,14 +117,14 @@ describe('gen iterate --auto', { timeout: 120_000 }, () => {
     const options = ['--role', 'full_stack', '--yes', '--unsandboxed'];
     const ended = await gen(project, 'iterate', subject, ...options);
     expect(ended.out).toContain(`CONVERGED ${subject}`);
-    const rest = await runAuto(project, OTHER_ID);
-    expect(rest.out).toContain(`CONVERGED ${OTHER_ID}#requirements_design`);
+    const continued = await runAuto(project, OTHER_ID);
+    expect(continued.out).toContain(`CONVERGED ${OTHER_ID}#requirements_design`);
     const unknown = await gen(project, 'iterate', 'REQ-F-NONE-001#intent_requirements');
     expect(unknown).toMatchObject({ code: 1, err: expect.stringContaining('gen spawn --type feature') });
   });
 
-  it('recommends to continue a run after the decision, until which the edge is held', async () => {
-    const gate = edgeFile('intent→requirements', { more: ', human_required: true' });
+  it('recommends continuing a run after a reviewer has requested changes', async () => {
+    const gate = edgeFile('intent→requirements', { moreConvergence: ', human_required: true' });
     const project = await createAutoProject({ [edgePath('intent_requirements')]: gate });
     await runAuto(project, SUBJECT);
     const refined = await gen(project, 'review', '--feature', FEATURE_ID, '--refine', '--comment', 'longer');
@@ -132,7 +133,7 @@ describe('gen iterate --auto', { timeout: 120_000 }, () => {
     expect(started.out).toContain(`Do now: gen iterate ${SUBJECT}`);
   });
 
-  it('names the retry of a run without a candidate, and the same command line to confirm commands', async () => {
+  it('names the retry of a run without a candidate, and the command line that confirms commands', async () => {
     const broken = edgeFile('intent→requirements', { script: 'exit 1' });
     const project = await createAutoProject({ [edgePath('intent_requirements')]: broken });
     const unconfirmed = await gen(project, 'iterate', '--auto', '--role', 'full_stack', '--unsandboxed');
@@ -171,7 +172,7 @@ describe('gen iterate --auto', { timeout: 120_000 }, () => {
     expect(await eventsOf(project)).toEqual(before);
   });
 
-  it('names the spawn that helps an edge which is stuck', async () => {
+  it('names the gen spawn command for an edge that is stuck', async () => {
     const never = edgeFile('intent→requirements', { command: 'test -d nowhere' });
     const project = await createAutoProject({ [edgePath('intent_requirements')]: never });
     const stuck = await runAuto(project);
@@ -195,7 +196,7 @@ describe('gen iterate --auto', { timeout: 120_000 }, () => {
     expect(await convergedIn(project)).toBe(0);
   });
 
-  it('leaves edges without a constructor out, and says so', async () => {
+  it('skips edges without a constructor, and names them', async () => {
     const project = await createAutoProject({
       [edgePath('requirements_design')]: 'edge: "requirements→design"\nchecklist: []\n',
     });
@@ -208,7 +209,7 @@ describe('gen iterate --auto', { timeout: 120_000 }, () => {
   it('works on other edges while one waits for a person, and waits for changes with --loop', async () => {
     const gate = edgeFile('intent→requirements', {
       script: 'mkdir -p docs && date +%N > docs/$(basename $PWD).md',
-      more: ', human_required: true',
+      moreConvergence: ', human_required: true',
     });
     const project = await createAutoProject({
       [edgePath('intent_requirements')]: gate,
@@ -217,8 +218,11 @@ describe('gen iterate --auto', { timeout: 120_000 }, () => {
     const options = ['--auto', '--loop', '--unsandboxed', '--yes', '--role', 'full_stack'];
     const looping = start(project, 'iterate', ...options);
     await looping.waitForErrorOutput('Waiting for changes.');
-    const both = (await eventsOf(project)).filter(({ event_type }) => event_type === 'run_suspended');
-    expect(both.map(({ subject }) => subject).sort()).toEqual([SUBJECT, `${OTHER_ID}#intent_requirements`]);
+    const suspensions = (await eventsOf(project)).filter(({ event_type }) => event_type === 'run_suspended');
+    expect(suspensions.map(({ subject }) => subject).sort()).toEqual([
+      SUBJECT,
+      `${OTHER_ID}#intent_requirements`,
+    ]);
     expect((await gen(project, 'review', '--feature', FEATURE_ID, '--approve')).code).toBe(0);
     await looping.waitForOutput(new RegExp(`CONVERGED ${FEATURE_ID}#requirements_design`));
     looping.stop('SIGTERM');
@@ -227,7 +231,7 @@ describe('gen iterate --auto', { timeout: 120_000 }, () => {
     expect(ended.err).toContain('continues from the last completed step');
   });
 
-  it('skips an edge that cannot be run with --loop, unless the command line names it', async () => {
+  it('skips with --loop an edge that cannot be run, unless the command line names it', async () => {
     const project = await createAutoProject({
       '.ai-workspace/profiles/bare.yml': PROFILE.replace('minimal', 'bare').replace(', deterministic', ''),
       [`.ai-workspace/features/active/${OTHER_ID}.yml`]: featureText(OTHER_ID).replace('minimal', 'bare'),
@@ -253,10 +257,10 @@ describe('gen iterate --auto', { timeout: 120_000 }, () => {
     expect(code).toBe(0);
     expect(err).not.toContain('ConstructCandidate');
     expect(out).toMatch(/\[\d+A/);
-    const last = out.slice(out.lastIndexOf('[0J'));
-    expect(last).toContain('ConstructCandidate');
-    expect(last).toContain('has_docs  pass');
-    expect(last).toContain('CONVERGED');
+    const lastDrawing = out.slice(out.lastIndexOf('[0J'));
+    expect(lastDrawing).toContain('ConstructCandidate');
+    expect(lastDrawing).toContain('has_docs  pass');
+    expect(lastDrawing).toContain('CONVERGED');
   });
 
   it('refuses options that do not fit together', async () => {

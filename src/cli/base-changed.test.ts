@@ -9,7 +9,7 @@ const EDGE = 'intent_requirements';
 const SUBJECT = `${FEATURE_ID}#${EDGE}`;
 const OTHER = `REQ-F-SHOP-002#${EDGE}`;
 
-/** Appends a line to up.js; the check of a feature passes when the project allows it. */
+/** The constructor appends the name of its feature to up.js. The check fails for the first feature until `allowed/all` exists. */
 const FILES = {
   'up.js': 'one\n',
   '.ai-workspace/profiles/minimal.yml': `profile: minimal
@@ -57,8 +57,8 @@ describe('a draft whose file another feature has changed', { timeout: 120_000 },
     expect(retried, retried.out).toMatchObject({ code: 0 });
     expect(await textOf('up.js')).toBe(`one\nREQ-F-SHOP-002+u\n${FEATURE_ID}+u\n`);
     const agent = '.ai-workspace/agents/agent-a';
-    const kept = await readdir(join(cwd, agent), { recursive: true });
-    const earlier = kept.find((path) => path.startsWith('earlier') && path.endsWith('up.js'));
+    const agentFiles = await readdir(join(cwd, agent), { recursive: true });
+    const earlier = agentFiles.find((path) => path.startsWith('earlier') && path.endsWith('up.js'));
     expect(await textOf(join(agent, earlier ?? ''))).toBe(`one\n${FEATURE_ID}+u\n`);
   });
 
@@ -89,7 +89,7 @@ describe('a draft whose file another feature has changed', { timeout: 120_000 },
 });
 
 describe('an edge whose run failed before there was a candidate', { timeout: 120_000 }, () => {
-  it('is continued by one command, which explain, start and status name alike', async () => {
+  it('is continued by one command, and explain, start and status all name it', async () => {
     const { cwd, run, iterate } = await openProject();
     const path = `.ai-workspace/graph/edges/${EDGE}.yml`;
     await writeProjectFile(cwd, path, FILES[path].replace(/command: \[sh, -c, .*\]/, 'command: ["false"]'));
@@ -99,9 +99,9 @@ describe('an edge whose run failed before there was a candidate', { timeout: 120
     const retry = `gen runs retry ${run_id}`;
     const explained = await run('task', 'explain', SUBJECT, '--json');
     expect(JSON.parse(explained.out)).toMatchObject({ next: expect.stringContaining(retry) });
-    const found = { kind: 'suspended', next: retry };
+    const escalation = { kind: 'suspended', next: retry };
     const started = await run('start', '--json');
-    expect(JSON.parse(started.out)).toMatchObject({ escalations: [found] });
+    expect(JSON.parse(started.out)).toMatchObject({ escalations: [escalation] });
     const status = await run('status', '--json');
     expect(JSON.parse(status.out)).toMatchObject({
       pending_reviews: [],

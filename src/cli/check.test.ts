@@ -11,7 +11,7 @@ const EDGE = 'intent_requirements';
 const SUBJECT = `${FEATURE_ID}#${EDGE}`;
 const EDGE_FILE = `.ai-workspace/graph/edges/${EDGE}.yml`;
 const sandbox = await findSandbox(process.env.PATH);
-const reason = sandbox.kind === 'none' ? ` (skipped: ${sandbox.says})` : '';
+const skippedSuffix = sandbox.kind === 'none' ? ` (skipped: ${sandbox.says})` : '';
 
 const edgeFile = (...checks: string[]) =>
   `edge: "intent→requirements"\nchecklist:\n${checks.map((check) => `  - {${check}}\n`).join('')}`;
@@ -42,7 +42,7 @@ const runForJson = async (terminal: TerminalOptions, ...argv: string[]) => {
   };
 };
 
-it('names the human checks that the profile leaves out, as gen init and gen iterate --dry-run do', async () => {
+it('gen check, gen iterate --dry-run and gen init name the human checks that the profile leaves out', async () => {
   const project = await projectWith(
     check('fine', 'command: "true"'),
     'name: looks_good, type: human, criterion: "It looks good", required: true',
@@ -66,7 +66,7 @@ it('names the human checks that the profile leaves out, as gen init and gen iter
     expect((await gen(project, ...argv)).err).not.toContain('leaves out human checks');
 }, 60_000);
 
-describe.skipIf(sandbox.kind === 'none')(`gen check${reason}`, { timeout: 120_000 }, () => {
+describe.skipIf(sandbox.kind === 'none')(`gen check${skippedSuffix}`, { timeout: 120_000 }, () => {
   it('asks before it runs a command of the repository, and remembers the answer', async () => {
     const project = await projectWith(check('fine', 'command: "test -f specification/INTENT.md"'));
     const refused = await gen(project, 'check', SUBJECT);
@@ -147,7 +147,7 @@ describe.skipIf(sandbox.kind === 'none')(`gen check${reason}`, { timeout: 120_00
     expect(await gen(project, 'check', SUBJECT, 'fine')).toMatchObject({ code: 0 });
   });
 
-  it('refuses a command that only a shell understands, and judges by the report', async () => {
+  it('refuses a command that only a shell understands, and takes the result of a check from its report', async () => {
     const report = 'report: {format: junit, path: r.xml}';
     const line = `command: "echo '<testsuite/>' > r.xml", shell: true`;
     const project = await projectWith(
@@ -210,7 +210,7 @@ describe('gen check without bubblewrap', { timeout: 120_000 }, () => {
     expect(await gen(project, 'check', SUBJECT)).toMatchObject({ code: 0 });
   });
 
-  it('names the checks that there are', async () => {
+  it('names the checks of the edge when the given check is unknown', async () => {
     const project = await projectWith(HAS_DOCS);
     const unknown = await gen(project, 'check', SUBJECT, 'has_doc');
     expect(unknown).toMatchObject({ code: 2, err: expect.stringContaining('It has: has_docs.') });

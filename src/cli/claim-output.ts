@@ -2,7 +2,7 @@ import type { ClaimGranted, ClaimRefused, ClaimReply } from '../client/index.js'
 import type { Briefing } from '../core/contract/briefing.js';
 import type { GrantedClaim } from '../core/contract/claim-records.js';
 import type { CommandContext } from './context.js';
-import { type EdgeGrant, edgeGrant } from './edge/edge-grant.js';
+import { type EdgeGrant, openEdgeGrant } from './edge/edge-grant.js';
 import { edgeGrantLines } from './edge/edge-grant-lines.js';
 import { countText, formatUtc, singleLine, untilText } from './output/text.js';
 import { reportRefusal } from './replies.js';
@@ -10,8 +10,8 @@ import { reportRefusal } from './replies.js';
 /** Prints the reply to a claim request, and stores the handle of a granted claim. */
 export async function showClaimReply(context: CommandContext, reply: ClaimReply): Promise<void> {
   if (reply.success) {
-    await rememberClaim(context, reply.claim);
-    const edge = await edgeGrant(context, reply.claim);
+    await storeClaimHandle(context, reply.claim);
+    const edge = await openEdgeGrant(context, reply.claim);
     context.printReply({ ...reply, ...edge }, (granted) => grantText(context, granted, edge));
     return;
   }
@@ -19,7 +19,7 @@ export async function showClaimReply(context: CommandContext, reply: ClaimReply)
   reportRefusal(context, reply, claimRefusalText(reply));
 }
 
-export async function rememberClaim(context: CommandContext, claim: GrantedClaim): Promise<void> {
+export async function storeClaimHandle(context: CommandContext, claim: GrantedClaim): Promise<void> {
   const { id: claim_id, task_id, generation, session_id, agent_id, lease_duration_seconds } = claim;
   const handle = { task_id, generation, claim_id, session_id, agent_id, lease_duration_seconds };
   await context.state.saveHandle(await context.target(), handle);
@@ -47,10 +47,10 @@ export function claimRefusalText(reply: ClaimRefused): string {
 function grantText(context: CommandContext, granted: ClaimGranted, edge: EdgeGrant | null): string {
   const { claim, briefing, warnings = [] } = granted;
   const { paint } = context;
-  const ends = claim.expires_at === null ? 'without a lease' : untilText(claim.expires_at);
-  const held = granted.resumed === true ? ' (you held it already)' : '';
-  const head = `${paint.bold(claim.task_id)}  generation ${claim.generation}, ${ends}${held}`;
-  const lines = [head, ...warnings.map((message) => paint.yellow(`  ${singleLine(message)}`))];
+  const leaseText = claim.expires_at === null ? 'without a lease' : untilText(claim.expires_at);
+  const resumedText = granted.resumed === true ? ' (you held it already)' : '';
+  const title = `${paint.bold(claim.task_id)}  generation ${claim.generation}, ${leaseText}${resumedText}`;
+  const lines = [title, ...warnings.map((message) => paint.yellow(`  ${singleLine(message)}`))];
   if (edge !== null) return [...lines, ...edgeGrantLines(context, edge, claim.task_id)].join('\n');
   if (briefing !== undefined) lines.push(...briefingLines(briefing));
   const options = context.repeatedOptions();
@@ -74,9 +74,9 @@ function briefingLines(briefing: Briefing): string[] {
   for (const dependency of dependencies) lines.push(...dependencyLines(dependency));
   if (predecessors.length > 0) lines.push('', `  ${countText(predecessors.length, 'previous attempt')}:`);
   for (const { generation, agent_id, outcome, parked, message } of predecessors) {
-    const why = message === undefined ? '' : ` (${singleLine(message)})`;
-    const kept = parked === null ? '' : `, result kept as ${parked}`;
-    lines.push(`    generation ${generation}: ${agent_id}, ${outcome}${why}${kept}`);
+    const reasonText = message === undefined ? '' : ` (${singleLine(message)})`;
+    const parkedText = parked === null ? '' : `, result kept as ${parked}`;
+    lines.push(`    generation ${generation}: ${agent_id}, ${outcome}${reasonText}${parkedText}`);
   }
   if (notes.length > 0) lines.push('', '  Notes:');
   for (const { at, agent_id, text } of notes) {

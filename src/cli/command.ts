@@ -54,9 +54,9 @@ export function command<
   };
 }
 
-/** Several commands that one module defines. */
+/** Combines several commands that one module defines. */
 export const commands =
-  (...each: readonly AddCommands[]): AddCommands =>
+  (...parts: readonly AddCommands[]): AddCommands =>
   (parent, wrapAction) => {
-    for (const add of each) add(parent, wrapAction);
+    for (const add of parts) add(parent, wrapAction);
   };

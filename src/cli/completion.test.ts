@@ -11,8 +11,8 @@ it('completes commands, subcommands and options in bash', async () => {
   const { out } = await gen({ cwd }, 'completion', 'bash');
   const completionsFor = async (...words: string[]): Promise<string[]> => {
     const line = words.map((word) => `'${word}'`).join(' ');
-    const ask = `COMP_WORDS=(${line}); COMP_CWORD=${words.length - 1}; _gen; echo "\${COMPREPLY[@]}"`;
-    const { stdout } = await run('bash', ['-c', `${out}\n${ask}`]);
+    const complete = `COMP_WORDS=(${line}); COMP_CWORD=${words.length - 1}; _gen; echo "\${COMPREPLY[@]}"`;
+    const { stdout } = await run('bash', ['-c', `${out}\n${complete}`]);
     return stdout.trim().split(' ');
   };
   expect(await completionsFor('gen', 'ta')).toEqual(['task']);

@@ -50,10 +50,10 @@ function assertServerUrl(url: string): void {
 export class CommandContext {
   readonly paint: Paint;
   readonly is_json: boolean;
-  /** What was given explicitly, by an option or else by its variable; null if neither is set. */
+  /** The value of the option, else of its environment variable; null if neither is set. Also of the next four fields. */
   readonly explicitProject: string | null;
   readonly explicitSession: string | null;
-  private readonly givenUrl: string | null;
+  private readonly uncheckedUrl: string | null;
   private readonly explicitTenant: string | null;
   private readonly explicitToken: string | null;
   readonly tenant: string;
@@ -66,11 +66,11 @@ export class CommandContext {
     readonly io: Io,
     private readonly options: GlobalOptions,
   ) {
-    const optionOrEnv = (given: string | undefined, variable: string): string | null =>
-      (given ?? io.env[variable]) || null;
+    const optionOrEnv = (option: string | undefined, variable: string): string | null =>
+      (option ?? io.env[variable]) || null;
     this.paint = paintFor(io);
     this.is_json = options.json === true;
-    this.givenUrl = optionOrEnv(options.url, 'GENESIS_URL');
+    this.uncheckedUrl = optionOrEnv(options.url, 'GENESIS_URL');
     this.explicitProject = optionOrEnv(options.project, 'GENESIS_PROJECT');
     this.explicitSession = optionOrEnv(options.session, 'GENESIS_SESSION');
     this.explicitTenant = optionOrEnv(options.tenant, 'GENESIS_TENANT');
@@ -78,17 +78,17 @@ export class CommandContext {
     this.tenant = this.explicitTenant ?? 'default';
   }
 
-  /** The server given explicitly; null if none is. */
+  /** The server from `--url` or `GENESIS_URL`; null if neither is set. Throws if it is not the URL of a server. */
   get explicitUrl(): string | null {
-    if (this.givenUrl !== null) assertServerUrl(this.givenUrl);
-    return this.givenUrl;
+    if (this.uncheckedUrl !== null) assertServerUrl(this.uncheckedUrl);
+    return this.uncheckedUrl;
   }
 
   get url(): string {
     return this.explicitUrl ?? DEFAULT_URL;
   }
 
-  /** What the CLI remembers in its own folder. Looked for at first use: a command that needs none must work anywhere. */
+  /** What the CLI stores in its own folder. Found at first use: a command that does not need the folder must work anywhere. */
   get state(): CliState {
     this.cliState ??= new CliState(cliFolder(this.io));
     return this.cliState;
@@ -106,7 +106,7 @@ export class CommandContext {
     return (await this.fixedAgent()) ?? userAgent(this.io);
   }
 
-  /** The agent name of a program: its own name, which distinguishes several programs. */
+  /** The agent name of a worker: as `fixedAgent`, else the name of its program with a short id. */
   async workerAgent(program: string): Promise<string> {
     return (await this.fixedAgent()) ?? workerName(program);
   }
@@ -181,12 +181,12 @@ export class CommandContext {
     return [await this.target(), agentId, terminal];
   }
 
-  /** Loads the client only now: commands on a workspace's own files do not pay its load time. */
   /** Whether a token is given: the command acts under a credential. */
   get hasCredential(): boolean {
     return this.explicitToken !== null;
   }
 
+  /** Loads the client only now: commands on a workspace's own files do not pay its load time. */
   async genesisAt(target: CliTarget, token = this.explicitToken): Promise<Genesis> {
     const { Genesis } = await import('../client/index.js');
     return new Genesis(optionsOf(this.io, target, token));
@@ -228,7 +228,7 @@ export class CommandContext {
     await (await this.commandServer?.catch(() => null))?.stop();
   }
 
-  /** Makes the next call resolve the server again. */
+  /** Stops the server that this command started, if any; the next call looks for a server again. */
   async leaveServer(): Promise<void> {
     await this.close();
     this.commandServer = null;

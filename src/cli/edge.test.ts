@@ -21,14 +21,17 @@ intent: INT-001
 vector_type: feature
 profile: minimal
 `;
-const HUMAN = `${FEATURE_FILE}constraints:
+const FEATURE_WITH_HUMAN_CHECK = `${FEATURE_FILE}constraints:
   acceptance_criteria:
     - {id: product_owner_agrees, evaluator: human, description: "The owner has read it", required: true}
 `;
 
-const CONFIGURED = { [`.ai-workspace/graph/edges/${EDGE}.yml`]: CHECKS };
-const ASKING_A_HUMAN = { ...CONFIGURED, [`.ai-workspace/features/active/${FEATURE_ID}.yml`]: HUMAN };
-const MODE = 'project:\n  name: shop\n  project_id: shop\ncoordination: {mode: single}\n';
+const WITH_CHECKS = { [`.ai-workspace/graph/edges/${EDGE}.yml`]: CHECKS };
+const WITH_HUMAN_CHECK = {
+  ...WITH_CHECKS,
+  [`.ai-workspace/features/active/${FEATURE_ID}.yml`]: FEATURE_WITH_HUMAN_CHECK,
+};
+const SINGLE_AGENT_SETTINGS = 'project:\n  name: shop\n  project_id: shop\ncoordination: {mode: single}\n';
 
 const runForJson = async (terminal: TerminalOptions, ...argv: string[]) => {
   const { out, code, err } = await gen(terminal, ...argv, '--json');
@@ -51,14 +54,14 @@ const readSharedFile = ({ cwd }: TerminalOptions) =>
 const submit = (terminal: TerminalOptions, ...more: string[]) =>
   gen(terminal, 'task', 'submit', SUBJECT, ...more);
 
-const readTrajectory = async (terminal: TerminalOptions) => {
+const readEdgeStatus = async (terminal: TerminalOptions) => {
   const { reply } = await runForJson(terminal, 'status', '--feature', FEATURE_ID);
   return (reply.trajectory as { edge: string; status: string }[]).find(({ edge }) => edge === EDGE)?.status;
 };
 
 // req: WSP-002, WSP-009
 it('takes an edge from its claim through its checks to the promotion of its drafts', async () => {
-  const terminal = await createProject(CONFIGURED);
+  const terminal = await createProject(WITH_CHECKS);
   const { out, code } = await claim(terminal);
   expect(code).toBe(0);
   expect(out).toContain('reads_well (agent)');
@@ -80,7 +83,7 @@ it('takes an edge from its claim through its checks to the promotion of its draf
   expect(done.out).toContain('has converged');
   expect(done.out).toContain('docs/login.md');
   expect(await readSharedFile(terminal)).toBe('People log in.\n');
-  expect(await readTrajectory(terminal)).toBe('converged');
+  expect(await readEdgeStatus(terminal)).toBe('converged');
   const { reply } = await runForJson(terminal, 'events', '--type', 'edge_converged');
   expect(reply).toMatchObject({
     events: [
@@ -92,7 +95,7 @@ it('takes an edge from its claim through its checks to the promotion of its draf
 });
 
 it('lists each check that has not passed, and keeps the claim', async () => {
-  const terminal = await createProject(CONFIGURED);
+  const terminal = await createProject(WITH_CHECKS);
   await claimAndWriteDraft(terminal);
   const refused = await submit(terminal, '--drafts', '--check', 'reads_well=error');
   expect(refused.code).toBe(1);
@@ -105,12 +108,19 @@ it('lists each check that has not passed, and keeps the claim', async () => {
     'checks.json',
     '[{"name": "reads_well", "type": "agent", "result": "pass"}]',
   );
-  const twice = await submit(terminal, '--drafts', '--evaluators', 'checks.json', '--check', 'has_keys=pass');
-  expect(twice.code).toBe(0);
+  const passed = await submit(
+    terminal,
+    '--drafts',
+    '--evaluators',
+    'checks.json',
+    '--check',
+    'has_keys=pass',
+  );
+  expect(passed.code).toBe(0);
 });
 
 it('a submission counts the details of an evaluators file, and names the file if it is not valid', async () => {
-  const terminal = await createProject(CONFIGURED);
+  const terminal = await createProject(WITH_CHECKS);
   await claim(terminal);
   for (const text of ['nothing', '"text"', 'null', '{"passed": 2}']) {
     await writeFile(join(terminal.cwd, 'checks.json'), text);
@@ -132,7 +142,7 @@ it('a submission counts the details of an evaluators file, and names the file if
 });
 
 it('exits with 2 on invalid options, and submits nothing', async () => {
-  const terminal = await createProject(CONFIGURED);
+  const terminal = await createProject(WITH_CHECKS);
   await claim(terminal);
   for (const wrong of ['reads_well', '=pass', 'reads_well=good', 'reads_well='])
     expect((await submit(terminal, '--data', '1', '--check', wrong)).code, wrong).toBe(2);
@@ -144,7 +154,7 @@ it('exits with 2 on invalid options, and submits nothing', async () => {
 });
 
 it('refuses missing drafts and drafts with symbolic links', async () => {
-  const terminal = await createProject(CONFIGURED);
+  const terminal = await createProject(WITH_CHECKS);
   const { reply } = await runForJson(terminal, 'task', 'claim', SUBJECT, '--role', 'architect');
   const empty = await submit(terminal, '--drafts', ...PASSED);
   expect(empty.code).toBe(1);
@@ -155,7 +165,7 @@ it('refuses missing drafts and drafts with symbolic links', async () => {
 });
 
 it('keeps a file that a person has changed meanwhile, and reports it', async () => {
-  const terminal = await createProject(ASKING_A_HUMAN);
+  const terminal = await createProject(WITH_HUMAN_CHECK);
   await claimAndWriteDraft(terminal);
   expect((await submit(terminal, '--drafts', ...PASSED)).code).toBe(3);
   await writeProjectFile(terminal.cwd, 'docs/login.md', 'Mine.\n');
@@ -167,7 +177,7 @@ it('keeps a file that a person has changed meanwhile, and reports it', async () 
 
 it('removes a worktree only after its result is accepted', async () => {
   const terminal = await createProject({
-    ...CONFIGURED,
+    ...WITH_CHECKS,
     '.ai-workspace/coordination.yml': 'project: {name: shop, project_id: shop}\nisolation: worktree\n',
     '.gitignore': '.ai-workspace/\n.home/\n',
   });
@@ -184,7 +194,7 @@ it('removes a worktree only after its result is accepted', async () => {
 });
 
 it('accepts every spelling of an edge’s name', async () => {
-  const terminal = await createProject(CONFIGURED);
+  const terminal = await createProject(WITH_CHECKS);
   const spelled = `${FEATURE_ID}#Intent → Requirements`;
   expect((await gen(terminal, 'task', 'claim', spelled, '--role', 'architect')).code).toBe(0);
   expect((await gen(terminal, 'task', 'renew', spelled)).code).toBe(0);
@@ -193,7 +203,7 @@ it('accepts every spelling of an edge’s name', async () => {
 
 // req: HUM-003, WSP-003
 it('converges the edge and promotes its drafts after a person approves', async () => {
-  const terminal = await createProject(ASKING_A_HUMAN);
+  const terminal = await createProject(WITH_HUMAN_CHECK);
   await claimAndWriteDraft(terminal);
   const waiting = await submit(terminal, '--drafts', ...PASSED);
   expect(waiting.code).toBe(3);
@@ -206,13 +216,13 @@ it('converges the edge and promotes its drafts after a person approves', async (
   const approved = await gen(terminal, 'review', '--feature', FEATURE_ID, '--edge', EDGE, '--approve');
   expect(approved.code).toBe(0);
   expect(approved.out).toContain('has converged');
-  expect(await readTrajectory(terminal)).toBe('converged');
+  expect(await readEdgeStatus(terminal)).toBe('converged');
   expect(await readSharedFile(terminal)).toBe('People log in.\n');
   expect((await submit(terminal, '--drafts', ...PASSED)).code).toBe(0);
 });
 
 it('promotes nothing after a person rejects, and refuses claims until unhold', async () => {
-  const terminal = await createProject(ASKING_A_HUMAN);
+  const terminal = await createProject(WITH_HUMAN_CHECK);
   await claimAndWriteDraft(terminal);
   await submit(terminal, '--drafts', ...PASSED);
   const rejected = await gen(
@@ -235,7 +245,7 @@ it('promotes nothing after a person rejects, and refuses claims until unhold', a
 });
 
 it('continues the same claim after a change request, and reviews the new candidate', async () => {
-  const terminal = await createProject(ASKING_A_HUMAN);
+  const terminal = await createProject(WITH_HUMAN_CHECK);
   const work = await claimAndWriteDraft(terminal);
   await submit(terminal, '--drafts', ...PASSED);
   const refined = await gen(terminal, 'review', '--feature', FEATURE_ID, '--refine', '--comment', 'say who');
@@ -255,7 +265,7 @@ it('rejects or escalates a result outside the role’s authority, as the project
 authority: {outside_authority_action: ${action}}
 `;
   const rejecting = await createProject({
-    ...CONFIGURED,
+    ...WITH_CHECKS,
     '.ai-workspace/agent_roles.yml': rolesFile('reject'),
   });
   await gen(rejecting, 'task', 'claim', SUBJECT, '--role', 'writer');
@@ -265,7 +275,7 @@ authority: {outside_authority_action: ${action}}
   expect(refused.err).toContain(`gen task release ${SUBJECT}`);
   expect(refused.err).toContain(`gen task claim ${SUBJECT} --role`);
   const escalating = await createProject({
-    ...CONFIGURED,
+    ...WITH_CHECKS,
     '.ai-workspace/agent_roles.yml': rolesFile('escalate'),
   });
   await gen(escalating, 'task', 'claim', SUBJECT, '--role', 'writer');
@@ -274,7 +284,10 @@ authority: {outside_authority_action: ${action}}
 
 // req: SGL-001, SGL-002, SGL-005
 it('single-agent mode needs no agent name, lease or inbox, and refuses a second agent', async () => {
-  const { cwd, env } = await createProject({ ...CONFIGURED, '.ai-workspace/coordination.yml': MODE });
+  const { cwd, env } = await createProject({
+    ...WITH_CHECKS,
+    '.ai-workspace/coordination.yml': SINGLE_AGENT_SETTINGS,
+  });
   const alone = { cwd, env: { GENESIS_HOME: env?.GENESIS_HOME ?? '' } };
   const second = await gen(alone, 'task', 'claim', SUBJECT, '--agent', 'other');
   expect(second.code).toBe(1);
@@ -293,11 +306,11 @@ it('single-agent mode needs no agent name, lease or inbox, and refuses a second 
   expect((await submit(elsewhere, '--drafts', '--check', 'reads_well=pass')).err).toContain('NOT_CONVERGED');
   expect((await submit(elsewhere, '--drafts', ...PASSED)).code).toBe(0);
   expect(await readSharedFile(alone)).toBe('People log in.\n');
-  expect(await readTrajectory(alone)).toBe('converged');
+  expect(await readEdgeStatus(alone)).toBe('converged');
 });
 
 it('takes an edge from claim to convergence through a server on the workspace', async () => {
-  const terminal = await createProject(ASKING_A_HUMAN);
+  const terminal = await createProject(WITH_HUMAN_CHECK);
   const up = start(terminal, 'up', '--port', '0');
   const url = /http:\/\/[\d.:]+/.exec(await up.waitForOutput(/http:\/\/\S+/))?.[0] ?? '';
   const there = { ...terminal, env: { ...terminal.env, GENESIS_URL: url } };
@@ -305,14 +318,14 @@ it('takes an edge from claim to convergence through a server on the workspace', 
   expect((await submit(there, '--drafts', '--check', 'reads_well=pass')).err).toContain('has_keys');
   expect((await submit(there, '--drafts', ...PASSED)).code).toBe(3);
   expect((await gen(there, 'review', '--feature', FEATURE_ID, '--approve')).code).toBe(0);
-  expect(await readTrajectory(there)).toBe('converged');
+  expect(await readEdgeStatus(there)).toBe('converged');
   await expect.poll(() => readSharedFile(terminal), { timeout: 600_000 }).toBe('People log in.\n');
   up.stop('SIGTERM');
   expect((await up.ended).code).toBe(0);
 });
 
 it('promotes accepted files and follows the configuration while a long command holds the log', async () => {
-  const terminal = await createProject(CONFIGURED);
+  const terminal = await createProject(WITH_CHECKS);
   const following = start(terminal, 'events', '--follow', '--json');
   const address = join(terminal.cwd, '.ai-workspace/events/server.json');
   await expect.poll(() => stat(address).catch(() => null), { timeout: 600_000 }).not.toBeNull();
@@ -336,7 +349,7 @@ it('promotes accepted files and follows the configuration while a long command h
 });
 
 it('shows the reviewer every file, its draft, the reason and the checks', async () => {
-  const terminal = await createProject(ASKING_A_HUMAN);
+  const terminal = await createProject(WITH_HUMAN_CHECK);
   const work = await claimAndWriteDraft(terminal);
   await writeProjectFile(terminal.cwd, `${work}/specification/login.md`, 'They do.\n');
   expect((await submit(terminal, '--drafts', ...PASSED)).code).toBe(3);
@@ -365,7 +378,7 @@ it('shows the reviewer every file, its draft, the reason and the checks', async 
 });
 
 it('shows a reviewer’s comment in start, task show and task history', async () => {
-  const terminal = { ...(await createProject(ASKING_A_HUMAN)), columns: 300 };
+  const terminal = { ...(await createProject(WITH_HUMAN_CHECK)), columns: 300 };
   await claimAndWriteDraft(terminal);
   await submit(terminal, '--drafts', ...PASSED);
   await gen(terminal, 'review', '--feature', FEATURE_ID, '--refine', '--comment', 'say who');
@@ -381,7 +394,7 @@ it('shows a reviewer’s comment in start, task show and task history', async ()
 });
 
 it('shows a released claim without an expiry, and with its error', async () => {
-  const terminal = { ...(await createProject(CONFIGURED)), columns: 300 };
+  const terminal = { ...(await createProject(WITH_CHECKS)), columns: 300 };
   await claim(terminal);
   expect((await gen(terminal, 'task', 'show', SUBJECT)).out).toContain(', until ');
   await gen(terminal, 'task', 'release', SUBJECT, '--error', 'the compiler is gone');
@@ -393,13 +406,13 @@ it('shows a released claim without an expiry, and with its error', async () => {
 });
 
 it('shows the title of the feature and the paths to write to when an edge is claimed', async () => {
-  const { out } = await claim({ ...(await createProject(CONFIGURED)), columns: 300 });
+  const { out } = await claim({ ...(await createProject(WITH_CHECKS)), columns: 300 });
   expect(out).toContain('  People log in\n');
   expect(out).toContain('Write each file under its path in the project');
 });
 
 it('suggests the closest check for an unknown one, and submits nothing', async () => {
-  const terminal = await createProject(CONFIGURED);
+  const terminal = await createProject(WITH_CHECKS);
   await claimAndWriteDraft(terminal);
   const slip = await submit(terminal, '--drafts', '--check', 'reads_wel=pass', '--check', 'has_keys=pass');
   expect(slip.code).toBe(2);
@@ -410,7 +423,7 @@ it('suggests the closest check for an unknown one, and submits nothing', async (
 });
 
 it('wraps a refusal on a terminal, and prints it on one line otherwise', async () => {
-  const terminal = { ...(await createProject(CONFIGURED)), columns: 60 };
+  const terminal = { ...(await createProject(WITH_CHECKS)), columns: 60 };
   await claim(terminal);
   const widestLine = (text: string) => Math.max(...text.split('\n').map((line) => line.length));
   const watched = { ...terminal, isStderrTty: true };

@@ -1,12 +1,12 @@
 import { singleLine } from './output/text.js';
 
-/** `stopped`: by a signal; by the shell's convention for Ctrl-C. */
+/** Exit codes. `stopped` means that a signal stopped the command; its code is the shell's convention for Ctrl-C. */
 export const EXIT = { done: 0, refused: 1, usage: 2, human: 3, stopped: 130 } as const;
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
 /** Codes that only a person can resolve. */
 const HUMAN_NEEDED = new Set(['DENIED_HELD', 'ESCALATED', 'COMMAND_NOT_CONFIRMED', 'NO_SANDBOX']);
-/** Codes for malformed requests, which stay invalid. A plan is not one: it may become valid later. */
+/** Codes of malformed requests, which stay invalid. The code of an invalid plan is not here: the plan may become valid later. */
 const WRONG_INPUT = new Set(['INVALID_REQUEST', 'INVALID_LEASE', 'INVALID_EVENT', 'CLAIM_ID_REQUIRED']);
 
 /** Maps the code of a refusal or a problem to the exit code. No other function does. */

@@ -23,13 +23,13 @@ const genesisOf = ({ server }: CliHarness): Genesis =>
 /** The content of a file, once it has a whole line. */
 async function waitForText(file: string): Promise<string> {
   for (;;) {
-    const found = await readFile(file, 'utf8').catch(() => '');
-    if (found.endsWith('\n')) return found.trim();
+    const content = await readFile(file, 'utf8').catch(() => '');
+    if (content.endsWith('\n')) return content.trim();
     await pause(20);
   }
 }
 
-async function untilGone(pid: number): Promise<void> {
+async function waitForExit(pid: number): Promise<void> {
   for (;;) {
     try {
       process.kill(pid, 0);
@@ -47,7 +47,7 @@ it('gen fleet runs the sample plan in worktrees, and restarts an agent that was 
   git(cwd, 'init', '--quiet', '--initial-branch', 'main');
   git(cwd, 'commit', '--quiet', '--allow-empty', '-m', 'begin');
   await gen(terminal, 'plan', 'import', SAMPLE_PLAN);
-  // The first agent on A-001-schema kills its worker, and would go on without a claim.
+  // The first program on A-001-schema kills its worker, and would continue without a claim.
   const script = `
     if [ "$GENESIS_TASK_ID" = A-001-schema ] && [ ! -e "${cwd}/orphan" ]; then
       until ls "${cwd}/.genesis/fleet/$GENESIS_AGENT".*.group; do sleep 0.1; done
@@ -71,7 +71,7 @@ it('gen fleet runs the sample plan in worktrees, and restarts an agent that was 
   );
   expect(fleet.err).toMatch(/worker-\d ended \(SIGKILL\)\. Restart 1 of 5 in 0\.5 s/);
   expect(fleet.code).toBe(0);
-  await untilGone(Number(await waitForText(join(cwd, 'orphan'))));
+  await waitForExit(Number(await waitForText(join(cwd, 'orphan'))));
 
   const report = JSON.parse(fleet.out) as FleetReport;
   expect(report).toMatchObject({ left: { task_total: 0, task_ids: [] }, refused: [] });
@@ -96,7 +96,7 @@ it('gen fleet runs the sample plan in worktrees, and restarts an agent that was 
       },
     ],
   });
-  const commits = report.worktrees.reduce((total, kept) => total + kept.commits, 0);
+  const commits = report.worktrees.reduce((total, worktree) => total + worktree.commits, 0);
   expect(commits).toBe(SAMPLE_TASKS);
   for (const { folder, branch } of report.worktrees)
     expect(git(folder ?? '', 'symbolic-ref', '--short', 'HEAD')).toBe(branch);
@@ -107,7 +107,7 @@ it('gen fleet runs the sample plan in worktrees, and restarts an agent that was 
 
 it('gen fleet gives up an agent that dies again and again, and says which tasks are left', async () => {
   const { terminal } = await startPlannedHarness();
-  // Only once the fleet can know the program: it is stopped with its worker.
+  // The program kills its worker only after the fleet knows its process group, so that the fleet stops the program too.
   const dying = 'until ls .genesis/fleet/*.group; do sleep 0.1; done; kill -9 $PPID; sleep 600';
   const fleet = await gen(terminal, 'fleet', '--restarts', '1', '--', 'sh', '-c', dying);
   expect(fleet.out).toMatch(/sh-[0-9a-f]{4} ended \(SIGKILL\) and is given up after 1 restarts? in a row/);
@@ -128,10 +128,10 @@ it('gen fleet shows the agents live on a terminal, and Ctrl-C stops them and the
   const { code, out } = await fleet.ended;
   expect(code).toBe(130);
   expect(out).toMatch(/solo-1 +stopped +0 +0 +0 +0 +0 +1 /);
-  await untilGone(program);
+  await waitForExit(program);
   expect(await genesisOf(harness).status()).toMatchObject({ claims: [], counts: { claimed: 0 } });
-  const left = (await readdir(join(terminal.cwd, '.genesis', 'fleet'))).sort();
-  expect(left).toEqual(['.gitignore', 'solo-1.lock', 'solo-1.log']);
+  const fleetFiles = (await readdir(join(terminal.cwd, '.genesis', 'fleet'))).sort();
+  expect(fleetFiles).toEqual(['.gitignore', 'solo-1.lock', 'solo-1.log']);
 });
 
 it('gen fleet runs the groups of agents in fleet.yml, each with its tracks and its environment', async () => {
@@ -174,8 +174,8 @@ it('gen fleet has a help text whose examples work as they are', async () => {
     results: [{ accepted: true, result_data: 'I did B-001-api\n' }],
   });
   const [, file = ''] = /started with "gen fleet":\n((?: {2}.*\n)+)/.exec(help) ?? [];
-  const read = readFleetFile('fleet.yml', file.replace(/^ {2}/gm, ''));
-  expect(read).toMatchObject({ ok: true, groups: [{ name: 'builder', count: 3 }, { name: 'checker' }] });
+  const fleetFile = readFleetFile('fleet.yml', file.replace(/^ {2}/gm, ''));
+  expect(fleetFile).toMatchObject({ ok: true, groups: [{ name: 'builder', count: 3 }, { name: 'checker' }] });
 });
 
 it('gen fleet stops its agents if its output is no longer read', async () => {
@@ -190,10 +190,10 @@ it('gen fleet stops its agents if its output is no longer read', async () => {
   const ended = once(fleet, 'exit');
   const group = Number(await waitForText(join(terminal.cwd, 'started')));
   fleet.stdout.destroy();
-  // The line about this is the first that cannot be written.
+  // The line about the released claim is the first that the fleet cannot write.
   await gen(terminal, 'task', 'force-release', 'A-001-schema', '--reason', 'a test');
   await ended;
-  await untilGone(group);
+  await waitForExit(group);
 });
 
 it('gen fleet is refused while another fleet has agents with the same names, and keeps their worktrees', async () => {
@@ -238,8 +238,8 @@ it('a killed gen fleet stops its agents, and they release their claims', async (
   const worker = Number(await waitForText(join(terminal.cwd, 'worker')));
   fleet.kill('SIGKILL');
   await ended;
-  await untilGone(group);
-  await untilGone(worker);
+  await waitForExit(group);
+  await waitForExit(worker);
   expect(await genesisOf(harness).status()).toMatchObject({ claims: [], counts: { claimed: 0 } });
   expect((await gen(terminal, 'task', 'history', 'A-001-schema')).out).toContain('VOLUNTARY');
 });

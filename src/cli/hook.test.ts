@@ -7,15 +7,15 @@ import { FrozenTime } from '../../test/support/frozen-time.js';
 import { startHarness } from './testing/cli-harness.js';
 import { gen } from './testing/terminal.js';
 
-const SCOPE = { tenant_id: 'default', project_id: 'shop' };
+const PROJECT = { tenant_id: 'default', project_id: 'shop' };
 
-/** A server with a plan and a claim, and hooks called like a client calls them. */
+/** A server with a plan and a claim, and a function that runs a hook as a client does. */
 async function startWithClaim(lease_duration_seconds = 300) {
   const { terminal, server } = await startHarness();
   const { coordinator } = server;
   await gen(terminal, 'plan', 'import', 'plan.yaml');
   const { claim } = unwrap(
-    await coordinator.claims.next(SCOPE, { agent_id: 'alpha', session_id: 's1', lease_duration_seconds }),
+    await coordinator.claims.next(PROJECT, { agent_id: 'alpha', session_id: 's1', lease_duration_seconds }),
   );
   const { id: claim_id = '', task_id = '', generation = 0, session_id = '' } = claim ?? {};
   const handle = { task_id, generation, claim_id, session_id };
@@ -24,29 +24,29 @@ async function startWithClaim(lease_duration_seconds = 300) {
     const ran = await gen({ ...terminal, env, stdin: JSON.stringify(event) }, 'hook', verb);
     expect(ran).toMatchObject({ code: 0, err: '' });
     const { hookSpecificOutput: reply } = JSON.parse(ran.out);
-    if (reply !== undefined) expect(reply.hookEventName).toBe((event as typeof used).hook_event_name);
+    if (reply !== undefined) expect(reply.hookEventName).toBe((event as typeof toolEvent).hook_event_name);
     return reply?.additionalContext ?? '';
   };
-  const used = { session_id: 'conversation-1', hook_event_name: 'PostToolUse', tool_response: {} };
-  const granted = {
-    ...used,
+  const toolEvent = { session_id: 'conversation-1', hook_event_name: 'PostToolUse', tool_response: {} };
+  const grantEvent = {
+    ...toolEvent,
     tool_response: [{ type: 'text', text: JSON.stringify({ success: true, handle }) }],
   };
   const countRenewals = async () => {
-    const { events } = unwrap(await coordinator.feed.page(SCOPE, { type: 'LEASE_RENEWED' }));
+    const { events } = unwrap(await coordinator.feed.page(PROJECT, { type: 'LEASE_RENEWED' }));
     return events.length;
   };
-  return { terminal, env, coordinator, handle, runHookVerb, used, granted, countRenewals };
+  return { terminal, env, coordinator, handle, runHookVerb, toolEvent, grantEvent, countRenewals };
 }
 
 test('renews the claims of a conversation after a tool call, whatever form the tool’s reply has', async () => {
-  const { runHookVerb, used, granted, handle, countRenewals } = await startWithClaim();
-  expect(await runHookVerb('renew', used)).toBe('');
+  const { runHookVerb, toolEvent, grantEvent, handle, countRenewals } = await startWithClaim();
+  expect(await runHookVerb('renew', toolEvent)).toBe('');
   expect(await countRenewals()).toBe(0);
-  expect(await runHookVerb('renew', granted)).toBe('');
+  expect(await runHookVerb('renew', grantEvent)).toBe('');
   expect(await countRenewals()).toBe(1);
   const printed = {
-    ...used,
+    ...toolEvent,
     session_id: 'conversation-2',
     tool_response: { stdout: `took {"claim": 1} ${JSON.stringify(handle)}\n` },
   };
@@ -56,71 +56,79 @@ test('renews the claims of a conversation after a tool call, whatever form the t
 
 test('does not renew a lease that was renewed shortly before', async () => {
   const time = FrozenTime.begin();
-  const { runHookVerb, used, granted, countRenewals } = await startWithClaim();
-  await runHookVerb('renew', granted);
+  const { runHookVerb, toolEvent, grantEvent, countRenewals } = await startWithClaim();
+  await runHookVerb('renew', grantEvent);
   time.advance(59);
-  await runHookVerb('renew', used);
+  await runHookVerb('renew', toolEvent);
   expect(await countRenewals()).toBe(1);
   time.advance(1);
-  await runHookVerb('renew', used);
+  await runHookVerb('renew', toolEvent);
   expect(await countRenewals()).toBe(2);
 });
 
 test('never renews the claims of another conversation', async () => {
-  const { runHookVerb, used, granted, countRenewals } = await startWithClaim();
-  await runHookVerb('renew', granted);
-  await runHookVerb('handles', { ...used, session_id: 'conversation-2', hook_event_name: 'SessionStart' });
+  const { runHookVerb, toolEvent, grantEvent, countRenewals } = await startWithClaim();
+  await runHookVerb('renew', grantEvent);
+  await runHookVerb('handles', {
+    ...toolEvent,
+    session_id: 'conversation-2',
+    hook_event_name: 'SessionStart',
+  });
   expect(await countRenewals()).toBe(1);
 });
 
 test('lists the handles at the start after a conversation was compacted', async () => {
-  const { runHookVerb, used, granted, handle } = await startWithClaim();
-  await runHookVerb('renew', granted);
-  const compacted = { ...used, hook_event_name: 'SessionStart', source: 'compact' };
+  const { runHookVerb, toolEvent, grantEvent, handle } = await startWithClaim();
+  await runHookVerb('renew', grantEvent);
+  const compacted = { ...toolEvent, hook_event_name: 'SessionStart', source: 'compact' };
   expect(await runHookVerb('handles', compacted)).toContain(JSON.stringify(handle));
-  expect(await runHookVerb('renew', used)).toBe('');
+  expect(await runHookVerb('renew', toolEvent)).toBe('');
 });
 
 test('lists the handles after the next tool call if the output before compaction is lost', async () => {
-  const { runHookVerb, used, granted, handle } = await startWithClaim();
+  const { runHookVerb, toolEvent, grantEvent, handle } = await startWithClaim();
   const [before, after] = ['PreCompress', 'AfterTool'].map((hook_event_name) => ({
-    ...used,
+    ...toolEvent,
     hook_event_name,
   }));
-  await runHookVerb('renew', granted);
+  await runHookVerb('renew', grantEvent);
   expect(await runHookVerb('handles', before as object)).toBe('');
   expect(await runHookVerb('renew', after as object)).toContain(JSON.stringify(handle));
   expect(await runHookVerb('renew', after as object)).toBe('');
 });
 
 test('reports a lost claim once', async () => {
-  const { runHookVerb, used, granted, handle, coordinator } = await startWithClaim();
-  await runHookVerb('renew', granted);
+  const { runHookVerb, toolEvent, grantEvent, handle, coordinator } = await startWithClaim();
+  await runHookVerb('renew', grantEvent);
   const reason = 'it hangs';
-  await coordinator.decisions.operate(SCOPE, handle.task_id, 'force_release', {
+  await coordinator.decisions.operate(PROJECT, handle.task_id, 'force_release', {
     expected_generation: 1,
     reason,
   });
-  await coordinator.claims.claimTask(SCOPE, { task_id: handle.task_id, agent_id: 'beta', session_id: 's2' });
-  const started = { ...used, hook_event_name: 'SessionStart' };
+  await coordinator.claims.claimTask(PROJECT, {
+    task_id: handle.task_id,
+    agent_id: 'beta',
+    session_id: 's2',
+  });
+  const started = { ...toolEvent, hook_event_name: 'SessionStart' };
   expect(await runHookVerb('handles', started)).toContain(`no longer hold ${handle.task_id}`);
   expect(await runHookVerb('handles', started)).toBe('');
 });
 
 test('forgets a submitted claim silently', async () => {
-  const { runHookVerb, used, granted, handle, coordinator } = await startWithClaim();
-  await runHookVerb('renew', granted);
-  await coordinator.holder.submitResult(SCOPE, { ...handle, result_data: 1 });
-  expect(await runHookVerb('handles', { ...used, hook_event_name: 'SessionStart' })).toBe('');
+  const { runHookVerb, toolEvent, grantEvent, handle, coordinator } = await startWithClaim();
+  await runHookVerb('renew', grantEvent);
+  await coordinator.holder.submitResult(PROJECT, { ...handle, result_data: 1 });
+  expect(await runHookVerb('handles', { ...toolEvent, hook_event_name: 'SessionStart' })).toBe('');
 });
 
 test('exits with 0 and an empty reply on invalid input and on every failure', async () => {
-  const { terminal, env, granted } = await startWithClaim();
+  const { terminal, env, grantEvent } = await startWithClaim();
   const nowhere = { ...env, GENESIS_URL: 'http://127.0.0.1:1' };
   for (const stdin of ['', 'not JSON', '7']) {
     expect(await gen({ ...terminal, env, stdin }, 'hook', 'renew')).toMatchObject({ code: 0, out: '{}\n' });
   }
-  const stdin = JSON.stringify(granted);
+  const stdin = JSON.stringify(grantEvent);
   const { GENESIS_PROJECT: _, ...unnamed } = env;
   const elsewhere = { cwd: `${terminal.cwd}/..`, env: { ...unnamed, GENESIS_HOME: `${terminal.cwd}/other` } };
   expect(await gen({ ...elsewhere, stdin }, 'hook', 'renew')).toMatchObject({ code: 0, out: '{}\n' });
@@ -130,14 +138,14 @@ test('exits with 0 and an empty reply on invalid input and on every failure', as
   });
 });
 
-/** Runs the built program, as a client does, and returns what it printed and loaded. */
+/** Runs the built program, as a client does, and returns its output, with a line for each module that it loads. */
 async function runBuilt(
   env: Readonly<Record<string, string>>,
   stdin: string,
   ...argv: string[]
 ): Promise<string> {
   const main = join(inject('built'), 'dist/cli/main.js');
-  const preload = `data:text/javascript,${encodeURIComponent(LOADED)}`;
+  const preload = `data:text/javascript,${encodeURIComponent(LOG_LOADED_MODULES)}`;
   const child = spawn(process.execPath, ['--import', preload, main, 'hook', ...argv], {
     env: { PATH: '', ...env },
     stdio: ['pipe', 'pipe', 'inherit'],
@@ -145,7 +153,7 @@ async function runBuilt(
   child.stdin.end(stdin);
   return text(child.stdout);
 }
-const LOADED = `import { register } from 'node:module';
+const LOG_LOADED_MODULES = `import { register } from 'node:module';
 register('data:text/javascript,' + encodeURIComponent(\`
 import { writeSync } from 'node:fs';
 export async function load(url, context, next) {
@@ -154,24 +162,24 @@ export async function load(url, context, next) {
 }\`));`;
 
 test('the built hook renews, and loads neither a library nor the rest of the program', async () => {
-  const { env, granted, used, countRenewals } = await startWithClaim();
+  const { env, grantEvent, toolEvent, countRenewals } = await startWithClaim();
   const target = ['--url', env.GENESIS_URL, '--tenant', 'default', '--project', 'shop'];
   const home = { GENESIS_HOME: env.GENESIS_HOME };
-  const printed = await runBuilt(home, JSON.stringify(granted), 'renew', ...target);
+  const printed = await runBuilt(home, JSON.stringify(grantEvent), 'renew', ...target);
   expect(printed.split('\n')).toContain('{}');
   expect(await countRenewals()).toBe(1);
   const loaded = [...printed.matchAll(/^loaded .*\/(?:dist|node_modules)\/(.*)$/gm)].map(([, file]) => file);
   expect(loaded).toContain('cli/hook/post-json.js');
   expect(loaded.filter((file) => /program|context|commander|zod/.test(file ?? ''))).toEqual([]);
   expect(loaded.length).toBeLessThan(20);
-  expect(await runBuilt(home, JSON.stringify(used), 'renew', ...target)).not.toContain('post-json');
+  expect(await runBuilt(home, JSON.stringify(toolEvent), 'renew', ...target)).not.toContain('post-json');
 });
 
 test('the built hook finds the server and the project itself if the command line names none', async () => {
-  const { env, terminal, granted, used, countRenewals } = await startWithClaim();
+  const { env, terminal, grantEvent, toolEvent, countRenewals } = await startWithClaim();
   const unnamed = { GENESIS_HOME: env.GENESIS_HOME, GENESIS_URL: env.GENESIS_URL, HOME: terminal.cwd };
   await gen({ ...terminal, env: unnamed }, 'plan', 'import', 'plan.yaml');
-  expect(await runBuilt(unnamed, JSON.stringify(used), 'renew')).not.toMatch(/zod|commander/);
-  expect(await runBuilt(unnamed, JSON.stringify(granted), 'renew')).toMatch(/^\{\}$/m);
+  expect(await runBuilt(unnamed, JSON.stringify(toolEvent), 'renew')).not.toMatch(/zod|commander/);
+  expect(await runBuilt(unnamed, JSON.stringify(grantEvent), 'renew')).toMatch(/^\{\}$/m);
   expect(await countRenewals()).toBe(1);
 });

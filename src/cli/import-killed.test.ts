@@ -9,8 +9,8 @@ import { openFileStore } from '../stores/file/file-store.js';
 import { gen } from './testing/terminal.js';
 
 const MAIN = join(inject('built'), 'dist/cli/main.js');
-const LINES = 5_000;
-const EVENTS = 2_000;
+const LINE_COUNT = 5_000;
+const EVENT_COUNT = 2_000;
 const PROJECT = { tenant_id: 'default', project_id: 'shop' };
 
 const storeOption = (cwd: string): string[] => ['--store', `file:${join(cwd, 'store')}`];
@@ -57,32 +57,32 @@ it('a killed import has written all lines of a foreign log or none, and complete
       timestamp: '2025-12-01T10:00:00Z',
       feature: `REQ-F-${line}`,
     });
-  await writeFile(join(cwd, 'old.jsonl'), Array.from({ length: LINES }, lineOf).join('\n'));
+  await writeFile(join(cwd, 'old.jsonl'), Array.from({ length: LINE_COUNT }, lineOf).join('\n'));
   const argv = ['--foreign', 'old.jsonl', '--project', 'shop'];
   await killWhileItWrites(cwd, ...argv);
-  expect([0, LINES]).toContain((await storedState(cwd)).count);
+  expect([0, LINE_COUNT]).toContain((await storedState(cwd)).count);
   const terminal = { cwd, env: { HOME: cwd } };
   expect(await gen(terminal, 'import', ...argv, ...storeOption(cwd))).toMatchObject({ code: 0 });
-  expect(await storedState(cwd)).toEqual({ count: LINES, isUnfinished: false });
+  expect(await storedState(cwd)).toEqual({ count: LINE_COUNT, isUnfinished: false });
 });
 
 it('a killed import has imported all of a project, or left it marked as unfinished', async () => {
   const cwd = await temporaryFolder();
   const archive = [
-    JSON.stringify({ archive: 'genesis-fleet/1', ...PROJECT, position: EVENTS }),
-    ...Array.from({ length: EVENTS }, (_, index) => archivedNote(index + 1)),
+    JSON.stringify({ archive: 'genesis-fleet/1', ...PROJECT, position: EVENT_COUNT }),
+    ...Array.from({ length: EVENT_COUNT }, (_, index) => archivedEventLine(index + 1)),
   ];
   await writeFile(join(cwd, 'shop.jsonl'), archive.join('\n'));
   await killWhileItWrites(cwd, 'shop.jsonl');
   const { count, isUnfinished } = await storedState(cwd);
-  expect(isUnfinished).toBe(count > 0 && count < EVENTS);
+  expect(isUnfinished).toBe(count > 0 && count < EVENT_COUNT);
   const terminal = { cwd, env: { HOME: cwd } };
   const repeated = await gen(terminal, 'import', 'shop.jsonl', ...storeOption(cwd));
   expect(repeated, repeated.err).toMatchObject({ code: 0 });
-  expect(await storedState(cwd)).toEqual({ count: EVENTS, isUnfinished: false });
+  expect(await storedState(cwd)).toEqual({ count: EVENT_COUNT, isUnfinished: false });
 });
 
-const archivedNote = (position: number): string =>
+const archivedEventLine = (position: number): string =>
   JSON.stringify({
     event: {
       event_id: `00000000-0000-8000-8000-${String(position).padStart(12, '0')}`,

@@ -31,9 +31,9 @@ it('creates a workspace in an empty folder, and prints the next step', async () 
   expect(await readFile(join(cwd, 'specification', 'INTENT.md'), 'utf8')).toContain('Sell books');
   expect(await readdir(join(cwd, '.ai-workspace', 'profiles'))).toHaveLength(6);
   expect(await readFile(join(cwd, '.genesis', '.gitignore'), 'utf8')).toMatch(/^log\/\nhandles\/$/m);
-  const [first = ''] =
+  const [lastType = ''] =
     (await read(cwd, 'events', 'events.jsonl')).match(/"event_type":"[^"]+"/g)?.slice(-1) ?? [];
-  expect(first).toBe('"event_type":"project_initialized"');
+  expect(lastType).toBe('"event_type":"project_initialized"');
   expect(await gen({ cwd }, 'verify')).toMatchObject({
     code: 0,
     out: expect.stringContaining('default/my-shop'),
@@ -142,7 +142,7 @@ it('refuses an unknown kind, a symbolic link as the workspace, and invalid files
   });
 });
 
-it('a fault in the file of one profile does not close the workspace, and is reported once', async () => {
+it('a workspace stays usable with a fault in one profile file, which is reported once', async () => {
   const cwd = await temporaryFolder();
   await mkdir(join(cwd, '.ai-workspace', 'profiles'), { recursive: true });
   await mkdir(join(cwd, '.ai-workspace', 'features', 'active'), { recursive: true });
@@ -162,15 +162,17 @@ it('a fault in the file of one profile does not close the workspace, and is repo
 
 it('requires the evidence of a runner in a new workspace that is made under a credential, and only there', async () => {
   const cwd = await temporaryFolder();
-  const inside = { cwd, env: { GENESIS_TOKEN: 'gck_live_of_an_admin' } };
-  const made = await gen(inside, 'init', '--name', 'shop', '--intent', 'Sell books');
+  const withToken = { cwd, env: { GENESIS_TOKEN: 'gck_live_of_an_admin' } };
+  const made = await gen(withToken, 'init', '--name', 'shop', '--intent', 'Sell books');
   expect(made.out).toContain('policy evidence: verified');
   expect(made.out).toContain('gen runner enrol --label NAME');
   expect((await gen({ cwd }, 'status')).out).toMatch(/Evidence: +verified\. .*no runner is enrolled/);
   expect((await gen({ cwd }, 'start')).out).toContain('no runner is enrolled');
-  const open = await temporaryFolder();
-  expect((await gen({ cwd: open }, 'init', '--name', 'shop', '--intent', 'x')).out).not.toContain('runner');
+  const openFolder = await temporaryFolder();
+  expect((await gen({ cwd: openFolder }, 'init', '--name', 'shop', '--intent', 'x')).out).not.toContain(
+    'runner',
+  );
   // An existing project keeps its policy.
-  await gen({ cwd: open, env: inside.env }, 'init');
-  expect((await gen({ cwd: open }, 'status')).out).toMatch(/Evidence: +reported\./);
+  await gen({ cwd: openFolder, env: withToken.env }, 'init');
+  expect((await gen({ cwd: openFolder }, 'status')).out).toMatch(/Evidence: +reported\./);
 });

@@ -16,7 +16,7 @@ export interface RawIo {
   readonly user: string;
   /** Calls back on a stop signal, and when a parent with a channel to this process has ended; returns a function that removes the listener. */
   onStop(listener: (signal: StopSignal) => void): () => void;
-  /** Starts the program again in the same process with this flag of Node, unless it has it. Null where that is impossible. */
+  /** Restarts the program in the same process with this flag of Node, unless it runs with the flag. Null if Node cannot do this. */
   readonly restartWith: ((nodeFlag: string) => void) | null;
 }
 
@@ -48,7 +48,7 @@ export function processIo(): RawIo {
   });
   // Continue if the reader of standard error closes it.
   process.stderr.on('error', () => {});
-  // Node would print warnings and errors to the terminal unsanitized, with texts of a server in them.
+  // Node would print warnings and errors unsanitized to the terminal, and they may contain text of a server.
   process.removeAllListeners('warning');
   process.on('warning', ({ name, message }) =>
     new SanitizedOutput(process.stderr).write(`${name}: ${message}\n`),

@@ -21,16 +21,16 @@ async function missingSandbox(): Promise<string | null> {
   return sandbox.kind === 'none' ? sandbox.says : null;
 }
 
-const roots = await mkdtemp(join(tmpdir(), 'iterate-killed-'));
-afterAll(() => rm(roots, { recursive: true, force: true }));
+const parentFolder = await mkdtemp(join(tmpdir(), 'iterate-killed-'));
+afterAll(() => rm(parentFolder, { recursive: true, force: true }));
 const MAIN = join(inject('built'), 'dist/cli/main.js');
-const env = { PATH: process.env.PATH, HOME: roots };
+const env = { PATH: process.env.PATH, HOME: parentFolder };
 
 /** The exit code: 0, or 3 if a person has to decide. */
 async function gen(cwd: string, ...args: string[]): Promise<number | null> {
   const child = spawn(process.execPath, [MAIN, ...args], { cwd, env, stdio: ['ignore', 'ignore', 'pipe'] });
-  const [says, [code]] = await Promise.all([text(child.stderr), once(child, 'exit')]);
-  if (code !== 0 && code !== 3) throw new Error(`gen ${args[0]}: ${says}`);
+  const [errorText, [code]] = await Promise.all([text(child.stderr), once(child, 'exit')]);
+  if (code !== 0 && code !== 3) throw new Error(`gen ${args[0]}: ${errorText}`);
   return code;
 }
 const iterate = (cwd: string): Promise<number | null> =>
@@ -38,7 +38,7 @@ const iterate = (cwd: string): Promise<number | null> =>
 
 /** The example's project, before its first run. */
 async function newProject(): Promise<string> {
-  const folder = join(roots, 'new');
+  const folder = join(parentFolder, 'new');
   await cp(join(EXAMPLE, 'project'), folder, { recursive: true });
   spawnSync('git', ['init', '--quiet'], { cwd: folder });
   await gen(folder, 'init', '--name', 'sums', '--intent', 'Add numbers', '--language', 'javascript');
@@ -91,7 +91,7 @@ async function finish(folder: string): Promise<void> {
   throw new Error('The run does not end.');
 }
 
-/** What must be the same however often the run was cut off. */
+/** Expects the state that a run must reach, however often it was killed. */
 async function expectOneRun(folder: string, label: string): Promise<void> {
   expect(await readFile(join(folder, 'sum.js'), 'utf8'), label).toBe('exports.sum = (a, b) => a + b;\n');
   const events = await eventsIn(folder);
@@ -113,7 +113,7 @@ async function expectOneRun(folder: string, label: string): Promise<void> {
 }
 
 async function copyOf(source: string, label: string): Promise<string> {
-  const folder = join(roots, label);
+  const folder = join(parentFolder, label);
   await cp(source, folder, { recursive: true });
   return folder;
 }
@@ -123,7 +123,7 @@ await onProgram('bwrap', await missingSandbox(), () => {
     const fresh = await newProject();
     const waiting = await copyOf(fresh, 'waiting');
     expect(await iterate(waiting)).toBe(3);
-    const untilReview = (await runEventsIn(waiting)).length;
+    const eventsUntilReview = (await runEventsIn(waiting)).length;
     await gen(waiting, 'review', '--feature', 'REQ-F-SUM-001', '--approve', '--comment', 'reads well');
     const whole = await copyOf(waiting, 'whole');
     await finish(whole);
@@ -133,7 +133,7 @@ await onProgram('bwrap', await missingSandbox(), () => {
     const counts = Array.from({ length: total }, (_, at) => at + 1);
     const killAt = async (count: number): Promise<void> => {
       const label = `killed-at-${count}`;
-      const folder = await copyOf(count <= untilReview ? fresh : waiting, label);
+      const folder = await copyOf(count <= eventsUntilReview ? fresh : waiting, label);
       await iterateKilled(folder, count);
       // Killed after its end, the run has nothing left to do.
       if (!(await hasEnded(folder))) await finish(folder);

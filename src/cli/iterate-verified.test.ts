@@ -18,7 +18,7 @@ const SUBJECT = `${FEATURE_ID}#${EDGE}`;
 const [PROGRAM, ...WORDS] = selfCommand();
 const PATH = process.env.PATH ?? '';
 
-/** Wrong at first, right once the prompt tells what failed; its script is a program. */
+/** The constructor writes a program. Its first candidate is wrong; it is right once the prompt names the failed check. */
 const AGENT = `mkdir -p bin
 case "$(cat)" in
   *"Findings of the last iteration"*) text=login ;;
@@ -83,9 +83,9 @@ const missingSandbox = async (): Promise<string | null> => {
 await onProgram('bwrap', await missingSandbox(), () => {
   test('an edge converges by the evidence of a runner process: the first candidate fails, the second passes', async () => {
     const { cwd, home, client, run } = await openVerifiedWorkspace();
-    const keys = join(await temporaryFolder(), 'runner.pem');
-    expect((await run('runner', 'enrol', '--key', keys)).code).toBe(0);
-    const runner = await startProcess(cwd, home, 'runner', 'run', '--root', '.', '--key', keys);
+    const keyFile = join(await temporaryFolder(), 'runner.pem');
+    expect((await run('runner', 'enrol', '--key', keyFile)).code).toBe(0);
+    const runner = await startProcess(cwd, home, 'runner', 'run', '--root', '.', '--key', keyFile);
     const ended = await run('iterate', SUBJECT, '--yes', '--role', 'architect');
     expect(ended, ended.out).toMatchObject({ code: 0 });
     expect(await runner.firstLine).toContain('answers fail');
@@ -107,12 +107,12 @@ await onProgram('bwrap', await missingSandbox(), () => {
 
   test('a base with other files than the project stops the run in its first iteration, and a retry converges once they agree', async () => {
     const { cwd, home, run } = await openVerifiedWorkspace();
-    const keys = join(await temporaryFolder(), 'runner.pem');
+    const keyFile = join(await temporaryFolder(), 'runner.pem');
     const base = await temporaryFolder();
     await writeProjectFile(cwd, 'bin/answer', 'committed later');
     await writeProjectFile(base, 'bin/answer', 'old');
-    expect((await run('runner', 'enrol', '--key', keys)).code).toBe(0);
-    await startProcess(cwd, home, 'runner', 'run', '--root', base, '--key', keys);
+    expect((await run('runner', 'enrol', '--key', keyFile)).code).toBe(0);
+    await startProcess(cwd, home, 'runner', 'run', '--root', base, '--key', keyFile);
     const ended = await run('iterate', SUBJECT, '--yes', '--role', 'architect', '--json');
     const stopped = JSON.parse(ended.out) as Run;
     expect([ended.code, stopped]).toMatchObject([
@@ -131,7 +131,7 @@ await onProgram('bwrap', await missingSandbox(), () => {
     expect(retried, retried.out).toMatchObject({ code: 0 });
   }, 180_000);
 
-  test('without a runner the run says so at once, constructs nothing and is handed to a person', async () => {
+  test('without an enrolled runner a run says so at once, constructs nothing and is escalated', async () => {
     const { run, client } = await openVerifiedWorkspace();
     const ended = await run('iterate', SUBJECT, '--yes', '--role', 'architect');
     expect([ended.code, ended.out]).toEqual([3, expect.stringMatching(/no runner is\s+enrolled/)]);

@@ -4,7 +4,7 @@ import { startPlannedHarness } from './testing/cli-harness.js';
 import { gen, start } from './testing/terminal.js';
 import { createProject, FEATURE_ID } from './testing/workspace.js';
 
-const READS = [
+const READING_COMMANDS = [
   'plan check plan.yaml',
   'plan show',
   'task show A-001-schema',
@@ -21,7 +21,7 @@ it('prints only JSON on standard output for every reading command with --json', 
   const { terminal } = await startPlannedHarness();
   const env = { ...terminal.env, HOME: terminal.cwd, PATH: '' };
   await gen(terminal, 'next');
-  for (const line of [...READS, 'setup claude', 'setup claude --undo']) {
+  for (const line of [...READING_COMMANDS, 'setup claude', 'setup claude --undo']) {
     const { code, out } = await gen({ ...terminal, env }, ...line.split(' '), '--json');
     expect({ line, code }).toEqual({ line, code: 0 });
     expect(JSON.parse(out), line).toBeTypeOf('object');
@@ -49,13 +49,13 @@ it.each(['notaurl', 'http://', 'ftp://127.0.0.1', 'http://a b', ' ', 'https:'])(
   },
 );
 
-const NOBODY = 'http://127.0.0.1:2';
+const UNREACHABLE_URL = 'http://127.0.0.1:2';
 const FAILURES: readonly (readonly [line: string, code: string])[] = [
   ['serialise', 'NO_WORKSPACE'],
   ['gaps', 'NO_WORKSPACE'],
   ['plan check none.yaml', 'FILE_UNREADABLE'],
   ['import none.jsonl --store memory:', 'FILE_UNREADABLE'],
-  [`status --url ${NOBODY} --project shop`, 'UNREACHABLE'],
+  [`status --url ${UNREACHABLE_URL} --project shop`, 'UNREACHABLE'],
   ['export --project p --store nowhere:', 'STORE_REFUSED'],
   ['status --never-heard-of', 'WRONG_USAGE'],
   ['task show', 'WRONG_USAGE'],
@@ -73,9 +73,9 @@ it('prints a local failure as a JSON object in the shape of a server’s problem
 
 it('exits with 2 on an invalid value, whether the client or the server detects it', async () => {
   const { terminal } = await startPlannedHarness();
-  for (const where of [terminal, await createProject()]) {
+  for (const each of [terminal, await createProject()]) {
     const claimed = await gen(
-      where,
+      each,
       'task',
       'claim',
       `${FEATURE_ID}#design_code`,
@@ -88,6 +88,12 @@ it('exits with 2 on an invalid value, whether the client or the server detects i
   }
   const lease = await gen(terminal, 'task', 'claim', 'A-001-schema', '--lease', '9999999', '--json');
   expect([JSON.parse(lease.out).code, lease.code]).toEqual(['INVALID_LEASE', 2]);
-  const kept = await gen(await createProject(), 'checkpoint', '--message', 'x'.repeat(100_000), '--json');
-  expect([JSON.parse(kept.out).code, kept.code]).toEqual(['INVALID_REQUEST', 2]);
+  const checkpoint = await gen(
+    await createProject(),
+    'checkpoint',
+    '--message',
+    'x'.repeat(100_000),
+    '--json',
+  );
+  expect([JSON.parse(checkpoint.out).code, checkpoint.code]).toEqual(['INVALID_REQUEST', 2]);
 });

@@ -48,7 +48,7 @@ export async function ignoreWarning(workspace: Workspace): Promise<string[]> {
   return [`${WORKSPACE_FOLDER}/.gitignore lacks ${missing.join(', ')}. Add the missing lines: gen migrate`];
 }
 
-/** Warns about keys that are refused here, or will be soon. `url`: the store's, without its password. */
+/** Warns about keys that are refused here, or will be soon. `url` is the URL of the store, without its password. */
 export async function keyWarning({ keys }: Coordinator, url: string): Promise<string[]> {
   const ring = await keys.openKeyRing();
   const [refused, unbound] = [ring.rejectedKeys().length, ring.legacyUnboundKeys().length];

@@ -13,22 +13,24 @@ it('requires a key after the first one was created, and accepts it', async () =>
     code: 1,
     err: expect.stringMatching(/UNAUTHENTICATED[\s\S]*GENESIS_TOKEN/),
   });
-  const inside = { ...terminal, env: { ...terminal.env, GENESIS_TOKEN: made.out.trim() } };
-  expect((await gen(inside, 'status')).code).toBe(0);
-  expect((await gen(inside, 'whoami')).out).toMatch(/Name +mine\nRole +admin\nTenant +default\nServer +http/);
-  expect(JSON.parse((await gen(inside, 'whoami', '--json')).out)).toMatchObject({
+  const withKey = { ...terminal, env: { ...terminal.env, GENESIS_TOKEN: made.out.trim() } };
+  expect((await gen(withKey, 'status')).code).toBe(0);
+  expect((await gen(withKey, 'whoami')).out).toMatch(
+    /Name +mine\nRole +admin\nTenant +default\nServer +http/,
+  );
+  expect(JSON.parse((await gen(withKey, 'whoami', '--json')).out)).toMatchObject({
     name: 'mine',
     role: 'admin',
   });
-  const agent = JSON.parse((await gen(inside, 'key', 'create', '--expires', '30d', '--json')).out);
+  const agent = JSON.parse((await gen(withKey, 'key', 'create', '--expires', '30d', '--json')).out);
   expect(agent).toMatchObject({ role: 'agent', token: expect.stringMatching(/^gck_live_/) });
-  expect((await gen(inside, 'key', 'revoke', agent.key_id)).code).toBe(0);
-  const { out } = await gen(inside, 'key', 'list');
+  expect((await gen(withKey, 'key', 'revoke', agent.key_id)).code).toBe(0);
+  const { out } = await gen(withKey, 'key', 'list');
   expect(out).toMatch(new RegExp(`${agent.key_id} +agent +any +revoked`));
   expect(out).not.toContain(agent.token);
 });
 
-it('binds a key to an agent role, shows it, and refuses another one in a claim', async () => {
+it('binds a key to an agent role, lists the role, and refuses another role in a claim', async () => {
   const { terminal } = await startPlannedHarness();
   const tokenOf = (out: string) => ({ ...terminal, env: { ...terminal.env, GENESIS_TOKEN: out.trim() } });
   const admin = tokenOf((await gen(terminal, 'key', 'create', '--role', 'admin')).out);
@@ -51,11 +53,11 @@ it('creates a key in a store that no server has open, after which its server req
   const server = await startServer({ ...(await openStoreUrl(store, () => {})), port: 0 });
   onTestFinished(() => server.stop());
   expect(server.isInOpenMode).toBe(false);
-  const outside = { cwd, env: { GENESIS_URL: server.url } };
-  expect((await gen(outside, 'key', 'list')).code).toBe(1);
-  const inside = { cwd, env: { GENESIS_URL: server.url, GENESIS_TOKEN: made.out.trim() } };
-  expect((await gen(inside, 'key', 'list')).code).toBe(0);
-  const taken = await gen(outside, 'key', 'create', '--store', store);
+  const withoutKey = { cwd, env: { GENESIS_URL: server.url } };
+  expect((await gen(withoutKey, 'key', 'list')).code).toBe(1);
+  const withKey = { cwd, env: { GENESIS_URL: server.url, GENESIS_TOKEN: made.out.trim() } };
+  expect((await gen(withKey, 'key', 'list')).code).toBe(0);
+  const taken = await gen(withoutKey, 'key', 'create', '--store', store);
   expect([taken.code, taken.err]).toEqual([1, expect.stringContaining('a log has one writer')]);
 });
 
@@ -79,8 +81,8 @@ describe('the first key of a server', () => {
     const made = await gen({ ...atTerminal, stdin: '\n' }, 'key', 'create', '--label', 'mine');
     expect(made).toMatchObject({ code: 0, out: expect.stringMatching(/^gck_live_/) });
     expect(made.err).toMatch(/role admin instead\? \[Y\/n\][\s\S]*has role admin/);
-    const inside = { ...terminal, env: { ...terminal.env, GENESIS_TOKEN: made.out.trim() } };
-    expect((await gen(inside, 'key', 'create')).err).toContain('has role agent');
+    const withKey = { ...terminal, env: { ...terminal.env, GENESIS_TOKEN: made.out.trim() } };
+    expect((await gen(withKey, 'key', 'create')).err).toContain('has role agent');
   });
 
   it('is also an admin key if it is created in the store', async () => {

@@ -3,7 +3,7 @@ import { isProblem } from '../client/replies.js';
 
 const NAMES_MAX = 10;
 
-/** A sentence with the projects there are, for a refusal; empty if the server does not say. */
+/** A sentence for a refusal that names the projects of the tenant. Empty if the server does not list them. */
 export async function knownProjectsText(genesis: Genesis): Promise<string> {
   const reply = await genesis.projects({ limit: NAMES_MAX + 1 });
   if (isProblem(reply)) return '';

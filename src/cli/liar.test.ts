@@ -20,19 +20,19 @@ const passedOutcome = (more: Partial<CheckOutcome> = {}) => outcomeOf('tests_pas
 async function openProject() {
   const { terminal } = await startHarness();
   const url = terminal.env.GENESIS_URL;
-  const keyOf = async (client: Genesis, role: 'admin' | 'agent' | 'runner') => {
+  const createKey = async (client: Genesis, role: 'admin' | 'agent' | 'runner') => {
     const key = await client.createKey({ role });
     if (!('token' in key) || key.token === null) throw new Error('no key');
     return { token: key.token, client: new Genesis({ url, project: 'shop', token: key.token }) };
   };
-  const { client: admin } = await keyOf(new Genesis({ url, project: 'shop' }), 'admin');
+  const { client: admin } = await createKey(new Genesis({ url, project: 'shop' }), 'admin');
   const files = { ...FILES, 'agent_roles.yml': ROLES, 'graph/edges/design_code.yml': CHECKLIST };
   expect(await admin.methodology.init({ files })).toMatchObject({ success: true });
   expect(await admin.putPolicy({ evidence: 'verified' })).toMatchObject({ evidence: 'verified' });
   const runner = new TestRunner();
   expect(await admin.enrolRunner({ public_key: runner.public_key })).toMatchObject({ state: 'enrolled' });
-  const { client: runnerClient } = await keyOf(admin, 'runner');
-  const { client: agent, token } = await keyOf(admin, 'agent');
+  const { client: runnerClient } = await createKey(admin, 'runner');
+  const { client: agent, token } = await createKey(admin, 'agent');
   const env = { ...terminal.env, GENESIS_PROJECT: 'shop', GENESIS_TOKEN: token };
   const claim = async () => {
     const granted = await agent.claimTask({
@@ -42,27 +42,33 @@ async function openProject() {
     const { id: claim_id, generation } = granted.claim;
     return { handle: { task_id: EDGE, session_id: 's1', claim_id }, generation };
   };
-  let held = await claim();
+  let currentClaim = await claim();
   const propose = async (changed: Readonly<Record<string, string>>, existing: readonly string[] = []) => {
     const { manifest, sha256 } = await uploadCandidate(agent, changed, existing);
-    const { handle, generation } = held;
+    const { handle, generation } = currentClaim;
     const reply = await agent.proposeCandidate({
       ...{ ...handle, expected_generation: generation, candidate_sha256: sha256 },
     });
     const base_version = 'base_version' in reply ? reply.base_version : 0;
-    const about = { tenant_id: 'default', project_id: 'shop', task_id: EDGE, generation, base_version };
+    const statementFields = {
+      tenant_id: 'default',
+      project_id: 'shop',
+      task_id: EDGE,
+      generation,
+      base_version,
+    };
     const signedStatement = (checks = [passedOutcome()], signer = runner) =>
-      signer.statement({ ...about, candidate_sha256: sha256, checks });
+      signer.statement({ ...statementFields, candidate_sha256: sha256, checks });
     return { manifest, signedStatement, reply };
   };
   const releaseAndClaim = async () => {
-    const { handle, generation } = held;
+    const { handle, generation } = currentClaim;
     await agent.releaseClaim({ ...handle, expected_generation: generation, reason: 'VOLUNTARY' });
-    held = await claim();
+    currentClaim = await claim();
   };
   const submit = (result_data: unknown) =>
     agent.submitResult({
-      ...{ ...held.handle, generation: held.generation, result_data },
+      ...{ ...currentClaim.handle, generation: currentClaim.generation, result_data },
       evaluators: withResultCounts([{ name: 'tests_pass', result: 'pass' }]),
     });
   /** The edge has not converged, and `gen task explain` says this about it. */
@@ -76,7 +82,7 @@ async function openProject() {
 }
 
 describe('under `evidence: verified` no edge converges', { timeout: 60_000 }, () => {
-  it('if an agent reports that tests pass which fail', async () => {
+  it('if an agent reports failing tests as passed', async () => {
     const { runner, runnerClient, propose, submit, expectOpen } = await openProject();
     const { manifest, signedStatement } = await propose({ 'src/a.ts': 'x' });
     expect(await submit(manifest)).toMatchObject({ reason: 'NOT_CONVERGED' });
@@ -92,16 +98,16 @@ describe('under `evidence: verified` no edge converges', { timeout: 60_000 }, ()
   it('if an agent signs evidence with its own key, or enrols that key, or records as a runner', async () => {
     const { agent, runner, runnerClient, propose, submit, expectOpen } = await openProject();
     const { manifest, signedStatement } = await propose({ 'src/a.ts': 'x' });
-    const own = new TestRunner();
+    const agentKey = new TestRunner();
     expect(
-      await runnerClient.recordEvidence(own.signed(signedStatement([passedOutcome()], own))),
+      await runnerClient.recordEvidence(agentKey.signed(signedStatement([passedOutcome()], agentKey))),
     ).toMatchObject({
       reason: 'UNKNOWN_RUNNER',
     });
-    expect(await runnerClient.recordEvidence(own.signed(signedStatement()))).toMatchObject({
+    expect(await runnerClient.recordEvidence(agentKey.signed(signedStatement()))).toMatchObject({
       code: 'SIGNATURE_INVALID',
     });
-    expect(await agent.enrolRunner({ public_key: own.public_key })).toMatchObject({ code: 'FORBIDDEN' });
+    expect(await agent.enrolRunner({ public_key: agentKey.public_key })).toMatchObject({ code: 'FORBIDDEN' });
     expect(await agent.recordEvidence(runner.signed(signedStatement()))).toMatchObject({ code: 'FORBIDDEN' });
     expect(await agent.putPolicy({ evidence: 'reported' })).toMatchObject({ code: 'FORBIDDEN' });
     expect(await submit(manifest)).toMatchObject({ reason: 'NOT_CONVERGED' });

@@ -8,7 +8,7 @@ it('gen events --follow prints new events as they occur, one JSON line each', as
   const { terminal } = await startPlannedHarness();
   const following = start(terminal, 'events', '--follow', '--json', '--type', 'CLAIM_ACQUIRED');
   // Only an event shows that the stream is open, so produce events until one arrives.
-  const happening = (async () => {
+  const eventsProduced = (async () => {
     for (let hasOutput = false; !hasOutput; ) {
       await gen(terminal, 'next');
       await gen(terminal, 'task', 'release', 'A-001-schema');
@@ -16,7 +16,7 @@ it('gen events --follow prints new events as they occur, one JSON line each', as
     }
   })();
   const text = await following.waitForOutput('\n');
-  await happening;
+  await eventsProduced;
   following.stop('SIGINT');
   expect((await following.ended).code).toBe(0);
   expect(JSON.parse(text.split('\n')[0] ?? '')).toMatchObject({

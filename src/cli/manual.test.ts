@@ -11,8 +11,8 @@ const MARK =
 
 it('documents in docs/cli.md the --help output of every command', async () => {
   const { io } = start({ cwd: '.' }, '--version');
-  const [before = ''] = (await readFile(PAGE, 'utf8')).split(MARK);
-  const page = `${before}${MARK}\n${commandReference(buildProgram(io, await allCommandGroups(), () => {}))}`;
+  const [introduction = ''] = (await readFile(PAGE, 'utf8')).split(MARK);
+  const page = `${introduction}${MARK}\n${commandReference(buildProgram(io, await allCommandGroups(), () => {}))}`;
   if (process.env.GENESIS_WRITE_DOCS === '1') await writeFile(PAGE, page);
   expect(await readFile(PAGE, 'utf8')).toBe(page);
 });

@@ -21,10 +21,10 @@ import { startHarness } from './testing/cli-harness.js';
 import { gen } from './testing/terminal.js';
 import { createProject, FEATURE_ID, writeProjectFile } from './testing/workspace.js';
 
-const SCOPE = { tenant_id: 'default', project_id: 'shop' };
+const PROJECT = { tenant_id: 'default', project_id: 'shop' };
 
-/** The older revision: negotiating the newer one makes the client start the server twice. */
-const OLDER = REVISIONS[1];
+/** The older revision of the protocol. For the newer revision the client starts the server twice. */
+const OLDER_REVISION = REVISIONS[1];
 
 const ARGS = [join(inject('built'), 'dist/cli/main.js'), 'mcp'];
 
@@ -47,7 +47,7 @@ async function startMcpClient(revision: Revision, env: Record<string, string> = 
   return { server, client, pid: transport.pid as number };
 }
 
-async function untilGone(pid: number): Promise<void> {
+async function waitForExit(pid: number): Promise<void> {
   try {
     for (;;) {
       process.kill(pid, 0);
@@ -58,11 +58,11 @@ async function untilGone(pid: number): Promise<void> {
 
 /** Resolves when an event of that type has occurred `times` times. */
 async function waitForEvent({ coordinator }: RunningServer, type: string, times = 1): Promise<void> {
-  const enough = new AbortController();
-  let seen = 0;
-  for await (const { event } of coordinator.feed.follow(SCOPE, '', enough.signal)) {
-    if (event.event_type === type) seen += 1;
-    if (seen === times) enough.abort();
+  const following = new AbortController();
+  let count = 0;
+  for await (const { event } of coordinator.feed.follow(PROJECT, '', following.signal)) {
+    if (event.event_type === type) count += 1;
+    if (count === times) following.abort();
   }
 }
 
@@ -70,27 +70,30 @@ test.each(REVISIONS)('completes a whole plan over stdio in revision %s', async (
   const { server, client } = await startMcpClient(revision, { GENESIS_SESSION: 's1' });
   expect(client.getNegotiatedProtocolVersion()).toBe(revision);
   expect((await client.listTools()).tools).toHaveLength(8);
-  const heard = await runForgetfulAgent(client);
-  expect(heard.filter(({ reason }) => reason === 'ACCEPTED')).toHaveLength(5);
-  expect(heard.at(-1)).toMatchObject({ reason: 'NOTHING_READY', agent_id: 'agent-a', session_id: 's1' });
+  const replies = await runForgetfulAgent(client);
+  expect(replies.filter(({ reason }) => reason === 'ACCEPTED')).toHaveLength(5);
+  expect(replies.at(-1)).toMatchObject({ reason: 'NOTHING_READY', agent_id: 'agent-a', session_id: 's1' });
   expect(await callTool(client, 'status')).toMatchObject({ done: true, total: { completed: 5 } });
   expect(await callTool(client, 'status', { task_id: 'no such' })).toMatchObject({ is_error: true });
-  const { agents } = unwrap(await server.coordinator.queries.agents(SCOPE));
+  const { agents } = unwrap(await server.coordinator.queries.agents(PROJECT));
   expect(agents.map(({ agent_id }) => agent_id)).toEqual(['agent-a']);
 });
 
-test.each(REVISIONS)('names the agent after its client for as long as it runs, over %s', async (revision) => {
-  const { client } = await startMcpClient(revision, { GENESIS_AGENT: '' });
-  const first = await callTool(client, 'next');
-  expect(first.agent_id).toMatch(/^a-test-[0-9a-f]{4}$/);
-  const second = await callTool(client, 'next');
-  expect(second.agent_id).toBe(first.agent_id);
-  expect(await callTool(client, 'next', { agent_id: 'ada', resume: false })).toMatchObject({
-    agent_id: 'ada',
-  });
-});
+test.each(REVISIONS)(
+  'names the agent after its client, with one name for the whole process, over %s',
+  async (revision) => {
+    const { client } = await startMcpClient(revision, { GENESIS_AGENT: '' });
+    const first = await callTool(client, 'next');
+    expect(first.agent_id).toMatch(/^a-test-[0-9a-f]{4}$/);
+    const second = await callTool(client, 'next');
+    expect(second.agent_id).toBe(first.agent_id);
+    expect(await callTool(client, 'next', { agent_id: 'ada', resume: false })).toMatchObject({
+      agent_id: 'ada',
+    });
+  },
+);
 
-test('acts in the agent role of its key, and is refused another one', async () => {
+test('acts in the agent role of its key, and is refused another role', async () => {
   const { server, started } = await openFleet();
   const scope = { tenant_id: 'default', platform: true };
   const create = async (body: object) => unwrap(await server.coordinator.keys.create(scope, body));
@@ -98,7 +101,7 @@ test('acts in the agent role of its key, and is refused another one', async () =
   const { token } = await create({ role: 'agent', agent_role: 'developer' });
   const env = { ...started.env, GENESIS_TOKEN: String(token) };
   const transport = new StdioClientTransport({ command: process.execPath, args: ARGS, ...started, env });
-  const client = await mcpClient(transport, OLDER);
+  const client = await mcpClient(transport, OLDER_REVISION);
   for (const tool of ['next', 'claim']) {
     const target = tool === 'claim' ? { task_id: 'A-001-schema' } : {};
     const refused = await callTool(client, tool, { ...target, agent_role: 'human-reviewer' });
@@ -106,26 +109,26 @@ test('acts in the agent role of its key, and is refused another one', async () =
     expect(JSON.stringify(refused)).toMatch(/developer.*human-reviewer/);
   }
   expect(await callTool(client, 'next')).toMatchObject({ reason: 'GRANTED' });
-  const { agents } = unwrap(await server.coordinator.queries.agents(SCOPE));
+  const { agents } = unwrap(await server.coordinator.queries.agents(PROJECT));
   expect(agents).toMatchObject([{ role: 'developer' }]);
 });
 
-test('renews a claim while the client runs, and no longer', async () => {
+test('renews a claim only while the client runs', async () => {
   const time = FrozenTime.begin();
-  const { server, client, pid } = await startMcpClient(OLDER);
+  const { server, client, pid } = await startMcpClient(OLDER_REVISION);
   const { handle } = await callTool(client, 'next', { lease_duration_seconds: 1 });
   for (const renewals of [1, 2, 3, 4]) {
     await waitForEvent(server, 'LEASE_RENEWED', renewals);
-    // The server's clock advances only after a renewal, so none is late even on a slow machine.
+    // The server's clock advances only after a renewal, so no renewal is late, even on a slow machine.
     time.advance(0.5);
   }
   expect(await callTool(client, 'renew', { handle })).toMatchObject({ success: true });
   await client.close();
-  await untilGone(pid);
+  await waitForExit(pid);
   const other = { agent_id: 'beta', session_id: 's2' };
-  expect(unwrap(await server.coordinator.claims.next(SCOPE, other)).claim).toBeNull();
+  expect(unwrap(await server.coordinator.claims.next(PROJECT, other)).claim).toBeNull();
   time.advance(1);
-  const taken = unwrap(await server.coordinator.claims.next(SCOPE, other));
+  const taken = unwrap(await server.coordinator.claims.next(PROJECT, other));
   expect(taken.claim).toMatchObject({ task_id: 'A-001-schema', generation: 2 });
 });
 
@@ -137,13 +140,13 @@ test('exits when standard input ends, even with a live claim', async () => {
     child.kill('SIGKILL');
   });
   const ended = once(child, 'exit');
-  const say = (words: object) => child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...words })}\n`);
+  const send = (message: object) => child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
   const clientInfo = { name: 'a test', version: '1' };
-  const params = { protocolVersion: OLDER, capabilities: {}, clientInfo };
-  say({ id: 1, method: 'initialize', params });
-  say({ method: 'notifications/initialized' });
+  const params = { protocolVersion: OLDER_REVISION, capabilities: {}, clientInfo };
+  send({ id: 1, method: 'initialize', params });
+  send({ method: 'notifications/initialized' });
   const lease = { lease_duration_seconds: 1 };
-  say({ id: 2, method: 'tools/call', params: { name: 'next', arguments: lease } });
+  send({ id: 2, method: 'tools/call', params: { name: 'next', arguments: lease } });
   await waitForEvent(server, 'LEASE_RENEWED');
   child.stdin.end();
   expect(await ended).toEqual([0, null]);
@@ -151,7 +154,7 @@ test('exits when standard input ends, even with a live claim', async () => {
 
 test('does not renew a released claim', async () => {
   FrozenTime.begin();
-  const { server, client } = await startMcpClient(OLDER);
+  const { server, client } = await startMcpClient(OLDER_REVISION);
   const renewing = vi.spyOn(server.coordinator.holder, 'renewLease');
   const first = await callTool(client, 'next', { lease_duration_seconds: 1 });
   await callTool(client, 'release', { handle: first.handle });
@@ -165,13 +168,13 @@ test('does not renew a released claim', async () => {
 });
 
 test('reports an unreachable server to the model as a tool error', async () => {
-  const { server, client } = await startMcpClient(OLDER);
+  const { server, client } = await startMcpClient(OLDER_REVISION);
   await server.stop();
   expect(await callTool(client, 'status')).toMatchObject({ is_error: true, code: 'UNREACHABLE' });
 });
 
 const EDGE = `${FEATURE_ID}#intent_requirements`;
-const CHECKED = {
+const WITH_CHECK = {
   '.ai-workspace/graph/edges/intent_requirements.yml':
     'edge: intent_requirements\nchecklist: [{name: reads_well, type: agent, criterion: Readable, required: true}]\n',
 };
@@ -179,11 +182,11 @@ const PASSED = [{ name: 'reads_well', result: 'pass' }];
 
 /** `gen mcp` in a workspace, which it serves itself. */
 async function startInWorkspace(files: Record<string, string> = {}, folder = '.') {
-  const { cwd: root } = await createProject({ ...CHECKED, ...files });
+  const { cwd: root } = await createProject({ ...WITH_CHECK, ...files });
   const env = { PATH: process.env.PATH ?? '', GENESIS_HOME: join(root, '.home') };
   const cwd = join(root, folder);
   const transport = new StdioClientTransport({ command: process.execPath, args: ARGS, cwd, env });
-  return { root, client: await mcpClient(transport, OLDER) };
+  return { root, client: await mcpClient(transport, OLDER_REVISION) };
 }
 
 // req: WSP-002, WSP-009
@@ -293,7 +296,7 @@ test('takes an edge from claim to convergence in a single-agent workspace withou
   });
   const env = { PATH: process.env.PATH ?? '' };
   const transport = new StdioClientTransport({ command: process.execPath, args: ARGS, cwd, env });
-  const client = await mcpClient(transport, OLDER);
+  const client = await mcpClient(transport, OLDER_REVISION);
   const granted = await callTool(client, 'claim', { feature_id: FEATURE_ID, edge: 'intent_requirements' });
   expect(granted).toMatchObject({ reason: 'GRANTED', agent_id: 'primary', checks: [{ name: 'reads_well' }] });
   expect(granted).not.toHaveProperty('expires_at');

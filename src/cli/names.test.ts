@@ -22,7 +22,7 @@ it('a worker is named after its program, in gen agents, in events and in its env
   expect(claims).toMatchObject([{ agent_id: name }]);
 });
 
-it('a person is named after the user, without the machine', async () => {
+it('the agent name of a person is the user name, without the name of the machine', async () => {
   const { terminal } = await startUnnamed();
   const claimed = await gen(terminal, 'task', 'claim', 'A-001-schema', '--json');
   expect(JSON.parse(claimed.out).claim).toMatchObject({ agent_id: 'tester' });

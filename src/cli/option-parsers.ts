@@ -25,7 +25,7 @@ export function parseSecondsOption(text: string): number {
   return Number(match[1]) * (UNIT_SECONDS[match[2] ?? ''] ?? 1);
 }
 
-/** Parses days, also a part of one: `2`, `0.5`. */
+/** Parses a number of days, also with a fraction: `2`, `0.5`. */
 export function parseDays(text: string): number {
   const days = Number(text);
   if (!/^\d{1,4}(\.\d{1,6})?$/.test(text) || days === 0)
@@ -56,7 +56,10 @@ export function parseWorkKind(text: string): WorkKind {
 }
 
 /** Collects the values of a repeatable option. */
-export const collectOption = (value: string, before: readonly string[] = []): string[] => [...before, value];
+export const collectOption = (value: string, earlier: readonly string[] = []): string[] => [
+  ...earlier,
+  value,
+];
 
 /** What a worker claims, and for how long. */
 export const WORKER_OPTIONS = {

@@ -2,14 +2,14 @@ import { type Command, Option } from 'commander';
 
 interface OptionDetails {
   readonly about: string;
-  readonly parse?: (text: string, before: never) => unknown;
+  readonly parse?: (text: string, earlier: never) => unknown;
   readonly choices?: readonly string[];
   readonly default?: unknown;
   readonly required?: true;
   readonly conflicts?: readonly string[];
 }
 
-/** Options by their flags: a description, or one with how the value is read. */
+/** Options by their flags. Each is a description, or a description with details such as the parser of the value. */
 export type OptionTable = Readonly<Record<string, string | OptionDetails>>;
 
 type CamelCase<Name extends string> = Name extends `${infer First}-${infer Rest}`
@@ -42,11 +42,11 @@ export type OptionsOf<Table> = {
 };
 
 export function addOptions(target: Command, table: OptionTable): void {
-  for (const [flags, given] of Object.entries(table)) target.addOption(optionOf(flags, given));
+  for (const [flags, entry] of Object.entries(table)) target.addOption(optionOf(flags, entry));
 }
 
-function optionOf(flags: string, given: string | OptionDetails): Option {
-  const details = typeof given === 'string' ? { about: given } : given;
+function optionOf(flags: string, entry: string | OptionDetails): Option {
+  const details = typeof entry === 'string' ? { about: entry } : entry;
   const { about, parse, choices, required = false, conflicts = [] } = details;
   const option = new Option(flags, about).makeOptionMandatory(required).conflicts([...conflicts]);
   if (parse !== undefined) option.argParser(parse as (text: string) => unknown);

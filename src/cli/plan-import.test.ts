@@ -14,14 +14,14 @@ const CHECKLIST = `## Database
 const runForJson = async (terminal: TerminalOptions, ...argv: string[]) =>
   JSON.parse((await gen(terminal, ...argv, '--json')).out);
 
-async function shopWith(checklist: string) {
+async function terminalWith(checklist: string) {
   const { terminal } = await startHarness();
   await writeFile(join(terminal.cwd, 'TODO.md'), checklist);
   return { ...terminal, env: { ...terminal.env, GENESIS_PROJECT: 'shop' } };
 }
 
 it('shows with --dry-run which task each item becomes, and changes nothing', async () => {
-  const terminal = await shopWith(CHECKLIST);
+  const terminal = await terminalWith(CHECKLIST);
   const { code, out } = await gen(terminal, 'plan', 'import', 'TODO.md', '--dry-run');
   expect(code).toBe(0);
   expect(out).toMatch(
@@ -42,8 +42,8 @@ it('shows with --dry-run which task each item becomes, and changes nothing', asy
   expect((await runForJson(terminal, 'projects')).projects).toEqual([]);
 });
 
-it('imports a checklist, and again after an edit with the same ids, claims and results', async () => {
-  const terminal = await shopWith(CHECKLIST);
+it('keeps ids, claims and results when a checklist is edited and imported again', async () => {
+  const terminal = await terminalWith(CHECKLIST);
   expect((await gen(terminal, 'plan', 'import', 'TODO.md')).out).toContain(
     'shop: plan version 1, 2 tasks, 1 subtask (2 added, 0 changed, 0 removed)',
   );
@@ -54,13 +54,13 @@ it('imports a checklist, and again after an edit with the same ids, claims and r
     '- [ ] Test\n- [ ] Load',
   );
   await writeFile(join(terminal.cwd, 'TODO.md'), edited);
-  const dry = await runForJson(terminal, 'plan', 'import', 'TODO.md', '--dry-run');
-  expect(dry).toMatchObject({
+  const preview = await runForJson(terminal, 'plan', 'import', 'TODO.md', '--dry-run');
+  expect(preview).toMatchObject({
     removed: [],
     mapping: [{ status: 'new' }, { status: 'kept' }, {}, {}, { status: 'kept' }],
   });
   const reply = await runForJson(terminal, 'plan', 'import', 'TODO.md');
-  expect(reply).toMatchObject({ version: 2, added: 2, removed: 0, mapping: dry.mapping });
+  expect(reply).toMatchObject({ version: 2, added: 2, removed: 0, mapping: preview.mapping });
   const { plan } = await runForJson(terminal, 'plan', 'show');
   expect(plan.tracks.A).toMatchObject([
     { id: 'A-001-design-the-schema', metadata: { original_id: 'Design the schema' } },
@@ -73,8 +73,8 @@ it('imports a checklist, and again after an edit with the same ids, claims and r
   );
 });
 
-it('imports issues from standard input, and prints what it left out', async () => {
-  const terminal = await shopWith('');
+it('imports issues from standard input, and reports a dependency that is not in the file', async () => {
+  const terminal = await terminalWith('');
   const issues = [
     {
       number: 2,
@@ -92,11 +92,19 @@ it('imports issues from standard input, and prints what it left out', async () =
   expect((await runForJson(terminal, 'task', 'show', 'B-001-search')).waiting_for).toEqual(['A-001-index']);
 });
 
-it('takes the format from --format, and refuses one that does not exist', async () => {
-  const terminal = await shopWith(CHECKLIST);
+it('takes the format from --format, and refuses an unknown format', async () => {
+  const terminal = await terminalWith(CHECKLIST);
   await writeFile(join(terminal.cwd, 'todo.txt'), CHECKLIST);
-  const dry = await runForJson(terminal, 'plan', 'import', 'todo.txt', '--format', 'markdown', '--dry-run');
-  expect(dry.mapping).toHaveLength(3);
+  const preview = await runForJson(
+    terminal,
+    'plan',
+    'import',
+    'todo.txt',
+    '--format',
+    'markdown',
+    '--dry-run',
+  );
+  expect(preview.mapping).toHaveLength(3);
   expect(await gen(terminal, 'plan', 'import', 'TODO.md', '--format', 'issues')).toMatchObject({
     code: 1,
     err: expect.stringMatching(/^TODO\.md:1:1: BAD_VALUE: .*not a JSON list of issues/),

@@ -45,7 +45,7 @@ export async function readPlanSource(
   }
 }
 
-/** Makes a plan of the file; throws a failure that lists every fault. */
+/** Converts the file to a plan, or throws a failure that lists every fault. */
 export function importedPlanOf(source: PlanSourceFile, current: CurrentPlan = NO_CURRENT_PLAN): ImportedPlan {
   const { name, text, format } = source;
   if (format !== 'plan') {
@@ -58,9 +58,9 @@ export function importedPlanOf(source: PlanSourceFile, current: CurrentPlan = NO
   return { ok: true, input: parsed.input, warnings: [], ...compareIds(parsed.input, current) };
 }
 
-/** A plan has its own ids: the mapping says which of them are new. */
+/** Maps each task of a plan file to its own id, and says which tasks are new. */
 function compareIds({ tracks }: PlanInput, { plan }: CurrentPlan): Pick<ImportedPlan, 'mapping' | 'removed'> {
-  const before = new Set(Object.values(plan?.tracks ?? {}).flatMap((tasks) => tasks.map(({ id }) => id)));
+  const currentIds = new Set(Object.values(plan?.tracks ?? {}).flatMap((tasks) => tasks.map(({ id }) => id)));
   const mapping = Object.values(tracks)
     .flat()
     .map(
@@ -68,11 +68,11 @@ function compareIds({ tracks }: PlanInput, { plan }: CurrentPlan): Pick<Imported
         original_id: id,
         task_id: id,
         title: description,
-        status: before.has(id) ? 'kept' : 'new',
+        status: currentIds.has(id) ? 'kept' : 'new',
       }),
     );
-  for (const { original_id } of mapping) before.delete(original_id);
-  return { mapping, removed: [...before] };
+  const ids = new Set(mapping.map(({ original_id }) => original_id));
+  return { mapping, removed: [...currentIds].filter((id) => !ids.has(id)) };
 }
 
 function faultsFailure(file: string, faults: readonly PlanFault[]): CommandFailure {
@@ -84,7 +84,7 @@ function faultsFailure(file: string, faults: readonly PlanFault[]): CommandFailu
   return new CommandFailure([...lines, summary].join('\n'), EXIT.refused, { ok: false, faults });
 }
 
-/** The plan of the project and its version, and which of its tasks were started. A new project has none. */
+/** The plan of the project, its version, and which of its tasks were started. A new project has version 0 and no plan. */
 export async function currentPlanOf(genesis: Genesis): Promise<CurrentPlan & { readonly version: number }> {
   const reply = await genesis.plan();
   if (isProblem(reply)) {

@@ -10,9 +10,9 @@ const namesIn = async (...argv: string[]) =>
 it('loads only the module of the named command', async () => {
   const all = buildProgram(io, await allCommandGroups(), () => {}).commands.map((each) => each.name());
   for (const name of all.filter((each) => each !== 'completion')) {
-    const found = await namesIn(name);
-    expect(found, name).toContain(name);
-    expect(found.length, name).toBeLessThan(4);
+    const loadedNames = await namesIn(name);
+    expect(loadedNames, name).toContain(name);
+    expect(loadedNames.length, name).toBeLessThan(4);
   }
 });
 
@@ -22,10 +22,10 @@ it.each([
   ['enrol', 'gen runner enrol'],
   ['show', 'gen plan show or gen task show'],
   ['statsu', 'gen status'],
-])('suggests the command that gen %s may mean', async (word, meant) => {
+])('suggests the command that gen %s may mean', async (word, suggestion) => {
   const { code, err } = await gen({ cwd: '.' }, word, 'A-001');
   expect(code).toBe(2);
-  expect(err).toContain(`There is no command gen ${word}. Did you mean ${meant}`);
+  expect(err).toContain(`There is no command gen ${word}. Did you mean ${suggestion}`);
 });
 
 it('lists every command under one of the five headings of the help', async () => {
@@ -43,7 +43,7 @@ it('lists every command under one of the five headings of the help', async () =>
   ]);
 });
 
-it('skips option values when it looks for the command, and loads all modules for an unknown one', async () => {
+it('skips option values when it looks for the command, and loads all modules for an unknown command', async () => {
   expect(await namesIn('--agent', 'status', '--json', 'task', 'show')).toEqual(['task']);
   expect(await namesIn('--agent=x', 'task')).toEqual(['task']);
   expect((await namesIn('statsu')).length).toBeGreaterThan(10);

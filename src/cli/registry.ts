@@ -94,7 +94,7 @@ const OPTIONS_WITH_VALUE = new Set(
   Object.keys(GLOBAL_OPTIONS).flatMap((flags) => /^(\S+) </.exec(flags)?.[1] ?? []),
 );
 
-/** The first argument that is neither an option nor the value of one. */
+/** The first argument that is neither an option nor the value of an option. */
 export function commandNameIn(argv: readonly string[]): string | undefined {
   for (let index = 0; index < argv.length; index += 1) {
     const word = argv[index] ?? '';

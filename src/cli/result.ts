@@ -4,12 +4,12 @@ import type { Genesis } from '../client/index.js';
 import { jsonOrText } from './json-or-text.js';
 import { unwrapReply } from './replies.js';
 
-/** A request body is at most 1 MiB; larger results go by blob. */
+/** Larger results are uploaded as blobs, because a request body has at most 1 MiB. */
 const INLINE_BYTES_MAX = 768 * 1024;
 
 export type ResultBody = { readonly result_data: unknown } | { readonly blob_sha256: string };
 
-/** The result fields of a submission: JSON or text inline, everything else as a blob. */
+/** The result fields of a submission: JSON or text inline. Other and larger results are uploaded as a blob first. */
 export const resultBody = async (genesis: Genesis, bytes: Uint8Array): Promise<ResultBody> =>
   bytes.byteLength > INLINE_BYTES_MAX || !isUtf8(bytes)
     ? uploadBlob(genesis, bytes)

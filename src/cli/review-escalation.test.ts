@@ -5,7 +5,7 @@ import { createProject, FEATURE_ID, writeProjectFile } from './testing/workspace
 
 const EDGE = 'intent_requirements';
 const SUBJECT = `${FEATURE_ID}#${EDGE}`;
-/** Wrong until a reviewer says what to write. */
+/** The constructor. Its candidates fail the check until a reviewer says what to write. */
 const AGENT = `mkdir -p docs
 case "$(cat)" in
   *"write about login"*) echo login > docs/login.md ;;

@@ -15,7 +15,7 @@ const checklistFile = (edge: string): string => `edge: "${edge}"
 checklist:
   - {name: reads_well, type: agent, criterion: "A stranger can read it", required: true}
 `;
-const CONFIGURED = {
+const WITH_CHECKS = {
   '.ai-workspace/graph/edges/intent_requirements.yml': checklistFile('intent→requirements'),
   '.ai-workspace/graph/edges/design_code.yml': checklistFile('design→code'),
   '.ai-workspace/context/project_constraints.yml': `constraint_dimensions:
@@ -25,8 +25,8 @@ const CONFIGURED = {
   build_system: npm
 `,
 };
-const ASKING_A_HUMAN = {
-  ...CONFIGURED,
+const WITH_HUMAN_CHECK = {
+  ...WITH_CHECKS,
   [`.ai-workspace/features/active/${FEATURE_ID}.yml`]: `feature: ${FEATURE_ID}
 title: People log in
 vector_type: feature
@@ -59,7 +59,7 @@ const runShell = (terminal: TerminalOptions, script: string) =>
   gen(terminal, 'run', '--role', 'full_stack', '--', 'sh', '-c', script);
 
 it('run --loop works on the edges of a feature in their draft folders until all work is done', async () => {
-  const terminal = await createProject(CONFIGURED);
+  const terminal = await createProject(WITH_CHECKS);
   const looped = await gen(terminal, 'run', '--loop', ...(await agentProgram()));
   expect(looped.err).toMatch(/^Working on shop until all work is done\.\n/);
   expect(looped.err).toContain(`${FIRST} has converged: `);
@@ -76,7 +76,7 @@ it('run --loop works on the edges of a feature in their draft folders until all 
 });
 
 it('run --kind task takes no edges, and a project without a plan is not done', async () => {
-  const terminal = await createProject(CONFIGURED);
+  const terminal = await createProject(WITH_CHECKS);
   const idle = await gen(terminal, 'run', '--kind', 'task', '--', 'true');
   expect(idle).toMatchObject({ code: 1, err: expect.stringContaining('NOTHING_READY') });
   expect((await gen(terminal, 'run', '--kind', 'tasks', '--', 'true')).code).toBe(2);
@@ -101,7 +101,7 @@ it.each([
   ],
   ['no report of a check', 'echo text > a.md', /NOT_CONVERGED: reads_well: It was not reported/],
 ])('run releases an edge after %s, and says why', async (_, script, reason) => {
-  const terminal = await createProject(CONFIGURED);
+  const terminal = await createProject(WITH_CHECKS);
   const failed = await runShell(terminal, script);
   expect(failed.err).toMatch(reason);
   expect(failed.code).toBe(1);
@@ -110,14 +110,14 @@ it.each([
 });
 
 it('run submits the result file of an edge instead of its drafts', async () => {
-  const terminal = await createProject(CONFIGURED);
+  const terminal = await createProject(WITH_CHECKS);
   const script = `echo '{"made": 1}' > "$GENESIS_RESULT"; echo '[{"name": "reads_well", "result": "pass"}]' > "$GENESIS_CHECKS"`;
   expect(await runShell(terminal, script)).toMatchObject({ code: 0 });
   expect((await gen(terminal, 'task', 'result', FIRST)).out).toContain('"made"');
 });
 
-it('run exits with 3 when a person must decide, and the result survives its end', async () => {
-  const terminal = await createProject(ASKING_A_HUMAN);
+it('run exits with 3 when a person must decide, and the result can be approved after the process has ended', async () => {
+  const terminal = await createProject(WITH_HUMAN_CHECK);
   const escalated = await gen(terminal, 'run', ...(await agentProgram()));
   expect(escalated.err).toContain(`${FIRST} waits for a person: gen review`);
   expect(escalated.code).toBe(3);
@@ -126,13 +126,13 @@ it('run exits with 3 when a person must decide, and the result survives its end'
   expect(existsSync(join(terminal.cwd, 'docs', 'intent_requirements.md'))).toBe(true);
 });
 
-const reviewOf = (...decision: string[]): string[] => [
+const reviewArguments = (...decision: string[]): string[] => [
   ...['review', '--feature', FEATURE_ID, '--edge', 'intent_requirements'],
   ...decision,
 ];
 
 it('run performs an edge again if changes were requested after the earlier run had ended', async () => {
-  const terminal = await createProject(ASKING_A_HUMAN);
+  const terminal = await createProject(WITH_HUMAN_CHECK);
   const program = await agentProgram();
   expect(await gen(terminal, 'run', ...program)).toMatchObject({
     code: 3,
@@ -142,15 +142,15 @@ it('run performs an edge again if changes were requested after the earlier run h
     code: 1,
     err: expect.stringMatching(/^NOTHING_READY\. .*human/),
   });
-  expect((await gen(terminal, ...reviewOf('--refine', '--comment', 'name the key'))).code).toBe(0);
+  expect((await gen(terminal, ...reviewArguments('--refine', '--comment', 'name the key'))).code).toBe(0);
   const again = await gen(terminal, 'run', ...program);
   expect(again).toMatchObject({ code: 3, out: expect.stringContaining('review: name the key') });
-  expect((await gen(terminal, ...reviewOf('--approve'))).code).toBe(0);
+  expect((await gen(terminal, ...reviewArguments('--approve'))).code).toBe(0);
   expect((await gen(terminal, 'task', 'show', FIRST)).out).toMatch(/completed.*, generation 1/);
 });
 
 it('fleet performs an edge again if the agent that escalated it was killed before changes were requested', async () => {
-  const terminal = await createProject(ASKING_A_HUMAN);
+  const terminal = await createProject(WITH_HUMAN_CHECK);
   const program = await agentProgram();
   const { cwd, env = {} } = terminal;
   const fleet = start({ cwd, env }, 'fleet', '--name', 'worker', ...program);
@@ -159,10 +159,10 @@ it('fleet performs an edge again if the agent that escalated it was killed befor
   const [, worker] = /worker: (\d+)/.exec(await readFile(log, 'utf8')) ?? [];
   process.kill(Number(worker), 'SIGKILL');
   await fleet.waitForOutput(/worker-1 ended \(SIGKILL\)\. Restart 1/);
-  expect((await gen(terminal, ...reviewOf('--refine', '--comment', 'name the key'))).code).toBe(0);
+  expect((await gen(terminal, ...reviewArguments('--refine', '--comment', 'name the key'))).code).toBe(0);
   await fleet.waitForOutput(/waits for a person: gen review[\s\S]*waits for a person: gen review/);
   expect(await readFile(log, 'utf8')).toContain('review: name the key');
-  expect((await gen(terminal, ...reviewOf('--approve'))).code).toBe(0);
+  expect((await gen(terminal, ...reviewArguments('--approve'))).code).toBe(0);
   await fleet.waitForOutput(`worker-1  ${SECOND}: claimed`);
   fleet.stop('SIGINT');
   expect((await fleet.ended).code).toBe(130);
@@ -170,7 +170,7 @@ it('fleet performs an edge again if the agent that escalated it was killed befor
 
 it('run removes the worktree of an edge after its result is accepted, and the result has metadata.git', async () => {
   const terminal = await createProject({
-    ...CONFIGURED,
+    ...WITH_CHECKS,
     '.ai-workspace/coordination.yml': 'project: {name: shop, project_id: shop}\nisolation: worktree\n',
   });
   git(terminal.cwd, 'init', '--quiet', '--initial-branch', 'main');
@@ -189,7 +189,7 @@ it('run removes the worktree of an edge after its result is accepted, and the re
 });
 
 it('fleet works on edges in the workspace, also from the worktrees of its agents', async () => {
-  const terminal = await createProject(CONFIGURED);
+  const terminal = await createProject(WITH_CHECKS);
   git(terminal.cwd, 'init', '--quiet', '--initial-branch', 'main');
   git(terminal.cwd, 'add', '--force', 'specification', '.ai-workspace');
   git(terminal.cwd, 'commit', '--quiet', '-m', 'begin');
@@ -201,13 +201,13 @@ it('fleet works on edges in the workspace, also from the worktrees of its agents
     agents: [{ agent_id: 'worker-1', state: 'done', accepted: 2, restarts: 0 }],
     left: { task_total: 0, edge_total: 0, edges: [], reviews: [] },
   });
-  // Drafts are in the workspace itself, not in the copy in the worktree of the agent, which is as old as the last commit.
+  // Drafts are in the workspace itself. The agent's worktree has only a copy of the workspace, as old as the last commit.
   const made = await readFile(join(terminal.cwd, 'docs', 'design_code.md'), 'utf8');
   expect(made).toContain(join(terminal.cwd, '.ai-workspace', 'agents', 'worker-1'));
 });
 
-it('fleet says that what is left waits for a person, and leaves the result to be reviewed', async () => {
-  const terminal = await createProject(ASKING_A_HUMAN);
+it('fleet says that the remaining work waits for a person, and keeps the result for review', async () => {
+  const terminal = await createProject(WITH_HUMAN_CHECK);
   const fleet = start({ ...terminal, columns: 200 }, 'fleet', '--name', 'worker', ...(await agentProgram()));
   await fleet.waitForOutput(/the result of generation 1 waits for a person: gen review/);
   fleet.stop('SIGINT');

@@ -46,27 +46,27 @@ it('run submits the result file or the end of the output, and releases a failed 
 it('run kills the program and its child processes when the claim is lost, even if they ignore SIGTERM', async () => {
   const time = FrozenTime.begin();
   const { terminal } = await startPlannedHarness();
-  const deaf =
+  const ignoringSigterm =
     "trap '' TERM; sh -c 'while :; do sleep 0.1; done' & trap 'echo terminated > terminated' TERM; echo $$ > started; " +
     'while :; do wait; done';
-  const running = start(terminal, 'run', '--lease', '1', '--', 'sh', '-c', deaf);
+  const running = start(terminal, 'run', '--lease', '1', '--', 'sh', '-c', ignoringSigterm);
   const ended = running.ended;
   const group = Number(await waitForText(join(terminal.cwd, 'started')));
   expect(isAlive(group)).toBe(true);
   await gen(terminal, 'task', 'force-release', 'A-001-schema', '--reason', 'it is stuck');
   await waitForText(join(terminal.cwd, 'terminated'));
   expect(isAlive(group)).toBe(true);
-  // Only the grace period remains.
+  // The program ends only when the grace period is over.
   expect(await time.advanceUntil(ended)).toMatchObject({
     code: 1,
     err: expect.stringMatching(/A-001-schema: the claim was lost \(\w+\)\. The program was stopped/),
   });
-  await untilGone(group);
+  await waitForGroupExit(group);
 });
 
 it('run forwards stop signals, and submits a result that the program still completes', async () => {
   FrozenTime.begin();
-  givePatience();
+  lengthenGracePeriod();
   const { terminal } = await startPlannedHarness();
   const tidy =
     'trap \'echo "{}" > "$GENESIS_RESULT"; exit 0\' INT; echo $$ > started; while :; do sleep 0.1; done';
@@ -80,7 +80,7 @@ it('run forwards stop signals, and submits a result that the program still compl
   const group = Number(await waitForText(join(terminal.cwd, 'other')));
   untidy.stop('SIGTERM');
   expect((await stopped).code).toBe(130);
-  await untilGone(group);
+  await waitForGroupExit(group);
   expect((await gen(terminal, 'task', 'history', 'B-001-api')).out).toContain('VOLUNTARY');
 });
 
@@ -100,8 +100,20 @@ it('run --loop continues until all tasks are done', async () => {
 
 it('run --loop says that all tasks are done and exits with 0, even if a task failed on the way', async () => {
   const { terminal } = await startPlannedHarness();
-  const once = 'if [ -e tried ]; then exit 0; fi; touch tried; echo no disk >&2; exit 7';
-  const looped = await gen(terminal, 'run', '--loop', '--track', 'A', '--track', 'B', '--', 'sh', '-c', once);
+  const failOnce = 'if [ -e tried ]; then exit 0; fi; touch tried; echo no disk >&2; exit 7';
+  const looped = await gen(
+    terminal,
+    'run',
+    '--loop',
+    '--track',
+    'A',
+    '--track',
+    'B',
+    '--',
+    'sh',
+    '-c',
+    failOnce,
+  );
   expect(looped).toMatchObject({
     code: 0,
     err: expect.stringMatching(/1 failed.*\nAll tasks of tracks A, B of shop are done\.\n$/),
@@ -123,7 +135,8 @@ it('run --loop says what became of a task before it starts the next', async () =
   const looped = await gen(terminal, 'run', '--loop', '--', 'true');
   const lines = looped.err.split('\n').filter((line) => /is done:|generation/.test(line));
   expect(lines).toHaveLength(10);
-  for (const [at, line] of lines.entries()) expect(line).toMatch(at % 2 === 0 ? /generation 1/ : /is done/);
+  for (const [index, line] of lines.entries())
+    expect(line).toMatch(index % 2 === 0 ? /generation 1/ : /is done/);
 });
 
 it('run says that nothing is ready if others hold all the work that can be claimed', async () => {
@@ -182,7 +195,7 @@ it('run claims nothing if the program cannot be started', async () => {
 });
 
 /** Makes the grace period long enough for any machine. */
-function givePatience(): void {
+function lengthenGracePeriod(): void {
   const { setTimeout: start } = globalThis;
   const spy = vi.spyOn(globalThis, 'setTimeout');
   spy.mockImplementation(((task: () => void, ms = 0) => start(task, ms < 1000 ? ms : 3_600_000)) as never);
@@ -191,14 +204,14 @@ function givePatience(): void {
 
 async function waitForText(file: string): Promise<string> {
   for (;;) {
-    const found = await readFile(file, 'utf8').catch(() => '');
-    if (found.endsWith('\n')) return found;
+    const content = await readFile(file, 'utf8').catch(() => '');
+    if (content.endsWith('\n')) return content;
     await pause(20);
   }
 }
 
 /** Resolves when the whole process group has ended. */
-async function untilGone(group: number): Promise<void> {
+async function waitForGroupExit(group: number): Promise<void> {
   while (isAlive(group)) await pause(20);
 }
 

@@ -40,7 +40,7 @@ function startProcess(cwd: string, env: Readonly<Record<string, string>>, ...arg
   return child;
 }
 
-test('a runner outlives the command whose server it used, and checks the candidates of the next one', async () => {
+test('a runner outlives the command whose server it used, and checks the candidates of the next command', async () => {
   const project = await createProject(WORKSPACE);
   const { cwd, env = {} } = project;
   const constructed = join(await temporaryFolder(), 'constructed');

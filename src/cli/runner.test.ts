@@ -39,7 +39,7 @@ async function openVerifiedProject() {
   const files = { ...FILES, 'agent_roles.yml': ROLES, 'graph/edges/design_code.yml': CHECKLIST };
   expect(await client.methodology.init({ files })).toMatchObject({ success: true });
   expect(await client.putPolicy({ evidence: 'verified' })).toMatchObject({ evidence: 'verified' });
-  const at = { ...terminal, env };
+  const projectTerminal = { ...terminal, env };
   const granted = await client.claimTask({
     ...{ task_id: EDGE, agent_id: 'a', session_id: 's1', agent_role: 'architect' },
   });
@@ -62,8 +62,8 @@ async function openVerifiedProject() {
       ]),
     });
   const runOnce = (...base: string[]) =>
-    gen(at, 'runner', 'run', ...base, '--key', key, '--once', '--unsandboxed');
-  return { terminal: at, client, key, propose, submit, runOnce };
+    gen(projectTerminal, 'runner', 'run', ...base, '--key', key, '--once', '--unsandboxed');
+  return { terminal: projectTerminal, client, key, propose, submit, runOnce };
 }
 
 describe('gen runner', { timeout: 120_000 }, () => {
@@ -88,7 +88,7 @@ describe('gen runner', { timeout: 120_000 }, () => {
     expect((await gen(terminal, 'runner', 'enrol', '--key', key)).err).toContain('readable by other users');
   });
 
-  it('runs the checks of a candidate over the commit that it resolves, and the edge converges by that', async () => {
+  it('runs the checks of a candidate over the commit that it resolves, and the edge converges by this evidence', async () => {
     const { terminal, key, propose, submit, runOnce, client } = await openVerifiedProject();
     const repo = await createRepository();
     await gen(terminal, 'runner', 'enrol', '--key', key);
@@ -139,7 +139,7 @@ describe('gen runner', { timeout: 120_000 }, () => {
     expect(await submit(manifest)).toMatchObject({ accepted: true });
   });
 
-  it('records nothing without an enrolled key, and needs one base that exists', async () => {
+  it('records nothing without an enrolled key, and refuses a base that does not exist', async () => {
     const { terminal, key, client, propose, runOnce } = await openVerifiedProject();
     const repo = await createRepository();
     await propose('ready');

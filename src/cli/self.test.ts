@@ -22,34 +22,34 @@ async function openInstalled() {
     return join(root, name);
   };
   const isFoundOn = (...path: string[]): boolean => resolvesTo(main, 'gen', path.join(delimiter));
-  return { main, newFolder, linkMain, otherProgram, found: isFoundOn };
+  return { main, newFolder, linkMain, otherProgram, isFoundOn };
 }
 
 test('recognizes a link to this program on the PATH', async () => {
-  const { newFolder, linkMain, found } = await openInstalled();
-  expect(found(await newFolder('empty'), await linkMain('bin'))).toBe(true);
+  const { newFolder, linkMain, isFoundOn } = await openInstalled();
+  expect(isFoundOn(await newFolder('empty'), await linkMain('bin'))).toBe(true);
 });
 
 test('does not recognize another program of the same name that comes first', async () => {
-  const { linkMain, otherProgram, found } = await openInstalled();
-  expect(found(await otherProgram('theirs', 0o755), await linkMain('bin'))).toBe(false);
+  const { linkMain, otherProgram, isFoundOn } = await openInstalled();
+  expect(isFoundOn(await otherProgram('theirs', 0o755), await linkMain('bin'))).toBe(false);
 });
 
 test('skips files that are not executable, as a shell does', async () => {
-  const { main, linkMain, otherProgram, found } = await openInstalled();
+  const { main, linkMain, otherProgram, isFoundOn } = await openInstalled();
   const bin = await linkMain('bin');
-  expect(found(await otherProgram('notes', 0o644), bin)).toBe(true);
+  expect(isFoundOn(await otherProgram('notes', 0o644), bin)).toBe(true);
   await chmod(main, 0o644);
-  expect(found(bin)).toBe(false);
+  expect(isFoundOn(bin)).toBe(false);
 });
 
 test('ignores node_modules/.bin, which npm adds for one command only', async () => {
-  const { linkMain, found } = await openInstalled();
-  expect(found(await linkMain('project/node_modules/.bin'))).toBe(false);
+  const { linkMain, isFoundOn } = await openInstalled();
+  expect(isFoundOn(await linkMain('project/node_modules/.bin'))).toBe(false);
 });
 
 test('ignores empty and relative folders on the PATH', async () => {
-  const { linkMain, found } = await openInstalled();
-  expect(found('')).toBe(false);
-  expect(found(relative(process.cwd(), await linkMain('bin')))).toBe(false);
+  const { linkMain, isFoundOn } = await openInstalled();
+  expect(isFoundOn('')).toBe(false);
+  expect(isFoundOn(relative(process.cwd(), await linkMain('bin')))).toBe(false);
 });

@@ -15,22 +15,22 @@ export function selfCommand(): readonly [string, ...string[]] {
 }
 
 /** Whether a shell with this `PATH` resolves `name` to this program. */
-export function startsSelf(name: string, path = ''): boolean {
+export function isSelfOnPath(name: string, path = ''): boolean {
   return resolvesTo(MAIN, name, path);
 }
 
-/** Whether the first executable of that name on `path` is this file: an equal name may be another program. */
+/** Whether the first executable of that name on `path` is this file: another program may have the same name. */
 export function resolvesTo(file: string, name: string, path: string): boolean {
   const first = path
     .split(delimiter)
-    .filter(isLasting)
+    .filter(isPermanent)
     .map((folder) => join(folder, name))
     .find(isExecutable);
   return first !== undefined && realpathSync(first) === realpathSync(file);
 }
 
-/** Excludes `node_modules/.bin`, which `npm run` and `npx` add to `PATH` for one command only. */
-const isLasting = (folder: string): boolean =>
+/** False for relative folders, and for `node_modules/.bin`, which `npm run` and `npx` add to `PATH` for one command only. */
+const isPermanent = (folder: string): boolean =>
   isAbsolute(folder) && !/[\\/]node_modules[\\/]\.bin[\\/]?$/.test(folder);
 
 export function isExecutable(file: string): boolean {

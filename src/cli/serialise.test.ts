@@ -33,7 +33,7 @@ async function dropCommandFile(cwd: string, agentId: string, name: string, comma
 }
 
 /** Resolves as soon as the outcome exists. */
-async function outcomeOf(
+async function waitForOutcome(
   cwd: string,
   agentId: string,
   name: string,
@@ -118,7 +118,7 @@ it('keeps running with --watch until stopped, and refuses a second process', asy
   const watching = spawnGen(cwd, 'serialise', '--watch', '--json');
   expect(await firstLine(watching.stderr)).toContain('Watching');
   await dropCommandFile(cwd, 'a-01', '1.json', CLAIM);
-  expect(await outcomeOf(cwd, 'a-01', '1.json')).toMatchObject({ ok: true });
+  expect(await waitForOutcome(cwd, 'a-01', '1.json')).toMatchObject({ ok: true });
   expect(await gen({ cwd }, 'serialise')).toMatchObject({
     code: 1,
     err: expect.stringMatching(
@@ -137,7 +137,7 @@ it('up serves the log, the project and the inboxes of the workspace', async () =
   const server = spawnGen(cwd, 'up', '--port', '0', '--json');
   const { url } = JSON.parse(await firstLine(server.stdout));
   await dropCommandFile(cwd, 'a-01', '1.json', CLAIM);
-  expect(await outcomeOf(cwd, 'a-01', '1.json')).toMatchObject({ ok: true });
+  expect(await waitForOutcome(cwd, 'a-01', '1.json')).toMatchObject({ ok: true });
   const agents = await gen({ cwd, env: { GENESIS_URL: url } }, 'agents', '--json');
   expect(JSON.parse(agents.out)).toMatchObject({
     agents: [{ agent_id: 'a-01', claims: ['REQ-F-ONE-001#design_code'], last_activity: expect.any(String) }],
@@ -164,9 +164,9 @@ it('uses the previous configuration if a file is invalid, and processes nothing 
   expect((await gen({ cwd }, 'serialise')).out).toContain('GRANTED  1');
   await dropCommandFile(cwd, 'b-01', '1.json', CLAIM);
   await writeFile(roles, 'roles:\n  architect: [\n');
-  const before = await gen({ cwd }, 'serialise');
-  expect(before).toMatchObject({ code: 1, out: expect.stringContaining('DENIED_ACTIVE_CLAIM  1') });
-  expect(before.err).toMatch(/agent_roles\.yml:3:1 [\s\S]*previous configuration stays in effect/);
+  const later = await gen({ cwd }, 'serialise');
+  expect(later).toMatchObject({ code: 1, out: expect.stringContaining('DENIED_ACTIVE_CLAIM  1') });
+  expect(later.err).toMatch(/agent_roles\.yml:3:1 [\s\S]*previous configuration stays in effect/);
 });
 
 it('refuses a foreign log in reading commands too, and names the commands that can read it', async () => {

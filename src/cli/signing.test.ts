@@ -12,8 +12,8 @@ import { startPlannedHarness } from './testing/cli-harness.js';
 import { gen } from './testing/terminal.js';
 
 const MAIN = join(inject('built'), 'dist/cli/main.js');
-/** Events that a session causes by itself. */
-const OWN_EVENTS = new Set([
+/** Types of the events that a session causes with its own commands, and signs. */
+const SESSION_EVENTS = new Set([
   'CLAIM_ACQUIRED',
   'LEASE_RENEWED',
   'CLAIM_RELEASED',
@@ -21,7 +21,7 @@ const OWN_EVENTS = new Set([
   'NOTE_ADDED',
 ]);
 
-/** A server with keys, whose tenant requires signatures unless told otherwise; and a terminal with an agent's key. */
+/** A server with keys, whose tenant requires signatures if `isRequired`, and a terminal with an agent's key. */
 async function signingFleet(isRequired = true) {
   const { terminal, server } = await startPlannedHarness();
   const createKey = async (env: Record<string, string>, role: string): Promise<string> => {
@@ -44,11 +44,11 @@ async function signingFleet(isRequired = true) {
     const checker = new SessionSignatureChecker(verifySignatureSync);
     for (const event of page.events) expect(checker.visit(event)).toBeNull();
     // A sign of life is a renewal that no command asked for: it has no request id.
-    const own = page.events.filter(
-      ({ event_type, request_id }) => OWN_EVENTS.has(event_type) && request_id !== undefined,
+    const sessionEvents = page.events.filter(
+      ({ event_type, request_id }) => SESSION_EVENTS.has(event_type) && request_id !== undefined,
     );
-    expect([checker.checked, checker.unchecked]).toEqual([own.length, 0]);
-    return own.map(({ event_type }) => event_type);
+    expect([checker.checked, checker.unchecked]).toEqual([sessionEvents.length, 0]);
+    return sessionEvents.map(({ event_type }) => event_type);
   };
   const agent = { cwd: terminal.cwd, env: { ...env, GENESIS_TOKEN: token } };
   return { agent, HOME, signedEvents, requireSignatures };
@@ -81,7 +81,7 @@ it('commands about a task are signed with a key that is created on first use and
   expect(await readFile(key, 'utf8')).toBe(text);
 });
 
-it('a stored session from before signatures were required is replaced by one with a key', async () => {
+it('a stored session without a key is replaced after the tenant began to require signatures', async () => {
   const { agent, requireSignatures } = await signingFleet(false);
   expect(await gen(agent, 'next')).toMatchObject({ code: 0 });
   expect(await gen(agent, 'task', 'release', 'A-001-schema')).toMatchObject({ code: 0 });

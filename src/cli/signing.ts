@@ -5,7 +5,7 @@ import type { CommandContext } from './context.js';
 import type { Io } from './io.js';
 import { openSigningKey } from './state/signing-key.js';
 
-/** The user's key if the tenant requires signatures: for a program that opens sessions before it sends a command. */
+/** The user's signing key if the tenant requires signatures. For a program that opens sessions before it sends a command. */
 export async function requiredSigningKey(io: Io, genesis: Genesis): Promise<KeyObject | undefined> {
   const limits = await genesis.limits();
   if (isProblem(limits) || !limits.require_signatures) return undefined;
@@ -13,8 +13,8 @@ export async function requiredSigningKey(io: Io, genesis: Genesis): Promise<KeyO
 }
 
 /**
- * Sends a claim in the stored session. One from before the tenant required signatures has no key and can get none: then
- * a new session takes its place.
+ * Sends a claim in the stored session. A session that was opened before the tenant required signatures has no key and can
+ * get none: it is replaced by a new session.
  */
 export async function claimInSession<Reply>(
   context: CommandContext,

@@ -11,7 +11,7 @@ import { openFileStore } from '../stores/file/file-store.js';
 import { PLAN } from './testing/cli-harness.js';
 import { gen, type TerminalOptions } from './testing/terminal.js';
 
-const A = 'A-001-schema';
+const TASK = 'A-001-schema';
 const SIGNER = newSigner();
 
 interface AuditedServer {
@@ -34,8 +34,8 @@ async function openAudited(): Promise<AuditedServer> {
 }
 
 async function complete({ terminal }: AuditedServer): Promise<void> {
-  expect((await gen(terminal, 'task', 'claim', A)).code).toBe(0);
-  expect((await gen(terminal, 'task', 'submit', A, '--data', '{"tables":3}')).err).toBe('');
+  expect((await gen(terminal, 'task', 'claim', TASK)).code).toBe(0);
+  expect((await gen(terminal, 'task', 'submit', TASK, '--data', '{"tables":3}')).err).toBe('');
 }
 
 it('writes a proof of the result, which gen audit check accepts without a server', async () => {
@@ -43,7 +43,7 @@ it('writes a proof of the result, which gen audit check accepts without a server
   const { terminal, server } = audited;
   await complete(audited);
   await server.coordinator.audit.checkpoint();
-  const written = await gen(terminal, 'task', 'proof', A, '--out', 'proof.json');
+  const written = await gen(terminal, 'task', 'proof', TASK, '--out', 'proof.json');
   expect(written).toMatchObject({ code: 0, err: '' });
   expect(written.out).toContain('was accepted with SHA-256');
   const offline = { cwd: terminal.cwd };
@@ -54,7 +54,7 @@ it('writes a proof of the result, which gen audit check accepts without a server
   );
   expect(checked.out).toContain('generation 1 was granted to agent-a in session');
 
-  const printed = await gen(terminal, 'task', 'proof', A);
+  const printed = await gen(terminal, 'task', 'proof', TASK);
   expect(JSON.parse(printed.out)).toEqual(
     JSON.parse(await readFile(join(terminal.cwd, 'proof.json'), 'utf8')),
   );
@@ -65,7 +65,7 @@ it('refuses a proof that was changed, or that another key signed', async () => {
   const { terminal, server } = audited;
   await complete(audited);
   await server.coordinator.audit.checkpoint();
-  const { out } = await gen(terminal, 'task', 'proof', A);
+  const { out } = await gen(terminal, 'task', 'proof', TASK);
   const check = async (text: string, ...more: string[]) => {
     await writeFile(join(terminal.cwd, 'changed.json'), text);
     return gen({ cwd: terminal.cwd }, 'audit', 'check', 'changed.json', ...more);
@@ -78,7 +78,7 @@ it('refuses a proof that was changed, or that another key signed', async () => {
   expect((await check(out.replace('"grant"', '"earlier_grant"'))).out).toMatch(
     /^ROLE_MISMATCH: position \d+/,
   );
-  const otherTask = await check(out.replace(`"task_id": "${A}"`, '"task_id": "A-002-index"'));
+  const otherTask = await check(out.replace(`"task_id": "${TASK}"`, '"task_id": "A-002-index"'));
   expect(otherTask.out).toMatch(/^ROLE_MISMATCH: no event accepts a result of A-002-index/);
   expect((await check(out, '--key', newSigner().key_id)).out).toMatch(/^UNTRUSTED_KEY: event at position/);
   expect(JSON.parse((await check(`${out}x`, '--json')).out)).toMatchObject({ ok: false, code: 'MALFORMED' });
@@ -94,26 +94,26 @@ it('a task proof has the signed bodies that the agent kept', async () => {
   };
   const client = new Genesis({ url: server.url, project: 'shop', signing_key, fetch: recordingFetch });
   const { public_key } = client;
-  const who = { agent_id: 'agent-a', session_id: 's1' };
+  const holder = { agent_id: 'agent-a', session_id: 's1' };
   await client.openSession({ session_id: 's1', ...(public_key === null ? {} : { public_key }) });
-  const claimed = await client.claimTask({ task_id: A, ...who });
+  const claimed = await client.claimTask({ task_id: TASK, ...holder });
   expect(claimed).toMatchObject({ success: true });
   const claim_id =
     'claim' in claimed && claimed.claim !== null && 'id' in claimed.claim ? claimed.claim.id : '';
-  const handle = { task_id: A, session_id: 's1', generation: 1, claim_id };
+  const handle = { task_id: TASK, session_id: 's1', generation: 1, claim_id };
   expect(await client.submitResult({ ...handle, result_data: { tables: 3 } })).toMatchObject({
     accepted: true,
   });
   await server.coordinator.audit.checkpoint();
   await writeFile(join(terminal.cwd, 'sent.jsonl'), sent.join('\n'));
-  const { out } = await gen(terminal, 'task', 'proof', A, '--bodies', 'sent.jsonl');
+  const { out } = await gen(terminal, 'task', 'proof', TASK, '--bodies', 'sent.jsonl');
   expect((JSON.parse(out) as { signatures: unknown[] }).signatures).toHaveLength(2);
   await writeFile(join(terminal.cwd, 'proof.json'), out);
   const checked = await gen({ cwd: terminal.cwd }, 'audit', 'check', 'proof.json');
   expect(checked.out).toContain(`with the session's key ${public_key}`);
 
   await writeFile(join(terminal.cwd, 'sent.jsonl'), '[]\n');
-  const refused = await gen(terminal, 'task', 'proof', A, '--bodies', 'sent.jsonl');
+  const refused = await gen(terminal, 'task', 'proof', TASK, '--bodies', 'sent.jsonl');
   expect(refused).toMatchObject({
     code: 2,
     err: expect.stringContaining('sent.jsonl:1: expected a JSON object'),
@@ -128,14 +128,14 @@ it('gen task proof says why there is nothing to prove', async () => {
     code: 1,
     err: expect.stringContaining('NOT_FOUND'),
   });
-  const open = await runTaskProof(A);
+  const open = await runTaskProof(TASK);
   expect(open.code).toBe(1);
   expect(open.err).toContain('A-001-schema is open and has no accepted result');
   await complete(audited);
-  const uncovered = await runTaskProof(A);
+  const uncovered = await runTaskProof(TASK);
   expect(uncovered.code).toBe(1);
   expect(uncovered.err).toMatch(/NOT_FOUND: The log has no checkpoint yet/);
-  const unwritable = await gen(terminal, 'task', 'proof', A, '--out', 'no/such/folder.json');
+  const unwritable = await gen(terminal, 'task', 'proof', TASK, '--out', 'no/such/folder.json');
   expect(unwritable.code).not.toBe(0);
 });
 

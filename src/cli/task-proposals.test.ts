@@ -2,9 +2,9 @@ import { expect, it } from 'vitest';
 import { startPlannedHarness } from './testing/cli-harness.js';
 import { gen } from './testing/terminal.js';
 
-it('keeps a task that an agent adds as a proposal, which a person shows, approves or rejects', async () => {
+it('makes a proposal of a task that an agent adds, and a person approves or rejects the proposal', async () => {
   const { terminal } = await startPlannedHarness();
-  const keyOf = async (env: Record<string, string>, role: string) => {
+  const createKey = async (env: Record<string, string>, role: string) => {
     const { out } = await gen(
       { ...terminal, env: { ...terminal.env, ...env } },
       'key',
@@ -16,13 +16,13 @@ it('keeps a task that an agent adds as a proposal, which a person shows, approve
     return { GENESIS_TOKEN: JSON.parse(out).token as string };
   };
   // The first key ends the open access.
-  const operator = await keyOf({}, 'operator');
+  const operator = await createKey({}, 'operator');
   const terminalWithKey = (key: Record<string, string>) => ({
     ...terminal,
     env: { ...terminal.env, ...key, GENESIS_PROJECT: 'shop' },
   });
-  const human = terminalWithKey(operator);
-  const agent = terminalWithKey(await keyOf(operator, 'agent'));
+  const person = terminalWithKey(operator);
+  const agent = terminalWithKey(await createKey(operator, 'agent'));
   const add = (id: string) => gen(agent, 'task', 'add', id, '--description', 'More');
   const proposed = await add('B-002-more');
   expect(proposed).toMatchObject({
@@ -30,19 +30,19 @@ it('keeps a task that an agent adds as a proposal, which a person shows, approve
     out: expect.stringMatching(/proposed as prop_\w+, which waits for a person/),
   });
   const id = /prop_[0-9a-f]{24}/.exec(proposed.out)?.[0] ?? '';
-  expect((await gen(human, 'review')).out).toMatch(new RegExp(`Proposed tasks .*\\n${id} `));
-  const shown = await gen(human, 'review', '--proposal', id);
+  expect((await gen(person, 'review')).out).toMatch(new RegExp(`Proposed tasks .*\\n${id} `));
+  const shown = await gen(person, 'review', '--proposal', id);
   expect(shown.out).toContain('"id":"B-002-more"');
   expect((await gen(agent, 'review', '--proposal', id, '--approve')).err).toContain('FORBIDDEN');
-  expect((await gen(human, 'review', '--proposal', id, '--refine')).code).toBe(2);
-  const approved = await gen(human, 'review', '--proposal', id, '--approve');
+  expect((await gen(person, 'review', '--proposal', id, '--refine')).code).toBe(2);
+  const approved = await gen(person, 'review', '--proposal', id, '--approve');
   expect(approved).toMatchObject({
     code: 0,
     out: expect.stringContaining('Approved: plan version 2, 1 added'),
   });
-  expect((await gen(human, 'task', 'show', 'B-002-more')).code).toBe(0);
-  expect((await gen(human, 'review', '--proposal', id)).err).toContain(`No proposal ${id} is pending`);
+  expect((await gen(person, 'task', 'show', 'B-002-more')).code).toBe(0);
+  expect((await gen(person, 'review', '--proposal', id)).err).toContain(`No proposal ${id} is pending`);
   const second = /prop_[0-9a-f]{24}/.exec((await add('B-003-other')).out)?.[0] ?? '';
-  await gen(human, 'review', '--proposal', second, '--reject', '--comment', 'not now');
+  await gen(person, 'review', '--proposal', second, '--reject', '--comment', 'not now');
   expect((await add('B-003-other')).out).toContain('which was rejected by a person: not now');
 });

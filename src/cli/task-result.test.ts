@@ -41,7 +41,7 @@ it('gen task result shows the accepted result, the result of a generation, and a
   expect(JSON.parse(json.out)).toMatchObject({ accepted: true, result_data: { a: [2], b: 1 } });
 });
 
-it('names the results there are if the wanted one does not exist', async () => {
+it('names the results of the task if the requested result does not exist', async () => {
   const { terminal } = await startPlannedHarness();
   expect(await gen(terminal, 'task', 'result', TASK)).toMatchObject({
     code: 1,
@@ -88,10 +88,10 @@ it('compares the accepted result with the parked one, or two generations', async
   const parkedId = await submitTwice(terminal, 'same\nold\n', 'same\nnew\n');
   const { out, code } = await gen(terminal, 'task', 'diff', TASK);
   expect(code).toBe(0);
-  const [before, after, ...rest] = out.trimEnd().split('\n');
+  const [before, after, ...hunk] = out.trimEnd().split('\n');
   expect(before).toMatch(/^--- res_\w+: generation 2, accepted/);
   expect(after).toContain(`+++ ${parkedId}: generation 1, refused`);
-  expect(rest).toEqual(['@@ -1,2 +1,2 @@', ' same', '-new', '+old']);
+  expect(hunk).toEqual(['@@ -1,2 +1,2 @@', ' same', '-new', '+old']);
   const generations = await gen(terminal, 'task', 'diff', TASK, '--from', '1', '--to', '2', '--json');
   expect(JSON.parse(generations.out)).toMatchObject({
     task_id: TASK,
@@ -132,7 +132,7 @@ it('lists the projects of the tenant', async () => {
   expect(json).toMatchObject({ projects: [{ project_id: 'other' }, { project_id: 'shop' }], next: null });
 });
 
-it('names the projects there are if none is set, and the near ones if the named one does not exist', async () => {
+it('names the projects of the tenant if none is set, and the closest name if the given project does not exist', async () => {
   const { terminal } = await startPlannedHarness();
   const elsewhere = { ...terminal, env: { ...terminal.env, GENESIS_HOME: join(terminal.cwd, 'other-home') } };
   expect(await gen(elsewhere, 'status')).toMatchObject({

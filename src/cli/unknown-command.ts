@@ -3,7 +3,7 @@ import { closestNames } from '../core/closest-names.js';
 import { type CommandFailure, wrongUsage } from './exit.js';
 
 /**
- * The refusal of a word that is not a command; null if it is one. People often omit the group of a command, so
+ * The refusal of a word that is not a command; null if the word is a command. People often omit the group of a command, so
  * `gen explain` suggests `gen task explain`.
  */
 export function unknownCommand(program: Command, word: string | undefined): CommandFailure | null {
@@ -15,7 +15,7 @@ export function unknownCommand(program: Command, word: string | undefined): Comm
     group.commands.map((command) => ({ name: command.name(), path: `${group.name()} ${command.name()}` })),
   );
   const exact = inGroups.filter(({ name }) => name === word).map(({ path }) => path);
-  const meant =
+  const closest =
     exact.length > 0
       ? exact
       : closestNames(
@@ -23,9 +23,9 @@ export function unknownCommand(program: Command, word: string | undefined): Comm
           groups.map((group) => group.name()),
         );
   const suggestion =
-    meant.length === 0
+    closest.length === 0
       ? 'List the commands: gen --help'
-      : `Did you mean ${meant.map((path) => `gen ${path}`).join(' or ')}?`;
+      : `Did you mean ${closest.map((path) => `gen ${path}`).join(' or ')}?`;
   return wrongUsage(`There is no command gen ${word}. ${suggestion}`);
 }
 

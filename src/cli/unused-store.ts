@@ -3,7 +3,7 @@ import { readdir, rm, rmdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { LOCK_FILE, STORE_FILE } from '../stores/file/layout.js';
 
-/** What opening a file store creates, before anything is written to it. */
+/** The files that a file store creates when it is opened, before anything is written to it. */
 const FILES_OF_AN_EMPTY_STORE = new Set<string>([LOCK_FILE, STORE_FILE, '.gitignore']);
 
 /**

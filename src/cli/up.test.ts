@@ -30,7 +30,7 @@ async function firstLine(child: ChildProcess): Promise<string> {
   return line;
 }
 
-async function endOf(child: ChildProcess): Promise<{ code: number | null; err: string }> {
+async function waitForEnd(child: ChildProcess): Promise<{ code: number | null; err: string }> {
   const err = text(child.stderr ?? process.stdin);
   child.stdout?.resume();
   const [code] = (await once(child, 'exit')) as [number | null];
@@ -63,7 +63,7 @@ it('up prints its address, locks its log, stops on a signal, and leaves a valid 
   });
   await gen(terminal, 'next');
   const waiting = gen(terminal, 'next', '--wait', '30', '--agent', 'agent-b');
-  const ended = endOf(server);
+  const ended = waitForEnd(server);
   server.kill('SIGTERM');
   expect(await ended).toMatchObject({ code: 0 });
   expect((await waiting).code).toBe(1);
@@ -73,15 +73,18 @@ it('up prints its address, locks its log, stops on a signal, and leaves a valid 
   });
 });
 
-it.skipIf(!('execve' in process))('up has a larger young generation in the same process', async () => {
-  const { server, address } = await serveUp();
-  expect(address.pid).toBe(server.pid);
-  expect(await readFile(`/proc/${server.pid}/cmdline`, 'utf8')).toContain('--max-semi-space-size=32');
-  const ended = once(server, 'exit');
-  process.kill(address.pid, 'SIGKILL');
-  await ended;
-  await expect(fetch(address.url)).rejects.toThrow();
-});
+it.skipIf(!('execve' in process))(
+  'up restarts Node with a larger young generation in the same process',
+  async () => {
+    const { server, address } = await serveUp();
+    expect(address.pid).toBe(server.pid);
+    expect(await readFile(`/proc/${server.pid}/cmdline`, 'utf8')).toContain('--max-semi-space-size=32');
+    const ended = once(server, 'exit');
+    process.kill(address.pid, 'SIGKILL');
+    await ended;
+    await expect(fetch(address.url)).rejects.toThrow();
+  },
+);
 
 it('up publishes its address to all commands of the workspace, and removes it when it stops', async () => {
   const cwd = await temporaryFolder();
@@ -123,7 +126,7 @@ it('up in a workspace that it cannot serve exits, releases its lock and does not
   const tooDeep = join(cwd, '.ai-workspace', ...'abcdefghij');
   await mkdir(tooDeep, { recursive: true });
   const server = spawnGen(cwd, {}, 'up', '--port', '0', '--json');
-  expect(await endOf(server)).toMatchObject({ code: 1, err: expect.stringContaining('is too large') });
+  expect(await waitForEnd(server)).toMatchObject({ code: 1, err: expect.stringContaining('is too large') });
   expect(await readdir(join(cwd, '.ai-workspace/events'))).not.toContain('server.json');
   await rm(join(cwd, '.ai-workspace', 'a'), { recursive: true });
   expect(await gen({ cwd, env }, 'verify')).toMatchObject({ code: 0 });
@@ -183,18 +186,18 @@ it('a warning of Node is sanitized: it may contain the text of a server', async 
   await expect.poll(() => errors, { timeout: 60_000 }).toContain('Warning: \\u001b[2Jforeign');
 });
 
-it('up exits and gives back its lock although the log of its workspace is damaged', async () => {
+it('up exits on a signal although the log of its workspace is damaged, and reports the damage', async () => {
   const cwd = await temporaryFolder();
   expect((await gen({ cwd }, 'init')).code).toBe(0);
   const log = join(cwd, '.ai-workspace/events/events.jsonl');
-  // Two blocks, so that the damage of the first is not a torn end.
+  // The log gets a second block, so that damage in its first block is not taken for a torn end.
   const first = spawnGen(cwd, {}, 'up', '--port', '0', '--json');
   await firstLine(first);
   first.kill('SIGTERM');
-  await endOf(first);
+  await waitForEnd(first);
   await writeFile(log, (await readFile(log, 'utf8')).replace('"event_id":"', '"event_id":"Z'));
   const server = spawnGen(cwd, {}, 'up', '--port', '0', '--json');
-  const ended = endOf(server);
+  const ended = waitForEnd(server);
   await firstLine(server);
   server.kill('SIGTERM');
   expect((await ended).err).toMatch(/damage and not the result of a crash/);

@@ -4,10 +4,10 @@ import { gen } from './testing/terminal.js';
 
 it('shows the past with --at: status, agents, plan, task and its history', async () => {
   const { terminal } = await startPlannedHarness();
-  const before = JSON.parse((await gen(terminal, 'status', '--json')).out);
-  const at = ['--at', String(before.position)];
+  const earlierStatus = JSON.parse((await gen(terminal, 'status', '--json')).out);
+  const at = ['--at', String(earlierStatus.position)];
   await gen(terminal, 'task', 'claim', 'A-001-schema');
-  expect(JSON.parse((await gen(terminal, 'status', '--json', ...at)).out)).toEqual(before);
+  expect(JSON.parse((await gen(terminal, 'status', '--json', ...at)).out)).toEqual(earlierStatus);
   expect((await gen(terminal, 'agents', ...at)).out).toContain('No agent has worked');
   expect((await gen(terminal, 'plan', 'show')).out).toContain('claimed by agent-a');
   expect((await gen(terminal, 'plan', 'show', ...at)).out).toMatch(/A-001-schema +ready/);

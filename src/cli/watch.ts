@@ -53,7 +53,7 @@ const noChanges: ChangeListener = async (_, signal) => {
   if (!signal.aborted) await once(signal, 'abort');
 };
 
-/** Coalesces notifications: any number that arrive without a waiter wake the next one once. */
+/** Coalesces notifications: those that arrive while nothing waits wake the next waiter once. */
 export class ChangeSignal {
   notify: () => void = () => {};
   private notified = this.nextNotification();

@@ -2,7 +2,7 @@ import type { NoticeSender } from '../coordinator/background/review-notices.js';
 import type { CommandContext } from './context.js';
 import { wrongUsage } from './exit.js';
 
-/** How the server sends notices of reviews: signed with GENESIS_WEBHOOK_SECRET. Without it none are sent. */
+/** How the server sends notices of reviews: signed with GENESIS_WEBHOOK_SECRET. Without this variable no notice is sent. */
 export async function webhookOptions({
   io,
   warn,
@@ -27,7 +27,9 @@ function senderWithoutSecret(warn: CommandContext['warn']): NoticeSender {
   return {
     async send() {
       if (!hasWarned)
-        warn(`${NO_SECRET}: reviews are not sent to the webhook of engine.yml. Set it and start again.`);
+        warn(
+          `${NO_SECRET}: reviews are not sent to the webhook of engine.yml. Set the variable, and restart the server.`,
+        );
       hasWarned = true;
       throw new Error(NO_SECRET);
     },

@@ -23,13 +23,13 @@ it('claims a task and submits its result by the stored handle', async () => {
   expect(never.err).toContain('No handle');
 });
 
-it('gives a session back what it holds, and tells others who holds it', async () => {
+it('grants a session its own claim again, and tells other sessions who holds the task', async () => {
   const { terminal } = await startPlannedHarness();
   await gen(terminal, 'task', 'claim', TASK);
-  const own = await gen(terminal, 'task', 'claim', TASK);
-  expect(own.code).toBe(0);
-  expect(own.out).toContain('generation 1');
-  expect(own.out).toContain('you held it already');
+  const repeated = await gen(terminal, 'task', 'claim', TASK);
+  expect(repeated.code).toBe(0);
+  expect(repeated.out).toContain('generation 1');
+  expect(repeated.out).toContain('you held it already');
   const next = JSON.parse((await gen(terminal, 'next', '--json')).out);
   expect(next).toMatchObject({ resumed: true, claim: { task_id: TASK, generation: 1 } });
   const explained = await gen(terminal, 'task', 'explain', TASK);
@@ -75,8 +75,8 @@ it('prints exactly the JSON of the HTTP API with --json', async () => {
   expect(granted).toMatchObject({ success: true, reason: 'GRANTED', claim: { id: expect.any(String) } });
   expect(err).toBe('');
   const path = '/api/tenants/default/projects/shop/status';
-  const wire = await (await fetch(server.url + path)).json();
-  expect(JSON.parse((await gen(terminal, 'status', '--json')).out)).toEqual(wire);
+  const status = await (await fetch(server.url + path)).json();
+  expect(JSON.parse((await gen(terminal, 'status', '--json')).out)).toEqual(status);
   const refused = await gen(terminal, 'task', 'claim', TASK, '--json', '--agent', 'agent-b');
   expect(refused.code).toBe(1);
   expect(JSON.parse(refused.out)).toMatchObject({ success: false, reason: 'DENIED_ACTIVE_CLAIM' });
@@ -115,8 +115,8 @@ it('refuses a zombie’s result although its successor’s handle is in the same
   const late = await gen(terminal, 'task', 'submit', TASK, '--data', '{"by":"zombie"}');
   expect(late).toMatchObject({ code: 1, err: expect.stringContaining('STALE_GENERATION') });
   expect(late.err).toContain('kept as res_');
-  const own = await gen(terminal, 'task', 'submit', TASK, '--data', '1', '--agent', 'agent-b');
-  expect(own.code).toBe(0);
+  const accepted = await gen(terminal, 'task', 'submit', TASK, '--data', '1', '--agent', 'agent-b');
+  expect(accepted.code).toBe(0);
   const { out } = await gen(terminal, 'task', 'history', TASK);
   expect(out).toMatch(/1 .*agent-a.*FORCED\n2 .*agent-b.*ACCEPTED/);
   expect(out).toMatch(
@@ -206,11 +206,11 @@ it('accepts a handle from elsewhere by --generation and --claim-id', async () =>
     ...terminal,
     env: { ...terminal.env, GENESIS_HOME: join(terminal.cwd, 'other'), GENESIS_PROJECT: 'shop' },
   };
-  const shown = ['--session', claim.session_id, '--generation', '1', '--claim-id', claim.id];
+  const handleOptions = ['--session', claim.session_id, '--generation', '1', '--claim-id', claim.id];
   expect(
     (await gen(elsewhere, 'task', 'submit', TASK, '--data', '1', '--session', claim.session_id)).code,
   ).toBe(1);
-  expect((await gen(elsewhere, 'task', 'submit', TASK, '--data', '1', ...shown)).code).toBe(0);
+  expect((await gen(elsewhere, 'task', 'submit', TASK, '--data', '1', ...handleOptions)).code).toBe(0);
 });
 
 it('stores its state readable by the owner only, and starts a new session after the old one was closed', async () => {

@@ -86,8 +86,8 @@ export const WORKSPACE_SECURITY_MUTANTS: readonly Mutant[] = [
   {
     name: 'text-reaches-the-terminal',
     file: 'src/cli/output/sanitize.ts',
-    find: "return found === '\\r\\n' ? '\\n' : escaped(found);",
-    replace: 'return found;',
+    find: "return match === '\\r\\n' ? '\\n' : escaped(match);",
+    replace: 'return match;',
     why: 'Text from an agent controls a terminal.',
     tests: ['src/cli/output/sanitize.test.ts'],
   },

@@ -18,7 +18,7 @@ import {
 import { readAnchors } from '../verify/read-anchors.js';
 import { auditOptions } from './audit-options.js';
 
-/** Differences that a loss explains. Any other is a log that was changed. */
+/** Differences that a loss explains. Any other difference means that the log was changed. */
 const RULES_EXPLAINED_BY_LOSS = new Set([
   'AUDIT',
   'AUDIT TWO_ROOTS',
@@ -53,14 +53,14 @@ export async function runAcceptLoss(
     assertOnlyLost(logs, anchor);
     const losses = await lossesOf(store, logs);
     const incarnation = await nextIncarnation(store, anchors);
-    // Before anything is recorded: otherwise a crash in between would leave handles valid that were granted in the lost part
+    // Raised before the loss is recorded: a crash in between must not leave handles valid that were granted in the lost part
     // of the log.
     await store.raiseIncarnation(incarnation);
     const coordinator = await Coordinator.open({ store, blobs, ...auditSettings });
     try {
-      const lost = { by: userAgent(context.io), reason, incarnation };
-      const accepted = await recordAll(coordinator, losses, lost);
-      // Sends the new checkpoints to the sinks: a later loss must know of this one.
+      const acceptance = { by: userAgent(context.io), reason, incarnation };
+      const accepted = await recordAll(coordinator, losses, acceptance);
+      // Sends the new checkpoints to the sinks: they are the anchors against which a later loss is measured.
       await coordinator.audit.stop();
       context.printReply({ incarnation, projects: accepted }, () => acceptedLines(accepted));
     } finally {
@@ -79,9 +79,9 @@ function assertOnlyLost(logs: readonly AnchoredLog[], anchor: string): void {
   if (others.length === 0) return;
   throw new CommandFailure(
     [
-      'The log is not only behind its anchor, it was changed. Nothing was accepted.',
+      `The log is not only behind ${anchor}: it was changed. Nothing was accepted.`,
       ...others.slice(0, 20).map((difference) => `  ${differenceText(difference)}`),
-      'Restore it from a backup, and check it: gen verify --anchor.',
+      `Restore the log from a backup, and check it: gen verify --anchor ${anchor}`,
     ].join('\n'),
   );
 }
@@ -120,12 +120,16 @@ async function nextIncarnation(store: Store, anchors: readonly Anchor[]): Promis
 async function recordAll(
   coordinator: Coordinator,
   losses: readonly LossOfProject[],
-  lost: Pick<AcceptedLoss, 'by' | 'reason' | 'incarnation'>,
+  acceptance: Pick<AcceptedLoss, 'by' | 'reason' | 'incarnation'>,
 ) {
   const accepted = [];
   for (const { tenant_id, project_id, kept_position, lost_events } of losses) {
     const projectKey = { tenant_id, project_id };
-    const reply = await coordinator.audit.acceptLoss(projectKey, { ...lost, kept_position, lost_events });
+    const reply = await coordinator.audit.acceptLoss(projectKey, {
+      ...acceptance,
+      kept_position,
+      lost_events,
+    });
     if (isProblem(reply))
       throw new CommandFailure(`${tenant_id}/${project_id}: ${reply.detail} Repeat the command.`);
     accepted.push({ ...projectKey, kept_position, lost_events, ...reply.record });

@@ -7,7 +7,10 @@ import type { Io } from '../io.js';
 import { auditKeySetting } from '../state/audit-key-setting.js';
 import { userFolder } from '../state/user-folder.js';
 
-/** Without a key the server still runs: no work may be lost because a folder cannot be written. */
+/**
+ * The audit key and the sinks of a server; the key is created if it does not exist. Without a key the server still runs: no
+ * work may be lost because a folder cannot be written.
+ */
 export async function auditOptions(context: CommandContext): Promise<Pick<ServerOptions, 'audit'>> {
   const { io } = context;
   const { openSigner } = await import('../../server/audit/open-signer.js');

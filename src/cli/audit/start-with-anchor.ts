@@ -20,7 +20,7 @@ export async function assertNotBehindAnchor(
   try {
     const logs = await compareWithAnchors(store, { anchors: await readAnchors(context, anchor) });
     const differences = logs.flatMap(differencesOf);
-    // Another coordinator may have joined since the anchor was kept: only its owner can confirm the key.
+    // Another coordinator may have joined since the anchor was kept: only the owner of the anchor can confirm the new key.
     const isKeyOnly = differences.every(({ rule }) => rule === UNVOUCHED_KEY);
     for (const difference of isKeyOnly ? differences : []) context.warn(differenceText(difference));
     if (isKeyOnly) return;
@@ -29,7 +29,7 @@ export async function assertNotBehindAnchor(
         `The server was not started: the log does not match the anchors in ${anchor}. Nothing was changed.`,
         ...differences.slice(0, 20).map((difference) => `  ${differenceText(difference)}`),
         `Restore the log from a later backup, then check it: gen verify --anchor ${anchor}`,
-        `If there is none, stop every coordinator of this store and accept the loss: gen audit accept-loss --store URL --anchor ${anchor} --reason TEXT`,
+        `If there is no such backup, stop every coordinator of this store and accept the loss: gen audit accept-loss --store URL --anchor ${anchor} --reason TEXT`,
       ].join('\n'),
     );
   } catch (error) {

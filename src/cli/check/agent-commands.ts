@@ -10,10 +10,10 @@ import { engineError } from '../../engine/engine-error.js';
 import type { CommandContext } from '../context.js';
 import { type ProjectCommand, unconfirmedCommands } from './confirmed-commands.js';
 
-type Agents = Pick<EdgePlan, 'construct' | 'evaluate'>;
+type AgentSettings = Pick<EdgePlan, 'construct' | 'evaluate'>;
 
 /** The commands of the constructor and of the evaluator. They run with the user's environment and without a sandbox. */
-export const agentCommands = ({ construct, evaluate }: Agents): ProjectCommand[] => [
+export const agentCommands = ({ construct, evaluate }: AgentSettings): ProjectCommand[] => [
   ...agentCommand('constructor', construct),
   ...agentCommand('evaluator', evaluate),
 ];

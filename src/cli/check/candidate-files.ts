@@ -7,7 +7,7 @@ import type { Workspace } from '../../workspace/workspace.js';
 import { CommandFailure, EXIT } from '../exit.js';
 import { singleLine } from '../output/text.js';
 
-/** The files that a submission of these drafts would contain, here instead of in the store. Empty if there are none. */
+/** The files that a submission of these drafts would contain, in memory instead of in the store. Empty without drafts. */
 export async function readCandidateFiles(workspace: Workspace, grant: DraftGrant): Promise<CandidateFile[]> {
   const contents = new Map<string, Uint8Array>();
   const put = async (_: unknown, sha256: string, bytes: Uint8Array) => {

@@ -6,13 +6,13 @@ import { singleLine } from '../output/text.js';
 const LINES_SHOWN_MAX = 20;
 const LINE_CHARS_MAX = 400;
 
-/** The last lines of what a command printed. */
+/** The last lines of the output of a command. */
 export function lastLines(output: Uint8Array): string[] {
   const lines = Buffer.from(output).toString('utf8').trimEnd().split('\n');
   return lines.slice(-LINES_SHOWN_MAX).map((line) => singleLine(line).slice(0, LINE_CHARS_MAX));
 }
 
-/** A row per check, and what those that have not passed printed last. */
+/** A row for each check, and the last lines of output of each check that has not passed. */
 export function checkResultLines(context: CommandContext, results: readonly CheckExecution[]): string[] {
   const { paint } = context;
   const outcomes = results.map(({ outcome }) => outcome);
@@ -29,10 +29,10 @@ export function checkResultLines(context: CommandContext, results: readonly Chec
     },
     { head: 'says', cell: ({ says }: CheckOutcome) => says, is_flexible: true },
   ];
-  const printed = results.flatMap(({ outcome, output }) => {
+  const outputLines = results.flatMap(({ outcome, output }) => {
     if (outcome.result === 'pass' || output.length === 0) return [];
     const lines = lastLines(output).map((line) => paint.dim(`    ${line}`));
     return ['', `  ${singleLine(outcome.name)}: ${outcome.says}`, ...lines];
   });
-  return [context.table(outcomes, columns), ...printed];
+  return [context.table(outcomes, columns), ...outputLines];
 }

@@ -20,7 +20,7 @@ import { withGapsInProcess } from './gaps-in-process.js';
 
 /**
  * Runs the deterministic checks on the drafts before they are submitted. Their results replace reported results of the
- * same checks. Those that cannot be run here are named, and stay as reported.
+ * same checks. Checks that cannot be run here are named in a notice, and keep their reported results.
  */
 export async function withExecutedChecks(
   context: CommandContext,
@@ -49,14 +49,14 @@ export async function withExecutedChecks(
       `their commands are not confirmed. Confirm them with: ${genCommand('check', grant.task_id)}`,
     );
   if (confirmed.length === 0) return reported;
-  const executed = await runOn(context, root, files, confirmed);
+  const executed = await runOnDrafts(context, root, files, confirmed);
   if (executed === null) return reported;
   return mergedReports(context, reported, executed);
 }
 
 const NO_DRAFTS = 'there are no drafts of this work here.';
 
-/** The files, or why there are none: a result by file can be submitted without drafts, and with bad ones. */
+/** The drafts, or why there are none. Never a failure: a result file can be submitted without valid drafts. */
 async function draftsOf(workspace: Workspace, grant: DraftGrant): Promise<CandidateFile[] | string> {
   try {
     const files = await readCandidateFiles(workspace, grant);
@@ -67,8 +67,8 @@ async function draftsOf(workspace: Workspace, grant: DraftGrant): Promise<Candid
   }
 }
 
-/** Null if the checks could not be run; then a notice is printed. */
-async function runOn(
+/** The results of the checks on a copy with the drafts. Null if the checks could not be run; then a notice is printed. */
+async function runOnDrafts(
   context: CommandContext,
   root: string,
   files: readonly CandidateFile[],

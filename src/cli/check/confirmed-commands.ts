@@ -10,7 +10,7 @@ import { userFolder } from '../state/user-folder.js';
 
 /** A command that comes with the repository, and its digest. */
 export interface ProjectCommand {
-  /** What runs it: the name of a check, or `constructor`. */
+  /** The check that runs the command, or the constructor or evaluator. */
   readonly name: string;
   readonly command: string;
   readonly command_sha256: string;
@@ -63,7 +63,7 @@ export async function unconfirmedCommands(
 
 /**
  * Commands come with the repository, whose author may be anyone. Each is run only after a person has confirmed it once
- * for this project; a changed command is another one. The confirmations belong to the user, not to the repository.
+ * for this project, and again after it has changed. The confirmations belong to the user, not to the repository.
  */
 export async function confirmCommands(
   context: CommandContext,
@@ -74,14 +74,14 @@ export async function confirmCommands(
   const unconfirmed = await unconfirmedCommands(context, root, commands);
   if (unconfirmed.length === 0) return;
   const lines = unconfirmed.map(({ name, command }) => `  ${singleLine(name)}: ${singleLine(command)}`);
-  const what = `${countText(unconfirmed.length, 'command')} of this repository`;
+  const commandsText = `${countText(unconfirmed.length, 'command')} of this repository`;
   if (isConfirmed) context.printNotice([`Confirmed in ${singleLine(root)}:`, ...lines].join('\n'));
   else {
     context.printNotice([`Not yet confirmed in ${singleLine(root)}:`, ...lines].join('\n'));
-    if (!(await confirmExplicitly(context, `Run ${what}?`)))
+    if (!(await confirmExplicitly(context, `Run ${commandsText}?`)))
       throw failureWithCode(
         'COMMAND_NOT_CONFIRMED',
-        `${what} must be confirmed by a person before the first run. Read the list above, then: ${howToConfirm}. Nothing was run.`,
+        `${commandsText} must be confirmed by a person before the first run. Read the list above, then: ${howToConfirm}. Nothing was run.`,
       );
   }
   const folder = confirmationsOf(context);

@@ -8,7 +8,7 @@ import { scanRequirements } from '../methodology/requirement-scan.js';
 
 /**
  * Runs the check `gen gaps --layer N` in this process, on the copy: a sandbox has neither this program nor the workspace.
- * It only reads files of the copy, and runs none of them. All other commands go to the executor.
+ * The check only reads files of the copy, and runs none of them. All other commands go to the executor.
  */
 export const withGapsInProcess = (executor: CommandExecutor, context: CommandContext): CommandExecutor => ({
   is_sandboxed: executor.is_sandboxed,
@@ -18,7 +18,7 @@ export const withGapsInProcess = (executor: CommandExecutor, context: CommandCon
   },
 });
 
-/** Null if it is another command. */
+/** The layer of a command `gen gaps --layer N`; null for any other command. */
 function gapsLayerOf(argv: readonly string[]): CoverageLayer | null {
   const [, layer] = /^gen gaps --layer ([123])$/.exec(argv.join(' ')) ?? [];
   return COVERAGE_LAYERS.find((each) => String(each) === layer) ?? null;

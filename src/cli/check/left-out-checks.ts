@@ -7,7 +7,7 @@ import type { Workspace } from '../../workspace/workspace.js';
 import type { CommandContext } from '../context.js';
 import { readConfiguration } from '../engine/workspace-services.js';
 
-/** Names the human checks of the edge that do not count under the feature's profile, and a checklist that nothing can pass. */
+/** Warns about human checks of the edge that the feature's profile leaves out, and about a checklist that nothing can pass. */
 export async function warnAboutChecklist(
   context: CommandContext,
   { feature_id, edge }: { readonly feature_id: string; readonly edge: string },
@@ -19,7 +19,7 @@ export async function warnAboutChecklist(
   if (configuration === null) return;
   const { methodology, feature } = configuration;
   const profile = profileOf(methodology, feature);
-  const isKnown = methodology.topology.transitions.some((one) => one.edge === edge);
+  const isKnown = methodology.topology.transitions.some((transition) => transition.edge === edge);
   const messages = [
     leftOutOnEdge(methodology, profile, edge),
     isKnown ? nothingToPass(edgePlan(methodology, feature, edge), profile.name) : null,

@@ -13,7 +13,7 @@ export interface CheckRunnerOptions {
   readonly howToConfirm: string;
 }
 
-/** What runs the commands of a repository's checks: after a person has confirmed `commands`, and in a sandbox. */
+/** What runs the commands of a repository's checks, in a sandbox. A person must have confirmed `commands`. */
 export async function openExecutor(
   context: CommandContext,
   root: string,

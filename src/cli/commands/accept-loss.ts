@@ -10,11 +10,11 @@ export const acceptLoss = command('accept-loss', {
     '--anchor <file|url>': 'the anchors, which cover more than the log has (default: GENESIS_AUDIT_ANCHOR)',
     '--reason <text>': { about: 'reason, recorded in the log', required: true },
     '--key <key_id>': {
-      about: 'also trust this audit key, which signed none of the anchors; repeatable',
+      about: 'also trust this audit key, although it signed none of the anchors; repeatable',
       parse: collectOption,
     },
   },
-  help: '\nStop every coordinator of the store first. The loss is recorded in every project of the store; in a database, of the\ntenants that the anchors name. New generations start higher than any that may have been granted in the lost\nperiod, and earlier claims are no longer valid.\n\nExample:\n  gen audit accept-loss --anchor /mnt/other/anchors.jsonl --reason "disk failed, restored the backup of Monday"',
+  help: '\nStop every coordinator of the store first. The loss is recorded in every project of the store; in a database, only in the\nprojects of the tenants that the anchors name. New generations start higher than any that may have been granted in the lost\nperiod, and earlier claims are no longer valid.\n\nExample:\n  gen audit accept-loss --anchor /mnt/other/anchors.jsonl --reason "disk failed, restored the backup of Monday"',
   async run(
     context,
     { store: url = defaultStore(context.io), anchor = context.io.env.GENESIS_AUDIT_ANCHOR, reason, key = [] },

@@ -57,7 +57,7 @@ const rotate = command('rotate', {
     if (signingCommandOf(setting) !== null)
       throw new CommandFailure(
         'GENESIS_AUDIT_KEY is a command, so its key is not here. Set GENESIS_AUDIT_KEY to the command of the new key and ' +
-          'GENESIS_AUDIT_PREVIOUS_KEY to the old one, and restart the coordinators.',
+          'GENESIS_AUDIT_PREVIOUS_KEY to that of the old key, and restart the coordinators.',
       );
     const rotated = await rotateKeyFile(resolve(io.cwd, setting)).catch(throwRotationFailure);
     context.printReply(rotated, ({ old_key_id, new_key_id }) => [
@@ -73,7 +73,7 @@ export const AUDIT_KEY_COMMANDS = [keys, rotate, replace, revoke] as const;
 function throwRotationFailure({ message, code }: NodeJS.ErrnoException): never {
   if (code === undefined) throw new CommandFailure(message);
   throw new CommandFailure(
-    `The audit key may not be rotated (${message}). No key is lost: correct this, and run gen audit rotate again.`,
+    `The audit key could not be rotated completely (${message}). No key is lost: correct this, and run gen audit rotate again.`,
   );
 }
 

@@ -55,7 +55,7 @@ const consistency = command('consistency <old> [new]', {
 });
 
 const check = command('check <proof>', {
-  description: 'check a proof, also one of a task, without a server',
+  description: 'check a proof of an event, of consistency or of a task, without a server',
   options: {
     '--key <key_id>': {
       about: 'accept only signatures of this audit key; repeatable (default: any)',
@@ -104,7 +104,7 @@ function validText(context: CommandContext, proof: InclusionProof | ConsistencyP
   const what =
     'leaf' in proof
       ? `the event at position ${proof.index + 1} is in the log`
-      : `the log up to position ${proof.from.position} is the beginning of that up to ${proof.to.position}`;
+      : `the log up to position ${proof.from.position} is the beginning of the log up to ${proof.to.position}`;
   return paint.green(`Valid: ${what} of ${tenant_id}/${project_id} that key ${key_id} signed at ${time}.`);
 }
 
@@ -113,15 +113,15 @@ const taskProofText = ({ paint }: CommandContext, { task_id, events, summary }: 
 
 const PAGE_SIZE = 1000;
 
-/** Searches the log. The id of most events begins with its time, which narrows the search. */
+/** Searches the log for the event. The ids of most events begin with their time, which narrows the search. */
 async function positionOf(context: CommandContext, eventId: string): Promise<number> {
   const client = await context.genesis();
   for (let after = ''; ; ) {
     const page = unwrapReply(
       await client.events({ ...timeRange(eventId), ...(after === '' ? {} : { after }), limit: PAGE_SIZE }),
     );
-    const found = page.events.find(({ event_id }) => event_id === eventId);
-    if (found !== undefined) return found.position;
+    const event = page.events.find(({ event_id }) => event_id === eventId);
+    if (event !== undefined) return event.position;
     if (page.events.length < PAGE_SIZE)
       throw new CommandFailure(`No event has the id ${eventId}. See gen events for ids and positions.`);
     after = page.next;

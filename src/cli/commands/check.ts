@@ -65,11 +65,11 @@ async function deterministicChecks(
   const { checks = [] } = unwrapReply(await (await context.genesis()).task(taskId));
   const deterministic = checks.filter(({ type }) => type === 'deterministic');
   if (name === undefined) return deterministic;
-  const found = deterministic.filter((check) => check.name === name);
-  if (found.length > 0) return found;
+  const named = deterministic.filter((check) => check.name === name);
+  if (named.length > 0) return named;
   const names = deterministic.map((check) => check.name);
-  const known = names.length === 0 ? 'It has none.' : `It has: ${names.join(', ')}.`;
-  throw wrongUsage(`${taskId} has no deterministic check ${name}.${didYouMean(name, names)} ${known}`);
+  const namesText = names.length === 0 ? 'It has none.' : `It has: ${names.join(', ')}.`;
+  throw wrongUsage(`${taskId} has no deterministic check ${name}.${didYouMean(name, names)} ${namesText}`);
 }
 
 /** The drafts of this session's claim; none without a claim. */
@@ -85,7 +85,7 @@ interface CopyRun {
   readonly executor: CommandExecutor;
 }
 
-/** Null if it was stopped. */
+/** Runs the checks on a copy of the project. Null if a signal stopped them. */
 async function runOnCopy(
   context: CommandContext,
   { root, files, checks, executor }: CopyRun,

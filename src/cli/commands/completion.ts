@@ -25,16 +25,19 @@ Examples:
 
 /** Every command by its path, with the subcommands and options that may follow it. */
 function completionsOf(command: Command, path: readonly string[] = []): CommandCompletions[] {
-  const subcommands = command.commands.map((each) => ({ name: each.name(), does: each.description() }));
+  const subcommands = command.commands.map((each) => ({
+    name: each.name(),
+    description: each.description(),
+  }));
   const help = command.createHelp();
   const options = [
     ...help.visibleOptions(command),
     ...(path.length === 0 ? [] : help.visibleGlobalOptions(command)),
   ]
     .filter(({ long }) => long !== undefined && long !== null)
-    .map(({ long, description }) => ({ name: long as string, does: description }));
+    .map(({ long, description }) => ({ name: long as string, description }));
   const choices = command.registeredArguments.flatMap(({ argChoices = [] }) => argChoices);
-  const words = [...subcommands, ...choices.map((name) => ({ name, does: '' }))];
-  const own = { path, words, options };
-  return [own, ...command.commands.flatMap((each) => completionsOf(each, [...path, each.name()]))];
+  const words = [...subcommands, ...choices.map((name) => ({ name, description: '' }))];
+  const completions = { path, words, options };
+  return [completions, ...command.commands.flatMap((each) => completionsOf(each, [...path, each.name()]))];
 }

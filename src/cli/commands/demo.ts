@@ -18,7 +18,7 @@ import { lineageText } from '../output/lineage.js';
 import { abortOnStop } from '../stop.js';
 
 /** At least three: the demo kills one agent and freezes another, and one must finish the work. */
-const AGENT_COUNT = { least: 3, most: 50, usual: 6 };
+const AGENT_COUNT = { min: 3, max: 50, default: 6 };
 
 const demo = command('demo', {
   description: 'run a fleet on a sample plan: one agent is killed, another is frozen past its lease',
@@ -26,13 +26,13 @@ const demo = command('demo', {
     '--agents <n>': {
       about: 'number of agents, each in its own process',
       parse: parseWholeNumber,
-      default: AGENT_COUNT.usual,
+      default: AGENT_COUNT.default,
     },
     '--keep': 'keep the server running and its data in place',
   },
-  async run(context, { agents: agents_count, keep }) {
-    if (agents_count < AGENT_COUNT.least || agents_count > AGENT_COUNT.most) {
-      throw wrongUsage(`--agents: expected a number from ${AGENT_COUNT.least} to ${AGENT_COUNT.most}.`);
+  async run(context, { agents: agentCount, keep }) {
+    if (agentCount < AGENT_COUNT.min || agentCount > AGENT_COUNT.max) {
+      throw wrongUsage(`--agents: expected a number from ${AGENT_COUNT.min} to ${AGENT_COUNT.max}.`);
     }
     const folder = await mkdtemp(join(tmpdir(), 'genesis-demo-'));
     const { signal, end } = abortOnStop(context.io);
@@ -42,7 +42,7 @@ const demo = command('demo', {
     try {
       server = await startDemoServer(folder);
       const { url } = server;
-      printCommentary(context, introText(server, folder, agents_count));
+      printCommentary(context, introText(server, folder, agentCount));
       const onEvent = (event: EventEnvelope) => {
         const line = narrationLine(event, context.paint);
         if (context.is_json) context.printJson(event);
@@ -59,7 +59,7 @@ const demo = command('demo', {
       const outcome = await runDemo({
         url,
         folder,
-        agents_count,
+        agentCount,
         agents,
         signal,
         onReady,

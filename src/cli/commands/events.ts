@@ -26,9 +26,9 @@ export const eventsCommand = command('events', {
     '--until <time>': 'only events before this time (ISO-8601)',
   },
   help: '\nWith --follow and --json, prints one event per line.\n\nExamples:\n  gen events --task A-001-schema\n  gen events --feature REQ-F-AUTH-001 --edge design_code\n  gen events --by agent-beta --all-projects\n  gen events --follow --type RESULT_REJECTED',
-  async run(context, given) {
-    if (given.allProjects) return showAgentEvents(context, given);
-    const { follow, limit, type, task, feature, edge, by, inSession, since, until, ...options } = given;
+  async run(context, options) {
+    if (options.allProjects) return showAgentEvents(context, options);
+    const { follow, limit, type, task, feature, edge, by, inSession, since, until } = options;
     const genesis = await context.genesis();
     // Following without a starting point starts at the current end of the log.
     const after = options.after ?? (follow && since === undefined ? 'now' : undefined);
@@ -44,8 +44,8 @@ export const eventsCommand = command('events', {
     unwrapReply(await genesis.events({ limit: 1 }));
     const stop = abortOnStop(context.io);
     try {
-      const options = { signal: stop.signal, ...connectionNotices(context) };
-      for await (const { event } of genesis.follow(filter, options)) {
+      const followOptions = { signal: stop.signal, ...connectionNotices(context) };
+      for await (const { event } of genesis.follow(filter, followOptions)) {
         context.printReply(event, () => eventLine(event, context));
       }
     } finally {
@@ -64,8 +64,8 @@ type AgentEventOptions = Pick<Partial<AgentEventFilter>, 'after' | 'limit' | 'ty
 };
 
 /** A position is unique within a project only, so each line names its project. */
-async function showAgentEvents(context: CommandContext, given: AgentEventOptions): Promise<void> {
-  const { by, follow, task, feature, edge, inSession, after, limit, type, since, until } = given;
+async function showAgentEvents(context: CommandContext, options: AgentEventOptions): Promise<void> {
+  const { by, follow, task, feature, edge, inSession, after, limit, type, since, until } = options;
   if (by === undefined) throw wrongUsage('--all-projects lists the events of one agent. Pass --by AGENT.');
   if (follow || [task, feature, edge, inSession].some((each) => each !== undefined))
     throw wrongUsage(

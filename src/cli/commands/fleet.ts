@@ -44,7 +44,7 @@ the result, and repeats. The command gets the work in environment variables (see
 GENESIS_TASK_ID, GENESIS_BRIEFING (a file with the briefing as JSON) and GENESIS_RESULT (the file to write the result
 to).
 In a git repository each agent has its own worktree and branch (.genesis/fleet/AGENT, branch fleet/AGENT). At the
-end it is removed, unless it has commits or changes. Commit what the agents need before you start them. A task does not see
+end a worktree without commits and changes is removed. Commit what the agents need before you start them. A task does not see
 the commits of another agent's branch, only the results of its dependencies, in the briefing. At the end, merge the
 branches: git merge fleet/AGENT.
 On an edge the command runs in a draft folder of the workspace, and writes the results of its checks to GENESIS_CHECKS.
@@ -93,9 +93,9 @@ function specsOfCommand(command: readonly string[], options: FleetCommandOptions
 
 async function specsOfFile(context: CommandContext, options: FleetCommandOptions): Promise<AgentSpec[]> {
   const { agents, name, track, kind, role } = options;
-  if ([agents, name, track, kind, role].some((given) => given !== undefined))
+  if ([agents, name, track, kind, role].some((option) => option !== undefined))
     throw wrongUsage(
-      '--agents, --name, --track, --kind and --role need a command after --. In a file each group has its own.',
+      '--agents, --name, --track, --kind and --role need a command after --. In a file, set them for each group.',
     );
   const groups = await readGroups(context, options.file);
   return groups.flatMap(({ name, count, ...spec }) =>
@@ -103,21 +103,24 @@ async function specsOfFile(context: CommandContext, options: FleetCommandOptions
   );
 }
 
-async function readGroups({ io }: CommandContext, given: string | undefined): Promise<readonly AgentGroup[]> {
-  const file = given ?? FILE_DEFAULT;
+async function readGroups(
+  { io }: CommandContext,
+  fileOption: string | undefined,
+): Promise<readonly AgentGroup[]> {
+  const file = fileOption ?? FILE_DEFAULT;
   const path = resolve(io.cwd, file);
-  const found = await stat(path).catch((error: NodeJS.ErrnoException) => error);
-  if (found instanceof Error) {
-    if (given === undefined && found.code === 'ENOENT')
+  const stats = await stat(path).catch((error: NodeJS.ErrnoException) => error);
+  if (stats instanceof Error) {
+    if (fileOption === undefined && stats.code === 'ENOENT')
       throw wrongUsage(
         `Pass the command to run after --, or write a file ${FILE_DEFAULT}. See gen fleet --help.`,
       );
-    throw fileUnreadable(file, found, 'No agent was started.');
+    throw fileUnreadable(file, stats, 'No agent was started.');
   }
-  if (!found.isFile()) throw wrongUsage(`${file} is not a regular file. No agent was started.`);
-  if (found.size > FLEET_FILE_BYTES_MAX)
+  if (!stats.isFile()) throw wrongUsage(`${file} is not a regular file. No agent was started.`);
+  if (stats.size > FLEET_FILE_BYTES_MAX)
     throw wrongUsage(
-      `${file} has ${Math.ceil(found.size / 1024)} KiB; at most ${FLEET_FILE_BYTES_MAX / 1024}. No agent was started.`,
+      `${file} has ${Math.ceil(stats.size / 1024)} KiB; at most ${FLEET_FILE_BYTES_MAX / 1024} KiB are allowed. No agent was started.`,
     );
   const result = readFleetFile(file, await readFile(path, 'utf8'));
   if (result.ok) return result.groups;

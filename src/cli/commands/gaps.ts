@@ -26,7 +26,7 @@ Examples:
 The result is written to the log. Each domain with gaps is raised as an intent for a person, which gen start and
 gen status show; the same gaps raise no second intent. --dry-run writes nothing.
 
-Requirements are the keys in specification/ and those that features deliver. Code refers to one with
+Requirements are the keys in specification/ and those that features deliver. Code refers to a key with
 "Implements: REQ-…", a test with "Validates: REQ-…", telemetry with req="REQ-…". Exit code 1: there are gaps.`,
   async run(context, { layer, feature, dryRun: dry_run = false }) {
     const { root } = context.requireWorkspace();

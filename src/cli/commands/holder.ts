@@ -35,7 +35,7 @@ export const renewCommand = command('renew <id>', {
 
 export const releaseClaimCommand = command('release <id>', {
   description: 'release the claim',
-  options: { ...HANDLE_OPTIONS, '--error <message>': 'release it as failed, with this error message' },
+  options: { ...HANDLE_OPTIONS, '--error <message>': 'release the claim as failed, with this error message' },
   async run(context, taskId, options) {
     const handle = await resolveHandle(context, taskId, options);
     const failure = options.error === undefined ? {} : { reason: 'ERROR' as const, message: options.error };

@@ -34,7 +34,7 @@ An interrupted run resumes after its last completed step. If a person must decid
 gen review, then run the command again.
 
 With --auto the id is the first edge or a feature; without an id, all features are run. Requested runs come first, then
-the recommendations of gen start. Edges without a constructor are skipped. It stops with exit code 3 at a review, an
+the recommendations of gen start. Edges without a constructor are skipped. gen iterate stops with exit code 3 at a review, an
 escalation or an expired time box, and prints the command to run next; with 0 if nothing is ready; with 130 after a
 signal such as Ctrl-C. With --loop it runs until a signal, and skips edges that cannot be run; it ends earlier only if
 the server cannot be reached or the configuration cannot be read.
@@ -71,7 +71,7 @@ Examples:
   },
 });
 
-/** A role that the project does not have could not converge any edge, and only the end of the run would say so. */
+/** Refuses an unknown role before the run. It could not converge any edge, and only the end of the run would say so. */
 async function assertKnownRole(context: CommandContext, role: string): Promise<void> {
   const { methodology } = await readConfiguration(context.requireWorkspace(), await context.genesis(), null);
   const reason = unknownRoleReason(methodology, role);
@@ -82,9 +82,9 @@ async function assertKnownRole(context: CommandContext, role: string): Promise<v
 function howToConfirm(
   context: CommandContext,
   id: string | undefined,
-  given: { isAuto: boolean; isLoop: boolean; isUnsandboxed: boolean; role: string | undefined },
+  options: { isAuto: boolean; isLoop: boolean; isUnsandboxed: boolean; role: string | undefined },
 ): string {
-  const { isAuto, isLoop, isUnsandboxed, role } = given;
+  const { isAuto, isLoop, isUnsandboxed, role } = options;
   const words = [
     ...(id === undefined ? [] : [id]),
     ...(isAuto ? ['--auto'] : []),
@@ -116,11 +116,11 @@ async function showMachine(context: CommandContext, edge: EdgeName): Promise<voi
 const scopeOf = (id: string): EdgeName | { feature_id: string; edge: null } =>
   subjectKindOf(id) === 'edge' ? edgeOf(id) : { feature_id: id, edge: null };
 
-function edgeOf(id = '', otherwise = ', or --auto'): EdgeName {
+function edgeOf(id = '', alternative = ', or --auto'): EdgeName {
   const { feature_id, edge } = subjectKindOf(id) === 'edge' ? subjectKeys(id) : {};
   if (feature_id === undefined || edge === undefined)
     throw wrongUsage(
-      `${id === '' ? 'No edge was given' : `${id} is not an edge`}. Pass FEATURE#EDGE, such as REQ-F-AUTH-001#design_code${otherwise}.`,
+      `${id === '' ? 'No edge was given' : `${id} is not an edge`}. Pass FEATURE#EDGE, such as REQ-F-AUTH-001#design_code${alternative}.`,
     );
   return { feature_id, edge: canonicalEdge(edge) };
 }

@@ -23,9 +23,9 @@ const create = command('create', {
     '--user <id>': 'user that the key belongs to',
     '--label <text>': 'label of the key',
     '--store <url>':
-      'create it directly in a store that no server has open: the first key of a server, or to regain access',
+      'create the key directly in a store that no server has open: the first key of a server, or to regain access',
   },
-  help: '\nThe first key of a server must be able to create the others: role admin, or operator for all tenants. At a terminal\nanother role is asked about; elsewhere it is refused.\n\nExamples:\n  gen key create --role admin\n  export GENESIS_TOKEN=$(gen key create --role agent --expires 30d)\n  gen key create --agent-role developer --expires 30d\n  gen key create --role operator --store file:.genesis/log',
+  help: '\nThe first key of a server must be able to create the others: role admin, or operator for all tenants. With another role\ngen asks at a terminal whether to create an admin key instead; elsewhere it refuses.\n\nExamples:\n  gen key create --role admin\n  export GENESIS_TOKEN=$(gen key create --role agent --expires 30d)\n  gen key create --agent-role developer --expires 30d\n  gen key create --role operator --store file:.genesis/log',
   /** Prints only the token on standard output, so that a script can assign it to a variable. */
   async run(
     context,

@@ -36,7 +36,7 @@ interface StoreMigrationReport {
   readonly found: number;
   readonly wanted: number;
   readonly steps: readonly { readonly version: number; readonly name: string }[];
-  /** Features of the database that were asked for. */
+  /** Features of the database that the options request. */
   readonly features: readonly DatabaseOptionStep[];
   /** Keys created before keys were bound to their store. */
   readonly keys: readonly ApiKey[];
@@ -50,18 +50,18 @@ export const migrateCommand = command('migrate', {
   description:
     'migrate a store to this version: the schema of a database, the format of a log, the keys, the .gitignore of a workspace',
   options: MIGRATE_OPTIONS,
-  help: '\nSeveral processes may run it at once: each step runs once. Of a log only store.json changes, and its lines stay. Keys created\nbefore keys were bound to their store are bound, except in a workspace, whose log may come from elsewhere: create new keys\nthere (gen key create). In a workspace the missing lines are added to .gitignore. With routes:./tenants.yml every store\nnamed in the file is migrated, and the store of the tenant: --tenant ID, or several ids separated by commas.\nWhat --point-in-time-recovery and --streams switch on costs money on AWS, and gen migrate never switches it off.\n\nExamples:\n  gen migrate --store postgres://fleet@localhost/fleet\n  gen migrate --status\n  gen migrate --dry-run > migration.sql',
+  help: '\nSeveral processes may migrate at once: each step runs once. In a log only store.json changes, and its lines stay. Keys created\nbefore keys were bound to their store are bound, except in a workspace, whose log may come from elsewhere: create new keys\nthere (gen key create). In a workspace the missing lines are added to .gitignore. With routes:./tenants.yml every store\nnamed in the file is migrated, and the store of each tenant in --tenant (ids separated by commas).\nWhat --point-in-time-recovery and --streams switch on costs money on AWS, and gen migrate never switches it off.\n\nExamples:\n  gen migrate --store postgres://fleet@localhost/fleet\n  gen migrate --status\n  gen migrate --dry-run > migration.sql',
   async run(context, options) {
     const reports: StoreMigrationReport[] = [];
     for (const url of await expandStoreUrl(context, options.store ?? defaultStore(context.io)))
-      reports.push(await migrateOne(context, url, options));
+      reports.push(await migrateStore(context, url, options));
     if (options.dryRun) return;
     context.printReply({ stores: reports }, () => reports.flatMap((each) => reportLines(each, options)));
     if (options.status && !reports.every(isDone)) context.exit_code = EXIT.refused;
   },
 });
 
-async function migrateOne(
+async function migrateStore(
   context: CommandContext,
   url: string,
   options: MigrateOptions,
@@ -79,7 +79,7 @@ async function migrateOne(
   const migrator = await migratorOf(context, url);
   await assertHasFeatures(store, migrator, options);
   const schema = migrator === null ? EMPTY_REPORT : await migrateSchema(context, store, migrator, options);
-  // A schema that does not exist yet holds no keys, and one with pending steps cannot be read.
+  // A schema that does not exist yet has no keys, and a schema with pending steps cannot be read.
   const isReady = hasStore(context, url) && (isWriting(options) || schema.steps.length === 0);
   const keys = isReady ? await bindKeys(context, url, !isWriting(options)) : [];
   if (options.dryRun && keys.length > 0) {
@@ -104,11 +104,11 @@ async function migrateSchema(
   migrator: Migrator,
   options: MigrateOptions,
 ): Promise<Pick<StoreMigrationReport, 'found' | 'wanted' | 'steps' | 'features'>> {
-  const wanted = requestedOptions(options);
+  const requested = requestedOptions(options);
   try {
     if (!isWriting(options)) {
       const steps = await migrator.pending();
-      const features = (await migrator.features?.pending(wanted)) ?? [];
+      const features = (await migrator.features?.pending(requested)) ?? [];
       if (options.status) return { ...(await migrator.status()), steps, features };
       const texts = [statementsText(steps), featuresText(features)].filter((text) => text !== '');
       context.printReply(
@@ -117,11 +117,11 @@ async function migrateSchema(
       );
       return { ...EMPTY_REPORT, steps, features };
     }
-    const before = await migrator.status();
+    const statusBefore = await migrator.status();
     const spinner = startProgress(context.io, 'migrating');
     try {
       const steps = await migrator.up();
-      return { ...before, steps, features: (await migrator.features?.enable(wanted)) ?? [] };
+      return { ...statusBefore, steps, features: (await migrator.features?.enable(requested)) ?? [] };
     } finally {
       spinner.stop();
     }
@@ -165,7 +165,7 @@ async function migratorOf({ io }: CommandContext, url: string): Promise<Migrator
   const { databaseOf } = await import('../../stores/databases.js');
   const database = await databaseOf(url);
   if (database !== null) return database.migrator(url);
-  // The module decides the format of its storage.
+  // A store that is a module of its own decides the format of its storage.
   if (url === 'memory:' || isModuleUrl(url)) return null;
   const folder = folderOfStore(io, url);
   if (folder !== null) return migratorOfFolder(folder);
@@ -184,26 +184,26 @@ function reportLines(report: StoreMigrationReport, { status }: MigrateOptions): 
   if (isDone(report)) return [`${store}: ${wanted === 0 ? '' : `at version ${wanted}, `}nothing to do.`];
   const lines: string[] = [];
   if (steps.length > 0) {
-    const done = status
+    const stateText = status
       ? `at version ${found} of ${wanted}. Pending (run gen migrate):`
       : `${countText(steps.length, 'step')} applied, now at version ${wanted}.`;
-    lines.push(`${store}: ${done}`, ...steps.map(({ version, name }) => `  ${version} ${name}`));
+    lines.push(`${store}: ${stateText}`, ...steps.map(({ version, name }) => `  ${version} ${name}`));
   }
   // Lists every key by name: anyone who could write to the store before keys were bound may have added one.
   if (keys.length > 0) {
-    const done = status ? 'not yet bound to this store (run gen migrate)' : 'bound to this store';
+    const stateText = status ? 'not yet bound to this store (run gen migrate)' : 'bound to this store';
     lines.push(
-      `${store}: ${countText(keys.length, 'key')} ${done}. Revoke any that you do not recognize (gen key revoke):`,
+      `${store}: ${countText(keys.length, 'key')} ${stateText}. Revoke any that you do not recognize (gen key revoke):`,
       ...keys.map((key) => `  ${keyText(key)}`),
     );
   }
   for (const [feature, tables] of tablesByFeature(features)) {
-    const done = status ? 'is not on (run gen migrate with its option)' : 'is on';
-    lines.push(`${store}: ${OPTION_NAMES[feature]} of ${tables.join(', ')} ${done}.`);
+    const stateText = status ? 'is not on (run gen migrate with its option)' : 'is on';
+    lines.push(`${store}: ${OPTION_NAMES[feature]} of ${tables.join(', ')} ${stateText}.`);
   }
   if (ignores.length > 0) {
-    const done = status ? 'Missing in .gitignore (run gen migrate)' : 'Added to .gitignore';
-    lines.push(`${store}: ${done}: ${ignores.join(', ')}`);
+    const stateText = status ? 'Missing in .gitignore (run gen migrate)' : 'Added to .gitignore';
+    lines.push(`${store}: ${stateText}: ${ignores.join(', ')}`);
   }
   return lines;
 }

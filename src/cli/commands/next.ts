@@ -12,7 +12,7 @@ export const nextCommand = command('next', {
   options: {
     '--track <track>': 'only tasks of this track',
     '--kind <kind>': { about: 'only tasks, or only edges of features', parse: parseWorkKind },
-    '--new': 'new work, even if this session holds some',
+    '--new': 'claim new work, even if this session holds work already',
     '--role <role>': 'role to work in',
     ...LEASE_OPTION,
     '--wait <seconds>': {
@@ -31,12 +31,12 @@ Examples:
     const { track, kind, role: agent_role, lease: lease_duration_seconds, wait: wait_seconds } = options;
     const genesis = await context.genesis();
     const agent_id = await context.agent();
-    const wanted = withoutUndefined({ track, agent_role, lease_duration_seconds, wait_seconds });
+    const optionalFields = withoutUndefined({ track, agent_role, lease_duration_seconds, wait_seconds });
     const kinds = kind === undefined ? [...WORK_KINDS] : [kind];
     const resume = options.new !== true;
     const reply = unwrapReply(
       await claimInSession(context, (session_id) =>
-        genesis.next({ ...wanted, kinds, resume, agent_id, session_id }),
+        genesis.next({ ...optionalFields, kinds, resume, agent_id, session_id }),
       ),
     );
     if (reply.success || reply.reason !== 'NOTHING_READY') return showClaimReply(context, reply);
@@ -49,6 +49,6 @@ Examples:
 
 /** Whether no more work becomes ready until a person acts. */
 function needsHuman(counts: Readonly<Record<string, number>>): boolean {
-  const isAny = (...states: readonly string[]) => states.some((state) => (counts[state] ?? 0) > 0);
-  return isAny('held', 'suspended', 'exhausted', 'stale') && !isAny('claimed', 'backoff', 'ready');
+  const hasAny = (...states: readonly string[]) => states.some((state) => (counts[state] ?? 0) > 0);
+  return hasAny('held', 'suspended', 'exhausted', 'stale') && !hasAny('claimed', 'backoff', 'ready');
 }

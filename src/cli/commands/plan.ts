@@ -40,7 +40,7 @@ Examples:
   gh issue list --json number,title,body,labels,state | gen plan import - --project shop`,
   async run(context, file, { format, dryRun }) {
     const source = await readPlanSource(context, file, format);
-    // Faults of the file alone are found before any server is asked.
+    // Finds the faults of the file before any request to a server.
     const { input } = importedPlanOf(source);
     const project = projectOf(context, input);
     const target = { url: context.url, tenant: context.tenant, project };
@@ -115,11 +115,11 @@ const show = command('show', {
   options: AT_OPTION,
   async run(context, { at }) {
     const genesis = await context.genesis();
-    const past = withoutUndefined({ at });
-    const reply = unwrapReply(await genesis.plan(past));
+    const atQuery = withoutUndefined({ at });
+    const reply = unwrapReply(await genesis.plan(atQuery));
     if (context.is_json) return context.printJson(reply);
     const spinner = startProgress(context.io, 'reading the plan');
-    const states = await allTasks(genesis, past).finally(() => spinner.stop());
+    const states = await allTasks(genesis, atQuery).finally(() => spinner.stop());
     context.print(drawPlan(genesis.project, reply, states, context));
   },
 });
@@ -129,7 +129,7 @@ export const planCommand = command('plan', {
   subcommands: [importFile, check, show],
 });
 
-/** The subtask count. `gen status` counts subtasks in addition to tasks. */
+/** The number of subtasks as text, empty if there are none. It is not part of the number of tasks. */
 function subtasksText({ tracks }: PlanInput): string {
   const tasks = Object.values(tracks).flat();
   const subtasksTotal = tasks.reduce((sum, task) => sum + subtaskCount(plannedTask(task)), 0);

@@ -19,8 +19,8 @@ export const proposeCommand = command('propose <edge>', {
   },
   help: `
 If the policy "evidence" is "verified", a deterministic check passes only if an enrolled runner has signed that it
-passed for exactly these drafts. gen task explain lists the checks without such a statement. When it lists none,
-submit the same drafts.
+passed for exactly these drafts. gen task explain lists the checks without such a statement. When no check is
+listed, submit the same drafts.
 
 Example:
   gen task propose REQ-F-AUTH-001#design_code

@@ -33,8 +33,8 @@ Examples:
   gen review link REQ-F-AUTH-001 --edge design_code --for rita@example.com
   gen review link REQ-F-AUTH-001 --for rita@example.com --days 2 --url https://fleet.example.com
 
-Anyone with the link can decide, so send it only to that person. It applies to the candidate that waits now, and works
-once. Opening it changes nothing.`,
+Anyone with the link can decide, so send it only to the reviewer. The link applies to the candidate that waits now, and
+works once. Opening the link changes nothing.`,
   async run(context, feature, { edge, for: reviewer, days }) {
     if (reviewer === undefined)
       throw wrongUsage('A link is for one person. Pass --for NAME, such as an e-mail address.');
@@ -59,11 +59,11 @@ export const reviewCommand = command('review', {
   description: 'list pending reviews, show a candidate and decide on it',
   options: {
     '--list': 'list all pending reviews (default)',
-    '--proposal <id>': 'tasks that an agent proposed: approve adds them to the plan',
+    '--proposal <id>': 'proposed tasks of an agent; --approve adds them to the plan',
     '--feature <id>': 'feature to review',
     '--edge <edge>': 'edge to review, if several are pending',
     '--approve': { about: 'approve exactly this candidate', conflicts: ['reject', 'refine'] },
-    '--reject': { about: 'reject it and hold the work', conflicts: ['approve', 'refine'] },
+    '--reject': { about: 'reject the candidate and hold the work', conflicts: ['approve', 'refine'] },
     '--refine': { about: 'request changes', conflicts: ['approve', 'reject'] },
     '--comment <text>': 'comment for the agent',
   },
@@ -169,18 +169,19 @@ function selectReview(
   edge: string | undefined,
 ): PendingReview {
   const edgeName = edge === undefined ? null : canonicalEdge(edge);
-  const ofFeature = reviews.filter(({ feature_id }) => feature_id === feature);
-  const found = edgeName === null ? ofFeature : ofFeature.filter((each) => each.edge === edgeName);
-  const [first, ...others] = found;
+  const reviewsOfFeature = reviews.filter(({ feature_id }) => feature_id === feature);
+  const matching =
+    edgeName === null ? reviewsOfFeature : reviewsOfFeature.filter((each) => each.edge === edgeName);
+  const [first, ...others] = matching;
   const name = edgeName === null ? feature : `${feature} on ${edgeName}`;
   if (first === undefined)
     throw new CommandFailure(`No review of ${name} is pending. Pending reviews: gen review --list`);
   if (others.length === 0) return first;
-  const edges = found.map((each) => each.edge).join(', ');
+  const edges = matching.map((each) => each.edge).join(', ');
   throw wrongUsage(`${feature} has several pending reviews: ${edges}. Pass one with --edge EDGE.`);
 }
 
-/** Sends the decision with the hash of the candidate that was shown, so that it cannot apply to another one. */
+/** Sends the decision with the hash of the candidate that was shown, so that it cannot apply to another candidate. */
 async function decide(
   context: CommandContext,
   connection: ProjectConnection,
@@ -200,11 +201,11 @@ async function decide(
   const isAccepted = decision === 'APPROVED' && pending.work_product_ref !== null;
   if (isAccepted) await removeWorktree(context, pending);
   const run = await runOf(connection, pending);
-  const isOfRun = run?.decision === decision || run?.status === 'REQUESTED';
+  const isAboutRun = run?.decision === decision || run?.status === 'REQUESTED';
   context.printReply({ ...reply, review: pending }, () => [
     '',
     `${context.paint.green(reply.reason)}. ${decisionEffect(decision, isAccepted, task_id)}`,
-    ...nextLines(decision, isAccepted, task_id, isOfRun ? run : undefined),
+    ...nextLines(decision, isAccepted, task_id, isAboutRun ? run : undefined),
   ]);
 }
 

@@ -35,19 +35,19 @@ GENESIS_SESSION, GENESIS_AGENT, GENESIS_BRIEFING (a file with the briefing as JS
 the result to), GENESIS_URL, GENESIS_TENANT, GENESIS_PROJECT and, if the server requires one, GENESIS_TOKEN.
 The claim is renewed while the program runs. If the claim is lost, the program and its child processes are
 stopped, except those that have started their own session (setsid).
-If the program exits with 0, its result file is submitted, or without one its exit code and the end of its output.
+If the program exits with 0, its result file is submitted, or, without a file, its exit code and the end of its output.
 Otherwise the work is released with the error. In a git repository the result carries metadata.git: the branch, the
 commits at the claim and at the submission, and the number of changed files and lines between them.
 
-On an edge of a feature in a workspace the program runs in its draft folder (also GENESIS_DRAFTS), so pass files in its
+On an edge of a feature in a workspace the program runs in the draft folder (also GENESIS_DRAFTS), so pass files in its
 arguments by absolute path. Without a result file, the files that it writes there are the result. It writes the results
 of the checks in the briefing to the file GENESIS_CHECKS: [{"name": "lint_passes", "result": "pass"}]. If a required
 check has not passed, the edge is released, and the next briefing says which. If a person must decide, see gen review:
-requested changes come back to the program, now with --loop or in a later gen run with the same --role, with the
-comment in the briefing. If a shell cannot run its command (exit code 127 or 126), no more work is claimed.
+requested changes come back to the program with the comment in the briefing: with --loop in the same run, otherwise in
+a later gen run with the same --role. If a shell cannot run its command (exit code 127 or 126), no more work is claimed.
 
 Exit codes: 0 the result is accepted, or all work is done (by this agent or others), 1 otherwise, 3 if a person must
-decide on the result, 130 if a signal such as Ctrl-C stopped it before that.
+decide on the result, 130 if a signal such as Ctrl-C stopped gen run before any of these.
 
 Examples:
   gen run -- ./agent.sh
@@ -66,11 +66,11 @@ async function runAgentCommand(
   assertRunnable(context.io, command[0] ?? '');
   const target = await workTargetOf(context);
   // A worker retries while the server is unreachable. Check once first, so that a missing server is reported.
-  const checking = await context.genesis();
-  unwrapReply(await checking.status());
-  const signingKey = await requiredSigningKey(context.io, checking);
+  const startupGenesis = await context.genesis();
+  unwrapReply(await startupGenesis.status());
+  const signingKey = await requiredSigningKey(context.io, startupGenesis);
   const genesis = workerGenesis(context.io, target, signingKey);
-  const stopping = listenForStop(context.io);
+  const stopListener = listenForStop(context.io);
   const { loop: isLoop = false, track: tracks, kind, result: resultFile } = options;
   if (isLoop) context.printNotice(`Working on ${target.project} until all work is done.`);
   const draftClaims = new Set<string>();
@@ -78,7 +78,7 @@ async function runAgentCommand(
   const onNotRunnable = (why: string): void => {
     notes.whyNotRunnable = why;
   };
-  const { stopWith } = stopping;
+  const { stopWith } = stopListener;
   const run = { context, target, genesis, command, stopWith, resultFile, draftClaims, onNotRunnable };
   const onIdle = (advice: string): void => {
     notes.advice = advice;
@@ -86,16 +86,16 @@ async function runAgentCommand(
   };
   try {
     const summary = await genesis.work(
-      { ...(await workOptions(run, options, stopping.signal)), onIdle },
+      { ...(await workOptions(run, options, stopListener.signal)), onIdle },
       (work, workContext) => {
         if (!isLoop) workContext.stop();
         return runWork(run, work, workContext);
       },
     );
     printSummary(context, summary, isLoop, doneText(target.project, tracks, kind), notes);
-    context.exit_code = exitCodeOf(summary, isLoop, stopping.signal.aborted);
+    context.exit_code = exitCodeOf(summary, isLoop, stopListener.signal.aborted);
   } finally {
-    stopping.end();
+    stopListener.end();
   }
 }
 
@@ -131,7 +131,7 @@ async function workOptions(run: WorkerRun, options: RunOptions, signal: AbortSig
     onEnded: async (ended) => {
       context.printNotice(endedText(ended));
       await cleanUpDrafts(run, ended);
-      // Nothing is claimed while the result of the last work has no reader.
+      // Claims nothing more while nobody reads the output about the last work.
       await waitForReader(context.io.stderr, signal);
     },
   };

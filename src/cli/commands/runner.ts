@@ -45,7 +45,7 @@ const run = command('run', {
     '--once': 'check the candidates that wait now, then exit',
     '--unsandboxed': 'run the commands without a sandbox: they can read and write what you can',
   },
-  help: '\nNeeds a credential of the role runner. It fetches each candidate from the server and lays it over the base that it\nresolves itself. Stop it with Ctrl-C.\n\nExamples:\n  gen runner run --repo /srv/shop.git --ref main\n  gen runner run --root /srv/shop --once',
+  help: '\nNeeds a credential of the role runner. The runner fetches each candidate from the server and lays it over the base that\nthe runner itself resolves. Stop it with Ctrl-C.\n\nExamples:\n  gen runner run --repo /srv/shop.git --ref main\n  gen runner run --root /srv/shop --once',
   async run(context, { repo, ref: reference, root, key, once = false, unsandboxed = false }) {
     const { io } = context;
     if ((repo === undefined) === (root === undefined)) throw wrongUsage('Pass --repo PATH or --root DIR.');

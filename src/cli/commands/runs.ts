@@ -25,7 +25,7 @@ Examples:
 
 const cancel = command('cancel <id>', {
   description: 'cancel a run; its executor loses the claim of the edge',
-  options: { '--comment <text>': 'why' },
+  options: { '--comment <text>': 'why the run is cancelled' },
   help: `
 Needs the credential of an admin. What the run has already recorded stays in the log.
 
@@ -94,27 +94,27 @@ Examples:
 });
 
 const PAGES_MAX = 20;
-const CANDIDATES_SHOWN_MAX = 10;
+const MATCHES_SHOWN_MAX = 10;
 
-/** The run whose id begins with these characters, among the newest ones. */
+/** The run whose id begins with these characters, among the newest runs. */
 async function findRun(context: CommandContext, id: string): Promise<RunSummary> {
   const { methodology } = await context.genesis();
-  const found: RunSummary[] = [];
+  const matches: RunSummary[] = [];
   let after: string | null | undefined;
   for (let page = 0; page < PAGES_MAX && after !== null; page += 1) {
     const { runs, next } = unwrapReply(
       await methodology.runs({ limit: 1000, ...withoutUndefined({ after }) }),
     );
-    found.push(...runs.filter(({ run_id }) => run_id.startsWith(id)));
+    matches.push(...runs.filter(({ run_id }) => run_id.startsWith(id)));
     after = next;
   }
-  const [run, other] = found;
+  const [run, other] = matches;
   if (run === undefined) throw failureWithCode('UNKNOWN_RUN', `There is no run ${id}. Known runs: gen runs`);
   if (other === undefined) return run;
-  const shown = found.slice(0, CANDIDATES_SHOWN_MAX);
+  const shown = matches.slice(0, MATCHES_SHOWN_MAX);
   const lines = shown.map(({ run_id, task_id }) => `  ${run_id}  ${task_id}`);
-  const more = found.length > shown.length ? [`  and ${found.length - shown.length} more`] : [];
-  const problem = `${id} begins the ids of ${found.length} runs. Pass more characters of one of these:`;
+  const more = matches.length > shown.length ? [`  and ${matches.length - shown.length} more`] : [];
+  const problem = `${id} begins the ids of ${matches.length} runs. Pass more characters of one of these:`;
   throw failureWithCode('AMBIGUOUS_RUN', [problem, ...lines, ...more].join('\n'));
 }
 

@@ -36,8 +36,8 @@ The defaults come from specification 004 §7.2; a server without keys starts wit
 Examples:
   gen limits
   gen limits max_concurrent_claims=500 max_lease_duration_seconds=7200`,
-  async run(context, given) {
-    const change = parseSettings(given, Object.keys(LIMIT_MEANINGS), []);
+  async run(context, assignments) {
+    const change = parseSettings(assignments, Object.keys(LIMIT_MEANINGS), []);
     const genesis = await context.genesisForTenant();
     const reply =
       change === null
@@ -59,8 +59,8 @@ Examples:
   gen policy
   gen policy max_attempts=3 late_submit=reject
   gen policy max_agents_per_track.A=2 stale_policy.task=hold`,
-  async run(context, given) {
-    const change = parseSettings(given, Object.keys(POLICY_MEANINGS), [
+  async run(context, assignments) {
+    const change = parseSettings(assignments, Object.keys(POLICY_MEANINGS), [
       'stale_policy',
       'max_agents_per_track',
     ]);

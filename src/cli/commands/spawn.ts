@@ -15,7 +15,10 @@ const foldBack = command('fold-back <child>', {
   options: {
     '--summary <text>': 'findings (default: the content of features/fold-back/<child>.md)',
     '--recommendation <what>': { about: 'recommendation', choices: RECOMMENDATIONS, default: 'proceed' },
-    '--artifact <path>': { about: 'path of a file that it produced; repeatable', parse: collectOption },
+    '--artifact <path>': {
+      about: 'path of a file that the child produced; repeatable',
+      parse: collectOption,
+    },
     '--expired': { about: 'the time box has expired', conflicts: ['answered'] },
     '--answered': 'the question is answered, although not every edge has converged',
   },
@@ -57,7 +60,7 @@ Examples:
 });
 
 export const spawnCommand = command('spawn', {
-  description: 'create a feature, or a child of one: discovery, spike, poc, hotfix',
+  description: 'create a feature, or a child of a feature: discovery, spike, poc, hotfix',
   options: {
     '--type <type>': { about: 'type of the feature', choices: VECTOR_TYPES },
     '--id <id>': 'id of the new feature; children get a number',
@@ -65,7 +68,7 @@ export const spawnCommand = command('spawn', {
     '--edge <edge>': 'edge of the parent that waits for the answer',
     '--reason <text>': 'question to answer, or work to do',
     '--title <text>': 'title of the feature',
-    '--intent <id>': 'intent that it comes from',
+    '--intent <id>': 'intent that the feature comes from',
     '--duration <time>': 'time box: 1h30m, 2 days, 3 weeks',
     '--profile <name>': 'profile (default: the profile of the type)',
     '--priority <priority>': { about: 'priority of the feature', choices: PRIORITIES },
@@ -76,8 +79,8 @@ Examples:
   gen spawn --type spike --parent REQ-F-AUTH-001 --edge design_code --reason "which token library?" --duration 1w
   gen spawn fold-back REQ-F-SPIKE-001 --answered --summary "jose does all of it"`,
   subcommands: [foldBack],
-  async run(context, { type, id: feature_id, reason, ...rest }) {
-    const { parent } = rest;
+  async run(context, { type, id: feature_id, reason, ...otherOptions }) {
+    const { parent } = otherOptions;
     if (type === undefined || reason === undefined)
       throw wrongUsage(
         'Pass --type and --reason: gen spawn --type spike --parent REQ-F-AUTH-001 --reason "which library?"',
@@ -86,17 +89,17 @@ Examples:
       throw wrongUsage('A feature requires an id. Pass one such as --id REQ-F-AUTH-001.');
     if (type !== 'feature' && parent === undefined)
       throw wrongUsage(`A ${type} requires a parent feature. Pass --parent ID. Features: gen status`);
-    const optionalFields = withoutUndefined({ ...rest, feature_id });
+    const optionalFields = withoutUndefined({ ...otherOptions, feature_id });
     const request = { vector_type: type, reason, ...optionalFields, agent_id: await context.agent() };
     await withMethodology(context, 'write', async ({ calls }) => {
       const reply = unwrapReply(await calls.spawn(request));
       if (!reply.success) return reportRefusal(context, reply);
       context.printReply(reply, ({ feature_id, blocks, vector: feature, next }) => {
-        const box = feature?.time_box ?? null;
+        const timeBox = feature?.time_box ?? null;
         return [
           `${context.paint.bold(feature_id ?? '')}  ${type}, profile ${feature?.profile ?? ''}`,
           ...(blocks === null ? [] : [`  ${parent} waits for it on ${blocks}.`]),
-          ...(box === null ? [] : [`  Time box: ${durationText(box.duration_seconds)}.`]),
+          ...(timeBox === null ? [] : [`  Time box: ${durationText(timeBox.duration_seconds)}.`]),
           next,
         ];
       });

@@ -37,8 +37,8 @@ export const submitCommand = command('submit <id>', {
 Without --file, --data and --drafts the result is read from standard input. An edge converges when every required
 check has passed. If a person must decide, the exit code is 3: see gen review.
 
-On an edge the deterministic checks are run first on the drafts, as gen check runs them, and their results replace what
---check says of them. Those that cannot be run here (no drafts, not confirmed, no sandbox) are named, and stay as reported.
+On an edge the deterministic checks are run first on the drafts, as gen check runs them, and their results replace those
+of --check. Checks that cannot be run here (no drafts, not confirmed, no sandbox) are named, and keep the reported result.
 
 Examples:
   gen task submit A-001-schema --file result.json

@@ -31,7 +31,7 @@ export const taskAddCommand = command('add <id>', {
   },
 });
 
-/** How the proposal stands: the policy can demand that a person approves the tasks of an agent. */
+/** The state of a proposal: under some policies the tasks of an agent need the approval of a person. */
 function proposalText(
   id: string,
   { proposal_id, state, comment }: NonNullable<PlanResult['proposal']>,

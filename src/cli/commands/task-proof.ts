@@ -17,15 +17,15 @@ export const taskProofCommand = command('proof <id>', {
 Writes one JSON document to hand to an auditor: the grants, refusals, reviews and the result, each with a proof that it is in
 the log. Check it without this server: gen audit check FILE.
 
-The log has the signatures of sessions, but not the bodies of the signed commands. With --bodies the document has those that
-match, so that the signatures can be checked too.
+The log has the signatures of sessions, but not the bodies of the signed commands. With --bodies the document has the
+bodies that match, so that the signatures can be checked too.
 
 Examples:
   gen task proof A-001-schema > result.json
   gen task proof REQ-F-AUTH-001#design_code --out result.json --bodies sent.jsonl`,
   async run(context, taskId, { out, bodies }) {
-    const sent = bodies === undefined ? [] : await readBodies(resolve(context.io.cwd, bodies));
-    const proof = await collectTaskProof(await context.genesis(), taskId, sent);
+    const sentBodies = bodies === undefined ? [] : await readBodies(resolve(context.io.cwd, bodies));
+    const proof = await collectTaskProof(await context.genesis(), taskId, sentBodies);
     const text = JSON.stringify(proof, null, 2);
     if (out === undefined) return context.printReply(proof, () => text);
     const path = resolve(context.io.cwd, out);
@@ -43,13 +43,14 @@ async function readBodies(path: string): Promise<SentBody[]> {
   const text = await readFile(path, 'utf8').catch((error: unknown) => {
     throw fileUnreadable(path, error, 'Nothing was proven.');
   });
-  const lines = text.split('\n').map((line, at) => ({ line, where: `${path}:${at + 1}` }));
-  return lines.filter(({ line }) => line.trim() !== '').map(({ line, where }) => readBody(line, where));
+  const lines = text.split('\n').map((line, index) => ({ line, position: `${path}:${index + 1}` }));
+  return lines.filter(({ line }) => line.trim() !== '').map(({ line, position }) => readBody(line, position));
 }
 
-function readBody(line: string, where: string): SentBody {
+function readBody(line: string, position: string): SentBody {
   const parsed = readStrictJson(line);
-  if ('fault' in parsed) throw wrongUsage(`${where}: ${parsed.fault}`);
-  if (!isObject(parsed.value)) throw wrongUsage(`${where}: expected a JSON object, the body of a command.`);
+  if ('fault' in parsed) throw wrongUsage(`${position}: ${parsed.fault}`);
+  if (!isObject(parsed.value))
+    throw wrongUsage(`${position}: expected a JSON object, the body of a command.`);
   return parsed.value;
 }

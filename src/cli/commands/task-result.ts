@@ -22,7 +22,7 @@ import {
 import { exactBytes, type ShownContent, shownContent } from '../task-results/result-content.js';
 
 const result = command('result <id>', {
-  description: 'show the accepted result, or another one',
+  description: 'show the accepted result, or another result',
   options: {
     '--generation <n>': { about: 'the result of this generation', parse: parseWholeNumber },
     '--parked <id>': 'this parked result (see gen task history)',
@@ -42,14 +42,14 @@ Examples:
       throw wrongUsage('--generation and --parked select one result each. Pass only one of them.');
     const genesis = await context.genesis();
     const results = await allResults(genesis, taskId, withoutUndefined({ at }));
-    const found = selectResult(taskId, results, generation, parked);
-    if (output !== undefined) return writeResult(context, genesis, found, output);
+    const selected = selectResult(taskId, results, generation, parked);
+    if (output !== undefined) return writeResult(context, genesis, selected, output);
     if (context.is_json)
       return context.printJson(
-        found.blob_sha256 === null ? found : unwrapReply(await genesis.result(taskId, found.id)),
+        selected.blob_sha256 === null ? selected : unwrapReply(await genesis.result(taskId, selected.id)),
       );
-    const content = await shownContent(genesis, found);
-    context.warn(headline(found));
+    const content = await shownContent(genesis, selected);
+    context.warn(headline(selected));
     if ('text' in content) context.print(content.text.replace(/\n$/, ''));
     else context.print(`${content.described}. Write it to a file: --output FILE`);
   },
@@ -72,23 +72,23 @@ function selectResult(
 async function writeResult(
   context: CommandContext,
   genesis: Genesis,
-  found: TaskResult,
+  selected: TaskResult,
   output: string,
 ): Promise<void> {
   const path = resolve(context.io.cwd, output);
-  const bytes = await exactBytes(genesis, found);
+  const bytes = await exactBytes(genesis, selected);
   await writeFile(path, bytes).catch(({ code }: NodeJS.ErrnoException) => {
     throw wrongUsage(`--output: ${path} cannot be written (${code}).`);
   });
-  const { result_data: _, ...described } = found;
+  const { result_data: _, ...described } = selected;
   context.printReply({ ...described, file: path, size_bytes: bytes.byteLength }, () => [
-    headline(found),
+    headline(selected),
     `${bytes.byteLength} bytes written to ${path}.`,
   ]);
 }
 
-const headline = (of: TaskResult): string =>
-  `${of.id}: ${describeOutcome(of)}, by ${of.agent_id} at ${formatUtc(of.submitted_at)} UTC, ${of.work_product_ref}`;
+const headline = (result: TaskResult): string =>
+  `${result.id}: ${describeOutcome(result)}, by ${result.agent_id} at ${formatUtc(result.submitted_at)} UTC, ${result.work_product_ref}`;
 
 const diff = command('diff <id>', {
   description: 'compare two results, by default the accepted one with the last parked one',
@@ -123,13 +123,15 @@ Examples:
 
 function comparedResult(
   results: readonly TaskResult[],
-  named: string | undefined,
+  selector: string | undefined,
   byDefault: TaskResult | undefined,
   option: string,
   kind: string,
 ): TaskResult {
-  if (named !== undefined)
-    return /^\d{1,9}$/.test(named) ? requireGeneration(results, Number(named)) : resultWithId(results, named);
+  if (selector !== undefined)
+    return /^\d{1,9}$/.test(selector)
+      ? requireGeneration(results, Number(selector))
+      : resultWithId(results, selector);
   if (byDefault !== undefined) return byDefault;
   throw failureWithCode(
     'NOT_FOUND',
@@ -137,7 +139,7 @@ function comparedResult(
   );
 }
 
-/** `diff` is null if one of them has no text that can be shown. */
+/** `diff` is null if one of the results has no text that can be shown. */
 function compareContents(before: ShownContent, after: ShownContent): { same: boolean; diff: string | null } {
   if ('text' in before && 'text' in after)
     return { same: before.text === after.text, diff: unifiedDiff(before.text, after.text) };

@@ -25,7 +25,7 @@ const claim = command('claim <id>', {
   description: 'claim a task or an edge',
   options: { ...LEASE_OPTION, '--role <role>': 'role to work in' },
   help: `
-If this session holds it already, the same claim comes back, with its handle.
+If this session holds the task already, the reply is the same claim, with its handle.
 An edge of a feature is named FEATURE#EDGE. In a workspace the reply names the folder to write to and the checks of the
 edge. In single-agent mode the agent is primary, has the role full_stack, and needs no lease.
 
@@ -61,10 +61,10 @@ const show = command('show <id>', {
   options: AT_OPTION,
   async run(context, taskId, { at }) {
     const genesis = await context.genesis();
-    const past = withoutUndefined({ at });
-    const state = unwrapReply(await genesis.task(taskId, past));
+    const atQuery = withoutUndefined({ at });
+    const state = unwrapReply(await genesis.task(taskId, atQuery));
     if (context.is_json) return context.printJson(state);
-    const lineage = unwrapReply(await genesis.history(taskId, past));
+    const lineage = unwrapReply(await genesis.history(taskId, atQuery));
     context.print(taskText(state, lineage, context));
   },
 });
@@ -79,7 +79,7 @@ const history = command('history <id>', {
 });
 
 const explain = command('explain <id>', {
-  description: 'explain why it can or cannot be claimed; to its holder, what to do next',
+  description: 'explain why a task can or cannot be claimed; to its holder, what to do next',
   async run(context, taskId) {
     const genesis = await context.genesis();
     const explanation = unwrapReply(await genesis.explain(taskId, await context.session()));

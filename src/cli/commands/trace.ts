@@ -35,13 +35,13 @@ Examples:
           `${req} is not a requirement key such as REQ-F-AUTH-001, and not a feature of this project. Features: gen status`,
         );
       }
-      // Files and commits are tagged with requirement keys only, and files show the present.
-      const inFiles =
+      // Files and commits are tagged with requirement keys only, and files show only the present state.
+      const fileTraces =
         workspace === null || !isKey || at !== undefined
           ? NO_FILE_TRACES
           : await traceInFiles(workspace.root, key);
-      const gaps = [...recorded.gaps, ...missingTraces(inFiles, key)];
-      const traced = { ...recorded, ...inFiles, gaps };
+      const gaps = [...recorded.gaps, ...missingTraces(fileTraces, key)];
+      const traced = { ...recorded, ...fileTraces, gaps };
       if (hasNoTrace(traced)) {
         throw new CommandFailure(
           `No feature, file or commit refers to ${key}. Requirements: gen gaps --dry-run`,
@@ -70,10 +70,10 @@ function missingTraces({ places }: FileTraces, key: string): string[] {
     [places.validates, `No test has the tag Validates: ${key}`],
     [places.telemetry, `No telemetry has the tag req="${key}"`],
   ] as const;
-  return messages.filter(([found]) => found.length === 0).map(([, message]) => message);
+  return messages.filter(([locations]) => locations.length === 0).map(([, message]) => message);
 }
 
 const hasNoTrace = ({ features, places, commits }: TraceResult): boolean =>
   features.length === 0 &&
   commits.length === 0 &&
-  Object.values(places ?? {}).every((found) => found.length === 0);
+  Object.values(places ?? {}).every((locations) => locations.length === 0);

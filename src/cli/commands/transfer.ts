@@ -46,7 +46,7 @@ const exportCommand = command('export', {
         throw new CommandFailure(unfinishedImportText(projectKey));
       const spinner = startProgress(context.io, 'reading');
       // Canonical JSON: the archive of a project is identical whatever store it comes from.
-      const textOf = format === 'family' ? await familyText() : canonicalJson;
+      const textOf = format === 'family' ? await familyLineWriter() : canonicalJson;
       for await (const line of exportProject(store, blobs, projectKey)) {
         const text = textOf(line);
         if (text !== null) await writeWithBackpressure(context, `${text}\n`);
@@ -59,8 +59,8 @@ const exportCommand = command('export', {
   },
 });
 
-/** The lines of an event in the family's format; null if it has none. */
-async function familyText(): Promise<(line: ArchiveLine) => string | null> {
+/** Returns a function that gives the line of an event in the family's format; null if it has none for that event. */
+async function familyLineWriter(): Promise<(line: ArchiveLine) => string | null> {
   const { FamilyLogWriter } = await import('../../core/methodology/family-log.js');
   const { parseMethodology } = await import('../../core/methodology/definition/read-methodology.js');
   const builtIn = parseMethodology(new Map());
@@ -81,10 +81,11 @@ const importCommand = command('import [file]', {
     ...STORE_OPTION,
     '--foreign <log>': 'import the events.jsonl of a related tool instead',
     '--trust-imports': 'trust imported logs: what they report as converged counts as converged (admin)',
-    '--in-parts': 'with --foreign: write a log that exceeds one transaction of the store in several',
+    '--in-parts':
+      'with --foreign: write a log that exceeds one transaction of the store in several transactions',
     '--dry-run': 'with --foreign or --trust-imports: only report what would be done',
   },
-  help: '\nFILE is the output of gen export; without FILE, standard input is read. All of it is checked before anything is\nwritten. A project is served only when its import is complete; an interrupted import continues when it is repeated. A\nproject that already has its own history in the store is not changed.\n\nA foreign log is imported into the given store or server, or else into this workspace: every line exactly once, however\noften it is imported. All lines are written at once, or none. A log that the store cannot write at once (10,000 lines or\n8 MiB; 50 lines in DynamoDB) is refused, unless --in-parts is given: if a part fails, those before it stay, and\nrepeating the import completes it. A foreign log at the path of the workspace’s own log is moved to events/foreign/\nfirst.\n\nWhat a foreign log says has converged is shown, but decides nothing. --trust-imports completes these edges as if their\nresults were accepted here: with --foreign after the import, alone for what was imported before. Edges that the project\ndoes not have, and edges that were claimed here, are skipped. gen task reset reopens an edge.\n\nExamples:\n  gen import shop.jsonl --store postgres://fleet@db/fleet\n  gen import --foreign .ai-workspace/events/events.jsonl\n  gen import --foreign old/events.jsonl --dry-run\n  gen import --trust-imports --dry-run',
+  help: '\nFILE is the output of gen export; without FILE, standard input is read. The whole input is checked before anything is\nwritten. A project is served only when its import is complete; an interrupted import continues when it is repeated. A\nproject that already has its own history in the store is not changed.\n\nA foreign log is imported into the given store or server, or else into this workspace: every line exactly once, however\noften it is imported. All lines are written at once, or none. A log that the store cannot write at once (10,000 lines or\n8 MiB; 50 lines in DynamoDB) is refused, unless --in-parts is given: if a part fails, the parts before it stay, and\nrepeating the import completes it. A foreign log at the path of the workspace’s own log is moved to events/foreign/\nfirst.\n\nEdges that converged in a foreign log are shown, but this decides nothing. --trust-imports completes these edges as if their\nresults were accepted here: with --foreign after the import, alone for what was imported before. Edges that the project\ndoes not have, and edges that were claimed here, are skipped. gen task reset reopens an edge.\n\nExamples:\n  gen import shop.jsonl --store postgres://fleet@db/fleet\n  gen import --foreign .ai-workspace/events/events.jsonl\n  gen import --foreign old/events.jsonl --dry-run\n  gen import --trust-imports --dry-run',
   async run(context, file, { store: url, foreign, trustImports = false, dryRun = false, inParts = false }) {
     if (foreign !== undefined || trustImports) {
       if (file !== undefined)

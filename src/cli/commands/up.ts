@@ -39,7 +39,7 @@ const UP_OPTIONS = {
     parse: collectOption,
   },
   '--anchor <file|url>':
-    'refuse to start if a log is behind these checkpoints or differs from them (GENESIS_AUDIT_ANCHOR); they are kept elsewhere',
+    'checkpoints that are kept elsewhere: refuse to start if a log is behind them or differs from them (GENESIS_AUDIT_ANCHOR)',
   '--access-log <file>':
     'write a line of JSON per request to this file; - is standard error, off writes none (default: .genesis/access.log, rotated, as soon as keys or tokens are required)',
   '--metrics-prefix <text>': 'prefix of the names under /metrics (default: coditect_)',
@@ -66,14 +66,14 @@ async function up(context: CommandContext, options: UpOptions): Promise<void> {
   const url = options.store ?? defaultStore(context.io);
   const workspace = workspaceOfStoreUrl(context.io, url);
   const settings = settingsOf(options);
-  const log = await openAccessLog(context, options.accessLog);
+  const accessLog = await openAccessLog(context, options.accessLog);
   const target = { url, workspace, anchor: options.anchor };
-  const { server, opened } = await start(context, target, { ...settings, ...log.options });
-  const inboxService = await startServices(context, { server, opened, workspace, log, url }).catch(
+  const { server, opened } = await start(context, target, { ...settings, ...accessLog.options });
+  const inboxService = await startServices(context, { server, opened, workspace, accessLog, url }).catch(
     async (error) => {
       // No client may reach a server that is not ready, and its lock must not outlive it.
       await server.stop();
-      await log.close();
+      await accessLog.close();
       throw error;
     },
   );
@@ -88,7 +88,7 @@ async function up(context: CommandContext, options: UpOptions): Promise<void> {
   } finally {
     // The inboxes of a damaged log cannot be stopped in order; the port and the lock are released nevertheless.
     await server.stop();
-    await log.close();
+    await accessLog.close();
   }
   // Fail so that a supervisor restarts the server: it then reopens a store that lost history, and refuses old
   // handles.
@@ -143,18 +143,18 @@ interface StartedServer {
   readonly server: RunningServer;
   readonly opened: OpenedStore;
   readonly workspace: Workspace | null;
-  readonly log: AccessLog;
+  readonly accessLog: AccessLog;
   readonly url: string;
 }
 
 /** Starts what runs beside the server, and says where it listens. Resolves to the service of the inboxes, if any. */
 async function startServices(
   context: CommandContext,
-  { server, opened, workspace, log, url }: StartedServer,
+  { server, opened, workspace, accessLog, url }: StartedServer,
 ) {
   const { withoutPassword } = await import('../../server/store-url.js');
   const storeName = withoutPassword(url);
-  if (!server.isInOpenMode) await log.open();
+  if (!server.isInOpenMode) await accessLog.open();
   const service = workspace === null ? null : await startWorkspaceService(context, workspace, server, opened);
   context.warnAll(await keyWarning(server.coordinator, storeName));
   printAddress(context, server, storeName);
@@ -209,8 +209,8 @@ function printAddress(
   ]);
 }
 
-function limitsOf(given: readonly string[]): Partial<Limits> {
-  const named = given.map((text): [string, unknown] => {
+function limitsOf(assignments: readonly string[]): Partial<Limits> {
+  const entries = assignments.map((text): [string, unknown] => {
     const [, name, value] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
     if (name === undefined || value === undefined) throw wrongUsage(`--limit ${text}: expected NAME=VALUE.`);
     if (!/^(0|[1-9]\d*|true|false)$/.test(value)) {
@@ -219,7 +219,7 @@ function limitsOf(given: readonly string[]): Partial<Limits> {
     return [name, JSON.parse(value)];
   });
   const schema = limitsBody.omit({ request_id: true, signature: true });
-  const parsed = schema.safeParse(Object.fromEntries(named));
+  const parsed = schema.safeParse(Object.fromEntries(entries));
   if (parsed.success) return parsed.data as Partial<Limits>;
   const names = Object.keys(schema.shape);
   const issue = parsed.error.issues[0];

@@ -31,7 +31,7 @@ export const verifyCommand = command('verify [log]', {
     '--anchor <file|url|store:url>':
       'compare with checkpoints kept elsewhere: a file or URL with the output of gen audit head --json, or a store that keeps them',
     '--key <key_id>': {
-      about: 'with --anchor: also trust this audit key, which signed none of the anchors; repeatable',
+      about: 'with --anchor: also trust this audit key, although it signed none of the anchors; repeatable',
       parse: collectOption,
     },
   },
@@ -46,8 +46,8 @@ export const verifyCommand = command('verify [log]', {
     };
     const verify = isUrl(path) ? verifyInStore : verifyFiles;
     const all = await verify(context, path, onEvent, anchorOptions).finally(() => spinner.stop());
-    const found = logsOfProject(context, path, all);
-    const logs = [...found, ...missingLogs(found, anchors)];
+    const projectLogs = logsOfProject(context, path, all);
+    const logs = [...projectLogs, ...missingLogs(projectLogs, anchors)];
     if (!isUrl(path)) context.warnAll(await trackedWarning(context.io, resolve(context.io.cwd, path)));
     const isSound = logs.every(({ breaks }) => breaks.length === 0);
     const name = isUrl(path) ? (await import('../../server/store-url.js')).withoutPassword(path) : path;
@@ -98,30 +98,30 @@ function verifyInStore(
   });
 }
 
-/** The logs of the project that was named. A project without a log is not sound: nothing of it was read. */
+/** The logs of the project in `--project`, or all. Throws if that project has no log: nothing of it was verified. */
 function logsOfProject(
   { explicitProject }: CommandContext,
   path: string,
   logs: readonly LogReport[],
 ): readonly LogReport[] {
   if (explicitProject === null) return logs;
-  const found = logs.filter(({ project_id, events }) => project_id === explicitProject && events > 0);
-  if (found.length > 0) return found;
-  const known = logs.flatMap(({ project_id }) => project_id ?? []);
-  const suggestion = didYouMean(explicitProject, known);
+  const projectLogs = logs.filter(({ project_id, events }) => project_id === explicitProject && events > 0);
+  if (projectLogs.length > 0) return projectLogs;
+  const projectIds = logs.flatMap(({ project_id }) => project_id ?? []);
+  const suggestion = didYouMean(explicitProject, projectIds);
   throw failureWithCode('UNKNOWN_PROJECT', `${path} has no log of project ${explicitProject}.${suggestion}`);
 }
 
 /** Projects of an anchor that no longer have a log. */
 function missingLogs(logs: readonly LogReport[], anchors: readonly Anchor[]): LogReport[] {
-  const isThere = (anchor: Anchor): boolean =>
+  const hasLog = (anchor: Anchor): boolean =>
     logs.some(
       ({ tenant_id, project_id, events }) =>
         events > 0 && tenant_id === anchor.tenant_id && project_id === anchor.project_id,
     );
   const missing = new Map(
     anchors
-      .filter((anchor) => !isThere(anchor))
+      .filter((anchor) => !hasLog(anchor))
       .map((anchor) => [`${anchor.tenant_id}/${anchor.project_id}`, anchor]),
   );
   return [...missing].map(([path, { tenant_id, project_id, position }]) => {

@@ -31,20 +31,22 @@ Examples:
       const view = unwrapReply(await calls.zoom(withoutUndefined({ edge, feature, at })));
       if (view.bands.length === 0) throw failureWithCode('NOT_INITIALISED', adviceFor('NOT_INITIALISED'));
       if (view.unknown_edge !== null) {
-        const known = view.bands.flatMap(({ edges }) => edges);
-        throw unknownEdge(view.unknown_edge, known);
+        throw unknownEdge(
+          view.unknown_edge,
+          view.bands.flatMap(({ edges }) => edges),
+        );
       }
       context.printReply(view, () => zoomText(view, context));
     });
   },
 });
 
-const unknownEdge = (edge: string, known: readonly string[]): CommandFailure =>
+const unknownEdge = (edge: string, edges: readonly string[]): CommandFailure =>
   new CommandFailure(
-    `The graph has no edge ${edge}.${didYouMean(edge, known)} Its edges: ${known.join(', ')}`,
+    `The graph has no edge ${edge}.${didYouMean(edge, edges)} Its edges: ${edges.join(', ')}`,
   );
 
-/** The state machine of a run of the edge: for a feature, or for any feature with the default profile. */
+/** Prints the state machine of a run of the edge: for the feature, or, without one, for the default profile. */
 async function printMachine(
   context: CommandContext,
   edge: string | undefined,
@@ -62,8 +64,8 @@ async function printMachine(
   );
   const id = canonicalEdge(edge);
   const { methodology } = configuration;
-  const known = methodology.topology.transitions.map((transition) => transition.edge);
-  if (!known.includes(id)) throw unknownEdge(edge, known);
+  const edges = methodology.topology.transitions.map((transition) => transition.edge);
+  if (!edges.includes(id)) throw unknownEdge(edge, edges);
   const compiled = compileMachine(edgePlan(methodology, configuration.feature, id));
   const mermaid = machineMermaid(compiled.machine);
   context.printReply({ ...compiled, mermaid }, () => mermaid);

@@ -3,12 +3,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Genesis } from '../../client/index.js';
 
 /** Duration of one task: long enough to watch, short enough not to wait. */
-const WORK_DURATION_MS = { least: 700, most: 1500 };
+const WORK_DURATION_MS = { min: 700, max: 1500 };
 /** The shortest lease the demo's server grants. An agent that is silent for longer loses its claim. */
 const LEASE_SECONDS = 2;
 
 /**
- * The line that the director writes to an agent that may continue. Any other line is a note to leave before a fault.
+ * The line that the director, the process of gen demo, writes to an agent that may continue. Any other line is a note that
+ * the agent leaves before its fault.
  */
 export const GO_ON = 'go on';
 
@@ -27,7 +28,7 @@ export async function runDemoAgent(): Promise<void> {
     async ({ task_id, claim, briefing }, { note }) => {
       const noted = await note('at work');
       // Wait for the director: an agent chosen to be killed or frozen must still be working, even on a slow
-      // machine. It writes the fault into the log first, so that the page can tell why the agent went silent.
+      // machine. The agent notes its fault in the log first, so that the page can tell why the agent went silent.
       if ('success' in noted && noted.success) {
         const { value: line = GO_ON } = await directorLines.next();
         if (line !== GO_ON) {
@@ -35,7 +36,7 @@ export async function runDemoAgent(): Promise<void> {
           await directorLines.next();
         }
       }
-      await sleep(WORK_DURATION_MS.least + Math.random() * (WORK_DURATION_MS.most - WORK_DURATION_MS.least));
+      await sleep(WORK_DURATION_MS.min + Math.random() * (WORK_DURATION_MS.max - WORK_DURATION_MS.min));
       const built_on = briefing?.dependencies.map((dependency) => dependency.work_product_ref) ?? [];
       return { made: briefing?.description ?? task_id, by: claim.agent_id, built_on };
     },

@@ -46,8 +46,8 @@ export class FaultInjector {
     if (event.event_type === 'RESULT_SUBMITTED') this.results += 1;
     if (event.event_type === 'NOTE_ADDED') this.onNote(event);
     const { zombie, isRevived } = this.faults;
-    const isSuccessors = event.subject === zombie?.task_id && event.agent_id !== zombie?.agent.name;
-    if (zombie !== null && !isRevived && isSuccessors && event.event_type === 'RESULT_SUBMITTED') {
+    const isOfSuccessor = event.subject === zombie?.task_id && event.agent_id !== zombie?.agent.name;
+    if (zombie !== null && !isRevived && isOfSuccessor && event.event_type === 'RESULT_SUBMITTED') {
       zombie.agent.process.kill('SIGCONT');
       sendLine(zombie.agent, GO_ON);
       this.faults.isRevived = true;
@@ -55,21 +55,21 @@ export class FaultInjector {
     }
   }
 
-  /** The agent reported that it works on the task, so the claim reply has reached it; or that it awaits its fault. */
+  /** A note says that its agent works on a task, so the claim reply has reached the agent, or that it awaits its fault. */
   private onNote({ agent_id, subject: taskId = '', generation = 0, payload }: EventEnvelope): void {
     const agent = this.agents.find(({ name }) => name === agent_id);
     if (agent === undefined) return;
     const fault = [KILL, FREEZE].find(({ note }) => note === payload.text);
     if (fault === undefined) {
-      sendLine(agent, this.chosenFault(agent, taskId, generation)?.note ?? GO_ON);
+      sendLine(agent, this.chooseFault(agent, taskId, generation)?.note ?? GO_ON);
       return;
     }
     agent.process.kill(fault.signal);
     this.narrate(`${agent.name} is ${fault.done} while working on ${taskId} (${fault.signal})`);
   }
 
-  /** The fault for this agent; null if it is spared. */
-  private chosenFault(agent: DemoProcess, task_id: string, generation: number) {
+  /** Chooses and records the fault for this agent; null if the agent is spared. */
+  private chooseFault(agent: DemoProcess, task_id: string, generation: number) {
     // Only first generations: a fault should hit original work, not a takeover.
     if (generation !== 1) return null;
     const { faults, results } = this;

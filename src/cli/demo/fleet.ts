@@ -33,7 +33,7 @@ export interface DemoServer extends DemoProcess {
   readonly port: number;
 }
 
-/** Starts the coordinator on the embedded log, in its own process, which may outlive this one. */
+/** Starts the coordinator on the embedded log, in a process of its own that may outlive this process. */
 export async function startDemoServer(folder: string, port = 0): Promise<DemoServer> {
   const stderrPath = join(folder, 'coordinator.said');
   const args = ['up', '--json', '--port', String(port), '--store', `file:${logFolder(folder)}`];
@@ -52,10 +52,10 @@ export async function startDemoServer(folder: string, port = 0): Promise<DemoSer
 
 export const logFolder = (folder: string): string => join(folder, 'log');
 
-const NAMES = ['ada', 'ben', 'cleo', 'dan', 'eve', 'finn'];
-export const agentName = (index: number): string => NAMES[index] ?? `agent-${index + 1}`;
+const AGENT_NAMES = ['ada', 'ben', 'cleo', 'dan', 'eve', 'finn'];
+export const agentName = (index: number): string => AGENT_NAMES[index] ?? `agent-${index + 1}`;
 
-/** Starts one agent, with its outbox in the folder. A directed one finishes a task after a line on its input. */
+/** Starts one agent, with its outbox in the folder. A directed agent finishes a task only after a line on its input. */
 export async function startDemoAgent(
   name: string,
   url: string,

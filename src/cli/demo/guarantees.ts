@@ -27,7 +27,7 @@ export const guaranteesOf = (evidence: DemoEvidence): Guarantee[] =>
 const ofType = (events: readonly EventEnvelope[], type: string) =>
   events.filter(({ event_type }) => event_type === type);
 
-function oneResultEach({ plan, events }: DemoEvidence): Verdict {
+function checkSingleResults({ plan, events }: DemoEvidence): Verdict {
   const results = ofType(events, 'RESULT_SUBMITTED');
   const counts = [...plan.subjects()].map((id) => results.filter(({ subject }) => subject === id).length);
   const single = counts.filter((count) => count === 1).length;
@@ -37,19 +37,19 @@ function oneResultEach({ plan, events }: DemoEvidence): Verdict {
   };
 }
 
-function takenOver({ events, faults: { killed } }: DemoEvidence): Verdict {
+function checkTakeover({ events, faults: { killed } }: DemoEvidence): Verdict {
   if (killed === null) return { holds: false, seen: 'no agent was killed' };
-  const after = ofType(events, 'CLAIM_ACQUIRED').find(
+  const takeover = ofType(events, 'CLAIM_ACQUIRED').find(
     ({ subject, generation = 0 }) => subject === killed.task_id && generation === killed.generation + 1,
   );
-  const holds = after !== undefined && after.agent_id !== killed.agent.name;
+  const holds = takeover !== undefined && takeover.agent_id !== killed.agent.name;
   const seen = holds
-    ? `${killed.task_id}: ${killed.agent.name} → ${after.agent_id}`
+    ? `${killed.task_id}: ${killed.agent.name} → ${takeover.agent_id}`
     : `${killed.task_id} was not reassigned from ${killed.agent.name}`;
   return { holds, seen };
 }
 
-function zombieRefused({ events, faults: { zombie } }: DemoEvidence): Verdict {
+function checkZombieRefused({ events, faults: { zombie } }: DemoEvidence): Verdict {
   if (zombie === null) return { holds: false, seen: 'no agent was frozen' };
   const isResultOfZombie = (event: EventEnvelope) =>
     event.subject === zombie.task_id && event.agent_id === zombie.agent.name;
@@ -62,7 +62,7 @@ function zombieRefused({ events, faults: { zombie } }: DemoEvidence): Verdict {
   return { holds, seen };
 }
 
-function nothingThrownAway({ refusedData, faults: { zombie } }: DemoEvidence): Verdict {
+function checkRefusedResultKept({ refusedData, faults: { zombie } }: DemoEvidence): Verdict {
   const by = (refusedData as { by?: unknown } | null)?.by;
   const holds = zombie !== null && by === zombie.agent.name;
   const seen = holds
@@ -71,7 +71,7 @@ function nothingThrownAway({ refusedData, faults: { zombie } }: DemoEvidence): V
   return { holds, seen };
 }
 
-function inOrder({ plan, events }: DemoEvidence): Verdict {
+function checkOrder({ plan, events }: DemoEvidence): Verdict {
   const done = new Set<string>();
   let grantsTotal = 0;
   let earlyTotal = 0;
@@ -87,7 +87,7 @@ function inOrder({ plan, events }: DemoEvidence): Verdict {
   };
 }
 
-function logProves({ log }: DemoEvidence): Verdict {
+function checkLog({ log }: DemoEvidence): Verdict {
   const [first] = log.breaks;
   return {
     holds: log.events > 0 && first === undefined,
@@ -96,10 +96,10 @@ function logProves({ log }: DemoEvidence): Verdict {
 }
 
 const GUARANTEES: readonly [says: string, check: (evidence: DemoEvidence) => Verdict][] = [
-  ['Every task has exactly one accepted result', oneResultEach],
-  ['A dead agent’s task is reassigned under the next generation', takenOver],
-  ['A zombie’s late result is refused', zombieRefused],
-  ['Refused results are kept', nothingThrownAway],
-  ['No task starts before its dependencies finish', inOrder],
-  ['The log passes verification: chain, order and every invariant', logProves],
+  ['Every task has exactly one accepted result', checkSingleResults],
+  ['A dead agent’s task is reassigned under the next generation', checkTakeover],
+  ['A zombie’s late result is refused', checkZombieRefused],
+  ['Refused results are kept', checkRefusedResultKept],
+  ['No task starts before its dependencies finish', checkOrder],
+  ['The log passes verification: chain, order and every invariant', checkLog],
 ];

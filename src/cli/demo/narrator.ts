@@ -14,7 +14,7 @@ function describeEvent(event: EventEnvelope, paint: Paint): string | null {
     case 'CLAIM_LOST':
       return paint.yellow(`lease expired: ${generation} is lost`);
     case 'CLAIM_RELEASED':
-      return `releases it (${String(event.payload.reason)})`;
+      return `releases the claim (${String(event.payload.reason)})`;
     case 'RESULT_SUBMITTED':
       return paint.green(`done: the result of ${generation} is accepted`);
     case 'RESULT_REJECTED':

@@ -18,8 +18,8 @@ const IDLE_TIMEOUT_MS = 50_000;
 interface DemoRunOptions {
   readonly url: string;
   readonly folder: string;
-  readonly agents_count: number;
-  /** Every agent that was started, so that the caller can end them. */
+  readonly agentCount: number;
+  /** Receives every agent that is started, so that the caller can end it. */
   readonly agents: DemoProcess[];
   readonly signal: AbortSignal;
   /** Called when the page can be opened. The agents start once it resolves. */
@@ -42,7 +42,7 @@ export async function runDemo(options: DemoRunOptions): Promise<DemoOutcome> {
   const genesis = new Genesis({ url: options.url, tenant: 'default', project: DEMO_PROJECT });
   unwrapReply(await genesis.putPlan(DEMO_PLAN));
   await options.onReady();
-  for (let index = 0; index < options.agents_count; index += 1) {
+  for (let index = 0; index < options.agentCount; index += 1) {
     options.agents.push(await startDemoAgent(agentName(index), options.url, options.folder, true));
   }
   options.onNarration(`${options.agents.map(({ name }) => name).join(', ')} start, each in its own process`);

@@ -31,7 +31,7 @@ export async function candidateDiffs(
 }
 
 function projectFile(path: string): ComparedContent {
-  const found = readRegularFile(path, DIFF_FILE_BYTES_MAX);
-  if (Buffer.isBuffer(found) || found === 'missing' || found === 'too_large') return found;
+  const content = readRegularFile(path, DIFF_FILE_BYTES_MAX);
+  if (Buffer.isBuffer(content) || content === 'missing' || content === 'too_large') return content;
   return 'not_a_file';
 }

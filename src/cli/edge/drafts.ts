@@ -41,7 +41,7 @@ export async function collectDraftManifest(
   return manifest;
 }
 
-/** Restarts those drafts of the holder whose files have changed in the project; null if the grant has a worktree. */
+/** Refreshes the holder's drafts whose files have changed in the project; null if the grant has a worktree. */
 export async function refreshGrantDrafts(
   workspace: Workspace,
   grant: DraftGrant,

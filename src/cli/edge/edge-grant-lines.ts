@@ -17,7 +17,7 @@ export function edgeGrantLines(context: CommandContext, grant: EdgeGrant, taskId
   return [...lines, '', ...whenDoneLines(grant, taskId, context.repeatedOptions())];
 }
 
-/** Only drafts can be proposed, so under `verified` there is no other way to submit. */
+/** Only drafts can be proposed, so under the policy `evidence: verified` there is no other way to submit. */
 function whenDoneLines({ draft_folder, checks, needs_evidence }: EdgeGrant, taskId: string, options: string) {
   if (needs_evidence) {
     return [
@@ -35,8 +35,8 @@ const PATHS_HINT =
 
 function checkLines(check: EffectiveCheck, { paint, wrap }: CommandContext): string[] {
   const { name, type, criterion, required, command, skipped } = check;
-  const by = type === 'human' ? 'a person, in gen review' : type;
-  const lines = [`    ${singleLine(name)} (${by}${required ? '' : ', not required'})`];
+  const checkedBy = type === 'human' ? 'a person, in gen review' : type;
+  const lines = [`    ${singleLine(name)} (${checkedBy}${required ? '' : ', not required'})`];
   if (criterion !== '') lines.push(...wrap(criterion, 6).map(paint.dim));
   if (command !== undefined) lines.push(paint.dim(`      $ ${singleLine(command)}`));
   if (skipped !== null) lines.push(...wrap(`Skipped: ${skipped}`, 6).map(paint.dim));

@@ -18,18 +18,19 @@ export interface EdgeGrant {
   readonly needs_evidence: boolean;
 }
 
-/** Returns null if the claim is on a task. */
-export async function edgeGrant(context: CommandContext, claim: GrantedClaim): Promise<EdgeGrant | null> {
+/** Reads what the grant of an edge carries, and creates its draft folder. Null if the claim is on a task. */
+export async function openEdgeGrant(context: CommandContext, claim: GrantedClaim): Promise<EdgeGrant | null> {
   if (subjectKindOf(claim.task_id) !== 'edge') return null;
   const genesis = await context.genesis();
   const { title = null, checks = [] } = unwrapReply(await genesis.task(claim.task_id));
-  const hasPrograms = checks.some(({ type }) => type === 'deterministic');
-  const needs_evidence = hasPrograms && unwrapReply(await genesis.policy()).evidence === 'verified';
-  return { draft_folder: await draftFolderOrWarning(context, claim), title, checks, needs_evidence };
+  const hasDeterministicChecks = checks.some(({ type }) => type === 'deterministic');
+  const needs_evidence =
+    hasDeterministicChecks && unwrapReply(await genesis.policy()).evidence === 'verified';
+  return { draft_folder: await createDraftFolderOrWarn(context, claim), title, checks, needs_evidence };
 }
 
-/** Null without a workspace, or if no folder can be created; then a warning is printed. */
-export async function draftFolderOrWarning(
+/** Creates the draft folder. Null without a workspace, and after a warning if the folder cannot be created. */
+export async function createDraftFolderOrWarn(
   context: CommandContext,
   claim: GrantedClaim,
 ): Promise<string | null> {

@@ -15,12 +15,12 @@ const EXPECTED_FORMAT =
   'Expected JSON: [{"name": …, "result": "pass"}], or an object with that list under details.';
 
 /** Parses `NAME=RESULT`, given once per check. A name may contain `=`; a result does not. */
-export function parseCheckReport(text: string, before: readonly CheckReport[] = []): CheckReport[] {
+export function parseCheckReport(text: string, earlier: readonly CheckReport[] = []): CheckReport[] {
   const separator = text.lastIndexOf('=');
   const result = CHECK_RESULTS.find((each) => each === text.slice(separator + 1));
   if (separator < 1 || result === undefined)
     throw new InvalidArgumentError(`Expected NAME=RESULT, where RESULT is ${CHECK_RESULTS.join(', ')}.`);
-  return [...before, { name: text.slice(0, separator), result }];
+  return [...earlier, { name: text.slice(0, separator), result }];
 }
 
 /** The check reports from the options and from the file, if there are any. Duplicates are counted twice. */
@@ -69,12 +69,12 @@ export async function assertKnownChecks(
 ): Promise<void> {
   if (reports.length === 0) return;
   const { checks = [] } = unwrapReply(await genesis.task(taskId));
-  const known = checks.map(({ name }) => name);
-  const unknown = known.length === 0 ? undefined : reports.find(({ name }) => !known.includes(name));
+  const names = checks.map(({ name }) => name);
+  const unknown = names.length === 0 ? undefined : reports.find(({ name }) => !names.includes(name));
   if (unknown === undefined) return;
-  const suggestion = didYouMean(unknown.name, known);
+  const suggestion = didYouMean(unknown.name, names);
   throw wrongUsage(
     `${taskId} has no check ${unknown.name}.${suggestion} ` +
-      `Its checks: ${known.join(', ')}. Nothing was submitted.`,
+      `Its checks: ${names.join(', ')}. Nothing was submitted.`,
   );
 }

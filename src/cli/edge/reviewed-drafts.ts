@@ -36,11 +36,11 @@ export async function findReviewedDrafts(
 
 const withoutDraft = (file: ReviewedFile): ReviewedDraft => ({ ...file, draft: null, is_same: false });
 
-/** SHA-256 of a file; null if there is no such file. A file of another size differs, so it is not read. */
+/** SHA-256 of a file; null if there is no such file. Empty if the size differs: then the file is not read. */
 async function digestOf(path: string, sizeBytes: number): Promise<string | null> {
-  const found = await lstat(path).catch(() => null);
-  if (!found?.isFile()) return null;
-  if (found.size !== sizeBytes) return '';
+  const stats = await lstat(path).catch(() => null);
+  if (!stats?.isFile()) return null;
+  if (stats.size !== sizeBytes) return '';
   const hash = createHash('sha256');
   const failure = await pipeline(createReadStream(path), hash).catch((error: Error) => error);
   return failure === undefined ? hash.digest('hex') : null;

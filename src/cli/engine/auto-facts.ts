@@ -21,10 +21,10 @@ type ProjectFacts = Pick<
   'unfinished' | 'requested' | 'recommended' | 'escalations' | 'nothing_recommended'
 >;
 
-/** Features that are asked one by one if the best recommendation cannot be run. */
-const FEATURES_ASKED_MAX = 100;
+/** Features whose recommendations are queried one by one if the best recommendation cannot be run. */
+const FEATURES_QUERIED_MAX = 100;
 
-/** Reads what there is to do. Writes nothing. */
+/** Reads the facts that decide the next step of `gen iterate --auto`. Writes nothing. */
 export async function readAutoFacts(scope: AutoScope, setAside: ReadonlySet<string>): Promise<ProjectFacts> {
   const { genesis, workspace, agent_id, agent_role, feature_id } = scope;
   const { methodology, features } = await readProject(workspace, genesis);
@@ -45,7 +45,7 @@ export async function readAutoFacts(scope: AutoScope, setAside: ReadonlySet<stri
     // Naming a feature overrides its skip, so skipped features are not queried.
     const excludedFeatures = new Set([best.feature, ...skipped.map(({ feature }) => feature)]);
     const others = features.map((one) => one.feature_id).filter((id) => !excludedFeatures.has(id));
-    for (const other of others.slice(0, FEATURES_ASKED_MAX))
+    for (const other of others.slice(0, FEATURES_QUERIED_MAX))
       recommended.push(...edgesOf(await startFor(other)).map(describe));
   }
   const { requested, unfinished } = await openEdges(genesis, agent_id);

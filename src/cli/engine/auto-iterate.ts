@@ -66,7 +66,7 @@ export async function autoIterate(
   }
 }
 
-/** Why a person is needed after it; null if the next edge can be run. */
+/** Runs the edge. Returns why a person is needed afterwards; null if the next edge can be run. */
 async function runNext(
   context: CommandContext,
   edge: AutoEdge,
@@ -101,7 +101,7 @@ async function runNext(
 const isSkippable = (error: unknown, isNamedEdge: boolean): error is CommandFailure =>
   error instanceof CommandFailure && (error.exitCode === EXIT.human || !isNamedEdge);
 
-/** The edge is left to its holder. */
+/** Reports why the run of the edge did not reach its end here: its claim was refused or lost. */
 function reportNotRun(
   context: CommandContext,
   subject: string,
@@ -126,7 +126,7 @@ function pauseAfter(
   return { says: `${subject} needs a person: ${run.reason}.`, next };
 }
 
-/** The next edge builds on the files of this one. */
+/** Waits until the files of the run are in the project, because the next edge builds on them. */
 async function pauseUntilPromoted(
   context: CommandContext,
   { run }: Extract<RunEnd, { status: 'ENDED' | 'WAITING' }>,

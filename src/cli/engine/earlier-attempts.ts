@@ -72,8 +72,8 @@ async function resultTexts(blobs: Pick<RunBlobs, 'get'>, result: TaskResult): Pr
     sha256 === null
       ? result_data
       : parseResultBlob(await blobs.get({ bucket: '', key: sha256, version: sha256 }));
-  const read = isFilesResult(data) ? parseManifest(data) : null;
-  if (read?.ok) return fileTexts(blobs, name, read.manifest);
+  const manifestReading = isFilesResult(data) ? parseManifest(data) : null;
+  if (manifestReading?.ok) return fileTexts(blobs, name, manifestReading.manifest);
   if (data === null) return [{ name, text: `(not JSON, SHA-256 ${sha256})` }];
   return [{ name, text: typeof data === 'string' ? data : JSON.stringify(data, null, 2) }];
 }
@@ -108,14 +108,16 @@ async function fileTexts(
 
 /** The first texts, each cut at its limit; texts beyond the total limit are left out. */
 function limitTexts(texts: readonly PromptText[]): PromptText[] {
-  const kept: PromptText[] = [];
-  let left = TOTAL_CHARS_MAX;
+  const limited: PromptText[] = [];
+  let charsLeft = TOTAL_CHARS_MAX;
   for (const { name, text } of texts) {
-    const room = Math.min(TEXT_CHARS_MAX, left);
-    if (room <= 0) break;
-    const isCut = text.length > room;
-    kept.push(isCut ? { name: `${name} (only the beginning)`, text: text.slice(0, room) } : { name, text });
-    left -= Math.min(text.length, room);
+    const charsMax = Math.min(TEXT_CHARS_MAX, charsLeft);
+    if (charsMax <= 0) break;
+    const isCut = text.length > charsMax;
+    limited.push(
+      isCut ? { name: `${name} (only the beginning)`, text: text.slice(0, charsMax) } : { name, text },
+    );
+    charsLeft -= Math.min(text.length, charsMax);
   }
-  return kept;
+  return limited;
 }

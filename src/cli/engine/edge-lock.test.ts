@@ -9,7 +9,7 @@ import { lockEdge } from './edge-lock.js';
 const SUBJECT = 'REQ-F-A#design_code';
 const MODULE = new URL('./edge-lock.ts', import.meta.url).href;
 
-/** Locks the edge in another process, and says so. */
+/** A script that locks the edge, and prints a line when it has the lock. */
 const HOLDER = `
   const { lockEdge } = await import(${JSON.stringify(MODULE)});
   await lockEdge(process.argv[1], 'ada', ${JSON.stringify(SUBJECT)});

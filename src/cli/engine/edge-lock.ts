@@ -5,8 +5,8 @@ import { nodeDisk } from '../../stores/file/node-disk.js';
 import { CommandFailure } from '../exit.js';
 
 /**
- * Locks an edge for one process of an agent in this folder. The claim cannot tell them apart: a restarted executor gets
- * its claim back, and so would a second one. The operating system releases the lock of a process that was killed.
+ * Locks an edge for one process of an agent in this folder. The claim does not distinguish processes: a restarted executor
+ * gets its claim back, and so would a second executor. The operating system releases the lock of a process that was killed.
  */
 export async function lockEdge(
   cliFolder: string,

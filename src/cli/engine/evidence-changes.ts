@@ -12,7 +12,7 @@ export async function* evidenceChanges(
   signal: AbortSignal,
 ): AsyncGenerator<void> {
   const ended = new AbortController();
-  const either = AbortSignal.any([signal, ended.signal]);
+  const stopSignal = AbortSignal.any([signal, ended.signal]);
   let isChanged = true;
   let wake = () => {};
   let failure: unknown = null;
@@ -22,9 +22,10 @@ export async function* evidenceChanges(
   };
   const follow = async () => {
     const filter = { type: 'EVIDENCE_RECORDED', after: 'now' };
-    for await (const _ of genesis.follow(filter, { signal: either, on_connect: noteChange })) noteChange();
+    for await (const _ of genesis.follow(filter, { signal: stopSignal, on_connect: noteChange }))
+      noteChange();
   };
-  either.addEventListener('abort', noteChange, { once: true });
+  stopSignal.addEventListener('abort', noteChange, { once: true });
   const timer = setInterval(noteChange, REREAD_MS);
   const following = follow().catch((error: unknown) => {
     failure = error;

@@ -3,7 +3,7 @@ import { isProblem } from '../../client/replies.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { engineError } from '../../engine/engine-error.js';
 
-const PAGE = 1000;
+const PAGE_SIZE = 1000;
 /** The maximum number of events that are read for an edge, or for the runs of a project. */
 const EVENTS_MAX = 200_000;
 
@@ -12,13 +12,17 @@ export async function fetchEvents(
   genesis: Pick<Genesis, 'events'>,
   filter: { task_id?: string; feature_id?: string; edge?: string; type?: string },
 ): Promise<readonly EventEnvelope[]> {
-  const all: EventEnvelope[] = [];
+  const events: EventEnvelope[] = [];
   let after: string | undefined;
   do {
-    const page = await genesis.events({ ...filter, limit: PAGE, ...(after === undefined ? {} : { after }) });
+    const page = await genesis.events({
+      ...filter,
+      limit: PAGE_SIZE,
+      ...(after === undefined ? {} : { after }),
+    });
     if (isProblem(page)) throw engineError('unavailable', page.detail);
-    all.push(...page.events);
-    after = page.events.length < PAGE ? undefined : page.next;
-  } while (after !== undefined && all.length < EVENTS_MAX);
-  return all;
+    events.push(...page.events);
+    after = page.events.length < PAGE_SIZE ? undefined : page.next;
+  } while (after !== undefined && events.length < EVENTS_MAX);
+  return events;
 }

@@ -32,8 +32,8 @@ function drawnRun(context: CommandContext, plan: EdgePlan): RunObserver {
   const draw = (next: DrawnRun): void => {
     drawn = next;
     const lines = drawRun(next, width, context.paint);
-    const back = lineCount === 0 ? '' : markSequences(`\u001b[${lineCount}A\u001b[0J`);
-    context.io.stdout.write(`${back}${NO_WRAP}${lines.join('\n')}\n${WRAP}`);
+    const moveToStart = lineCount === 0 ? '' : markSequences(`\u001b[${lineCount}A\u001b[0J`);
+    context.io.stdout.write(`${moveToStart}${NO_WRAP}${lines.join('\n')}\n${WRAP}`);
     lineCount = lines.length;
   };
   const change = (apply: (run: DrawnRun) => DrawnRun): void => {

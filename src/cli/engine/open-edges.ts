@@ -30,10 +30,10 @@ export async function openEdges(genesis: Pick<Genesis, 'methodology'>, agentId: 
     runsOf('RUNNING'),
     runsOf('WAITING'),
   ]);
-  const own = [...running, ...waiting].filter(({ agent_id }) => agent_id === agentId);
+  const ownRuns = [...running, ...waiting].filter(({ agent_id }) => agent_id === agentId);
   return {
     requested: [...requested].reverse().flatMap(({ task_id }) => edgeOfTask(task_id)),
-    unfinished: own.flatMap(({ task_id }) => edgeOfTask(task_id)),
+    unfinished: ownRuns.flatMap(({ task_id }) => edgeOfTask(task_id)),
   };
 }
 

@@ -27,7 +27,7 @@ export async function lastCandidate(
   return parsed.ok ? parsed.manifest : null;
 }
 
-/** Waits until the files are in the project: the next edge builds on them. Returns those that are not. */
+/** Waits until the files are in the project: the next edge builds on them. Returns the paths that are missing. */
 export async function waitForPromotion(
   root: string,
   { files }: ResultManifest,

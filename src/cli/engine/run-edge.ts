@@ -46,7 +46,7 @@ export async function readEdgePlan(
 ): Promise<EdgePlan> {
   const genesis = await context.genesis();
   const { methodology, feature } = await readConfiguration(context.requireWorkspace(), genesis, feature_id);
-  const edges = methodology.topology.transitions.map((one) => one.edge);
+  const edges = methodology.topology.transitions.map((transition) => transition.edge);
   if (!edges.includes(edge))
     throw new CommandFailure(`The graph has no edge ${edge}.${didYouMean(edge, edges)} Its edges: gen zoom`);
   const plan = edgePlan(methodology, feature, edge, await evidencePolicy(genesis));
@@ -71,7 +71,7 @@ export async function runEdge(
   if (fault !== null) throw new CommandFailure(fault);
   const unjudged = unjudgedChecks(plan);
   if (unjudged.length > 0) throw wrongUsage(noEvaluator(edge, unjudged));
-  await refuseInReview(genesis, { feature_id, edge });
+  await assertNotInReview(genesis, { feature_id, edge });
   const options = { isConfirmed, isUnsandboxed, howToConfirm };
   const runCheck = await openCheckRunnerFor(context, workspace.root, plan, options);
   const { tenant: tenant_id, project: project_id } = await context.target();
@@ -98,8 +98,8 @@ export async function runEdge(
   }
 }
 
-/** The next candidate could not be submitted, so no agent is paid for one before the decision. */
-async function refuseInReview(
+/** Refuses an edge that waits for a review: its next candidate could not be submitted, so no agent is paid to make it. */
+async function assertNotInReview(
   { methodology }: Pick<Genesis, 'methodology'>,
   { feature_id, edge }: { readonly feature_id: string; readonly edge: string },
 ): Promise<void> {

@@ -61,9 +61,9 @@ export function workspaceCandidateFiles(
 }
 
 async function refreshedText({ root }: Workspace, { path, earlier }: RefreshedDraft): Promise<RefreshedText> {
-  const textAt = async (place: string): Promise<string> => {
-    const read = await readBelow(root, place, { links: 'any' });
-    return isFileContent(read) ? shownText(read.bytes) : '';
+  const textAt = async (file: string): Promise<string> => {
+    const content = await readBelow(root, file, { links: 'any' });
+    return isFileContent(content) ? shownText(content.bytes) : '';
   };
   return { path, present: await textAt(path), earlier: await textAt(earlier) };
 }

@@ -88,11 +88,11 @@ export function workspaceServices(options: ServiceOptions): EngineServices {
     spentSoFar: (feature) => spentSoFar(genesis, feature),
     authorityOf({ edge, evidence, checks }, files) {
       const paths = files.map(({ path }) => path);
-      const ofRole = checkAuthority(methodology, { edge, agent_role, files: paths, is_human: false });
-      if (evidence !== 'verified') return ofRole;
+      const authority = checkAuthority(methodology, { edge, agent_role, files: paths, is_human: false });
+      if (evidence !== 'verified') return authority;
       const guards = [...checks, ...projectChecks(methodology)];
       return escalateIfChecksChanged(
-        ofRole,
+        authority,
         files,
         guards,
         checksOfDefaultProfileOnly(methodology, feature, edge),
@@ -103,7 +103,7 @@ export function workspaceServices(options: ServiceOptions): EngineServices {
   };
 }
 
-/** Who decides the deterministic checks of the project. */
+/** The policy `evidence` of the project: whether reports or runners decide its deterministic checks. */
 export async function evidencePolicy(genesis: Pick<Genesis, 'policy'>): Promise<EvidencePolicy> {
   const policy = await genesis.policy();
   if (isProblem(policy)) throw engineError('unavailable', policy.detail);
@@ -121,9 +121,12 @@ interface Configuration {
  */
 export async function readProject(workspace: Workspace, genesis: Pick<Genesis, 'events'>) {
   const { methodology, features } = await readProjectFiles(workspace);
-  const known = new Set(features.map(({ feature_id }) => feature_id));
+  const configuredIds = new Set(features.map(({ feature_id }) => feature_id));
   const recorded = await recordedFeatures(genesis);
-  return { methodology, features: [...features, ...recorded.filter((one) => !known.has(one.feature_id))] };
+  return {
+    methodology,
+    features: [...features, ...recorded.filter((one) => !configuredIds.has(one.feature_id))],
+  };
 }
 
 /** Features as the coordinator knows them: the last record of each. */
@@ -150,7 +153,7 @@ async function readProjectFiles(workspace: Workspace) {
   return parsed;
 }
 
-/** `featureId` null: a feature that says nothing, with the default profile. */
+/** The configuration of a feature. With `featureId` null, of an empty feature with the default profile. */
 export async function readConfiguration(
   workspace: Workspace,
   genesis: Pick<Genesis, 'events'>,

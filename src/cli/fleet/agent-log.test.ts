@@ -7,7 +7,8 @@ import { AgentLog } from './agent-log.js';
 it('keeps the newest output in at most two files of the given size', async () => {
   const path = join(await temporaryFolder(), 'a.log');
   const log = await AgentLog.open(path, 100);
-  for (let at = 0; at < 50; at += 1) await log.write(Buffer.from(`line ${String(at).padStart(4, '0')}\n`));
+  for (let index = 0; index < 50; index += 1)
+    await log.write(Buffer.from(`line ${String(index).padStart(4, '0')}\n`));
   await log.close();
   const [current, previous] = [await readFile(path, 'utf8'), await readFile(`${path}.1`, 'utf8')];
   expect(current.length).toBeLessThanOrEqual(100);

@@ -25,7 +25,7 @@ export class AgentLog {
     return new AgentLog(path, file, (await file.stat()).size, bytesMax);
   }
 
-  /** Resolves when it is written, so that a caller who waits for it is not faster than the disk. */
+  /** Resolves when the chunk is written, so that a caller who waits reads no faster than the disk writes. */
   write(chunk: Buffer): Promise<void> {
     this.trackLastLine(this.decoder.write(chunk));
     this.lastWrite = this.lastWrite.then(() =>

@@ -51,7 +51,7 @@ interface AgentOptions {
   readonly onIdle: (line: string) => void;
   /** Aborts when the fleet must stop. */
   readonly stop: AbortSignal;
-  /** Aborts when it must stop at once. */
+  /** Aborts when the fleet must stop at once. */
   readonly kill: AbortSignal;
 }
 
@@ -60,13 +60,13 @@ export type AgentState = 'starting' | 'running' | 'restarting' | 'done' | 'gave_
 /** The state for a person. */
 export const stateText = (state: AgentState): string => state.replace('_', ' ');
 
-const BACKOFF_MS = { first: 500, most: 60_000 };
+const BACKOFF_MS = { first: 500, max: 60_000 };
 /** A worker gives its program 3 seconds, then releases the claim. This is ample for both. */
 const STOP_GRACE_MS = 15_000;
 
 /** Delay before the nth restart in a row. */
 export const restartDelayMs = (restartsInRow: number): number =>
-  Math.min(BACKOFF_MS.first * 2 ** (restartsInRow - 1), BACKOFF_MS.most);
+  Math.min(BACKOFF_MS.first * 2 ** (restartsInRow - 1), BACKOFF_MS.max);
 
 /** One supervised `gen run --loop`: started again when it dies, until all work is done. */
 export class AgentProcess {
@@ -98,9 +98,9 @@ export class AgentProcess {
   async run(): Promise<void> {
     const { stop, printLine, restartsMax } = this.options;
     while (!stop.aborted) {
-      const ended = await this.runOnce();
+      const endReason = await this.runOnce();
       if (stop.aborted) break;
-      if (ended === null) {
+      if (endReason === null) {
         this.state = 'done';
         return;
       }
@@ -109,15 +109,15 @@ export class AgentProcess {
         const restarts = countText(restartsMax, 'restart');
         const limit = `after ${restarts} in a row without an accepted result`;
         const lastLine = this.log.lastLine === '' ? '' : ` Its last line: ${this.log.lastLine}`;
-        const given = `${this.name} ended (${ended}) and is given up ${limit}.`;
-        return printLine(`${given} Its log: ${this.log.path}${lastLine}`);
+        const gaveUpText = `${this.name} ended (${endReason}) and is given up ${limit}.`;
+        return printLine(`${gaveUpText} Its log: ${this.log.path}${lastLine}`);
       }
       this.restarts += 1;
       this.restartsInRow += 1;
       this.state = 'restarting';
       const delayMs = restartDelayMs(this.restartsInRow);
       printLine(
-        `${this.name} ended (${ended}). Restart ${this.restartsInRow} of ${restartsMax} in ${delayMs / 1000} s`,
+        `${this.name} ended (${endReason}). Restart ${this.restartsInRow} of ${restartsMax} in ${delayMs / 1000} s`,
       );
       await sleep(delayMs, undefined, { signal: stop }).catch(() => {});
     }
@@ -146,9 +146,9 @@ export class AgentProcess {
     const child = this.startWorker(sessionId);
     this.worker = child;
     this.state = 'running';
-    const over = new AbortController();
+    const ended = new AbortController();
     const closed = once(child, 'close') as Promise<[number | null, NodeJS.Signals | null]>;
-    void this.stopWorker(child, AbortSignal.any([stop, over.signal]), over.signal, kill);
+    void this.stopWorker(child, AbortSignal.any([stop, ended.signal]), ended.signal, kill);
     try {
       const copied = [child.stdout, child.stderr].map((output) => this.copyToLog(output as Readable));
       const [code, signal] = await closed;
@@ -156,7 +156,7 @@ export class AgentProcess {
       return code === 0 ? null : (signal ?? `exit code ${code}`);
     } finally {
       this.worker = null;
-      over.abort();
+      ended.abort();
     }
   }
 
@@ -186,7 +186,7 @@ export class AgentProcess {
     });
   }
 
-  /** Reads no faster than the log is written. */
+  /** Copies output of the worker to its log. Reads no faster than the log is written. */
   private async copyToLog(output: Readable): Promise<void> {
     let shownLine = '';
     for await (const chunk of output) {
@@ -197,22 +197,22 @@ export class AgentProcess {
     }
   }
 
-  /** SIGTERM when the fleet stops, SIGKILL after the grace period or a second signal. */
+  /** Sends the worker SIGTERM when the fleet stops, and SIGKILL after the grace period or a second signal. */
   private async stopWorker(
     child: ChildProcess,
-    stopOrOver: AbortSignal,
-    over: AbortSignal,
+    stoppedOrEnded: AbortSignal,
+    ended: AbortSignal,
     kill: AbortSignal,
   ): Promise<void> {
-    if (!stopOrOver.aborted) await once(stopOrOver, 'abort');
-    if (over.aborted) return;
+    if (!stoppedOrEnded.aborted) await once(stoppedOrEnded, 'abort');
+    if (ended.aborted) return;
     signalGroup(child.pid, 'SIGTERM');
-    await sleep(STOP_GRACE_MS, undefined, { signal: AbortSignal.any([over, kill]) }).catch(() => {});
-    if (over.aborted) return;
+    await sleep(STOP_GRACE_MS, undefined, { signal: AbortSignal.any([ended, kill]) }).catch(() => {});
+    if (ended.aborted) return;
     signalGroup(child.pid, 'SIGKILL');
   }
 
-  /** A worker that was killed leaves its program running, without a claim. */
+  /** Ends the program that a killed worker left running without a claim. */
   private async endProgram(): Promise<void> {
     const { processGroupFile } = this.options;
     const group = await readProcessGroupFile(processGroupFile);

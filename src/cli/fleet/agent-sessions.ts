@@ -20,8 +20,8 @@ export async function agentSessions(io: Io, genesis: Genesis, target: WorkTarget
     async end(sessionId) {
       // A result that was finished but not sent counts only while its claim is held.
       await sender.flushOutbox();
-      const held = await genesis.sessionClaims(sessionId);
-      const claims = isProblem(held) ? [] : held.claims;
+      const claimsReply = await genesis.sessionClaims(sessionId);
+      const claims = isProblem(claimsReply) ? [] : claimsReply.claims;
       // Closing the session would release what waits for a person as well.
       if (claims.some(({ state }) => state === 'SUSPENDED')) await releaseActive(genesis, claims);
       else await genesis.closeSession(sessionId);

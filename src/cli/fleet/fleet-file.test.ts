@@ -95,7 +95,7 @@ it.each([
     /^fleet\.yml:5:7: "GENESIS_URL" is not valid\. Expected a map of variables to text, none of which starts with GENESIS_\.$/,
   ],
   [
-    'a kind that is not a map',
+    'a group that is not a map',
     'agents:\n  - builder\n',
     /^fleet\.yml:2:5: .* Expected a map with name, command/,
   ],

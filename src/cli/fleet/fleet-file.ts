@@ -45,7 +45,7 @@ const groupSchema = z.strictObject({
     .optional(),
 });
 const fleetSchema = z.strictObject({ agents: z.array(groupSchema).min(1).max(FLEET_AGENTS_MAX) });
-const FIELDS: Readonly<Record<string, string>> = {
+const EXPECTED_VALUES: Readonly<Record<string, string>> = {
   agents: 'a list with at least one group of agents',
   name: 'letters, digits, _ and -, at most 60',
   command: 'a shell command as text, or a list of the program and its arguments',
@@ -85,13 +85,13 @@ function toGroup(input: GroupInput): AgentGroup {
   };
 }
 
-/** Checks that go beyond the schema of one group: duplicate names, and too many agents in total. */
+/** Checks that go beyond the schema of one group: edges of tracks, duplicate names, and too many agents in total. */
 function checkAgents(groups: readonly GroupInput[], faults: FleetFaults): void {
   const names = new Set<string>();
-  for (const [at, { name, kind, tracks }] of groups.entries()) {
+  for (const [index, { name, kind, tracks }] of groups.entries()) {
     if (kind === 'edge' && tracks !== undefined)
-      faults.report(['agents', at, 'kind'], 'Tracks have tasks only: remove kind or tracks.');
-    if (names.has(name)) faults.report(['agents', at, 'name'], `The name ${name} is used twice.`);
+      faults.report(['agents', index, 'kind'], 'Tracks have tasks only: remove kind or tracks.');
+    if (names.has(name)) faults.report(['agents', index, 'name'], `The name ${name} is used twice.`);
     names.add(name);
   }
   const total = groups.reduce((sum, { count }) => sum + count, 0);
@@ -118,9 +118,9 @@ class FleetFaults implements ShapeFaultSink {
     this.report(path, `${plain} Expected ${expectedAt(code, path)}.`);
   }
 
-  report(path: DocumentPath, message: string, known?: SourcePosition): void {
+  report(path: DocumentPath, message: string, sourcePosition?: SourcePosition): void {
     if (this.faults.length >= FAULTS_MAX) return;
-    this.faults.push({ ...(known ?? this.locate(path) ?? { line: 1, column: 1 }), message });
+    this.faults.push({ ...(sourcePosition ?? this.locate(path) ?? { line: 1, column: 1 }), message });
   }
 
   get isEmpty(): boolean {
@@ -135,16 +135,16 @@ class FleetFaults implements ShapeFaultSink {
   }
 }
 
-/** The fields that are allowed beside the one at the path. */
+/** The fields that are allowed beside the field at the path. */
 function fieldsAt(path: DocumentPath): string[] {
-  const { agents: _, ...groupFields } = FIELDS;
+  const { agents: _, ...groupFields } = EXPECTED_VALUES;
   return path.length > 1 ? Object.keys(groupFields) : ['agents'];
 }
 
 function expectedAt(code: string, path: DocumentPath): string {
-  const { agents, ...groupFields } = FIELDS;
+  const { agents, ...groupFields } = EXPECTED_VALUES;
   if (code === 'UNKNOWN_FIELD') return `${path.length > 1 ? 'one of ' : ''}${fieldsAt(path).join(', ')}`;
   const field = path.filter((step) => typeof step === 'string').at(path.includes('environment') ? 1 : -1);
   if (path.length === 2) return `a map with ${Object.keys(groupFields).join(', ')}`;
-  return FIELDS[field ?? 'agents'] ?? String(agents);
+  return EXPECTED_VALUES[field ?? 'agents'] ?? String(agents);
 }

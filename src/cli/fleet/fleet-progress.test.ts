@@ -16,7 +16,7 @@ const eventWith = (event_type: string, generation: number, payload: object): Eve
   payload: { ...payload },
 });
 
-it('counts what became of an agent’s work, and lists what was refused', () => {
+it('counts the outcomes of an agent’s work, and lists its refused results', () => {
   const progress = new FleetProgress(['builder-1']);
   const granted = eventWith('CLAIM_ACQUIRED', 1, { expires_at: '2026-01-01T00:05:00.000Z' });
   expect(progress.apply(granted)).toContain('claimed, generation 1');

@@ -8,7 +8,7 @@ const CATCH_UP_MS = 10_000;
 
 /** Passes on each event of the project after a position, once and in order. */
 export class ProjectFollower {
-  private readonly ending = new AbortController();
+  private readonly stopController = new AbortController();
   private onPosition = (): void => {};
 
   constructor(
@@ -21,33 +21,33 @@ export class ProjectFollower {
   async follow(): Promise<string | null> {
     const after = cursorAt(this.position);
     try {
-      for await (const { event } of this.genesis.follow({ after }, { signal: this.ending.signal })) {
+      for await (const { event } of this.genesis.follow({ after }, { signal: this.stopController.signal })) {
         this.onEvent(event);
         this.position = event.position;
         this.onPosition();
       }
       return null;
     } catch (error) {
-      return this.ending.signal.aborted ? null : (error as Error).message;
+      return this.stopController.signal.aborted ? null : (error as Error).message;
     }
   }
 
-  /** Waits for the events that the log has now. */
+  /** Waits until all events that the log has now are passed on. */
   async catchUp(): Promise<void> {
     const status = await this.genesis.status();
     if (isProblem(status) || this.position >= status.position) return;
-    const over = new AbortController();
+    const waitEnded = new AbortController();
     const caughtUp = new Promise<void>((resolve) => {
       this.onPosition = () => {
         if (this.position >= status.position) resolve();
       };
     });
-    const timeout = sleep(CATCH_UP_MS, undefined, { signal: over.signal }).catch(() => {});
+    const timeout = sleep(CATCH_UP_MS, undefined, { signal: waitEnded.signal }).catch(() => {});
     await Promise.race([caughtUp, timeout]);
-    over.abort();
+    waitEnded.abort();
   }
 
   stop(): void {
-    this.ending.abort();
+    this.stopController.abort();
   }
 }

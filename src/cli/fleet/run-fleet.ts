@@ -53,7 +53,7 @@ export async function runFleet(context: CommandContext, options: FleetOptions): 
   }
 }
 
-interface FleetPlace {
+interface FleetConnection {
   readonly genesis: Genesis;
   readonly target: WorkTarget;
   /** The position of the log before the fleet does anything. */
@@ -64,11 +64,11 @@ interface FleetPlace {
 async function runLocked(
   context: CommandContext,
   { specs, ...options }: FleetOptions,
-  { genesis, target, position, folder }: FleetPlace,
+  { genesis, target, position, folder }: FleetConnection,
 ): Promise<void> {
   const { io } = context;
   const worktrees = await openWorktrees(io, specs, folder);
-  const stopping = listenForStop(io);
+  const stopListener = listenForStop(io);
   const progress = new FleetProgress(specs.map(({ name }) => name));
   const agents: AgentProcess[] = [];
   const view = new LiveView(context, agents, progress);
@@ -84,20 +84,20 @@ async function runLocked(
     restartsMax: options.restartsMax,
     printLine: view.printLine,
     onIdle: onceInARow(view.printLine),
-    ...stopping.signals,
+    ...stopListener.signals,
   };
   try {
-    for (const [at, spec] of specs.entries()) {
+    for (const [index, spec] of specs.entries()) {
       const log = await AgentLog.open(join(folder, `${spec.name}.log`));
       const processGroupFile = join(folder, `${spec.name}.${process.pid}.group`);
-      const workFolder = worktrees[at]?.startFolder ?? io.cwd;
+      const workFolder = worktrees[index]?.startFolder ?? io.cwd;
       agents.push(new AgentProcess({ ...shared, spec, folder: workFolder, log, processGroupFile }));
     }
     printStart(context, target.project, agents, folder, worktrees.length > 0);
-    const showEvent = (event: EventEnvelope) => onEvent(event, agents, progress, view);
+    const showEvent = (event: EventEnvelope) => applyEvent(event, agents, progress, view);
     await runAgents(agents, view, new ProjectFollower(genesis, position, showEvent));
   } finally {
-    stopping.end();
+    stopListener.end();
     for (const agent of agents) await agent.log.close();
   }
   const report = {
@@ -106,7 +106,7 @@ async function runLocked(
     left: await readOpenWork(genesis, specs.some(takesEdges)),
   };
   context.printReply(report, () => reportText(report, context));
-  if (stopping.signals.stop.aborted) context.exit_code = EXIT.stopped;
+  if (stopListener.signals.stop.aborted) context.exit_code = EXIT.stopped;
   else if (!isNothingLeft(report.left)) context.exit_code = EXIT.refused;
 }
 
@@ -136,7 +136,7 @@ async function runAgents(
   }
 }
 
-/** The agents may start in worktrees. */
+/** The spec with the full path of its program, because the agents may start in worktrees. */
 function withResolvedProgram(io: Io, spec: AgentSpec): AgentSpec {
   assertRunnable({ ...io, env: { ...io.env, ...spec.environment } }, spec.command[0] ?? '');
   return { ...spec, command: resolveProgram(spec.command, io.cwd) };
@@ -144,12 +144,12 @@ function withResolvedProgram(io: Io, spec: AgentSpec): AgentSpec {
 
 const takesEdges = ({ kind, tracks }: AgentSpec): boolean => kind !== 'task' && tracks.length === 0;
 
-/** Several agents wait for the same reason: it is printed once. */
+/** Prints a repeated line only once, because several agents wait for the same reason. */
 function onceInARow(printLine: (line: string) => void): (line: string) => void {
-  let last = '';
+  let lastLine = '';
   return (line) => {
-    if (line !== last) printLine(line);
-    last = line;
+    if (line !== lastLine) printLine(line);
+    lastLine = line;
   };
 }
 
@@ -185,21 +185,21 @@ async function openWorktrees(io: Io, specs: readonly AgentSpec[], folder: string
 async function finishWorktrees(worktrees: readonly AgentWorktree[]): Promise<KeptWorktree[]> {
   const kept: KeptWorktree[] = [];
   for (const worktree of worktrees) {
-    const found = await worktree.finish();
-    if (found !== null) kept.push(found);
+    const keptWorktree = await worktree.finish();
+    if (keptWorktree !== null) kept.push(keptWorktree);
   }
   return kept;
 }
 
 function listenForStop(io: Io) {
   const [stop, kill] = [new AbortController(), new AbortController()];
-  // Every agent listens.
+  // Every agent listens to both signals: there is no maximum number of listeners.
   setMaxListeners(0, stop.signal, kill.signal);
   const end = io.onStop(() => (stop.signal.aborted ? kill : stop).abort());
   return { signals: { stop: stop.signal, kill: kill.signal }, end };
 }
 
-function onEvent(
+function applyEvent(
   event: EventEnvelope,
   agents: readonly AgentProcess[],
   progress: FleetProgress,

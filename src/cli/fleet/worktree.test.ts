@@ -19,7 +19,7 @@ async function createRepository(): Promise<{ repository: Repository; folder: str
   return { repository, folder: join(root, '.genesis', 'fleet', 'builder-1') };
 }
 
-it('findRepository finds none outside of a repository, or in one without a commit', async () => {
+it('findRepository returns null outside of a repository, and in a repository without a commit', async () => {
   const folder = await temporaryFolder();
   expect(await findRepository(folder)).toBeNull();
   git(folder, 'init', '--quiet');

@@ -41,7 +41,7 @@ export class AgentWorktree {
     this.branch = `fleet/${agentId}`;
   }
 
-  /** Creates it at the current commit. An existing worktree or branch of that name is used as it is. */
+  /** Creates the worktree at the current commit. An existing worktree or branch of that name is used as it is. */
   static async open(repository: Repository, agentId: string, folder: string): Promise<AgentWorktree> {
     const worktree = new AgentWorktree(repository, agentId, folder);
     if (existsSync(folder)) await worktree.assertUsable();
@@ -82,9 +82,11 @@ export class AgentWorktree {
     const { root } = this.repository;
     // Forgets worktrees whose folder was deleted: git would refuse the same name.
     await runGit(root, ['worktree', 'prune']);
-    const known = await runGit(root, ['rev-parse', '--verify', '--quiet', `refs/heads/${this.branch}`]);
-    const what = known.ok ? ['--', this.folder, this.branch] : ['-b', this.branch, '--', this.folder, 'HEAD'];
-    const added = await runGit(root, ['worktree', 'add', '--quiet', ...what]);
+    const branch = await runGit(root, ['rev-parse', '--verify', '--quiet', `refs/heads/${this.branch}`]);
+    const words = branch.ok
+      ? ['--', this.folder, this.branch]
+      : ['-b', this.branch, '--', this.folder, 'HEAD'];
+    const added = await runGit(root, ['worktree', 'add', '--quiet', ...words]);
     if (!added.ok) throw this.worktreeFailure(added.message);
   }
 

@@ -32,7 +32,7 @@ export interface ForeignImport {
   readonly target: ImportTarget;
   readonly isDryRun: boolean;
   readonly isInParts: boolean;
-  /** Afterwards, what imported logs say has converged is made authoritative. */
+  /** Whether the convergences that imported logs report are made authoritative after the import. */
   readonly shouldTrust: boolean;
 }
 
@@ -46,7 +46,7 @@ export async function importForeignFile(context: CommandContext, request: Foreig
   if (!isDryRun && isLogOf(target.workspace, resolve(context.io.cwd, request.log)))
     texts.push(`The original is kept in ${singleLine(foreignFolderOf(target.workspace))}.`);
   if (!shouldTrust) return context.printReply(imported, () => (isDryRun ? texts : [...texts, TRUST_ADVICE]));
-  // Printed before, because the import stays if nothing may be trusted.
+  // Printed before the trust is requested, because the import stays if that is refused.
   if (!context.is_json) context.print(texts.join('\n'));
   if (preview !== null) {
     const reported = preview.convergedEdges();
@@ -59,7 +59,7 @@ export async function importForeignFile(context: CommandContext, request: Foreig
 }
 
 const TRUST_ADVICE =
-  'The convergences that it reports are shown, but decide nothing. To see what you can make authoritative: gen import --trust-imports --dry-run';
+  'Convergences in an imported log are shown, but decide nothing. To see what you can make authoritative: gen import --trust-imports --dry-run';
 
 /** Whether this is the path of the workspace's own log. */
 const isLogOf = (workspace: Workspace | null, file: string): workspace is Workspace =>
@@ -71,7 +71,7 @@ async function importLogs(
   preview: ImportPreview | null,
 ): Promise<ForeignReport[]> {
   const { io } = context;
-  const { projectKey, workspace, at } = target;
+  const { projectKey, workspace, destination } = target;
   const { logs, undo } = await prepareLogFiles(resolve(io.cwd, log), workspace, isDryRun);
   const known_edges = await readKnownEdges(workspace);
   const importTo = (to: ForeignTarget | null) =>
@@ -83,8 +83,9 @@ async function importLogs(
     });
   const importAll = async (): Promise<ForeignReport[]> => {
     if (isDryRun) return importTo(preview);
-    if (at.kind === 'server') return importTo(await serverTarget(context, projectKey, isInParts));
-    return withStore(context, at.kind === 'store' ? at.url : `workspace:${workspace?.root}`, importToStore);
+    if (destination.kind === 'server') return importTo(await serverTarget(context, projectKey, isInParts));
+    const url = destination.kind === 'store' ? destination.url : `workspace:${workspace?.root}`;
+    return withStore(context, url, importToStore);
   };
   return importAll().catch(async (error: unknown) => {
     await undo();
@@ -131,8 +132,8 @@ async function prepareLogFiles(
       `${singleLine(file)} is this workspace’s own log. Pass the log of another tool to --foreign.`,
     );
   }
-  const found = await stat(file).catch(() => null);
-  if (found?.isFile() !== true)
+  const stats = await stat(file).catch(() => null);
+  if (stats?.isFile() !== true)
     throw failureWithCode('FILE_UNREADABLE', `File not found: ${singleLine(file)}. Check --foreign.`);
   return { logs: [file], undo: async () => {} };
 }
@@ -153,13 +154,15 @@ const SHOWN_MAX = 20;
 
 function reportLines(report: ForeignReport, isDryRun: boolean): string[] {
   const { source, read, written, already_there, unplaced, unplaced_count, not_listed } = report;
-  const done = isDryRun ? 'nothing was written' : `${written} written, ${already_there} already present`;
-  const lines = [`${singleLine(source)}: ${countText(read, 'line')} read, ${done}.`];
+  const writtenText = isDryRun
+    ? 'nothing was written'
+    : `${written} written, ${already_there} already present`;
+  const lines = [`${singleLine(source)}: ${countText(read, 'line')} read, ${writtenText}.`];
   const pushCounts = (title: string, list: 'unknown_types' | 'edges_unknown' | 'projects_seen') => {
     const counts = Object.entries(report[list]);
     const shown = counts.slice(0, SHOWN_MAX).map(([name, times]) => `${singleLine(name)} (${times})`);
-    const rest = counts.slice(SHOWN_MAX).reduce((sum, [, times]) => sum + times, not_listed[list]);
-    if (rest > 0) shown.push(`and others (${rest})`);
+    const othersCount = counts.slice(SHOWN_MAX).reduce((sum, [, times]) => sum + times, not_listed[list]);
+    if (othersCount > 0) shown.push(`and others (${othersCount})`);
     if (shown.length > 0) lines.push(`  ${title}: ${shown.join(', ')}`);
   };
   pushCounts('unknown types', 'unknown_types');

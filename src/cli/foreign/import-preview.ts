@@ -4,7 +4,7 @@ import { evolveMethodology } from '../../core/methodology/progress/evolve.js';
 import { emptyMethodologyState } from '../../core/methodology/progress/feature-state.js';
 import { importedConvergences } from '../../core/methodology/progress/imported-convergence.js';
 
-/** Writes nothing, and folds the events to see what they report. */
+/** A target that writes nothing, and folds the events to see what they report. */
 export class ImportPreview implements ForeignTarget {
   private readonly state = emptyMethodologyState();
 

@@ -10,7 +10,9 @@ export interface ImportTarget {
   readonly projectKey: ProjectKey;
   /** The workspace that contains the current folder, whatever the target is. */
   readonly workspace: Workspace | null;
-  readonly at: { readonly kind: 'server' | 'workspace' } | { readonly kind: 'store'; readonly url: string };
+  readonly destination:
+    | { readonly kind: 'server' | 'workspace' }
+    | { readonly kind: 'store'; readonly url: string };
 }
 
 export async function resolveImportTarget(
@@ -19,10 +21,10 @@ export async function resolveImportTarget(
 ): Promise<ImportTarget> {
   const workspace = Workspace.find(context.io.cwd);
   const projectKey = await resolveProjectKey(context, workspace);
-  if (storeUrl !== undefined) return { projectKey, workspace, at: { kind: 'store', url: storeUrl } };
-  if (context.explicitUrl !== null) return { projectKey, workspace, at: { kind: 'server' } };
-  if (workspace !== null) return { projectKey, workspace, at: { kind: 'workspace' } };
-  return { projectKey, workspace, at: { kind: 'store', url: defaultStore(context.io) } };
+  if (storeUrl !== undefined) return { projectKey, workspace, destination: { kind: 'store', url: storeUrl } };
+  if (context.explicitUrl !== null) return { projectKey, workspace, destination: { kind: 'server' } };
+  if (workspace !== null) return { projectKey, workspace, destination: { kind: 'workspace' } };
+  return { projectKey, workspace, destination: { kind: 'store', url: defaultStore(context.io) } };
 }
 
 async function resolveProjectKey(context: CommandContext, workspace: Workspace | null): Promise<ProjectKey> {

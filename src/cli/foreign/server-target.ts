@@ -11,8 +11,8 @@ import { unwrapReply } from '../replies.js';
 const REQUEST_SIZE_MAX = { events: BATCH_ITEMS_MAX, bytes: 384 * 1024 };
 
 /**
- * A project of a server. What exceeds one request is uploaded first, as blobs that change nothing, and one request
- * imports all of it.
+ * A project of a server. Events that exceed one request are first uploaded as blobs, which changes nothing, and one request
+ * then imports all of them.
  */
 export async function serverTarget(
   context: CommandContext,
@@ -25,10 +25,10 @@ export async function serverTarget(
   };
   const put = async (events: readonly NewEvent[]) => {
     const sent = events.map(({ tenant_id: _, project_id: __, ...event }) => event);
-    const [first = [], ...rest] = partsOf(sent, REQUEST_SIZE_MAX);
-    if (rest.length === 0) return unwrapReply(await genesis.importEvents(first, { in_parts }));
+    const [first = [], ...others] = partsOf(sent, REQUEST_SIZE_MAX);
+    if (others.length === 0) return unwrapReply(await genesis.importEvents(first, { in_parts }));
     const chunks: string[] = [];
-    for (const part of [first, ...rest]) {
+    for (const part of [first, ...others]) {
       const bytes = Buffer.from(JSON.stringify(part));
       const sha256 = createHash('sha256').update(bytes).digest('hex');
       await putBlob(sha256, bytes);

@@ -31,7 +31,7 @@ async function openFolder(): Promise<Required<Pick<TerminalOptions, 'cwd' | 'env
   return { cwd, env: { GENESIS_AGENT: 'hana', GENESIS_HOME: join(cwd, '.home') } };
 }
 
-/** The same, with a workspace that has the feature. */
+/** A folder with a foreign log, and with a workspace that has the feature. */
 async function openWorkspace(): Promise<TerminalOptions> {
   const terminal = await openFolder();
   for (const [path, text] of Object.entries(PROJECT_FILES)) {
@@ -44,7 +44,7 @@ async function openWorkspace(): Promise<TerminalOptions> {
 }
 
 describe('gen import --trust-imports', () => {
-  it('completes what the log says has converged, in a workspace', async () => {
+  it('completes in a workspace the edges that the log reports as converged', async () => {
     const terminal = await openWorkspace();
     const out = await runOk(terminal, ...IMPORT, '--trust-imports');
     expect(out).toContain('3 lines read, 3 written');
@@ -119,7 +119,7 @@ describe('gen import --trust-imports', () => {
     await server.coordinator.settings.configure(scope, { files: PROJECT_FILES });
     const at = ['--url', server.url, '--project', 'shop'];
     await runOk({ cwd, env }, ...IMPORT, ...at);
-    const keyOf = async (role: string, token = '') => {
+    const createKey = async (role: string, token = '') => {
       const key = await runForJson(
         { cwd, env: { ...env, GENESIS_TOKEN: token } },
         'key',
@@ -130,10 +130,10 @@ describe('gen import --trust-imports', () => {
       );
       return { cwd, env: { ...env, GENESIS_TOKEN: key.token as string } };
     };
-    const admin = await keyOf('admin');
+    const admin = await createKey('admin');
     for (const role of ['viewer', 'agent', 'reviewer']) {
       const refused = await gen(
-        await keyOf(role, admin.env.GENESIS_TOKEN),
+        await createKey(role, admin.env.GENESIS_TOKEN),
         'import',
         '--trust-imports',
         ...at,
@@ -149,7 +149,7 @@ describe('gen import --trust-imports', () => {
     });
   });
 
-  it('refuses an archive beside it', async () => {
+  it('refuses to be combined with an archive', async () => {
     const terminal = await openFolder();
     expect(await gen(terminal, 'import', 'old.jsonl', '--trust-imports')).toMatchObject({
       code: 2,

@@ -8,14 +8,14 @@ import { countText, firstLines, joinFirst, singleLine } from '../output/text.js'
 import { unwrapReply } from '../replies.js';
 import type { ImportTarget } from './import-target.js';
 
-/** What the log records as the reason. */
+/** The reason that is recorded in the log. */
 const REASON = 'gen import --trust-imports';
 /** Maximum number of edges in the text; the JSON has more. */
 const SHOWN_MAX = 20;
 
-type Trust = (body: TrustImportsBody) => Promise<TrustResult>;
+type TrustCall = (body: TrustImportsBody) => Promise<TrustResult>;
 
-/** Makes what was imported into the target authoritative: all of it, however many calls that takes. */
+/** Makes all convergences that were imported into the target authoritative, in as many calls as that takes. */
 export async function trustAllImports(
   context: CommandContext,
   target: ImportTarget,
@@ -36,13 +36,13 @@ export async function trustAllImports(
 
 async function withTrust(
   context: CommandContext,
-  { projectKey, at }: ImportTarget,
-  work: (trust: Trust) => Promise<TrustResult>,
+  { projectKey, destination }: ImportTarget,
+  work: (trust: TrustCall) => Promise<TrustResult>,
 ): Promise<TrustResult> {
-  if (at.kind === 'store') {
-    // Access to the store is access to all of it; the user is recorded.
+  if (destination.kind === 'store') {
+    // Access to the store is enough to trust imports; the user is recorded.
     const caller = { ...OPEN_CALLER, user_id: await context.agent() };
-    return withCoordinator(context, at.url, ({ coordinator }) =>
+    return withCoordinator(context, destination.url, ({ coordinator }) =>
       work(async (body) => {
         const reply = await coordinator.imports.trustImports(projectKey, body, caller);
         if (isProblem(reply)) throw failureWithCode(reply.problem, reply.detail);
@@ -63,8 +63,8 @@ export function trustLines(
   if (trusted.length === 0 && skipped_count === 0) return ['No imported log reports work to trust.'];
   const names = trusted.map(({ task_id }) => singleLine(task_id));
   const count = `${countText(trusted.length, 'edge')}${more ? ' or more' : ''}`;
-  const done = isDryRun ? 'would be trusted' : 'trusted';
-  const lines = [`${count} ${done}${names.length === 0 ? '' : `: ${joinFirst(names, SHOWN_MAX)}`}.`];
+  const trustedText = isDryRun ? 'would be trusted' : 'trusted';
+  const lines = [`${count} ${trustedText}${names.length === 0 ? '' : `: ${joinFirst(names, SHOWN_MAX)}`}.`];
   if (skipped_count === 0) return lines;
   const shown = firstLines(
     skipped,

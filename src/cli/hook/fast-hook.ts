@@ -5,12 +5,18 @@ import type { Io } from '../io.js';
 import type { HookContext } from './hooks.js';
 import { type HookVerb, isHookVerb, runHook } from './run-hook.js';
 
-const VALUE = { type: 'string' } as const;
-const OPTIONS = { url: VALUE, tenant: VALUE, project: VALUE, agent: VALUE, session: VALUE } as const;
+const TEXT_OPTION = { type: 'string' } as const;
+const OPTIONS = {
+  url: TEXT_OPTION,
+  tenant: TEXT_OPTION,
+  project: TEXT_OPTION,
+  agent: TEXT_OPTION,
+  session: TEXT_OPTION,
+} as const;
 
 /**
- * Runs `gen hook VERB` as `gen setup` writes it, without loading the rest of the program. False if the command line is
- * another one: then the program runs it.
+ * Runs `gen hook VERB` as `gen setup` writes it, without loading the rest of the program. False for any other command line,
+ * which the program must run.
  */
 export async function runFastHook(argv: readonly string[], io: Io): Promise<boolean> {
   const parsed = parseHookArguments(argv);
@@ -32,8 +38,8 @@ function directRenewal(io: Io, url: string, tenant: string, project: string): Ho
 }
 
 /**
- * Renews leases. The server and project default to the workspace's. The rest of the
- * program is loaded only for a renewal that needs the workspace or a signature.
+ * Runs the hook, which renews leases. The server and project default to the workspace's. The rest of the program is loaded
+ * only for a renewal that needs the workspace or a signature.
  */
 async function runRenewing(
   io: Io,
@@ -48,7 +54,7 @@ async function runRenewing(
     const shouldSign = isProblem(direct) && direct.code === 'SIGNATURE_REQUIRED';
     if (direct !== undefined && !shouldSign) return direct;
     const { generation, ...holder } = handle;
-    // One for all renewals: it may start a server.
+    // One context for all renewals, because it may start a server.
     loading.context ??= load();
     const genesis = await (await loading.context).genesis();
     return genesis.renewLease({ ...holder, expected_generation: generation });
@@ -65,8 +71,8 @@ const environmentTarget = ({ env }: Io) => ({
 function parseHookArguments(argv: readonly string[]) {
   try {
     const { positionals, values } = parseArgs({ args: [...argv], options: OPTIONS, allowPositionals: true });
-    const [hook, verb, ...rest] = positionals;
-    return hook === 'hook' && isHookVerb(verb) && rest.length === 0 ? { verb, values } : null;
+    const [hook, verb, ...others] = positionals;
+    return hook === 'hook' && isHookVerb(verb) && others.length === 0 ? { verb, values } : null;
   } catch {
     // An option that only the program knows.
     return null;

@@ -10,7 +10,7 @@ const HANDLE_IN_TEXT = /\{[^{}]*"claim_id"[^{}]*\}/g;
  */
 export function findHandles(reply: unknown): McpHandle[] {
   if (typeof reply === 'string')
-    return (reply.match(HANDLE_IN_TEXT) ?? []).flatMap((found) => handleIn(jsonOrText(found)));
+    return (reply.match(HANDLE_IN_TEXT) ?? []).flatMap((text) => handleIn(jsonOrText(text)));
   if (typeof reply !== 'object' || reply === null) return [];
   const handle = handleIn(reply);
   return handle.length > 0 ? handle : Object.values(reply).flatMap(findHandles);

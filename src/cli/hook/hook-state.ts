@@ -11,8 +11,8 @@ export interface HeldHandle {
 }
 
 /**
- * The handles that one client conversation holds. Stored per conversation and not per folder: of two conversations
- * in one folder, neither may renew the claims of the other after it has died.
+ * The handles that one client conversation holds. Stored per conversation and not per folder: a conversation must not
+ * renew the claims of another conversation in its folder, which may have died.
  */
 export class HookState {
   private readonly handles: JsonRecordFolder<HeldHandle>;

@@ -57,11 +57,11 @@ async function renewHeld(
       const reply = await renew(handle);
       if (isProblem(reply)) return;
       if (reply.success) {
-        const leftMs = reply.new_expiry === null ? 0 : Date.parse(reply.new_expiry) - Date.now();
-        const renew_at_ms = Date.now() + Math.max(leftMs, 0) * RENEW_AT_LEASE_FRACTION;
+        const remainingMs = reply.new_expiry === null ? 0 : Date.parse(reply.new_expiry) - Date.now();
+        const renew_at_ms = Date.now() + Math.max(remainingMs, 0) * RENEW_AT_LEASE_FRACTION;
         return state.saveHandle({ handle, renew_at_ms });
       }
-      // The conversation submitted or released it, so the claim was not lost.
+      // Without a claim, the conversation has submitted or released the work itself: nothing was lost.
       if (reply.reason !== 'NO_CLAIM') lost.push(handle);
       return state.removeHandle(handle);
     }),

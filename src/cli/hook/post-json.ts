@@ -18,27 +18,33 @@ export function postJson(
     ...(token === null ? {} : { authorization: `Bearer ${token}` }),
   };
   return new Promise((resolve, reject) => {
-    const sent = request(url, { method: 'POST', headers, timeout: TIMEOUT_MS, agent: false }, (reply) => {
-      const chunks: Buffer[] = [];
-      let bytes = 0;
-      reply.on('data', (chunk: Buffer) => {
-        bytes += chunk.length;
-        if (bytes > REPLY_BYTES_MAX) sent.destroy(new Error(`The reply of ${url} is too large.`));
-        else chunks.push(chunk);
-      });
-      reply.on('error', reject);
-      reply.on('end', () => {
-        const parsed = jsonOrText(Buffer.concat(chunks).toString('utf8'));
-        if (isRenewal(parsed) || isProblem(parsed)) resolve(parsed);
-        else
-          reject(
-            new Error(`${url} replied with status ${reply.statusCode}, and not as a server of this kind.`),
-          );
-      });
-    });
-    sent.on('timeout', () => sent.destroy(new Error(`No response from ${url}.`)));
-    sent.on('error', reject);
-    sent.end(JSON.stringify(body));
+    const clientRequest = request(
+      url,
+      { method: 'POST', headers, timeout: TIMEOUT_MS, agent: false },
+      (reply) => {
+        const chunks: Buffer[] = [];
+        let bytes = 0;
+        reply.on('data', (chunk: Buffer) => {
+          bytes += chunk.length;
+          if (bytes > REPLY_BYTES_MAX) clientRequest.destroy(new Error(`The reply of ${url} is too large.`));
+          else chunks.push(chunk);
+        });
+        reply.on('error', reject);
+        reply.on('end', () => {
+          const parsed = jsonOrText(Buffer.concat(chunks).toString('utf8'));
+          if (isRenewal(parsed) || isProblem(parsed)) resolve(parsed);
+          else
+            reject(
+              new Error(
+                `${url} replied with status ${reply.statusCode}, but not as a Genesis Fleet server. Check the URL.`,
+              ),
+            );
+        });
+      },
+    );
+    clientRequest.on('timeout', () => clientRequest.destroy(new Error(`No response from ${url}.`)));
+    clientRequest.on('error', reject);
+    clientRequest.end(JSON.stringify(body));
   });
 }
 

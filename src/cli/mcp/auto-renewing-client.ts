@@ -22,8 +22,8 @@ export const RENEW_FOR_SECONDS = 2 * 3600;
 
 /**
  * Renews the claims granted through it while the MCP client runs, because a model that thinks for ten minutes makes no
- * calls. It stops some time after the last call: an MCP client may run for days after its model has stopped. When the
- * server refuses a renewal, it drops the claim.
+ * calls. Renewals stop some time after the last call: an MCP client may run for days after its model has stopped. A claim
+ * whose renewal the server refuses is not renewed again.
  */
 export class AutoRenewingClient extends Genesis {
   private readonly renewals = new Map<string, ScheduledRenewal>();
@@ -37,12 +37,12 @@ export class AutoRenewingClient extends Genesis {
     super(options);
   }
 
-  /** The model of the MCP client has made a call. */
+  /** Records that the model of the MCP client has made a call. */
   recordCall(): void {
     this.lastCallMs = performance.now();
   }
 
-  /** The MCP client is gone: its claims expire with their leases. */
+  /** Stops all renewals when the MCP client is gone: its claims expire with their leases. */
   stop(): void {
     this.isStopped = true;
     for (const { timer } of this.renewals.values()) clearTimeout(timer);
@@ -89,8 +89,8 @@ export class AutoRenewingClient extends Genesis {
 
   /** Uses the lease's duration, not its end: the server's clock may differ from ours. */
   private scheduleRenewal(handle: RenewalHandle, leaseDurationSeconds?: number): void {
-    const known = this.renewals.get(keyOf(handle))?.lease_seconds;
-    const leaseSeconds = leaseDurationSeconds ?? known ?? LEASE_SECONDS_UNKNOWN;
+    const scheduledSeconds = this.renewals.get(keyOf(handle))?.lease_seconds;
+    const leaseSeconds = leaseDurationSeconds ?? scheduledSeconds ?? LEASE_SECONDS_UNKNOWN;
     const delayMs = Math.min(leaseSeconds * 1000 * RENEW_AT_LEASE_FRACTION, RENEW_DELAY_MS_MAX);
     this.renewAfter(handle, leaseSeconds, delayMs);
   }

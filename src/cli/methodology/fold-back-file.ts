@@ -6,7 +6,7 @@ import { writeNew } from './write-new.js';
 
 export const RECOMMENDATIONS = ['proceed', 'pivot', 'abandon'] as const;
 
-const ID = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$/;
+const FEATURE_ID_PATTERN = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$/;
 
 /** The human-readable findings of a spawned feature: `features/fold-back/<child>.md`. It is never overwritten. */
 export class FoldBackFile {
@@ -16,12 +16,13 @@ export class FoldBackFile {
     private readonly root: string,
     /** Relative to the project's root. */
     readonly path: string,
-    /** The text that was there before; null if there was no file. */
+    /** The text of an existing file; null if there is no file or it is empty. */
     readonly text: string | null,
   ) {}
 
   static async open({ root }: Workspace, child: string): Promise<FoldBackFile> {
-    if (!ID.test(child)) throw wrongUsage(`${child} is not a valid feature id. List features: gen status`);
+    if (!FEATURE_ID_PATTERN.test(child))
+      throw wrongUsage(`${child} is not a valid feature id. List features: gen status`);
     const path = join('.ai-workspace', 'features', 'fold-back', `${child}.md`);
     const text = await readFile(join(root, path), 'utf8').catch(() => '');
     return new FoldBackFile(root, path, text.trim() === '' ? null : text);

@@ -21,7 +21,7 @@ import type { ProjectConnection } from './project-connection.js';
 const FOREIGN_PROJECT_KEY = { tenant_id: 'default', project_id: 'foreign' };
 const BYTES_MAX = 512 * 1024 * 1024;
 
-/** Opens another tool's log, or a copy of one of ours, together with the workspace files beside it, read-only. */
+/** Opens another tool's log, or a copy of one of our logs, together with the workspace files beside it, read-only. */
 export async function withForeignLog(
   context: CommandContext,
   logPath: string,
@@ -66,7 +66,7 @@ async function openWithWorkspaceFiles(
 const FEATURE_ID = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$/;
 const FEATURES_MAX = 1000;
 
-/** A feature without a title for each one that the log mentions, since nothing may define them. */
+/** A feature without a title for each feature that the log mentions, because its files may not define it. */
 function placeholderFeatures(events: readonly EventEnvelope[]): FileTexts {
   const mentioned = new Set(events.map(({ feature_id = '' }) => feature_id));
   const ids = [...mentioned].filter((id) => FEATURE_ID.test(id)).slice(0, FEATURES_MAX);
@@ -76,10 +76,10 @@ function placeholderFeatures(events: readonly EventEnvelope[]): FileTexts {
 }
 
 async function readEventFile(file: string): Promise<EventEnvelope[]> {
-  const found = await stat(file).catch(() => null);
-  if (found === null || !found.isFile())
+  const stats = await stat(file).catch(() => null);
+  if (stats === null || !stats.isFile())
     throw failureWithCode('FILE_UNREADABLE', `File not found: ${file}. Check --log.`);
-  if (found.size > BYTES_MAX)
+  if (stats.size > BYTES_MAX)
     throw new CommandFailure(
       `${file} has more than ${BYTES_MAX} bytes. Import it: ${genCommand('import', '--foreign', file)}`,
     );

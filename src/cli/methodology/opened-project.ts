@@ -19,7 +19,7 @@ export interface OpenedProject<Calls = ProjectCalls> {
   readonly title: string;
   /** The plan's status; null if the project has no plan and works by features alone. */
   plan(options?: AtQuery): Promise<ProjectStatus | null>;
-  /** The content of a file of a result; null if it is not available or larger. */
+  /** The content of a file of a result; null if it is not available, or larger than `bytesMax`. */
   blob(sha256: string, bytesMax: number): Promise<Uint8Array | null>;
   close(): Promise<void>;
 }

@@ -47,7 +47,7 @@ async function openProject(
   return openReadOnly(workspace, context.io.user, context.warn);
 }
 
-const ownProject = async (workspace: Workspace): Promise<string> => {
+const readOwnProjectId = async (workspace: Workspace): Promise<string> => {
   const { readProjectKey } = await import('../../workspace/project-file.js');
   return (await readProjectKey(workspace)).project_id;
 };
@@ -55,7 +55,7 @@ const ownProject = async (workspace: Workspace): Promise<string> => {
 /** Without a server, `--project` may only name the workspace's own project. */
 async function assertOwnProject({ explicitProject }: CommandContext, workspace: Workspace): Promise<void> {
   if (explicitProject === null) return;
-  const project = await ownProject(workspace);
+  const project = await readOwnProjectId(workspace);
   if (project === explicitProject) return;
   throw wrongUsage(
     `This is the workspace of ${project}. For ${singleLine(explicitProject)}, also pass --url URL.`,
@@ -65,7 +65,7 @@ async function assertOwnProject({ explicitProject }: CommandContext, workspace: 
 async function connectToServer(context: CommandContext, workspace: Workspace | null): Promise<Genesis> {
   const { url, tenant, explicitUrl, explicitProject } = context;
   if (workspace !== null && explicitProject === null)
-    return context.genesisAt({ url, tenant, project: await ownProject(workspace) });
+    return context.genesisAt({ url, tenant, project: await readOwnProjectId(workspace) });
   const knownTarget = explicitUrl ?? explicitProject ?? (await context.state.project(url, tenant));
   if (knownTarget === null) throw workspaceMissing(context.io.cwd);
   return context.genesis();

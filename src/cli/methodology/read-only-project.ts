@@ -26,7 +26,7 @@ export async function openReadOnly(
     : openCopyOfLog();
 }
 
-/** More events after a summary are not read at every call: a new summary is written. */
+/** From this many events after a summary on, a new summary is written, so that not every call reads them. */
 const EVENTS_AFTER_SUMMARY = 100;
 
 /** The projection of a log, from its summary and the events after it; without a summary, from all events. */
@@ -36,24 +36,24 @@ async function readStatus(folder: string): Promise<StatusProjection> {
     const projection = StatusProjection.from(summary);
     const read = await readLogUnverified(nodeDisk, folder, (event) => projection.visit(event), summary.log);
     if (read !== null && !projection.hasRedaction) {
-      await keepSummary(folder, projection, read.end, summary.log.position);
+      await updateSummary(folder, projection, read.end, summary.log.position);
       return projection;
     }
   }
   return replayLog(
     folder,
     () => new StatusProjection(),
-    (projection, end) => keepSummary(folder, projection, end, 0),
+    (projection, end) => updateSummary(folder, projection, end, 0),
   );
 }
 
-async function keepSummary(
+async function updateSummary(
   folder: string,
   projection: StatusProjection,
   end: LogPoint | null,
-  summarised: number,
+  summarisedPosition: number,
 ): Promise<void> {
-  if (end === null || end.position - summarised < EVENTS_AFTER_SUMMARY) return;
+  if (end === null || end.position - summarisedPosition < EVENTS_AFTER_SUMMARY) return;
   await writeStatusSummary(folder, projection.summaryAt(end));
 }
 

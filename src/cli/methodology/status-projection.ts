@@ -37,7 +37,7 @@ export class StatusProjection implements RecordedConfig {
   private key: ProjectKey | null = null;
   /** When the workspace's files were last loaded into the log; null if never. */
   private configuredAt: string | null = null;
-  /** An event redacts others, whose original text a summary may have. */
+  /** Whether an event redacts other events, whose original text a summary may have. */
   hasRedaction = false;
 
   visit(event: EventEnvelope): void {
@@ -48,7 +48,7 @@ export class StatusProjection implements RecordedConfig {
     evolveMethodology(this.state, event);
   }
 
-  /** The projection of the events before a summary's place, to which the events after it are added. */
+  /** The projection at the position of a summary, to which the events after that position are added. */
   static from({ log, project, methodology, configured_at }: StatusSummary): StatusProjection {
     const projection = new StatusProjection();
     projection.work = loadProject(project);

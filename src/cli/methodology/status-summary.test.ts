@@ -28,14 +28,14 @@ const REPOSITORY = join(import.meta.dirname, '../../..');
 
 const statusOf = async (terminal: TerminalOptions): Promise<string> => (await gen(terminal, 'status')).out;
 
-/** Changes a text that no seal covers and that status shows: what still shows the old text did not read it. */
+/** Changes a text of the log that no seal covers and that status shows. A status with the old text did not read it again. */
 async function renameFeatures({ cwd }: { cwd: string }): Promise<void> {
   const path = join(cwd, ACTIVE_FILE);
   const text = await readFile(path, 'utf8');
   await writeFile(path, text.replaceAll('Work to measure with', 'Work of another name'));
 }
 
-it('is read instead of the events before it, and shows the same', async () => {
+it('a status summary is read instead of the events before it, and the status stays the same', async () => {
   const { terminal, summary } = await projectWithLog();
   const first = await statusOf(terminal);
   const { mtimeMs } = await stat(summary);
@@ -47,7 +47,7 @@ it('is read instead of the events before it, and shows the same', async () => {
   expect(await statusOf(terminal)).not.toBe(first);
 });
 
-it('is followed by the events after it', async () => {
+it('the status also shows the events after its summary', async () => {
   const { terminal, summary } = await projectWithLog();
   await statusOf(terminal);
   const claimed = await gen(terminal, 'task', 'claim', 'REQ-F-BENCH-001#design_test_cases');
@@ -69,7 +69,7 @@ it.each<[string, (files: { summary: string; workspace: Workspace }) => Promise<v
       await writeFile(summary, await readFile(other.summary));
     },
   ],
-])('is ignored if it is %s', async (_, change) => {
+])('a status summary is ignored if it is %s', async (_, change) => {
   const { terminal, summary, workspace } = await projectWithLog();
   await statusOf(terminal);
   await change({ summary, workspace });
@@ -79,7 +79,7 @@ it.each<[string, (files: { summary: string; workspace: Workspace }) => Promise<v
   expect(out).toContain('Work of another name');
 });
 
-it('does not count once the log redacts an event: it may have the original text', async () => {
+it('a status summary is ignored once the log redacts an event, whose original text it may have', async () => {
   const { terminal, workspace } = await projectWithLog();
   await statusOf(terminal);
   const { store, key } = await openWorkspaceStore(workspace, () => {});
@@ -90,7 +90,7 @@ it('does not count once the log redacts an event: it may have the original text'
   expect(await statusOf(terminal)).toContain('Work of another name');
 });
 
-it('leaves the command without the schema library, which takes longer to load than the summary to read', async () => {
+it('gen status with a summary does not load the schema library, which takes longer than reading the summary', async () => {
   const { terminal } = await projectWithLog();
   const NODE_V8_COVERAGE = await temporaryFolder();
   const env = { ...process.env, NODE_V8_COVERAGE };

@@ -8,9 +8,9 @@ import { summaryPath } from '../../stores/file/layout.js';
 import type { LogPoint } from '../../stores/file/unverified-reader.js';
 import { VERSION } from '../version.js';
 
-/** The state of a project at a place of its log: whoever has it reads only the lines after that place. */
+/** The state of a project at a position of its log. With a summary, only the lines after that position are read. */
 export interface StatusSummary {
-  /** The version of the program: another one may fold events differently. */
+  /** The version of the program: another version may fold events differently. */
   readonly version: string;
   readonly log: LogPoint;
   readonly project: ProjectSnapshot;
@@ -25,7 +25,7 @@ const SUMMARY_BYTES_MAX = 32 * 1024 * 1024;
 
 const digestOf = (bytes: Uint8Array): Buffer => createHash('sha256').update(bytes).digest();
 
-/** Null: there is none, or it is damaged or of another version. The log has everything. */
+/** Null if there is no summary, or it is damaged or of another version: then the whole log is read. */
 export async function readStatusSummary(eventsFolder: string): Promise<StatusSummary | null> {
   try {
     const bytes = await readFile(summaryPath(eventsFolder));
@@ -38,7 +38,7 @@ export async function readStatusSummary(eventsFolder: string): Promise<StatusSum
   }
 }
 
-/** Without a sync: the digest shows what a crash left incomplete. A folder that cannot be written is left as it is. */
+/** Writes without a sync, because the digest reveals an incomplete file. Does nothing if the folder cannot be written. */
 export async function writeStatusSummary(eventsFolder: string, summary: StatusSummary): Promise<void> {
   const content = serialize(summary);
   if (content.length > SUMMARY_BYTES_MAX) return;

@@ -52,19 +52,19 @@ async function renderStatus(
   { feature, health, at }: StatusOptions,
   { calls, plan, title, workspace }: ReadConnection,
 ): Promise<RenderedView> {
-  const past = withoutUndefined({ at });
+  const atQuery = withoutUndefined({ at });
   if (feature !== undefined) {
-    const view = unwrapReply(await calls.feature(feature, past));
+    const view = unwrapReply(await calls.feature(feature, atQuery));
     return { json: view, text: featureText(view, context) };
   }
   if (health) {
-    const found = unwrapReply(await calls.health(past));
-    context.exit_code = found.healthy ? EXIT.done : EXIT.refused;
-    return { json: found, text: healthText(found, context) };
+    const healthReply = unwrapReply(await calls.health(atQuery));
+    context.exit_code = healthReply.healthy ? EXIT.done : EXIT.refused;
+    return { json: healthReply, text: healthText(healthReply, context) };
   }
-  const routed = unwrapReply(await calls.status({ agent_id: await context.agent(), ...past }));
+  const routed = unwrapReply(await calls.status({ agent_id: await context.agent(), ...atQuery }));
   const current = workspace === null ? routed : withDraftCommands(routed);
-  const tasks = await plan(past);
+  const tasks = await plan(atQuery);
   const text = methodologyStatusText(current, title, context);
   if (tasks === null) return { json: current, text };
   return { json: { ...current, plan: tasks }, text: `${text}\n\n${statusText(tasks, context)}` };
@@ -102,8 +102,8 @@ async function writeStatusPage(workspace: Workspace | null, gantt: string): Prom
   if (workspace === null)
     throw failureWithCode('NO_WORKSPACE', '--write needs a workspace. Create one: gen init');
   const path = workspace.path('STATUS.md');
-  const before = await readFile(path, 'utf8').catch(() => '');
-  if (before.trim() !== '' && !before.startsWith(GENERATED_MARK)) {
+  const existingText = await readFile(path, 'utf8').catch(() => '');
+  if (existingText.trim() !== '' && !existingText.startsWith(GENERATED_MARK)) {
     throw new CommandFailure(
       `${path} was not written by gen status, so it is kept. Move or delete it, then try again.`,
     );

@@ -4,7 +4,7 @@ import type { CommandContext } from '../context.js';
 import { failureWithCode } from '../exit.js';
 import { withCoordinator } from '../open-store.js';
 
-/** Adds the store's HMAC to API keys created before keys had one, and returns them. `isDry`: only returns them. */
+/** Adds the store's HMAC to API keys that were created without it, and returns them. With `isDryRun`, only returns them. */
 export async function bindKeys(
   context: CommandContext,
   url: string,
@@ -17,7 +17,7 @@ export async function bindKeys(
     return bound.keys;
   });
   return work.catch((error: Error) => {
-    // In an SQL database, a user who may change the schema need not be allowed to use it.
+    // In an SQL database, a user who may change the schema may lack the right to read its tables.
     if (url.startsWith('file:') || error.name !== 'StoreRefused') throw error;
     context.printNotice(`The store’s keys were not checked: ${error.message}`);
     return [];

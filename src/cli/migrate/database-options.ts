@@ -29,7 +29,7 @@ export async function assertHasFeatures(
   if (requestedOptions(options).length === 0 || migrator?.features !== undefined) return;
   await migrator?.close();
   throw wrongUsage(
-    `--point-in-time-recovery and --streams are for dynamodb:// stores, not for ${store}. Leave them out.`,
+    `--point-in-time-recovery and --streams are for dynamodb:// stores, not for ${store}. Omit them.`,
   );
 }
 

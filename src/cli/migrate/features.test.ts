@@ -18,7 +18,7 @@ class FakeBackups {
     proxy.fate = (call) => this.fateOf(call);
   }
 
-  /** The changes that the program asked for. */
+  /** The calls with which the program changed tables. */
   updateCalls(): readonly ProxiedCall[] {
     return this.proxy.calls.filter(({ operation }) =>
       /^(UpdateContinuousBackups|UpdateTable)$/.test(operation),

@@ -25,7 +25,7 @@ it('migrates the folder of a store to format 2 once, and says what it did', asyn
   expect(again).toMatchObject({ code: 0, out: expect.stringContaining('at version 2, nothing to do.') });
 });
 
-it('migrates the log of a workspace, which a command refuses to write before', async () => {
+it('migrates the log of a workspace, which no command writes before the migration', async () => {
   const cwd = await temporaryFolder();
   expect((await gen({ cwd }, 'init')).code).toBe(0);
   const events = join(cwd, '.ai-workspace', 'events');

@@ -1,6 +1,6 @@
 interface CompletionCandidate {
   readonly name: string;
-  readonly does: string;
+  readonly description: string;
 }
 
 /** A command by its path, and the words that may follow it. */
@@ -58,14 +58,15 @@ if [[ $funcstack[1] == _gen ]]; then _gen "$@"; else compdef _gen gen; fi`;
 function fish(commands: readonly CommandCompletions[]): string {
   const lines = ['# gen, for fish: gen completion fish > ~/.config/fish/completions/gen.fish'];
   for (const { path, words, options } of commands) {
-    const seen = path.map((name) => `__fish_seen_subcommand_from ${name}`);
+    const pathConditions = path.map((name) => `__fish_seen_subcommand_from ${name}`);
     const next = words.map(({ name }) => name).join(' ');
-    const here = [...seen, `not __fish_seen_subcommand_from ${next}`].join('; and ');
-    for (const { name, does } of words)
-      lines.push(`complete -c gen -n '${here}' -a ${name} -d ${quoted(does)}`);
-    const on = seen.length === 0 ? '__fish_use_subcommand' : seen.join('; and ');
-    for (const { name, does } of options) {
-      lines.push(`complete -c gen -n '${on}' -l ${name.slice(2)} -d ${quoted(does)}`);
+    const wordCondition = [...pathConditions, `not __fish_seen_subcommand_from ${next}`].join('; and ');
+    for (const { name, description } of words)
+      lines.push(`complete -c gen -n '${wordCondition}' -a ${name} -d ${quoted(description)}`);
+    const optionCondition =
+      pathConditions.length === 0 ? '__fish_use_subcommand' : pathConditions.join('; and ');
+    for (const { name, description } of options) {
+      lines.push(`complete -c gen -n '${optionCondition}' -l ${name.slice(2)} -d ${quoted(description)}`);
     }
   }
   return lines.join('\n');

@@ -87,8 +87,8 @@ describe('the drawing of a run', () => {
   });
 
   it('marks a failed step, until it succeeds when it is tried again', () => {
-    const at = enterStates(START, 'ClaimEdge', 'LoadConfig');
-    const failed = endStep(at, { ...endedStep('LoadConfig', null, null), error: 'no answer' });
+    const loading = enterStates(START, 'ClaimEdge', 'LoadConfig');
+    const failed = endStep(loading, { ...endedStep('LoadConfig', null, null), error: 'no answer' });
     expect(drawnLines(failed)).toContain('  ✗ LoadConfig');
     expect(drawnLines(endStep(failed, endedStep('LoadConfig', null, {})))).toContain('  ● LoadConfig');
   });

@@ -29,7 +29,7 @@ export function featureText(feature: FeatureView, context: CommandContext): stri
   ].join('\n');
 }
 
-/** Parts that are null are not shown. */
+/** The details by the name under which they are shown. A detail that is null is not shown. */
 function detailsOf(feature: FeatureView): Readonly<Record<string, string | null>> {
   const { vector_type, profile, priority, parent, time_box } = feature;
   const children = feature.children.map((child) => `${child.feature} (${child.folded_back ?? 'open'})`);

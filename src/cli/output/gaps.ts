@@ -25,16 +25,16 @@ export function gapsText(reply: GapsReply, coverage: Coverage, context: CommandC
   const { paint, wrap } = context;
   if (total_req_keys === 0 && orphans.length === 0) return wrap(NO_REQUIREMENTS, 0).join('\n');
   const verdict = result === 'COMPLETE' ? paint.green(result) : paint.yellow(result);
-  const counted = `${full_coverage} covered, ${partial_coverage} partially, ${no_coverage} not covered`;
-  const wrappedNames = (found: readonly string[]) =>
-    found.length === 0 ? [] : wrap(joinFirst(found, NAMES_MAX), 2);
+  const countsText = `${full_coverage} covered, ${partial_coverage} partially, ${no_coverage} not covered`;
+  const wrappedNames = (names: readonly string[]) =>
+    names.length === 0 ? [] : wrap(joinFirst(names, NAMES_MAX), 2);
   const orphanTexts = orphans.map(({ key, places: [first] }) => `${key} (${first?.file}:${first?.line})`);
   const decisions = reply.clusters.flatMap(({ domain, severity, key_count, layers, intent_id }) => {
     const lacking = `${countText(key_count, 'requirement')} without ${layers.join(', ')}`;
     return wrap(`${severity} ${domain}: ${lacking} (${intent_id})`, 2);
   });
   return [
-    `${verdict}  ${countText(total_req_keys, 'requirement')}: ${counted}`,
+    `${verdict}  ${countText(total_req_keys, 'requirement')}: ${countsText}`,
     ...keyLines(coverage, context),
     ...section(
       paint.bold(`${countText(orphans.length, 'tag')} without a requirement`),
@@ -54,8 +54,8 @@ export function gapsText(reply: GapsReply, coverage: Coverage, context: CommandC
 function keyLines({ keys, layers }: Coverage, { paint, table }: CommandContext): string[] {
   const lacking = keys.filter(({ missing }) => missing.length > 0);
   if (lacking.length === 0) return [];
-  const layerColumn = (at: CoverageLayer): Column<KeyCoverage> => {
-    const [head, kind] = LAYER_COLUMNS[at];
+  const layerColumn = (layer: CoverageLayer): Column<KeyCoverage> => {
+    const [head, kind] = LAYER_COLUMNS[layer];
     const coverageCell = ({ places }: KeyCoverage) =>
       places[kind].length === 0 ? '○' : `✓ ${places[kind].length}`;
     return {

@@ -12,7 +12,7 @@ export function healthText(
   { paint, wrap }: CommandContext,
 ): string {
   const verdict = healthy ? paint.green('healthy') : paint.yellow('not healthy');
-  const found = SEVERITIES.flatMap((severity) =>
+  const findingLines = SEVERITIES.flatMap((severity) =>
     section(
       paint.bold(severity),
       findings
@@ -25,18 +25,18 @@ export function healthText(
   );
   return [
     `${paint.bold(verdict)}  position ${position}, ${countText(counts.features, 'feature')}`,
-    ...(findings.length === 0 ? ['No findings.'] : found),
+    ...(findings.length === 0 ? ['No findings.'] : findingLines),
     ...section(paint.bold('spent by runs'), spentLines(spent, budget)),
   ].join('\n');
 }
 
 /** The lines about spending; none if no run has spent anything and there is no budget. */
 function spentLines({ features, project }: HealthReport['spent'], budget: HealthReport['budget']): string[] {
-  const ofFeatures = Object.entries(features);
-  if (ofFeatures.length === 0 && budget === null) return [];
+  const featureCosts = Object.entries(features);
+  if (featureCosts.length === 0 && budget === null) return [];
   return [
     `  project: ${costText(project)}${limitText(budget?.project)}`,
-    ...ofFeatures.map(([id, cost]) => `  ${id}: ${costText(cost)}${limitText(budget?.feature)}`),
+    ...featureCosts.map(([id, cost]) => `  ${id}: ${costText(cost)}${limitText(budget?.feature)}`),
   ];
 }
 

@@ -64,6 +64,6 @@ const rejectedLines = (rejected: Lineage['rejected']): string[] =>
     const branch = index === rejected.length - 1 ? '└─' : '├─';
     const who = `${result.session_id}/${result.agent_id}`;
     const against = `generation ${result.generation}, current ${result.current_generation ?? '?'}`;
-    const kept = result.parked ? `, kept as ${result.id}` : '';
-    return `${branch} ${who} submitted at ${formatUtc(result.submitted_at)} → ${result.rejection_reason} (${against})${kept}`;
+    const parkedText = result.parked ? `, kept as ${result.id}` : '';
+    return `${branch} ${who} submitted at ${formatUtc(result.submitted_at)} → ${result.rejection_reason} (${against})${parkedText}`;
   });

@@ -21,7 +21,7 @@ export function methodologyStatusText(
 ): string {
   const { paint, wrap } = context;
   const { state, position, last_updated, features, signals, next_actions } = status;
-  const at = last_updated === null ? 'no events yet' : `${formatUtc(last_updated)} UTC`;
+  const lastEventText = last_updated === null ? 'no events yet' : `${formatUtc(last_updated)} UTC`;
   const open = features.filter((each) => each.status !== 'converged');
   const done = features.filter((each) => each.status === 'converged').map(({ feature_id }) => feature_id);
   const openLines = firstLines(
@@ -38,7 +38,7 @@ export function methodologyStatusText(
     ...(says === '' ? [] : wrap(says, 4).map(paint.dim)),
   ]);
   return [
-    `${paint.bold(title)}  ${paint.bold(state)}  position ${position}, ${at}`,
+    `${paint.bold(title)}  ${paint.bold(state)}  position ${position}, ${lastEventText}`,
     ...context.labelled('Next step:', nextStepText(status), 13),
     ...context.labelled('Evidence:', evidenceText(status), 13),
     ...section(`${paint.bold('You are here')}  ${paint.dim(LEGEND)}`, openLines),
@@ -66,18 +66,18 @@ function nextStepText({ start_would: { feature, edge, iteration, reasons } }: Me
 
 function featureLines(feature: FeatureSummary, { io, paint, wrap }: CommandContext): string[] {
   const { feature_id, title, status, waits_for, you_are_here, edges_converged, edges_total } = feature;
-  const off = joinFirst(feature.off_profile, FEATURES_SHOWN_MAX);
+  const offProfile = joinFirst(feature.off_profile, FEATURES_SHOWN_MAX);
   const done = `${edges_converged}/${edges_total}`;
   const head = truncate(`  ${feature_id}  ${done}  ${status}  ${title}`, io.columns);
   return [
     head.replace(feature_id, paint.bold(feature_id)).replace(status, paintStatus(status, paint)),
     ...stopLines(you_are_here, io.columns).map((line) => paintMarks(line, paint)),
-    ...(off === '' ? [] : wrap(`converged outside the profile: ${off}`, 4).map(paint.dim)),
+    ...(offProfile === '' ? [] : wrap(`converged outside the profile: ${offProfile}`, 4).map(paint.dim)),
     ...(waits_for === null ? [] : wrap(`waits: ${waits_for}`, 4).map(paint.yellow)),
   ];
 }
 
-/** Breaks lines between stops, never within one. */
+/** Breaks lines between stops, never within a stop. */
 function stopLines(stops: readonly TrackStop[], width: number | null): string[] {
   const lineWidth = (width ?? Number.POSITIVE_INFINITY) - 4;
   const lines: string[] = [];

@@ -30,7 +30,7 @@ export function statusText(status: ProjectStatus, context: CommandContext): stri
     ...section(
       paint.bold('Parked results'),
       parked.map(
-        (kept) => `${kept.task_id}  ${countText(kept.parked, 'result')}: gen task history ${kept.task_id}`,
+        (task) => `${task.task_id}  ${countText(task.parked, 'result')}: gen task history ${task.task_id}`,
       ),
     ),
   ].join('\n');

@@ -21,7 +21,7 @@ const MARKS: Readonly<Record<Readiness, string>> = {
 const SUBTASKS_SHOWN_MAX = 20;
 
 /**
- * Draws tracks from top to bottom. A vertical line means that the next task waits for the one above; an arrow names
+ * Draws tracks from top to bottom. A vertical line means that the next task waits for the task above. An arrow names
  * other dependencies.
  */
 export function drawPlan(
@@ -38,9 +38,9 @@ export function drawPlan(
   for (const [track, inputs] of Object.entries(plan.tracks)) {
     lines.push('', trackHeading(track, context));
     const width = Math.max(...inputs.map(({ id }) => id.length), 0);
-    for (const [at, input] of inputs.entries()) {
+    for (const [index, input] of inputs.entries()) {
       const { depends_on } = input;
-      const previous = inputs[at - 1]?.id;
+      const previous = inputs[index - 1]?.id;
       if (previous !== undefined && depends_on?.includes(previous) !== false) lines.push('  │');
       const otherDependencies = (depends_on ?? []).filter((id) => id !== previous);
       lines.push(...taskLines(input, otherDependencies, width, states, context));

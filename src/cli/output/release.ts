@@ -32,7 +32,7 @@ export const readinessText = (
 ): string =>
   readiness
     .map(({ passed, lacking, says }) => {
-      const good = lacking ? paint.yellow('!') : paint.green('✓');
-      return `  ${passed ? good : paint.red('✗')} ${says}`;
+      const passedSign = lacking ? paint.yellow('!') : paint.green('✓');
+      return `  ${passed ? passedSign : paint.red('✗')} ${says}`;
     })
     .join('\n');

@@ -43,7 +43,7 @@ export function proposalText(
 
 function candidatesText(reviews: readonly PendingReview[], { table }: CommandContext): string {
   const rows = table(reviews, [
-    // Never truncated: the next command needs it.
+    // Never truncated: the next command needs the whole name.
     { head: 'Work', cell: reviewName, is_fixed: true },
     { head: 'Agent', cell: ({ agent_id }) => agent_id, is_flexible: true },
     { head: 'Reason', cell: ({ reason }) => reason, is_flexible: true },
@@ -77,7 +77,7 @@ export function reviewText(
     ['since', `${formatUtc(review.since)} UTC (${relativeTime(review.since, Date.now())})`],
   ];
   if (review.deadline !== null) {
-    const passed = review.overdue ? ' (passed: it can still be decided)' : '';
+    const passed = review.overdue ? ' (passed: the review can still be decided)' : '';
     rows.push(['deadline', `${formatUtc(review.deadline)} UTC${passed}`]);
   }
   if (review.notice_failed !== null) {

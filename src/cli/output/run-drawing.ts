@@ -30,8 +30,8 @@ const STATE_BY_TYPE: Readonly<Partial<Record<EffectiveCheck['type'], string>>> =
   deterministic: 'DeterministicChecks',
   agent: 'AgentChecks',
 };
-/** Each run ends in one of them: which one is drawn when it is known. */
-const ENDS = new Set(['Promote', 'Escalate']);
+/** The last states of a run. Each run enters only one of them, which is drawn from then on. */
+const END_STATES = new Set(['Promote', 'Escalate']);
 const FIRST_OF_ITERATION = 'ConstructCandidate';
 
 export function startedDrawing(
@@ -40,7 +40,7 @@ export function startedDrawing(
   checks: readonly EffectiveCheck[],
 ): DrawnRun {
   const names = Object.entries(machine.States).flatMap(([name, { Type }]) =>
-    (Type === 'Task' || Type === 'Parallel') && !ENDS.has(name) ? [name] : [],
+    (Type === 'Task' || Type === 'Parallel') && !END_STATES.has(name) ? [name] : [],
   );
   return {
     ...start,
@@ -60,11 +60,13 @@ export function enterState(run: DrawnRun, name: string): DrawnRun {
   const earlierStates = run.states.map((state) =>
     state.mark === 'current' ? { ...state, mark: 'done' as const } : state,
   );
-  if (ENDS.has(name)) return { ...run, states: [...earlierStates, { name, mark: 'current' }] };
-  const at = earlierStates.findIndex((state) => state.name === name);
-  if (at === -1) return { ...run, states: earlierStates };
+  if (END_STATES.has(name)) return { ...run, states: [...earlierStates, { name, mark: 'current' }] };
+  const current = earlierStates.findIndex((state) => state.name === name);
+  if (current === -1) return { ...run, states: earlierStates };
   const states = earlierStates.map((state, index) =>
-    index < at ? state : { ...state, mark: index === at ? ('current' as const) : ('pending' as const) },
+    index < current
+      ? state
+      : { ...state, mark: index === current ? ('current' as const) : ('pending' as const) },
   );
   const isNewIteration = name === FIRST_OF_ITERATION;
   const checks = isNewIteration ? run.checks.map((check) => ({ ...check, result: null })) : run.checks;

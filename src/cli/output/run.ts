@@ -11,7 +11,7 @@ import { singleLine } from './text.js';
 export const runText = (run: Run, context: CommandContext): string =>
   [...summaryLines(run, context), '', stepTable([...run.steps].sort(failedFirst), context)].join('\n');
 
-/** After a run that was drawn, its steps are on the screen already. */
+/** Shows a run after it was executed. Without its steps if they were drawn, because they are on the screen already. */
 export const showRun = (run: Run, context: CommandContext): void =>
   context.printReply(run, () => (isScreen(context) ? summaryLines(run, context) : runText(run, context)));
 

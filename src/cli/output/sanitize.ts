@@ -26,9 +26,9 @@ const CONTROL_RUN = new RegExp(`(?:${CONTROL_CHARACTERS}|[\\t\\n])+`, 'g');
  * on becomes its `\uXXXX` escape. JSON stays equivalent, because such characters occur only in its strings.
  */
 export function sanitize(text: string): string {
-  return text.replace(SEQUENCE_OR_CONTROL, (found: string, sequence: string | undefined) => {
+  return text.replace(SEQUENCE_OR_CONTROL, (match: string, sequence: string | undefined) => {
     if (sequence !== undefined) return `\u001b${sequence}`;
-    return found === '\r\n' ? '\n' : escaped(found);
+    return match === '\r\n' ? '\n' : escaped(match);
   });
 }
 
@@ -36,9 +36,9 @@ const escaped = (text: string): string =>
   Array.from({ length: text.length }, (_, index) => `\\u${hex(text.charCodeAt(index))}`).join('');
 const hex = (code: number): string => code.toString(16).padStart(4, '0');
 
-/** Replaces each run of such characters with a space, for text that must stay on one line. */
+/** Replaces each run of control characters with a space, for text that must stay on one line. */
 export const collapseControls = (text: string): string => text.replace(CONTROL_RUN, ' ');
 
 /** Marks every sequence in text that the CLI wrote itself. Never call it with text from elsewhere. */
-export const markSequences = (own: string): string =>
-  own.replace(new RegExp(`\\u001b(${SEQUENCE})`, 'g'), (_, sequence: string) => `${MARK}${sequence}`);
+export const markSequences = (cliText: string): string =>
+  cliText.replace(new RegExp(`\\u001b(${SEQUENCE})`, 'g'), (_, sequence: string) => `${MARK}${sequence}`);

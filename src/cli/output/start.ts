@@ -18,8 +18,8 @@ export function startText(reply: StartReply, context: CommandContext): string {
     next,
   } = reply;
   const { paint, wrap } = context;
-  const where = `${feature}${edge === null ? '' : ` on ${edge}`}`;
-  const step = `Next: ${paint.bold(where)}${iteration === null ? '' : ` (iteration ${iteration})`}`;
+  const target = `${feature}${edge === null ? '' : ` on ${edge}`}`;
+  const step = `Next: ${paint.bold(target)}${iteration === null ? '' : ` (iteration ${iteration})`}`;
   const skippedLines = skipped.flatMap(({ feature: other, edge: at, says }) =>
     wrap(`${other}${at === null ? '' : ` ${at}`}: ${says}`, 2),
   );

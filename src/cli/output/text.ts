@@ -41,7 +41,7 @@ export const section = (heading: string, lines: readonly string[]): string[] =>
 export function firstLines<T>(
   items: readonly T[],
   max: number,
-  linesOf: (item: T, at: number) => string | readonly string[],
+  linesOf: (item: T, index: number) => string | readonly string[],
   moreText = (more: number): string => `  and ${more} more`,
 ): string[] {
   const lines = items.slice(0, max).flatMap(linesOf);

@@ -56,10 +56,10 @@ function locationLines({ places, direction }: TraceResult, { labelled, paint }: 
   if (places === null) return [];
   const stages = direction === 'backward' ? [...STAGES].reverse() : STAGES;
   return stages.flatMap(([kind, name]) => {
-    const found = places[kind];
-    const sign = found.length === 0 ? paint.dim('○') : paint.green('✓');
+    const locations = places[kind];
+    const sign = locations.length === 0 ? paint.dim('○') : paint.green('✓');
     const locationText = ({ file, line }: TagLocation) => `${file}:${line}`;
-    const shown = firstLines(found, LOCATIONS_SHOWN_MAX, locationText, (more) => `and ${more} more`);
+    const shown = firstLines(locations, LOCATIONS_SHOWN_MAX, locationText, (more) => `and ${more} more`);
     const text = shown.join(', ') || 'none';
     const [first = '', ...rest] = labelled(`    ${name}`, text, NAME_WIDTH + 2);
     return [`  ${sign}${first.slice(3)}`, ...rest];

@@ -13,7 +13,7 @@ const DIGEST = '[0-9a-f]{64}';
 const payloadsMissing = ({ events }: TaskProof): string[] =>
   events.filter(({ proof }) => proof.payload === undefined).map(({ role }) => role);
 
-it('tells of a takeover, and of the late result that was refused', async () => {
+it('a proof tells of a takeover, and of the late result that was refused', async () => {
   const fleet = await EvidenceHarness.open();
   await fleet.takeOver(A);
   const proof = await fleet.collectProof(A);
@@ -49,7 +49,7 @@ it('tells of a takeover, and of the late result that was refused', async () => {
     expect(checkProof(inclusion, { hash: testSha256, verify: verifyEd25519 })).toMatchObject({ ok: true });
 });
 
-it('tells of a parked result and its adoption', async () => {
+it('a proof tells of a parked result and its adoption', async () => {
   const fleet = await EvidenceHarness.open();
   await fleet.adoptParked(A);
   const proof = await fleet.collectProof(A);
@@ -69,7 +69,7 @@ it('tells of a parked result and its adoption', async () => {
   expect(verdictOf(proof)).toBe('ok');
 });
 
-it('tells of an earlier result, and why the task was reopened', async () => {
+it('a proof tells of an earlier result, and why the task was reopened', async () => {
   const fleet = await EvidenceHarness.open();
   await fleet.complete(A);
   const reset = { expected_generation: 1, reason: 'wrong' };
@@ -109,7 +109,7 @@ it('a proof has the accepting events of the inputs, and says which are missing',
   expect(verdictOf(without)).toBe('SUMMARY_MISMATCH');
 });
 
-it('finds inputs of which the grant has only a digest', async () => {
+it('a proof has the inputs of a grant that has only their digest', async () => {
   const fleet = await EvidenceHarness.open();
   const inputs = Array.from({ length: 5 }, (_, at) => `C-00${at + 1}-a-part-with-a-long-name`);
   await fleet.harness.plan(planOf(...inputs, { id: 'D-001-whole', depends_on: inputs }));
@@ -128,7 +128,7 @@ it('finds inputs of which the grant has only a digest', async () => {
   expect(verdictOf(replanned)).toBe('ok');
 });
 
-it('verifies the signatures of a session whose bodies were kept', async () => {
+it('a proof has the signatures of a session whose bodies were kept, and the check verifies them', async () => {
   const fleet = await EvidenceHarness.open();
   const sent = await fleet.completeSigned(A);
   const proof = await fleet.collectProof(A, sent);
@@ -184,7 +184,7 @@ async function openConfigured() {
   return { fleet, alpha: fleet.agent('alpha', 's1') };
 }
 
-it('tells of an edge that converged', async () => {
+it('a proof tells how an edge converged', async () => {
   const { fleet, alpha } = await openConfigured();
   await alpha.claims(EDGE, { agent_role: 'architect' });
   await alpha.renews(EDGE);
@@ -199,7 +199,7 @@ it('tells of an edge that converged', async () => {
   expect(verdictOf(proof)).toBe('ok');
 });
 
-it('tells of an edge that a person approved', async () => {
+it('a proof tells how a person approved an edge', async () => {
   const { fleet, alpha } = await openConfigured();
   await alpha.claims(SPEC, { agent_role: 'architect' });
   const { evaluators } = evaluatorReport({ complete: 'pass', wanted: 'pass' });

@@ -53,21 +53,21 @@ class EvidenceReader {
   constructor(private readonly client: Genesis) {}
 
   async read(filter: Omit<EventFilter, 'after' | 'limit'>): Promise<ResultEvent[]> {
-    const found: EventEnvelope[] = [];
+    const envelopes: EventEnvelope[] = [];
     for (let after = ''; ; ) {
       const cursor = after === '' ? {} : { after };
       const page = unwrapReply(await this.client.events({ ...filter, ...cursor, limit: PAGE_SIZE }));
-      found.push(...page.events);
+      envelopes.push(...page.events);
       if (page.events.length < PAGE_SIZE) break;
       after = page.next;
     }
-    return found.flatMap((event) => {
+    return envelopes.flatMap((event) => {
       this.payloads.set(event.position, JSON.stringify(event.payload));
       return toResultEvent(event, event.payload) ?? [];
     });
   }
 
-  /** The proof with the payload, unless retention has redacted it: then it has not the digest in the leaf. */
+  /** The proof with the payload. A payload that retention has redacted differs from the digest in the leaf: it is left out. */
   withPayload(proof: InclusionProof): InclusionProof {
     const payload = this.payloads.get(proof.index + 1);
     if (proof.payload !== undefined || payload === undefined) return proof;
@@ -81,31 +81,31 @@ async function findEvidence(
   reader: EvidenceReader,
   task_id: string,
 ): Promise<ResultEvent[]> {
-  const own = { task_id, events: await reader.read({ task_id }), hash: sha256 };
-  const context = resultContext(own);
+  const taskEvents = { task_id, events: await reader.read({ task_id }), hash: sha256 };
+  const context = resultContext(taskEvents);
   if (context === null) return [];
-  const found = [...own.events];
+  const evidence = [...taskEvents.events];
   for (const input of inputIds(context) ?? (await plannedInputs(client, task_id)))
-    found.push(...(await reader.read({ task_id: input })));
-  const sessions = selectEvidence(own).flatMap(({ session_id = '' }) =>
+    evidence.push(...(await reader.read({ task_id: input })));
+  const sessions = selectEvidence(taskEvents).flatMap(({ session_id = '' }) =>
     session_id === '' ? [] : session_id,
   );
   for (const session_id of new Set(sessions))
-    found.push(...(await reader.read({ session_id, type: 'SESSION_OPENED' })));
-  const events = found.sort((one, other) => one.position - other.position);
-  return selectEvidence({ ...own, events });
+    evidence.push(...(await reader.read({ session_id, type: 'SESSION_OPENED' })));
+  const events = evidence.sort((one, other) => one.position - other.position);
+  return selectEvidence({ ...taskEvents, events });
 }
 
 const inputIds = ({ inputs }: ResultContext): string[] | null =>
   inputs && [...inputs].map((input) => input.slice(0, input.lastIndexOf('@')));
 
-/** The grant has a digest of its inputs only. The plan may have changed since: then they do not fit the digest. */
+/** The inputs in the plan, for a grant that has only their digest. They do not match it if the plan has changed since. */
 async function plannedInputs(client: Genesis, taskId: string): Promise<readonly string[]> {
   const { plan } = unwrapReply(await client.plan());
   return dependenciesOf(applyPlanChange(new Plan(), diffPlan(null, plan)), taskId);
 }
 
-/** Each reply refers to the last checkpoint. If a new checkpoint is written meanwhile, all are requested again. */
+/** Each proof refers to the last checkpoint. If a new checkpoint is written meanwhile, all proofs are requested again. */
 const ROUNDS_MAX = 5;
 
 const PARALLEL_CALLS = 8;
@@ -123,7 +123,7 @@ async function proveAll(
 ): Promise<InclusionProof[]> {
   const result = resultContext({ task_id: taskId, events: evidence, hash: sha256 })?.result;
   for (let round = 1; result !== undefined && round <= ROUNDS_MAX; round += 1) {
-    // If no checkpoint covers the result yet, this is refused.
+    // The server refuses this request if no checkpoint covers the result yet.
     const { checkpoint } = unwrapReply(await client.auditProof(result.position));
     const positions = evidence.map(({ position }) => position).filter((each) => each <= checkpoint.position);
     const proofs: InclusionProof[] = [];

@@ -16,7 +16,7 @@ interface ProvenEvents {
   readonly events: readonly ResultEvent[];
 }
 
-/** Finds the body of each signed event among those that were sent: only the right one fits the signature. */
+/** Finds the body of each signed event among the sent bodies: the signature fits only that body. */
 export function signedBodies(
   proven: ProvenEvents,
   sent: readonly SentBody[],
@@ -27,9 +27,9 @@ export function signedBodies(
     const bodies = sent
       .filter(({ request_id }) => request_id === event.request_id)
       .map((body) => canonicalJson({ ...body, signature: undefined }));
-    const candidates = bodies.flatMap((body) =>
+    const possibleCommands = bodies.flatMap((body) =>
       commandsOf(event).map((command) => ({ position: event.position, command, body })),
     );
-    return candidates.find((candidate) => signedBodyFault(candidate, proven, checks) === null) ?? [];
+    return possibleCommands.find((command) => signedBodyFault(command, proven, checks) === null) ?? [];
   });
 }

@@ -5,9 +5,9 @@ import { collectTaskProof } from './collect-task-proof.js';
 import { mutatedTaskProof } from './testing/mutated-task-proof.js';
 import { A, B, C, EvidenceHarness, verdictOf } from './testing/proof-harness.js';
 
-const MUTANTS = 240;
+const MUTANT_COUNT = 240;
 
-it('refuses a proof that was changed in any way, also with parts of another one', async () => {
+it('refuses a proof that was changed in any way, also with parts of another proof', async () => {
   const fleet = await EvidenceHarness.open();
   await fleet.takeOver(A);
   await fleet.adoptParked(C);
@@ -19,12 +19,17 @@ it('refuses a proof that was changed in any way, also with parts of another one'
   expect(proofs.map((proof) => verdictOf(proof))).toEqual(['ok', 'ok', 'ok']);
 
   const random = seededRandom(23);
-  const mutants = Array.from({ length: MUTANTS }, (_, at) =>
-    mutatedTaskProof(proofs[at % 3]!, proofs[(at + 1 + (at % 2)) % 3]!, Math.floor(at / 3), random),
+  const mutants = Array.from({ length: MUTANT_COUNT }, (_, index) =>
+    mutatedTaskProof(
+      proofs[index % 3]!,
+      proofs[(index + 1 + (index % 2)) % 3]!,
+      Math.floor(index / 3),
+      random,
+    ),
   );
   const verdicts = mutants.map((mutant) => verdictOf(mutant));
-  expect(mutants.filter((_, at) => verdicts[at] === 'ok')).toEqual([]);
-  // Otherwise the mutants would not show that each check is needed.
+  expect(mutants.filter((_, index) => verdicts[index] === 'ok')).toEqual([]);
+  // Each check refuses some mutant: otherwise the mutants would not show that it is needed.
   expect([...new Set(verdicts)].sort()).toEqual(
     expect.arrayContaining([
       'BAD_PATH',

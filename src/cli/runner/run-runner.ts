@@ -49,7 +49,7 @@ export async function runRunner(context: CommandContext, options: RunnerOptions)
   const connection = new RunnerConnection(context);
   const { tenant: tenant_id, project: project_id } = await context.target();
   const identity = { tenant_id, project_id, runner_id: runnerIdOf(key.public_key) };
-  const tools: RunnerDependencies = {
+  const dependencies: RunnerDependencies = {
     getBlob: (sha256, bytes_max) => connection.call((client) => client.getBlob(sha256, { bytes_max })),
     putBlob: async (sha256, bytes) => void (await connection.call((client) => client.putBlob(sha256, bytes))),
     fetchBase: () => fetchBase(options.base),
@@ -57,12 +57,19 @@ export async function runRunner(context: CommandContext, options: RunnerOptions)
     limits: DEFAULT_CHECK_LIMITS,
     now: () => new Date(),
   };
-  const session = { context, connection, key, identity, tools, attested: new Map<string, number>() };
+  const session = {
+    context,
+    connection,
+    key,
+    identity,
+    dependencies,
+    attestAgainAtMs: new Map<string, number>(),
+  };
   const stop = abortOnStop(context.io);
   if (!options.is_once)
     context.printNotice(`Runner ${identity.runner_id} waits for candidates. Stop it with Ctrl-C.`);
   try {
-    // A server that never answered is a wrong address.
+    // A failure in the first round ends the runner: the address of the server may be wrong.
     await attestWaiting(session, stop.signal);
     if (options.is_once) return;
     let isConnected = true;
@@ -76,7 +83,7 @@ export async function runRunner(context: CommandContext, options: RunnerOptions)
   }
 }
 
-/** Found out at the start, not with the first candidate. */
+/** Refuses a base that does not exist at the start, and not with the first candidate. */
 async function assertBase(base: RunnerOptions['base']): Promise<void> {
   const fault = 'root' in base ? await folderFault(base.root) : await gitFault(base.repo, base.reference);
   if (fault !== null) throw wrongUsage(fault);
@@ -90,9 +97,9 @@ interface RunnerSession {
   readonly connection: RunnerConnection;
   readonly key: Omit<RunnerKey, 'isNew'>;
   readonly identity: RunnerIdentity;
-  readonly tools: RunnerDependencies;
+  readonly dependencies: RunnerDependencies;
   /** The time from which on a candidate may be attested again, by the key of the candidate. */
-  readonly attested: Map<string, number>;
+  readonly attestAgainAtMs: Map<string, number>;
 }
 
 interface CandidatePage {
@@ -100,7 +107,7 @@ interface CandidatePage {
   readonly next: string | null;
 }
 
-/** False if the server cannot be reached for now; this is reported once, until it is reached again. */
+/** Attests the waiting candidates. False if the server cannot be reached, which is reported once until it is reached again. */
 async function attestIfConnected(
   session: RunnerSession,
   wasConnected: boolean,
@@ -138,18 +145,18 @@ async function attestPage(
   candidates: readonly WaitingCandidate[],
   signal: AbortSignal,
 ): Promise<void> {
-  const { identity, context, attested } = session;
+  const { identity, context, attestAgainAtMs } = session;
   const isWaiting = (candidate: WaitingCandidate) =>
     candidate.checks.length > 0 &&
     !candidate.evidence_of.includes(identity.runner_id) &&
-    Date.now() >= (attested.get(attestedKey(candidate)) ?? 0);
+    Date.now() >= (attestAgainAtMs.get(attestedKey(candidate)) ?? 0);
   for (const candidate of candidates.filter(isWaiting)) {
     if (signal.aborted) return;
     try {
       const statement = await attestOne(session, candidate, signal);
-      // An equal statement would not count either, but a base that was behind may have caught up.
+      // After an error the checks run again, because a base that was behind may have caught up.
       const againMs = hasErrors(statement) ? Date.now() + RETRY_MS : Number.POSITIVE_INFINITY;
-      rememberAttested(attested, attestedKey(candidate), againMs);
+      rememberAttested(attestAgainAtMs, attestedKey(candidate), againMs);
     } catch (error) {
       if (signal.aborted) return;
       if (error instanceof RunnerRevoked) throw error;
@@ -167,10 +174,10 @@ const attestedKey = ({ evidence_of: _, ...candidate }: WaitingCandidate): string
 
 const ATTESTED_MAX = 10_000;
 
-function rememberAttested(attested: Map<string, number>, key: string, againMs: number): void {
-  attested.set(key, againMs);
-  const [oldest] = attested.keys();
-  if (attested.size > ATTESTED_MAX && oldest !== undefined) attested.delete(oldest);
+function rememberAttested(attestAgainAtMs: Map<string, number>, key: string, againMs: number): void {
+  attestAgainAtMs.set(key, againMs);
+  const [oldest] = attestAgainAtMs.keys();
+  if (attestAgainAtMs.size > ATTESTED_MAX && oldest !== undefined) attestAgainAtMs.delete(oldest);
 }
 
 async function attestOne(
@@ -178,8 +185,8 @@ async function attestOne(
   candidate: WaitingCandidate,
   signal: AbortSignal,
 ): Promise<EvidenceStatement> {
-  const { context, connection, key, identity, tools } = session;
-  const statement = await attestCandidate(candidate, identity, tools, signal);
+  const { context, connection, key, identity, dependencies } = session;
+  const statement = await attestCandidate(candidate, identity, dependencies, signal);
   const signature = sign(null, Buffer.from(evidenceText(statement)), key.key).toString('base64url');
   const reply = await connection.call((client) => client.recordEvidence({ statement, signature }));
   if (!reply.success && reply.reason === 'RUNNER_REVOKED')

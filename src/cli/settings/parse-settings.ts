@@ -9,12 +9,12 @@ type SettingsChange = Record<string, unknown>;
  * name is wrong usage; the server decides whether a value is allowed.
  */
 export function parseSettings(
-  given: readonly string[],
+  assignments: readonly string[],
   names: readonly string[],
   namesWithParts: readonly string[],
 ): SettingsChange | null {
   const change: SettingsChange = {};
-  for (const text of given) {
+  for (const text of assignments) {
     const [, name = '', part, value = ''] = /^([^=.]*)(?:\.([^=]+))?=(.*)$/s.exec(text) ?? [];
     if (name === '') throw wrongUsage(`${text}: expected NAME=VALUE.`);
     if (!names.includes(name)) throw wrongUsage(unknownNameText(name, names));
@@ -26,12 +26,12 @@ export function parseSettings(
     const parts = change[name];
     change[name] = { ...(typeof parts === 'object' ? parts : {}), [part]: parseValue(value) };
   }
-  return given.length === 0 ? null : change;
+  return assignments.length === 0 ? null : change;
 }
 
 function unknownNameText(name: string, names: readonly string[]): string {
-  const known = didYouMean(name, names) || ` The names are ${names.join(', ')}.`;
-  return `${name} is not a setting.${known}`;
+  const advice = didYouMean(name, names) || ` The names are ${names.join(', ')}.`;
+  return `${name} is not a setting.${advice}`;
 }
 
 const parseValue = (text: string): unknown =>

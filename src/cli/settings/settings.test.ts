@@ -37,14 +37,14 @@ it('shows the policy and sets it, also by track and by kind', async () => {
   });
 });
 
-it('refuses an unknown name with the nearest ones, and a wrong value with its bound', async () => {
+it('refuses an unknown name and suggests the closest name, and refuses a wrong value and names its limit', async () => {
   const { terminal } = await startPlannedHarness();
   const before = (await gen(terminal, 'limits', '--json')).out;
-  for (const [name, near] of [
+  for (const [name, typo] of [
     ['limits', 'max_concurent_claims=5'],
     ['policy', 'max_atempts=5'],
   ] as const) {
-    const unknown = await gen(terminal, name, near);
+    const unknown = await gen(terminal, name, typo);
     expect(unknown.code).toBe(2);
     expect(unknown.err).toMatch(/Did you mean max_(concurrent_claims|attempts)\?/);
   }

@@ -11,7 +11,7 @@ export interface ConfigSection {
   insert(text: string | null): string;
   /** Returns the text without our part. */
   remove(text: string): string;
-  /** Whether our part is in the text, of this version or another. */
+  /** Whether the text has our part, as this or another version writes it. */
   has(text: string): boolean;
   /** Whether the text has no content. */
   isEmpty(text: string): boolean;
@@ -35,16 +35,16 @@ interface PlannedWrite extends WrittenFile {
   readonly current: string | null;
 }
 
-/** Plans the write of one section. `known`: earlier writes by this setup or another client's. */
+/** Plans the write of one section. `earlierWrites` are those of this setup and of other clients. */
 export async function planSection(
   section: ConfigSection,
-  known: readonly WrittenFile[],
+  earlierWrites: readonly WrittenFile[],
 ): Promise<PlannedWrite> {
   const { path, about } = section;
   const current = await readTextOrNull(path);
-  const ownWrite = findUnchangedWrite(path, current, known);
-  const others = current === null ? null : section.remove(current);
-  const { before, made_folder } = ownWrite ?? { before: others, made_folder: null };
+  const ownWrite = findUnchangedWrite(path, current, earlierWrites);
+  const otherText = current === null ? null : section.remove(current);
+  const { before, made_folder } = ownWrite ?? { before: otherText, made_folder: null };
   return { path, about, current, before, after: section.insert(before), made_folder };
 }
 
@@ -59,14 +59,14 @@ export async function writePlanned(planned: PlannedWrite): Promise<[FileChange, 
 
 export async function removeSection(
   section: ConfigSection,
-  known: readonly WrittenFile[],
+  earlierWrites: readonly WrittenFile[],
 ): Promise<FileChange> {
   const current = await readTextOrNull(section.path);
   if (current === null) return 'unchanged';
-  const ownWrite = findUnchangedWrite(section.path, current, known);
+  const ownWrite = findUnchangedWrite(section.path, current, earlierWrites);
   const after = ownWrite === undefined ? section.remove(current) : ownWrite.before;
   if (after === current) return 'unchanged';
-  const created = known.find(({ path, before }) => path === section.path && before === null);
+  const created = earlierWrites.find(({ path, before }) => path === section.path && before === null);
   if (after !== null && (created === undefined || !section.isEmpty(after))) {
     await writeFile(section.path, after);
     return ownWrite === undefined ? 'section_removed' : 'restored';
@@ -89,8 +89,9 @@ export async function removeFolders(written: readonly WrittenFile[]): Promise<vo
 const findUnchangedWrite = (
   path: string,
   current: string | null,
-  known: readonly WrittenFile[],
-): WrittenFile | undefined => known.find((written) => written.path === path && written.after === current);
+  earlierWrites: readonly WrittenFile[],
+): WrittenFile | undefined =>
+  earlierWrites.find((written) => written.path === path && written.after === current);
 
 export async function readTextOrNull(path: string): Promise<string | null> {
   return unlessMissing(readFile(path, 'utf8'), null);

@@ -21,7 +21,7 @@ export interface SetupEnvironment {
   /** The command that starts this program, and the options that select the server and the project. */
   readonly gen: readonly [string, ...string[]];
   readonly options: readonly string[];
-  /** A token is in the environment: the configuration refers to its variable and never contains it. */
+  /** Whether a token is in the environment. The configuration refers to its variable and never contains the token. */
   readonly has_token: boolean;
 }
 
@@ -35,7 +35,7 @@ const WINDOWS_SHELLS: Readonly<Record<ClientName, HookShell>> = {
   gemini: 'powershell',
 };
 
-/** The configuration that each client needs, and the files it reads it from. */
+/** The configuration that each client needs, by the files from which the client reads it. */
 export const CLIENT_SECTIONS: Readonly<
   Record<ClientName, (environment: SetupEnvironment) => readonly ConfigSection[]>
 > = {
@@ -98,7 +98,7 @@ function mcpCommand({ gen, options }: SetupEnvironment): { command: string; args
 }
 
 function mcpServerEntry(value: object): JsonEntry {
-  const isOurs = (found: unknown) => ((found as { args?: string[] })?.args ?? []).includes('mcp');
+  const isOurs = (entry: unknown) => ((entry as { args?: string[] })?.args ?? []).includes('mcp');
   return { keyPath: ['mcpServers', MCP_SERVER_NAME], kind: 'member', value, isOurs };
 }
 
@@ -106,7 +106,7 @@ const itemEntry = (keyPath: JsonEntry['keyPath'], value: string): JsonEntry => (
   keyPath,
   kind: 'item',
   value,
-  isOurs: (found) => found === value,
+  isOurs: (item) => item === value,
 });
 
 function hookEntry(event: string, group: object, command: object): JsonEntry {

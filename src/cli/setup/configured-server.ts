@@ -10,7 +10,7 @@ export interface ConfiguredServer {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** The server of that name in a client's configuration, in JSON or TOML; null if it has none. */
+/** The server of that name in a client's configuration, in JSON or TOML; null if there is no such server. */
 export function configuredServer(path: string, text: string, name: string): ConfiguredServer | null {
   return path.endsWith('.toml') ? fromToml(text, name) : fromJson(text, name);
 }

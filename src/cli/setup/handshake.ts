@@ -10,7 +10,7 @@ interface Handshake {
   readonly problem: string | null;
 }
 
-/** Connects as a client does: initialize, list the tools, call one that reaches the project. Throws if it cannot. */
+/** Connects as a client does: initialize, list the tools, call a tool that reads the project. Throws if the server fails. */
 export async function performHandshake(connection: McpConnection): Promise<Handshake> {
   const clientInfo = { name: 'gen-setup-check', version: '1' };
   await connection.request('initialize', { protocolVersion: PROTOCOL_VERSION, capabilities: {}, clientInfo });

@@ -14,16 +14,16 @@ export function nodeAt(text: string, path: JsonPath): JsonNode | null {
 export function addChild(text: string, path: JsonPath, name: string | null, value: unknown): string {
   const container = nodeAt(text, path);
   if (container?.children == null) throw new Error(`There is no container at ${path.join('.')}.`);
-  const unit = /^[ \t]+/m.exec(text)?.[0] ?? '  ';
-  const indent = unit.repeat(path.length + 1);
+  const indentUnit = /^[ \t]+/m.exec(text)?.[0] ?? '  ';
+  const indent = indentUnit.repeat(path.length + 1);
   const label = name === null ? '' : `${JSON.stringify(name)}: `;
-  const added = `${label}${JSON.stringify(value, null, unit).replaceAll('\n', `\n${indent}`)}`;
+  const added = `${label}${JSON.stringify(value, null, indentUnit).replaceAll('\n', `\n${indent}`)}`;
   const close = container.end - 1;
   const last = container.children.at(-1);
-  // Before the white space of the closing bracket, so that comments after the last child stay where they are.
+  // Insert before the white space of the closing bracket, so that comments after the last child stay where they are.
   const before = text.slice(0, close).trimEnd();
   const space = text.slice(before.length, close);
-  const ending = space.includes('\n') ? space : `\n${unit.repeat(path.length)}`;
+  const ending = space.includes('\n') ? space : `\n${indentUnit.repeat(path.length)}`;
   const separated =
     last === undefined || last.comma !== null
       ? before
@@ -33,7 +33,7 @@ export function addChild(text: string, path: JsonPath, name: string | null, valu
   return `${separated}\n${indent}${added}${trailing}${ending}${text.slice(close)}`;
 }
 
-/** The text without the children of the container at a path that match. Containers that this empties go too. */
+/** The text without the matching children of the container at a path. Containers that become empty are removed too. */
 export function removeChildren(
   text: string,
   path: JsonPath,
@@ -60,5 +60,5 @@ function removeAt(text: string, children: readonly JsonChild[], index: number): 
   const cut = [[from, child.node.end] as const, ...(comma === null ? [] : [[comma, comma + 1] as const])];
   return cut
     .sort(([left], [right]) => right - left)
-    .reduce((rest, [start, end]) => rest.slice(0, start) + rest.slice(end), text);
+    .reduce((remaining, [start, end]) => remaining.slice(0, start) + remaining.slice(end), text);
 }

@@ -25,7 +25,7 @@ export function jsonSection(path: string, about: string, entries: readonly JsonE
     insert(text) {
       const isNew = text === null || text.trim() === '';
       return entries.reduce(
-        (rest, entry) => addEntry(path, rest, entry),
+        (edited, entry) => addEntry(path, edited, entry),
         isNew ? '{}\n' : withoutEntries(text),
       );
     },
@@ -56,9 +56,9 @@ function addEntry(path: string, text: string, { keyPath, kind, value }: JsonEntr
   for (let depth = 1; depth <= containerPath.length; depth += 1) {
     const isList = kind === 'item' && depth === keyPath.length;
     const [outer, name] = [containerPath.slice(0, depth - 1), containerPath[depth - 1] as string];
-    const found = nodeAt(result, [...outer, name]);
-    if (found === null) result = addChild(result, outer, name, isList ? [] : {});
-    else if (isList ? !Array.isArray(found.value) : !isObject(found.value))
+    const node = nodeAt(result, [...outer, name]);
+    if (node === null) result = addChild(result, outer, name, isList ? [] : {});
+    else if (isList ? !Array.isArray(node.value) : !isObject(node.value))
       throw unexpectedValue(path, keyPath);
   }
   if (kind === 'item') return addChild(result, containerPath, null, value);
@@ -82,9 +82,9 @@ function removeEntry(text: string, { keyPath, kind, isOurs }: JsonEntry): string
 }
 
 function hasEntry(text: string, { keyPath, kind, isOurs }: JsonEntry): boolean {
-  const found = nodeAt(text, keyPath);
-  if (found === null) return false;
-  return kind === 'item' ? [found.value].flat().some(isOurs) : isOurs(found.value);
+  const node = nodeAt(text, keyPath);
+  if (node === null) return false;
+  return kind === 'item' ? [node.value].flat().some(isOurs) : isOurs(node.value);
 }
 
 const unexpectedValue = (path: string, keyPath: JsonPath): CommandFailure =>

@@ -61,10 +61,10 @@ class JsonTextParser {
 
   private parseScalar(): unknown {
     SCALAR.lastIndex = this.at;
-    const [found] = SCALAR.exec(this.text) ?? [];
-    if (found === undefined) throw this.unexpectedText();
-    this.at += found.length;
-    return JSON.parse(found);
+    const [scalar] = SCALAR.exec(this.text) ?? [];
+    if (scalar === undefined) throw this.unexpectedText();
+    this.at += scalar.length;
+    return JSON.parse(scalar);
   }
 
   private parseContainer(isObject: boolean, depth: number): JsonNode {

@@ -15,7 +15,7 @@ const run = promisify(execFile);
 type Files = Record<string, string>;
 
 /** Existing user files: other indentation, no final newline, other hooks and servers. */
-const THEIRS: Files = {
+const USER_FILES: Files = {
   'folder/.mcp.json': '{"mcpServers": {"other": {"command": "other", "args": ["a", "b"]}}}',
   'folder/.claude/settings.json': `{
     "permissions": { "allow": ["Bash(ls:*)"] },
@@ -43,20 +43,20 @@ async function createFolders(theirs: Files) {
     gen({ cwd: join(root, 'folder'), env }, 'setup', ...argv);
   const readFiles = async (): Promise<Files> => {
     const entries = await readdir(root, { recursive: true, withFileTypes: true });
-    const found: Files = {};
+    const files: Files = {};
     for (const entry of entries) {
       const path = relative(root, join(entry.parentPath, entry.name));
       if (path.startsWith('genesis')) continue;
-      found[path] = entry.isDirectory() ? 'a folder' : await readFile(join(root, path), 'utf8');
+      files[path] = entry.isDirectory() ? 'a folder' : await readFile(join(root, path), 'utf8');
     }
-    return found;
+    return files;
   };
   return { setup, readFiles, write };
 }
 
 const CASES = ['claude', 'codex', 'gemini'].flatMap((client) =>
   ['project', 'user'].flatMap((scope) => [
-    { client, scope, what: 'existing files', theirs: THEIRS },
+    { client, scope, what: 'existing files', theirs: USER_FILES },
     { client, scope, what: 'no files', theirs: {} as Files },
   ]),
 );
@@ -78,7 +78,7 @@ test.each(CASES)(
 );
 
 test('adds the server, its hooks and a section for Claude Code to the existing content', async () => {
-  const { setup, readFiles } = await createFolders(THEIRS);
+  const { setup, readFiles } = await createFolders(USER_FILES);
   const { out } = await setup('claude', '--url', 'http://127.0.0.1:9/a?b&c');
   for (const path of ['.mcp.json', '.claude/settings.json', 'AGENTS.md']) expect(out).toContain(path);
   const after = await readFiles();
@@ -113,8 +113,8 @@ test('writes commands for Claude Code that start this program from any folder an
   const versionRun = await run(command, [...beforeMcp, '--version'], elsewhere);
   expect(versionRun.stdout).toBe(`${VERSION}\n`);
   const { hooks } = JSON.parse(after['folder/.claude/settings.json'] ?? '');
-  for (const [{ hooks: given }] of [hooks.PostToolUse, hooks.SessionStart]) {
-    const reply = execFileSync('/bin/sh', ['-c', given[0].command], { ...elsewhere, input: '{}' });
+  for (const [{ hooks: commands }] of [hooks.PostToolUse, hooks.SessionStart]) {
+    const reply = execFileSync('/bin/sh', ['-c', commands[0].command], { ...elsewhere, input: '{}' });
     expect(String(reply)).toBe('{}\n');
   }
 });
@@ -205,7 +205,7 @@ test('undo keeps later changes by the user and removes only its own part', async
     { change: 'unchanged', path: 'AGENTS.md' },
   ]);
   expect(JSON.parse((await readFiles())['folder/.claude/settings.json'] ?? '')).toEqual({ model: 'opus' });
-  // Codex still uses it.
+  // Codex still uses AGENTS.md.
   expect((await readFiles())['folder/AGENTS.md']).toBe(after['folder/AGENTS.md']);
   await setup('codex', '--undo');
   expect(await readFiles()).toMatchObject({ 'folder/.codex/config.toml': 'model = "o"\n' });
@@ -291,7 +291,7 @@ test('keeps the comments and the layout of the settings, with later changes too'
 });
 
 test.each(CLIENTS)('prints the command that undoes the setup of %s for the user', async (client) => {
-  const { setup, readFiles } = await createFolders(THEIRS);
+  const { setup, readFiles } = await createFolders(USER_FILES);
   const before = await readFiles();
   const { out } = await setup(client, '--scope', 'user');
   const [, command = ''] = /To undo: gen setup (.*)/.exec(out) ?? [];
@@ -299,13 +299,13 @@ test.each(CLIENTS)('prints the command that undoes the setup of %s for the user'
   expect(await readFiles()).toEqual(before);
 });
 
-test('connects to the log of a workspace in it, and to a server elsewhere', async () => {
+test('in a workspace, connects to its log, or to the server that --url names', async () => {
   const { cwd } = await createProject();
   const env = { HOME: cwd, GENESIS_HOME: join(cwd, 'genesis') };
   const serverArguments = async () =>
     JSON.parse(await readFile(join(cwd, '.mcp.json'), 'utf8')).mcpServers.genesis.args.join(' ');
-  const own = await gen({ cwd, env }, 'setup', 'claude');
-  expect(own).toMatchObject({ code: 0, out: expect.stringContaining('the log of this workspace') });
+  const written = await gen({ cwd, env }, 'setup', 'claude');
+  expect(written).toMatchObject({ code: 0, out: expect.stringContaining('the log of this workspace') });
   expect(await serverArguments()).not.toContain('--url');
   await gen({ cwd, env }, 'setup', 'claude', '--url', 'http://127.0.0.1:9');
   expect(await serverArguments()).toContain('--url http://127.0.0.1:9');

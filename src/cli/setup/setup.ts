@@ -4,7 +4,7 @@ import { Workspace } from '../../workspace/workspace.js';
 import type { AddCommands } from '../command.js';
 import type { CommandContext } from '../context.js';
 import type { Io } from '../io.js';
-import { selfCommand, startsSelf } from '../self.js';
+import { isSelfOnPath, selfCommand } from '../self.js';
 import { JsonRecordFolder, recordName } from '../state/json-record-folder.js';
 import { osHomeFolder, userFolder } from '../state/user-folder.js';
 import {
@@ -72,26 +72,26 @@ async function setup(
   }
   const receipts = new JsonRecordFolder<Receipt>(join(userFolder(io), 'setup'));
   const name = recordName(client, scope === 'user' ? osHomeFolder(io) : io.cwd);
-  const own = (await receipts.get(name))?.written ?? [];
+  const ownWrites = (await receipts.get(name))?.written ?? [];
   const allWritten = async () => (await receipts.all()).flatMap(({ written }) => written);
   if (undo) {
     await receipts.remove(name);
     const sections = CLIENT_SECTIONS[client](setupEnvironment(io, scope, []));
-    return undoSetup(context, sections, own, await allWritten());
+    return undoSetup(context, sections, ownWrites, await allWritten());
   }
   const { url, tenant, project } = await context.target();
-  // In a workspace the client works on its log, or on the server that has it open.
+  // In a workspace the client works on the log of the workspace, or on the server that has this log open.
   const isOwnLog = scope === 'project' && context.explicitUrl === null && Workspace.find(io.cwd) !== null;
   const options = [...(isOwnLog ? [] : ['--url', url]), '--tenant', tenant, '--project', project];
   const environment = setupEnvironment(io, scope, options);
   const sections = CLIENT_SECTIONS[client](environment);
-  const known = [...own, ...(await allWritten())];
-  const planned = await Promise.all(sections.map((part) => planSection(part, known)));
+  const earlierWrites = [...ownWrites, ...(await allWritten())];
+  const planned = await Promise.all(sections.map((part) => planSection(part, earlierWrites)));
   const written: WrittenFile[] = [];
   const changes: ChangeReport[] = [];
   for (const plan of planned) {
-    const [change, now] = await writePlanned(plan);
-    written.push(now);
+    const [change, writtenFile] = await writePlanned(plan);
+    written.push(writtenFile);
     changes.push({ change, path: displayPath(io, plan.path), about: `: ${plan.about}` });
   }
   await receipts.put(name, { client, written });
@@ -109,17 +109,17 @@ async function setup(
 async function undoSetup(
   context: CommandContext,
   sections: readonly ConfigSection[],
-  own: readonly WrittenFile[],
-  others: readonly WrittenFile[],
+  ownWrites: readonly WrittenFile[],
+  otherWrites: readonly WrittenFile[],
 ): Promise<void> {
   const changes: ChangeReport[] = [];
   for (const section of sections) {
-    const isShared = others.some(({ path }) => path === section.path);
-    const change = isShared ? 'unchanged' : await removeSection(section, own);
+    const isShared = otherWrites.some(({ path }) => path === section.path);
+    const change = isShared ? 'unchanged' : await removeSection(section, ownWrites);
     const about = isShared ? ', used by another client' : '';
     changes.push({ change, path: displayPath(context.io, section.path), about });
   }
-  await removeFolders(own);
+  await removeFolders(ownWrites);
   printChanges(context, changes);
 }
 
@@ -161,7 +161,7 @@ function setupEnvironment(io: Io, scope: Scope, options: readonly string[]): Set
     home,
     codex_home: io.env.CODEX_HOME ?? join(home, '.codex'),
     platform: process.platform,
-    gen: startsSelf('gen', io.env.PATH) ? ['gen'] : selfCommand(),
+    gen: isSelfOnPath('gen', io.env.PATH) ? ['gen'] : selfCommand(),
     options,
     has_token: (io.env.GENESIS_TOKEN ?? '') !== '',
   };

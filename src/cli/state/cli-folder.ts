@@ -9,19 +9,19 @@ import type { Io } from '../io.js';
 import { FOLDER, osHomeFolder } from './user-folder.js';
 
 /**
- * The CLI's own folder, which also holds the embedded log. Searches upward from the current folder, so that claims
- * made in a parent folder are found. If there is none, it is the current folder's, or the workspace's. Throws if
- * another user owns it; `GENESIS_HOME` can name it as trusted. A workspace of another user does not count: commands
- * that need it refuse it, and the others must work there.
+ * The CLI's own folder, which also holds the embedded log. Searches upward from the current folder, so that claims made
+ * in a parent folder are found. Without such a folder, it is a new one in the workspace, or else in the current folder.
+ * Throws if another user owns the folder, unless `GENESIS_HOME` names it. Ignores a workspace of another user: commands
+ * that need the workspace refuse it, and all others must work in it.
  */
 export function cliFolder(io: Io): string {
   if (io.env.GENESIS_HOME !== undefined) return resolve(io.cwd, io.env.GENESIS_HOME);
   const cwd = resolve(io.cwd);
   const root = Workspace.findOwn(cwd, io.env)?.root ?? null;
   for (let folder = cwd; ; folder = dirname(folder)) {
-    const found = join(folder, FOLDER);
-    if (folder === root || folder === cwd ? pathExists(found) : isOwnedByUser(found, io))
-      return assertOwned(found, io);
+    const path = join(folder, FOLDER);
+    if (folder === root || folder === cwd ? pathExists(path) : isUsableParentFolder(path, io))
+      return assertOwned(path, io);
     if (folder === root || folder === dirname(folder)) return join(root ?? cwd, FOLDER);
   }
 }
@@ -29,13 +29,13 @@ export function cliFolder(io: Io): string {
 const pathExists = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 
 /** Whether a parent's folder may be used: not the user's global one, not a link, and not another user's. */
-function isOwnedByUser(path: string, io: Io): boolean {
+function isUsableParentFolder(path: string, io: Io): boolean {
   if (dirname(path) === resolve(osHomeFolder(io))) return false;
-  const found = lstatSync(path, { throwIfNoEntry: false });
-  return found?.isDirectory() === true && findForeignPath([path], io.env) === null;
+  const stats = lstatSync(path, { throwIfNoEntry: false });
+  return stats?.isDirectory() === true && findForeignPath([path], io.env) === null;
 }
 
-/** The embedded log decides which keys open the server, so it must be the user's too. */
+/** Refuses a folder of another user, and an embedded log of another user: the log decides which keys open the server. */
 function assertOwned(home: string, io: Io): string {
   const log = join(home, 'log');
   const foreign = findForeignPath(

@@ -23,10 +23,12 @@ it('keeps all handles that are saved concurrently', async () => {
     lease_duration_seconds: 300,
   }));
   await Promise.all(handles.map((handle) => new CliState(home).saveHandle(TARGET, handle)));
-  const memory = new CliState(home);
-  const kept = await Promise.all(handles.map(({ task_id }) => memory.handle(TARGET, 'sess-a', task_id)));
-  expect(kept).toEqual(handles);
-  expect(await memory.handle({ ...TARGET, project: 'other' }, 'sess-a', 'A-00-x')).toBeNull();
+  const state = new CliState(home);
+  const storedHandles = await Promise.all(
+    handles.map(({ task_id }) => state.handle(TARGET, 'sess-a', task_id)),
+  );
+  expect(storedHandles).toEqual(handles);
+  expect(await state.handle({ ...TARGET, project: 'other' }, 'sess-a', 'A-00-x')).toBeNull();
 });
 
 describe('a symbolic link in the folder', () => {
@@ -40,23 +42,23 @@ describe('a symbolic link in the folder', () => {
 
   async function openLinked(target: (home: string) => string) {
     const home = await temporaryFolder();
-    const memory = new CliState(home);
-    await memory.saveHandle(TARGET, handle);
+    const state = new CliState(home);
+    await state.saveHandle(TARGET, handle);
     const folder = join(home, 'handles');
     const [name = ''] = await readdir(folder);
     await rm(join(folder, name));
     await symlink(target(home), join(folder, name));
-    return { home, memory, path: join(folder, name) };
+    return { home, state, path: join(folder, name) };
   }
 
   it('is never written through', async () => {
-    const { home, memory, path } = await openLinked((folder) => join(folder, 'precious'));
+    const { home, state, path } = await openLinked((folder) => join(folder, 'precious'));
     await writeFile(join(home, 'precious'), 'not ours');
-    expect(await memory.handle(TARGET, 's', 'A-001-x')).toBeNull();
-    await memory.saveHandle(TARGET, handle);
+    expect(await state.handle(TARGET, 's', 'A-001-x')).toBeNull();
+    await state.saveHandle(TARGET, handle);
     expect(await readFile(join(home, 'precious'), 'utf8')).toBe('not ours');
     expect((await lstat(path)).isSymbolicLink()).toBe(false);
-    expect(await memory.handle(TARGET, 's', 'A-001-x')).toEqual(handle);
+    expect(await state.handle(TARGET, 's', 'A-001-x')).toEqual(handle);
   });
 
   it.each([
@@ -65,11 +67,11 @@ describe('a symbolic link in the folder', () => {
     ['to nothing', (home: string) => join(home, 'gone')],
     ['to another kind of record', (home: string) => join(home, 'other')],
   ])('%s counts as an absent record', async (_, target) => {
-    const { home, memory } = await openLinked(target);
+    const { home, state } = await openLinked(target);
     await symlink('round', join(home, 'handles', 'round'));
     await writeFile(join(home, 'other'), '{"session_id":7}');
-    expect(await memory.handle(TARGET, 's', 'A-001-x')).toBeNull();
-    await memory.saveHandle(TARGET, handle);
-    expect(await memory.handle(TARGET, 's', 'A-001-x')).toEqual(handle);
+    expect(await state.handle(TARGET, 's', 'A-001-x')).toBeNull();
+    await state.saveHandle(TARGET, handle);
+    expect(await state.handle(TARGET, 's', 'A-001-x')).toEqual(handle);
   });
 });

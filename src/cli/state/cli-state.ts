@@ -55,7 +55,7 @@ export class CliState {
     return (await this.sessions.putIfAbsent(name, fresh)).session_id;
   }
 
-  /** The next call of `session` creates a new one. */
+  /** Removes the stored session. The next call of `session` creates a new session. */
   removeSession(target: CliTarget, agentId: string, terminal: string): Promise<void> {
     return this.sessions.remove(targetName(target, agentId, terminal));
   }
@@ -70,5 +70,5 @@ export class CliState {
   }
 }
 
-const targetName = ({ url, tenant, project }: CliTarget, ...rest: string[]): string =>
-  recordName(url, tenant, project, ...rest);
+const targetName = ({ url, tenant, project }: CliTarget, ...parts: string[]): string =>
+  recordName(url, tenant, project, ...parts);

@@ -15,7 +15,7 @@ export const recordName = (...parts: readonly unknown[]): string =>
 
 /**
  * A folder of small records, one file each, readable only by their owner. Writes are atomic and records share no
- * file, so that concurrent processes cannot damage each other's.
+ * file, so that concurrent processes cannot damage each other's records.
  */
 export class JsonRecordFolder<T> {
   constructor(private readonly folder: string) {}
@@ -32,8 +32,8 @@ export class JsonRecordFolder<T> {
 
   async all(): Promise<T[]> {
     const names = await readdir(this.folder).catch((): string[] => []);
-    const kept = names.filter((name) => RECORD_FILE.test(name)).sort();
-    const records = await Promise.all(kept.map((name) => this.get(name.replace(RECORD_FILE, '$1'))));
+    const recordFiles = names.filter((name) => RECORD_FILE.test(name)).sort();
+    const records = await Promise.all(recordFiles.map((name) => this.get(name.replace(RECORD_FILE, '$1'))));
     return records.filter((record) => record !== null);
   }
 

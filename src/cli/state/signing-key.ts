@@ -5,14 +5,14 @@ import { failureWithCode } from '../exit.js';
 import type { Io } from '../io.js';
 import { userFolder } from './user-folder.js';
 
-/** Names the file of the key. Commands that start others pass it on, so that one session has one key. */
+/** The variable that names the key file. Commands that start other commands pass it on, so that one session has one key. */
 export const SIGNING_KEY_VARIABLE = 'GENESIS_SIGNING_KEY';
 
 /** The key is in the user's folder and not in a project's, because a key that comes with a repository is known to others. */
 export const signingKeyFile = (io: Pick<Io, 'env' | 'cwd'>): string =>
   resolve(io.cwd, io.env[SIGNING_KEY_VARIABLE] ?? join(userFolder(io), 'signing-key.pem'));
 
-/** The key that signs this user's commands, created on first use. Throws if it belongs to another user. */
+/** The key that signs this user's commands, created on first use. Throws if its file or folder belongs to another user. */
 export async function openSigningKey(io: Io): Promise<KeyObject> {
   const file = signingKeyFile(io);
   const foreign = findForeignPath([dirname(file), file], io.env);
@@ -23,11 +23,9 @@ export async function openSigningKey(io: Io): Promise<KeyObject> {
       `${user}. Pass a file of this user in ${SIGNING_KEY_VARIABLE}.`;
     throw failureWithCode('STORE_REFUSED', message);
   }
-  const {
-    createKeyFile,
-    ed25519KeyOf,
-    readPrivateKeyText: readPrivateFile,
-  } = await import('../../server/private-key-file.js');
+  const { createKeyFile, ed25519KeyOf, readPrivateKeyText } = await import(
+    '../../server/private-key-file.js'
+  );
   await createKeyFile(file);
-  return ed25519KeyOf(await readPrivateFile(file, 'signing key'), file, SIGNING_KEY_VARIABLE);
+  return ed25519KeyOf(await readPrivateKeyText(file, 'signing key'), file, SIGNING_KEY_VARIABLE);
 }

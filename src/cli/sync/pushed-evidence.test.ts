@@ -34,30 +34,30 @@ const SHA = 'a'.repeat(64);
 async function serveVerified() {
   const testServer = await TestServer.forTest();
   const admin: string = (await testServer.post(KEYS_URL, { role: 'admin' })).body.token;
-  const as = { authorization: `Bearer ${admin}` };
-  const agent: string = (await testServer.request('POST', KEYS_URL, { role: 'agent' }, as)).body.token;
+  const headers = { authorization: `Bearer ${admin}` };
+  const agent: string = (await testServer.request('POST', KEYS_URL, { role: 'agent' }, headers)).body.token;
   const call = async (method: string, path: string, body?: object) =>
-    (await testServer.request(method, path, body, as)).body;
+    (await testServer.request(method, path, body, headers)).body;
   await call('POST', '/api/init', { project_id: 'shop', files: CONFIGURATION });
   expect(await call('PUT', `${PROJECT}/policy`, { evidence: 'verified' })).toMatchObject({
     evidence: 'verified',
   });
   const runner = new TestRunner();
   await call('POST', `${PROJECT}/runners`, { public_key: runner.public_key });
-  /** What the forged log would have to change. */
-  const readFacts = async () => ({
+  /** The state of the server that a push of a forged log must not change. */
+  const readState = async () => ({
     types: new Set<string>((await call('GET', `${PROJECT}/events`)).events.map(eventTypeOf)),
     task: await call('GET', `${PROJECT}/tasks/${encodeURIComponent(SUBJECT)}`),
     runners: (await call('GET', `${PROJECT}/runners`)).runners,
     policy: await call('GET', `${PROJECT}/policy`),
     runs: (await call('GET', '/api/runs?project_id=shop')).runs,
   });
-  return { testServer, admin, agent, runner, readFacts };
+  return { testServer, admin, agent, runner, readState };
 }
 
 const eventTypeOf = ({ event_type }: { event_type: string }): string => event_type;
 
-/** A workspace with the configuration files of the server, because an admin's push sends its own first. */
+/** A workspace with the configuration files of the server: the push of an admin first sends the files of its workspace. */
 async function createConfigured(cwd: string): Promise<Workspace> {
   const workspace = await createWorkspace(cwd);
   for (const [path, text] of Object.entries(CONFIGURATION)) {
@@ -67,7 +67,7 @@ async function createConfigured(cwd: string): Promise<Workspace> {
   return workspace;
 }
 
-/** An own workspace under `verified`, in which the edge has converged by the evidence of an own runner, in a run. */
+/** A workspace under `evidence: verified` whose owner enrols a runner, by whose evidence the edge converges in a run. */
 async function createForgedWorkspace(): Promise<string> {
   const cwd = await temporaryFolder();
   await withOfflineCoordinator(await createConfigured(cwd), async (offline) => {
@@ -121,7 +121,7 @@ const appendRunEvent = (offline: Coordinator, handle: Handle, event_type: string
     payload: { run_id: RUN_ID, ...payload },
   });
 
-/** An own workspace under `reported`, in which a reviewer has approved what the agent had no authority for. */
+/** A workspace under `evidence: reported`, in which a reviewer has approved a result outside the agent's authority. */
 async function createApprovedWorkspace(): Promise<string> {
   const cwd = await temporaryFolder();
   await withOfflineCoordinator(await createConfigured(cwd), async (offline) => {
@@ -141,25 +141,28 @@ async function createApprovedWorkspace(): Promise<string> {
 
 describe('gen sync push', { timeout: 60_000 }, () => {
   it.each([
-    ['agent', 'an own runner has verified', createForgedWorkspace],
-    ['admin', 'an own runner has verified', createForgedWorkspace],
-    ['agent', 'an own reviewer has approved', createApprovedWorkspace],
-    ['admin', 'an own reviewer has approved', createApprovedWorkspace],
-  ] as const)('by an %s converges no edge of a verified project that %s locally', async (role, _, create) => {
-    const cwd = await create();
-    const { testServer, readFacts, runner, ...tokens } = await serveVerified();
-    const env = { GENESIS_TOKEN: tokens[role] };
-    const pushed = await gen({ cwd, env }, 'sync', 'push', '--remote', testServer.url, '--json');
-    expect(pushed.code, pushed.err).toBe(1);
-    const { types, task, runners, policy, runs } = await readFacts();
-    expect(types).toContain('edge_started');
-    expect(types).not.toContain('edge_converged');
-    expect(types).not.toContain('EVIDENCE_RECORDED');
-    expect(task).toMatchObject({ phase: 'OPEN', result: null });
-    expect(runners).toMatchObject([{ runner_id: runner.runner_id }]);
-    expect(policy).toMatchObject({ evidence: 'verified' });
-    expect(runs.filter(({ status }: { status: string }) => status === 'CONVERGED')).toEqual([]);
-  });
+    ['agent', 'a runner has verified', createForgedWorkspace],
+    ['admin', 'a runner has verified', createForgedWorkspace],
+    ['agent', 'a reviewer has approved', createApprovedWorkspace],
+    ['admin', 'a reviewer has approved', createApprovedWorkspace],
+  ] as const)(
+    'by an %s converges no edge of a verified project that %s only locally',
+    async (role, _, create) => {
+      const cwd = await create();
+      const { testServer, readState, runner, ...tokens } = await serveVerified();
+      const env = { GENESIS_TOKEN: tokens[role] };
+      const pushed = await gen({ cwd, env }, 'sync', 'push', '--remote', testServer.url, '--json');
+      expect(pushed.code, pushed.err).toBe(1);
+      const { types, task, runners, policy, runs } = await readState();
+      expect(types).toContain('edge_started');
+      expect(types).not.toContain('edge_converged');
+      expect(types).not.toContain('EVIDENCE_RECORDED');
+      expect(task).toMatchObject({ phase: 'OPEN', result: null });
+      expect(runners).toMatchObject([{ runner_id: runner.runner_id }]);
+      expect(policy).toMatchObject({ evidence: 'verified' });
+      expect(runs.filter(({ status }: { status: string }) => status === 'CONVERGED')).toEqual([]);
+    },
+  );
 });
 
 describe('gen import of a forged archive', { timeout: 60_000 }, () => {
@@ -173,7 +176,7 @@ describe('gen import of a forged archive', { timeout: 60_000 }, () => {
     expect([refused.code, refused.err]).toEqual([1, expect.stringContaining('already has another history')]);
   });
 
-  it('into a new store is what the admin imports, and gen verify names a run that ended without a result', async () => {
+  it('into a new store is possible, and gen verify names a run that ended without a result', async () => {
     const { archive, importInto } = await exportForged();
     const folder = await temporaryFolder();
     const forged = archive.filter((line) => !line.includes('"event_type":"edge_converged"'));
@@ -197,7 +200,7 @@ async function exportForged() {
   return { archive: exported.out.trim().split('\n'), importInto };
 }
 
-/** Positions without a gap, as an archive must have them. */
+/** Renumbers the positions without a gap, because an archive must not have gaps. */
 function renumberLines(lines: readonly string[]): string[] {
   let position = 0;
   const parsed = lines.map((line) => {

@@ -45,7 +45,7 @@ export async function statusHere(context: CommandContext, url: string | undefine
   context.printReply(status, statusText);
 }
 
-/** Runs work on this workspace and its remote. Throws its refusal as a failure. */
+/** Runs work on this workspace and its remote. A refusal of the work is thrown as a failure. */
 async function withBothLogs<T extends object>(
   context: CommandContext,
   explicitRemote: string | undefined,
@@ -83,14 +83,14 @@ function pushText(report: PushReport): string {
 
 const unsentLines = (unsent: readonly UnsentEvent[]): string[] =>
   unsent.slice(0, LISTED_MAX).map(({ position, event_type, subject, reason, holder }) => {
-    const held = holder === undefined ? '' : `, held by ${holder}`;
-    return `  ${position}  ${event_type}${subject === null ? '' : ` ${subject}`}: ${reason}${held}`;
+    const holderText = holder === undefined ? '' : `, held by ${holder}`;
+    return `  ${position}  ${event_type}${subject === null ? '' : ` ${subject}`}: ${reason}${holderText}`;
   });
 
 function pullText({ position, received, rebuilt, aside }: PullReport): string {
   if (rebuilt) {
-    const kept = aside === null ? '' : ` The offline events are in ${singleLine(aside)}.`;
-    return `The log was rebuilt from the remote’s: ${countText(position, 'event')}.${kept}`;
+    const asideText = aside === null ? '' : ` The offline events are in ${singleLine(aside)}.`;
+    return `The log was rebuilt from the remote’s: ${countText(position, 'event')}.${asideText}`;
   }
   return received === 0
     ? `Already up to date: ${countText(position, 'event')}.`

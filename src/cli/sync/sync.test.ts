@@ -28,7 +28,7 @@ describe('gen sync', () => {
     });
     const before = JSON.parse((await gen({ cwd }, 'sync', 'status', '--remote', url, '--json')).out);
     expect(before).toMatchObject({ behind: 0, pushed: false });
-    // There is one more if the step came a millisecond after the claim: a sign of life.
+    // If the step came at least a millisecond after the claim, there is one more event: a sign of life.
     expect([3, 4]).toContain(before.tail);
     expect(await gen({ cwd }, 'sync', 'pull', '--remote', url)).toMatchObject({
       code: 1,
@@ -169,7 +169,7 @@ describe('gen import --foreign', () => {
     const cwd = await temporaryFolder();
     await writeFile(join(cwd, 'old.jsonl'), LOG);
     const url = await serveMemoryStore();
-    for (const where of [
+    for (const target of [
       ['--url', url],
       ['--store', `file:${join(cwd, 'log')}`],
     ]) {
@@ -182,7 +182,7 @@ describe('gen import --foreign', () => {
           '--project',
           'shop',
           '--json',
-          ...where,
+          ...target,
         );
         expect(JSON.parse(ran.out), ran.err).toMatchObject({ read: 4, written, already_there: 4 - written });
       }

@@ -21,7 +21,7 @@ export async function withRemote<T>(
   explicitRemote: string | undefined,
   work: (remote: SyncRemote) => Promise<T>,
 ): Promise<T> {
-  const url = explicitRemote ?? context.explicitUrl ?? (await rememberedRemote(sync_file));
+  const url = explicitRemote ?? context.explicitUrl ?? (await readLastRemote(sync_file));
   if (url === null) {
     throw wrongUsage(
       'This workspace has not been synced with a remote yet. Pass --remote URL: a server ' +
@@ -45,7 +45,7 @@ export async function withRemote<T>(
  * The remote of the last sync, unless git tracks the file that names it: then anyone who can push to the repository could name
  * a server of theirs, and receive the token of everyone who pulls.
  */
-async function rememberedRemote(syncFile: string): Promise<string | null> {
+async function readLastRemote(syncFile: string): Promise<string | null> {
   const remote = (await readAnyCursor(syncFile))?.remote ?? null;
   if (remote === null) return null;
   if (isModuleUrl(remote)) {

@@ -7,7 +7,7 @@ import { failureWithCode } from '../exit.js';
 import { joinFirst } from '../output/text.js';
 import { unwrapReply } from '../replies.js';
 
-/** Bounds the memory. A result that came after this many others can still be read by its id. */
+/** Bounds the memory: results after this many are not listed and not found. */
 const RESULTS_MAX = 10_000;
 const NAMES_MAX = 5;
 
@@ -34,8 +34,8 @@ export const adoptableResults = (results: readonly TaskResult[]): TaskResult[] =
 };
 
 export function requireGeneration(results: readonly TaskResult[], generation: number): TaskResult {
-  const found = resultOfGeneration(results, generation);
-  if (found !== undefined) return found;
+  const result = resultOfGeneration(results, generation);
+  if (result !== undefined) return result;
   throw failureWithCode(
     'NOT_FOUND',
     `There is no result of generation ${generation}. ${resultsText(results)}`,
@@ -43,8 +43,8 @@ export function requireGeneration(results: readonly TaskResult[], generation: nu
 }
 
 export function resultWithId(results: readonly TaskResult[], id: string): TaskResult {
-  const found = results.findLast((result) => result.id === id);
-  if (found !== undefined) return found;
+  const result = results.findLast((each) => each.id === id);
+  if (result !== undefined) return result;
   throw failureWithCode('NOT_FOUND', `There is no result ${JSON.stringify(id)}. ${resultsText(results)}`);
 }
 

@@ -38,7 +38,7 @@ export async function startHarness(): Promise<CliHarness> {
   return { terminal: { cwd, env: { GENESIS_URL: server.url, GENESIS_AGENT: 'agent-a' } }, server };
 }
 
-/** The same, with the plan imported. */
+/** A harness whose server has the plan of the file. */
 export async function startPlannedHarness(): Promise<CliHarness> {
   const harness = await startHarness();
   const { code, err } = await gen(harness.terminal, 'plan', 'import', 'plan.yaml');

@@ -83,22 +83,22 @@ class AuditedFolder {
   }
 
   async recordLossUnsigned(log: string): Promise<void> {
-    const lost = { by: 'mallory', reason: 'none', incarnation: 9, kept_position: 1, lost_events: 1 };
-    await this.withCoordinator(log, (coordinator) => coordinator.audit.acceptLoss(P, lost));
+    const loss = { by: 'mallory', reason: 'none', incarnation: 9, kept_position: 1, lost_events: 1 };
+    await this.withCoordinator(log, (coordinator) => coordinator.audit.acceptLoss(P, loss));
   }
 
   copyLog(from: string, to: string): Promise<void> {
     return cp(join(this.cwd, from), join(this.cwd, to), { recursive: true });
   }
 
-  /** What gen verify says about the log, with the anchors that were kept. */
+  /** Runs gen verify on the log, with the anchors that were kept. */
   verify(log = 'log', anchors = 'anchors.jsonl') {
     return gen({ cwd: this.cwd }, 'verify', log, '--anchor', anchors);
   }
 }
 
 describe('gen verify --anchor', () => {
-  it('accepts the log that the anchors are of', async () => {
+  it('accepts the log to which the anchors belong', async () => {
     const folder = await AuditedFolder.open();
     await folder.completeTasks([TASKS[0]]);
     await folder.completeTasks([TASKS[1]]);
@@ -107,7 +107,7 @@ describe('gen verify --anchor', () => {
     expect(code).toBe(0);
   });
 
-  it('reports a tail that was cut off with every file that vouches for it: an old folder copied back', async () => {
+  it('reports a log that was replaced by an old copy of its whole folder', async () => {
     const folder = await AuditedFolder.open();
     await folder.completeTasks([TASKS[0]]);
     await folder.copyLog('log', 'old');
@@ -154,7 +154,7 @@ describe('gen verify --anchor', () => {
     expect(out).toMatch(/differs from the signed log is between positions 1 and \d+/);
   });
 
-  it('reports a log that forked from the anchored one', async () => {
+  it('reports a log that forked from the anchored log', async () => {
     const folder = await AuditedFolder.open();
     await folder.completeTasks([TASKS[0]]);
     await folder.copyLog('log', 'fork');
@@ -186,10 +186,10 @@ describe('gen verify --anchor', () => {
   it('reports a log that is missing as a whole', async () => {
     const folder = await AuditedFolder.open();
     await folder.completeTasks([TASKS[0]]);
-    const { project_id: _, ...rest } = JSON.parse(
+    const { project_id: _, ...anchorFields } = JSON.parse(
       (await readFile(join(folder.cwd, 'anchors.jsonl'), 'utf8')).trim().split('\n')[0]!,
     );
-    await writeFile(join(folder.cwd, 'gone.json'), JSON.stringify({ ...rest, project_id: 'gone' }));
+    await writeFile(join(folder.cwd, 'gone.json'), JSON.stringify({ ...anchorFields, project_id: 'gone' }));
     expect((await folder.verify('log', 'gone.json')).out).toContain('there is no log');
   });
 
@@ -221,8 +221,8 @@ it('gen verify reads anchors that another store keeps', async () => {
   expect(empty.err).toContain('holds no checkpoints of other stores');
 });
 
-/** The floor after a loss is a time in seconds. */
-async function untilNextSecond(): Promise<void> {
+/** Waits for a higher floor of generations: the floor after a loss is a time in seconds. */
+async function waitForNextSecond(): Promise<void> {
   const startS = Math.floor(Date.now() / 1000);
   while (Math.floor(Date.now() / 1000) === startS) await setImmediate();
 }
@@ -270,7 +270,7 @@ describe('gen audit accept-loss', () => {
     await acceptLossIn(folder, 'old', '--reason', 'first');
     const first = await folder.claim('old', TASKS[3]);
     await folder.copyLog('anchors-of-then.jsonl', 'anchors.jsonl');
-    await untilNextSecond();
+    await waitForNextSecond();
     await acceptLossIn(folder, 'again', '--reason', 'second');
     const second = await folder.claim('again', TASKS[3]);
     expect(second.generation).toBeGreaterThan(first.generation);
@@ -308,7 +308,7 @@ describe('gen audit accept-loss', () => {
     expect(await folder.verify('old')).toMatchObject({ code: 0 });
   });
 
-  it('refuses a log that agrees, and one that was changed', async () => {
+  it('refuses a log that agrees with its anchors, and a log that was changed', async () => {
     const folder = await folderWithLoss();
     const agreeing = await acceptLossIn(folder, 'log', '--reason', 'why not');
     expect(agreeing).toMatchObject({ code: 1 });
@@ -319,7 +319,7 @@ describe('gen audit accept-loss', () => {
     expect(forged).toMatchObject({ code: 1 });
   });
 
-  it('does not count without a signature: anyone who can write to the log could have recorded it', async () => {
+  it('a loss without a signature does not count, because anyone who can write to the log could record it', async () => {
     const folder = await folderWithLoss();
     await folder.recordLossUnsigned('old');
     expect((await folder.verify('old')).out).toContain('ANCHOR LOG_SHORTER');
@@ -329,7 +329,7 @@ describe('gen audit accept-loss', () => {
 describe('an attack on a log of files is named by gen verify and by gen up', () => {
   interface AttackedFolder {
     readonly project: AuditedProject;
-    /** Two logs of the project: the one that the anchors are of, and another. */
+    /** Two logs of the project: the log to which the anchors belong, and another log. */
     readonly url: string;
     readonly otherUrl: string;
   }
@@ -366,7 +366,7 @@ describe('an attack on a log of files is named by gen verify and by gen up', () 
     }
   }
 
-  /** Replaces a text in the payload of a line. `withDigest`: the line states the new digest. */
+  /** Replaces a text in the payload of a line. With `withDigest`, the line also states the new digest. */
   const editLine = (line: string, from: string, to: string, withDigest: boolean): string => {
     const [envelope = '', payload = ''] = line.split(PAYLOAD);
     if (!payload.includes(from)) return line;
@@ -401,14 +401,18 @@ describe('an attack on a log of files is named by gen verify and by gen up', () 
 
   it.each([
     ['what remains of a redacted payload edited', false, [UNRECORDED_REDACTION]],
-    ['and every seal computed again', true, ['AUDIT ROOT_DIFFERS', 'ANCHOR DIFFERS']],
-  ])('%s', async (_, withDigest, named) => {
+    [
+      'what remains of a redacted payload edited, and every seal computed again',
+      true,
+      ['AUDIT ROOT_DIFFERS', 'ANCHOR DIFFERS'],
+    ],
+  ])('%s', async (_, withDigest, expectedRules) => {
     const attacked = await attackedFolder();
     const { project, url } = attacked;
     expect(await project.redact(url, TASKS[0])).toBeGreaterThan(0);
     expect(await project.verify(url)).toMatchObject({ code: 0 });
     await rewriteLines(attacked, (line) => editLine(line, '"VOLUNTARY"', '"FORGOTTEN"', withDigest));
-    await expectNamed(project, url, ...named);
+    await expectNamed(project, url, ...expectedRules);
   });
 
   it('a checkpoint of a key that is not enrolled', async () => {
@@ -424,36 +428,36 @@ describe('an attack on a log of files is named by gen verify and by gen up', () 
     await project.work(url, [TASKS[0]]);
     await project.copy(url, otherUrl);
     await project.work(url, [TASKS[1]]);
-    const [known, lost] = await project.checkpoints(url);
+    const [covered, lost] = await project.checkpoints(url);
     await project.append(otherUrl, lost!);
     await expectNamed(project, otherUrl, 'AUDIT BAD_POSITION', 'ANCHOR LOG_SHORTER');
-    expect(await project.head(otherUrl)).toMatchObject({ position: known!.position });
+    expect(await project.head(otherUrl)).toMatchObject({ position: covered!.position });
   });
 
-  it('the same after the loss was accepted, when the log is as long', async () => {
+  it('a checkpoint of lost history, replayed after the loss was accepted and the log is as long again', async () => {
     const { project, url, otherUrl } = await attackedFolder();
     await project.work(url, [TASKS[0]]);
     await project.copy(url, otherUrl);
     await project.work(url, [TASKS[1], TASKS[2], TASKS[3]]);
     const lost = (await project.checkpoints(url)).at(-1)!;
     expect(await project.acceptLoss(otherUrl)).toMatchObject({ code: 0 });
-    const known = await project.head(otherUrl);
-    expect(known.position).toBeLessThan(lost.position);
+    const head = await project.head(otherUrl);
+    expect(head.position).toBeLessThan(lost.position);
     for (const task of [TASKS[1], TASKS[2], TASKS[3]]) await project.claim(otherUrl, task);
     expect(await project.append(otherUrl, lost)).toBeGreaterThan(lost.position);
     await expectNamed(project, otherUrl, 'AUDIT WRONG_INCARNATION', 'AUDIT ROOT_DIFFERS');
-    expect(await project.head(otherUrl)).toEqual(known);
+    expect(await project.head(otherUrl)).toEqual(head);
   });
 
-  // The repeated checkpoint is true, but covers less than the last one, which stays the last.
+  // The replayed checkpoint is true, but covers less than the last checkpoint, which stays the last.
   it('an old checkpoint, replayed, which changes nothing', async () => {
     const { project, url } = await attackedFolder();
     await project.work(url, [TASKS[0]]);
     await project.work(url, [TASKS[1]]);
     const [old] = await project.checkpoints(url);
-    const known = await project.head(url);
+    const head = await project.head(url);
     await project.append(url, old!);
-    expect(await project.head(url)).toEqual(known);
+    expect(await project.head(url)).toEqual(head);
     await project.work(url, [TASKS[2]]);
     expect((await project.verify(url)).out).toContain('AUDIT REPLAYED');
     expect(await project.up(url)).toMatchObject({ isStarted: false });

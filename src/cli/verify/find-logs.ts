@@ -19,19 +19,19 @@ export async function findLogs(path: string): Promise<LogLocation[] | null> {
   if (kind === 'nothing') return null;
   if (kind === 'file') return [locationOfFile(path)];
   const names = await nodeDisk.list(path);
-  const isOwn = isLog(names);
-  if (isOwn && !names.includes(TENANTS_FOLDER)) return [{ folder: path }];
+  const isProject = isLog(names);
+  if (isProject && !names.includes(TENANTS_FOLDER)) return [{ folder: path }];
   // A workspace's store: its own project's log in the root, the others in subfolders.
-  if (isOwn) return [{ folder: path }, ...(await logsOf(await foldersIn(join(path, TENANTS_FOLDER))))];
+  if (isProject) return [{ folder: path }, ...(await logsOf(await foldersIn(join(path, TENANTS_FOLDER))))];
   return logsOf(names.includes(STORE_FILE) ? await foldersIn(path) : [path]);
 }
 
 /** The logs of the tenants' limits come first: the logs of projects are checked against them. */
 async function logsOf(tenants: readonly string[]): Promise<LogLocation[]> {
-  const found = (await Promise.all(tenants.map(foldersIn))).flat();
-  const folders = [...found.filter(isOfTenant), ...found.filter((folder) => !isOfTenant(folder))];
+  const unordered = (await Promise.all(tenants.map(foldersIn))).flat();
+  const folders = [...unordered.filter(isOfTenant), ...unordered.filter((folder) => !isOfTenant(folder))];
   const names = await Promise.all(folders.map((folder) => nodeDisk.list(folder)));
-  return folders.filter((_, at) => isLog(names[at] ?? [])).map((folder) => ({ folder }));
+  return folders.filter((_, index) => isLog(names[index] ?? [])).map((folder) => ({ folder }));
 }
 
 const isOfTenant = (folder: string): boolean => idOfFolder(basename(folder)) === TENANT_PROJECT;
@@ -45,14 +45,14 @@ function locationOfFile(file: string): LogLocation {
 async function foldersIn(path: string): Promise<string[]> {
   const names = (await nodeDisk.list(path)).filter((name) => idOfFolder(name) !== null).sort();
   const kinds = await Promise.all(names.map((name) => pathKind(join(path, name))));
-  return names.filter((_, at) => kinds[at] === 'folder').map((name) => join(path, name));
+  return names.filter((_, index) => kinds[index] === 'folder').map((name) => join(path, name));
 }
 
 const isLog = (names: readonly string[]): boolean =>
   names.includes(ACTIVE_FILE) || names.includes(SEGMENTS_FOLDER);
 
 async function pathKind(path: string): Promise<'file' | 'folder' | 'nothing'> {
-  const found = await stat(path).catch(() => null);
-  if (found === null) return 'nothing';
-  return found.isDirectory() ? 'folder' : 'file';
+  const stats = await stat(path).catch(() => null);
+  if (stats === null) return 'nothing';
+  return stats.isDirectory() ? 'folder' : 'file';
 }

@@ -7,13 +7,13 @@ import { CommandFailure } from '../exit.js';
 import type { Io } from '../io.js';
 import { withStore } from '../open-store.js';
 
-/** Before the URL of a store that keeps checkpoints of another one. */
+/** The prefix of the URL of a store that keeps the checkpoints of another store. */
 const STORE_PREFIX = 'store:';
 const BYTES_MAX = 64 * 1024 * 1024;
 const FETCH_MS_MAX = 10_000;
 const WHAT_TO_PASS = 'Pass the output of gen audit head --json.';
 
-/** Reads checkpoints that are kept elsewhere: one JSON object, or one per line, from a file or a URL; or what a store keeps. */
+/** Reads checkpoints that are kept elsewhere: in a file or at a URL as one JSON object or one per line, or in a store. */
 export async function readAnchors(context: CommandContext, source: string): Promise<Anchor[]> {
   if (source.startsWith(STORE_PREFIX)) return readFromStore(context, source.slice(STORE_PREFIX.length));
   return parseAnchors(source, await readSource(context.io, source));
@@ -42,14 +42,14 @@ function parseAnchors(source: string, text: string): Anchor[] {
       : text
           .split('\n')
           .filter((line) => line.trim() !== '')
-          .map((line, at) => lineValue(source, line, at + 1));
+          .map((line, index) => lineValue(source, line, index + 1));
   if (values.length === 0) throw new CommandFailure(`${source} contains no checkpoint. ${WHAT_TO_PASS}`);
-  return values.map((value, at) => {
+  return values.map((value, index) => {
     const parsed = anchorSchema.safeParse(value);
     if (parsed.success) return parsed.data;
     const { path, message } = parsed.error.issues[0]!;
     throw new CommandFailure(
-      `${source}, checkpoint ${at + 1}: ${path.join('.')}: ${message}. ${WHAT_TO_PASS}`,
+      `${source}, checkpoint ${index + 1}: ${path.join('.')}: ${message}. ${WHAT_TO_PASS}`,
     );
   });
 }
@@ -57,10 +57,10 @@ function parseAnchors(source: string, text: string): Anchor[] {
 const readSource = (io: Io, source: string): Promise<string> =>
   /^https?:/.test(source) ? fetchText(source) : readText(resolve(io.cwd, source));
 
-function lineValue(source: string, line: string, number: number): unknown {
+function lineValue(source: string, line: string, lineNumber: number): unknown {
   const parsed = readStrictJson(line);
   if ('value' in parsed) return parsed.value;
-  throw new CommandFailure(`${source}, line ${number}: ${parsed.fault}. ${WHAT_TO_PASS}`);
+  throw new CommandFailure(`${source}, line ${lineNumber}: ${parsed.fault}. ${WHAT_TO_PASS}`);
 }
 
 async function readText(path: string): Promise<string> {

@@ -18,7 +18,7 @@ export type LocatedEvent = LogLinePosition & {
   readonly event: EventEnvelope;
   /** The digest of the payload as it was written. */
   readonly payload_sha256: string;
-  /** The payload differs from what was written. */
+  /** Whether the payload differs from what was written. */
   readonly isRedacted: boolean;
 };
 /** The position where the log becomes unreadable, and why. */
@@ -32,7 +32,7 @@ export interface LogReadResult {
   readonly foreign_unsealed: number;
   /** Bytes after the last whole block: a crash, or a write in progress. Never acknowledged. */
   readonly unfinished_bytes: number;
-  /** Where they begin. */
+  /** Where these bytes begin; null if there are none. */
   readonly unfinished: LogLinePosition | null;
   /** The lines of other programs that no seal covers yet. */
   readonly unsealed: readonly LogLinePosition[];
@@ -41,7 +41,7 @@ export interface LogReadResult {
   readonly unrecordedRedactions: readonly LogLinePosition[];
 }
 
-/** Reads a log like recovery does, from its first line, without changing it. A writer may be active meanwhile. */
+/** Reads a log as recovery does, from its first line, without changing it. A writer may be active meanwhile. */
 export async function readLog(
   location: LogLocation,
   onEvent: (placed: LocatedEvent) => void,
@@ -82,7 +82,7 @@ export async function readLog(
   }
 }
 
-/** The closed file that follows a position: the first that extends beyond it. */
+/** The first position of the next closed file after a position; null if there is no such file. */
 async function nextClosedSegment(folder: string, position: number): Promise<number | null> {
   const names = await nodeDisk.list(`${folder}/${SEGMENTS_FOLDER}`);
   const later = names.map(positionOfSegment).filter((first) => first !== null && first > position);
@@ -107,7 +107,7 @@ class LogReader {
     onWhole: (last, block) => {
       this.wholeBytes = last.end;
       this.wholeLine = last.line;
-      // Every line that is whole by itself, and no seal, is foreign or in format 1.
+      // A line that is whole by itself, and is not a seal, is foreign or in format 1.
       if (block === null && !this.end.isFormat1) {
         this.foreignLines += 1;
         this.unsealed.push({ file: last.file, line: last.line });
@@ -183,7 +183,7 @@ class LogReader {
   }
 
   /**
-   * Returns where the last whole block ends. `durableExtent` learns from lines after damage what must have been
+   * Returns where the last whole block ends. Extends `durableExtent` by what the lines after damage prove to have been
    * durable.
    */
   private async readFile(file: ReadableFile, path: string, durableExtent: DurableProgress | null) {

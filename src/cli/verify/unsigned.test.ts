@@ -8,7 +8,7 @@ import { Coordinator } from '../../coordinator/coordinator.js';
 import { openFileStore } from '../../stores/file/file-store.js';
 import { gen } from '../testing/terminal.js';
 
-/** Its folder sorts before the folder of the tenant's limits. */
+/** A project whose folder sorts before the folder of the tenant's limits. */
 const P = { tenant_id: 'acme', project_id: '1-shop' };
 const TASK = 'A-001-a';
 
@@ -25,7 +25,7 @@ async function withCoordinator(
   await store.close();
 }
 
-/** A store whose tenant requires signatures since six, with work of a coordinator that did not know it. */
+/** A store whose tenant requires signatures since 06:00, with unsigned work that another coordinator accepted at `workedAt`. */
 async function storeWithUnsignedWork(workedAt: string): Promise<string> {
   const cwd = await mkdtemp(join(tmpdir(), 'unsigned-'));
   onTestFinished(() => rm(cwd, { recursive: true, force: true }));
@@ -34,10 +34,10 @@ async function storeWithUnsignedWork(workedAt: string): Promise<string> {
   });
   await withCoordinator(join(cwd, 'other'), workedAt, async (coordinator) => {
     unwrap(await coordinator.plans.put(P, planOf(TASK)));
-    const held = { task_id: TASK, session_id: 's1' };
-    unwrap(await coordinator.claims.claimTask(P, { ...held, agent_id: 'alpha' }));
+    const handle = { task_id: TASK, session_id: 's1' };
+    unwrap(await coordinator.claims.claimTask(P, { ...handle, agent_id: 'alpha' }));
     expect(
-      await coordinator.holder.submitResult(P, { ...held, generation: 1, result_data: 1 }),
+      await coordinator.holder.submitResult(P, { ...handle, generation: 1, result_data: 1 }),
     ).toMatchObject({
       accepted: true,
     });
@@ -47,7 +47,7 @@ async function storeWithUnsignedWork(workedAt: string): Promise<string> {
   return cwd;
 }
 
-it('notes results without the signature that the tenant required, and does not call it a violation', async () => {
+it('notes results without the signature that the tenant required, and does not call them violations', async () => {
   const cwd = await storeWithUnsignedWork('2026-01-04T07:00:00.000Z');
   const json = JSON.parse((await gen({ cwd }, 'verify', 'log', '--json')).out);
   const [note] = json.logs.flatMap(({ notes }: { notes: object[] }) => notes);

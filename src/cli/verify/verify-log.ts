@@ -22,27 +22,27 @@ export async function verifyLog(
 ): Promise<LogReport> {
   const newVerifier = () => new LogVerifier(onEvent, requirements);
   const { verifier, checkpoints, result } = await readSettled(location, newVerifier, anchorOptions);
-  const { damage, unrecordedRedactions, unfinished, unsealed, ...read } = result;
+  const { damage, unrecordedRedactions, unfinished, unsealed, ...counts } = result;
   const audited = await auditAgain(location, checkpoints, anchorOptions);
   for (const location of unrecordedRedactions)
     verifier.add({ ...location, rule: 'CHAIN', subject: null, says: UNRECORDED_REDACTION });
   if (damage !== null) verifier.add({ ...damage, rule: 'CHAIN', subject: null, says: damage.why });
   if (damage === null) for (const trailing of trailingLines(result)) verifier.add(trailing);
   const path = 'file' in location ? location.file : location.folder;
-  if (audited !== null) for (const found of auditViolations(audited, path)) verifier.add(found);
-  return { ...verifier.report(path, audited), ...read };
+  if (audited !== null) for (const violation of auditViolations(audited, path)) verifier.add(violation);
+  return { ...verifier.report(path, audited), ...counts };
 }
 
-/** A batch is written within milliseconds. */
+/** The maximum number of reads: a writer completes a batch within milliseconds. */
 const READS_MAX = 5;
 
-/** Reads a log. If it ends in something unfinished, a writer may be active: reads again until that is the same twice. */
+/** Reads a log. If its end is unfinished, a writer may be active: reads again until two reads find the same end. */
 async function readSettled(
   location: LogLocation,
   newVerifier: () => LogVerifier,
   anchorOptions: AnchorOptions,
 ) {
-  let before = '';
+  let previousEnd = '';
   for (let reads = 1; ; reads += 1) {
     const verifier = newVerifier();
     const checkpoints = new CheckpointAudit(anchorOptions);
@@ -51,9 +51,9 @@ async function readSettled(
       checkpoints.visit(located);
     });
     const end = JSON.stringify([result.lines, result.unfinished_bytes]);
-    if (result.unfinished === null || end === before || reads === READS_MAX)
+    if (result.unfinished === null || end === previousEnd || reads === READS_MAX)
       return { verifier, checkpoints, result };
-    before = end;
+    previousEnd = end;
     await nodeDisk.pause();
   }
 }

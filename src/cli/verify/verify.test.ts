@@ -24,7 +24,7 @@ const TASK = { task_id: 'A-001-schema', agent_id: 'agent-a', session_id: 'sess-a
 /**
  * A log in which work was claimed, refused, released, claimed again and completed, in files of a few lines each.
  */
-async function workedOn(segment_bytes_max = 64 * 1024): Promise<{ cwd: string; project: string }> {
+async function createWorkedLog(segment_bytes_max = 64 * 1024): Promise<{ cwd: string; project: string }> {
   const cwd = await temporaryFolder();
   const root = join(cwd, '.genesis', 'log');
   const store = await openFileStore({ root, segment_bytes_max });
@@ -47,7 +47,7 @@ async function workedOn(segment_bytes_max = 64 * 1024): Promise<{ cwd: string; p
 }
 
 /** A session's claim and result, both signed, in the store of a folder. Returns the events. */
-async function workedOnSigned(cwd: string): Promise<readonly EventEnvelope[]> {
+async function createSignedLog(cwd: string): Promise<readonly EventEnvelope[]> {
   const store = await openFileStore({ root: join(cwd, '.genesis', 'log') });
   const coordinator = await Coordinator.open({ store });
   const { publicKey, privateKey } = generateKeyPairSync('ed25519');
@@ -68,9 +68,9 @@ async function workedOnSigned(cwd: string): Promise<readonly EventEnvelope[]> {
   return events;
 }
 
-it('checks the signatures of sessions, and reports an event with one that it was not made for', async () => {
+it('checks the signatures of sessions, and reports an event with the signature of another command', async () => {
   const cwd = await temporaryFolder();
-  const events = await workedOnSigned(cwd);
+  const events = await createSignedLog(cwd);
   const sound = await gen({ cwd }, 'verify');
   expect(sound).toMatchObject({ code: 0, out: expect.stringContaining('2 signatures of sessions checked') });
 
@@ -97,15 +97,15 @@ it('checks the signatures of sessions, and reports an event with one that it was
   expect(Number(/\d+/.exec(breaks[0].says)?.[0])).toBeGreaterThan(position);
 });
 
-it('refuses a project that has no log, and names a similar one', async () => {
-  const { cwd } = await workedOn();
+it('refuses a project that has no log, and names a similar project', async () => {
+  const { cwd } = await createWorkedLog();
   const refused = await gen({ cwd }, 'verify', '--project', 'shpo');
   expect(refused).toMatchObject({ code: 1, err: expect.stringContaining('Did you mean shop?') });
   expect(await gen({ cwd }, 'verify', '--project', 'shop')).toMatchObject({ code: 0 });
 });
 
 it('verifies a valid log given by any path in its store, and changes nothing', async () => {
-  const { cwd, project } = await workedOn();
+  const { cwd, project } = await createWorkedLog();
   const before = await readFile(join(project, 'events.jsonl'));
   await copyFile(join(project, 'events.jsonl'), join(cwd, 'copy.jsonl'));
   for (const log of [
@@ -126,7 +126,7 @@ it('verifies a valid log given by any path in its store, and changes nothing', a
 });
 
 it('reads a log that consists of several closed files', async () => {
-  const { cwd, project } = await workedOn(600);
+  const { cwd, project } = await createWorkedLog(600);
   const { out } = await gen({ cwd }, 'verify', '--json');
   const [report] = JSON.parse(out).logs;
   expect(report).toMatchObject({ events: 8, breaks: [] });
@@ -138,7 +138,7 @@ it('reads a log that consists of several closed files', async () => {
 
 // req: AUD-005, EVT-013
 it('names the file and the lines of the block of a changed event', async () => {
-  const { cwd, project } = await workedOn();
+  const { cwd, project } = await createWorkedLog();
   const file = join(project, 'events.jsonl');
   const text = await readFile(file, 'utf8');
   await writeFile(file, text.replace('"agent_id":"agent-b"', '"agent_id":"agent-c"'));
@@ -154,7 +154,7 @@ it('names the file and the lines of the block of a changed event', async () => {
 
 // req: AUD-005
 it('detects a removed line, and durable lines removed from the end', async () => {
-  const { cwd, project } = await workedOn();
+  const { cwd, project } = await createWorkedLog();
   const file = join(project, 'events.jsonl');
   const lines = (await readFile(file, 'utf8')).trimEnd().split('\n');
   const seals = lines.flatMap((line, at) => (line.startsWith('{"seal":') ? [at] : []));
@@ -169,8 +169,8 @@ it('detects a removed line, and durable lines removed from the end', async () =>
   expect(out).toMatch(new RegExp(`events\\.jsonl:${block + 1}: CHAIN: the log ends here`));
 });
 
-it('names an unfinished line at the end, which it has not read', async () => {
-  const { cwd, project } = await workedOn();
+it('names an unfinished line at the end of a log', async () => {
+  const { cwd, project } = await createWorkedLog();
   await appendFile(join(project, 'events.jsonl'), '{"event_id":"half ');
   const { code, out } = await gen({ cwd }, 'verify');
   expect(code).toBe(1);
@@ -178,7 +178,7 @@ it('names an unfinished line at the end, which it has not read', async () => {
 });
 
 it('detects violated invariants in a log whose hash chain is intact', async () => {
-  const { cwd, project } = await workedOn();
+  const { cwd, project } = await createWorkedLog();
   const lines = (await readFile(join(project, 'events.jsonl'), 'utf8')).trimEnd().split('\n');
   const events = lines.flatMap((line) => eventIn(Buffer.from(line)) ?? []);
   // An attacker who can compute seals removes the release: two sessions hold the task at once.
@@ -192,7 +192,7 @@ it('detects violated invariants in a log whose hash chain is intact', async () =
 });
 
 it('reports a run that converged without a result, and notes a run that its executor has ended twice', async () => {
-  const { cwd, project } = await workedOn();
+  const { cwd, project } = await createWorkedLog();
   const lines = (await readFile(join(project, 'events.jsonl'), 'utf8')).trimEnd().split('\n');
   const events = lines.flatMap((line) => eventIn(Buffer.from(line)) ?? []);
   const sha256 = 'a'.repeat(64);
@@ -216,9 +216,11 @@ it('reports a run that converged without a result, and notes a run that its exec
   await writeFile(join(cwd, 'forged', 'events.jsonl'), chainedText(forged));
   const { code, out } = await gen({ cwd }, 'verify', 'forged');
   expect(code).toBe(1);
-  const at = forged.length;
-  expect(out).toContain(`events.jsonl:${at - 1}: RUN-02 REQ-F-A#design_code: position ${at - 1}: run_ended`);
-  expect(out).toContain(`events.jsonl:${at}: RUN-04 REQ-F-A#design_code: position ${at}: run_ended`);
+  const last = forged.length;
+  expect(out).toContain(
+    `events.jsonl:${last - 1}: RUN-02 REQ-F-A#design_code: position ${last - 1}: run_ended`,
+  );
+  expect(out).toContain(`events.jsonl:${last}: RUN-04 REQ-F-A#design_code: position ${last}: run_ended`);
   expect(out.split('\n').filter((line) => line.includes('RUN-'))).toEqual([
     expect.not.stringContaining('note: '),
     expect.stringContaining('note: '),
@@ -232,7 +234,7 @@ function chainedText(events: readonly EventEnvelope[]): string {
 }
 
 it('distinguishes redactions by retention from other changes', async () => {
-  const { cwd, project } = await workedOn();
+  const { cwd, project } = await createWorkedLog();
   const root = join(cwd, '.genesis', 'log');
   const store = await openFileStore({ root });
   const events = await store.events(KEY, { after: 0, limit: 100, types: ['RESULT_SUBMITTED'] });
@@ -255,8 +257,8 @@ it('distinguishes redactions by retention from other changes', async () => {
   expect(changed.code).toBe(1);
 });
 
-it('gen verify counts lines of other programs, and the ones that no seal covers yet', async () => {
-  const { cwd, project } = await workedOn();
+it('gen verify counts lines of other programs, and those that no seal covers yet', async () => {
+  const { cwd, project } = await createWorkedLog();
   const line = `${JSON.stringify({ event_type: 'edge_started', project: 'shop' })}\n`;
   await appendFile(join(project, 'events.jsonl'), line.repeat(2));
   const lineCount = (await readFile(join(project, 'events.jsonl'), 'utf8')).trimEnd().split('\n').length;
@@ -269,8 +271,8 @@ it('gen verify counts lines of other programs, and the ones that no seal covers 
   expect(unsealed.out).not.toContain('Every invariant holds');
   const store = await openFileStore({ root: join(cwd, '.genesis', 'log') });
   const event = (await store.events(KEY, { after: 0, limit: 1 }))[0] as EventEnvelope;
-  const { position: _, seq: __, subject: ___, ...rest } = event;
-  await store.commit([transactionOf(KEY, { loose_events: [{ ...rest, event_id: randomUUID() }] })]);
+  const { position: _, seq: __, subject: ___, ...eventFields } = event;
+  await store.commit([transactionOf(KEY, { loose_events: [{ ...eventFields, event_id: randomUUID() }] })]);
   await store.close();
   const sealed = await gen({ cwd }, 'verify');
   expect(sealed).toMatchObject({
@@ -293,7 +295,7 @@ it('gen verify counts lines of other programs, and the ones that no seal covers 
   ]);
 });
 
-it('verifies a log in format 1, and one that continues in format 2', async () => {
+it('verifies a log in format 1, and a log that continues in format 2', async () => {
   const root = await copyOfFormat1();
   const before = await gen({ cwd: root }, 'verify', '--json', root);
   expect(JSON.parse(before.out)).toMatchObject({ ok: true, logs: [{ events: 13, lines: 14, files: 3 }] });

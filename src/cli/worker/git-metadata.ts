@@ -1,6 +1,6 @@
 import { gitText } from '../../workspace/git.js';
 
-/** Where a folder of a git repository is: null fields if HEAD is detached, or there is no commit yet. */
+/** The branch and commit of a folder in a git repository. A field is null if HEAD is detached or there is no commit yet. */
 interface GitPosition {
   readonly branch: string | null;
   readonly commit: string | null;
@@ -23,16 +23,16 @@ interface Diffstat {
 }
 
 /** Bounds the time that a result waits for git. */
-const GIT_TIME = { time_max_ms: 10_000 };
+const GIT_LIMITS = { time_max_ms: 10_000 };
 const BRANCH_CHARS_MAX = 255;
 const COMMIT = /^[0-9a-f]{40}(?:[0-9a-f]{24})?$/;
 
 /** Null outside a work tree, and where git is missing or fails: a result does not depend on it. */
 export async function readGitPosition(folder: string): Promise<GitPosition | null> {
   const [isInside, branch, commit] = await Promise.all([
-    gitText(folder, ['rev-parse', '--is-inside-work-tree'], GIT_TIME),
-    gitText(folder, ['symbolic-ref', '--quiet', '--short', 'HEAD'], GIT_TIME),
-    gitText(folder, ['rev-parse', '--verify', '--quiet', 'HEAD^{commit}'], GIT_TIME),
+    gitText(folder, ['rev-parse', '--is-inside-work-tree'], GIT_LIMITS),
+    gitText(folder, ['symbolic-ref', '--quiet', '--short', 'HEAD'], GIT_LIMITS),
+    gitText(folder, ['rev-parse', '--verify', '--quiet', 'HEAD^{commit}'], GIT_LIMITS),
   ]);
   if (isInside !== 'true') return null;
   return {
@@ -46,10 +46,10 @@ export async function readGitMetadata(
   folder: string,
   atClaim: GitPosition | null,
 ): Promise<GitMetadata | null> {
-  const now = atClaim === null ? null : await readGitPosition(folder);
-  if (atClaim === null || now === null) return null;
+  const atSubmission = atClaim === null ? null : await readGitPosition(folder);
+  if (atClaim === null || atSubmission === null) return null;
   const { commit: base } = atClaim;
-  const { branch, commit: head } = now;
+  const { branch, commit: head } = atSubmission;
   return { branch, base, head, diffstat: await readDiffstat(folder, base, head) };
 }
 
@@ -59,7 +59,7 @@ async function readDiffstat(
   head: string | null,
 ): Promise<Diffstat | null> {
   if (base === null || head === null) return null;
-  const text = await gitText(folder, ['diff', '--shortstat', '--no-textconv', base, head, '--'], GIT_TIME);
+  const text = await gitText(folder, ['diff', '--shortstat', '--no-textconv', base, head, '--'], GIT_LIMITS);
   if (text === null) return null;
   const countOf = (what: RegExp): number => Number(what.exec(text)?.[1] ?? 0);
   return {

@@ -4,7 +4,7 @@ import type { EdgeResult, EndedWork, Genesis, Work, WorkContext } from '../../cl
 import { subjectKindOf } from '../../core/subject.js';
 import { type GroupExit, type GroupOptions, runProcessGroup } from '../../engine/processes/process-group.js';
 import { resolveProgram } from '../../engine/processes/resolve-program.js';
-import { rememberClaim } from '../claim-output.js';
+import { storeClaimHandle } from '../claim-output.js';
 import type { CommandContext } from '../context.js';
 import { jsonOrText } from '../json-or-text.js';
 import { truncate } from '../output/text.js';
@@ -23,7 +23,7 @@ import type { WorkTarget } from './work-target.js';
 const MESSAGE_CHARS_MAX = 1500;
 const COMMAND_CHARS_SHOWN = 200;
 
-/** What a worker runs each piece of work with. */
+/** What a worker needs to run each piece of work. */
 export interface WorkerRun extends Pick<GroupOptions, 'command' | 'stopWith'> {
   readonly context: CommandContext;
   readonly target: WorkTarget;
@@ -43,7 +43,7 @@ export const generationKey = ({ task_id, generation }: Pick<EndedWork, 'task_id'
 export async function runWork(run: WorkerRun, work: Work, workContext: WorkContext): Promise<unknown> {
   const { context, command } = run;
   const { io } = context;
-  await rememberClaim(context, work.claim);
+  await storeClaimHandle(context, work.claim);
   const shownCommand = truncate(command.join(' '), COMMAND_CHARS_SHOWN);
   context.printNotice(`${work.task_id}, generation ${work.claim.generation}: ${shownCommand}`);
   const drafts = await openDrafts(io, work.claim);
@@ -84,13 +84,13 @@ async function runProgram(
   const onStart = (group: number): void => {
     if (processGroupFile !== undefined) writeProcessGroupFile(processGroupFile, group);
   };
-  const notRunnable = (program: string, why: string): Error => {
+  const stopAsNotRunnable = (program: string, why: string): Error => {
     const message = `${program} cannot be run (${why})`;
     onNotRunnable(message);
     stop();
     return new Error(message);
   };
-  const group = {
+  const groupOptions = {
     command: resolveProgram(command, io.cwd),
     env,
     cwd,
@@ -101,11 +101,11 @@ async function runProgram(
     onStart,
   };
   try {
-    const ended = await runProcessGroup(group).catch((error: NodeJS.ErrnoException) => {
-      throw notRunnable(command[0] ?? '', error.code ?? error.message);
+    const ended = await runProcessGroup(groupOptions).catch((error: NodeJS.ErrnoException) => {
+      throw stopAsNotRunnable(command[0] ?? '', error.code ?? error.message);
     });
     if (isNotFoundByShell(command, ended.exit_code))
-      throw notRunnable(truncate(command.join(' '), COMMAND_CHARS_SHOWN), failureText(ended));
+      throw stopAsNotRunnable(truncate(command.join(' '), COMMAND_CHARS_SHOWN), failureText(ended));
     const git = ended.exit_code === 0 ? await readGitMetadata(cwd, gitAtClaim) : null;
     if (git !== null) setMetadata({ git });
     return ended;

@@ -16,15 +16,17 @@ export function assertRunnable(io: Io, program: string): void {
   const folders = program.includes('/') ? ['.'] : (io.env.PATH ?? PATH_DEFAULT).split(delimiter);
   const files = folders.map((folder) => resolve(io.cwd, folder, program)).filter(isFile);
   if (files.some(isExecutable)) return;
-  const [found] = files;
-  if (found !== undefined)
-    throw wrongUsage(`${program} is not executable. Run: chmod +x ${found}. No work was claimed.`);
-  const where = program.includes('/') ? `Program not found: ${program}` : `Not found on the PATH: ${program}`;
-  throw wrongUsage(`${where}. Pass the program to run after --. No work was claimed.`);
+  const [file] = files;
+  if (file !== undefined)
+    throw wrongUsage(`${program} is not executable. Run: chmod +x ${file}. No work was claimed.`);
+  const problem = program.includes('/')
+    ? `Program not found: ${program}`
+    : `Not found on the PATH: ${program}`;
+  throw wrongUsage(`${problem}. Pass the program to run after --. No work was claimed.`);
 }
 
 const SHELLS: ReadonlySet<string> = new Set(['sh', 'ash', 'bash', 'dash', 'ksh', 'zsh']);
-/** A shell ends with these if the command is not found, or is not executable. */
+/** Exit codes of a shell whose command is not found, or is not executable. */
 const NOT_RUN_CODES: ReadonlySet<number> = new Set([126, 127]);
 
 /** Whether a shell could not run the command that it was started for. */

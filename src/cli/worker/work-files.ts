@@ -82,12 +82,12 @@ async function readRegularFile(path: string, what: string, sizeMax: number): Pro
   // Opening a pipe would wait for a writer, while the claim is renewed for ever.
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
-    const found = await file.stat();
-    if (!found.isFile()) throw new Error(`exit code 0, but ${path} is not a regular file`);
-    if (found.size > sizeMax)
-      throw new Error(`exit code 0, but ${what} has ${found.size} bytes; at most ${sizeMax}`);
-    const bytes = Buffer.alloc(found.size);
-    const { bytesRead } = await file.read(bytes, 0, found.size, 0);
+    const stats = await file.stat();
+    if (!stats.isFile()) throw new Error(`exit code 0, but ${path} is not a regular file`);
+    if (stats.size > sizeMax)
+      throw new Error(`exit code 0, but ${what} has ${stats.size} bytes; at most ${sizeMax}`);
+    const bytes = Buffer.alloc(stats.size);
+    const { bytesRead } = await file.read(bytes, 0, stats.size, 0);
     return bytes.subarray(0, bytesRead);
   } finally {
     await file.close();
@@ -95,6 +95,6 @@ async function readRegularFile(path: string, what: string, sizeMax: number): Pro
 }
 
 async function fileStamp(file: string): Promise<string> {
-  const found = await stat(file, { bigint: true }).catch(() => null);
-  return found === null ? '' : `${found.ino} ${found.size} ${found.mtimeNs}`;
+  const stats = await stat(file, { bigint: true }).catch(() => null);
+  return stats === null ? '' : `${stats.ino} ${stats.size} ${stats.mtimeNs}`;
 }

@@ -41,8 +41,8 @@ export const targetEnvironment = (
 });
 
 /**
- * A client with the SDK's default retries, and an outbox for finished results in the CLI's folder. `signingKey`: if the
- * tenant requires signatures.
+ * A client with the SDK's default retries, and an outbox for finished results in the CLI's folder. `signingKey` is set if
+ * the tenant requires signatures.
  */
 export function workerGenesis(
   io: Io,

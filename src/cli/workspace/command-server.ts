@@ -9,7 +9,7 @@ export interface CommandServer extends ServerAddress {
 }
 
 /**
- * Most commands end sooner. A longer one holds the log, so it announces its address, serves other commands and maintains
+ * Most commands end sooner. A longer command holds the log, so it announces its address, serves other commands and maintains
  * the workspace, as `gen up` does.
  */
 const ANNOUNCED_AFTER_MS = 1000;
@@ -58,18 +58,18 @@ function maintainAfter(
   delayMs: number,
   { warn, ...options }: WorkspaceMaintenance,
 ): { stop(): Promise<void> } {
-  const stopping = new AbortController();
+  const stopController = new AbortController();
   let maintained: Promise<void> = Promise.resolve();
   const timer = setTimeout(() => {
     // What cannot be promoted now is promoted when the command ends.
-    maintained = maintainWorkspace({ ...options, signal: stopping.signal }).catch((error: Error) =>
+    maintained = maintainWorkspace({ ...options, signal: stopController.signal }).catch((error: Error) =>
       warn(error.message),
     );
   }, delayMs).unref();
   return {
     stop: async () => {
       clearTimeout(timer);
-      stopping.abort();
+      stopController.abort();
       await maintained;
     },
   };

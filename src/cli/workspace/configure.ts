@@ -6,8 +6,8 @@ import { loadWorkspace } from '../../workspace/load.js';
 import { readProjectKey } from '../../workspace/project-file.js';
 import type { Workspace } from '../../workspace/workspace.js';
 
-/** Which version of the files the log contains: the current one, an earlier valid one, or none. */
-type ConfigurationState = 'now' | 'before' | 'never';
+/** Which version of the files the log contains: the current version, an earlier valid version, or none. */
+type ConfigurationState = 'current' | 'previous' | 'none';
 
 /** Loads the workspace's files into the log. Invalid files leave the log unchanged, and a notice names the fault. */
 export async function configure(
@@ -18,11 +18,11 @@ export async function configure(
   const projectKey = await readProjectKey(workspace);
   const reply = await loadWorkspace(workspace, coordinator, projectKey);
   warnOfFindings(warn, reply);
-  if (!isProblem(reply)) return 'now';
-  const known = await coordinator.methodology.start(projectKey, {});
-  if (isProblem(known) || known.state === 'UNINITIALISED') return 'never';
+  if (!isProblem(reply)) return 'current';
+  const startReply = await coordinator.methodology.start(projectKey, {});
+  if (isProblem(startReply) || startReply.state === 'UNINITIALISED') return 'none';
   warn('The previous configuration stays in effect until this is fixed.');
-  return 'before';
+  return 'previous';
 }
 
 /** Loads files that changed while they are served: a file that cannot be read does not end the server. */
@@ -31,13 +31,13 @@ export const reloadConfiguration =
   async (): Promise<void> => {
     try {
       const state = await configure(warn, workspace, coordinator);
-      if (state === 'now') warn('The changed configuration is in effect.');
+      if (state === 'current') warn('The changed configuration is in effect.');
     } catch (error) {
       warn((error as Error).message);
     }
   };
 
-/** Warns about faults and doubtful settings in the files, with their place. */
+/** Warns about faults and doubtful settings in the files, with their positions. */
 export function warnOfFindings(
   warn: (sentence: string) => void,
   reply: ConfigureResult | Problem | ApiProblem,
@@ -64,8 +64,8 @@ export function warnOfFaults(
   for (const fault of faults) warn(findingText(fault));
 }
 
-function findingText(found: ShownFinding): string {
-  const { file, line, column, message } = found as { file?: string } & ShownFinding;
+function findingText(finding: ShownFinding): string {
+  const { file, line, column, message } = finding as { file?: string } & ShownFinding;
   const position = [file, line, column].filter((part) => part !== undefined).join(':');
   return `  ${position}  ${message}`;
 }

@@ -28,23 +28,23 @@ export async function initHere(context: CommandContext, options: InitOptions): P
   const root = context.io.cwd;
   const guess = await detectTools(root);
   const answers = await answersFor(context, options, guess);
-  const report = await initWorkspace(root, answers, guess, options.force === true, filesGiven(options));
+  const report = await initWorkspace(root, answers, guess, options.force === true, filesOfOptions(options));
   for (const notice of ignoredOptions(options, report)) context.printNotice(notice);
   const workspace = new Workspace(root);
   const foreignLog = (await hasForeignLog(workspace)) ? join(workspace.events, ACTIVE_FILE) : null;
-  const configured = foreignLog === null && (await configureLog(context, workspace));
-  if (configured) await warnAboutProfiles(context, workspace);
-  const isVerified = configured && isNewWorkspace(report) && (await demandEvidence(context, workspace));
+  const isConfigured = foreignLog === null && (await configureLog(context, workspace));
+  if (isConfigured) await warnAboutProfiles(context, workspace);
+  const isVerified = isConfigured && isNewWorkspace(report) && (await requireEvidence(context, workspace));
   // The intent may have been written now or earlier.
-  const isIntended = hasIntent(await readFile(join(root, INTENT_FILE), 'utf8').catch(() => ''));
+  const hasWrittenIntent = hasIntent(await readFile(join(root, INTENT_FILE), 'utf8').catch(() => ''));
   const evidence = isVerified ? { evidence: 'verified' } : {};
-  context.printReply({ ...report, configured, ...evidence }, () =>
+  context.printReply({ ...report, configured: isConfigured, ...evidence }, () =>
     reportLines(context, report, {
-      ...{ kind: answers.kind, isConfigured: configured, isIntended, isVerified, foreignLog },
+      ...{ kind: answers.kind, isConfigured, hasWrittenIntent, isVerified, foreignLog },
     }),
   );
-  // The log of another tool is imported first, and then has the files.
-  if (!configured && foreignLog === null) context.exit_code = EXIT.refused;
+  // A foreign log must be imported first, so it is no failure that the files are not loaded yet.
+  if (!isConfigured && foreignLog === null) context.exit_code = EXIT.refused;
 }
 
 async function answersFor(
@@ -84,15 +84,15 @@ async function promptForAnswers({ io }: CommandContext, defaults: InitAnswers): 
     const language = await askText('Programming language?', defaults.language);
     const test_runner = await askText('Test command?', defaults.test_runner);
     const intent = await askText('Purpose of the project, in one sentence?', defaults.intent);
-    const known = PROJECT_KINDS.find((each) => each === kind);
-    if (known === undefined) io.stderr.write(`Unknown kind ${kind}: using ${defaults.kind}.\n`);
-    return { name, kind: known ?? defaults.kind, language, test_runner, intent };
+    const knownKind = PROJECT_KINDS.find((each) => each === kind);
+    if (knownKind === undefined) io.stderr.write(`Unknown kind ${kind}: using ${defaults.kind}.\n`);
+    return { name, kind: knownKind ?? defaults.kind, language, test_runner, intent };
   } finally {
     lines.close();
   }
 }
 
-/** Returns false if the files are invalid. If a server holds the log, it loads them. */
+/** Loads the files into the log, through the server that holds the log if there is one. False if the files are invalid. */
 async function configureLog(context: CommandContext, workspace: Workspace): Promise<boolean> {
   const { warn } = context;
   try {
@@ -106,7 +106,7 @@ async function configureLog(context: CommandContext, workspace: Workspace): Prom
     return await withCoordinator(
       context,
       `workspace:${workspace.root}`,
-      async ({ coordinator }) => (await configure(context.warn, workspace, coordinator)) === 'now',
+      async ({ coordinator }) => (await configure(context.warn, workspace, coordinator)) === 'current',
     );
   } catch (error) {
     context.warn((error as Error).message);
@@ -119,10 +119,10 @@ const COORDINATION_FILE = '.ai-workspace/coordination.yml';
 const isNewWorkspace = ({ made }: InitReport): boolean => made.includes(COORDINATION_FILE);
 
 /**
- * Under a credential, agents are not trusted with everything: a new project asks for the evidence of a runner. Returns
- * whether the policy was changed.
+ * Requires the evidence of a runner in a new project that is created under a credential, because agents are then not trusted
+ * with everything. Returns whether the policy was changed.
  */
-async function demandEvidence(context: CommandContext, workspace: Workspace): Promise<boolean> {
+async function requireEvidence(context: CommandContext, workspace: Workspace): Promise<boolean> {
   if (!context.hasCredential) return false;
   const change = { evidence: 'verified' } as const;
   const address = await readAddress(workspace);
@@ -138,8 +138,8 @@ async function demandEvidence(context: CommandContext, workspace: Workspace): Pr
 }
 
 const CONSTRAINTS_FILE = '.ai-workspace/context/project_constraints.yml';
-/** The file that each option's answer is written to. */
-const WRITTEN_TO = [
+/** Each option, its field in the options, and the file that its answer is written to. */
+const OPTION_FILES = [
   ['--name', 'name', COORDINATION_FILE],
   ['--kind', 'kind', CONSTRAINTS_FILE],
   ['--language', 'language', CONSTRAINTS_FILE],
@@ -147,12 +147,12 @@ const WRITTEN_TO = [
   ['--intent', 'intent', 'specification/INTENT.md'],
 ] as const;
 
-const filesGiven = (options: InitOptions): ReadonlySet<string> =>
-  new Set(WRITTEN_TO.filter(([, name]) => options[name] !== undefined).map(([, , file]) => file));
+const filesOfOptions = (options: InitOptions): ReadonlySet<string> =>
+  new Set(OPTION_FILES.filter(([, name]) => options[name] !== undefined).map(([, , file]) => file));
 
 /** Existing files are kept, so options that would have changed them are reported as ignored. */
 function ignoredOptions(options: InitOptions, { kept }: InitReport): string[] {
-  return WRITTEN_TO.filter(([, name, file]) => options[name] !== undefined && kept.includes(file)).map(
+  return OPTION_FILES.filter(([, name, file]) => options[name] !== undefined && kept.includes(file)).map(
     ([option, , file]) => `${option} was ignored: ${file} already exists. Edit that file.`,
   );
 }
@@ -160,17 +160,17 @@ function ignoredOptions(options: InitOptions, { kept }: InitReport): string[] {
 interface InitOutcome {
   readonly kind: ProjectKind;
   readonly isConfigured: boolean;
-  readonly isIntended: boolean;
-  /** Deterministic checks need the evidence of a runner. */
+  readonly hasWrittenIntent: boolean;
+  /** Whether deterministic checks need the evidence of a runner. */
   readonly isVerified: boolean;
-  /** The log of another tool at the path of ours. */
+  /** The log of another tool at the path of the workspace's log; null if there is none. */
   readonly foreignLog: string | null;
 }
 
 function reportLines(
   { paint }: CommandContext,
   { made, kept, renewed }: InitReport,
-  { kind, isConfigured, isIntended, isVerified, foreignLog }: InitOutcome,
+  { kind, isConfigured, hasWrittenIntent, isVerified, foreignLog }: InitOutcome,
 ): string[] {
   const lines = [`${countText(made.length, 'file')} added to .ai-workspace/, .genesis/ and specification/.`];
   if (renewed.length > 0) lines.push('Changed:', ...renewed.map((file) => `  ${file}`));
@@ -192,7 +192,8 @@ function reportLines(
     lines.push(
       `  ${paint.bold(`gen import --foreign ${singleLine(foreignLog)}`)}   import the log of another tool`,
     );
-  if (!isIntended) lines.push(`  ${paint.bold('write specification/INTENT.md')}   what the project is for`);
+  if (!hasWrittenIntent)
+    lines.push(`  ${paint.bold('write specification/INTENT.md')}   what the project is for`);
   return [
     ...lines,
     `  ${paint.bold('gen start')}                       show the next step`,

@@ -22,15 +22,15 @@ export async function serialiseHere(context: CommandContext, watch: boolean): Pr
     );
   const { signal, end } = abortOnStop(context.io);
   const work = async (opened: OpenedCoordinator): Promise<void> => {
-    const configured = await configure(context.warn, workspace, opened.coordinator);
+    const state = await configure(context.warn, workspace, opened.coordinator);
     // Without a configuration no rule would apply, and every command would be accepted.
-    if (configured === 'never')
+    if (state === 'none')
       throw failureWithCode(
         'INVALID_METHODOLOGY',
         'No command was decided: this workspace never had a valid configuration. Fix its files, then try again.',
       );
     // A single run may be a script, which sees only the exit code.
-    if (configured === 'before' && !watch) context.exit_code = EXIT.refused;
+    if (state === 'previous' && !watch) context.exit_code = EXIT.refused;
     await serveInboxes(context, workspace, opened, watch ? signal : null);
   };
   try {
@@ -87,7 +87,7 @@ function tallyText({ commands, outcomes, broken, expired }: PassCounts): string 
   return lines.join('\n');
 }
 
-/** The process that holds the log also serves the inboxes; say so. */
+/** Adds to the error that the process that holds the log also serves the inboxes. */
 function explainStoreInUse(error: Error): never {
   if (!error.message.includes('open, and a log has one writer')) throw error;
   throw failureWithCode(

@@ -13,7 +13,7 @@ const POLL_INTERVAL_MS = 100;
 
 /**
  * The workspace's log, or the address of the process that holds and serves it. A log has one writer, so a command
- * waits for the one before it. No other server is asked: it does not have this workspace's log.
+ * waits for the command before it. It uses no other server, which would not have this workspace's log.
  */
 export async function openWorkspaceLog(
   warn: (sentence: string) => void,

@@ -25,14 +25,14 @@ function changedValue(value: unknown, random: Random): unknown {
   return changed === value ? `${value}A` : changed;
 }
 
-const inOrder = (events: TaskProof['events']): TaskProof['events'] =>
+const sortedEvents = (events: TaskProof['events']): TaskProof['events'] =>
   events.toSorted((one, other) => one.proof.index - other.proof.index);
 
-/** A proof that is wrong in one way; the way depends on `at`, so that each occurs as often. `other` is of another task. */
+/** A proof with one mutation, which `mutantNumber` selects in turn. `other` is a proof of another task. */
 export function mutatedTaskProof(
   original: TaskProof,
   other: TaskProof,
-  at: number,
+  mutantNumber: number,
   random: Random,
 ): TaskProof {
   const proof = structuredClone(original);
@@ -40,11 +40,11 @@ export function mutatedTaskProof(
   const event = indexIn(events, random);
   const line = indexIn(summary, random);
   const foreign = structuredClone(pick(other.events, random));
-  const kinds: (() => void)[] = [
+  const mutations: (() => void)[] = [
     () => changeAnywhere(proof, random),
     () => changeAnywhere(proof.events[event] as unknown as Container, random),
-    () => Object.assign(proof, { events: inOrder(events.with(event, foreign)) }),
-    () => Object.assign(proof, { events: inOrder([...events, foreign]) }),
+    () => Object.assign(proof, { events: sortedEvents(events.with(event, foreign)) }),
+    () => Object.assign(proof, { events: sortedEvents([...events, foreign]) }),
     () => Object.assign(proof, { events: events.toSpliced(event, 1) }),
     () => Object.assign(proof, { summary: summary.toSpliced(line, 1) }),
     () => Object.assign(proof, { summary: summary.with(line, String(changedValue(summary[line], random))) }),
@@ -58,8 +58,8 @@ export function mutatedTaskProof(
         signatures: signatures.map((each) => ({ ...each, position: each.position + 1 })),
       }),
   ];
-  kinds[at % kinds.length]?.();
-  // Some changes are none, such as an event that both have: then the words are changed.
+  mutations[mutantNumber % mutations.length]?.();
+  // A mutation may change nothing, such as the exchange of an event that both proofs have: then the summary is changed.
   if (JSON.stringify(proof) === JSON.stringify(original))
     proof.summary = [...summary, 'Signed by everybody.'];
   return proof;

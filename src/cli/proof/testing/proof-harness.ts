@@ -61,7 +61,7 @@ export class EvidenceHarness {
     await agent.submits(taskId, { made: taskId, by: agentId });
   }
 
-  /** Generation 1 expires, generation 2 submits, and then the first holder does. */
+  /** Generation 1 expires, generation 2 submits its result, and then the first holder submits too. */
   async takeOver(taskId: string): Promise<void> {
     const [zombie, successor] = [this.agent('alpha', 's1'), this.agent('beta', 's2')];
     await zombie.claims(taskId, { lease_duration_seconds: 60 });
@@ -71,7 +71,7 @@ export class EvidenceHarness {
     await zombie.submits(taskId, { made: 'too late', text: 'x'.repeat(2000) });
   }
 
-  /** A refused result that an operator adopts, while the task is not held. */
+  /** A result is refused and parked, and an operator adopts it while nobody holds the task. */
   async adoptParked(taskId: string): Promise<void> {
     const [late, other] = [this.agent('alpha', 's1'), this.agent('beta', 's2')];
     await late.claims(taskId, { lease_duration_seconds: 60 });
