@@ -43,7 +43,7 @@ it('a release without a generation releases only a claim of the agent that sends
   const { harness, send } = await openWithClaim();
   const missingGeneration = {
     problem: 'INVALID_REQUEST',
-    detail: expect.stringMatching(/^generation: missingGeneration\./),
+    detail: expect.stringMatching(/^generation: missing\./),
   };
   expect(await send('b-01', release)).toMatchObject(missingGeneration);
   expect(await send('a-01', { ...release, session_id: 'sess-other' })).toMatchObject(missingGeneration);
