@@ -20,8 +20,8 @@ export const notices = (fileName: string): Plugin => ({
         const [folder] = PACKAGE_FOLDER.exec(path) ?? [];
         return folder === undefined ? [] : [`${folder}/NOTICE`, `${path}.LICENSE.txt`];
       });
-      const found = [...new Set(files)].sort().filter((file) => existsSync(file));
-      const texts = found.map((file) => {
+      const existingFiles = [...new Set(files)].sort().filter((file) => existsSync(file));
+      const texts = existingFiles.map((file) => {
         const name = file.slice(file.lastIndexOf('/node_modules/') + '/node_modules/'.length);
         return `\n## ${name}\n\n${readFileSync(file, 'utf8').trim()}\n`;
       });

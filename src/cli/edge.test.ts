@@ -171,7 +171,7 @@ it('keeps a file that a person has changed meanwhile, and reports it', async () 
   await writeProjectFile(terminal.cwd, 'docs/login.md', 'Mine.\n');
   const approved = await gen(terminal, 'review', '--feature', FEATURE_ID, '--approve');
   expect(approved.code).toBe(0);
-  expect(approved.err).toMatch(/docs\/login\.md: It changed in the project/);
+  expect(approved.err).toMatch(/docs\/login\.md: The file changed in the project/);
   expect(await readSharedFile(terminal)).toBe('Mine.\n');
 });
 

@@ -44,7 +44,7 @@ async function openFailingApp(
   return { status: reply.status, headers: reply.headers, text: await reply.text(), logged };
 }
 
-test('an error while the access log is written is an internal error, and not the end of the process', async () => {
+test('an error of the access log becomes an internal error, and does not end the process', async () => {
   const isAccessLogged = vi.fn(() => true);
   isAccessLogged.mockImplementationOnce(() => {
     throw new Error('the log is broken');

@@ -44,7 +44,7 @@ export function createApp(dependencies: AppDependencies): App {
 
   /**
    * Never rejects: no caller handles the rejection of a request of the socket, and the process would end. One function
-   * and few promises: thousands of requests wait in it at once, with everything that each of them holds.
+   * and few promises: thousands of requests wait in it at once, and each keeps its variables in memory.
    */
   const respond = async (request: IncomingRequest): Promise<HttpResponse> => {
     try {
@@ -69,9 +69,9 @@ export function createApp(dependencies: AppDependencies): App {
       }
       call.bodyReservation?.release();
       const { body } = response;
-      // A stream has other limits.
-      const isHeld = body instanceof ReadableStream || call.reserveResponse(Buffer.byteLength(body));
-      const sent = isHeld ? response : bodyMemoryFullResponse();
+      // A stream has its own limit: `unsent_bytes_max` in project-feeds.ts.
+      const isWithinMemory = body instanceof ReadableStream || call.reserveResponse(Buffer.byteLength(body));
+      const sent = isWithinMemory ? response : bodyMemoryFullResponse();
       writeLog?.(sent, call);
       return sent;
     } catch (error) {
@@ -96,7 +96,7 @@ export function createApp(dependencies: AppDependencies): App {
   return app;
 }
 
-/** Calls that our own routes make were guarded together with the call that caused them. */
+/** A call that a route of this server makes needs no check: the request that caused it was checked. */
 const guardCaller = (
   { principal, connection }: IncomingRequest,
   { authenticator }: AppDependencies,
@@ -107,23 +107,27 @@ const guardCaller = (
 async function handle(call: ApiCall, dependencies: AppDependencies): Promise<HttpResponse> {
   const { authenticator, rateLimiter } = dependencies;
   // A page without referrer sends its form with the origin `null`; the token in the form is what counts.
-  const foreign = call.route.hasOwnToken ? null : guardCaller(call.request, dependencies, call.route);
-  if (foreign !== null) return foreign;
-  const found = authenticate(call, authenticator);
-  const refused =
-    setCaller(call, found instanceof Promise ? await found : found, authenticator) ??
+  const originRefusal = call.route.hasOwnToken ? null : guardCaller(call.request, dependencies, call.route);
+  if (originRefusal !== null) return originRefusal;
+  const authentication = authenticate(call, authenticator);
+  const refusal =
+    setCaller(
+      call,
+      authentication instanceof Promise ? await authentication : authentication,
+      authenticator,
+    ) ??
     limitRate(call, rateLimiter) ??
     requirePermission(call) ??
     readQuery(call);
-  if (refused !== null) return refused;
+  if (refusal !== null) return refusal;
   const reading = readBody(call);
-  const unreadable = reading instanceof Promise ? await reading : reading;
-  return unreadable ?? withRequestId(await call.route.run(call), call.body);
+  const bodyRefusal = reading instanceof Promise ? await reading : reading;
+  return bodyRefusal ?? withRequestId(await call.route.run(call), call.body);
 }
 
 function readQuery(call: ApiCall): HttpResponse | null {
   const { query, action } = call.route;
-  // A view of the present must not be taken for one of the past.
+  // A call that ignored `at` would return the present state to a client that asked for a past one.
   if (action === 'read' && call.request.search !== '' && !takesPosition(query) && 'at' in call.queryFields())
     return toResponse(fieldProblem('at', NO_PAST_MESSAGE));
   if (query === undefined) return null;
@@ -134,7 +138,7 @@ function readQuery(call: ApiCall): HttpResponse | null {
 }
 
 const NO_PAST_MESSAGE =
-  'this call cannot show the state at a position; it is about the present. Leave at out.';
+  'this call shows only the present state, not the state at a position. Leave out the parameter at.';
 
 const takesPosition = (query: Route['query']): boolean => query instanceof z.ZodObject && 'at' in query.shape;
 

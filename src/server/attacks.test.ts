@@ -17,7 +17,7 @@ afterAll(async () => {
   await testServer.remove();
 });
 
-const WHO = { agent_id: 'alpha', session_id: 's1' };
+const CLAIMANT = { agent_id: 'alpha', session_id: 's1' };
 
 describe('an edge name', () => {
   test.each([
@@ -35,23 +35,23 @@ describe('an edge name', () => {
     const claimed = await testServer.post(`${PROJECT_URL}/claims`, {
       feature_id: 'REQ-F-AUTH-001',
       edge,
-      ...WHO,
+      ...CLAIMANT,
     });
     expect([400, 404]).toContain(claimed.status);
     expect(claimed.body.success ?? false).toBe(false);
     const subject = encodeURIComponent(`REQ-F-AUTH-001#${edge.replace(/\ud800/, '?')}`);
-    for (const rest of ['', '/history', '/explain', '/results']) {
-      const { status } = await testServer.get(`${PROJECT_URL}/tasks/${subject}${rest}`);
+    for (const suffix of ['', '/history', '/explain', '/results']) {
+      const { status } = await testServer.get(`${PROJECT_URL}/tasks/${subject}${suffix}`);
       expect([200, 400, 404]).toContain(status);
     }
   });
 
   test.each([
-    ['an object without a text', { toString: 'x' }],
+    ['an object that cannot be converted to text', { toString: 'x' }],
     ['a list with such an object', [[{ toString: null }]]],
     ['a number', 7],
   ])('that is %s is refused, and logged without a subject', async (_, edge) => {
-    const body = JSON.stringify({ feature_id: 'REQ-F-AUTH-001', edge, ...WHO });
+    const body = JSON.stringify({ feature_id: 'REQ-F-AUTH-001', edge, ...CLAIMANT });
     const headers = { 'content-type': 'application/json' };
     const reply = await fetch(`${testServer.url}${PROJECT_URL}/claims`, { method: 'POST', headers, body });
     expect(reply.status).toBe(400);
@@ -61,7 +61,9 @@ describe('an edge name', () => {
 
   test('that is valid names one subject in every spelling', async () => {
     const edge = { feature_id: 'REQ-F-AUTH-001', edge: 'design_code' };
-    expect((await testServer.post(`${PROJECT_URL}/claims`, { ...edge, ...WHO })).body.reason).toBe('GRANTED');
+    expect((await testServer.post(`${PROJECT_URL}/claims`, { ...edge, ...CLAIMANT })).body.reason).toBe(
+      'GRANTED',
+    );
     for (const name of ['design_code', 'Design Code', 'DESIGN->CODE', 'design-code', 'design  →  code']) {
       const state = await testServer.get(
         `${PROJECT_URL}/tasks/${encodeURIComponent(`REQ-F-AUTH-001#${name}`)}`,
@@ -87,10 +89,10 @@ describe('a query with', () => {
     '१',
   ];
   test.each(LIMITS)('limit=%s is refused or respected', async (limit) => {
-    for (const of of ['tasks', 'events']) {
-      const reply = await testServer.get(`${PROJECT_URL}/${of}?limit=${encodeURIComponent(limit)}`);
+    for (const list of ['tasks', 'events']) {
+      const reply = await testServer.get(`${PROJECT_URL}/${list}?limit=${encodeURIComponent(limit)}`);
       if (reply.status !== 200) expect([reply.status, reply.body.code]).toEqual([400, 'INVALID_REQUEST']);
-      else expect(reply.body[of].length).toBeLessThanOrEqual(Number(limit));
+      else expect(reply.body[list].length).toBeLessThanOrEqual(Number(limit));
     }
   });
 
@@ -170,7 +172,11 @@ describe('a hundred concurrent requests with one request_id', () => {
     new Set(replies.map(({ status, body }) => JSON.stringify([status, body]))).size;
 
   test('claim one task, and get the same reply', async () => {
-    const replies = await sendHundred(`${PROJECT_URL}/next`, { ...WHO, track: 'A', request_id: 'r-next' });
+    const replies = await sendHundred(`${PROJECT_URL}/next`, {
+      ...CLAIMANT,
+      track: 'A',
+      request_id: 'r-next',
+    });
     expect(replies[0]?.body.reason).toBe('GRANTED');
     expect(countDistinct(replies)).toBe(1);
     const { events } = (await testServer.get(`${PROJECT_URL}/events?type=CLAIM_ACQUIRED&limit=1000`)).body;
@@ -190,11 +196,11 @@ describe('a hundred concurrent requests with one request_id', () => {
     expect((await testServer.get(`${PROJECT_URL}/tasks/A-020-x/results`)).body.results).toHaveLength(1);
   });
 
-  test('with two bodies apply one of them, and the other is a conflict', async () => {
+  test('but two bodies apply one body, and refuse the other as a conflict', async () => {
     const claims = Array.from({ length: 100 }, (_, index) =>
       testServer.post(`${PROJECT_URL}/claims`, {
         task_id: `A-02${1 + (index % 2)}-x`,
-        ...WHO,
+        ...CLAIMANT,
         request_id: 'r-two',
       }),
     );
@@ -211,28 +217,32 @@ describe('a symbolic link in the folder of the log', () => {
   const plan = { tracks: { A: [{ id: 'A-001-x', description: 'x' }] } };
 
   test('that is dangling affects its own project only', async () => {
-    const linked = await TestServer.forTest();
-    await linked.plan('A-001-x');
-    await symlink('nowhere', join(linked.folder, 'acme', 'dangling'));
-    await linked.restart();
-    expect((await linked.request('PUT', `${TENANT_URL}/projects/dangling/plan`, plan)).status).toBe(503);
-    expect((await linked.get(`${TENANT_URL}/projects`)).body.projects).toMatchObject([
+    const linkedServer = await TestServer.forTest();
+    await linkedServer.plan('A-001-x');
+    await symlink('nowhere', join(linkedServer.folder, 'acme', 'dangling'));
+    await linkedServer.restart();
+    expect((await linkedServer.request('PUT', `${TENANT_URL}/projects/dangling/plan`, plan)).status).toBe(
+      503,
+    );
+    expect((await linkedServer.get(`${TENANT_URL}/projects`)).body.projects).toMatchObject([
       { project_id: 'shop', position: 1 },
     ]);
-    expect((await linked.claim('A-001-x')).generation).toBe(1);
+    expect((await linkedServer.claim('A-001-x')).generation).toBe(1);
   });
 
   test('that is circular makes its own tenant unavailable until it is removed', async () => {
-    const linked = await TestServer.forTest();
-    await linked.plan('A-001-x');
-    const round = join(linked.folder, 'acme', 'round');
-    await symlink('round', round);
-    await linked.restart();
-    expect((await linked.get(`${PROJECT_URL}/status`)).status).toBe(503);
-    expect((await linked.get(`${TENANT_URL}/projects`)).status).toBe(503);
-    expect((await linked.request('PUT', '/api/tenants/other/projects/shop/plan', plan)).status).toBe(200);
-    await rm(round);
-    expect((await linked.get(`${PROJECT_URL}/status`)).status).toBe(200);
-    expect((await linked.claim('A-001-x')).generation).toBe(1);
+    const linkedServer = await TestServer.forTest();
+    await linkedServer.plan('A-001-x');
+    const circularLink = join(linkedServer.folder, 'acme', 'round');
+    await symlink('round', circularLink);
+    await linkedServer.restart();
+    expect((await linkedServer.get(`${PROJECT_URL}/status`)).status).toBe(503);
+    expect((await linkedServer.get(`${TENANT_URL}/projects`)).status).toBe(503);
+    expect((await linkedServer.request('PUT', '/api/tenants/other/projects/shop/plan', plan)).status).toBe(
+      200,
+    );
+    await rm(circularLink);
+    expect((await linkedServer.get(`${PROJECT_URL}/status`)).status).toBe(200);
+    expect((await linkedServer.claim('A-001-x')).generation).toBe(1);
   });
 });

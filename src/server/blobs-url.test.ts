@@ -26,7 +26,7 @@ async function newFolder(): Promise<string> {
   return folder;
 }
 
-/** A file store that has a blob of its own. */
+/** The URL of a new file store that contains the old blob. */
 async function storeWithOldBlob(): Promise<string> {
   const url = `file:${await newFolder()}`;
   const { store, blobs } = await openStoreUrl(url, ignoreWarnings);
@@ -44,8 +44,8 @@ async function expectOldAndNew(storeUrl: string, blobsUrl: string): Promise<void
     expect(await blobs.size('acme', sha256)).toBe(bytes.byteLength);
   }
   expect(await blobs.get('other', OLD.sha256)).toBeNull();
-  const own = new FolderBlobs(storeUrl.slice('file:'.length));
-  expect(await own.size('acme', NEW.sha256)).toBeNull();
+  const storeBlobs = new FolderBlobs(storeUrl.slice('file:'.length));
+  expect(await storeBlobs.size('acme', NEW.sha256)).toBeNull();
 }
 
 test.each([

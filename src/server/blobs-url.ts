@@ -19,8 +19,8 @@ export async function openBlobsUrl(url: string): Promise<Blobs> {
       `GENESIS_BLOBS: expected file:./folder, the path of a folder, or s3://bucket/prefix, not ${JSON.stringify(url)}.`,
     );
   }
-  const found = await stat(folder).catch(() => null);
-  if (found !== null && !found.isDirectory())
+  const stats = await stat(folder).catch(() => null);
+  if (stats !== null && !stats.isDirectory())
     throw new StoreRefused(
       `GENESIS_BLOBS: ${folder} is not a folder. Name a folder, or a path where one can be made.`,
     );

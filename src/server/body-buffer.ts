@@ -1,7 +1,7 @@
-const CHUNKS_CHECKED = 4096;
+const CHUNKS_BEFORE_CHECK = 4096;
 const CHUNK_BYTES_MIN = 16;
 
-/** A body as it arrives, in one growing buffer: a chunk of one byte as a separate object would take hundreds. */
+/** A body as it arrives, in one growing buffer: keeping each chunk as an object would take hundreds of bytes per chunk. */
 export class BodyBuffer {
   length = 0;
   private buffer: Uint8Array = new Uint8Array();
@@ -19,7 +19,7 @@ export class BodyBuffer {
 
   /** Whether the sender has split a long body into chunks of a few bytes. */
   get hasTinyChunks(): boolean {
-    return this.chunkCount > CHUNKS_CHECKED && this.length < this.chunkCount * CHUNK_BYTES_MIN;
+    return this.chunkCount > CHUNKS_BEFORE_CHECK && this.length < this.chunkCount * CHUNK_BYTES_MIN;
   }
 
   bytes(): Uint8Array {

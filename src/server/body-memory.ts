@@ -2,14 +2,14 @@ import type { Principal } from './auth/principal.js';
 
 const BYTES_MAX = 1024 ** 3;
 /**
- * The bytes per body that are not counted, so that ordinary commands cost nothing. The number of connections limits
- * their sum.
+ * The first bytes of each body, which are not counted, so that ordinary commands cost nothing. The number of connections
+ * limits their sum.
  */
 export const FREE_BYTES_PER_BODY = 64 * 1024;
 
 /**
- * The memory for the bodies of requests and responses in progress. One tenant may use half of it and one credential a quarter, so that
- * neither can use up all of it.
+ * The memory for the bodies of requests and responses in progress. One tenant may use half of it and one credential a
+ * quarter, so that neither can use up all of it.
  */
 export class BodyMemory {
   private readonly usedBytes = new Map<string, number>();
@@ -37,7 +37,7 @@ export class BodyMemory {
   }
 }
 
-/** The memory of one body. */
+/** The memory that one body has reserved. */
 export class BodyReservation {
   isRefused = false;
   private bytes = 0;

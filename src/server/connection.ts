@@ -28,7 +28,7 @@ export class FetchConnection implements RequestConnection {
   readonly remoteAddress: string | null;
   readonly destroy = null;
 
-  /** `outer`: the connection of the call that this one is part of. */
+  /** `outer`: the connection of the call that made this call. */
   constructor(
     private readonly request: Request,
     private readonly outer: RequestConnection | null = null,

@@ -2,7 +2,7 @@ import { connect } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { PROJECT_URL, TENANT_URL, TestServer } from './testing/test-server.js';
 
-/** Explicit statements of the wire contract that belong to no single component's tests. */
+/** Statements of the wire contract that involve several components. */
 
 const TASKS = [1, 2].map((taskNumber) => ({
   id: `A-00${taskNumber}-x`,
@@ -26,8 +26,8 @@ describe('a refused result', () => {
       result_data: { second: true },
     });
     expect([late.status, late.body.reason]).toEqual([409, 'TASK_ALREADY_COMPLETED']);
-    const kept = await testServer.get(`${PROJECT_URL}/tasks/A-001-x/results/${late.body.parked}`);
-    expect(kept).toMatchObject({
+    const parked = await testServer.get(`${PROJECT_URL}/tasks/A-001-x/results/${late.body.parked}`);
+    expect(parked).toMatchObject({
       status: 200,
       body: {
         accepted: false,
@@ -50,7 +50,7 @@ describe('a body that exceeds its limit', () => {
       });
       socket.on('error', reject).on('close', () => resolve(reply));
       socket.write(`POST ${path} HTTP/1.1\r\nhost: localhost\r\ncontent-length: ${bytes}\r\n\r\n`);
-      socket.write(Buffer.alloc(bytes, 'x'), (fault) => (fault ? reject(fault) : socket.resume()));
+      socket.write(Buffer.alloc(bytes, 'x'), (error) => (error ? reject(error) : socket.resume()));
     });
   }
 
@@ -85,15 +85,15 @@ describe('events of an edge', () => {
     await testServer.plan('A-001-x');
     const claim = { feature_id: 'REQ-F-A-001', edge: 'design_code', agent_id: 'alpha', session_id: 's1' };
     await testServer.post(`${PROJECT_URL}/claims`, claim);
-    const foundEvents = async (query: Record<string, string>) => {
+    const eventTypes = async (query: Record<string, string>) => {
       const reply = await testServer.get(`${PROJECT_URL}/events?${new URLSearchParams(query)}`);
       return reply.body.events.map(({ event_type }: { event_type: string }) => event_type);
     };
-    expect(await foundEvents({ edge: 'design_code' })).toEqual(['edge_started']);
-    expect(await foundEvents({ edge: 'Design → Code' })).toEqual(['edge_started']);
-    expect(await foundEvents({ task_id: 'REQ-F-A-001#design→code' })).toEqual(['edge_started']);
-    expect(await foundEvents({ task_id: 'REQ-F-A-001#code_unit_tests' })).toEqual([]);
-    expect(await foundEvents({ task_id: 'REQ-F-A-001#design_code', feature_id: 'REQ-F-B-001' })).toEqual([]);
+    expect(await eventTypes({ edge: 'design_code' })).toEqual(['edge_started']);
+    expect(await eventTypes({ edge: 'Design → Code' })).toEqual(['edge_started']);
+    expect(await eventTypes({ task_id: 'REQ-F-A-001#design→code' })).toEqual(['edge_started']);
+    expect(await eventTypes({ task_id: 'REQ-F-A-001#code_unit_tests' })).toEqual([]);
+    expect(await eventTypes({ task_id: 'REQ-F-A-001#design_code', feature_id: 'REQ-F-B-001' })).toEqual([]);
   });
 });
 

@@ -14,7 +14,7 @@ import { LASTING_CREDENTIALS } from './testing/credentials.js';
 /** What the routes were called with, in order. */
 const calls: ApiCall[] = [];
 
-const route = (id: string, run: Route['run'], more: Partial<Route> = {}): Route => ({
+const route = (id: string, run: Route['run'], overrides: Partial<Route> = {}): Route => ({
   id,
   method: 'POST',
   path: `/${id}/{name}`,
@@ -22,7 +22,7 @@ const route = (id: string, run: Route['run'], more: Partial<Route> = {}): Route 
   summary: id,
   body: { kind: 'json', schema: z.unknown(), bytes_max: 2000 },
   reply: z.object({}),
-  ...more,
+  ...overrides,
   run: (call) => {
     calls.push(call);
     return run(call);
@@ -88,25 +88,25 @@ async function responseOn(socket: Socket): Promise<string> {
   }
 }
 
-const WITHOUT_DATE = (text: string): string =>
+const withoutDateAndIds = (text: string): string =>
   text
     .replace(/Date: \w{3}, \d\d \w{3} \d{4} [\d:]{8} GMT/, 'Date: now')
     .replace(/\([\w-]{36}\)|[\w-]{36}\./, 'id');
 
-/** Sends the request at once, which is answered directly, and with its last byte held back, which Node then answers. */
-async function answersTo(request: string) {
+/** Sends the request whole, so that it is answered directly, and in two parts, so that Node's server answers it. */
+async function directAndNodeAnswers(request: string) {
   const port = await startListening();
   const [whole, split] = [await open(port), await open(port)];
   whole.write(request);
   const direct = await responseOn(whole);
   split.write(request.slice(0, -1));
-  // The server has read the first part when it has answered another connection afterwards.
+  // When the server has answered a later connection, it has read the first part.
   const other = await open(port);
   other.write('GET /nothing HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n');
   await responseOn(other);
   split.write(request.slice(-1));
   const byNode = await responseOn(split);
-  return { direct: WITHOUT_DATE(direct), byNode: WITHOUT_DATE(byNode) };
+  return { direct: withoutDateAndIds(direct), byNode: withoutDateAndIds(byNode) };
 }
 
 const post = (path: string, body: string, headers = 'Host: 127.0.0.1\r\n'): string =>
@@ -127,12 +127,12 @@ test.each([
   ['a page of another site', post('/echo/x', '1', 'Host: 127.0.0.1\r\nOrigin: http://example.com\r\n')],
   ['a host that is not this machine', post('/echo/x', '1', 'Host: example.com\r\n')],
 ])('answers %s directly as Node does, byte for byte', async (_, request) => {
-  const { direct, byNode } = await answersTo(request);
+  const { direct, byNode } = await directAndNodeAnswers(request);
   expect(direct).toMatch(/^HTTP\/1\.1 \d{3} /);
   expect(direct).toBe(byNode);
 });
 
-test('answers one request after another on a connection, and goes on when Node has taken it over', async () => {
+test('answers one request after another on a connection, also after Node has taken over the connection', async () => {
   const socket = await open(await startListening());
   for (const body of ['1', '"ü"', `"${'x'.repeat(1900)}"`]) {
     socket.write(post('/echo/x', body));
@@ -147,27 +147,25 @@ test('answers one request after another on a connection, and goes on when Node h
   expect(await responseOn(socket)).toContain('"body":6');
 });
 
-test('answers a request that arrives before the one before it is answered', async () => {
+test('answers a request that arrives before the previous request is answered', async () => {
   calls.length = 0;
-  const socket = await open(await startListening());
   let answer = (): void => {};
-  const held = new Promise<void>((resolve) => {
+  const released = new Promise<void>((resolve) => {
     answer = resolve;
   });
   ROUTES[0] = route('echo', async (call) => {
-    if (call.body === 1) await held;
+    if (call.body === 1) await released;
     return toResponse(echoOf(call));
   });
   const port = await startListening();
-  const early = await open(port);
-  socket.destroy();
-  early.write(post('/echo/x', '1'));
+  const socket = await open(port);
+  socket.write(post('/echo/x', '1'));
   await expect.poll(() => calls.length).toBe(1);
-  early.write(post('/echo/x', '2').slice(0, 30));
-  early.write(post('/echo/x', '2').slice(30));
+  socket.write(post('/echo/x', '2').slice(0, 30));
+  socket.write(post('/echo/x', '2').slice(30));
   answer();
   let both = '';
-  while (!both.includes('"body":2')) both += await responseOn(early);
+  while (!both.includes('"body":2')) both += await responseOn(socket);
   expect(both.match(/"body":\d/g)).toEqual(['"body":1', '"body":2']);
 });
 

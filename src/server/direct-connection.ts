@@ -19,12 +19,13 @@ interface DirectAnswering {
 }
 
 /**
- * Answers the requests of one connection while each arrives whole and asks for JSON. Node's objects for a request and its
- * response cost as much as a command. Anything else, and from then on the whole connection, goes to Node's HTTP server.
+ * Answers the requests of one connection without Node's HTTP server, whose objects for a request and its response cost as
+ * much as a command. The first request that does not arrive whole, or whose reply is not JSON, hands the connection over
+ * to Node's HTTP server for good.
  */
 export class DirectConnection {
   private current: DirectRequest | null = null;
-  /** Arrived before the current request was answered. */
+  /** The bytes that arrived before the current request was answered. */
   private early: Buffer | null = null;
 
   constructor(
@@ -62,12 +63,12 @@ export class DirectConnection {
     const { socket, shared } = this;
     // The client is gone; `onClosed` has ended the request.
     if (!socket.writable) return;
-    // A route that replies with JSON has a text for it.
+    // A route that replies with JSON has text as its body.
     const { body } = response as TextResponse;
     const bodyBytes = Buffer.byteLength(body);
     const isLast = !request.shouldKeepAlive || response.headers.connection === 'close';
     const text = shared.texts.text(response as TextResponse, bodyBytes, !isLast);
-    // Text of ASCII only, as most is, is written faster as Latin-1.
+    // Most text is ASCII, and ASCII is written faster as Latin-1.
     socket.write(text, bodyBytes === body.length ? 'latin1' : 'utf8', () => {
       if (socket.destroyed) return;
       this.current = null;
@@ -145,7 +146,7 @@ class DirectRequest implements RequestConnection, PendingResponse {
     return () => void this.closeListeners?.delete(once);
   }
 
-  /** Its response has been sent, or its client is gone. */
+  /** Called when its response has been sent, or its client is gone. */
   end(): void {
     this.hasEnded = true;
     for (const listener of [...(this.closeListeners ?? [])]) listener();

@@ -137,17 +137,17 @@ describe('an agent', () => {
     expect(await runOf(run_id)).toMatchObject({ status: 'REQUESTED', started_at: null });
   });
 
-  test('cannot record a run, or what it has spent, outside of an edge', async () => {
+  test('cannot record a run or its cost outside of an edge', async () => {
     const { testServer, acme, append, get } = await openTenants();
     const plan = { tracks: { A: [{ id: 'A-001-core', description: 'x', depends_on: [] }] } };
     await testServer.request('PUT', '/api/tenants/acme/projects/shop/plan', plan, acme.admin);
     const cost = { ...NO_COST, usd: 1000 };
-    for (const about of [
+    for (const subjectFields of [
       { task_id: undefined },
       { task_id: undefined, feature_id: FEATURE },
       { task_id: 'A-001-core' },
     ]) {
-      const more = { ...about, generation: 0 };
+      const more = { ...subjectFields, generation: 0 };
       expect((await append(acme.other, 'run_started', runStarted(UNKNOWN_RUN), more)).status).toBe(400);
       const spent = { ...stepCompleted(UNKNOWN_RUN), cost };
       expect((await append(acme.other, 'run_step_completed', spent, more)).status).toBe(400);
@@ -186,9 +186,9 @@ describe('a run', () => {
       const { status } = await get(`${path}?project_id=shop`, { ...rival.agent, 'x-genesis-tenant': 'acme' });
       expect([path, [403, 404].includes(status)]).toEqual([path, true]);
     }
-    const named = { ...rival.admin, 'x-genesis-tenant': 'acme' };
+    const withOtherTenant = { ...rival.admin, 'x-genesis-tenant': 'acme' };
     expect([403, 404]).toContain(
-      (await post(`/api/runs/${run_id}/cancel`, { project_id: 'shop' }, named)).status,
+      (await post(`/api/runs/${run_id}/cancel`, { project_id: 'shop' }, withOtherTenant)).status,
     );
     expect(await runOf(run_id)).toMatchObject({ status: 'REQUESTED' });
   });
@@ -250,7 +250,7 @@ describe('under `evidence: verified`, without evidence of a runner', () => {
     return { ...opened, readTask };
   }
 
-  test('no submission converges an edge: of an agent, a batch, a person, or as pushed from another log', async () => {
+  test('no submission of an agent, a batch, a person or another log converges an edge', async () => {
     const { acme, post, claim, readTask } = await openVerified();
     const { agent_id: _, ...handle } = await claim(acme.agent, 'alpha', 's1');
     const result = { task_id: SUBJECT, ...handle, result_data: 'x', iteration: 1, evaluators };
@@ -266,16 +266,16 @@ describe('under `evidence: verified`, without evidence of a runner', () => {
     expect((await submit({})).reason).toBe('NOT_CONVERGED');
     await post(`${PROJECT}/results/batch`, { items: [result] }, acme.agent);
     expect((await submit({}, acme.admin)).accepted ?? false).toBe(false);
-    const to = { agent_id: 'rita', session_id: 's-rita', agent_role: 'human' };
-    const operator = { expected_generation: 1, reason: 'because' };
-    const moved = (await post(`${TASK}/reassign`, { ...operator, ...to }, acme.admin)).body;
-    expect(moved).toMatchObject({ success: true, generation: 2 });
-    const own = { session_id: 's-rita', generation: 2, claim_id: moved.claim?.id };
-    expect((await submit(own, acme.admin)).accepted ?? false).toBe(false);
+    const newHolder = { agent_id: 'rita', session_id: 's-rita', agent_role: 'human' };
+    const operatorFields = { expected_generation: 1, reason: 'because' };
+    const reassigned = (await post(`${TASK}/reassign`, { ...operatorFields, ...newHolder }, acme.admin)).body;
+    expect(reassigned).toMatchObject({ success: true, generation: 2 });
+    const newHandle = { session_id: 's-rita', generation: 2, claim_id: reassigned.claim?.id };
+    expect((await submit(newHandle, acme.admin)).accepted ?? false).toBe(false);
     expect(await readTask()).toMatchObject({ phase: 'OPEN', result: null });
   });
 
-  test('neither an approval nor an adoption converges it', async () => {
+  test('neither an approval nor an adoption converges an edge', async () => {
     const { acme, post, get, claim, readTask } = await openVerified();
     const { agent_id: _, ...handle } = await claim(acme.agent, 'alpha', 's1');
     const result = { task_id: SUBJECT, ...handle, result_data: 'x', iteration: 1, evaluators };
@@ -291,8 +291,8 @@ describe('under `evidence: verified`, without evidence of a runner', () => {
       expect((await post(`${PROJECT}/reviews`, review, as)).status).toBe(403);
     await post(`${PROJECT}/reviews`, review, acme.reviewer);
     expect((await post(`${PROJECT}/results`, result, acme.agent)).body.accepted ?? false).toBe(false);
-    const operator = { expected_generation: 1, reason: 'because' };
-    await post(`${TASK}/force_release`, operator, acme.admin);
+    const operatorFields = { expected_generation: 1, reason: 'because' };
+    await post(`${TASK}/force_release`, operatorFields, acme.admin);
     await claim(acme.agent, 'alpha', 's2');
     await post(`${PROJECT}/results`, result, acme.agent);
     const { results } = (await get(`${TASK}/results`, acme.admin)).body;

@@ -30,8 +30,8 @@ const statusAndCode = async (reply: Promise<{ status: number; body: { code?: str
   const { status, body } = await reply;
   return [status, body.code];
 };
-const request = (target: string, more = '') =>
-  testServer.sendRaw(`GET ${target} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n${more}\r\n`);
+const sendGet = (target: string, headerLines = '') =>
+  testServer.sendRaw(`GET ${target} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n${headerLines}\r\n`);
 
 describe('a body that', () => {
   test.each([
@@ -53,15 +53,15 @@ describe('a body that', () => {
     ]);
   });
 
-  test('is larger than a command may be is refused, with or without a Content-Length', async () => {
+  test('exceeds the limit of a command is refused, with or without a Content-Length', async () => {
     const large = JSON.stringify({ task_id: 'x'.repeat(COMMAND_BODY_BYTES_MAX) });
     expect(await statusAndCode(testServer.request('POST', `${PROJECT_URL}/claims`, large))).toEqual([
       413,
       'BODY_TOO_LARGE',
     ]);
     const head = `POST ${PROJECT_URL}/claims HTTP/1.1\r\nHost: 127.0.0.1\r\n`;
-    const claimed = await testServer.sendRaw(`${head}Content-Length: 99999999999\r\n\r\n`);
-    expect(claimed).toMatch(/^HTTP\/1\.1 413 .*BODY_TOO_LARGE/s);
+    const declared = await testServer.sendRaw(`${head}Content-Length: 99999999999\r\n\r\n`);
+    expect(declared).toMatch(/^HTTP\/1\.1 413 .*BODY_TOO_LARGE/s);
     const chunk = `${COMMAND_BODY_BYTES_MAX.toString(16)}\r\n${'x'.repeat(COMMAND_BODY_BYTES_MAX)}\r\n`;
     const chunked = await testServer.sendRaw(`${head}Transfer-Encoding: chunked\r\n\r\n${chunk}${chunk}`);
     expect(chunked).toMatch(/^HTTP\/1\.1 413 .*BODY_TOO_LARGE/s);
@@ -89,7 +89,7 @@ describe('a path that', () => {
     '/%2e%2e/%2e%2e/etc/passwd',
     '/..%2f..%2fetc',
   ])('traverses upwards, %s, is not found', async (target) => {
-    expect(await request(target)).toMatch(/^HTTP\/1\.1 404 .*"code":"NOT_FOUND"/s);
+    expect(await sendGet(target)).toMatch(/^HTTP\/1\.1 404 .*"code":"NOT_FOUND"/s);
   });
 
   test.each([
@@ -105,17 +105,17 @@ describe('a path that', () => {
     '__proto__',
   ])('has %s as a name is refused before it reaches a store', async (name) => {
     for (const target of [`/api/tenants/${name}/limits`, `/api/tenants/acme/projects/${name}/status`]) {
-      expect(await request(target)).toMatch(/^HTTP\/1\.1 40[04] .*"code":"(INVALID_REQUEST|NOT_FOUND)"/s);
+      expect(await sendGet(target)).toMatch(/^HTTP\/1\.1 40[04] .*"code":"(INVALID_REQUEST|NOT_FOUND)"/s);
     }
-    for (const rest of [`tasks/${name}`, `tasks/${name}/history`, `blobs/${name}`]) {
-      expect(await request(`${PROJECT_URL}/${rest}`)).toMatch(/^HTTP\/1\.1 40[04] /);
+    for (const path of [`tasks/${name}`, `tasks/${name}/history`, `blobs/${name}`]) {
+      expect(await sendGet(`${PROJECT_URL}/${path}`)).toMatch(/^HTTP\/1\.1 40[04] /);
     }
   });
 
   test.each(['events?agent_id=a%00b', 'tasks?track=%00'])(
     'has a NUL in its query, %s, is refused before it reaches a store',
-    async (rest) => {
-      expect(await request(`${PROJECT_URL}/${rest}`)).toMatch(/^HTTP\/1\.1 400 .*INVALID_REQUEST/s);
+    async (path) => {
+      expect(await sendGet(`${PROJECT_URL}/${path}`)).toMatch(/^HTTP\/1\.1 400 .*INVALID_REQUEST/s);
     },
   );
 
@@ -129,15 +129,15 @@ describe('a path that', () => {
   });
 
   test.each(['%', '%zz', '%c3%28', 'a%e2'])('has invalid percent-encoding, %s, is refused', async (name) => {
-    expect(await request(`${PROJECT_URL}/tasks/${name}`)).toMatch(/^HTTP\/1\.1 400 .*INVALID_REQUEST/s);
-    expect(await request(`/nowhere/${name}`)).toMatch(/^HTTP\/1\.1 400 .*INVALID_REQUEST/s);
+    expect(await sendGet(`${PROJECT_URL}/tasks/${name}`)).toMatch(/^HTTP\/1\.1 400 .*INVALID_REQUEST/s);
+    expect(await sendGet(`/nowhere/${name}`)).toMatch(/^HTTP\/1\.1 400 .*INVALID_REQUEST/s);
   });
 
   test('does not exist gets 404, and one that supports other methods gets 405', async () => {
     expect(await statusAndCode(testServer.get('/api'))).toEqual([404, 'NOT_FOUND']);
     expect(await statusAndCode(testServer.get(`${PROJECT_URL}/status/`))).toEqual([404, 'NOT_FOUND']);
-    const wrong = await testServer.request('DELETE', `${PROJECT_URL}/plan`);
-    expect([wrong.status, wrong.headers.get('allow')]).toEqual([405, 'GET, PUT']);
+    const wrongMethod = await testServer.request('DELETE', `${PROJECT_URL}/plan`);
+    expect([wrongMethod.status, wrongMethod.headers.get('allow')]).toEqual([405, 'GET, PUT']);
     expect((await testServer.request('PATCH', `${PROJECT_URL}/tasks/A-001-x`)).headers.get('allow')).toBe(
       'GET',
     );
@@ -148,9 +148,9 @@ describe('a path that', () => {
 describe('a client that', () => {
   test('sends invalid HTTP or too large headers gets an error', async () => {
     expect(await testServer.sendRaw('hello\r\n\r\n')).toMatch(/^HTTP\/1\.1 400 .*INVALID_REQUEST/s);
-    expect(await request('/healthz', `X-Long: ${'x'.repeat(20_000)}\r\n`)).toMatch(/^HTTP\/1\.1 431 /);
+    expect(await sendGet('/healthz', `X-Long: ${'x'.repeat(20_000)}\r\n`)).toMatch(/^HTTP\/1\.1 431 /);
     expect(await testServer.sendRaw('GET /healthz HTTP/1.1\r\n\r\n')).toMatch(/^HTTP\/1\.1 400 /);
-    expect(await request('healthz')).toMatch(/^HTTP\/1\.1 400 /);
+    expect(await sendGet('healthz')).toMatch(/^HTTP\/1\.1 400 /);
   });
 
   test('is slow to send its headers gets a timeout', async () => {
@@ -169,17 +169,17 @@ describe('a client that', () => {
     const settings = { ...DEFAULT_LISTEN_SETTINGS, headers_timeout_ms: 50 };
     const listening = await listen(app, { host: '127.0.0.1', port: 0 }, settings);
     onTestFinished(() => listening.stop());
-    const beSlow = () =>
+    const sendSlowly = () =>
       new Promise<string>((resolve) => {
         const socket = connect(listening.port, '127.0.0.1', () =>
           socket.write('GET /healthz HTTP/1.1\r\nHost: x'),
         );
         socket.once('data', (chunk) => resolve(String(chunk)));
-        // The client sent after the server had closed, so the response was lost to a reset; try again.
+        // If the client sends after the server has closed, a reset discards the response, and the loop tries again.
         socket.once('error', () => resolve('')).once('close', () => resolve(''));
       });
     let reply = '';
-    while (reply === '') reply = await beSlow();
+    while (reply === '') reply = await sendSlowly();
     expect(reply).toMatch(/^HTTP\/1\.1 408 .*TIMEOUT/s);
   });
 
@@ -194,26 +194,26 @@ describe('a client that', () => {
   });
 
   test('is a page of another site is refused while the server is open', async () => {
-    const stranger = await testServer.request(
+    const foreignPage = await testServer.request(
       'POST',
       `${PROJECT_URL}/claims`,
       {},
       { origin: 'https://example.com' },
     );
-    expect([stranger.status, stranger.body.code]).toEqual([403, 'FORBIDDEN']);
-    const rebound = await testServer.sendRaw(
+    expect([foreignPage.status, foreignPage.body.code]).toEqual([403, 'FORBIDDEN']);
+    const foreignHost = await testServer.sendRaw(
       'GET /readyz HTTP/1.1\r\nHost: example.com\r\nConnection: close\r\n\r\n',
     );
-    expect(rebound).toMatch(/^HTTP\/1\.1 403 .*FORBIDDEN/s);
-    const own = await testServer.requestOverSocket('GET', `${PROJECT_URL}/status`, undefined, {
+    expect(foreignHost).toMatch(/^HTTP\/1\.1 403 .*FORBIDDEN/s);
+    const ownPage = await testServer.requestOverSocket('GET', `${PROJECT_URL}/status`, undefined, {
       origin: testServer.url,
     });
-    expect(own.status).toBe(200);
+    expect(ownPage.status).toBe(200);
   });
 });
 
-/** Runs in its own process, because the open file limit applies per process and each end of a connection counts. */
-const CROWD = `
+/** The script of a second process: the limit of open files applies per process, and each end of a connection counts. */
+const CROWD_SCRIPT = `
 const { connect } = require('node:net');
 const [port, count] = process.argv.slice(1).map(Number);
 const open = () => new Promise((resolve, reject) => {
@@ -226,9 +226,12 @@ const open = () => new Promise((resolve, reject) => {
 })();`;
 
 test('answers a request while ten thousand connections are open', async () => {
-  const allowed = Number(execFileSync('sh', ['-c', 'ulimit -Hn'], { encoding: 'utf8' }));
-  const count = Math.min(10_000, (Number.isNaN(allowed) ? Number.POSITIVE_INFINITY : allowed) - 1000);
-  const crowd = spawn(process.execPath, ['-e', CROWD, String(testServer.running.port), String(count)]);
+  const openFilesMax = Number(execFileSync('sh', ['-c', 'ulimit -Hn'], { encoding: 'utf8' }));
+  const count = Math.min(
+    10_000,
+    (Number.isNaN(openFilesMax) ? Number.POSITIVE_INFINITY : openFilesMax) - 1000,
+  );
+  const crowd = spawn(process.execPath, ['-e', CROWD_SCRIPT, String(testServer.running.port), String(count)]);
   onTestFinished(() => void crowd.kill());
   const reply = await new Promise((resolve) => {
     crowd.stdout.once('data', (chunk) => resolve(String(chunk).trim()));

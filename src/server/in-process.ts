@@ -9,8 +9,8 @@ import { readinessProbe } from './readiness.js';
 import { ROUTES } from './routes.js';
 
 /**
- * The app without a socket, for one caller in this process, which is trusted to be who it says: `new Genesis({ fetch:
- * app.fetch })`. `close` ends waiting calls and streams; the coordinator and the store stay open.
+ * The app without a socket, for one caller in this process, which acts as `principal` without a credential: `new
+ * Genesis({ fetch: app.fetch })`. `close` ends waiting calls and streams; the coordinator and the store stay open.
  */
 export function createInProcessApp(coordinator: Coordinator, store: Store, principal: Principal) {
   const feeds = new ProjectFeeds(coordinator.feed, store);
@@ -33,7 +33,7 @@ export function createInProcessApp(coordinator: Coordinator, store: Store, princ
     },
     rateLimiter: new RateLimiter(),
     accessLog: null,
-    // The caller gets the error itself: there is no log to look it up in.
+    // There is no log in which the caller could look up the error id, so the process prints the error as a warning.
     errorLog: ({ error }) => process.emitWarning(String(error), 'GenesisWarning'),
   });
   const close = async (): Promise<void> => {

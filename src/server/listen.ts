@@ -16,7 +16,7 @@ const BACKLOG = 4096;
 export interface HttpListener {
   readonly port: number;
   readonly open_connections: number;
-  /** Stops accepting, answers the requests in progress, then resolves. Cuts off what remains at the time limit. */
+  /** Stops accepting connections, and resolves when all requests are answered, or at the time limit closes the rest. */
   stop(): Promise<void>;
 }
 
@@ -57,7 +57,7 @@ export async function listen(
   };
 }
 
-/** Puts direct answers before Node's own listener for connections, which serves a connection when it is called. */
+/** Replaces Node's listener for new connections: `DirectConnection` serves them, and calls Node's listener to hand over. */
 function serveDirectly(
   server: Server,
   app: Pick<App, 'match' | 'respond'>,
@@ -93,27 +93,31 @@ function stopServer(server: Server, connections: OpenConnections, withinMs: numb
 
 const CLIENT_ERRORS: Readonly<Record<string, () => ReturnType<typeof problemResponse>>> = {
   HPE_HEADER_OVERFLOW: () =>
-    problemResponse('HEADERS_TOO_LARGE', `The request headers exceed ${HEADER_BYTES_MAX} bytes.`),
-  ERR_HTTP_REQUEST_TIMEOUT: () => problemResponse('TIMEOUT', 'The request timed out. Try again.'),
+    problemResponse(
+      'HEADERS_TOO_LARGE',
+      `The request headers exceed ${HEADER_BYTES_MAX} bytes. Send fewer or shorter headers.`,
+    ),
+  ERR_HTTP_REQUEST_TIMEOUT: () =>
+    problemResponse('TIMEOUT', 'The request did not arrive within the time limit. Send it again, faster.'),
 };
 
 type ClientSocket = Socket & { _httpMessage?: IncomingMessage };
 
 /**
- * Node calls this for input that is not HTTP or too slow: there is no request yet, only a socket. It sends the reason
- * and closes after a delay, by which time the peer has read it or will not close its side.
+ * Node calls this for input that is not HTTP or too slow: there is no request yet, only a socket. The handler sends the
+ * reason, and gives the peer some time to read it and to close its side before it destroys the socket.
  */
 function clientErrorHandler(
   lingerMs: number,
 ): (error: Error & { code?: string }, socket: ClientSocket) => void {
-  const refused = new WeakSet<Socket>();
+  const refusedSockets = new WeakSet<Socket>();
   return (error, socket) => {
-    // Further input on this socket is not HTTP either.
-    if (refused.has(socket)) return;
-    refused.add(socket);
+    // Node calls this again for further input on the socket. The refusal is sent once.
+    if (refusedSockets.has(socket)) return;
+    refusedSockets.add(socket);
     rejectConnection(error, socket);
-    const linger = setTimeout(() => socket.destroy(), lingerMs).unref();
-    socket.once('close', () => clearTimeout(linger));
+    const lingerTimer = setTimeout(() => socket.destroy(), lingerMs).unref();
+    socket.once('close', () => clearTimeout(lingerTimer));
   };
 }
 
@@ -123,7 +127,8 @@ function rejectConnection(error: Error & { code?: string }, socket: ClientSocket
     return;
   }
   const response =
-    CLIENT_ERRORS[error.code ?? '']?.() ?? problemResponse('INVALID_REQUEST', 'Not a valid HTTP request.');
+    CLIENT_ERRORS[error.code ?? '']?.() ??
+    problemResponse('INVALID_REQUEST', 'The input is not a valid HTTP request. Use an HTTP/1.1 client.');
   const headers = Object.entries({
     ...response.headers,
     connection: 'close',

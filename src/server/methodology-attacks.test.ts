@@ -10,9 +10,9 @@ import { type AnyJson, TestServer } from './testing/test-server.js';
 const METHODOLOGY_IDS = Object.keys({ ...methodologyOperations, ...methodologyViewOperations });
 const methodologyRoutes = ROUTES.filter(({ id }) => METHODOLOGY_IDS.includes(id));
 
-/** A valid body for each route, for a project with features. A route missing here fails the test. */
 const FEATURE = 'REQ-F-AUTH-001';
-const TAKES: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
+/** A valid input for each route, for a project with features. A route missing here fails the test. */
+const VALID_INPUTS: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   init: { files: { 'coordination.yml': 'coordination: {mode: multi}\n' }, request_id: 'i1' },
   start: { feature: FEATURE, edge: 'design_code', profile: 'standard', agent_id: 'a', agent_role: 'x' },
   spawn: {
@@ -57,9 +57,9 @@ const TAKES: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   known_gaps: {},
 };
 /** Human-readable text, which may contain line breaks. */
-const TEXT = new Set(['summary', 'message', 'comment']);
-/** Single-line fields that nothing resolves, so odd names in them are harmless. */
-const LINE = new Set([
+const TEXT_FIELDS = new Set(['summary', 'message', 'comment']);
+/** Single-line fields that are not used as names of files or subjects, so any text in them is harmless. */
+const LINE_FIELDS = new Set([
   'reason',
   'title',
   'context_hash',
@@ -87,11 +87,17 @@ beforeAll(async () => {
   keyOf.operator = await createKey('acme', 'operator');
   for (const role of ROLES.filter((each) => each !== 'operator'))
     keyOf[role] = await createKey('else', role, keyOf.operator);
-  const made = await ask(routeOf('init'), { project_id: SHOP, files }, 'operator', 'acme');
-  expect([made.status, made.body.reason]).toEqual([200, expect.anything()]);
+  const initialized = await callRoute(routeOf('init'), { project_id: SHOP, files }, 'operator', 'acme');
+  expect([initialized.status, initialized.body.reason]).toEqual([200, expect.anything()]);
   expect(
-    (await ask(routeOf('methodology_status'), { project_id: SHOP, feature: FEATURE }, 'operator', 'acme'))
-      .status,
+    (
+      await callRoute(
+        routeOf('methodology_status'),
+        { project_id: SHOP, feature: FEATURE },
+        'operator',
+        'acme',
+      )
+    ).status,
   ).toBe(200);
 });
 afterAll(async () => {
@@ -101,7 +107,7 @@ afterAll(async () => {
 
 const routeOf = (id: string): Route => methodologyRoutes.find((each) => each.id === id) as Route;
 
-function ask({ method, path }: Route, input: unknown, role: Role, tenant?: string) {
+function callRoute({ method, path }: Route, input: unknown, role: Role, tenant?: string) {
   const headers = {
     authorization: `Bearer ${keyOf[role]}`,
     ...(tenant === undefined ? {} : { 'x-genesis-tenant': tenant }),
@@ -117,28 +123,33 @@ function ask({ method, path }: Route, input: unknown, role: Role, tenant?: strin
   return testServer.request(method, `${path}?${query}`, undefined, headers);
 }
 
-const TABLE = methodologyRoutes.map((each) => [each.id, each] as const);
-const READING = TABLE.filter(([, { action }]) => action === 'read');
+const ROUTE_TABLE = methodologyRoutes.map((each) => [each.id, each] as const);
+const READ_ROUTES = ROUTE_TABLE.filter(([, { action }]) => action === 'read');
 
 test('the table of inputs covers every route', () => {
-  expect(methodologyRoutes.map(({ id }) => id).sort()).toEqual(Object.keys(TAKES).sort());
+  expect(methodologyRoutes.map(({ id }) => id).sort()).toEqual(Object.keys(VALID_INPUTS).sort());
 });
 
 describe.each(ROLES.filter((role) => role !== 'operator'))('a %s of another tenant', (role) => {
-  test.each(TABLE)('gets the same 404 from %s, whatever tenant it requests', async (id, each) => {
+  test.each(ROUTE_TABLE)('gets the same 404 from %s, whatever tenant it requests', async (id, each) => {
     const replyTo = async (tenant: string, project_id: string) => {
-      const { status, body, headers } = await ask(each, { project_id, ...TAKES[id] }, role, tenant);
+      const { status, body, headers } = await callRoute(
+        each,
+        { project_id, ...VALID_INPUTS[id] },
+        role,
+        tenant,
+      );
       return { status, body, headers: [...headers].filter(([name]) => name !== 'date') };
     };
-    const theirs = await replyTo('acme', SHOP);
-    expect(theirs.status).toBe(404);
-    expect(theirs).toEqual(await replyTo('zero', 'nope'));
-    expect(theirs).toEqual(await replyTo('../acme', SHOP));
+    const existingReply = await replyTo('acme', SHOP);
+    expect(existingReply.status).toBe(404);
+    expect(existingReply).toEqual(await replyTo('zero', 'nope'));
+    expect(existingReply).toEqual(await replyTo('../acme', SHOP));
   });
 
-  test.each(READING)('finds no project of another tenant by %s in its own', async (id, each) => {
+  test.each(READ_ROUTES)('finds no project of another tenant by %s in its own', async (id, each) => {
     const replyTo = async (project_id: string) => {
-      const { status, body } = await ask(each, { project_id, ...TAKES[id] }, role);
+      const { status, body } = await callRoute(each, { project_id, ...VALID_INPUTS[id] }, role);
       return [status, JSON.stringify(body).replaceAll(project_id, '<project>')];
     };
     expect(await replyTo(SHOP)).toEqual(await replyTo('nope'));
@@ -146,7 +157,7 @@ describe.each(ROLES.filter((role) => role !== 'operator'))('a %s of another tena
 });
 
 /** Invalid in every field. */
-const NEVER: readonly unknown[] = [
+const INVALID_VALUES: readonly unknown[] = [
   MEGABYTE,
   PROTO,
   nested(20),
@@ -161,8 +172,8 @@ const NEVER: readonly unknown[] = [
   { a: 7 },
   { constructor: 'x' },
 ];
-const CONTROL: readonly unknown[] = ['a\nb', 'a\0b', '\u001b[2J'];
-const NO_NAME: readonly unknown[] = [
+const CONTROL_TEXTS: readonly unknown[] = ['a\nb', 'a\0b', '\u001b[2J'];
+const INVALID_NAMES: readonly unknown[] = [
   '../..',
   '/etc/passwd',
   '__proto__',
@@ -172,40 +183,46 @@ const NO_NAME: readonly unknown[] = [
   '\ud800',
 ];
 
-const isNamed = (value: unknown) => Object.hasOwn((value ?? {}) as object, 'constructor');
-const wrongFor = (field: string): readonly unknown[] => {
+const hasConstructorKey = (value: unknown) => Object.hasOwn((value ?? {}) as object, 'constructor');
+const invalidValuesFor = (field: string): readonly unknown[] => {
   // Files with unknown names are ignored, so such a name is not an error.
-  if (field === 'files') return NEVER.filter((value) => value !== PROTO && !isNamed(value));
-  if (TEXT.has(field)) return NEVER;
-  return LINE.has(field) ? [...NEVER, ...CONTROL] : [...NEVER, ...CONTROL, ...NO_NAME];
+  if (field === 'files')
+    return INVALID_VALUES.filter((value) => value !== PROTO && !hasConstructorKey(value));
+  if (TEXT_FIELDS.has(field)) return INVALID_VALUES;
+  return LINE_FIELDS.has(field)
+    ? [...INVALID_VALUES, ...CONTROL_TEXTS]
+    : [...INVALID_VALUES, ...CONTROL_TEXTS, ...INVALID_NAMES];
 };
 
-describe.each(TABLE)('%s', (id, each) => {
+describe.each(ROUTE_TABLE)('%s', (id, each) => {
   const project = { project_id: SHOP };
   const logPosition = async () =>
-    (await ask(routeOf('known_gaps'), project, 'operator', 'acme')).body.position;
+    (await callRoute(routeOf('known_gaps'), project, 'operator', 'acme')).body.position;
 
   test('refuses every invalid field, and writes nothing', async () => {
     const before = await logPosition();
-    const good = { ...project, ...TAKES[id] } as Record<string, unknown>;
-    const expectRefused = async (said: unknown, what: string) => {
-      const reply = await ask(each, said, 'operator', 'acme');
+    const validInput = { ...project, ...VALID_INPUTS[id] } as Record<string, unknown>;
+    const expectRefused = async (input: unknown, what: string) => {
+      const reply = await callRoute(each, input, 'operator', 'acme');
       const text = JSON.stringify(reply.body);
       expect([reply.status === 431 ? 400 : reply.status, reply.body.code ?? reply.body.reason], what).toEqual(
         [400, expect.stringMatching(/^INVALID_|^HEADERS_TOO_LARGE$/)],
       );
       expect(text.length, what).toBeLessThan(4000);
     };
-    for (const field of Object.keys(good)) {
-      for (const value of wrongFor(field)) {
+    for (const field of Object.keys(validInput)) {
+      for (const value of invalidValuesFor(field)) {
         if (each.method === 'GET' && typeof value !== 'string') continue;
-        await expectRefused({ ...good, [field]: value }, `${field}: ${JSON.stringify(value).slice(0, 60)}`);
+        await expectRefused(
+          { ...validInput, [field]: value },
+          `${field}: ${JSON.stringify(value).slice(0, 60)}`,
+        );
       }
     }
-    await expectRefused({ ...good, unknown_field: 1 }, 'an unknown field');
-    await expectRefused({ ...good, constructor: '1' }, 'a constructor');
+    await expectRefused({ ...validInput, unknown_field: 1 }, 'an unknown field');
+    await expectRefused({ ...validInput, constructor: '1' }, 'a constructor');
     if (each.method === 'GET') return;
-    const text = JSON.stringify(good);
+    const text = JSON.stringify(validInput);
     await expectRefused(`${text.slice(0, -1)},"__proto__":{"admin":true}}`, '__proto__');
     for (const body of [
       '',
@@ -224,9 +241,9 @@ describe.each(TABLE)('%s', (id, each) => {
 
   test('refuses a body that is too large', async () => {
     if (each.method === 'GET') return;
-    const reply = await ask(
+    const reply = await callRoute(
       each,
-      { ...project, ...TAKES[id], pad: 'x'.repeat(17 * 1024 * 1024) },
+      { ...project, ...VALID_INPUTS[id], pad: 'x'.repeat(17 * 1024 * 1024) },
       'operator',
       'acme',
     );
@@ -235,11 +252,11 @@ describe.each(TABLE)('%s', (id, each) => {
 
   test('refuses invalid names of projects and tenants', async () => {
     for (const project_id of ['', '..', '../shop', 'a/b', '_tenant', '__proto__', MEGABYTE, '\0']) {
-      const reply = await ask(each, { ...TAKES[id], project_id }, 'operator', 'acme');
+      const reply = await callRoute(each, { ...VALID_INPUTS[id], project_id }, 'operator', 'acme');
       expect([400, 431], project_id.slice(0, 20)).toContain(reply.status);
     }
     for (const tenant of ['..', '../acme', '_tenant/x', 'x'.repeat(200)]) {
-      const reply = await ask(each, { ...TAKES[id], ...project }, 'operator', tenant);
+      const reply = await callRoute(each, { ...VALID_INPUTS[id], ...project }, 'operator', tenant);
       expect([reply.status, reply.body.code], tenant).toEqual([400, 'INVALID_REQUEST']);
     }
   });
@@ -248,7 +265,7 @@ describe.each(TABLE)('%s', (id, each) => {
 test('refuses files whose total length exceeds the limit', async () => {
   const file = '#'.repeat(200 * 1024);
   const files = Object.fromEntries(Array.from({ length: 22 }, (_, index) => [`notes/n${index}.yml`, file]));
-  const reply = await ask(routeOf('init'), { project_id: 'large', files }, 'operator', 'acme');
+  const reply = await callRoute(routeOf('init'), { project_id: 'large', files }, 'operator', 'acme');
   expect([reply.status, reply.body.code]).toEqual([400, 'INVALID_METHODOLOGY']);
   expect(reply.body.detail).toContain('4505600 characters');
 });

@@ -7,7 +7,7 @@ import { type HttpResponse, problemResponse } from './response.js';
 import type { App } from './route.js';
 
 /**
- * Answers a request of Node's HTTP server. Without `Request` and `Response` in between, which cost more than most
+ * Answers a request of Node's HTTP server. Creates no `Request` and no `Response`, because they cost more than most
  * commands.
  */
 export async function answerRequest(
@@ -18,7 +18,10 @@ export async function answerRequest(
   const target = targetOf(incoming.url ?? '');
   const response =
     target === null
-      ? problemResponse('INVALID_REQUEST', 'The request target is not a valid path.')
+      ? problemResponse(
+          'INVALID_REQUEST',
+          'The request target is not valid. Send a path that begins with /, or a whole URL.',
+        )
       : await app.respond({
           method: incoming.method ?? '',
           ...target,
@@ -27,7 +30,7 @@ export async function answerRequest(
   writeResponse(outgoing, response);
 }
 
-/** The path and the query of a request line; null if it has none. A proxy may send a whole URL. */
+/** The path and the query of a request target; null if it is not valid. A proxy may send a whole URL. */
 function targetOf(url: string): { readonly path: string; readonly search: string } | null {
   if (url.startsWith('/')) {
     const cut = url.indexOf('?');

@@ -52,7 +52,7 @@ export class NodeConnection implements RequestConnection {
   readonly destroy = (): void => void this.outgoing.destroy();
 }
 
-/** Null if the body exceeds the limit or may not grow, after the rest has been discarded. */
+/** Reads the body. If it exceeds the limit or may not grow, discards the rest of it, then resolves with null. */
 function readBytes(
   incoming: IncomingMessage,
   bytesMax: number,
@@ -62,7 +62,7 @@ function readBytes(
   return new Promise((resolve, reject) => {
     const body = new BodyBuffer();
     const refuse = (): void => {
-      // The code that discards the rest of the body handles the event.
+      // From here on, `discardRest` handles the data.
       incoming.off('data', onData);
       resolve(discardRest(incoming));
     };
@@ -74,7 +74,7 @@ function readBytes(
     };
     incoming.on('data', onData);
     incoming.on('end', () => resolve(body.bytes()));
-    // Later events change nothing, and creating an error is expensive.
+    // The 'close' event that follows rejects the promise. Creating an error for each event is expensive.
     incoming.on('error', () => {});
     incoming.on('close', () => {
       if (!incoming.readableEnded) reject(new ClientGone('The client disconnected.'));
@@ -92,11 +92,11 @@ const DISCARD_IDLE_MS = 500;
 function discardRest(incoming: IncomingMessage): Promise<null> {
   if (Number(incoming.headers['content-length'] ?? 0) > DISCARDED_BYTES_MAX) return Promise.resolve(null);
   return new Promise((resolve) => {
-    let leftBytes = DISCARDED_BYTES_MAX;
+    let remainingBytes = DISCARDED_BYTES_MAX;
     const onData = (chunk: Buffer): void => {
-      leftBytes -= chunk.length;
+      remainingBytes -= chunk.length;
       idleTimer.refresh();
-      if (leftBytes < 0) end();
+      if (remainingBytes < 0) end();
     };
     const end = (): void => {
       clearTimeout(idleTimer);

@@ -4,7 +4,7 @@ import { AddressLimit, type DropReason } from './connection-limits.js';
 import type { ListenSettings } from './listen-settings.js';
 
 const UNAUTHENTICATED_STATUS = 401;
-/** Requests of one connection in progress. Clients do not pipeline; one that does could hold many large responses. */
+/** How many requests of one connection may be in progress. A client that pipelines could hold many large responses. */
 const PIPELINED_MAX = 4;
 
 export const checkingIntervalMs = ({ headers_timeout_ms }: ListenSettings): number =>
@@ -17,9 +17,9 @@ export interface PendingResponse {
 
 interface OpenConnection {
   readonly pending: Set<PendingResponse>;
-  /** When it is closed unless a complete request has arrived. */
+  /** When the connection is closed, unless a complete request has arrived. */
   deadlineMs: number;
-  /** Whether Node's HTTP server serves it, and has timers of its own. */
+  /** Whether Node's HTTP server, which has its own timers, serves the connection. */
   isLeftToNode: boolean;
   /** Whether the last request was refused for its credential. */
   isRefused: boolean;
@@ -51,7 +51,7 @@ export class OpenConnections {
 
   /** Whether the connection may stay open. */
   admit(socket: Socket): boolean {
-    // Accepted just before the server stopped listening.
+    // The connection was accepted just before the server stopped listening.
     if (this.isStopping) {
       socket.destroy();
       return false;
@@ -70,7 +70,7 @@ export class OpenConnections {
       isLeftToNode: false,
       isRefused: false,
     });
-    // Every request in progress listens to it, and PIPELINED_MAX bounds them; Node warns of a leak from eleven on.
+    // Every request in progress adds listeners. PIPELINED_MAX bounds them, so Node need not warn of a leak.
     socket.setMaxListeners(0);
     const firstByteTimer = setTimeout(() => {
       if (socket.bytesRead === 0) this.drop(socket, 'silent');
@@ -83,7 +83,7 @@ export class OpenConnections {
     return true;
   }
 
-  /** Node's HTTP server serves the connection from here on. */
+  /** Records that Node's HTTP server serves the connection from here on. */
   leaveToNode(socket: Socket): void {
     const connection = this.open.get(socket);
     if (connection === undefined) return;
@@ -92,18 +92,18 @@ export class OpenConnections {
     connection.deadlineMs = this.deadlineIn(connection.isRefused ? linger_ms : keep_alive_ms);
   }
 
-  /** Node's own timers start again with every byte, and do not count the empty lines before a request at all. */
+  /** Needed beside Node's own timers, which every byte restarts and which ignore empty lines before a request. */
   private dropIdle(): void {
     const nowMs = performance.now();
     for (const [socket, { deadlineMs, pending, isLeftToNode }] of this.open) {
       if (deadlineMs >= nowMs || pending.size > 0) continue;
-      // Node closes what is merely idle by itself, without counting it.
+      // Node itself closes connections that are only idle, and does not count them as dropped.
       if (isLeftToNode) this.drop(socket, 'silent');
       else socket.destroy();
     }
   }
 
-  /** Node comes first where it can: it answers a slow header before it closes. */
+  /** Later than Node's own timers, because Node sends a response before it closes a connection with slow headers. */
   private deadlineIn(idleMs: number): number {
     const graceMs = this.settings.headers_timeout_ms + 2 * checkingIntervalMs(this.settings);
     return performance.now() + idleMs + graceMs;
@@ -127,13 +127,13 @@ export class OpenConnections {
     if (this.isStopping) response.shouldKeepAlive = false;
     if (connection.isRefused) {
       connection.isRefused = false;
-      // Node does that by itself.
+      // Node's HTTP server sets its own timeout.
       if (!connection.isLeftToNode) socket.setTimeout(this.settings.request_timeout_ms);
     }
     return true;
   }
 
-  /** The response was sent, or its connection closed. */
+  /** Records that the response was sent, or its connection closed. */
   settle(socket: Socket, response: PendingResponse, status: number): void {
     const connection = this.open.get(socket);
     if (connection === undefined) return;

@@ -11,34 +11,34 @@ const PLAN = {
 const CLAIM = { agent_id: 'a', lease_duration_seconds: 7200 };
 
 // req: LIM-001, LIM-002
-it('an open server has the enterprise limits until the first key, and then the documented ones without a restart', async () => {
+it('an open server has the enterprise limits until the first key, and then the default limits without a restart', async () => {
   const server = await startServer({
     store: openMemoryStore(),
     port: 0,
     limits: { min_lease_duration_seconds: 5 },
   });
   onTestFinished(() => server.stop());
-  const open = new Genesis({ url: server.url, tenant: 'acme', project: 'shop' });
-  await open.putPlan(PLAN);
-  expect(await open.limits()).toEqual({ ...ENTERPRISE_LIMITS, min_lease_duration_seconds: 5 });
+  const openClient = new Genesis({ url: server.url, tenant: 'acme', project: 'shop' });
+  await openClient.putPlan(PLAN);
+  expect(await openClient.limits()).toEqual({ ...ENTERPRISE_LIMITS, min_lease_duration_seconds: 5 });
   // A limit that was set stays; the others follow the defaults.
-  await open.putLimits({ max_active_sessions: 7 });
+  await openClient.putLimits({ max_active_sessions: 7 });
   const first = { ...CLAIM, task_id: 'A-001-core', session_id: 's1' };
-  expect(await open.claimTask(first)).toMatchObject({ reason: 'GRANTED' });
-  const key = await open.createKey({ role: 'admin' });
+  expect(await openClient.claimTask(first)).toMatchObject({ reason: 'GRANTED' });
+  const key = await openClient.createKey({ role: 'admin' });
   if (!('token' in key) || key.token === null) throw new Error('no key');
-  const closed = new Genesis({ url: server.url, tenant: 'acme', project: 'shop', token: key.token });
-  expect(await closed.limits()).toEqual({
+  const keyClient = new Genesis({ url: server.url, tenant: 'acme', project: 'shop', token: key.token });
+  expect(await keyClient.limits()).toEqual({
     ...DEFAULT_LIMITS,
     min_lease_duration_seconds: 5,
     max_active_sessions: 7,
   });
   const second = { ...CLAIM, task_id: 'A-002-more', session_id: 's2' };
-  expect(await closed.claimTask(second)).toMatchObject({
+  expect(await keyClient.claimTask(second)).toMatchObject({
     code: 'INVALID_LEASE',
     detail: expect.stringContaining('max_lease_duration_seconds is 3600'),
   });
-  expect(await closed.claimTask({ ...second, lease_duration_seconds: 3600 })).toMatchObject({
+  expect(await keyClient.claimTask({ ...second, lease_duration_seconds: 3600 })).toMatchObject({
     reason: 'GRANTED',
   });
 });

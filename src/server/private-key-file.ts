@@ -8,11 +8,11 @@ import { isErrorCode } from '../stores/file/disk.js';
 export const newPrivateKey = (): KeyObject => generateKeyPairSync('ed25519').privateKey;
 export const toPem = (key: KeyObject): string => key.export({ type: 'pkcs8', format: 'pem' }).toString();
 
-/** Throws if there is no such file, or if others may read it. `what` names the key in the message. */
-export async function readPrivateKeyText(file: string, what: string): Promise<string> {
+/** Throws if there is no such file, or if others may read it. `keyName` names the key in the message. */
+export async function readPrivateKeyText(file: string, keyName: string): Promise<string> {
   const { mode } = await stat(file);
   if (process.platform !== 'win32' && (mode & 0o077) !== 0)
-    throw new Error(`The ${what} ${file} is readable by other users. Restrict it: chmod 600 ${file}`);
+    throw new Error(`The ${keyName} ${file} is readable by other users. Restrict it: chmod 600 ${file}`);
   return readFile(file, 'utf8');
 }
 
@@ -24,26 +24,26 @@ export function ed25519KeyOf(pem: string, file: string, setting: string): KeyObj
 }
 
 /**
- * False if the file exists. The file gets its name when it is complete; of two processes that start together, one
- * succeeds.
+ * Creates a file with a new key. Returns false if the file exists. The file gets its name when it is complete, so that
+ * only one of two processes that start together creates it.
  */
 export async function createKeyFile(file: string): Promise<boolean> {
-  if (await isThere(file)) return false;
+  if (await hasEntry(file)) return false;
   await mkdir(dirname(file), { recursive: true, mode: 0o700 });
-  const unfinished = `${file}.${randomUUID()}`;
+  const temporaryFile = `${file}.${randomUUID()}`;
   try {
-    await writeDurably(unfinished, toPem(newPrivateKey()));
-    await link(unfinished, file);
+    await writeDurably(temporaryFile, toPem(newPrivateKey()));
+    await link(temporaryFile, file);
     return true;
   } catch (error) {
     if (isErrorCode(error, 'EEXIST')) return false;
     throw error;
   } finally {
-    await rm(unfinished, { force: true });
+    await rm(temporaryFile, { force: true });
   }
 }
 
-const isThere = (file: string): Promise<boolean> =>
+const hasEntry = (file: string): Promise<boolean> =>
   lstat(file).then(
     () => true,
     () => false,

@@ -10,7 +10,7 @@ const PAGE_EVENTS_MAX = 1000;
 /** After a broadcast, pause this many times its duration. */
 const COOLDOWN_FACTOR = 4;
 
-/** The end of one project's log, read once and sent to all subscribers. */
+/** Reads the new events of one project's log once, and sends them to all subscribers. */
 export class ProjectFeed {
   readonly subscribers = new Set<StreamSubscriber>();
   private readonly ending = new AbortController();
@@ -22,18 +22,18 @@ export class ProjectFeed {
   constructor(
     private readonly events: EventFeed,
     private readonly projectKey: ProjectKey,
-    /** Events up to here have been sent to the subscribers that had caught up. */
+    /** Events up to this position have been sent to the subscribers that had caught up. */
     public position: number,
   ) {
     this.latestPosition = position;
-    void this.read();
+    void this.readNewEvents();
   }
 
   /** Number of events read but not yet sent to the slowest subscriber. */
   get lag(): number {
-    let behind = 0;
-    for (const { position } of this.subscribers) behind = Math.max(behind, this.latestPosition - position);
-    return behind;
+    let lag = 0;
+    for (const { position } of this.subscribers) lag = Math.max(lag, this.latestPosition - position);
+    return lag;
   }
 
   get isEnded(): boolean {
@@ -61,11 +61,11 @@ export class ProjectFeed {
       });
       if (isProblem(page)) return subscriber.destroy();
       subscriber.send(page.events.map(encodeEvent));
-      const last = page.events.at(-1)?.position ?? subscriber.position;
-      // Only an empty page shows the end of the log, which is at or beyond the feed's position before the read: a page
-      // may be cut at its size.
+      const lastPosition = page.events.at(-1)?.position ?? subscriber.position;
+      // Only an empty page shows the end of the log, because a page may be cut at its maximum size. The end is at or
+      // beyond the position that the feed had before the read.
       const isEnd = page.events.length === 0;
-      subscriber.position = isEnd ? Math.max(last, feedPosition) : last;
+      subscriber.position = isEnd ? Math.max(lastPosition, feedPosition) : lastPosition;
       await subscriber.drained();
       if (isEnd && subscriber.position >= this.position) {
         subscriber.isCaughtUp = true;
@@ -74,13 +74,13 @@ export class ProjectFeed {
     }
   }
 
-  /** Ends the feed if `follow` fails, or ends by itself because the log became shorter: clients reconnect. */
-  private async read(): Promise<void> {
+  /** Reads until `follow` fails, or stops because the log became shorter. Then ends the feed, and clients reconnect. */
+  private async readNewEvents(): Promise<void> {
     const { signal } = this.ending;
     let position = this.position;
-    const follow = async (succeeded: () => void): Promise<void> => {
+    const follow = async (onProgress: () => void): Promise<void> => {
       for await (const { event } of this.events.follow(this.projectKey, cursorAt(position), signal)) {
-        succeeded();
+        onProgress();
         position = event.position;
         this.latestPosition = position;
         if (this.pendingEvents.length === 0) this.scheduleBroadcast();
@@ -92,14 +92,14 @@ export class ProjectFeed {
   }
 
   /** Repeats a read, with a backoff, while the store is unavailable and the feed has not ended. */
-  private async retryUnavailable<Result>(read: (succeeded: () => void) => Promise<Result>): Promise<Result> {
+  private async retryUnavailable<Result>(read: (onProgress: () => void) => Promise<Result>): Promise<Result> {
     let failures = 0;
-    const succeeded = (): void => {
+    const onProgress = (): void => {
       failures = 0;
     };
     for (;;) {
       try {
-        return await read(succeeded);
+        return await read(onProgress);
       } catch (error) {
         if (!(error instanceof StoreUnavailable) || this.isEnded) throw error;
         failures += 1;

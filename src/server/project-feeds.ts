@@ -12,10 +12,10 @@ const DEFAULT_FEED_SETTINGS = {
 };
 export type FeedSettings = Readonly<typeof DEFAULT_FEED_SETTINGS>;
 
-/** What a subscriber asks for, and the connection it asks on. */
+/** The events that a subscriber wants, and its connection. */
 interface Subscription {
   readonly filter: EventStreamFilter;
-  /** Streams the events after this position, or from now on. */
+  /** The stream begins after this position, or with the next new event. */
   readonly position: number | 'now';
   readonly connection: Pick<RequestConnection, 'onClose' | 'destroy'>;
   readonly authorization?: StreamAuthorization;
@@ -43,13 +43,19 @@ export class ProjectFeeds {
     { filter, position, connection, authorization = ALWAYS_AUTHORIZED }: Subscription,
   ): Promise<Pick<StreamSubscriber, 'body' | 'ended'>> {
     const feed = await this.feedOf(projectKey);
-    const from = position === 'now' ? feed.position : position;
+    const startPosition = position === 'now' ? feed.position : position;
     const { unsent_bytes_max } = this.settings;
-    const subscriber = new StreamSubscriber(filter, from, connection, authorization, unsent_bytes_max);
+    const subscriber = new StreamSubscriber(
+      filter,
+      startPosition,
+      connection,
+      authorization,
+      unsent_bytes_max,
+    );
     feed.subscribers.add(subscriber);
     this.openFeeds.add(feed);
     const stopWatching = authorization.onEnd(() => subscriber.endUnauthorized());
-    // A client that leaves before it reads the stream does not cancel it.
+    // A client that disconnects before it reads the stream does not cancel the stream.
     const stopListening = connection.onClose(() => subscriber.markEnded());
     void subscriber.ended.then(() => {
       stopWatching();

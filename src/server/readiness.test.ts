@@ -19,7 +19,7 @@ it.each([
   [true, ['acme', 'other']],
 ])(
   'reads the projects of all tenants at the start only if the store verifies them: %s',
-  async (verifies, read) => {
+  async (isVerifying, expectedTenants) => {
     const store = openMemoryStore();
     const readTenants: string[] = [];
     Object.assign(store, {
@@ -28,10 +28,10 @@ it.each([
         readTenants.push(tenantId);
         return [];
       },
-      ...(verifies ? { damage: () => [] } : {}),
+      ...(isVerifying ? { damage: () => [] } : {}),
     });
     const readiness = readinessProbe(store, new AbortController().signal, { alarms: () => [] });
     expect(await readiness()).toEqual({ status: 'ready' });
-    expect(readTenants).toEqual(read);
+    expect(readTenants).toEqual(expectedTenants);
   },
 );

@@ -61,9 +61,9 @@ async function openAllLogs(routedStore: Store, stopping: AbortSignal): Promise<v
 }
 
 async function hasServableTenant(store: Store): Promise<boolean> {
-  const refused = new Set(
+  const unservedTenants = new Set(
     store.damage?.().flatMap(({ tenant_id, isServed }) => (isServed ? [] : [tenant_id])),
   );
   const tenants = await store.tenantIds();
-  return tenants.some((tenantId) => tenantId !== PLATFORM_TENANT && !refused.has(tenantId));
+  return tenants.some((tenantId) => tenantId !== PLATFORM_TENANT && !unservedTenants.has(tenantId));
 }

@@ -6,7 +6,7 @@ export type TextResponse = HttpResponse & { readonly body: string };
 
 /** Writes responses as Node's HTTP server does, with the same headers in the same order, but in one piece. */
 export class ResponseTexts {
-  /** By the headers, most of which are constants of `response.ts`, and the status. */
+  /** The encoded heads by headers and status. Most objects of headers are constants of `response.ts`. */
   private readonly heads = new WeakMap<object, Map<number, string>>();
   private readonly keptAlive: string;
   private date = '';
@@ -38,7 +38,7 @@ export class ResponseTexts {
     return head;
   }
 
-  /** Changes once a second. */
+  /** The `Date` header, which is built once a second. */
   private dateLine(): string {
     const nowMs = Date.now();
     const second = Math.floor(nowMs / 1000);

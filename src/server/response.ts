@@ -31,7 +31,7 @@ const DATA_HEADERS = {
 const PAGE_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
   "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
-/** A page of another site that opened this one has no reference to its window. */
+/** If a page of another site opens this page, it gets no reference to this page's window. */
 const OPENER_POLICY = { 'cross-origin-opener-policy': 'same-origin' };
 const PAGE_HEADERS = {
   ...SECURITY_HEADERS,
@@ -86,7 +86,7 @@ export function toOkResponse(reply: object): HttpResponse {
   return okResponse(JSON.stringify(reply), JSON_HEADERS);
 }
 
-/** A list of replies, in which problems have their rendered form. */
+/** Renders the problems in the list `name` of a reply. */
 export function withProblemDocuments<Name extends string>(
   reply: { readonly [Key in Name]: readonly object[] } | Problem,
   name: Name,
@@ -160,17 +160,17 @@ function withRetryAfter(headers: Record<string, string>, status: number): Record
 }
 
 /**
- * There is no route at this path, or only with other methods. A resource of another tenant looks like a missing one.
+ * The response where no route has the path and the method. A resource of another tenant looks like a missing resource.
  */
-export function notFoundResponse(allowed: readonly string[]): HttpResponse {
-  if (allowed.length === 0)
+export function notFoundResponse(otherMethods: readonly string[]): HttpResponse {
+  if (otherMethods.length === 0)
     return problemResponse('NOT_FOUND', 'Not found, or not visible to your credential. Check path and key.');
-  const allow = [...new Set(allowed)].sort().join(', ');
+  const allow = [...new Set(otherMethods)].sort().join(', ');
   return problemResponse('METHOD_NOT_ALLOWED', `This path supports ${allow} only.`, undefined, { allow });
 }
 
 export function toFetchResponse({ status, headers, body }: HttpResponse, withoutBody = false): Response {
   if (withoutBody && body instanceof ReadableStream) void body.cancel();
-  const sent = withoutBody ? null : (body as string | ReadableStream<Uint8Array<ArrayBuffer>>);
-  return new Response(sent, { status, headers });
+  const sentBody = withoutBody ? null : (body as string | ReadableStream<Uint8Array<ArrayBuffer>>);
+  return new Response(sentBody, { status, headers });
 }

@@ -10,7 +10,7 @@ import { openReceiver } from './webhooks/testing/webhook-receiver.js';
 const FEATURE = 'REQ-F-A-001';
 const EDGE = 'intent_requirements';
 const SUBJECT = `${FEATURE}#${EDGE}`;
-const URL_OF_PROJECT = `${TENANT_URL}/projects/edges`;
+const EDGES_PROJECT_URL = `${TENANT_URL}/projects/edges`;
 const SCOPE = { project_id: 'edges' };
 const EDGE_FILE = `edge: ${EDGE}
 checklist:
@@ -42,10 +42,11 @@ async function openGate(testServer: TestServer, files: Record<string, string> = 
     admin,
   );
   expect(init.body.success).toBe(true);
-  const by = { agent_id: 'alpha', session_id: 's1' };
+  const claimant = { agent_id: 'alpha', session_id: 's1' };
   const send = (path: string, body: object, as: Headers) =>
-    testServer.request('POST', `${URL_OF_PROJECT}${path}`, body, as);
-  const claim = (more = {}) => send('/claims', { feature_id: FEATURE, edge: EDGE, ...by, ...more }, agent);
+    testServer.request('POST', `${EDGES_PROJECT_URL}${path}`, body, as);
+  const claim = (more = {}) =>
+    send('/claims', { feature_id: FEATURE, edge: EDGE, ...claimant, ...more }, agent);
   const { id: claim_id, generation } = (await claim()).body.claim;
   const evaluators = {
     passed: 1,
@@ -72,13 +73,13 @@ async function openGate(testServer: TestServer, files: Record<string, string> = 
     (
       await testServer.request(
         'GET',
-        `${URL_OF_PROJECT}/tasks/${encodeURIComponent(SUBJECT)}`,
+        `${EDGES_PROJECT_URL}/tasks/${encodeURIComponent(SUBJECT)}`,
         undefined,
         agent,
       )
     ).body.phase;
   const readEvents = async (): Promise<AnyJson[]> =>
-    (await testServer.request('GET', `${URL_OF_PROJECT}/events`, undefined, agent)).body.events;
+    (await testServer.request('GET', `${EDGES_PROJECT_URL}/events`, undefined, agent)).body.events;
   const first = candidateOf(await pendingReview());
   return {
     agent,
@@ -140,7 +141,7 @@ describe('a review gate over HTTP', () => {
     expect((await decide(second, 'APPROVED')).body.success).toBe(true);
   });
 
-  test('is not opened by a model: neither by a review, a role, an event, nor a result', async () => {
+  test('cannot be passed by a model with a review, a role, an event or a result', async () => {
     const { agent, decide, first, claim, send, submit, taskPhase, readEvents } = await openGate(
       await TestServer.forTest(),
     );

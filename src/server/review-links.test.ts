@@ -15,8 +15,7 @@ type Keys = Record<'agent' | 'reviewer' | 'admin', Record<string, string>>;
 async function openWithPendingReview(lines: LogLine[] = []) {
   const testServer = await TestServer.forTest({ log: (line) => void lines.push(line) });
   await testServer.plan(TASK);
-  const open = await testServer.claim(TASK);
-  const { generation, ...handle } = open;
+  const { generation, ...handle } = await testServer.claim(TASK);
   const createKey = async (role: string, headers = {}): Promise<Record<string, string>> => {
     const { body } = await testServer.request('POST', `${TENANT_URL}/keys`, { role }, headers);
     return { authorization: `Bearer ${body.token}` };
@@ -112,7 +111,7 @@ describe('a review link', () => {
     expect(await reviewPayloads()).toHaveLength(1);
   });
 
-  test('shows what the candidate changes, with hostile text as text', async () => {
+  test('shows the changes of the candidate, and escapes hostile text', async () => {
     const { testServer, linkPath, suspend, resume } = await openWithPendingReview();
     const putBlob = async (sha256: string, bytes: Uint8Array) => {
       const reply = await testServer.running.coordinator.blobs.putBlob('acme', sha256, bytes);
@@ -150,7 +149,7 @@ describe('a review link', () => {
     expect(await reviewPayloads()).toMatchObject([{ iteration: 2, candidate_sha256: SECOND_DIGEST }]);
   });
 
-  test('does not decide again when the same candidate is put before a person again', async () => {
+  test('that was used does not decide again when the same candidate needs another review', async () => {
     const { linkPath, post, reviewPayloads, suspend } = await openWithPendingReview();
     const used = await linkPath();
     expect((await post(used, 'CHANGES_REQUESTED')).status).toBe(200);
@@ -162,7 +161,7 @@ describe('a review link', () => {
 
   test('that has expired decides nothing and says what to do', async () => {
     const { testServer, linkPath, post, reviewPayloads } = await openWithPendingReview();
-    // Rounded to no time at all.
+    // The validity is rounded to zero milliseconds.
     const path = await linkPath({ valid_days: 1e-9 });
     for (const reply of [await testServer.get(path), await post(path, 'APPROVED')])
       expect([reply.status, reply.body]).toEqual([410, expect.stringContaining('gen review link')]);
@@ -186,8 +185,8 @@ describe('a review link', () => {
     expect(canonicalBase64url(fields)).toBe(content);
     for (const name of Object.keys(fields)) {
       const value = fields[name];
-      const other = { ...fields, [name]: typeof value === 'number' ? value + 1 : `${value}c` };
-      const forged = `/reviews/link?token=rvl_${canonicalBase64url(other)}.${mac}`;
+      const changed = { ...fields, [name]: typeof value === 'number' ? value + 1 : `${value}c` };
+      const forged = `/reviews/link?token=rvl_${canonicalBase64url(changed)}.${mac}`;
       expect([name, (await post(forged, 'APPROVED')).status]).toEqual([name, 404]);
       expect([name, (await testServer.get(forged)).status]).toEqual([name, 404]);
     }
@@ -196,8 +195,8 @@ describe('a review link', () => {
   });
 
   test('of a server with another secret is not valid', async () => {
-    const [one, other] = [await openWithPendingReview(), await openWithPendingReview()];
-    expect((await one.post(await other.linkPath(), 'APPROVED')).status).toBe(404);
+    const [server, otherServer] = [await openWithPendingReview(), await openWithPendingReview()];
+    expect((await server.post(await otherServer.linkPath(), 'APPROVED')).status).toBe(404);
   });
 
   test('refuses a decision that does not exist, and a comment that is too long', async () => {
@@ -232,13 +231,13 @@ describe('a review link', () => {
       expected_generation: generation,
       ...candidate,
     });
-    const made = await testServer.request(
+    const created = await testServer.request(
       'POST',
       '/api/review/link',
       { project_id: 'shop', task_id: TASK, reviewer: 'rita' },
       { 'x-genesis-tenant': 'acme' },
     );
-    const form = new URLSearchParams({ token: made.body.path.split('token=')[1], decision: 'APPROVED' });
+    const form = new URLSearchParams({ token: created.body.path.split('token=')[1], decision: 'APPROVED' });
     const headers = { ...FORM, origin: 'null', 'sec-fetch-site': 'same-origin' };
     const reply = await testServer.requestOverSocket('POST', '/reviews/link', form.toString(), headers);
     expect(reply.status).toBe(200);
@@ -263,8 +262,8 @@ describe('an agent', () => {
       keys.agent,
     );
     expect([other.status, other.body.code]).toEqual([403, 'FORBIDDEN']);
-    const made = await createLink('agent');
-    expect([made.status, made.body.code]).toEqual([403, 'FORBIDDEN']);
+    const created = await createLink('agent');
+    expect([created.status, created.body.code]).toEqual([403, 'FORBIDDEN']);
     expect(await reviewPayloads()).toEqual([]);
   });
 
@@ -283,7 +282,7 @@ describe('an agent', () => {
     }
   });
 
-  test('that says a human check has passed is escalated, and only the person converges the edge', async () => {
+  test('that reports a human check as passed causes an escalation, and only the person converges the edge', async () => {
     const { testServer, keys } = await openWithPendingReview();
     const edge = 'intent_requirements';
     const feature_id = 'REQ-F-A-001';
@@ -305,11 +304,11 @@ convergence: {rule: all_required_checks_pass}
     );
     expect(ready.body.success).toBe(true);
     const url = `${TENANT_URL}/projects/edges`;
-    const by = { agent_id: 'alpha', session_id: 's1' };
+    const claimant = { agent_id: 'alpha', session_id: 's1' };
     const claimed = await testServer.request(
       'POST',
       `${url}/claims`,
-      { feature_id, edge, ...by },
+      { feature_id, edge, ...claimant },
       keys.agent,
     );
     const { id: claim_id, generation } = claimed.body.claim;
@@ -326,8 +325,8 @@ convergence: {rule: all_required_checks_pass}
     const submitted = await testServer.request('POST', `${url}/results`, submission, keys.agent);
     expect([submitted.status, submitted.body.reason]).toEqual([202, 'ESCALATED']);
     const body = { ...project, feature_id, edge, reviewer: 'rita' };
-    const made = await testServer.request('POST', '/api/review/link', body, withTenant(keys.reviewer));
-    const page = await testServer.get(made.body.path);
+    const created = await testServer.request('POST', '/api/review/link', body, withTenant(keys.reviewer));
+    const page = await testServer.get(created.body.path);
     expect(page.body).toContain('look: a person says &#60;b&#62;yes');
     expect(page.body).toContain('done: <span class="good">pass</span>');
     expect(page.body).not.toContain('<script');
@@ -341,7 +340,7 @@ convergence: {rule: all_required_checks_pass}
         )
       ).body.phase;
     expect(await taskPhase()).toBe('OPEN');
-    const form = new URLSearchParams({ token: made.body.path.split('token=')[1], decision: 'APPROVED' });
+    const form = new URLSearchParams({ token: created.body.path.split('token=')[1], decision: 'APPROVED' });
     const decided = await testServer.request('POST', '/reviews/link', form.toString(), FORM);
     expect(decided.status).toBe(200);
     expect(await taskPhase()).toBe('COMPLETED');

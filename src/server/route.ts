@@ -32,9 +32,9 @@ export interface IncomingRequest {
   /** The query with its question mark, or empty. */
   readonly search: string;
   readonly connection: RequestConnection;
-  /** Its route, if that is known already. */
+  /** The route of the request, if the adapter has already matched it. */
   readonly match?: RouteMatch;
-  /** The caller, if one of our own routes makes the call; it is already authenticated, counted and logged. */
+  /** The caller, if a route of this server makes the call. The outer call is already authenticated, counted and logged. */
   readonly principal?: Principal;
 }
 
@@ -57,7 +57,7 @@ export class ApiCall<Query = Record<string, unknown>> {
   readonly route: Route;
   readonly params: Readonly<Record<string, string>>;
   readonly connection: RequestConnection;
-  /** The principal of the call that this one is part of; null unless one of our own routes makes the call. */
+  /** The principal of the outer call, if a route of this server makes this call; otherwise null. */
   readonly outerPrincipal: Principal | null;
   /** The tenant the call is about; null for the platform. */
   tenantId: string | null;
@@ -71,8 +71,8 @@ export class ApiCall<Query = Record<string, unknown>> {
   /** The memory of the body, released with the response. */
   bodyReservation: BodyReservation | null = null;
   private responseReservation: BodyReservation | null = null;
-  /** The fields of the subject for the access log, if they are not at the body's top level. */
-  logged: unknown;
+  /** The fields for the access log, if they are not at the top level of the body. */
+  loggedFields: unknown;
 
   constructor(
     { route, params }: RouteMatch,
@@ -148,7 +148,7 @@ export interface Route extends IdentifiedOperation {
   readonly run: (call: ApiCall) => Promise<HttpResponse>;
 }
 
-/** The route of a path. */
+/** The route that matches a request. */
 export interface RouteMatch {
   readonly route: Route;
   /** The values of the path's parameters, decoded. */

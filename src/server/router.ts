@@ -3,11 +3,11 @@ import type { Route, RouteMatch } from './route.js';
 
 interface RoutedRoute {
   readonly route: Route;
-  /** A parameter that must have this value; null if there is none. */
+  /** A parameter that must have a certain value; null if there is no such parameter. */
   readonly literal: { readonly name: string; readonly value: string } | null;
 }
 
-const PARAM = /\{(\w+)\}/g;
+const PARAMETER_PATTERN = /\{(\w+)\}/g;
 
 /** Finds the route of a path. */
 export class Router {
@@ -20,10 +20,10 @@ export class Router {
     }
   }
 
-  /** Null if nothing is at this path, or only other methods are. */
+  /** Null if no route has this path, or only routes with other methods have it. */
   match(method: string, path: string): RouteMatch | null {
-    const [found, values] = this.router.match(method, path);
-    for (const [{ route, literal }, indexes] of found) {
+    const [matches, values] = this.router.match(method, path);
+    for (const [{ route, literal }, indexes] of matches) {
       const params = paramsOf(indexes, values ?? []);
       if (literal === null || params[literal.name] === literal.value) return { route, params };
     }
@@ -32,7 +32,7 @@ export class Router {
 
   methodsOf(path: string): string[] {
     return this.routes
-      .filter((route) => new RegExp(`^${route.path.replace(PARAM, '[^/]+')}$`).test(path))
+      .filter((route) => new RegExp(`^${route.path.replace(PARAMETER_PATTERN, '[^/]+')}$`).test(path))
       .map(({ method }) => method);
   }
 }
@@ -50,12 +50,12 @@ function paramsOf(
 }
 
 /**
- * The path for Hono's fastest router, which supports no literal in the place of another route's parameter: such a
- * literal becomes a parameter too, whose value is checked.
+ * The path for Hono's fastest router. That router supports no literal where another route has a parameter. Such a
+ * literal becomes a parameter, and `match` compares the value of the parameter with the literal.
  */
 function routerPath(path: string, routes: readonly Route[]) {
-  const cut = path.lastIndexOf('/');
-  const [parent, last] = [path.slice(0, cut), path.slice(cut + 1)];
+  const slashIndex = path.lastIndexOf('/');
+  const [parent, last] = [path.slice(0, slashIndex), path.slice(slashIndex + 1)];
   const parameter = last.startsWith('{')
     ? undefined
     : routes
@@ -64,5 +64,5 @@ function routerPath(path: string, routes: readonly Route[]) {
         .split('}')[0];
   const pattern = parameter === undefined ? path : `${parent}/{${parameter}}`;
   const literal = parameter === undefined ? null : { name: parameter, value: last };
-  return { pattern: pattern.replace(PARAM, ':$1'), literal };
+  return { pattern: pattern.replace(PARAMETER_PATTERN, ':$1'), literal };
 }

@@ -42,8 +42,13 @@ describe('plan', () => {
       { 'if-match': '"7"' },
     );
     expect([stale.status, stale.body.code]).toEqual([412, 'PLAN_CHANGED']);
-    const odd = await testServer.request('PUT', `${PROJECT_URL}/plan`, { tracks: {} }, { 'if-match': 'x' });
-    expect([odd.status, odd.body.code]).toEqual([400, 'INVALID_REQUEST']);
+    const malformed = await testServer.request(
+      'PUT',
+      `${PROJECT_URL}/plan`,
+      { tracks: {} },
+      { 'if-match': 'x' },
+    );
+    expect([malformed.status, malformed.body.code]).toEqual([400, 'INVALID_REQUEST']);
     const tracks = { A: [{ id: 'A-001-x', description: 'changed' }] };
     const changed = await testServer.request(
       'PUT',
@@ -102,8 +107,11 @@ describe('work', () => {
       status: 200,
       body: { success: true, reason: 'RENEWED' },
     });
-    const { task_id: _, ...rest } = handle;
-    const note = await testServer.post(`${PROJECT_URL}/tasks/A-001-x/notes`, { ...rest, text: 'half of it' });
+    const { task_id: _, ...claimProof } = handle;
+    const note = await testServer.post(`${PROJECT_URL}/tasks/A-001-x/notes`, {
+      ...claimProof,
+      text: 'half of it',
+    });
     expect(note).toMatchObject({ status: 200, body: { reason: 'NOTED' } });
     const other = await testServer.post(`${PROJECT_URL}/tasks/A-002-x/notes`, { ...handle, text: 'x' });
     expect([other.status, other.body.faults[0].path]).toEqual([400, 'task_id']);
@@ -164,7 +172,7 @@ describe('work', () => {
     expect(submitted.body.results[1].accepted).toBe(false);
   });
 
-  test('is released and claimed by next, with a briefing or with what it waits for', async () => {
+  test('is released, and claimed by next, which returns a briefing or a refusal', async () => {
     const handle = await testServer.claim('A-004-x');
     const released = await testServer.post(`${PROJECT_URL}/claims/release`, {
       ...renewalBody(handle),
@@ -203,14 +211,14 @@ describe('work', () => {
       decision: 'APPROVED',
     });
     expect([stale.status, stale.body.reason]).toEqual([409, 'STALE_REVIEW']);
-    const made = await testServer.request(
+    const created = await testServer.request(
       'POST',
       '/api/review/link',
       { project_id: 'shop', task_id: 'B-001-x', reviewer: 'rita' },
       { 'x-genesis-tenant': 'acme' },
     );
-    expect(made).toMatchObject({ status: 200, body: { candidate_sha256, reviewer: 'link:rita' } });
-    expect((await testServer.get(made.body.path)).status).toBe(200);
+    expect(created).toMatchObject({ status: 200, body: { candidate_sha256, reviewer: 'link:rita' } });
+    expect((await testServer.get(created.body.path)).status).toBe(200);
     expect((await testServer.request('POST', '/reviews/link', 'token=none')).status).toBe(404);
     const decided = await testServer.post(`${PROJECT_URL}/reviews`, {
       ...review,
@@ -265,11 +273,11 @@ describe('work', () => {
       body: { readiness: 'ready' },
     });
 
-    const old = await testServer.claim('C-002-x');
-    const to = { agent_id: 'gamma', session_id: 's9' };
-    const given = await operate('reassign', 'C-002-x', 1, to);
-    expect(given).toMatchObject({ status: 200, body: { generation: 2, claim: to } });
-    const late = await testServer.post(`${PROJECT_URL}/results`, { ...old, result_data: 'late' });
+    const oldHandle = await testServer.claim('C-002-x');
+    const newHolder = { agent_id: 'gamma', session_id: 's9' };
+    const reassigned = await operate('reassign', 'C-002-x', 1, newHolder);
+    expect(reassigned).toMatchObject({ status: 200, body: { generation: 2, claim: newHolder } });
+    const late = await testServer.post(`${PROJECT_URL}/results`, { ...oldHandle, result_data: 'late' });
     expect(late).toMatchObject({ status: 409, body: { reason: 'STALE_GENERATION', work_lost: true } });
     const adopted = await operate('adopt', 'C-002-x', 2, { result_id: late.body.parked });
     expect(adopted).toMatchObject({ status: 200, body: { phase: 'COMPLETED' } });
@@ -280,7 +288,7 @@ describe('work', () => {
 });
 
 describe('queries and settings', () => {
-  test('answers without a checkpoint that there is none, and checks positions', async () => {
+  test('audit requests before the first checkpoint get NOT_FOUND, and an invalid position is refused', async () => {
     for (const path of ['head', 'proof?position=1', 'consistency?from=1'])
       expect((await testServer.get(`${PROJECT_URL}/audit/${path}`)).body).toMatchObject({
         code: 'NOT_FOUND',
@@ -288,7 +296,7 @@ describe('queries and settings', () => {
     expect((await testServer.get(`${PROJECT_URL}/audit/proof?position=0`)).status).toBe(400);
   });
 
-  test('lists no audit keys where none signed, and refuses to change one', async () => {
+  test('lists no audit keys before a key has signed, and refuses to change a key', async () => {
     expect((await testServer.get(`${PROJECT_URL}/audit/keys`)).body).toEqual({ keys: [] });
     const body = { key_id: '0123456789abcdef', reason: 'lost' };
     const replaced = await testServer.post(`${PROJECT_URL}/audit/keys/replace`, body);
@@ -320,8 +328,8 @@ describe('queries and settings', () => {
     const evidence = runner.signed(runner.statement({ task_id: 'F#design_code' }));
     const early = await testServer.post(`${PROJECT_URL}/evidence`, { evidence });
     expect([early.status, early.body.reason]).toEqual([409, 'NO_CANDIDATE']);
-    const gone = await testServer.request('DELETE', `${PROJECT_URL}/runners/${runner_id}`);
-    expect(gone.body).toMatchObject({ state: 'revoked' });
+    const revoked = await testServer.request('DELETE', `${PROJECT_URL}/runners/${runner_id}`);
+    expect(revoked.body).toMatchObject({ state: 'revoked' });
     const unknown = await testServer.request('DELETE', `${PROJECT_URL}/runners/rnr_x`);
     expect([unknown.status, unknown.body.code]).toEqual([404, 'NOT_FOUND']);
   });
@@ -329,17 +337,17 @@ describe('queries and settings', () => {
   test('tasks are listed in pages, filtered, and fetched by id', async () => {
     const page = await testServer.get(`${PROJECT_URL}/tasks?limit=2&phase=OPEN`);
     expect(page.body.tasks).toHaveLength(2);
-    const rest = await testServer.get(`${PROJECT_URL}/tasks?phase=OPEN&after=${page.body.next}`);
-    expect(rest.body.tasks[0].task_id > page.body.tasks[1].task_id).toBe(true);
+    const nextPage = await testServer.get(`${PROJECT_URL}/tasks?phase=OPEN&after=${page.body.next}`);
+    expect(nextPage.body.tasks[0].task_id > page.body.tasks[1].task_id).toBe(true);
     const inTrack = await testServer.get(`${PROJECT_URL}/tasks?track=D&readiness=ready`);
     expect(inTrack.body.tasks.map((task: { task_id: string }) => task.task_id)).toEqual([
       'D-001-x::1',
       'D-001-x::2',
     ]);
-    const some = await testServer.post(`${PROJECT_URL}/tasks/batch_get`, {
+    const fetched = await testServer.post(`${PROJECT_URL}/tasks/batch_get`, {
       task_ids: ['A-001-x', 'Q-001-none'],
     });
-    expect(some.body.tasks).toMatchObject([{ task_id: 'A-001-x' }, { status: 404, code: 'NOT_FOUND' }]);
+    expect(fetched.body.tasks).toMatchObject([{ task_id: 'A-001-x' }, { status: 404, code: 'NOT_FOUND' }]);
     expect((await testServer.get(`${PROJECT_URL}/tasks/D-001-x%3A%3A1`)).body.task_id).toBe('D-001-x::1');
     for (const query of ['limit=0', 'limit=x', 'readiness=soon', 'colour=red']) {
       expect((await testServer.get(`${PROJECT_URL}/tasks?${query}`)).status).toBe(400);
@@ -348,8 +356,8 @@ describe('queries and settings', () => {
 
   test('status and agents are read now and at a position, and the projects of a tenant are listed', async () => {
     const now = await testServer.get(`${PROJECT_URL}/status`);
-    const then = await testServer.get(`${PROJECT_URL}/status?at=1`);
-    expect(then.body).toMatchObject({ position: 1, total: { completed: 0, pending: 1 } });
+    const atFirst = await testServer.get(`${PROJECT_URL}/status?at=1`);
+    expect(atFirst.body).toMatchObject({ position: 1, total: { completed: 0, pending: 1 } });
     expect(now.body.position).toBeGreaterThan(20);
     expect((await testServer.get(`${PROJECT_URL}/agents`)).body.agents.length).toBeGreaterThan(0);
     expect((await testServer.get(`${PROJECT_URL}/agents?at=1`)).body).toMatchObject({
@@ -398,7 +406,7 @@ describe('queries and settings', () => {
     expect((await testServer.get(`${PROJECT_URL}/tasks?at=-1`)).status).toBe(400);
   });
 
-  test('has routes for runs, in runs.test.ts in detail', async () => {
+  test('has routes for runs, which runs.test.ts tests in detail', async () => {
     const run = '/api/runs/0199c1de-0000-7000-8000-000000000001';
     for (const path of ['/api/runs', '/api/spent', run])
       expect([path, (await testServer.get(`${path}?project_id=none`)).status]).toEqual([path, 404]);
@@ -428,7 +436,11 @@ describe('queries and settings', () => {
     await testServer.post(`${PROJECT_URL}/claims`, claim);
     const url = `${TENANT_URL}/events?agent_id=traveller`;
     const whole = (await testServer.get(url)).body;
-    const placeOf = ({ project_id, position, agent_id }: EventEnvelope) => [project_id, position, agent_id];
+    const eventKeyOf = ({ project_id, position, agent_id }: EventEnvelope) => [
+      project_id,
+      position,
+      agent_id,
+    ];
     expect(new Set(whole.events.map((each: EventEnvelope) => each.project_id))).toEqual(
       new Set(['second', 'shop']),
     );
@@ -440,7 +452,7 @@ describe('queries and settings', () => {
       parts.push(...page.events);
       after = page.next;
     }
-    expect(parts.map(placeOf)).toEqual(whole.events.map(placeOf));
+    expect(parts.map(eventKeyOf)).toEqual(whole.events.map(eventKeyOf));
     expect(parts.every(({ agent_id }) => agent_id === 'traveller')).toBe(true);
     for (const query of ['', '?agent_id=traveller&after=x', '?agent_id=traveller&limit=1001'])
       expect((await testServer.get(`${TENANT_URL}/events${query}`)).status).toBe(400);
@@ -494,13 +506,13 @@ describe('queries and settings', () => {
     expect(recent.body.events).toEqual(events.slice(-1));
     expect(events).toMatchObject([{ event_id: reply.body.event_id, edge: 'design_code' }]);
     await testServer.claim('C-001-x');
-    const stranger = await testServer.post(`${PROJECT_URL}/events`, {
+    const notHolder = await testServer.post(`${PROJECT_URL}/events`, {
       ...event,
       task_id: 'C-001-x',
       session_id: 's7',
       generation: 1,
     });
-    expect([stranger.status, stranger.body.success]).toEqual([409, false]);
+    expect([notHolder.status, notHolder.body.success]).toEqual([409, false]);
     expect(
       (await testServer.post(`${PROJECT_URL}/events`, { ...event, event_type: 'TASK_CLAIMED' })).status,
     ).toBe(400);
@@ -525,8 +537,8 @@ describe('queries and settings', () => {
       timestamp: '2999-01-01T00:00:00.000Z',
     };
     await testServer.post(url, { events: [{ ...future, event_type: 'moon_to_come' }] });
-    const [come] = (await testServer.get(`${PROJECT_URL}/events?type=moon_to_come`)).body.events;
-    expect(come.timestamp < future.timestamp).toBe(true);
+    const [imported] = (await testServer.get(`${PROJECT_URL}/events?type=moon_to_come`)).body.events;
+    expect(imported.timestamp < future.timestamp).toBe(true);
     for (const wrong of [
       { ...event, subject: 'A-001-x', seq: 1 },
       { ...event, payload: {} },
@@ -579,9 +591,9 @@ describe('queries and settings', () => {
 
 describe('the methodology', () => {
   const project_id = 'graph';
-  const F = 'REQ-F-AUTH-001';
+  const FEATURE = 'REQ-F-AUTH-001';
   const files = {
-    [`features/active/${F}.yml`]: `feature: ${F}\ntitle: Sign in\nprofile: standard\nstatus: pending\ntrajectory: {}\n`,
+    [`features/active/${FEATURE}.yml`]: `feature: ${FEATURE}\ntitle: Sign in\nprofile: standard\nstatus: pending\ntrajectory: {}\n`,
     '../specification/INTENT.md': '# Sign in\n\nPeople sign in with a key.\n',
   };
   const post = (path: string, body: object) => testServer.post(path, { project_id, ...body });
@@ -600,10 +612,13 @@ describe('the methodology', () => {
     expect((await post('/api/init', { files })).body).toMatchObject({ reason: 'UNCHANGED' });
     const wrong = await post('/api/init', { files: { 'graph/graph_topology.yml': 'a: [' } });
     expect([wrong.status, wrong.body.code]).toEqual([400, 'INVALID_METHODOLOGY']);
-    expect((await post('/api/start', { dry_run: true })).body).toMatchObject({ feature: F, iteration: 1 });
-    expect((await get('/api/status')).body.features).toMatchObject([{ feature_id: F }]);
-    expect((await get('/api/status', `&feature=${F}`)).body).toMatchObject({
-      feature_id: F,
+    expect((await post('/api/start', { dry_run: true })).body).toMatchObject({
+      feature: FEATURE,
+      iteration: 1,
+    });
+    expect((await get('/api/status')).body.features).toMatchObject([{ feature_id: FEATURE }]);
+    expect((await get('/api/status', `&feature=${FEATURE}`)).body).toMatchObject({
+      feature_id: FEATURE,
       trajectory: expect.any(Array),
     });
     expect((await get('/api/status', '&health=true')).body).toHaveProperty('findings');
@@ -612,13 +627,16 @@ describe('the methodology', () => {
     expect((await get('/api/zoom', '&edge=design_code')).body).toMatchObject({
       edge: { edge: 'design_code' },
     });
-    expect((await get('/api/trace', `&req=${F}`)).body).toMatchObject({ requirement: F, direction: 'both' });
+    expect((await get('/api/trace', `&req=${FEATURE}`)).body).toMatchObject({
+      requirement: FEATURE,
+      direction: 'both',
+    });
   });
 
   test('spawns, folds back, records checkpoints and gaps, and releases; a refusal is 409', async () => {
     const spike = {
       vector_type: 'spike',
-      parent: F,
+      parent: FEATURE,
       edge: 'design_code',
       reason: 'which',
       agent_id: 'alpha',
@@ -639,10 +657,10 @@ describe('the methodology', () => {
       body: { reason: 'NOT_CONVERGED' },
     });
     const folded = await post('/api/spawn/fold_back', { ...answer, question_answered: true });
-    expect(folded).toMatchObject({ status: 200, body: { parent: F, unblocked: 'design_code' } });
+    expect(folded).toMatchObject({ status: 200, body: { parent: FEATURE, unblocked: 'design_code' } });
     const marked = await post('/api/checkpoint', { context_hash: 'sha256:0' });
     expect(marked.body.snapshot.feature_states).toHaveLength(2);
-    const keys = [{ key: F, code: 1, tests: 0, telemetry: 0 }];
+    const keys = [{ key: FEATURE, code: 1, tests: 0, telemetry: 0 }];
     expect((await post('/api/gaps', { layers_run: [1, 2], keys })).body).toMatchObject({ result: 'GAPS' });
     expect((await get('/api/gaps')).body).toMatchObject({
       last: { total_req_keys: 1 },
@@ -658,9 +676,9 @@ describe('the methodology', () => {
   });
 
   test('lists pending reviews, and records the decision', async () => {
-    const here = `/api/tenants/default/projects/${project_id}`;
-    const edge = { feature_id: F, edge: 'intent_requirements' };
-    const { body } = await testServer.post(`${here}/claims`, {
+    const projectUrl = `/api/tenants/default/projects/${project_id}`;
+    const edge = { feature_id: FEATURE, edge: 'intent_requirements' };
+    const { body } = await testServer.post(`${projectUrl}/claims`, {
       ...edge,
       agent_id: 'alpha',
       session_id: 's1',
@@ -668,13 +686,13 @@ describe('the methodology', () => {
     const { task_id, session_id, generation, id: claim_id } = body.claim;
     const candidate_sha256 = 'c'.repeat(64);
     const gate = { task_id, session_id, claim_id, expected_generation: generation, candidate_sha256 };
-    await testServer.post(`${here}/claims/suspend`, gate);
+    await testServer.post(`${projectUrl}/claims/suspend`, gate);
     const [review] = (await get('/api/review')).body.reviews;
     expect(review).toMatchObject({ ...edge, generation, iteration: 1, candidate_sha256, agent_id: 'alpha' });
-    const named = { ...edge, generation, iteration: 1, candidate_sha256, decision: 'refined' };
-    const other = await post('/api/review', { ...named, iteration: 2 });
+    const decision = { ...edge, generation, iteration: 1, candidate_sha256, decision: 'refined' };
+    const other = await post('/api/review', { ...decision, iteration: 2 });
     expect(other).toMatchObject({ status: 409, body: { reason: 'STALE_REVIEW' } });
-    expect((await post('/api/review', named)).body).toMatchObject({ success: true });
+    expect((await post('/api/review', decision)).body).toMatchObject({ success: true });
     expect((await get('/api/review')).body.reviews).toEqual([]);
   });
 
@@ -693,7 +711,7 @@ describe('the methodology', () => {
       ['/api/spawn', { project_id, vector_type: 'feature', feature_id: 'F', reason: 'a\u0000b' }],
       ['/api/spawn', { project_id, vector_type: 'feature', feature_id: 'F', reason: 'x', __proto__x: 1 }],
       ['/api/checkpoint', { project_id, context_hash: 'x'.repeat(300) }],
-      ['/api/review', { project_id, feature_id: F, edge: 'design_code', decision: 'approved' }],
+      ['/api/review', { project_id, feature_id: FEATURE, edge: 'design_code', decision: 'approved' }],
       ['/api/gaps', { project_id, layers_run: [4], keys: [] }],
       [
         '/api/gaps',
@@ -764,27 +782,29 @@ describe('the server itself', () => {
     expect(body.operations).toEqual(ROUTES.map(({ id }) => id).sort());
   });
 
-  test('creates, lists and revokes keys, and requires one after the first', async () => {
-    const made = await testServer.post(`${TENANT_URL}/keys`, { role: 'operator', label: 'mine' });
-    expect(made.status).toBe(201);
-    expect(made.body).toMatchObject({ role: 'operator', tenant_id: null, state: 'active', label: 'mine' });
+  test('creates, lists and revokes keys, and requires a key after the first is created', async () => {
+    const created = await testServer.post(`${TENANT_URL}/keys`, { role: 'operator', label: 'mine' });
+    expect(created.status).toBe(201);
+    expect(created.body).toMatchObject({ role: 'operator', tenant_id: null, state: 'active', label: 'mine' });
     expect((await testServer.get(`${TENANT_URL}/keys`)).status).toBe(401);
-    const mine = { authorization: `Bearer ${made.body.token}` };
-    const agents = await testServer.request('POST', `${TENANT_URL}/keys`, { role: 'agent' }, mine);
-    const listed = await testServer.request('GET', `${TENANT_URL}/keys`, undefined, mine);
+    const operatorHeaders = { authorization: `Bearer ${created.body.token}` };
+    const agents = await testServer.request('POST', `${TENANT_URL}/keys`, { role: 'agent' }, operatorHeaders);
+    const listed = await testServer.request('GET', `${TENANT_URL}/keys`, undefined, operatorHeaders);
     expect(listed.body.keys.map((key: AnyJson) => key.last_four)).toEqual([
-      made.body.token.slice(-4),
+      created.body.token.slice(-4),
       agents.body.token.slice(-4),
     ]);
-    const gone = await testServer.request(
+    const revoked = await testServer.request(
       'DELETE',
       `${TENANT_URL}/keys/${agents.body.key_id}`,
       undefined,
-      mine,
+      operatorHeaders,
     );
-    expect(gone.body).toMatchObject({ state: 'revoked' });
-    const theirs = { authorization: `Bearer ${agents.body.token}` };
-    expect((await testServer.request('GET', `${PROJECT_URL}/status`, undefined, theirs)).status).toBe(401);
+    expect(revoked.body).toMatchObject({ state: 'revoked' });
+    const agentHeaders = { authorization: `Bearer ${agents.body.token}` };
+    expect((await testServer.request('GET', `${PROJECT_URL}/status`, undefined, agentHeaders)).status).toBe(
+      401,
+    );
   });
 
   test('serves every route of its table, and these tests have called each', () => {

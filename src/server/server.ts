@@ -89,7 +89,7 @@ async function serve(options: ServerOptions): Promise<RunningServer> {
       parts.metrics.connectionDropped(reason),
     );
     parts.opened.listener = listener;
-    let stopped: Promise<void> | null = null;
+    let stopPromise: Promise<void> | null = null;
     return {
       url: `http://${host.includes(':') ? `[${host}]` : host}:${listener.port}`,
       port: listener.port,
@@ -99,8 +99,8 @@ async function serve(options: ServerOptions): Promise<RunningServer> {
         return authenticator.isInOpenMode;
       },
       stop: () => {
-        stopped ??= stop(parts, listener);
-        return stopped;
+        stopPromise ??= stop(parts, listener);
+        return stopPromise;
       },
     };
   } catch (error) {
@@ -136,7 +136,7 @@ async function openParts(options: ServerOptions, host: string): Promise<ServerPa
     has_enterprise_limits: () => isInOpenMode && opened.keys?.hasAnyKey !== true,
   });
   const stopping = new AbortController();
-  // Every waiting call and stream listens to it; Node warns of a leak from the eleventh listener on.
+  // Every waiting call and stream adds a listener. Without this, Node warns of a leak from the eleventh on.
   setMaxListeners(0, stopping.signal);
   const feeds = new ProjectFeeds(coordinator.feed, store);
   const logs = new ServerLogs(options);
@@ -178,9 +178,9 @@ function appOf(parts: ServerParts, authenticator: Authenticator, options: Server
 async function stop(parts: ServerParts, listener: HttpListener): Promise<void> {
   const { coordinator } = parts;
   parts.stopping.abort();
-  const answered = listener.stop();
+  const requestsAnswered = listener.stop();
   await parts.feeds.close();
-  await answered;
+  await requestsAnswered;
   await coordinator.audit.stop();
   coordinator.close();
   await parts.store.close();

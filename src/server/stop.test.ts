@@ -5,7 +5,7 @@ import { EventStreamClient } from './testing/event-stream-client.js';
 import { PROJECT_URL, TestServer } from './testing/test-server.js';
 
 /** Resolves when a `next` call has reached the coordinator. */
-function claimArrival({ coordinator }: RunningServer): Promise<void> {
+function nextCallArrival({ coordinator }: RunningServer): Promise<void> {
   return new Promise((resolve) => {
     const next = coordinator.claims.next.bind(coordinator.claims);
     coordinator.claims.next = (...args) => {
@@ -43,7 +43,7 @@ test('a stop ends streams, closes idle connections, and answers clients that wai
   await listener.waitUntil(() => listener.positions.length > 1);
   const idle = connect(testServer.running.port, '127.0.0.1');
   await new Promise((resolve) => idle.once('connect', resolve));
-  const arrived = claimArrival(testServer.running);
+  const arrived = nextCallArrival(testServer.running);
   const waiting = testServer.requestOverSocket('POST', `${PROJECT_URL}/next`, {
     agent_id: 'beta',
     session_id: 's2',
@@ -61,15 +61,15 @@ test('grants no work to a client that disconnected while waiting', async () => {
   const testServer = await TestServer.forTest();
   await testServer.plan('A-001-x');
   const { generation, ...handle } = await testServer.claim('A-001-x');
-  const arrived = claimArrival(testServer.running);
-  const asking = new AbortController();
+  const arrived = nextCallArrival(testServer.running);
+  const abort = new AbortController();
   const waiting = fetch(`${testServer.url}${PROJECT_URL}/next`, {
     method: 'POST',
     body: JSON.stringify({ agent_id: 'beta', session_id: 's2', wait_seconds: 30 }),
-    signal: asking.signal,
+    signal: abort.signal,
   }).catch(() => 'gone');
   await arrived;
-  asking.abort();
+  abort.abort();
   expect(await waiting).toBe('gone');
   await testServer.requestOverSocket('GET', '/healthz');
   await testServer.post(`${PROJECT_URL}/claims/release`, { ...handle, expected_generation: generation });

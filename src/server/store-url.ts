@@ -29,14 +29,14 @@ const WORKSPACE_SCHEME = 'workspace:';
 /**
  * Opens a store URL: `file:./dir`, `workspace:./project`, `memory:`, a database, `routes:./tenants.yml`, which names a
  * store for each tenant, or `module:./my-store.js`, which runs that file. `blobsUrl` keeps new large results outside the
- * store; those that are in it are still read.
+ * store. Large results that the store already has are still read.
  */
 export async function openStoreUrl(url: string, warn: Warn, blobsUrl?: string): Promise<OpenedStore> {
-  // First, so that nothing is open when it is refused.
-  const chosen = blobsUrl === undefined ? undefined : await openBlobsUrl(blobsUrl);
+  // Before the store, so that no store is left open if the URL of the blobs is refused.
+  const newBlobs = blobsUrl === undefined ? undefined : await openBlobsUrl(blobsUrl);
   const { store, blobs } = await openWithOwnBlobs(url, warn);
-  if (chosen !== undefined)
-    return { store, blobs: blobs === undefined ? chosen : withOlderBlobs(chosen, blobs) };
+  if (newBlobs !== undefined)
+    return { store, blobs: blobs === undefined ? newBlobs : withOlderBlobs(newBlobs, blobs) };
   if (blobs !== undefined) return { store, blobs };
   await store.close();
   throw new StoreRefused(
@@ -90,10 +90,10 @@ async function openTenantStore(url: string, warn: Warn): Promise<OpenedStore> {
 }
 
 async function openSingle(url: string, warn: Warn): Promise<OpenedStore> {
-  // Another user may have written the file, so it must not decide which code runs.
+  // Another user may have written the routes file, so it must not decide which code runs.
   if (isModuleUrl(url))
     throw new StoreRefused(
-      `${url}: a routes file must not name a module. Pass it with --store or GENESIS_STORE.`,
+      `${url}: a routes file must not name a module. Pass the module with --store or GENESIS_STORE.`,
     );
   if (url === 'memory:') return { store: openMemoryStore(), blobs: new MemoryBlobs() };
   const database = await databaseOf(url);

@@ -32,7 +32,7 @@ export const encodeEvent = (event: EventEnvelope): EncodedEvent => ({
 export class StreamSubscriber {
   isCaughtUp = false;
   readonly body: ReadableStream<Uint8Array>;
-  /** Settles when the response has ended, by either side. */
+  /** Resolves when the client or the server has ended the response. */
   readonly ended: Promise<void>;
   private controller!: ReadableStreamDefaultController<Uint8Array>;
   isEnded = false;
@@ -49,10 +49,10 @@ export class StreamSubscriber {
     private readonly authorization: StreamAuthorization,
     private readonly unsentBytesMax: number,
   ) {
-    const { type, ...rest } = filter;
+    const { type, ...fields } = filter;
     const types = type === undefined ? {} : { types: [type] };
     this.isUnfiltered = Object.keys(filter).length === 0;
-    this.isWanted = matcher({ ...rest, ...types, after: 0, limit: 0 });
+    this.isWanted = matcher({ ...fields, ...types, after: 0, limit: 0 });
     this.ended = new Promise((resolve) => {
       this.settleEnded = resolve;
     });
@@ -73,7 +73,7 @@ export class StreamSubscriber {
     this.write(Buffer.from(`retry: 1000\nid: ${cursorAt(this.position)}\n\n`));
   }
 
-  /** `allFrames` is all frames in one buffer, which most subscribers get. */
+  /** Sends new events. `allFrames` has the frames of all events in one buffer, for subscribers without a filter. */
   deliver(events: readonly EncodedEvent[], allFrames: Buffer): void {
     const first = events[0];
     const last = events.at(-1);
@@ -88,7 +88,7 @@ export class StreamSubscriber {
     if (events.length > 0) this.write(Buffer.concat(events.map(({ frame }) => frame)));
   }
 
-  /** Resolves when the reader has taken enough that more may be sent, or the response has ended. */
+  /** Resolves when more may be sent because the reader has read enough, or when the response has ended. */
   async drained(): Promise<void> {
     if (this.isEnded || !this.isFull) return;
     await Promise.race([
@@ -141,7 +141,7 @@ export class StreamSubscriber {
     void this.authorization.recheck();
   }
 
-  /** Whether the reader has not taken everything yet. */
+  /** Whether the reader has still to read something. */
   private get hasUnsent(): boolean {
     return (this.controller.desiredSize ?? 0) < this.unsentBytesMax;
   }

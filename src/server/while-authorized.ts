@@ -8,7 +8,7 @@ import type { ApiCall } from './route.js';
  */
 export async function whileAuthorized(
   { context, connection, authorization }: Pick<ApiCall, 'context' | 'connection' | 'authorization'>,
-  work: (ended: AbortSignal) => Promise<HttpResponse>,
+  work: (endSignal: AbortSignal) => Promise<HttpResponse>,
 ): Promise<HttpResponse> {
   const ending = new AbortController();
   const end = (): void => ending.abort();

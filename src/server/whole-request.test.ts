@@ -26,7 +26,7 @@ test('reads a request without a body, and one that is the last of its connection
 test.each([
   ['is not complete', `${LINE}\r\n${HOST}\r\n`],
   ['lacks a part of its body', `${head(LINE, HOST, 'Content-Length: 2')}{`],
-  ['has more behind it', `${head(LINE, HOST, 'Content-Length: 2')}{}G`],
+  ['is followed by more bytes', `${head(LINE, HOST, 'Content-Length: 2')}{}G`],
   ['has a body without a length', `${head(LINE, HOST)}{}`],
   ['begins with an empty line', `\r\n${head(LINE, HOST)}`],
   ['names no host', head(LINE)],

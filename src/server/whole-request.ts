@@ -2,12 +2,12 @@ const HEAD_BYTES_MAX = 16 * 1024;
 const HEADERS_MAX = 64;
 const HEAD_END = '\r\n\r\n';
 
-/** Method and target of a request line. Other targets than a path are for Node. */
+/** Method and target of a request line. A target that is not a path is left to Node. */
 const REQUEST_LINE = /(GET|POST|PUT|DELETE) (\/[!"$-~]*) HTTP\/1\.1\r\n/y;
-/** A header of printable ASCII. With a tab, Node reads some headers in another way, so these are left to it. */
+/** A header of printable ASCII. Headers with a tab are left to Node, which reads some of them in another way. */
 const HEADER_LINE = /([!#$%&'*+.^_`|~0-9A-Za-z-]+):([ -~]*)\r\n/y;
 
-/** Headers that change how a message is read or answered, apart from the two that are understood here. */
+/** Headers that change how a message is read or answered. `Content-Length` and `Connection` are read here instead. */
 const SPECIAL_HEADERS: ReadonlySet<string> = new Set([
   'transfer-encoding',
   'upgrade',
@@ -18,7 +18,7 @@ const SPECIAL_HEADERS: ReadonlySet<string> = new Set([
 ]);
 const CONTENT_LENGTH = /^\d{1,6}$/;
 
-/** A request of which nothing is missing and nothing is ambiguous. */
+/** A complete and unambiguous request. */
 export interface WholeRequest {
   readonly method: string;
   readonly path: string;
@@ -31,14 +31,13 @@ export interface WholeRequest {
 }
 
 /**
- * Reads a request that is alone and complete in what has arrived on a connection, as nearly all are. Null for everything
- * else, however valid: Node's parser decides what that is. So nothing is accepted here that another parser could read
- * in another way.
+ * Reads the received bytes as exactly one complete request, as nearly all are. Returns null for everything else, valid or
+ * not, which Node's parser reads instead. Accepts nothing that another parser could read in another way.
  */
 export function readWholeRequest(bytes: Buffer): WholeRequest | null {
   const headEnd = bytes.indexOf(HEAD_END);
   if (headEnd < 0 || headEnd > HEAD_BYTES_MAX) return null;
-  // With the line break of the last header, so that every line ends with one.
+  // Includes the line break of the last header, so that every line ends with a line break.
   const head = bytes.toString('latin1', 0, headEnd + 2);
   REQUEST_LINE.lastIndex = 0;
   const line = REQUEST_LINE.exec(head);
@@ -52,18 +51,18 @@ export function readWholeRequest(bytes: Buffer): WholeRequest | null {
   const bodyStart = headEnd + HEAD_END.length;
   if (bodyStart + Number(contentLength) !== bytes.length) return null;
   const target = line[2] as string;
-  const cut = target.indexOf('?');
+  const queryStart = target.indexOf('?');
   return {
     method: line[1] as string,
-    path: cut === -1 ? target : target.slice(0, cut),
-    search: cut === -1 ? '' : target.slice(cut),
+    path: queryStart === -1 ? target : target.slice(0, queryStart),
+    search: queryStart === -1 ? '' : target.slice(queryStart),
     headers,
     body: bytes.subarray(bodyStart),
     isKeptAlive: connection === 'keep-alive',
   };
 }
 
-/** Null if a header occurs twice, or is not to be understood here. */
+/** Null if a header occurs twice, is special or has characters that are left to Node. */
 function readHeaders(head: string, start: number): Map<string, string> | null {
   const headers = new Map<string, string>();
   for (let at = start; at < head.length; at = HEADER_LINE.lastIndex) {

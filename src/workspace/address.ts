@@ -49,7 +49,7 @@ export function announceAfter(
 ): { withdraw(): Promise<void> } {
   let written = Promise.resolve();
   const timer = setTimeout(() => {
-    // An unwritable folder is reported by writes that matter.
+    // If the folder is not writable, the writes of the log report that.
     written = writeAddress(workspace, address).catch(() => {});
   }, afterMs).unref();
   return {
@@ -71,10 +71,10 @@ const ADDRESS_PATTERN =
  */
 export async function readAddress(workspace: Workspace): Promise<ServerAddress | UntrustedAddress | null> {
   const path = addressFile(workspace);
-  const read = readUserOnlyFile(path, BYTES_MAX);
-  if (!Buffer.isBuffer(read))
-    return read.fault === 'missing' ? null : { untrusted: `${path} ${read.message}` };
-  const [, url, pid, token = null] = ADDRESS_PATTERN.exec(read.toString('utf8').trim()) ?? [];
+  const content = readUserOnlyFile(path, BYTES_MAX);
+  if (!Buffer.isBuffer(content))
+    return content.fault === 'missing' ? null : { untrusted: `${path} ${content.message}` };
+  const [, url, pid, token = null] = ADDRESS_PATTERN.exec(content.toString('utf8').trim()) ?? [];
   const owner = await nodeDisk.lockOwner(workspace.path('events', LOCK_FILE));
   return url !== undefined && pid === owner ? { url, token } : null;
 }

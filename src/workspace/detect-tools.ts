@@ -9,7 +9,7 @@ export interface DetectedTools {
   readonly tools: Readonly<Record<string, string>>;
 }
 
-/** Reads the first manifest found, of the usual ecosystems. Runs nothing. */
+/** Detects tools from the first manifest that exists, such as `package.json`. Runs nothing. */
 export async function detectTools(root: string): Promise<DetectedTools> {
   for (const [file, guess] of DETECTORS) {
     const bytes = readRegularFile(join(root, file), FILE_BYTES_MAX);
@@ -18,7 +18,7 @@ export async function detectTools(root: string): Promise<DetectedTools> {
   return { language: null, tools: {} };
 }
 
-/** A tool, its command, and whether the project uses it. Of several commands the last counts. */
+/** A tool, its command, and whether the project uses the command. Of several used commands the last one counts. */
 type ToolGuess = readonly [tool: string, command: string, isUsed: boolean];
 
 const usedTools = (guesses: readonly ToolGuess[]): Record<string, string> =>

@@ -11,8 +11,8 @@ export interface ForeignPath {
 }
 
 /**
- * The first of these paths that another user owns; null if there is none. Missing paths are ignored. Of a link both
- * the link and its target count, because git carries links. Null on platforms without owners.
+ * The first of these paths that another user owns; null if there is none. Missing paths are ignored. For a
+ * link, both the link and its target are checked, because git carries links. Null on platforms without owners.
  */
 export function findForeignPath(paths: readonly string[], env: ProcessEnvironment): ForeignPath | null {
   const user = process.getuid?.();
@@ -35,13 +35,13 @@ function sudoUser(user: number, { SUDO_UID = '' }: ProcessEnvironment): number[]
   return user === 0 && /^\d{1,10}$/.test(SUDO_UID) ? [Number(SUDO_UID)] : [];
 }
 
-/** The message that refuses a folder. `named` is the setting that names it explicitly. */
+/** The message that refuses a folder. `setting` is the setting that names the folder explicitly. */
 export const foreignFolderMessage = (
   what: string,
   folder: string,
   { path, owner, user }: ForeignPath,
-  named: string,
+  setting: string,
 ): string =>
-  `${what} was found here, but belongs to another user, and is not used. ${path} is owned by user id ${owner}; this ` +
-  `process runs as user id ${user}. If you trust its content, name it explicitly: ${named}. Or change its owner: ` +
+  `${what} was found here, but belongs to another user, and is not used. ${path} is owned by user id ${owner}, but this ` +
+  `process runs as user id ${user}. If you trust its content, name it explicitly: ${setting}. Or change its owner: ` +
   `chown -R ${user} ${folder}`;

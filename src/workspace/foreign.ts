@@ -21,13 +21,13 @@ export async function readStart(path: string, bytesMax: number): Promise<Buffer>
 /** Enough for the largest possible first line of a log. */
 export const FIRST_LINES_BYTES = 1024 * 1024;
 
-/** Whether a log exists that another program started. Once our log has begun, it may append to it. */
+/** Whether a log exists that another program started. Lines that another program appends to our log do not count. */
 export async function hasForeignLog({ events }: Workspace): Promise<boolean> {
   if (isOwnLog(await readStart(join(events, ACTIVE_FILE), FIRST_LINES_BYTES))) return false;
   return (await closedSegmentPositions(nodeDisk, events)).length === 0;
 }
 
-/** Throws if the log is another program's: its history would be missing, and a view would be empty. */
+/** Throws if another program wrote the log: a view would be empty, because it lacks that program's history. */
 export async function assertOwnLog(workspace: Workspace): Promise<void> {
   const path = join(workspace.events, ACTIVE_FILE);
   if (!(await hasForeignLog(workspace))) return;
@@ -38,32 +38,32 @@ export async function assertOwnLog(workspace: Workspace): Promise<void> {
   );
 }
 
-/** Where the logs of other tools are kept that were at the path of ours. */
+/** The folder for the logs of other tools that were found at the path of our log. */
 export const foreignFolderOf = ({ events }: Workspace): string => join(events, 'foreign');
 
 export interface MovedForeignLogs {
   /** Every log in `events/foreign/`, moved there now or earlier. */
   readonly logs: readonly string[];
-  /** Moves the log back, for an import that failed before a log of ours was begun in its place. */
+  /** Moves the log back if the import failed before our log was begun at the same path. */
   readonly undo: () => Promise<void>;
 }
 
-/** Moves another tool's log, unchanged, from the path of ours to `events/foreign/`, named by its digest. */
+/** Moves another tool's log, unchanged, from the path of our log to `events/foreign/`, where its digest is its name. */
 export async function moveForeignLogAside(workspace: Workspace): Promise<MovedForeignLogs> {
   const log = join(workspace.events, ACTIVE_FILE);
   const folder = foreignFolderOf(workspace);
   let undo = async (): Promise<void> => {};
   if (await hasForeignLog(workspace)) {
     await nodeDisk.makeFolder(folder);
-    const kept = join(folder, `${await digestOf(log)}.jsonl`);
+    const movedPath = join(folder, `${await digestOf(log)}.jsonl`);
     const moveFile = async (from: string, to: string): Promise<void> => {
       await nodeDisk.rename(from, to);
       await nodeDisk.syncFolder(folder);
       await nodeDisk.syncFolder(workspace.events);
     };
-    await moveFile(log, kept);
+    await moveFile(log, movedPath);
     undo = async () => {
-      if ((await readStart(log, 1)).length === 0) await moveFile(kept, log);
+      if ((await readStart(log, 1)).length === 0) await moveFile(movedPath, log);
     };
   }
   const names = (await nodeDisk.list(folder)).filter((name) => name.endsWith('.jsonl'));

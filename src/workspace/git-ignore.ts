@@ -28,7 +28,7 @@ const IGNORED_PATHS: readonly string[] = [
 const FILE_BYTES_MAX = 256 * 1024;
 
 /**
- * Paths of the CLI's own folder, `.genesis`. Each by name: other tools keep files there too, which git must see.
+ * Paths of the CLI's own folder, `.genesis`. Each is listed by name, because git must see the files of other tools there.
  */
 const IGNORED_CLI_PATHS: readonly string[] = [
   // The embedded log and its secret.
@@ -44,7 +44,7 @@ const IGNORED_CLI_PATHS: readonly string[] = [
   // If GENESIS_HOME names this folder.
   'signing-key.pem',
 ];
-/** The pattern that earlier versions wrote. It hides the files of other tools as well. */
+/** The pattern that earlier versions wrote, which also hides the files of other tools. */
 const HIDES_EVERYTHING = '*\n';
 const HEADING = '# Files of this machine only. Some are secret.\n';
 
@@ -61,8 +61,8 @@ export const addMissingCliIgnores = (cliFolder: string): Promise<string[]> =>
   addLines(join(cliFolder, '.gitignore'), IGNORED_CLI_PATHS);
 
 async function addLines(path: string, lines: readonly string[]): Promise<string[]> {
-  const found = ignoreFileText(path);
-  const text = found === HIDES_EVERYTHING || found === '' ? HEADING : found;
+  const existing = ignoreFileText(path);
+  const text = existing === HIDES_EVERYTHING || existing === '' ? HEADING : existing;
   const missing = missingLines(text, lines);
   if (missing.length === 0) return [];
   const separator = text.endsWith('\n') ? '' : '\n';
@@ -79,7 +79,7 @@ function ignoreFileText(path: string): string {
   if (typeof bytes !== 'string') return bytes.toString('utf8');
   throw new WorkspaceError(
     `${path} is not a regular file of at most ${FILE_BYTES_MAX / 1024} KiB (${bytes}). ` +
-      'Replace it with one, then run this command again.',
+      'Replace it with a regular file, then run this command again.',
   );
 }
 

@@ -11,7 +11,7 @@ const SAFE_GIT_OPTIONS = [
   ...['-c', 'core.quotePath=false', '-c', 'diff.external=', '-c', 'submodule.recurse=false'],
 ];
 
-/** Bounds the time for an agent's worktree: endless files must not block the round for other agents. */
+/** Limits the time for an agent's worktree, so that endless files do not block other agents. */
 const GIT_TIMEOUT_MS = 60_000;
 
 interface GitOptions {
@@ -57,8 +57,8 @@ export async function gitText(
 
 /** Removes `GIT_*` variables: when a git hook calls us, they point to another repository. */
 function cleanEnv(): NodeJS.ProcessEnv {
-  const kept = Object.entries(process.env).filter(([name]) => !name.startsWith('GIT_'));
-  return { ...Object.fromEntries(kept), GIT_TERMINAL_PROMPT: '0', LC_ALL: 'C' };
+  const otherVariables = Object.entries(process.env).filter(([name]) => !name.startsWith('GIT_'));
+  return { ...Object.fromEntries(otherVariables), GIT_TERMINAL_PROMPT: '0', LC_ALL: 'C' };
 }
 
 export const nullSeparated = (out: Buffer): string[] =>

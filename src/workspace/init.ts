@@ -8,7 +8,7 @@ import { COORDINATION_FILE, idFromName } from './project-file.js';
 import { initialProfileOf, type ProjectKind } from './project-kinds.js';
 import { INTENT_FILE, Workspace, WorkspaceError } from './workspace.js';
 
-/** The answers for a new project. Empty: not given. */
+/** The answers for a new project. A missing answer is empty. */
 export interface InitAnswers {
   readonly name: string;
   readonly kind: ProjectKind;
@@ -20,7 +20,7 @@ export interface InitAnswers {
 /** What happened to each file, by its path relative to the project's root. */
 export interface InitReport {
   readonly made: string[];
-  /** Existed already, and is unchanged. */
+  /** Files that existed already and are unchanged. */
   readonly kept: string[];
   readonly renewed: string[];
 }
@@ -37,17 +37,16 @@ const FOLDERS = [
 ];
 
 /**
- * Creates a workspace. In an existing one it adds only what identifies the project and what was asked for: everything
- * else applies from the program, and a default in a file could contradict the project's own topology. Never changes
- * files that a person may have edited.
+ * Creates a workspace. In an existing workspace, adds only the file that identifies the project and the files whose
+ * content an option gives. The other defaults apply from the program, because a default in a file could contradict the
+ * project's own topology. Existing files stay, except those of the graph with `force`.
  */
 export async function initWorkspace(
   root: string,
   answers: InitAnswers,
   guess: DetectedTools,
   force: boolean,
-  /** The files whose content was given by an option. */
-  given: ReadonlySet<string>,
+  filesFromOptions: ReadonlySet<string>,
 ): Promise<InitReport> {
   const workspace = new Workspace(root);
   const existing = await lstat(workspace.folder).catch(() => null);
@@ -60,7 +59,7 @@ export async function initWorkspace(
   const report: InitReport = { made: [], kept: [], renewed: [] };
   for (const [name, text] of filesFor(answers, guess)) {
     const renew = force && name.startsWith('.ai-workspace/graph/');
-    const isWanted = isNew || renew || given.has(name) || name === COORDINATION_PATH;
+    const isWanted = isNew || renew || filesFromOptions.has(name) || name === COORDINATION_PATH;
     if (isWanted) report[await writeIfAbsent(join(root, name), text, renew)].push(name);
     else if (await pathExists(join(root, name))) report.kept.push(name);
   }
@@ -76,7 +75,7 @@ const pathExists = (path: string): Promise<boolean> =>
 
 const COORDINATION_PATH = `.ai-workspace/${COORDINATION_FILE}`;
 
-/** Git must not see secrets and handles. Existing lines stay. */
+/** Makes git ignore secrets and handles. Existing lines stay. */
 async function ignoreOwnFiles(workspace: Workspace, report: InitReport): Promise<void> {
   const cliFolder = join(workspace.root, '.genesis');
   const ignoreFiles = [

@@ -3,12 +3,12 @@ import { SINGLE_AGENT } from '../core/methodology/single-agent.js';
 import { readWorkspaceFiles } from './read-files.js';
 import type { Workspace } from './workspace.js';
 
-/** Without the word or an escape that may spell it, a file cannot ask for the mode. */
+/** A file without the word `single`, or an escape that may spell it, cannot select the single-agent mode. */
 const MAY_BE_SINGLE = /single|\\/;
 
 /**
- * Whether a single agent owns the log, so that there is no inbox and no serialiser. Every command asks, so the parser
- * is loaded only if the coordination file may say so.
+ * Whether a single agent owns the log, so that there is no inbox and no serialiser. Every command calls this,
+ * so the parser is loaded only if a coordination file may select the mode.
  */
 export async function isSingleAgent(workspace: Workspace): Promise<boolean> {
   const texts = await readWorkspaceFiles(workspace, isCoordinationFile);

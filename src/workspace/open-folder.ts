@@ -12,8 +12,8 @@ type FolderFault = 'absent' | 'symlink' | 'not_a_folder';
 type FileIdentity = Pick<BigIntStats, 'dev' | 'ino'>;
 
 /**
- * A folder opened name by name without following links. With handle paths it stays the same folder even if someone
- * puts a link in its place; elsewhere `isInPlace` detects that afterwards.
+ * A folder opened name by name without following links. With handle paths, names are resolved in the same folder even
+ * if someone puts a link in its place. Without them, `isInPlace` detects the replacement afterwards.
  */
 export class OpenFolder {
   private constructor(
@@ -30,7 +30,7 @@ export class OpenFolder {
 
   /**
    * Opens the folder at a path below `root`, `.` being the root itself, and closes the folders on the way. The root
-   * is trusted and may be a link; nothing below it is.
+   * is trusted and may be a link. A link below the root is refused.
    */
   static async openBelow(
     root: string,
@@ -73,10 +73,11 @@ export class OpenFolder {
     return readdir(this.pathOf('.'), { encoding: 'buffer' });
   }
 
+  /** Whether the path still leads to this folder. Always true with a handle, which does not depend on the path. */
   async isInPlace(): Promise<boolean> {
     if (this.handle !== null) return true;
-    const now = await lstat(this.path, { bigint: true }).catch(() => null);
-    if (now === null || !now.isDirectory() || !isSameFile(now, this.identity)) return false;
+    const stats = await lstat(this.path, { bigint: true }).catch(() => null);
+    if (stats === null || !stats.isDirectory() || !isSameFile(stats, this.identity)) return false;
     return this.parent === null || this.parent.isInPlace();
   }
 
@@ -110,9 +111,9 @@ export class OpenFolder {
     parent: OpenFolder | null,
   ): Promise<OpenFolder | FolderFault> {
     try {
-      const found = await lstat(path, { bigint: true });
-      if (found.isSymbolicLink()) return 'symlink';
-      return found.isDirectory() ? new OpenFolder(path, found, null, parent) : 'not_a_folder';
+      const stats = await lstat(path, { bigint: true });
+      if (stats.isSymbolicLink()) return 'symlink';
+      return stats.isDirectory() ? new OpenFolder(path, stats, null, parent) : 'not_a_folder';
     } catch (error) {
       if (isErrorCode(error, 'ENOENT')) return 'absent';
       if (isErrorCode(error, 'ENOTDIR')) return 'not_a_folder';

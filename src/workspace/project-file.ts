@@ -18,8 +18,8 @@ const fileSchema = z.looseObject({
 });
 
 /**
- * The key of a workspace's project, from `coordination.yml`, so that it survives a move of the folder. A fault elsewhere
- * in the file does not matter here: what reads its settings reports it.
+ * The key of a workspace's project, from `coordination.yml`, so that it survives a move of the folder. A fault
+ * in another part of the file is reported by the code that reads that part.
  */
 export async function readProjectKey(workspace: Workspace): Promise<ProjectKey> {
   const path = workspace.path(COORDINATION_FILE);

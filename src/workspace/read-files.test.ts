@@ -48,7 +48,7 @@ it('refuses by name links that leave the project, lead nowhere, back or into the
   await linkTo('nowhere.yml', 'features/active/N.yml');
   await linkTo('../../events/store.json', 'features/active/S.yml');
   await linkTo('..', 'graph/up');
-  // Not configuration, so it is not reported.
+  // This link is not configuration, so it is not reported.
   await linkTo(join(elsewhere, 'X.yml'), 'notes.txt');
   const { files, unreadable } = await readWorkspaceFiles(workspace);
   expect(namesOf(files)).toEqual(['features/active/A.yml']);
@@ -66,7 +66,7 @@ it('names a file that this user may not read, and reads the rest', async () => {
     'features/active/A.yml': featureText('A'),
     'features/active/B.yml': featureText('B'),
   });
-  // Root may read every file, so for root it is a link to itself.
+  // Root may read every file, so for root the unreadable file is a link to itself.
   const isRoot = process.getuid?.() === 0;
   if (isRoot) {
     await mkdir(workspace.path('features/active/C.yml.d'));
@@ -80,7 +80,7 @@ it('names a file that this user may not read, and reads the rest', async () => {
   expect(namesOf(unreadable)).toEqual(['features/active/C.yml']);
 });
 
-it('an unreadable feature is left out; an unreadable topology is not replaced by the built-in one', () => {
+it('an unreadable feature is left out, and an unreadable topology is an error', () => {
   const files = new Map([['features/active/A.yml', featureText('A')]]);
   const parsed = parseMethodology(files, new Map([['features/active/B.yml', 'Why.']]));
   expect(parsed).toMatchObject({ ok: true, faults: [{ file: 'features/active/B.yml', message: 'Why.' }] });

@@ -11,14 +11,14 @@ const FILE_BYTES_MAX = 1024 * 1024;
 const TOTAL_BYTES_MAX = ALL_FILES_LENGTH_MAX;
 const DEPTH_MAX = 8;
 
-const YAML = /\.ya?ml$/;
+const YAML_FILE = /\.ya?ml$/;
 /** Folders with work products, which contain no configuration. */
 const SKIPPED_FOLDERS: ReadonlySet<string> = new Set(['events', 'agents', 'snapshots', 'reviews']);
 
 /**
  * Every YAML file of a workspace by its path relative to `.ai-workspace/`, and the intent. Links within the project are
- * followed. A file that cannot be read is named with the reason, and the others are read: what depends on it is for the
- * parser to decide. Never reads outside the project. `isWanted` limits the files that are read by their path.
+ * followed. A file that cannot be read is listed with the reason, and the other files are read. The parser decides what a
+ * missing file prevents. Never reads outside the project. `isWanted` limits the files that are read by their path.
  */
 export async function readWorkspaceFiles(
   workspace: Workspace,
@@ -43,7 +43,7 @@ export async function readWorkspaceFiles(
   return { files, unreadable };
 }
 
-/** The files as the body of the command that loads them. */
+/** The files in the form of the request body that loads them. */
 export const configureBodyOf = ({ files, unreadable }: WorkspaceTexts) => ({
   files: Object.fromEntries(files),
   ...(unreadable.size === 0 ? {} : { unreadable: Object.fromEntries(unreadable) }),
@@ -66,39 +66,39 @@ export const configurationFiles = async (workspace: Workspace): Promise<string[]
 interface FoundConfiguration {
   /** The names of YAML files, relative to `.ai-workspace/`. */
   readonly names: string[];
-  /** What cannot be read, and why. */
+  /** The files and folders that cannot be read, each with the reason. */
   readonly unreadable: Map<string, string>;
 }
 
 async function findConfiguration(workspace: Workspace): Promise<FoundConfiguration> {
-  const found: FoundConfiguration = { names: [], unreadable: new Map() };
-  const walkFolder = async (within: string, depth: number): Promise<void> => {
+  const configuration: FoundConfiguration = { names: [], unreadable: new Map() };
+  const walkFolder = async (folder: string, depth: number): Promise<void> => {
     if (depth > DEPTH_MAX) throw sizeLimitError(workspace);
-    for (const entry of await entriesOf(workspace, within, found)) {
-      const name = within === '' ? entry.name : `${within}/${entry.name}`;
+    for (const entry of await entriesOf(workspace, folder, configuration)) {
+      const name = folder === '' ? entry.name : `${folder}/${entry.name}`;
       if (entry.name.startsWith('.') || SKIPPED_FOLDERS.has(name)) continue;
-      const kind = entry.isSymbolicLink() ? kindOfLink(workspace, name, found) : kindOf(entry);
+      const kind = entry.isSymbolicLink() ? kindOfLink(workspace, name, configuration) : kindOf(entry);
       if (kind === 'folder') await walkFolder(name, depth + 1);
-      else if (kind === 'file' && YAML.test(entry.name)) found.names.push(name);
-      if (found.names.length > FILES_MAX) throw sizeLimitError(workspace);
+      else if (kind === 'file' && YAML_FILE.test(entry.name)) configuration.names.push(name);
+      if (configuration.names.length > FILES_MAX) throw sizeLimitError(workspace);
     }
   };
   await walkFolder('', 1);
-  return found;
+  return configuration;
 }
 
 /** Sorted, so that the read order is deterministic. */
 async function entriesOf(
   workspace: Workspace,
-  within: string,
+  folder: string,
   { unreadable }: FoundConfiguration,
 ): Promise<Dirent[]> {
   try {
-    const entries = await readdir(workspace.path(within), { withFileTypes: true });
+    const entries = await readdir(workspace.path(folder), { withFileTypes: true });
     return entries.sort((a, b) => (a.name < b.name ? -1 : 1));
   } catch (error) {
-    if (within === '' || !isAccessError(error)) throw error;
-    unreadable.set(within, FAULT_MESSAGES.no_access);
+    if (folder === '' || !isAccessError(error)) throw error;
+    unreadable.set(folder, FAULT_MESSAGES.no_access);
     return [];
   }
 }
@@ -106,7 +106,7 @@ async function entriesOf(
 const kindOf = (entry: { isDirectory(): boolean }): 'file' | 'folder' =>
   entry.isDirectory() ? 'folder' : 'file';
 
-/** What a link leads to. Null, with the reason noted, if it is not followed. */
+/** The kind of entry that a link leads to. If the link is not followed, records the reason and returns null. */
 function kindOfLink(
   workspace: Workspace,
   name: string,
@@ -116,7 +116,7 @@ function kindOfLink(
   const target =
     'path' in followed || followed.fault === 'outside' ? statOf(workspace.path(name)) : undefined;
   // A link to anything but YAML or a folder is not configuration.
-  const isRelevant = YAML.test(name) || target?.isDirectory() === true;
+  const isRelevant = YAML_FILE.test(name) || target?.isDirectory() === true;
   if ('path' in followed) {
     const isAncestor = `${workspace.path(name)}/`.startsWith(`${followed.path}/`);
     if (!isAncestor) return target === undefined ? null : kindOf(target);

@@ -1,7 +1,7 @@
 import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from 'node:fs';
 
 // Do not follow links, and do not block on a pipe without a writer.
-const FLAGS = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
+const OPEN_FLAGS = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
 export const isAccessError = (error: unknown): boolean =>
   ['EACCES', 'EPERM'].includes((error as NodeJS.ErrnoException).code ?? '');
@@ -26,13 +26,13 @@ export function readUserOnlyFile(
 ): Buffer | { readonly fault: FileFault | 'other_owner' | 'open_to_others'; readonly message: string } {
   const uid = process.getuid?.();
   let mode = 0;
-  const found = readChecked(path, bytesMax, (stats) => {
+  const content = readChecked(path, bytesMax, (stats) => {
     mode = stats.mode & 0o777;
     if (uid === undefined) return null;
     if (stats.uid !== uid) return 'other_owner';
     return (mode & 0o077) === 0 ? null : 'open_to_others';
   });
-  if (Buffer.isBuffer(found)) return found;
+  if (Buffer.isBuffer(content)) return content;
   const messages = {
     missing: 'does not exist',
     link: 'is a link',
@@ -42,7 +42,7 @@ export function readUserOnlyFile(
     other_owner: 'belongs to another user',
     open_to_others: `is accessible to other users (mode ${mode.toString(8)}): expected mode 600`,
   };
-  return { fault: found, message: messages[found] };
+  return { fault: content, message: messages[content] };
 }
 
 const FAULT_OF_CODE: Readonly<Record<string, FileFault>> = {
@@ -61,13 +61,13 @@ function readChecked<F extends string>(
 ): Buffer | FileFault | F {
   let file: number | null = null;
   try {
-    file = openSync(path, FLAGS);
-    const found = fstatSync(file);
-    if (!found.isFile()) return 'not_a_file';
-    const fault = check(found);
+    file = openSync(path, OPEN_FLAGS);
+    const stats = fstatSync(file);
+    if (!stats.isFile()) return 'not_a_file';
+    const fault = check(stats);
     if (fault !== null) return fault;
-    if (found.nlink !== 1) return 'hard_link';
-    return found.size > bytesMax ? 'too_large' : readToEnd(file, found.size);
+    if (stats.nlink !== 1) return 'hard_link';
+    return stats.size > bytesMax ? 'too_large' : readToEnd(file, stats.size);
   } catch (error) {
     const fault = FAULT_OF_CODE[(error as NodeJS.ErrnoException).code ?? ''];
     if (fault === undefined) throw error;
@@ -78,7 +78,7 @@ function readChecked<F extends string>(
 }
 
 function readToEnd(file: number, sizeBytes: number): Buffer {
-  // One extra byte detects a file that grows while it is read, and bounds what is held of it.
+  // One extra byte shows that the file has grown while it is read. No more than that is read.
   const bytes = Buffer.allocUnsafe(sizeBytes + 1);
   let filled = 0;
   while (filled < bytes.length) {

@@ -28,7 +28,7 @@ export async function serveWorkspace(options: ServeOptions): Promise<void> {
 }
 
 /**
- * Until the signal: promotes accepted files, reloads the configuration when it changes, and imports foreign lines of the
+ * Until the signal aborts: promotes accepted files, reloads the configuration when it changes, and imports foreign lines of the
  * log.
  */
 export async function maintainWorkspace({
@@ -54,7 +54,7 @@ type SerialisedWorkspace = Pick<ServeOptions, 'workspace' | 'context' | 'warn'>;
 export const serialiserOf = ({ workspace, context, warn }: SerialisedWorkspace): Serialiser =>
   new Serialiser({ events: workspace.events, context, warn, now: () => new Date() });
 
-/** Promotes accepted files continuously: results also arrive over other interfaces than the inboxes. */
+/** Promotes accepted files continuously, because results also arrive over other interfaces than the inboxes. */
 async function promoteContinuously(context: WorkspaceContext, signal: AbortSignal): Promise<void> {
   const { coordinator, store, key } = context;
   const position = (await store.project(key))?.position ?? 0;

@@ -5,7 +5,7 @@ import { PLATFORM_TENANT } from '../core/subject.js';
 import { STORE_FILE, TENANTS_FOLDER } from '../stores/file/layout.js';
 import { nullSeparated, runGit } from './git.js';
 
-// Folders are among them: git lists a link or a submodule in place of a folder under the name of the folder itself.
+// These include folders, because git lists a link or a submodule in place of a folder under the name of the folder.
 const KEY_PATHS: readonly string[] = [STORE_FILE, TENANTS_FOLDER, PLATFORM_TENANT];
 const KEY_PATH_PREFIXES: readonly string[] = [`${PLATFORM_TENANT}/`, `${TENANTS_FOLDER}/${PLATFORM_TENANT}`];
 
@@ -15,8 +15,9 @@ export const STORE_SECRETS: readonly string[] = [STORE_FILE, PLATFORM_TENANT];
 export const WORKSPACE_SECRETS: readonly string[] = [STORE_FILE, TENANTS_FOLDER, 'server.json'];
 
 /**
- * The secret files in a store's folder that git tracks, as git spells them, and whether the secret that keys are bound
- * to or the log of the keys is one. Where git cannot tell, the keys count as tracked: others may have written them.
+ * The secret files in a store's folder that git tracks, as git spells them. `hasKeys` is whether they include the log of
+ * the API keys or the secret that the keys are bound to. If git fails, `hasKeys` is true, because others may have written
+ * the keys.
  */
 export async function trackedSecrets(
   folder: string,
@@ -26,31 +27,31 @@ export async function trackedSecrets(
   return paths === null ? { paths: [], hasKeys: true } : { paths, hasKeys: paths.some(isKeyFile) };
 }
 
-/** Which of these names in the folder git tracks, however they are spelled; null: git cannot tell. */
+/** The paths in the folder that git tracks under one of these names, in any case; null if git fails. */
 export async function trackedPaths(folder: string, names: readonly string[]): Promise<string[] | null> {
-  const real = await realpath(folder).catch(() => null);
-  const top = real === null ? null : await repositoryOf(real);
-  if (real === null || top === null) return [];
+  const realFolder = await realpath(folder).catch(() => null);
+  const repositoryRoot = realFolder === null ? null : await repositoryOf(realFolder);
+  if (realFolder === null || repositoryRoot === null) return [];
   // Name the repository explicitly: a checked-out folder could be made to look like one.
-  const repository = ['--git-dir', join(top, '.git'), '--work-tree', top];
-  const inside = relative(top, real).split(sep).join('/');
-  const prefix = inside === '' ? '' : `${inside}/`;
+  const repository = ['--git-dir', join(repositoryRoot, '.git'), '--work-tree', repositoryRoot];
+  const relativeFolder = relative(repositoryRoot, realFolder).split(sep).join('/');
+  const prefix = relativeFolder === '' ? '' : `${relativeFolder}/`;
   // The pattern starts at the top folder, because git compares the current folder with regard to case.
   const pathspec = `:(top,icase)${prefix}`;
   // Never fetch anything while reading the index.
   const offline = ['-c', 'protocol.allow=never'];
-  const listed = await runGit(top, [...offline, ...repository, 'ls-files', '-z', '--', pathspec]);
+  const listed = await runGit(repositoryRoot, [...offline, ...repository, 'ls-files', '-z', '--', pathspec]);
   if (!listed.ok) return null;
   return nullSeparated(listed.out)
     .map((path) => path.slice(prefix.length))
-    .filter((path) => names.some((name) => isAt(path, name)));
+    .filter((path) => names.some((name) => matchesName(path, name)));
 }
 
 /** Whether a file system that ignores case may take the path for this name, or for a file below it. */
-function isAt(path: string, name: string): boolean {
+function matchesName(path: string, name: string): boolean {
   const folded = caseFoldedPath(path);
-  const wanted = caseFoldedPath(name);
-  return folded === wanted || folded.startsWith(`${wanted}/`);
+  const foldedName = caseFoldedPath(name);
+  return folded === foldedName || folded.startsWith(`${foldedName}/`);
 }
 
 function isKeyFile(path: string): boolean {
@@ -60,8 +61,8 @@ function isKeyFile(path: string): boolean {
 
 /** The nearest folder upward that is the top of a clone, a worktree or a submodule. */
 export async function repositoryOf(folder: string): Promise<string | null> {
-  for (let top = folder; ; top = dirname(top)) {
-    if ((await lstat(join(top, '.git')).catch(() => null)) !== null) return top;
-    if (top === dirname(top)) return null;
+  for (let repositoryRoot = folder; ; repositoryRoot = dirname(repositoryRoot)) {
+    if ((await lstat(join(repositoryRoot, '.git')).catch(() => null)) !== null) return repositoryRoot;
+    if (repositoryRoot === dirname(repositoryRoot)) return null;
   }
 }

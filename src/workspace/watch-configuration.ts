@@ -35,8 +35,8 @@ async function stampOf(workspace: Workspace): Promise<string> {
   const paths = [...names.map((name) => workspace.path(name)), join(workspace.root, INTENT_FILE)];
   const stamps = await Promise.all(
     paths.map(async (path) => {
-      const found = await stat(path, { bigint: true }).catch(() => null);
-      return found === null ? '' : `${path} ${found.ino} ${found.size} ${found.mtimeNs}`;
+      const stats = await stat(path, { bigint: true }).catch(() => null);
+      return stats === null ? '' : `${path} ${stats.ino} ${stats.size} ${stats.mtimeNs}`;
     }),
   );
   return stamps.join('\n');

@@ -15,9 +15,9 @@ import {
 } from './folder-owner.js';
 
 export const WORKSPACE_FOLDER = '.ai-workspace';
-/** Outside the workspace folder but read with it: whether the project's intent has been written. */
+/** The project's intent. The file is outside the workspace folder, but is read with it. */
 export const INTENT_FILE = 'specification/INTENT.md';
-/** What the server trusts in the folder of the log. Inboxes may belong to other users. */
+/** The entries that the server trusts in the folder of the log. Inboxes may belong to other users. */
 const TRUSTED_NAMES = [ACTIVE_FILE, STORE_FILE, TENANTS_FOLDER, SEGMENTS_FOLDER, SNAPSHOTS_FOLDER];
 
 /** An invalid workspace. The message says what is wrong and what to do. */
@@ -43,8 +43,8 @@ export class Workspace {
     const foreign = workspace?.foreignPath(from, env) ?? null;
     if (workspace === null || foreign === null) return workspace;
     const url = `workspace:${workspace.root}`;
-    const named = `GENESIS_STORE=${url}, or --store ${url} for commands that have this option`;
-    throw new WorkspaceError(foreignFolderMessage('A workspace', workspace.folder, foreign, named));
+    const setting = `GENESIS_STORE=${url}, or --store ${url} for commands that have this option`;
+    throw new WorkspaceError(foreignFolderMessage('A workspace', workspace.folder, foreign, setting));
   }
 
   /** The nearest workspace; null if another user owns it. */
@@ -63,10 +63,10 @@ export class Workspace {
 
   /** The part of this workspace that another user owns; null if there is none, or if `GENESIS_STORE` names it. */
   private foreignPath(from: string, { GENESIS_STORE = '', ...env }: ProcessEnvironment): ForeignPath | null {
-    const named = /^workspace:(.*)$/s.exec(GENESIS_STORE)?.[1];
-    if (named !== undefined && resolve(from, named) === this.root) return null;
-    const trusted = TRUSTED_NAMES.map((name) => join(this.events, name));
-    return findForeignPath([this.folder, this.events, ...trusted], env);
+    const trustedRoot = /^workspace:(.*)$/s.exec(GENESIS_STORE)?.[1];
+    if (trustedRoot !== undefined && resolve(from, trustedRoot) === this.root) return null;
+    const trustedPaths = TRUSTED_NAMES.map((name) => join(this.events, name));
+    return findForeignPath([this.folder, this.events, ...trustedPaths], env);
   }
 
   path(...parts: readonly string[]): string {

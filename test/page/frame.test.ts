@@ -77,7 +77,7 @@ await describeInBrowser('the page', (open) => {
     const page = await open('about:blank');
     await page.route('**/api/**', (route) => route.fulfill({ status: 502, body: '<h1>Bad gateway</h1>' }));
     await page.goto(viewUrl(testServer.url));
-    await page.getByText('Unexpected answer, status 502.').first().waitFor();
+    await page.getByText('The answer with status 502 is not from a coordinator.').first().waitFor();
     await page.unrouteAll();
     await page.route('**/api/**', (route) => route.fulfill({ status: 401, json: {} }));
     for (const address of [viewUrl(testServer.url), `${testServer.url}/?tenant=acme`]) {
@@ -121,7 +121,7 @@ await describeInBrowser('the page', (open) => {
     const page = await open(viewUrl(testServer.url, 'log?at=999'));
     await page
       .getByRole('alert')
-      .getByText(`The log ends at position ${position}; there is no position 999.`)
+      .getByText(`The log ends at position ${position}. There is no position 999.`)
       .waitFor();
     await page.getByText('new ones appear at the top').waitFor();
     expect(await page.getByRole('region', { name: 'State at this position' }).count()).toBe(0);

@@ -95,7 +95,7 @@ await describeInBrowser('the inbox', (open) => {
     const card = page.getByRole('article', { name: `Review ${TASK}` });
     await card.getByLabel('Comment').fill('No.');
     expect((await decide(testServer)).status).toBe(200);
-    await page.getByText('This no longer waits.', { exact: false }).waitFor();
+    await page.getByText('This item no longer waits.', { exact: false }).waitFor();
     await card.getByRole('button', { name: 'Reject' }).click();
     await card.getByText('ALREADY_DECIDED').waitFor();
     await card.getByText(/List what is still waiting/).waitFor();

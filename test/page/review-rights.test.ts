@@ -46,7 +46,9 @@ await describeInBrowser('a review', (open) => {
   test('of a candidate whose checks have failed cannot be approved in the inbox', async () => {
     const testServer = await startWithReview({ failing: FAILING });
     const page = await open(viewUrl(testServer.url, 'inbox'));
-    await cardOf(page).getByText('Required checks have not passed, so it cannot be approved').waitFor();
+    await cardOf(page)
+      .getByText('Required checks have not passed, so the candidate cannot be approved')
+      .waitFor();
     await cardOf(page).getByText('unit_tests: 2 of 7 fail').waitFor();
     await cardOf(page).getByRole('button', { name: 'Reject' }).waitFor();
     expect(await buttonsOf(page)).toEqual(['Request changes', 'Reject']);
@@ -55,7 +57,9 @@ await describeInBrowser('a review', (open) => {
   test('of a candidate whose checks have failed cannot be approved by its link', async () => {
     const testServer = await startWithReview({ failing: FAILING });
     const page = await open(await linkUrl(testServer));
-    await page.getByRole('heading', { name: /have not passed: it cannot be approved/ }).waitFor();
+    await page
+      .getByRole('heading', { name: /cannot be approved: these required checks have not passed/ })
+      .waitFor();
     await page.getByText('unit_tests: 2 of 7 fail').waitFor();
     expect(await buttonsOf(page)).toEqual(['Request changes', 'Reject']);
     await expectAccessible(page);

@@ -84,7 +84,7 @@ await describeInBrowser('the view of runs', (open) => {
     expect(page.url()).toContain('#/runs?status=FAILED');
     await page.getByLabel('Status').selectOption('REQUESTED');
     await row.getByRole('link', { name: `Run ${runId}` }).click();
-    await page.getByText('It waits for an executor').waitFor();
+    await page.getByText('The run waits for an executor').waitFor();
   });
 
   test('draws the machine with its current and its failed state, outputs and checks', async () => {

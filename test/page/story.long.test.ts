@@ -136,7 +136,7 @@ async function followRun(page: Page, { genesis }: Shop): Promise<string> {
   await goTo(page, 'Runs');
   await page.getByLabel('Edge to run').selectOption(EDGE);
   await page.getByRole('button', { name: 'Request a run' }).click();
-  await page.getByText('It waits for an executor').waitFor();
+  await page.getByText('The run waits for an executor').waitFor();
   const run_id = /runs\/([0-9a-f-]+)/.exec(page.url())?.[1] as string;
   const { handle } = await claim(genesis, EDGE, 'engine', { agent_role: 'full_stack' });
   const append = async (event_type: string, payload: object) => {

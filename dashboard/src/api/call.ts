@@ -10,13 +10,13 @@ export type OperationId = keyof typeof OPERATIONS & keyof typeof CONTRACT;
 export type Reply<Id extends OperationId> = ReplyTo<Id>;
 
 export interface CallInput {
-  /** Values of `{param}`s beside tenant and project. */
+  /** Values of the `{param}`s in the path, except tenant and project. */
   readonly params?: Readonly<Record<string, string>>;
   readonly query?: Readonly<Record<string, string | number | boolean | undefined>>;
   readonly body?: object;
 }
 
-/** The server has answered with a problem, or not at all. A refusal by the rules is a reply, not a failure. */
+/** Thrown if the server answers with a problem, or not at all. A refusal by the rules is a reply, not a failure. */
 export class CallFailure extends Error {
   constructor(
     readonly status: number,
@@ -42,7 +42,11 @@ export async function call<Id extends OperationId>(
   if (isProblem(reply)) throw new CallFailure(response.status, reply.code, reply.detail);
   // The reply is not from a coordinator: a proxy in between has answered.
   if (reply === null || !(response.ok || 'reason' in reply))
-    throw new CallFailure(response.status, 'UNREADABLE', `Unexpected answer, status ${response.status}.`);
+    throw new CallFailure(
+      response.status,
+      'UNREADABLE',
+      `The answer with status ${response.status} is not from a coordinator. Check the proxy in front of it.`,
+    );
   return reply as Reply<Id>;
 }
 
@@ -79,13 +83,13 @@ export async function send(
     if (value !== undefined) url.searchParams.set(name, String(value));
   const key = readKey();
   const headers: Record<string, string> = key === null ? {} : { authorization: `Bearer ${key}` };
-  // The paths of the methodology have no tenant: without the header they are about the caller's own.
+  // The paths of the methodology name no tenant. Without the header they apply to the caller's own tenant.
   if (!isOfCaller && !template.includes('{tenant_id}')) headers['x-genesis-tenant'] = scope().tenant;
-  const sent =
+  const requestBody =
     body === undefined ? null : JSON.stringify({ ...project, request_id: crypto.randomUUID(), ...body });
-  if (sent !== null) headers['content-type'] = 'application/json';
+  if (requestBody !== null) headers['content-type'] = 'application/json';
   try {
-    const response = await fetch(url, { method, headers, body: sent, signal });
+    const response = await fetch(url, { method, headers, body: requestBody, signal });
     noteServerTime(response.headers.get('date'));
     return response;
   } catch {

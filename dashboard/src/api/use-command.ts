@@ -16,12 +16,12 @@ export function useCommand(): CommandRunner {
   const [refusal, setRefusal] = useState<ShownRefusal | null>(null);
   const run = async (send: () => Promise<object>): Promise<boolean> => {
     setBusy(true);
-    const found = await send().then(refusalOf, refusalOfError);
-    setRefusal(found);
+    const newRefusal = await send().then(refusalOf, refusalOfError);
+    setRefusal(newRefusal);
     setBusy(false);
     // After a refusal the data is read again: often it has changed meanwhile.
     void client.invalidateQueries({ predicate: ({ meta }) => meta?.isFixed !== true });
-    return found === null;
+    return newRefusal === null;
   };
   return { isBusy, refusal, run };
 }

@@ -11,4 +11,4 @@ export const useWhoami = () =>
   });
 
 /** Whether the caller may call the operation; false until the server has answered. */
-export const useMay = (id: OperationId): boolean => useWhoami().data?.operations.includes(id) ?? false;
+export const useIsAllowed = (id: OperationId): boolean => useWhoami().data?.operations.includes(id) ?? false;

@@ -12,7 +12,7 @@ export function ConnectionMark() {
     paused: () => 'paused while hidden',
     key_required: () => 'key required',
     lost: () =>
-      connection.state === 'lost' ? `reconnecting for ${durationText(nowMs - connection.since)}` : '',
+      connection.state === 'lost' ? `reconnecting for ${durationText(nowMs - connection.sinceMs)}` : '',
   }[connection.state]();
   return (
     <span className={`connection connection-${connection.state}`} role="status">

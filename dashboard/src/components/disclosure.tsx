@@ -1,6 +1,6 @@
 import { type ReactNode, useState } from 'react';
 
-/** Content that is made, and read from the server, when it is opened. */
+/** Content that is rendered, and read from the server, only when a person opens it. */
 export function Disclosure({ title, children }: { title: ReactNode; children: () => ReactNode }) {
   const [isOpen, setOpen] = useState(false);
   return (

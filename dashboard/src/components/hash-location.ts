@@ -2,7 +2,7 @@ import { useMemo, useSyncExternalStore } from 'react';
 
 /**
  * The location of the page in the hash, with its own query: `#/plan?tab=list`. The query before the hash names tenant and
- * project, and wouter's own hook would replace that one.
+ * project. Wouter's own hook would replace the query before the hash.
  */
 const readHash = (): string => `/${location.hash.replace(/^#?\/?/, '')}`;
 const pathOf = (hash: string): string => hash.split('?', 1)[0] as string;
@@ -27,7 +27,7 @@ useHashPath.hrefs = (href: string): string => `#${href}`;
 
 type HashQuery = readonly [
   query: URLSearchParams,
-  /** Replaces these values; an empty one is removed. The back button skips the change. */
+  /** Replaces these values, and removes those that are empty. The back button skips the change. */
   change: (values: Readonly<Record<string, string>>) => void,
 ];
 

@@ -11,12 +11,16 @@ export const TaskLink = ({ id }: { id: string }) => (
   </Link>
 );
 
-/** A text of the server with links to its tasks and edges, and local times. `own` is the task or edge that the page already shows. */
-export const LinkedText = ({ text, own }: { text: string; own: string }) =>
+/**
+ * A text of the server with links to its tasks and edges, and local times. No link leads to
+ * `currentSubject`, which the page already shows.
+ */
+export const LinkedText = ({ text, currentSubject }: { text: string; currentSubject: string }) =>
   linkedText(text).map((part, index) => {
     // biome-ignore-start lint/suspicious/noArrayIndexKey: the parts of a text have no other key
     if ('time' in part) return <TimeText key={index} at={part.time} />;
-    if ('subject' in part && part.subject !== own) return <TaskLink key={index} id={part.subject} />;
+    if ('subject' in part && part.subject !== currentSubject)
+      return <TaskLink key={index} id={part.subject} />;
     // biome-ignore-end lint/suspicious/noArrayIndexKey: see above
     return visibleText('subject' in part ? part.subject : part.text);
   });

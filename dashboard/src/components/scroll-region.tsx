@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 
-/** What may be wider or longer than its container. It can be scrolled by keyboard. */
+/** A region whose content may be larger than the region. It can be scrolled by keyboard. */
 export const ScrollRegion = ({
   name,
   className,

@@ -3,7 +3,7 @@ import { CallFailure } from '../api/call.js';
 
 export const Loading = () => <p className="quiet">Loading…</p>;
 
-/** What to do when there is nothing to show. */
+/** Says that there is nothing to show, and what to do. */
 export const Empty = ({ title, children }: { title: string; children?: ReactNode }) => (
   <div className="empty">
     <p className="empty-title">{title}</p>

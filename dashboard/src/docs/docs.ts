@@ -10,7 +10,7 @@ interface SentRequest {
   headers: Record<string, string>;
 }
 
-/** The key of the page signs in the requests to try, unless another one was entered here. It goes to this server only. */
+/** Adds the key of the page to requests to this server, unless a person has entered another key in the reference. */
 function withKey(request: SentRequest): SentRequest {
   const key = readKey();
   const isOwn = new URL(request.url, location.href).origin === location.origin;

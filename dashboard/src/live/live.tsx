@@ -4,8 +4,8 @@ import type { EventEnvelope } from '../../../src/core/contract/events.js';
 import { type Connection, followEvents, type StreamPosition } from './stream.js';
 import { useIsPaused } from './use-is-paused.js';
 
-/** Newest last. More are in the log. */
-const EVENTS_KEPT = 500;
+/** The newest events of the stream, the newest last. Earlier events are in the log. */
+const EVENTS_KEPT_MAX = 500;
 /** Events that arrive within this time redraw the page once. */
 const REFRESH_MS = 300;
 
@@ -18,8 +18,7 @@ const LiveContext = createContext<Live>({ connection: { state: 'connecting' }, e
 export const useLive = (): Live => useContext(LiveContext);
 
 /**
- * Follows the stream of events while the tab is visible. What was read of the project is read again when something has
- * happened.
+ * Follows the stream of events while the tab is visible. When events arrive, the data of the project is read again.
  */
 export function LiveProvider({ children }: { children: ReactNode }) {
   const client = useQueryClient();
@@ -36,11 +35,11 @@ export function LiveProvider({ children }: { children: ReactNode }) {
     setConnection({ state: 'connecting' });
     const stop = new AbortController();
     const refresher = new Refresher(client);
-    let waiting: EventEnvelope[] = [];
+    let pendingEvents: EventEnvelope[] = [];
     const flush = () => {
-      const added = waiting;
-      waiting = [];
-      setEvents((before) => [...before, ...added].slice(-EVENTS_KEPT));
+      const added = pendingEvents;
+      pendingEvents = [];
+      setEvents((before) => [...before, ...added].slice(-EVENTS_KEPT_MAX));
     };
     let timer: ReturnType<typeof setTimeout> | null = null;
     void followEvents(
@@ -51,7 +50,7 @@ export function LiveProvider({ children }: { children: ReactNode }) {
           else refresher.request();
         },
         onEvents(added) {
-          waiting.push(...added.slice(-EVENTS_KEPT));
+          pendingEvents.push(...added.slice(-EVENTS_KEPT_MAX));
           refresher.request();
           timer ??= setTimeout(() => {
             timer = null;

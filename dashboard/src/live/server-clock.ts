@@ -1,6 +1,6 @@
 import { useClock } from './use-clock.js';
 
-/** A Date header has whole seconds, and its way takes time: clocks that differ by less count as equal. */
+/** Clocks that differ by less count as equal, because a Date header has whole seconds and takes time to arrive. */
 const TOLERANCE_MS = 2000;
 
 let offsetMs = 0;
@@ -17,5 +17,5 @@ export function noteServerTime(dateHeader: string | null): void {
 
 export const serverNowMs = (): number => Date.now() + offsetMs;
 
-/** The server's time, once a second: leases end by its clock. */
+/** The server's time, updated once a second. Leases end by the server's clock. */
 export const useServerClock = (): number => useClock() + offsetMs;

@@ -2,18 +2,18 @@ import { createParser } from 'eventsource-parser';
 import type { EventEnvelope } from '../../../src/core/contract/events.js';
 import { send } from '../api/call.js';
 
-/** The state of the connection. A page that is not live shows since when. */
+/** The state of the connection. `sinceMs`: when the connection was lost. */
 export type Connection =
   | { readonly state: 'connecting' }
   | { readonly state: 'live' }
-  | { readonly state: 'lost'; readonly since: number; readonly says: string }
+  | { readonly state: 'lost'; readonly sinceMs: number; readonly message: string }
   | { readonly state: 'paused' }
   | { readonly state: 'key_required' };
 
 interface StreamListener {
   onConnection(connection: Connection): void;
   onEvents(events: readonly EventEnvelope[]): void;
-  /** The stream is open. What was read before does not include events from before it was open. */
+  /** Called when the stream is open. Data that was read before may lack events from before the stream was open. */
   onOpen(isInterrupted: boolean): void;
 }
 
@@ -21,13 +21,13 @@ interface StreamListener {
 export interface StreamPosition {
   /** Null before the first stream: it starts with the next event. */
   lastEventId: string | null;
-  /** There was a stream before, or the tab was hidden: the page may have missed many events. */
+  /** Whether the page may have missed many events, because a stream ended or the tab was hidden. */
   isInterrupted: boolean;
 }
 
 const RETRY_FIRST_MS = 500;
 const RETRY_MAX_MS = 10_000;
-/** Three heartbeats of the server without a byte: the connection is dead, even if nothing says so. */
+/** After three heartbeats without a byte the connection counts as dead, even without an error. */
 const SILENCE_MAX_MS = 45_000;
 
 /** Follows the events of the project until the signal is aborted, and reconnects where it stopped. */
@@ -37,7 +37,7 @@ export async function followEvents(
   signal: AbortSignal,
 ): Promise<void> {
   let retryMs = RETRY_FIRST_MS;
-  let lostSince: number | null = null;
+  let lostSinceMs: number | null = null;
   while (!signal.aborted) {
     try {
       const response = await send(
@@ -50,13 +50,13 @@ export async function followEvents(
         listener.onConnection({ state: 'key_required' });
         return;
       }
-      // The log was replaced by an older one: the position is beyond its end.
+      // The log was replaced by an older log, and the position is beyond its end.
       if (response.status === 409) position.lastEventId = null;
       if (!response.ok || response.body === null) throw new Error(`the server answered ${response.status}`);
       listener.onConnection({ state: 'live' });
       listener.onOpen(position.isInterrupted);
       position.isInterrupted = false;
-      [lostSince, retryMs] = [null, RETRY_FIRST_MS];
+      [lostSinceMs, retryMs] = [null, RETRY_FIRST_MS];
       await readEvents(response.body, signal, (id, events) => {
         position.lastEventId = id ?? position.lastEventId;
         if (events.length > 0) listener.onEvents(events);
@@ -65,9 +65,9 @@ export async function followEvents(
     } catch (error) {
       position.isInterrupted = true;
       if (signal.aborted) return;
-      lostSince ??= Date.now();
-      const says = error instanceof Error ? error.message : String(error);
-      listener.onConnection({ state: 'lost', since: lostSince, says });
+      lostSinceMs ??= Date.now();
+      const message = error instanceof Error ? error.message : String(error);
+      listener.onConnection({ state: 'lost', sinceMs: lostSinceMs, message });
       await pause(retryMs, signal);
       retryMs = Math.min(retryMs * 2, RETRY_MAX_MS);
     }
@@ -94,7 +94,7 @@ async function readEvents(
   let isFirst = true;
   try {
     for (;;) {
-      const { done, value } = await withinSilence(reader.read());
+      const { done, value } = await withSilenceLimit(reader.read());
       if (done) return;
       if (isFirst) onChunk(helloId(value), []);
       isFirst = false;
@@ -113,7 +113,7 @@ async function readEvents(
   }
 }
 
-function withinSilence<T>(read: Promise<T>): Promise<T> {
+function withSilenceLimit<T>(read: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(new Error('the server is silent')), SILENCE_MAX_MS);
     read.then(resolve, reject).finally(() => clearTimeout(timer));

@@ -18,5 +18,5 @@ function subscribe(listener: () => void): () => void {
   };
 }
 
-/** The time, once a second: one timer for all countdowns. */
+/** The time, updated once a second by one timer for all countdowns. */
 export const useClock = (): number => useSyncExternalStore(subscribe, () => nowMs);

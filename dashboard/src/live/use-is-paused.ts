@@ -1,13 +1,13 @@
 import { useEffect, useState } from 'react';
 
-/** Short changes of the tab do not interrupt the stream. */
+/** Switching to another tab for a shorter time does not interrupt the stream. */
 const HIDDEN_MAX_MS = 10_000;
 
 const isHidden = (): boolean => document.visibilityState === 'hidden';
 
 /**
- * Whether the tab is hidden, and was so for a while or from the start. A browser opens six connections to a server at
- * most: hidden tabs must not hold theirs.
+ * Whether the tab has been hidden for a while or from the start. A browser opens at most six connections to a server, so
+ * a hidden tab gives up its connection.
  */
 export function useIsPaused(): boolean {
   const [isPaused, setPaused] = useState(isHidden);

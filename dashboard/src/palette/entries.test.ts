@@ -31,8 +31,8 @@ it('finds the entries that have every word', () => {
   expect(namesOf('parser b-001')).toEqual([]);
 });
 
-it('counts what it does not show', () => {
-  expect(findEntries(ENTRIES, 'plan', 1)).toMatchObject({ shown: [{ name: 'plan' }], more: 3 });
-  expect(findEntries(ENTRIES, '', 1)).toMatchObject({ more: 1 });
-  expect(findEntries(ENTRIES, 'plan', 10).more).toBe(0);
+it('counts the matches that it does not show', () => {
+  expect(findEntries(ENTRIES, 'plan', 1)).toMatchObject({ shown: [{ name: 'plan' }], moreCount: 3 });
+  expect(findEntries(ENTRIES, '', 1)).toMatchObject({ moreCount: 1 });
+  expect(findEntries(ENTRIES, 'plan', 10).moreCount).toBe(0);
 });

@@ -2,7 +2,7 @@
 export interface PaletteEntry {
   readonly kind: EntryKind;
   readonly name: string;
-  /** What is searched and shown beside the name. */
+  /** Text that is searched, and shown beside the name. */
   readonly detail: string;
   readonly open: () => void;
 }
@@ -13,8 +13,8 @@ const SHOWN_FIRST: ReadonlySet<EntryKind> = new Set(['view', 'command']);
 
 export interface FoundEntries {
   readonly shown: readonly PaletteEntry[];
-  /** How many more match. */
-  readonly more: number;
+  /** How many more entries match. */
+  readonly moreCount: number;
 }
 
 /** The entries that have every word of the text, best first: the name itself, its beginning, a part of it, other fields. */
@@ -22,17 +22,17 @@ export function findEntries(entries: readonly PaletteEntry[], text: string, max:
   const wanted = text.trim().toLowerCase();
   if (wanted === '') {
     const first = entries.filter(({ kind }) => SHOWN_FIRST.has(kind));
-    return { shown: first.slice(0, max), more: Math.max(0, first.length - max) };
+    return { shown: first.slice(0, max), moreCount: Math.max(0, first.length - max) };
   }
   const words = wanted.split(/\s+/);
   const byRank: PaletteEntry[][] = [[], [], [], []];
   for (const entry of entries) {
     const name = entry.name.toLowerCase();
-    const all = `${name} ${entry.detail.toLowerCase()}`;
-    if (!words.every((word) => all.includes(word))) continue;
+    const searchedText = `${name} ${entry.detail.toLowerCase()}`;
+    if (!words.every((word) => searchedText.includes(word))) continue;
     const rank = name === wanted ? 0 : name.startsWith(wanted) ? 1 : name.includes(wanted) ? 2 : 3;
     byRank[rank]?.push(entry);
   }
-  const found = byRank.flat();
-  return { shown: found.slice(0, max), more: Math.max(0, found.length - max) };
+  const matches = byRank.flat();
+  return { shown: matches.slice(0, max), moreCount: Math.max(0, matches.length - max) };
 }

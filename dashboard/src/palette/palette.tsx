@@ -5,7 +5,7 @@ import { type FoundEntries, findEntries, type PaletteEntry } from './entries.js'
 import { useEntries } from './use-entries.js';
 import './palette.css';
 
-const ENTRIES_SHOWN = 50;
+const ENTRIES_SHOWN_MAX = 50;
 
 /** Finds tasks, edges, agents, runs and views by text, and runs commands, with the keyboard alone. */
 export default function Palette({ onClose }: { onClose: () => void }) {
@@ -31,20 +31,22 @@ function Search({ onClose }: { onClose: () => void }) {
   const [text, setText] = useState('');
   const [index, setIndex] = useState(0);
   const entries = useEntries();
-  // What is typed appears at once, and the entries follow.
-  const applied = useDeferredValue(text);
-  const found = useMemo(() => findEntries(entries, applied, ENTRIES_SHOWN), [entries, applied]);
-  const active = Math.min(index, found.shown.length - 1);
+  // The typed text appears at once, and the list follows.
+  const deferredText = useDeferredValue(text);
+  const found = useMemo(() => findEntries(entries, deferredText, ENTRIES_SHOWN_MAX), [entries, deferredText]);
+  const activeIndex = Math.min(index, found.shown.length - 1);
   const open = (entry: PaletteEntry) => {
     onClose();
     entry.open();
   };
   const onKeyDown = (event: KeyboardEvent) => {
     const count = found.shown.length;
-    const target = { ArrowDown: (active + 1) % count, ArrowUp: (active + count - 1) % count }[event.key];
-    // Enter opens the first entry of what is typed, even before the list shows it.
-    const { shown } = applied === text ? found : findEntries(entries, text, ENTRIES_SHOWN);
-    const entry = shown[active];
+    const target = { ArrowDown: (activeIndex + 1) % count, ArrowUp: (activeIndex + count - 1) % count }[
+      event.key
+    ];
+    // Enter opens the entry that matches the typed text, even before the list shows it.
+    const { shown } = deferredText === text ? found : findEntries(entries, text, ENTRIES_SHOWN_MAX);
+    const entry = shown[activeIndex];
     if (event.key === 'Enter' && entry !== undefined && !event.nativeEvent.isComposing) open(entry);
     else if (target !== undefined && count > 0) setIndex(target);
     else return;
@@ -60,7 +62,7 @@ function Search({ onClose }: { onClose: () => void }) {
         aria-autocomplete="list"
         aria-expanded={found.shown.length > 0}
         aria-controls={listId}
-        aria-activedescendant={active < 0 ? undefined : optionId(listId, active)}
+        aria-activedescendant={activeIndex < 0 ? undefined : optionId(listId, activeIndex)}
         placeholder="Task, edge, agent, run or command"
         value={text}
         onChange={(event) => {
@@ -69,7 +71,7 @@ function Search({ onClose }: { onClose: () => void }) {
         }}
         onKeyDown={onKeyDown}
       />
-      <Entries listId={listId} found={found} active={active} onOpen={open} />
+      <Entries listId={listId} found={found} activeIndex={activeIndex} onOpen={open} />
       <p className="quiet palette-help">
         <span role="status">{countText(found)}</span>
         <span aria-hidden="true">↑ ↓ choose · Enter open · Esc close</span>
@@ -80,22 +82,22 @@ function Search({ onClose }: { onClose: () => void }) {
 
 const optionId = (listId: string, index: number): string => `${listId}-${index}`;
 
-function countText({ shown, more }: FoundEntries): string {
+function countText({ shown, moreCount }: FoundEntries): string {
   if (shown.length === 0) return 'Nothing found.';
-  return more === 0 ? `${shown.length} found` : `${shown.length} of ${shown.length + more} found`;
+  return moreCount === 0 ? `${shown.length} found` : `${shown.length} of ${shown.length + moreCount} found`;
 }
 
 interface EntriesProps {
   readonly listId: string;
   readonly found: FoundEntries;
-  readonly active: number;
+  readonly activeIndex: number;
   readonly onOpen: (entry: PaletteEntry) => void;
 }
 
-function Entries({ listId, found, active, onOpen }: EntriesProps) {
+function Entries({ listId, found, activeIndex, onOpen }: EntriesProps) {
   useEffect(() => {
-    document.getElementById(optionId(listId, active))?.scrollIntoView({ block: 'nearest' });
-  }, [listId, active]);
+    document.getElementById(optionId(listId, activeIndex))?.scrollIntoView({ block: 'nearest' });
+  }, [listId, activeIndex]);
   return (
     <div id={listId} role="listbox" aria-label="Found" className="palette-list">
       {found.shown.map((entry, index) => (
@@ -105,7 +107,7 @@ function Entries({ listId, found, active, onOpen }: EntriesProps) {
           key={`${entry.kind} ${entry.name}`}
           id={optionId(listId, index)}
           role="option"
-          aria-selected={index === active}
+          aria-selected={index === activeIndex}
           onClick={() => onOpen(entry)}
         >
           <span className="mark palette-kind">{entry.kind}</span>

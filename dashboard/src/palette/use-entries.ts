@@ -3,7 +3,7 @@ import { useLocation } from 'wouter';
 import { forgetKey, readKey } from '../api/key.js';
 import { addressOf, scope } from '../api/scope.js';
 import { useReply } from '../api/use-reply.js';
-import { useMay, useWhoami } from '../api/whoami.js';
+import { useIsAllowed, useWhoami } from '../api/whoami.js';
 import { taskPath } from '../components/links.js';
 import { chooseTheme, readTheme } from '../components/theme.js';
 import { actorName } from '../model/actor-name.js';
@@ -14,8 +14,8 @@ import { usePlan, useTaskStates } from '../views/plan/use-plan.js';
 import { ACTION_NAMES, actionsFor } from '../views/task/operator-actions.js';
 import type { PaletteEntry } from './entries.js';
 
-const AGENTS_READ = 1000;
-const RUNS_READ = 100;
+const AGENTS_READ_MAX = 1000;
+const RUNS_READ_MAX = 100;
 
 const VIEWS = [
   ['Fleet', '/', 'agents and what they do'],
@@ -27,19 +27,19 @@ const VIEWS = [
   ['Log', '/log', 'events, state at an earlier time'],
 ] as const;
 
-type Go = (path: string) => void;
+type Navigate = (path: string) => void;
 
 /** Everything that the palette can open. Commands come first: those of the task that is shown, then those of the page. */
 export function useEntries(): readonly PaletteEntry[] {
   const [, go] = useLocation();
-  const ofTask = useTaskCommands();
-  const ofPage = usePageCommands();
-  const tasks = useTaskEntries(go);
-  const others = useOtherEntries(go);
+  const taskCommands = useTaskCommands();
+  const pageCommands = usePageCommands();
+  const taskEntries = useTaskEntries(go);
+  const otherEntries = useOtherEntries(go);
   return useMemo(() => {
     const views = VIEWS.map(([name, path, detail]) => entryOf('view', name, detail, () => go(path)));
-    return [...ofTask, ...views, ...ofPage, ...tasks, ...others];
-  }, [go, ofTask, ofPage, tasks, others]);
+    return [...taskCommands, ...views, ...pageCommands, ...taskEntries, ...otherEntries];
+  }, [go, taskCommands, pageCommands, taskEntries, otherEntries]);
 }
 
 const entryOf = (
@@ -80,7 +80,7 @@ function subjectOf(path: string): string | null {
 
 function usePageCommands(): readonly PaletteEntry[] {
   const [, go] = useLocation();
-  const mayVerify = useMay('verify_log');
+  const canVerify = useIsAllowed('verify_log');
   return useMemo(() => {
     const theme = readTheme() === 'dark' ? 'light' : 'dark';
     const commands = [
@@ -92,10 +92,10 @@ function usePageCommands(): readonly PaletteEntry[] {
       requestVerification();
       go('/log');
     };
-    if (mayVerify) commands.push(entryOf('command', 'Verify the log', 'is it intact?', verify));
+    if (canVerify) commands.push(entryOf('command', 'Verify the log', 'is it intact?', verify));
     if (readKey() !== null) commands.push(entryOf('command', 'Change key', '', changeKey));
     return commands;
-  }, [go, mayVerify]);
+  }, [go, canVerify]);
 }
 
 function projectsAddress(): string {
@@ -109,7 +109,7 @@ function changeKey(): void {
 }
 
 /** Tasks and subtasks by id and description. */
-function useTaskEntries(go: Go): readonly PaletteEntry[] {
+function useTaskEntries(go: Navigate): readonly PaletteEntry[] {
   const plan = usePlan().data;
   const states = useTaskStates().data;
   return useMemo(() => {
@@ -123,10 +123,10 @@ function useTaskEntries(go: Go): readonly PaletteEntry[] {
 }
 
 /** Edges, agents, runs and the other projects. */
-function useOtherEntries(go: Go): readonly PaletteEntry[] {
+function useOtherEntries(go: Navigate): readonly PaletteEntry[] {
   const features = useFeatures().data?.features;
-  const agents = useReply('agents', { query: { limit: AGENTS_READ } }).data?.agents;
-  const runs = useReply('list_runs', { query: { limit: RUNS_READ } }).data?.runs;
+  const agents = useReply('agents', { query: { limit: AGENTS_READ_MAX } }).data?.agents;
+  const runs = useReply('list_runs', { query: { limit: RUNS_READ_MAX } }).data?.runs;
   const projects = useReply('list_projects').data?.projects;
   return useMemo(() => {
     const { tenant, project } = scope();

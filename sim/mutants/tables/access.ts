@@ -27,8 +27,8 @@ export const ACCESS_MUTANTS: readonly Mutant[] = [
   {
     name: 'token-from-the-future',
     file: 'src/server/auth/jwt.ts',
-    find: 'if (iat > now + CLOCK_SKEW_SECONDS) {',
-    replace: 'if (iat > now + 1e12) {',
+    find: 'if (iat > nowSeconds + CLOCK_SKEW_SECONDS) {',
+    replace: 'if (iat > nowSeconds + 1e12) {',
     why: 'A token with an issue date in the future is accepted.',
     tests: ['test/security/tokens.test.ts'],
   },

@@ -97,8 +97,8 @@ export const CONNECTION_MUTANTS: readonly Mutant[] = [
   {
     name: 'responses-without-limit',
     file: 'src/server/app.ts',
-    find: 'const sent = isHeld ? response : bodyMemoryFullResponse();',
-    replace: 'const sent = isHeld || response.status > 0 ? response : bodyMemoryFullResponse();',
+    find: 'const sent = isWithinMemory ? response : bodyMemoryFullResponse();',
+    replace: 'const sent = isWithinMemory || response.status > 0 ? response : bodyMemoryFullResponse();',
     why: 'A client that reads none of its large responses uses up the memory.',
     tests: ['test/security/body-memory.test.ts'],
   },
@@ -129,7 +129,7 @@ export const CONNECTION_MUTANTS: readonly Mutant[] = [
   {
     name: 'tiny-chunks-accepted',
     file: 'src/server/body-buffer.ts',
-    find: 'return this.chunkCount > CHUNKS_CHECKED && this.length',
+    find: 'return this.chunkCount > CHUNKS_BEFORE_CHECK && this.length',
     replace: 'return this.chunkCount < 0 && this.length',
     why: 'A body in chunks of one byte costs microseconds of CPU time per byte.',
     tests: ['test/security/body-memory.test.ts'],

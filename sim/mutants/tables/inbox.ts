@@ -7,8 +7,8 @@ export const INBOX_MUTANTS: readonly Mutant[] = [
   {
     name: 'inbox-file-gone-before-decided',
     file: SERIALISER,
-    find: "      this.options.onStep?.('read', found);\n",
-    replace: "      this.options.onStep?.('read', found);\n      await inbox.remove(found.name);\n",
+    find: "      this.options.onStep?.('read', next);\n",
+    replace: "      this.options.onStep?.('read', next);\n      await inbox.remove(next.name);\n",
     why: 'A crash loses the command: its file is removed, and the log has no event.',
     mode: 'inbox',
   },

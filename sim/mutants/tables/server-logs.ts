@@ -16,7 +16,7 @@ export const SERVER_LOG_MUTANTS: readonly Mutant[] = [
   {
     name: 'unwritten-lines-kept',
     file: WRITER,
-    find: 'if (this.pendingChars + line.length > this.settings.waiting_chars_max) {',
+    find: 'if (this.pendingChars + line.length > this.settings.pending_chars_max) {',
     replace: 'if (this.pendingChars < 0) {',
     why: 'The lines of a log without a reader fill the memory.',
     tests: WRITER_TESTS,

@@ -94,8 +94,8 @@ export const WORKSPACE_SECURITY_MUTANTS: readonly Mutant[] = [
   {
     name: 'private-listener-for-everybody',
     file: 'src/server/auth/private-token.ts',
-    find: 'timingSafeEqual(digestOf(given), expected) ?',
-    replace: 'timingSafeEqual(digestOf(given), expected) || given.length >= 0 ?',
+    find: 'timingSafeEqual(digestOf(token), expected) ?',
+    replace: 'timingSafeEqual(digestOf(token), expected) || token.length >= 0 ?',
     why: 'Every user of the machine has the role operator in the workspace.',
     tests: LISTENER_TESTS,
   },

@@ -26,7 +26,7 @@ export async function readAuditKey(file: string): Promise<KeyObject> {
   return ed25519KeyOf(await readPrivateKeyText(file, AUDIT_KEY), file, AUDIT_KEY_VARIABLE);
 }
 
-/** The file with the keys that `gen audit rotate` has replaced, oldest first. A link to the key leads to it too. */
+/** The file with the keys that `gen audit rotate` has replaced, oldest first. `file` may be a link to the key. */
 export const previousKeysFile = async (file: string): Promise<string> => `${await realpath(file)}.previous`;
 
 /** The keys that the key in this file has replaced, oldest first. */

@@ -2,10 +2,10 @@ import { type ChildProcess, spawn } from 'node:child_process';
 
 const COMMAND_MS_MAX = 10_000;
 const OUTPUT_BYTES_MAX = 4096;
-const HAS_GROUPS = process.platform !== 'win32';
+const HAS_PROCESS_GROUPS = process.platform !== 'win32';
 
 interface BoundedCommand {
-  /** For the shell: `sh -c`, on Windows `cmd /c`. */
+  /** Run by the shell: `sh -c`, on Windows `cmd /c`. */
   readonly line: string;
   readonly cwd: string;
   /** Standard input. */
@@ -23,9 +23,9 @@ export function runBoundedCommand({
   input,
   timeout_ms = COMMAND_MS_MAX,
 }: BoundedCommand): Promise<string> {
-  const child = spawn(line, { shell: true, cwd, detached: HAS_GROUPS, windowsHide: true });
+  const child = spawn(line, { shell: true, cwd, detached: HAS_PROCESS_GROUPS, windowsHide: true });
   return new Promise<string>((resolve, reject) => {
-    // Without free file descriptors there is no process and there are no pipes, only this event.
+    // Without free file descriptors, spawn creates no process and no pipes, and only emits this event.
     child.once('error', ({ message }) => reject(new Error(`it cannot be started (${message})`)));
     if (child.pid === undefined) return;
     const fail = (why: string): void => {
@@ -43,9 +43,9 @@ export function runBoundedCommand({
       fail(`it printed more than ${OUTPUT_BYTES_MAX} bytes`);
       return Buffer.alloc(0);
     });
-    // Only the end of the messages is kept: it states the reason.
+    // Only the end of standard error is kept, because it states the reason.
     const messages = collectOutput(child.stderr, (text) => text.subarray(-OUTPUT_BYTES_MAX));
-    // What the program leaves behind would keep the pipes open.
+    // A child process that outlives the program would keep the pipes open.
     child.once('exit', () => killGroup(child));
     child.once('close', (code, signal) => {
       stop();
@@ -63,7 +63,7 @@ export function runBoundedCommand({
   });
 }
 
-/** Collects the output of a stream, up to the limit; `onExcess` decides what to keep beyond it. */
+/** Collects the output of a stream. When it exceeds the limit, `onExcess` returns the bytes to keep. */
 function collectOutput(stream: NodeJS.ReadableStream, onExcess: (bytes: Buffer) => Buffer): () => string {
   let bytes = Buffer.alloc(0);
   stream.on('data', (chunk: Buffer) => {
@@ -80,7 +80,7 @@ const lastLine = (text: string): string =>
 function killGroup(child: ChildProcess): void {
   if (child.pid === undefined) return;
   try {
-    if (HAS_GROUPS) process.kill(-child.pid, 'SIGKILL');
+    if (HAS_PROCESS_GROUPS) process.kill(-child.pid, 'SIGKILL');
     else child.kill('SIGKILL');
   } catch {
     // The group has already ended.

@@ -12,8 +12,8 @@ import { openCommandSigner } from './command-signer.js';
 import { openSigner } from './open-signer.js';
 
 const { privateKey, publicKey } = generateKeyPairSync('ed25519');
-const other = generateKeyPairSync('ed25519');
-const { x: RAW = '' } = publicKey.export({ format: 'jwk' });
+const otherKeys = generateKeyPairSync('ed25519');
+const { x: RAW_PUBLIC_KEY = '' } = publicKey.export({ format: 'jwk' });
 const PUBLIC_PEM = publicKey.export({ type: 'spki', format: 'pem' }).toString();
 
 let cwd: string;
@@ -22,19 +22,19 @@ beforeEach(async () => {
   onTestFinished(() => rm(cwd, { recursive: true, force: true }));
 });
 
-const SIGN = `
+const SIGN_FUNCTION = `
 const { createPrivateKey, sign } = require('node:crypto');
 const { readFileSync } = require('node:fs');
 const signed = (file, encoding) => sign(null, readFileSync(0), createPrivateKey(readFileSync(file))).toString(encoding);
 `;
 
-/** A command that a script of this test answers: `onSign` is run for `sign`. */
+/** A command that runs a script: it prints the public key, and for `sign` it runs `onSign`. */
 async function commandOf(onSign: string, publicKeyText = PUBLIC_PEM): Promise<string> {
   const pemOf = (key: typeof privateKey) => key.export({ type: 'pkcs8', format: 'pem' });
   await writeFile(join(cwd, 'key.pem'), pemOf(privateKey));
-  await writeFile(join(cwd, 'other.pem'), pemOf(other.privateKey));
+  await writeFile(join(cwd, 'other.pem'), pemOf(otherKeys.privateKey));
   const answers = `if (process.argv.at(-1) === 'public-key') console.log(${JSON.stringify(publicKeyText)});\nelse { ${onSign} }`;
-  await writeFile(join(cwd, 'sign.cjs'), SIGN + answers);
+  await writeFile(join(cwd, 'sign.cjs'), SIGN_FUNCTION + answers);
   return `"${process.execPath}" sign.cjs --option`;
 }
 const openTestSigner = async (onSign: string, timeout_ms = 10_000) =>
@@ -42,15 +42,15 @@ const openTestSigner = async (onSign: string, timeout_ms = 10_000) =>
 
 describe('a signing command', () => {
   it.each([
-    ['base64', PUBLIC_PEM],
-    ['base64url', RAW],
-  ])('signs: %s', async (encoding, publicKeyText) => {
+    ['base64 and PEM', 'base64', PUBLIC_PEM],
+    ['base64url', 'base64url', RAW_PUBLIC_KEY],
+  ])('signs with a signature and a public key in %s', async (_, encoding, publicKeyText) => {
     const command = await commandOf(`console.log(signed('key.pem', '${encoding}'))`, publicKeyText);
     const { signer } = await openSigner(`command:${command}`, '', cwd);
-    expect(signer).toMatchObject({ public_key: RAW, key_id: keyIdOf(sha256, RAW) });
+    expect(signer).toMatchObject({ public_key: RAW_PUBLIC_KEY, key_id: keyIdOf(sha256, RAW_PUBLIC_KEY) });
     const signature = await signer.sign('line one\nline two äöü');
     expect(signature).toMatch(/^[\w-]{86}$/);
-    expect(verifySignatureSync(RAW, 'line one\nline two äöü', signature)).toBe(true);
+    expect(verifySignatureSync(RAW_PUBLIC_KEY, 'line one\nline two äöü', signature)).toBe(true);
   });
 
   it.each([
@@ -72,8 +72,8 @@ describe('a signing command', () => {
   it.each([
     '',
     'no key',
-    `${RAW}A`,
-    other.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString().slice(0, 60),
+    `${RAW_PUBLIC_KEY}A`,
+    otherKeys.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString().slice(0, 60),
   ])('is refused without a public key: %j', async (text) => {
     const command = await commandOf('', text);
     await expect(openCommandSigner({ command, cwd })).rejects.toThrow(/must print an Ed25519 public key/);
@@ -112,36 +112,41 @@ describe('a signing command', () => {
     const signer = await openTestSigner(
       `require('node:child_process').spawn(process.execPath, ['-e', 'setTimeout(() => {}, 20_000)'], { stdio: 'inherit' }).unref(); console.log(signed('key.pem', 'base64'))`,
     );
-    expect(verifySignatureSync(RAW, 'text', await signer.sign('text'))).toBe(true);
+    expect(verifySignatureSync(RAW_PUBLIC_KEY, 'text', await signer.sign('text'))).toBe(true);
   });
 
-  it('fails for all who wait when it hangs, instead of one after the other', async () => {
+  it('fails all waiting signatures together when it hangs', async () => {
     const signer = await openTestSigner('setTimeout(() => {}, 20_000)', 1000);
     const startMs = performance.now();
-    const all = await Promise.allSettled(Array.from({ length: 30 }, (_, at) => signer.sign(`text ${at}`)));
-    expect(all.map(({ status }) => status)).toEqual(Array(30).fill('rejected'));
-    // Thirty texts, four at once: eight seconds one after the other.
+    const results = await Promise.allSettled(
+      Array.from({ length: 30 }, (_, index) => signer.sign(`text ${index}`)),
+    );
+    expect(results.map(({ status }) => status)).toEqual(Array(30).fill('rejected'));
+    // Thirty texts, four at once, one second each: eight seconds if every text waited for its own timeout.
     expect(performance.now() - startMs).toBeLessThan(5000);
   });
 });
 
-describe('the settings of the keys', () => {
+describe('the audit key settings', () => {
   const fileOf = async (name: string, key: typeof privateKey) => {
     await writeFile(join(cwd, name), key.export({ type: 'pkcs8', format: 'pem' }), { mode: 0o600 });
   };
 
-  it('name previous keys, one per line, newest first, with those before them', async () => {
+  it('name previous keys, one per line; the keys before each are read from the file beside it', async () => {
     const [one, two] = [generateKeyPairSync('ed25519'), generateKeyPairSync('ed25519')];
     await fileOf('old.pem', two.privateKey);
     await fileOf('old.pem.previous', one.privateKey);
     const command = await commandOf('');
     const { signer, previousSigners } = await openSigner('new.pem', `command:${command}\nold.pem\n`, cwd);
     const keys = previousSigners.map(({ public_key }) => public_key);
-    expect(keys).toEqual([RAW, ...[two, one].map((pair) => pair.publicKey.export({ format: 'jwk' }).x)]);
+    expect(keys).toEqual([
+      RAW_PUBLIC_KEY,
+      ...[two, one].map((pair) => pair.publicKey.export({ format: 'jwk' }).x),
+    ]);
     expect(keys).not.toContain(signer.public_key);
   });
 
-  it('do not create a previous key, and refuse one that others may read', async () => {
+  it('do not create a missing previous key, and refuse a key that others may read', async () => {
     await expect(openSigner('new.pem', 'missing.pem', cwd)).rejects.toThrow('missing.pem');
     await expect(readFile(join(cwd, 'missing.pem'))).rejects.toThrow('ENOENT');
     if (process.platform === 'win32') return;

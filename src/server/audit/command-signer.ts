@@ -17,7 +17,7 @@ interface SigningCommand {
   readonly timeout_ms?: number;
 }
 
-/** Opens a key that another program holds, such as one of a key management service. Throws if it names no key. */
+/** Opens a key that another program holds, such as a key management service. Throws if the program prints no public key. */
 export async function openCommandSigner(signing: SigningCommand): Promise<AuditSigner> {
   const public_key = publicKeyIn(await runVerb(signing, 'public-key', ''), signing);
   const queue = new ConcurrencyLimiter(COMMANDS_AT_ONCE);
@@ -30,11 +30,11 @@ export async function openCommandSigner(signing: SigningCommand): Promise<AuditS
   };
 }
 
-type Verb = 'public-key' | 'sign';
+type SigningVerb = 'public-key' | 'sign';
 
 async function runVerb(
   { command, cwd, timeout_ms }: SigningCommand,
-  verb: Verb,
+  verb: SigningVerb,
   input: string,
 ): Promise<string> {
   const limit = timeout_ms === undefined ? {} : { timeout_ms };
@@ -45,16 +45,16 @@ async function runVerb(
   }
 }
 
-/** PEM, or the 32 bytes in base64url. */
+/** Reads the public key that the command printed: PEM, or the 32 bytes in base64url. */
 function publicKeyIn(output: string, { command }: SigningCommand): string {
   const text = output.trim();
-  const raw = text.startsWith('-----BEGIN') ? bytesOfPem(text) : text;
+  const raw = text.startsWith('-----BEGIN') ? rawKeyOfPem(text) : text;
   if (bytes32.safeParse(raw).success) return raw;
   const expected = 'an Ed25519 public key: SPKI in PEM, or its 32 bytes as 43 characters of base64url';
   throw signerError(command, 'public-key', `it must print ${expected}`);
 }
 
-function bytesOfPem(pem: string): string {
+function rawKeyOfPem(pem: string): string {
   try {
     const { crv, x = '' } = createPublicKey(pem).export({ format: 'jwk' });
     return crv === 'Ed25519' ? x : '';
@@ -63,7 +63,7 @@ function bytesOfPem(pem: string): string {
   }
 }
 
-/** A signature that is not of this key would make the checkpoint invalid for ever, so it is checked first. */
+/** A signature by another key would make the checkpoint invalid for ever, so it is checked first. */
 function signatureIn(output: string, text: string, publicKey: string, { command }: SigningCommand): string {
   const printed = output.trim();
   const bytes = /^[\w+/-]+=*$/.test(printed) ? Buffer.from(printed, 'base64') : Buffer.alloc(0);
@@ -76,7 +76,7 @@ function signatureIn(output: string, text: string, publicKey: string, { command 
 }
 
 /** The arguments may be confidential, so only the program is named. */
-const signerError = (command: string, verb: Verb, why: string): Error =>
+const signerError = (command: string, verb: SigningVerb, why: string): Error =>
   new Error(
     `The signing command ${command.trim().split(/\s+/)[0]} failed when it was called with the argument ${verb}: ${why}. Run it by hand with that argument, then correct the command or GENESIS_AUDIT_KEY.`,
   );

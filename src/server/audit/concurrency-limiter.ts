@@ -4,8 +4,8 @@ interface WaitingTurn {
 }
 
 /**
- * Runs a few jobs at once; others wait. When one fails, those that wait fail with it: they need the same service, and
- * with a service that hangs each would wait for its own timeout after the one before.
+ * Runs a few jobs at once; others wait. When one fails, all waiting jobs fail too: they need the same service, and if
+ * it hangs, each would wait for its own timeout after the one before.
  */
 export class ConcurrencyLimiter {
   private running = 0;
@@ -27,7 +27,7 @@ export class ConcurrencyLimiter {
     }
   }
 
-  /** The next one takes over the place, so that a caller that comes meanwhile cannot get it too. */
+  /** The first waiting job takes over this turn directly, so that a new caller cannot take the same turn. */
   private passTurn(): void {
     const next = this.waiting.shift();
     if (next === undefined) this.running -= 1;

@@ -19,11 +19,11 @@ export class FileSink implements AuditSink {
   }
 
   async lastSent(project: ProjectKey): Promise<CheckpointId | null> {
-    return (await this.lastByName()).get(projectPath(project)) ?? null;
+    return (await this.loadLastByProject()).get(projectPath(project)) ?? null;
   }
 
   async send(anchors: readonly Anchor[]): Promise<void> {
-    const last = await this.lastByName();
+    const last = await this.loadLastByProject();
     await mkdir(dirname(this.path), { recursive: true });
     const file = await open(this.path, 'a+', 0o600);
     try {
@@ -36,7 +36,7 @@ export class FileSink implements AuditSink {
     for (const anchor of anchors) last.set(projectPath(anchor), anchor);
   }
 
-  private lastByName(): Promise<Map<string, CheckpointId>> {
+  private loadLastByProject(): Promise<Map<string, CheckpointId>> {
     this.lastByProject ??= readLast(this.path).catch((error) => {
       this.lastByProject = null;
       throw error;

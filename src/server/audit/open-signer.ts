@@ -12,25 +12,28 @@ export const signingCommandOf = (setting: string): string | null =>
 /** What a coordinator signs with. */
 export interface OpenedSigner {
   readonly signer: AuditSigner;
-  /** The keys that it has replaced, newest first. */
+  /** The keys that `signer` has replaced, newest first. */
   readonly previousSigners: readonly AuditSigner[];
-  /** A file that was created just now. */
+  /** Whether the key file was created just now. */
   readonly isNew: boolean;
 }
 
 /**
  * Opens a key from the text of its setting: the path of a file, or `command:PROGRAM ARGS`. `previous` has the settings of
- * keys that it replaces, one per line, newest first. Throws if one of them cannot be used: without the previous key, a
- * new one could not show that it continues it.
+ * keys that it replaces, one per line, newest first. Throws if one of them cannot be used: without the previous
+ * key, the new key could not prove that it replaces it.
  */
 export async function openSigner(setting: string, previous: string, cwd: string): Promise<OpenedSigner> {
   const { signer, isNew } = await openCurrent(setting, cwd);
-  const ofFile = signingCommandOf(setting) === null ? await rotatedKeys(resolve(cwd, setting)) : [];
+  const rotatedSigners =
+    signingCommandOf(setting) === null ? await readRotatedSigners(resolve(cwd, setting)) : [];
   const settings = previous.split('\n').map((line) => line.trim());
-  const named = await Promise.all(
+  const namedSigners = await Promise.all(
     settings.filter((line) => line !== '').map((line) => openPrevious(line, cwd)),
   );
-  const previousSigners = [...ofFile, ...named.flat()].filter(({ key_id }) => key_id !== signer.key_id);
+  const previousSigners = [...rotatedSigners, ...namedSigners.flat()].filter(
+    ({ key_id }) => key_id !== signer.key_id,
+  );
   return { signer, previousSigners, isNew };
 }
 
@@ -45,8 +48,8 @@ async function openPrevious(setting: string, cwd: string): Promise<AuditSigner[]
   const command = signingCommandOf(setting);
   if (command !== null) return [await openCommandSigner({ command, cwd })];
   const file = resolve(cwd, setting);
-  return [signerOf(await readAuditKey(file)), ...(await rotatedKeys(file))];
+  return [signerOf(await readAuditKey(file)), ...(await readRotatedSigners(file))];
 }
 
-const rotatedKeys = async (file: string): Promise<AuditSigner[]> =>
+const readRotatedSigners = async (file: string): Promise<AuditSigner[]> =>
   (await readPreviousKeys(file)).map(signerOf).reverse();

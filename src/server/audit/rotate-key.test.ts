@@ -18,14 +18,14 @@ beforeEach(async () => {
 });
 
 const create = async (): Promise<string> => (await openAuditKey(file)).signer.key_id;
-/** The key in the file and those before it, newest first, without creating one. */
+/** The ids of the key in the file and of the previous keys, newest first. Expects that no key is created. */
 async function keyIds(): Promise<string[]> {
   const { signer, previousSigners, isNew } = await openSigner(file, '', cwd);
   expect(isNew).toBe(false);
   return [signer, ...previousSigners].map(({ key_id }) => key_id);
 }
 
-it('keeps every key before, newest first, for their owner only', async () => {
+it('keeps every previous key, newest first, in files that only the owner can read', async () => {
   const one = await create();
   const two = await rotateKeyFile(file);
   const three = await rotateKeyFile(file);
@@ -60,22 +60,22 @@ it('lets one process at a time rotate', async () => {
   expect((await keyIds()).slice(0, done.length).sort()).toEqual(done.sort());
 });
 
-it('makes the old key durable, with its name, before the new one takes its place', async () => {
+it('makes the file of the old key durable before the new key replaces it', async () => {
   await create();
   const steps: string[] = [];
   await rotateKeyFile(
     file,
     watchedDisk((step) => steps.push(step)),
   );
-  const kept = steps.indexOf('rename audit-key.pem.previous');
-  const replaced = steps.indexOf('rename audit-key.pem');
-  expect(steps.slice(0, kept)).toContain('sync audit-key.pem.previous.tmp');
-  expect(steps.slice(kept, replaced)).toContain('syncFolder');
-  expect(steps.slice(0, replaced)).toContain('sync audit-key.pem.tmp');
+  const keptAt = steps.indexOf('rename audit-key.pem.previous');
+  const replacedAt = steps.indexOf('rename audit-key.pem');
+  expect(steps.slice(0, keptAt)).toContain('sync audit-key.pem.previous.tmp');
+  expect(steps.slice(keptAt, replacedAt)).toContain('syncFolder');
+  expect(steps.slice(0, replacedAt)).toContain('sync audit-key.pem.tmp');
   expect(steps.at(-1)).toBe('syncFolder');
 });
 
-it('loses no key and leaves one, whichever step fails; repeated, it ends', async () => {
+it('loses no key when any step fails, and completes when it is repeated', async () => {
   const first = await create();
   const steps: string[] = [];
   await rotateKeyFile(
@@ -83,18 +83,18 @@ it('loses no key and leaves one, whichever step fails; repeated, it ends', async
     watchedDisk((step) => steps.push(step)),
   );
   expect(steps.length).toBeGreaterThan(8);
-  const known = new Set([first]);
-  for (let failing = 0; failing < steps.length; failing += 1) {
-    for (const keyId of await keyIds()) known.add(keyId);
+  const expectedKeyIds = new Set([first]);
+  for (let failingStep = 0; failingStep < steps.length; failingStep += 1) {
+    for (const keyId of await keyIds()) expectedKeyIds.add(keyId);
     const before = (await keyIds())[0];
-    let at = 0;
+    let step = 0;
     const disk = watchedDisk(() => {
-      if (at++ === failing) throw diskError('EIO');
+      if (step++ === failingStep) throw diskError('EIO');
     });
     await expect(rotateKeyFile(file, disk)).rejects.toThrow('EIO');
     const after = await keyIds();
     expect(after).toContain(before);
-    expect([...known].filter((keyId) => !after.includes(keyId))).toEqual([]);
+    expect([...expectedKeyIds].filter((keyId) => !after.includes(keyId))).toEqual([]);
   }
   const { new_key_id } = await rotateKeyFile(file);
   const ids = await keyIds();
@@ -103,7 +103,7 @@ it('loses no key and leaves one, whichever step fails; repeated, it ends', async
   expect(await readFile(`${file}.previous`, 'utf8')).not.toContain('undefined');
 });
 
-/** The real disk, which tells of each step before it takes it. A write that fails has written half. */
+/** The real disk, which calls `onStep` before each step. A write that fails has written half of the bytes. */
 function watchedDisk(onStep: (step: string) => void): Disk {
   const nameOf = (path: string): string => path.slice(cwd.length + 1);
   const watchedFile = (path: string, opened: DiskFile): DiskFile => ({

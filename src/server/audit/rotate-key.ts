@@ -40,10 +40,10 @@ async function rotateLocked(file: string, disk: Disk): Promise<RotatedKey> {
   const oldKey = await readAuditKey(file);
   const oldKeyId = signerOf(oldKey).key_id;
   const previous = await readPreviousKeys(file);
-  // An interrupted rotation may have put it there already.
-  const isKept = previous.some((key) => signerOf(key).key_id === oldKeyId);
-  const kept = [...previous, ...(isKept ? [] : [oldKey])].map(toPem).join('');
-  await writeAtomically(disk, folder, basename(await previousKeysFile(file)), kept, OWNER_ONLY);
+  // An interrupted rotation may have saved the old key already.
+  const isOldKeySaved = previous.some((key) => signerOf(key).key_id === oldKeyId);
+  const savedPems = [...previous, ...(isOldKeySaved ? [] : [oldKey])].map(toPem).join('');
+  await writeAtomically(disk, folder, basename(await previousKeysFile(file)), savedPems, OWNER_ONLY);
   const newKey = newPrivateKey();
   await writeAtomically(disk, folder, basename(file), toPem(newKey), OWNER_ONLY);
   return { old_key_id: oldKeyId, new_key_id: signerOf(newKey).key_id };

@@ -31,7 +31,7 @@ async function newFolder(): Promise<string> {
   return folder;
 }
 
-it('keeps checkpoints in a file, and knows the last one of each project when it is opened again', async () => {
+it('keeps checkpoints in a file, and finds the last one of each project when it is opened again', async () => {
   const path = join(await newFolder(), 'other-disk', 'anchors.jsonl');
   await new FileSink(path).send([anchorAt(3), { ...anchorAt(9), project_id: 'blog' }]);
   await appendFile(path, '{"format":"genesis-fl');
@@ -44,7 +44,7 @@ it('keeps checkpoints in a file, and knows the last one of each project when it 
   });
 });
 
-it('posts checkpoints to a webhook, and again until it confirms them', async () => {
+it('posts checkpoints to a webhook, and remembers those that it confirmed', async () => {
   const folder = await newFolder();
   const received: { status: number; positions: number[] }[] = [];
   const statuses = [503, 200];
@@ -82,7 +82,7 @@ it('refuses an address that is not a valid sink', async () => {
   expect(() => openSinks('ftp://example.com', '/', '/')).toThrow('is not a valid sink');
 });
 
-it('separates lines also after half a line', async () => {
+it('starts a new line after an incomplete line', async () => {
   const path = join(await newFolder(), 'anchors.jsonl');
   await appendFile(path, 'half');
   await new FileSink(path).send([anchorAt(1)]);
@@ -91,7 +91,7 @@ it('separates lines also after half a line', async () => {
   expect(JSON.parse(lines[1]!)).toMatchObject({ position: 1 });
 });
 
-it('keeps checkpoints in another store, each once, and reads them again as anchors', async () => {
+it('keeps each checkpoint once in another store, and reads them back as anchors', async () => {
   const folder = await newFolder();
   const address = `store:file:${join(folder, 'other')}`;
   const [sink] = openSinks(address, folder, folder);
@@ -110,7 +110,7 @@ it('keeps checkpoints in another store, each once, and reads them again as ancho
   ]);
 });
 
-it('a store sink is down as long as the other store cannot be opened, and misses nothing', async () => {
+it('a store sink fails while the other store cannot be opened, and accepts the checkpoints afterwards', async () => {
   const folder = await newFolder();
   const { store } = await openStoreUrl(`file:${join(folder, 'other')}`, () => {});
   const [sink] = openSinks(`store:file:${join(folder, 'other')}`, folder, folder);

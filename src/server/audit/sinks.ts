@@ -7,7 +7,7 @@ import { gitSink } from './git-sink.js';
 import { StoreSink } from './store-sink.js';
 import { webhookSink } from './webhook-sink.js';
 
-/** Before the URL of a store that keeps checkpoints of another one. */
+/** Precedes the URL of another store, which keeps the checkpoints. */
 const STORE_PREFIX = 'store:';
 
 /** Opens the sinks of GENESIS_AUDIT_SINKS, which are separated by white space. Throws if one is not valid. */
@@ -24,20 +24,21 @@ function openSink(address: string, cwd: string, stateFolder: string): AuditSink 
     return new StoreSink(withoutPassword(address), async () => (await openStoreUrl(url, () => {})).store);
   }
   // These sinks cannot be queried, so a local file records what they have confirmed.
-  const sent = new FileSink(join(stateFolder, `${hash('sha256', address, 'hex').slice(0, 16)}.jsonl`));
-  if (/^https?:\/\//.test(address) && URL.canParse(address)) return withMemory(webhookSink(address), sent);
+  const confirmed = new FileSink(join(stateFolder, `${hash('sha256', address, 'hex').slice(0, 16)}.jsonl`));
+  if (/^https?:\/\//.test(address) && URL.canParse(address))
+    return withLocalRecord(webhookSink(address), confirmed);
   if (address.startsWith('git:'))
-    return withMemory(gitSink(resolve(cwd, address.slice('git:'.length))), sent);
+    return withLocalRecord(gitSink(resolve(cwd, address.slice('git:'.length))), confirmed);
   throw new Error(
     `${address} is not a valid sink. Expected file:PATH, https://HOST/PATH, git:REPOSITORY or store:URL.`,
   );
 }
 
-const withMemory = (sink: Pick<AuditSink, 'name' | 'send'>, sent: FileSink): AuditSink => ({
+const withLocalRecord = (sink: Pick<AuditSink, 'name' | 'send'>, confirmed: FileSink): AuditSink => ({
   name: sink.name,
-  lastSent: (project) => sent.lastSent(project),
+  lastSent: (project) => confirmed.lastSent(project),
   async send(anchors) {
     await sink.send(anchors);
-    await sent.send(anchors);
+    await confirmed.send(anchors);
   },
 });

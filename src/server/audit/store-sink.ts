@@ -8,11 +8,11 @@ import { readStoreEvents } from '../../stores/read-store-events.js';
 import { type ProjectKey, type Store, StoreUnavailable } from '../../stores/store.js';
 import { transactionOf } from '../../stores/transaction.js';
 
-const KEEPER = 'audit';
+const KEEPER_AGENT_ID = 'audit';
 
 /**
- * Keeps checkpoints in another store, in the log that it has of each tenant. The store is open only while they are sent:
- * that happens once a minute, and a store that is down for long needs no care.
+ * Keeps checkpoints in another store, in that store's log of each tenant. Checkpoints are sent about once a minute, so
+ * the store is opened for each call: no connection has to survive an outage of that store.
  */
 export class StoreSink implements AuditSink {
   private lastTurn: Promise<unknown> = Promise.resolve();
@@ -38,11 +38,12 @@ export class StoreSink implements AuditSink {
           transactionOf(logOf(anchor.tenant_id), { loose_events: [keptEvent(anchor, at)] }),
         ),
       );
-      if (outcomes.some(({ kind }) => kind !== 'committed')) throw new StoreUnavailable('not all were kept');
+      if (outcomes.some(({ kind }) => kind !== 'committed'))
+        throw new StoreUnavailable('The other store did not commit all checkpoints.');
     });
   }
 
-  /** One after the other: a store of files has one writer. */
+  /** Runs each call after the one before, because a file store has one writer. */
   private withStore<T>(work: (store: Store) => Promise<T>): Promise<T> {
     const done = this.lastTurn.then(async () => {
       const store = await this.open();
@@ -83,7 +84,7 @@ async function* anchorsOfProject(
 
 const logOf = (tenant_id: string): ProjectKey => ({ tenant_id, project_id: TENANT_PROJECT });
 
-/** Its id derives from the checkpoint: sent again, it is written once. */
+/** The event id derives from the checkpoint, so a checkpoint that is sent twice is written once. */
 function keptEvent(anchor: Anchor, timestamp: string): NewEvent {
   const { tenant_id, project_id, incarnation, position, root } = anchor;
   return {
@@ -92,7 +93,7 @@ function keptEvent(anchor: Anchor, timestamp: string): NewEvent {
     timestamp,
     ...logOf(tenant_id),
     subject: anchorSubject(project_id),
-    agent_id: KEEPER,
+    agent_id: KEEPER_AGENT_ID,
     payload: { ...anchor },
   };
 }

@@ -15,16 +15,16 @@ export const isKeyToken = (token: string): boolean => token.startsWith('gck_');
 /** The key's principal. Unknown, wrong, revoked, expired and unbound keys get the same refusal. */
 export function authenticateKey(keys: KeyRing, token: string): Principal | Problem {
   const [, keyId = '', secret = ''] = KEY_TOKEN_PATTERN.exec(token) ?? [];
-  const found = keys.find(keyId);
-  const isActive = found?.key.state === 'active';
-  const expected = isActive ? Buffer.from(found.secret_sha256, 'hex') : PLACEHOLDER_DIGEST;
+  const entry = keys.find(keyId);
+  const isActive = entry?.key.state === 'active';
+  const expected = isActive ? Buffer.from(entry.secret_sha256, 'hex') : PLACEHOLDER_DIGEST;
   const isSecretEqual = timingSafeEqual(createHash('sha256').update(secret).digest(), expected);
   if (!isActive || !isSecretEqual) {
     return unauthenticated(
       'The key is unknown, expired, revoked, or from another store. Create a new one: gen key create.',
     );
   }
-  const { tenant_id, role, user_id, agent_role, label } = found.key;
+  const { tenant_id, role, user_id, agent_role, label } = entry.key;
   const name = user_id ?? label ?? keyId;
   return { id: `${KEY_PRINCIPAL_PREFIX}${keyId}`, kind: 'key', tenant_id, role, name, user_id, agent_role };
 }

@@ -14,53 +14,65 @@ async function openWithKeys(options: Parameters<typeof TestServer.forTest>[0] = 
   const testServer = await TestServer.forTest({ log: (line) => lines.push(line), ...options });
   await testServer.plan(TASK);
   const { body } = await testServer.post(`${TENANT_URL}/keys`, { role: 'admin', user_id: 'alice' });
-  return { testServer, lines, key: body as { key_id: string; token: string }, mine: bearer(body.token) };
+  return {
+    testServer,
+    lines,
+    key: body as { key_id: string; token: string },
+    adminHeaders: bearer(body.token),
+  };
 }
 
 test('limits the requests of a key, but not its renewals', async () => {
   FrozenTime.begin();
   const rate_limits = { requests_per_second: 0.001, requests_burst: 2 };
-  const { testServer, mine } = await openWithKeys({ auth: { rate_limits } });
-  const who = { agent_id: 'alpha', session_id: 's1' };
-  const granted = await testServer.request('POST', `${PROJECT_URL}/claims`, { task_id: TASK, ...who }, mine);
-  expect((await testServer.request('GET', `${PROJECT_URL}/status`, undefined, mine)).status).toBe(200);
-  const refused = await testServer.request('GET', `${PROJECT_URL}/status`, undefined, mine);
+  const { testServer, adminHeaders } = await openWithKeys({ auth: { rate_limits } });
+  const claimant = { agent_id: 'alpha', session_id: 's1' };
+  const granted = await testServer.request(
+    'POST',
+    `${PROJECT_URL}/claims`,
+    { task_id: TASK, ...claimant },
+    adminHeaders,
+  );
+  expect((await testServer.request('GET', `${PROJECT_URL}/status`, undefined, adminHeaders)).status).toBe(
+    200,
+  );
+  const refused = await testServer.request('GET', `${PROJECT_URL}/status`, undefined, adminHeaders);
   expect([refused.status, refused.body.code]).toEqual([429, 'RATE_LIMITED']);
   expect(refused.headers.get('retry-after')).toBe('1000');
   const handle = { task_id: TASK, session_id: 's1', expected_generation: 1, claim_id: granted.body.claim.id };
-  const renewed = await testServer.request('POST', `${PROJECT_URL}/claims/renew`, handle, mine);
+  const renewed = await testServer.request('POST', `${PROJECT_URL}/claims/renew`, handle, adminHeaders);
   expect(renewed.body.reason).toBe('RENEWED');
 });
 
 // req: AUD-008
 test('logs each request as one line, without secrets', async () => {
-  const { testServer, lines, key, mine } = await openWithKeys();
+  const { testServer, lines, key, adminHeaders } = await openWithKeys();
   lines.length = 0;
-  const who = { agent_id: 'alpha', session_id: 's1' };
-  const claim = { task_id: TASK, ...who, request_id: 'r1' };
-  const { body } = await testServer.request('POST', `${PROJECT_URL}/claims`, claim, mine);
+  const claimant = { agent_id: 'alpha', session_id: 's1' };
+  const claim = { task_id: TASK, ...claimant, request_id: 'r1' };
+  const { body } = await testServer.request('POST', `${PROJECT_URL}/claims`, claim, adminHeaders);
   const note = { session_id: 's1', generation: 1, claim_id: body.claim.id, text: 'private' };
-  await testServer.request('POST', `${PROJECT_URL}/tasks/${TASK}/notes`, note, mine);
+  await testServer.request('POST', `${PROJECT_URL}/tasks/${TASK}/notes`, note, adminHeaders);
   await testServer.request('GET', `${PROJECT_URL}/status`, undefined, bearer(`${key.token.slice(0, -3)}abc`));
-  await testServer.request('GET', `/api/tenants/other/projects/${key.token}/status`, undefined, mine);
-  await testServer.request('GET', `/${key.token}`, undefined, mine);
+  await testServer.request('GET', `/api/tenants/other/projects/${key.token}/status`, undefined, adminHeaders);
+  await testServer.request('GET', `/${key.token}`, undefined, adminHeaders);
   const times = { time: expect.stringMatching(/Z$/), duration_ms: expect.any(Number) };
   const commonFields = { level: 'info', ...times, request_id: null };
-  const by = { key: `key-${key.key_id}`, user: 'alice', tenant: 'acme' };
+  const callerFields = { key: `key-${key.key_id}`, user: 'alice', tenant: 'acme' };
   expect(lines).toEqual([
     {
       ...commonFields,
-      ...by,
+      ...callerFields,
       route: 'claim_task',
       subject: TASK,
       status: 200,
       code: 'GRANTED',
       request_id: 'r1',
     },
-    { ...commonFields, ...by, route: 'note', subject: TASK, status: 200, code: 'NOTED' },
+    { ...commonFields, ...callerFields, route: 'note', subject: TASK, status: 200, code: 'NOTED' },
     {
       ...commonFields,
-      ...by,
+      ...callerFields,
       key: null,
       user: null,
       route: 'status',
@@ -70,7 +82,7 @@ test('logs each request as one line, without secrets', async () => {
     },
     {
       ...commonFields,
-      ...by,
+      ...callerFields,
       tenant: 'other',
       route: 'status',
       subject: null,
@@ -92,45 +104,55 @@ test('logs each request as one line, without secrets', async () => {
 });
 
 test('forbids unsigned commands, and accepts signed ones, when the tenant requires signatures', async () => {
-  const { testServer, mine } = await openWithKeys();
+  const { testServer, adminHeaders } = await openWithKeys();
   const { publicKey, privateKey } = generateKeyPairSync('ed25519');
-  const limits = await testServer.request('PUT', `${TENANT_URL}/limits`, { require_signatures: true }, mine);
+  const limits = await testServer.request(
+    'PUT',
+    `${TENANT_URL}/limits`,
+    { require_signatures: true },
+    adminHeaders,
+  );
   expect(limits.body.require_signatures).toBe(true);
   const session = { session_id: 's1', user_id: 'alice', project_id: 'shop' };
   await testServer.request(
     'POST',
     `${TENANT_URL}/sessions`,
     { ...session, public_key: publicKeyText(publicKey) },
-    mine,
+    adminHeaders,
   );
   const body = { task_id: TASK, agent_id: 'alpha', session_id: 's1', request_id: 'r1' };
-  const unsigned = await testServer.request('POST', `${PROJECT_URL}/claims`, body, mine);
+  const unsigned = await testServer.request('POST', `${PROJECT_URL}/claims`, body, adminHeaders);
   expect([unsigned.status, unsigned.body.code]).toEqual([403, 'SIGNATURE_REQUIRED']);
   const project = { tenant_id: 'acme', project_id: 'shop' };
   const signature = signCommand({ ...project, command: 'claim_task', body }, privateKey);
-  const other = await testServer.request(
+  const altered = await testServer.request(
     'POST',
     `${PROJECT_URL}/claims`,
     { ...body, agent_id: 'beta', signature },
-    mine,
+    adminHeaders,
   );
-  expect([other.status, other.body.code]).toEqual([403, 'SIGNATURE_INVALID']);
-  const signed = await testServer.request('POST', `${PROJECT_URL}/claims`, { ...body, signature }, mine);
+  expect([altered.status, altered.body.code]).toEqual([403, 'SIGNATURE_INVALID']);
+  const signed = await testServer.request(
+    'POST',
+    `${PROJECT_URL}/claims`,
+    { ...body, signature },
+    adminHeaders,
+  );
   expect(signed.body.reason).toBe('GRANTED');
 });
 
 test('the first key ends open mode, and its reply warns if it cannot create further keys', async () => {
   const testServer = await TestServer.forTest();
   await testServer.plan('A-001-x');
-  const made = await testServer.post(`${TENANT_URL}/keys`, { role: 'agent' });
-  expect(made.status).toBe(201);
-  expect(made.body.next).toMatch(/cannot create keys/);
+  const created = await testServer.post(`${TENANT_URL}/keys`, { role: 'agent' });
+  expect(created.status).toBe(201);
+  expect(created.body.next).toMatch(/cannot create keys/);
   expect(testServer.running.isInOpenMode).toBe(false);
   await testServer.restart();
   expect(testServer.running.isInOpenMode).toBe(false);
   expect((await testServer.get(`${PROJECT_URL}/status`)).status).toBe(401);
   expect(
-    (await testServer.request('GET', `${PROJECT_URL}/status`, undefined, bearer(made.body.token))).status,
+    (await testServer.request('GET', `${PROJECT_URL}/status`, undefined, bearer(created.body.token))).status,
   ).toBe(200);
 });
 

@@ -5,7 +5,7 @@ import { openAuthenticator } from './authenticator.js';
 
 const ACME = { tenant_id: 'acme', platform: true };
 const bearer = (token: string | null) => `Bearer ${token}`;
-const NOBODY = null;
+const NO_AUTHORIZATION = null;
 
 async function openWithKeys(host = '127.0.0.1') {
   const harness = await CoordinatorHarness.open('memory');
@@ -18,7 +18,7 @@ describe('an open server', () => {
   test.each(['127.0.0.1', '127.8.9.1', 'localhost', '::1', '[::1]'])('may listen on %s', async (host) => {
     const { authenticator } = await openWithKeys(host);
     expect(authenticator.isInOpenMode).toBe(true);
-    expect(await authenticator.authenticate(NOBODY)).toMatchObject({
+    expect(await authenticator.authenticate(NO_AUTHORIZATION)).toMatchObject({
       kind: 'open',
       tenant_id: null,
       role: 'operator',
@@ -36,7 +36,7 @@ describe('an open server', () => {
     const { harness, authenticator, createKey } = await openWithKeys();
     const { key_id } = await createKey({ role: 'admin' });
     expect(authenticator.isInOpenMode).toBe(false);
-    expect(await authenticator.authenticate(NOBODY)).toMatchObject({ problem: 'UNAUTHENTICATED' });
+    expect(await authenticator.authenticate(NO_AUTHORIZATION)).toMatchObject({ problem: 'UNAUTHENTICATED' });
     await harness.coordinator.keys.revoke(ACME, key_id);
     expect(authenticator.isInOpenMode).toBe(false);
   });
@@ -83,20 +83,20 @@ describe('a key', () => {
   test('that is invalid for any reason gets the same refusal', async () => {
     const { harness, authenticator, createKey } = await openWithKeys();
     const { token, key_id } = await createKey({ role: 'agent' });
-    const gone = await createKey({ role: 'agent' });
-    await harness.coordinator.keys.revoke(ACME, gone.key_id);
-    const whole = token ?? '';
-    const last = whole.at(-2) === 'A' ? 'B' : 'A';
-    const wrong = [
-      whole.slice(0, -2) + last + whole.at(-1),
-      whole.replace(key_id, '0'.repeat(16)),
-      gone.token ?? '',
-      whole.slice(0, -1),
+    const revoked = await createKey({ role: 'agent' });
+    await harness.coordinator.keys.revoke(ACME, revoked.key_id);
+    const validToken = token ?? '';
+    const otherChar = validToken.at(-2) === 'A' ? 'B' : 'A';
+    const invalidTokens = [
+      validToken.slice(0, -2) + otherChar + validToken.at(-1),
+      validToken.replace(key_id, '0'.repeat(16)),
+      revoked.token ?? '',
+      validToken.slice(0, -1),
       'gck_live__',
     ];
-    const answers = await Promise.all(wrong.map((each) => authenticator.authenticate(bearer(each))));
-    expect(answers.every(isProblem)).toBe(true);
-    expect(new Set(answers.map((answer) => JSON.stringify(answer))).size).toBe(1);
+    const replies = await Promise.all(invalidTokens.map((each) => authenticator.authenticate(bearer(each))));
+    expect(replies.every(isProblem)).toBe(true);
+    expect(new Set(replies.map((answer) => JSON.stringify(answer))).size).toBe(1);
   });
 
   test.each(['Basic abc', 'Bearer', 'Bearer a b', 'Bearer x.y.z'])(

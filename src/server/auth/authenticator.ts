@@ -24,7 +24,7 @@ export interface AuthOptions {
 export interface Authenticator {
   /** Whether requests need no credential: loopback, no key created, no JWT configured. Ends with the first key. */
   readonly isInOpenMode: boolean;
-  /** A promise only where the credential has to be verified elsewhere: waiting costs more than most checks. */
+  /** Returns a promise only if it must fetch or verify something: awaiting costs more than most checks. */
   authenticate(authorization: string | null): Principal | Problem | Promise<Principal | Problem>;
   /** Whether the principal's credential is still valid. */
   isValid(principal: Principal): boolean;
@@ -36,7 +36,7 @@ const NO_CREDENTIAL = 'Authentication required. Send a key or a token: Authoriza
 
 type AuthenticatorOptions = AuthOptions & { readonly host: string };
 
-const canBeInOpenMode = ({ host, jwt }: AuthenticatorOptions): boolean =>
+const isOpenModePossible = ({ host, jwt }: AuthenticatorOptions): boolean =>
   jwt === undefined && isLoopback(host);
 const KEYS_LOG = { tenant_id: PLATFORM_TENANT, project_id: TENANT_PROJECT };
 
@@ -45,7 +45,7 @@ export async function isInOpenModeAtStart({
   store,
   ...options
 }: AuthenticatorOptions & { readonly store: Store }): Promise<boolean> {
-  if (!canBeInOpenMode(options)) return false;
+  if (!isOpenModePossible(options)) return false;
   const createdKeys = await store.events(KEYS_LOG, { types: ['KEY_CREATED'], after: 0, limit: 1 });
   return createdKeys.length === 0;
 }
@@ -57,12 +57,12 @@ export async function openAuthenticator(
   const { keys, host, jwt, private_token } = options;
   if (private_token !== undefined) return privateTokenAuthenticator(private_token);
   const verifyToken = jwt === undefined ? null : await openTokenVerifier(jwt);
-  const mayBeInOpenMode = canBeInOpenMode(options);
-  if (verifyToken === null && !mayBeInOpenMode && !keys.hasAnyKey)
+  const canBeInOpenMode = isOpenModePossible(options);
+  if (verifyToken === null && !canBeInOpenMode && !keys.hasAnyKey)
     throw new Error(
       `The server does not start on ${host} without authentication. Create a key first (gen key create), configure JWT, or listen on 127.0.0.1.`,
     );
-  return new KeyAndTokenAuthenticator(keys, verifyToken, mayBeInOpenMode);
+  return new KeyAndTokenAuthenticator(keys, verifyToken, canBeInOpenMode);
 }
 
 class KeyAndTokenAuthenticator implements Authenticator {
@@ -72,14 +72,14 @@ class KeyAndTokenAuthenticator implements Authenticator {
   constructor(
     private readonly keys: KeyRing,
     private readonly verifyToken: VerifyToken | null,
-    private readonly mayBeInOpenMode: boolean,
+    private readonly canBeInOpenMode: boolean,
   ) {
     this.watch = credentialWatch(keys, this);
   }
 
   get isInOpenMode(): boolean {
     if (this.hasLeftOpenMode) return false;
-    this.hasLeftOpenMode = !this.mayBeInOpenMode || this.keys.hasAnyKey;
+    this.hasLeftOpenMode = !this.canBeInOpenMode || this.keys.hasAnyKey;
     return !this.hasLeftOpenMode;
   }
 

@@ -44,7 +44,7 @@ export class Authorization {
   }
 }
 
-/** The authorization of streams that no request opened. */
+/** The authorization of a stream that this process opens itself, without a request. */
 export const ALWAYS_AUTHORIZED: Pick<Authorization, 'isStillAuthorized' | 'onEnd' | 'recheck'> = {
   isStillAuthorized: () => true,
   onEnd: () => () => {},

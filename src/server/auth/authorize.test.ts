@@ -27,8 +27,9 @@ describe('authorization', () => {
   it.each(ROLES)('allows %s the actions of its role in its own tenant', (role) => {
     const allowed = ACTIONS.filter((action) => authorize(principalOf(role), action, 'acme') === 'allowed');
     expect(allowed).toEqual(EXPECTED[role]);
-    const rest = ACTIONS.filter((action) => !allowed.includes(action));
-    for (const action of rest) expect(authorize(principalOf(role), action, 'acme')).toBe('forbidden');
+    const forbiddenActions = ACTIONS.filter((action) => !allowed.includes(action));
+    for (const action of forbiddenActions)
+      expect(authorize(principalOf(role), action, 'acme')).toBe('forbidden');
   });
 
   it.each(ROLES)('hides other tenants from %s for every action', (role) => {

@@ -2,14 +2,14 @@ import type { Caller } from '../../coordinator/authentication/caller.js';
 import { ACTIONS, type Action, type IdentifiedOperation } from '../../core/contract/operation.js';
 import type { Principal, Role } from './principal.js';
 
-const EVERYTHING: readonly Action[] = ACTIONS.filter((action) => action !== 'public');
+const ALL_GUARDED_ACTIONS: readonly Action[] = ACTIONS.filter((action) => action !== 'public');
 const ROLE_ACTIONS: Readonly<Record<Role, ReadonlySet<Action>>> = {
   viewer: new Set<Action>(['read']),
   agent: new Set<Action>(['read', 'work', 'tell', 'upload']),
   runner: new Set<Action>(['read', 'upload', 'attest']),
   reviewer: new Set<Action>(['read', 'review', 'tell']),
-  admin: new Set(EVERYTHING),
-  operator: new Set(EVERYTHING),
+  admin: new Set(ALL_GUARDED_ACTIONS),
+  operator: new Set(ALL_GUARDED_ACTIONS),
 };
 
 const roleAllows = (role: Role, action: Action): boolean => ROLE_ACTIONS[role].has(action);

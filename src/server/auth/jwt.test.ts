@@ -75,29 +75,30 @@ test.each([
   ['has an agent role of 65 characters', { agent_role: 'a'.repeat(65) }],
 ])('a token that %s is refused', async (_, claims) => {
   const { jwk, sign } = await newIssuer();
-  const found = await (await openVerifier(jwk))(await sign(claims as JWTPayload));
-  expect(found).toMatchObject({ problem: 'UNAUTHENTICATED' });
+  const principal = await (await openVerifier(jwk))(await sign(claims as JWTPayload));
+  expect(principal).toMatchObject({ problem: 'UNAUTHENTICATED' });
 });
 
 test('a token with the claim agent_role is bound to it', async () => {
   const { jwk, sign } = await newIssuer();
-  const found = await (await openVerifier(jwk))(await sign({ agent_role: 'tdd_engineer' }));
-  expect(found).toMatchObject({ role: 'agent', agent_role: 'tdd_engineer' });
+  const principal = await (await openVerifier(jwk))(await sign({ agent_role: 'tdd_engineer' }));
+  expect(principal).toMatchObject({ role: 'agent', agent_role: 'tdd_engineer' });
 });
 
 test('accepts an issuer whose clock is at most five seconds ahead, also at the full lifetime', async () => {
   const { jwk, sign } = await newIssuer();
-  const tokens = await openVerifier(jwk, { max_lifetime_seconds: 900 }, () => NOW * 1000);
-  const read = async (iat: number, exp: number) => isProblem(await tokens(await sign({ iat, exp })));
-  expect(await read(NOW + 5, NOW + 905)).toBe(false);
-  expect(await read(NOW + 6, NOW + 606)).toBe(true);
-  expect(await read(NOW, NOW + 901)).toBe(true);
+  const verifyToken = await openVerifier(jwk, { max_lifetime_seconds: 900 }, () => NOW * 1000);
+  const isRefused = async (iat: number, exp: number) =>
+    isProblem(await verifyToken(await sign({ iat, exp })));
+  expect(await isRefused(NOW + 5, NOW + 905)).toBe(false);
+  expect(await isRefused(NOW + 6, NOW + 606)).toBe(true);
+  expect(await isRefused(NOW, NOW + 901)).toBe(true);
 });
 
 test('refuses a token signed with another key, with a shared secret, or not at all', async () => {
   const ours = await newIssuer();
   const other = await newIssuer();
-  const read = async (token: string) => (await openVerifier(ours.jwk))(token);
+  const verify = async (token: string) => (await openVerifier(ours.jwk))(token);
   const jwtPart = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
   const claims = { ...CLAIMS, iat: NOW, exp: NOW + 600 };
   const shared = await new SignJWT(claims)
@@ -110,7 +111,7 @@ test('refuses a token signed with another key, with a shared secret, or not at a
     'x.y.z',
     'x',
   ]) {
-    expect(await read(token)).toMatchObject({ problem: 'UNAUTHENTICATED' });
+    expect(await verify(token)).toMatchObject({ problem: 'UNAUTHENTICATED' });
   }
 });
 
@@ -147,10 +148,10 @@ test('fetches a key set from a URL, and is unavailable while it cannot be reache
   const options = { jwks: url, issuer: CLAIMS.iss, audience: CLAIMS.aud };
   const token = await sign();
   expect(await (await openTokenVerifier(options))(token)).toMatchObject({ user_id: 'alice' });
-  const unreached = await openTokenVerifier(options);
+  const verifyOffline = await openTokenVerifier(options);
   server.closeAllConnections();
   await new Promise((resolve) => server.close(resolve));
-  expect(await unreached(token)).toMatchObject({ problem: 'UNAVAILABLE' });
+  expect(await verifyOffline(token)).toMatchObject({ problem: 'UNAVAILABLE' });
 });
 
 test('refuses to start with a missing key set, or with one over plain http from another host', async () => {

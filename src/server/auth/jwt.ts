@@ -35,7 +35,7 @@ export type VerifyToken = (token: string) => Promise<Principal | Problem>;
 
 /** Throws if the key set cannot be read: a server that cannot authenticate clients should not start. */
 export async function openTokenVerifier(options: JwtOptions, now = Date.now): Promise<VerifyToken> {
-  const keys = await keySet(options.jwks);
+  const keys = await openKeySet(options.jwks);
   const resolvedOptions: Required<JwtOptions> = { ...JWT_DEFAULTS, ...options };
   const checks = {
     algorithms: ALGORITHMS,
@@ -63,7 +63,7 @@ export async function openTokenVerifier(options: JwtOptions, now = Date.now): Pr
   };
 }
 
-async function keySet(jwks: string) {
+async function openKeySet(jwks: string) {
   if (!/^https?:\/\//.test(jwks)) return createLocalJWKSet(JSON.parse(await readFile(jwks, 'utf8')));
   const url = new URL(jwks);
   if (url.protocol === 'http:' && !isLoopback(url.hostname)) {
@@ -76,11 +76,15 @@ async function keySet(jwks: string) {
  * Checks the lifetime from `iat` and from now, because an `iat` in the
  * future would make any `exp` look near. Null if it is within the limit.
  */
-function lifetimeFault({ iat = 0, exp = 0 }: JWTPayload, now: number, maxSeconds: number): string | null {
-  if (iat > now + CLOCK_SKEW_SECONDS) {
-    return `The token is issued in the future (iat ${iat}, now ${now}). Check the clock of its issuer.`;
+function lifetimeFault(
+  { iat = 0, exp = 0 }: JWTPayload,
+  nowSeconds: number,
+  maxSeconds: number,
+): string | null {
+  if (iat > nowSeconds + CLOCK_SKEW_SECONDS) {
+    return `The token is issued in the future (iat ${iat}, now ${nowSeconds}). Check the clock of its issuer.`;
   }
-  if (exp - iat <= maxSeconds && exp - now <= maxSeconds + CLOCK_SKEW_SECONDS) return null;
+  if (exp - iat <= maxSeconds && exp - nowSeconds <= maxSeconds + CLOCK_SKEW_SECONDS) return null;
   return `The token's lifetime exceeds ${maxSeconds} seconds. Issue it with an earlier exp, or raise max_lifetime_seconds.`;
 }
 
@@ -128,9 +132,13 @@ function escapeUserId(user: unknown): string | null {
 }
 
 function problemOf(error: unknown): Problem {
-  const fault = error instanceof errors.JOSEError ? error : null;
-  if (fault === null || fault instanceof errors.JWKSTimeout || fault.code === 'ERR_JOSE_GENERIC') {
+  const joseError = error instanceof errors.JOSEError ? error : null;
+  if (
+    joseError === null ||
+    joseError instanceof errors.JWKSTimeout ||
+    joseError.code === 'ERR_JOSE_GENERIC'
+  ) {
     return problem('UNAVAILABLE', 'The key set of the issuer cannot be fetched. Try again.');
   }
-  return unauthenticated(`The token is not valid: ${fault.message}.`);
+  return unauthenticated(`The token is not valid: ${joseError.message}.`);
 }

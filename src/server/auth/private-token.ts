@@ -18,9 +18,9 @@ export function privateTokenAuthenticator(privateToken: string) {
   return {
     isInOpenMode: false,
     authenticate: (authorization: string | null) => {
-      const given = bearerToken(authorization ?? '') ?? '';
+      const token = bearerToken(authorization ?? '') ?? '';
       // Digests have equal length, and the comparison takes constant time.
-      return timingSafeEqual(digestOf(given), expected) ? OWNER_PRINCIPAL : unauthenticated(REFUSAL_DETAIL);
+      return timingSafeEqual(digestOf(token), expected) ? OWNER_PRINCIPAL : unauthenticated(REFUSAL_DETAIL);
     },
     // The token is valid as long as the process runs.
     isValid: ({ kind }: Principal) => kind === 'owner',

@@ -21,7 +21,7 @@ export const rateKindOf = (routeId: string): RateKind =>
 
 interface Bucket {
   tokens: number;
-  at_ms: number;
+  filled_at_ms: number;
 }
 
 const PRINCIPALS_MAX = 10_000;
@@ -63,9 +63,9 @@ export class RateLimiter {
     const buckets = this.buckets[kind];
     const burst = this.limits[`${kind}_burst`];
     const nowMs = this.now();
-    const bucket = buckets.get(id) ?? { tokens: burst, at_ms: nowMs };
-    bucket.tokens = Math.min(burst, bucket.tokens + ((nowMs - bucket.at_ms) / 1000) * perSecond);
-    bucket.at_ms = nowMs;
+    const bucket = buckets.get(id) ?? { tokens: burst, filled_at_ms: nowMs };
+    bucket.tokens = Math.min(burst, bucket.tokens + ((nowMs - bucket.filled_at_ms) / 1000) * perSecond);
+    bucket.filled_at_ms = nowMs;
     // Reinserted at the end, so that the map's first entry is the least recently used.
     buckets.delete(id);
     buckets.set(id, bucket);

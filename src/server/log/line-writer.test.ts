@@ -3,20 +3,20 @@ import { LogLineWriter } from './line-writer.js';
 
 const errorWithCode = (code: string) => Object.assign(new Error(code), { code });
 
-/** A log whose writes follow a script: take everything, take this many bytes, or fail. */
+/** A log whose writes follow a script: write everything, write this many bytes, or fail with this code. */
 function scriptedAppend(...script: (number | 'all' | string)[]) {
   let text = '';
   const append = async (bytes: Buffer): Promise<number> => {
     const step = script.shift() ?? 'all';
     if (step !== 'all' && typeof step === 'string') throw errorWithCode(step);
-    const taken = step === 'all' ? bytes.length : step;
-    text += bytes.subarray(0, taken);
-    return taken;
+    const writtenBytes = step === 'all' ? bytes.length : step;
+    text += bytes.subarray(0, writtenBytes);
+    return writtenBytes;
   };
   return { append, text: () => text };
 }
 
-const SETTINGS = { waiting_chars_max: 20, retry_ms: 0, close_within_ms: 3600_000 };
+const SETTINGS = { pending_chars_max: 20, retry_ms: 0, close_within_ms: 3600_000 };
 
 function createLineWriter(...script: (number | 'all' | string)[]) {
   const log = scriptedAppend(...script);
@@ -75,11 +75,11 @@ test('does not wait on close for a write that never ends', async () => {
 
 test('drops and counts lines beyond the buffer limit', async () => {
   let release = (): void => {};
-  const held = new Promise<void>((resolve) => {
+  const released = new Promise<void>((resolve) => {
     release = resolve;
   });
   const log = scriptedAppend();
-  const writer = new LogLineWriter((bytes) => held.then(() => log.append(bytes)), undefined, SETTINGS);
+  const writer = new LogLineWriter((bytes) => released.then(() => log.append(bytes)), undefined, SETTINGS);
   for (let line = 0; line < 10; line += 1) writer.write(`${line}234567\n`);
   expect(writer.lost_lines).toBe(8);
   release();

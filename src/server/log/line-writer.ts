@@ -6,8 +6,8 @@ export type AppendBytes = (bytes: Buffer) => Promise<number>;
 
 const DEFAULT_SETTINGS = {
   /** Lines beyond this buffer size are dropped: a log that cannot be written must not fill the memory. */
-  waiting_chars_max: 4 * 1024 * 1024,
-  /** Retry interval for a pipe without a reader. */
+  pending_chars_max: 4 * 1024 * 1024,
+  /** Retry interval for a full pipe. */
   retry_ms: 20,
   /** How long `close` waits for a write that does not complete. */
   close_within_ms: 2000,
@@ -26,7 +26,7 @@ export class LogLineWriter implements DestinationStream {
   private drainPromise: Promise<void> | null = null;
   private isClosing = false;
   private isFailing = false;
-  /** The log ends in the middle of a line. */
+  /** Whether the log ends in the middle of a line. */
   private isTorn = false;
 
   constructor(
@@ -38,7 +38,7 @@ export class LogLineWriter implements DestinationStream {
 
   /** The line must end with a newline. */
   write(line: string): void {
-    if (this.pendingChars + line.length > this.settings.waiting_chars_max) {
+    if (this.pendingChars + line.length > this.settings.pending_chars_max) {
       this.lost_lines += 1;
       return;
     }
@@ -67,13 +67,13 @@ export class LogLineWriter implements DestinationStream {
   }
 
   private async writeAll(lines: readonly string[]): Promise<void> {
-    let left = Buffer.from(lines.join(''));
+    let remaining = Buffer.from(lines.join(''));
     try {
       if (this.isTorn) await this.writeSome(Buffer.from('\n'));
-      while (left.length > 0) left = left.subarray(await this.writeSome(left));
+      while (remaining.length > 0) remaining = remaining.subarray(await this.writeSome(remaining));
       this.isFailing = false;
     } catch (error) {
-      this.lost_lines += left.reduce((count, byte) => (byte === NEWLINE ? count + 1 : count), 0);
+      this.lost_lines += remaining.reduce((count, byte) => (byte === NEWLINE ? count + 1 : count), 0);
       if (!this.isFailing) this.onFailure(error as NodeJS.ErrnoException);
       this.isFailing = true;
     }
@@ -82,9 +82,9 @@ export class LogLineWriter implements DestinationStream {
   private async writeSome(bytes: Buffer): Promise<number> {
     for (;;) {
       try {
-        const taken = await this.append(bytes);
-        if (taken > 0) this.isTorn = bytes[taken - 1] !== NEWLINE;
-        return taken;
+        const writtenBytes = await this.append(bytes);
+        if (writtenBytes > 0) this.isTorn = bytes[writtenBytes - 1] !== NEWLINE;
+        return writtenBytes;
       } catch (error) {
         const isFull = (error as NodeJS.ErrnoException).code === 'EAGAIN';
         if (!isFull || this.isClosing) throw error;

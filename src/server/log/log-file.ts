@@ -7,7 +7,7 @@ import { RotatingFile, type RotationLimits } from './rotating-file.js';
 const STANDARD_ERROR = 2;
 const STANDARD_ERROR_PATH = '/dev/stderr';
 /** For pipes: a write to a full pipe fails instead of blocking. Windows has no such flag. */
-const NOT_BLOCKING = constants.O_NONBLOCK ?? 0;
+const NON_BLOCKING_FLAG = constants.O_NONBLOCK ?? 0;
 
 type OnFailure = (error: NodeJS.ErrnoException) => void;
 
@@ -25,7 +25,7 @@ interface LogDestination {
 
 /** Opens a file, or a pipe with a reader, for appending lines. Rejects if the path is not writable. */
 export async function openLogFile(path: string, onFailure: OnFailure): Promise<LogFile> {
-  const flags = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | NOT_BLOCKING;
+  const flags = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | NON_BLOCKING_FLAG;
   const file = await open(path, flags, 0o600);
   const append = async (bytes: Buffer) => (await file.write(bytes)).bytesWritten;
   return logFile({ append, close: () => file.close() }, onFailure);
@@ -35,11 +35,11 @@ export async function openLogFile(path: string, onFailure: OnFailure): Promise<L
 export const standardErrorLog = (): LogFile => logFile(standardError());
 
 export interface RotatedLogOptions {
-  /** Called once, before the first line: finds the path, and creates its folder. */
+  /** Called once, before the first line. Finds the path and creates its folder. */
   readonly preparePath: () => Promise<string>;
-  /** The file cannot be opened; the lines go to standard error. */
+  /** Called when the file cannot be opened. The lines then go to standard error. */
   readonly onUnwritable: OnFailure;
-  /** Lines are lost. */
+  /** Called when lines are lost. */
   readonly onFailure: OnFailure;
   readonly limits?: RotationLimits;
 }
@@ -100,7 +100,7 @@ function standardError(): LogDestination {
 function standardErrorFd(): number {
   try {
     if (!fstatSync(STANDARD_ERROR).isFIFO()) return STANDARD_ERROR;
-    return openSync(STANDARD_ERROR_PATH, constants.O_WRONLY | NOT_BLOCKING);
+    return openSync(STANDARD_ERROR_PATH, constants.O_WRONLY | NON_BLOCKING_FLAG);
   } catch {
     // The pipe has no reader any more, or the system has no such path.
     return STANDARD_ERROR;

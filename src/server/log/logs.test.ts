@@ -3,7 +3,7 @@ import { type LogLine, ServerLogs } from './logs.js';
 
 const LINE: LogLine = { level: 'info', route: 'next' };
 
-test('an error of a sink does not reach the caller, and its lines are counted as lost', () => {
+test('an error of a sink does not reach the caller, and the line is counted as lost', () => {
   const fail = (): void => {
     throw new Error('the log is broken');
   };

@@ -29,10 +29,10 @@ export class ServerLogs {
   constructor(private readonly options: ServerLogOptions) {
     this.standardError = options.errorLog === undefined ? standardErrorLog() : null;
     const errorLog = options.errorLog ?? jsonLineSink(this.standardError?.writer);
-    this.errorLog = this.neverThrowing(errorLog);
+    this.errorLog = this.withoutThrowing(errorLog);
     // If both are the same sink, an error is written once.
     if (options.log === errorLog) this.accessLog = this.errorLog;
-    else this.accessLog = options.log === undefined ? null : this.neverThrowing(options.log);
+    else this.accessLog = options.log === undefined ? null : this.withoutThrowing(options.log);
   }
 
   get lost_lines(): number {
@@ -45,7 +45,7 @@ export class ServerLogs {
     await this.standardError?.close();
   }
 
-  private neverThrowing(sink: LogSink): LogSink {
+  private withoutThrowing(sink: LogSink): LogSink {
     return (line) => {
       try {
         sink(line);

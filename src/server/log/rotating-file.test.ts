@@ -53,7 +53,7 @@ test('keeps whole lines in files of a limited size, and a limited number of file
   });
 });
 
-test('counts what the file had before it was opened', async () => {
+test('counts the bytes that were in the file before it was opened', async () => {
   const { path, file, readTexts } = await rotatingFile();
   await writeFile(path, 'old\nold\n');
   await writeLines(file, 'new\n');
@@ -70,7 +70,7 @@ test('writes a line that is longer than a file into a separate file', async () =
   });
 });
 
-test('completes the line that it has begun before it begins a new file', async () => {
+test('completes an incomplete line before it begins a new file', async () => {
   const { file, readTexts } = await rotatingFile();
   await file.append(Buffer.from('12345678'));
   await writeLines(file, '90\n', 'next\n');
@@ -85,7 +85,7 @@ test('leaves the old files alone if another process has renamed the file already
   expect(await readTexts()).toEqual({ 'access.log': '3ab\n', 'access.log.1': '1ab\n2ab\n' });
 });
 
-test('only the owner can read the files, also one that others could read before', async () => {
+test('only the owner can read the files, even if others could read the first one before', async () => {
   const { folder, path, file } = await rotatingFile();
   await writeFile(path, 'old\n');
   await chmod(path, 0o644);

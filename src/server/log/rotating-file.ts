@@ -4,7 +4,7 @@ import { unlessMissing } from '../../stores/file/disk.js';
 import type { AppendBytes } from './line-writer.js';
 
 export interface RotationLimits {
-  /** A file that a line does not fit in any more is renamed, and a new one is begun. */
+  /** When the next line does not fit, the file is renamed and a new one is begun. */
   readonly file_bytes_max: number;
   /** How many renamed files are kept: NAME.1 is the newest of them. */
   readonly old_files_max: number;
@@ -14,14 +14,14 @@ export interface RotationLimits {
 const DEFAULT_ROTATION: RotationLimits = { file_bytes_max: 64 * 1024 * 1024, old_files_max: 4 };
 
 const OWNER_ONLY = 0o600;
-/** The folder may come from a repository: a link in it could lead to any file, and opening a pipe would wait. */
-const APPEND_TO_OWN =
+/** No links and no blocking: the folder may come from a repository, with a link to any file, or a pipe without a reader. */
+const APPEND_FLAGS =
   constants.O_WRONLY |
   constants.O_APPEND |
   constants.O_CREAT |
   (constants.O_NOFOLLOW ?? 0) |
   (constants.O_NONBLOCK ?? 0);
-/** Another process that writes the same file may fill the new one at once. */
+/** More than one, because another process that writes to the same file may fill the new file at once. */
 const ROTATIONS_MAX = 3;
 const NEWLINE = 0x0a;
 
@@ -29,7 +29,7 @@ const NEWLINE = 0x0a;
 export class RotatingFile {
   private file: FileHandle | null = null;
   private bytes = 0;
-  /** The file ends in the middle of a line. */
+  /** Whether the file ends in the middle of a line. */
   private isTorn = false;
 
   constructor(
@@ -42,7 +42,7 @@ export class RotatingFile {
     await this.openedFile();
   }
 
-  /** Writes the lines that fit into one file; never none. */
+  /** Writes as many whole lines as fit into one file, and at least a part of one line. */
   readonly append: AppendBytes = async (bytes) => {
     for (let rotations = 0; ; rotations += 1) {
       const file = await this.openedFile();
@@ -84,7 +84,7 @@ export class RotatingFile {
 
   private async openedFile(): Promise<FileHandle> {
     if (this.file !== null) return this.file;
-    const file = await open(this.path, APPEND_TO_OWN, OWNER_ONLY);
+    const file = await open(this.path, APPEND_FLAGS, OWNER_ONLY);
     try {
       const status = await file.stat();
       if (!status.isFile()) throw unwritableError('EINVAL', `${this.path} is not a regular file.`);
@@ -101,8 +101,8 @@ export class RotatingFile {
 
   private async rotate(file: FileHandle): Promise<void> {
     // Another process, or the operator, may have renamed the file already: then only a new one is opened.
-    const [own, named] = await Promise.all([file.stat(), stat(this.path).catch(() => null)]);
-    if (named?.ino === own.ino && named.dev === own.dev) await this.shiftNames();
+    const [opened, atPath] = await Promise.all([file.stat(), stat(this.path).catch(() => null)]);
+    if (atPath?.ino === opened.ino && atPath.dev === opened.dev) await this.shiftNames();
     await this.close();
   }
 

@@ -17,7 +17,7 @@ export interface ToolContext {
   readonly drafts: McpDrafts | null;
 }
 
-/** `isError`: it reports a faulty call rather than a decision. */
+/** `isError`: the result reports a faulty call rather than a decision. */
 export type ToolResult = ReturnType<typeof successResult> & { readonly isError?: true };
 
 export interface McpTool {

@@ -10,7 +10,7 @@ type DraftResult = { readonly result_data: unknown } | { readonly blob_sha256: s
 export interface McpDrafts {
   /** The folder where the agent writes, relative to the project's root; null if the claim has none. */
   readonly prepare: (claim: GrantedClaim) => Promise<string | null>;
-  /** The result made of the drafts, whose bytes are stored by then. */
+  /** Stores the bytes of the drafts, and returns the result that names them. */
   readonly collect: (grant: DraftGrant) => Promise<DraftResult | DraftRefusal | ApiProblem>;
   /** Removes the folder that `prepare` created (a git worktree), after the result was accepted. */
   readonly remove: (grant: DraftGrant) => Promise<void>;

@@ -20,7 +20,10 @@ export type McpHandle = z.infer<typeof handleSchema>;
  * exactly a handle.
  */
 export const handleArgument = z
-  .preprocess((given) => (typeof given === 'string' ? (parseObject(given) ?? given) : given), handleSchema)
+  .preprocess(
+    (argument) => (typeof argument === 'string' ? (parseObject(argument) ?? argument) : argument),
+    handleSchema,
+  )
   .describe('As returned by the grant');
 
 function parseObject(text: string): object | null {

@@ -17,16 +17,16 @@ const LISTS_TTL_MS = 24 * 3600 * 1000;
 const TOOLS_VERSION = '2';
 
 export interface McpServerOptions {
-  /** The client; if there is none, the problem that every call returns. The tools are listed either way. */
+  /** The client, or the problem that every call returns because there is no client. The tools are listed either way. */
   readonly client: ApiClient | ApiProblem;
   readonly identity: McpIdentity;
-  /** Names the agent after its client, if the identity has none. Only where a process serves one client. */
+  /** Makes an agent id of the client's name, if the identity has none. Only where a process serves one client. */
   readonly nameAgent?: (clientName: string) => string;
   /** Tools that the caller may not use are not listed. */
   readonly isAllowed: (action: Action) => boolean;
   /** Only where the server runs on the agent's machine, in a workspace. */
   readonly drafts?: McpDrafts | null;
-  /** The model has called a tool. */
+  /** Called when the model calls a tool. */
   readonly onCall?: () => void;
 }
 
@@ -48,8 +48,8 @@ export function createMcpServer(options: McpServerOptions): McpServer {
     server.registerTool(name, { description, inputSchema: input, annotations }, async (args, { mcpReq }) => {
       onCall?.();
       if (isProblem(client)) return problemToolResult(client);
-      const name = clientNameIn(mcpReq.envelope) ?? server.server.getClientVersion()?.name ?? 'mcp';
-      const agent_id = identity.agent_id ?? nameAgent?.(name);
+      const clientName = clientNameIn(mcpReq.envelope) ?? server.server.getClientVersion()?.name ?? 'mcp';
+      const agent_id = identity.agent_id ?? nameAgent?.(clientName);
       return run({ client, identity: { ...identity, agent_id }, drafts }, args);
     });
   }

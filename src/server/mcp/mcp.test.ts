@@ -24,7 +24,7 @@ import { LASTING_CREDENTIALS } from '../testing/credentials.js';
 const [A, B, C] = ['A-001-core', 'A-002-data', 'B-001-api'] as const;
 const LATEST = REVISIONS[0];
 
-interface Asking {
+interface ConnectOptions {
   readonly revision?: Revision;
   readonly token?: string;
   readonly path?: string;
@@ -82,19 +82,19 @@ async function startMcpServer() {
     await listening.stop();
     await feeds.close();
   });
-  const visit = ({ path = '/mcp/acme/shop', ...asking }: Asking = {}): Promise<Client> => {
-    const bearer = asking.token === undefined ? {} : { authorization: `Bearer ${asking.token}` };
+  const connect = ({ path = '/mcp/acme/shop', ...options }: ConnectOptions = {}): Promise<Client> => {
+    const bearer = options.token === undefined ? {} : { authorization: `Bearer ${options.token}` };
     const transport = new StreamableHTTPClientTransport(new URL(path, `http://127.0.0.1:${listening.port}`), {
-      requestInit: { headers: { ...bearer, ...asking.headers } },
+      requestInit: { headers: { ...bearer, ...options.headers } },
     });
-    return mcpClient(transport, asking.revision ?? LATEST);
+    return mcpClient(transport, options.revision ?? LATEST);
   };
-  return { harness, visit };
+  return { harness, connect };
 }
 
 test.each(REVISIONS)('supports revision %s, and lists eight tools in less than 6 KB', async (revision) => {
-  const { visit } = await startMcpServer();
-  const client = await visit({ revision });
+  const { connect } = await startMcpServer();
+  const client = await connect({ revision });
   expect(client.getNegotiatedProtocolVersion()).toBe(revision);
   const { tools } = await client.listTools();
   expect(tools.map(({ name }) => name)).toEqual([
@@ -115,24 +115,24 @@ test.each(REVISIONS)('supports revision %s, and lists eight tools in less than 6
 test.each(REVISIONS)(
   'an agent that remembers only the last reply completes a plan over %s',
   async (revision) => {
-    const { harness, visit } = await startMcpServer();
-    const heard = await runForgetfulAgent(await visit({ revision }));
-    expect(heard.map(({ reason }) => reason)).toEqual([
+    const { harness, connect } = await startMcpServer();
+    const replies = await runForgetfulAgent(await connect({ revision }));
+    expect(replies.map(({ reason }) => reason)).toEqual([
       ...Array(3).fill(['GRANTED', 'NOTED', 'ACCEPTED']).flat(),
       'NOTHING_READY',
     ]);
-    const sessions = new Set(heard.map(({ session_id }) => session_id).filter((id) => id !== undefined));
+    const sessions = new Set(replies.map(({ session_id }) => session_id).filter((id) => id !== undefined));
     expect(sessions.size).toBe(1);
-    for (const reply of heard) expect(Buffer.byteLength(JSON.stringify(reply))).toBeLessThan(1024);
-    const status = await callTool(await visit(), 'status');
+    for (const reply of replies) expect(Buffer.byteLength(JSON.stringify(reply))).toBeLessThan(1024);
+    const status = await callTool(await connect(), 'status');
     expect(status).toMatchObject({ project_id: 'shop', done: true, total: { completed: 3 } });
     expect(await harness.coordinator.queries.getTaskState(P, C)).toMatchObject({ phase: 'COMPLETED' });
   },
 );
 
 test('a refusal is a result with its code and the next step, and a malformed call is an error', async () => {
-  const { visit } = await startMcpServer();
-  const client = await visit();
+  const { connect } = await startMcpServer();
+  const client = await connect();
   await callTool(client, 'claim', { task_id: A, session_id: 's1', agent_id: 'alpha' });
   expect(await callTool(client, 'claim', { task_id: A, session_id: 's2' })).toEqual({
     success: false,
@@ -157,9 +157,9 @@ test('a refusal is a result with its code and the next step, and a malformed cal
   expect(await callTool(client, 'next', { wait_seconds: 1e9 })).toMatchObject({ is_error: true });
 });
 
-test('every part of every tool schema has exactly one type, or lists schemas that have', async () => {
-  const { visit } = await startMcpServer();
-  const { tools } = await (await visit()).listTools();
+test('every part of every tool schema has exactly one type, or lists schemas with one type each', async () => {
+  const { connect } = await startMcpServer();
+  const { tools } = await (await connect()).listTools();
   const untyped: string[] = [];
   const walk = (schema: Record<string, unknown>, path: string): void => {
     const { type, anyOf, properties = {}, items } = schema;
@@ -175,14 +175,14 @@ test('every part of every tool schema has exactly one type, or lists schemas tha
   expect(submit?.handle).toMatchObject({ type: 'object', required: expect.arrayContaining(['claim_id']) });
 });
 
-test('a handle passed as a string of JSON is accepted; anything else is refused with how to pass it', async () => {
-  const { visit } = await startMcpServer();
-  const client = await visit();
+test('a handle passed as a JSON string is accepted, and any other string is refused with advice', async () => {
+  const { connect } = await startMcpServer();
+  const client = await connect();
   const { handle } = await callTool(client, 'claim', { task_id: A, session_id: 's1' });
   const asText = JSON.stringify(handle);
   expect(await callTool(client, 'renew', { handle: asText })).toMatchObject({ reason: 'RENEWED' });
-  const twice = asText.replace('{', '{"task_id":"B-001-x",');
-  for (const wrong of [A, '', 'null', '[]', asText.slice(1), twice]) {
+  const duplicateField = asText.replace('{', '{"task_id":"B-001-x",');
+  for (const wrong of [A, '', 'null', '[]', asText.slice(1), duplicateField]) {
     const refused = await client.callTool({ name: 'submit', arguments: { handle: wrong, result_data: 1 } });
     expect(refused.isError).toBe(true);
     expect(refused.content).toMatchObject([
@@ -194,9 +194,9 @@ test('a handle passed as a string of JSON is accepted; anything else is refused 
   });
 });
 
-const F = 'REQ-F-AUTH-001';
+const FEATURE = 'REQ-F-AUTH-001';
 const EDGE_FILES = {
-  [`features/active/${F}.yml`]: `feature: ${F}\ntitle: People log in\nprofile: minimal\nconstraints:
+  [`features/active/${FEATURE}.yml`]: `feature: ${FEATURE}\ntitle: People log in\nprofile: minimal\nconstraints:
   acceptance_criteria: [{id: owner_agrees, evaluator: human, description: Read, required: true}]\n`,
   'graph/edges/intent_requirements.yml': `edge: intent_requirements\nchecklist:
   - {name: reads_well, type: agent, criterion: Readable, required: true}\n`,
@@ -207,15 +207,19 @@ const EDGE_FILES = {
 test.each(REVISIONS)(
   'claims an edge, reports its checks and escalates it to a person over %s',
   async (revision) => {
-    const { harness, visit } = await startMcpServer();
+    const { harness, connect } = await startMcpServer();
     await harness.coordinator.settings.configure(P, { files: EDGE_FILES });
-    const client = await visit({ revision });
-    const by = { session_id: 's1', agent_role: 'architect' };
-    const granted = await callTool(client, 'claim', { feature_id: F, edge: 'intent→requirements', ...by });
+    const client = await connect({ revision });
+    const claimant = { session_id: 's1', agent_role: 'architect' };
+    const granted = await callTool(client, 'claim', {
+      feature_id: FEATURE,
+      edge: 'intent→requirements',
+      ...claimant,
+    });
     const { handle } = granted;
     expect(granted).toMatchObject({
       reason: 'GRANTED',
-      handle: { task_id: `${F}#intent_requirements` },
+      handle: { task_id: `${FEATURE}#intent_requirements` },
       checks: [
         { name: 'reads_well', type: 'agent', criterion: 'Readable' },
         { name: 'owner_agrees', type: 'human' },
@@ -239,14 +243,16 @@ test.each(REVISIONS)(
 );
 
 test('claims an edge by its id or its fields, and refuses both or neither', async () => {
-  const { harness, visit } = await startMcpServer();
+  const { harness, connect } = await startMcpServer();
   await harness.coordinator.settings.configure(P, { files: EDGE_FILES });
-  const client = await visit();
+  const client = await connect();
   expect(await callTool(client, 'claim', { session_id: 's1' })).toMatchObject({ is_error: true });
-  expect(await callTool(client, 'claim', { task_id: A, feature_id: F, edge: 'design_code' })).toMatchObject({
+  expect(
+    await callTool(client, 'claim', { task_id: A, feature_id: FEATURE, edge: 'design_code' }),
+  ).toMatchObject({
     is_error: true,
   });
-  const task_id = `${F}#design_code`;
+  const task_id = `${FEATURE}#design_code`;
   const { handle } = await callTool(client, 'claim', { task_id, session_id: 's1', agent_role: 'architect' });
   const wrong = [{ name: 'works', result: 'splendid' }];
   await expect(callTool(client, 'submit', { handle, result_data: 1, evaluators: wrong })).rejects.toThrow();
@@ -256,8 +262,8 @@ test('claims an edge by its id or its fields, and refuses both or neither', asyn
 });
 
 test('a call with a handle renews the claim', async () => {
-  const { harness, visit } = await startMcpServer();
-  const client = await visit();
+  const { harness, connect } = await startMcpServer();
+  const client = await connect();
   const granted = await callTool(client, 'next', { lease_duration_seconds: 60 });
   harness.advance(50);
   await callTool(client, 'note', { handle: granted.handle, text: 'still here' });
@@ -268,9 +274,9 @@ test('a call with a handle renews the claim', async () => {
 });
 
 test('a refused submission renews the lease too', async () => {
-  const { harness, visit } = await startMcpServer();
+  const { harness, connect } = await startMcpServer();
   await harness.coordinator.settings.putLimits('acme', { max_result_size_bytes: 10 });
-  const client = await visit();
+  const client = await connect();
   const { handle } = await callTool(client, 'next', { lease_duration_seconds: 60 });
   harness.advance(50);
   const refused = await callTool(client, 'submit', { handle, result_data: 'far too large a result' });
@@ -280,9 +286,9 @@ test('a refused submission renews the lease too', async () => {
 });
 
 test('reads the result of a generation that is on a later page of the list', async () => {
-  const { harness, visit } = await startMcpServer();
+  const { harness, connect } = await startMcpServer();
   const alpha = new HarnessAgent(harness, 'alpha', 's1');
-  // More than the 4 MiB of a page.
+  // Together more than the 4 MiB of a page.
   const generations = 90;
   const text = 't'.repeat(50_000);
   for (let generation = 1; generation <= generations; generation += 1) {
@@ -293,7 +299,7 @@ test('reads the result of a generation that is on a later page of the list', asy
       reason: 'again',
     });
   }
-  const client = await visit();
+  const client = await connect();
   for (const generation of [1, 50, generations])
     expect(await callTool(client, 'result', { task_id: A, generation })).toMatchObject({
       generation,
@@ -305,15 +311,15 @@ test('reads the result of a generation that is on a later page of the list', asy
   });
 });
 
-test('a refusal after which the claim continues returns its handle, and a call without a result too', async () => {
-  const { harness, visit } = await startMcpServer();
+test('a refusal that keeps the claim returns its handle, and so does a call without a result', async () => {
+  const { harness, connect } = await startMcpServer();
   await harness.coordinator.settings.configure(P, { files: EDGE_FILES });
-  const client = await visit();
+  const client = await connect();
   const { tools } = await client.listTools();
   const submit = tools.find(({ name }) => name === 'submit')?.inputSchema.properties;
   expect(submit).not.toHaveProperty('drafts');
   const { handle } = await callTool(client, 'claim', {
-    task_id: `${F}#design_code`,
+    task_id: `${FEATURE}#design_code`,
     agent_role: 'architect',
   });
   const evaluators = [{ name: 'works', result: 'fail' }];
@@ -333,8 +339,8 @@ test('a refusal after which the claim continues returns its handle, and a call w
 });
 
 test('releases failed work with its error message', async () => {
-  const { harness, visit } = await startMcpServer();
-  const client = await visit();
+  const { harness, connect } = await startMcpServer();
+  const client = await connect();
   const { handle } = await callTool(client, 'next');
   const released = await callTool(client, 'release', { handle, reason: 'ERROR', message: 'no compiler' });
   expect(released).toMatchObject({ success: true, reason: 'RELEASED', task_id: A });
@@ -345,43 +351,43 @@ test('releases failed work with its error message', async () => {
 });
 
 test('the project comes from the path or a header, or is the only one of the tenant', async () => {
-  const { harness, visit } = await startMcpServer();
+  const { harness, connect } = await startMcpServer();
   const tenant = { 'x-genesis-tenant': 'acme' };
-  expect(await callTool(await visit({ path: '/mcp', headers: tenant }), 'status')).toMatchObject({
+  expect(await callTool(await connect({ path: '/mcp', headers: tenant }), 'status')).toMatchObject({
     project_id: 'shop',
   });
   await harness.plan(planOf(A), { tenant_id: 'acme', project_id: 'other' });
-  const undecided = await visit({ path: '/mcp', headers: tenant });
-  expect(await callTool(undecided, 'status')).toMatchObject({ is_error: true, code: 'INVALID_REQUEST' });
-  const named = await visit({ path: '/mcp', headers: { ...tenant, 'x-genesis-project': 'other' } });
-  expect(await callTool(named, 'status')).toMatchObject({ project_id: 'other' });
+  const withoutProject = await connect({ path: '/mcp', headers: tenant });
+  expect(await callTool(withoutProject, 'status')).toMatchObject({ is_error: true, code: 'INVALID_REQUEST' });
+  const withProject = await connect({ path: '/mcp', headers: { ...tenant, 'x-genesis-project': 'other' } });
+  expect(await callTool(withProject, 'status')).toMatchObject({ project_id: 'other' });
 });
 
 test('agent and session come from the headers if the call names none', async () => {
-  const { visit } = await startMcpServer();
-  const client = await visit({ headers: { 'x-genesis-agent': 'alpha', 'x-genesis-session': 's1' } });
+  const { connect } = await startMcpServer();
+  const client = await connect({ headers: { 'x-genesis-agent': 'alpha', 'x-genesis-session': 's1' } });
   expect(await callTool(client, 'next')).toMatchObject({ agent_id: 'alpha', handle: { session_id: 's1' } });
 });
 
 test('a key sees only its own tenant, and only the tools that its role may use', async () => {
-  const { visit } = await startMcpServer();
-  await expect(visit({ token: 'globex:agent', revision: '2025-11-25' })).rejects.toThrow('NOT_FOUND');
-  const viewer = await visit({ token: 'acme:viewer' });
+  const { connect } = await startMcpServer();
+  await expect(connect({ token: 'globex:agent', revision: '2025-11-25' })).rejects.toThrow('NOT_FOUND');
+  const viewer = await connect({ token: 'acme:viewer' });
   expect((await viewer.listTools()).tools.map(({ name }) => name)).toEqual(['status', 'result']);
-  const other = visit({
+  const other = connect({
     token: 'globex:agent',
     path: '/mcp',
     headers: { 'x-genesis-tenant': 'acme' },
     revision: '2025-11-25',
   });
   await expect(other).rejects.toThrow('NOT_FOUND');
-  const agent = await visit({ token: 'acme:agent', path: '/mcp' });
+  const agent = await connect({ token: 'acme:agent', path: '/mcp' });
   expect(await callTool(agent, 'next')).toMatchObject({ reason: 'GRANTED' });
 });
 
 test('an open server refuses requests from pages of another origin', async () => {
-  const { visit } = await startMcpServer();
+  const { connect } = await startMcpServer();
   await expect(
-    visit({ headers: { origin: 'https://evil.example' }, revision: '2025-11-25' }),
+    connect({ headers: { origin: 'https://evil.example' }, revision: '2025-11-25' }),
   ).rejects.toThrow('FORBIDDEN');
 });

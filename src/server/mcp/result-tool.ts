@@ -5,7 +5,7 @@ import { resultOfGeneration } from '../../core/views/index.js';
 import { withoutUndefined } from '../../core/without-undefined.js';
 import type { ToolContent } from './tool-content.js';
 
-/** A result is read into a model's context. */
+/** The part of a model's context that one result may take. */
 const RESULT_CHARS_MAX = 32 * 1024;
 
 const PAGES_MAX = 10;
@@ -34,11 +34,11 @@ async function resultIdOf(
   }
   const listed = await resultsOf(client, task_id, generation);
   if (isProblem(listed)) return listed;
-  const found = resultOfGeneration(listed, generation);
-  return found?.id ?? noResult(`Generation ${generation} of ${task_id} has submitted no result.`);
+  const result = resultOfGeneration(listed, generation);
+  return result?.id ?? noResult(`Generation ${generation} of ${task_id} has submitted no result.`);
 }
 
-/** The results of a generation. Reads a bounded number of pages: one beyond can be read by its id. */
+/** The results of a generation. Reads a bounded number of pages. A result on a later page can be read by its id. */
 async function resultsOf(
   client: ApiClient,
   taskId: string,
@@ -59,7 +59,7 @@ async function resultsOf(
 const noResult = (detail: string): ApiProblem => ({
   code: 'NOT_FOUND',
   status: 404,
-  detail: `${detail} Call status with task_id to see where it stands.`,
+  detail: `${detail} Call status with task_id to see the state of the task.`,
 });
 
 export function renderResult(result: TaskResult): ToolContent {
@@ -67,11 +67,12 @@ export function renderResult(result: TaskResult): ToolContent {
   const text = JSON.stringify(result.result_data ?? null);
   const fields = { task_id, generation, agent_id, accepted, rejection_reason, work_product_ref };
   // The server leaves out the content of a large blob.
-  const isLeftOut = result.result_data === null && blob_sha256 !== null;
-  if (text.length <= RESULT_CHARS_MAX && !isLeftOut) return { ...fields, result_data: result.result_data };
+  const isContentOmitted = result.result_data === null && blob_sha256 !== null;
+  if (text.length <= RESULT_CHARS_MAX && !isContentOmitted)
+    return { ...fields, result_data: result.result_data };
   return {
     ...fields,
-    ...(isLeftOut ? {} : { beginning: text.slice(0, RESULT_CHARS_MAX) }),
+    ...(isContentOmitted ? {} : { beginning: text.slice(0, RESULT_CHARS_MAX) }),
     next: `The result is too large for a reply. Write it to a file: gen task result ${task_id} --output FILE`,
   };
 }

@@ -18,7 +18,7 @@ const handler = createMcpHandler(
   },
 );
 
-/** The subject of a tool call for the access log, by its names or from the handle. */
+/** The subject of a tool call for the access log: from the handle or from the arguments that name it. */
 function toolSubjectOf(body: unknown): unknown {
   const toolArguments = fieldOf(fieldOf(body, 'params'), 'arguments');
   const task_id = fieldOf(fieldOf(toolArguments, 'handle'), 'task_id') ?? fieldOf(toolArguments, 'task_id');
@@ -29,13 +29,13 @@ const fieldOf = (value: unknown, name: string): unknown =>
   typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined;
 
 function handleMcp(call: ApiCall): Promise<HttpResponse> {
-  call.logged = toolSubjectOf(call.body);
-  return whileAuthorized(call, (ended) => handleMcpMessage(call, ended));
+  call.loggedFields = toolSubjectOf(call.body);
+  return whileAuthorized(call, (endSignal) => handleMcpMessage(call, endSignal));
 }
 
 export const mcpHandlers = { mcp: handleMcp, mcp_project: handleMcp } satisfies Partial<Handlers>;
 
-/** The protocol has had no batches since 2025-06-18, and one would evade the rate limit with thousands of calls. */
+/** The protocol has had no batches since 2025-06-18, and a batch could evade the rate limit with thousands of calls. */
 const BATCH_REJECTED: HttpResponse = {
   ...textResponse(
     JSON.stringify({
@@ -49,7 +49,7 @@ const BATCH_REJECTED: HttpResponse = {
   code: 'INVALID_REQUEST',
 };
 
-async function handleMcpMessage(call: ApiCall, clientSignal: AbortSignal): Promise<HttpResponse> {
+async function handleMcpMessage(call: ApiCall, endSignal: AbortSignal): Promise<HttpResponse> {
   const { principal, tenant, body } = call;
   if (Array.isArray(body)) return BATCH_REJECTED;
   const serverOptions: McpServerOptions = {
@@ -61,7 +61,7 @@ async function handleMcpMessage(call: ApiCall, clientSignal: AbortSignal): Promi
     isAllowed: (action) => authorize(principal, action, tenant) === 'allowed',
   };
   const headers = call.connection.headers();
-  const webRequest = new Request('http://localhost/mcp', { method: 'POST', headers, signal: clientSignal });
+  const webRequest = new Request('http://localhost/mcp', { method: 'POST', headers, signal: endSignal });
   const authInfo = { token: '', clientId: principal.id, scopes: [], extra: { serverOptions } };
   const response = await handler.fetch(webRequest, { authInfo, parsedBody: body });
   const reply = textResponse(await response.text(), 'application/json');
@@ -75,7 +75,7 @@ async function clientFor(call: ApiCall): Promise<ApiClient | ApiProblem> {
   const project =
     params.project_id ??
     headerOf(call, 'x-genesis-project') ??
-    onlyOne(await coordinator.queries.projectsOf(tenant));
+    theOnly(await coordinator.queries.projectsOf(tenant));
   if (project !== undefined) {
     const fetch = (request: Request) => call.fetch(request);
     return new ApiClient({ fetch, url: APP_URL, tenant, project, retry: ONE_TRY });
@@ -90,7 +90,7 @@ const APP_URL = 'http://localhost';
 /** The client of the outer call decides whether to retry. */
 const ONE_TRY = { tries: 1 };
 
-const onlyOne = (names: readonly string[]): string | undefined => (names.length === 1 ? names[0] : undefined);
+const theOnly = (names: readonly string[]): string | undefined => (names.length === 1 ? names[0] : undefined);
 
 const headerOf = ({ connection }: ApiCall, name: string): string | undefined =>
   connection.header(name) || undefined;

@@ -77,7 +77,7 @@ async function submitResult(
   return successResult(renderSubmissionOrRelease(reply, handle));
 }
 
-/** The fault of the arguments, and the correct call; null if there is none. */
+/** A sentence about what is wrong with the arguments and how to call correctly; null if nothing is wrong. */
 function callFault(
   { handle, result_data }: z.infer<typeof draftsSubmission>,
   isFromDrafts: boolean,
@@ -102,7 +102,7 @@ async function grantOf(
 ): Promise<DraftGrant | ApiProblem> {
   const history = await client.history(task_id);
   if (isProblem(history)) return history;
-  const found = history.generations.find((grant) => grant.generation === generation);
-  if (found !== undefined) return { task_id, generation, agent_id: found.agent_id };
+  const entry = history.generations.find((each) => each.generation === generation);
+  if (entry !== undefined) return { task_id, generation, agent_id: entry.agent_id };
   return invalidCall(`Generation ${generation} of ${task_id} is unknown. Call next to get a valid handle.`);
 }

@@ -50,7 +50,7 @@ it('shortens a full briefing to make room for the draft folder', () => {
     handle: object;
   };
   expect(briefing).toHaveProperty('draft_folder', FOLDER);
-  // One note is not enough for the field and its value.
+  // Removing one note would not make enough room for the field and its value.
   expect(briefing.notes).toHaveLength(18);
   expect(bytesOf({ ...briefing, handle })).toBeLessThanOrEqual(BRIEFING_BYTES_MAX);
 });

@@ -16,8 +16,8 @@ import type { DraftRefusal } from '../../workspace/drafts/refusal.js';
 import type { McpHandle } from './handle.js';
 
 /**
- * What a tool returns to the model: small but sufficient, because it may remember only the last reply. Each names the
- * handle or session to use next, and the next step.
+ * What a tool returns to the model: small but sufficient, because the model may remember only the last reply. Each reply
+ * names the handle or session to use next, and the next step.
  */
 export type ToolContent = Record<string, unknown>;
 
@@ -29,7 +29,7 @@ export interface Claimant {
 const LIST_ITEMS_MAX = 5;
 const TRACKS_MAX = 20;
 const FAULTS_MAX = 5;
-/** The draft folder's field in a briefing, without its value. */
+/** The size of the field for the draft folder in a briefing, without its value. */
 const DRAFT_FIELD_BYTES = Buffer.byteLength('"draft_folder":"",');
 
 const NEXT_STEP = {
@@ -50,8 +50,8 @@ export function renderClaim(
   draftFolder: string | null,
 ): ToolContent {
   if (!result.success) {
-    const { success, reason, current_holder, ...rest } = result;
-    return omitEmpty({ success, reason, ...rest, current_holder, agent_id, session_id });
+    const { success, reason, current_holder, ...otherFields } = result;
+    return omitEmpty({ success, reason, ...otherFields, current_holder, agent_id, session_id });
   }
   const { success, reason, resumed, claim, warnings } = result;
   const reservedBytes = draftFolder === null ? 0 : DRAFT_FIELD_BYTES + Buffer.byteLength(draftFolder);
@@ -76,31 +76,31 @@ export function renderClaim(
   });
 }
 
-/** Without what the reply says elsewhere. A result is read with a tool, not with a path. */
+/** Omits the fields that the reply has elsewhere. `read` names the tool that reads a result, instead of a path. */
 function renderBriefing(
   { handle: _, checks: __, dependencies, ...briefing }: Briefing,
   draft_folder: string | null,
 ): ToolContent {
-  const rendered = dependencies.map((dependency) =>
+  const renderedDependencies = dependencies.map((dependency) =>
     omitEmpty({
       ...dependency,
       read: dependency.read === undefined ? undefined : `Call result with task_id ${dependency.task_id}.`,
     }),
   );
-  return omitEmpty({ ...briefing, dependencies: rendered, draft_folder });
+  return omitEmpty({ ...briefing, dependencies: renderedDependencies, draft_folder });
 }
 
 const renderCheck = ({ name, type, criterion, command, skipped }: EffectiveCheck): ToolContent =>
   omitEmpty({ name, type, criterion, command, skipped });
 
-/** The reply about work that its holder keeps, or has lost. */
+/** The reply to a renewal or a note: the holder keeps the work, or has lost it. */
 export function renderRenewalOrNote(result: RenewalResult | NoteResult, handle: McpHandle): ToolContent {
   return result.success
     ? omitEmpty({ ...result, handle, next: NEXT_STEP.HELD })
     : omitEmpty({ ...result, session_id: handle.session_id });
 }
 
-/** The reply about work that ends, or that could not be ended. */
+/** The reply to a submission or a release: it ends the work, or is refused. */
 export function renderSubmissionOrRelease(
   result: SubmissionResult | ReleaseResult,
   handle: McpHandle,

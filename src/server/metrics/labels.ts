@@ -19,15 +19,15 @@ export class BoundedLabelSet<T> {
 
   forProject(projectKey: ProjectKey): T {
     const name = projectPath(projectKey);
-    const found = this.byProject.get(name);
-    if (found !== undefined) return found;
+    const existing = this.byProject.get(name);
+    if (existing !== undefined) return existing;
     if (this.byProject.size >= this.max) {
       this.overflow ??= this.create({ tenant: OVERFLOW_LABEL, project: OVERFLOW_LABEL });
       return this.overflow;
     }
-    const labelled = this.create({ tenant: projectKey.tenant_id, project: projectKey.project_id });
-    this.byProject.set(name, labelled);
-    return labelled;
+    const created = this.create({ tenant: projectKey.tenant_id, project: projectKey.project_id });
+    this.byProject.set(name, created);
+    return created;
   }
 
   all(): T[] {

@@ -5,7 +5,7 @@ import { coordinationConfig, FILES } from '../../../test/support/workspace-files
 import { Metrics } from './metrics.js';
 
 const [A, B] = ['A-001-core', 'B-001-data'] as const;
-const OWN = 'tenant="acme",project="shop"';
+const PROJECT_LABELS = 'tenant="acme",project="shop"';
 
 /** The samples by name and labels. */
 async function readSamples(metrics: Metrics): Promise<Map<string, string>> {
@@ -52,14 +52,14 @@ test('counts every reply, including the refusals that the log keeps only once', 
   await beta.claims(A);
   await beta.claims('A-999-nowhere');
   const values = await readSamples(metrics);
-  expect(values.get(`coditect_claims_total{${OWN},result="granted"}`)).toBe('1');
-  expect(values.get(`coditect_claims_total{${OWN},result="denied_active"}`)).toBe('2');
-  expect(values.get(`coditect_claims_total{${OWN},result="denied_completed"}`)).toBe('1');
-  expect(values.get(`coditect_claims_total{${OWN},result="unknown_task"}`)).toBe('1');
-  expect(values.get(`coditect_results_total{${OWN},result="accepted"}`)).toBe('1');
-  expect(values.get(`coditect_lease_renewals_total{${OWN},result="renewed"}`)).toBe('1');
-  expect(values.get(`coditect_lease_renewals_total{${OWN},result="failed"}`)).toBe('1');
-  expect(values.get(`coditect_generation_increments_total{${OWN}}`)).toBe('1');
+  expect(values.get(`coditect_claims_total{${PROJECT_LABELS},result="granted"}`)).toBe('1');
+  expect(values.get(`coditect_claims_total{${PROJECT_LABELS},result="denied_active"}`)).toBe('2');
+  expect(values.get(`coditect_claims_total{${PROJECT_LABELS},result="denied_completed"}`)).toBe('1');
+  expect(values.get(`coditect_claims_total{${PROJECT_LABELS},result="unknown_task"}`)).toBe('1');
+  expect(values.get(`coditect_results_total{${PROJECT_LABELS},result="accepted"}`)).toBe('1');
+  expect(values.get(`coditect_lease_renewals_total{${PROJECT_LABELS},result="renewed"}`)).toBe('1');
+  expect(values.get(`coditect_lease_renewals_total{${PROJECT_LABELS},result="failed"}`)).toBe('1');
+  expect(values.get(`coditect_generation_increments_total{${PROJECT_LABELS}}`)).toBe('1');
 });
 
 // req: MET-006
@@ -67,15 +67,15 @@ test('reports live claims, pending tasks and completed tasks', async () => {
   const { metrics, harness, alpha } = await openWithMetrics();
   await alpha.claims(A, { lease_duration_seconds: 5 });
   let values = await readSamples(metrics);
-  expect(values.get(`coditect_active_claims{${OWN}}`)).toBe('1');
-  expect(values.get(`coditect_pending_tasks{${OWN}}`)).toBe('2');
+  expect(values.get(`coditect_active_claims{${PROJECT_LABELS}}`)).toBe('1');
+  expect(values.get(`coditect_pending_tasks{${PROJECT_LABELS}}`)).toBe('2');
   harness.advance(10);
   values = await readSamples(metrics);
-  expect(values.get(`coditect_active_claims{${OWN}}`)).toBe('0');
+  expect(values.get(`coditect_active_claims{${PROJECT_LABELS}}`)).toBe('0');
   await alpha.submits(A);
   values = await readSamples(metrics);
-  expect(values.get(`coditect_pending_tasks{${OWN}}`)).toBe('1');
-  expect(values.get(`coditect_completed_tasks{${OWN}}`)).toBe('1');
+  expect(values.get(`coditect_pending_tasks{${PROJECT_LABELS}}`)).toBe('1');
+  expect(values.get(`coditect_completed_tasks{${PROJECT_LABELS}}`)).toBe('1');
   expect(values.get('coditect_feed_lag_events')).toBe('3');
   expect(values.get('coditect_feed_listeners')).toBe('2');
 });
@@ -89,7 +89,7 @@ test('counts edges as work', async () => {
   unwrap(await harness.coordinator.settings.configure(P, { files }));
   const configured = await readSamples(metrics);
   const sampleOf = (values: Map<string, string>, name: string) =>
-    Number(values.get(`coditect_${name}{${OWN}}`));
+    Number(values.get(`coditect_${name}{${PROJECT_LABELS}}`));
   const edges = sampleOf(configured, 'pending_tasks') - sampleOf(before, 'pending_tasks');
   expect(edges).toBeGreaterThan(1);
   expect(sampleOf(configured, 'ready_tasks')).toBeGreaterThan(sampleOf(before, 'ready_tasks'));
@@ -111,8 +111,9 @@ test('measures claims, tasks from their first grant, and the generations per tas
   harness.advance(50);
   await beta.submits(A);
   const values = await readSamples(metrics);
-  const sampleOf = (name: string, le: string) => values.get(`coditect_${name}_bucket{le="${le}",${OWN}}`);
-  expect(values.get(`coditect_lease_expirations_total{${OWN}}`)).toBe('1');
+  const sampleOf = (name: string, le: string) =>
+    values.get(`coditect_${name}_bucket{le="${le}",${PROJECT_LABELS}}`);
+  expect(values.get(`coditect_lease_expirations_total{${PROJECT_LABELS}}`)).toBe('1');
   expect([sampleOf('claim_duration_seconds', '15'), sampleOf('claim_duration_seconds', '60')]).toEqual([
     '0',
     '1',

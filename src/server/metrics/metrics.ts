@@ -25,7 +25,7 @@ type Samples = Iterable<readonly [labels: Record<string, string>, value: number]
 /** Values read at scrape time instead of being counted. */
 interface GaugeSources {
   projectCounts(): Promise<readonly ProjectCounts[]>;
-  /** Events not yet sent to the slowest subscriber. */
+  /** Events not yet sent to the slowest event stream. */
   feedLag(): number;
   /** Open event streams. */
   listeners(): number;
@@ -35,7 +35,7 @@ interface GaugeSources {
   connections(): number;
   /** Log lines that could not be written. */
   lostLogLines(): number;
-  /** Projects whose checkpoints contradict each other or are not valid. */
+  /** Projects whose checkpoints contradict each other, are not valid or cannot be signed. */
   auditAlarms(): Iterable<ProjectKey>;
   /** Checkpoints that a sink has not confirmed yet. */
   undeliveredCheckpoints(): number;
@@ -145,7 +145,11 @@ export class Metrics implements Observer {
   }
 
   private registerProjectCounters(): void {
-    const byResult = (name: string, help: string, of: (counters: ProjectCounters) => Map<string, number>) =>
+    const addResultCounter = (
+      name: string,
+      help: string,
+      of: (counters: ProjectCounters) => Map<string, number>,
+    ) =>
       this.register(Counter, name, help, [...PROJECT_LABELS, 'result'], () =>
         this.projectCounters
           .all()
@@ -153,15 +157,15 @@ export class Metrics implements Observer {
             [...of(counters)].map(([result, count]) => [{ ...counters.labels, result }, count] as const),
           ),
       );
-    const total = (name: string, help: string, of: (counters: ProjectCounters) => number) =>
+    const addTotalCounter = (name: string, help: string, of: (counters: ProjectCounters) => number) =>
       this.register(Counter, name, help, PROJECT_LABELS, () =>
         this.projectCounters.all().map((counters) => [counters.labels, of(counters)] as const),
       );
-    byResult('claims_total', 'Claim requests by result.', ({ claims }) => claims);
-    byResult('results_total', 'Submitted results by outcome.', ({ results }) => results);
-    byResult('lease_renewals_total', 'Lease renewals by result.', ({ renewals }) => renewals);
-    total('lease_expirations_total', 'Expired leases.', ({ expirations }) => expirations);
-    total(
+    addResultCounter('claims_total', 'Claim requests by result.', ({ claims }) => claims);
+    addResultCounter('results_total', 'Submitted results by outcome.', ({ results }) => results);
+    addResultCounter('lease_renewals_total', 'Lease renewals by result.', ({ renewals }) => renewals);
+    addTotalCounter('lease_expirations_total', 'Expired leases.', ({ expirations }) => expirations);
+    addTotalCounter(
       'generation_increments_total',
       'Granted claims: each increments a generation.',
       ({ generations }) => generations,
@@ -173,7 +177,7 @@ export class Metrics implements Observer {
       this.registerProjectGauge(name, help, () =>
         this.projectCounts.map((counts) => [counts.key, of(counts)] as const),
       );
-    const total = (name: string, help: string, of: (gauges: GaugeSources) => number) =>
+    const addServerGauge = (name: string, help: string, of: (gauges: GaugeSources) => number) =>
       this.register(Gauge, name, help, [], () => this.readGauges((gauges) => [[{}, of(gauges)]]));
     addWorkGauge('active_claims', 'Live claims.', ({ active_claims }) => active_claims);
     addWorkGauge(
@@ -196,19 +200,23 @@ export class Metrics implements Observer {
       'Completed tasks, subtasks and edges.',
       ({ completed_tasks }) => completed_tasks,
     );
-    total('feed_lag_events', 'Events not yet sent to the slowest listener.', (gauges) => gauges.feedLag());
-    total('feed_listeners', 'Open event streams.', (gauges) => gauges.listeners());
+    addServerGauge('feed_lag_events', 'Events not yet sent to the slowest event stream.', (gauges) =>
+      gauges.feedLag(),
+    );
+    addServerGauge('feed_listeners', 'Open event streams.', (gauges) => gauges.listeners());
     this.registerProjectGauge('log_damaged', 'Damaged logs found so far.', (gauges) =>
       [...gauges.damage()].map((projectKey) => [projectKey, 1] as const),
     );
-    total('open_connections', 'Open connections.', (gauges) => gauges.connections());
+    addServerGauge('open_connections', 'Open connections.', (gauges) => gauges.connections());
     this.registerProjectGauge(
       'audit_alarms',
       'Logs whose checkpoints contradict each other, are not valid or cannot be signed.',
       (gauges) => [...gauges.auditAlarms()].map((projectKey) => [projectKey, 1] as const),
     );
-    total('audit_checkpoints_undelivered', 'Checkpoints that a sink has not confirmed yet.', (gauges) =>
-      gauges.undeliveredCheckpoints(),
+    addServerGauge(
+      'audit_checkpoints_undelivered',
+      'Checkpoints that a sink has not confirmed yet.',
+      (gauges) => gauges.undeliveredCheckpoints(),
     );
   }
 
@@ -218,7 +226,7 @@ export class Metrics implements Observer {
     help: string,
     of: (gauges: GaugeSources) => readonly (readonly [projectKey: ProjectKey, value: number])[],
   ): void {
-    const labels = new BoundedLabelSet(PROJECTS_LABELLED_MAX, (own) => own);
+    const labels = new BoundedLabelSet(PROJECTS_LABELLED_MAX, (projectLabels) => projectLabels);
     this.register(Gauge, name, help, PROJECT_LABELS, () =>
       this.readGauges((gauges) =>
         of(gauges).map(([projectKey, value]) => [labels.forProject(projectKey), value]),

@@ -43,7 +43,7 @@ export class ProjectCounters {
       case 'claim':
       case 'next':
       case 'batch_claim':
-        for (const one of Array.isArray(reply) ? reply : [reply]) increment(this.claims, resultNameOf(one));
+        for (const item of Array.isArray(reply) ? reply : [reply]) increment(this.claims, resultNameOf(item));
         return;
       case 'submit':
         increment(this.results, resultNameOf(reply));

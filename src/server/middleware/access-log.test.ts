@@ -17,7 +17,7 @@ const CALL = {
   route: { id: 'claim_task' },
   params: { subject: 'A-001-core' },
   body: { request_id: 'r1' },
-  logged: undefined,
+  loggedFields: undefined,
 } as const;
 const RESPONSE = { status: 409, code: 'DENIED_ACTIVE_CLAIM' };
 const lineOf = (call: Parameters<typeof accessLogLine>[1]) =>
@@ -76,8 +76,8 @@ test('truncates a long text', () => {
 });
 
 test.each([
-  ['an object that has no text', { toString: 'x' }],
-  ['an array that contains one', [[{ toString: null }]]],
+  ['an object that cannot be converted to text', { toString: 'x' }],
+  ['an array that contains such an object', [[{ toString: null }]]],
   ['a number', 7],
   ['nothing', undefined],
 ])('writes no subject if the body names %s as the edge', (_, edge) => {

@@ -2,17 +2,20 @@ import type { LogLine, LogSink } from '../log/logs.js';
 import type { HttpResponse } from '../response.js';
 import type { ApiCall } from '../route.js';
 
-type LoggedCall = Pick<ApiCall, 'authenticatedPrincipal' | 'tenantId' | 'params' | 'body' | 'logged'> & {
+type LoggedCall = Pick<
+  ApiCall,
+  'authenticatedPrincipal' | 'tenantId' | 'params' | 'body' | 'loggedFields'
+> & {
   readonly route: { readonly id: string };
 };
 
 type BodyFields = Readonly<Record<string, unknown>>;
 
-const TEXT_MAX = 200;
+const TEXT_CHARS_MAX = 200;
 /** Matches keys, claim ids and tokens, in whatever field they appear. */
 const SECRET_PATTERN = /gc[kw]_\w|rvl_|clm_[\w-]{22}|eyJ[\w-]+\.|^v1;/;
 
-/** Measures a request from here on. The returned function writes its line, for a stream after the last event. */
+/** Starts to measure a request. The returned function writes its log line, for a stream after the last event. */
 export function startAccessLog(
   log: LogSink,
   isLogged: () => boolean = () => true,
@@ -38,8 +41,8 @@ export function accessLogLine(
   atMs: number,
   durationMs: number,
 ): LogLine {
-  const logged = call?.logged ?? call?.body;
-  const fields = (typeof logged === 'object' && logged !== null ? logged : {}) as BodyFields;
+  const source = call?.loggedFields ?? call?.body;
+  const fields = (typeof source === 'object' && source !== null ? source : {}) as BodyFields;
   return {
     level: 'info',
     time: new Date(atMs).toISOString(),
@@ -56,8 +59,8 @@ export function accessLogLine(
 }
 
 function subjectOf(param: string | undefined, { task_id, feature_id, edge }: BodyFields): unknown {
-  const named = param ?? task_id;
-  if (typeof named === 'string') return named;
+  const subject = param ?? task_id;
+  if (typeof subject === 'string') return subject;
   // Invalid bodies are logged too, and converting an object in one to text can throw.
   const hasNames = typeof feature_id === 'string' && typeof edge === 'string';
   return hasNames ? `${feature_id}#${edge}` : null;
@@ -66,5 +69,5 @@ function subjectOf(param: string | undefined, { task_id, feature_id, edge }: Bod
 /** Null if there is no text. */
 function maskSecrets(text: unknown): string | null {
   if (typeof text !== 'string') return null;
-  return SECRET_PATTERN.test(text) ? '[secret]' : text.slice(0, TEXT_MAX);
+  return SECRET_PATTERN.test(text) ? '[secret]' : text.slice(0, TEXT_CHARS_MAX);
 }

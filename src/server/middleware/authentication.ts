@@ -9,13 +9,13 @@ import type { ApiCall } from '../route.js';
 
 const DEFAULT_TENANT_ID = 'default';
 
-/** Null on public routes. */
-type IdentifiedPrincipal = Principal | Problem | null;
+/** The principal, or the problem of its credential; null on public routes. */
+type AuthenticationResult = Principal | Problem | null;
 
 export function authenticate(
   { route, connection, outerPrincipal }: ApiCall,
   authenticator: Authenticator,
-): IdentifiedPrincipal | Promise<IdentifiedPrincipal> {
+): AuthenticationResult | Promise<AuthenticationResult> {
   if (route.action === 'public') return null;
   return outerPrincipal ?? authenticator.authenticate(connection.header('authorization'));
 }
@@ -26,23 +26,24 @@ export function authenticate(
  */
 export function setCaller(
   call: ApiCall,
-  found: IdentifiedPrincipal,
+  authentication: AuthenticationResult,
   authenticator: Authenticator,
 ): HttpResponse | null {
-  const refusal = recordPrincipal(call, found);
+  const refusal = recordPrincipal(call, authentication);
   const isStillAllowed = async () =>
     (recordPrincipal(call, await authenticate(call, authenticator)) ?? requirePermission(call)) === null;
   call.authorization = new Authorization(authenticator, call.principal, isStillAllowed);
   return refusal;
 }
 
-function recordPrincipal(call: ApiCall, found: IdentifiedPrincipal): HttpResponse | null {
-  if (found === null) return null;
-  if (isProblem(found)) return toResponse(found);
-  call.authenticatedPrincipal = found;
+function recordPrincipal(call: ApiCall, authentication: AuthenticationResult): HttpResponse | null {
+  if (authentication === null) return null;
+  if (isProblem(authentication)) return toResponse(authentication);
+  call.authenticatedPrincipal = authentication;
   // A principal of several tenants selects one by header.
   if (call.route.tenant === 'own')
-    call.tenantId = call.connection.header('x-genesis-tenant') || (found.tenant_id ?? DEFAULT_TENANT_ID);
+    call.tenantId =
+      call.connection.header('x-genesis-tenant') || (authentication.tenant_id ?? DEFAULT_TENANT_ID);
   return null;
 }
 

@@ -14,27 +14,27 @@ export const COMMAND_BODY_BYTES_MAX = 1024 * 1024;
 const FORM_BYTES_MAX = 64 * 1024;
 
 /**
- * Reads and decodes the body as the route expects it. Refuses it if it is too large or malformed. A promise only where
- * something has to be waited for.
+ * Reads and decodes the body as the route expects it. Refuses it if it is too large or malformed. Returns a
+ * promise only if the body has not arrived yet.
  */
 export function readBody(call: ApiCall): HttpResponse | null | Promise<HttpResponse | null> {
   const { body } = call.route;
   if (body === undefined) return null;
-  return body.kind === 'bytes' ? readBlob(call, body) : readWithin(call, body, textBytesMax(body));
+  return body.kind === 'bytes' ? readBlob(call, body) : readLimited(call, body, textBytesMax(body));
 }
 
 async function readBlob(call: ApiCall, body: RequestBody): Promise<HttpResponse | null> {
   const bytesMax = await blobBytesMax(call);
-  return isProblem(bytesMax) ? toResponse(bytesMax) : readWithin(call, body, bytesMax);
+  return isProblem(bytesMax) ? toResponse(bytesMax) : readLimited(call, body, bytesMax);
 }
 
-function readWithin(call: ApiCall, body: RequestBody, bytesMax: number) {
+function readLimited(call: ApiCall, body: RequestBody, bytesMax: number) {
   const reservation = new BodyReservation(call.context.bodyMemory, call.principal);
   call.bodyReservation = reservation;
-  const takeBody = (bytes: Uint8Array | null): HttpResponse | null => {
+  const acceptBody = (bytes: Uint8Array | null): HttpResponse | null => {
     if (reservation.isRefused) return bodyMemoryFullResponse();
     if (bytes === null) return bodyTooLargeResponse(bytesMax);
-    // The body may have taken long to arrive.
+    // The credential may have been revoked while the body arrived.
     if (call.route.action !== 'public' && !call.authorization.isStillAuthorized())
       return toResponse(unauthorizedProblem());
     const decoded = decodeBody(body, bytes, call.connection);
@@ -43,7 +43,7 @@ function readWithin(call: ApiCall, body: RequestBody, bytesMax: number) {
     return null;
   };
   const reading = call.connection.readBody(bytesMax, reservation);
-  return reading instanceof Promise ? reading.then(takeBody) : takeBody(reading);
+  return reading instanceof Promise ? reading.then(acceptBody) : acceptBody(reading);
 }
 
 function textBytesMax(body: Exclude<RequestBody, { kind: 'bytes' }>): number {
@@ -57,15 +57,20 @@ async function blobBytesMax({ coordinator, tenant }: ApiCall): Promise<number | 
 }
 
 const bodyTooLargeResponse = (bytesMax: number): HttpResponse =>
-  problemResponse('BODY_TOO_LARGE', `The request body exceeds ${bytesMax} bytes.`, undefined, {
-    connection: 'close',
-  });
+  problemResponse(
+    'BODY_TOO_LARGE',
+    `The request body exceeds ${bytesMax} bytes. Send a smaller body.`,
+    undefined,
+    {
+      connection: 'close',
+    },
+  );
 
 export const bodyMemoryFullResponse = (): HttpResponse =>
   problemResponse(
     'UNAVAILABLE',
-    'Too many large requests or responses are in progress, of this credential, its tenant or all. Wait until some of ' +
-      'them have ended, then send this request again.',
+    'Too many large requests or responses are in progress for this credential, its tenant or the whole server. Wait ' +
+      'until some of them have ended, then send this request again.',
     undefined,
     { connection: 'close' },
   );

@@ -12,7 +12,7 @@ const LINKABLE_ROUTES: ReadonlySet<string> = new Set(['page', 'docs']);
 /**
  * An open server trusts every caller, so it refuses browser requests from other sites: forms and scripts, DNS names
  * that point to loopback, images and other requests without `Origin`. `same-site` is refused too, because
- * another port of this machine is another program. A link to one of its pages works.
+ * another port of this machine is another program. A link to one of the server's pages works.
  */
 export function guardOrigin(
   connection: RequestConnection,
@@ -37,7 +37,7 @@ function isOwnOrigin(connection: RequestConnection, route: Route | null): boolea
   );
 }
 
-/** A person follows a link, in a window and not in a frame. */
+/** Whether a person follows a link in a window, not in a frame. */
 const isLinkToPage = (connection: RequestConnection, route: Route | null): boolean =>
   route !== null &&
   LINKABLE_ROUTES.has(route.id) &&

@@ -21,7 +21,7 @@ export interface PageAsset {
   readonly content_type: string;
 }
 
-/** The files of the page, as `npm run build:page` made them; none in a clone where it has not run. Read once. */
+/** The files of the page that `npm run build:page` made, read once. Empty in a clone where that script has not run. */
 export const PAGE_ASSETS: ReadonlyMap<string, PageAsset> = new Map(
   assetNames().map((name) => [
     name,

@@ -7,7 +7,7 @@ type Row = readonly [label: string, value: string];
 type ReportedCheckLine = Readonly<Partial<Record<'name' | 'check' | 'type' | 'result', unknown>>>;
 
 const CHECKS_MAX = 200;
-const TEXT_MAX = 2000;
+const TEXT_CHARS_MAX = 2000;
 
 /** The page of a candidate, with the form that decides on it. Everything in it that others wrote is escaped. */
 export function reviewLinkPage(
@@ -17,14 +17,14 @@ export function reviewLinkPage(
 ): string {
   return pageHtml(
     'Review',
-    `<h1>Review of ${escapedExcerpt(nameOf(review))}</h1>
+    `<h1>Review of ${escapedExcerpt(subjectNameOf(review))}</h1>
 ${tableOf(identityRows(link, review))}
 ${sectionHtml(
   'Checks for you',
   review.human_checks.map(({ name, criterion }) => escapedExcerpt(`${name}: ${criterion}`)),
 )}
 ${sectionHtml(checksTitle(review), checkItems(review))}
-${sectionHtml('Required checks that have not passed: it cannot be approved', failingItems(review))}
+${sectionHtml('The candidate cannot be approved: these required checks have not passed', failingItems(review))}
 ${sectionHtml(`Files (${review.file_count})`, fileItems(review))}
 ${diffs.length === 0 ? '' : `<h2>Changes</h2>\n${diffs.map(diffHtml).join('\n')}`}
 <p>Your decision applies to exactly this candidate, and you can decide once.</p>
@@ -67,9 +67,9 @@ ${body}
 /** Text as the content of an element or of a quoted attribute. */
 const escapeHtml = (value: string): string => value.replace(/[&<>"']/g, (char) => `&#${char.charCodeAt(0)};`);
 
-const escapedExcerpt = (text: string): string => escapeHtml(text.slice(0, TEXT_MAX));
+const escapedExcerpt = (text: string): string => escapeHtml(text.slice(0, TEXT_CHARS_MAX));
 
-const nameOf = ({ feature_id, edge, task_id }: PendingReview): string =>
+const subjectNameOf = ({ feature_id, edge, task_id }: PendingReview): string =>
   feature_id === null ? task_id : `${feature_id} on ${edge}`;
 
 function identityRows(link: ReviewLink, review: PendingReview): Row[] {

@@ -9,10 +9,10 @@ export const auditHandlers = jsonHandlers({
   audit_replace_key: ({ coordinator, project, body, caller }) =>
     coordinator.audit.replaceKey(project, body, caller),
   verify_log: async ({ coordinator, project, connection }) => {
-    const gone = new AbortController();
-    const stopListening = connection.onClose(() => gone.abort());
+    const disconnected = new AbortController();
+    const stopListening = connection.onClose(() => disconnected.abort());
     try {
-      return await coordinator.verifications.run(project, gone.signal);
+      return await coordinator.verifications.run(project, disconnected.signal);
     } finally {
       stopListening();
     }

@@ -10,7 +10,7 @@ const keyScopeOf = ({ tenant, principal }: Pick<ApiCall, 'tenant' | 'principal'>
 });
 
 const LOCKED_OUT =
-  'The server now requires a key, and this one cannot create keys. On its host, run gen key create --role operator.';
+  'The server now requires a key, and the new key cannot create keys. On the host of the server, run gen key create --role operator.';
 
 export const keyHandlers = {
   create_key: async (call) => {

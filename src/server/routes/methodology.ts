@@ -11,15 +11,15 @@ import { type ApiCall, jsonHandlers } from '../route.js';
 
 const projectField = z.object({ project_id: projectIdSchema });
 
-/** Handles a command whose body names the project; the tenant is the credential's. */
+/** Handles a command whose body names the project. The tenant is that of the credential. */
 export const projectCommand =
   (run: (coordinator: Coordinator, project: ProjectKey, body: object, caller: Caller) => Promise<object>) =>
   async ({ coordinator, tenant, body, caller }: ApiCall): Promise<object> => {
     const fields = parseBody(projectField, body);
     if (isProblem(fields)) return fields;
-    // The rest stays as sent, so that the coordinator validates all of it.
-    const { project_id: _, ...rest } = body as { project_id: unknown };
-    return run(coordinator, { tenant_id: tenant, ...fields }, rest, caller);
+    // The other fields stay as sent, so that the coordinator validates all of them.
+    const { project_id: _, ...commandBody } = body as { project_id: unknown };
+    return run(coordinator, { tenant_id: tenant, ...fields }, commandBody, caller);
   };
 
 type View<Query> = (service: MethodologyService, project: ProjectKey, query: Query) => Promise<object>;

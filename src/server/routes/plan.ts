@@ -22,7 +22,7 @@ function parseIfMatch(ifMatch: string | null): number | null | Problem {
   return problem('INVALID_REQUEST', `If-Match: ${message}`, [{ path: 'If-Match', message }]);
 }
 
-/** Splits `request_id` from a JSON plan. A large plan's is read together with its text; a YAML plan has it in the query. */
+/** Splits `request_id` from a JSON plan. A large plan is split later, when its text is read. A YAML plan has the id in the query. */
 function splitRequestId(body: unknown): { plan: unknown; request_id?: string } | Problem {
   if (body instanceof JsonText || typeof body !== 'object' || body === null || Array.isArray(body)) {
     return { plan: body };

@@ -25,8 +25,8 @@ export const taskHandlers = {
     batch_get_states: async ({ coordinator, project, body }) => {
       const fields = parseBody(taskIdsBody, body);
       if (isProblem(fields)) return fields;
-      const found = await coordinator.queries.batchGetStates(project, fields.task_ids);
-      return isProblem(found) ? found : { ...withProblemDocuments(found, 'tasks'), next: null };
+      const states = await coordinator.queries.batchGetStates(project, fields.task_ids);
+      return isProblem(states) ? states : { ...withProblemDocuments(states, 'tasks'), next: null };
     },
 
     get_task_state: (call) =>
@@ -67,7 +67,7 @@ export const taskHandlers = {
   get_blob: async (call) => {
     const size = await call.coordinator.queries.blobSize(call.tenant, call.param('sha256'));
     if (!call.reserveResponse(size)) return bodyMemoryFullResponse();
-    const found = await call.coordinator.queries.getBlob(call.tenant, call.param('sha256'));
-    return isProblem(found) ? toResponse(found) : bytesResponse(found);
+    const blob = await call.coordinator.queries.getBlob(call.tenant, call.param('sha256'));
+    return isProblem(blob) ? toResponse(blob) : bytesResponse(blob);
   },
 } satisfies Partial<Handlers>;

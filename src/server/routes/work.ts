@@ -34,7 +34,7 @@ export const workHandlers = {
       coordinator.decisions.recordReview(project, body, caller),
   }),
   next: (call) =>
-    whileAuthorized(call, async (ended) =>
-      toResponse(await call.coordinator.claims.next(call.project, call.body, call.caller, ended)),
+    whileAuthorized(call, async (endSignal) =>
+      toResponse(await call.coordinator.claims.next(call.project, call.body, call.caller, endSignal)),
     ),
 } satisfies Partial<Handlers>;

@@ -42,7 +42,7 @@ export class TestServer {
     return testServer;
   }
 
-  /** Started for one test and removed after it. */
+  /** Starts a server for one test, and removes it after the test. */
   static async forTest(options: Partial<ServerOptions> = {}): Promise<TestServer> {
     const testServer = await TestServer.start(options);
     onTestFinished(() => testServer.remove());
@@ -72,7 +72,7 @@ export class TestServer {
     return this.sendAndValidate(send, method, path, body, headers);
   }
 
-  /** Sends a request over the socket, for what only a socket knows. */
+  /** Sends a request over the socket, for tests of what depends on a connection. */
   requestOverSocket(method: string, path: string, body?: unknown, headers?: Record<string, string>) {
     return this.sendAndValidate((to, init) => fetch(this.url + to, init), method, path, body, headers);
   }
@@ -140,15 +140,15 @@ export class TestServer {
   }
 
   private expectMatchesRoute(method: string, path: string, response: TestResponse): void {
-    const found = routeOf(method, path);
-    if (found === undefined) return;
-    this.calledRouteIds.add(found.id);
+    const route = routeOf(method, path);
+    if (route === undefined) return;
+    this.calledRouteIds.add(route.id);
     const type = response.headers.get('content-type') ?? '';
     if (type.includes('problem+json')) {
       expectMatchesSchema(problemDocument, response.body);
       expect(response.body.status).toBe(response.status);
-    } else if ('content_type' in found.reply) expect(type).toContain(found.reply.content_type);
-    else expectMatchesSchema(found.reply, response.body);
+    } else if ('content_type' in route.reply) expect(type).toContain(route.reply.content_type);
+    else expectMatchesSchema(route.reply, response.body);
   }
 }
 
@@ -158,8 +158,8 @@ function expectMatchesSchema(schema: z.ZodType, body: unknown): void {
 }
 
 function routeOf(method: string, path: string): Route | undefined {
-  const bare = path.split('?')[0] as string;
-  const matching = ROUTES.filter((route) => route.method === method && matchesTemplate(route.path, bare));
+  const pathname = path.split('?')[0] as string;
+  const matching = ROUTES.filter((each) => each.method === method && matchesTemplate(each.path, pathname));
   // Prefer literal path segments over parameters.
   return matching.sort(
     (a, b) => b.path.replace(/\{\w+\}/g, '').length - a.path.replace(/\{\w+\}/g, '').length,

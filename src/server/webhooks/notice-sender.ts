@@ -10,11 +10,11 @@ export function parseWebhookSecrets(setting: string): readonly string[] {
   const secrets = setting.split(',').map((secret) => secret.trim());
   if (secrets.length > SECRETS_MAX) throw new Error('expected one secret, or two separated by a comma.');
   if (secrets.some((secret) => secret.length < SECRET_CHARS_MIN))
-    throw new Error(`a secret has at least ${SECRET_CHARS_MIN} characters.`);
+    throw new Error(`expected at least ${SECRET_CHARS_MIN} characters in each secret.`);
   return secrets;
 }
 
-/** `t=SECONDS,v1=HEX`, with one `v1` per secret: HMAC-SHA256 over the time, a full stop and the body. */
+/** `t=SECONDS,v1=HEX`, with one `v1` per secret: the HMAC-SHA256 of the seconds, a full stop and the body. */
 function signatureHeader(secrets: readonly string[], seconds: number, body: string): string {
   const signatures = secrets.map(
     (secret) => `v1=${createHmac('sha256', secret).update(`${seconds}.${body}`).digest('hex')}`,

@@ -37,7 +37,7 @@ describe('a webhook of a project', () => {
     await expect(postWebhook(call(url), PUBLIC_TARGETS)).rejects.toThrow(message);
   });
 
-  it('is not sent where nothing listens, and says so', async () => {
+  it('fails with the error code of the connection if nothing listens', async () => {
     const server = createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;
@@ -58,7 +58,7 @@ describe('a webhook of a project', () => {
 });
 
 await onProgram('openssl', missingProgram('openssl'), () => {
-  it('names the host in the handshake and in the request, and connects to the address', async () => {
+  it('names the host in the TLS handshake and in the request, and connects to its resolved address', async () => {
     const { url, port, ca, received } = await openReceiver();
     await postWebhook(
       { ...call(`${url}?a=1`), headers: { 'x-test': 'yes' } },
@@ -117,7 +117,7 @@ await onProgram('openssl', missingProgram('openssl'), () => {
     await expect(postWebhook(call(url), { ...PUBLIC_AND_PRIVATE_TARGETS, ca })).rejects.toThrow(WebhookError);
   });
 
-  it('ignores what the receiver answers, and reads only the beginning of it', async () => {
+  it('ignores the body of the response, and reads only its beginning', async () => {
     let isCut = false;
     const { url, ca } = await openReceiver((response) => {
       response

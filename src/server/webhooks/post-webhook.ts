@@ -7,7 +7,7 @@ import { isPublicAddress } from './public-address.js';
 /** Which URLs may be called. The operator's own are trusted; those in the configuration of a project are not. */
 export interface WebhookTargets {
   readonly allows_plain_http: boolean;
-  /** Private and loopback addresses, and every port. */
+  /** Whether private and loopback addresses and every port are allowed. */
   readonly allows_private: boolean;
   /** Certificates of private authorities, in PEM. */
   readonly ca?: string;
@@ -54,7 +54,7 @@ function urlFault({ protocol, port, username, password }: URL, targets: WebhookT
   return null;
 }
 
-/** Every address of the name must be allowed, so that the answer does not depend on their order. */
+/** Every address of the name must be allowed, so that the result does not depend on their order. */
 async function resolveAddress({ hostname }: URL, { allows_private }: WebhookTargets): Promise<string> {
   const name = hostname.replace(/^\[|\]$/g, '');
   const addresses =
@@ -66,7 +66,7 @@ async function resolveAddress({ hostname }: URL, { allows_private }: WebhookTarg
   return first;
 }
 
-/** A lookup cannot be cancelled, so that its result is ignored after the timeout. */
+/** Rejects after the timeout. A lookup cannot be cancelled, so its result is then ignored. */
 function withTimeout<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     signal.addEventListener('abort', () => reject(new WebhookError('timeout')), { once: true });

@@ -43,11 +43,11 @@ async function beginDraft(
   if (isDraftRefusal(shared)) return shared;
   const base_sha256 = contentDigest(shared);
   bases.set(path, base_sha256);
-  const draft = `${drafts}/${path}`;
-  const existing = await readBelow(root, draft, { links: 'one' });
+  const draftPath = `${drafts}/${path}`;
+  const existing = await readBelow(root, draftPath, { links: 'one' });
   if (isDraftRefusal(existing)) return existing;
   if (shared === null || existing !== null) return { path, base_sha256, copied: false };
   const { bytes, executable } = shared;
-  if (await writeBelow(root, draft, { bytes, executable })) return { path, base_sha256, copied: true };
+  if (await writeBelow(root, draftPath, { bytes, executable })) return { path, base_sha256, copied: true };
   return draftRefusal('NOT_A_FILE', path, `${path} cannot be copied: a link or a file blocks its path.`);
 }

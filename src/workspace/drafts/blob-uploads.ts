@@ -11,22 +11,22 @@ export class BlobUploads {
 
   constructor(private readonly target: BlobTarget) {}
 
-  /** Resolves when there is capacity for it, which is before it is durable. */
+  /** Resolves when the upload has begun, before the blob is durable. */
   async put(sha256: string, bytes: Uint8Array): Promise<void> {
     const hasCapacity = () =>
       this.running.size < UPLOADS_MAX && this.runningBytes + bytes.length <= UPLOAD_BYTES_MAX;
     while (this.running.size > 0 && !hasCapacity()) await Promise.race(this.running);
     this.runningBytes += bytes.length;
-    const one = this.target.blobs
+    const upload = this.target.blobs
       .put(this.target.key.tenant_id, sha256, bytes)
       .catch((error: unknown) => {
         this.failure ??= { error };
       })
       .finally(() => {
         this.runningBytes -= bytes.length;
-        this.running.delete(one);
+        this.running.delete(upload);
       });
-    this.running.add(one);
+    this.running.add(upload);
   }
 
   async allSettled(): Promise<void> {

@@ -185,10 +185,10 @@ describe('collecting drafts refuses, with a code and the path,', () => {
     await rm(harness.draftPath('src/a.pipe'));
     const server = createServer();
     // A socket path has at most 108 bytes.
-    const short = `${harness.root}/s`;
-    await new Promise<void>((resolve) => server.listen(short, resolve));
+    const shortPath = `${harness.root}/s`;
+    await new Promise<void>((resolve) => server.listen(shortPath, resolve));
     onTestFinished(() => void server.close());
-    await rename(short, harness.draftPath('src/b.socket'));
+    await rename(shortPath, harness.draftPath('src/b.socket'));
     expect(await harness.collect()).toMatchObject({ refused: 'NOT_A_FILE', path: 'src/b.socket' });
   });
 
@@ -254,15 +254,15 @@ describe('a draft that is replaced while it is read', () => {
 
   test.each(swaps)('is refused after step %s: %s', async (step, _what, swap) => {
     const { harness, secret } = await openWithSecret();
-    const refused = await harness.collect(ALPHA, async (now) => {
-      if (now === step) await swap(harness.draftPath('src/z.ts'), secret);
+    const refused = await harness.collect(ALPHA, async (currentStep) => {
+      if (currentStep === step) await swap(harness.draftPath('src/z.ts'), secret);
     });
     expect(refused).toMatchObject({ refused: 'SWAPPED', path: 'src/z.ts' });
     expect(await harness.blobs.size('local', digest(SECRET))).toBeNull();
   });
 
   for (const by_handle of [true, false]) {
-    const swapFolder = async (steps: 'looked' | 'before', turnedBack: boolean) => {
+    const swapFolder = async (swapTime: 'looked' | 'before', isRestored: boolean) => {
       const { harness, secret } = await openWithSecret();
       await harness.writeDraft('lib/a.ts', 'mine');
       const path = relative(harness.root, harness.draftPath('lib'));
@@ -275,24 +275,24 @@ describe('a draft that is replaced while it is read', () => {
         await symlink(secret, lib);
       };
       const restoreFolder = () => rm(lib).then(() => rename(`${lib}-away`, lib));
-      if (steps === 'before') await swap();
+      if (swapTime === 'before') await swap();
       return readSafely(
         { path: 'lib/a.ts', folder, name: 'a.ts' },
         {
           links: 'one',
           onStep: async (step) => {
-            if (step === 'looked' && steps === 'looked') await swap();
-            if (step === 'read' && turnedBack) await restoreFolder();
+            if (step === 'looked' && swapTime === 'looked') await swap();
+            if (step === 'read' && isRestored) await restoreFolder();
           },
         },
       );
     };
 
     test(`is never read through a folder that became a link (${by_handle ? 'by handle' : 'by path'})`, async () => {
-      for (const when of ['looked', 'before'] as const) {
-        for (const turnedBack of [true, false]) {
-          const read = await swapFolder(when, turnedBack);
-          // By handle the folder stays the one that was opened; by path the swap is detected.
+      for (const swapTime of ['looked', 'before'] as const) {
+        for (const isRestored of [true, false]) {
+          const read = await swapFolder(swapTime, isRestored);
+          // By handle, the file is read in the folder that was opened. By path, the swap is detected.
           if (by_handle) expect(read).toMatchObject({ bytes: Buffer.from('mine') });
           else expect(read).toMatchObject({ refused: 'SWAPPED' });
         }
@@ -315,7 +315,7 @@ describe('the base of a draft', () => {
     });
     await harness.writeDraft('src/a.ts', 'mine');
     await harness.writeDraft('src/new.ts', 'mine');
-    // Copied out and never changed, so it is not part of the result even when the shared file changes.
+    // This draft was copied and never changed, so it is not part of the result even when the shared file changes.
     await harness.writeShared('src/b.ts', 'two');
     expect((await harness.collectValid()).files.map((file) => file.path)).toEqual(['src/a.ts', 'src/new.ts']);
     await harness.writeShared('src/a.ts', 'theirs');

@@ -10,11 +10,10 @@ import { Worktree } from './worktree.js';
 
 /**
  * Builds an edge's candidate from what an agent has written: the files of its drafts folder or, if its grant has a
- * worktree, those changed there. Each file is read once, so the stored bytes are the hashed ones, and they are
- * stored before the manifest names them. Shared files are not touched.
+ * worktree, those changed there. Each file is read once, so the stored bytes are those that were hashed, and
+ * they are stored before the manifest names them. Shared files are not touched.
  *
- * Records the bases it found of drafts, so that the same drafts give the same manifest again, even after they are
- * promoted.
+ * Records the bases of the drafts, so that the same drafts give the same manifest again, even after they are promoted.
  */
 export async function collectDrafts(
   project: ProjectFolder,

@@ -26,6 +26,6 @@ export async function convergeFromDrafts(
     { ...body, result_data: manifest },
     caller,
   );
-  const accepted = !isProblem(reply) && reply.accepted;
-  return { reply, promotion: accepted ? await promoteAccepted(project, log) : null };
+  const isAccepted = !isProblem(reply) && reply.accepted;
+  return { reply, promotion: isAccepted ? await promoteAccepted(project, log) : null };
 }

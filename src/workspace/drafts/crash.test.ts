@@ -31,28 +31,28 @@ async function openWithAccepted(): Promise<DraftsHarness> {
   return harness;
 }
 
-/** Kills a promoter after `steps` steps; returns the step it was killed at, null if it ended before. */
-async function killedAfter(harness: DraftsHarness, steps: number): Promise<string | null> {
+/** Kills a promoter after `steps` steps. Returns the step at which it was killed, or null if it ended before. */
+async function killAfter(harness: DraftsHarness, steps: number): Promise<string | null> {
   const { process, lines, ended } = promoter(harness.root);
-  let seen = 0;
-  let last: string | null = null;
+  let stepCount = 0;
+  let lastStep: string | null = null;
   for await (const line of lines) {
-    last = line;
-    seen += 1;
-    if (seen > steps) break;
+    lastStep = line;
+    stepCount += 1;
+    if (stepCount > steps) break;
     process.stdin.write('\n');
   }
   process.kill('SIGKILL');
   await ended;
-  return seen > steps ? last : null;
+  return stepCount > steps ? lastStep : null;
 }
 
 test('finishes a promotion that was killed at any step', async () => {
-  const killed: string[] = [];
+  const killedSteps: string[] = [];
   for (let steps = 0; ; steps += 1) {
     const harness = await openWithAccepted();
-    const at = await killedAfter(harness, steps);
-    if (at !== null) killed.push(at);
+    const at = await killAfter(harness, steps);
+    if (at !== null) killedSteps.push(at);
     const store = await openFileStore({ root: harness.workspacePath('store') });
     onTestFinished(() => store.close());
     const log = { store, blobs: harness.blobs, key: KEY };
@@ -63,7 +63,7 @@ test('finishes a promotion that was killed at any step', async () => {
     await store.close();
     if (at === null) break;
   }
-  expect(killed).toEqual([
+  expect(killedSteps).toEqual([
     'read ',
     ...['fetched a', 'written a', 'placed a', 'fetched b/b', 'written b/b', 'placed b/b'],
     'synced ',

@@ -28,16 +28,16 @@ export class DraftCollector {
     this.uploads = new BlobUploads(target);
   }
 
-  /** Adds a file. On a refusal it first waits for running uploads, so that none outlives the collection. */
-  async add(found: FoundFile): Promise<DraftRefusal | null> {
-    const refused = await this.compareAndAdd(found);
+  /** Adds a file. Before it returns a refusal, it waits for the running uploads, so that none outlives the collection. */
+  async add(file: FoundFile): Promise<DraftRefusal | null> {
+    const refused = await this.compareAndAdd(file);
     if (refused !== null) await this.uploads.allSettled();
     return refused;
   }
 
-  private async compareAndAdd(found: FoundFile): Promise<DraftRefusal | null> {
-    const { path } = found;
-    const draft = await readSafely(found, { links: 'one', onStep: this.onStep });
+  private async compareAndAdd(file: FoundFile): Promise<DraftRefusal | null> {
+    const { path } = file;
+    const draft = await readSafely(file, { links: 'one', onStep: this.onStep });
     if (draft === null) return draftRefusal('SWAPPED', path, `${path} was removed while it was read.`);
     if (isDraftRefusal(draft)) return draft;
     const projectFile = await readBelow(this.root, path, { links: 'any' });
@@ -47,14 +47,14 @@ export class DraftCollector {
     const projectSha256 = contentDigest(projectFile);
     const base_sha256 = this.bases.get(path) ?? (this.bases.has(path) ? null : projectSha256);
     this.bases.set(path, base_sha256);
-    const sameMode = projectFile === null || projectFile.executable === executable;
-    if (sha256 === base_sha256 && sameMode) return null;
+    const isSameMode = projectFile === null || projectFile.executable === executable;
+    if (sha256 === base_sha256 && isSameMode) return null;
     if (projectSha256 !== base_sha256 && projectSha256 !== sha256) this.conflictingPaths.push(path);
     return this.addFile({ path, sha256, size_bytes: bytes.length, executable, base_sha256 }, bytes);
   }
 
   /** The candidate's manifest, once every blob it names is durable. */
-  async manifest(where: string): Promise<ResultManifest | DraftRefusal> {
+  async manifest(draftsPath: string): Promise<ResultManifest | DraftRefusal> {
     await this.uploads.allDurable();
     const { files, conflictingPaths, totalBytes: total_bytes } = this;
     if (conflictingPaths[0] !== undefined) {
@@ -62,9 +62,9 @@ export class DraftCollector {
       const message = `Changed in the project since the drafts were begun: ${conflictingPaths.slice(0, 10).join(', ')}${others}.`;
       return draftRefusal('BASE_CHANGED', conflictingPaths[0], message);
     }
-    if (files.length === 0) return noDraftsRefusal(where);
+    if (files.length === 0) return noDraftsRefusal(draftsPath);
     const clash = pathCollision(files.map((file) => file.path));
-    if (clash !== null) return draftRefusal('BAD_NAME', where, `${clash}.`);
+    if (clash !== null) return draftRefusal('BAD_NAME', draftsPath, `${clash}.`);
     return { kind: 'files', files: files.toSorted((a, b) => (a.path < b.path ? -1 : 1)), total_bytes };
   }
 
@@ -87,6 +87,6 @@ export class DraftCollector {
 }
 
 export function noDraftsRefusal(path: string): DraftRefusal {
-  const message = `There is nothing to submit in ${path}: it has no files, or none was changed. Write your files there first.`;
+  const message = `There is nothing to submit in ${path}: it has no files, or no changed file. Write your files there first.`;
   return draftRefusal('NO_DRAFTS', path, message);
 }

@@ -31,7 +31,7 @@ export interface DraftScope {
 /** The folders in which an agent works on an edge, and the escaped ids. Paths are relative to the project's root. */
 export type DraftPaths = Exclude<ReturnType<typeof draftPathsOf>, DraftRefusal>;
 
-/** All ids are escaped, so none can lead outside. */
+/** All ids are escaped, so no path can lead outside of the workspace. */
 export function draftPathsOf({ agent_id, subject }: DraftScope, nameFeature = featureFolder) {
   try {
     const keys = subjectKindOf(subject) === 'edge' ? subjectKeys(subject) : {};
@@ -57,20 +57,21 @@ export const worktreeRecord = (paths: DraftPaths, generation: number): string =>
   `${worktreeFolder(paths, generation)}.base.json`;
 
 /**
- * The folders of an edge on this disk. Earlier versions escaped every capital of a feature's id (`%52%45%51-…`): work
- * that is in such a folder stays there.
+ * The folders of an edge on this disk. Earlier versions escaped every capital of a feature's id (`%52%45%51-…`). If
+ * such a folder exists, it is used.
  */
 export async function findDraftPaths(
   { root }: ProjectFolder,
   scope: DraftScope & { readonly generation?: number | undefined },
 ): Promise<DraftPaths | DraftRefusal> {
   const paths = draftPathsOf(scope);
-  const earlier = draftPathsOf(scope, folderName);
-  if (isDraftRefusal(paths) || isDraftRefusal(earlier) || paths.feature === earlier.feature) return paths;
+  const earlierPaths = draftPathsOf(scope, folderName);
+  if (isDraftRefusal(paths) || isDraftRefusal(earlierPaths) || paths.feature === earlierPaths.feature)
+    return paths;
   const { generation } = scope;
-  const record = generation === undefined ? [] : [worktreeRecord(earlier, generation)];
-  for (const path of [earlier.drafts, earlier.bases, ...record]) {
-    if (await lstat(join(root, path)).catch(() => null)) return earlier;
+  const record = generation === undefined ? [] : [worktreeRecord(earlierPaths, generation)];
+  for (const path of [earlierPaths.drafts, earlierPaths.bases, ...record]) {
+    if (await lstat(join(root, path)).catch(() => null)) return earlierPaths;
   }
   return paths;
 }

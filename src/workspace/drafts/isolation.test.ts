@@ -264,10 +264,10 @@ describe('a git worktree for a grant', () => {
     async (agent_id, feature) => {
       const { harness, git } = await openRepository();
       const grant = { agent_id, subject: `${feature}#code_unit_tests`, generation: 1 };
-      const made = await createGrantFolders(harness, grant);
-      if (isDraftRefusal(made)) throw new Error(made.says);
-      expect(git('for-each-ref', '--format=%(refname:short)', 'refs/heads/gen')).toBe(made.branch);
-      await write(join(harness.root, made.work, 'src/a.ts'), 'new');
+      const created = await createGrantFolders(harness, grant);
+      if (isDraftRefusal(created)) throw new Error(created.says);
+      expect(git('for-each-ref', '--format=%(refname:short)', 'refs/heads/gen')).toBe(created.branch);
+      await write(join(harness.root, created.work, 'src/a.ts'), 'new');
       expect(await collectDrafts(harness, harness, grant)).toMatchObject({
         files: [{ path: 'src/a.ts' }],
       });
@@ -309,9 +309,9 @@ describe('a git worktree for a grant', () => {
   });
 
   test('kills a git process that exceeds its time limit', async () => {
-    const { harness, git: set } = await openRepository();
+    const { harness, git } = await openRepository();
     // Runs for as long as git itself does.
-    set('config', 'alias.hang', '!while kill -0 $PPID; do sleep 0.1; done');
+    git('config', 'alias.hang', '!while kill -0 $PPID; do sleep 0.1; done');
     expect(await runGit(harness.root, ['hang'], { time_max_ms: 50 })).toEqual({
       ok: false,
       message: 'git hang exceeded its time or output limit',

@@ -64,7 +64,7 @@ export async function removeGrantFolders(
 export const cleanUpWorktree = async (project: ProjectFolder, grant: WorktreeScope): Promise<string | null> =>
   (await (await worktreeOf(project, grant))?.cleanUp()) ?? null;
 
-/** Null if the grant cannot have one. */
+/** Null if the grant cannot have a worktree. */
 async function worktreeOf(project: ProjectFolder, grant: WorktreeScope): Promise<Worktree | null> {
   const paths = await findDraftPaths(project, grant);
   return isDraftRefusal(paths) ? null : new Worktree(project, paths, grant.generation);
@@ -87,7 +87,7 @@ async function removePromotedDrafts(
   if (isDraftRefusal(bases)) return bases;
   const folder = await OpenFolder.openBelow(project.root, drafts);
   if (typeof folder === 'string') return null;
-  const before = bases.size;
+  const baseCount = bases.size;
   try {
     await walkFiles(folder, async (file) => {
       const draft = await readSafely(file, { links: 'one' });
@@ -102,5 +102,5 @@ async function removePromotedDrafts(
   } finally {
     await folder.close();
   }
-  return bases.size === before ? null : writeBases(project, record, bases);
+  return bases.size === baseCount ? null : writeBases(project, record, bases);
 }

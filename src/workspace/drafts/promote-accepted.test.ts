@@ -14,21 +14,21 @@ async function openWithLog() {
   unwrap(await harness.coordinator.settings.putPolicy(P, { stale_policy: { edge: 'takeover' } }));
   const log: PromotionLog = { store: harness.store, blobs: harness.blobs, key: P };
   const harnessAgent = (agentId: string) => new HarnessAgent(harness, agentId, `s-${agentId}`);
-  const submitDrafts = async (by: HarnessAgent, subject = EDGE) => {
-    const manifest = await collectDrafts(draftsHarness, log, { agent_id: by.agent_id, subject });
-    return by.submits(subject, manifest);
+  const submitDrafts = async (agent: HarnessAgent, subject = EDGE) => {
+    const manifest = await collectDrafts(draftsHarness, log, { agent_id: agent.agent_id, subject });
+    return agent.submits(subject, manifest);
   };
   const convergeEdge = async (subject: string, files: Record<string, string>) => {
-    const by = harnessAgent('alpha');
-    await by.claims(subject);
+    const alpha = harnessAgent('alpha');
+    await alpha.claims(subject);
     for (const [path, text] of Object.entries(files))
       await draftsHarness.writeDraft(path, text, { ...ALPHA, subject });
-    expect(await submitDrafts(by, subject)).toMatchObject({ reason: 'ACCEPTED' });
+    expect(await submitDrafts(alpha, subject)).toMatchObject({ reason: 'ACCEPTED' });
   };
   return { harness, draftsHarness, log, harnessAgent, submitDrafts, convergeEdge };
 }
 
-const OTHER = 'REQ-F-PAY-2#code_unit_tests';
+const OTHER_EDGE = 'REQ-F-PAY-2#code_unit_tests';
 const watermarkPath = (draftsHarness: DraftsHarness) =>
   draftsHarness.workspacePath('events', 'promoted.json');
 
@@ -37,7 +37,7 @@ describe('promoting accepted results', () => {
     const { draftsHarness, log, convergeEdge } = await openWithLog();
     await convergeEdge(EDGE, { 'src/a': 'one', 'src/b': 'b' });
     expect(await promoteAccepted(draftsHarness, log)).toMatchObject({ written: ['src/a', 'src/b'] });
-    await convergeEdge(OTHER, { 'src/a': 'two' });
+    await convergeEdge(OTHER_EDGE, { 'src/a': 'two' });
     expect(await promoteAccepted(draftsHarness, log)).toMatchObject({ written: ['src/a'], unchanged: [] });
     expect(await draftsHarness.readShared('src/a')).toBe('two');
     // A later change by a person is kept, even if it restores an earlier version.
@@ -54,13 +54,13 @@ describe('promoting accepted results', () => {
     const { draftsHarness, log, convergeEdge } = await openWithLog();
     await convergeEdge(EDGE, { 'src/a': 'one' });
     await promoteAccepted(draftsHarness, log);
-    await convergeEdge(OTHER, { 'src/a': 'two' });
+    await convergeEdge(OTHER_EDGE, { 'src/a': 'two' });
     await promoteAccepted(draftsHarness, log);
     const { position } = JSON.parse(await readFile(watermarkPath(draftsHarness), 'utf8')) as {
       position: number;
     };
-    const other = JSON.stringify({ position, event_id: 'another', unfinished: [] });
-    for (const mark of [null, '{', '{"position":-1}', other]) {
+    const otherLogMark = JSON.stringify({ position, event_id: 'another', unfinished: [] });
+    for (const mark of [null, '{', '{"position":-1}', otherLogMark]) {
       if (mark === null) await rm(watermarkPath(draftsHarness));
       else await writeFile(watermarkPath(draftsHarness), mark);
       expect(await promoteAccepted(draftsHarness, log)).toMatchObject({
@@ -80,15 +80,15 @@ describe('promoting accepted results', () => {
   test('runs concurrent calls one after the other', async () => {
     const { draftsHarness, log, convergeEdge } = await openWithLog();
     await convergeEdge(EDGE, { a: 'one', b: 'b', c: 'c' });
-    let inside = 0;
-    let most = 0;
-    const countInside = (step: string) => {
-      if (step === 'read') most = Math.max(most, ++inside);
-      if (step === 'synced') inside -= 1;
+    let runningCount = 0;
+    let maxRunningCount = 0;
+    const countRunning = (step: string) => {
+      if (step === 'read') maxRunningCount = Math.max(maxRunningCount, ++runningCount);
+      if (step === 'synced') runningCount -= 1;
     };
-    const calls = [1, 2, 3].map(() => promoteAccepted(draftsHarness, log, countInside));
+    const calls = [1, 2, 3].map(() => promoteAccepted(draftsHarness, log, countRunning));
     expect((await Promise.all(calls)).map(({ written }) => written.length)).toEqual([3, 0, 0]);
-    expect(most).toBe(1);
+    expect(maxRunningCount).toBe(1);
   });
 
   test('skips results without files, and writes a watermark at intervals', async () => {
@@ -98,8 +98,8 @@ describe('promoting accepted results', () => {
     await alpha.submits(EDGE, { done: true });
     await promoteAccepted(draftsHarness, log);
     await expect(readFile(watermarkPath(draftsHarness))).rejects.toThrow('ENOENT');
-    await alpha.claims(OTHER);
-    for (let at = 0; at < 500; at += 1) await alpha.notes(OTHER, `${at}`);
+    await alpha.claims(OTHER_EDGE);
+    for (let at = 0; at < 500; at += 1) await alpha.notes(OTHER_EDGE, `${at}`);
     await promoteAccepted(draftsHarness, log);
     expect(JSON.parse(await readFile(watermarkPath(draftsHarness), 'utf8'))).toMatchObject({
       position: await harness.position(),
@@ -147,16 +147,16 @@ describe('promoting accepted results', () => {
   test('retries a result whose blobs were missing', async () => {
     const { draftsHarness, log, convergeEdge } = await openWithLog();
     await convergeEdge(EDGE, { a: 'a', b: 'b' });
-    const without = {
+    const blobsWithoutA = {
       put: log.blobs.put.bind(log.blobs),
       size: log.blobs.size.bind(log.blobs),
       get: async (tenant: string, sha256: string) =>
         sha256 === digest('a') ? null : log.blobs.get(tenant, sha256),
     };
-    const first = await promoteAccepted(draftsHarness, { ...log, blobs: without });
+    const first = await promoteAccepted(draftsHarness, { ...log, blobs: blobsWithoutA });
     expect(first).toMatchObject({ written: ['b'], failures: [{ path: 'a' }] });
-    await convergeEdge(OTHER, { c: 'c' });
-    const second = await promoteAccepted(draftsHarness, { ...log, blobs: without });
+    await convergeEdge(OTHER_EDGE, { c: 'c' });
+    const second = await promoteAccepted(draftsHarness, { ...log, blobs: blobsWithoutA });
     expect(second).toMatchObject({ written: ['c'], failures: [{ path: 'a' }] });
     expect(await promoteAccepted(draftsHarness, log)).toMatchObject({ written: ['a'], failures: [] });
     expect(await promoteAccepted(draftsHarness, log)).toMatchObject({ written: [], unchanged: [] });
@@ -165,13 +165,13 @@ describe('promoting accepted results', () => {
 
 describe('an interrupted promotion', () => {
   const stepsOf = async (): Promise<string[]> => {
-    const seen: string[] = [];
+    const steps: string[] = [];
     const { draftsHarness, log, convergeEdge } = await openWithLog();
     await draftsHarness.writeShared('c', 'old');
     await convergeEdge(EDGE, { a: 'a', 'b/b': 'b', c: 'c' });
     await draftsHarness.writeShared('c', 'by hand');
-    await promoteAccepted(draftsHarness, log, (step, path) => void seen.push(`${step} ${path}`));
-    return seen;
+    await promoteAccepted(draftsHarness, log, (step, path) => void steps.push(`${step} ${path}`));
+    return steps;
   };
 
   test('is completed on the next start, when it is interrupted twice at any step', async () => {
@@ -197,8 +197,8 @@ describe('an interrupted promotion', () => {
   });
 });
 
-describe('a zombie', () => {
-  test('cannot promote, but its drafts and manifest are kept and promoted after adoption', async () => {
+describe('an agent whose claim another agent has taken over', () => {
+  test('cannot promote its drafts, which are kept, and promoted when its result is adopted', async () => {
     const { harness, draftsHarness, log, harnessAgent, submitDrafts } = await openWithLog();
     await draftsHarness.writeShared('src/a', 'old');
     const [alpha, beta] = [harnessAgent('alpha'), harnessAgent('beta')];
@@ -207,8 +207,12 @@ describe('a zombie', () => {
     await draftsHarness.writeDraft('src/new', 'by alpha');
     harness.advance(24 * 3600);
     expect(await beta.claims(EDGE)).toMatchObject({ success: true, claim: { generation: 2 } });
-    const zombie = await submitDrafts(alpha);
-    expect(zombie).toMatchObject({ accepted: false, reason: 'STALE_GENERATION', parked: expect.any(String) });
+    const lateReply = await submitDrafts(alpha);
+    expect(lateReply).toMatchObject({
+      accepted: false,
+      reason: 'STALE_GENERATION',
+      parked: expect.any(String),
+    });
     expect(await promoteAccepted(draftsHarness, log)).toMatchObject({ written: [], conflicts: [] });
     expect([await draftsHarness.readShared('src/a'), await draftsHarness.readShared('src/new')]).toEqual([
       'old',
@@ -216,7 +220,7 @@ describe('a zombie', () => {
     ]);
     expect((await draftsHarness.collectValid()).files).toHaveLength(2);
 
-    const body = { expected_generation: 2, reason: 'it was good', result_id: zombie.parked };
+    const body = { expected_generation: 2, reason: 'it was good', result_id: lateReply.parked };
     const adopted = await harness.coordinator.decisions.operate(P, EDGE, 'adopt', body, human('ann'));
     expect(adopted).toMatchObject({ reason: 'ADOPTED' });
     expect(await promoteAccepted(draftsHarness, log)).toMatchObject({ written: ['src/a', 'src/new'] });
@@ -226,7 +230,7 @@ describe('a zombie', () => {
     ]);
   });
 
-  test('is refused until it rebases on the promoted files of its successor', async () => {
+  test('cannot collect drafts that conflict with the promoted files of its successor', async () => {
     const { harness, draftsHarness, log, harnessAgent, submitDrafts } = await openWithLog();
     await draftsHarness.writeShared('src/a', 'old');
     const [alpha, beta] = [harnessAgent('alpha'), harnessAgent('beta')];

@@ -36,8 +36,8 @@ type Watermark = z.infer<typeof watermarkSchema>;
 
 const INITIAL_WATERMARK: Watermark = { position: 0, event_id: null, unfinished: [] };
 const WATERMARK_FILE = `${WORKSPACE_FOLDER}/events/promoted.json`;
-/** Writing the watermark costs more than rereading this many events without files. */
-const REREAD_MAX = 500;
+/** Rereading this many events without files costs less than writing the watermark. */
+const REREAD_EVENTS_MAX = 500;
 const ANY_EDGE = 'feature#edge';
 const REVIEW_EVENTS = [claimEventType('reviewed', ANY_EDGE)];
 export const ACCEPTING_EVENTS = [claimEventType('accepted', ANY_EDGE), claimEventType('adopted', ANY_EDGE)];
@@ -62,24 +62,24 @@ export function promoteAccepted(
 }
 
 async function promoteNow(project: ProjectFolder, log: PromotionLog, onStep: StepHook): Promise<Promotion> {
-  const from = await readWatermark(project, log);
+  const watermark = await readWatermark(project, log);
   const position = (await log.store.project(log.key))?.position ?? 0;
   const accepted: AcceptedManifest[] = [];
   const broken: PromotionFailure[] = [];
-  for await (const event of acceptingEvents(log, from, position)) {
-    const read = await acceptedManifestOf(log, event);
-    if (read !== null && 'manifest' in read) accepted.push(read);
-    else if (read !== null) broken.push(read);
+  for await (const event of acceptingEvents(log, watermark, position)) {
+    const manifest = await acceptedManifestOf(log, event);
+    if (manifest !== null && 'manifest' in manifest) accepted.push(manifest);
+    else if (manifest !== null) broken.push(manifest);
   }
   await onStep('read', '');
   const promotion = await promote(project, log, accepted, onStep);
   const failures = [...broken, ...promotion.failures];
-  const nothing = accepted.length === 0 && failures.length === 0;
-  if (nothing && position - from.position < REREAD_MAX) return promotion;
+  const isEmpty = accepted.length === 0 && failures.length === 0;
+  if (isEmpty && position - watermark.position < REREAD_EVENTS_MAX) return promotion;
   const retryable = failures.filter((failure) => failure.is_retryable).map((failure) => failure.position);
   const unfinished = [...new Set(retryable)].sort((a, b) => a - b);
-  const watermark: Watermark = { position, event_id: await eventIdAt(log, position), unfinished };
-  const bytes = Buffer.from(`${JSON.stringify(watermark)}\n`);
+  const nextWatermark: Watermark = { position, event_id: await eventIdAt(log, position), unfinished };
+  const bytes = Buffer.from(`${JSON.stringify(nextWatermark)}\n`);
   await writeBelow(project.root, WATERMARK_FILE, { bytes });
   await onStep('marked', '');
   return { ...promotion, failures };
@@ -87,12 +87,12 @@ async function promoteNow(project: ProjectFolder, log: PromotionLog, onStep: Ste
 
 async function* acceptingEvents(
   log: PromotionLog,
-  from: Watermark,
+  watermark: Watermark,
   until_position: number,
 ): AsyncGenerator<EventEnvelope> {
-  for (const position of from.unfinished)
+  for (const position of watermark.unfinished)
     yield* await log.store.events(log.key, { after: position - 1, limit: 1 });
-  yield* eventsUntil(log, { after: from.position, types: ACCEPTING_EVENTS, until_position });
+  yield* eventsUntil(log, { after: watermark.position, types: ACCEPTING_EVENTS, until_position });
 }
 
 /**
@@ -105,23 +105,23 @@ async function acceptedManifestOf(
 ): Promise<AcceptedManifest | PromotionFailure | null> {
   const { subject, seq, position, generation = 0 } = event;
   if (subject === undefined || seq === undefined || subjectKindOf(subject) !== 'edge') return null;
-  const known = asKnownEvent(event);
-  if (known?.event_type !== 'edge_converged' && known?.event_type !== 'result_adopted') return null;
-  const data = await resultDataOf(log, known.payload);
+  const knownEvent = asKnownEvent(event);
+  if (knownEvent?.event_type !== 'edge_converged' && knownEvent?.event_type !== 'result_adopted') return null;
+  const data = await resultDataOf(log, knownEvent.payload);
   if (data === MISSING_BLOB)
     return { position, path: '', says: 'The result blob is missing.', is_retryable: true };
   if (!isFilesResult(data)) return null;
-  const read = parseManifest(data);
-  if (!read.ok)
+  const parsed = parseManifest(data);
+  if (!parsed.ok)
     return {
       position,
-      path: read.path,
-      says: `The manifest is invalid: ${read.message}.`,
+      path: parsed.path,
+      says: `The manifest is invalid: ${parsed.message}.`,
       is_retryable: false,
     };
-  const { agent_id = known.agent_id } =
-    known.event_type === 'result_adopted' ? known.payload.adopted_from : known;
-  const { manifest } = read;
+  const { agent_id = knownEvent.agent_id } =
+    knownEvent.event_type === 'result_adopted' ? knownEvent.payload.adopted_from : knownEvent;
+  const { manifest } = parsed;
   const needsApproval = manifest.files.some(({ path }) => isToolConfig(path));
   const human_approved = !needsApproval || (await hasApproval(log, event));
   return { subject, generation, position, agent_id, manifest, human_approved };

@@ -12,7 +12,7 @@ const acceptedManifest = async (harness: DraftsHarness, position = 1): Promise<A
   human_approved: false,
 });
 
-const KEPT = '.ai-workspace/agents/alpha/conflicts/REQ-F-PAY-1+u/code_unit_tests-gen1';
+const CONFLICTS_FOLDER = '.ai-workspace/agents/alpha/conflicts/REQ-F-PAY-1+u/code_unit_tests-gen1';
 
 describe('an accepted manifest', () => {
   test('writes its files into the project once', async () => {
@@ -42,9 +42,9 @@ describe('an accepted manifest', () => {
     const link = `${harness.root}-link`;
     await symlink(harness.root, link);
     onTestFinished(() => rm(link));
-    const linked = new DraftsHarness(link);
-    await linked.writeDraft('src/a.ts', 'a');
-    expect(await promote(linked, linked, await acceptedManifest(linked))).toMatchObject({
+    const linkedHarness = new DraftsHarness(link);
+    await linkedHarness.writeDraft('src/a.ts', 'a');
+    expect(await promote(linkedHarness, linkedHarness, await acceptedManifest(linkedHarness))).toMatchObject({
       written: ['src/a.ts'],
     });
     expect(await harness.readShared('src/a.ts')).toBe('a');
@@ -71,10 +71,12 @@ describe('promotion does not overwrite', () => {
     const promotion = await promote(harness, harness, accepted);
     expect(promotion).toMatchObject({
       written: ['src/b.ts'],
-      conflicts: [{ path: 'src/a.ts', generation: 1, sha256: digest('new'), kept_at: `${KEPT}/src/a.ts` }],
+      conflicts: [
+        { path: 'src/a.ts', generation: 1, sha256: digest('new'), kept_at: `${CONFLICTS_FOLDER}/src/a.ts` },
+      ],
     });
     expect(await harness.readShared('src/a.ts')).toBe('by hand');
-    expect(await harness.readShared(`${KEPT}/src/a.ts`)).toBe('new');
+    expect(await harness.readShared(`${CONFLICTS_FOLDER}/src/a.ts`)).toBe('new');
     expect((await promote(harness, harness, accepted)).conflicts).toEqual(promotion.conflicts);
     expect(await harness.readShared('src/a.ts')).toBe('by hand');
   });
@@ -87,7 +89,9 @@ describe('promotion does not overwrite', () => {
     const promotion = await promote(harness, harness, accepted, async (step) => {
       if (step === 'written') await harness.writeShared('src/a.ts', 'by hand');
     });
-    expect(promotion.conflicts).toMatchObject([{ path: 'src/a.ts', kept_at: `${KEPT}/src/a.ts` }]);
+    expect(promotion.conflicts).toMatchObject([
+      { path: 'src/a.ts', kept_at: `${CONFLICTS_FOLDER}/src/a.ts` },
+    ]);
     expect(await harness.readShared('src/a.ts')).toBe('by hand');
     expect(await readdir(join(harness.root, 'src'))).toEqual(['a.ts']);
   });
@@ -103,7 +107,7 @@ describe('promotion does not overwrite', () => {
     expect(written).toEqual([]);
     expect(conflicts).toMatchObject([{ path: 'a' }, { path: 'b/c' }]);
     expect([await harness.readShared('a/inner'), await harness.readShared('b')]).toEqual(['x', 'x']);
-    expect(await harness.readShared(`${KEPT}/b/c`)).toBe('c');
+    expect(await harness.readShared(`${CONFLICTS_FOLDER}/b/c`)).toBe('c');
   });
 
   test('the first of two results that started from the same file', async () => {
@@ -130,7 +134,7 @@ describe('a file that configures other programs', () => {
     const promotion = await promote(harness, harness, accepted);
     expect(promotion).toMatchObject({ written: ['src/a.ts'], conflicts: [{ path: 'CLAUDE.md' }] });
     expect(await harness.readShared('CLAUDE.md')).toBeNull();
-    expect(await harness.readShared(`${KEPT}/CLAUDE.md`)).toBe('new');
+    expect(await harness.readShared(`${CONFLICTS_FOLDER}/CLAUDE.md`)).toBe('new');
     await harness.writeShared('CLAUDE.md', 'new');
     expect(await promote(harness, harness, accepted)).toMatchObject({ written: [], conflicts: [] });
   });
@@ -139,10 +143,10 @@ describe('a file that configures other programs', () => {
     const harness = await DraftsHarness.open();
     await harness.writeShared('AGENTS.md', 'old');
     await harness.writeDraft('AGENTS.md', 'unseen');
-    const unseen = await acceptedManifest(harness, 1);
+    const unapproved = await acceptedManifest(harness, 1);
     await harness.writeDraft('AGENTS.md', 'seen');
-    const seen = { ...(await acceptedManifest(harness, 2)), human_approved: true };
-    const promotion = await promote(harness, harness, [unseen, seen]);
+    const approved = { ...(await acceptedManifest(harness, 2)), human_approved: true };
+    const promotion = await promote(harness, harness, [unapproved, approved]);
     expect(promotion).toMatchObject({ written: ['AGENTS.md'], conflicts: [{ generation: 1 }] });
     expect(await harness.readShared('AGENTS.md')).toBe('seen');
   });
@@ -157,7 +161,7 @@ describe('promotion writes nothing outside the project', () => {
   }
 
   test('through a link in the path, created before or during the write', async () => {
-    for (const when of ['before', 'fetched', 'written']) {
+    for (const linkTime of ['before', 'fetched', 'written']) {
       const harness = await DraftsHarness.open();
       const folder = await newOutsideFolder(harness);
       await harness.writeDraft('lib/a', 'a');
@@ -166,11 +170,11 @@ describe('promotion writes nothing outside the project', () => {
         await rm(join(harness.root, 'lib'), { recursive: true, force: true });
         await symlink(folder, join(harness.root, 'lib'));
       };
-      if (when === 'before') await plantLink();
+      if (linkTime === 'before') await plantLink();
       const { written, conflicts } = await promote(harness, harness, accepted, async (step) => {
-        if (step === when) await plantLink();
+        if (step === linkTime) await plantLink();
       });
-      expect({ when, written, conflicts }).toMatchObject({ written: [], conflicts: [{ path: 'lib/a' }] });
+      expect({ linkTime, written, conflicts }).toMatchObject({ written: [], conflicts: [{ path: 'lib/a' }] });
       expect(await readdir(folder)).toEqual([]);
     }
   });
@@ -224,7 +228,7 @@ test('reports a path that the disk refuses, and promotes the other files', async
   await harness.writeDraft('a', 'a');
   await harness.writeDraft('b', 'b');
   const accepted = await acceptedManifest(harness);
-  // A log written before such names were refused may contain one.
+  // A log of an earlier version, which did not refuse such names, may contain one.
   const [first, ...others] = accepted.manifest.files;
   const files = [{ ...first!, path: 'x'.repeat(300) }, ...others];
   const promotion = await promote(harness, harness, {

@@ -16,7 +16,7 @@ export interface AcceptedManifest {
   readonly position: number;
   readonly agent_id: string;
   readonly manifest: ResultManifest;
-  /** Whether a person approved it. Without approval, files that configure other programs are not promoted. */
+  /** Whether a person approved the manifest. Without approval, files that configure other programs are not promoted. */
   readonly human_approved: boolean;
 }
 
@@ -50,9 +50,9 @@ interface FileVersion extends ManifestFile {
 
 /**
  * Copies accepted files into the project. Skips files that are already equal and files that a person has changed
- * since, so repeating it after a crash at any point gives the same result. It removes no files.
+ * since, so repeating a promotion after a crash at any point gives the same result. Removes no files.
  *
- * Only one promotion per project may run at a time; the log's writer may run it.
+ * Only the writer of the log may promote, and only one promotion per project may run at a time.
  */
 export async function promote(
   project: ProjectFolder,
@@ -62,7 +62,7 @@ export async function promote(
 ): Promise<Promotion> {
   const promoter = new Promoter(project, target, onStep);
   for (const [path, versions] of versionsByPath([accepted].flat() as AcceptedManifest[])) {
-    await promoter.promotePath(path, versions).catch((error) => promoter.failOnDiskError(versions, error));
+    await promoter.promotePath(path, versions).catch((error) => promoter.recordDiskError(versions, error));
   }
   await promoter.syncFolders();
   return promoter.promotion;
@@ -96,7 +96,7 @@ class Promoter {
       return this.keepConflict(versions.at(-1) as FileVersion, current.says);
     }
     for (const version of versions.filter(needsApproval)) {
-      // A person or an earlier version of this program may already have written it.
+      // A person or an earlier version of this program may already have written this version.
       if (version.sha256 !== contentDigest(current)) await this.keepConflict(version, UNAPPROVED_MESSAGE);
     }
     const promotable = versions.filter((version) => !needsApproval(version));
@@ -107,8 +107,8 @@ class Promoter {
 
   private async writeVersion(version: FileVersion, current: FileContent | null): Promise<void> {
     const { path, sha256, executable } = version;
-    const sameMode = current?.executable === executable || process.platform === 'win32';
-    if (contentDigest(current) === sha256 && sameMode) {
+    const isSameMode = current?.executable === executable || process.platform === 'win32';
+    if (contentDigest(current) === sha256 && isSameMode) {
       this.promotion.unchanged.push(path);
       // A crash may have happened before the folder was synced.
       this.touchedFolders.add(posix.dirname(path));
@@ -134,8 +134,8 @@ class Promoter {
     if (typeof folder === 'string') return false;
     const isStillExpected = async () => {
       await this.onStep('written', path);
-      const now = await readBelow(this.project.root, path, { links: 'any' });
-      return !isDraftRefusal(now) && contentDigest(now) === expectedSha256;
+      const currentContent = await readBelow(this.project.root, path, { links: 'any' });
+      return !isDraftRefusal(currentContent) && contentDigest(currentContent) === expectedSha256;
     };
     try {
       return await writeSafely(folder, posix.basename(path), { ...file, isStillExpected });
@@ -154,8 +154,8 @@ class Promoter {
     let kept_at: string | null = null;
     if (!isDraftRefusal(folders)) {
       const { agent, feature, edge } = folders;
-      const kept = `${agent}/conflicts/${feature}/${edge}-gen${generation}/${path}`;
-      if (await writeBelow(this.project.root, kept, { bytes, executable })) kept_at = kept;
+      const keptPath = `${agent}/conflicts/${feature}/${edge}-gen${generation}/${path}`;
+      if (await writeBelow(this.project.root, keptPath, { bytes, executable })) kept_at = keptPath;
     }
     this.promotion.conflicts.push({ path, subject, generation, position, says: message, kept_at, sha256 });
     await this.onStep('kept', path);
@@ -165,8 +165,8 @@ class Promoter {
     this.addFailure(version, `The blob ${version.sha256} of ${version.path} is missing or damaged.`);
   }
 
-  /** An I/O error on one path must not block other files. */
-  failOnDiskError(versions: readonly FileVersion[], error: unknown): void {
+  /** Records an I/O error on one path, so that it does not block other files. Rethrows any other error. */
+  recordDiskError(versions: readonly FileVersion[], error: unknown): void {
     if (typeof (error as NodeJS.ErrnoException).syscall !== 'string') throw error;
     for (const version of versions) this.addFailure(version, (error as Error).message);
   }
@@ -191,11 +191,12 @@ class Promoter {
 }
 
 const UNAPPROVED_MESSAGE =
-  'It configures other programs, and no person approved it. Review it, and copy it into the project if it is correct.';
+  'The file configures other programs, and no person approved it. Review it, and copy it into the project if it is correct.';
 const needsApproval = ({ accepted, path }: FileVersion): boolean =>
   !accepted.human_approved && isToolConfig(path);
 
-const CHANGED_MESSAGE = 'It changed in the project after the work on it began, so it was not overwritten.';
+const CHANGED_MESSAGE =
+  'The file changed in the project after the work on it began, so it was not overwritten.';
 
 /** Executable: grants execute wherever read is granted. Otherwise: removes all execute bits. */
 const modeFor = (mode: number, executable: boolean): number =>

@@ -23,9 +23,9 @@ export interface RefreshedDraft {
 }
 
 /**
- * Replaces each draft whose file in the project has changed since the draft was begun: the old draft is copied to a folder
- * of its own, and the file of the project becomes the new draft. Other drafts are not changed. Null: the grant works in a
- * git worktree, which has no such drafts.
+ * Replaces each draft whose file in the project has changed since the draft was begun. The old draft is moved to a
+ * separate folder, and the file of the project becomes the new draft. Other drafts are not changed. Returns null if the
+ * grant works in a git worktree, which has no such drafts.
  */
 export async function refreshDrafts(
   project: ProjectFolder,
@@ -59,8 +59,8 @@ export async function refreshDrafts(
 }
 
 /**
- * Moves a draft to a folder of its own if its base has changed; null if it has not. The copy is complete before the draft
- * is removed.
+ * Moves a draft to a separate folder if the file in the project has changed since. Returns null if the draft stays. The
+ * copy is complete before the draft is removed.
  */
 async function moveOutdatedDraft(
   { root }: ProjectFolder,
@@ -72,12 +72,12 @@ async function moveOutdatedDraft(
   if (!bases.has(path)) return null;
   const draft = await readSafely(file, { links: 'one' });
   const shared = await readBelow(root, path, { links: 'any' });
-  // Whatever cannot be read is refused when the drafts are collected.
+  // A file that cannot be read is refused when the drafts are collected.
   if (!isFileContent(draft) || isDraftRefusal(shared)) return null;
   const sharedSha256 = contentDigest(shared);
   const draftSha256 = contentDigest(draft) ?? '';
   if (sharedSha256 === bases.get(path) || sharedSha256 === draftSha256) return null;
-  // Named by its content: a second draft of the file does not overwrite the first.
+  // The folder is named by the draft's content, so that a second draft of the file does not overwrite the first.
   const earlier = `${agent}/earlier/${feature}/${edge}/${draftSha256.slice(0, 12)}/${path}`;
   if (!(await writeBelow(root, earlier, draft)))
     return draftRefusal('SYMLINK', path, `${earlier} cannot be written: a link or a file blocks its path.`);

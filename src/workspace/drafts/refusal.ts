@@ -33,9 +33,9 @@ export const draftRefusal = (
   message: string,
 ): DraftRefusal => ({ refused, path, says: message, next: NEXT_STEPS[refused] });
 
-/** What helps if the base of a worktree has changed. */
+/** The next step if the base of a worktree has changed. */
 export const WORKTREE_BASE_CHANGED =
-  'Commit the files of the project. Then release the edge and claim it again: the new worktree begins with that commit, and this one is kept.';
+  'Commit the files of the project. Then release the edge and claim it again: the new worktree begins with that commit, and the old worktree is kept.';
 
 export const isDraftRefusal = (value: object | null): value is DraftRefusal =>
   value !== null && 'refused' in value;

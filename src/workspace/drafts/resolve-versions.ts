@@ -2,9 +2,9 @@ import type { ManifestFile } from '../../core/methodology/definition/manifest.js
 
 /**
  * Walks the accepted versions of one path in log order, starting from the file on disk. The walk begins at the
- * first version that is based on it or equals it: earlier ones were promoted and superseded. If there is none, a
- * person has changed the file, and it is kept. Returns the last version that follows from the file on disk, and those
- * that do not.
+ * first version that is based on the file on disk or equals it: earlier versions were promoted and superseded. If there
+ * is no such version, a person has changed the file, and the file is kept. Returns the last version that follows from
+ * the file on disk, and the versions that conflict with it.
  */
 export function resolveVersions<F extends Pick<ManifestFile, 'sha256' | 'base_sha256'>>(
   currentSha256: string | null,

@@ -8,8 +8,8 @@ import { ALPHA, DraftsHarness } from './testing/drafts-harness.js';
 
 const GRANT = { ...ALPHA, generation: 1 };
 
-/** A candidate for a.ts, made where the project had `old`. */
-async function candidateOf(text: string) {
+/** Returns a function that restores a candidate for a.ts, made where the project had `old`. */
+async function restorerOf(text: string) {
   const elsewhere = await DraftsHarness.open();
   await elsewhere.writeShared('a.ts', 'old');
   await elsewhere.writeDraft('a.ts', text);
@@ -22,8 +22,8 @@ async function candidateOf(text: string) {
 }
 
 describe('a draft that is restored from a candidate of another machine', () => {
-  it('has the base of the candidate: a file that the project has changed since is noticed', async () => {
-    const restore = await candidateOf('mine');
+  it('has the base of the candidate, so that a later change in the project is refused', async () => {
+    const restore = await restorerOf('mine');
     const harness = await DraftsHarness.open();
     await harness.writeShared('a.ts', 'theirs');
     await restore(harness);
@@ -35,7 +35,7 @@ describe('a draft that is restored from a candidate of another machine', () => {
   });
 
   it('gives the same candidate if the project has not changed', async () => {
-    const restore = await candidateOf('mine');
+    const restore = await restorerOf('mine');
     const harness = await DraftsHarness.open();
     await harness.writeShared('a.ts', 'old');
     await restore(harness);
@@ -44,7 +44,7 @@ describe('a draft that is restored from a candidate of another machine', () => {
   });
 
   it('does not replace a draft that exists, nor its base', async () => {
-    const restore = await candidateOf('mine');
+    const restore = await restorerOf('mine');
     const harness = await DraftsHarness.open();
     await harness.writeShared('a.ts', 'new');
     await harness.writeDraft('a.ts', 'newer');

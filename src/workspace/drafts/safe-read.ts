@@ -7,7 +7,7 @@ import { isErrorCode } from '../../stores/file/disk.js';
 import { isSameFile, OpenFolder } from '../open-folder.js';
 import { type DraftRefusal, draftRefusal, isDraftRefusal, nameRefusal } from './refusal.js';
 
-/** Called at each step, so that a test can interfere in between. */
+/** Called at each step, so that a test can interfere between steps. */
 export type StepHook = (step: string, path: string) => void | Promise<void>;
 export const noopStepHook: StepHook = () => {};
 
@@ -32,21 +32,24 @@ interface SafeReadOptions {
 /** Reads a regular file once, and verifies that it was the same file throughout. Null if it does not exist. */
 export async function readSafely(
   { path, folder, name }: FoundFile,
-  { links, onStep: steps = noopStepHook }: SafeReadOptions,
+  { links, onStep = noopStepHook }: SafeReadOptions,
 ): Promise<FileContent | DraftRefusal | null> {
-  const at = folder.pathOf(name);
+  const filePath = folder.pathOf(name);
   let file: FileHandle | null = null;
   try {
-    const before = await lstat(at, { bigint: true });
-    const fault = kindFault(before, path, links);
-    if (fault !== null) return fault;
-    await steps('looked', path);
-    file = await open(at, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0));
+    const before = await lstat(filePath, { bigint: true });
+    const refused = kindRefusal(before, path, links);
+    if (refused !== null) return refused;
+    await onStep('looked', path);
+    file = await open(
+      filePath,
+      constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0),
+    );
     const opened = await file.stat({ bigint: true });
     if (!isUnchanged(before, opened)) return swappedRefusal(path);
     const bytes = await readExactly(file, Number(opened.size));
-    await steps('read', path);
-    const after = await lstat(at, { bigint: true });
+    await onStep('read', path);
+    const after = await lstat(filePath, { bigint: true });
     const isUnchangedFile = isUnchanged(opened, after) && (await folder.isInPlace());
     if (bytes === null || !isUnchangedFile) return swappedRefusal(path);
     const mode = Number(opened.mode) & 0o777;
@@ -58,7 +61,7 @@ export async function readSafely(
   }
 }
 
-function kindFault(stats: BigIntStats, path: string, links: 'one' | 'any'): DraftRefusal | null {
+function kindRefusal(stats: BigIntStats, path: string, links: 'one' | 'any'): DraftRefusal | null {
   if (stats.isSymbolicLink()) return draftRefusal('SYMLINK', path, `${path} is a symbolic link.`);
   if (stats.isDirectory())
     return draftRefusal('NOT_A_FILE', path, `${path} is a folder, where a file is expected.`);
@@ -92,9 +95,9 @@ async function readExactly(file: FileHandle, sizeBytes: number): Promise<Buffer 
   return filled === sizeBytes ? bytes.subarray(0, sizeBytes) : null;
 }
 
-function refusalOfError(error: unknown, path: string, opened: boolean): DraftRefusal | null {
+function refusalOfError(error: unknown, path: string, wasOpened: boolean): DraftRefusal | null {
   const hasCode = (code: string) => isErrorCode(error, code);
-  if (hasCode('ENOENT')) return opened ? swappedRefusal(path) : null;
+  if (hasCode('ENOENT')) return wasOpened ? swappedRefusal(path) : null;
   if (hasCode('ELOOP') || hasCode('ENXIO') || hasCode('ENOTDIR')) return swappedRefusal(path);
   if (hasCode('EACCES') || hasCode('EPERM'))
     return draftRefusal('UNREADABLE', path, `${path} cannot be read.`);
@@ -109,14 +112,14 @@ export async function walkFiles(
   top: OpenFolder,
   visit: (file: FoundFile) => Promise<DraftRefusal | null>,
 ): Promise<DraftRefusal | null> {
-  const budget = { names_left: ENTRIES_MAX };
+  const budget = { namesLeft: ENTRIES_MAX };
   const walkFolder = async (folder: OpenFolder, prefix: string): Promise<DraftRefusal | null> => {
     const names = await namesIn(folder, prefix, budget);
     if (isDraftRefusal(names)) return names;
     for (const name of names) {
       const path = `${prefix}${name.normalize('NFC')}`;
-      const invalid = nameRefusal(path);
-      if (invalid !== null) return invalid;
+      const badName = nameRefusal(path);
+      if (badName !== null) return badName;
       const inner = await folder.enter(name);
       const refused =
         inner instanceof OpenFolder
@@ -134,14 +137,14 @@ const ENTRIES_MAX = 2 * MANIFEST_FILES_MAX;
 async function namesIn(
   folder: OpenFolder,
   prefix: string,
-  budget: { names_left: number },
+  budget: { namesLeft: number },
 ): Promise<string[] | DraftRefusal> {
   const names: string[] = [];
   // Read names as bytes: decoding an invalid name could make it equal to another.
   for await (const entry of await opendir(folder.pathOf('.'), { encoding: 'buffer' as BufferEncoding })) {
     const bytes = entry.name as unknown as Buffer;
-    budget.names_left -= 1;
-    if (budget.names_left < 0)
+    budget.namesLeft -= 1;
+    if (budget.namesLeft < 0)
       return draftRefusal('TOO_MANY', prefix, `There are more than ${ENTRIES_MAX} entries in the drafts.`);
     const name = bytes.toString('utf8');
     if (!Buffer.from(name).equals(bytes))
@@ -170,13 +173,13 @@ export async function readBelow(
   }
 }
 
-export const isFileContent = (read: FileContent | DraftRefusal | null): read is FileContent =>
-  read !== null && !isDraftRefusal(read);
+export const isFileContent = (content: FileContent | DraftRefusal | null): content is FileContent =>
+  content !== null && !isDraftRefusal(content);
 
 /** The digest of a file by its path below a root; null if it cannot be read there. */
 export async function digestBelow(root: string, path: string): Promise<string | null> {
-  const read = await readBelow(root, path, { links: 'any' });
-  return isFileContent(read) ? contentDigest(read) : null;
+  const content = await readBelow(root, path, { links: 'any' });
+  return isFileContent(content) ? contentDigest(content) : null;
 }
 
 /** SHA-256 of a file; null if there is none. */

@@ -13,7 +13,7 @@ interface FileWrite {
   /** Null: the system's default for a new file. */
   readonly mode?: number | null;
   readonly executable?: boolean;
-  /** A last check before the rename; false leaves everything unchanged. */
+  /** The last check before the rename. If it returns false, the file stays unchanged. */
   readonly isStillExpected?: () => Promise<boolean>;
 }
 
@@ -28,7 +28,7 @@ export async function writeSafely(folder: OpenFolder, name: string, file: FileWr
     await rename(temporary, folder.pathOf(name));
     return true;
   } catch (error) {
-    // The name is a folder, or the folder is gone.
+    // The name is that of a folder, or the parent folder was removed.
     if (['EISDIR', 'ENOTEMPTY', 'EEXIST', 'ENOTDIR', 'ENOENT'].some((code) => isErrorCode(error, code))) {
       return false;
     }
@@ -58,9 +58,9 @@ export async function writeBelow(root: string, path: string, file: FileWrite): P
   const folder = await OpenFolder.openBelow(root, posix.dirname(path), { make: true });
   if (typeof folder === 'string') return false;
   try {
-    const written = await writeSafely(folder, posix.basename(path), file);
+    const isWritten = await writeSafely(folder, posix.basename(path), file);
     await folder.sync();
-    return written;
+    return isWritten;
   } finally {
     await folder.close();
   }

@@ -28,28 +28,33 @@ export async function gitFolder(root: string): Promise<string | null> {
   return common.ok ? outputLine(common) : null;
 }
 
-type RunHere = (args: readonly string[], input?: string) => Promise<GitResult>;
+type RunIndexGit = (args: readonly string[], input?: string) => Promise<GitResult>;
 
 /**
  * Runs git on our own repository folder and a separate index that has the tree of a commit. `workTree`: by
- * default an empty private folder. `where` is what a refusal names.
+ * default an empty private folder. A refusal names `worktreePath`.
  */
 async function withIndex<T>(
-  { root, commit, where, workTree }: { root: string; commit: string; where: string; workTree?: string },
-  work: (run: RunHere, folder: string) => Promise<T>,
+  {
+    root,
+    commit,
+    worktreePath,
+    workTree,
+  }: { root: string; commit: string; worktreePath: string; workTree?: string },
+  work: (run: RunIndexGit, folder: string) => Promise<T>,
 ): Promise<T | DraftRefusal> {
   const repository = await gitFolder(root);
-  if (repository === null) return noWorktreeRefusal(where, 'the project is not a git repository');
+  if (repository === null) return noWorktreeRefusal(worktreePath, 'the project is not a git repository');
   const scratch = await mkdtemp(join(tmpdir(), 'gen-index-'));
   const folder = workTree ?? join(scratch, 'files');
   const env = { GIT_DIR: repository, GIT_WORK_TREE: folder, GIT_INDEX_FILE: join(scratch, 'index') };
-  const run: RunHere = (args, input = '') => runGit(folder, args, { env, input });
+  const run: RunIndexGit = (args, input = '') => runGit(folder, args, { env, input });
   try {
     if (workTree === undefined) await mkdir(folder);
-    const read = await run(['read-tree', commit]);
-    return read.ok
+    const readTree = await run(['read-tree', commit]);
+    return readTree.ok
       ? await work(run, folder)
-      : gitFailedRefusal(where, `read the commit ${commit}`, read.message);
+      : gitFailedRefusal(worktreePath, `read the commit ${commit}`, readTree.message);
   } finally {
     await rm(scratch, { recursive: true, force: true });
   }
@@ -61,19 +66,20 @@ async function withIndex<T>(
  */
 export function pathsChangedByAgent(
   root: string,
-  where: string,
+  worktreePath: string,
   commit: string,
 ): Promise<string[] | DraftRefusal> {
-  return withIndex({ root, commit, where, workTree: join(root, where) }, async (run) => {
+  return withIndex({ root, commit, worktreePath, workTree: join(root, worktreePath) }, async (run) => {
     const base = await run(['ls-files', '--stage', '-z', '--']);
     // Run it only once: the new index has no file times, so git reads every file.
     const diff = ['diff', '--no-ext-diff', '--no-textconv', '--no-renames', '--ignore-submodules=all', '-z'];
     const statusesAndPaths = await run([...diff, '--name-status', '--']);
     const added = await run(['ls-files', '--others', '--exclude-standard', '-z', '--']);
     for (const result of [base, statusesAndPaths, added])
-      if (!result.ok) return gitFailedRefusal(where, `read the worktree ${where}`, result.message);
+      if (!result.ok)
+        return gitFailedRefusal(worktreePath, `read the worktree ${worktreePath}`, result.message);
     return (
-      (await submoduleRefusal(root, where, outputPaths(base))) ??
+      (await submoduleRefusal(root, worktreePath, outputPaths(base))) ??
       validateChanges(outputPaths(statusesAndPaths), outputPaths(added))
     );
   });
@@ -85,17 +91,17 @@ export function pathsChangedByAgent(
  */
 async function submoduleRefusal(
   root: string,
-  where: string,
+  worktreePath: string,
   base: readonly string[],
 ): Promise<DraftRefusal | null> {
   for (const line of base) {
     const [, path] = /^160000 [^\t]*\t(.*)$/s.exec(line) ?? [];
     if (path === undefined) continue;
-    const folder = await OpenFolder.openBelow(root, `${where}/${path}`);
+    const folder = await OpenFolder.openBelow(root, `${worktreePath}/${path}`);
     if (folder === 'absent') continue;
-    const empty = typeof folder !== 'string' && (await folder.names()).length === 0;
+    const isEmpty = typeof folder !== 'string' && (await folder.names()).length === 0;
     if (typeof folder !== 'string') await folder.close();
-    if (!empty)
+    if (!isEmpty)
       return draftRefusal('NOT_A_FILE', path, `${path} is a submodule, which must stay empty in a worktree.`);
   }
   return null;
@@ -130,11 +136,11 @@ export function baseDigestsAt(
   commit: string,
   paths: readonly string[],
 ): Promise<BaseDigests | DraftRefusal> {
-  return withIndex({ root, commit, where: commit }, async (run, folder) => {
-    const known = new Set(outputPaths(await run(['ls-files', '-z', '--'])));
-    const input = paths.filter((path) => known.has(path)).map((path) => `${path}\0`);
-    const put = ['-c', 'core.symlinks=false', 'checkout-index', '-z', '--stdin'];
-    const written = await run(put, input.join(''));
+  return withIndex({ root, commit, worktreePath: commit }, async (run, folder) => {
+    const knownPaths = new Set(outputPaths(await run(['ls-files', '-z', '--'])));
+    const input = paths.filter((path) => knownPaths.has(path)).map((path) => `${path}\0`);
+    const checkoutArgs = ['-c', 'core.symlinks=false', 'checkout-index', '-z', '--stdin'];
+    const written = await run(checkoutArgs, input.join(''));
     if (!written.ok) return gitFailedRefusal(commit, `read the files of ${commit}`, written.message);
     const bases: BaseDigests = new Map();
     for (const path of paths) bases.set(path, await digestBelow(folder, path));

@@ -48,7 +48,7 @@ export class Worktree {
     this.branch = `gen/${feature}/${edge}/${generation}`.replaceAll('.', '%2E');
   }
 
-  /** The commit that it started from; null if there is no worktree. */
+  /** The commit that the worktree started from; null if there is no worktree. */
   async baseCommit(): Promise<string | null> {
     const read = await readBelow(this.root, this.record, { links: 'one' });
     if (!isFileContent(read)) return null;
@@ -59,7 +59,7 @@ export class Worktree {
     }
   }
 
-  /** Creates it at the project's current commit. An existing one is kept with its contents. */
+  /** Creates the worktree at the project's current commit. An existing worktree is kept with its contents. */
   async add(): Promise<DraftRefusal | null> {
     const { root, folder, branch } = this;
     const before = await this.baseCommit();
@@ -70,14 +70,14 @@ export class Worktree {
     const bytes = Buffer.from(`${JSON.stringify({ base_commit })}\n`);
     if (!(await writeBelow(root, this.record, { bytes })))
       return noWorktreeRefusal(folder, 'a link or a file blocks its path');
-    const known = await runGit(root, ['rev-parse', '--verify', '--quiet', `refs/heads/${branch}`]);
+    const branchRef = await runGit(root, ['rev-parse', '--verify', '--quiet', `refs/heads/${branch}`]);
     // If only the folder was lost, reuse the branch with its commits.
-    const what = known.ok ? ['--', folder, branch] : ['-b', branch, '--', folder, base_commit];
-    const added = await runGit(root, ['worktree', 'add', '--quiet', '--force', ...what]);
+    const target = branchRef.ok ? ['--', folder, branch] : ['-b', branch, '--', folder, base_commit];
+    const added = await runGit(root, ['worktree', 'add', '--quiet', '--force', ...target]);
     return added.ok ? null : noWorktreeRefusal(folder, added.message);
   }
 
-  /** Builds the candidate from the files changed since its base, read like drafts. */
+  /** Builds the candidate from the files that changed since the base commit. Reads them like drafts. */
   async collect(
     target: BlobTarget,
     baseCommit: string,
@@ -109,8 +109,8 @@ export class Worktree {
   }
 
   /**
-   * Removes it after its grant has ended, if the project already contains every change in it and on its branch.
-   * Otherwise keeps it and returns the reason. Null: it no longer exists.
+   * Removes the worktree after its grant has ended, if the project already contains every change in it and on its branch.
+   * Otherwise keeps the worktree and returns the reason. Returns null if the worktree no longer exists.
    */
   async cleanUp(): Promise<string | null> {
     const baseCommit = await this.baseCommit();
@@ -122,18 +122,18 @@ export class Worktree {
     return whyKept === undefined ? null : `${this.folder} is kept: ${whyKept}`;
   }
 
-  /** A change that only its folder has. */
+  /** Returns why the worktree is kept, if only its folder has a change. */
   private async unpromotedFile(baseCommit: string): Promise<string | undefined> {
     const changed = await pathsChangedByAgent(this.root, this.folder, baseCommit);
     if (isDraftRefusal(changed)) return changed.says;
     for (const path of changed) {
-      const here = await digestBelow(this.root, `${this.folder}/${path}`);
-      if (here === null || here !== (await digestBelow(this.root, path))) return notPromotedMessage(path);
+      const digest = await digestBelow(this.root, `${this.folder}/${path}`);
+      if (digest === null || digest !== (await digestBelow(this.root, path))) return notPromotedMessage(path);
     }
     return undefined;
   }
 
-  /** A change that only its branch has. */
+  /** Returns why the worktree is kept, if only its branch has a change. */
   private async unpromotedCommit(baseCommit: string): Promise<string | undefined> {
     const head = `refs/heads/${this.branch}`;
     const diff = ['diff', '--name-only', '--no-renames', '-z', baseCommit, head, '--'];
@@ -148,7 +148,7 @@ export class Worktree {
     return undefined;
   }
 
-  /** Removes it with all its changes. The worktree of a refused result is kept. */
+  /** Removes the worktree with all its changes, so call it only after the result was accepted or released. */
   async remove(): Promise<DraftRefusal | null> {
     if (await this.hasFolder()) {
       const removed = await runGit(this.root, ['worktree', 'remove', '--force', '--', this.folder]);
@@ -171,4 +171,5 @@ export class Worktree {
   }
 }
 
-const notPromotedMessage = (path: string): string => `the project does not have its version of ${path}.`;
+const notPromotedMessage = (path: string): string =>
+  `the project does not have the worktree's version of ${path}.`;

@@ -22,18 +22,18 @@ it('keeps the newest outcomes of an agent and removes the oldest', async () => {
   const harness = await WorkspaceHarness.open(workspace);
   const folder = workspace.path('events', 'outcome', 'a-01');
   await mkdir(folder, { recursive: true });
-  const old = Array.from(
+  const oldNames = Array.from(
     { length: OUTCOMES_MAX + 100 },
     (_, index) => `old-${String(index).padStart(5, '0')}.json`,
   );
-  for (const name of old) writeFileSync(`${folder}/${name}`, '{}');
+  for (const name of oldNames) writeFileSync(`${folder}/${name}`, '{}');
   await dropCommand(workspace, 'a-01', 'new.json', claim);
   await harness.serialiser.pass();
   const names = await namesInWorkspace(workspace, 'outcome', 'a-01');
   expect(names).toHaveLength(OUTCOMES_MAX);
   expect(names).toContain('new.json');
-  expect(names).not.toContain(old[0]);
-  expect(names).toContain(old.at(-1));
+  expect(names).not.toContain(oldNames[0]);
+  expect(names).toContain(oldNames.at(-1));
 });
 
 it('loses no command when an agent removes its outcomes or replaces one by a link', async () => {
@@ -42,47 +42,47 @@ it('loses no command when an agent removes its outcomes or replaces one by a lin
   await mkdir(folder, { recursive: true });
   for (let at = 0; at < OUTCOMES_MAX + 200; at += 1) writeFileSync(`${folder}/${at}.json`, '{}');
   await symlink('/nowhere', `${folder}/link.json`);
-  let listed = 0;
-  const taking: InboxFiles = {
+  let listCount = 0;
+  const removingFiles: InboxFiles = {
     ...nodeInboxFiles,
     async makeFolder(path) {
-      const held = await nodeInboxFiles.makeFolder(path);
-      const names = held.names.bind(held);
-      held.names = async () => {
-        const found = await names();
-        listed += 1;
-        await unlink(`${folder}/${listed}.json`);
-        return found;
+      const folderHandle = await nodeInboxFiles.makeFolder(path);
+      const names = folderHandle.names.bind(folderHandle);
+      folderHandle.names = async () => {
+        const listedNames = await names();
+        listCount += 1;
+        await unlink(`${folder}/${listCount}.json`);
+        return listedNames;
       };
-      return held;
+      return folderHandle;
     },
   };
-  const harness = await WorkspaceHarness.open(workspace, { files: taking });
+  const harness = await WorkspaceHarness.open(workspace, { files: removingFiles });
   await dropCommand(workspace, 'a-01', 'new.json', claim);
   expect((await harness.serialiser.pass()).outcomes).toEqual({ GRANTED: 1 });
   expect(harness.warnings).toEqual([]);
-  expect(listed).toBeGreaterThan(1);
+  expect(listCount).toBeGreaterThan(1);
   expect((await namesInWorkspace(workspace, 'outcome', 'a-01')).length).toBeLessThanOrEqual(OUTCOMES_MAX);
 });
 
 it('serves every agent in turn while many agents never stop sending', async () => {
   const workspace = await bareWorkspace();
   const agents = Array.from({ length: 502 }, (_, index) => `a-${String(index).padStart(3, '0')}`);
-  const testServer = new Map(agents.map((agentId) => [agentId, 0]));
+  const turnsByAgent = new Map(agents.map((agentId) => [agentId, 0]));
   const stop = new AbortController();
   const harness = await WorkspaceHarness.open(workspace, {
     onStep: (step, { agent_id }) => {
       if (step !== 'replied') return;
-      const times = (testServer.get(agent_id) as number) + 1;
-      testServer.set(agent_id, times);
-      writeFileSync(workspace.path('events', 'inbox', agent_id, `${times}.json`), JSON.stringify(claim));
+      const turns = (turnsByAgent.get(agent_id) as number) + 1;
+      turnsByAgent.set(agent_id, turns);
+      writeFileSync(workspace.path('events', 'inbox', agent_id, `${turns}.json`), JSON.stringify(claim));
       // Once any agent has its second turn, every agent must have had its first.
-      if (times === 2) stop.abort();
+      if (turns === 2) stop.abort();
     },
   });
   for (const agentId of agents) await dropCommand(workspace, agentId, '0.json', claim);
   await harness.serialiser.pass(stop.signal);
-  expect(Math.min(...testServer.values())).toBe(1);
+  expect(Math.min(...turnsByAgent.values())).toBe(1);
 });
 
 it.each([

@@ -11,12 +11,17 @@ import {
 import type { Workspace } from '../workspace.js';
 
 const DAY_MS = 24 * 3600 * 1000;
-const BEGAN_MS = Date.UTC(2026, 0, 1);
+const START_MS = Date.UTC(2026, 0, 1);
 const claim = { event_type: 'edge_claim', feature: FEATURE, edge: EDGE };
-const about = { feature: FEATURE, edge: EDGE, generation: 1 };
-const completedIteration = { event_type: 'iteration_completed', ...about, iteration: 1, status: 'iterating' };
-const heartbeat = { event_type: 'heartbeat', ...about };
-const released = { event_type: 'edge_released', ...about };
+const edgeFields = { feature: FEATURE, edge: EDGE, generation: 1 };
+const completedIteration = {
+  event_type: 'iteration_completed',
+  ...edgeFields,
+  iteration: 1,
+  status: 'iterating',
+};
+const heartbeat = { event_type: 'heartbeat', ...edgeFields };
+const released = { event_type: 'edge_released', ...edgeFields };
 
 afterEach(() => void vi.useRealTimers());
 
@@ -32,7 +37,7 @@ async function serveAt(workspace: Workspace, atMs: number): Promise<string[]> {
 }
 
 // req: INB-007
-it('executes a command only once when its file returns and only the log has a record of it', async () => {
+it('executes a command only once if its file reappears and only the log has recorded the command', async () => {
   const workspace = await bareWorkspace();
   const intent = { event_type: 'intent_raised', intent_id: 'INT-1', trigger: 'x', signal_source: 'gap' };
   const commands = [claim, completedIteration, intent, released];
@@ -45,13 +50,13 @@ it('executes a command only once when its file returns and only the log has a re
       commands.map(async (_, index) => (await readOutcome(workspace, 'a-01', `${index}.json`)).reply),
     );
   await dropAll();
-  await serveAt(workspace, BEGAN_MS);
+  await serveAt(workspace, START_MS);
   const before = await readOutcomes();
   // An event days later makes the coordinator drop the earlier request ids.
   await dropCommand(workspace, 'b-01', '1.json', { ...intent, intent_id: 'INT-2' });
-  const events = await serveAt(workspace, BEGAN_MS + 3 * DAY_MS);
+  const events = await serveAt(workspace, START_MS + 3 * DAY_MS);
   await dropAll();
-  expect(await serveAt(workspace, BEGAN_MS + 3 * DAY_MS)).toEqual(events);
+  expect(await serveAt(workspace, START_MS + 3 * DAY_MS)).toEqual(events);
   expect(await readOutcomes()).toEqual(before);
 });
 
@@ -59,11 +64,11 @@ it('continues from the time of the log when the clock was set back or far ahead'
   const workspace = await bareWorkspace();
   const endMs = Date.UTC(275760, 8, 12);
   const days: readonly [number, object][] = [
-    [BEGAN_MS, claim],
-    [BEGAN_MS - 400 * DAY_MS, heartbeat],
+    [START_MS, claim],
+    [START_MS - 400 * DAY_MS, heartbeat],
     [0, { ...heartbeat, lease_duration_seconds: 60 }],
     [endMs, released],
-    [BEGAN_MS, claim],
+    [START_MS, claim],
   ];
   for (const [at, [atMs, command]] of days.entries()) {
     await dropCommand(workspace, 'a-01', `${at}.json`, command);
@@ -81,7 +86,7 @@ it.each([
   -1,
   'tomorrow',
 ])('ignores the timestamp that an agent sends: %j', async (at) => {
-  vi.useFakeTimers({ toFake: ['Date'], now: BEGAN_MS });
+  vi.useFakeTimers({ toFake: ['Date'], now: START_MS });
   const workspace = await bareWorkspace();
   const harness = await WorkspaceHarness.open(workspace);
   const commands = [

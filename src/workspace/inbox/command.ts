@@ -18,7 +18,7 @@ export interface InboxCommand {
   readonly subject: string | null;
   readonly request_id: string;
   readonly session_id: unknown;
-  /** The fault of its fields; null if there is none. */
+  /** What is wrong with the fields; null if nothing is. */
   readonly fault: string | null;
   readonly body: JsonObject;
 }
@@ -46,63 +46,68 @@ export function parseInboxCommand(
   if ('fault' in parsed) return { unreadable: `It is not a single JSON object: ${parsed.fault}.` };
   if (!isObject(parsed.value)) return { unreadable: 'It is not a single JSON object.' };
   const { event_type, data, ...top } = parsed.value;
-  if (typeof event_type !== 'string') return { unreadable: 'It has no event_type, or it is not a string.' };
+  if (typeof event_type !== 'string')
+    return { unreadable: 'It has no event_type, or its event_type is not a string.' };
   const kind = KINDS.get(event_type) ?? (isAgentReported(event_type) ? 'append' : null);
   if (kind === null) {
-    const known = [...KINDS.keys()].join(', ');
+    const commandTypes = [...KINDS.keys()].join(', ');
     const shown = JSON.stringify(event_type.slice(0, 100));
-    return { unreadable: `${shown} is not a command: expected ${known}, or an event that agents report.` };
+    return {
+      unreadable: `${shown} is not a command: expected ${commandTypes}, or an event that agents report.`,
+    };
   }
   // Some writers put every field into `data`. For `append`, `data` is the event's own content.
   const fields = withoutAssigned(kind === 'append' ? top : { ...objectOf(data), ...top });
   if (fields.agent_id !== undefined && fields.agent_id !== agent_id) {
-    return { unreadable: 'Its agent_id is another agent than the one of this inbox. Leave it out.' };
+    return {
+      unreadable: 'Its agent_id names another agent than the agent of this inbox. Leave out agent_id.',
+    };
   }
   const { agent_id: _, feature, feature_id = feature, edge, ...others } = fields;
   if (kind !== 'append' && (typeof feature_id !== 'string' || typeof edge !== 'string')) {
     return { unreadable: `${event_type} requires both feature and edge as strings.` };
   }
-  const { session_id = inboxSessionOf(agent_id), ...rest } = others;
+  const { session_id = inboxSessionOf(agent_id), ...otherFields } = others;
   const request_id = `inbox-${sha256Hex(`${agent_id}\n${name}\n${sha256Hex(bytes)}`).slice(0, 40)}`;
   const subject = edge === undefined ? null : `${feature_id}#${edge}`;
-  const fault = fieldFault(kind, event_type, rest);
+  const fault = fieldFault(kind, event_type, otherFields);
   const command = { agent_id, name, event_type, kind, subject, request_id, session_id, fault };
-  return { ...command, body: BODY_BUILDERS[kind](command, rest, { feature_id, edge, data }) };
+  return { ...command, body: BODY_BUILDERS[kind](command, otherFields, { feature_id, edge, data }) };
 }
 
-/** `rest`: all other fields. The request schema refuses unknown ones by name. */
+/** `otherFields` are copied into the request, whose schema refuses unknown fields by name. */
 type BodyBuilder = (
   command: Omit<InboxCommand, 'body'>,
-  rest: JsonObject,
-  about: { readonly feature_id: unknown; readonly edge: unknown; readonly data: unknown },
+  otherFields: JsonObject,
+  edgeFields: { readonly feature_id: unknown; readonly edge: unknown; readonly data: unknown },
 ) => JsonObject;
 
 const BODY_BUILDERS: Readonly<Record<CommandKind, BodyBuilder>> = {
-  claim: ({ agent_id, session_id, request_id }, rest, { feature_id, edge }) => {
-    // The reference agent claims its edge again when it has lost track of it.
-    return { ...rest, feature_id, edge, agent_id, session_id, request_id, resume: true };
+  claim: ({ agent_id, session_id, request_id }, otherFields, { feature_id, edge }) => {
+    // The reference agent claims its edge again when it has lost the outcome of its claim.
+    return { ...otherFields, feature_id, edge, agent_id, session_id, request_id, resume: true };
   },
-  renew: (command, { generation, agent_role: _, ...rest }) => ({
-    ...rest,
+  renew: (command, { generation, agent_role: _, ...otherFields }) => ({
+    ...otherFields,
     ...claimFields(command),
     expected_generation: generation,
   }),
-  release: (command, { generation, agent_role: _, reason, ...rest }) => ({
-    ...rest,
+  release: (command, { generation, agent_role: _, reason, ...otherFields }) => ({
+    ...otherFields,
     ...claimFields(command),
     ...releaseReason(reason),
     expected_generation: generation,
   }),
-  submit: (command, { agent_role: _, result, result_data = result, ...rest }) => ({
-    ...rest,
+  submit: (command, { agent_role: _, result, result_data = result, ...otherFields }) => ({
+    ...otherFields,
     ...claimFields(command),
     ...withoutUndefined({ result_data }),
   }),
-  append: ({ event_type, agent_id, session_id, request_id }, rest, { feature_id, edge, data }) => {
-    const { agent_role, generation, claim_id, payload = data, ...otherFields } = rest;
-    const about = withoutUndefined({ feature_id, edge, agent_role, generation, claim_id });
-    const by = { event_type, agent_id, session_id, request_id };
-    return { ...about, ...by, payload: { ...objectOf(payload), ...otherFields } };
+  append: ({ event_type, agent_id, session_id, request_id }, otherFields, { feature_id, edge, data }) => {
+    const { agent_role, generation, claim_id, payload = data, ...content } = otherFields;
+    const subjectFields = withoutUndefined({ feature_id, edge, agent_role, generation, claim_id });
+    const senderFields = { event_type, agent_id, session_id, request_id };
+    return { ...subjectFields, ...senderFields, payload: { ...objectOf(payload), ...content } };
   },
 };
 
@@ -110,7 +115,7 @@ function claimFields({ subject: task_id, session_id, request_id }: Omit<InboxCom
   return { task_id, session_id, request_id };
 }
 
-/** These agents write a sentence where the API has a code. */
+/** Agents that write command files give a sentence as the reason, where the API expects a code. */
 function releaseReason(reason: unknown): JsonObject {
   if (reason === undefined || reason === 'VOLUNTARY' || reason === 'ERROR')
     return withoutUndefined({ reason });

@@ -17,8 +17,8 @@ import type { InboxCommand } from './command.js';
 import { SERIALISER_STEPS, type SerialiserStep } from './serialiser.js';
 
 const claim = { event_type: 'edge_claim', feature: FEATURE, edge: EDGE };
-const about = { feature: FEATURE, edge: EDGE, generation: 1 };
-const iteration = { event_type: 'iteration_completed', ...about, iteration: 1, status: 'iterating' };
+const edgeFields = { feature: FEATURE, edge: EDGE, generation: 1 };
+const iteration = { event_type: 'iteration_completed', ...edgeFields, iteration: 1, status: 'iterating' };
 
 class Crash extends Error {}
 
@@ -43,26 +43,26 @@ const CASES: Readonly<Record<string, Case>> = {
   },
   'a heartbeat': {
     before: [claim],
-    command: { event_type: 'heartbeat', ...about },
+    command: { event_type: 'heartbeat', ...edgeFields },
     reply: { success: true, reason: 'RENEWED', new_expiry: expect.any(String) },
     edgeHistory: ['edge_started a-01 1', 'heartbeat a-01 1'],
   },
-  'a release, after which another is granted the edge in the same round': {
+  'a release, after which another agent is granted the edge in the same round': {
     before: [claim],
-    command: { event_type: 'edge_released', ...about, reason: 'lunch' },
+    command: { event_type: 'edge_released', ...edgeFields, reason: 'lunch' },
     rival: claim,
     reply: { success: true, reason: 'RELEASED' },
     edgeHistory: ['edge_started a-01 1', 'edge_released a-01 1', 'edge_started b-01 2'],
   },
   'a release with an error': {
     before: [claim],
-    command: { event_type: 'edge_released', ...about, reason: 'ERROR', message: 'out of ideas' },
+    command: { event_type: 'edge_released', ...edgeFields, reason: 'ERROR', message: 'out of ideas' },
     reply: { success: true, reason: 'RELEASED' },
     edgeHistory: ['edge_started a-01 1', 'edge_released a-01 1'],
   },
   'a convergence': {
     before: [claim],
-    command: { event_type: 'edge_converged', ...about, iteration: 2, result: { asset: 'code' } },
+    command: { event_type: 'edge_converged', ...edgeFields, iteration: 2, result: { asset: 'code' } },
     rival: claim,
     reply: { accepted: true, reason: 'ACCEPTED', current_generation: 1, late: false, work_lost: false },
     edgeHistory: ['edge_started a-01 1', 'claim_rejected b-01 1', 'edge_converged a-01 1'],
@@ -74,14 +74,14 @@ const CASES: Readonly<Record<string, Case>> = {
     edgeHistory: ['edge_started a-01 1', 'iteration_completed a-01 1'],
   },
   'a convergence that is refused and parked': {
-    before: [claim, { event_type: 'edge_released', ...about }],
-    command: { event_type: 'edge_converged', ...about, result: 1 },
+    before: [claim, { event_type: 'edge_released', ...edgeFields }],
+    command: { event_type: 'edge_converged', ...edgeFields, result: 1 },
     reply: { accepted: false, reason: 'NO_CLAIM', work_lost: true, parked: expect.any(String) },
     edgeHistory: ['edge_started a-01 1', 'edge_released a-01 1', 'result_rejected a-01 1'],
   },
 };
 
-async function crashingAt(workspace: Workspace, at: SerialiserStep): Promise<void> {
+async function crashAt(workspace: Workspace, at: SerialiserStep): Promise<void> {
   const harness = await WorkspaceHarness.open(workspace, {
     onStep: (step, command: InboxCommand) => {
       if (step === at && command.agent_id === 'a-01') throw new Crash();
@@ -96,16 +96,16 @@ for (const [name, { before, command, rival, reply, edgeHistory }] of Object.entr
     `executes ${name} once and writes its outcome when the serialiser crashes after step %s`,
     async (step) => {
       const workspace = await bareWorkspace();
-      const prelude = await WorkspaceHarness.open(workspace);
+      const earlierRun = await WorkspaceHarness.open(workspace);
       for (const [at, each] of before.entries()) await dropCommand(workspace, 'a-01', `0${at}.json`, each);
-      await prelude.serialiser.pass();
-      await prelude.close();
+      await earlierRun.serialiser.pass();
+      await earlierRun.close();
 
       await dropCommand(workspace, 'a-01', '1.json', command);
       if (rival !== undefined) await dropCommand(workspace, 'b-01', '1.json', rival);
       // Crash twice at the same point: repeated crashes must not repeat the work.
-      await crashingAt(workspace, step);
-      if (step !== 'removed') await crashingAt(workspace, step);
+      await crashAt(workspace, step);
+      if (step !== 'removed') await crashAt(workspace, step);
       const harness = await WorkspaceHarness.open(workspace);
       await harness.serialiser.pass();
 
@@ -125,17 +125,17 @@ for (const [name, { before, command, rival, reply, edgeHistory }] of Object.entr
 
 it('keeps a convergence accepted with a warning when the serialiser crashes before the outcome', async () => {
   const workspace = await bareWorkspace();
-  const prelude = await WorkspaceHarness.open(workspace);
+  const earlierRun = await WorkspaceHarness.open(workspace);
   const warn = 'roles: { a: { converge_edges: [tdd] } }\nauthority: { outside_authority_action: warn }\n';
   const files = { ...FILES, 'agent_roles.yml': warn };
-  expect(await prelude.coordinator.settings.configure(KEY, { files })).not.toHaveProperty('problem');
+  expect(await earlierRun.coordinator.settings.configure(KEY, { files })).not.toHaveProperty('problem');
   const edge = { feature: 'REQ-F-A', edge: EDGE };
   await dropCommand(workspace, 'a-01', '0.json', { event_type: 'edge_claim', ...edge, agent_role: 'a' });
-  await prelude.serialiser.pass();
-  await prelude.close();
+  await earlierRun.serialiser.pass();
+  await earlierRun.close();
   const done = { event_type: 'edge_converged', ...edge, generation: 1, result: 1, ...evaluatorReport() };
   await dropCommand(workspace, 'a-01', '1.json', done);
-  await crashingAt(workspace, 'decided');
+  await crashAt(workspace, 'decided');
   const harness = await WorkspaceHarness.open(workspace);
   await harness.serialiser.pass();
   expect((await harness.edgeHistory()).slice(1)).toEqual([
@@ -149,7 +149,7 @@ it('keeps a command in the inbox while the store is unreachable, and decides it 
   const workspace = await bareWorkspace();
   const harness = await WorkspaceHarness.open(workspace);
   await dropCommand(workspace, 'a-01', '1.json', claim);
-  const real = harness.coordinator.claims.claimTask.bind(harness.coordinator.claims);
+  const claimTask = harness.coordinator.claims.claimTask.bind(harness.coordinator.claims);
   harness.coordinator.claims.claimTask = async () => ({
     problem: 'UNAVAILABLE',
     detail: 'The disk is full.',
@@ -157,21 +157,21 @@ it('keeps a command in the inbox while the store is unreachable, and decides it 
   await expect(harness.serialiser.pass()).rejects.toThrow('The disk is full.');
   expect(await namesInWorkspace(workspace, 'inbox', 'a-01')).toEqual(['1.json']);
   expect(await namesInWorkspace(workspace, 'outcome', 'a-01')).toEqual([]);
-  harness.coordinator.claims.claimTask = real;
+  harness.coordinator.claims.claimTask = claimTask;
   expect((await harness.serialiser.pass()).outcomes).toEqual({ GRANTED: 1 });
 });
 
 describe('a refusal without an event in the log', () => {
-  const heartbeat = { event_type: 'heartbeat', ...about };
+  const heartbeat = { event_type: 'heartbeat', ...edgeFields };
 
   /**
-   * The outcome was written, and the serialiser crashed before it removed the file; by now the command would be
-   * granted.
+   * A workspace in which the serialiser wrote the outcome and crashed before it removed the file. If the command were
+   * decided again, it would be granted.
    */
-  async function refusedAndCrashed(): Promise<Workspace> {
+  async function crashAfterRefusal(): Promise<Workspace> {
     const workspace = await bareWorkspace();
     await dropCommand(workspace, 'a-01', '1.json', heartbeat);
-    await crashingAt(workspace, 'replied');
+    await crashAt(workspace, 'replied');
     expect((await readOutcome(workspace, 'a-01', '1.json')).reply).toMatchObject({ reason: 'NO_CLAIM' });
     await dropCommand(workspace, 'a-01', '0.json', claim);
     return workspace;
@@ -184,7 +184,7 @@ describe('a refusal without an event in the log', () => {
   }
 
   it('is not decided again after its outcome was written', async () => {
-    const workspace = await refusedAndCrashed();
+    const workspace = await crashAfterRefusal();
     const before = await readOutcome(workspace, 'a-01', '1.json');
     expect(await serveOnce(workspace)).toEqual(['edge_started a-01 1']);
     expect(await readOutcome(workspace, 'a-01', '1.json')).toEqual(before);
@@ -197,9 +197,9 @@ describe('a refusal without an event in the log', () => {
       { request_id: 'inbox-other', ok: false, reply: { problem: 'FORBIDDEN', detail: '' } },
     ],
     ['that is incomplete', '{"request_id": '],
-  ])('is not taken from an outcome %s', async (_, left) => {
-    const workspace = await refusedAndCrashed();
-    const text = typeof left === 'string' ? left : JSON.stringify(left);
+  ])('is not read from an outcome %s', async (_, outcome) => {
+    const workspace = await crashAfterRefusal();
+    const text = typeof outcome === 'string' ? outcome : JSON.stringify(outcome);
     await writeFile(join(workspace.events, 'outcome', 'a-01', '1.json'), text);
     expect(await serveOnce(workspace)).toEqual(['edge_started a-01 1', 'heartbeat a-01 1']);
     expect((await readOutcome(workspace, 'a-01', '1.json')).reply).toMatchObject({ reason: 'RENEWED' });

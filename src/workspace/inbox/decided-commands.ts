@@ -13,7 +13,7 @@ import {
 } from './execute-command.js';
 import { inboxSessionOf } from './names.js';
 
-/** More than a busy day's ids. Above this the cache is cleared, and read from the log again on demand. */
+/** More than the ids of a busy day. Above this number the cache is cleared, and ids are read from the log on demand. */
 const IDS_KEPT_MAX = 100_000;
 
 /**
@@ -51,12 +51,12 @@ export class DecidedCommands {
 
   async add(command: InboxCommand): Promise<void> {
     const scope = historyScopeOf(command);
-    const known = scope === null ? undefined : this.idsByScope.get(scopeKey(scope));
-    if (known !== undefined) (await known).add(command.request_id);
+    const cachedIds = scope === null ? undefined : this.idsByScope.get(scopeKey(scope));
+    if (cachedIds !== undefined) (await cachedIds).add(command.request_id);
     this.idCount += 1;
   }
 
-  /** Whether the command was decided is unknown, so the log must be read again. */
+  /** Called when it is unknown whether the command was decided, so that the log is read again. */
   invalidate(command: InboxCommand): void {
     const scope = historyScopeOf(command);
     if (scope !== null) this.idsByScope.delete(scopeKey(scope));
@@ -64,16 +64,16 @@ export class DecidedCommands {
 
   private idsOf(scope: HistoryScope): Promise<Set<string>> {
     const name = scopeKey(scope);
-    const known = this.idsByScope.get(name);
-    if (known !== undefined) return known;
+    const cachedIds = this.idsByScope.get(name);
+    if (cachedIds !== undefined) return cachedIds;
     if (this.idCount > IDS_KEPT_MAX) {
       this.idsByScope.clear();
       this.idCount = 0;
     }
-    const read = this.readIds(scope);
-    this.idsByScope.set(name, read);
-    read.catch(() => this.idsByScope.delete(name));
-    return read;
+    const ids = this.readIds(scope);
+    this.idsByScope.set(name, ids);
+    ids.catch(() => this.idsByScope.delete(name));
+    return ids;
   }
 
   private async readIds(scope: HistoryScope): Promise<Set<string>> {
@@ -96,8 +96,8 @@ type HistoryScope = { readonly subject: string } | { readonly session_id: string
 
 function historyScopeOf({ subject, session_id }: InboxCommand): HistoryScope | null {
   if (subject === null) return typeof session_id === 'string' ? { session_id } : null;
-  const read = parseSubject(subject);
-  return isProblem(read) ? null : { subject: read };
+  const canonicalSubject = parseSubject(subject);
+  return isProblem(canonicalSubject) ? null : { subject: canonicalSubject };
 }
 
 const scopeKey = (scope: HistoryScope): string =>
@@ -122,8 +122,8 @@ function renewalReply({ payload }: EventEnvelope): RenewalResult {
 function acceptedReply({ generation: current_generation = 0, payload }: EventEnvelope): SubmissionResult {
   const late = payload.late === true;
   const work_product_ref = payload.work_product_ref as string;
-  const kept = { work_lost: false, late, work_product_ref, parked: null } as const;
-  return { accepted: true, reason: 'ACCEPTED', current_generation, ...kept };
+  const resultFields = { work_lost: false, late, work_product_ref, parked: null } as const;
+  return { accepted: true, reason: 'ACCEPTED', current_generation, ...resultFields };
 }
 
 function refusedResultReply(
@@ -132,13 +132,13 @@ function refusedResultReply(
 ): SubmissionResult {
   const current_generation = (payload.current_generation as number | undefined) ?? generation;
   const parked = payload.parked === true ? (payload.result_id as string) : null;
-  const kept = {
+  const resultFields = {
     work_lost: payload.work_lost === true,
     late: false,
     work_product_ref: null,
     parked,
   } as const;
-  const refused = { accepted: false, current_generation, ...kept, next: adviceFor(reason) } as const;
+  const refused = { accepted: false, current_generation, ...resultFields, next: adviceFor(reason) } as const;
   return reason === 'NOT_CONVERGED'
     ? { ...refused, reason, failing: recordedChecks(payload.failing) }
     : { ...refused, reason };

@@ -61,8 +61,8 @@ export async function executeCommand(context: WorkspaceContext, command: InboxCo
   const { coordinator, key } = context;
   const { body } = command;
   if (command.fault !== null) return problem('INVALID_REQUEST', command.fault);
-  const fault = sessionFault(command);
-  if (fault !== null) return fault;
+  const sessionRefusal = sessionProblem(command);
+  if (sessionRefusal !== null) return sessionRefusal;
   const caller = callerOf(command);
   switch (command.kind) {
     case 'claim':
@@ -80,7 +80,7 @@ export async function executeCommand(context: WorkspaceContext, command: InboxCo
   }
 }
 
-/** A release without a generation is one of the claim that the inbox's own agent holds. */
+/** A release without a generation releases the claim that the agent of the inbox holds. */
 async function releaseClaim(
   context: WorkspaceContext,
   command: InboxCommand,
@@ -108,7 +108,7 @@ async function ownGeneration(
 const missingGeneration = (): Problem =>
   problem(
     'INVALID_REQUEST',
-    'generation: missing. Send the one in the outcome of your edge_claim; only a release by the holder may omit it.',
+    'generation: missing. Send the generation from the outcome of your edge_claim. Only a release by the holder may omit it.',
   );
 
 /** Adds the grant's folders to the reply. If they cannot be created, the grant stands. */
@@ -126,7 +126,7 @@ async function withGrantFolders(
 export const replayGrant = async (context: WorkspaceContext, granted: EventEnvelope): Promise<InboxReply> =>
   withGrantFolders(context, await context.coordinator.claims.replayGrant(context.key, granted));
 
-/** Removes the worktree of a grant that has ended. */
+/** Removes the worktree of a grant that has ended. If it is kept, adds the reason to the reply. */
 async function cleanUpEndedGrant(
   context: WorkspaceContext,
   { agent_id, body }: InboxCommand,
@@ -136,8 +136,8 @@ async function cleanUpEndedGrant(
   const subject = parseSubject(body.task_id);
   const generation = body.generation ?? body.expected_generation;
   if (isProblem(subject) || typeof generation !== 'number') return reply;
-  const kept = await cleanUpWorktree(context.project, { agent_id, subject, generation });
-  return kept === null ? reply : { ...reply, next: kept };
+  const keptReason = await cleanUpWorktree(context.project, { agent_id, subject, generation });
+  return keptReason === null ? reply : { ...reply, next: keptReason };
 }
 
 /** A submission without a result submits the agent's drafts. */
@@ -154,11 +154,11 @@ async function submitResult(
   if (isProblem(task_id)) return task_id;
   if (typeof generation !== 'number') return problem('INVALID_REQUEST', 'generation: expected a number');
   const submission = { agent_id, body: { ...body, task_id, generation } };
-  const done = await convergeFromDrafts(context.project, context, submission, caller);
-  if (!isDraftRefusal(done)) return done.reply;
+  const outcome = await convergeFromDrafts(context.project, context, submission, caller);
+  if (!isDraftRefusal(outcome)) return outcome.reply;
   const notSubmitted = { work_lost: false, late: false, work_product_ref: null, parked: null } as const;
-  const next = `${done.says} ${done.next}`;
-  return { accepted: false, reason: done.refused, current_generation: generation, ...notSubmitted, next };
+  const next = `${outcome.says} ${outcome.next}`;
+  return { accepted: false, reason: outcome.refused, current_generation: generation, ...notSubmitted, next };
 }
 
 /** The caller of a command. Write access to an inbox authenticates its agent for the inbox's own session only. */
@@ -173,10 +173,10 @@ function callerOf({ agent_id, session_id }: InboxCommand): Caller {
   return { principal, user_id: null, client_ip: null, agent_role: null, ...permissions, claim_id_optional };
 }
 
-function sessionFault({ agent_id, session_id }: InboxCommand): Problem | null {
+function sessionProblem({ agent_id, session_id }: InboxCommand): Problem | null {
   if (typeof session_id !== 'string' || !isInboxSession(session_id)) return null;
   if (session_id === inboxSessionOf(agent_id)) return null;
-  const detail = `session_id: ${session_id.slice(0, 128)} belongs to another inbox. Leave it out.`;
+  const detail = `session_id: ${session_id.slice(0, 128)} belongs to another inbox. Leave out session_id.`;
   return problem('FORBIDDEN', detail);
 }
 

@@ -37,14 +37,16 @@ function fieldsOf(kind: Exclude<CommandKind, 'append'>): readonly string[] {
   return [...new Set([...names, 'agent_role', 'claim_id'])];
 }
 
-/** Names the first field that the command does not have, and the one that was meant if it is known; null: it has all. */
+/** A sentence about the first unknown field, with the name that was probably meant; null if all fields are known. */
 export function fieldFault(kind: CommandKind, eventType: string, fields: JsonObject): string | null {
   if (kind === 'append') return null;
   const allowed = fieldsOf(kind);
   const unknown = Object.keys(fields).find((name) => !allowed.includes(name));
   if (unknown === undefined) return null;
-  const right = MISNOMERS[unknown];
+  const correctName = MISNOMERS[unknown];
   const hint =
-    right !== undefined && allowed.includes(right) ? ` Write ${right}.` : didYouMean(unknown, allowed);
+    correctName !== undefined && allowed.includes(correctName)
+      ? ` Write ${correctName}.`
+      : didYouMean(unknown, allowed);
   return `${unknown.slice(0, 100)}: not a field of ${eventType}.${hint} Its fields are feature, edge, ${allowed.join(', ')}.`;
 }

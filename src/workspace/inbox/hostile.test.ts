@@ -41,7 +41,7 @@ async function openWorkspaceWithInbox(): Promise<{
 }
 
 /** The reason why a file was quarantined; asserts that the file was kept and left the inbox. */
-async function keptFor(workspace: Workspace, name: string): Promise<string> {
+async function quarantineReasonOf(workspace: Workspace, name: string): Promise<string> {
   const reason = JSON.parse(
     await readFile(workspace.path('events', 'broken', 'eve', `${name}.reason.json`), 'utf8'),
   );
@@ -67,7 +67,7 @@ it.each([
   expect((await harness.serialiser.pass()).toJSON()).toMatchObject({ broken: 1, outcomes: { GRANTED: 1 } });
   const [kept = ''] = await namesInWorkspace(workspace, 'broken', 'eve');
   expect(kept).toMatch(/^unnamed-[0-9a-f]{16}$/);
-  expect(await keptFor(workspace, kept)).toContain('name of a command');
+  expect(await quarantineReasonOf(workspace, kept)).toContain('name of a command');
   expect(await readFile(workspace.path('events', 'broken', 'eve', kept), 'utf8')).toBe(CLAIM);
 });
 
@@ -93,60 +93,61 @@ it('ignores temporary and hidden files', async () => {
   expect(await namesInWorkspace(workspace, 'inbox', 'eve')).toEqual(['..json', '.1.json', '1.json.tmp']);
 });
 
-const PARTS: readonly [string, (path: string, workspace: Workspace) => Promise<unknown>, RegExp][] = [
+const INVALID_ENTRIES: readonly [string, (path: string, workspace: Workspace) => Promise<unknown>, RegExp][] =
   [
-    'a link to a file',
-    (path, { root }) => plantFile(join(root, 'secret.json')).then((at) => symlink(at, path)),
-    /is a link/,
-  ],
-  ['a link to nothing', (path) => symlink('/nowhere', path), /is a link/],
-  [
-    'a hard link to a file',
-    (path, { root }) => plantFile(join(root, 'secret.json')).then((at) => link(at, path)),
-    /hard link/,
-  ],
-  ['a folder', (path) => mkdir(path), /not a regular file/],
-  ['a pipe', async (path) => execFileSync('mkfifo', [path]), /not a regular file/],
-  [
-    'a sparse file of one gigabyte',
-    (path) => writeFile(path, '').then(() => truncate(path, 1024 ** 3)),
-    /more than 64 KiB/,
-  ],
-  ['invalid JSON', (path) => writeFile(path, '{"event_type": "edge_cl'), /not a single JSON object/],
-  ['a list', (path) => writeFile(path, '[1]'), /not a single JSON object/],
-  ['an empty file', (path) => writeFile(path, ''), /not a single JSON object/],
-  ['a command without a type', (path) => writeFile(path, '{}'), /no event_type/],
-  [
-    'an event type that only the serialiser writes',
-    (path) => writeFile(path, '{"event_type":"edge_started"}'),
-    /not a command/,
-  ],
-  ['the type __proto__', (path) => writeFile(path, '{"event_type":"__proto__"}'), /not a command/],
-  [
-    'a command without an edge',
-    (path) => writeFile(path, '{"event_type":"heartbeat","feature":"F"}'),
-    /feature and edge/,
-  ],
-  [
-    'a command of another agent',
-    (path) => writeFile(path, JSON.stringify({ ...claim, agent_id: 'good' })),
-    /another agent/,
-  ],
-];
+    [
+      'a link to a file',
+      (path, { root }) => plantFile(join(root, 'secret.json')).then((at) => symlink(at, path)),
+      /is a link/,
+    ],
+    ['a link to nothing', (path) => symlink('/nowhere', path), /is a link/],
+    [
+      'a hard link to a file',
+      (path, { root }) => plantFile(join(root, 'secret.json')).then((at) => link(at, path)),
+      /hard link/,
+    ],
+    ['a folder', (path) => mkdir(path), /not a regular file/],
+    ['a pipe', async (path) => execFileSync('mkfifo', [path]), /not a regular file/],
+    [
+      'a sparse file of one gigabyte',
+      (path) => writeFile(path, '').then(() => truncate(path, 1024 ** 3)),
+      /more than 64 KiB/,
+    ],
+    ['invalid JSON', (path) => writeFile(path, '{"event_type": "edge_cl'), /not a single JSON object/],
+    ['a list', (path) => writeFile(path, '[1]'), /not a single JSON object/],
+    ['an empty file', (path) => writeFile(path, ''), /not a single JSON object/],
+    ['a command without a type', (path) => writeFile(path, '{}'), /no event_type/],
+    [
+      'an event type that only the serialiser writes',
+      (path) => writeFile(path, '{"event_type":"edge_started"}'),
+      /not a command/,
+    ],
+    ['the type __proto__', (path) => writeFile(path, '{"event_type":"__proto__"}'), /not a command/],
+    [
+      'a command without an edge',
+      (path) => writeFile(path, '{"event_type":"heartbeat","feature":"F"}'),
+      /feature and edge/,
+    ],
+    [
+      'a command of another agent',
+      (path) => writeFile(path, JSON.stringify({ ...claim, agent_id: 'good' })),
+      /another agent/,
+    ],
+  ];
 
 async function plantFile(path: string): Promise<string> {
   await writeFile(path, CLAIM);
   return path;
 }
 
-it.each(PARTS)(
+it.each(INVALID_ENTRIES)(
   'quarantines %s with the reason, writes an outcome, and serves the others',
-  async (_, plant, says) => {
+  async (_, plant, reasonPattern) => {
     const { workspace, harness, inbox } = await openWorkspaceWithInbox();
     await plant(join(inbox, 'x.json'), workspace);
     await dropCommand(workspace, 'good', '1.json', claim);
     expect((await harness.serialiser.pass()).toJSON()).toMatchObject({ broken: 1, outcomes: { GRANTED: 1 } });
-    expect(await keptFor(workspace, 'x.json')).toMatch(says);
+    expect(await quarantineReasonOf(workspace, 'x.json')).toMatch(reasonPattern);
     expect(await readOutcome(workspace, 'eve', 'x.json')).toMatchObject({
       ok: false,
       reply: { problem: 'INVALID_REQUEST', detail: expect.stringContaining('events/broken/eve') },
@@ -181,7 +182,7 @@ it('does not follow an inbox folder that is a link or becomes one while it is se
 
   await dropCommand(workspace, 'eve', '1.json', { ...claim, feature: 'F-2' });
   await dropCommand(workspace, 'bob', '2.json', { ...claim, feature: 'F-3' });
-  const swapping = await (async () => {
+  const swappingHarness = await (async () => {
     await harness.close();
     return WorkspaceHarness.open(workspace, {
       onStep: (step, command) => {
@@ -193,7 +194,7 @@ it('does not follow an inbox folder that is a link or becomes one while it is se
     });
   })();
   await dropCommand(workspace, 'bob', '1.json', { ...claim, feature: 'F-4' });
-  await swapping.serialiser.pass();
+  await swappingHarness.serialiser.pass();
   // The agent's own file was removed from the moved folder; the file of that name behind the link was served for
   // bob.
   expect(await namesInWorkspace(workspace, 'inbox', 'eve-before')).toEqual([]);
@@ -251,24 +252,24 @@ else {
 it('sweeps expired claims and stops on the signal while an agent never stops sending', async () => {
   const workspace = await bareWorkspace();
   await mkdir(workspace.path('events', 'inbox', 'eve'));
-  let sent = 0;
+  let sentCount = 0;
   const send = () => {
-    sent += 1;
+    sentCount += 1;
     const folder = workspace.path('events', 'inbox', 'eve');
-    writeFileSync(join(folder, `${String(sent).padStart(6, '0')}.json`), CLAIM);
+    writeFileSync(join(folder, `${String(sentCount).padStart(6, '0')}.json`), CLAIM);
   };
   const stop = new AbortController();
   const harness = await WorkspaceHarness.open(workspace, { onStep: (step) => step === 'replied' && send() });
-  let swept = 0;
+  let sweepCount = 0;
   const sweep = harness.coordinator.sweep.bind(harness.coordinator);
   harness.coordinator.sweep = async () => {
-    swept += 1;
-    if (swept === 3) stop.abort();
+    sweepCount += 1;
+    if (sweepCount === 3) stop.abort();
     return sweep();
   };
   send();
   await harness.serialiser.pass(stop.signal);
-  expect(swept).toBe(3);
+  expect(sweepCount).toBe(3);
   expect(await namesInWorkspace(workspace, 'outcome', 'eve')).toEqual(['000001.json', '000002.json']);
 });
 

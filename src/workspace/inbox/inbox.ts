@@ -90,11 +90,11 @@ export class AgentInbox {
     const quarantine = await this.files.makeFolder(join(this.events, 'broken', this.agent_id));
     try {
       const name = this.waiting.at(-1) as Buffer;
-      const kept = await unlessMissing(
+      const isQuarantined = await unlessMissing(
         quarantineFile(this.folder, name, quarantine, { reason, at }),
         undefined,
       );
-      if (kept === false) return false;
+      if (isQuarantined === false) return false;
       this.waiting.pop();
       return true;
     } finally {

@@ -12,8 +12,8 @@ export const nodeInboxFiles: InboxFiles = {
   },
 
   async open(path) {
-    const held = await OpenFolder.openExact(path);
-    return typeof held === 'string' ? null : new NodeAgentFolder(held);
+    const folder = await OpenFolder.openExact(path);
+    return typeof folder === 'string' ? null : new NodeAgentFolder(folder);
   },
 
   async makeFolder(path) {
@@ -21,9 +21,9 @@ export const nodeInboxFiles: InboxFiles = {
     await mkdir(path, { recursive: true }).catch((error) => {
       if (!isErrorCode(error, 'EEXIST')) throw error;
     });
-    const held = await OpenFolder.openExact(path);
-    if (typeof held !== 'string') return new NodeAgentFolder(held);
-    throw new NotAFolderError(`${path} is not a folder: remove it, and it is created again`);
+    const folder = await OpenFolder.openExact(path);
+    if (typeof folder !== 'string') return new NodeAgentFolder(folder);
+    throw new NotAFolderError(`${path} is not a folder. Remove it, and the serialiser creates it again`);
   },
 };
 

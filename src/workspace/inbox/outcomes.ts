@@ -13,6 +13,7 @@ const CONCURRENCY_MAX = 500;
 /** Larger than any refusal. */
 const OUTCOME_BYTES_MAX = 64 * 1024;
 
+/** The outcomes of one agent's commands, each in a file that is named like its command. */
 export class Outcomes {
   /** Upper bound of the current count; null until the folder was listed. */
   private count: number | null = null;
@@ -30,8 +31,8 @@ export class Outcomes {
   /** The refusal already written for this request; null if there is none, or a power loss left it incomplete. */
   async refusal(name: string, requestId: string): Promise<InboxReply | null> {
     const bytes = await this.folder.read(name, OUTCOME_BYTES_MAX);
-    const read = typeof bytes === 'string' ? { value: null } : readStrictJson(bytes.toString('utf8'));
-    const { success, data } = refusalOutcomeSchema.safeParse('value' in read ? read.value : null);
+    const parsed = typeof bytes === 'string' ? { value: null } : readStrictJson(bytes.toString('utf8'));
+    const { success, data } = refusalOutcomeSchema.safeParse('value' in parsed ? parsed.value : null);
     return success && data.request_id === requestId ? (data.reply as InboxReply) : null;
   }
 
@@ -41,26 +42,26 @@ export class Outcomes {
 
   private async prune(): Promise<void> {
     const names = (await this.folder.names()).map((name) => name.toString('utf8'));
-    const found: { name: string; at_ms: number }[] = [];
+    const entries: { name: string; at_ms: number }[] = [];
     await inBatches(names, async (name) => {
       // A file that its agent has removed meanwhile counts as the oldest.
-      found.push({ name, at_ms: await unlessMissing(this.folder.modifiedMs(name), 0) });
+      entries.push({ name, at_ms: await unlessMissing(this.folder.modifiedMs(name), 0) });
     });
-    found.sort((a, b) => a.at_ms - b.at_ms || (a.name < b.name ? -1 : 1));
-    const old = found.slice(0, Math.max(0, found.length - OUTCOMES_MAX));
+    entries.sort((a, b) => a.at_ms - b.at_ms || (a.name < b.name ? -1 : 1));
+    const old = entries.slice(0, Math.max(0, entries.length - OUTCOMES_MAX));
     await inBatches(old, ({ name }) => this.folder.remove(name));
-    this.count = found.length - old.length;
+    this.count = entries.length - old.length;
   }
 }
 
-/** Limits concurrency: agents can write here too, and may leave a hundred thousand files. */
-async function inBatches<T>(all: readonly T[], work: (one: T) => Promise<void>): Promise<void> {
-  for (let at = 0; at < all.length; at += CONCURRENCY_MAX) {
-    await Promise.all(all.slice(at, at + CONCURRENCY_MAX).map(work));
+/** Limits concurrency, because agents can write to the folder too and may leave a hundred thousand files. */
+async function inBatches<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+  for (let at = 0; at < items.length; at += CONCURRENCY_MAX) {
+    await Promise.all(items.slice(at, at + CONCURRENCY_MAX).map(work));
   }
 }
 
-/** Agents can write here too, so only a well-formed code is accepted and counted. */
+/** Agents can write to the folder too, so only a well-formed code is accepted and counted. */
 const codeSchema = z.string().regex(/^[A-Z_]{1,64}$/);
 const refusalOutcomeSchema = z.object({
   request_id: z.string(),
@@ -79,7 +80,7 @@ export async function writeJsonAtomically(folder: AgentFolder, name: string, con
     await folder.write(temporary, text);
   } catch (error) {
     if (!isErrorCode(error, 'EEXIST')) throw error;
-    // Left over from a crash.
+    // A crash has left a temporary file.
     await folder.remove(temporary);
     await folder.write(temporary, text);
   }

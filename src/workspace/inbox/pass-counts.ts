@@ -1,6 +1,6 @@
 /** The counts of what one pass did. */
 export class PassCounts {
-  /** Expired claims that it recorded. */
+  /** Expired claims that the pass recorded. */
   expired = 0;
   /** Files that were not valid commands. */
   broken = 0;

@@ -24,10 +24,10 @@ const serialiser = childProgram(join(import.meta.dirname, 'serialiser.child.ts')
 /** Serves for this many steps, then is killed during the next. */
 async function serveAndDie({ root }: Workspace, steps: number): Promise<void> {
   const { process, lines, ended } = serialiser(root);
-  let left = steps;
+  let stepsLeft = steps;
   for await (const _ of lines) {
-    left -= 1;
-    if (left === 0) process.kill('SIGKILL');
+    stepsLeft -= 1;
+    if (stepsLeft === 0) process.kill('SIGKILL');
   }
   expect(await ended).toEqual({ code: null, signal: 'SIGKILL' });
 }
@@ -35,19 +35,19 @@ async function serveAndDie({ root }: Workspace, steps: number): Promise<void> {
 /** One agent's commands in a round: its own edge from claim to end, and one edge that all agents want. */
 function commandsOf(agentId: string, round: number): Record<string, object> {
   const paddedRound = String(round).padStart(4, '0');
-  const own = { feature: `F-${agentId}-${paddedRound}`, edge: EDGE };
-  const held = { ...own, generation: 1 };
+  const edgeFields = { feature: `F-${agentId}-${paddedRound}`, edge: EDGE };
+  const claimFields = { ...edgeFields, generation: 1 };
   const end =
     round % 2 === 0
-      ? { event_type: 'edge_converged', ...held, result: { round } }
-      : { event_type: 'edge_released', ...held };
+      ? { event_type: 'edge_converged', ...claimFields, result: { round } }
+      : { event_type: 'edge_released', ...claimFields };
   return {
     [`${paddedRound}-0.json`]: { event_type: 'edge_claim', feature: `F-all-${paddedRound}`, edge: EDGE },
-    [`${paddedRound}-1.json`]: { event_type: 'edge_claim', ...own },
-    [`${paddedRound}-2.json`]: { event_type: 'heartbeat', ...held },
+    [`${paddedRound}-1.json`]: { event_type: 'edge_claim', ...edgeFields },
+    [`${paddedRound}-2.json`]: { event_type: 'heartbeat', ...claimFields },
     [`${paddedRound}-3.json`]: {
       event_type: 'iteration_completed',
-      ...held,
+      ...claimFields,
       iteration: 1,
       status: 'iterating',
     },
@@ -73,7 +73,7 @@ async function inspectLog(workspace: Workspace, rounds: readonly number[]): Prom
   await harness.serialiser.pass();
   const events = await harness.events();
   await harness.close();
-  // Without signs of life: their number depends on the clock.
+  // Signs of life are not counted, because their number depends on the clock.
   const isSignOfLife = ({ event_type, request_id }: (typeof events)[number]) =>
     event_type === 'heartbeat' && request_id === undefined;
   const typesOf = (feature: string): string[] =>
@@ -89,9 +89,9 @@ async function inspectLog(workspace: Workspace, rounds: readonly number[]): Prom
       const end = round % 2 === 0 ? 'edge_converged' : 'edge_released';
       expect(typesOf(`F-${agentId}-${paddedRound}`)).toEqual([...TYPES, end]);
       const names = Object.keys(commandsOf(agentId, round)).slice(1);
-      const appended = await Promise.all(names.map((name) => readOutcome(workspace, agentId, name)));
-      const last = round % 2 === 0 ? 'ACCEPTED' : 'RELEASED';
-      expect(appended.map(({ reply }) => reply.reason)).toEqual([...CODES, last]);
+      const outcomesOfRound = await Promise.all(names.map((name) => readOutcome(workspace, agentId, name)));
+      const endCode = round % 2 === 0 ? 'ACCEPTED' : 'RELEASED';
+      expect(outcomesOfRound.map(({ reply }) => reply.reason)).toEqual([...CODES, endCode]);
     }
   }
   for (const agentId of AGENTS) {
@@ -110,10 +110,10 @@ it(
   `executes every command once and writes its outcome across ${ROUNDS} kills of the serialiser`,
   async () => {
     const random = reproducibleRandom(11);
-    for (let begun = 0; begun < ROUNDS; begun += ROUNDS_PER_WORKSPACE) {
+    for (let firstRound = 0; firstRound < ROUNDS; firstRound += ROUNDS_PER_WORKSPACE) {
       const workspace = await bareWorkspace();
       const rounds = Array.from(
-        { length: Math.min(ROUNDS_PER_WORKSPACE, ROUNDS - begun) },
+        { length: Math.min(ROUNDS_PER_WORKSPACE, ROUNDS - firstRound) },
         (_, index) => index,
       );
       for (const round of rounds) {

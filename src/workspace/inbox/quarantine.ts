@@ -17,22 +17,22 @@ export async function quarantineFile(
   { reason, at }: { readonly reason: string; readonly at: string },
 ): Promise<boolean> {
   const names = (await quarantine.names()).map((each) => each.toString('utf8'));
-  const kept = names.filter((each) => !each.endsWith(REASON_SUFFIX)).length;
+  const fileCount = names.filter((each) => !each.endsWith(REASON_SUFFIX)).length;
   // Reason files are counted too, because every quarantine lists the whole folder.
-  if (kept >= QUARANTINE_MAX || names.length >= 2 * QUARANTINE_MAX) return false;
-  const keptName = freeName(names, name);
+  if (fileCount >= QUARANTINE_MAX || names.length >= 2 * QUARANTINE_MAX) return false;
+  const quarantinedName = freeName(names, name);
   const record = { file: name.toString('utf8'), reason, at };
-  await writeJsonAtomically(quarantine, `${keptName}${REASON_SUFFIX}`, record);
+  await writeJsonAtomically(quarantine, `${quarantinedName}${REASON_SUFFIX}`, record);
   // Move the file without opening it or following a link.
-  await inbox.moveInto(quarantine, name, keptName);
+  await inbox.moveInto(quarantine, name, quarantinedName);
   return true;
 }
 
-function freeName(taken: readonly string[], name: Buffer): string {
+function freeName(takenNames: readonly string[], name: Buffer): string {
   const text = name.toString('utf8');
   const base = isCommandFile(text) ? text : `unnamed-${sha256Hex(name).slice(0, 16)}`;
   for (let attempt = 0; ; attempt += 1) {
     const candidate = attempt === 0 ? base : `${base}~${attempt}`;
-    if (!taken.includes(candidate)) return candidate;
+    if (!takenNames.includes(candidate)) return candidate;
   }
 }

@@ -8,20 +8,20 @@ import {
   WorkspaceHarness,
 } from '../testing/workspace-harness.js';
 
-const about = { feature: FEATURE, edge: EDGE };
-const claim = { event_type: 'edge_claim', ...about, agent_role: 'architect' };
-const release = { event_type: 'edge_released', data: { ...about, reason: 'done for today' } };
+const edgeFields = { feature: FEATURE, edge: EDGE };
+const claim = { event_type: 'edge_claim', ...edgeFields, agent_role: 'architect' };
+const release = { event_type: 'edge_released', data: { ...edgeFields, reason: 'done for today' } };
 
 async function openWithClaim() {
   const workspace = await bareWorkspace();
   const harness = await WorkspaceHarness.open(workspace);
-  let sent = 0;
+  let sentCount = 0;
   /** Sends one command of an agent, and returns the reply in its outcome. */
   const send = async (agentId: string, command: object) => {
-    sent += 1;
-    await dropCommand(workspace, agentId, `${sent}.json`, command);
+    sentCount += 1;
+    await dropCommand(workspace, agentId, `${sentCount}.json`, command);
     await harness.serialiser.pass();
-    return (await readOutcome(workspace, agentId, `${sent}.json`)).reply;
+    return (await readOutcome(workspace, agentId, `${sentCount}.json`)).reply;
   };
   const { claim: granted } = await send('a-01', claim);
   return { harness, send, granted };
@@ -41,26 +41,29 @@ it('a holder that claims its edge again gets its claim back, and others do not',
 
 it('a release without a generation releases only a claim of the agent that sends it', async () => {
   const { harness, send } = await openWithClaim();
-  const missing = { problem: 'INVALID_REQUEST', detail: expect.stringMatching(/^generation: missing\./) };
-  expect(await send('b-01', release)).toMatchObject(missing);
-  expect(await send('a-01', { ...release, session_id: 'sess-other' })).toMatchObject(missing);
+  const missingGeneration = {
+    problem: 'INVALID_REQUEST',
+    detail: expect.stringMatching(/^generation: missing\./),
+  };
+  expect(await send('b-01', release)).toMatchObject(missingGeneration);
+  expect(await send('a-01', { ...release, session_id: 'sess-other' })).toMatchObject(missingGeneration);
   expect(await send('a-01', release)).toMatchObject({ success: true, reason: 'RELEASED' });
   expect(await harness.edgeHistory()).toEqual(['edge_started a-01 1', 'edge_released a-01 1']);
   expect(await send('b-01', claim)).toMatchObject({ reason: 'GRANTED', claim: { generation: 2 } });
-  expect(await send('a-01', release)).toMatchObject(missing);
+  expect(await send('a-01', release)).toMatchObject(missingGeneration);
 });
 
 it.each([
-  ['a heartbeat without a generation', { event_type: 'heartbeat', ...about }, 'generation: missing.'],
+  ['a heartbeat without a generation', { event_type: 'heartbeat', ...edgeFields }, 'generation: missing.'],
   [
     'a result without a generation',
-    { event_type: 'edge_converged', ...about, result: 1 },
+    { event_type: 'edge_converged', ...edgeFields, result: 1 },
     'generation: missing.',
   ],
-  ['drafts without a generation', { event_type: 'edge_converged', ...about }, 'generation: missing.'],
+  ['drafts without a generation', { event_type: 'edge_converged', ...edgeFields }, 'generation: missing.'],
   [
     'the name of the API for a generation',
-    { event_type: 'heartbeat', ...about, expected_generation: 1 },
+    { event_type: 'heartbeat', ...edgeFields, expected_generation: 1 },
     'expected_generation: not a field of heartbeat. Write generation.',
   ],
   [
@@ -70,7 +73,7 @@ it.each([
   ],
   [
     'a typo',
-    { event_type: 'edge_converged', ...about, generation: 1, evaluator: {} },
+    { event_type: 'edge_converged', ...edgeFields, generation: 1, evaluator: {} },
     'evaluator: not a field of edge_converged. Did you mean evaluators?',
   ],
   [
@@ -78,7 +81,7 @@ it.each([
     { ...claim, colour: 'red' },
     'colour: not a field of edge_claim. Its fields are feature, edge, ',
   ],
-])('refuses %s with the right name', async (_, command, detail) => {
+])('refuses %s with advice', async (_, command, detail) => {
   const { send } = await openWithClaim();
   expect(await send('a-01', command)).toMatchObject({
     problem: 'INVALID_REQUEST',

@@ -11,7 +11,7 @@ import {
 } from '../testing/workspace-harness.js';
 
 const claim = { event_type: 'edge_claim', feature: FEATURE, edge: EDGE, agent_role: 'architect' };
-const about = { feature: FEATURE, edge: EDGE, generation: 1 };
+const edgeFields = { feature: FEATURE, edge: EDGE, generation: 1 };
 
 // req: EVT-018, INB-001, INB-002, INB-003, INB-005, INB-012
 it('takes an edge from claim to convergence as specification 002 describes', async () => {
@@ -37,17 +37,17 @@ it('takes an edge from claim to convergence as specification 002 describes', asy
       next: expect.stringContaining('Claim another task'),
     },
   });
-  await dropCommand(workspace, 'a-01', '2.json', { event_type: 'heartbeat', ...about });
+  await dropCommand(workspace, 'a-01', '2.json', { event_type: 'heartbeat', ...edgeFields });
   await dropCommand(workspace, 'a-01', '3.json', {
     event_type: 'iteration_completed',
-    ...about,
+    ...edgeFields,
     iteration: 1,
     status: 'iterating',
     delta: 2,
   });
   await dropCommand(workspace, 'a-01', '4.json', {
     event_type: 'edge_converged',
-    ...about,
+    ...edgeFields,
     iteration: 2,
     result: { asset: 'code' },
   });
@@ -85,9 +85,9 @@ it('lets only the holder renew, release or converge, whatever session a command 
   await dropCommand(workspace, 'a-01', '1.json', claim);
   await harness.serialiser.pass();
   const commands = [
-    { event_type: 'heartbeat', ...about },
-    { event_type: 'edge_released', ...about, reason: 'I want it' },
-    { event_type: 'edge_converged', ...about, result: 1 },
+    { event_type: 'heartbeat', ...edgeFields },
+    { event_type: 'edge_released', ...edgeFields, reason: 'I want it' },
+    { event_type: 'edge_converged', ...edgeFields, result: 1 },
   ];
   for (const [at, command] of commands.entries()) {
     await dropCommand(workspace, 'b-01', `${at}-own.json`, command);
@@ -133,7 +133,11 @@ it('continues from the log alone when inboxes, outcomes, drafts and scratch file
   for (const folder of ['events/inbox', 'events/outcome', 'agents'])
     await rm(workspace.path(folder), { recursive: true });
   const harness = await WorkspaceHarness.open(workspace);
-  await dropCommand(workspace, 'a-01', '2.json', { event_type: 'edge_converged', ...about, result: 'done' });
+  await dropCommand(workspace, 'a-01', '2.json', {
+    event_type: 'edge_converged',
+    ...edgeFields,
+    result: 'done',
+  });
   expect((await harness.serialiser.pass()).outcomes).toEqual({ ACCEPTED: 1 });
   expect(await harness.edgeHistory()).toEqual(['edge_started a-01 1', 'edge_converged a-01 1']);
 });

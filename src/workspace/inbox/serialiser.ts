@@ -36,10 +36,10 @@ export class UndecidedError extends Error {
   override readonly name = 'Undecided';
 }
 
-/** One pass over the inboxes: what it did, and the agents whose folders failed, which it no longer serves. */
+/** One pass over the inboxes: its counts, and the agents that it no longer serves because their folders failed. */
 interface Pass {
   readonly counts: PassCounts;
-  readonly stuck: Set<string>;
+  readonly blockedAgents: Set<string>;
 }
 
 interface CommandTurn {
@@ -48,7 +48,7 @@ interface CommandTurn {
 }
 
 /**
- * Executes the commands that agents drop into their inboxes, one per agent and round; a round is committed
+ * Executes the commands that agents drop into their inboxes, in rounds of one command per agent. A round is committed
  * together. An outcome is written only after the commit, and a file is removed only after its outcome is written.
  * Work cut short by a crash is repeated: the log shows whether it was already done, so nothing is done twice.
  */
@@ -57,7 +57,8 @@ export class Serialiser {
   private roundOffset = 0;
   /** The last agent of the previous scan; the next scan starts after it. */
   private lastScanned = '';
-  private readonly warnedAgents = new Set<string>();
+  /** The paths and inboxes that a warning has named. */
+  private readonly warnedSources = new Set<string>();
 
   private readonly files: InboxFiles;
   private readonly decidedCommands: DecidedCommands;
@@ -70,7 +71,7 @@ export class Serialiser {
   /** Serves every inbox until all are empty or the signal aborts: busy inboxes may never be empty. */
   async pass(signal?: AbortSignal): Promise<PassCounts> {
     const counts = new PassCounts();
-    const pass: Pass = { counts, stuck: new Set() };
+    const pass: Pass = { counts, blockedAgents: new Set() };
     for (;;) {
       // Record expired claims even while other agents keep the pass busy.
       counts.expired += await this.options.context.coordinator.sweep();
@@ -91,23 +92,26 @@ export class Serialiser {
     const names = await this.files.list(folder);
     for (const name of names) {
       if (!isAgentFolder(name) && !name.startsWith('.')) {
-        this.warnOnce(join(folder, JSON.stringify(name)), 'is not a valid agent id: the folder is ignored');
+        this.warnOnce(
+          join(folder, JSON.stringify(name)),
+          'is not a valid agent id, so the folder is ignored',
+        );
       }
     }
     return names.filter(isAgentFolder).sort();
   }
 
   private async openNonEmptyInboxes(pass: Pass): Promise<AgentInbox[]> {
-    const names = (await this.agents()).filter((agentId) => !pass.stuck.has(agentId));
+    const names = (await this.agents()).filter((agentId) => !pass.blockedAgents.has(agentId));
     const agents = rotateList(names, names.filter((agentId) => agentId <= this.lastScanned).length);
     const tryOpen = (agentId: string) =>
       this.isolateFailure(agentId, pass, () => this.openIfNotEmpty(agentId));
     const opened: AgentInbox[] = [];
     for (let at = 0; at < agents.length && opened.length < AGENTS_AT_ONCE_MAX; at += AGENTS_AT_ONCE_MAX) {
-      const some = agents.slice(at, at + AGENTS_AT_ONCE_MAX);
-      const found = await Promise.all(some.map(tryOpen));
-      opened.push(...found.filter((inbox) => inbox !== null));
-      this.lastScanned = some.at(-1) as string;
+      const batch = agents.slice(at, at + AGENTS_AT_ONCE_MAX);
+      const inboxes = await Promise.all(batch.map(tryOpen));
+      opened.push(...inboxes.filter((inbox) => inbox !== null));
+      this.lastScanned = batch.at(-1) as string;
     }
     return opened;
   }
@@ -115,7 +119,7 @@ export class Serialiser {
   private async openIfNotEmpty(agentId: string): Promise<AgentInbox | null> {
     const inbox = await AgentInbox.open(this.files, this.options.events, agentId);
     if (inbox === null) {
-      this.warnOnce(join(this.options.events, 'inbox', agentId), 'is not a folder: it is ignored');
+      this.warnOnce(join(this.options.events, 'inbox', agentId), 'is not a folder, and is ignored');
       return null;
     }
     if (!inbox.isEmpty) return inbox;
@@ -125,7 +129,7 @@ export class Serialiser {
 
   private async serve(inboxes: readonly AgentInbox[], pass: Pass): Promise<void> {
     for (;;) {
-      const waiting = inboxes.filter((inbox) => !inbox.isEmpty && !pass.stuck.has(inbox.agent_id));
+      const waiting = inboxes.filter((inbox) => !inbox.isEmpty && !pass.blockedAgents.has(inbox.agent_id));
       if (waiting.length === 0) return;
       await this.serveRound(rotateList(waiting, this.roundOffset), pass);
       this.roundOffset += 1;
@@ -133,10 +137,10 @@ export class Serialiser {
   }
 
   private async serveRound(inboxes: readonly AgentInbox[], pass: Pass): Promise<void> {
-    const taken = await settleAll(
+    const nextTurns = await settleAll(
       inboxes.map((inbox) => this.isolateFailure(inbox.agent_id, pass, () => this.nextTurn(inbox, pass))),
     );
-    const turns = taken.filter((turn) => turn !== null);
+    const turns = nextTurns.filter((turn) => turn !== null);
     const replies = await this.decide(turns, pass);
     await settleAll(
       turns.map((turn, index) =>
@@ -153,20 +157,20 @@ export class Serialiser {
       return await action();
     } catch (error) {
       if (!isFolderError(error)) throw error;
-      pass.stuck.add(agentId);
+      pass.blockedAgents.add(agentId);
       this.warnOnce(`The inbox of ${agentId}`, `is blocked: ${(error as Error).message}`);
       return null;
     }
   }
 
   private async nextTurn(inbox: AgentInbox, pass: Pass): Promise<CommandTurn | null> {
-    const found = await inbox.next();
-    if (found === null) return null;
-    if (!('reason' in found)) {
-      this.options.onStep?.('read', found);
-      return { inbox, command: found };
+    const next = await inbox.next();
+    if (next === null) return null;
+    if (!('reason' in next)) {
+      this.options.onStep?.('read', next);
+      return { inbox, command: next };
     }
-    if (!(await this.quarantine(inbox, found))) pass.stuck.add(inbox.agent_id);
+    if (!(await this.quarantine(inbox, next))) pass.blockedAgents.add(inbox.agent_id);
     else pass.counts.broken += 1;
     return null;
   }
@@ -175,8 +179,8 @@ export class Serialiser {
   private async quarantine(inbox: AgentInbox, { file, reason }: InvalidFile): Promise<boolean> {
     const { events, now } = this.options;
     if (file !== null) {
-      const kept = join('events', 'broken', inbox.agent_id);
-      const reply = problem('INVALID_REQUEST', `${reason} The file was moved to ${kept}.`);
+      const quarantinePath = join('events', 'broken', inbox.agent_id);
+      const reply = problem('INVALID_REQUEST', `${reason} The file was moved to ${quarantinePath}.`);
       await inbox.putOutcome(file, { file, ok: false, reply });
     }
     if (await inbox.quarantine(reason, now().toISOString())) return true;
@@ -187,7 +191,7 @@ export class Serialiser {
     return false;
   }
 
-  /** Decides one round. Null: the agent's drafts could not be read or promoted, which stops that agent only. */
+  /** Decides one round. A reply is null if the agent's drafts could not be read or promoted, which stops only that agent. */
   private async decide(turns: readonly CommandTurn[], pass: Pass): Promise<(InboxReply | null)[]> {
     const recalled = await Promise.all(turns.map((turn) => this.earlierReply(turn, pass)));
     const execute = ({ inbox, command }: CommandTurn) =>
@@ -221,10 +225,10 @@ export class Serialiser {
     onStep?.('removed', command);
   }
 
-  private warnOnce(whose: string, what: string): void {
-    if (this.warnedAgents.has(whose) || this.warnedAgents.size >= WARNINGS_MAX) return;
-    this.warnedAgents.add(whose);
-    this.options.warn(`${whose} ${what}.`);
+  private warnOnce(source: string, what: string): void {
+    if (this.warnedSources.has(source) || this.warnedSources.size >= WARNINGS_MAX) return;
+    this.warnedSources.add(source);
+    this.options.warn(`${source} ${what}.`);
   }
 }
 
@@ -232,12 +236,12 @@ const isFolderError = (error: unknown): boolean =>
   error instanceof NotAFolderError || typeof (error as NodeJS.ErrnoException).syscall === 'string';
 
 /** Waits for all promises before it throws, so that none still uses folders that are then closed. */
-async function settleAll<T>(works: readonly Promise<T>[]): Promise<T[]> {
-  await Promise.allSettled(works);
-  return Promise.all(works);
+async function settleAll<T>(promises: readonly Promise<T>[]): Promise<T[]> {
+  await Promise.allSettled(promises);
+  return Promise.all(promises);
 }
 
-const rotateList = <T>(list: readonly T[], by: number): T[] => {
-  const cut = list.length === 0 ? 0 : by % list.length;
-  return [...list.slice(cut), ...list.slice(0, cut)];
+const rotateList = <T>(list: readonly T[], offset: number): T[] => {
+  const start = list.length === 0 ? 0 : offset % list.length;
+  return [...list.slice(start), ...list.slice(0, start)];
 };

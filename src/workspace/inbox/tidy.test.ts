@@ -15,11 +15,11 @@ import {
 import type { Workspace } from '../workspace.js';
 import { Serialiser } from './serialiser.js';
 
-const about = { feature: FEATURE, edge: EDGE, generation: 1 };
-const released = { event_type: 'edge_released', ...about };
-const converged = { event_type: 'edge_converged', ...about };
+const edgeFields = { feature: FEATURE, edge: EDGE, generation: 1 };
+const released = { event_type: 'edge_released', ...edgeFields };
+const converged = { event_type: 'edge_converged', ...edgeFields };
 
-interface Bench {
+interface WorktreeSetup {
   readonly workspace: Workspace;
   /** The agent's work folder as an absolute path. */
   readonly work: string;
@@ -27,7 +27,7 @@ interface Bench {
 }
 
 /** A git repository in which an agent has claimed an edge and works in a worktree. */
-async function openBench(): Promise<Bench> {
+async function openWorktreeSetup(): Promise<WorktreeSetup> {
   const workspace = await bareWorkspace();
   await appendFile(workspace.path('coordination.yml'), 'isolation: worktree\n');
   await writeFile(join(workspace.root, 'a.ts'), 'old');
@@ -59,49 +59,49 @@ async function openBench(): Promise<Bench> {
   return { workspace, send, work: join(workspace.root, reply.work as string) };
 }
 
-const countWorktrees = ({ workspace }: Bench): number =>
+const countWorktrees = ({ workspace }: WorktreeSetup): number =>
   git(workspace.root, 'worktree', 'list').split('\n').length - 1;
 
 it('removes the worktree after its files were promoted', async () => {
-  const made = await openBench();
-  await writeFile(join(made.work, 'a.ts'), 'new');
-  expect((await made.send('1.json', converged)).reply).toMatchObject({ accepted: true });
-  expect(await readFile(join(made.workspace.root, 'a.ts'), 'utf8')).toBe('new');
-  expect(countWorktrees(made)).toBe(0);
-  expect(await readdir(made.workspace.path('agents', 'a-01', 'worktrees'))).toEqual([]);
+  const setup = await openWorktreeSetup();
+  await writeFile(join(setup.work, 'a.ts'), 'new');
+  expect((await setup.send('1.json', converged)).reply).toMatchObject({ accepted: true });
+  expect(await readFile(join(setup.workspace.root, 'a.ts'), 'utf8')).toBe('new');
+  expect(countWorktrees(setup)).toBe(0);
+  expect(await readdir(setup.workspace.path('agents', 'a-01', 'worktrees'))).toEqual([]);
 });
 
 it('removes a worktree without changes', async () => {
-  const made = await openBench();
-  const { reply } = await made.send('1.json', released);
+  const setup = await openWorktreeSetup();
+  const { reply } = await setup.send('1.json', released);
   expect(reply).toEqual({ success: true, reason: 'RELEASED' });
-  expect(countWorktrees(made)).toBe(0);
+  expect(countWorktrees(setup)).toBe(0);
 });
 
 it.each(['uncommitted', 'committed', 'committed and then reverted'])(
   'keeps a worktree with changes that are %s, and reports it',
-  async (how) => {
-    const made = await openBench();
-    await writeFile(join(made.work, 'a.ts'), 'mine');
-    const inside = ['-C', made.work, '-c', 'user.name=a', '-c', 'user.email=a@b'];
-    if (how !== 'uncommitted') execFileSync('git', [...inside, 'commit', '-qam', 'x']);
-    if (how.endsWith('reverted')) await writeFile(join(made.work, 'a.ts'), 'old');
-    const { reply } = await made.send('1.json', released);
+  async (changeState) => {
+    const setup = await openWorktreeSetup();
+    await writeFile(join(setup.work, 'a.ts'), 'mine');
+    const gitOptions = ['-C', setup.work, '-c', 'user.name=a', '-c', 'user.email=a@b'];
+    if (changeState !== 'uncommitted') execFileSync('git', [...gitOptions, 'commit', '-qam', 'x']);
+    if (changeState.endsWith('reverted')) await writeFile(join(setup.work, 'a.ts'), 'old');
+    const { reply } = await setup.send('1.json', released);
     expect(reply).toMatchObject({
       reason: 'RELEASED',
-      next: expect.stringContaining('does not have its version of a.ts'),
+      next: expect.stringContaining("does not have the worktree's version of a.ts"),
     });
-    expect(countWorktrees(made)).toBe(1);
+    expect(countWorktrees(setup)).toBe(1);
   },
 );
 
 it('keeps a worktree with files that were not part of an accepted result', async () => {
-  const made = await openBench();
-  await writeFile(join(made.work, 'b.ts'), 'mine');
-  const { reply } = await made.send('1.json', { ...converged, result: { done: true } });
+  const setup = await openWorktreeSetup();
+  await writeFile(join(setup.work, 'b.ts'), 'mine');
+  const { reply } = await setup.send('1.json', { ...converged, result: { done: true } });
   expect(reply).toMatchObject({
     accepted: true,
-    next: expect.stringContaining('does not have its version of b.ts'),
+    next: expect.stringContaining("does not have the worktree's version of b.ts"),
   });
-  expect(await readFile(join(made.work, 'b.ts'), 'utf8')).toBe('mine');
+  expect(await readFile(join(setup.work, 'b.ts'), 'utf8')).toBe('mine');
 });

@@ -18,7 +18,7 @@ export interface WatchOptions {
 
 export async function watchInboxes(options: WatchOptions): Promise<void> {
   const { serialiser, signal, warn } = options;
-  // Aborted by any number of changes, also during a pass: the next pass then starts at once.
+  // A change aborts this controller. If it happens during a pass, the next pass starts at once.
   let wakeController = new AbortController();
   const wake = () => wakeController.abort();
   signal.addEventListener('abort', wake, { once: true });
@@ -61,7 +61,7 @@ class FolderWatchers {
         watcher.on('error', () => this.unwatch(path));
         this.open.set(path, watcher);
       } catch {
-        // The folder is gone, or the watch limit is reached: the periodic scan finds its commands.
+        // The folder was removed, or the watch limit is reached. The periodic scan finds the commands.
       }
     }
   }

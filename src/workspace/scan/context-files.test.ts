@@ -27,9 +27,9 @@ const find = (sources: Partial<Parameters<typeof findContextFiles>[1]> = {}, lim
     { required: [], recommended: [], ...sources },
     { ...CONTEXT_LIMITS, ...limits },
   );
-const pathsOf = (found: ReturnType<typeof find>) => found.files.map(({ path }) => path);
-const needsOf = (found: ReturnType<typeof find>) =>
-  Object.fromEntries(found.files.map(({ path, need }) => [path, need]));
+const pathsOf = (context: ReturnType<typeof find>) => context.files.map(({ path }) => path);
+const needsOf = (context: ReturnType<typeof find>) =>
+  Object.fromEntries(context.files.map(({ path, need }) => [path, need]));
 
 describe('the context files of an edge', () => {
   it('are the files of the context and specification folders, with their content', () => {
@@ -39,14 +39,14 @@ describe('the context files of an edge', () => {
       'spec/a/b.md',
       'src/code.ts',
     );
-    const found = find();
-    expect(pathsOf(found)).toEqual([
+    const context = find();
+    expect(pathsOf(context)).toEqual([
       '.ai-workspace/context/project_constraints.yml',
       'spec/a/b.md',
       'specification/INTENT.md',
     ]);
-    expect(Buffer.from(found.files[1]?.bytes ?? []).toString()).toBe('content of spec/a/b.md');
-    expect(found.refused).toEqual(new Map());
+    expect(Buffer.from(context.files[1]?.bytes ?? []).toString()).toBe('content of spec/a/b.md');
+    expect(context.refused).toEqual(new Map());
   });
 
   it('are found by the names that the edge has for files and folders', () => {
@@ -57,18 +57,18 @@ describe('the context files of an edge', () => {
       'lib/api.md',
       'spec/other.md',
     );
-    const found = find({ required: ['adrs', 'data_models', 'lib/api.md'], recommended: ['style', 'none'] });
-    expect(needsOf(found)).toEqual({
+    const context = find({ required: ['adrs', 'data_models', 'lib/api.md'], recommended: ['style', 'none'] });
+    expect(needsOf(context)).toEqual({
       '.ai-workspace/context/adrs/001.md': 'required',
       'docs/data_models.yml': 'required',
       'lib/api.md': 'required',
       'docs/style.md': 'recommended',
       'spec/other.md': 'other',
     });
-    expect(found.missing_required).toEqual([]);
+    expect(context.missing_required).toEqual([]);
   });
 
-  it('are missing by name, even if a folder of that name has no file', () => {
+  it('are listed as missing by name, also if a folder of that name has no file', () => {
     mkdirSync(join(root, '.ai-workspace/context/templates'), { recursive: true });
     const long = 'The architecture decisions that concern this feature. '.repeat(10);
     expect(find({ required: ['adrs', 'templates', long, 'a\0b'] }).missing_required).toEqual([
@@ -96,9 +96,9 @@ describe('the context files of an edge', () => {
     write('docs/real/a.md');
     createLink('spec/linked', join(root, 'docs/real'));
     createLink('spec/loop', join(root, 'spec'));
-    const found = find({ recommended: ['real'] });
-    expect(needsOf(found)).toEqual({ 'docs/real/a.md': 'recommended' });
-    expect([...found.refused.keys()]).toEqual(['spec/loop']);
+    const context = find({ recommended: ['real'] });
+    expect(needsOf(context)).toEqual({ 'docs/real/a.md': 'recommended' });
+    expect([...context.refused.keys()]).toEqual(['spec/loop']);
   });
 
   it('are refused by name if they leave the project, are hidden, broken, or of the log', () => {
@@ -112,10 +112,10 @@ describe('the context files of an edge', () => {
     createLink('spec/env.md', join(root, '.env'));
     createLink('spec/log', join(root, '.ai-workspace/events'));
     createLink('spec/nowhere.md', join(root, 'none'));
-    const found = find({ required: ['../../etc', '.git', '.env'], paths: ['.ai-workspace'] });
-    expect(pathsOf(found)).toEqual(['spec/one.md']);
-    expect(found.missing_required).toEqual(['../../etc', '.git', '.env']);
-    const reasons = Object.fromEntries(found.refused);
+    const context = find({ required: ['../../etc', '.git', '.env'], paths: ['.ai-workspace'] });
+    expect(pathsOf(context)).toEqual(['spec/one.md']);
+    expect(context.missing_required).toEqual(['../../etc', '.git', '.env']);
+    const reasons = Object.fromEntries(context.refused);
     expect(reasons).toMatchObject({
       'spec/outside.md': expect.stringContaining('leaves the project'),
       'spec/folder': expect.stringContaining('leaves the project'),
@@ -128,7 +128,7 @@ describe('the context files of an edge', () => {
     });
   });
 
-  it('are bounded: a large file is named, and too many files or bytes are refused', () => {
+  it('are limited: a large file is refused by name, and too many files or bytes are an error', () => {
     write('spec/a.md', 'spec/b.md', 'spec/deep/er/c.md');
     expect([...find({}, { file_bytes_max: 20 }).refused.keys()]).toEqual(['spec/deep/er/c.md']);
     expect([...find({}, { depth_max: 2 }).refused.keys()]).toEqual(['spec/deep/er']);

@@ -7,7 +7,7 @@ import { SKIPPED_FOLDERS } from './walk.js';
 
 /** What the context of an edge consists of, besides the folders that are always read. */
 interface ContextSources {
-  /** Names from `context_guidance` of the edge: a path, or the name of a file or folder in one of `NAMED_IN`. */
+  /** Names from `context_guidance` of the edge: a path, or the name of a file or folder in one of `SEARCHED_FOLDERS`. */
   readonly required: readonly string[];
   readonly recommended: readonly string[];
   /** Paths of other files and folders, such as the file of the edge and converged assets. */
@@ -39,9 +39,9 @@ export const CONTEXT_LIMITS = {
 };
 
 const ALWAYS_READ = [`${WORKSPACE_FOLDER}/context`, 'specification', 'spec'];
-const NAMED_IN = ['', `${WORKSPACE_FOLDER}/context/`, 'docs/', 'specification/', 'spec/', 'design/'];
+const SEARCHED_FOLDERS = ['', `${WORKSPACE_FOLDER}/context/`, 'docs/', 'specification/', 'spec/', 'design/'];
 const NAME_ENDINGS = ['', '.md', '.yml', '.yaml'];
-/** A name that is a sentence leads to no file. */
+/** A longer name is a sentence, which names no file. */
 const NAME_LENGTH_MAX = 200;
 
 /** Finds the context files of an edge. Links within the project are followed, and those that leave it refused by name. */
@@ -72,14 +72,16 @@ class ContextReader {
     this.root = realpathSync(workspace.root);
   }
 
-  /** Whether there is a file of that name, or a folder with one. */
+  /** Reads the files of that name, and the folders of that name. Returns whether there is such a file. */
   readNamed(name: string, need: ContextFileNeed): boolean {
     if (name.length > NAME_LENGTH_MAX || name.includes('\0')) return false;
-    const paths = NAMED_IN.flatMap((folder) => NAME_ENDINGS.map((ending) => `${folder}${name}${ending}`));
+    const paths = SEARCHED_FOLDERS.flatMap((folder) =>
+      NAME_ENDINGS.map((ending) => `${folder}${name}${ending}`),
+    );
     return paths.map((path) => this.read(path, need, 0)).some((isFound) => isFound);
   }
 
-  /** Whether something was found. */
+  /** Reads a file, or all files of a folder. Returns whether there is such a file. */
   read(path: string, need: ContextFileNeed, depth: number, parents: readonly string[] = []): boolean {
     try {
       return this.readFollowed(path, need, depth, parents);
@@ -145,8 +147,10 @@ class ContextReader {
 
   /** `.git`, `.env` and the like may contain secrets, however they are named or linked. */
   private isHidden(target: string): boolean {
-    const [first = '', ...rest] = relative(this.root, target).split(sep);
-    return (first.startsWith('.') && first !== WORKSPACE_FOLDER) || rest.some((part) => part.startsWith('.'));
+    const [first = '', ...innerParts] = relative(this.root, target).split(sep);
+    return (
+      (first.startsWith('.') && first !== WORKSPACE_FOLDER) || innerParts.some((part) => part.startsWith('.'))
+    );
   }
 
   private refuse(path: string, reason: keyof typeof FAULT_MESSAGES): false {

@@ -53,14 +53,14 @@ export function coverageOf({ scan, feature_keys, layers, only }: CoverageInput):
     const places = byKey.get(key) ?? emptyLocations();
     return { key, places, missing: layers.filter((layer) => places[TAG_OF_LAYER[layer]].length === 0) };
   });
-  const isWhole = only === undefined;
+  const coversAllKeys = only === undefined;
   const isCode = (kind: SourceFileKind) => kind === 'code' || kind === 'test';
   const untagged = scan.files.filter(({ kind, is_tagged }) => isCode(kind) && !is_tagged);
   return {
     layers,
     keys,
-    orphans: isWhole ? orphansOf(byKey, required) : [],
-    untagged_files: isWhole && layers.includes(1) ? untagged.map(({ path }) => path) : [],
+    orphans: coversAllKeys ? orphansOf(byKey, required) : [],
+    untagged_files: coversAllKeys && layers.includes(1) ? untagged.map(({ path }) => path) : [],
   };
 }
 
@@ -82,9 +82,9 @@ export function locationsByKey(tags: readonly RequirementTag[]): Map<string, Rec
   return byKey;
 }
 
-function orphansOf(byKey: ReadonlyMap<string, KeyCoverage['places']>, demanded: ReadonlySet<string>) {
+function orphansOf(byKey: ReadonlyMap<string, KeyCoverage['places']>, required: ReadonlySet<string>) {
   return [...byKey]
-    .filter(([key]) => !demanded.has(key))
+    .filter(([key]) => !required.has(key))
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([key, locations]) => ({ key, places: Object.values(locations).flat() }));
 }

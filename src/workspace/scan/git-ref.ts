@@ -27,19 +27,19 @@ export async function latestTag(root: string): Promise<string | null> {
 }
 
 const COMMITS_MAX = 2000;
-const FIELD = '\u001f';
-const RECORD = '\u001e';
+const FIELD_SEPARATOR = '\u001f';
+const RECORD_SEPARATOR = '\u001e';
 
 /** Commits that name a requirement, newest first: all of them, or those after a tag. */
 export async function commitsWithKeys(root: string, since: string | null): Promise<CommitWithKeys[]> {
   const range = since === null ? 'HEAD' : `refs/tags/${since}..HEAD`;
-  const format = `--format=%H${FIELD}%cI${FIELD}%s${FIELD}%b${RECORD}`;
+  const format = `--format=%H${FIELD_SEPARATOR}%cI${FIELD_SEPARATOR}%s${FIELD_SEPARATOR}%b${RECORD_SEPARATOR}`;
   const bounds = [`--max-count=${COMMITS_MAX}`, '--no-show-signature'];
   const output = await gitOutput(root, ['log', ...bounds, format, range, '--']);
-  return (output ?? '').split(RECORD).flatMap((record) => {
-    const [sha = '', at = '', subject = '', body = ''] = record.trim().split(FIELD);
-    const found = `${subject}\n${body}`.matchAll(new RegExp(KEY_IN_TEXT, 'g'));
-    const keys = [...new Set([...found].map(([key]) => withoutVersion(key)))];
+  return (output ?? '').split(RECORD_SEPARATOR).flatMap((record) => {
+    const [sha = '', at = '', subject = '', body = ''] = record.trim().split(FIELD_SEPARATOR);
+    const matches = `${subject}\n${body}`.matchAll(new RegExp(KEY_IN_TEXT, 'g'));
+    const keys = [...new Set([...matches].map(([key]) => withoutVersion(key)))];
     return keys.length === 0 ? [] : [{ sha, at, subject, keys }];
   });
 }

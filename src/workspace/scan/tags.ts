@@ -32,9 +32,9 @@ export async function scanTags(root: string, bounds?: WalkBounds): Promise<TagSc
   };
   for await (const file of walkTextFiles(root, onSkipped, bounds)) {
     const kind = fileKind(file.path);
-    const found = tagsIn(file, kind);
-    tags.push(...found);
-    files.push({ path: file.path, kind, is_tagged: found.length > 0 });
+    const tagsOfFile = tagsIn(file, kind);
+    tags.push(...tagsOfFile);
+    files.push({ path: file.path, kind, is_tagged: tagsOfFile.length > 0 });
     if (tags.length > TAGS_MAX) {
       onSkipped(`everything after ${file.path}: the limit of ${TAGS_MAX} keys is reached`);
       break;
@@ -53,10 +53,10 @@ const NEXT_KEY = new RegExp(`[\\s,;*_\`"'&+\\[(]*(?:and\\s+)?(${KEY_IN_TEXT})`, 
 export function tagsIn({ path, text }: TextFile, kind: SourceFileKind): RequirementTag[] {
   if (!text.includes('REQ-') || kind === 'prose') return [];
   const tags: RequirementTag[] = [];
-  for (const [at, content] of text.split('\n').entries()) {
+  for (const [lineIndex, content] of text.split('\n').entries()) {
     if (!content.includes('REQ-')) continue;
     const addTag = (tag: TagKind, key: string) =>
-      tags.push({ kind: tag, key: withoutVersion(key), file: path, line: at + 1 });
+      tags.push({ kind: tag, key: withoutVersion(key), file: path, line: lineIndex + 1 });
     if (kind === 'specification' || kind === 'design') {
       const tagKind = kind === 'specification' ? 'specified' : 'designed';
       for (const [key] of content.matchAll(ANY_KEY)) addTag(tagKind, key);

@@ -29,16 +29,16 @@ export async function* walkTextFiles(
   onSkipped: (message: string) => void,
   bounds: WalkBounds = WALK_BOUNDS,
 ): AsyncGenerator<TextFile> {
-  let files = 0;
-  let bytes = 0;
+  let fileCount = 0;
+  let byteCount = 0;
   for await (const path of walkPaths(root, '', bounds.depth_max, onSkipped)) {
-    if (files === bounds.files_max)
-      return onSkipped(`everything from ${path} on: the limit of ${files} files is reached`);
+    if (fileCount === bounds.files_max)
+      return onSkipped(`everything from ${path} on: the limit of ${fileCount} files is reached`);
     const content = await readContent(root, path, bounds.file_bytes_max, onSkipped);
     if (content === null) continue;
-    files += 1;
-    bytes += content.byteLength;
-    if (bytes > bounds.bytes_max)
+    fileCount += 1;
+    byteCount += content.byteLength;
+    if (byteCount > bounds.bytes_max)
       return onSkipped(`everything from ${path} on: the limit of ${bounds.bytes_max} bytes is reached`);
     // Like git: a file with a zero byte near its beginning is binary.
     const isBinary = content.subarray(0, BINARY_CHECK_BYTES).includes(0);
@@ -64,7 +64,7 @@ async function* walkPaths(
 }
 
 /** Do not follow links, and do not block on a pipe without a writer. */
-const FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+const OPEN_FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 async function readContent(
   root: string,
@@ -72,7 +72,7 @@ async function readContent(
   bytesMax: number,
   onSkipped: (message: string) => void,
 ): Promise<Buffer | null> {
-  const file = await open(join(root, path), FLAGS).catch(() => null);
+  const file = await open(join(root, path), OPEN_FLAGS).catch(() => null);
   if (file === null) return null;
   try {
     const stat = await file.stat();

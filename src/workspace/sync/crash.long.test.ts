@@ -25,13 +25,13 @@ const startSync = childProgram(join(import.meta.dirname, 'sync.child.ts'));
 async function syncAndDie(
   folder: string,
   office: string,
-  diesAt: number,
+  killStep: number,
 ): Promise<{ signal: string | null; step: string }> {
-  const { lines, ended } = startSync(folder, office, String(diesAt));
+  const { lines, ended } = startSync(folder, office, String(killStep));
   let step = '';
   for await (const line of lines) step += line;
   const { code, signal } = await ended;
-  if (code !== 0 && signal === null) throw new Error(`it ended with ${code}`);
+  if (code !== 0 && signal === null) throw new Error(`The sync ended with code ${code}.`);
   return { signal, step };
 }
 
@@ -53,13 +53,13 @@ async function officeLog(office: string): Promise<EventEnvelope[]> {
   return events;
 }
 
-/** A laptop and an office that both have events from while they were disconnected. */
+/** The folders of a laptop and of an office, which were disconnected while both wrote events. */
 async function createOfflineWork(): Promise<{ folder: string; office: string }> {
   const folder = await temporaryFolder();
   const office = await temporaryFolder();
-  await inOffice(office, async (there) => {
-    unwrap(await there.plans.put(KEY, { tracks: {} }));
-    expect(await there.claims.claimTask(KEY, { ...OTHER, ...agentFields('bob') })).toMatchObject({
+  await inOffice(office, async (coordinator) => {
+    unwrap(await coordinator.plans.put(KEY, { tracks: {} }));
+    expect(await coordinator.claims.claimTask(KEY, { ...OTHER, ...agentFields('bob') })).toMatchObject({
       success: true,
     });
   });
@@ -73,20 +73,20 @@ async function createOfflineWork(): Promise<{ folder: string; office: string }> 
 }
 
 test('reaches the same result when a sync is killed at any step and run again', async () => {
-  const seen: string[] = [];
-  const begun = await createOfflineWork();
-  const offlineIds = (await readWorkspaceLog(syncWorkspaceIn(begun.folder)))
+  const killedSteps: string[] = [];
+  const offlineWork = await createOfflineWork();
+  const offlineIds = (await readWorkspaceLog(syncWorkspaceIn(offlineWork.folder)))
     .filter(({ event_type }) => event_type.startsWith('edge_'))
     .map(({ event_id }) => event_id);
-  for (let diesAt = 1; ; diesAt += 1) {
+  for (let killStep = 1; ; killStep += 1) {
     const folder = await temporaryFolder();
     const office = await temporaryFolder();
     const workspace = syncWorkspaceIn(folder);
-    await cp(begun.folder, folder, { recursive: true });
-    await cp(begun.office, office, { recursive: true });
-    const { signal, step } = await syncAndDie(folder, office, diesAt);
+    await cp(offlineWork.folder, folder, { recursive: true });
+    await cp(offlineWork.office, office, { recursive: true });
+    const { signal, step } = await syncAndDie(folder, office, killStep);
     if (signal === null) break;
-    seen.push(step);
+    killedSteps.push(step);
     await syncOnce(folder, office);
     const log = await officeLog(office);
     expect(await readWorkspaceLog(workspace), step).toEqual(log);
@@ -94,7 +94,7 @@ test('reaches the same result when a sync is killed at any step and run again', 
       .filter(({ subject }) => subject?.startsWith('REQ'))
       .map(({ event_type }) => event_type);
     expect(eventTypes, step).toEqual(['edge_started', 'edge_started', 'claim_rejected', 'edge_converged']);
-    // The claim of OTHER is refused: the office's has its own id, and the refusal refers to it.
+    // The claim of OTHER is refused, because the office has another claim. The refusal has the id of the refused claim.
     const arrivedIds = log.filter(({ agent_id, seq }) => agent_id === 'ada' && seq !== undefined);
     expect(
       arrivedIds.filter(({ event_type }) => event_type.startsWith('edge_')).map(({ event_id }) => event_id),
@@ -109,7 +109,7 @@ test('reaches the same result when a sync is killed at any step and run again', 
       step,
     ).toEqual([]);
   }
-  expect(seen).toEqual(
+  expect(killedSteps).toEqual(
     expect.arrayContaining(['send 2', 'pushed', 'aside', 'rebuilt', 'in events.jsonl', 'pulled']),
   );
 });

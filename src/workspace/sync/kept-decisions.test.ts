@@ -27,11 +27,11 @@ import {
 } from './testing/sync-harness.js';
 
 const ADA = { agent_id: 'ada', session_id: 's-ada' };
-const held = { ...EDGE, session_id: 's-ada' };
+const claimFields = { ...EDGE, session_id: 's-ada' };
 
 async function openOffice(name: TestStoreName) {
   const harness = await CoordinatorHarness.open(name, { home: KEY });
-  // The laptop has the real time. The office is far ahead of it, so that what happened offline is in its past.
+  // The laptop has the real time. The clock of the office is far ahead, so that offline events are in its past.
   harness.advance(20 * 365 * 24 * 3600);
   const { coordinator, store, blobs } = harness;
   const remote = storeRemote({ name: 'the office', coordinator, store, blobs, key: KEY });
@@ -47,7 +47,7 @@ async function openOffice(name: TestStoreName) {
   return { harness, workspace, pushValid };
 }
 
-/** What must survive a push: which event it is, when it was decided, and by whom. Signs of life are not decisions. */
+/** The fields that must survive a push: the event, its time and its reviewer. Signs of life are not decisions. */
 const decisionsIn = (events: readonly EventEnvelope[]) =>
   events
     .filter(({ event_type }) => ![undefined, 'renewed'].includes(claimEventKindOf(event_type)))
@@ -65,7 +65,7 @@ describe.each(STORES)('what was decided offline (%s store)', (name) => {
     await workOffline(workspace, async (offline) => {
       unwrap(await offline.claims.claimTask(KEY, { ...EDGE, ...ADA }));
       const gate = { iteration: 1, candidate_sha256: sha256Hex('"draft"') };
-      unwrap(await offline.holder.suspendClaim(KEY, { ...held, expected_generation: 1, ...gate }));
+      unwrap(await offline.holder.suspendClaim(KEY, { ...claimFields, expected_generation: 1, ...gate }));
       const review = { ...EDGE, generation: 1, ...gate };
       unwrap(
         await offline.decisions.recordReview(
@@ -74,16 +74,21 @@ describe.each(STORES)('what was decided offline (%s store)', (name) => {
           human('rita'),
         ),
       );
-      unwrap(await offline.holder.note(KEY, { ...held, generation: 1, text: 'half way' }));
-      unwrap(await offline.holder.suspendClaim(KEY, { ...held, expected_generation: 1 }));
-      unwrap(await offline.holder.resumeClaim(KEY, { ...held, expected_generation: 1 }));
-      unwrap(await offline.holder.releaseClaim(KEY, { ...held, expected_generation: 1 }));
+      unwrap(await offline.holder.note(KEY, { ...claimFields, generation: 1, text: 'half way' }));
+      unwrap(await offline.holder.suspendClaim(KEY, { ...claimFields, expected_generation: 1 }));
+      unwrap(await offline.holder.resumeClaim(KEY, { ...claimFields, expected_generation: 1 }));
+      unwrap(await offline.holder.releaseClaim(KEY, { ...claimFields, expected_generation: 1 }));
       unwrap(await offline.claims.claimTask(KEY, { ...OTHER, ...ADA }));
       unwrap(
-        await offline.holder.submitResult(KEY, { ...held, ...OTHER, generation: 1, result_data: 'done' }),
+        await offline.holder.submitResult(KEY, {
+          ...claimFields,
+          ...OTHER,
+          generation: 1,
+          result_data: 'done',
+        }),
       );
     });
-    // The office's edge has another generation, from which the id of a note derives.
+    // In the office the edge has another generation, and the id of a note derives from the generation.
     const { coordinator } = harness;
     unwrap(await coordinator.claims.claimTask(KEY, { ...EDGE, agent_id: 'eve', session_id: 's-eve' }));
     unwrap(
@@ -112,11 +117,11 @@ describe.each(STORES)('what was decided offline (%s store)', (name) => {
     await workOffline(workspace, async (offline) => {
       unwrap(await offline.claims.claimTask(KEY, { ...EDGE, ...ADA }));
       const gate = { iteration: 1, candidate_sha256: sha256Hex('"v1"') };
-      unwrap(await offline.holder.suspendClaim(KEY, { ...held, expected_generation: 1, ...gate }));
-      unwrap(await offline.holder.resumeClaim(KEY, { ...held, expected_generation: 1 }));
+      unwrap(await offline.holder.suspendClaim(KEY, { ...claimFields, expected_generation: 1, ...gate }));
+      unwrap(await offline.holder.resumeClaim(KEY, { ...claimFields, expected_generation: 1 }));
       // A candidate that was not approved waits for a person.
       expect(
-        await offline.holder.submitResult(KEY, { ...held, generation: 1, result_data: 'v2' }),
+        await offline.holder.submitResult(KEY, { ...claimFields, generation: 1, result_data: 'v2' }),
       ).toMatchObject({
         reason: 'ESCALATED',
       });
@@ -131,7 +136,7 @@ describe.each(STORES)('what was decided offline (%s store)', (name) => {
     expect(decisionsIn(await harness.events(KEY))).toEqual(offline);
   });
 
-  test('is referred to by the refusal if the remote refuses it', async () => {
+  test('is named by its id in the refusal if the remote refuses it', async () => {
     const { harness, workspace, pushValid } = await openOffice(name);
     await workOffline(workspace, async (offline) =>
       unwrap(await offline.claims.claimTask(KEY, { ...EDGE, ...ADA })),

@@ -40,13 +40,13 @@ const pushTo = (workspace: SyncWorkspace, remote: SyncRemote) =>
     push(workspace, local, remote, { files: new Map(), unreadable: new Map() }, quietOptions),
   );
 
-/** The same remote, but its log is replaced by `tell`. */
+/** The same remote, but `falsify` changes the events that it returns. */
 const remoteWithEvents = (
   remote: SyncRemote,
-  tell: (events: readonly EventEnvelope[]) => readonly EventEnvelope[],
+  falsify: (events: readonly EventEnvelope[]) => readonly EventEnvelope[],
 ): SyncRemote => ({
   ...remote,
-  events: async (after, limit) => tell(await remote.events(after, limit)),
+  events: async (after, limit) => falsify(await remote.events(after, limit)),
 });
 
 const withChangedEvent = (events: readonly EventEnvelope[], at: number, change: object) =>
@@ -117,18 +117,18 @@ async function workInOffice(harness: CoordinatorHarness): Promise<void> {
 }
 
 describe('a remote that', () => {
-  test.each(LIES)('%s is refused, and a later correct pull succeeds', async (_, tell) => {
+  test.each(LIES)('%s is refused, and a later correct pull succeeds', async (_, falsify) => {
     const { harness, remote } = await openOffice();
     await workInOffice(harness);
     const workspace = await newWorkspace();
-    expect(await pullFrom(workspace, remoteWithEvents(remote, tell))).toMatchObject({
+    expect(await pullFrom(workspace, remoteWithEvents(remote, falsify))).toMatchObject({
       refused: 'REMOTE_BROKEN',
     });
     expect(isSyncRefusal(await pullFrom(workspace, remote))).toBe(false);
     expect(await readWorkspaceLog(workspace)).toEqual(await harness.events(KEY));
   });
 
-  test.each(LIES)('%s after offline work destroys no local event', async (_, tell) => {
+  test.each(LIES)('%s after offline work destroys no local event', async (_, falsify) => {
     const { harness, remote } = await openOffice();
     await workInOffice(harness);
     const workspace = await newWorkspace();
@@ -137,7 +137,7 @@ describe('a remote that', () => {
       unwrap(await offline.claims.claimTask(KEY, { task_id: 'REQ-F-3#design_code', ...agentFields('ada') })),
     );
     const before = await readWorkspaceLog(workspace);
-    const reply = (await pullFrom(workspace, remoteWithEvents(remote, tell), true)) as { aside: string };
+    const reply = (await pullFrom(workspace, remoteWithEvents(remote, falsify), true)) as { aside: string };
     const aside = (await readFile(reply.aside, 'utf8')).trimEnd().split('\n');
     expect([...(await readWorkspaceLog(workspace)), ...aside.map((line) => JSON.parse(line))]).toEqual(
       before,
@@ -156,7 +156,7 @@ describe('a remote that', () => {
     const other = await openOffice();
     unwrap(await other.harness.coordinator.claims.claimTask(KEY, { ...EDGE, ...agentFields('mallory') }));
     let requestCount = 0;
-    const turning: SyncRemote = {
+    const changingRemote: SyncRemote = {
       ...remote,
       position: async () => (requestCount === 0 ? remote.position() : other.remote.position()),
       events: (after, limit) => {
@@ -164,7 +164,7 @@ describe('a remote that', () => {
         return requestCount === 1 ? remote.events(after, limit) : other.remote.events(after, limit);
       },
     };
-    await pullFrom(workspace, turning, true).catch(() => {});
+    await pullFrom(workspace, changingRemote, true).catch(() => {});
     expect((await readWorkspaceLog(workspace)).slice(0, shared.length)).toEqual(shared);
   });
 
@@ -174,10 +174,10 @@ describe('a remote that', () => {
     const endlessRemote = (position: number): SyncRemote => ({ ...remote, position: async () => position });
     const workspace = await newWorkspace();
     await expect(pullFrom(workspace, endlessRemote(1e15))).rejects.toThrow(RemoteUnavailable);
-    for (const none of [Number.NaN, -1, 1.5, 'x' as never]) {
-      expect(await pullFrom(await newWorkspace(), endlessRemote(none)).catch((error) => error)).toSatisfy(
-        (reply) => reply instanceof RemoteUnavailable || isSyncRefusal(reply),
-      );
+    for (const invalidPosition of [Number.NaN, -1, 1.5, 'x' as never]) {
+      expect(
+        await pullFrom(await newWorkspace(), endlessRemote(invalidPosition)).catch((error) => error),
+      ).toSatisfy((reply) => reply instanceof RemoteUnavailable || isSyncRefusal(reply));
     }
   });
 
@@ -205,19 +205,19 @@ describe('a remote that', () => {
   });
 });
 
-/** Fails at the request with this number, either before it is executed or after, losing the reply. */
-function breakingRemote(remote: SyncRemote, at: number, when: 'before' | 'after'): SyncRemote {
+/** A remote that fails at the request with this number, either before it executes the request or after, without a reply. */
+function breakingRemote(remote: SyncRemote, at: number, failureTime: 'before' | 'after'): SyncRemote {
   let requestCount = 0;
   const guarded = Object.entries(remote).map(([name, call]) => {
     if (typeof call !== 'function') return [name, call];
     return [
       name,
-      async (...given: unknown[]) => {
+      async (...args: unknown[]) => {
         requestCount += 1;
-        const now = requestCount === at;
-        if (now && when === 'before') throw new RemoteUnavailable(name);
-        const reply = await (call as (...given: unknown[]) => Promise<unknown>)(...given);
-        if (now) throw new RemoteUnavailable(name);
+        const isFailing = requestCount === at;
+        if (isFailing && failureTime === 'before') throw new RemoteUnavailable(name);
+        const reply = await (call as (...args: unknown[]) => Promise<unknown>)(...args);
+        if (isFailing) throw new RemoteUnavailable(name);
         return reply;
       },
     ];
@@ -227,8 +227,8 @@ function breakingRemote(remote: SyncRemote, at: number, when: 'before' | 'after'
 
 test.each(['before', 'after'] as const)(
   'reaches the same result when the connection fails %s any request and the sync is repeated',
-  async (when) => {
-    for (let diesAt = 1; ; diesAt += 1) {
+  async (failureTime) => {
+    for (let failingRequest = 1; ; failingRequest += 1) {
       const { harness, remote } = await openOffice();
       unwrap(await harness.coordinator.claims.claimTask(KEY, { ...OTHER, ...agentFields('bob') }));
       const workspace = await newWorkspace();
@@ -239,29 +239,29 @@ test.each(['before', 'after'] as const)(
         const result = { ...EDGE, session_id: 's-ada', generation: 1, result_data: 'y'.repeat(100_000) };
         unwrap(await offline.holder.submitResult(KEY, result));
       });
-      const failing = breakingRemote(remote, diesAt, when);
+      const failing = breakingRemote(remote, failingRequest, failureTime);
       const pushAndPull = async (through: SyncRemote) => {
         await pushTo(workspace, through);
         return pullFrom(workspace, through);
       };
-      const whole = await pushAndPull(failing).then(
+      const isComplete = await pushAndPull(failing).then(
         () => true,
         (error) => {
           if (error instanceof RemoteUnavailable) return false;
           throw error;
         },
       );
-      if (whole) {
-        expect(diesAt).toBeGreaterThan(10);
+      if (isComplete) {
+        expect(failingRequest).toBeGreaterThan(10);
         return;
       }
       await pushAndPull(remote);
       const log = await harness.events(KEY);
-      expect(await readWorkspaceLog(workspace), `request ${diesAt}`).toEqual(log);
+      expect(await readWorkspaceLog(workspace), `request ${failingRequest}`).toEqual(log);
       const eventTypes = log
         .filter(({ subject }) => subject?.startsWith('REQ'))
         .map(({ event_type }) => event_type);
-      expect(eventTypes, `request ${diesAt}`).toEqual([
+      expect(eventTypes, `request ${failingRequest}`).toEqual([
         'edge_started',
         'edge_started',
         'claim_rejected',
@@ -322,8 +322,8 @@ test('refuses and keeps work under a claim that another agent holds by now', asy
       }),
     );
   });
-  const taken = { expected_generation: 1, reason: 'gone', ...agentFields('bob') };
-  unwrap(await harness.coordinator.decisions.operate(KEY, EDGE.task_id, 'reassign', taken));
+  const reassignment = { expected_generation: 1, reason: 'gone', ...agentFields('bob') };
+  unwrap(await harness.coordinator.decisions.operate(KEY, EDGE.task_id, 'reassign', reassignment));
   expect(await pushTo(workspace, remote)).toMatchObject({
     sent: 0,
     refused: [{ event_type: 'edge_converged', reason: expect.stringMatching(/STALE|NOT_HOLDER|GENERATION/) }],

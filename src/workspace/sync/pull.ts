@@ -37,8 +37,8 @@ export interface PullReport {
 }
 
 /**
- * Makes the local log a replica of the remote's, at the same positions. Offline work must have been pushed before,
- * so the remote's log has it in the remote's order: the local tail is saved to a file, and the log is rebuilt.
+ * Makes the local log a replica of the remote's, at the same positions. Offline work must have been pushed before, so
+ * that the remote's log contains it, in the remote's order. The local tail is saved to a file, and the log is rebuilt.
  */
 export async function pull(
   workspace: SyncWorkspace,
@@ -106,7 +106,7 @@ class PullRun {
         return refused ?? { position, received, rebuilt: false, aside: null };
       }
       if (!this.options.may_replace_unpushed && cursor?.pushed_position !== local_position)
-        return notPushed(state);
+        return notPushedRefusal(state);
       tail = await this.saveOfflineEvents(store, state);
       await this.options.onStep('aside');
       const refused = await this.rebuildLog(position, replica);
@@ -149,9 +149,9 @@ class PullRun {
     replica: Replica | null,
   ): Promise<SyncRefusal | null> {
     const archive = remoteArchive(this.remote, this.workspace.key, position, replica);
-    const moved = await importProject(store, blobs, archive);
-    if (!('refused' in moved)) return null;
-    const detail = `The log of ${this.remote.name} cannot be imported. ${moved.detail}`;
+    const imported = await importProject(store, blobs, archive);
+    if (!('refused' in imported)) return null;
+    const detail = `The log of ${this.remote.name} cannot be imported. ${imported.detail}`;
     return { refused: 'REMOTE_BROKEN', detail };
   }
 
@@ -167,7 +167,7 @@ class PullRun {
   }
 }
 
-const notPushed = ({ common, local_position }: SyncState): SyncRefusal => ({
+const notPushedRefusal = ({ common, local_position }: SyncState): SyncRefusal => ({
   refused: 'TAIL_NOT_PUSHED',
   detail:
     `${local_position - common} local events have not been pushed to the remote. Push them first: gen sync push. ` +

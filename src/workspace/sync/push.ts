@@ -25,8 +25,8 @@ import {
 import { isAcceptingReview, type RemoteHandle, type TailAction, tailActionFor } from './tail-command.js';
 
 const PAGE_SIZE = 1000;
-const IMPORT_CHARS = 384 * 1024;
-const IMPORT_EVENTS = 256;
+const IMPORT_CHARS_MAX = 384 * 1024;
+const IMPORT_EVENTS_MAX = 256;
 /** Maximum listed events per kind; the counts include all. */
 const LISTED_MAX = 200;
 
@@ -67,7 +67,7 @@ export interface PushReport {
 /**
  * Sends the offline events to the remote in order. Each is sent as the command that would have produced it, under
  * its own id, so that sending it twice takes effect once. A claim is a proposal: if it is refused, nothing that
- * depends on it is sent, and all of it stays local.
+ * depends on it is sent, and those events stay local.
  */
 export async function push(
   workspace: SyncWorkspace,
@@ -101,27 +101,28 @@ export async function push(
   return run.report;
 }
 
-/** Adds spawned features, which have no file. */
+/** Adds a file for each spawned feature, because spawned features have none in the workspace. */
 async function withSpawnedFeatures(
   texts: WorkspaceTexts,
   store: Store,
   projectKey: ProjectKey,
 ): Promise<WorkspaceTexts> {
   const { files, unreadable } = texts;
-  const reading = parseMethodology(files, unreadable);
-  if (!reading.ok) return texts;
-  const written = new Set(reading.features.map(({ feature_id }) => feature_id));
-  const all = new Map(files);
+  const parsed = parseMethodology(files, unreadable);
+  if (!parsed.ok) return texts;
+  const idsInFiles = new Set(parsed.features.map(({ feature_id }) => feature_id));
+  const allFiles = new Map(files);
   for (let after = featureSubject(''); ; ) {
     const page = (await store.scanHeads(projectKey, { after, limit: PAGE_SIZE })) as RecordHead[];
     const features = page.filter(({ subject }) => subject.startsWith(featureSubject('')));
     for (const { value } of features) {
       const feature = value as unknown as Feature;
       const { feature_id } = feature;
-      if (!written.has(feature_id)) all.set(`features/active/${feature_id}.yml`, serializeFeature(feature));
+      if (!idsInFiles.has(feature_id))
+        allFiles.set(`features/active/${feature_id}.yml`, serializeFeature(feature));
     }
     const last = page.at(-1);
-    if (last === undefined || features.length < page.length) return { files: all, unreadable };
+    if (last === undefined || features.length < page.length) return { files: allFiles, unreadable };
     after = last.subject;
   }
 }
@@ -130,8 +131,8 @@ class PushRun {
   readonly report: PushReport;
   /** The remote handle of each claim granted offline; null if it was refused. */
   private readonly handles = new Map<string, RemoteHandle | null>();
-  private importing: NewEvent[] = [];
-  private importingChars = 0;
+  private pendingImports: NewEvent[] = [];
+  private pendingImportChars = 0;
 
   constructor(
     private readonly local: LocalLog,
@@ -154,17 +155,17 @@ class PushRun {
     if (configured == null) return;
     this.mustCreate = false;
     await this.onStep('configure');
-    const fault = await this.remote.configure(await withSpawnedFeatures(texts, store, key));
-    if (fault !== null) this.addRefused(CONFIGURATION, assertDecided(fault));
+    const problem = await this.remote.configure(await withSpawnedFeatures(texts, store, key));
+    if (problem !== null) this.addRefused(CONFIGURATION, assertDecided(problem));
   }
 
   async sendTail(after: number, until_position: number): Promise<void> {
     const log = { store: this.local.store, key: this.workspace.key };
     let approval: EventEnvelope | null = null;
     for await (const event of eventsUntil(log, { after, until_position })) {
-      const waiting: EventEnvelope | null = approval;
+      const pendingApproval: EventEnvelope | null = approval;
       approval = null;
-      if (waiting !== null && (await this.pushApproval(waiting, event))) continue;
+      if (pendingApproval !== null && (await this.pushApproval(pendingApproval, event))) continue;
       if (isAcceptingReview(event)) approval = event;
       else await this.pushEvent(event);
     }
@@ -211,18 +212,18 @@ class PushRun {
     if (!this.mustCreate) return;
     this.mustCreate = false;
     await this.onStep('create');
-    const fault = await this.remote.create();
-    if (fault !== null) assertDecided(fault);
+    const problem = await this.remote.create();
+    if (problem !== null) assertDecided(problem);
   }
 
   private async send(event: EventEnvelope, action: TailAction & { kind: 'send' }): Promise<void> {
     if (action.verb === 'submit') {
-      const fault = await this.sendBlobs(event);
-      if (fault !== null) return this.addRefused(event, fault);
+      const problem = await this.sendBlobs(event);
+      if (problem !== null) return this.addRefused(event, problem);
     }
     const reply = assertDecided(await this.remote[action.verb](action.body));
     if (action.verb === 'claim') this.recordClaim(event, reply as ClaimResult | Problem);
-    if (isDone(action.verb, reply)) this.report.sent += 1;
+    if (isDelivered(action.verb, reply)) this.report.sent += 1;
     else this.addRefused(event, reply);
   }
 
@@ -231,8 +232,8 @@ class PushRun {
     const { tenant_id } = this.workspace.key;
     const localBlob = (sha256: string) => this.local.blobs.get(tenant_id, sha256);
     for await (const { blob_sha256, bytes } of blobsOf(event, localBlob)) {
-      const fault = await this.remote.putBlob(blob_sha256, bytes);
-      if (fault !== null) return assertDecided(fault);
+      const problem = await this.remote.putBlob(blob_sha256, bytes);
+      if (problem !== null) return assertDecided(problem);
     }
     return null;
   }
@@ -249,20 +250,23 @@ class PushRun {
   }
 
   private async queueImport(event: EventEnvelope): Promise<void> {
-    const { position: _, ...said } = event;
-    const chars = JSON.stringify(said).length;
-    if (this.importing.length >= IMPORT_EVENTS || this.importingChars + chars > IMPORT_CHARS) {
+    const { position: _, ...newEvent } = event;
+    const chars = JSON.stringify(newEvent).length;
+    if (
+      this.pendingImports.length >= IMPORT_EVENTS_MAX ||
+      this.pendingImportChars + chars > IMPORT_CHARS_MAX
+    ) {
       await this.flushImports();
     }
-    this.importing.push(said);
-    this.importingChars += chars;
+    this.pendingImports.push(newEvent);
+    this.pendingImportChars += chars;
     await this.sendBlobs(event);
   }
 
   private async flushImports(): Promise<void> {
-    const events = this.importing;
-    this.importing = [];
-    this.importingChars = 0;
+    const events = this.pendingImports;
+    this.pendingImports = [];
+    this.pendingImportChars = 0;
     if (events.length === 0) return;
     this.mustCreate = false;
     await this.onStep('import');
@@ -307,7 +311,7 @@ function assertDecided<T extends object>(reply: T): T {
   return reply;
 }
 
-function isDone(verb: RemoteCommand, reply: object): boolean {
+function isDelivered(verb: RemoteCommand, reply: object): boolean {
   if (isProblem(reply)) return false;
   const { success, accepted, reason } = reply as { success?: boolean; accepted?: boolean; reason?: string };
   if (verb !== 'submit') return success === true;

@@ -24,14 +24,14 @@ export async function* remoteArchive(
   const until = replica?.until ?? 0;
   yield { archive: ARCHIVE_FORMAT, ...projectKey, position };
   for (let after = 0; after < position; ) {
-    const isHere = replica !== null && after < until;
-    const events: readonly EventEnvelope[] = isHere
+    const isInReplica = replica !== null && after < until;
+    const events: readonly EventEnvelope[] = isInReplica
       ? await replica.store.events(projectKey, { after, until_position: until, limit: PAGE_SIZE })
       : await remote.events(after, Math.min(PAGE_SIZE, position - after));
     for (const event of events) {
       // A blob missing at the remote is skipped: the event still has its digest and size. An invalid event names no
       // blobs; the import rejects it.
-      if (!isHere && event?.payload)
+      if (!isInReplica && event?.payload)
         for await (const blob of blobsOf(event, (sha256) => remote.getBlob(sha256))) yield blobLine(blob);
       yield { event };
     }

@@ -27,7 +27,7 @@ export type RemoteCommand = keyof RemoteCommands;
 
 /**
  * The coordinator that a workspace syncs with, reduced to what sync uses: the log and the commands of one project.
- * It is the authority: offline work reaches it as commands, and it decides.
+ * The coordinator has authority over the log: offline work reaches it as commands, and it decides them.
  *
  * A refusal is a return value. If the coordinator is unreachable, a method rejects with `RemoteUnavailable`.
  */
@@ -48,10 +48,10 @@ export interface SyncRemote extends RemoteCommands {
   configure(texts: WorkspaceTexts): Promise<Problem | null>;
 }
 
-/** A plan without tasks: the least that makes a project. */
+/** A plan without tasks, which is enough to create a project. */
 export const EMPTY_PLAN = { tracks: {} };
 
-/** No definite reply. The same operation can be repeated, and continues where it stopped. */
+/** The remote gave no definite reply. The same sync can be repeated, and continues where it stopped. */
 export class RemoteUnavailable extends Error {
   override readonly name = 'RemoteUnavailable';
 }

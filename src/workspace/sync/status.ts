@@ -19,7 +19,7 @@ export interface SyncStatus extends Pick<SyncState, 'local_position' | 'remote_p
   readonly warning: string | null;
 }
 
-/** How far the two logs differ. It does not predict what the remote would accept of the tail. */
+/** How far the two logs differ. Does not predict which events of the tail the remote would accept. */
 export async function syncStatus(
   workspace: SyncWorkspace,
   local: LocalLog,

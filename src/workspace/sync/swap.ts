@@ -12,7 +12,7 @@ import {
 import { nodeDisk } from '../../stores/file/node-disk.js';
 import { StoreUnavailable } from '../../stores/store.js';
 
-/** Called before every step. A sync interrupted there continues from there. */
+/** Called before every step. A sync that is interrupted at a step continues from that step. */
 export type SyncStepHook = (step: string) => void | Promise<void>;
 
 /** Files beside the log during a swap: the new log, the old log, and the stage marker. */
@@ -20,7 +20,7 @@ export const REBUILT_FOLDER = '.rebuilt';
 const REPLACED_FOLDER = '.replaced';
 const MARKER_FILE = '.swap';
 
-/** The parts of a log. The store's secret is not one, so handles that it issued stay valid. */
+/** The parts of a log. The store's secret is not among them, so the handles of the store stay valid. */
 const LOG_PARTS = [ACTIVE_FILE, SEGMENTS_FOLDER, SNAPSHOTS_FOLDER, DURABLE_FILE];
 
 export const isSwapInProgress = async (eventsFolder: string): Promise<boolean> =>
@@ -38,7 +38,7 @@ export async function swapLog(
   return withLogLock(eventsFolder, async () => {
     if ((await stageOf(eventsFolder)) === null) {
       // Another pull may have removed the rebuilt log: never replace a log with nothing.
-      if (!(await isThere(join(eventsFolder, REBUILT_FOLDER, STORE_FILE))) || !(await isUnchanged()))
+      if (!(await hasEntry(join(eventsFolder, REBUILT_FOLDER, STORE_FILE))) || !(await isUnchanged()))
         return false;
       await nodeDisk.removeFolder(join(eventsFolder, REPLACED_FOLDER));
       await setStage(eventsFolder, 'out');
@@ -48,7 +48,7 @@ export async function swapLog(
   });
 }
 
-/** Completes an interrupted swap, or removes the leftovers of one that never started or was not cleaned up. */
+/** Completes an interrupted swap, or removes the leftovers of a swap that never started or was not cleaned up. */
 export async function finishSwap(eventsFolder: string, onStep: SyncStepHook): Promise<void> {
   if (await isSwapInProgress(eventsFolder))
     await withLogLock(eventsFolder, () => completeSwap(eventsFolder, onStep));
@@ -80,7 +80,7 @@ async function completeSwap(eventsFolder: string, onStep: SyncStepHook): Promise
 async function moveParts(from: string, to: string, onPart: SyncStepHook): Promise<void> {
   for (const part of LOG_PARTS) {
     await onPart(part);
-    if (await isThere(join(from, part))) await nodeDisk.rename(join(from, part), join(to, part));
+    if (await hasEntry(join(from, part))) await nodeDisk.rename(join(from, part), join(to, part));
   }
   await nodeDisk.syncFolder(to);
   await nodeDisk.syncFolder(from);
@@ -109,4 +109,4 @@ async function withLogLock<T>(eventsFolder: string, work: () => Promise<T>): Pro
   }
 }
 
-const isThere = async (path: string): Promise<boolean> => (await lstat(path).catch(() => null)) !== null;
+const hasEntry = async (path: string): Promise<boolean> => (await lstat(path).catch(() => null)) !== null;

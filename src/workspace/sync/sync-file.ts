@@ -21,7 +21,7 @@ const cursorSchema = z.object({
 /** The last known sync state with a remote. A cache: without it the logs are compared from the beginning. */
 export type SyncCursor = z.infer<typeof cursorSchema>;
 
-/** Null if there is none, if it is unreadable, or if it belongs to another remote or project. */
+/** The cursor of this remote and project; null if the file is missing, unreadable, or of another remote or project. */
 export async function readCursor(
   { sync_file, key }: SyncWorkspace,
   remote: string,

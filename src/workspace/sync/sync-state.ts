@@ -24,27 +24,30 @@ export async function readSyncState(
   const local_position = (await store.project(workspace.key))?.position ?? 0;
   const remote_position = await remote.position();
   const until_position = Math.min(local_position, remote_position);
-  const known = Math.min(cursor?.replicated_position ?? 0, local_position);
-  if (known > remote_position) return remoteDiffers(remote, `it ends at position ${remote_position}`);
-  let common = Math.max(known - 1, 0);
+  const knownPosition = Math.min(cursor?.replicated_position ?? 0, local_position);
+  if (knownPosition > remote_position)
+    return remoteDiffersRefusal(remote, `it ends at position ${remote_position}`);
+  let common = Math.max(knownPosition - 1, 0);
   while (common < until_position) {
     const limit = Math.min(PAGE_SIZE, until_position - common);
-    const theirs = await remote.events(common, limit);
+    const remoteEvents = await remote.events(common, limit);
     const page = await store.events(workspace.key, { after: common, until_position, limit });
-    const ours = page.slice(0, theirs.length);
+    const localEvents = page.slice(0, remoteEvents.length);
     // A pushed event keeps its id at the remote, but not its time and position: only an identical event is a replica.
-    const different = ours.findIndex((event, index) => canonicalJson(event) !== canonicalJson(theirs[index]));
-    common += different === -1 ? ours.length : different;
-    if (ours.length === 0 || different !== -1) break;
+    const differenceIndex = localEvents.findIndex(
+      (event, index) => canonicalJson(event) !== canonicalJson(remoteEvents[index]),
+    );
+    common += differenceIndex === -1 ? localEvents.length : differenceIndex;
+    if (localEvents.length === 0 || differenceIndex !== -1) break;
   }
-  if (common < known) return remoteDiffers(remote, `event ${common + 1} differs`);
+  if (common < knownPosition) return remoteDiffersRefusal(remote, `event ${common + 1} differs`);
   return { local_position, remote_position, common, cursor };
 }
 
-const remoteDiffers = (remote: SyncRemote, how: string): SyncRefusal => ({
+const remoteDiffersRefusal = (remote: SyncRemote, how: string): SyncRefusal => ({
   refused: 'REMOTE_DIFFERS',
   detail:
     `The log of ${remote.name} is not the log that this workspace last synced with: ${how}. Nothing was changed. ` +
     'The remote may have been restored from a backup, or be another project. If the remote is right as it is, delete ' +
-    '.ai-workspace/sync.yml and run gen sync push --remote URL: it sends every local event that the remote does not have.',
+    '.ai-workspace/sync.yml and run gen sync push --remote URL. That sends every local event that the remote does not have.',
 });

@@ -75,7 +75,7 @@ const iterationBody = (generation: number, agent: string) => ({
 });
 
 /** Asserts that both logs are equal and valid. */
-async function inStep({ harness, workspace }: SyncScenario): Promise<void> {
+async function expectEqualLogs({ harness, workspace }: SyncScenario): Promise<void> {
   const log = await readWorkspaceLog(workspace);
   expect(log).toEqual(await harness.events(KEY));
   const checker = new PolicyAwareLogChecker();
@@ -89,15 +89,15 @@ async function inStep({ harness, workspace }: SyncScenario): Promise<void> {
 describe.each(STORES)('a workspace and a coordinator (%s store)', (name) => {
   // req: SYN-001
   test('pulls remote events incrementally, at the same positions', async () => {
-    const all = await openSyncScenario(name);
-    const { harness, remote, workspace } = all;
+    const scenario = await openSyncScenario(name);
+    const { harness, remote, workspace } = scenario;
     unwrap(await harness.coordinator.claims.claimTask(KEY, { ...EDGE, ...agentFields('ada') }));
     expect(await pullValid(workspace, remote)).toMatchObject({ received: 2, rebuilt: false, aside: null });
-    await inStep(all);
+    await expectEqualLogs(scenario);
     unwrap(await harness.coordinator.holder.submitResult(KEY, convergeBody(1, 'ada', 'x'.repeat(100_000))));
     unwrap(await harness.coordinator.claims.claimTask(KEY, { ...OTHER, ...agentFields('ada') }));
     expect(await pullValid(workspace, remote)).toMatchObject({ received: 2 });
-    await inStep(all);
+    await expectEqualLogs(scenario);
     expect(await pullValid(workspace, remote)).toMatchObject({ received: 0 });
     await withLocalLog(workspace, async ({ blobs }) => {
       const sha256 = (await eventOfType(harness, 'edge_converged'))?.payload.blob_sha256 as string;
@@ -126,17 +126,17 @@ describe.each(STORES)('a workspace and a coordinator (%s store)', (name) => {
     });
     expect(await pushValid(workspace, remote)).toMatchObject({ sent: 2, refused: [] });
     expect(Buffer.from((await harness.blobs.get(KEY.tenant_id, sha256)) ?? [])).toEqual(text);
-    const elsewhere = syncWorkspaceIn(await temporaryFolder());
-    await pullValid(elsewhere, remote);
-    await withLocalLog(elsewhere, async ({ blobs }) =>
+    const otherWorkspace = syncWorkspaceIn(await temporaryFolder());
+    await pullValid(otherWorkspace, remote);
+    await withLocalLog(otherWorkspace, async ({ blobs }) =>
       expect(Buffer.from((await blobs.get(KEY.tenant_id, sha256)) ?? [])).toEqual(text),
     );
   });
 
   // req: SYN-002, SYN-004
   test('pushes offline work, after which both logs are equal', async () => {
-    const all = await openSyncScenario(name);
-    const { harness, remote, workspace } = all;
+    const scenario = await openSyncScenario(name);
+    const { harness, remote, workspace } = scenario;
     unwrap(await harness.coordinator.claims.claimTask(KEY, { ...OTHER, ...agentFields('bob') }));
     await pullValid(workspace, remote);
     await workOffline(workspace, async (offline) => {
@@ -156,7 +156,7 @@ describe.each(STORES)('a workspace and a coordinator (%s store)', (name) => {
       rebuilt: true,
       aside: expect.stringContaining('offline'),
     });
-    await inStep(all);
+    await expectEqualLogs(scenario);
     const shared = await eventOfType(harness, 'iteration_completed');
     const local = tail.find(({ event_type }) => event_type === 'iteration_completed');
     expect(shared).toMatchObject({
@@ -166,14 +166,16 @@ describe.each(STORES)('a workspace and a coordinator (%s store)', (name) => {
       payload: { occurred_at: shared?.timestamp },
     });
     const [aside = ''] = await readdir(join(workspace.events, 'offline'));
-    const kept = (await readFile(join(workspace.events, 'offline', aside), 'utf8')).trimEnd().split('\n');
-    expect(kept.map((line) => JSON.parse(line))).toEqual(tail);
+    const savedLines = (await readFile(join(workspace.events, 'offline', aside), 'utf8'))
+      .trimEnd()
+      .split('\n');
+    expect(savedLines.map((line) => JSON.parse(line))).toEqual(tail);
   });
 
   // req: SYN-005
   test('sends nothing that depends on a refused offline claim, and keeps all of it', async () => {
-    const all = await openSyncScenario(name);
-    const { harness, remote, workspace } = all;
+    const scenario = await openSyncScenario(name);
+    const { harness, remote, workspace } = scenario;
     await workOffline(workspace, async (offline) => {
       unwrap(await offline.claims.claimTask(KEY, { ...EDGE, ...agentFields('ada') }));
       unwrap(await offline.holder.appendEvent(KEY, iterationBody(1, 'ada')));
@@ -191,7 +193,7 @@ describe.each(STORES)('a workspace and a coordinator (%s store)', (name) => {
       'edge_converged',
     ]);
     const { aside } = await pullValid(workspace, remote);
-    await inStep(all);
+    await expectEqualLogs(scenario);
     expect(await readFile(aside ?? '', 'utf8')).toContain('edge_converged');
     expect(
       (await readWorkspaceLog(workspace)).filter(({ event_type }) => event_type === 'claim_rejected'),
@@ -200,8 +202,8 @@ describe.each(STORES)('a workspace and a coordinator (%s store)', (name) => {
 
   // req: SYN-003
   test('applies events once when they are pushed twice, with and without the cursor', async () => {
-    const all = await openSyncScenario(name);
-    const { harness, remote, workspace } = all;
+    const scenario = await openSyncScenario(name);
+    const { harness, remote, workspace } = scenario;
     await workOffline(workspace, async (offline) => {
       unwrap(await offline.claims.claimTask(KEY, { ...EDGE, ...agentFields('ada') }));
       unwrap(await offline.holder.appendEvent(KEY, iterationBody(1, 'ada')));
@@ -219,26 +221,26 @@ describe.each(STORES)('a workspace and a coordinator (%s store)', (name) => {
     await pushValid(workspace, remote);
     expect(await harness.events(KEY)).toEqual(before);
     await pullValid(workspace, remote);
-    await inStep(all);
+    await expectEqualLogs(scenario);
   });
 
   // req: SYN-006
   test('rebuilds a deleted log, however it was deleted', async () => {
-    const all = await openSyncScenario(name);
-    const { harness, remote, workspace } = all;
+    const scenario = await openSyncScenario(name);
+    const { harness, remote, workspace } = scenario;
     unwrap(await harness.coordinator.claims.claimTask(KEY, { ...EDGE, ...agentFields('ada') }));
     await pullValid(workspace, remote);
     await rm(join(workspace.events, 'events.jsonl'));
     await pullValid(workspace, remote);
-    await inStep(all);
+    await expectEqualLogs(scenario);
     await rm(workspace.events, { recursive: true });
     await pullValid(workspace, remote);
-    await inStep(all);
+    await expectEqualLogs(scenario);
   });
 
   test('pushes events of other tools unchanged', async () => {
-    const all = await openSyncScenario(name);
-    const { remote, workspace } = all;
+    const scenario = await openSyncScenario(name);
+    const { remote, workspace } = scenario;
     const line = JSON.stringify({
       event_type: 'moon_phase',
       timestamp: '2025-12-01T10:00:00Z',
@@ -259,15 +261,15 @@ describe.each(STORES)('a workspace and a coordinator (%s store)', (name) => {
     );
     expect(await pushValid(workspace, remote)).toMatchObject({ sent: 3, refused: [], not_sent: [] });
     await pullValid(workspace, remote);
-    await inStep(all);
+    await expectEqualLogs(scenario);
     expect(await readWorkspaceLog(workspace)).toHaveLength(3);
   });
 });
 
 describe('a pull', () => {
-  test('requires that offline work is pushed first or kept aside', async () => {
-    const all = await openSyncScenario('memory');
-    const { remote, workspace } = all;
+  test('requires that offline work is pushed first or saved to a file', async () => {
+    const scenario = await openSyncScenario('memory');
+    const { remote, workspace } = scenario;
     await workOffline(workspace, async (offline) =>
       unwrap(await offline.claims.claimTask(KEY, { ...EDGE, ...agentFields('ada') })),
     );
@@ -275,12 +277,12 @@ describe('a pull', () => {
       refused: 'TAIL_NOT_PUSHED',
     });
     expect(await pullValid(workspace, remote, true)).toMatchObject({ position: 0, rebuilt: true });
-    await inStep(all);
+    await expectEqualLogs(scenario);
   });
 
   test('is refused while work after the last push is not pushed', async () => {
-    const all = await openSyncScenario('memory');
-    const { remote, workspace } = all;
+    const scenario = await openSyncScenario('memory');
+    const { remote, workspace } = scenario;
     await workOffline(workspace, async (offline) =>
       unwrap(await offline.claims.claimTask(KEY, { ...EDGE, ...agentFields('ada') })),
     );
@@ -293,7 +295,7 @@ describe('a pull', () => {
     });
     await pushValid(workspace, remote);
     await pullValid(workspace, remote);
-    await inStep(all);
+    await expectEqualLogs(scenario);
   });
 
   test('from another log than before is refused and changes nothing', async () => {

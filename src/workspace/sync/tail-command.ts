@@ -8,7 +8,7 @@ import type { RemoteCommand } from './remote.js';
 
 export interface RemoteHandle {
   readonly generation: number;
-  /** Absent if the remote granted the claim itself: then only its holder has the id. */
+  /** Absent if the remote granted the claim before the workspace went offline, because only the holder has the id. */
   readonly claim_id?: string;
 }
 
@@ -24,8 +24,8 @@ const LOCAL_SETTING = 'a local setting: set it at the remote too';
 const SKIP: TailAction = { kind: 'skip' };
 
 /**
- * How an event is pushed, with the handle by which the remote knows its claim; of a review that accepted a result, also
- * with the id of that result's event.
+ * How an event is pushed. `handle` is the handle that the claim of the event has at the remote. `acceptedEventId` is the
+ * id of the result's event, if the event is a review that accepted the result.
  */
 export function tailActionFor(
   event: EventEnvelope,
@@ -45,7 +45,7 @@ export function tailActionFor(
   };
 }
 
-/** Events about changes of the workspace's files. They are not sent: the files themselves are, before the events. */
+/** Events about changes of the workspace's files. They are not sent, because the push sends the files first. */
 const RECORDED_BY_FILES: ReadonlySet<string> = new Set(['METHODOLOGY_CHANGED', 'FEATURE_CHANGED']);
 
 type TailActionBuilder = typeof tailActionFor;
@@ -92,7 +92,7 @@ const ACTION_BY_EVENT_KIND: Readonly<Record<ClaimEventKind, TailActionBuilder>> 
   warned: skipAction,
   claim_refused: skipAction,
   refusals_counted: skipAction,
-  result_refused: notSent('it was refused locally, and is kept locally'),
+  result_refused: notSent('the result was refused locally, and stays local'),
   adopted: notSent(DECIDED_BY_PERSON),
   held: notSent(DECIDED_BY_PERSON),
   unheld: notSent(DECIDED_BY_PERSON),
@@ -159,17 +159,17 @@ export const isAcceptingReview = ({ event_type, payload }: EventEnvelope): boole
 
 function appendBody(event: EventEnvelope, { generation, claim_id }: RemoteHandle) {
   const { event_type, event_id, task_id, feature_id, edge, agent_id, agent_role, session_id } = event;
-  // The push authenticates with another credential, so these do not apply.
+  // The push authenticates with another credential, so the event's own signature and principal do not apply.
   const { signature: _, signed_text: __, principal: ___, occurred_at: ____, ...payload } = event.payload;
   const occurred_at = occurredAt(event);
-  const held = event.generation === undefined ? {} : { generation, claim_id };
-  const about = { task_id, feature_id, edge, agent_role, session_id, ...held };
-  return { event_type, event_id, occurred_at, agent_id, payload, ...about };
+  const claimFields = event.generation === undefined ? {} : { generation, claim_id };
+  const subjectFields = { task_id, feature_id, edge, agent_role, session_id, ...claimFields };
+  return { event_type, event_id, occurred_at, agent_id, payload, ...subjectFields };
 }
 
 const occurredAt = ({ timestamp, payload }: EventEnvelope): unknown => payload.occurred_at ?? timestamp;
 
-/** Which event of the local log a command repeats, and when it was decided. */
+/** The event of the local log that a command repeats, and the time of the decision. */
 const offlineOf = (event: EventEnvelope) => ({
   event_id: event.event_id,
   occurred_at: occurredAt(event),

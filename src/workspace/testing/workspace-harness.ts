@@ -54,7 +54,7 @@ export class WorkspaceHarness {
   }
 
   /**
-   * The events on edges, in order, as `edge_started a-01 1`. Without signs of life: no command asks for one, and
+   * The events on edges, in order, as `edge_started a-01 1`. Leaves out signs of life that no command requested, because
    * their number depends on the clock.
    */
   async edgeHistory(): Promise<string[]> {

@@ -31,11 +31,11 @@ export function EdgeTimeline({ feature }: { feature: FeatureView }) {
 function BarText({ entry }: TimeBar<TrajectoryEntry>) {
   const { status, started_at, converged_at, iteration, deltas, agent_id } = entry;
   // The delta of a converged edge is 0, whatever its last iteration reported.
-  const known = status === 'converged' ? [] : deltas.filter((delta) => delta !== null);
+  const knownDeltas = status === 'converged' ? [] : deltas.filter((delta) => delta !== null);
   return (
     <span className="quiet">
       {status.replaceAll('_', ' ')}, {iteration === 1 ? '1 iteration' : `${iteration} iterations`}
-      {known.length === 0 ? '' : `, delta ${known.join(' → ')}`}
+      {knownDeltas.length === 0 ? '' : `, delta ${knownDeltas.join(' → ')}`}
       {agent_id === null ? '' : `, ${visibleText(actorName(agent_id))}`}
       {started_at === null ? null : (
         <>

@@ -13,7 +13,7 @@ import { useFeatures } from './use-features.js';
 import { YouAreHere } from './you-are-here.js';
 import './features.css';
 
-/** How far each feature is on each edge, what comes next, and what keeps it from going on. */
+/** The progress of each feature on each edge, what comes next, and what blocks a feature. */
 export default function FeaturesView() {
   const query = useFeatures();
   const isUnknown = query.error instanceof CallFailure && query.error.code === 'UNKNOWN_PROJECT';

@@ -37,7 +37,7 @@ test('the matrix has a column per edge in the order of the graph, and no cell wh
   expect(rows[0]?.cells[1]).toMatchObject({ agents: ['ada'], isNext: true, hint: 'Iteration 3, delta 2.' });
 });
 
-test('a cell says what keeps an edge from continuing', () => {
+test('a cell shows why an edge does not continue', () => {
   const wordsOf = (more: object) =>
     matrixOf(statusOf(featureWith('G', more))).rows[0]?.cells.map((cell) => cell?.word);
   expect(wordsOf({ status: 'stuck', you_are_here: [stop('b', '●')] })).toEqual(['stuck']);

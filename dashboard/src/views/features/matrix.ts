@@ -3,17 +3,17 @@ import { actorName } from '../../model/actor-name.js';
 
 type Feature = MethodologyStatus['features'][number];
 
-/** How far a feature is on an edge, in a word that a person reads, and how it is coloured. */
+/** The progress of a feature on an edge, as a word and a colour. */
 export interface MatrixCell {
   readonly edge: string;
   readonly word: string;
   readonly tone: 'good' | 'accent' | 'warn' | 'bad' | 'plain';
   /** Details about the word, for a tooltip. */
   readonly hint: string;
-  /** Who works on it. */
+  /** The agents that work on the edge. */
   readonly agents: readonly string[];
   readonly isOptional: boolean;
-  /** `gen start` would continue here. */
+  /** Whether `gen start` would continue here. */
   readonly isNext: boolean;
 }
 
@@ -41,10 +41,10 @@ export function matrixOf(status: MethodologyStatus): FeatureMatrix {
 }
 
 function cellOf(status: MethodologyStatus, feature: Feature, edge: string): MatrixCell | null {
-  const stop = feature.you_are_here.find((one) => one.edge === edge);
+  const stop = feature.you_are_here.find((each) => each.edge === edge);
   if (stop === undefined) return null;
   const { feature_id } = feature;
-  const claims = status.claims.filter((one) => one.feature_id === feature_id && one.edge === edge);
+  const claims = status.claims.filter((claim) => claim.feature_id === feature_id && claim.edge === edge);
   const { start_would } = status;
   return {
     edge,
@@ -55,21 +55,21 @@ function cellOf(status: MethodologyStatus, feature: Feature, edge: string): Matr
   };
 }
 
-type Word = Pick<MatrixCell, 'word' | 'tone' | 'hint'>;
+type CellWord = Pick<MatrixCell, 'word' | 'tone' | 'hint'>;
 
 function wordOf(
   { pending_reviews }: MethodologyStatus,
   feature: Feature,
   { edge, mark }: Feature['you_are_here'][number],
-): Word {
+): CellWord {
   const { feature_id, status, current_edge, iteration, delta, waits_for } = feature;
   if (mark === '✓') return { word: 'converged', tone: 'good', hint: 'All required checks passed.' };
-  const review = pending_reviews.find((one) => one.feature_id === feature_id && one.edge === edge);
+  const review = pending_reviews.find((each) => each.feature_id === feature_id && each.edge === edge);
   if (review !== undefined) return { word: 'review pending', tone: 'warn', hint: review.says };
   if (mark === '✗') return { word: 'blocked', tone: 'bad', hint: waits_for ?? 'It cannot continue.' };
   if (edge !== current_edge)
     return mark === '●'
-      ? { word: 'iterating', tone: 'accent', hint: 'In work.' }
+      ? { word: 'iterating', tone: 'accent', hint: 'In progress.' }
       : { word: 'pending', tone: 'plain', hint: 'Not started.' };
   if (status === 'stuck')
     return { word: 'stuck', tone: 'bad', hint: `The delta does not shrink after ${iteration} iterations.` };

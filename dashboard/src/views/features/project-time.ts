@@ -19,8 +19,8 @@ export function projectTime(features: readonly Feature[], nowMs: number): Projec
   );
   const bars = timeBars(entries, nowMs);
   const rows = features.flatMap((feature) => {
-    const own = bars.filter(({ entry }) => entry.feature_id === feature.feature_id);
-    return own.length === 0 ? [] : [{ feature, bars: own }];
+    const barsOfFeature = bars.filter(({ entry }) => entry.feature_id === feature.feature_id);
+    return barsOfFeature.length === 0 ? [] : [{ feature, bars: barsOfFeature }];
   });
   const rowStart = (row: (typeof rows)[number]): number => Math.min(...row.bars.map(({ left }) => left));
   return { from: firstStart(entries), rows: rows.sort((one, other) => rowStart(one) - rowStart(other)) };

@@ -8,7 +8,7 @@ import { type ProjectBar, projectTime } from './project-time.js';
 
 const WORDS = {
   '✓': ['converged', ''],
-  '●': ['in work', ' features-open'],
+  '●': ['in progress', ' features-open'],
   '○': ['pending', ' features-open'],
   '✗': ['blocked', ' features-blocked'],
 } as const;

@@ -11,7 +11,7 @@ const spawnedBy = (parent: string) => ({ parent: { feature: parent, edge: null, 
 const featureNames = (nodes: readonly SpawnNode[]): unknown[] =>
   nodes.map((node) => [node.feature.feature_id, node.foldedBack, ...featureNames(node.children)]);
 
-test('the forest has each parent with its spawned features, and no feature without relations', () => {
+test('the forest has each parent with its spawned features, and leaves out features without parent and children', () => {
   const folded = { feature: 'b', vector_type: 'spike', edge: null, payload_path: null };
   const a = featureWith('a', { children: [{ ...folded, folded_back: 'converged' }] });
   const forest = spawnForest([
@@ -23,7 +23,7 @@ test('the forest has each parent with its spawned features, and no feature witho
   expect(featureNames(forest)).toEqual([['a', null, ['b', 'converged', ['c', null]]]]);
 });
 
-test('parents in a circle end', () => {
+test('features whose parents form a circle are left out', () => {
   expect(spawnForest([featureWith('a', spawnedBy('b')), featureWith('b', spawnedBy('a'))])).toEqual([]);
 });
 

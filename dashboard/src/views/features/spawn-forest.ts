@@ -9,14 +9,14 @@ export interface SpawnNode {
   readonly children: readonly SpawnNode[];
 }
 
-/** The features that others were spawned from, each with what was spawned. Features without either are left out. */
+/** The features that spawned others, each with the spawned features below it. Features without parent and children are left out. */
 export function spawnForest(features: readonly Feature[]): readonly SpawnNode[] {
   const byId = new Map(features.map((feature) => [feature.feature_id, feature]));
   const parentOf = ({ parent }: Feature): Feature | undefined => byId.get(parent?.feature ?? '');
   const nodeOf = (feature: Feature, above: ReadonlySet<string>): SpawnNode => {
     // Files may name parents in a circle.
     const path = new Set([...above, feature.feature_id]);
-    const children = features.filter((one) => parentOf(one) === feature && !path.has(one.feature_id));
+    const children = features.filter((child) => parentOf(child) === feature && !path.has(child.feature_id));
     const entry = parentOf(feature)?.children.find((child) => child.feature === feature.feature_id);
     return {
       feature,

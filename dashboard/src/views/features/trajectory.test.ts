@@ -6,7 +6,7 @@ const isoAt = (seconds: number) => new Date(seconds * 1000).toISOString();
 const entry = (edge: string, started_at: string | null, converged_at: string | null) =>
   ({ edge, started_at, converged_at }) as TrajectoryEntry;
 
-test('shows what has started on one scale, until now if it goes on', () => {
+test('shows started edges on one scale, and unfinished ones until now', () => {
   const bars = timeBars(
     [entry('a', isoAt(0), isoAt(50)), entry('b', isoAt(50), null), entry('c', null, null)],
     100_000,

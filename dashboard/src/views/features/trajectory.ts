@@ -1,11 +1,11 @@
 /** When an edge was worked on. */
-interface Worked {
+interface WorkPeriod {
   readonly started_at: string | null;
   readonly converged_at: string | null;
 }
 
-/** An edge on the time line, as parts of the whole width. */
-export interface TimeBar<Entry extends Worked> {
+/** The bar of an edge on the time line. `left` and `width` are fractions of the whole width. */
+export interface TimeBar<Entry extends WorkPeriod> {
   readonly entry: Entry;
   readonly left: number;
   readonly width: number;
@@ -15,7 +15,7 @@ export interface TimeBar<Entry extends Worked> {
 const WIDTH_MIN = 0.01;
 
 /** The edges that have been started, from the first start to the last end or now. */
-export function timeBars<Entry extends Worked>(
+export function timeBars<Entry extends WorkPeriod>(
   entries: readonly Entry[],
   nowMs: number,
 ): readonly TimeBar<Entry>[] {
@@ -34,11 +34,11 @@ export function timeBars<Entry extends Worked>(
   });
 }
 
-const startOf = ({ started_at, converged_at }: Worked): number =>
+const startOf = ({ started_at, converged_at }: WorkPeriod): number =>
   Date.parse(started_at ?? converged_at ?? '');
 
 /** When the first edge was started; null if none was. */
-export function firstStart(entries: readonly Worked[]): string | null {
+export function firstStart(entries: readonly WorkPeriod[]): string | null {
   const starts = entries.map(startOf).filter((ms) => !Number.isNaN(ms));
   return starts.length === 0 ? null : new Date(Math.min(...starts)).toISOString();
 }

@@ -2,7 +2,7 @@ import type { UseQueryResult } from '@tanstack/react-query';
 import type { FeatureView, MethodologyStatus } from '../../../../src/core/contract/methodology-views.js';
 import { useReply } from '../../api/use-reply.js';
 
-/** Which of the replies comes depends on the query. */
+/** The query decides which of its replies the operation returns. */
 export const useFeatures = () => useReply('methodology_status') as UseQueryResult<MethodologyStatus>;
 
 export const useFeature = (feature: string) =>

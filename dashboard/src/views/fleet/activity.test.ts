@@ -50,7 +50,7 @@ describe('notable events', () => {
     ]);
   });
 
-  it('name no previous holder that no event has named, and no takeover from oneself', () => {
+  it('name a previous holder only if an event has named it, and no takeover by the same agent', () => {
     expect(notableTexts(granted('ada', 3, 'EXPIRED'))).toEqual([
       `takeover: ada took over ${TASK} (generation 3)`,
     ]);
@@ -112,7 +112,7 @@ describe('notable events', () => {
 });
 
 describe('everything', () => {
-  it('has plan, starts, notes and results besides', () => {
+  it('also has plan changes, starts, notes and results', () => {
     const plan = event('PLAN_CHANGED', 'ada', 0, { record: { version: 1, task_count: 3 } });
     const note = event('NOTE_ADDED', 'ada', 1, { text: 'at work' });
     const done = event('RESULT_SUBMITTED', 'ada', 1);
@@ -127,7 +127,7 @@ describe('everything', () => {
 });
 
 describe('a parked result', () => {
-  it('can be adopted until it was, even if its row came with earlier events', () => {
+  it('is shown as adopted after its adoption, even if its row came with earlier events', () => {
     const denied = event('RESULT_REJECTED', 'bob', 1, {
       rejection_reason: 'STALE_GENERATION',
       submitted_generation: 1,
@@ -166,9 +166,9 @@ describe('throughput', () => {
       event('edge_converged', 'ada', 1, {}, 0.5),
       event('RESULT_ADOPTED', 'ada', 1, { by: 'eve' }, 0.2),
     ];
-    const { accepted } = addEvents(NO_ACTIVITY, results, NOW);
-    expect(accepted).toHaveLength(3);
-    const counts = acceptedPerMinute(accepted, NOW);
+    const { acceptedAtMs } = addEvents(NO_ACTIVITY, results, NOW);
+    expect(acceptedAtMs).toHaveLength(3);
+    const counts = acceptedPerMinute(acceptedAtMs, NOW);
     expect([counts.length, counts[0], counts[59]]).toEqual([60, 1, 2]);
   });
 

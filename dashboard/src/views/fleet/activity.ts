@@ -15,22 +15,22 @@ export interface LastOutcome {
   readonly at: string;
 }
 
-/** What the page keeps of the events of the last hour. */
+/** The events of the last hour in the forms that the page shows. */
 export interface Activity {
-  /** Times of the accepted results, in order of the log. */
-  readonly accepted: readonly number[];
-  /** Everything worth a line, newest first. */
+  /** The times of the accepted results, in the order of the log. */
+  readonly acceptedAtMs: readonly number[];
+  /** A line for every event that the page shows, newest first. */
   readonly feed: readonly FeedEvent[];
   /** Only events that deviate from the plan, newest first: ordinary events do not displace them. */
   readonly notable: readonly FeedEvent[];
   /** The last known holder per subject. */
   readonly holders: ReadonlyMap<string, KnownHolder>;
-  /** Per agent. */
+  /** The last outcome per agent. */
   readonly outcomes: ReadonlyMap<string, LastOutcome>;
 }
 
 export const NO_ACTIVITY: Activity = {
-  accepted: [],
+  acceptedAtMs: [],
   feed: [],
   notable: [],
   holders: new Map(),
@@ -39,40 +39,40 @@ export const NO_ACTIVITY: Activity = {
 
 /** Adds events in the order of the log, and drops what is older than an hour. */
 export function addEvents(before: Activity, events: readonly EventEnvelope[], nowMs: number): Activity {
-  const accepted = [...before.accepted];
+  const acceptedAtMs = [...before.acceptedAtMs];
   const added: FeedEvent[] = [];
   const holders = new Map(before.holders);
   const outcomes = new Map(before.outcomes);
-  const adopted = new Set<string>();
+  const adoptedIds = new Set<string>();
   for (const event of events) {
     const kind = claimEventKindOf(event.event_type);
     const feedEntry = feedEvent(event, holders.get(event.subject ?? ''));
     if (feedEntry !== null) added.push(feedEntry);
-    if (kind === 'accepted' || kind === 'adopted') accepted.push(Date.parse(event.timestamp));
-    if (kind === 'adopted') adopted.add(adoptedResult(event));
-    noteHolder(holders, kind, event);
-    noteOutcome(outcomes, kind, event);
+    if (kind === 'accepted' || kind === 'adopted') acceptedAtMs.push(Date.parse(event.timestamp));
+    if (kind === 'adopted') adoptedIds.add(adoptedResult(event));
+    recordHolder(holders, kind, event);
+    recordOutcome(outcomes, kind, event);
   }
   added.reverse();
   const startMs = nowMs - MINUTES_SHOWN * MINUTE_MS;
   return {
-    accepted: accepted.filter((atMs) => atMs > startMs).slice(-ACCEPTED_MAX),
-    feed: withAdopted([...added, ...before.feed].slice(0, FEED_MAX), adopted),
-    notable: withAdopted([...added.filter(isNotable), ...before.notable].slice(0, FEED_MAX), adopted),
-    holders: lastOf(holders),
-    outcomes: lastOf(outcomes),
+    acceptedAtMs: acceptedAtMs.filter((atMs) => atMs > startMs).slice(-ACCEPTED_MAX),
+    feed: withAdopted([...added, ...before.feed].slice(0, FEED_MAX), adoptedIds),
+    notable: withAdopted([...added.filter(isNotable), ...before.notable].slice(0, FEED_MAX), adoptedIds),
+    holders: newestEntries(holders),
+    outcomes: newestEntries(outcomes),
   };
 }
 
 const adoptedResult = ({ payload }: EventEnvelope): string =>
   String((payload.adopted_from as { result_id?: unknown } | undefined)?.result_id);
 
-const withAdopted = (rows: readonly FeedEvent[], adopted: ReadonlySet<string>): readonly FeedEvent[] =>
-  adopted.size === 0
+const withAdopted = (rows: readonly FeedEvent[], adoptedIds: ReadonlySet<string>): readonly FeedEvent[] =>
+  adoptedIds.size === 0
     ? rows
-    : rows.map((row) => (adopted.has(row.parkedResult ?? '') ? adoptedRow(row) : row));
+    : rows.map((row) => (adoptedIds.has(row.parkedResult ?? '') ? adoptedRow(row) : row));
 
-function noteHolder(
+function recordHolder(
   holders: Map<string, KnownHolder>,
   kind: ClaimEventKind | undefined,
   { subject = '', agent_id, payload }: EventEnvelope,
@@ -82,7 +82,7 @@ function noteHolder(
   if (kind === 'noted' && isSame) holders.set(subject, { agent_id, note: String(payload.text ?? '') });
 }
 
-function noteOutcome(
+function recordOutcome(
   outcomes: Map<string, LastOutcome>,
   kind: ClaimEventKind | undefined,
   { subject = '', agent_id, timestamp: at, payload }: EventEnvelope,
@@ -93,13 +93,13 @@ function noteOutcome(
   else if (kind === 'granted') outcomes.delete(agent_id);
 }
 
-const lastOf = <T>(map: ReadonlyMap<string, T>): ReadonlyMap<string, T> =>
+const newestEntries = <T>(map: ReadonlyMap<string, T>): ReadonlyMap<string, T> =>
   map.size > NAMES_MAX ? new Map([...map].slice(-NAMES_MAX)) : map;
 
 /** Accepted results per minute of the last hour, oldest first. */
-export function acceptedPerMinute(accepted: readonly number[], nowMs: number): number[] {
+export function acceptedPerMinute(acceptedAtMs: readonly number[], nowMs: number): number[] {
   const counts = new Array<number>(MINUTES_SHOWN).fill(0);
-  for (const atMs of accepted) {
+  for (const atMs of acceptedAtMs) {
     const minutesAgo = Math.max(0, Math.floor((nowMs - atMs) / MINUTE_MS));
     const index = MINUTES_SHOWN - 1 - minutesAgo;
     if (index >= 0) counts[index] = (counts[index] as number) + 1;

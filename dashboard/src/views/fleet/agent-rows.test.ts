@@ -40,7 +40,7 @@ const repliesWith = (more: Partial<FleetReplies>): FleetReplies => ({
   outcomes: new Map(),
   ...more,
 });
-const statesOf = (given: FleetReplies) => agentRows(given, NOW).map((row) => [row.agent_id, row.state]);
+const statesOf = (replies: FleetReplies) => agentRows(replies, NOW).map((row) => [row.agent_id, row.state]);
 
 describe('a claim', () => {
   it('is suspect when two renewals are missing, and never without a lease', () => {
@@ -64,11 +64,11 @@ describe('a claim', () => {
 describe('agents', () => {
   it('are gone if they were not active since their lease ended, and idle if they were', () => {
     const expired = [claim('ada', -60, { state: 'EXPIRED' }), claim('bob', -60, { state: 'EXPIRED' })];
-    const given = repliesWith({
+    const replies = repliesWith({
       agents: [agentWith('ada', -90), agentWith('bob', -30), agentWith('cyd')],
       expired,
     });
-    expect(statesOf(given)).toEqual([
+    expect(statesOf(replies)).toEqual([
       ['ada', 'gone'],
       ['bob', 'idle'],
       ['cyd', 'idle'],
@@ -119,11 +119,11 @@ describe('agents', () => {
   });
 
   it('show a claim once, as held, if an older reply has it as lapsed', () => {
-    const given = repliesWith({
+    const replies = repliesWith({
       status: { claims: [claim('ada', 90)], waiting: [] },
       expired: [claim('ada', -1)],
     });
-    expect(agentRows(given, NOW)[0]?.claims.map(({ state }) => state)).toEqual(['active']);
+    expect(agentRows(replies, NOW)[0]?.claims.map(({ state }) => state)).toEqual(['active']);
   });
 });
 

@@ -4,11 +4,11 @@ import { ANONYMOUS_ID } from '../../model/actor-name.js';
 import type { LastOutcome } from './activity.js';
 
 /**
- * What is known of a claim. `suspect`: most of the lease has passed without a renewal. `stale`: the server reports the
+ * The state of a claim as the page shows it. `suspect`: most of the lease has passed without a renewal. `stale`: the server reports the
  * holder as inactive. `lapsed`: the lease has ended, and the work is not taken over yet.
  */
 type HeldState = 'active' | 'suspect' | 'stale' | 'suspended' | 'lapsed';
-/** `gone`: its lease has ended and it has not been active since. `idle`: it holds nothing. */
+/** `gone`: the lease of the agent has ended, and it has not been active since. `idle`: the agent holds nothing. */
 export type AgentState = Exclude<HeldState, 'lapsed'> | 'gone' | 'idle';
 
 export interface ClaimRow {
@@ -22,7 +22,7 @@ export interface AgentRow {
   readonly claims: readonly ClaimRow[];
   /** Null for a holder that is not in the list of agents. */
   readonly stats: AgentView | null;
-  /** How its last claim ended; null if it is not known. */
+  /** How the last claim of the agent ended; null if unknown. */
   readonly outcome: LastOutcome | null;
 }
 
@@ -38,7 +38,7 @@ export function oldestClaim(claims: readonly TaskClaim[]): TaskClaim | null {
 /** Clients renew after two fifths of the lease. After four fifths, two renewals are missing. */
 const SUSPECT_RATIO = 0.8;
 
-/** What needs attention first. */
+/** The states in the order of attention. */
 const STATE_ORDER: readonly AgentState[] = ['stale', 'gone', 'suspect', 'active', 'suspended', 'idle'];
 
 export interface FleetReplies {
@@ -49,7 +49,7 @@ export interface FleetReplies {
   readonly outcomes: ReadonlyMap<string, LastOutcome>;
 }
 
-/** A person without a key who holds, releases or adopts is not an agent. */
+/** The rows of the agents, those that need attention first. A caller without a key is left out unless it holds or held work. */
 export function agentRows({ agents, status, expired, outcomes }: FleetReplies, nowMs: number): AgentRow[] {
   const stale = new Set(
     status.waiting.filter(({ readiness }) => readiness === 'stale').map(({ task_id }) => task_id),
@@ -110,7 +110,7 @@ function agentState(
     if (states.has(state)) return state;
   const lastActiveMs = Date.parse(stats?.last_activity ?? '');
   const endTimes = claims.map(({ claim }) => claim.expires_at ?? '');
-  // Its work may have been taken over since: then only the event tells that the lease ended.
+  // If the work was taken over since, only the event shows that the lease ended.
   if (outcome?.kind === 'lost') endTimes.push(outcome.at);
   const isActiveSince = endTimes.some((time) => lastActiveMs > Date.parse(time));
   return endTimes.length > 0 && !isActiveSince ? 'gone' : 'idle';

@@ -10,9 +10,9 @@ import { type AgentRow, type AgentState, agentRows } from './agent-rows.js';
 import { HeldClaim } from './held-claim.js';
 import { OutcomeText } from './outcome-text.js';
 
-const PAGE_AGENTS = 1000;
-/** More are shown on request. */
-const ROWS_SHOWN = 100;
+const AGENTS_READ_MAX = 1000;
+/** The rest is shown on request. */
+const ROWS_SHOWN_MAX = 100;
 
 const TONES: Readonly<Record<AgentState, string>> = {
   active: 'mark-good',
@@ -33,8 +33,8 @@ const MEANINGS: Readonly<Record<AgentState, string>> = {
 
 /** Agents, their claims, and the ends of their leases. */
 export function Agents({ status, activity }: { status: Reply<'status'>; activity: Activity }) {
-  const agents = useReply('agents', { query: { limit: PAGE_AGENTS } });
-  const expired = useReply('list_expired_claims', { query: { limit: PAGE_AGENTS } });
+  const agents = useReply('agents', { query: { limit: AGENTS_READ_MAX } });
+  const expired = useReply('list_expired_claims', { query: { limit: AGENTS_READ_MAX } });
   const nowMs = useServerClock();
   return (
     <section className="card agents" aria-labelledby="agents">
@@ -68,7 +68,7 @@ interface AgentTableProps {
 
 function AgentTable({ rows, holders, hasMore }: AgentTableProps) {
   const [query, change] = useHashQuery();
-  const shown = query.get('agents') === 'all' ? rows : rows.slice(0, ROWS_SHOWN);
+  const shown = query.get('agents') === 'all' ? rows : rows.slice(0, ROWS_SHOWN_MAX);
   return (
     <>
       <table className="stacked">
@@ -96,7 +96,7 @@ function AgentTable({ rows, holders, hasMore }: AgentTableProps) {
           Show all {rows.length} agents
         </button>
       ) : null}
-      {hasMore ? <p className="quiet">Only the first {PAGE_AGENTS} agents by name are listed.</p> : null}
+      {hasMore ? <p className="quiet">Only the first {AGENTS_READ_MAX} agents by name are listed.</p> : null}
     </>
   );
 }

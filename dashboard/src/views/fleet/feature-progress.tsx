@@ -3,7 +3,7 @@ import type { MethodologyStatus } from '../../../../src/core/contract/methodolog
 
 type FeatureSummary = MethodologyStatus['features'][number];
 
-/** Progress per feature. Each leads to its edges. */
+/** Progress per feature. Each row links to the edges of the feature. */
 export function FeatureProgress({ features }: { features: readonly FeatureSummary[] }) {
   return (
     <ul className="tracks">

@@ -16,23 +16,23 @@ export interface FeedEvent {
   /** The id of the result that the event parked. */
   readonly parkedResult?: string;
 }
-/** `plain`: it went as planned. */
+/** `plain`: the event went as planned. */
 type Tone = 'good' | 'warn' | 'bad' | 'accent' | 'plain';
 
-/** What earlier events said about a subject. */
+/** The last holder of a subject that an event named. */
 export interface KnownHolder {
   readonly agent_id: string;
-  /** The last note that it left. */
+  /** The holder's last note; empty if there is none. */
   readonly note: string;
 }
 
 type Sentence = Pick<FeedEvent, 'tone' | 'label' | 'before' | 'after' | 'parkedResult'>;
 type Payload = EventEnvelope['payload'];
 
-/** Whether it went another way than planned, so that a person should see it. */
+/** Whether the event did not go as planned, so that a person should see it. */
 export const isNotable = ({ tone }: FeedEvent): boolean => tone !== 'plain';
 
-/** The event in words; null if it is not worth a line. `previous` is known only if an earlier event named it. */
+/** The event in words; null if the page does not show it. `previous` is absent unless an earlier event named the holder. */
 export function feedEvent(event: EventEnvelope, previous: KnownHolder | undefined): FeedEvent | null {
   const { event_type, subject = '', position, timestamp } = event;
   if (event_type === 'PLAN_CHANGED')
@@ -46,17 +46,21 @@ export function feedEvent(event: EventEnvelope, previous: KnownHolder | undefine
   return { position, timestamp, subject, ...sentence };
 }
 
-const withActorName = <T extends { readonly agent_id: string }>(one: T): T => ({
-  ...one,
-  agent_id: actorName(one.agent_id),
+const withActorName = <T extends { readonly agent_id: string }>(record: T): T => ({
+  ...record,
+  agent_id: actorName(record.agent_id),
 });
 
 const CAN_BE_ADOPTED = ' It is kept and can be adopted.';
 
 /** The row of a parked result after its adoption. */
 export function adoptedRow(row: FeedEvent): FeedEvent {
-  const { parkedResult: _, ...rest } = row;
-  return { ...rest, label: 'refused', after: row.after.replace(CAN_BE_ADOPTED, ' It was adopted later.') };
+  const { parkedResult: _, ...otherFields } = row;
+  return {
+    ...otherFields,
+    label: 'refused',
+    after: row.after.replace(CAN_BE_ADOPTED, ' It was adopted later.'),
+  };
 }
 
 function planText({ record }: Payload): string {
@@ -103,7 +107,7 @@ const SENTENCES: Partial<Record<ClaimEventKind, SentenceOf>> = {
       : plain('returned', `${agent_id} gave back `);
   },
   claim_refused: ({ agent_id }, { reason, holding_agent, limit }) => {
-    // Asking again for finished work harms nothing: `gen iterate` does it when all is done.
+    // A claim of finished work does no harm. `gen iterate` sends one when everything is done.
     if (isHarmless(reason)) return plain('completed', `${agent_id} asked for `, ', which is completed');
     const holder = holding_agent === undefined ? '' : `, which ${actorName(holding_agent)} holds`;
     const reached = limit === undefined ? '' : `: ${limit} is reached`;
@@ -142,9 +146,10 @@ const SENTENCES: Partial<Record<ClaimEventKind, SentenceOf>> = {
   reset: (_, { by, reason }) => warn('reset', `${actorName(by)} reopened `, `: ${reason}`),
 };
 
-/** The whole reason is on the page of the task. */
-const TEXT_MAX = 200;
-const clip = (text: string): string => (text.length <= TEXT_MAX ? text : `${text.slice(0, TEXT_MAX)}…`);
+/** Longer reasons are cut. The page of the task shows the whole reason. */
+const TEXT_CHARS_MAX = 200;
+const clip = (text: string): string =>
+  text.length <= TEXT_CHARS_MAX ? text : `${text.slice(0, TEXT_CHARS_MAX)}…`;
 
 const sentenceOf =
   (tone: Tone) =>

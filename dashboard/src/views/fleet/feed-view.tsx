@@ -7,7 +7,7 @@ import { UntrustedText } from '../../components/untrusted-text.js';
 import type { FeedEvent } from './feed-events.js';
 import type { useActivity } from './use-activity.js';
 
-/** What happened in the last hour, in sentences, newest first: what needs attention, or everything. */
+/** The events of the last hour in sentences, newest first: those that need attention, or all. */
 export function Feed({ activity }: { activity: ReturnType<typeof useActivity> }) {
   const [query] = useHashQuery();
   const isAll = query.get('feed') === 'all';
@@ -59,8 +59,8 @@ function FeedList({ events, isAll }: { events: readonly FeedEvent[]; isAll: bool
 }
 
 function feedPath(query: URLSearchParams, feed: string): string {
-  const wanted = new URLSearchParams(query);
-  if (feed === '') wanted.delete('feed');
-  else wanted.set('feed', feed);
-  return wanted.size === 0 ? '/' : `/?${wanted}`;
+  const nextQuery = new URLSearchParams(query);
+  if (feed === '') nextQuery.delete('feed');
+  else nextQuery.set('feed', feed);
+  return nextQuery.size === 0 ? '/' : `/?${nextQuery}`;
 }

@@ -30,8 +30,8 @@ export function FleetView() {
                 <section className="card" aria-labelledby="throughput">
                   <h2 id="throughput">Throughput</h2>
                   <QueryResult query={activity}>
-                    {({ activity: { accepted }, isBehind }) => (
-                      <Throughput accepted={accepted} isBehind={isBehind} />
+                    {({ activity: { acceptedAtMs }, isBehind }) => (
+                      <Throughput acceptedAtMs={acceptedAtMs} isBehind={isBehind} />
                     )}
                   </QueryResult>
                 </section>

@@ -6,14 +6,14 @@ import { type ClaimRow, spentRatio } from './agent-rows.js';
 /** A claim with the remaining time of its lease. */
 export function HeldClaim({ held: { claim, state } }: { held: ClaimRow }) {
   const nowMs = useServerClock();
-  const left = `${Math.round(100 * (1 - spentRatio(claim, nowMs)))}%`;
+  const leftPercent = `${Math.round(100 * (1 - spentRatio(claim, nowMs)))}%`;
   return (
     <div className="held">
       <TaskLink id={claim.task_id} />
       <span className="quiet">generation {claim.generation}</span>
       <span className={`lease lease-${state}`}>
         <span className="lease-bar" aria-hidden="true">
-          <span style={{ width: claim.expires_at === null ? '100%' : left }} />
+          <span style={{ width: claim.expires_at === null ? '100%' : leftPercent }} />
         </span>
         {leaseText(claim, state === 'suspended', nowMs)}
       </span>

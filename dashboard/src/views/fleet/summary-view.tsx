@@ -1,6 +1,6 @@
 import { Link, useLocation } from 'wouter';
 import type { Reply } from '../../api/call.js';
-import { useMay } from '../../api/whoami.js';
+import { useIsAllowed } from '../../api/whoami.js';
 import { AgentName } from '../../components/agent-name.js';
 import { TaskLink } from '../../components/links.js';
 import { TimeText } from '../../components/time-text.js';
@@ -24,16 +24,16 @@ export function Summary({ status: { total, counts, claims, parked } }: { status:
     [counts.exhausted, 'out of attempts', 'mark-bad', '/inbox/limit'],
     [parkedCount, parkedCount === 1 ? 'parked result' : 'parked results', 'mark-warn', '/inbox/parked'],
   ] as const;
-  const all = total.completed + total.in_progress + total.pending;
-  const isDone = all > 0 && total.completed === all;
-  const mayVerify = useMay('verify_log');
+  const taskCount = total.completed + total.in_progress + total.pending;
+  const isDone = taskCount > 0 && total.completed === taskCount;
+  const canVerify = useIsAllowed('verify_log');
   const edges = useFeatures().data?.project ?? NO_EDGES;
   return (
     <>
       <p className="row summary">
-        {all === 0 && edges.edges_total > 0 ? null : (
+        {taskCount === 0 && edges.edges_total > 0 ? null : (
           <b>
-            {total.completed} of {all} done
+            {total.completed} of {taskCount} done
           </b>
         )}
         {edges.edges_total === 0 ? null : (
@@ -49,10 +49,10 @@ export function Summary({ status: { total, counts, claims, parked } }: { status:
           ),
         )}
         {isDone ? (
-          <span>Every task has one accepted result. {mayVerify ? <VerifyButton /> : null}</span>
+          <span>Every task has one accepted result. {canVerify ? <VerifyButton /> : null}</span>
         ) : null}
       </p>
-      {all + edges.edges_total + claims.length === 0 ? null : (
+      {taskCount + edges.edges_total + claims.length === 0 ? null : (
         <OldestClaim claims={claims} readyCount={counts.ready} />
       )}
     </>
@@ -73,7 +73,7 @@ function VerifyButton() {
   );
 }
 
-/** Of a project without a methodology. */
+/** The progress of a project without a methodology. */
 const NO_EDGES = { edges_completed: 0, edges_total: 0 };
 
 const listPath = (state: string): string => `/plan?tab=list&state=${state}`;

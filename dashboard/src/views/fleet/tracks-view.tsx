@@ -1,7 +1,7 @@
 import { Link } from 'wouter';
 import type { Reply } from '../../api/call.js';
 
-/** Progress per track. Each leads to its tasks. */
+/** Progress per track. Each row links to the tasks of the track. */
 export function Tracks({ tracks }: { tracks: Reply<'status'>['tracks'] }) {
   return (
     <ul className="tracks">

@@ -4,7 +4,7 @@ import { serverNowMs } from '../../live/server-clock.js';
 import { type Activity, addEvents, NO_ACTIVITY } from './activity.js';
 
 const PAGE_EVENTS = 1000;
-/** Maximum per read. The next read continues from there. */
+/** The most pages per read. The next read continues where this read ends. */
 const PAGES_MAX = 5;
 const HOUR_MS = 3_600_000;
 const CATCH_UP_MS = 250;
@@ -12,7 +12,7 @@ const CATCH_UP_MS = 250;
 interface ReadActivity {
   readonly activity: Activity;
   readonly cursor: string;
-  /** There are more events to read. */
+  /** Whether there are more events to read. */
   readonly isBehind: boolean;
 }
 
@@ -24,7 +24,7 @@ export function useActivity() {
   return useQuery<ReadActivity>({
     queryKey: QUERY_KEY,
     queryFn: () => readNewer(client.getQueryData<ReadActivity>(QUERY_KEY)),
-    // A map is not compared field by field.
+    // Structural sharing does not support maps.
     structuralSharing: false,
     refetchInterval: ({ state }) => (state.data?.isBehind ? CATCH_UP_MS : false),
   });
@@ -35,7 +35,7 @@ async function readNewer(last: ReadActivity | undefined): Promise<ReadActivity> 
   try {
     return await readFrom(last.activity, last.cursor);
   } catch (error) {
-    // The log was replaced by an older one: the cursor is beyond its end.
+    // The log was replaced by an older log, and the cursor is beyond its end.
     if (error instanceof CallFailure && error.code === 'CURSOR_AHEAD')
       return readFrom(NO_ACTIVITY, undefined);
     throw error;
@@ -50,7 +50,7 @@ async function readFrom(start: Activity, from: string | undefined): Promise<Read
     const { events, next } = await call('events', { query });
     activity = addEvents(activity, events, serverNowMs());
     cursor = next;
-    // A page may be short because its events are large: only an empty one is the end.
+    // Only an empty page is the end: another page may be short because its events are large.
     if (events.length === 0) return { activity, cursor, isBehind: false };
   }
   return { activity, cursor: cursor ?? '', isBehind: true };

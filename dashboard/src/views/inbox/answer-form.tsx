@@ -1,6 +1,6 @@
 import type { OperationId } from '../../api/call.js';
 import { useCommand } from '../../api/use-command.js';
-import { useMay, useWhoami } from '../../api/whoami.js';
+import { useIsAllowed, useWhoami } from '../../api/whoami.js';
 import { RefusalText } from '../../components/refusal-text.js';
 import { useUnsentText } from '../../components/use-unsent-text.js';
 
@@ -35,7 +35,7 @@ export function AnswerForm<Decision extends string>({
 }) {
   const [comment, setComment] = useUnsentText(unsentKey);
   const { run, isBusy, refusal } = useCommand();
-  const mayAnswer = useMay(operation);
+  const canAnswer = useIsAllowed(operation);
   const answer = async ({ decision, name }: Answer<Decision>) => {
     const text = comment.trim();
     const isAccepted = await run(() => send(decision, text === '' ? {} : { comment: text }));
@@ -43,7 +43,7 @@ export function AnswerForm<Decision extends string>({
     setComment('');
     onAnswered(name);
   };
-  if (!mayAnswer) return <NotPermitted />;
+  if (!canAnswer) return <NotPermitted />;
   return (
     <div className="answer">
       <RefusalText refusal={refusal} />
@@ -57,15 +57,15 @@ export function AnswerForm<Decision extends string>({
         />
       </label>
       <div className="row">
-        {answers.map((one) => (
+        {answers.map((each) => (
           <button
-            key={one.decision}
+            key={each.decision}
             type="button"
-            className={one.tone}
+            className={each.tone}
             disabled={isBusy}
-            onClick={() => void answer(one)}
+            onClick={() => void answer(each)}
           >
-            {one.name}
+            {each.name}
           </button>
         ))}
       </div>
@@ -73,7 +73,7 @@ export function AnswerForm<Decision extends string>({
   );
 }
 
-/** Why there are no buttons. Nothing is said before the server has said who the caller is. */
+/** Says why there are no buttons. Shows nothing until the server has identified the caller. */
 function NotPermitted() {
   const { data } = useWhoami();
   if (data === undefined) return null;

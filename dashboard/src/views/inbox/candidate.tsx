@@ -21,7 +21,7 @@ const useLastAccepted = ({ task_id, generation }: Review) =>
     meta: { isFixed: true },
   });
 
-/** What a review is about: the files, or the data, of the candidate, beside what was accepted before. */
+/** The files or the data of a candidate, beside those that were accepted before. */
 export function Candidate({ review }: { review: Review }) {
   const last = useLastAccepted(review);
   return (
@@ -51,7 +51,7 @@ function CandidateContent({ review, acceptedId }: { review: Review; acceptedId: 
   );
 }
 
-/** An escalated submission has its data in the log. Otherwise the digest may name a blob. */
+/** The data of a candidate. An escalated submission has its data in the log. Otherwise the digest may name a blob. */
 function CandidateData({ review, accepted }: { review: Review; accepted: ResultContent | null }) {
   const { task_id, candidate_sha256 } = review;
   const type = task_id.includes('#') ? 'convergence_escalated' : 'RESULT_ESCALATED';

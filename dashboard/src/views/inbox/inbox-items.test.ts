@@ -41,7 +41,7 @@ describe('the inbox', () => {
     expect(itemsOf({})).toEqual([]);
   });
 
-  test('lists the most urgent items first, the oldest of them before the others, and items without a time last', () => {
+  test('lists the most urgent items first, equally urgent items by age, and items without a time last', () => {
     const items = itemsOf({
       reviews: {
         reviews: [review('young', 20), review('old', 10)],
@@ -66,14 +66,14 @@ describe('the inbox', () => {
     expect(item).toMatchObject({ kind: 'stale', urgency: 'high', since: isoAt(7) });
   });
 
-  test('has suspended work once, as a review', () => {
+  test('lists suspended work once, as a review', () => {
     const waiting = [{ task_id: 't', readiness: 'suspended' }];
     expect(
       kindsOf({ reviews: { reviews: [review('t', 1)], proposals: [] }, status: statusWith(waiting) }),
     ).toEqual(['review']);
   });
 
-  test('has an escalation that another item shows already only once', () => {
+  test('lists an escalation only once if another item already shows it', () => {
     const sources = {
       reviews: { reviews: [review('F#e', 1)], proposals: [] },
       status: statusWith([{ task_id: 'F#g', readiness: 'held' }]),
@@ -100,7 +100,7 @@ describe('the inbox', () => {
       {
         kind: 'limit',
         since: isoAt(NOW_MS - 20),
-        limit: { name: 'max_claims', refused: 2, agents: ['ada'] },
+        limit: { name: 'max_claims', refusedCount: 2, agents: ['ada'] },
       },
     ]);
   });

@@ -14,7 +14,7 @@ interface ItemFields {
   /** A stable key of the item, so that typed text stays with the item. */
   readonly key: string;
   readonly urgency: Priority;
-  /** Null if it is not known since when it waits. */
+  /** When the item began to wait; null if unknown. */
   readonly since: string | null;
 }
 export type InboxItem = ItemFields &
@@ -31,7 +31,7 @@ export type ItemOf<Kind extends InboxKind> = Extract<InboxItem, { kind: Kind }>;
 /** A limit that refused claims in the last hour, or the generations of a task. */
 interface ReachedLimit {
   readonly name: string;
-  readonly refused: number;
+  readonly refusedCount: number;
   readonly agents: readonly string[];
   /** The task, if the limit applies to one task. */
   readonly task_id: string | null;
@@ -46,7 +46,7 @@ export interface InboxSources {
   readonly events?: readonly EventEnvelope[] | undefined;
 }
 
-const RANK: Readonly<Record<Priority, number>> = { critical: 0, high: 1, medium: 2, low: 3 };
+const URGENCY_RANKS: Readonly<Record<Priority, number>> = { critical: 0, high: 1, medium: 2, low: 3 };
 const LIMIT_WINDOW_MS = 3600 * 1000;
 
 /** What needs a person: the most urgent first, of those the oldest. */
@@ -65,12 +65,14 @@ export function inboxItems(sources: InboxSources, nowMs: number): InboxItem[] {
 function byUrgencyAndAge(a: InboxItem, b: InboxItem): number {
   const sinceOrLast = (item: InboxItem): string => item.since ?? '~';
   return (
-    RANK[a.urgency] - RANK[b.urgency] || compare(sinceOrLast(a), sinceOrLast(b)) || compare(a.key, b.key)
+    URGENCY_RANKS[a.urgency] - URGENCY_RANKS[b.urgency] ||
+    compare(sinceOrLast(a), sinceOrLast(b)) ||
+    compare(a.key, b.key)
   );
 }
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-// An agent waits, and its claim is suspended meanwhile.
+// Urgent, because an agent waits with a suspended claim.
 function reviewItem(review: Review): InboxItem {
   const { task_id, generation, iteration, candidate_sha256, since } = review;
   const key = `review:${task_id}:${generation}:${iteration}:${candidate_sha256}`;
@@ -97,7 +99,7 @@ const parkedItem = ({ task_id, parked }: { task_id: string; parked: number }): I
 /** Stale and held work, and tasks without generations left. Suspended work is a review already. */
 function waitingItems(status: InboxSources['status'], escalations: readonly Escalation[]): InboxItem[] {
   const claimedAt = new Map((status?.claims ?? []).map(({ task_id, claimed_at }) => [task_id, claimed_at]));
-  const raisedAt = new Map(escalations.map((one) => [`${one.feature_id}#${one.edge}`, one.since]));
+  const raisedAt = new Map(escalations.map((each) => [`${each.feature_id}#${each.edge}`, each.since]));
   return (status?.waiting ?? []).flatMap((waiting): InboxItem[] => {
     const { task_id, readiness, reason } = waiting;
     const since = raisedAt.get(task_id) ?? claimedAt.get(task_id) ?? null;
@@ -105,12 +107,12 @@ function waitingItems(status: InboxSources['status'], escalations: readonly Esca
     if (readiness === 'stale') return [{ ...fields, kind: 'stale', urgency: 'high', waiting }];
     if (readiness === 'held') return [{ ...fields, kind: 'held', urgency: 'low', waiting }];
     if (readiness !== 'exhausted') return [];
-    const limit = { name: 'max_generations_per_task', refused: 0, agents: [], task_id, message: reason };
+    const limit = { name: 'max_generations_per_task', refusedCount: 0, agents: [], task_id, message: reason };
     return [{ ...fields, kind: 'limit', urgency: 'high', limit }];
   });
 }
 
-/** Under which kind of item an escalation of a task is shown already. */
+/** The kind of item that already shows an escalation of a task. */
 const SHOWN_AS: Readonly<Partial<Record<Escalation['kind'], InboxKind>>> = {
   review: 'review',
   escalation: 'review',
@@ -141,7 +143,7 @@ const escalationItem = (escalation: Escalation): InboxItem => ({
 /** Limits of the tenant that refused claims in the last hour, one item each. */
 function limitItems(events: readonly EventEnvelope[], nowMs: number): InboxItem[] {
   const byName = new Map<string, EventEnvelope[]>();
-  for (const event of new Map(events.map((one) => [one.event_id, one])).values()) {
+  for (const event of new Map(events.map((each) => [each.event_id, each])).values()) {
     const { reason, limit } = event.payload;
     if (reason !== 'DENIED_LIMIT' || Date.parse(event.timestamp) < nowMs - LIMIT_WINDOW_MS) continue;
     const name = typeof limit === 'string' ? limit : 'a limit';
@@ -150,7 +152,7 @@ function limitItems(events: readonly EventEnvelope[], nowMs: number): InboxItem[
   return [...byName].map(([name, refusals]): InboxItem => {
     const agents = [...new Set(refusals.map(({ agent_id }) => agent_id))];
     const message = 'Claims were refused in the last hour. Release claims, or raise the limit: gen limits.';
-    const limit = { name, refused: refusals.length, agents, task_id: null, message };
+    const limit = { name, refusedCount: refusals.length, agents, task_id: null, message };
     const since = refusals.map(({ timestamp }) => timestamp).sort()[0] ?? null;
     return { kind: 'limit', key: `limit:${name}`, urgency: 'medium', since, limit };
   });
@@ -165,13 +167,13 @@ export function unsentKeysOf(item: InboxItem): readonly string[] {
   return [item.key];
 }
 
-/** The items, and those that have gone while a person was writing about them: a text is never lost. */
+/** The items, and those that have gone while a person was writing about them, so that no text is lost. */
 export function keepItemsWithUnsentText(
   shown: readonly InboxItem[],
   items: readonly InboxItem[],
-  isBegun: (item: InboxItem) => boolean,
+  hasUnsentText: (item: InboxItem) => boolean,
 ): readonly InboxItem[] {
   const current = new Set(items.map(({ key }) => key));
-  const kept = shown.filter((item) => !current.has(item.key) && isBegun(item));
-  return kept.length === 0 ? items : [...kept, ...items];
+  const goneItems = shown.filter((item) => !current.has(item.key) && hasUnsentText(item));
+  return goneItems.length === 0 ? items : [...goneItems, ...items];
 }

@@ -30,13 +30,13 @@ const KIND_NAMES: Readonly<Record<InboxKind, string>> = {
 export default function InboxView({ kind }: { kind?: string }) {
   const { items, error, isLoaded } = useInbox();
   const [answered, setAnswered] = useState('');
-  const { shown: all, keep, remove } = useShownItems(items);
+  const { shown: allItems, keep, remove } = useShownItems(items);
   const waiting = new Set(items.map(({ key }) => key));
-  const shown = all.filter((item) => kind === undefined || item.kind === kind);
+  const shown = allItems.filter((item) => kind === undefined || item.kind === kind);
   return (
     <div className="inbox">
       <h1>Inbox</h1>
-      <KindLinks items={all} selected={kind} />
+      <KindLinks items={allItems} selected={kind} />
       <p role="status" aria-label="Last answer" className="answered">
         {answered}
       </p>
@@ -55,7 +55,7 @@ export default function InboxView({ kind }: { kind?: string }) {
           <li key={item.key}>
             {waiting.has(item.key) ? null : (
               <p className="row quiet">
-                This no longer waits. What you have written is kept until you remove it.
+                This item no longer waits. What you have written is kept until you remove it.
                 <button type="button" onClick={() => remove(item)}>
                   Remove
                 </button>

@@ -4,15 +4,16 @@ import { ItemFrame } from './item-frame.js';
 
 /** A limit that stops agents. */
 export function LimitCard({ item }: { item: ItemOf<'limit'> }) {
-  const { name, refused, agents, task_id, message } = item.limit;
+  const { name, refusedCount, agents, task_id, message } = item.limit;
   return (
     <ItemFrame item={item} name={`Limit reached: ${name}`} taskId={task_id}>
       <p>
         <UntrustedText text={message} />
       </p>
-      {refused === 0 ? null : (
+      {refusedCount === 0 ? null : (
         <p className="quiet">
-          {refused} {refused === 1 ? 'claim' : 'claims'} of <UntrustedText text={agents.join(', ')} />
+          {refusedCount} {refusedCount === 1 ? 'claim' : 'claims'} of{' '}
+          <UntrustedText text={agents.join(', ')} />
         </p>
       )}
     </ItemFrame>

@@ -7,7 +7,7 @@ import { ItemFrame } from './item-frame.js';
 
 const SHOWN_MAX = 5;
 
-/** Refused results that are kept, to adopt. */
+/** The parked results of a task, which a person can adopt. */
 export function ParkedCard({ item }: { item: ItemOf<'parked'> }) {
   const params = { subject: item.task_id };
   const state = useReply('get_task_state', { params });
@@ -15,7 +15,7 @@ export function ParkedCard({ item }: { item: ItemOf<'parked'> }) {
   return (
     <ItemFrame item={item} name={item.count === 1 ? 'Parked result' : 'Parked results'} taskId={item.task_id}>
       <QueryResult query={state}>
-        {(found) => (
+        {(taskState) => (
           <QueryResult query={history}>
             {(lineage) => {
               const adopted = adoptedIds(lineage);
@@ -24,7 +24,7 @@ export function ParkedCard({ item }: { item: ItemOf<'parked'> }) {
                 <ul className="submissions">
                   {parked.slice(-SHOWN_MAX).map((submission) => (
                     <li key={submission.id}>
-                      <SubmissionEntry state={found} submission={submission} isAdopted={false} />
+                      <SubmissionEntry state={taskState} submission={submission} isAdopted={false} />
                     </li>
                   ))}
                 </ul>

@@ -19,7 +19,7 @@ export function ReviewCard({ item, onAnswered, onRefused }: { item: ItemOf<'revi
   const { review } = item;
   const { failing = [] } = review;
   const { task_id, generation, iteration, candidate_sha256, agent_id, agent_role, deadline } = review;
-  const named = { task_id, generation, iteration, candidate_sha256 };
+  const candidate = { task_id, generation, iteration, candidate_sha256 };
   return (
     <ItemFrame item={item} name="Review" taskId={task_id}>
       <p>
@@ -41,7 +41,7 @@ export function ReviewCard({ item, onAnswered, onRefused }: { item: ItemOf<'revi
       <Candidate review={review} />
       {failing.length === 0 ? null : (
         <>
-          <p>Required checks have not passed, so it cannot be approved:</p>
+          <p>Required checks have not passed, so the candidate cannot be approved:</p>
           <ul>
             {failing.map(({ name, says }) => (
               <li key={name}>
@@ -67,7 +67,7 @@ export function ReviewCard({ item, onAnswered, onRefused }: { item: ItemOf<'revi
         unsentKey={item.key}
         operation="decide_review"
         answers={failing.length === 0 ? ANSWERS : ANSWERS.filter(({ decision }) => decision !== 'APPROVED')}
-        send={(decision, comment) => command('decide_review', { ...named, decision, ...comment })}
+        send={(decision, comment) => command('decide_review', { ...candidate, decision, ...comment })}
         onRefused={onRefused}
         onAnswered={(name) => onAnswered(`${name}: ${task_id}, generation ${generation}`)}
       />

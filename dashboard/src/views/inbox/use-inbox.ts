@@ -25,16 +25,16 @@ export function useInbox(enabled = true): Inbox {
   const status = useReply('status', {}, enabled);
   const reviews = useReply('pending_reviews', {}, enabled);
   const advice = useReply('start', { body: {} }, enabled);
-  const { events: live } = useLive();
-  const past = useQuery({
+  const { events: liveEvents } = useLive();
+  const pastRefusals = useQuery({
     queryKey: ['refused claims'],
     queryFn: readRefusedClaims,
     enabled,
-    // What happens from now on comes with the live events.
+    // Later refusals come with the live events.
     meta: { isFixed: true },
     staleTime: Number.POSITIVE_INFINITY,
   });
-  // Once a minute is often enough to drop events older than an hour.
+  // Events older than an hour are dropped once a minute.
   const minuteMs = Math.floor(useClock() / MINUTE_MS) * MINUTE_MS;
   const items = useMemo(
     () =>
@@ -43,20 +43,20 @@ export function useInbox(enabled = true): Inbox {
           status: status.data,
           reviews: reviews.data,
           escalations: advice.data?.escalations,
-          events: [...(past.data ?? []), ...live],
+          events: [...(pastRefusals.data ?? []), ...liveEvents],
         },
         minuteMs,
       ),
-    [status.data, reviews.data, advice.data, past.data, live, minuteMs],
+    [status.data, reviews.data, advice.data, pastRefusals.data, liveEvents, minuteMs],
   );
   return {
     items,
-    error: status.error ?? reviews.error ?? advice.error ?? past.error,
+    error: status.error ?? reviews.error ?? advice.error ?? pastRefusals.error,
     isLoaded: status.data !== undefined && reviews.data !== undefined,
   };
 }
 
-/** Reads the inbox now and then while no events come, so that the count in the title of a hidden tab is useful. */
+/** Reads the inbox at intervals while the stream is paused, so that the title of a hidden tab has the right count. */
 export function usePausedInbox(): void {
   const client = useQueryClient();
   const isPaused = useLive().connection.state === 'paused';

@@ -8,7 +8,7 @@ import { ItemFrame } from './item-frame.js';
 const ACTIONS = { stale: ['force_release', 'reassign'], held: ['unhold'] } as const;
 const NAMES = { stale: 'Stale claim', held: 'Held' } as const;
 
-/** A claim whose holder is silent, to free or reassign; or held work. */
+/** A stale claim, which a person can release or reassign, or held work. */
 export function WaitingCard({ item }: { item: ItemOf<'stale' | 'held'> }) {
   const { task_id, reason, waits_for } = item.waiting;
   const state = useReply('get_task_state', { params: { subject: task_id } });

@@ -16,12 +16,12 @@ const ROWS_AHEAD = 30;
 interface Props {
   readonly filter: LogFilter;
   readonly at: number | null;
-  readonly opened: number | null;
+  readonly openedPosition: number | null;
   readonly onOpen: (position: number) => void;
 }
 
-/** Newest first. Only the rows in view are in the document. */
-export function EventList({ filter, at, opened, onOpen }: Props) {
+/** The events of a filter, newest first. Only the rows in view are in the document. */
+export function EventList({ filter, at, openedPosition, onOpen }: Props) {
   const lastShown = useRef(0);
   const [isScrolled, setScrolled] = useState(false);
   const log = useLogEvents(filter, at, { lastShown, isScrolled });
@@ -35,12 +35,12 @@ export function EventList({ filter, at, opened, onOpen }: Props) {
     getItemKey: (index) => events[index]?.position ?? index,
   });
   const shown = rows.getVirtualItems();
-  const last = shown.at(-1)?.index ?? -1;
-  // A page may be empty although older events match: the search continues until one is found.
-  const isNearEnd = events.length === 0 || (last >= 0 && last >= events.length - ROWS_AHEAD);
+  const lastIndex = shown.at(-1)?.index ?? -1;
+  // A page may be empty although older events match, so pages are read until one has events.
+  const isNearEnd = events.length === 0 || (lastIndex >= 0 && lastIndex >= events.length - ROWS_AHEAD);
   useEffect(() => {
-    lastShown.current = last;
-  }, [last]);
+    lastShown.current = lastIndex;
+  }, [lastIndex]);
   useEffect(() => {
     if (isNearEnd && hasNextPage && !isFetchingNextPage && error === null) void fetchNextPage();
   }, [isNearEnd, hasNextPage, isFetchingNextPage, error, fetchNextPage]);
@@ -72,7 +72,7 @@ export function EventList({ filter, at, opened, onOpen }: Props) {
                 aria-setsize={hasNextPage ? -1 : events.length}
                 style={{ transform: `translateY(${start}px)` }}
               >
-                <EventRow event={event} isOpen={event.position === opened} onOpen={onOpen} />
+                <EventRow event={event} isOpen={event.position === openedPosition} onOpen={onOpen} />
               </li>
             );
           })}
@@ -117,14 +117,14 @@ function EventRow({
   );
 }
 
-const newEventsText = ({ count, isMore }: NewEvents): string =>
-  `${count}${isMore ? ' or more' : ''} new ${count === 1 ? 'event' : 'events'}`;
+const newEventsText = ({ count, hasMore }: NewEvents): string =>
+  `${count}${hasMore ? ' or more' : ''} new ${count === 1 ? 'event' : 'events'}`;
 
 function summaryOf(log: ReturnType<typeof useLogEvents>, at: number | null): string {
   const { events, hasNextPage, isCut, isLive } = log;
   const isOne = events.length === 1 && !hasNextPage;
   const count = isOne ? '1 event' : `${events.length}${hasNextPage ? ' or more' : ''} events`;
-  if (isCut) return `${count}. Narrow the filter to find older ones.`;
+  if (isCut) return `${count}. Narrow the filter to find older events.`;
   if (at !== null) return `${count} up to position ${at}`;
   return isLive ? `${count}, new ones appear at the top` : count;
 }

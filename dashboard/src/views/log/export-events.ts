@@ -1,14 +1,14 @@
 import { call } from '../../api/call.js';
 import { filterQuery, type LogFilter } from './log-filter.js';
 
-/** A tab keeps the file in memory until it is saved. `gen export` has no such bound. */
+/** The limits of an export, which the tab keeps in memory until it is saved. `gen export` has no such limits. */
 const EXPORT_EVENTS_MAX = 50_000;
 const EXPORT_CHARS_MAX = 64 * 1024 * 1024;
 
 export interface ExportedEvents {
   readonly lines: Blob;
   readonly count: number;
-  /** More events match. */
+  /** Whether more events match. */
   readonly isCut: boolean;
 }
 

@@ -28,7 +28,7 @@ export function ExportPanel({ filter }: { filter: LogFilter }) {
     const onProgress = (count: number) => setProgress({ state: 'reading', count });
     try {
       const exported = await exportEvents(filter, onProgress, stop.current.signal);
-      // The browser reads the file after the click: it is kept until the next one.
+      // The browser reads the file after the click, so the file is kept until the next export.
       URL.revokeObjectURL(file.current);
       file.current = URL.createObjectURL(exported.lines);
       saveFile(file.current);
@@ -64,7 +64,7 @@ function textOf(progress: Progress): string {
   if (progress.state === 'reading') return `${progress.count} events read`;
   if (progress.state !== 'done') return '';
   const { count, isCut } = progress.exported;
-  return `${count} events saved${isCut ? '; there are more: narrow the filter, or use gen export' : ''}`;
+  return `${count} events saved${isCut ? '. More events match: narrow the filter, or use gen export.' : ''}`;
 }
 
 function saveFile(address: string): void {

@@ -18,7 +18,7 @@ test('finds a caller without a key by the name that the page shows', () => {
   expect(filterQuery({ ...NO_FILTER, agent: 'anonymous' })).toEqual({ agent_id: 'open' });
 });
 
-test('a time survives the way through the input, and no time is none', () => {
+test('a time is unchanged after the conversion to and from the input, and an invalid time is empty', () => {
   const iso = '2026-01-02T03:04:05.000Z';
   expect(fromLocalInput(toLocalInput(iso))).toBe(iso);
   expect([toLocalInput(''), toLocalInput('x'), fromLocalInput(''), fromLocalInput('x')]).toEqual([

@@ -17,7 +17,7 @@ test('adds newer events on top, each once', () => {
   expect(withNewest(pages, pageOf(3, 4, 3), MAX)).toBe(pages);
 });
 
-test('asks to read again if events are missing in between', () => {
+test('returns null if events are missing in between', () => {
   expect(withNewest([pageOf(null, 2, 1)], pageOf(8, 9, 8), MAX)).toBeNull();
   expect(positionsOf(withNewest([pageOf(null)], pageOf(null, 2, 1), MAX))).toEqual([2, 1]);
 });
@@ -33,9 +33,9 @@ test('drops the oldest events beyond the limit, and reads on from there', () => 
 
 test('counts the events that are not in the list yet', () => {
   const pages = [pageOf(3, 4, 3), pageOf(null, 2, 1)];
-  expect(newEvents(pages, pageOf(3, 6, 5, 4, 3))).toEqual({ count: 2, isMore: false });
-  expect(newEvents(pages, pageOf(5, 6, 5))).toEqual({ count: 2, isMore: false });
-  expect(newEvents(pages, pageOf(8, 9, 8))).toEqual({ count: 2, isMore: true });
-  expect(newEvents(pages, pageOf(3, 4, 3))).toEqual({ count: 0, isMore: false });
-  expect(newEvents([pageOf(null)], pageOf(null, 2, 1))).toEqual({ count: 2, isMore: false });
+  expect(newEvents(pages, pageOf(3, 6, 5, 4, 3))).toEqual({ count: 2, hasMore: false });
+  expect(newEvents(pages, pageOf(5, 6, 5))).toEqual({ count: 2, hasMore: false });
+  expect(newEvents(pages, pageOf(8, 9, 8))).toEqual({ count: 2, hasMore: true });
+  expect(newEvents(pages, pageOf(3, 4, 3))).toEqual({ count: 0, hasMore: false });
+  expect(newEvents([pageOf(null)], pageOf(null, 2, 1))).toEqual({ count: 2, hasMore: false });
 });

@@ -1,6 +1,6 @@
 import type { EventEnvelope } from '../../../../src/core/contract/events.js';
 
-/** A part of the log, newest first. `before`: where to read on; null: it reaches the first event. */
+/** A part of the log, newest first. `before` is where the next page ends; null if this page reaches the first event. */
 export interface LogPage {
   readonly events: readonly EventEnvelope[];
   readonly before: number | null;
@@ -14,44 +14,44 @@ const topOf = (pages: readonly LogPage[]): number =>
 
 export interface NewEvents {
   readonly count: number;
-  /** There are more than the newest page has. */
-  readonly isMore: boolean;
+  /** Whether there are more new events than the newest page has. */
+  readonly hasMore: boolean;
 }
 
 /** The events of the newest page that are not in the list yet. */
 export function newEvents(pages: readonly LogPage[], { events, before }: LogPage): NewEvents {
   const top = topOf(pages);
   const count = events.filter(({ position }) => position > top).length;
-  return { count, isMore: count > 0 && count === events.length && before !== null && before > top + 1 };
+  return { count, hasMore: count > 0 && count === events.length && before !== null && before > top + 1 };
 }
 
 /**
- * Adds what has happened since, and drops old events beyond `eventsMax`: they can be read again. Null: the newest page does
- * not reach what was read, so all must be read again.
+ * Adds the new events of the newest page, and drops old events beyond `eventsMax`, which can be read again. Returns null if
+ * the newest page does not reach the events that were read, so that all must be read again.
  */
 export function withNewest(
   pages: readonly LogPage[],
   newest: LogPage,
   eventsMax: number,
 ): readonly LogPage[] | null {
-  const [first, ...rest] = pages;
+  const [first, ...olderPages] = pages;
   if (first === undefined) return null;
-  const { count, isMore } = newEvents(pages, newest);
+  const { count, hasMore } = newEvents(pages, newest);
   if (count === 0) return pages;
-  if (isMore) return null;
+  if (hasMore) return null;
   const added = newest.events.slice(0, count);
-  return withinEvents([{ ...first, events: [...added, ...first.events] }, ...rest], eventsMax);
+  return limitEvents([{ ...first, events: [...added, ...first.events] }, ...olderPages], eventsMax);
 }
 
-function withinEvents(pages: readonly LogPage[], eventsMax: number): readonly LogPage[] {
-  const kept: LogPage[] = [];
-  let left = eventsMax;
+function limitEvents(pages: readonly LogPage[], eventsMax: number): readonly LogPage[] {
+  const keptPages: LogPage[] = [];
+  let remainingCount = eventsMax;
   for (const page of pages) {
-    const events = page.events.slice(0, left);
-    left -= events.length;
+    const events = page.events.slice(0, remainingCount);
+    remainingCount -= events.length;
     const isWhole = events.length === page.events.length;
-    kept.push(isWhole ? page : { events, before: events.at(-1)?.position ?? page.before });
-    if (left === 0) break;
+    keptPages.push(isWhole ? page : { events, before: events.at(-1)?.position ?? page.before });
+    if (remainingCount === 0) break;
   }
-  return kept;
+  return keptPages;
 }

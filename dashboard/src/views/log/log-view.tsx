@@ -21,13 +21,13 @@ export default function LogView() {
   const position = readPosition(query.get('at'));
   const isBeyondEnd = position !== null && end !== null && position > end;
   const at = isBeyondEnd ? null : position;
-  const opened = readPosition(query.get('event'));
+  const openedPosition = readPosition(query.get('event'));
   return (
     <>
       <h1>Log</h1>
       {isBeyondEnd ? (
         <p className="notice" role="alert">
-          The log ends at position {end}; there is no position {position}. The newest events are shown.
+          The log ends at position {end}. There is no position {position}. The newest events are shown.
         </p>
       ) : null}
       <FilterForm key={filterText} filter={filter} onChange={(values) => change({ ...values, event: '' })} />
@@ -38,11 +38,13 @@ export default function LogView() {
           key={`${at} ${filterText}`}
           filter={filter}
           at={at}
-          opened={opened}
+          openedPosition={openedPosition}
           onOpen={(position) => change({ event: String(position) })}
         />
         <div className="log-side">
-          {opened === null ? null : <EventDetail position={opened} onClose={() => change({ event: '' })} />}
+          {openedPosition === null ? null : (
+            <EventDetail position={openedPosition} onClose={() => change({ event: '' })} />
+          )}
           {at === null || end === null ? null : <StateAtPosition at={at} />}
           <div className="log-tools">
             <VerifyPanel />

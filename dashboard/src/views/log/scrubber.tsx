@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'react';
 import { useReply } from '../../api/use-reply.js';
 
-/** While the slider moves, the address and what is read follow after this delay. */
+/** The address and the data follow the slider after this delay. */
 const SETTLE_MS = 200;
 
 interface Props {
@@ -9,7 +9,7 @@ interface Props {
   readonly onChange: (at: number | null) => void;
 }
 
-/** Chooses a position of the log: all views of the past are at one. */
+/** Chooses the position of the log whose state is shown. */
 export function Scrubber({ at, onChange }: Props) {
   const end = useReply('status').data?.position ?? 0;
   const [chosen, setChosen] = useState(at);

@@ -6,28 +6,28 @@ import { filterQuery, type LogFilter } from './log-filter.js';
 import { eventsOf, type LogPage, type NewEvents, newEvents, withNewest } from './log-pages.js';
 
 const PAGE_EVENTS = 200;
-/** More are not kept in the tab: a filter or an earlier position finds the rest. */
+/** The tab keeps no more pages. A filter or an earlier position finds the other events. */
 const PAGES_MAX = 100;
-/** Number of events kept while others arrive. More are kept only as far as the reader has scrolled. */
+/** How many events are kept while new events arrive. More are kept only as far as the reader has scrolled. */
 const LIVE_EVENTS_MAX = 1000;
 
-const NO_NEW_EVENTS: NewEvents = { count: 0, isMore: false };
+const NO_NEW_EVENTS: NewEvents = { count: 0, hasMore: false };
 
 interface Reader {
   /** The index of the last row in view. */
   readonly lastShown: RefObject<number>;
-  /** The reader has scrolled down: new events wait, because they would move the rows. */
+  /** Whether the reader has scrolled down. New events then wait, because they would move the rows. */
   readonly isScrolled: boolean;
 }
 
-/** The events of a filter, newest first, up to a position. Without one, and without an end in time, new events are added. */
+/** The events of a filter, newest first, up to a position. New events are added if there is no position and no time limit. */
 export function useLogEvents(filter: LogFilter, at: number | null, { lastShown, isScrolled }: Reader) {
   const client = useQueryClient();
   const query = useMemo(() => ({ ...filterQuery(filter), limit: PAGE_EVENTS }), [filter]);
   const queryKey = useMemo(() => ['log', query, at], [query, at]);
-  const read = useInfiniteQuery({
+  const logQuery = useInfiniteQuery({
     queryKey,
-    // What was read does not change: only newer events are read when something has happened.
+    // Events that were read do not change, so only newer events are read later.
     meta: { isFixed: true },
     initialPageParam: at === null ? undefined : at + 1,
     queryFn: ({ pageParam }): Promise<LogPage> =>
@@ -35,7 +35,7 @@ export function useLogEvents(filter: LogFilter, at: number | null, { lastShown, 
     getNextPageParam: ({ before }: LogPage, pages) => (pages.length >= PAGES_MAX ? null : before),
   });
   const isLive = at === null && filter.since === '' && filter.until === '';
-  const newest = useReply('recent_events', { query }, isLive && read.data !== undefined).data;
+  const newest = useReply('recent_events', { query }, isLive && logQuery.data !== undefined).data;
   useEffect(() => {
     const shown = client.getQueryData<InfiniteData<LogPage>>(queryKey);
     if (newest === undefined || shown === undefined || !isLive || isScrolled) return;
@@ -52,11 +52,11 @@ export function useLogEvents(filter: LogFilter, at: number | null, { lastShown, 
   }, [client, queryKey, newest, isLive, isScrolled, lastShown]);
   const waiting = useMemo(
     () =>
-      isScrolled && newest !== undefined && read.data !== undefined
-        ? newEvents(read.data.pages, newest)
+      isScrolled && newest !== undefined && logQuery.data !== undefined
+        ? newEvents(logQuery.data.pages, newest)
         : NO_NEW_EVENTS,
-    [isScrolled, newest, read.data],
+    [isScrolled, newest, logQuery.data],
   );
-  const events = useMemo(() => eventsOf(read.data?.pages ?? []), [read.data]);
-  return { ...read, events, waiting, isLive, isCut: (read.data?.pages.length ?? 0) >= PAGES_MAX };
+  const events = useMemo(() => eventsOf(logQuery.data?.pages ?? []), [logQuery.data]);
+  return { ...logQuery, events, waiting, isLive, isCut: (logQuery.data?.pages.length ?? 0) >= PAGES_MAX };
 }

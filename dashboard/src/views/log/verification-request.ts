@@ -7,14 +7,14 @@ import { useSyncExternalStore } from 'react';
 let isRequested = false;
 const listeners = new Set<() => void>();
 
-function set(value: boolean): void {
+function setRequested(value: boolean): void {
   isRequested = value;
   for (const listener of listeners) listener();
 }
 
 /** The log view starts a verification, now or when it opens. */
-export const requestVerification = (): void => set(true);
-export const clearVerificationRequest = (): void => set(false);
+export const requestVerification = (): void => setRequested(true);
+export const clearVerificationRequest = (): void => setRequested(false);
 
 export const useVerificationRequest = (): boolean =>
   useSyncExternalStore(

@@ -1,7 +1,7 @@
 import { useMutation } from '@tanstack/react-query';
 import { useCallback, useEffect, useRef } from 'react';
 import { call, type Reply } from '../../api/call.js';
-import { useMay } from '../../api/whoami.js';
+import { useIsAllowed } from '../../api/whoami.js';
 import { Failure } from '../../components/states.js';
 import { visibleText } from '../../components/untrusted-text.js';
 import { clearVerificationRequest, useVerificationRequest } from './verification-request.js';
@@ -10,16 +10,16 @@ import { clearVerificationRequest, useVerificationRequest } from './verification
 export function VerifyPanel() {
   const panel = useRef<HTMLElement>(null);
   const verification = useVerification();
-  const mayVerify = useMay('verify_log');
+  const canVerify = useIsAllowed('verify_log');
   const isRequested = useVerificationRequest();
   const { start } = verification;
   useEffect(() => {
-    if (!mayVerify || !isRequested) return;
+    if (!canVerify || !isRequested) return;
     clearVerificationRequest();
     panel.current?.scrollIntoView({ block: 'nearest' });
     start();
-  }, [mayVerify, isRequested, start]);
-  if (!mayVerify) return null;
+  }, [canVerify, isRequested, start]);
+  if (!canVerify) return null;
   return (
     <section className="card" aria-label="Verification" ref={panel}>
       <h2>Verification</h2>
@@ -37,7 +37,7 @@ export function VerifyPanel() {
   );
 }
 
-/** The server stops a verification whose connection is closed: it ends with the view. */
+/** The server stops a verification whose connection is closed, so the verification ends when the view closes. */
 function useVerification() {
   const stop = useRef<AbortController | null>(null);
   const { mutate, ...verification } = useMutation({

@@ -2,26 +2,26 @@ import type { PlanTask } from './plan-tasks.js';
 
 type Node = Pick<PlanTask, 'id' | 'dependencies'>;
 
-/** Tasks so that each comes after its dependencies. Names of tasks that are not among them are ignored. */
+/** The tasks in an order in which each comes after its dependencies. Dependencies on other tasks are ignored. */
 export function dependencyOrder<T extends Node>(tasks: readonly T[]): T[] {
   const taskOf = new Map(tasks.map((task) => [task.id, task]));
-  const openOf = new Map<string, number>();
+  const openCountOf = new Map<string, number>();
   const dependants = new Map<string, T[]>();
   for (const task of tasks) {
-    const known = task.dependencies.filter((id) => taskOf.has(id));
-    openOf.set(task.id, known.length);
-    for (const id of known) {
-      const waiting = dependants.get(id) ?? [];
-      waiting.push(task);
-      dependants.set(id, waiting);
+    const listedDependencies = task.dependencies.filter((id) => taskOf.has(id));
+    openCountOf.set(task.id, listedDependencies.length);
+    for (const id of listedDependencies) {
+      const dependantsOfTask = dependants.get(id) ?? [];
+      dependantsOfTask.push(task);
+      dependants.set(id, dependantsOfTask);
     }
   }
-  const order = tasks.filter(({ id }) => openOf.get(id) === 0);
+  const order = tasks.filter(({ id }) => openCountOf.get(id) === 0);
   for (let next = 0; next < order.length; next++) {
     for (const task of dependants.get((order[next] as T).id) ?? []) {
-      const open = (openOf.get(task.id) as number) - 1;
-      openOf.set(task.id, open);
-      if (open === 0) order.push(task);
+      const openCount = (openCountOf.get(task.id) as number) - 1;
+      openCountOf.set(task.id, openCount);
+      if (openCount === 0) order.push(task);
     }
   }
   return order;

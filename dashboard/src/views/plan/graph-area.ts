@@ -13,7 +13,7 @@ interface Box {
 }
 type Transform = readonly [x: number, y: number, zoom: number];
 
-/** The part that a window shows, in steps of a task: a small move shows the same area, so nothing is drawn again. */
+/** The part that a window shows, in steps of a task. After a small move the area is the same, so nothing is drawn again. */
 export function shownArea([x, y, zoom]: Transform, { width, height }: Box): Area {
   const roundDown = (value: number, step: number) => Math.floor(value / step) * step;
   return {
@@ -32,7 +32,7 @@ export const hasTask = ({ left, top, right, bottom }: Area, { x, y }: Point): bo
   x < right && x + NODE_WIDTH > left && y < bottom && y + NODE_HEIGHT > top;
 
 /** Whether a line between two tasks may cross the area. */
-export const mayCross = ({ left, top, right, bottom }: Area, from: Point, to: Point): boolean =>
+export const canCross = ({ left, top, right, bottom }: Area, from: Point, to: Point): boolean =>
   Math.min(from.x, to.x) < right &&
   Math.max(from.x, to.x) + NODE_WIDTH > left &&
   Math.min(from.y, to.y) < bottom &&

@@ -6,25 +6,25 @@ import type { PlanTask } from './plan-tasks.js';
 type TaskNodeData = { readonly task: PlanTask; readonly isCritical: boolean };
 export type PlanNode = Node<TaskNodeData, 'task'>;
 
-/** More tasks in view are too small to be read, and are drawn as boxes. */
+/** If more tasks are in view, they are too small to be read and are drawn as boxes. */
 export const NODES_MAX = 250;
 
-/** Given in advance: measuring each task costs a layout. */
+/** Set in advance, because measuring each task would cost a layout. */
 const SIZE = { width: NODE_WIDTH, height: NODE_HEIGHT };
 
-interface Shown {
+interface ShownGraph {
   readonly layout: PlanLayout;
   readonly area: Area;
   readonly critical: ReadonlySet<string>;
 }
 
 /**
- * The nodes of the tasks in an area; null if there are too many. A node whose task has not changed is taken from the
- * previous ones, so it is not drawn again.
+ * The nodes of the tasks in an area; null if there are too many. A node whose task has not changed is taken from
+ * `previous`, so that it is not drawn again.
  */
 export function graphNodes(
   tasks: readonly PlanTask[],
-  { layout: { positions }, area, critical }: Shown,
+  { layout: { positions }, area, critical }: ShownGraph,
   previous: ReadonlyMap<string, PlanNode>,
 ): readonly PlanNode[] | null {
   const nodes: PlanNode[] = [];

@@ -1,12 +1,12 @@
 import type { Readiness } from '../../../../src/core/contract/values.js';
-import { type Area, hasTask, mayCross } from './graph-area.js';
+import { type Area, canCross, hasTask } from './graph-area.js';
 import { NODE_HEIGHT, NODE_WIDTH, type PlanLayout, type Point } from './layout.js';
 import type { PlanTask } from './plan-tasks.js';
 
-/** Beyond it, only the first are drawn. */
+/** If there are more lines, only the first are drawn. */
 export const LINES_MAX = 20_000;
 
-/** From a dependency to the task that waits for it. */
+/** A line from a dependency to the task that waits for it. */
 interface PlanLine {
   readonly from: string;
   readonly to: string;
@@ -15,22 +15,22 @@ interface PlanLine {
 
 export function planLines(tasks: readonly PlanTask[], path: readonly string[]): PlanLine[] {
   const nextOf = new Map(path.map((id, index) => [id, path[index + 1]]));
-  const known = new Set(tasks.map(({ id }) => id));
+  const taskIds = new Set(tasks.map(({ id }) => id));
   const lines: PlanLine[] = [];
   for (const { id: to, dependencies } of tasks)
     for (const from of dependencies) {
       if (lines.length >= LINES_MAX) return lines;
-      if (known.has(from)) lines.push({ from, to, isCritical: nextOf.get(from) === to });
+      if (taskIds.has(from)) lines.push({ from, to, isCritical: nextOf.get(from) === to });
     }
   return lines;
 }
 
-/** The lines in an area as data of two SVG paths: an element per line costs much more. */
+/** The lines in an area as the data of two SVG paths, because an element per line costs much more. */
 export function linePaths(lines: readonly PlanLine[], { positions }: PlanLayout, area: Area) {
   const [plain, critical]: [string[], string[]] = [[], []];
   for (const { from, to, isCritical } of lines) {
     const [start, end] = [positions.get(from), positions.get(to)];
-    if (start === undefined || end === undefined || !mayCross(area, start, end)) continue;
+    if (start === undefined || end === undefined || !canCross(area, start, end)) continue;
     (isCritical ? critical : plain).push(curve(start, end));
   }
   return { plain: plain.join(''), critical: critical.join('') };

@@ -24,9 +24,9 @@ import { TASKS_MAX } from './use-plan.js';
 import '@xyflow/react/dist/style.css';
 
 const NODE_TYPES = { task: TaskNode };
-/** Smaller, text cannot be read. */
-const ZOOM = { least: 0.7, most: 0.9 };
-/** Navigation and margins. */
+/** The range of the first zoom. Below it, text cannot be read. */
+const FIRST_ZOOM = { min: 0.7, max: 0.9 };
+/** The width of the navigation and the margins beside the graph. */
 const BESIDE_PX = 240;
 const NO_NODES: readonly PlanNode[] = [];
 
@@ -71,7 +71,7 @@ function Graph({ plan, states }: Props) {
           {lines.length >= LINES_MAX ? ` Only the first ${LINES_MAX} dependencies are drawn.` : ''}
           {nodes === null ? ' Zoom in to read the tasks.' : ''}
         </p>
-        {/* Beside the graph: over it they would cover tasks. */}
+        {/* The controls are above the graph, because over the graph they would cover tasks. */}
         <Controls
           className="graph-controls"
           orientation="horizontal"
@@ -109,7 +109,7 @@ const STEPS: Readonly<Record<string, readonly [x: number, y: number]>> = {
   ArrowDown: [0, -STEP_PX],
 };
 
-/** The graph is moved by the arrow keys too. */
+/** A region in which the arrow keys move the graph too. */
 function GraphRegion({ children }: { children: ReactNode }) {
   const { getViewport, setViewport } = useReactFlow();
   const onKeyDown = (event: KeyboardEvent) => {
@@ -173,15 +173,15 @@ function FitButton({ layout: { width, height } }: { layout: PlanLayout }) {
 }
 
 /**
- * The whole width if it is readable then. Otherwise it starts at the first column, or one column before the first task of the
- * critical path if that would not be in the window.
+ * Shows the whole width if the tasks are readable then. Otherwise starts at the first column, or one column before the
+ * first task of the critical path if the window would not show that task.
  */
 function firstViewport({ positions, width }: PlanLayout, [first = '']: readonly string[]): Viewport {
   const shownPx = innerWidth - BESIDE_PX;
   const fitting = shownPx / Math.max(1, width);
-  if (fitting >= ZOOM.least) return { x: 16, y: 8, zoom: Math.min(ZOOM.most, fitting) };
+  if (fitting >= FIRST_ZOOM.min) return { x: 16, y: 8, zoom: Math.min(FIRST_ZOOM.max, fitting) };
   const start = positions.get(first)?.x ?? 0;
-  const isShown = (start + COLUMN_WIDTH) * ZOOM.most <= shownPx;
+  const isShown = (start + COLUMN_WIDTH) * FIRST_ZOOM.max <= shownPx;
   const x = isShown ? 0 : Math.max(0, start - COLUMN_WIDTH);
-  return { x: 16 - x * ZOOM.most, y: 8, zoom: ZOOM.most };
+  return { x: 16 - x * FIRST_ZOOM.max, y: 8, zoom: FIRST_ZOOM.max };
 }

@@ -6,8 +6,8 @@ export const NODE_HEIGHT = 72;
 const GAP_X = 40;
 const GAP_Y = 12;
 const LANE_PADDING = 16;
-/** Above the first row of a lane, for its name. */
-const LANE_TITLE = 24;
+/** The space for the name of a lane, above its first row. */
+const LANE_TITLE_HEIGHT = 24;
 export const COLUMN_WIDTH = NODE_WIDTH + GAP_X;
 
 export interface Lane {
@@ -26,10 +26,10 @@ export interface PlanLayout {
   readonly height: number;
 }
 
-type Placed = Pick<PlanTask, 'id' | 'track' | 'dependencies'>;
+type PlacedTask = Pick<PlanTask, 'id' | 'track' | 'dependencies'>;
 
 /** One lane per track, one column per depth of dependencies; tasks of the same lane and column are stacked. */
-export function layoutPlan(tasks: readonly Placed[]): PlanLayout {
+export function layoutPlan(tasks: readonly PlacedTask[]): PlanLayout {
   const depthOf = taskDepths(tasks);
   const cells = new Map<string, number>();
   const rowOf = new Map<string, number>();
@@ -48,7 +48,7 @@ export function layoutPlan(tasks: readonly Placed[]): PlanLayout {
   for (const { id, track } of tasks) {
     const depth = depthOf.get(id) ?? 0;
     columns = Math.max(columns, depth + 1);
-    const top = (topOf.get(track) ?? 0) + LANE_PADDING + LANE_TITLE;
+    const top = (topOf.get(track) ?? 0) + LANE_PADDING + LANE_TITLE_HEIGHT;
     positions.set(id, { x: depth * COLUMN_WIDTH, y: top + (rowOf.get(id) ?? 0) * (NODE_HEIGHT + GAP_Y) });
   }
   const last = lanes.at(-1);
@@ -58,7 +58,7 @@ export function layoutPlan(tasks: readonly Placed[]): PlanLayout {
   };
 }
 
-function taskDepths(tasks: readonly Placed[]): Map<string, number> {
+function taskDepths(tasks: readonly PlacedTask[]): Map<string, number> {
   const depthOf = new Map(tasks.map(({ id }) => [id, 0]));
   for (const { id, dependencies } of dependencyOrder(tasks))
     for (const dependency of dependencies) {
@@ -71,7 +71,7 @@ function taskDepths(tasks: readonly Placed[]): Map<string, number> {
 function stackLanes(rowsOf: ReadonlyMap<string, number>): Lane[] {
   let y = 0;
   return [...rowsOf].map(([track, rows]) => {
-    const height = rows * (NODE_HEIGHT + GAP_Y) - GAP_Y + 2 * LANE_PADDING + LANE_TITLE;
+    const height = rows * (NODE_HEIGHT + GAP_Y) - GAP_Y + 2 * LANE_PADDING + LANE_TITLE_HEIGHT;
     const lane = { track, y, height };
     y += height;
     return lane;

@@ -32,7 +32,7 @@ export const sortedById = (rows: readonly SubjectRow[]): SubjectRow[] =>
 /** The rows that match, sorted. Text is searched in id and description. `rows` are in the order of their ids. */
 export function filterRows(rows: readonly SubjectRow[], filter: ListFilter): SubjectRow[] {
   const text = filter.text.trim().toLowerCase();
-  const found = rows.filter(
+  const matches = rows.filter(
     (row) =>
       (filter.track === '' || row.track === filter.track) &&
       (filter.state === '' || row.readiness === filter.state) &&
@@ -41,8 +41,8 @@ export function filterRows(rows: readonly SubjectRow[], filter: ListFilter): Sub
   );
   const compare = COMPARE[filter.sort];
   // Sorting is stable: rows that compare as equal stay in the order of their ids.
-  if (filter.sort !== 'id') found.sort(compare);
-  return filter.isDescending ? found.reverse() : found;
+  if (filter.sort !== 'id') matches.sort(compare);
+  return filter.isDescending ? matches.reverse() : matches;
 }
 
 type Compare = (a: SubjectRow, b: SubjectRow) => number;

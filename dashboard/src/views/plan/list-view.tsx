@@ -20,17 +20,21 @@ const COLUMNS = ['Task', 'State', 'Held by or waits for', 'Generation', 'Descrip
 /** Tasks and subtasks as a list. Only the rows in the window are in the document. */
 export default memo(function PlanList({ plan, states }: { plan: Plan; states: readonly TaskState[] }) {
   const [query] = useHashQuery();
-  // What is typed appears at once, and the rows follow.
-  const applied = useDeferredValue(query);
+  // The typed text appears at once, and the rows follow.
+  const deferredQuery = useDeferredValue(query);
   const rows = useMemo(() => sortedById(subjectRows(plan, states)), [plan, states]);
-  const found = useMemo(() => filterRows(rows, filterFrom(applied)), [rows, applied]);
+  const matchingRows = useMemo(() => filterRows(rows, filterFrom(deferredQuery)), [rows, deferredQuery]);
   return (
     <>
       <FilterForm rows={rows} />
       <p className="quiet" role="status">
-        {found.length} of {rows.length}
+        {matchingRows.length} of {rows.length}
       </p>
-      {found.length === 0 ? <Empty title="No task matches this filter" /> : <Rows rows={found} />}
+      {matchingRows.length === 0 ? (
+        <Empty title="No task matches this filter" />
+      ) : (
+        <Rows rows={matchingRows} />
+      )}
     </>
   );
 });
@@ -127,13 +131,13 @@ const Cells = memo(function Cells({ row }: { row: SubjectRow }) {
   );
 });
 
-/** A long id is cut, never the number of the others. */
-function WaitingFor({ ids: [first, ...more] }: { ids: readonly string[] }) {
+/** Cuts a long id, but never the number of the other ids. */
+function WaitingFor({ ids: [first, ...others] }: { ids: readonly string[] }) {
   if (first === undefined) return null;
   return (
     <span className="plan-waiting quiet">
       <span className="plan-waiting-first">{first}</span>
-      {more.length === 0 ? null : <span>&nbsp;and {more.length} more</span>}
+      {others.length === 0 ? null : <span>&nbsp;and {others.length} more</span>}
     </span>
   );
 }

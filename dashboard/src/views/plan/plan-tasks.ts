@@ -15,12 +15,12 @@ import type { Reply } from '../../api/call.js';
 import { actorName } from '../../model/actor-name.js';
 import { layoutPlan, type PlanLayout } from './layout.js';
 
-/** A task of the plan with its state. Subtasks count as a part of it. */
+/** A task of the plan with its state. Its subtasks are part of it, and have no entry. */
 export interface PlanTask {
   readonly id: string;
   readonly track: string;
   readonly description: string;
-  /** Tasks that it or one of its subtasks waits for, completed or not. */
+  /** The tasks that this task or one of its subtasks depends on, completed or not. */
   readonly dependencies: readonly string[];
   readonly isCompleted: boolean;
   /** Null if its state was not read. */
@@ -34,7 +34,7 @@ export interface SubjectRow {
   readonly track: string;
   readonly description: string;
   readonly readiness: Readiness;
-  /** Who holds it; empty if no agent does. */
+  /** The holder; empty if there is none. */
   readonly holder: string;
   readonly generation: number;
   readonly waiting_for: readonly string[];
@@ -43,7 +43,7 @@ export interface SubjectRow {
 
 export function planOf({ tracks }: Reply<'get_plan'>['plan']): Plan {
   const plan = new Plan();
-  // A reply is read-only; the input of a plan is not, though it is only read.
+  // The cast drops `readonly`: a reply is read-only, and the plan only reads its input.
   for (const tasks of Object.values(tracks))
     for (const task of tasks) plan.put(plannedTask(task as TaskInput));
   return plan;
@@ -71,17 +71,17 @@ export function planTasks(plan: Plan, states: readonly TaskState[], tasksMax: nu
   return tasks;
 }
 
-/** A plan that is shown does not change, so what depends on it alone is computed once. */
+/** Values that depend only on the plan. A shown plan does not change, so they are computed once. */
 const dependenciesByPlan = new WeakMap<Plan, Map<string, readonly string[]>>();
 const layoutByPlan = new WeakMap<Plan, PlanLayout>();
 
 function knownDependencies(plan: Plan): (id: string) => readonly string[] {
-  let known = dependenciesByPlan.get(plan);
-  if (known === undefined) {
-    known = new Map([...plan.tasks()].map((task) => [task.id, allDependencies(plan, task)]));
-    dependenciesByPlan.set(plan, known);
+  let dependencies = dependenciesByPlan.get(plan);
+  if (dependencies === undefined) {
+    dependencies = new Map([...plan.tasks()].map((task) => [task.id, allDependencies(plan, task)]));
+    dependenciesByPlan.set(plan, dependencies);
   }
-  return (id) => known.get(id) ?? [];
+  return (id) => dependencies.get(id) ?? [];
 }
 
 export function layoutOf(plan: Plan, tasksMax: number): PlanLayout {
@@ -101,8 +101,8 @@ function completedSubtasks(states: readonly TaskState[]): ReadonlyMap<string, nu
 
 function allDependencies(plan: Plan, task: PlannedTask): string[] {
   const names = [...taskDependencies(plan, task)];
-  const described = typeof task.subtasks === 'number' ? 0 : task.subtasks.length;
-  for (let index = 1; index <= described; index++) names.push(...subtaskDependencies(task, index));
+  const describedCount = typeof task.subtasks === 'number' ? 0 : task.subtasks.length;
+  for (let index = 1; index <= describedCount; index++) names.push(...subtaskDependencies(task, index));
   const ids = new Set(names.map((name) => splitSubject(name).task_id));
   ids.delete(task.id);
   return [...ids];
@@ -126,7 +126,7 @@ export const subjectRows = (plan: Plan, states: readonly TaskState[]): SubjectRo
     };
   });
 
-/** Who holds a task; empty if no agent does. */
+/** The holder of a task; empty if there is none. */
 export function holderOf(state: Pick<TaskState, 'claim'> | null): string {
   const claim = state?.claim ?? null;
   return claim?.state === 'ACTIVE' || claim?.state === 'SUSPENDED' ? actorName(claim.agent_id) : '';

@@ -13,7 +13,7 @@ const TABS = ['graph', 'list'] as const;
 export default function PlanView() {
   const [query] = useHashQuery();
   const tab = query.get('tab') === 'list' ? 'list' : 'graph';
-  // The tab is marked at once; drawing the plan may take longer than a frame.
+  // The chosen tab is marked at once. Drawing the plan may take longer than a frame.
   const shownTab = useDeferredValue(tab);
   const plan = usePlan();
   const states = useTaskStates();
@@ -30,14 +30,14 @@ export default function PlanView() {
         </nav>
       </div>
       <QueryResult query={plan}>
-        {(known) => (
+        {(loadedPlan) => (
           <QueryResult query={states}>
             {({ tasks, isCut }) => {
-              if (known.task_count === 0) return <NoPlan />;
+              if (loadedPlan.task_count === 0) return <NoPlan />;
               return (
                 <>
                   {isCut ? <p className="failure">Only the first {TASKS_MAX} tasks are shown.</p> : null}
-                  <ShownTab tab={shownTab} plan={known} states={tasks} />
+                  <ShownTab tab={shownTab} plan={loadedPlan} states={tasks} />
                 </>
               );
             }}
@@ -51,8 +51,8 @@ export default function PlanView() {
 type ShownTabProps = ComponentProps<typeof PlanGraph> & { readonly tab: (typeof TABS)[number] };
 
 /**
- * The graph stays drawn behind the list, as it was last shown: drawing it again would take longer and lose its position. A
- * page that begins with the list draws it when it has time.
+ * Keeps the graph drawn behind the list, because drawing it again would take longer and lose its position. If the page
+ * begins with the list, the graph is drawn when the browser is idle.
  */
 function ShownTab({ tab, plan, states }: ShownTabProps) {
   const isIdle = useIsIdle();
@@ -70,10 +70,10 @@ function ShownTab({ tab, plan, states }: ShownTabProps) {
   );
 }
 
-/** Where the browser does not tell when it is idle. */
+/** The delay in browsers without `requestIdleCallback`. */
 const IDLE_AFTER_MS = 500;
 
-/** True once the browser had nothing to do. What follows may be interrupted by what a person does. */
+/** Whether the browser has been idle once. The rendering that follows can be interrupted by a person's input. */
 function useIsIdle(): boolean {
   const [isIdle, setIdle] = useState(false);
   useEffect(() => {
@@ -98,7 +98,7 @@ const NoPlan = () => (
 );
 
 function tabPath(query: URLSearchParams, tab: string): string {
-  const wanted = new URLSearchParams(query);
-  wanted.set('tab', tab);
-  return `/plan?${wanted}`;
+  const nextQuery = new URLSearchParams(query);
+  nextQuery.set('tab', tab);
+  return `/plan?${nextQuery}`;
 }

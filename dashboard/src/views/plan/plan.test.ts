@@ -48,9 +48,9 @@ describe('the tasks of a plan', () => {
     },
   });
 
-  it('wait for the previous one of their track unless they name others, and for what their subtasks wait for', () => {
-    const found = planTasks(plan, [], 100).map(({ id, dependencies }) => [id, dependencies]);
-    expect(found).toEqual([
+  it('depend on the previous task of their track unless they name others, and on the dependencies of their subtasks', () => {
+    const dependencies = planTasks(plan, [], 100).map((task) => [task.id, task.dependencies]);
+    expect(dependencies).toEqual([
       ['A-001-x', []],
       ['A-002-y', ['A-001-x']],
       ['A-003-z', []],
@@ -58,7 +58,7 @@ describe('the tasks of a plan', () => {
     ]);
   });
 
-  it('count their completed subtasks, and are bounded', () => {
+  it('count their completed subtasks, and have a maximum number', () => {
     const done = { phase: 'COMPLETED' } as const;
     const states = [stateWith('A-001-x', done), stateWith('B-001-w::1', done), stateWith('B-001-w::2')];
     const tasks = planTasks(plan, states, 100);
@@ -67,7 +67,7 @@ describe('the tasks of a plan', () => {
     expect(planTasks(plan, [], 2)).toHaveLength(2);
   });
 
-  it('are rows with the description of the subtask, even if the plan has changed since', () => {
+  it('are rows with the description of the subtask, or without one if the plan no longer has the task', () => {
     const rows = subjectRows(plan, [stateWith('B-001-w::2'), stateWith('Z-001-gone')]);
     expect(rows.map(({ track, description }) => [track, description])).toEqual([
       ['B', 'two'],

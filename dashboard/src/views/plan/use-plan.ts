@@ -6,16 +6,16 @@ import { useLive } from '../../live/live.js';
 import { planOf } from './plan-tasks.js';
 
 const PAGE_TASKS = 1000;
-/** More tasks are not shown. */
+/** The page shows no more tasks. */
 export const TASKS_MAX = 10_000;
 
 interface ReadTasks {
   readonly tasks: readonly TaskState[];
-  /** There are more. */
+  /** Whether there are more tasks. */
   readonly isCut: boolean;
 }
 
-/** The states of all tasks. What has not changed stays the same object, so only changed tasks are drawn again. */
+/** The states of all tasks. An unchanged state stays the same object, so only changed tasks are drawn again. */
 export const useTaskStates = () =>
   useQuery<ReadTasks>({ queryKey: ['list_tasks', 'all'], queryFn: readAllTasks });
 

@@ -6,7 +6,7 @@ import { CallerMark } from '../../components/caller-mark.js';
 import { KeyForm } from '../../components/key-form.js';
 import { Empty, QueryResult } from '../../components/states.js';
 
-/** Which projects there are. A single one opens at once. */
+/** The list of projects. If there is only one project, it opens at once. */
 export function ProjectsView() {
   const { tenant } = scope();
   const query = useReply('list_projects');
@@ -17,7 +17,7 @@ export function ProjectsView() {
         <KeyForm />
       </main>
     );
-  // The key sees one tenant only.
+  // The key belongs to one tenant, so the page shows that tenant.
   if (ownTenant !== tenant) location.replace(`/?tenant=${encodeURIComponent(ownTenant)}`);
   return (
     <main className="projects">

@@ -1,7 +1,7 @@
 import { useState } from 'react';
 import type { RunSummary } from '../../../../src/core/contract/runs.js';
 import { command } from '../../api/call.js';
-import { useMay } from '../../api/whoami.js';
+import { useIsAllowed } from '../../api/whoami.js';
 import { DialogButton, OperatorDialog } from '../task/operator-dialog.js';
 import { shortRunId } from './run-texts.js';
 
@@ -10,7 +10,7 @@ const COMMENT_LENGTH_MAX = 1000;
 /** Cancels a run that has not ended. */
 export function CancelRunButton({ run: { run_id } }: { run: Pick<RunSummary, 'run_id'> }) {
   const [isOpen, setOpen] = useState(false);
-  if (!useMay('cancel_run')) return null;
+  if (!useIsAllowed('cancel_run')) return null;
   return (
     <DialogButton
       text="Cancel the run…"
@@ -23,8 +23,8 @@ export function CancelRunButton({ run: { run_id } }: { run: Pick<RunSummary, 'ru
         <OperatorDialog
           title={`Cancel run ${shortRunId(run_id)}`}
           effect="The run ends now, and its executor loses the claim of the edge."
-          confirm="Cancel the run"
-          dismiss="Let it run"
+          confirmText="Cancel the run"
+          dismissText="Let it run"
           unsentKey={`cancel_run:${run_id}`}
           reasonLengthMax={COMMENT_LENGTH_MAX}
           send={(comment) => command('cancel_run', { comment }, { run_id })}

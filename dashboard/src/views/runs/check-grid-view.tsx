@@ -7,7 +7,7 @@ import { type CheckGridCell, checkGrid } from './check-grid.js';
 import type { MachineOutline } from './machine-outline.js';
 import { stateOf, stepParts } from './run-model.js';
 
-/** The checks of each iteration, and how many required ones were left. */
+/** The checks of each iteration, and how many required checks had not passed. */
 export function CheckGridView({ run, outline }: { run: RunDetails; outline: MachineOutline | null }) {
   const [, change] = useHashQuery();
   const { iterations, rows, deltas } = useMemo(() => checkGrid(run, outline?.checkSteps), [run, outline]);
@@ -70,7 +70,7 @@ const Cell = ({ cell, onOpen }: { cell: CheckGridCell | null; onOpen: () => void
     </button>
   );
 
-/** The bars show at a glance whether the run comes closer. */
+/** The deltas of the iterations, with bars that show whether the run approaches convergence. */
 function DeltaRow({
   iterations,
   deltas,

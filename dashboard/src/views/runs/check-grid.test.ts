@@ -30,7 +30,7 @@ test('a row per check, programs before models before people, and the delta of ea
   expect(rows[0]?.cells[0]).toEqual({ word: 'fail', tone: 'mark-bad', message: '2 failed' });
 });
 
-test('a step that failed or goes on has no result', () => {
+test('a failed or running step has no result', () => {
   const broken = { ...completedStep('run_check a', 1, null), status: 'FAILED', cause: 'no disk' } as Step;
   const running = { ...completedStep('run_check b', 1, null), status: 'RUNNING' } as Step;
   expect(wordsOf([broken, running])).toEqual([

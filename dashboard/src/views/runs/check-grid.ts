@@ -24,7 +24,7 @@ interface CheckGrid {
 }
 
 const KINDS = { run_check: 'program', judge_check: 'model', request_review: 'person' } as const;
-const ORDER = Object.values(KINDS);
+const KIND_ORDER = Object.values(KINDS);
 
 const TONES: Readonly<Record<string, string>> = {
   pass: 'mark-good',
@@ -39,12 +39,12 @@ const TONES: Readonly<Record<string, string>> = {
 };
 
 /** A row per check, a column per iteration. Checks of the machine that were not run yet have empty rows. */
-export function checkGrid(run: Pick<RunDetails, 'steps'>, planned: readonly string[] = []): CheckGrid {
+export function checkGrid(run: Pick<RunDetails, 'steps'>, plannedSteps: readonly string[] = []): CheckGrid {
   const iterations = iterationsOf(run);
   const columnOf = new Map(iterations.map((iteration, column) => [iteration, column]));
   const rows = new Map<
     string,
-    { step: string; check: string; kind: (typeof ORDER)[number]; cells: (CheckGridCell | null)[] }
+    { step: string; check: string; kind: (typeof KIND_ORDER)[number]; cells: (CheckGridCell | null)[] }
   >();
   const deltas: (number | null)[] = iterations.map(() => null);
   const rowOf = (name: string) => {
@@ -59,14 +59,14 @@ export function checkGrid(run: Pick<RunDetails, 'steps'>, planned: readonly stri
     rows.set(name, row);
     return row;
   };
-  for (const name of planned) rowOf(name);
+  for (const name of plannedSteps) rowOf(name);
   for (const step of run.steps) {
     const column = columnOf.get(step.iteration) as number;
     if (step.step === 'judge_iteration') deltas[column] = deltaOf(step);
     const row = rowOf(step.step);
     if (row !== undefined) row.cells[column] = cellOf(step);
   }
-  const sorted = [...rows.values()].sort((a, b) => ORDER.indexOf(a.kind) - ORDER.indexOf(b.kind));
+  const sorted = [...rows.values()].sort((a, b) => KIND_ORDER.indexOf(a.kind) - KIND_ORDER.indexOf(b.kind));
   return { iterations, rows: sorted, deltas };
 }
 
@@ -75,7 +75,7 @@ const isCheck = (handler: string): handler is keyof typeof KINDS => Object.hasOw
 const deltaOf = ({ output }: Step): number | null =>
   typeof output?.delta === 'number' ? output.delta : null;
 
-/** The output comes from an executor, so its parts may have any form. */
+/** The cell of a step. Its output comes from an executor, so the parts may have any form. */
 function cellOf(step: Step): CheckGridCell {
   if (step.status === 'FAILED')
     return { word: 'step failed', tone: 'mark-bad', message: step.cause ?? step.error ?? '' };

@@ -1,7 +1,7 @@
-/** What the page needs to know of a compiled machine. */
+/** The parts of a compiled machine that the page shows. */
 export interface MachineOutline {
   readonly states: ReadonlySet<string>;
-  /** The steps of its checks: `run_check tests_pass`. */
+  /** The steps of the machine's checks: `run_check tests_pass`. */
   readonly checkSteps: readonly string[];
 }
 
@@ -18,7 +18,7 @@ export function machineOutline(text: string): MachineOutline | null {
   return { states: new Set(Object.keys(states)), checkSteps };
 }
 
-/** A tier has a branch per check; the task of the branch names it. */
+/** The names of the checks in a tier. It has a branch per check, and the task of the branch has the name. */
 function checkNames(tier: unknown): string[] {
   const branches = fieldOf(tier, 'Branches');
   if (!Array.isArray(branches)) return [];

@@ -3,7 +3,7 @@ import { useLocation } from 'wouter';
 import type { MethodologyStatus } from '../../../../src/core/contract/methodology-views.js';
 import { command, type Reply } from '../../api/call.js';
 import { useCommand } from '../../api/use-command.js';
-import { useMay } from '../../api/whoami.js';
+import { useIsAllowed } from '../../api/whoami.js';
 import { RefusalText } from '../../components/refusal-text.js';
 import { visibleText } from '../../components/untrusted-text.js';
 import { useFeatures } from '../features/use-features.js';
@@ -12,7 +12,7 @@ import { requestableEdges } from './requestable-edges.js';
 /** Requests a run and opens it. */
 function useRunRequest() {
   const { run, isBusy, refusal } = useCommand();
-  const mayRequest = useMay('iterate');
+  const canRequest = useIsAllowed('iterate');
   const [, navigate] = useLocation();
   const request = async (taskId: string, more: { retry_of?: string } = {}) => {
     const [feature_id = '', edge = ''] = taskId.split('#');
@@ -21,13 +21,13 @@ function useRunRequest() {
       reply = await command('iterate', { feature_id, edge, ...more });
       return reply;
     });
-    const made = reply as { run?: { run_id: string } } | null;
-    if (isDone && made?.run !== undefined) navigate(`/runs/${made.run.run_id}`);
+    const requested = reply as { run?: { run_id: string } } | null;
+    if (isDone && requested?.run !== undefined) navigate(`/runs/${requested.run.run_id}`);
   };
-  return { request, isBusy, refusal, mayRequest };
+  return { request, isBusy, refusal, canRequest };
 }
 
-/** Requests a run of an edge of the workspace. An executor (`gen iterate`) takes it. */
+/** Requests a run of an edge of the workspace. An executor (`gen iterate`) executes the run. */
 export function RequestRun() {
   const { data } = useFeatures();
   // A project without a workspace has no edges to run.
@@ -36,13 +36,13 @@ export function RequestRun() {
 }
 
 function RequestForm({ status }: { status: MethodologyStatus }) {
-  const { request, isBusy, refusal, mayRequest } = useRunRequest();
+  const { request, isBusy, refusal, canRequest } = useRunRequest();
   const [chosen, setChosen] = useState('');
   const features = requestableEdges(status);
   const { feature, edge } = status.start_would;
   const advised = feature === null || edge === null ? '' : `${feature}#${edge}`;
   const value = chosen || advised || (features[0]?.edges[0] ?? '');
-  if (features.length === 0 || (!mayRequest && refusal === null)) return null;
+  if (features.length === 0 || (!canRequest && refusal === null)) return null;
   const submit = (event: FormEvent) => {
     event.preventDefault();
     void request(value);
@@ -73,10 +73,10 @@ function RequestForm({ status }: { status: MethodologyStatus }) {
 
 /** Requests a new run that begins with the findings of this one. */
 export function RetryRunButton({ run }: { run: { run_id: string; task_id: string } }) {
-  const { request, isBusy, refusal, mayRequest } = useRunRequest();
+  const { request, isBusy, refusal, canRequest } = useRunRequest();
   return (
     <>
-      {mayRequest ? (
+      {canRequest ? (
         <button
           type="button"
           className="primary"

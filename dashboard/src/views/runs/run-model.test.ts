@@ -40,7 +40,7 @@ test('a run without steps has reached no state', () => {
   expect([iterationsOf(requested), stateToShow(machineOf(requested, 1, null))]).toEqual([[1], 'ClaimEdge']);
 });
 
-test('the states of an iteration have its steps; those before the first iteration stay', () => {
+test('the states of an iteration have its steps, and the states before the first iteration keep theirs', () => {
   const looping = run(
     'RUNNING',
     ...PREPARED,
@@ -82,7 +82,7 @@ test('of an ended run the failed state is shown, and nothing is current or runni
   expect(progressOfStates(cancelled, 1).ConstructCandidate).toBe('stopped');
 });
 
-test('an iteration number without bound costs no more than its step', () => {
+test('a large iteration number costs no more than one step', () => {
   expect(iterationsOf(run('RUNNING', step('claim_edge', 1_000_000_000)))).toEqual([1_000_000_000]);
 });
 
@@ -102,7 +102,7 @@ test('a state that the machine does not have is not shown', () => {
   expect(machineOf(checked, 1, null).map(({ name }) => name)).toContain('DeterministicChecks');
 });
 
-test('a run that has started holds the edge, although no step says so', () => {
+test('a run that has started holds the edge, although no step records the claim', () => {
   expect(progressOfStates(run('RUNNING', step('load_config')), 1).ClaimEdge).toBe('completed');
   expect(progressOfStates(run('REQUESTED'), 1).ClaimEdge).toBe('not reached');
 });

@@ -16,8 +16,8 @@ export const STATUS_TONES: Readonly<Record<RunStatus, string>> = {
   CANCELLED: '',
 };
 
-const ENDED: ReadonlySet<RunStatus> = new Set(['CONVERGED', 'ESCALATED', 'FAILED', 'CANCELLED']);
-export const hasEnded = ({ status }: Pick<RunSummary, 'status'>): boolean => ENDED.has(status);
+const END_STATUSES: ReadonlySet<RunStatus> = new Set(['CONVERGED', 'ESCALATED', 'FAILED', 'CANCELLED']);
+export const hasEnded = ({ status }: Pick<RunSummary, 'status'>): boolean => END_STATUSES.has(status);
 
 /** The states of the machine in their order, with the handler whose steps belong to each. */
 const HANDLERS = {
@@ -36,15 +36,15 @@ export type MachineStateName = keyof typeof HANDLERS;
 
 /** States that run once, before the first iteration. */
 const BEFORE_ITERATIONS: ReadonlySet<string> = new Set(['ClaimEdge', 'LoadConfig', 'LoadContext']);
-/** The run ends in one of these. */
-const ENDS: ReadonlySet<string> = new Set(['Promote', 'Escalate']);
-/** A machine has these only if the edge has such checks. */
-const TIERS: ReadonlySet<string> = new Set(['DeterministicChecks', 'AgentChecks', 'HumanGate']);
+/** The states in which a run ends. */
+const END_STATES: ReadonlySet<string> = new Set(['Promote', 'Escalate']);
+/** The states that a machine has only if the edge has such checks. */
+const CHECK_STATES: ReadonlySet<string> = new Set(['DeterministicChecks', 'AgentChecks', 'HumanGate']);
 
 export const stateOf = (handler: string): MachineStateName | undefined =>
   (Object.keys(HANDLERS) as MachineStateName[]).find((name) => HANDLERS[name] === handler);
 
-/** `stopped`: under way when the run ended. */
+/** `stopped`: the state was in progress when the run ended. */
 export type StateProgress = 'not reached' | 'running' | 'waiting' | 'completed' | 'failed' | 'stopped';
 
 export interface ShownState {
@@ -53,7 +53,7 @@ export interface ShownState {
   readonly part: 'before' | 'iteration' | 'end';
   readonly progress: StateProgress;
   readonly isCurrent: boolean;
-  /** The states of the iteration. */
+  /** The steps of the state in the iteration. */
   readonly steps: readonly Step[];
 }
 
@@ -65,23 +65,26 @@ export function stepParts(step: string): { handler: string; check: string } {
     : { handler: step.slice(0, space), check: step.slice(space + 1) };
 }
 
-/** The iterations that have steps; 1 before the first. */
+/** The iterations that have steps; only 1 if there are no steps. */
 export function iterationsOf({ steps }: Pick<RunDetails, 'steps'>): number[] {
-  const found = new Set(steps.map(({ iteration }) => iteration));
-  return found.size === 0 ? [1] : [...found].sort((a, b) => a - b);
+  const iterations = new Set(steps.map(({ iteration }) => iteration));
+  return iterations.size === 0 ? [1] : [...iterations].sort((a, b) => a - b);
 }
 
-/** The machine as it is in an iteration. While its document is not known, only states that every machine has, and those with steps. */
+/**
+ * The states of the machine in an iteration. Without an outline, only the states that every machine has and those with
+ * steps.
+ */
 export function machineOf(run: RunProgress, iteration: number, outline: MachineOutline | null): ShownState[] {
   const current = iteration === iterationsOf(run).at(-1) ? currentHandler(run) : null;
   return (Object.keys(HANDLERS) as MachineStateName[]).flatMap((name): ShownState[] => {
     const handler = HANDLERS[name];
-    const all = run.steps.filter((step) => stepParts(step.step).handler === handler);
-    const isKnown = outline === null ? !TIERS.has(name) : outline.states.has(name);
-    if (!isKnown && all.length === 0) return [];
-    const part = BEFORE_ITERATIONS.has(name) ? 'before' : ENDS.has(name) ? 'end' : 'iteration';
-    const steps = part === 'before' ? all : all.filter((step) => step.iteration === iteration);
-    // Claiming is not a recorded step: a run that has started holds the edge.
+    const stateSteps = run.steps.filter((step) => stepParts(step.step).handler === handler);
+    const isShown = outline === null ? !CHECK_STATES.has(name) : outline.states.has(name);
+    if (!isShown && stateSteps.length === 0) return [];
+    const part = BEFORE_ITERATIONS.has(name) ? 'before' : END_STATES.has(name) ? 'end' : 'iteration';
+    const steps = part === 'before' ? stateSteps : stateSteps.filter((step) => step.iteration === iteration);
+    // The claim is not recorded as a step, but a run that has started holds the edge.
     const isClaimed = name === 'ClaimEdge' && run.started_at !== null && steps.length === 0;
     const progress = isClaimed ? 'completed' : progressOf(steps, hasEnded(run));
     return [{ name, part, steps, progress, isCurrent: handler === current }];
@@ -104,16 +107,16 @@ function progressOf(steps: readonly Step[], isRunEnded: boolean): StateProgress 
   return hasStatus('RUNNING') ? 'running' : 'completed';
 }
 
-/** The state to show first: what failed, what is under way, or what was reached last. */
+/** The state to show first: the current state, the first that failed, or the last that was reached. */
 export function stateToShow(states: readonly ShownState[]): MachineStateName {
-  const found =
+  const state =
     states.find(({ isCurrent }) => isCurrent) ??
     states.find(({ progress }) => progress === 'failed') ??
     states.findLast(({ progress }) => progress !== 'not reached');
-  return found?.name ?? 'ClaimEdge';
+  return state?.name ?? 'ClaimEdge';
 }
 
-/** A check that has failed is a completed step. */
+/** The number of failed checks. The step of a failed check is completed. */
 export const failedChecks = (steps: readonly Step[]): number =>
   steps.filter(({ status, output }) => status === 'COMPLETED' && isFailure(output?.result)).length;
 

@@ -52,12 +52,12 @@ function RunParts({ run }: { run: RunDetails }) {
   );
 }
 
-/** A chosen iteration and state are part of the address; otherwise they follow the run. */
+/** The machine of a run. The address has a chosen iteration and state. Without a choice, both follow the run. */
 function Machine({ run, outline }: { run: RunDetails; outline: MachineOutline | null }) {
   const [query, change] = useHashQuery();
   const iterations = iterationsOf(run);
-  const last = iterations.at(-1) as number;
-  const iteration = iterations.find((each) => String(each) === query.get('iteration')) ?? last;
+  const lastIteration = iterations.at(-1) as number;
+  const iteration = iterations.find((each) => String(each) === query.get('iteration')) ?? lastIteration;
   const states = machineOf(run, iteration, outline);
   const chosen = states.find(({ name }) => name === query.get('state'))?.name ?? stateToShow(states);
   const shown = states.find(({ name }) => name === chosen);
@@ -70,7 +70,7 @@ function Machine({ run, outline }: { run: RunDetails; outline: MachineOutline | 
           <select
             value={iteration}
             onChange={(event) =>
-              change({ iteration: event.target.value === String(last) ? '' : event.target.value })
+              change({ iteration: event.target.value === String(lastIteration) ? '' : event.target.value })
             }
           >
             {iterations.map((each) => (

@@ -12,7 +12,7 @@ import { hasEnded } from './run-model.js';
 import { RunStatusMark } from './run-status-mark.js';
 import { costText, runDuration, shortRunId } from './run-texts.js';
 
-/** What came of the run, and what to do next. */
+/** The outcome of the run, and the next step. */
 export const RunSummaryCard = ({ run }: { run: RunDetails }) => (
   <section className="card" aria-label="Summary">
     <p className="row run-title">
@@ -102,12 +102,12 @@ function NextStep({ run }: { run: RunDetails }) {
     <>
       {run.status === 'REQUESTED' ? (
         <p>
-          It waits for an executor: <code>gen iterate '{run.task_id}'</code>
+          The run waits for an executor: <code>gen iterate '{run.task_id}'</code>
         </p>
       ) : null}
       {run.status === 'WAITING' ? (
         <p>
-          It waits for a person: <Link href="/inbox/review">answer in the inbox</Link>. Then{' '}
+          The run waits for a person: <Link href="/inbox/review">answer in the inbox</Link>. Then{' '}
           <code>gen iterate '{run.task_id}'</code> completes it.
         </p>
       ) : null}

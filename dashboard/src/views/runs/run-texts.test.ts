@@ -3,7 +3,7 @@ import { costText, runDuration, shortRunId, stateDuration, storedDigest } from '
 
 const COST = { input_tokens: 0, output_tokens: 0, usd: 0, seconds: 1 };
 
-test('a cost has money and tokens, and says if the money is unknown', () => {
+test('a cost shows money and tokens, or that the money is unknown', () => {
   expect(costText(COST)).toBe('–');
   expect(costText({ ...COST, usd: 0.5, input_tokens: 1000, output_tokens: 200 })).toBe('$0.50, 1,200 tokens');
   expect(costText({ ...COST, usd: 0.0012 })).toBe('$0.0012');
@@ -15,7 +15,7 @@ test('runs of the same minute have different short ids', () => {
   expect(shortRunId('run-1')).toBe('run-1');
 });
 
-test('a run takes until now while it goes on', () => {
+test('the duration of a run that has not ended is counted until now', () => {
   const started_at = '2026-01-01T00:00:00.000Z';
   const now = Date.parse('2026-01-01T00:01:05.000Z');
   expect(runDuration({ started_at: null, ended_at: null }, now)).toBeNull();
@@ -23,7 +23,7 @@ test('a run takes until now while it goes on', () => {
   expect(runDuration({ started_at, ended_at: '2026-01-01T00:00:02.000Z' }, now)).toBe('2 s');
 });
 
-test('a state takes from its first start to its last end', () => {
+test('the duration of a state is from its first start to its last end', () => {
   const isoAt = (second: number) => new Date(second * 1000).toISOString();
   const steps = [
     { started_at: isoAt(0), ended_at: isoAt(3) },

@@ -4,7 +4,7 @@ import { durationText } from '../../model/duration.js';
 type Step = RunDetails['steps'][number];
 type Spent = RunSummary['spent'];
 
-/** The end of the id: ids that were made in the same minute begin alike. */
+/** The end of the id, because ids of the same minute have the same beginning. */
 export const shortRunId = (id: string): string => (id.length > 8 ? `…${id.slice(-8)}` : id);
 
 export const NO_COST = '–';
@@ -19,14 +19,14 @@ export function costText({ usd, input_tokens, output_tokens }: Spent): string {
 
 export const msText = (ms: number): string => (ms < 1000 ? `${Math.round(ms)} ms` : durationText(ms));
 
-/** How long the run has taken, until now if it goes on; null before it starts. */
+/** The duration of the run, until now if it has not ended; null before it starts. */
 export function runDuration(run: Pick<RunSummary, 'started_at' | 'ended_at'>, nowMs: number): string | null {
   if (run.started_at === null) return null;
   const end = run.ended_at === null ? nowMs : Date.parse(run.ended_at);
   return durationText(end - Date.parse(run.started_at));
 }
 
-/** From the start of the first step to the end of the last one: checks run side by side. Null until all have ended. */
+/** The time from the start of the first step to the end of the last, because checks overlap. Null until all have ended. */
 export function stateDuration(steps: readonly Pick<Step, 'started_at' | 'ended_at'>[]): string | null {
   if (steps.length === 0 || steps.some(({ ended_at }) => ended_at === null)) return null;
   const starts = steps.map(({ started_at }) => Date.parse(started_at));
@@ -34,7 +34,7 @@ export function stateDuration(steps: readonly Pick<Step, 'started_at' | 'ended_a
   return msText(Math.max(0, Math.max(...ends) - Math.min(...starts)));
 }
 
-/** What the steps of a state cost together; null if nothing. */
+/** The total cost of the steps of a state; null if there is none. */
 export function stateCost(steps: readonly Pick<Step, 'cost'>[]): string | null {
   const sum = { input_tokens: 0, output_tokens: 0, usd: 0 as number | null };
   for (const { cost } of steps) {

@@ -8,7 +8,7 @@ const evidence = {
   missing: [{ name: 'types', says: 'no runner has checked it' }],
 } as unknown as NonNullable<Explanation['evidence']>;
 
-it('lists what runners have passed and what is missing, of the candidate of this generation only', () => {
+it('lists the passed and the missing checks, of the candidate of this generation only', () => {
   expect(runnerChecks({ evidence }, 2)).toEqual([
     { name: 'tests pass', hasPassed: true, text: 'by runner ci' },
     { name: 'types', hasPassed: false, text: 'no runner has checked it' },

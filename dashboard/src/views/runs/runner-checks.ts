@@ -3,11 +3,11 @@ import type { Explanation } from '../../../../src/core/contract/tasks.js';
 interface RunnerCheck {
   readonly name: string;
   readonly hasPassed: boolean;
-  /** Which runner has signed it, or why it does not count. */
+  /** The runner that signed the check, or why the check does not count. */
   readonly text: string;
 }
 
-/** The deterministic checks of the candidate of this generation. None if the last candidate is of another one. */
+/** The deterministic checks of the candidate of this generation; empty if the last candidate is of another generation. */
 export function runnerChecks(
   explanation: Pick<Explanation, 'evidence'> | undefined,
   generation: number,

@@ -22,7 +22,7 @@ const RESULT_TONES: Readonly<Record<string, string>> = {
   error: 'mark-bad',
 };
 
-/** The steps of one state: a check each in the tiers of checks, otherwise one. */
+/** The steps of one state. A tier of checks has one step per check, any other state has one step. */
 export const StateDetail = ({ run, state: { name, steps } }: { run: RunDetails; state: ShownState }) => (
   <section className="state-detail" aria-label={name}>
     <h3>{name}</h3>
@@ -81,7 +81,7 @@ const StepDetail = ({ run, step }: { run: RunDetails; step: Step }) => (
   </article>
 );
 
-/** For a check, the result of the check: a failed check is a completed step. */
+/** The status of a step, or the result of its check, because the step of a failed check is completed. */
 function StepMark({ step: { status, output } }: { step: Step }) {
   const result = status === 'COMPLETED' ? output?.result : undefined;
   return typeof result === 'string' ? (

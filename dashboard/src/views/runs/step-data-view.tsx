@@ -18,7 +18,7 @@ export function StepInput({ run, step }: { run: RunDetails; step: Step }) {
           <p className="quiet">
             Digest <span className="mono digest">{step.input_sha256}</span>
           </p>
-          {sources.length === 0 ? <p className="quiet">It reads only the name of the edge.</p> : null}
+          {sources.length === 0 ? <p className="quiet">The step reads only the name of the edge.</p> : null}
           {sources.map((source) => (
             <Disclosure
               key={`${source.iteration} ${source.step}`}

@@ -6,7 +6,7 @@ type Step = RunDetails['steps'][number];
 const step = (name: string, iteration = 1) => ({ step: name, iteration, status: 'COMPLETED' }) as Step;
 const SHA = 'a'.repeat(64);
 
-test('a step reads what was loaded, what its iteration made, and the findings of the last one', () => {
+test('a step reads what was loaded, what its iteration made, and the findings of the previous iteration', () => {
   const steps = [
     ...[step('load_config'), step('load_context'), step('construct_candidate'), step('run_check a')],
     ...[step('judge_iteration'), step('construct_candidate', 2), step('run_check a', 2)],

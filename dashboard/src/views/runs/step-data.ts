@@ -5,32 +5,39 @@ import { storedDigest } from './run-texts.js';
 type Step = RunDetails['steps'][number];
 type BlobReference = NonNullable<Step['output_ref']>;
 
-const PREPARED = ['load_config', 'load_context'];
-const CANDIDATE = [...PREPARED, 'construct_candidate'];
-const CHECKED = [...CANDIDATE, 'run_check', 'judge_check'];
+const PREPARE_HANDLERS = ['load_config', 'load_context'];
+const CANDIDATE_HANDLERS = [...PREPARE_HANDLERS, 'construct_candidate'];
+const CHECK_HANDLERS = [...CANDIDATE_HANDLERS, 'run_check', 'judge_check'];
 
-/** The handlers whose outputs a step reads: before the iterations or in its own, and in the iteration before. */
-const READS: Readonly<Record<string, { own: readonly string[]; last: readonly string[] }>> = {
-  load_context: { own: ['load_config'], last: [] },
-  construct_candidate: { own: PREPARED, last: ['construct_candidate', 'judge_iteration'] },
-  run_check: { own: CANDIDATE, last: [] },
-  judge_check: { own: [...CANDIDATE, 'run_check'], last: [] },
-  request_review: { own: CHECKED, last: [] },
-  judge_iteration: { own: [...CHECKED, 'request_review'], last: [] },
-  promote: { own: [...CHECKED, 'request_review', 'judge_iteration'], last: [] },
-  escalate: { own: [...CHECKED, 'request_review', 'judge_iteration'], last: [] },
+interface InputHandlers {
+  /** The handlers before the iterations, and in the iteration of the step. */
+  readonly current: readonly string[];
+  /** The handlers in the iteration before. */
+  readonly previous: readonly string[];
+}
+
+/** The handlers whose outputs a step reads, by the handler of the step. */
+const INPUT_HANDLERS: Readonly<Record<string, InputHandlers>> = {
+  load_context: { current: ['load_config'], previous: [] },
+  construct_candidate: { current: PREPARE_HANDLERS, previous: ['construct_candidate', 'judge_iteration'] },
+  run_check: { current: CANDIDATE_HANDLERS, previous: [] },
+  judge_check: { current: [...CANDIDATE_HANDLERS, 'run_check'], previous: [] },
+  request_review: { current: CHECK_HANDLERS, previous: [] },
+  judge_iteration: { current: [...CHECK_HANDLERS, 'request_review'], previous: [] },
+  promote: { current: [...CHECK_HANDLERS, 'request_review', 'judge_iteration'], previous: [] },
+  escalate: { current: [...CHECK_HANDLERS, 'request_review', 'judge_iteration'], previous: [] },
 };
 
 /** The steps whose outputs are the input of a step. */
 export function inputSteps({ steps }: Pick<RunDetails, 'steps'>, step: Step): readonly Step[] {
-  const { own = [], last = [] } = READS[stepParts(step.step).handler] ?? {};
+  const { current = [], previous = [] } = INPUT_HANDLERS[stepParts(step.step).handler] ?? {};
   return steps.filter(({ step: name, iteration, status }) => {
     const { handler } = stepParts(name);
     if (status !== 'COMPLETED') return false;
-    if (PREPARED.includes(handler)) return own.includes(handler);
+    if (PREPARE_HANDLERS.includes(handler)) return current.includes(handler);
     return iteration === step.iteration
-      ? own.includes(handler)
-      : iteration === step.iteration - 1 && last.includes(handler);
+      ? current.includes(handler)
+      : iteration === step.iteration - 1 && previous.includes(handler);
   });
 }
 
@@ -49,7 +56,7 @@ const TITLES: Readonly<Record<string, string>> = {
   report: 'Report',
 };
 
-/** The output comes from an executor, so its parts may have any form. */
+/** The stored content that an output names. The output comes from an executor, so its parts may have any form. */
 export function storedParts(output: Step['output']): readonly StoredPart[] {
   return Object.entries(output ?? {}).flatMap(([name, value]) => {
     const title = TITLES[name];
@@ -65,6 +72,6 @@ function referenceDigest(value: unknown): string | null {
   return bucket === '' && typeof version === 'string' ? digestOf(version) : null;
 }
 
-/** What an executor said about the step, in a sentence. */
+/** The sentence of the executor about the step; null if there is none. */
 export const outputMessage = (output: Step['output']): string | null =>
   typeof output?.says === 'string' && output.says !== '' ? output.says : null;

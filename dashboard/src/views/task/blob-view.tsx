@@ -31,7 +31,7 @@ export const TextBox = ({ text, name }: { text: string; name: string }) => (
   </>
 );
 
-/** The content of a blob, read when this is shown. */
+/** The content of a blob, which is read when this component is shown. */
 export function BlobView({ sha256, name }: { sha256: string; name: string }) {
   const { data, error } = useBlob(sha256);
   if (error) return <RefusalText refusal={refusalOfError(error)} />;

@@ -1,13 +1,13 @@
 import { CallFailure, send } from '../../api/call.js';
 
-/** Browsers need seconds for more text. The whole is offered as a download. */
+/** Browsers need seconds for more text. The whole blob can be downloaded. */
 const TEXT_BYTES_MAX = 256 * 1024;
 
 export type BlobText =
   | { readonly kind: 'text'; readonly text: string; readonly isCut: boolean }
   | { readonly kind: 'binary' };
 
-/** The start of a blob as text. Reads no more of it than is shown. */
+/** The start of a blob as text. Reads only the part that is shown. */
 export async function readBlobText(sha256: string): Promise<BlobText> {
   const response = await requestBlob(sha256);
   const reader = response.body?.getReader();
@@ -26,7 +26,7 @@ export async function readBlobText(sha256: string): Promise<BlobText> {
 function textOf(bytes: ArrayBuffer): BlobText {
   const isCut = bytes.byteLength > TEXT_BYTES_MAX;
   try {
-    // With `stream`, a character that is cut in two is not a fault.
+    // With `stream`, a character that is cut at the end is not an error.
     const decoder = new TextDecoder('utf-8', { fatal: true });
     const text = decoder.decode(bytes.slice(0, TEXT_BYTES_MAX), { stream: isCut });
     return text.includes('\0') ? { kind: 'binary' } : { kind: 'text', text, isCut };
@@ -35,7 +35,7 @@ function textOf(bytes: ArrayBuffer): BlobText {
   }
 }
 
-/** By fetch, because the request needs the key. */
+/** Downloads a blob with `fetch` instead of a link, because the request needs the key. */
 export async function downloadBlob(sha256: string, name: string): Promise<void> {
   const url = URL.createObjectURL(await (await requestBlob(sha256)).blob());
   const link = document.createElement('a');
@@ -49,6 +49,8 @@ async function requestBlob(sha256: string): Promise<Response> {
   const response = await send('get_blob', { params: { sha256 } });
   if (response.ok) return response;
   const message =
-    response.status === 404 ? 'Its content is not stored on this server.' : 'It cannot be read.';
+    response.status === 404
+      ? 'The content is not stored on this server.'
+      : 'The content cannot be read. Try again.';
   throw new CallFailure(response.status, response.status === 404 ? 'NOT_FOUND' : 'ERROR', message);
 }

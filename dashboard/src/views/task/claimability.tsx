@@ -17,7 +17,7 @@ export function Claimability({ subject }: { subject: string }) {
             {why.map(({ rule, says }) => (
               <li key={`${rule} ${says}`}>
                 <span className={`mark ${claimable ? 'mark-good' : 'mark-warn'}`}>{rule}</span>{' '}
-                <LinkedText text={says} own={subject} />
+                <LinkedText text={says} currentSubject={subject} />
               </li>
             ))}
             {(evidence?.missing ?? []).map(({ name, says }) => (

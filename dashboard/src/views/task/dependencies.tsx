@@ -6,23 +6,23 @@ import { ReadinessMark } from '../../components/readiness-mark.js';
 import { QueryResult } from '../../components/states.js';
 import { ResultView } from './result-view.js';
 
-const SHOWN_FIRST = 20;
+const SHOWN_STEP = 20;
 
-/** What a task waits for. The result of each is read when it is opened. */
+/** The dependencies of a task. The result of a dependency is read when a person opens it. */
 export function Dependencies({ ids }: { ids: readonly string[] }) {
-  const [shown, setShown] = useState(SHOWN_FIRST);
+  const [shownCount, setShownCount] = useState(SHOWN_STEP);
   if (ids.length === 0) return <p className="quiet">It waits for nothing.</p>;
   return (
     <>
       <ul className="dependencies">
-        {ids.slice(0, shown).map((id) => (
+        {ids.slice(0, shownCount).map((id) => (
           <li key={id}>
             <Dependency id={id} />
           </li>
         ))}
       </ul>
-      {ids.length > shown ? (
-        <button type="button" onClick={() => setShown(shown + SHOWN_FIRST)}>
+      {ids.length > shownCount ? (
+        <button type="button" onClick={() => setShownCount(shownCount + SHOWN_STEP)}>
           Show more of {ids.length}
         </button>
       ) : null}

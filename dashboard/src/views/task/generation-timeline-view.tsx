@@ -13,9 +13,9 @@ const barStyle = ({ start, width }: Span) => ({ left: `${start}%`, width: `${wid
 
 /** The generations as bars on one axis of time. A striped bar: the agent continued after its claim had ended. */
 export function GenerationTimelineView({ history }: { history: TaskHistory }) {
-  const line = generationTimelineOf(history, useClock());
-  if (line === null) return null;
-  const { start_ms, end_ms, rows } = line;
+  const timeline = generationTimelineOf(history, useClock());
+  if (timeline === null) return null;
+  const { start_ms, end_ms, rows } = timeline;
   return (
     <figure className="time-line" aria-label="Generations over time">
       {rows.map((row) => (
@@ -26,7 +26,7 @@ export function GenerationTimelineView({ history }: { history: TaskHistory }) {
         <span>{durationText(end_ms - start_ms)}</span>
         <TimeText at={new Date(end_ms).toISOString()} />
       </figcaption>
-      <Key rows={rows} />
+      <Legend rows={rows} />
     </figure>
   );
 }
@@ -40,8 +40,10 @@ const TONE_NAMES = [
 ] as const;
 
 /** The legend of the timeline. */
-function Key({ rows }: { rows: readonly GenerationTimelineRow[] }) {
-  const tones = TONE_NAMES.filter(([tone]) => rows.some((row) => row.held !== null && row.tone === tone));
+function Legend({ rows }: { rows: readonly GenerationTimelineRow[] }) {
+  const tones = TONE_NAMES.filter(([tone]) =>
+    rows.some((row) => row.claimSpan !== null && row.tone === tone),
+  );
   return (
     <ul className="row time-line-key quiet">
       {tones.map(([tone, name]) => (
@@ -49,12 +51,12 @@ function Key({ rows }: { rows: readonly GenerationTimelineRow[] }) {
           <span className={`swatch bar-${tone}`} aria-hidden="true" /> {name}
         </li>
       ))}
-      {rows.some(({ late }) => late !== null) ? (
+      {rows.some(({ lateSpan }) => lateSpan !== null) ? (
         <li>
           <span className="swatch bar-late" aria-hidden="true" /> worked on after its claim had ended
         </li>
       ) : null}
-      {rows.some(({ refused }) => refused.length > 0) ? (
+      {rows.some(({ refusedSubmissions }) => refusedSubmissions.length > 0) ? (
         <li>
           <span className="key-mark">◆</span> refused submission
         </li>
@@ -64,8 +66,8 @@ function Key({ rows }: { rows: readonly GenerationTimelineRow[] }) {
 }
 
 function Row({ row }: { row: GenerationTimelineRow }) {
-  const { generation, agent_id, outcome, tone, held, late, refused } = row;
-  const afterwards = late === null ? '' : ', worked on after its claim had ended';
+  const { generation, agent_id, outcome, tone, claimSpan, lateSpan, refusedSubmissions } = row;
+  const afterwards = lateSpan === null ? '' : ', worked on after its claim had ended';
   return (
     <div className="time-line-row">
       <span className="time-line-name">
@@ -74,17 +76,19 @@ function Row({ row }: { row: GenerationTimelineRow }) {
       <div
         className="time-line-track"
         role="img"
-        aria-label={`Generation ${generation}: ${outcome}${afterwards}; ${refused.length} refused submissions`}
+        aria-label={`Generation ${generation}: ${outcome}${afterwards}; ${refusedSubmissions.length} refused submissions`}
       >
-        {held === null ? null : <div className={`bar bar-${tone}`} style={barStyle(held)} title={outcome} />}
-        {late === null ? null : (
-          <div className="bar bar-late" style={barStyle(late)} title="after its claim" />
+        {claimSpan === null ? null : (
+          <div className={`bar bar-${tone}`} style={barStyle(claimSpan)} title={outcome} />
         )}
-        {refused.map(({ id, at, isParked, text }) => (
+        {lateSpan === null ? null : (
+          <div className="bar bar-late" style={barStyle(lateSpan)} title="after its claim" />
+        )}
+        {refusedSubmissions.map(({ id, at_percent, isParked, text }) => (
           <span
             key={id}
             className={`bar-mark ${isParked ? 'bar-mark-parked' : ''}`}
-            style={{ left: `${at}%` }}
+            style={{ left: `${at_percent}%` }}
             title={text}
           >
             ◆

@@ -31,28 +31,34 @@ const historyOf = (generations: object[], rejected: object[] = [], isCompleted =
   isCompleted,
 });
 
-describe('the time line', () => {
+describe('the timeline', () => {
   test('is missing for a task that was never claimed', () => {
     expect(generationTimelineOf(historyOf([]), 0)).toBeNull();
   });
 
   test('has a bar for each generation, from its grant to its end', () => {
-    const line = generationTimelineOf(
+    const timeline = generationTimelineOf(
       historyOf([
         generationWith(1, 0, 25),
         generationWith(2, 50, 100, { result_accepted: true, release_reason: 'COMPLETED' }),
       ]),
       0,
     );
-    expect(line?.rows).toMatchObject([
-      { generation: 1, outcome: 'EXPIRED', tone: 'bad', held: { start: 0, width: 25 }, late: null },
-      { generation: 2, outcome: 'ACCEPTED', tone: 'good', held: { start: 50, width: 50 }, late: null },
+    expect(timeline?.rows).toMatchObject([
+      { generation: 1, outcome: 'EXPIRED', tone: 'bad', claimSpan: { start: 0, width: 25 }, lateSpan: null },
+      {
+        generation: 2,
+        outcome: 'ACCEPTED',
+        tone: 'good',
+        claimSpan: { start: 50, width: 50 },
+        lateSpan: null,
+      },
     ]);
   });
 
   test('shows that an accepted result was replaced by a later one', () => {
     const accepted = { result_accepted: true, release_reason: 'COMPLETED' };
-    const line = generationTimelineOf(
+    const timeline = generationTimelineOf(
       historyOf([
         generationWith(1, 0, 10, accepted),
         generationWith(2, 10, 20),
@@ -60,8 +66,8 @@ describe('the time line', () => {
       ]),
       0,
     );
-    expect(line?.rows.map(({ outcome }) => outcome)).toEqual(['REPLACED', 'EXPIRED', 'ACCEPTED']);
-    expect(line?.rows[0]?.tone).toBe('plain');
+    expect(timeline?.rows.map(({ outcome }) => outcome)).toEqual(['REPLACED', 'EXPIRED', 'ACCEPTED']);
+    expect(timeline?.rows[0]?.tone).toBe('plain');
   });
 
   test('shows that an accepted result does not count after a reset', () => {
@@ -78,49 +84,49 @@ describe('the time line', () => {
   });
 
   test('draws a claim that is held until now', () => {
-    const line = generationTimelineOf(
+    const timeline = generationTimelineOf(
       historyOf([generationWith(1, 0, 10), generationWith(2, 10, null)]),
       20 * 60_000,
     );
-    expect(line?.rows[1]).toMatchObject({ outcome: 'IN_PROGRESS', held: { start: 50, width: 50 } });
+    expect(timeline?.rows[1]).toMatchObject({ outcome: 'IN_PROGRESS', claimSpan: { start: 50, width: 50 } });
   });
 
   test('shows that an older generation worked on while the newer one was held', () => {
-    const line = generationTimelineOf(
+    const timeline = generationTimelineOf(
       historyOf(
         [generationWith(1, 0, 20), generationWith(2, 20, 100)],
         [refusedResult(1, 60), refusedResult(1, 40, { id: 'b' })],
       ),
       0,
     );
-    const [older, newer] = line?.rows ?? [];
-    expect(older?.late).toEqual({ start: 20, width: 40 });
-    expect(older?.refused.map((mark) => mark.at)).toEqual([60, 40]);
-    expect(older?.refused[0]?.text).toBe('STALE_GENERATION, parked');
-    // The striped bar of the older one lies within the bar of the newer one.
-    expect(newer?.held).toEqual({ start: 20, width: 80 });
+    const [older, newer] = timeline?.rows ?? [];
+    expect(older?.lateSpan).toEqual({ start: 20, width: 40 });
+    expect(older?.refusedSubmissions.map((mark) => mark.at_percent)).toEqual([60, 40]);
+    expect(older?.refusedSubmissions[0]?.text).toBe('STALE_GENERATION, parked');
+    // The striped bar of the older generation lies within the bar of the newer generation.
+    expect(newer?.claimSpan).toEqual({ start: 20, width: 80 });
   });
 
   test('draws no late work for a submission before the end of the claim', () => {
-    const line = generationTimelineOf(
+    const timeline = generationTimelineOf(
       historyOf([generationWith(1, 0, 20)], [refusedResult(1, 10, { parked: false })]),
       0,
     );
-    expect(line?.rows[0]?.late).toBeNull();
+    expect(timeline?.rows[0]?.lateSpan).toBeNull();
   });
 
   test('keeps a refused submission whose generation is not in the history', () => {
-    const line = generationTimelineOf(historyOf([generationWith(3, 0, 10)], [refusedResult(1, 5)]), 0);
-    expect(line?.rows[0]).toMatchObject({
+    const timeline = generationTimelineOf(historyOf([generationWith(3, 0, 10)], [refusedResult(1, 5)]), 0);
+    expect(timeline?.rows[0]).toMatchObject({
       generation: 1,
       agent_id: 'agent-1',
       outcome: 'UNKNOWN',
-      held: null,
+      claimSpan: null,
     });
   });
 
-  test('survives a single moment', () => {
-    expect(generationTimelineOf(historyOf([generationWith(1, 5, 5)]), 0)?.rows[0]?.held).toEqual({
+  test('shows a claim that began and ended at the same time', () => {
+    expect(generationTimelineOf(historyOf([generationWith(1, 5, 5)]), 0)?.rows[0]?.claimSpan).toEqual({
       start: 0,
       width: 0,
     });
@@ -130,9 +136,9 @@ describe('the time line', () => {
 test('adopted results are known by the generation that adopted them', () => {
   const from = { result_id: 'r1', generation: 1, agent_id: 'a', session_id: 's' };
   const imported = { imported: true, event_id: 'e', position: 1 };
-  const given = lineageOf([
+  const lineage = lineageOf([
     generationWith(1, 0, 1, { adopted_from: from }),
     generationWith(2, 1, 2, { adopted_from: imported }),
   ]);
-  expect([...adoptedIds(given)]).toEqual(['r1']);
+  expect([...adoptedIds(lineage)]).toEqual(['r1']);
 });

@@ -16,7 +16,8 @@ export interface Span {
 }
 interface SubmissionMark {
   readonly id: string;
-  readonly at: number;
+  /** In percent of the whole time line. */
+  readonly at_percent: number;
   readonly isParked: boolean;
   readonly text: string;
 }
@@ -25,11 +26,11 @@ export interface GenerationTimelineRow {
   readonly agent_id: string;
   readonly outcome: string;
   readonly tone: Tone;
-  /** From grant to end. Null if the generation is not in the history. */
-  readonly held: Span | null;
-  /** From the end to the last refused submission: the agent went on working. */
-  readonly late: Span | null;
-  readonly refused: readonly SubmissionMark[];
+  /** The time from the grant to the end of the claim; null if the generation is not in the history. */
+  readonly claimSpan: Span | null;
+  /** The time from the end of the claim to the last refused submission; null if there was no later submission. */
+  readonly lateSpan: Span | null;
+  readonly refusedSubmissions: readonly SubmissionMark[];
 }
 interface GenerationTimeline {
   readonly start_ms: number;
@@ -39,8 +40,8 @@ interface GenerationTimeline {
 type Tone = 'good' | 'bad' | 'warn' | 'accent' | 'plain';
 
 /**
- * ACCEPTED, why the generation ended, or IN_PROGRESS, as in the table of specification 004 §9.2. REPLACED: its result
- * was accepted, and a later one counts now. REOPENED: its result was accepted, and after a reset none counts.
+ * ACCEPTED, why the generation ended, or IN_PROGRESS, as in the table of specification 004 §9.2. REPLACED: its result was
+ * accepted, and a later result counts now. REOPENED: its result was accepted, and no result counts after a reset.
  */
 export function outcomeOf(entry: Generation, { lineage, isCompleted }: TaskHistory): string {
   if (!entry.result_accepted) return entry.release_reason ?? 'IN_PROGRESS';
@@ -64,7 +65,7 @@ export function generationTimelineOf(history: TaskHistory, nowMs: number): Gener
   const { generations, rejected } = history.lineage;
   const endOf = ({ released_at }: Generation): number => msOf(released_at) ?? nowMs;
   const times = [
-    ...generations.flatMap((one) => [msOf(one.acquired_at), endOf(one)]),
+    ...generations.flatMap((each) => [msOf(each.acquired_at), endOf(each)]),
     ...rejected.map(({ submitted_at }) => msOf(submitted_at)),
   ].filter((ms) => ms !== null);
   if (times.length === 0) return null;
@@ -78,8 +79,8 @@ export function generationTimelineOf(history: TaskHistory, nowMs: number): Gener
   const rows = numbers
     .sort((a, b) => a - b)
     .map((generation): GenerationTimelineRow => {
-      const entry = generations.find((one) => one.generation === generation);
-      const submissions = rejected.filter((one) => one.generation === generation);
+      const entry = generations.find((each) => each.generation === generation);
+      const submissions = rejected.filter((each) => each.generation === generation);
       const outcome = entry === undefined ? 'UNKNOWN' : outcomeOf(entry, history);
       const lastMs = maxOf(submissions.map(({ submitted_at }) => msOf(submitted_at) ?? startMs));
       const isLate = entry?.released_at != null && lastMs > endOf(entry);
@@ -88,11 +89,11 @@ export function generationTimelineOf(history: TaskHistory, nowMs: number): Gener
         agent_id: entry?.agent_id ?? submissions[0]?.agent_id ?? '',
         outcome,
         tone: toneOf(outcome),
-        held: entry === undefined ? null : span(msOf(entry.acquired_at) ?? startMs, endOf(entry)),
-        late: isLate ? span(endOf(entry), lastMs) : null,
-        refused: submissions.map(({ id, submitted_at, rejection_reason, parked }) => ({
+        claimSpan: entry === undefined ? null : span(msOf(entry.acquired_at) ?? startMs, endOf(entry)),
+        lateSpan: isLate ? span(endOf(entry), lastMs) : null,
+        refusedSubmissions: submissions.map(({ id, submitted_at, rejection_reason, parked }) => ({
           id,
-          at: percent(msOf(submitted_at) ?? startMs),
+          at_percent: percent(msOf(submitted_at) ?? startMs),
           isParked: parked,
           text: `${rejection_reason ?? 'refused'}${parked ? ', parked' : ''}`,
         })),
@@ -111,6 +112,6 @@ const msOf = (time: string | null): number | null => {
   const ms = time === null ? Number.NaN : Date.parse(time);
   return Number.isNaN(ms) ? null : ms;
 };
-// A loop instead of spread arguments: a history can exceed the maximum number of arguments of a call.
+// `reduce` instead of spread arguments: a history can exceed the maximum number of arguments of a call.
 const minOf = (values: readonly number[]): number => values.reduce((a, b) => Math.min(a, b), Infinity);
 const maxOf = (values: readonly number[]): number => values.reduce((a, b) => Math.max(a, b), -Infinity);

@@ -8,7 +8,7 @@ import { outcomeOf, replacementOf, type TaskHistory, toneOf } from './generation
 
 type Generation = Reply<'get_claim_history'>['generations'][number];
 
-/** The lineage of specification 004 §9.2: each generation with who, when and how it ended. */
+/** The lineage of specification 004 §9.2: the agent, the times and the outcome of each generation. */
 export function Generations({ history }: { history: TaskHistory }) {
   const { lineage } = history;
   if (lineage.generations.length === 0) return <p className="quiet">It was never claimed.</p>;
@@ -56,7 +56,7 @@ function GenerationRow({ entry, history }: { entry: Generation; history: TaskHis
       <td className="wide">
         <span className={`mark mark-${toneOf(outcome)}`}>{outcome}</span> <Origin from={entry.adopted_from} />{' '}
         {entry.result_accepted ? (
-          <Replacement by={replacementOf(entry, history.lineage.generations)} />
+          <Replacement replacement={replacementOf(entry, history.lineage.generations)} />
         ) : null}{' '}
         {entry.release_message === undefined ? null : <UntrustedText text={entry.release_message} />}
       </td>
@@ -64,16 +64,17 @@ function GenerationRow({ entry, history }: { entry: Generation; history: TaskHis
   );
 }
 
-function Replacement({ by }: { by: Generation | null }) {
-  if (by === null) return null;
+function Replacement({ replacement }: { replacement: Generation | null }) {
+  if (replacement === null) return null;
   return (
     <span>
-      replaced by {by.adopted_from === null ? 'the result' : 'the adoption'} of generation {by.generation}
+      replaced by {replacement.adopted_from === null ? 'the result' : 'the adoption'} of generation{' '}
+      {replacement.generation}
     </span>
   );
 }
 
-/** Whose result was adopted. */
+/** The generation whose result was adopted. */
 export function Origin({ from }: { from: Generation['adopted_from'] }) {
   if (from === null) return null;
   if ('imported' in from) return <span>adopted from an imported log</span>;

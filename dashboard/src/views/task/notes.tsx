@@ -6,7 +6,7 @@ import { UntrustedBlock } from '../../components/untrusted-text.js';
 
 const NOTES_MAX = 100;
 
-/** What holders left for the next one. */
+/** The notes that holders left for the next holder. */
 export function Notes({ subject }: { subject: string }) {
   const type = subject.includes('#') ? 'note_added' : 'NOTE_ADDED';
   const query = useReply('events', { query: { task_id: subject, type, limit: NOTES_MAX } });

@@ -15,6 +15,6 @@ test.each([
   [stateWith('OPEN', 'claimed', 'ACTIVE'), ['hold', 'force_release', 'reassign']],
   [stateWith('OPEN', 'suspended', 'SUSPENDED'), ['hold', 'force_release', 'reassign']],
   [stateWith('OPEN', 'held'), ['unhold', 'reassign']],
-])('%# only actions that make sense are offered', (given, expected) => {
-  expect(actionsFor(given)).toEqual(expected);
+])('%# only the actions that the state allows are offered', (state, expected) => {
+  expect(actionsFor(state)).toEqual(expected);
 });

@@ -2,7 +2,7 @@ import { useEffect, useState } from 'react';
 import { command } from '../../api/call.js';
 import { refusalOf } from '../../api/refusal.js';
 import { useReply } from '../../api/use-reply.js';
-import { useMay } from '../../api/whoami.js';
+import { useIsAllowed } from '../../api/whoami.js';
 import { ACTION_EFFECTS, ACTION_NAMES, type OperatorAction } from './operator-actions.js';
 import { DialogButton, OperatorDialog } from './operator-dialog.js';
 
@@ -17,21 +17,21 @@ interface OperatorButtonsProps extends Target {
   readonly actions: readonly OperatorAction[];
   /** The action whose dialog is open at first. */
   readonly initialAction?: string | null;
-  /** Called when that dialog was opened. */
+  /** Called when the dialog of `initialAction` was opened. */
   readonly onOpened?: () => void;
 }
 
 /** The actions of an operator on a task. Each names the generation that the person saw. */
 export function OperatorButtons({ actions, initialAction, onOpened, ...target }: OperatorButtonsProps) {
-  const [opened, setOpened] = useState<OperatorAction | null>(null);
+  const [openAction, setOpenAction] = useState<OperatorAction | null>(null);
   useEffect(() => {
     const action = actions.find((each) => each === initialAction);
     if (action === undefined) return;
-    setOpened(action);
+    setOpenAction(action);
     onOpened?.();
   }, [actions, initialAction, onOpened]);
-  // An open dialog stays until it is closed, although its button would be gone.
-  const shown = opened === null || actions.includes(opened) ? actions : [...actions, opened];
+  // The button of an open dialog stays until the dialog is closed, even if the action is no longer offered.
+  const shown = openAction === null || actions.includes(openAction) ? actions : [...actions, openAction];
   return (
     <div className="row">
       {shown.map((action) => (
@@ -39,8 +39,8 @@ export function OperatorButtons({ actions, initialAction, onOpened, ...target }:
           key={action}
           {...target}
           action={action}
-          isOpen={opened === action}
-          onOpen={(isOpen) => setOpened(isOpen ? action : null)}
+          isOpen={openAction === action}
+          onOpen={(isOpen) => setOpenAction(isOpen ? action : null)}
         />
       ))}
     </div>
@@ -53,7 +53,7 @@ function OperatorButton({
   onOpen,
   ...target
 }: Target & { action: OperatorAction; isOpen: boolean; onOpen: (isOpen: boolean) => void }) {
-  if (!useMay(action)) return null;
+  if (!useIsAllowed(action)) return null;
   return (
     <DialogButton
       text={`${ACTION_NAMES[action]}…`}
@@ -81,7 +81,7 @@ function dialogProps(action: keyof typeof ACTION_NAMES, { subject, onClose }: Di
   return {
     title: `${ACTION_NAMES[action]} ${subject}`,
     effect: ACTION_EFFECTS[action],
-    confirm: ACTION_NAMES[action],
+    confirmText: ACTION_NAMES[action],
     unsentKey: `${action}:${subject}`,
     onClose,
   };
@@ -89,19 +89,19 @@ function dialogProps(action: keyof typeof ACTION_NAMES, { subject, onClose }: Di
 
 function PlainDialog({ action, ...props }: DialogProps & { action: Exclude<OperatorAction, 'reassign'> }) {
   const { subject, generation } = props;
-  // The generation when the dialog was opened: a change meanwhile is refused.
-  const [expected] = useState(generation);
+  // The generation when the dialog was opened, so that the server refuses the action after a later change.
+  const [expected_generation] = useState(generation);
   return (
     <OperatorDialog
       {...dialogProps(action, props)}
-      send={(reason) => command(action, { expected_generation: expected, reason }, { subject })}
+      send={(reason) => command(action, { expected_generation, reason }, { subject })}
     />
   );
 }
 
 function ReassignDialog(props: DialogProps) {
   const { subject, generation } = props;
-  const [expected] = useState(generation);
+  const [expected_generation] = useState(generation);
   const [agentId, setAgentId] = useState('');
   const [sessionId, setSessionId] = useState('');
   const { data } = useReply('agents', { query: { limit: 200 } });
@@ -114,7 +114,7 @@ function ReassignDialog(props: DialogProps) {
       send={(reason) =>
         command(
           'reassign',
-          { expected_generation: expected, reason, agent_id: agentId, session_id: sessionId },
+          { expected_generation, reason, agent_id: agentId, session_id: sessionId },
           { subject },
         )
       }
@@ -153,10 +153,10 @@ interface Adoption extends Target {
 
 /** Makes a parked result the accepted one. */
 export function AdoptButton(props: Adoption) {
-  const mayAdopt = useMay('adopt');
-  const mayReset = useMay('reset');
+  const canAdopt = useIsAllowed('adopt');
+  const canReset = useIsAllowed('reset');
   const [isOpen, setOpen] = useState(false);
-  if (!mayAdopt || (props.isCompleted && !mayReset)) return null;
+  if (!canAdopt || (props.isCompleted && !canReset)) return null;
   const name = ACTION_NAMES[adoptionOf(props)];
   return (
     <DialogButton
@@ -175,7 +175,7 @@ const adoptionOf = ({ isCompleted }: Adoption) => (isCompleted ? 'reset_and_adop
 
 function AdoptDialog(props: Adoption & DialogProps) {
   const { subject } = props;
-  // The values from when the dialog was opened: a change since then is refused.
+  // The values when the dialog was opened, so that the server refuses the action after a later change.
   const [{ generation: expected_generation, resultId: result_id, isCompleted }] = useState(props);
   const send = async (reason: string): Promise<object> => {
     if (isCompleted) {

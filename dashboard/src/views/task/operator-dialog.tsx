@@ -9,13 +9,14 @@ const REASON_LENGTH_MAX = 2000;
 interface OperatorDialogProps {
   readonly title: string;
   readonly effect: string;
-  readonly confirm: string;
+  /** The text of the button that sends the action. */
+  readonly confirmText: string;
   readonly unsentKey: string;
-  /** What the form still lacks beside the reason: `an agent`. */
+  /** The inputs that are still missing, except the reason: `an agent`. */
   readonly missing?: readonly string[];
   readonly reasonLengthMax?: number;
-  /** The button that closes it without effect. */
-  readonly dismiss?: string;
+  /** The text of the button that closes the dialog without effect. */
+  readonly dismissText?: string;
   readonly children?: ReactNode;
   readonly send: (reason: string) => Promise<object>;
   readonly onClose: () => void;
@@ -23,12 +24,12 @@ interface OperatorDialogProps {
 
 /** Asks for the reason of an action, sends it, and shows why it was refused. Stays open after a refusal. */
 export function OperatorDialog(props: OperatorDialogProps) {
-  const { title, effect, confirm, missing = [], children, onClose } = props;
-  const { reasonLengthMax = REASON_LENGTH_MAX, dismiss = 'Cancel' } = props;
+  const { title, effect, confirmText, missing = [], children, onClose } = props;
+  const { reasonLengthMax = REASON_LENGTH_MAX, dismissText = 'Cancel' } = props;
   const [reason, setReason] = useUnsentText(props.unsentKey);
   const { run, isBusy, refusal } = useCommand();
-  const lacking = reason.trim() === '' ? [...missing, 'a reason'] : missing;
-  const lackingId = useId();
+  const missingInputs = reason.trim() === '' ? [...missing, 'a reason'] : missing;
+  const missingId = useId();
   const submit = async (event: FormEvent) => {
     event.preventDefault();
     if (!(await run(() => props.send(reason.trim())))) return;
@@ -61,22 +62,22 @@ export function OperatorDialog(props: OperatorDialogProps) {
               />
             </label>
             <RefusalText refusal={refusal} />
-            {lacking.length === 0 ? null : (
-              <p className="quiet" id={lackingId}>
-                To continue, enter {lacking.join(' and ')}.
+            {missingInputs.length === 0 ? null : (
+              <p className="quiet" id={missingId}>
+                To continue, enter {missingInputs.join(' and ')}.
               </p>
             )}
             <div className="row">
               <button
                 type="submit"
                 className="primary"
-                disabled={isBusy || lacking.length > 0}
-                aria-describedby={lacking.length === 0 ? undefined : lackingId}
+                disabled={isBusy || missingInputs.length > 0}
+                aria-describedby={missingInputs.length === 0 ? undefined : missingId}
               >
-                {confirm}
+                {confirmText}
               </button>
               <button type="button" onClick={onClose}>
-                {dismiss}
+                {dismissText}
               </button>
             </div>
           </form>

@@ -3,7 +3,7 @@ import { applyPlanChange, Plan } from '../../../../src/core/plan/plan.js';
 import type { TaskInput } from '../../../../src/core/plan/task.js';
 import type { Reply } from '../../api/call.js';
 
-/** What the plan says about a task. */
+/** The entry of a task in the plan. */
 interface PlanEntry {
   readonly description: string;
   readonly instructions: string | null;
@@ -13,8 +13,8 @@ interface PlanEntry {
 }
 
 /** Null if the plan has no such task, as for an edge. */
-export function planEntryOf({ plan: written }: Reply<'get_plan'>, subject: string): PlanEntry | null {
-  const added = Object.values(written.tracks).flat() as TaskInput[];
+export function planEntryOf({ plan: planInput }: Reply<'get_plan'>, subject: string): PlanEntry | null {
+  const added = Object.values(planInput.tracks).flat() as TaskInput[];
   const plan = applyPlanChange(new Plan(), { added, changed: [], removed: [] });
   const planned = plan.get(subject);
   if (planned === undefined) return null;

@@ -24,7 +24,7 @@ test.each([
   ],
   [{ result_data: null, blob_sha256: null }, { kind: 'none' }],
   [{ result_data: { kind: 'files', files: [fileEntry('a', '1')] }, blob_sha256: null }, { kind: 'files' }],
-])('%# the data of a result has a form', (result, expected) => {
+])('%# the data of a result determines how it is shown', (result, expected) => {
   expect(contentOf(result)).toMatchObject(expected);
 });
 

@@ -16,14 +16,14 @@ interface ResultData {
   readonly blob_sha256: string | null;
 }
 
-const DIFF = /^(diff --git |Index: |--- .*\n\+\+\+ |@@ -\d+)/m;
+const DIFF_PATTERN = /^(diff --git |Index: |--- .*\n\+\+\+ |@@ -\d+)/m;
 
 export function contentOf({ result_data: data, blob_sha256 }: ResultData): ResultContent {
   if (data === null || data === undefined)
     return blob_sha256 === null ? { kind: 'none' } : { kind: 'blob', sha256: blob_sha256 };
   const files = filesOf(data);
   if (files !== null) return { kind: 'files', files };
-  if (typeof data === 'string') return { kind: DIFF.test(data) ? 'diff' : 'text', text: data };
+  if (typeof data === 'string') return { kind: DIFF_PATTERN.test(data) ? 'diff' : 'text', text: data };
   return { kind: 'json', text: JSON.stringify(data, null, 2) };
 }
 
@@ -50,15 +50,15 @@ export interface FileChange {
 
 /** What differs between two sets of files, by path. */
 export function compareFiles(before: readonly ResultFile[], after: readonly ResultFile[]): FileChange[] {
-  const old = new Map(before.map((file) => [file.path, file]));
-  const kept = new Set(after.map(({ path }) => path));
+  const filesBefore = new Map(before.map((file) => [file.path, file]));
+  const pathsAfter = new Set(after.map(({ path }) => path));
   const changes = after.map((file): FileChange => {
-    const earlier = old.get(file.path) ?? null;
+    const earlier = filesBefore.get(file.path) ?? null;
     const change = earlier === null ? 'added' : earlier.sha256 === file.sha256 ? 'same' : 'changed';
     return { path: file.path, change, before: earlier, after: file };
   });
   const removed = before
-    .filter(({ path }) => !kept.has(path))
+    .filter(({ path }) => !pathsAfter.has(path))
     .map((file): FileChange => ({ path: file.path, change: 'removed', before: file, after: null }));
   return [...changes, ...removed].sort((a, b) => (a.path < b.path ? -1 : 1));
 }

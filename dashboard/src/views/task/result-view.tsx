@@ -50,7 +50,7 @@ export function ResultView({ subject, resultId }: { subject: string; resultId: s
   );
 }
 
-/** How a candidate or a refused result differs from the accepted one. */
+/** How a candidate or a refused result differs from the accepted result. */
 export function ContentDifference({ accepted, other }: { accepted: ResultContent; other: ResultContent }) {
   if (accepted.kind === 'files' && other.kind === 'files')
     return <FileList files={other.files} accepted={accepted.files} />;
@@ -62,5 +62,5 @@ export function ContentDifference({ accepted, other }: { accepted: ResultContent
         <TextDifference before={accepted.text} after={other.text} />
       </Suspense>
     );
-  return <p className="quiet">The two cannot be compared: one is not text, or was not kept.</p>;
+  return <p className="quiet">These results cannot be compared, because one is not text or was not kept.</p>;
 }

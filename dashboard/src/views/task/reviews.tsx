@@ -3,7 +3,7 @@ import { AgentName } from '../../components/agent-name.js';
 import { TimeText } from '../../components/time-text.js';
 import { UntrustedBlock } from '../../components/untrusted-text.js';
 
-/** What people decided about candidates. */
+/** The decisions of people about candidates. */
 export const Reviews = ({ reviews }: { reviews: Reply<'get_claim_history'>['reviews'] }) => (
   <ul>
     {reviews.map(({ generation, iteration, decision, reviewer, comment, at }) => (

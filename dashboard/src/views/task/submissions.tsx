@@ -15,7 +15,7 @@ type Submission = Lineage['rejected'][number];
 
 const SHOWN_MAX = 50;
 
-/** Submissions that were refused, newest first: their data, their difference to the accepted result, and adoption. */
+/** The refused submissions, newest first, each with its data, its difference to the accepted result, and its adoption. */
 export function Submissions({ state, lineage }: { state: TaskState; lineage: Lineage }) {
   const adopted = adoptedIds(lineage);
   const shown = lineage.rejected.slice(-SHOWN_MAX).reverse();
@@ -41,12 +41,12 @@ export function SubmissionEntry({
 }) {
   const { id, agent_id, session_id, generation, current_generation, submitted_at, parked } = submission;
   const { task_id: subject, result } = state;
-  const kept = isAdopted ? 'adopted' : parked ? 'parked' : 'not kept';
+  const storedState = isAdopted ? 'adopted' : parked ? 'parked' : 'not kept';
   return (
     <>
       <p className="row">
         <span className="mark mark-bad">{submission.rejection_reason}</span>
-        <span className={`mark ${isAdopted ? 'mark-good' : parked ? 'mark-warn' : ''}`}>{kept}</span>
+        <span className={`mark ${isAdopted ? 'mark-good' : parked ? 'mark-warn' : ''}`}>{storedState}</span>
         <span>
           <AgentName id={agent_id} /> (<UntrustedText text={session_id} />) submitted it for generation{' '}
           {generation}, and generation {current_generation} was current

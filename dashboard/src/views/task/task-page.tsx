@@ -32,20 +32,20 @@ export default function TaskPage({ id }: { id: string }) {
         <UntrustedText text={id} />
       </h1>
       <QueryResult query={state}>
-        {(found) => (
-          // Reset for another task: no dialog or result stays open.
-          <div key={found.task_id} className="task-page">
-            <Summary state={found} />
-            {found.phase === 'COMPLETED' ? null : (
+        {(taskState) => (
+          // The key resets the page for another task, so that no dialog or result stays open.
+          <div key={taskState.task_id} className="task-page">
+            <Summary state={taskState} />
+            {taskState.phase === 'COMPLETED' ? null : (
               <Card title="Can it be claimed?">
-                <Claimability subject={found.task_id} />
+                <Claimability subject={taskState.task_id} />
               </Card>
             )}
-            <Description state={found} />
-            <ResultCard state={found} />
-            <History state={found} />
+            <Description state={taskState} />
+            <ResultCard state={taskState} />
+            <History state={taskState} />
             <Card title="Notes">
-              <Notes subject={found.task_id} />
+              <Notes subject={taskState.task_id} />
             </Card>
           </div>
         )}
