@@ -9,7 +9,7 @@ import { shrink } from './shrink.js';
 import { realNowMs } from './world/determinism-guards.js';
 
 const PROGRESS_EVERY_MS = 2000;
-const SHRUNK_MAX = 3;
+const SHRUNK_FAILURES_MAX = 3;
 
 const { values } = parseArgs({
   options: {
@@ -32,9 +32,9 @@ const modes: readonly Mode[] = modeOption === undefined ? ['safety', 'liveness',
 /** The options of a run from the command line, except seed and mode. */
 function runOverrides(): Omit<SeedRunOptions, 'seed' | 'mode'> {
   const without = (values.without?.split(',') ?? []) as Fault[];
-  const unknown = without.find((fault) => !FAULTS.includes(fault));
-  if (unknown !== undefined)
-    throw new Error(`Unknown fault ${unknown}. Expected one of: ${FAULTS.join(', ')}.`);
+  const unknownFault = without.find((fault) => !FAULTS.includes(fault));
+  if (unknownFault !== undefined)
+    throw new Error(`Unknown fault ${unknownFault}. Expected one of: ${FAULTS.join(', ')}.`);
   return {
     ...(without.length > 0 ? { without } : {}),
     ...(values.agents === undefined ? {} : { agents_max: Number(values.agents) }),
@@ -63,8 +63,8 @@ async function replayOne(seed: number): Promise<SeedResult[]> {
 }
 
 function* selectedRuns(): Generator<SeedRunOptions> {
-  const from = Number(values.from);
-  for (let seed = from; seed < from + Number(values.seeds); seed += 1) {
+  const firstSeed = Number(values.from);
+  for (let seed = firstSeed; seed < firstSeed + Number(values.seeds); seed += 1) {
     for (const mode of modes) yield { seed, mode, ...runOverrides() };
   }
 }
@@ -91,7 +91,7 @@ async function runManySeeds(): Promise<SeedResult[]> {
 
 async function main(): Promise<void> {
   const failures = values.seed === undefined ? await runManySeeds() : await replayOne(Number(values.seed));
-  for (const failure of failures.slice(0, SHRUNK_MAX)) {
+  for (const failure of failures.slice(0, SHRUNK_FAILURES_MAX)) {
     if (values.trace) break;
     const smallest = await shrink(failure, runSeed);
     process.stdout.write(`smallest run that breaks the same rule: ${replayCommand(smallest)} --trace\n`);

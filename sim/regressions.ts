@@ -137,7 +137,7 @@ export const REGRESSIONS: readonly Regression[] = [
   {
     seed: 4,
     mode: 'runs',
-    bug: 'The simulator took the handle that a repeated request had got after a loss of history for one from before it.',
+    bug: 'The simulator took the handle that a repeated request had got after a loss of history for a handle from before that loss.',
   },
   {
     seed: 2000685,
@@ -171,6 +171,6 @@ export const REGRESSIONS: readonly Regression[] = [
   },
 ];
 
-/** A run that `npm test` can afford: `npm run test:long` plays the others. */
+/** A run that `npm test` can afford: `npm run test:long` plays the other runs. */
 export const isShort = ({ mode, commands_max }: SeedRunOptions): boolean =>
   mode === 'runs' || commands_max !== undefined;

@@ -7,7 +7,7 @@ import { build } from 'esbuild';
 import type { SeedResult } from './run-seed.js';
 import type { SeedRunOptions } from './scenario/scenario.js';
 
-/** A worker runs much code a few times each: baseline compilation at once, and single-threaded garbage collection. */
+/** A worker runs much code only a few times, so it uses the baseline compiler at once, and collects garbage in one thread. */
 const EXEC_ARGV = [
   '--enable-source-maps',
   '--max-semi-space-size=128',

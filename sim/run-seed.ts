@@ -25,9 +25,9 @@ const FAULTY_MS_MAX = 12 * 3600_000;
 
 const LIVENESS_MS_MAX = 3 * 3600_000;
 /**
- * Enough for ten agents that try again every second while the sessions of others, which nobody uses, are at the limit: they
- * are idle for up to 900 seconds. Actors that try again for ever reach it long before the time is up, and the log that
- * they fill would make each further step slower.
+ * Enough for ten agents that try again every second while unused sessions, which are idle for up to 900 seconds, fill the
+ * limit of sessions. Actors that try again for ever are stopped here long before the time is up, because the log that they
+ * fill makes each further step slower.
  */
 const LIVENESS_COMMANDS_MAX = 25_000;
 
@@ -55,7 +55,7 @@ export async function runSeed(options: SeedRunOptions): Promise<SeedResult> {
 class SeedRun {
   readonly context: ActorContext;
   private readonly followers: FeedFollower[] = [];
-  /** One per project: it sets the policy and the plan. */
+  /** One lead per project, which sets the policy and the plan. */
   private readonly leads: SimLead[] = [];
   private runsAtFaultEnd: ReadonlySet<string> = new Set();
 
@@ -99,7 +99,7 @@ class SeedRun {
 
   private createActors(): Pick<SimActor, 'run'>[] {
     const { context, scenario } = this;
-    return context.projects.flatMap((scope, tenant): Pick<SimActor, 'run'>[] => {
+    return context.projects.flatMap((scope, tenantIndex): Pick<SimActor, 'run'>[] => {
       const lead = new (scenario.mode === 'runs' ? EdgeLead : SimLead)(context, scope, 'lead', 'lead');
       const follower = new FeedFollower(context, scope);
       this.leads.push(lead);
@@ -108,7 +108,7 @@ class SeedRun {
         const executors = ['a', 'b', 'c'].map((id) => new SimExecutor(context, scope, `executor-${id}`));
         return [lead, follower, ...executors, new SimReviewer(context, scope, 'human', 'grace')];
       }
-      const count = tenant === 0 ? scenario.agents : 2;
+      const count = tenantIndex === 0 ? scenario.agents : 2;
       const agents = Array.from({ length: count }, (_, index) => {
         const sessionId = `s${index % scenario.sessions}`;
         // Credentials of one user may share a session. Every fourth agent has no user and needs its own session.
@@ -135,16 +135,18 @@ class SeedRun {
   private async runUntilDone(): Promise<void> {
     const { context, world } = this;
     context.phase = 'completing';
-    const open = context.projects.flatMap((scope) => context.monitor.projectMonitor(scope).runs.openRunIds());
-    this.runsAtFaultEnd = new Set(open);
+    const openRunIds = context.projects.flatMap((scope) =>
+      context.monitor.projectMonitor(scope).runs.openRunIds(),
+    );
+    this.runsAtFaultEnd = new Set(openRunIds);
     const commandsMax = context.commands + LIVENESS_COMMANDS_MAX;
-    let seen = -1;
+    let checkedEvents = -1;
     await world.run(world.now_ms + LIVENESS_MS_MAX, () => {
       if (context.commands >= commandsMax) return true;
       const { events_seen } = context.monitor;
       // Only a new event can have completed anything.
-      if (events_seen === seen) return false;
-      seen = events_seen;
+      if (events_seen === checkedEvents) return false;
+      checkedEvents = events_seen;
       return this.openWork().length === 0;
     });
     const unfinished = this.openWork();
@@ -161,7 +163,7 @@ class SeedRun {
     });
   }
 
-  /** Runs that were open when the faults ended: executors keep trying them, and a person decides what they wait for. */
+  /** Runs that were open when the faults ended. Executors keep trying these runs, and a person decides what they wait for. */
   private openRuns(): string[] {
     return this.context.projects.flatMap((scope) => {
       const { runs } = this.context.monitor.projectMonitor(scope);

@@ -19,7 +19,7 @@ export interface SeedResult {
   readonly coverage: Partial<Record<CoverageGoal, number>>;
 }
 
-/** Runs to the end or to the first violation, which it returns. Inside, the real clock is not available. */
+/** Runs to the end, or to the first violation, and returns the violation. Meanwhile the real clock is not available. */
 export async function runToFirstViolation(world: SimWorld, run: () => Promise<void>): Promise<string | null> {
   const onRejection = (reason: unknown): void => {
     world.reportViolation('THROWN', `unhandled rejection: ${errorText(reason)}`);

@@ -5,7 +5,7 @@ import type { SeedRunOptions } from './scenario/scenario.js';
 const AGENTS_MIN = 1;
 const COMMANDS_MIN = 1;
 
-/** Finds a smaller run that breaks the same rule: removes faults it does not need, then actors, then commands. */
+/** Finds a smaller run that breaks the same rule: removes faults that the failure does not need, then actors, then commands. */
 export async function shrink(
   failing: SeedResult,
   run: (options: SeedRunOptions) => Promise<SeedResult>,

@@ -18,7 +18,7 @@ it(`keeps every invariant on part ${part.index + 1} of ${part.count} of ${LONG_S
   if (part.count === 1) expect(unreachedGoals(totals)).toEqual([]);
 });
 
-it('passes the long ones of the runs that failed in the past', async () => {
+it('passes the long runs that failed in the past', async () => {
   await expectNoViolation(
     pool,
     REGRESSIONS.filter((run) => !isShort(run)),

@@ -6,7 +6,7 @@ import { formatSeedTotals, unreachedGoals } from './seed-totals.js';
 import { currentCommit, expectNoViolation, fixedRuns, seedRuns, WINDOW_SEEDS, windowStart } from './suite.js';
 
 const JOBS = 2;
-const PLAYED_AGAIN = 2;
+const REPLAYED_SEEDS = 2;
 
 let pool: SeedWorkerPool;
 beforeAll(async () => {
@@ -26,13 +26,13 @@ it(`keeps every invariant on ${WINDOW_SEEDS} seeds that this commit selects, fro
   await expectNoViolation(pool, [...seedRuns(from, from + WINDOW_SEEDS - 1)]);
 });
 
-it('passes the short ones of the runs that failed in the past', async () => {
+it('passes the short runs that failed in the past', async () => {
   await expectNoViolation(pool, REGRESSIONS.filter(isShort));
 });
 
 it('replays a seed identically to the last event in every process', async () => {
   const fingerprints = new Map<number, Set<string>>();
-  const runs = [...seedRuns(1, PLAYED_AGAIN)].flatMap((run): SeedRunOptions[] => {
+  const runs = [...seedRuns(1, REPLAYED_SEEDS)].flatMap((run): SeedRunOptions[] => {
     const short = { ...run, commands_max: 200 };
     return [short, short, short];
   });
@@ -41,5 +41,5 @@ it('replays a seed identically to the last event in every process', async () => 
       fingerprints.set(run.seed, (fingerprints.get(run.seed) ?? new Set()).add(fingerprint));
     },
   });
-  expect([...fingerprints.values()].map((prints) => prints.size)).toEqual(Array(PLAYED_AGAIN).fill(1));
+  expect([...fingerprints.values()].map((prints) => prints.size)).toEqual(Array(REPLAYED_SEEDS).fill(1));
 });

@@ -12,11 +12,11 @@ const FIXED_SEEDS = [1, 2, 4, 8, 9, 13, 23, 33, 50, 62, 82, 133, 192, 266, 342];
 export const LONG_SEEDS = 2_000;
 /** `npm test` also runs this many seeds, chosen by the commit hash. */
 export const WINDOW_SEEDS = 2;
-const WINDOWS = 1_000_000;
+const WINDOW_COUNT = 1_000_000;
 
 /** First seed of the window that the commit selects: beyond the long seeds, and always the same for a commit. */
 export const windowStart = (commit: string): number =>
-  LONG_SEEDS + 1 + (Number.parseInt(commit.slice(0, 8), 16) % WINDOWS) * WINDOW_SEEDS;
+  LONG_SEEDS + 1 + (Number.parseInt(commit.slice(0, 8), 16) % WINDOW_COUNT) * WINDOW_SEEDS;
 
 /** The commit that is checked out; a constant without git, as in a downloaded archive. */
 export function currentCommit(): string {
@@ -64,20 +64,20 @@ export async function expectNoViolation(
   runs: readonly SeedRunOptions[],
 ): Promise<SeedTotals> {
   const totals = emptySeedTotals();
-  const cutShort: number[] = [];
+  const seedsCutShort: number[] = [];
   await pool.run(runs, {
     onResult: (result) => {
       addSeedResult(totals, result);
       const { mode, commands_max = COMMANDS } = result.run;
       // Agents of an inbox and executors of runs choose how much they send.
       const commandsMin = mode === 'inbox' || mode === 'runs' ? 1 : commands_max;
-      if (result.violation === null && result.commands < commandsMin) cutShort.push(result.run.seed);
+      if (result.violation === null && result.commands < commandsMin) seedsCutShort.push(result.run.seed);
     },
     shouldContinue: () => totals.failures.length === 0,
   });
   expect(totals.failures.map(describeFailure)).toEqual([]);
   expect(totals.seeds).toBe(runs.length);
-  expect(cutShort).toEqual([]);
+  expect(seedsCutShort).toEqual([]);
   return totals;
 }
 

@@ -20,7 +20,7 @@ const IDLE_ACTION_WEIGHTS = { claim: 55, next: 14, batch: 8, atomic: 8, zombie: 
 
 /** A simulated agent that works, is slow, forgets handles, and keeps using leases that have expired. */
 export class SimAgent extends SimActor {
-  private held: SimHandle[] = [];
+  private heldHandles: SimHandle[] = [];
   private readonly pastHandles: SimHandle[] = [];
   private sessionsOpened = 0;
   private readonly revocations = this.rng.fork('revocations');
@@ -42,7 +42,7 @@ export class SimAgent extends SimActor {
 
   protected override async actRandomly(): Promise<void> {
     const { rng } = this;
-    const handle = this.held.length > 0 ? rng.pick(this.held) : null;
+    const handle = this.heldHandles.length > 0 ? rng.pick(this.heldHandles) : null;
     if (handle === null) return this.actIdle(rng.weighted(IDLE_ACTION_WEIGHTS));
     const action = rng.weighted(HOLDER_ACTION_WEIGHTS);
     if (action === 'claim') return this.claimOne();
@@ -55,7 +55,7 @@ export class SimAgent extends SimActor {
 
   protected override async actDiligently(): Promise<void> {
     await this.claim(this.commands.next({ ...this.sessionAndLease(), wait_seconds: this.rng.int(20) }));
-    for (const handle of [...this.held]) {
+    for (const handle of [...this.heldHandles]) {
       await this.call(this.commands.holderCommand('submit', handle, this.extraFields('submit')));
       this.dropHandle(handle);
     }
@@ -74,10 +74,10 @@ export class SimAgent extends SimActor {
     return this.claim(this.commands.batch(requests, action === 'batch' ? 'partial' : 'all_or_nothing'));
   }
 
-  /** Loses its memory, as a model does, and asks for what its session holds: any of it, or one task by name. */
+  /** Forgets its handles, as a model may, and asks for the claims of its session: any of them, or one task by name. */
   private forgetAndResume(): Promise<void> {
-    const [first] = this.held;
-    this.held = [];
+    const [first] = this.heldHandles;
+    this.heldHandles = [];
     const request = { ...this.sessionAndLease(), resume: true };
     return first !== undefined && this.rng.chance(0.5)
       ? this.claim(this.commands.claim({ task_id: first.task_id, ...request }))
@@ -95,15 +95,17 @@ export class SimAgent extends SimActor {
   private async claim(command: SimCommand): Promise<void> {
     const outcome = await this.call(command);
     this.rememberHandles(grantedHandles(outcome, command));
-    if (outcome.kind === 'reply' && cannotUseSession(outcome.reply)) this.openSession();
+    if (outcome.kind === 'reply' && isSessionUnusable(outcome.reply)) this.openSession();
   }
 
   /** Repeats an operation with a handle from the past, or with a generation that was never granted. */
   private async replayStaleHandle(): Promise<void> {
     if (this.pastHandles.length === 0 || !this.context.scenario.has('zombies')) return;
-    const old = this.rng.pick(this.pastHandles);
+    const oldHandle = this.rng.pick(this.pastHandles);
     const isFuture = this.rng.chance(0.1);
-    const handle = isFuture ? { ...old, generation: old.generation + 1 + this.rng.int(3) } : old;
+    const handle = isFuture
+      ? { ...oldHandle, generation: oldHandle.generation + 1 + this.rng.int(3) }
+      : oldHandle;
     const op = this.rng.pick(['renew', 'release', 'submit', 'suspend', 'resume', 'note'] as const);
     await this.call(this.commands.holderCommand(op, handle, this.extraFields(op)));
   }
@@ -121,7 +123,7 @@ export class SimAgent extends SimActor {
 
   private rememberHandles(handles: readonly SimHandle[]): void {
     for (const handle of handles) {
-      this.held.push(handle);
+      this.heldHandles.push(handle);
       this.pastHandles.push(handle);
       if (this.pastHandles.length > PAST_HANDLES_MAX) this.pastHandles.shift();
     }
@@ -130,7 +132,7 @@ export class SimAgent extends SimActor {
   private dropHandle(handle: SimHandle): void {
     // Some agents keep using a handle that they have lost.
     if (this.context.phase === 'random' && this.rng.chance(0.1)) return;
-    this.held = this.held.filter((other) => other !== handle);
+    this.heldHandles = this.heldHandles.filter((other) => other !== handle);
   }
 
   private sessionAndLease() {
@@ -166,10 +168,13 @@ export class SimAgent extends SimActor {
     const credential = this.commands.currentCredential;
     world.schedule(rng.between(0, waitSeconds * 1000), 'revocation', () => {
       const processes = Array.from({ length: fleet.size }, (_, index) => fleet.instanceAt(index)?.process);
-      const up = processes.filter((process) => process !== undefined);
-      const first = rng.int(Math.max(up.length, 1));
+      const runningProcesses = processes.filter((process) => process !== undefined);
+      const firstIndex = rng.int(Math.max(runningProcesses.length, 1));
       world.trace(`${this.process.name} has its credential revoked`);
-      credential.revoke([...up.slice(first), ...up.slice(0, first)], (maxMs) => rng.between(0, maxMs));
+      credential.revoke(
+        [...runningProcesses.slice(firstIndex), ...runningProcesses.slice(0, firstIndex)],
+        (maxMs) => rng.between(0, maxMs),
+      );
     });
   }
 
@@ -199,7 +204,7 @@ function isSuccess(reply: unknown): boolean {
 }
 
 /** The session is closed, or belongs to another agent. */
-const cannotUseSession = (reply: unknown): boolean =>
+const isSessionUnusable = (reply: unknown): boolean =>
   isProblem(reply)
     ? reply.problem === 'FORBIDDEN'
     : (reply as { reason?: string }).reason === 'SESSION_CLOSED';

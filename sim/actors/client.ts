@@ -14,7 +14,7 @@ export type CallOutcome = SimReply | { readonly kind: 'unknown' };
 interface SimReply {
   readonly kind: 'reply';
   readonly reply: unknown;
-  /** Incarnation of the store when the coordinator answered, which may be over when the reply arrives. */
+  /** Incarnation of the store when the coordinator answered. It may have ended before the reply arrives. */
   readonly incarnation: number;
 }
 
@@ -39,14 +39,14 @@ export class SimClient {
   async call(command: SimCommand): Promise<CallOutcome> {
     const record = this.context.history.invoke(command);
     const attempts = 1 + this.rng.int(ATTEMPTS_MAX);
-    let sawUnknown = false;
+    let hasSeenUnknown = false;
     for (let attempt = 1; attempt <= attempts; attempt += 1) {
       const outcome = await this.attempt(record);
       if (outcome.kind === 'reply' && !isRetryable(outcome.reply)) {
-        if (sawUnknown) this.context.coverage.hit('unknown retried');
+        if (hasSeenUnknown) this.context.coverage.hit('unknown retried');
         return outcome;
       }
-      sawUnknown = sawUnknown || outcome.kind === 'unknown' || isUnknown(outcome.reply);
+      hasSeenUnknown = hasSeenUnknown || outcome.kind === 'unknown' || isUnknown(outcome.reply);
       await this.process.sleep(this.rng.between(10, 2000), 'waits before it tries again');
     }
     return UNKNOWN;

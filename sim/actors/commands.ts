@@ -27,14 +27,14 @@ export interface SimCommand {
   readonly request_ids: readonly string[];
   readonly subject: string | null;
   readonly handle: SimHandle | null;
-  /** The store remembers the request: a retry gets the first reply again. */
+  /** Whether the store remembers the request, so that a retry gets the first reply again. */
   readonly isDeduplicated: boolean;
   /** Id of the event that the command appends, if its sender chose one. The store remembers it. */
   readonly event_id?: string | undefined;
-  /** The command appends an event that only records how a run ends. */
+  /** Whether the command appends an event that only records how a run ends. */
   readonly concludes_run?: boolean;
   /**
-   * The command appends an event that any agent may report while the subject is not held; its handle is then ignored.
+   * Whether the command appends an event that any agent may report while the subject is not held. Its handle is then ignored.
    */
   readonly is_open_report?: boolean;
   readonly credential: SimCredential;
@@ -45,7 +45,7 @@ export interface SimCommand {
 type SendToCoordinator = (
   coordinator: Coordinator,
   caller: Caller,
-  ended: () => AbortSignal,
+  waitSignal: () => AbortSignal,
 ) => Promise<unknown>;
 
 type HolderOp = 'renew' | 'release' | 'submit' | 'suspend' | 'resume' | 'note';
@@ -101,8 +101,8 @@ export class CommandFactory {
   next(request: Omit<SimClaimRequest, 'task_id'> & { wait_seconds: number }): SimCommand {
     const request_id = this.newId();
     const body = { ...request, agent_id: this.actor, request_id };
-    return this.command('next', { request_id, isDeduplicated: true }, (coordinator, caller, ended) =>
-      coordinator.claims.next(this.projectKey, body, caller, ended()),
+    return this.command('next', { request_id, isDeduplicated: true }, (coordinator, caller, waitSignal) =>
+      coordinator.claims.next(this.projectKey, body, caller, waitSignal()),
     );
   }
 
@@ -141,11 +141,12 @@ export class CommandFactory {
     return this.command(op, { request_id, subject: task_id, handle, isDeduplicated }, send[op]);
   }
 
-  /** A step that an executor reports, with or without the handle of its claim. */
+  /** Appends an event that an executor reports, with or without the handle of its claim. */
   append(body: Readonly<Record<string, unknown>>, handle: SimHandle | null): SimCommand {
     const fields = body as { task_id?: string; request_id?: string; event_id?: string };
-    const { task_id: subject = null, request_id: own, event_id } = fields;
-    const request_id = own === undefined ? this.newId() : `${this.projectKey.tenant_id}.${own}`;
+    const { task_id: subject = null, request_id: ownRequestId, event_id } = fields;
+    const request_id =
+      ownRequestId === undefined ? this.newId() : `${this.projectKey.tenant_id}.${ownRequestId}`;
     const event = body as unknown as AppendBody;
     const concludes_run = concludesRun(event);
     const is_open_report = !isRunEvent(event.event_type);

@@ -3,10 +3,9 @@ import type { Transaction } from '../../src/stores/store.js';
 import type { SimProcess } from '../world/process.js';
 import type { SimWorld } from '../world/world.js';
 
-/**
- * Longest time until a coordinator sees a revocation made at another one, and from then until it ends waiting calls.
- */
+/** Longest time until a coordinator sees a revocation that was made at another coordinator. */
 const PROPAGATION_MS_MAX = 3000;
+/** Longest time from then until the coordinator ends the calls that wait there. */
 const ABORT_DELAY_MS_MAX = 2000;
 
 /** The credential of one actor. A revocation takes effect at each coordinator at a different time. */
@@ -36,8 +35,8 @@ export class SimCredential {
   }
 
   /**
-   * Takes effect at the first coordinator at once, and at the others when they read it. The abort signal comes later
-   * still: a revoked caller must be denied work even without it.
+   * Revokes the credential at the first coordinator at once, and at the others when they read the revocation. The abort
+   * signal comes later, because a revoked caller must be denied work even without the signal.
    */
   revoke(coordinators: readonly SimProcess[], delayMs: (maxMs: number) => number): void {
     this.isRevoked = true;
@@ -59,12 +58,12 @@ export class SimCredential {
 
 /** Maps each request to its credential, so that every commit can be checked. */
 export class CredentialRegistry {
-  private readonly byRequest = new Map<string, SimCredential>();
+  private readonly credentialsByRequest = new Map<string, SimCredential>();
 
   constructor(private readonly world: SimWorld) {}
 
   register(requestIds: readonly string[], credential: SimCredential): void {
-    for (const id of requestIds) this.byRequest.set(id, credential);
+    for (const id of requestIds) this.credentialsByRequest.set(id, credential);
   }
 
   /** Checks a commit that a coordinator sends: no event may come from a caller whose revocation took effect there. */
@@ -74,7 +73,7 @@ export class CredentialRegistry {
         ...swaps.flatMap(({ events }) => events),
         ...looseEvents,
       ]) {
-        const credential = request_id === undefined ? undefined : this.byRequest.get(request_id);
+        const credential = request_id === undefined ? undefined : this.credentialsByRequest.get(request_id);
         if (credential?.isValidAt(coordinator) ?? true) continue;
         this.world.reportViolation(
           'AUTH',

@@ -12,19 +12,19 @@ import { type ActorContext, callerOf } from './sim-actor.js';
 
 /** Shorter leases expire between two renewals of a healthy executor. */
 const LEASE_SECONDS_MIN = 15;
-/** Share of calls at which the process dies: before it is sent, on its way, or when the reply has come. */
+/** Share of calls at which the process dies: before the call is sent, on its way, or when the reply has come. */
 const CRASH_CHANCE = 0.02;
-const ON_ITS_WAY_MS = 40;
+const CRASH_DELAY_MS_MAX = 40;
 
 /**
  * Runs edges with the real engine. Its process dies at any call and is started again, is frozen longer than its lease, and
- * is cut off; other executors want the same edges.
+ * is cut off from the network. Other executors want the same edges.
  */
 export class SimExecutor {
   private readonly commands: CommandFactory;
   private readonly rng: Rng;
-  private lives = 0;
-  private pending = 0;
+  private processCount = 0;
+  private pendingCalls = 0;
   private process: SimProcess;
 
   constructor(
@@ -40,7 +40,7 @@ export class SimExecutor {
 
   async run(): Promise<void> {
     const { context, process, rng } = this;
-    const client = new SimClient(process, context, rng.fork(`client ${this.lives}`));
+    const client = new SimClient(process, context, rng.fork(`client ${this.processCount}`));
     while (context.phase !== 'stopped') {
       await process.sleep(rng.exponential(context.scenario.think_ms), 'looks for work');
       await this.runEdge(process, client);
@@ -91,12 +91,14 @@ export class SimExecutor {
     }
     context.commands += 1;
     context.pendingCalls += 1;
-    this.pending += 1;
+    this.pendingCalls += 1;
     if (crash === 'on its way')
-      context.world.schedule(rng.between(0, ON_ITS_WAY_MS), 'dies during a call', () => this.die(process));
+      context.world.schedule(rng.between(0, CRASH_DELAY_MS_MAX), 'dies during a call', () =>
+        this.die(process),
+      );
     const outcome = await client.call(command);
     context.pendingCalls -= 1;
-    this.pending -= 1;
+    this.pendingCalls -= 1;
     if (crash === 'after') {
       this.die();
       return new Promise(() => {});
@@ -117,8 +119,8 @@ export class SimExecutor {
     if (process !== this.process || !process.isAlive) return;
     process.kill();
     context.coverage.hit('executor crash');
-    context.pendingCalls -= this.pending;
-    this.pending = 0;
+    context.pendingCalls -= this.pendingCalls;
+    this.pendingCalls = 0;
     const afterMs = rng.exponential(context.scenario.lease_seconds * 500);
     context.world.schedule(afterMs, `${scope.tenant_id}/${this.name} is started`, () => {
       this.process = this.newProcess();
@@ -128,11 +130,11 @@ export class SimExecutor {
 
   private newProcess(): SimProcess {
     const { context, scope, name, rng } = this;
-    this.lives += 1;
+    this.processCount += 1;
     return new SimProcess(
       context.world,
-      `${scope.tenant_id}/${name}.${this.lives}`,
-      rng.fork(`process ${this.lives}`),
+      `${scope.tenant_id}/${name}.${this.processCount}`,
+      rng.fork(`process ${this.processCount}`),
     );
   }
 

@@ -2,11 +2,11 @@ import { type Coordinator, isProblem } from '../../src/coordinator/index.js';
 import type { ProjectKey } from '../../src/stores/store.js';
 import { type ActorContext, SimActor } from './sim-actor.js';
 
-const PAGE = 100;
+const PAGE_EVENTS = 100;
 
 /** Reads a project's feed from its last cursor, from any coordinator, and checks that no event is missing. */
 export class FeedFollower extends SimActor {
-  private seenIds: string[] = [];
+  private readEventIds: string[] = [];
   private cursor = '';
   private incarnation = 1;
 
@@ -29,7 +29,7 @@ export class FeedFollower extends SimActor {
   /** Runs at the end, when the log no longer grows. */
   finish(): void {
     if (this.incarnation !== this.context.fleet.incarnation) return;
-    for (const [at, eventId] of this.seenIds.entries()) this.compareWithLog(at, eventId);
+    for (const [index, eventId] of this.readEventIds.entries()) this.compareWithLog(index, eventId);
   }
 
   private async follow(): Promise<void> {
@@ -37,43 +37,43 @@ export class FeedFollower extends SimActor {
     if (instance === null) return;
     if (this.incarnation !== this.context.fleet.incarnation) {
       this.incarnation = this.context.fleet.incarnation;
-      this.seenIds = [];
+      this.readEventIds = [];
       this.cursor = '';
     }
-    // The page is read in the coordinator's process; if that dies there is no reply, so nothing here awaits it.
+    // The page is read in the coordinator's process; if that process dies, there is no reply. So nothing here awaits the page.
     instance.process.runAfter(1, 'serves the feed', () => {
-      const page = instance.coordinator.feed.page(this.scope, { after: this.cursor, limit: PAGE });
-      void this.read(page, this.incarnation);
+      const page = instance.coordinator.feed.page(this.scope, { after: this.cursor, limit: PAGE_EVENTS });
+      void this.readPage(page, this.incarnation);
     });
   }
 
-  private async read(
+  private async readPage(
     page: ReturnType<Coordinator['feed']['page']>,
     expectedIncarnation: number,
   ): Promise<void> {
-    const seenCount = this.seenIds.length;
+    const readCount = this.readEventIds.length;
     const feedPage = await page.catch(() => null);
-    if (expectedIncarnation !== this.incarnation || seenCount !== this.seenIds.length) return;
+    if (expectedIncarnation !== this.incarnation || readCount !== this.readEventIds.length) return;
     if (feedPage === null || isProblem(feedPage)) return;
     this.cursor = feedPage.next;
     for (const event of feedPage.events) {
-      if (event.position !== this.seenIds.length + 1) {
+      if (event.position !== this.readEventIds.length + 1) {
         this.context.world.reportViolation(
           'INV-21',
-          `the feed continues with position ${event.position} after ${this.seenIds.length}`,
+          `the feed continues with position ${event.position} after ${this.readEventIds.length}`,
         );
       }
-      this.seenIds.push(event.event_id);
-      this.compareWithLog(this.seenIds.length - 1, event.event_id);
+      this.readEventIds.push(event.event_id);
+      this.compareWithLog(this.readEventIds.length - 1, event.event_id);
     }
   }
 
-  private compareWithLog(at: number, eventId: string): void {
-    const logged = this.projectMonitor().events[at];
+  private compareWithLog(index: number, eventId: string): void {
+    const logged = this.projectMonitor().events[index];
     if (logged === undefined || logged.event_id === eventId) return;
     this.context.world.reportViolation(
       'INV-21',
-      `the feed showed ${eventId} at ${at + 1}, the log has ${logged.event_id}`,
+      `the feed showed ${eventId} at ${index + 1}, the log has ${logged.event_id}`,
     );
   }
 }

@@ -8,9 +8,9 @@ interface GrantReplyFields {
 }
 
 /**
- * Returns the handles that a reply grants, as the client will remember them. A handle is as old as the reply, not as the
- * grant: a coordinator derives the claim id when it answers. A request that is repeated after a loss of history, and whose grant
- * survived, gets a handle that is valid, whereas the handle of a reply from before the loss is not, whenever it arrives.
+ * Returns the handles that a reply grants, as the client will remember them. A handle has the incarnation of the reply, not
+ * of the grant, because a coordinator derives the claim id when it answers. So after a loss of history, a repeated request
+ * whose grant survived gets a valid handle. The handle of a reply from before the loss is never valid.
  */
 export function grantedHandles(outcome: CallOutcome, { request_ids }: SimCommand): SimHandle[] {
   if (outcome.kind === 'unknown') return [];

@@ -25,7 +25,7 @@ type HumanAction = keyof typeof ACTION_WEIGHTS;
 
 /** An operator who acts on a view of the project that may be slightly out of date. */
 export class SimHuman extends SimActor {
-  private added = 0;
+  private tasksAdded = 0;
   private readonly unchangedSince = new Map<string, { seq: number; since_ms: number }>();
 
   protected override mayReview(): boolean {
@@ -127,11 +127,11 @@ export class SimHuman extends SimActor {
       if (verb === 'hold') return head.phase === 'OPEN';
       return isLive(head, nowMs, projectMonitor.rulesOf(head.subject));
     });
-    const from = eligible.length > 0 && this.rng.chance(0.95) ? eligible : heads;
-    return from.length === 0 ? null : this.rng.pick(from);
+    const choices = eligible.length > 0 && this.rng.chance(0.95) ? eligible : heads;
+    return choices.length === 0 ? null : this.rng.pick(choices);
   }
 
-  /** Resets and completes again a dependency of work that is in progress. */
+  /** Resets a dependency of work that is in progress, and completes it again. */
   private async redo(): Promise<void> {
     const head = this.pickHeadInUse();
     if (head === null) return;
@@ -155,11 +155,13 @@ export class SimHuman extends SimActor {
     const projectMonitor = this.projectMonitor();
     const { plan, heads } = projectMonitor.state;
     const nowMs = this.approximateNowMs();
-    const held = [...heads.values()].filter((head) =>
+    const liveHeads = [...heads.values()].filter((head) =>
       isLive(head, nowMs, projectMonitor.rulesOf(head.subject)),
     );
-    const used = held.flatMap(({ subject }) => dependenciesOf(plan, subject).map((id) => heads.get(id)));
-    const completed = used.filter((head) => head?.phase === 'COMPLETED');
+    const dependencyHeads = liveHeads.flatMap(({ subject }) =>
+      dependenciesOf(plan, subject).map((id) => heads.get(id)),
+    );
+    const completed = dependencyHeads.filter((head) => head?.phase === 'COMPLETED');
     return completed.length === 0 ? null : (this.rng.pick(completed) ?? null);
   }
 
@@ -174,8 +176,8 @@ export class SimHuman extends SimActor {
   }
 
   private addTask(): SimCommand {
-    this.added += 1;
-    const id = `${this.rng.pick(['A', 'B'])}-${100 + this.added * 10 + this.rng.int(9)}-more`;
+    this.tasksAdded += 1;
+    const id = `${this.rng.pick(['A', 'B'])}-${100 + this.tasksAdded * 10 + this.rng.int(9)}-more`;
     return this.commands.addTasks([{ id, description: 'found on the way', depends_on: [] }]);
   }
 }

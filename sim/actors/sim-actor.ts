@@ -55,7 +55,7 @@ export abstract class SimActor {
     }
   }
 
-  /** Whether its credential may decide reviews. */
+  /** Whether the credential of the actor may decide reviews. */
   protected mayReview(): boolean {
     return false;
   }

@@ -24,20 +24,20 @@ export function agentsInTracks(
 }
 
 /**
- * The tracks that a commit has brought above the limit. An agent that came before the limit may stay, so only a commit
- * that brings another agent into the track counts.
+ * Describes the tracks that a commit has brought above the limit. Agents that were in the track before the limit was set
+ * may stay, so only a commit that brings another agent into the track counts.
  */
 export function overfilledTracks(
   projectMonitor: ProjectMonitor,
   nowMs: number,
-  before: AgentsInTracks,
+  agentsBefore: AgentsInTracks,
 ): string[] {
   const { currentPolicy, policy_position } = projectMonitor;
-  const counted = agentsInTracks(projectMonitor, nowMs, policy_position);
-  return [...counted].flatMap(([track, agents]) => {
+  const agentsNow = agentsInTracks(projectMonitor, nowMs, policy_position);
+  return [...agentsNow].flatMap(([track, agents]) => {
     const max = maxAgentsIn(track, currentPolicy.max_agents_per_track);
     const isExceeded = max !== null && agents.size > max;
-    const isEntered = [...agents].some((agent) => !before.get(track)?.has(agent));
-    return isExceeded && isEntered ? [`${agents.size} agents in track ${track}; the limit is ${max}`] : [];
+    const hasNewAgent = [...agents].some((agent) => !agentsBefore.get(track)?.has(agent));
+    return isExceeded && hasNewAgent ? [`${agents.size} agents in track ${track}; the limit is ${max}`] : [];
   });
 }

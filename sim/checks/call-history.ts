@@ -13,9 +13,12 @@ import { wasRefusalTrue } from './refusals.js';
 interface CommandDelivery {
   readonly began_step: number;
   ended_step: number | null;
-  /** `open`: not answered, perhaps never. `no_effect`: it certainly did not happen. `unknown`: cannot be determined. */
+  /**
+   * `open`: not answered, perhaps never. `no_effect`: the command has certainly changed nothing. `unknown`: the effect
+   * cannot be determined.
+   */
   outcome: 'open' | 'ok' | 'refused' | 'no_effect' | 'unknown';
-  /** The effect of the command was in the log when the command was answered: from then on every reply must be equal. */
+  /** Whether the log had the effect of the command when the command was answered. Then later replies must be equal. */
   hasTakenEffect: boolean;
   reply: unknown;
 }
@@ -32,7 +35,7 @@ export interface CommandRecord {
 export class CallHistory {
   readonly records: CommandRecord[] = [];
   /** By claim id, the incarnation of the store in which a reply first had it. */
-  private readonly claimIds = new Map<string, number>();
+  private readonly incarnationByClaimId = new Map<string, number>();
 
   constructor(
     private readonly world: SimWorld,
@@ -230,12 +233,12 @@ export class CallHistory {
 
   /**
    * INV-01: a loss of history makes all handles invalid. A grant that survived is repeated with a new claim id, to its
-   * request and to its session; a reply with the old one would make the handles from before valid again.
+   * request and to its session. A reply with the old claim id would make the handles from before the loss valid again.
    */
   private checkClaimId({ id, task_id }: RepliedClaim): void {
-    const first = this.claimIds.get(id);
-    if (first === undefined) this.claimIds.set(id, this.incarnation());
-    else if (first < this.incarnation())
+    const firstIncarnation = this.incarnationByClaimId.get(id);
+    if (firstIncarnation === undefined) this.incarnationByClaimId.set(id, this.incarnation());
+    else if (firstIncarnation < this.incarnation())
       this.world.reportViolation(
         'INV-01',
         `${task_id} came back with its claim id from before the data loss`,
@@ -270,8 +273,8 @@ export class CallHistory {
   }
 
   /**
-   * Whether anyone may append this event, so that its handle does not count: how a run ends once its candidate is decided,
-   * and what is reported of an edge that is not held by a claim made since the loss.
+   * Whether anyone may append this event, so that its handle does not count. Such an event records how a run ends whose
+   * candidate is decided, or reports on an edge that no claim has taken since the handle was granted.
    */
   private isOpenToAll({ concludes_run, is_open_report, scope, handle }: SimCommand): boolean {
     if (handle === null) return false;
@@ -293,7 +296,7 @@ export class CallHistory {
   }
 }
 
-/** So few actors never conflict that often: this error means that a coordinator keeps deciding on an old view. */
+/** The few actors never conflict that often. This error means that a coordinator keeps deciding on an outdated view. */
 const CONTENTION_MESSAGE = 'Too many concurrent changes to the same work';
 
 /**
@@ -369,8 +372,12 @@ function outcomeOf(reply: unknown): CommandDelivery['outcome'] {
 
 /** The part that two replies to one request must share; the briefing may differ, and warnings come with the first only. */
 function comparableReply(reply: unknown): string {
-  const { briefing: _, warnings: __, ...rest } = reply as { briefing?: unknown; warnings?: unknown };
-  return JSON.stringify(rest);
+  const {
+    briefing: _,
+    warnings: __,
+    ...comparedFields
+  } = reply as { briefing?: unknown; warnings?: unknown };
+  return JSON.stringify(comparedFields);
 }
 
 function shortReply(reply: unknown): string {

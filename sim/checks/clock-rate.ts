@@ -7,26 +7,26 @@ const ROUNDING_MS = 5;
 
 /** Checks one store's clock: if the wall clock is set, leases must not all expire at once. */
 export class ClockRateCheck {
-  private readonly sinceMs: number;
+  private readonly worldStartMs: number;
 
   constructor(
     private readonly world: SimWorld,
     /** Resolution of the clock: how far it jumps at once. */
     private readonly tickMs: number,
     /** Null: the first time that the store reports. */
-    private startMs: number | null = null,
+    private storeStartMs: number | null = null,
   ) {
-    this.sinceMs = world.now_ms;
+    this.worldStartMs = world.now_ms;
   }
 
   check(outcomes: readonly CommitOutcome[]): void {
     for (const { now_ms } of outcomes) {
-      this.startMs ??= now_ms;
-      const advanceMsMax = (this.world.now_ms - this.sinceMs + this.tickMs) * SPEED_MAX + ROUNDING_MS;
-      if (now_ms - this.startMs <= advanceMsMax) continue;
+      this.storeStartMs ??= now_ms;
+      const advanceMsMax = (this.world.now_ms - this.worldStartMs + this.tickMs) * SPEED_MAX + ROUNDING_MS;
+      if (now_ms - this.storeStartMs <= advanceMsMax) continue;
       this.world.reportViolation(
         'CLOCK',
-        `the store clock ran ahead by ${now_ms - this.startMs - advanceMsMax} ms`,
+        `the store clock ran ahead by ${now_ms - this.storeStartMs - advanceMsMax} ms`,
       );
     }
   }

@@ -25,14 +25,14 @@ function currentInputs({ state }: ProjectMonitor, subject: string): string | nul
   });
 }
 
-/** Observes every commit that a store confirms, and checks everything later against it. */
+/** Observes every commit that a store confirms, and checks later commits, recoveries and heads against it. */
 export class CommitMonitor {
   /** Number of events seen, over all logs. */
   events_seen = 0;
   private projectMonitors = new Map<string, ProjectMonitor>();
   private tenantsAtLimit = new Set<string>();
   /** Inputs with which each subject was last granted. */
-  private readonly inputs = new Map<string, string | null>();
+  private readonly inputsAtGrant = new Map<string, string | null>();
   /** For each event, the events of its transaction: either all of them are in the log or none. */
   private readonly atomicGroups = new Map<string, readonly string[]>();
 
@@ -44,7 +44,7 @@ export class CommitMonitor {
      * Whether track limits are checked. A track permit belongs to an agent and spans several claims, so it is exact
      * only where one coordinator sees all of them.
      */
-    private readonly checksTracks: boolean,
+    private readonly areTrackLimitsChecked: boolean,
   ) {}
 
   projectMonitor(projectKey: ProjectKey): ProjectMonitor {
@@ -83,9 +83,9 @@ export class CommitMonitor {
   onRecovered(projectKey: ProjectKey, after: number, events: readonly EventEnvelope[]): void {
     const projectMonitor = this.projectMonitor(projectKey);
     for (const expected of projectMonitor.events.slice(after)) {
-      const found = events[expected.position - after - 1];
-      if (found !== undefined && isJsonEqual(found, expected)) continue;
-      const change = found === undefined ? 'is missing' : 'has changed';
+      const recovered = events[expected.position - after - 1];
+      if (recovered !== undefined && isJsonEqual(recovered, expected)) continue;
+      const change = recovered === undefined ? 'is missing' : 'has changed';
       this.world.reportViolation(
         'INV-10',
         `${projectPath(projectKey)}: event ${expected.position} (${expected.event_type}) ${change}`,
@@ -105,13 +105,13 @@ export class CommitMonitor {
     }
   }
 
-  /** History after these events was lost: rebuilds all checks from them. */
-  onHistoryLost(kept: ReadonlyMap<string, readonly EventEnvelope[]>): void {
-    const before = this.projectMonitors;
+  /** Rebuilds all checks from the events that have survived a loss of history, by project. */
+  onHistoryLost(keptEvents: ReadonlyMap<string, readonly EventEnvelope[]>): void {
+    const oldMonitors = this.projectMonitors;
     this.projectMonitors = new Map();
-    for (const projectMonitor of before.values()) {
-      const replacement = this.projectMonitor(projectMonitor.key);
-      for (const event of kept.get(projectPath(projectMonitor.key)) ?? []) this.addEvent(replacement, event);
+    for (const { key } of oldMonitors.values()) {
+      const replacement = this.projectMonitor(key);
+      for (const event of keptEvents.get(projectPath(key)) ?? []) this.addEvent(replacement, event);
       replacement.markSurvivedLoss();
     }
   }
@@ -121,9 +121,9 @@ export class CommitMonitor {
     projectMonitor.addEvent(event);
   }
 
-  private checkAtomicity(projectKey: ProjectKey, found: readonly EventEnvelope[]): void {
-    const ids = new Set(found.map(({ event_id }) => event_id));
-    for (const { event_id, event_type } of found) {
+  private checkAtomicity(projectKey: ProjectKey, events: readonly EventEnvelope[]): void {
+    const ids = new Set(events.map(({ event_id }) => event_id));
+    for (const { event_id, event_type } of events) {
       if (this.atomicGroups.get(event_id)?.every((id) => ids.has(id)) ?? true) continue;
       this.world.reportViolation(
         'INV-10',
@@ -152,18 +152,21 @@ export class CommitMonitor {
 
   private checkDependencies(projectMonitor: ProjectMonitor, subject: string): void {
     const { plan, heads } = projectMonitor.state;
-    const open = openDependenciesOf(plan, subject, (id) => heads.get(id)?.phase === 'COMPLETED');
-    if (open.length > 0)
-      this.world.reportViolation('INV-19', `${subject} was granted while ${open[0]} was open`);
-    this.inputs.set(`${projectPath(projectMonitor.key)} ${subject}`, currentInputs(projectMonitor, subject));
+    const openDependencies = openDependenciesOf(plan, subject, (id) => heads.get(id)?.phase === 'COMPLETED');
+    if (openDependencies.length > 0)
+      this.world.reportViolation('INV-19', `${subject} was granted while ${openDependencies[0]} was open`);
+    this.inputsAtGrant.set(
+      `${projectPath(projectMonitor.key)} ${subject}`,
+      currentInputs(projectMonitor, subject),
+    );
   }
 
   /** INV-19: the results that the work was made from are still the current ones. */
   private checkInputs(projectMonitor: ProjectMonitor, subject: string): void {
-    const granted = this.inputs.get(`${projectPath(projectMonitor.key)} ${subject}`);
-    const now = currentInputs(projectMonitor, subject);
-    if (granted === undefined || granted === now) return;
-    this.world.reportViolation('INV-19', `${subject} was built from ${granted} but accepted with ${now}`);
+    const granted = this.inputsAtGrant.get(`${projectPath(projectMonitor.key)} ${subject}`);
+    const current = currentInputs(projectMonitor, subject);
+    if (granted === undefined || granted === current) return;
+    this.world.reportViolation('INV-19', `${subject} was built from ${granted} but accepted with ${current}`);
   }
 
   private checkCommitted(transaction: Transaction, outcome: CommitOutcome & { kind: 'committed' }): void {
@@ -172,8 +175,8 @@ export class CommitMonitor {
     const eventKinds = events.map((event) => claimEventKindOf(event.event_type));
     this.checkTime(transaction, outcome.now_ms);
     const liveBefore = this.countLiveClaims(transaction.tenant_id, outcome.now_ms);
-    const takesPermit = eventKinds.includes('granted') || eventKinds.includes('escalated');
-    const tracksBefore = takesPermit ? agentsInTracks(projectMonitor, outcome.now_ms) : null;
+    const isPermitTaken = eventKinds.includes('granted') || eventKinds.includes('escalated');
+    const tracksBefore = isPermitTaken ? agentsInTracks(projectMonitor, outcome.now_ms) : null;
     // The adoption of a result does not wait for its dependencies.
     if (!eventKinds.includes('adopted')) {
       for (const [index, { subject = '' }] of events.entries()) {
@@ -193,12 +196,12 @@ export class CommitMonitor {
     }
     if (tracksBefore === null) return;
     this.checkLimit(projectMonitor.key.tenant_id, liveBefore, outcome.now_ms);
-    if (!this.checksTracks) return;
-    for (const overfilled of overfilledTracks(projectMonitor, outcome.now_ms, tracksBefore))
-      this.world.reportViolation('INV-15', overfilled);
+    if (!this.areTrackLimitsChecked) return;
+    for (const message of overfilledTracks(projectMonitor, outcome.now_ms, tracksBefore))
+      this.world.reportViolation('INV-15', message);
   }
 
-  /** Counts the coverage goals that this event reaches; the project state is still the one before the event. */
+  /** Counts the coverage goals that this event reaches. The project state is still the state before the event. */
   private countCoverage(
     projectMonitor: ProjectMonitor,
     event: EventEnvelope,
@@ -231,7 +234,7 @@ export class CommitMonitor {
 
   /**
    * INV-15, at the store's time of the commit and counted from the log alone. A policy change that keeps expired claims
-   * may leave a tenant above its limit: then no grant may add to it.
+   * may leave a tenant above its limit. Then no grant may raise the number of live claims further.
    */
   private checkLimit(tenantId: string, liveBefore: number, nowMs: number): void {
     const max = this.limits.max_concurrent_claims;
@@ -242,9 +245,9 @@ export class CommitMonitor {
 
   private countLiveClaims(tenantId: string, nowMs: number): number {
     let live = 0;
-    for (const { key, permitUntilMs: occupied } of this.projectMonitors.values()) {
+    for (const { key, permitUntilMs: untilMsBySubject } of this.projectMonitors.values()) {
       if (key.tenant_id !== tenantId) continue;
-      for (const untilMs of occupied.values()) if (untilMs > nowMs) live += 1;
+      for (const untilMs of untilMsBySubject.values()) if (untilMs > nowMs) live += 1;
     }
     return live;
   }

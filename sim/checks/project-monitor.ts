@@ -28,9 +28,9 @@ export class ProjectMonitor {
   readonly checker: LogChecker;
   readonly runs: RunChecks;
   /** Events that changed a head, by the request that caused them. */
-  private readonly byRequest = new Map<string, EventEnvelope[]>();
-  private readonly byEventKind = new Map<string, EventEnvelope>();
-  private readonly ids = new Set<string>();
+  private readonly effectsByRequest = new Map<string, EventEnvelope[]>();
+  private readonly lastByEventKind = new Map<string, EventEnvelope>();
+  private readonly eventIds = new Set<string>();
   private readonly looseEventKeys = new Set<string>();
   private readonly headHistory = new Map<string, { readonly step: number; readonly head: Head }[]>();
   private survivingCount = 0;
@@ -38,7 +38,7 @@ export class ProjectMonitor {
   private generationFloor = 0;
   /** Position of the last policy change: track permits count claims granted after it. */
   policy_position = 0;
-  /** When each subject's permit expires, by the rules that applied when it last moved. */
+  /** When each subject's permit expires, by the rules that applied when the subject last changed. */
   readonly permitUntilMs = new Map<string, number>();
 
   constructor(
@@ -70,9 +70,9 @@ export class ProjectMonitor {
     if (event.request_id !== undefined && !event.request_id.startsWith(`${tenant_id}.`)) {
       this.world.reportViolation('INV-14', `the request ${event.request_id} took effect in ${tenant_id}`);
     }
-    if (this.ids.has(event.event_id))
+    if (this.eventIds.has(event.event_id))
       this.world.reportViolation('INV-21', `${event.event_id} is in the log twice`);
-    this.ids.add(event.event_id);
+    this.eventIds.add(event.event_id);
     this.checkSession(event);
     this.checkLooseEvent(event);
     for (const { invariant, subject, position, message: says } of this.checker.checkEvent(event)) {
@@ -81,26 +81,26 @@ export class ProjectMonitor {
     this.runs.addEvent(event);
     evolveProject(this.state, event);
     this.events.push(event);
-    this.index(event);
+    this.updateIndexes(event);
     this.updatePermit(event);
     this.recordHead(event);
   }
 
-  /** The heads that a subject had between two steps, including the one before the first. */
+  /** The heads that a subject had between two steps, including the head before the first step. */
   headsBetween(subject: string, fromStep: number, toStep: number): Head[] {
     const headVersions = this.headHistory.get(subject) ?? [];
-    const before = headVersions.findLast(({ step }) => step < fromStep)?.head ?? emptyHead(subject);
+    const headBefore = headVersions.findLast(({ step }) => step < fromStep)?.head ?? emptyHead(subject);
     const within = headVersions.filter(({ step }) => step >= fromStep && step <= toStep);
-    return [before, ...within.map(({ head }) => head)];
+    return [headBefore, ...within.map(({ head }) => head)];
   }
 
   /** The event of this kind for a generation of a subject; the last one if there are several. */
   findEvent(subject: string, generation: number, eventKind: ClaimEventKind): EventEnvelope | undefined {
-    return this.byEventKind.get(`${subject} ${generation} ${eventKind}`);
+    return this.lastByEventKind.get(`${subject} ${generation} ${eventKind}`);
   }
 
   effectsOf(requestId: string): readonly EventEnvelope[] {
-    return this.byRequest.get(requestId) ?? [];
+    return this.effectsByRequest.get(requestId) ?? [];
   }
 
   /** Marks all events seen so far as survivors of a loss of history. */
@@ -149,7 +149,7 @@ export class ProjectMonitor {
     else this.checkUnique(event);
   }
 
-  /** A note or a parked result that is repeated must not be written again, nor a checkpoint of a position. */
+  /** A repeated note or parked result must not be written again, and neither must a checkpoint of the same position. */
   private checkUnique({
     event_type,
     subject,
@@ -159,9 +159,10 @@ export class ProjectMonitor {
     payload,
   }: EventEnvelope): void {
     const { position, incarnation, key_id } = payload;
-    const audited = position === undefined ? key_id : `${incarnation}/${position}`;
-    const iterated = payload.candidate_sha256 && `${payload.iteration}/${payload.candidate_sha256}`;
-    const content = iterated ?? payload.result_sha256 ?? payload.text ?? payload.refused_count ?? audited;
+    const checkpointContent = position === undefined ? key_id : `${incarnation}/${position}`;
+    const candidateContent = payload.candidate_sha256 && `${payload.iteration}/${payload.candidate_sha256}`;
+    const content =
+      candidateContent ?? payload.result_sha256 ?? payload.text ?? payload.refused_count ?? checkpointContent;
     const key = JSON.stringify([event_type, subject, generation, agent_id, session_id, content]);
     if (this.looseEventKeys.has(key)) this.world.reportViolation('INV-11', `${key} was recorded twice`);
     this.looseEventKeys.add(key);
@@ -175,7 +176,7 @@ export class ProjectMonitor {
     else this.permitUntilMs.set(subject, untilMs);
   }
 
-  private index(event: EventEnvelope): void {
+  private updateIndexes(event: EventEnvelope): void {
     if (event.subject === POLICY_SUBJECT) {
       this.policy_position = event.position;
       this.policy = { ...DEFAULT_POLICY, ...(event.payload.record as Partial<Policy>) };
@@ -184,11 +185,11 @@ export class ProjectMonitor {
       this.generationFloor = generationFloor(this.state.records.get(LOSS_SUBJECT));
     const eventKind = claimEventKindOf(event.event_type);
     if (eventKind !== undefined && event.subject !== undefined) {
-      this.byEventKind.set(`${event.subject} ${event.generation ?? 0} ${eventKind}`, event);
+      this.lastByEventKind.set(`${event.subject} ${event.generation ?? 0} ${eventKind}`, event);
     }
     if (event.seq === undefined || event.request_id === undefined) return;
-    const requestEvents = this.byRequest.get(event.request_id);
-    if (requestEvents === undefined) this.byRequest.set(event.request_id, [event]);
+    const requestEvents = this.effectsByRequest.get(event.request_id);
+    if (requestEvents === undefined) this.effectsByRequest.set(event.request_id, [event]);
     else requestEvents.push(event);
   }
 }

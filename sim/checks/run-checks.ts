@@ -18,15 +18,15 @@ interface AcceptedCandidate {
 type StartedStep = RunEventPayload<'run_step_started'>;
 
 /**
- * What an execution knows of the log: the part that it has read, and its own events that were confirmed. A request of a
- * dead process may arrive after that, and complete a step which the next one begins.
+ * What an execution knows of the log: the part that it has read, and its own events that were confirmed. A late request of
+ * a dead process is not known to the next execution, which may then begin a step that the request completes.
  */
 export class ExecutionKnowledge {
-  read_to = 0;
-  readonly confirmed = new Set<string>();
+  readToPosition = 0;
+  readonly confirmedEventIds = new Set<string>();
 
   has({ position, event_id }: EventReference): boolean {
-    return position <= this.read_to || this.confirmed.has(event_id);
+    return position <= this.readToPosition || this.confirmedEventIds.has(event_id);
   }
 }
 
@@ -86,23 +86,23 @@ export class RunChecks {
     this.accepted.set(subject, [...(this.accepted.get(subject) ?? []), { sha256, position, resets }]);
   }
 
-  /** A request of a dead process may arrive after the end; an executor that knows of the end sends none. */
+  /** Whether the author of the event knew of the end. A late request of a dead process that did not is no violation. */
   private isEndKnown(event: EventEnvelope): boolean {
-    const ended = this.checker.runOf(String(event.payload.run_id))?.ended ?? null;
-    return ended !== null && this.knows(event, ended);
+    const end = this.checker.runOf(String(event.payload.run_id))?.ended ?? null;
+    return end !== null && this.knows(event, end);
   }
 
-  private violate({ subject, position, event_type }: EventEnvelope, message: string): void {
+  private reportViolation({ subject, position, event_type }: EventEnvelope, message: string): void {
     this.world.reportViolation('RUN', `${subject} at ${position}: ${event_type} ${message}`);
   }
 
   private checkStarted(event: EventEnvelope, payload: StartedStep): void {
     const { step, iteration, attempt } = payload;
     if (iteration > MAX_ITERATIONS)
-      this.violate(event, `in iteration ${iteration} of at most ${MAX_ITERATIONS}`);
+      this.reportViolation(event, `in iteration ${iteration} of at most ${MAX_ITERATIONS}`);
     const completed = this.checker.runOf(payload.run_id)?.completed.get(completedStepKey(payload));
     if (completed !== undefined && this.knows(event, completed))
-      this.violate(event, `of ${step}, which its executor knows to be completed`);
+      this.reportViolation(event, `of ${step}, which its executor knows to be completed`);
     if (attempt > 1) this.coverage.hit('step tried again');
   }
 
@@ -118,11 +118,14 @@ export class RunChecks {
     const run = this.checker.runOf(run_id);
     if (status !== 'CONVERGED' || run === undefined) return;
     const resets = this.resets.get(run.subject) ?? 0;
-    const own = (this.accepted.get(run.subject) ?? []).filter(
+    const acceptedOfRun = (this.accepted.get(run.subject) ?? []).filter(
       ({ sha256, position, ...result }) =>
         position > run.first_position && result.resets === resets && sha256 === this.candidates.get(run_id),
     );
-    if (own.length !== 1)
-      this.violate(event, `CONVERGED, but its last candidate is the result of ${own.length} submissions`);
+    if (acceptedOfRun.length !== 1)
+      this.reportViolation(
+        event,
+        `CONVERGED, but its last candidate is the result of ${acceptedOfRun.length} submissions`,
+      );
   }
 }

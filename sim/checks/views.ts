@@ -48,9 +48,11 @@ function comparableState(state: WorkState): Record<string, string> {
     heads: canonicalJson(Object.fromEntries(state.heads)),
     records: canonicalJson(Object.fromEntries(state.records)),
     plan: canonicalJson([...state.plan.tasks()].map(taskInput)),
-    live: canonicalJson([...subjectsWithOpenClaim(state)].sort()),
+    openClaims: canonicalJson([...subjectsWithOpenClaim(state)].sort()),
     bySession: canonicalJson(sortedSets(state.bySession)),
-    held: canonicalJson(Object.fromEntries(holders.map((id) => [id, claimedSubjectsOf(state, id).sort()]))),
-    paused: canonicalJson([...state.inBackoff].sort()),
+    claimsByAgent: canonicalJson(
+      Object.fromEntries(holders.map((id) => [id, claimedSubjectsOf(state, id).sort()])),
+    ),
+    inBackoff: canonicalJson([...state.inBackoff].sort()),
   };
 }

@@ -44,19 +44,21 @@ export async function openInstance(
   store: Store,
   options: Pick<CoordinatorOptions, 'limits' | 'audit'> & { blobs: Blobs; credentials: CredentialRegistry },
 ): Promise<CoordinatorInstance> {
-  const { credentials, ...rest } = options;
-  const check = (transactions: readonly Transaction[]): void =>
+  const { credentials, ...coordinatorOptions } = options;
+  const checkCredentials = (transactions: readonly Transaction[]): void =>
     credentials.checkCommit(process, transactions);
-  const checked: Store = {
+  const checkedStore: Store = {
     ...store,
     commit: (transactions) => {
-      check(transactions);
+      checkCredentials(transactions);
       return store.commit(transactions);
     },
-    ...(isLogStore(store) ? openLogWith(store, (log, key) => wrapLog(log, key, { onAttempt: check })) : {}),
+    ...(isLogStore(store)
+      ? openLogWith(store, (log, key) => wrapLog(log, key, { onAttempt: checkCredentials }))
+      : {}),
   };
   const environment = process.environment();
-  const coordinator = await Coordinator.open({ store: checked, environment, ...rest });
+  const coordinator = await Coordinator.open({ store: checkedStore, environment, ...coordinatorOptions });
   return { process, store, coordinator };
 }
 
@@ -73,7 +75,7 @@ interface AppliedTransaction {
 }
 
 interface LogHooks {
-  /** A transaction, or a step as one, is about to be applied. */
+  /** A transaction is about to be applied. A step counts as one transaction. */
   onAttempt?(transactions: readonly Transaction[]): void;
   onApplied?(applied: AppliedTransaction): void;
   /** Returns what the coordinator waits for in place of the write. */
@@ -136,16 +138,16 @@ interface StepGroup {
 
 /** Reports what was applied to a log once it is durable, in the order of the log. */
 function observeLog(log: WritableLog, key: ProjectKey, listener: CommitListener): WritableLog {
-  let applied: AppliedTransaction[] = [];
+  let unreported: AppliedTransaction[] = [];
   let lastGroup: StepGroup | null = null;
   let lastReport: Promise<unknown> = Promise.resolve();
   const reportAfter = (wait: () => Promise<void>, batch: readonly AppliedTransaction[]): Promise<void> => {
-    const before = lastReport;
+    const previousReport = lastReport;
     const report = async () => {
       listener.onBegin?.();
       try {
         await wait();
-        await before;
+        await previousReport;
         listener.onCommitted(
           batch.map(({ transaction }) => transaction),
           batch.map(({ outcome }) => outcome),
@@ -160,8 +162,8 @@ function observeLog(log: WritableLog, key: ProjectKey, listener: CommitListener)
   };
   return wrapLog(log, key, {
     onAttempt: (transactions) => listener.onAttempt?.(transactions),
-    onApplied: (each) => {
-      applied.push(each);
+    onApplied: (transaction) => {
+      unreported.push(transaction);
       lastGroup = null;
     },
     onStepApplied: (step, written) => {
@@ -173,8 +175,8 @@ function observeLog(log: WritableLog, key: ProjectKey, listener: CommitListener)
       return lastGroup.reported;
     },
     waitUntilDurable: (wait) => {
-      const batch = applied;
-      applied = [];
+      const batch = unreported;
+      unreported = [];
       return batch.length === 0 ? wait() : reportAfter(wait, batch);
     },
   });
@@ -183,12 +185,12 @@ function observeLog(log: WritableLog, key: ProjectKey, listener: CommitListener)
 /** Wraps a store to report its commits, for each project in the order in which they were requested. */
 export function observeCommits(store: Store, listener: CommitListener): Store {
   const lastCommits = new Map<string, Promise<unknown>>();
-  const commitAndNotify = async (transactions: readonly Transaction[], before: Promise<unknown>) => {
+  const commitAndNotify = async (transactions: readonly Transaction[], previousCommit: Promise<unknown>) => {
     listener.onAttempt?.(transactions);
     listener.onBegin?.();
     try {
       const outcomes = await store.commit(transactions);
-      await before;
+      await previousCommit;
       listener.onCommitted(transactions, outcomes);
       return outcomes;
     } finally {
@@ -226,7 +228,7 @@ export function observeCommits(store: Store, listener: CommitListener): Store {
 interface CommitListener {
   /** The store receives these transactions. */
   onAttempt?(transactions: readonly Transaction[]): void;
-  /** A write begins; it may not return. */
+  /** A write begins. It may never return. */
   onBegin?(): void;
   onEnd?(): void;
   onCommitted(transactions: readonly Transaction[], outcomes: readonly CommitOutcome[]): void;

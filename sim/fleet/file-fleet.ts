@@ -25,7 +25,7 @@ import { SimAudit, writesCheckpoint } from './sim-audit.js';
 import { type SimContext, scheduleRecurring } from './sim-context.js';
 
 const ROOT = '/data';
-/** Reading the whole log at every restart would take longer than everything else; only the last restart does. */
+/** Only the last restart compares the whole log: at every restart, that would take longer than everything else. */
 const TAIL_EVENTS_COMPARED = 50;
 const COMMIT_MS = 10;
 const UNFINISHED_SNAPSHOT_PATH = /\/snapshots\/unfinished$/;
@@ -44,18 +44,18 @@ const CLOCK_STEP_MAX_MS = 10 * 60_000;
 export class FileFleet implements SimFleet {
   readonly size = 1;
   incarnation = 1;
-  private current: CoordinatorInstance | null = null;
+  private runningInstance: CoordinatorInstance | null = null;
   private process: SimProcess | null = null;
-  private boots = 0;
+  private bootCount = 0;
   private areFaultsOn = true;
-  private committing = 0;
+  private commitsUnderWay = 0;
   /** The process crashes during the next commit. */
   private willCrashOnNextCommit = false;
   /** Syncs of the log are slow while a snapshot is being written. */
   private isLogStalled = false;
   /** The process crashes a second time soon after its restart. */
   private willCrashAfterRestart = false;
-  /** A boot damaged the log, until its process ends. */
+  /** Whether a boot has damaged the log. The damage is repaired when its process ends. */
   private isDamaged = false;
   private diskImage = new DiskImage();
   private readonly lossOperator: LossOperator;
@@ -91,11 +91,11 @@ export class FileFleet implements SimFleet {
   }
 
   get isUp(): boolean {
-    return this.current !== null;
+    return this.runningInstance !== null;
   }
 
   instanceAt(): CoordinatorInstance | null {
-    return this.current;
+    return this.runningInstance;
   }
 
   start(): void {
@@ -140,7 +140,7 @@ export class FileFleet implements SimFleet {
     if (atMs === null) return;
     const { world } = this.context;
     world.schedule(atMs / 2, 'backup', () => {
-      // Otherwise the damage would come back with the backup.
+      // The restore of a damaged backup would bring the damage back.
       if (this.isDamaged) return;
       const backup = this.diskImage.copy();
       world.schedule(atMs / 2, 'restore', () => this.restore(backup));
@@ -167,22 +167,22 @@ export class FileFleet implements SimFleet {
     this.crashAfter(this.ambushRng.between(0, COMMIT_MS), scenario.rates.power_chance);
   }
 
-  private fillDisk(forMs: number): void {
+  private fillDisk(durationMs: number): void {
     this.faults.isFull = true;
-    this.context.world.schedule(forMs, 'disk has room again', () => {
+    this.context.world.schedule(durationMs, 'disk has room again', () => {
       this.faults.isFull = false;
     });
   }
 
   /** Crashes, or occasionally stops cleanly. */
   private stopOrCrash(): void {
-    const instance = this.current;
+    const instance = this.runningInstance;
     if (instance === null || instance.process.isFrozen || this.rng.chance(0.8)) {
       this.crash(this.rng.chance(this.context.scenario.rates.power_chance));
       this.bootLater();
       return;
     }
-    this.current = null;
+    this.runningInstance = null;
     instance.coordinator.close();
     void instance.store.close().then(
       () => {
@@ -232,13 +232,13 @@ export class FileFleet implements SimFleet {
     });
   }
 
-  private crash(losesPower: boolean): void {
-    if (this.process?.isAlive && this.committing > 0) this.context.coverage.hit('crash during commit');
+  private crash(isPowerLoss: boolean): void {
+    if (this.process?.isAlive && this.commitsUnderWay > 0) this.context.coverage.hit('crash during commit');
     this.process?.kill();
-    this.current = null;
-    this.committing = 0;
+    this.runningInstance = null;
+    this.commitsUnderWay = 0;
     this.isLogStalled = false;
-    if (!losesPower) return;
+    if (!isPowerLoss) return;
     this.context.world.trace('the power fails');
     this.diskImage.losePower(this.rng);
   }
@@ -262,7 +262,7 @@ export class FileFleet implements SimFleet {
       this.areFaultsOn && this.rng.chance(this.context.scenario.rates.rot_chance)
         ? this.damageSomeLog()
         : null;
-    // A process that finds the damage is refused and ends; one that dies before that must not leave the damage behind.
+    // The damage ends with the process: its store refuses to open, or the process dies before.
     this.isDamaged = repair !== null;
     process.onKilled(() => {
       repair?.();
@@ -278,8 +278,8 @@ export class FileFleet implements SimFleet {
   }
 
   private newProcess(): SimProcess {
-    this.boots += 1;
-    const name = `coordinator-${this.boots}`;
+    this.bootCount += 1;
+    const name = `coordinator-${this.bootCount}`;
     const { clock_tick_ms } = this.context.scenario.rates;
     this.process = new SimProcess(this.context.world, name, this.rng.fork(name), clock_tick_ms);
     return this.process;
@@ -305,11 +305,11 @@ export class FileFleet implements SimFleet {
         this.maybeCrashAtCheckpoint(transactions);
       },
       onBegin: () => {
-        this.committing += 1;
+        this.commitsUnderWay += 1;
         this.maybeCrashDuringCommit();
       },
       onEnd: () => {
-        this.committing -= 1;
+        this.commitsUnderWay -= 1;
       },
       onCommitted: (transactions, outcomes) => {
         clockRate.check(outcomes);
@@ -323,7 +323,7 @@ export class FileFleet implements SimFleet {
       audit: this.audit.optionsOf('server'),
     });
     if (!isDamaged) await this.lossOperator.accept(instance.coordinator);
-    this.current = instance;
+    this.runningInstance = instance;
     // What was recovered and reported must survive a power loss that comes before anything else is written.
     if (this.willCrashAfterRestart)
       this.crashAfter(this.ambushRng.between(0, 100), scenario.rates.power_chance);
@@ -385,7 +385,7 @@ export class FileFleet implements SimFleet {
   /** A second process opens the same log; it may succeed only if no live process has it open. */
   private async openSecondWriter(): Promise<void> {
     const { world, coverage } = this.context;
-    const holder = this.current?.process;
+    const holder = this.runningInstance?.process;
     const secondProcess = new SimProcess(world, 'rival', this.rng.fork(`rival ${world.steps}`));
     try {
       await this.openStore(secondProcess);

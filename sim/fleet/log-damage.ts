@@ -10,8 +10,8 @@ const FORGE_CHANCE = 0.3;
 
 /**
  * Damages durable data that a complete later batch can expose: the last batch may be torn, and a forged block is
- * detected only by the batch after it. Returns a function that repairs the damage, or null where nothing can be damaged
- * or a snapshot means that the store does not read it.
+ * detected only by the batch after it. Returns a function that repairs the damage. Returns null if nothing can be damaged,
+ * or if the store reads a snapshot instead of the log.
  */
 export function damageLog(diskImage: DiskImage, folder: string, rng: Rng): (() => void) | null {
   const file = diskImage.fileAt(`${folder}/events.jsonl`);
@@ -49,10 +49,10 @@ function forgeBlock(file: FileNode, end: number, rng: Rng): (() => void) | null 
   const seals = lines.flatMap((line, at) => (line.startsWith(SEAL_MARK) ? [at] : []));
   const sealIndex = rng.int(seals.length);
   const index = seals[sealIndex] as number;
-  const forged = (lines[index - 1] ?? '').replace(/"agent_id":"[^"]*"/, '"agent_id":"forger"');
+  const forgedLine = (lines[index - 1] ?? '').replace(/"agent_id":"[^"]*"/, '"agent_id":"forger"');
   const seal = decodeLine(Buffer.from(lines[index] as string));
-  if (forged === lines[index - 1] || typeof seal === 'string' || seal.kind !== 'seal') return null;
-  lines[index - 1] = forged;
+  if (forgedLine === lines[index - 1] || typeof seal === 'string' || seal.kind !== 'seal') return null;
+  lines[index - 1] = forgedLine;
   const block = lines.slice(index - seal.seal.lines, index);
   lines[index] = resealed(lines[index] as string, lines[seals[sealIndex - 1] ?? -1] ?? NO_SEAL, block);
   const text = Buffer.from(`${lines.join('\n')}\n`);
@@ -67,6 +67,6 @@ const sealIn = (line: string): string => line.slice(SEAL_MARK.length, SEAL_MARK.
 function resealed(line: string, previousSealLine: string, block: readonly string[]): string {
   const input = new SealInput();
   input.begin(sealIn(previousSealLine));
-  for (const each of block) input.addLine(Buffer.from(each));
+  for (const blockLine of block) input.addLine(Buffer.from(blockLine));
   return line.replace(sealIn(line), input.digest(sealedText(Buffer.from(line))));
 }

@@ -5,7 +5,7 @@ import { projectPath, type Store, StoreUnavailable } from '../../src/stores/stor
 import type { SimAudit } from './sim-audit.js';
 import type { SimContext } from './sim-context.js';
 
-/** The operator of a store whose history was lost: notices it with the anchors, and accepts it. */
+/** The operator of a store whose history was lost: notices the loss with the anchors, and accepts the loss. */
 export class LossOperator {
   private incarnation = 0;
   private isFirstOpening = false;
@@ -43,18 +43,18 @@ export class LossOperator {
 
   private async compare(store: Store): Promise<void> {
     const { monitor, coverage, projects } = this.context;
-    const found = new Map<string, readonly EventEnvelope[]>();
+    const eventsByProject = new Map<string, readonly EventEnvelope[]>();
     const keptPositions = new Map<string, number>();
     for (const projectKey of projects) {
       const events = await store.events(projectKey, { after: 0, limit: 1_000_000 });
-      const before = monitor.projectMonitor(projectKey).events;
-      const firstOther = events.findIndex(({ event_id }, at) => event_id !== before[at]?.event_id);
-      const kept = firstOther === -1 ? events.length : firstOther;
-      found.set(projectPath(projectKey), events);
-      keptPositions.set(projectPath(projectKey), kept);
-      this.audit.checkLossNoticed(projectKey, events, kept);
+      const eventsBefore = monitor.projectMonitor(projectKey).events;
+      const firstDifferent = events.findIndex(({ event_id }, at) => event_id !== eventsBefore[at]?.event_id);
+      const keptPosition = firstDifferent === -1 ? events.length : firstDifferent;
+      eventsByProject.set(projectPath(projectKey), events);
+      keptPositions.set(projectPath(projectKey), keptPosition);
+      this.audit.checkLossNoticed(projectKey, events, keptPosition);
     }
-    monitor.onHistoryLost(found);
+    monitor.onHistoryLost(eventsByProject);
     this.isFirstOpening = false;
     this.keptPositions = keptPositions;
     coverage.hit('old disk restored');

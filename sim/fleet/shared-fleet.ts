@@ -21,7 +21,7 @@ interface FleetSlot {
 export class SharedFleet implements SimFleet {
   readonly size: number;
   private readonly slots: FleetSlot[];
-  private readonly shared: SharedStore;
+  private readonly sharedStore: SharedStore;
   private readonly faults: LinkFaults;
   readonly blobs = new MemoryBlobs();
   private readonly rng;
@@ -42,26 +42,26 @@ export class SharedFleet implements SimFleet {
     const secret = Buffer.from(this.rng.bytes(32)).toString('hex');
     const { clock_tick_ms } = scenario.rates;
     const process = new SimProcess(world, 'store', this.rng.fork('store'), clock_tick_ms);
-    this.shared = new SharedStore(process, secret, clock_tick_ms, (transactions, outcomes) => {
+    this.sharedStore = new SharedStore(process, secret, clock_tick_ms, (transactions, outcomes) => {
       monitor.onCommitted(transactions, outcomes);
       for (const [index, transaction] of transactions.entries()) {
         if (outcomes[index]?.kind !== 'committed') continue;
         for (const event of transaction.swaps.flatMap((swap) => swap.events)) {
-          const isSecond =
+          const isSecondGrant =
             claimEventKindOf(event.event_type) === 'granted' && this.lostGrants.delete(grantKey(event));
-          if (isSecond && this.isLossAccepted)
+          if (isSecondGrant && this.isLossAccepted)
             world.reportViolation(
               'INV-01',
               `${event.subject}: generation ${event.generation} was granted in lost history`,
             );
-          if (isSecond) coverage.hit('generation granted twice');
+          if (isSecondGrant) coverage.hit('generation granted twice');
         }
       }
     });
   }
 
   get incarnation(): number {
-    return this.shared.incarnation;
+    return this.sharedStore.incarnation;
   }
 
   get isUp(): boolean {
@@ -77,7 +77,7 @@ export class SharedFleet implements SimFleet {
     const leaseMs = lease_seconds * 1000;
     const schedule = (name: string, meanMs: number | null, action: () => void): void =>
       scheduleRecurring(this.context, name, meanMs, action, () => this.areFaultsOn);
-    const pickProcess = (): SimProcess => this.rng.pick(this.slots).process ?? this.shared.process;
+    const pickProcess = (): SimProcess => this.rng.pick(this.slots).process ?? this.sharedStore.process;
     for (const slot of this.slots) this.boot(slot);
     this.audit.start();
     schedule('crash', rates.crash_every_ms, () => this.crash(this.rng.pick(this.slots)));
@@ -85,7 +85,7 @@ export class SharedFleet implements SimFleet {
       pickProcess().freeze(leaseMs * this.rng.between(0.1, 10) ** 0.5),
     );
     schedule('clock step', rates.clock_step_every_ms, () => {
-      const process = this.rng.chance(0.5) ? this.shared.process : pickProcess();
+      const process = this.rng.chance(0.5) ? this.sharedStore.process : pickProcess();
       process.stepWallClock(this.rng.between(-CLOCK_STEP_MAX_MS, CLOCK_STEP_MAX_MS));
     });
     if (rates.failover_at_ms !== null) {
@@ -102,7 +102,7 @@ export class SharedFleet implements SimFleet {
   }
 
   async finish(): Promise<void> {
-    const store = this.shared.store();
+    const store = this.sharedStore.store();
     for (const projectKey of this.context.projects) {
       this.context.monitor.checkHeads(
         projectKey,
@@ -132,12 +132,12 @@ export class SharedFleet implements SimFleet {
     const process = new SimProcess(world, name, this.rng.fork(name));
     slot.process = process;
     const link = new StoreLink(
-      () => this.shared.store(),
+      () => this.sharedStore.store(),
       process,
       this.faults,
       this.rng.fork(`link ${name}`),
     );
-    const store = link.asStore(this.shared.store().capabilities);
+    const store = link.asStore(this.sharedStore.store().capabilities);
     const audit = this.audit.optionsOf(`slot ${this.slots.indexOf(slot)}`);
     openInstance(process, store, { limits: scenario.limits, blobs: this.blobs, credentials, audit }).then(
       (instance) => {
@@ -153,44 +153,44 @@ export class SharedFleet implements SimFleet {
   /** Replaces the store with an older copy of itself. Every coordinator restarts. */
   private async failOver(): Promise<void> {
     const { world, monitor, coverage } = this.context;
-    const lost = Math.min(this.rng.int(LOST_COMMITS_MAX), this.shared.commits);
-    world.trace(`the store fails over and loses ${lost} commits`);
-    const before = new Map(
+    const lostCommits = Math.min(this.rng.int(LOST_COMMITS_MAX), this.sharedStore.commitCount);
+    world.trace(`the store fails over and loses ${lostCommits} commits`);
+    const eventsBefore = new Map(
       [...monitor.allProjectMonitors()].map(
         (projectMonitor) => [projectMonitor, projectMonitor.events] as const,
       ),
     );
     for (const slot of this.slots) this.crash(slot);
-    await this.shared.failOver(lost);
-    const kept = new Map<string, readonly EventEnvelope[]>();
-    for (const [projectMonitor, events] of before) {
-      const row = await this.shared.store().project(projectMonitor.key);
+    await this.sharedStore.failOver(lostCommits);
+    const keptEvents = new Map<string, readonly EventEnvelope[]>();
+    for (const [projectMonitor, events] of eventsBefore) {
+      const row = await this.sharedStore.store().project(projectMonitor.key);
       const position = row?.position ?? 0;
-      kept.set(projectPath(projectMonitor.key), events.slice(0, position));
+      keptEvents.set(projectPath(projectMonitor.key), events.slice(0, position));
       for (const event of events.slice(position)) {
         if (claimEventKindOf(event.event_type) === 'granted') this.lostGrants.add(grantKey(event));
       }
     }
-    monitor.onHistoryLost(kept);
+    monitor.onHistoryLost(keptEvents);
     for (const projectKey of this.context.projects) {
-      const events = kept.get(projectPath(projectKey)) ?? [];
+      const events = keptEvents.get(projectPath(projectKey)) ?? [];
       this.audit.checkLossNoticed(projectKey, events, events.length);
     }
-    if (lost > 0) coverage.hit('lossy failover');
-    if (this.rng.fork('operator').chance(0.5)) await this.acceptLoss(kept);
+    if (lostCommits > 0) coverage.hit('lossy failover');
+    if (this.rng.fork('operator').chance(0.5)) await this.acceptLoss(keptEvents);
   }
 
-  /** What an operator with an anchor does before the coordinators start again. */
-  private async acceptLoss(kept: ReadonlyMap<string, readonly EventEnvelope[]>): Promise<void> {
+  /** Accepts the loss, as an operator with an anchor does before the coordinators start again. */
+  private async acceptLoss(keptEvents: ReadonlyMap<string, readonly EventEnvelope[]>): Promise<void> {
     const { world, scenario, credentials, projects } = this.context;
     const process = new SimProcess(world, 'operator', this.rng.fork('operator process'));
     const audit = this.audit.optionsOf('slot 0');
     const options = { limits: scenario.limits, blobs: this.blobs, credentials, audit };
-    const { coordinator } = await openInstance(process, this.shared.store(), options);
+    const { coordinator } = await openInstance(process, this.sharedStore.store(), options);
     for (const projectKey of projects) {
-      const keptEvents = kept.get(projectPath(projectKey)) ?? [];
-      const lost = this.audit.lossOf(projectKey, keptEvents.length, this.incarnation);
-      await coordinator.audit.acceptLoss(projectKey, lost);
+      const keptPosition = keptEvents.get(projectPath(projectKey))?.length ?? 0;
+      const loss = this.audit.lossOf(projectKey, keptPosition, this.incarnation);
+      await coordinator.audit.acceptLoss(projectKey, loss);
     }
     this.isLossAccepted = true;
     coordinator.close();

@@ -43,46 +43,52 @@ class ReplayClock implements ProcessClock {
 export class SharedStore {
   incarnation = 1;
   private journal: JournalEntry[] = [];
-  private current: Store;
+  private currentStore: Store;
 
   constructor(
     readonly process: SimProcess,
     private readonly secret: string,
     private readonly tickMs: number,
-    private readonly onCommitted: (units: readonly Transaction[], outcomes: readonly CommitOutcome[]) => void,
+    private readonly onCommitted: (
+      transactions: readonly Transaction[],
+      outcomes: readonly CommitOutcome[],
+    ) => void,
   ) {
-    this.current = this.observe(openMemoryStore({ clock: process.clock, meta: this.meta() }));
+    this.currentStore = this.observe(openMemoryStore({ clock: process.clock, meta: this.meta() }));
   }
 
   store(): Store {
-    return this.current;
+    return this.currentStore;
   }
 
-  get commits(): number {
+  get commitCount(): number {
     return this.journal.length;
   }
 
-  /** Fails over to a replica that lacks the last `lost` commits, under a new incarnation. */
-  async failOver(lost: number): Promise<void> {
+  /** Fails over to a replica that lacks the last `lostCommits` commits, under a new incarnation. */
+  async failOver(lostCommits: number): Promise<void> {
     this.incarnation += 1;
-    const kept = this.journal.slice(0, this.journal.length - lost);
-    const clock = new ReplayClock(this.process, kept[0]?.outcomes[0]?.now_ms ?? this.process.clock.wallMs());
+    const keptEntries = this.journal.slice(0, this.journal.length - lostCommits);
+    const clock = new ReplayClock(
+      this.process,
+      keptEntries[0]?.outcomes[0]?.now_ms ?? this.process.clock.wallMs(),
+    );
     const copy = openMemoryStore({ clock, meta: this.meta() });
     this.journal = [];
-    for (const entry of kept) {
+    for (const entry of keptEntries) {
       clock.set(entry.outcomes[0]?.now_ms ?? 0);
       await copy.commit(entry.transactions);
       this.journal.push(entry);
     }
     clock.goLive();
-    this.current = this.observe(copy);
+    this.currentStore = this.observe(copy);
   }
 
   private meta(): StoreMeta {
     return { incarnation: this.incarnation, secret: this.secret };
   }
 
-  /** Commits that reach a store after its replacement are lost with it. */
+  /** Commits that reach a store after its replacement are lost with that store. */
   private observe(store: MemoryStore): Store {
     const { incarnation } = this;
     const clockRate = new ClockRateCheck(this.process.world, this.tickMs);

@@ -12,7 +12,7 @@ import type { EventEnvelope } from '../../src/core/events/envelope.js';
 import { type ProjectKey, projectPath, type Transaction } from '../../src/stores/store.js';
 import { type SimContext, scheduleRecurring } from './sim-context.js';
 
-const EVERY_EVENTS = 40;
+const EVENTS_PER_CHECKPOINT = 40;
 const LOST_REPLY_CHANCE = 0.05;
 /** The bytes before the 32 bytes of an Ed25519 key in PKCS #8. */
 const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex');
@@ -20,7 +20,7 @@ const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex');
 /** The audit of a run: keys and a sink that survive every crash, on a separate machine. */
 export class SimAudit implements AuditSink {
   readonly name = 'simulated';
-  private readonly kept: Anchor[] = [];
+  private readonly sentAnchors: Anchor[] = [];
   private readonly signers = new Map<string, AuditSigner>();
   private isDown = false;
   private areFaultsOn = true;
@@ -49,7 +49,7 @@ export class SimAudit implements AuditSink {
   /** Each coordinator of a store has its own key, which it keeps when it restarts. */
   optionsOf(owner: string): AuditOptions {
     const every_ms = this.context.scenario.lease_seconds * 500;
-    return { signer: this.signerOf(owner), sinks: [this], every_events: EVERY_EVENTS, every_ms };
+    return { signer: this.signerOf(owner), sinks: [this], every_events: EVENTS_PER_CHECKPOINT, every_ms };
   }
 
   async lastSent(project: ProjectKey): Promise<CheckpointId | null> {
@@ -62,12 +62,14 @@ export class SimAudit implements AuditSink {
 
   async send(anchors: readonly Anchor[]): Promise<void> {
     this.assertUp();
-    this.kept.push(...anchors);
+    this.sentAnchors.push(...anchors);
     if (this.areFaultsOn && this.rng.chance(LOST_REPLY_CHANCE)) throw new Error('the reply is lost');
   }
 
   anchorsOf({ tenant_id, project_id }: ProjectKey): Anchor[] {
-    return this.kept.filter((anchor) => anchor.tenant_id === tenant_id && anchor.project_id === project_id);
+    return this.sentAnchors.filter(
+      (anchor) => anchor.tenant_id === tenant_id && anchor.project_id === project_id,
+    );
   }
 
   /** An auditor compares the log with everything that the sink has. */
@@ -93,7 +95,7 @@ export class SimAudit implements AuditSink {
     if (checkpoints > 0) coverage.hit('checkpoint agrees');
   }
 
-  /** AUD-2: history that the sink knows of is not lost unnoticed. */
+  /** AUD-2: a loss of history that the sink has anchors of is noticed. */
   checkLossNoticed(project: ProjectKey, events: readonly EventEnvelope[], keptPosition: number): void {
     if (!this.anchorsOf(project).some(({ position }) => position > keptPosition)) return;
     const { anchors } = this.compare(project, events);
@@ -121,8 +123,8 @@ export class SimAudit implements AuditSink {
   }
 
   private signerOf(owner: string): AuditSigner {
-    const known = this.signers.get(owner);
-    if (known !== undefined) return known;
+    const existing = this.signers.get(owner);
+    if (existing !== undefined) return existing;
     const bytes = this.context.world.rng.fork(`audit key ${owner}`).bytes(32);
     const key = createPrivateKey({ key: Buffer.concat([PKCS8_PREFIX, bytes]), format: 'der', type: 'pkcs8' });
     const { x: public_key = '' } = createPublicKey(key).export({ format: 'jwk' });

@@ -19,7 +19,7 @@ export interface LinkFaults {
 
 type LinkOutcome = 'works' | 'never sent' | 'reply lost' | 'done after giving up';
 
-/** One coordinator's connection to a shared store: slow, unreliable, and able to deliver a commit after it broke. */
+/** One coordinator's connection to a shared store: slow, unreliable, and able to deliver a commit after the connection broke. */
 export class StoreLink {
   constructor(
     private readonly store: () => Store,

@@ -25,20 +25,20 @@ interface RecordedHistory {
 /** The rules that the run is checked against. */
 interface HistoryCheckOptions {
   readonly limits: Limits;
-  /** The store keeps everything that it acknowledged. */
-  readonly durable: boolean;
+  /** Whether the store keeps everything that it has acknowledged. */
+  readonly isDurable: boolean;
   readonly skew_margin_ms: number;
   /** Allowed difference between the store's clock and the driver's estimate of it. */
   readonly tolerance_ms: number;
 }
 
-/** Checks a history against the rules and the log. Empty: no violation. */
+/** Checks a history against the rules and the log. Returns the violations. */
 export function checkHistory(
   { calls, events, heads }: RecordedHistory,
   options: HistoryCheckOptions,
 ): HistoryViolation[] {
   const newChecker = () => new PolicyAwareLogChecker(options.limits, options.skew_margin_ms);
-  const effects = matchEffects(calls, events, options.durable);
+  const effects = matchEffects(calls, events, options.isDurable);
   const timeline = new LogTimeline(events, effects, newChecker());
   const clock = new ObservedStoreClock(effects, options.tolerance_ms);
   const limit = new ClaimLimitCheck(timeline, options.limits.max_concurrent_claims);
@@ -57,19 +57,19 @@ function checkLog(
   checker: PolicyAwareLogChecker,
   heads: readonly AnyHead[] | undefined,
 ): HistoryViolation[] {
-  const found: HistoryViolation[] = [];
+  const violations: HistoryViolation[] = [];
   const ids = new Set<string>();
   for (const event of events) {
-    if (ids.has(event.event_id)) found.push(violation('INV-21', 'an event occurs twice', [], [event]));
+    if (ids.has(event.event_id)) violations.push(violation('INV-21', 'an event occurs twice', [], [event]));
     ids.add(event.event_id);
     for (const { invariant, message: says } of checker.checkEvent(event)) {
-      found.push(
+      violations.push(
         violation(invariant as `INV-${string}`, `${event.subject ?? 'the log'}: ${says}`, [], [event]),
       );
     }
   }
   for (const { invariant, subject, message: says } of heads === undefined ? [] : checker.checkHeads(heads)) {
-    found.push(violation(invariant as `INV-${string}`, `${subject}: ${says}`, []));
+    violations.push(violation(invariant as `INV-${string}`, `${subject}: ${says}`, []));
   }
-  return found;
+  return violations;
 }

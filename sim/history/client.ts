@@ -11,7 +11,7 @@ const LEASE_MS = LEASE_SECONDS * 1000;
 /** How many times a request is sent before the client gives up. */
 const ATTEMPTS_MAX = 12;
 const GIVE_UP_CHANCE = 0.1;
-/** Timeout for a reply; it grows with each attempt, since a slow machine may never meet a short one. */
+/** Timeout for a reply; it grows with each attempt, since a slow machine may never meet a short timeout. */
 const timeoutMs = (attempt: number): number => Math.min(2500 * 2 ** (attempt - 1), 60_000);
 const SWITCH_CHANCE = 0.1;
 const FORGET_CHANCE = 0.15;
@@ -36,7 +36,7 @@ interface HistoryHandle {
 /** A deliberately bad agent: it claims what others hold, acts late, repeats requests and switches coordinators. */
 export class HistoryClient {
   private endpointIndex: number;
-  private requests = 0;
+  private requestCount = 0;
 
   constructor(
     private readonly context: HistoryClientContext,
@@ -113,8 +113,8 @@ export class HistoryClient {
     subject: string,
     handle: HistoryHandle | null,
   ): HistoryRequest {
-    this.requests += 1;
-    const request_id = `${this.name}-${this.requests}`;
+    this.requestCount += 1;
+    const request_id = `${this.name}-${this.requestCount}`;
     const hasLease = operation === 'claim' || operation === 'renew';
     return {
       operation,

@@ -8,8 +8,8 @@ const PATHS: Readonly<Record<HistoryRequest['operation'], string>> = {
   submit: '/results',
 };
 
-/** Timeout for a request that gets no reply at all. */
-const NO_REPLY_TIMEOUT_MS = 10 * 60_000;
+/** Timeout for a request outside the history. */
+const SETUP_TIMEOUT_MS = 10 * 60_000;
 
 /** A coordinator as a client reaches it, over plain HTTP without retries. */
 export class CoordinatorEndpoint {
@@ -38,9 +38,9 @@ export class CoordinatorEndpoint {
     }
   }
 
-  /** For requests outside the history: they must succeed. */
+  /** Sends a request outside the history. Throws unless it succeeds. */
   async put(path: string, body: object): Promise<void> {
-    const response = await this.send('PUT', path, body, NO_REPLY_TIMEOUT_MS);
+    const response = await this.send('PUT', path, body, SETUP_TIMEOUT_MS);
     if (response.status !== 200) throw new Error(`PUT ${path} failed: ${response.text}`);
   }
 
@@ -100,7 +100,7 @@ function bodyOf(recordedRequest: HistoryRequest): object {
 /** The result that a client submits; no two requests submit the same one. */
 export const resultData = (requestId: string): object => ({ made_by: requestId });
 
-/** The fields of all replies that are evaluated. */
+/** The fields that are evaluated, of all replies. */
 interface WireReplyFields {
   readonly success?: boolean;
   readonly accepted?: boolean;
@@ -117,16 +117,16 @@ interface WireReplyFields {
 }
 
 /**
- * Problems after which the command certainly did not happen. Any other code except UNKNOWN is a refusal, which the
- * rules must justify.
+ * Problems after which the command certainly has no effect. Any other code except UNKNOWN is a refusal, which the rules
+ * must justify.
  */
-const NOTHING_HAPPENED: ReadonlySet<string> = new Set(['UNAVAILABLE', 'LOG_DAMAGED', 'TIMEOUT']);
+const NO_EFFECT_CODES: ReadonlySet<string> = new Set(['UNAVAILABLE', 'LOG_DAMAGED', 'TIMEOUT']);
 
 function outcomeOf({ operation }: HistoryRequest, status: number, reply: WireReplyFields): RecordedOutcome {
   const { code, detail = '', reason = '' } = reply;
   if (code !== undefined) {
     const why = `${status} ${code}: ${detail}`;
-    if (NOTHING_HAPPENED.has(code)) return { kind: 'no_effect', why };
+    if (NO_EFFECT_CODES.has(code)) return { kind: 'no_effect', why };
     return code === 'UNKNOWN'
       ? { kind: 'unknown', why }
       : { kind: 'refused', reason: code, reply_fields: {} };

@@ -6,7 +6,7 @@ import type { CoordinatorSettings } from './coordinator.child.js';
 
 /** The script of a coordinator process. It is started many times, so it is bundled first. */
 export const COORDINATOR_SCRIPT = join(import.meta.dirname, 'coordinator.child.ts');
-/** Timeout for a hanging start: over a bad network on a busy machine it may take several attempts. */
+/** Timeout for a start, which may take several attempts over a bad network on a busy machine. */
 const START_TIMEOUT_MS = 10 * 60_000;
 const STOP_TIMEOUT_MS = 5 * 60_000;
 const STDERR_TAIL_CHARS = 2000;
@@ -15,7 +15,7 @@ const STDERR_TAIL_CHARS = 2000;
 export class CoordinatorProcess {
   private child: ChildProcess | null = null;
   private stderrTail = '';
-  /** Set when the process ended without being asked to. */
+  /** Set if the process has ended without a request to stop. */
   exitMessage: string | null = null;
 
   private constructor(
@@ -58,15 +58,15 @@ export class CoordinatorProcess {
   }
 
   private async start(): Promise<void> {
-    const untilMs = performance.now() + START_TIMEOUT_MS;
-    while (!(await this.startOnce(untilMs))) {
-      if (performance.now() < untilMs) continue;
+    const deadlineMs = performance.now() + START_TIMEOUT_MS;
+    while (!(await this.startOnce(deadlineMs))) {
+      if (performance.now() < deadlineMs) continue;
       throw new Error(`${this.name} was not ready within ${START_TIMEOUT_MS / 1000} s: ${this.stderrTail}`);
     }
   }
 
-  /** Starts once; false: the process ended before it served, or the time ran out. */
-  private async startOnce(untilMs: number): Promise<boolean> {
+  /** Tries once to start. Returns false if the process ended before it was ready, or the time ran out. */
+  private async startOnce(deadlineMs: number): Promise<boolean> {
     const child = fork(this.script, [JSON.stringify(this.settings)], {
       execArgv: [],
       cwd: join(import.meta.dirname, '../..'),
@@ -75,7 +75,7 @@ export class CoordinatorProcess {
     child.stderr?.on('data', (data) => {
       this.stderrTail = `${this.stderrTail}${data}`.slice(-STDERR_TAIL_CHARS);
     });
-    const timer = setTimeout(() => child.kill('SIGKILL'), untilMs - performance.now());
+    const timer = setTimeout(() => child.kill('SIGKILL'), deadlineMs - performance.now());
     const port = await new Promise<number | null>((resolve) => {
       child.once('message', (message) => resolve(message as number));
       child.once('exit', () => resolve(null));

@@ -11,8 +11,8 @@ export interface CoordinatorSettings {
 
 const { store: url, port, limits } = JSON.parse(process.argv[2] ?? '') as CoordinatorSettings;
 process.once('disconnect', () => process.exit(0));
-const opened = await openStoreUrl(url, (sentence) => process.stderr.write(`${sentence}\n`));
-const server = await startServer({ ...opened, port, limits });
+const openedStore = await openStoreUrl(url, (sentence) => process.stderr.write(`${sentence}\n`));
+const server = await startServer({ ...openedStore, port, limits });
 process.once('message', async () => {
   await server.stop();
   process.exit(0);

@@ -22,11 +22,11 @@ export function describeHistory(
 }
 
 async function runAndCheck({ url, restart }: TestDatabase, proxies: boolean): Promise<void> {
-  const sides = url.startsWith('file:') ? 'agents' : 'both';
+  const proxiedSides = url.startsWith('file:') ? 'agents' : 'both';
   const options: HistoryRunOptions = {
     ...SHORT,
     store: url,
-    proxy: proxies ? sides : 'none',
+    proxy: proxies ? proxiedSides : 'none',
     ...(restart === undefined ? {} : { restartDatabase: restart }),
   };
   const result = await runHistory(options);

@@ -8,7 +8,7 @@ export interface HistoryRequest {
   readonly subject: string;
   readonly agent_id: string;
   readonly session_id: string;
-  /** The handle it shows; null for a claim, which has none yet. */
+  /** The handle that the request names; null for a claim, which has no handle yet. */
   readonly generation: number | null;
   readonly claim_id: string | null;
   /** Only for a claim or a renewal. */
@@ -19,7 +19,7 @@ export interface HistoryRequest {
   readonly resume?: boolean;
 }
 
-/** The fields of a reply that can be compared with the log; absent ones are left out. */
+/** The fields of a reply that can be compared with the log; absent fields are left out. */
 export interface RecordedReplyFields {
   readonly generation?: number;
   readonly claim_id?: string;
@@ -95,11 +95,11 @@ export class CallRecorder {
     return outcome;
   }
 
-  /** Resolves when a call from this number on matches. */
-  waitFor(matches: (call: RecordedCall) => boolean, from = 1): Promise<void> {
+  /** Resolves when a call with at least this number matches. */
+  waitFor(matches: (call: RecordedCall) => boolean, fromCallNumber = 1): Promise<void> {
     return new Promise((resolve) => {
       const check = () => {
-        if (!this.calls.slice(from - 1).some(matches)) return;
+        if (!this.calls.slice(fromCallNumber - 1).some(matches)) return;
         this.listeners.delete(check);
         resolve();
       };

@@ -5,14 +5,14 @@ import { Rng } from '../world/rng.js';
 import { CONNECTION_FAULTS, networkAddressOf, TcpProxy, throughPort } from './proxy.js';
 
 /** A server that echoes and records what it receives. */
-async function echo() {
-  const heard: string[] = [];
+async function startEchoServer() {
+  const received: string[] = [];
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
     sockets.add(socket);
     socket.on('error', () => {});
     socket.on('data', (data) => {
-      heard.push(data.toString());
+      received.push(data.toString());
       socket.write(data);
     });
   });
@@ -22,10 +22,10 @@ async function echo() {
     for (const socket of sockets) socket.destroy();
     server.close();
   });
-  return { heard, target: { host: '127.0.0.1', port: (server.address() as AddressInfo).port } };
+  return { received, target: { host: '127.0.0.1', port: (server.address() as AddressInfo).port } };
 }
 
-async function lineTo(proxy: TcpProxy): Promise<Socket> {
+async function connectTo(proxy: TcpProxy): Promise<Socket> {
   const socket = connect({ host: '127.0.0.1', port: proxy.port });
   socket.on('error', () => {});
   await once(socket, 'connect');
@@ -42,9 +42,9 @@ async function proxyTo(target: { host: string; port: number }, seed = 'proxy'): 
 }
 
 it('forwards everything while no faults are enabled', async () => {
-  const { target } = await echo();
+  const { target } = await startEchoServer();
   const proxy = await proxyTo(target);
-  const socket = await lineTo(proxy);
+  const socket = await connectTo(proxy);
   for (let round = 0; round < 1000; round += 1) {
     socket.write(`${round}`);
     expect(String((await once(socket, 'data'))[0])).toBe(`${round}`);
@@ -53,16 +53,16 @@ it('forwards everything while no faults are enabled', async () => {
 });
 
 /** Sends a byte for every reply until the connection breaks; counts bytes sent and replies received. */
-function speak(socket: Socket): Promise<{ said: number; answered: number }> {
-  const count = { said: 0, answered: 0 };
+function sendUntilClosed(socket: Socket): Promise<{ sentBytes: number; replies: number }> {
+  const count = { sentBytes: 0, replies: 0 };
   const say = () => {
-    count.said += 1;
+    count.sentBytes += 1;
     socket.write('x');
   };
   return new Promise((resolve) => {
     socket.once('close', () => resolve(count));
     socket.on('data', () => {
-      count.answered += 1;
+      count.replies += 1;
       say();
     });
     say();
@@ -70,36 +70,36 @@ function speak(socket: Socket): Promise<{ said: number; answered: number }> {
 }
 
 it('breaks connections in every supported way', async () => {
-  const { target } = await echo();
+  const { target } = await startEchoServer();
   const proxy = await proxyTo(target);
   proxy.isTransparent = false;
-  const isMissing = () => CONNECTION_FAULTS.some((trouble) => proxy.counts[trouble] === 0);
-  const speaker = async () => speak(await lineTo(proxy));
-  const spoken = Array.from({ length: 12 }, speaker);
+  const isMissing = () => CONNECTION_FAULTS.some((fault) => proxy.counts[fault] === 0);
+  const startExchange = async () => sendUntilClosed(await connectTo(proxy));
+  const exchanges = Array.from({ length: 12 }, startExchange);
   // Connections that are only delayed do not break: open more until every kind of fault has occurred.
   while (isMissing()) {
     await new Promise((resolve) => setTimeout(resolve, 50));
-    spoken.push(speaker());
+    exchanges.push(startExchange());
   }
   await proxy.close();
-  await Promise.allSettled(spoken);
+  await Promise.allSettled(exchanges);
 });
 
 it('resets a connection after the request arrived and before the reply', async () => {
-  const { heard, target } = await echo();
+  const { received, target } = await startEchoServer();
   // The first seed whose first connection begins with this fault.
-  const isIt = (seed: string) => {
+  const isResetFirst = (seed: string) => {
     const rng = new Rng(seed);
     rng.float();
     return rng.pick(CONNECTION_FAULTS) === 'reset_after_send';
   };
-  const seed = Array.from({ length: 100 }, (_, index) => `reset-${index}`).find(isIt) ?? '';
+  const seed = Array.from({ length: 100 }, (_, index) => `reset-${index}`).find(isResetFirst) ?? '';
   const proxy = await proxyTo(target, seed);
   proxy.isTransparent = false;
-  const { said: sent, answered } = await speak(await lineTo(proxy));
+  const { sentBytes, replies } = await sendUntilClosed(await connectTo(proxy));
   expect(proxy.counts.reset_after_send).toBe(1);
-  expect(heard).toHaveLength(sent);
-  expect(answered).toBe(sent - 1);
+  expect(received).toHaveLength(sentBytes);
+  expect(replies).toBe(sentBytes - 1);
 });
 
 it('replaces the address in a store URL', () => {

@@ -76,13 +76,13 @@ class ProxiedConnection {
   private chunksLeft: number;
   private fault: ConnectionFault | null = null;
   /** Resolves when the last delayed chunk has been delivered: chunks keep their order. */
-  private delivered: Promise<unknown> = Promise.resolve();
+  private lastDelivery: Promise<unknown> = Promise.resolve();
 
   constructor(
     private readonly client: Socket,
     private readonly upstream: Socket,
     private readonly rng: Rng,
-    private readonly onFault: (trouble: ConnectionFault) => void,
+    private readonly onFault: (fault: ConnectionFault) => void,
   ) {
     this.chunksLeft = Math.ceil(rng.exponential(CHUNKS_BEFORE_FAULT_MEAN));
   }
@@ -98,12 +98,12 @@ class ProxiedConnection {
       return;
     }
     const delayMs = this.rng.between(0, DELAY_MS_MAX);
-    const delayed = new Promise((resolve) => setTimeout(resolve, delayMs));
-    this.delivered = Promise.all([this.delivered, delayed]).then(() => this.upstream.write(data));
+    const delay = new Promise((resolve) => setTimeout(resolve, delayMs));
+    this.lastDelivery = Promise.all([this.lastDelivery, delay]).then(() => this.upstream.write(data));
   }
 
   toClient(data: Buffer): void {
-    // A reply means that the request has arrived; the reply itself is never delivered.
+    // A reply means that the request has arrived. The reply itself is never delivered.
     if (this.fault === 'reset_after_send') this.cut();
     else if (this.fault !== 'half_open') this.client.write(data);
   }
@@ -121,7 +121,7 @@ class ProxiedConnection {
 }
 
 /** Default ports of the databases, for URLs without a port. */
-const PORTS: Readonly<Record<string, number>> = {
+const DEFAULT_PORTS: Readonly<Record<string, number>> = {
   'postgres:': 5432,
   'postgresql:': 5432,
   'mysql:': 3306,
@@ -130,12 +130,13 @@ const PORTS: Readonly<Record<string, number>> = {
   'valkey:': 6379,
 };
 
-/** The network address of a store URL; null: it has none, or none that can be parsed. */
+/** The network address of a store URL; null if the URL has no address, or cannot be parsed. */
 export function networkAddressOf(url: string): { host: string; port: number } | null {
   if (!URL.canParse(url)) return null;
   const endpoint = endpointOf(url);
   const { hostname, port, protocol } = new URL(endpoint ?? url);
-  const portNumber = port === '' ? (PORTS[protocol] ?? (protocol === 'http:' ? 80 : null)) : Number(port);
+  const portNumber =
+    port === '' ? (DEFAULT_PORTS[protocol] ?? (protocol === 'http:' ? 80 : null)) : Number(port);
   return hostname === '' || portNumber === null
     ? null
     : { host: hostname.replace(/^\[(.*)\]$/, '$1'), port: portNumber };

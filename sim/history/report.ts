@@ -13,27 +13,27 @@ export function reportText(options: HistoryRunOptions, result: HistoryRunResult)
   const { capabilities, coordinators, calls, events, violations } = result;
   const { faults, connectionFaults, unexpectedExits } = result;
   const { seconds, clients, seed } = options;
-  const unknown = calls.filter(({ outcome }) => outcome.kind === 'unknown').length;
+  const unknownCount = calls.filter(({ outcome }) => outcome.kind === 'unknown').length;
   const granted = events.filter(({ event_type }) => claimEventKindOf(event_type) === 'granted');
   const takeovers = granted.filter(({ payload }) => payload.previous_state === 'EXPIRED').length;
-  const sides = Object.entries(connectionFaults).map(
+  const proxyLines = Object.entries(connectionFaults).map(
     ([side, counts]) => `  proxy to the ${side}: ${formatCounts(new Map(Object.entries(counts)))}`,
   );
   return [
     `${capabilities.name}: ${seconds} s, ${clients} clients, ${coordinators} coordinators, seed ${seed}`,
-    ...byOperation(calls),
-    `  ${calls.length} calls, ${unknown} of them with unknown outcome`,
+    ...operationLines(calls),
+    `  ${calls.length} calls, ${unknownCount} of them with unknown outcome`,
     ...faults.map((fault) => `  ${fault}`),
-    ...sides,
+    ...proxyLines,
     `  ${events.length} events, ${granted.length} grants, ${takeovers} of them takeovers`,
     ...unexpectedExits,
     verdictLine(violations.length, unexpectedExits.length),
     ...violations
       .slice(0, VIOLATIONS_SHOWN_MAX)
-      .flatMap(({ rule, message, calls: concerned, events: concernedEvents }) => [
+      .flatMap(({ rule, message, calls: violationCalls, events: violationEvents }) => [
         `${rule}: ${message}`,
-        ...concerned.slice(0, CALLS_SHOWN_MAX).map((call) => `    ${describeCall(call)}`),
-        ...concernedEvents.slice(0, CALLS_SHOWN_MAX).map((event) => `    ${JSON.stringify(event)}`),
+        ...violationCalls.slice(0, CALLS_SHOWN_MAX).map((call) => `    ${describeCall(call)}`),
+        ...violationEvents.slice(0, CALLS_SHOWN_MAX).map((event) => `    ${JSON.stringify(event)}`),
       ]),
   ].join('\n');
 }
@@ -44,7 +44,7 @@ function verdictLine(violations: number, unexpectedExits: number): string {
   return `${violations} violations${exitsText}.`;
 }
 
-function byOperation(calls: readonly RecordedCall[]): string[] {
+function operationLines(calls: readonly RecordedCall[]): string[] {
   const operations = new Map<string, Map<string, number>>();
   for (const { request, outcome } of calls) {
     const outcomes = operations.get(request.operation) ?? new Map<string, number>();

@@ -20,7 +20,7 @@ export interface HistoryRunOptions {
   readonly store: string;
   readonly seconds: number;
   readonly clients: number;
-  /** Ignored for a single-writer store, which has one. */
+  /** Ignored for a single-writer store, which has one coordinator. */
   readonly coordinators: number;
   readonly proxy: 'none' | 'agents' | 'store' | 'both';
   readonly seed: string;
@@ -42,16 +42,16 @@ export interface HistoryRunResult {
 }
 
 /**
- * Allowed difference between the store's clock and the calls' estimate: its drift, and the lag of a coordinator behind
- * it.
+ * Allowed difference between the store's clock and the calls' estimate of it: the drift of that clock, and the lag of a
+ * coordinator behind it.
  */
 const CLOCK_TOLERANCE_MS = 200;
 /** Timeout for a store that hangs. */
 const ANSWER_TIMEOUT_MS = 10 * 60_000;
 const TASKS_PER_SECOND = 40;
 const ZOMBIES_SHARE = 0.1;
-const PAGE = 1000;
-/** Practically no poison holds: leases expire all the time here. */
+const PAGE_ITEMS = 1000;
+/** Allows so many attempts that there are no poison holds, because leases expire all the time here. */
 const POLICY = { max_attempts: 1000, sweep_interval_seconds: 2 };
 
 /** Allows fewer claims than clients, so that the limit is often reached. */
@@ -80,7 +80,7 @@ export async function runHistory(options: HistoryRunOptions): Promise<HistoryRun
   const { durable } = capabilities;
   const checkOptions = {
     limits,
-    durable,
+    isDurable: durable,
     skew_margin_ms: skewMarginMs({ capabilities }),
     tolerance_ms: CLOCK_TOLERANCE_MS,
   };
@@ -128,16 +128,16 @@ class HistoryRun {
     const { recorder, taskPool, endpoints, options } = this;
     this.startMs = performance.now();
     for (const { proxy } of this.proxies) proxy.isTransparent = false;
-    const over = new AbortController();
-    setMaxListeners(0, over.signal);
-    const context = { recorder, taskPool, endpoints, stop: over.signal };
+    const endOfRun = new AbortController();
+    setMaxListeners(0, endOfRun.signal);
+    const context = { recorder, taskPool, endpoints, stop: endOfRun.signal };
     const zombies = Math.max(1, Math.round(options.clients * ZOMBIES_SHARE));
     const clients = Array.from({ length: options.clients }, (_, index) => {
       const name = `agent-${index + 1}`;
       return new HistoryClient(context, name, this.rng.fork(name), index < zombies);
     });
     const running = clients.map((client) => client.run());
-    await this.injectFaults().finally(() => over.abort());
+    await this.injectFaults().finally(() => endOfRun.abort());
     await Promise.all(running);
   }
 
@@ -159,8 +159,8 @@ class HistoryRun {
   }
 
   /**
-   * Injects the faults in the middle of the run. The run lasts as long as that takes and a while longer; on a slow
-   * machine, until there was a grant, a refusal, and a reply after each fault.
+   * Injects the faults in the middle of the run, and waits until its time is over. On a slow machine the run takes longer:
+   * until there was a grant, a refusal, and a reply after each fault.
    */
   private async injectFaults(): Promise<void> {
     await this.waitForThird(1);
@@ -177,16 +177,16 @@ class HistoryRun {
   /** Waits until this third of the run is over, by the clock, and a reply has arrived meanwhile. */
   private async waitForThird(thirds: number): Promise<void> {
     const thirdMs = (this.options.seconds * 1000) / 3;
-    const next = this.recorder.calls.length + 1;
+    const nextCallNumber = this.recorder.calls.length + 1;
     await sleep(Math.max(thirdMs / 2, this.startMs + thirds * thirdMs - performance.now()));
-    await this.waitForCall(isAnswer, next);
+    await this.waitForCall(isAnswer, nextCallNumber);
   }
 
-  private async waitForCall(matches: (call: RecordedCall) => boolean, from = 1): Promise<void> {
-    const late = sleep(ANSWER_TIMEOUT_MS, undefined, { ref: false }).then(() => {
+  private async waitForCall(matches: (call: RecordedCall) => boolean, fromCallNumber = 1): Promise<void> {
+    const timeout = sleep(ANSWER_TIMEOUT_MS, undefined, { ref: false }).then(() => {
       throw new Error(`No call was answered for ${ANSWER_TIMEOUT_MS / 60_000} minutes.`);
     });
-    await Promise.race([this.recorder.waitFor(matches, from), late]);
+    await Promise.race([this.recorder.waitFor(matches, fromCallNumber), timeout]);
   }
 
   private async injectFault(description: string, inflict: () => Promise<void>): Promise<void> {
@@ -253,14 +253,17 @@ async function withStore<T>(url: string, read: (store: Store) => Promise<T>): Pr
 
 async function readAll(store: Store, projectKey: ProjectKey) {
   const events: EventEnvelope[] = [];
-  for (let page: EventEnvelope[] | null = null; page === null || page.length === PAGE; ) {
-    page = await store.events(projectKey, { after: events[events.length - 1]?.position ?? 0, limit: PAGE });
+  for (let page: EventEnvelope[] | null = null; page === null || page.length === PAGE_ITEMS; ) {
+    page = await store.events(projectKey, {
+      after: events[events.length - 1]?.position ?? 0,
+      limit: PAGE_ITEMS,
+    });
     events.push(...page);
   }
   const heads: AnyHead[] = [];
-  for (let page: AnyHead[] | null = null; page === null || page.length === PAGE; ) {
+  for (let page: AnyHead[] | null = null; page === null || page.length === PAGE_ITEMS; ) {
     const after = heads[heads.length - 1]?.subject ?? null;
-    page = (await store.scanHeads(projectKey, { after, limit: PAGE })) as AnyHead[];
+    page = (await store.scanHeads(projectKey, { after, limit: PAGE_ITEMS })) as AnyHead[];
     heads.push(...page);
   }
   return { events, heads };

@@ -8,20 +8,20 @@ const COMPLETED_REASONS: ReadonlySet<string> = new Set(['DENIED_COMPLETED', 'TAS
 
 /** The tasks of a run, and the few of them that all clients contend for at a time. */
 export class TaskPool {
-  private readonly open: string[];
+  private readonly openTasks: string[];
 
   constructor(
     tasks: number,
     /** How many tasks are contended for at once. */
     private readonly contendedCount: number,
   ) {
-    this.open = Array.from({ length: tasks }, (_, index) => taskId(index));
+    this.openTasks = Array.from({ length: tasks }, (_, index) => taskId(index));
   }
 
   /** A plan of tasks without dependencies. */
   plan(): object {
     const tracks: Record<string, object[]> = {};
-    for (const id of this.open) {
+    for (const id of this.openTasks) {
       const [track = ''] = id.split('-');
       tracks[track] ??= [];
       tracks[track].push({ id, description: 'work', depends_on: [] });
@@ -30,16 +30,17 @@ export class TaskPool {
   }
 
   pick(rng: Rng): string {
-    return this.open[rng.int(Math.min(this.contendedCount, this.open.length))] as string;
+    return this.openTasks[rng.int(Math.min(this.contendedCount, this.openTasks.length))] as string;
   }
 
-  /** Replaces a completed task with another, while there are any left. */
+  /** Replaces a completed task with another one, while other tasks are left. */
   recordOutcome({ operation, subject }: HistoryRequest, outcome: RecordedOutcome): void {
     const isDone =
       (operation === 'submit' && outcome.kind === 'ok') ||
       (outcome.kind === 'refused' && COMPLETED_REASONS.has(outcome.reason));
-    const index = isDone && this.open.length > this.contendedCount ? this.open.indexOf(subject) : -1;
-    if (index >= 0) this.open.splice(index, 1);
+    const index =
+      isDone && this.openTasks.length > this.contendedCount ? this.openTasks.indexOf(subject) : -1;
+    if (index >= 0) this.openTasks.splice(index, 1);
   }
 }
 

@@ -17,7 +17,7 @@ export interface InboxContext {
   readonly diskImage: DiskImage;
   readonly scenario: InboxScenario;
   readonly tracker: CommandFileTracker;
-  /** No agent starts anything new. */
+  /** Whether agents only finish what they have started. */
   isOver: boolean;
 }
 
@@ -40,9 +40,9 @@ export class InboxAgent {
   run(): void {
     const { world, scenario, tracker } = this.context;
     world.schedule(this.rng.exponential(scenario.think_ms), `${this.agent_id} looks`, () => {
-      const open = this.files.filter((commandFile) => !tracker.isAnswered(commandFile));
-      for (const commandFile of open) this.checkFile(commandFile);
-      if (!this.context.isOver && open.length < scenario.burst_max) this.writeFiles();
+      const unanswered = this.files.filter((commandFile) => !tracker.isAnswered(commandFile));
+      for (const commandFile of unanswered) this.checkFile(commandFile);
+      if (!this.context.isOver && unanswered.length < scenario.burst_max) this.writeFiles();
       this.run();
     });
   }
@@ -54,7 +54,7 @@ export class InboxAgent {
     );
   }
 
-  /** Repeats every command, as if it had forgotten all outcomes. */
+  /** Drops every file again, as if the agent had forgotten all outcomes. */
   dropAllAgain(): void {
     for (const commandFile of this.files) this.drop(commandFile);
   }
@@ -93,7 +93,7 @@ export class InboxAgent {
   private writeFiles(): void {
     const { tracker, scenario } = this.context;
     const count = 1 + this.rng.int(scenario.burst_max);
-    for (let each = 0; each < count && tracker.files.length < scenario.commands; each += 1) {
+    for (let index = 0; index < count && tracker.files.length < scenario.commands; index += 1) {
       const name = `${String(this.files.length).padStart(4, '0')}.json`;
       const commandFile = new CommandFile(this.agent_id, name, this.textOf(this.pickAction()));
       this.files.push(commandFile);
@@ -153,11 +153,11 @@ export class InboxAgent {
     return `REQ-F-SIM-${String(newest - this.rng.int(FEATURES_AT_ONCE)).padStart(3, '0')}`;
   }
 
-  /** The handle that it was last granted, or that it expects to be granted. */
+  /** The handle that the agent was last granted, or that it expects to be granted. */
   private lastGrant(fallback: { feature: string; edge: string }): object {
-    const granted = this.files.findLast(({ lastOutcome }) => lastOutcome?.code === 'GRANTED');
-    const expected = this.files.findLast(({ command }) => command?.kind === 'claim');
-    const commandFile = this.rng.chance(0.8) ? (granted ?? expected) : expected;
+    const grantedFile = this.files.findLast(({ lastOutcome }) => lastOutcome?.code === 'GRANTED');
+    const claimFile = this.files.findLast(({ command }) => command?.kind === 'claim');
+    const commandFile = this.rng.chance(0.8) ? (grantedFile ?? claimFile) : claimFile;
     if (commandFile?.command === undefined || commandFile.command === null)
       return { ...fallback, generation: 1 };
     const { feature, edge } = JSON.parse(commandFile.text);

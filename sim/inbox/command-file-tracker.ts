@@ -3,7 +3,7 @@ import type { SimWorld } from '../world/world.js';
 import { type CommandFile, readOutcome } from './command-file.js';
 import { FairnessCheck } from './fairness-check.js';
 
-export const EVENTS = '/w/events';
+export const EVENTS_FOLDER = '/w/events';
 
 /** Tracks all command files: where they are, and their outcomes as soon as these appear. */
 export class CommandFileTracker {
@@ -13,8 +13,8 @@ export class CommandFileTracker {
   deaths = 0;
   /** How often the power has failed. */
   outages = 0;
-  private answered = new Set<CommandFile>();
-  private readonly byPath = new Map<string, CommandFile>();
+  private answeredFiles = new Set<CommandFile>();
+  private readonly byOutcomePath = new Map<string, CommandFile>();
 
   constructor(
     private readonly world: SimWorld,
@@ -29,7 +29,7 @@ export class CommandFileTracker {
 
   add(commandFile: CommandFile): void {
     this.files.push(commandFile);
-    this.byPath.set(outcomePath(commandFile), commandFile);
+    this.byOutcomePath.set(outcomePath(commandFile), commandFile);
   }
 
   isWaiting(commandFile: CommandFile): boolean {
@@ -38,41 +38,41 @@ export class CommandFileTracker {
 
   /** Whether a readable outcome exists. */
   isAnswered(commandFile: CommandFile): boolean {
-    return this.answered.has(commandFile);
+    return this.answeredFiles.has(commandFile);
   }
 
   /** The agent renamed the file into the inbox. */
   onDropped(commandFile: CommandFile): void {
     commandFile.dropped_in_outage = this.outages;
     commandFile.drops += 1;
-    const before = new Map<string, number>();
-    let ahead = 0;
+    const waitingByAgent = new Map<string, number>();
+    let filesAhead = 0;
     for (const other of this.files) {
       const isWaiting = this.isWaiting(other);
-      before.set(other.agent_id, (before.get(other.agent_id) ?? 0) + (isWaiting ? 1 : 0));
-      if (other.agent_id === commandFile.agent_id && (isWaiting || !this.isAnswered(other))) ahead += 1;
+      waitingByAgent.set(other.agent_id, (waitingByAgent.get(other.agent_id) ?? 0) + (isWaiting ? 1 : 0));
+      if (other.agent_id === commandFile.agent_id && (isWaiting || !this.isAnswered(other))) filesAhead += 1;
     }
-    this.fairness.onDropped(commandFile, ahead, before);
+    this.fairness.onDropped(commandFile, filesAhead, waitingByAgent);
   }
 
   /** The serialiser has finished with the file. */
   onRemoved(agentId: string, name: string): void {
-    const commandFile = this.byPath.get(`${EVENTS}/outcome/${agentId}/${name}`);
-    const starved =
+    const commandFile = this.byOutcomePath.get(`${EVENTS_FOLDER}/outcome/${agentId}/${name}`);
+    const starvedFile =
       commandFile === undefined
         ? null
         : this.fairness.onDone(commandFile, (waiting) => this.isWaiting(waiting));
-    if (this.isFairnessRequired && starved !== null) {
+    if (this.isFairnessRequired && starvedFile !== null) {
       this.world.reportViolation(
         'INBOX-FAIR',
-        `${agentId} is served repeatedly while ${starved.label} waits`,
+        `${agentId} is served repeatedly while ${starvedFile.label} waits`,
       );
     }
   }
 
   /** The serialiser renamed a file to this path. */
   onPathAppeared(path: string): void {
-    const commandFile = this.byPath.get(path);
+    const commandFile = this.byOutcomePath.get(path);
     if (commandFile === undefined) return;
     const outcome = readOutcome(this.diskImage.fileAt(path)?.content() ?? Buffer.alloc(0));
     if (outcome === null) {
@@ -80,7 +80,7 @@ export class CommandFileTracker {
       return;
     }
     this.world.trace(`${commandFile.label} is told ${outcome.code}`);
-    this.answered.add(commandFile);
+    this.answeredFiles.add(commandFile);
     commandFile.outcomes.push({ ...outcome, deaths: this.deaths, drops: commandFile.drops });
     if (commandFile.command === null) this.fairness.onDone(commandFile, (waiting) => this.isWaiting(waiting));
   }
@@ -93,7 +93,7 @@ export class CommandFileTracker {
   onPowerFailed(): void {
     this.outages += 1;
     this.fairness.reset();
-    this.answered = new Set(
+    this.answeredFiles = new Set(
       this.files.filter((commandFile) => {
         const file = this.diskImage.fileAt(outcomePath(commandFile));
         return file !== null && readOutcome(file.content()) !== null;
@@ -102,5 +102,7 @@ export class CommandFileTracker {
   }
 }
 
-export const inboxPath = ({ agent_id, name }: CommandFile): string => `${EVENTS}/inbox/${agent_id}/${name}`;
-const outcomePath = ({ agent_id, name }: CommandFile): string => `${EVENTS}/outcome/${agent_id}/${name}`;
+export const inboxPath = ({ agent_id, name }: CommandFile): string =>
+  `${EVENTS_FOLDER}/inbox/${agent_id}/${name}`;
+const outcomePath = ({ agent_id, name }: CommandFile): string =>
+  `${EVENTS_FOLDER}/outcome/${agent_id}/${name}`;

@@ -20,7 +20,7 @@ export class CommandFile {
   readonly command: InboxCommand | null;
   /** The outcomes that the agent could see, in order. */
   readonly outcomes: ObservedOutcome[] = [];
-  /** Number of power failures when it was last dropped; null: never dropped. */
+  /** Number of power failures when the file was last dropped; null: never dropped. */
   dropped_in_outage: number | null = null;
   drops = 0;
 
@@ -29,8 +29,8 @@ export class CommandFile {
     readonly name: string,
     readonly text: string,
   ) {
-    const read = parseInboxCommand(agent_id, name, Buffer.from(text));
-    this.command = 'unreadable' in read ? null : read;
+    const parsed = parseInboxCommand(agent_id, name, Buffer.from(text));
+    this.command = 'unreadable' in parsed ? null : parsed;
   }
 
   get label(): string {
@@ -42,7 +42,7 @@ export class CommandFile {
   }
 }
 
-/** Null: incomplete, as a power loss may leave it. */
+/** Null if the file is incomplete, as a power loss may leave it. */
 export function readOutcome(bytes: Buffer): OutcomeFields | null {
   try {
     const { ok, reply } = JSON.parse(bytes.toString('utf8'));

@@ -11,9 +11,9 @@ interface WaitingFile {
   /**
    * Turns that each other agent may take before this file is done, besides those for its files that were already there.
    */
-  turns: number;
+  turnsAllowed: number;
   /** For each other agent, the number of files that were already there, less those that are done. */
-  readonly before: Map<string, number>;
+  readonly filesBefore: Map<string, number>;
 }
 
 /**
@@ -23,8 +23,8 @@ interface WaitingFile {
 export class FairnessCheck {
   private waiting: WaitingFile[] = [];
 
-  onDropped(commandFile: CommandFile, ahead: number, before: Map<string, number>): void {
-    this.waiting.push({ commandFile, turns: ahead + SPARE_TURNS, before });
+  onDropped(commandFile: CommandFile, ahead: number, filesBefore: Map<string, number>): void {
+    this.waiting.push({ commandFile, turnsAllowed: ahead + SPARE_TURNS, filesBefore });
   }
 
   /** Returns a file that has now waited too long, if any. */
@@ -35,19 +35,19 @@ export class FairnessCheck {
     let starved: CommandFile | null = null;
     for (const entry of this.waiting) {
       if (entry.commandFile.agent_id === commandFile.agent_id) continue;
-      const filesAhead = (entry.before.get(commandFile.agent_id) ?? 0) - 1;
-      entry.before.set(commandFile.agent_id, filesAhead);
-      if (filesAhead + entry.turns < 0) starved = entry.commandFile;
+      const filesAhead = (entry.filesBefore.get(commandFile.agent_id) ?? 0) - 1;
+      entry.filesBefore.set(commandFile.agent_id, filesAhead);
+      if (filesAhead + entry.turnsAllowed < 0) starved = entry.commandFile;
     }
     return starved;
   }
 
   /** A crash may come between the outcomes of two agents in one round. */
   onCrash(): void {
-    for (const entry of this.waiting) entry.turns += 1;
+    for (const entry of this.waiting) entry.turnsAllowed += 1;
   }
 
-  /** After a power failure files may be gone or may have reappeared: agents that still wait write theirs again. */
+  /** After a power failure files may be gone or may have reappeared: agents that still wait write their files again. */
   reset(): void {
     this.waiting = [];
   }

@@ -32,9 +32,9 @@ const FAULT_CHANCE = 0.75;
 export function inboxScenarioOf(options: SeedRunOptions): InboxScenario {
   const rng = new Rng(`inbox ${options.seed}`);
   const without = new Set<Fault>(options.without ?? []);
-  const chosen = rng.fork('faults');
+  const faultRng = rng.fork('faults');
   const hasFault = (fault: Fault, chance = FAULT_CHANCE): boolean =>
-    chosen.fork(fault).chance(chance) && !without.has(fault);
+    faultRng.fork(fault).chance(chance) && !without.has(fault);
   const agents = 2 + rng.int(5);
   const lease_seconds = rng.pick([2, 5, 20]);
   return {

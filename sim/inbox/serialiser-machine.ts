@@ -11,20 +11,20 @@ import { scheduleRecurring } from '../fleet/sim-context.js';
 import { SimProcess } from '../world/process.js';
 import { type DiskFaults, SimDisk } from '../world/sim-disk.js';
 import type { InboxContext } from './agent.js';
-import { EVENTS } from './command-file-tracker.js';
+import { EVENTS_FOLDER } from './command-file-tracker.js';
 import type { StoreContents } from './inbox-checks.js';
 import { SimFiles } from './sim-files.js';
 
 const KEY = { tenant_id: 'default', project_id: 'p' };
 const AMBUSH_DELAY_MS_MAX = 5;
 const BOOT_MS_MAX = 300;
-const FULL_MS_MAX = 300;
+const DISK_FULL_MS_MAX = 300;
 const PAUSE_MS_MAX = 50;
 
 /** The machine with the workspace: a serialiser on the real store and coordinator, which crashes and restarts. */
 export class SerialiserMachine {
   private process: SimProcess | null = null;
-  private boots = 0;
+  private bootCount = 0;
   private areFaultsOn = true;
   /** The running serialiser; null: down, or not up yet. */
   private serving: { store: Store; serialiser: Serialiser } | null = null;
@@ -38,8 +38,8 @@ export class SerialiserMachine {
   ) {
     const { world, scenario, diskImage } = context;
     this.rng = world.rng.fork('machine');
-    diskImage.makeFolder(EVENTS);
-    for (const path of ['', '/w', EVENTS]) {
+    diskImage.makeFolder(EVENTS_FOLDER);
+    for (const path of ['', '/w', EVENTS_FOLDER]) {
       const folder = diskImage.folderAt(path);
       if (folder !== null) diskImage.syncFolder(folder);
     }
@@ -72,13 +72,13 @@ export class SerialiserMachine {
   }
 
   /** Kills the process; a power loss also discards unsynced data. The machine restarts by itself. */
-  crash(losesPower = this.rng.chance(this.context.scenario.power_chance)): void {
+  crash(isPowerLoss = this.rng.chance(this.context.scenario.power_chance)): void {
     const { world, diskImage, tracker } = this.context;
     if (!this.process?.isAlive) return;
     this.process.kill();
     this.serving = null;
     tracker.onSerialiserDied();
-    if (losesPower) {
+    if (isPowerLoss) {
       world.trace('the power fails');
       diskImage.losePower(this.rng);
       tracker.onPowerFailed();
@@ -91,23 +91,23 @@ export class SerialiserMachine {
     if (this.serving === null) throw new Error('no serialiser is running');
     const { store } = this.serving;
     for (;;) {
-      const before = (await store.project(KEY))?.position;
+      const positionBefore = (await store.project(KEY))?.position;
       const heads = await store.scanHeads(KEY, { after: null, limit: 1_000_000 });
       const events = await store.events(KEY, { after: 0, limit: 1_000_000 });
-      if (events.at(-1)?.position === before) return { events, heads: heads as unknown as AnyHead[] };
+      if (events.at(-1)?.position === positionBefore) return { events, heads: heads as unknown as AnyHead[] };
     }
   }
 
   private fillDisk(): void {
     this.faults.isFull = true;
-    this.context.world.schedule(this.rng.between(0, FULL_MS_MAX), 'disk has room again', () => {
+    this.context.world.schedule(this.rng.between(0, DISK_FULL_MS_MAX), 'disk has room again', () => {
       this.faults.isFull = false;
     });
   }
 
   private boot(): void {
-    this.boots += 1;
-    const name = `serialiser-${this.boots}`;
+    this.bootCount += 1;
+    const name = `serialiser-${this.bootCount}`;
     const process = new SimProcess(this.context.world, name, this.rng.fork(name));
     this.process = process;
     this.serve(process).catch((error) => {
@@ -144,7 +144,7 @@ export class SerialiserMachine {
     const { scenario, diskImage, tracker, world } = this.context;
     const random = this.rng.fork(`secret ${process.name}`);
     const store = await openFileStore({
-      root: EVENTS,
+      root: EVENTS_FOLDER,
       home: KEY,
       disk,
       clock: process.clock,
@@ -161,7 +161,7 @@ export class SerialiserMachine {
     const [policy = null] = await store.heads(KEY, [POLICY_SUBJECT]);
     if (policy === null) await coordinator.settings.putPolicy(KEY, scenario.policy);
     const serialiser = new Serialiser({
-      events: EVENTS,
+      events: EVENTS_FOLDER,
       // Every simulated convergence carries its result, so no draft file is looked for.
       context: { project: new Workspace('/w'), coordinator, store, blobs: this.blobs, key: KEY },
       files: new SimFiles(diskImage, disk, (path) => tracker.onPathAppeared(path)),

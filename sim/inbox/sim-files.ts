@@ -58,8 +58,8 @@ class SimFolder implements AgentFolder {
       return this.files.diskImage.makeFile(this.pathOf(name)) ?? throwMissing(this.path);
     });
     const bytes = Buffer.from(text);
-    const taken = await this.files.disk.write(file, bytes);
-    if (taken < bytes.length) throw diskError('ENOSPC', 'no space left');
+    const writtenBytes = await this.files.disk.write(file, bytes);
+    if (writtenBytes < bytes.length) throw diskError('ENOSPC', 'no space left');
   }
 
   rename(from: string, to: string): Promise<void> {

@@ -14,7 +14,7 @@ export class Baseline {
     this.child = new MutantProcess(script);
   }
 
-  /** Null: it passes. */
+  /** Null if the run passes. */
   violationOf(job: TrialJob): Promise<string | null> {
     const name = JSON.stringify(job);
     const result = this.results.get(name) ?? this.enqueue(job);

@@ -22,23 +22,23 @@ export interface TestRun {
 export async function tryByTests(
   mutant: Mutant | null,
   tests: readonly string[],
-  msMax?: number,
+  timeoutMs?: number,
 ): Promise<MutantVerdict> {
   const startMs = realNowMs();
-  const { code, printed, isHung } = await run({ mutant, tests }, msMax);
-  const failed = (/^\s*FAIL\s+(.*)$/m.exec(printed) ?? /^\s*×\s+(.*)$/m.exec(printed))?.[1];
-  const ended = code === 0 ? 'survived' : failed === undefined ? 'crashed' : 'killed';
+  const { code, output, isHung } = await run({ mutant, tests }, timeoutMs);
+  const failedTest = (/^\s*FAIL\s+(.*)$/m.exec(output) ?? /^\s*×\s+(.*)$/m.exec(output))?.[1];
+  const outcome = code === 0 ? 'survived' : failedTest === undefined ? 'crashed' : 'killed';
   const seconds = (realNowMs() - startMs) / 1000;
-  return { outcome: isHung ? 'hung' : ended, by: 'tests', message: failed ?? '', seeds: 0, seconds };
+  return { outcome: isHung ? 'hung' : outcome, by: 'tests', message: failedTest ?? '', seeds: 0, seconds };
 }
 
 interface TestRunEnd {
   readonly code: number | null;
-  readonly printed: string;
+  readonly output: string;
   readonly isHung: boolean;
 }
 
-function run(job: TestRun, msMax: number | undefined): Promise<TestRunEnd> {
+function run(job: TestRun, timeoutMs: number | undefined): Promise<TestRunEnd> {
   const env = { ...process.env, GENESIS_MUTANT: JSON.stringify(job), NO_COLOR: '1' };
   // A separate process group, so that a worker in an endless loop ends with its parent.
   const child = spawn(process.execPath, [VITEST, 'run', '--config', CONFIG, '--bail', '1', ...job.tests], {
@@ -46,23 +46,23 @@ function run(job: TestRun, msMax: number | undefined): Promise<TestRunEnd> {
     env,
     detached: true,
   });
-  let printed = '';
+  let output = '';
   let isHung = false;
   const keepOutput = (chunk: Buffer): void => {
-    if (printed.length < OUTPUT_CHARS_MAX) printed += chunk.toString();
+    if (output.length < OUTPUT_CHARS_MAX) output += chunk.toString();
   };
   const stop = (): void => {
     isHung = true;
     process.kill(-(child.pid as number), 'SIGKILL');
   };
-  const timer = msMax === undefined ? undefined : setTimeout(stop, msMax);
+  const timer = timeoutMs === undefined ? undefined : setTimeout(stop, timeoutMs);
   child.stdout.on('data', keepOutput);
   child.stderr.on('data', keepOutput);
   return new Promise((resolve, reject) => {
     child.on('error', reject);
     child.on('close', (code) => {
       clearTimeout(timer);
-      resolve({ code, printed, isHung });
+      resolve({ code, output, isHung });
     });
   });
 }

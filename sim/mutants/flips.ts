@@ -2,7 +2,7 @@ import ts from 'typescript';
 import type { Mutant } from './mutant.js';
 
 const { SyntaxKind } = ts;
-const SWAPPED = new Map<ts.SyntaxKind, string>([
+const SWAPPED_OPERATORS = new Map<ts.SyntaxKind, string>([
   [SyntaxKind.EqualsEqualsEqualsToken, '!=='],
   [SyntaxKind.ExclamationEqualsEqualsToken, '==='],
   [SyntaxKind.LessThanToken, '<='],
@@ -50,8 +50,9 @@ function* changesAt(node: ts.Node): Generator<Change> {
     yield { node, mutated: node.operand.getText() };
   if (node.kind === SyntaxKind.TrueKeyword) yield { node, mutated: 'false' };
   if (node.kind === SyntaxKind.FalseKeyword) yield { node, mutated: 'true' };
-  if (ts.isNumericLiteral(node) && !ts.isPropertyAssignment(node.parent)) yield* nextTo(node);
-  if (ts.isPropertyAssignment(node) && ts.isNumericLiteral(node.initializer)) yield* nextTo(node.initializer);
+  if (ts.isNumericLiteral(node) && !ts.isPropertyAssignment(node.parent)) yield* neighboursOf(node);
+  if (ts.isPropertyAssignment(node) && ts.isNumericLiteral(node.initializer))
+    yield* neighboursOf(node.initializer);
   const value = returnedBoolean(node);
   if (value !== null) yield { node: value, mutated: `!(${value.getText()})` };
 }
@@ -60,7 +61,7 @@ function* changesOfBinary(node: ts.BinaryExpression): Generator<Change> {
   const { operatorToken, right } = node;
   if (operatorToken.kind === SyntaxKind.QuestionQuestionToken)
     yield { node, mutated: `(${right.getText()})` };
-  const swapped = SWAPPED.get(operatorToken.kind);
+  const swapped = SWAPPED_OPERATORS.get(operatorToken.kind);
   if (swapped === undefined || isConcatenation(node)) return;
   const text = node.getText();
   const at = operatorToken.getStart() - node.getStart();
@@ -68,7 +69,7 @@ function* changesOfBinary(node: ts.BinaryExpression): Generator<Change> {
   yield { node, mutated: text.slice(0, at) + swapped + text.slice(after) };
 }
 
-function* nextTo(literal: ts.NumericLiteral): Generator<Change> {
+function* neighboursOf(literal: ts.NumericLiteral): Generator<Change> {
   for (const step of [1, -1]) yield { node: literal, mutated: String(Number(literal.text) + step) };
 }
 

@@ -30,8 +30,8 @@ function selectedMutants(): readonly Mutant[] {
   const { only } = values;
   if (only === undefined) return MUTANTS;
   return only.split(',').map((wanted) => {
-    const found = MUTANTS.find(({ name }) => name === wanted);
-    if (found !== undefined) return found;
+    const mutant = MUTANTS.find(({ name }) => name === wanted);
+    if (mutant !== undefined) return mutant;
     const names = MUTANTS.map(({ name }) => `  ${name}`);
     throw new Error(`Unknown mutant ${wanted}. Expected one of:\n${names.join('\n')}`);
   });
@@ -42,7 +42,7 @@ async function assertBaselinePasses(baseline: Baseline): Promise<void> {
     const violation = await baseline.violationOf(job);
     if (violation === null) continue;
     throw new Error(
-      `The unmodified code fails (${by}: ${violation}). Fix it first: otherwise every mutant counts as killed.`,
+      `The unmodified code fails (${by}: ${violation}). Fix the code first: otherwise every mutant counts as killed.`,
     );
   }
   process.stdout.write(`unmodified code: the search and ${BASELINE_SEEDS} seeds pass\n\n${heading()}\n`);

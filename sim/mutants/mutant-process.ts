@@ -4,7 +4,7 @@ import type { TrialJob, TrialReport } from './worker.js';
 type TrialReply = TrialReport | 'hung' | 'crashed';
 
 /** Timeout for a hanging job: what takes a second on an idle machine has taken more than a minute on a busy one. */
-const ANSWER_MS_MAX = 10 * 60_000;
+const REPLY_TIMEOUT_MS = 10 * 60_000;
 
 /** One process per bundle, since a simulation replaces the clock of the whole process. */
 export class MutantProcess {
@@ -18,7 +18,7 @@ export class MutantProcess {
     const { process } = this;
     return new Promise((resolve) => {
       const onExit = (): void => onReply('crashed');
-      const timer = setTimeout(() => onReply('hung'), ANSWER_MS_MAX);
+      const timer = setTimeout(() => onReply('hung'), REPLY_TIMEOUT_MS);
       const onReply = (reply: TrialReply): void => {
         clearTimeout(timer);
         process.off('exit', onExit);
@@ -36,7 +36,7 @@ export class MutantProcess {
   }
 }
 
-/** The violation that was found; null: none. */
+/** The violation or exception in a report; null if there is none. */
 export function violationIn(report: TrialReport): string | null {
   return 'thrown' in report ? `exception: ${report.thrown}` : report.violation;
 }

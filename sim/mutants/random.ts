@@ -11,9 +11,9 @@ import { importGraphOf, reachingTests } from './reaching-tests.js';
 /** The folders whose files are mutated. */
 const FOLDERS = ['src/core', 'src/coordinator', 'src/stores/file'];
 /** Files that only their own tests execute: fixtures, and programs that tests start. */
-const NOT_MUTATED = /\.test\.ts$|\btesting\b|\.child\.ts$/;
+const UNMUTATED_FILES = /\.test\.ts$|\btesting\b|\.child\.ts$/;
 /** Ends a mutant that loops for ever. All tests of the unmodified code take less, also on a busy machine. */
-const TRIAL_MS_MAX = 10 * 60_000;
+const TRIAL_TIMEOUT_MS = 10 * 60_000;
 
 interface RandomRun {
   readonly count: number;
@@ -34,10 +34,10 @@ export async function tryRandomMutants({ count, seed, jobs }: RandomRun): Promis
   const tryRemaining = async (): Promise<void> => {
     for (const mutant of remaining) {
       const reaching = reachingTests(graph, tests, mutant.file);
-      const how = await findingOf(mutant, reaching, baseline);
-      if (how === null) survivors.push(mutant);
-      const found = how ?? `survived ${reaching.length} test files`;
-      process.stdout.write(`${mutant.name}  ${mutant.why}  ${found}\n`);
+      const finding = await tryToFind(mutant, reaching, baseline);
+      if (finding === null) survivors.push(mutant);
+      const findingText = finding ?? `survived ${reaching.length} test files`;
+      process.stdout.write(`${mutant.name}  ${mutant.why}  ${findingText}\n`);
     }
   };
   await Promise.all(Array.from({ length: jobs }, tryRemaining));
@@ -55,36 +55,38 @@ function typescriptFilesIn(folder: string): string[] {
 async function pickMutants(files: readonly string[], count: number, seed: string): Promise<Mutant[]> {
   const rng = new Rng(`random mutants ${seed}`);
   const sources = new Map(files.map((file) => [file, readFileSync(join(ROOT, file), 'utf8')]));
-  const all = [...sources].flatMap(([file, text]) => (NOT_MUTATED.test(file) ? [] : mutantsOf(file, text)));
+  const all = [...sources].flatMap(([file, text]) =>
+    UNMUTATED_FILES.test(file) ? [] : mutantsOf(file, text),
+  );
   const picked: Mutant[] = [];
   while (picked.length < count && all.length > 0) {
     const [mutant] = all.splice(rng.int(all.length), 1) as [Mutant];
-    if (await compiles(mutate(sources.get(mutant.file) ?? '', mutant))) picked.push(mutant);
+    if (await isCompilable(mutate(sources.get(mutant.file) ?? '', mutant))) picked.push(mutant);
   }
   return picked;
 }
 
-const compiles = (text: string): Promise<boolean> =>
+const isCompilable = (text: string): Promise<boolean> =>
   transform(text, { loader: 'ts', logLevel: 'silent' }).then(
     () => true,
     () => false,
   );
 
-/** How the tests found the mutant; null: they did not. */
-async function findingOf(
+/** Runs the tests on the mutant. Returns how they found the mutant; null if they did not find it. */
+async function tryToFind(
   mutant: Mutant,
   tests: readonly string[],
   baseline: TestBaseline,
 ): Promise<string | null> {
   if (tests.length === 0) return null;
-  const { outcome, message, seconds } = await tryByTests(mutant, tests, TRIAL_MS_MAX);
+  const { outcome, message, seconds } = await tryByTests(mutant, tests, TRIAL_TIMEOUT_MS);
   if (outcome === 'survived') return null;
   const [test] = message.split(' ');
   if (outcome === 'killed' && test !== undefined) await baseline.expectPasses(test);
   return `${outcome} after ${seconds.toFixed(0)} s  ${message}`;
 }
 
-/** A test that fails on the unmodified code too has found something, but not a mutant. */
+/** Runs tests on the unmodified code: a test that fails there too has not found a mutant. */
 class TestBaseline {
   private readonly verdicts = new Map<string, ReturnType<typeof tryByTests>>();
 
@@ -92,6 +94,7 @@ class TestBaseline {
     const verdict = this.verdicts.get(test) ?? tryByTests(null, [test]);
     this.verdicts.set(test, verdict);
     const { outcome, message } = await verdict;
-    if (outcome !== 'survived') throw new Error(`The unmodified code fails (${message}). Fix it first.`);
+    if (outcome !== 'survived')
+      throw new Error(`The unmodified code fails (${message}). Fix the code first.`);
   }
 }

@@ -11,7 +11,7 @@ export async function importGraphOf(tests: readonly string[]): Promise<ImportGra
     absWorkingDir: ROOT,
     entryPoints: [...tests],
     bundle: true,
-    // Without it every test would get a copy of all that it imports.
+    // Without splitting, every test would get a copy of all that it imports.
     splitting: true,
     outdir: 'dist',
     write: false,
@@ -45,7 +45,7 @@ function loadersOf(graph: ImportGraph, file: string): ReadonlySet<string> {
   for (const [importer, { imports }] of Object.entries(graph)) {
     for (const { path } of imports) importers.set(path, [...(importers.get(path) ?? []), importer]);
   }
-  const found = new Set([file]);
-  for (const each of found) for (const importer of importers.get(each) ?? []) found.add(importer);
-  return found;
+  const loaders = new Set([file]);
+  for (const loader of loaders) for (const importer of importers.get(loader) ?? []) loaders.add(importer);
+  return loaders;
 }

@@ -28,8 +28,8 @@ export function mutantRow(
   { name, why }: Mutant,
   { outcome, by, seeds, seconds, message }: MutantVerdict,
 ): string {
-  const found = message.replaceAll(/\s+/g, ' ').slice(0, MESSAGE_CHARS_MAX);
-  const finding = outcome === 'survived' ? `${found} NOT FOUND: ${why}` : found;
+  const detail = message.replaceAll(/\s+/g, ' ').slice(0, MESSAGE_CHARS_MAX);
+  const finding = outcome === 'survived' ? `${detail} NOT FOUND: ${why}` : detail;
   return tableLine(name, outcome, by, String(seeds), seconds.toFixed(1), finding);
 }
 

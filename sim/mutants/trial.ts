@@ -7,18 +7,18 @@ import type { TrialJob } from './worker.js';
 
 export interface MutantVerdict {
   /**
-   * Only a violation, an exception or a deadlock that the simulation reports kills a mutant. `unfit`: it does not
-   * apply.
+   * Only a violation, an exception or a deadlock that the simulation reports kills a mutant. `unfit`: the mutant does
+   * not apply to the source.
    */
   readonly outcome: 'killed' | 'survived' | 'hung' | 'crashed' | 'unfit';
-  /** What found it (`search` or `seed N`), or what was running when it hung or crashed. */
+  /** What found the mutant (`search` or `seed N`), or what was running when the mutant hung or crashed. */
   readonly by: string;
   readonly message: string;
   readonly seeds: number;
   readonly seconds: number;
 }
 
-/** Most faults show early, so most runs are short; some are long for faults that show late. */
+/** Most runs are short, because most faults show early. Every fifth run is long, for faults that show late. */
 const COMMANDS_SHORT = 130;
 const LONG_EVERY = 5;
 
@@ -35,7 +35,7 @@ interface TrialStep {
   readonly job: TrialJob;
 }
 
-/** The search comes first, since it checks the rules faster; it covers nothing else. */
+/** The search comes first, because it checks the rules faster. It covers nothing else. */
 export function* trialSteps(isSearched: boolean, seedsMax: number, only?: Mode): Generator<TrialStep> {
   const modelCount = isSearched ? allModels().length : 0;
   for (let model = 0; model < modelCount; model += 1)

@@ -8,7 +8,7 @@ import { mutate } from './mutant.js';
 /** Runs unit tests on code with one fault. No file is modified. */
 const { mutant, tests } = JSON.parse(process.env.GENESIS_MUTANT ?? '') as TestRun;
 
-class GivenOrder extends BaseSequencer {
+class TestOrderSequencer extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const fileRank = ({ moduleId }: TestSpecification): number =>
       tests.findIndex((test) => moduleId === join(ROOT, test));
@@ -31,6 +31,6 @@ export default defineConfig({
     pool: 'forks',
     maxWorkers: 1,
     isolate: false,
-    sequence: { sequencer: GivenOrder },
+    sequence: { sequencer: TestOrderSequencer },
   },
 });

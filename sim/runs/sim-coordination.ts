@@ -13,7 +13,7 @@ import type { CommandFactory, SimCommand, SimHandle } from '../actors/commands.j
 import { grantedHandles } from '../actors/grants.js';
 import type { ExecutionKnowledge } from '../checks/run-checks.js';
 
-const PAGE = 500;
+const PAGE_EVENTS = 500;
 
 interface CoordinationParts {
   readonly commands: CommandFactory;
@@ -29,14 +29,14 @@ interface PartialHandle {
 
 /** The coordinators as an executor reaches them, over the simulated network. */
 export function simCoordination({ commands, call, knowledge }: CoordinationParts): EdgeCoordination {
-  const granted = new Map<string, SimHandle>();
+  const handlesByClaimId = new Map<string, SimHandle>();
   const callOnce = async <Reply>(command: SimCommand): Promise<Reply | CoordinationFailure> =>
     replyOf<Reply>(await call(command));
   /** The handle that the engine sends, with the request and the incarnation of the reply that it comes from. */
   const handleOf = ({ task_id = '', session_id = '', claim_id = '' }: PartialHandle, generation: number) => {
-    const known = granted.get(claim_id);
-    if (known === undefined) throw new Error(`no reply gave the handle ${claim_id} of ${task_id}`);
-    const { granted_by, incarnation } = known;
+    const grantedHandle = handlesByClaimId.get(claim_id);
+    if (grantedHandle === undefined) throw new Error(`no reply gave the handle ${claim_id} of ${task_id}`);
+    const { granted_by, incarnation } = grantedHandle;
     return { task_id, session_id, claim_id, generation, granted_by, incarnation };
   };
   return {
@@ -49,7 +49,7 @@ export function simCoordination({ commands, call, knowledge }: CoordinationParts
         ...(agent_role === undefined ? {} : { agent_role }),
       });
       const outcome = await call(command);
-      for (const handle of grantedHandles(outcome, command)) granted.set(handle.claim_id, handle);
+      for (const handle of grantedHandles(outcome, command)) handlesByClaimId.set(handle.claim_id, handle);
       return replyOf(outcome);
     },
     renewLease: (body) => callOnce(commands.holderCommand('renew', handleOf(body, body.expected_generation))),
@@ -72,7 +72,7 @@ export function simCoordination({ commands, call, knowledge }: CoordinationParts
     async appendEvent(body) {
       const handle = body.claim_id === undefined ? null : handleOf(body, body.generation ?? 0);
       const reply = await callOnce<AppendResult>(commands.append(body, handle));
-      if (!isCoordinationFailure(reply) && reply.success) knowledge.confirmed.add(reply.event_id);
+      if (!isCoordinationFailure(reply) && reply.success) knowledge.confirmedEventIds.add(reply.event_id);
       return reply;
     },
     // Simulated projects accept reported results: no run waits for the evidence of a runner.
@@ -80,16 +80,16 @@ export function simCoordination({ commands, call, knowledge }: CoordinationParts
     explain: withoutEvidence,
     evidenceChanges: withoutEvidence,
     async eventsOf(subject) {
-      const all: EventEnvelope[] = [];
+      const events: EventEnvelope[] = [];
       let after = '';
       for (;;) {
         const page = await callOnce<{ events: EventEnvelope[]; next: string }>(
-          commands.events(subject, after, PAGE),
+          commands.events(subject, after, PAGE_EVENTS),
         );
         if ('detail' in page) throw engineError('unavailable', page.detail);
-        all.push(...page.events);
-        knowledge.read_to = all.at(-1)?.position ?? 0;
-        if (page.events.length < PAGE) return all;
+        events.push(...page.events);
+        knowledge.readToPosition = events.at(-1)?.position ?? 0;
+        if (page.events.length < PAGE_EVENTS) return events;
         after = page.next;
       }
     },

@@ -33,7 +33,7 @@ export function simServices(
   const { world, fleet, scenario } = context;
   const spendTime = (what: string, maxMs: number): Promise<void> =>
     process.sleep(rng.between(0, maxMs), what);
-  const fail = (): void => {
+  const maybeFail = (): void => {
     if (!rng.chance(STEP_FAILURE_CHANCE)) return;
     throw engineError(rng.pick(['throttled', 'overloaded', 'malformed', 'timeout'] as const), 'It failed.');
   };
@@ -45,19 +45,19 @@ export function simServices(
     passes,
   };
   const harness = { blobs: fleet.blobs, key: scope, environment: { clock: process.clock } };
-  const scripted = scriptedServicesOn(coordination, harness, script, { agent_id });
+  const baseServices = scriptedServicesOn(coordination, harness, script, { agent_id });
   const hasHuman = plan.checks.some(({ type }) => type === 'human');
-  const makingMs = scenario.lease_seconds * 300;
+  const constructionMs = scenario.lease_seconds * 300;
   return {
-    ...scripted,
+    ...baseServices,
     blobs: {
       put: async (bytes) => {
         await spendTime('stores a blob', 5);
-        return scripted.blobs.put(bytes);
+        return baseServices.blobs.put(bytes);
       },
       get: async (reference) => {
         await spendTime('reads a blob', 5);
-        return scripted.blobs.get(reference);
+        return baseServices.blobs.get(reference);
       },
     },
     openConstructor: async () => async (construction) => {
@@ -66,20 +66,20 @@ export function simServices(
       if (iteration > 1 && !hasHuman && !prompt.includes(FAILING_TEXT) && !prompt.includes('error: Engine'))
         world.reportViolation(
           'RUN',
-          `${subject}: iteration ${iteration} does not know why the last one failed`,
+          `${subject}: iteration ${iteration} does not know why the last iteration failed`,
         );
-      await spendTime('makes a candidate', makingMs);
+      await spendTime('makes a candidate', constructionMs);
       signal.throwIfAborted();
-      fail();
-      const construct = await scripted.openConstructor(plan);
+      maybeFail();
+      const construct = await baseServices.openConstructor(plan);
       const cost = { input_tokens: TOKENS_PER_CANDIDATE, output_tokens: 0, usd: 0, seconds: 0 };
       return { ...(await construct(construction)), cost };
     },
     openEvaluator: async () => ({
       reads_folder: true,
       ask: async ({ checks, folder }) => {
-        await spendTime('judges', makingMs / 4);
-        fail();
+        await spendTime('judges', constructionMs / 4);
+        maybeFail();
         const verdicts = checks.map((name) => ({
           name,
           result: passes(name, folder) ? 'pass' : 'fail',
@@ -91,9 +91,9 @@ export function simServices(
       },
     }),
     runCheck: async (run) => {
-      await spendTime('runs a check', makingMs / 4);
+      await spendTime('runs a check', constructionMs / 4);
       run.signal.throwIfAborted();
-      return scripted.runCheck(run);
+      return baseServices.runCheck(run);
     },
   };
 }

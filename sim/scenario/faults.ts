@@ -1,4 +1,4 @@
-/** Faults that can be switched off to find out which ones a failure needs. */
+/** Faults that can be switched off to find out which of them a failure needs. */
 export const FAULTS = [
   'loss',
   'double',

@@ -73,7 +73,7 @@ export interface Scenario {
 
 /** Number of commands while faults are on; liveness mode adds more until all work is done. */
 export const COMMANDS = 500;
-/** A run is many commands, and reads the whole history of its edge. */
+/** Fewer commands in the mode `runs`: a run consists of many commands, and each reads the whole history of its edge. */
 const RUN_COMMANDS = 150;
 const FAULTY_SHARE = 0.75;
 
@@ -82,14 +82,14 @@ export function scenarioOf(options: SeedRunOptions): Scenario {
   const without = new Set<Fault>(options.without);
   const topology: SimTopology = rng.chance(0.5) ? 'file' : 'shared';
   const lease_seconds = rng.pick([5, 10, 20, 30]);
-  const chosen = rng.fork('faults');
+  const faultRng = rng.fork('faults');
   // Each seed has its own mix of faults: a fault present in every run hides what happens without it.
-  const picked = new Map<Fault, boolean>();
+  const pickedFaults = new Map<Fault, boolean>();
   const has = (fault: Fault): boolean => {
-    let isPicked = picked.get(fault);
+    let isPicked = pickedFaults.get(fault);
     if (isPicked === undefined) {
-      isPicked = chosen.fork(fault).chance(FAULTY_SHARE);
-      picked.set(fault, isPicked);
+      isPicked = faultRng.fork(fault).chance(FAULTY_SHARE);
+      pickedFaults.set(fault, isPicked);
     }
     return isPicked && !without.has(fault);
   };

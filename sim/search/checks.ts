@@ -35,7 +35,7 @@ export function checkDecision(
   checkEvents(decision, context, report);
 }
 
-/** INV-07: a refusal changes nothing, except that the holder was seen. That needs its handle, and gives it no time. */
+/** INV-07: a refusal changes nothing, except that it records a sign of life. It needs the handle, and extends no lease. */
 function checkSignOfLife(
   decision: Decision,
   command: SubjectCommand,
@@ -43,11 +43,12 @@ function checkSignOfLife(
   report: ReportViolation,
 ): void {
   const { head, next, events, code } = decision;
-  const seen = { active_at_ms: next.last_at_ms, stale: false };
-  const claim = head.claim === null ? null : { ...head.claim, ...seen };
+  const signOfLife = { active_at_ms: next.last_at_ms, stale: false };
+  const claim = head.claim === null ? null : { ...head.claim, ...signOfLife };
   const expected = { ...head, claim, seq: head.seq + 1, last_at_ms: next.last_at_ms };
-  const isSeen = events.length === 1 && head.claim?.state === 'ACTIVE' && isJsonEqual(next, expected);
-  if (!isSeen) report('INV-07', `${code} changed the state`);
+  const isOnlySignOfLife =
+    events.length === 1 && head.claim?.state === 'ACTIVE' && isJsonEqual(next, expected);
+  if (!isOnlySignOfLife) report('INV-07', `${code} changed the state`);
   checkHandle(head, command, context, report);
   checkEvents(decision, context, report);
 }
@@ -57,17 +58,17 @@ function checkEvents(
   context: DecisionContext,
   report: ReportViolation,
 ): void {
-  let before = head;
+  let current = head;
   for (const event of events) {
-    if (event.seq !== before.seq + 1) report('INV-09', `seq ${event.seq} after ${before.seq}`);
-    if (msOf(event.timestamp) < before.last_at_ms) report('INV-09', 'the time goes backwards');
+    if (event.seq !== current.seq + 1) report('INV-09', `seq ${event.seq} after ${current.seq}`);
+    if (msOf(event.timestamp) < current.last_at_ms) report('INV-09', 'the time goes backwards');
     // INV-17 is about work product references, which the coordinator adds: this search has none.
-    checkTransition({ event, before, rules: context.rules }, (invariant, message) => {
+    checkTransition({ event, before: current, rules: context.rules }, (invariant, message) => {
       if (invariant !== 'INV-17') report(invariant, message);
     });
-    before = evolve(before, event);
+    current = evolve(current, event);
   }
-  if (!isJsonEqual(before, next)) report('INV-08', 'the fold of the events gives another head');
+  if (!isJsonEqual(current, next)) report('INV-08', 'the fold of the events gives another head');
   if (next.generation < head.generation) report('INV-01', 'the generation decreased');
   if (next.failures > next.generation) report('INV-12', 'a generation counts as more than one failure');
   if (head.phase === 'COMPLETED' && next.phase === 'OPEN' && next.epoch !== head.epoch + 1) {
@@ -102,8 +103,8 @@ function freeFromMs(claim: LastClaim, rules: Rules): number {
   if (rules.stale_policy === 'takeover') {
     ends.push(claim.state === 'SUSPENDED' ? claim.suspended_until_ms : claim.expires_at_ms);
   }
-  const known = ends.filter((end) => end !== null);
-  return Math.min(Number.POSITIVE_INFINITY, ...known) + rules.skew_margin_ms;
+  const knownEnds = ends.filter((end) => end !== null);
+  return Math.min(Number.POSITIVE_INFINITY, ...knownEnds) + rules.skew_margin_ms;
 }
 
 /** Checks the details of a reply that depend on time: leases, claims of others, late submissions. */
@@ -119,16 +120,16 @@ function checkReplyDetails(
   }
   const isFree = head.claim !== null && now_ms >= freeFromMs(head.claim, rules);
   if (code === 'DENIED_ACTIVE_CLAIM' && isFree) report('L1', 'refused because of an expired claim');
-  const rejectsLate = rules.late_submit === 'reject' && rules.stale_policy === 'takeover';
-  if (code === 'ACCEPTED' && details.late === true && rejectsLate)
+  const isLateRejected = rules.late_submit === 'reject' && rules.stale_policy === 'takeover';
+  if (code === 'ACCEPTED' && details.late === true && isLateRejected)
     report('INV-04', 'accepted after its lease expired');
 }
 
 /** Facts from outside the head that forbid a grant, whatever the head says. */
 function checkGrantFacts({ code }: Decision, command: SubjectCommand, report: ReportViolation): void {
   if (command.type !== 'claim' || code !== 'GRANTED') return;
-  const { known, session_closed, waiting_for, reached_limit: full } = command.facts;
-  if (!known || session_closed || waiting_for.length > 0 || full !== null) {
+  const { known, session_closed, waiting_for, reached_limit: reachedLimit } = command.facts;
+  if (!known || session_closed || waiting_for.length > 0 || reachedLimit !== null) {
     report('INV-19', 'granted against the plan, the session or a limit');
   }
 }
@@ -154,15 +155,15 @@ export function checkSweeper(
   report: ReportViolation,
 ): void {
   if (command.type === 'expire') return;
-  const other = decide(swept, command, context);
-  if (other.code !== decision.code || other.ok !== decision.ok) {
-    report('INV-12', `${decision.code} before the sweeper, ${other.code} after it`);
-  } else if (!isJsonEqual(decision.details, other.details)) {
+  const afterSweep = decide(swept, command, context);
+  if (afterSweep.code !== decision.code || afterSweep.ok !== decision.ok) {
+    report('INV-12', `${decision.code} before the sweeper, ${afterSweep.code} after it`);
+  } else if (!isJsonEqual(decision.details, afterSweep.details)) {
     report('INV-12', `${decision.code} with other details after the sweeper ran`);
   }
   // If neither decision changed anything, sweeping one head gives the other.
-  if (decision.next === decision.head && other.next === swept) return;
-  if (sweptKey(decision.next, context) !== sweptKey(other.next, context)) {
+  if (decision.next === decision.head && afterSweep.next === swept) return;
+  if (sweptKey(decision.next, context) !== sweptKey(afterSweep.next, context)) {
     report('INV-12', `after ${decision.code} the head depends on whether the sweeper ran`);
   }
 }
@@ -184,5 +185,5 @@ export function checkRecoverable(
     head,
   );
   const { code } = decide(freed, claim, context);
-  if (code !== 'GRANTED') report('L3', `no operator command makes it claimable again: ${code}`);
+  if (code !== 'GRANTED') report('L3', `no operator command makes the subject claimable again: ${code}`);
 }

@@ -24,11 +24,11 @@ export function describeSearch(models: readonly SearchModel[], { statesMin }: { 
     it.each(models.map((model) => [model.name, model] as const))(
       'violate no invariant in any state of: %s',
       (_, model) => {
-        const found = runSearch({ models: [model] });
-        expect(found.violations).toEqual([]);
-        for (const code of found.codes.keys()) seenCodes.add(code);
-        states += found.states;
-        transitions += found.transitions;
+        const result = runSearch({ models: [model] });
+        expect(result.violations).toEqual([]);
+        for (const code of result.codes.keys()) seenCodes.add(code);
+        states += result.states;
+        transitions += result.transitions;
       },
     );
 

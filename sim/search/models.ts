@@ -18,7 +18,7 @@ export interface SearchModel {
   readonly subjects: readonly string[];
   /** All commands to one subject in a state, especially invalid ones. */
   commands(heads: readonly Head[], index: number): SubjectCommand[];
-  /** Checks conditions across subjects. Null: they hold. */
+  /** Checks conditions across subjects. Null if they hold. */
   violationIn(before: readonly Head[], index: number, after: Head): string | null;
 }
 
@@ -151,8 +151,8 @@ const gatedHolderCommands = (handle: ClaimHandle): SubjectCommand[] => [
 function reviewCommands(generation: number): SubjectCommand[] {
   return SHAS.flatMap((candidate_sha256) =>
     (['APPROVED', 'REJECTED', 'CHANGES_REQUESTED'] as const).map((decision): SubjectCommand => {
-      const about = { generation, iteration: 1, candidate_sha256 };
-      return { type: 'record_review', ...about, decision, reviewer: 'hana', comment: null, inputs: null };
+      const candidate = { generation, iteration: 1, candidate_sha256 };
+      return { type: 'record_review', ...candidate, decision, reviewer: 'hana', comment: null, inputs: null };
     }),
   );
 }
@@ -258,15 +258,15 @@ const pairModel = (policy: string, rules: Rules): SearchModel => ({
     const inputs = index === 0 ? null : inputsOf(first);
     const waiting_for = index === 1 && first.phase === 'OPEN' ? [first.subject] : [];
     const facts = { ...READY_FACTS, waiting_for, inputs };
-    const own = handlesOf([head.generation], [WORKERS[0], WORKERS[2]]);
-    const zombies = handlesOf([head.generation - 1], [WORKERS[0]]);
+    const currentHandles = handlesOf([head.generation], [WORKERS[0], WORKERS[2]]);
+    const zombieHandles = handlesOf([head.generation - 1], [WORKERS[0]]);
     const resets: SubjectCommand[] =
       index === 0 && head.epoch === 0 ? [{ type: 'reset', ...operatorFields(head.generation) }] : [];
     return [
       { type: 'claim', ...claimFields(WORKERS[0], facts) },
       { type: 'reassign', ...operatorFields(head.generation), to: claimFields(WORKERS[2], facts) },
       ...resets,
-      ...[...own, ...zombies].flatMap((handle) => [
+      ...[...currentHandles, ...zombieHandles].flatMap((handle) => [
         submitOf(handle, 'aa', inputs),
         submitOf(handle, 'bb', inputs),
       ]),
@@ -278,9 +278,9 @@ const pairModel = (policy: string, rules: Rules): SearchModel => ({
     if (after.generation > second.generation && first.phase === 'OPEN') {
       return 'granted before its dependency was complete';
     }
-    const accepted = after.phase === 'COMPLETED' && second.phase === 'OPEN';
+    const isAccepted = after.phase === 'COMPLETED' && second.phase === 'OPEN';
     const isCurrent = first.phase === 'COMPLETED' && second.claim?.inputs === inputsOf(first);
-    return accepted && !isCurrent ? 'accepted with other inputs than it was granted with' : null;
+    return isAccepted && !isCurrent ? 'accepted with other inputs than it was granted with' : null;
   },
 });
 

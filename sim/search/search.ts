@@ -55,7 +55,7 @@ export function runSearch(options: SearchOptions = {}): SearchResult {
 
 class ModelSearch {
   transitions = 0;
-  private readonly seen = new Set<string>();
+  private readonly visitedKeys = new Set<string>();
   private readonly queue: SearchState[] = [];
 
   constructor(
@@ -77,8 +77,12 @@ class ModelSearch {
       parent: null,
       transition: 'start',
     });
-    for (let next = 0; next < this.queue.length && this.violations.length < violationsMax; next++) {
-      const state = this.queue[next] as SearchState;
+    for (
+      let nextIndex = 0;
+      nextIndex < this.queue.length && this.violations.length < violationsMax;
+      nextIndex++
+    ) {
+      const state = this.queue[nextIndex] as SearchState;
       this.visit({ ...state, now_ms: state.now_ms + TICK_MS, parent: state, transition: 'tick' });
       this.model.subjects.forEach((_, index) => {
         this.tryAllCommands(state, index);
@@ -114,8 +118,8 @@ class ModelSearch {
   private visit(state: SearchState): void {
     const { rules } = this.model;
     const key = state.heads.map((head) => stateKey(head, state.now_ms, rules)).join();
-    if (this.seen.has(key)) return;
-    this.seen.add(key);
+    if (this.visitedKeys.has(key)) return;
+    this.visitedKeys.add(key);
     this.queue.push(state);
     if (this.queue.length > (this.options.states_max ?? STATES_MAX)) {
       throw new Error(`${this.model.name} exceeds the limit of states: ${this.queue.length}`);
@@ -129,14 +133,14 @@ class ModelSearch {
     message: string,
   ): void {
     const trace = [describeTransition(command)];
-    for (let at: SearchState | null = state; at !== null; at = at.parent)
-      trace.unshift(describeTransition(at.transition));
+    for (let ancestor: SearchState | null = state; ancestor !== null; ancestor = ancestor.parent)
+      trace.unshift(describeTransition(ancestor.transition));
     this.violations.push({ model: this.model.name, invariant, message, trace });
   }
 }
 
 function describeTransition(command: SearchState['transition']): string {
   if (typeof command === 'string') return command;
-  const { type, ...rest } = command;
-  return `${type} ${JSON.stringify(rest)}`;
+  const { type, ...fields } = command;
+  return `${type} ${JSON.stringify(fields)}`;
 }

@@ -34,7 +34,7 @@ function GuardedDate(...args: ConstructorParameters<DateConstructor>): Date {
   return new RealDate(...args);
 }
 
-/** Makes every use of the real clock or of real randomness throw. Returns a function that lifts this. */
+/** Makes every use of the real clock or of real randomness throw. Returns a function that allows them again. */
 export function installGuards(): () => void {
   installGuardsOnce();
   isGuarding = true;

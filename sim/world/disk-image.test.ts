@@ -17,31 +17,31 @@ function contentsAfterPowerLoss(prepare: (diskImage: DiskImage) => void): Set<st
 }
 
 it('keeps synced data in a synced folder', () => {
-  const left = contentsAfterPowerLoss((platter) => {
-    const file = platter.makeFile('/data/log');
+  const contents = contentsAfterPowerLoss((diskImage) => {
+    const file = diskImage.makeFile('/data/log');
     file?.append(Buffer.from('abc'));
     file?.sync();
-    platter.syncFolder(platter.folderAt('/data')!);
+    diskImage.syncFolder(diskImage.folderAt('/data')!);
   });
-  expect([...left]).toEqual(['abc']);
+  expect([...contents]).toEqual(['abc']);
 });
 
 it('a power failure may lose or tear unsynced data, but never earlier synced data', () => {
-  const left = contentsAfterPowerLoss((platter) => {
-    const file = platter.makeFile('/data/log');
+  const contents = contentsAfterPowerLoss((diskImage) => {
+    const file = diskImage.makeFile('/data/log');
     file?.append(Buffer.from('abc'));
     file?.sync();
-    platter.syncFolder(platter.folderAt('/data')!);
+    diskImage.syncFolder(diskImage.folderAt('/data')!);
     file?.append(Buffer.from('de'));
   });
-  expect([...left].sort()).toEqual(['abc', 'abcd', 'abcde']);
+  expect([...contents].sort()).toEqual(['abc', 'abcd', 'abcde']);
 });
 
 it('a power failure may lose the directory entry of a file whose folder was not synced', () => {
-  const left = contentsAfterPowerLoss((platter) => {
-    const file = platter.makeFile('/data/log');
+  const contents = contentsAfterPowerLoss((diskImage) => {
+    const file = diskImage.makeFile('/data/log');
     file?.append(Buffer.from('abc'));
     file?.sync();
   });
-  expect(left).toEqual(new Set([null, 'abc']));
+  expect(contents).toEqual(new Set([null, 'abc']));
 });

@@ -5,7 +5,7 @@ import type { Rng } from './rng.js';
 /** A folder: the names that processes see, and the names that would survive a power loss. */
 export class FolderNode {
   readonly names = new Map<string, DiskNode>();
-  readonly durable = new Map<string, DiskNode>();
+  readonly durableNames = new Map<string, DiskNode>();
 }
 
 type DiskNode = FileNode | FolderNode;
@@ -71,16 +71,16 @@ export class DiskImage {
     return file;
   }
 
-  /** False: no such file, or no such folder. */
+  /** Returns false if there is no such file or folder. */
   rename(from: string, to: string): boolean {
     const source = splitPath(from);
     const target = splitPath(to);
-    const [out, into] = [this.folderAt(source.parent), this.folderAt(target.parent)];
-    const node = out?.names.get(source.name);
-    if (out === null || into === null || node === undefined) return false;
+    const [sourceFolder, targetFolder] = [this.folderAt(source.parent), this.folderAt(target.parent)];
+    const node = sourceFolder?.names.get(source.name);
+    if (sourceFolder === null || targetFolder === null || node === undefined) return false;
     this.applyEdits([
-      { folder: out, name: source.name, node: null },
-      { folder: into, name: target.name, node },
+      { folder: sourceFolder, name: source.name, node: null },
+      { folder: targetFolder, name: target.name, node },
     ]);
     return true;
   }
@@ -101,7 +101,7 @@ export class DiskImage {
     this.changes = remaining;
   }
 
-  /** False: a live process has the lock, even if it is frozen. */
+  /** Returns false if a live process has the lock, even a frozen one. */
   lock(path: string, owner: SimProcess): boolean {
     if (this.locks.get(path)?.isAlive) return false;
     this.locks.set(path, owner);
@@ -127,9 +127,9 @@ export class DiskImage {
   /** Keeps a random part of what was not synced: names first, then file contents. */
   losePower(rng: Rng): void {
     const isOrdered = rng.chance(0.5);
-    const kept = rng.int(this.changes.length + 1);
+    const keptCount = rng.int(this.changes.length + 1);
     for (const [index, change] of this.changes.entries()) {
-      if (isOrdered ? index < kept : rng.chance(0.5)) makeDurable(change);
+      if (isOrdered ? index < keptCount : rng.chance(0.5)) makeDurable(change);
     }
     this.changes = [];
     this.restoreDurable(this.root, rng, new Set());
@@ -137,7 +137,7 @@ export class DiskImage {
 
   private restoreDurable(folder: FolderNode, rng: Rng, visited: Set<DiskNode>): void {
     folder.names.clear();
-    for (const [name, node] of folder.durable) {
+    for (const [name, node] of folder.durableNames) {
       folder.names.set(name, node);
       if (visited.has(node)) continue;
       visited.add(node);
@@ -157,8 +157,8 @@ export class DiskImage {
 
 function makeDurable(change: FolderChange): void {
   for (const { folder, name, node } of change.edits) {
-    if (node === null) folder.durable.delete(name);
-    else folder.durable.set(name, node);
+    if (node === null) folder.durableNames.delete(name);
+    else folder.durableNames.set(name, node);
   }
 }
 
@@ -172,7 +172,7 @@ function copyFolder(from: FolderNode, to: FolderNode): void {
     const copied = node instanceof FolderNode ? new FolderNode() : copyOfFile(node);
     if (node instanceof FolderNode) copyFolder(node, copied as FolderNode);
     to.names.set(name, copied);
-    to.durable.set(name, copied);
+    to.durableNames.set(name, copied);
   }
 }
 

@@ -99,13 +99,13 @@ export class FileNode {
 
   /** Silently replaces the stored content. Returns a function that restores it. */
   overwrite(content: Uint8Array): () => void {
-    const before = new Uint8Array(this.visible.view());
+    const oldContent = new Uint8Array(this.visible.view());
     const put = (bytes: Uint8Array): void => {
       this.sync();
       for (const stored of [this.visible, this.durable]) stored.set(bytes);
     };
     put(content);
-    return () => put(before);
+    return () => put(oldContent);
   }
 
   private change(change: UnsyncedChange): void {
@@ -116,20 +116,20 @@ export class FileNode {
   /** Applies the changes in order up to a random byte, and nothing after it. */
   private applyTorn(rng: Rng): void {
     const total = this.unsynced.reduce((sum, change) => sum + changeSize(change), 0);
-    let left = rng.int(total + 1);
+    let bytesLeft = rng.int(total + 1);
     for (const change of this.unsynced) {
-      if (left < changeSize(change)) {
+      if (bytesLeft < changeSize(change)) {
         if (change.kind === 'write') {
-          applyChange(this.durable, { ...change, bytes: change.bytes.subarray(0, left) });
+          applyChange(this.durable, { ...change, bytes: change.bytes.subarray(0, bytesLeft) });
         }
         return;
       }
       applyChange(this.durable, change);
-      left -= changeSize(change);
+      bytesLeft -= changeSize(change);
     }
   }
 
-  /** Applies each page at random: a later one may survive where an earlier one does not. */
+  /** Applies each page at random: a later page may survive where an earlier page does not. */
   private applyRandomPages(rng: Rng): void {
     for (const change of this.unsynced) {
       if (change.kind === 'truncate') {

@@ -5,7 +5,7 @@ import type { SimWorld } from './world.js';
 interface NetworkFaults {
   loss_chance: number;
   double_chance: number;
-  /** Chance that a message takes much longer than usual, and so arrives after later ones. */
+  /** Chance that a message takes much longer than usual, and so arrives after later messages. */
   delay_chance: number;
   delay_max_ms: number;
 }
@@ -37,9 +37,9 @@ export class Network {
     }
   }
 
-  partition(agent: string, forMs: number): void {
-    this.world.trace(`${agent} is cut off for ${Math.round(forMs)} ms`);
-    this.partitionedUntilMs.set(agent, this.world.now_ms + forMs);
+  partition(agent: string, durationMs: number): void {
+    this.world.trace(`${agent} is cut off for ${Math.round(durationMs)} ms`);
+    this.partitionedUntilMs.set(agent, this.world.now_ms + durationMs);
   }
 
   private isPartitioned(agent: string): boolean {

@@ -31,13 +31,13 @@ export class SimProcess {
     this.drift = 1 + rng.between(-DRIFT_MAX, DRIFT_MAX);
     this.wallOffsetMs = rng.between(-500, 500);
     this.timerLateness = rng.between(TIMER_LATENESS.min, TIMER_LATENESS.max);
-    const passedMs = (): number => {
-      const passedMs = world.now_ms * this.drift;
-      return tickMs === 0 ? passedMs : Math.floor(passedMs / tickMs) * tickMs;
+    const elapsedMs = (): number => {
+      const exactMs = world.now_ms * this.drift;
+      return tickMs === 0 ? exactMs : Math.floor(exactMs / tickMs) * tickMs;
     };
     this.clock = {
-      monotonicMs: () => 1000 + passedMs(),
-      wallMs: () => WORLD_EPOCH_MS + passedMs() + this.wallOffsetMs,
+      monotonicMs: () => 1000 + elapsedMs(),
+      wallMs: () => WORLD_EPOCH_MS + elapsedMs() + this.wallOffsetMs,
     };
   }
 
@@ -77,9 +77,9 @@ export class SimProcess {
     this.killListeners.push(listener);
   }
 
-  freeze(forMs: number): void {
-    this.world.trace(`${this.name} is frozen for ${Math.round(forMs)} ms`);
-    this.frozenUntilMs = Math.max(this.frozenUntilMs, this.world.now_ms + forMs);
+  freeze(durationMs: number): void {
+    this.world.trace(`${this.name} is frozen for ${Math.round(durationMs)} ms`);
+    this.frozenUntilMs = Math.max(this.frozenUntilMs, this.world.now_ms + durationMs);
   }
 
   stepWallClock(byMs: number): void {

@@ -61,10 +61,10 @@ export class Rng {
 
   weighted<T extends string>(weights: Readonly<Record<T, number>>): T {
     const names = Object.keys(weights) as T[];
-    let left = this.float() * names.reduce((sum, name) => sum + weights[name], 0);
+    let remaining = this.float() * names.reduce((sum, name) => sum + weights[name], 0);
     for (const name of names) {
-      left -= weights[name];
-      if (left < 0) return name;
+      remaining -= weights[name];
+      if (remaining < 0) return name;
     }
     return names[names.length - 1] as T;
   }

@@ -151,11 +151,11 @@ export class SimDisk implements Disk {
         file.append(copy);
         return copy.length;
       }
-      const taken = this.rng.int(copy.length);
-      if (taken === 0 || this.rng.chance(0.5)) throw this.diskFullError();
+      const writtenBytes = this.rng.int(copy.length);
+      if (writtenBytes === 0 || this.rng.chance(0.5)) throw this.diskFullError();
       this.faults.onFault('disk full');
-      file.append(copy.subarray(0, taken));
-      return taken;
+      file.append(copy.subarray(0, writtenBytes));
+      return writtenBytes;
     };
     return this.runLater('write', write, finish);
   }

@@ -67,7 +67,7 @@ export class SimWorld {
     this.failure ??= new ViolationError(`${invariant}: ${message}`);
   }
 
-  /** Runs tasks until `isDone`, until the time is up, or until none is left. */
+  /** Runs tasks until `isDone`, until the time is up, or until no task is left. */
   run(untilMs: number, isDone: () => boolean): Promise<void> {
     return new Promise((resolve, reject) => {
       runInOwnTurn(() => {

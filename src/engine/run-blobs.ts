@@ -1,8 +1,8 @@
 import type { BlobReference } from '../core/engine/run-data.js';
 
-/** Content of a run by reference. Durable when `put` resolves; content is addressed by its digest. */
+/** The blobs of a run, by reference. A blob is durable when `put` resolves. */
 export interface RunBlobs {
   put(bytes: Uint8Array): Promise<BlobReference>;
-  /** Throws an `EngineError` if it is missing or is not what was written. */
+  /** Throws an `EngineError` if the blob is missing or its content has changed. */
   get(reference: BlobReference): Promise<Uint8Array>;
 }

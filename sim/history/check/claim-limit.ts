@@ -5,7 +5,7 @@ import type { LogTimeline, SubjectState } from './log-timeline.js';
 import type { ObservedStoreClock } from './store-clock.js';
 import { type HistoryViolation, violation } from './violation.js';
 
-/** For each log index, until when the open claims last. */
+/** Checks the limit of live claims, by when the claims that are open at each log index end. */
 export class ClaimLimitCheck {
   /** By log index: until when there are `max` live claims if nothing else happens. */
   readonly fullUntilMs: Float64Array;
@@ -18,33 +18,33 @@ export class ClaimLimitCheck {
   ) {
     this.fullUntilMs = new Float64Array(timeline.events.length + 1).fill(Number.NEGATIVE_INFINITY);
     this.overUntilMs = this.fullUntilMs.slice();
-    const until = new Map<string, number>();
+    const untilMsBySubject = new Map<string, number>();
     for (let logIndex = 1; logIndex <= timeline.events.length; logIndex += 1) {
       const state = timeline.stateFrom[logIndex];
-      if (state !== undefined) trackClaim(until, state);
-      const latestFirst = [...until.values()].sort((one, other) => other - one);
+      if (state !== undefined) trackClaim(untilMsBySubject, state);
+      const latestFirst = [...untilMsBySubject.values()].sort((one, other) => other - one);
       this.fullUntilMs[logIndex] = latestFirst[max - 1] ?? Number.NEGATIVE_INFINITY;
       this.overUntilMs[logIndex] = latestFirst[max] ?? Number.NEGATIVE_INFINITY;
     }
   }
 
-  /** A grant must fit the limit when it is committed, which is before any client was told of it. */
+  /** A grant must be within the limit when it is committed, which is before any client gets the reply. */
   check(clock: ObservedStoreClock): HistoryViolation[] {
-    const found: HistoryViolation[] = [];
+    const violations: HistoryViolation[] = [];
     for (let logIndex = 1; logIndex <= this.timeline.events.length; logIndex += 1) {
       const event = this.timeline.eventAt(logIndex);
       if (claimEventKindOf(event.event_type) !== 'granted') continue;
-      const byMs = clock.latestMs(this.timeline.latestMs[logIndex] as number);
-      if ((this.overUntilMs[logIndex] as number) <= byMs) continue;
+      const committedByMs = clock.latestMs(this.timeline.latestMs[logIndex] as number);
+      if ((this.overUntilMs[logIndex] as number) <= committedByMs) continue;
       const message = `${describeEvent(event)} exceeds the limit of ${this.max} live claims`;
-      found.push(violation('LIMIT', message, [], [event]));
+      violations.push(violation('LIMIT', message, [], [event]));
     }
-    return found;
+    return violations;
   }
 }
 
-function trackClaim(until: Map<string, number>, { head, rules }: SubjectState): void {
+function trackClaim(untilMsBySubject: Map<string, number>, { head, rules }: SubjectState): void {
   const untilMs = permitHeldUntilMs(head, rules);
-  if (untilMs === null) until.delete(head.subject);
-  else until.set(head.subject, untilMs);
+  if (untilMs === null) untilMsBySubject.delete(head.subject);
+  else untilMsBySubject.set(head.subject, untilMs);
 }

@@ -23,17 +23,17 @@ export interface CallEffects {
   readonly causedBy: ReadonlyMap<EventEnvelope, RecordedCall>;
   /** For an event: the first call that confirmed it. The event had happened when that call returned. */
   readonly acknowledgedBy: ReadonlyMap<EventEnvelope, RecordedCall>;
-  readonly byRequest: ReadonlyMap<string, readonly EventEnvelope[]>;
+  readonly eventsByRequest: ReadonlyMap<string, readonly EventEnvelope[]>;
 }
 
 export function matchEffects(
   calls: readonly RecordedCall[],
   events: readonly EventEnvelope[],
-  durable: boolean,
+  isDurable: boolean,
 ): CallEffects {
   const matcher = new EffectMatcher(calls, events);
   matcher.checkEffects();
-  matcher.matchReplies(durable);
+  matcher.matchReplies(isDurable);
   return matcher;
 }
 
@@ -41,34 +41,34 @@ class EffectMatcher implements CallEffects {
   readonly violations: HistoryViolation[] = [];
   readonly causedBy = new Map<EventEnvelope, RecordedCall>();
   readonly acknowledgedBy = new Map<EventEnvelope, RecordedCall>();
-  readonly byRequest = new Map<string, EventEnvelope[]>();
-  private readonly requests = new Map<string, RecordedCall[]>();
-  /** The single release or acceptance of each generation. */
-  private readonly byHandle = new Map<string, EventEnvelope>();
+  readonly eventsByRequest = new Map<string, EventEnvelope[]>();
+  private readonly callsByRequest = new Map<string, RecordedCall[]>();
+  /** The last event of each kind for each generation. A generation has at most one grant, release and acceptance. */
+  private readonly eventsByHandle = new Map<string, EventEnvelope>();
 
   constructor(calls: readonly RecordedCall[], events: readonly EventEnvelope[]) {
-    for (const call of calls) push(this.requests, call.request.request_id, call);
+    for (const call of calls) addToList(this.callsByRequest, call.request.request_id, call);
     for (const event of events) {
       const eventKind = claimEventKindOf(event.event_type);
       if (eventKind === undefined || !EFFECT_KINDS.has(eventKind)) continue;
-      push(this.byRequest, event.request_id ?? '', event);
-      this.byHandle.set(`${eventKind} ${event.subject} ${event.generation}`, event);
+      addToList(this.eventsByRequest, event.request_id ?? '', event);
+      this.eventsByHandle.set(`${eventKind} ${event.subject} ${event.generation}`, event);
     }
   }
 
   /** From the log to the calls: every effect was requested, was not denied to the client, and happened once. */
   checkEffects(): void {
-    for (const [requestId, effects] of this.byRequest) {
-      const calls = this.requests.get(requestId) ?? [];
-      const possible = calls.filter(mayHaveHappened);
+    for (const [requestId, effects] of this.eventsByRequest) {
+      const calls = this.callsByRequest.get(requestId) ?? [];
+      const possibleCalls = calls.filter(mayHaveHappened);
       for (const effect of effects) {
-        const [first] = possible;
+        const [first] = possibleCalls;
         if (first !== undefined) this.causedBy.set(effect, first);
         if (calls[0] === undefined || !matchesRequest(effect, calls[0].request)) {
           this.reportViolation('UNASKED', `${describeEvent(effect)} matches no request`, calls, [effect]);
         }
       }
-      if (calls.length > 0 && possible.length === 0) {
+      if (calls.length > 0 && possibleCalls.length === 0) {
         const names = effects.map(describeEvent).join(' and ');
         this.reportViolation(
           'DONE_ALL_THE_SAME',
@@ -78,7 +78,7 @@ class EffectMatcher implements CallEffects {
         );
       }
       // A renewal takes effect on each arrival; any other request takes effect only once.
-      const effectsMax = calls[0]?.request.operation === 'renew' ? Math.max(possible.length, 1) : 1;
+      const effectsMax = calls[0]?.request.operation === 'renew' ? Math.max(possibleCalls.length, 1) : 1;
       if (calls.length > 0 && effects.length > effectsMax) {
         this.reportViolation(
           'DOUBLED',
@@ -91,15 +91,15 @@ class EffectMatcher implements CallEffects {
   }
 
   /** From the calls to the log: every confirmed effect is in the log, as it was reported. */
-  matchReplies(durable: boolean): void {
-    for (const calls of this.requests.values()) {
+  matchReplies(isDurable: boolean): void {
+    for (const calls of this.callsByRequest.values()) {
       const renewals = new Set(calls[0]?.request.operation === 'renew' ? this.effectsOf(calls[0]) : []);
       for (const call of calls) {
         if (call.outcome.kind !== 'ok') continue;
         const effect =
           call.request.operation === 'renew' ? takeMatchingRenewal(renewals, call) : this.effectFor(call);
         if (effect !== undefined) this.checkReply(call, effect);
-        else if (durable) {
+        else if (isDurable) {
           this.reportViolation('LOST', `${call.request.operation} was confirmed but is not in the log`, [
             call,
           ]);
@@ -109,15 +109,15 @@ class EffectMatcher implements CallEffects {
   }
 
   private effectsOf({ request }: RecordedCall): readonly EventEnvelope[] {
-    return this.byRequest.get(request.request_id) ?? [];
+    return this.eventsByRequest.get(request.request_id) ?? [];
   }
 
-  /** A repeated release or submission is answered with the first effect, whichever request that came from, and so is a resumed claim. */
+  /** A repeated release or submission is answered with the first effect, whichever request caused it; a resumed claim with its grant. */
   private effectFor({ request, outcome }: RecordedCall): EventEnvelope | undefined {
     if (outcome.kind === 'ok' && outcome.reply_fields.resumed)
-      return this.byHandle.get(`granted ${request.subject} ${outcome.reply_fields.generation}`);
-    if (request.operation === 'claim') return this.byRequest.get(request.request_id)?.[0];
-    return this.byHandle.get(
+      return this.eventsByHandle.get(`granted ${request.subject} ${outcome.reply_fields.generation}`);
+    if (request.operation === 'claim') return this.eventsByRequest.get(request.request_id)?.[0];
+    return this.eventsByHandle.get(
       `${EVENT_KIND_OF_OPERATION[request.operation]} ${request.subject} ${request.generation}`,
     );
   }
@@ -147,17 +147,17 @@ class EffectMatcher implements CallEffects {
 
 /**
  * Each confirmed renewal has its own event, with the reported end of the lease. Two renewals of one request may report
- * the same end, since none shortens a lease; then which event belongs to which call cannot be determined.
+ * the same end, since none shortens a lease. Then any of their events may belong to the call.
  */
 function takeMatchingRenewal(
   remaining: Set<EventEnvelope>,
   { outcome }: RecordedCall,
 ): EventEnvelope | undefined {
   const expiresAt = outcome.kind === 'ok' ? outcome.reply_fields.expires_at : null;
-  const [any] = remaining;
-  const found = [...remaining].find(({ payload }) => payload.expires_at === expiresAt) ?? any;
-  if (found !== undefined) remaining.delete(found);
-  return found;
+  const [anyRenewal] = remaining;
+  const renewal = [...remaining].find(({ payload }) => payload.expires_at === expiresAt) ?? anyRenewal;
+  if (renewal !== undefined) remaining.delete(renewal);
+  return renewal;
 }
 
 const matchesRequest = (event: EventEnvelope, request: HistoryRequest): boolean =>
@@ -188,7 +188,7 @@ function differenceBetween({ request, outcome }: RecordedCall, event: EventEnvel
 export const describeEvent = ({ position, event_type, subject, generation }: EventEnvelope): string =>
   `${event_type} of ${subject} generation ${generation} at position ${position}`;
 
-function push<T>(lists: Map<string, T[]>, key: string, item: T): void {
+function addToList<T>(lists: Map<string, T[]>, key: string, item: T): void {
   const list = lists.get(key);
   if (list === undefined) lists.set(key, [item]);
   else list.push(item);

@@ -8,23 +8,23 @@ import type { CallEffects } from './effects.js';
 
 /** The state of a subject between two log indexes. Index 0 is before the first event. */
 export interface SubjectState {
-  readonly from: number;
-  /** The first index at which it changed; one past the end for the last state. */
-  to: number;
+  readonly fromIndex: number;
+  /** The first index at which the state changed; one past the end for the last state. */
+  toIndex: number;
   readonly head: Head;
   readonly rules: Rules;
 }
 
 /**
- * The log with bounds on the commit time of each event, which no record holds. An event was committed neither before
- * the invocation of the call that caused it or any earlier event, nor after the return of a call that was told of it or
- * of any later event.
+ * The log with bounds on the commit time of each event, which no record holds. An event was committed after the invocation
+ * of the call that caused it, and after those of all earlier events. It was committed before the return of the call that
+ * confirmed it, and before those of all later events.
  */
 export class LogTimeline {
   /** By log index: earliest and latest possible commit time, by the driver's clock. */
   readonly earliestMs: Float64Array;
   readonly latestMs: Float64Array;
-  /** By log index: the state of the event's subject from there on; undefined where the event moved no claim. */
+  /** By log index: the state of the event's subject from there on; undefined where the event changed no head. */
   readonly stateFrom: (SubjectState | undefined)[] = [];
   private readonly states = new Map<string, SubjectState[]>();
 
@@ -65,7 +65,7 @@ export class LogTimeline {
   statesOf(subject: string, first: number, last: number): readonly SubjectState[] {
     const states = this.states.get(subject);
     if (states === undefined) return [this.initialState(subject, this.events.length + 1)];
-    return states.filter(({ from, to }) => from <= last && to > first);
+    return states.filter(({ fromIndex, toIndex }) => fromIndex <= last && toIndex > first);
   }
 
   private applyEvent(event: EventEnvelope, logIndex: number): void {
@@ -73,22 +73,27 @@ export class LogTimeline {
     if (subject === undefined || seq === undefined || subjectKindOf(subject) === 'record') return;
     const states = this.states.get(subject) ?? [this.initialState(subject, logIndex)];
     const current = states[states.length - 1] as SubjectState;
-    current.to = logIndex;
+    current.toIndex = logIndex;
     const head = evolve(current.head, event);
-    const next = { from: logIndex, to: this.events.length + 1, head, rules: this.checker.rulesOf(subject) };
+    const next = {
+      fromIndex: logIndex,
+      toIndex: this.events.length + 1,
+      head,
+      rules: this.checker.rulesOf(subject),
+    };
     states.push(next);
     this.stateFrom[logIndex] = next;
     this.states.set(subject, states);
   }
 
-  private initialState(subject: string, to: number): SubjectState {
-    return { from: 0, to, head: emptyHead(subject), rules: this.checker.rulesOf(subject) };
+  private initialState(subject: string, toIndex: number): SubjectState {
+    return { fromIndex: 0, toIndex, head: emptyHead(subject), rules: this.checker.rulesOf(subject) };
   }
 }
 
 /**
- * Binary search for the last index from 0 to `size` at which a predicate holds that is true up to some index; 0 if
- * none.
+ * Binary search for the last index from 0 to `size` at which the predicate is true; 0 if there is none. The predicate must
+ * be true up to some index, and false from there on.
  */
 function lastWhere(size: number, isTrue: (logIndex: number) => boolean): number {
   let [low, high] = [0, size];

@@ -12,7 +12,7 @@ export function checkOrder(
   timeline: LogTimeline,
   { causedBy, acknowledgedBy }: CallEffects,
 ): HistoryViolation[] {
-  const found: HistoryViolation[] = [];
+  const violations: HistoryViolation[] = [];
   /** Of all events from here to the end, the one that was acknowledged first. */
   let firstAcknowledged: { readonly event: EventEnvelope; readonly call: RecordedCall } | null = null;
   for (let logIndex = timeline.events.length; logIndex > 0; logIndex -= 1) {
@@ -25,7 +25,7 @@ export function checkOrder(
     ) {
       const [later, earlier] = [describeEvent(firstAcknowledged.event), describeEvent(event)];
       const message = `${later} was confirmed before ${earlier} was requested, but comes after it in the log`;
-      found.push(
+      violations.push(
         violation('ORDER', message, [firstAcknowledged.call, cause], [firstAcknowledged.event, event]),
       );
     }
@@ -37,5 +37,5 @@ export function checkOrder(
       firstAcknowledged = { event, call };
     }
   }
-  return found.reverse();
+  return violations.reverse();
 }

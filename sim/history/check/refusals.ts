@@ -25,21 +25,22 @@ const STATES_SHOWN_MAX = 4;
  * reply, and some time of the store's clock in that span, the rules give exactly this answer.
  */
 export function checkRefusals(calls: readonly RecordedCall[], evidence: RefusalEvidence): HistoryViolation[] {
-  const ids = claimIdsFromGrants(calls);
+  const claimIdsOf = claimIdsFromGrants(calls);
   return calls.flatMap((call) => {
     if (call.outcome.kind !== 'refused' && !isResumed(call)) return [];
     const { subject } = call.request;
     const { first, last } = evidence.timeline.possibleEnds(call.invoked_ms, call.returned_ms);
     const states = evidence.timeline
       .statesOf(subject, first, last)
-      .filter(({ from }) => !isAfterOwnGrant(call, from, evidence));
+      .filter(({ fromIndex }) => !isAfterOwnGrant(call, fromIndex, evidence));
     const window = { first, last, call };
-    if (states.some((state) => justifies(state, window, evidence, ids(subject)))) return [];
-    const shown = states.slice(0, STATES_SHOWN_MAX).map(describeState).join('; then ') || 'its own claim';
-    const given = call.outcome.kind === 'refused' ? `refused with ${call.outcome.reason}` : 'resumed';
+    if (states.some((state) => justifies(state, window, evidence, claimIdsOf(subject)))) return [];
+    const stateTexts =
+      states.slice(0, STATES_SHOWN_MAX).map(describeState).join('; then ') || 'its own claim';
+    const answer = call.outcome.kind === 'refused' ? `refused with ${call.outcome.reason}` : 'resumed';
     const message =
-      `${call.request.operation} of ${subject} was ${given}, ` +
-      `which held at no time between request and reply: the state was ${shown}`;
+      `${call.request.operation} of ${subject} was ${answer}, ` +
+      `which held at no time between request and reply: the state was ${stateTexts}`;
     return [violation('NO_REASON', message, [call])];
   });
 }
@@ -57,7 +58,7 @@ function isAfterOwnGrant(
   { timeline, effects }: RefusalEvidence,
 ): boolean {
   if (request.operation !== 'claim' || logIndex === 0) return false;
-  const [grant] = effects.byRequest.get(request.request_id) ?? [];
+  const [grant] = effects.eventsByRequest.get(request.request_id) ?? [];
   return grant !== undefined && timeline.eventAt(logIndex).position >= grant.position;
 }
 
@@ -69,14 +70,14 @@ function justifies(
 ): boolean {
   const { timeline, clock } = evidence;
   const { call } = window;
-  const fromMs = clock.earliestMs(Math.max(call.invoked_ms, timeline.earliestMs[state.from] as number));
+  const fromMs = clock.earliestMs(Math.max(call.invoked_ms, timeline.earliestMs[state.fromIndex] as number));
   const toMs = clock.latestMs(
-    Math.min(call.returned_ms, timeline.latestMs[state.to] ?? Number.POSITIVE_INFINITY),
+    Math.min(call.returned_ms, timeline.latestMs[state.toIndex] ?? Number.POSITIVE_INFINITY),
   );
-  const limits = wasFull(state, window, evidence) ? ([null, LIMIT_NAME] as const) : [null];
+  const limits = wasLimitReached(state, window, evidence) ? ([null, LIMIT_NAME] as const) : [null];
   return decisiveTimesMs(state, fromMs, toMs).some((now_ms) =>
-    limits.some((full) => {
-      const command = commandOf(call.request, full);
+    limits.some((reachedLimit) => {
+      const command = commandOf(call.request, reachedLimit);
       const decision = decide(state.head, command, { now_ms, rules: state.rules, claimIdOf });
       return isResumed(call) ? matchesResumption(decision, call) : matchesRefusal(decision, call);
     }),
@@ -96,12 +97,12 @@ function decisiveTimesMs({ head, rules }: SubjectState, fromMs: number, toMs: nu
 }
 
 /** Whether the limit of live claims was reached at some moment of this state within this window. */
-function wasFull(
+function wasLimitReached(
   state: SubjectState,
   { first, last, call }: CallWindow,
   { timeline, limit, clock }: RefusalEvidence,
 ): boolean {
-  for (let end = Math.max(state.from, first); end <= Math.min(state.to - 1, last); end += 1) {
+  for (let end = Math.max(state.fromIndex, first); end <= Math.min(state.toIndex - 1, last); end += 1) {
     const sinceMs = Math.max(call.invoked_ms, timeline.earliestMs[end] as number);
     if ((limit.fullUntilMs[end] as number) > clock.earliestMs(sinceMs)) return true;
   }
@@ -136,7 +137,7 @@ function matchesRefusal({ ok, code, details, head }: Decision, { outcome }: Reco
  * The command as the coordinator passes it to the rules. The plan of a run has no dependencies, and its sessions stay
  * open.
  */
-export function commandOf(request: HistoryRequest, full: GrantLimit | null): SubjectCommand {
+export function commandOf(request: HistoryRequest, reachedLimit: GrantLimit | null): SubjectCommand {
   const { operation, agent_id, session_id, lease_seconds, request_id, claim_id } = request;
   const handle = { generation: request.generation ?? 0, session_id, claim_id };
   switch (operation) {
@@ -146,12 +147,12 @@ export function commandOf(request: HistoryRequest, full: GrantLimit | null): Sub
         session_closed: false,
         waiting_for: [],
         inputs: null,
-        reached_limit: full,
+        reached_limit: reachedLimit,
       };
-      const who = { agent_id, session_id, agent_role: null, user_id: null };
+      const claimant = { agent_id, session_id, agent_role: null, user_id: null };
       // Without credentials there is one principal, which opened every session.
       const resume = request.resume === true ? { resume: OPEN_PRINCIPAL } : {};
-      return { type: 'claim', ...who, lease_seconds, request_id, metadata: null, facts, ...resume };
+      return { type: 'claim', ...claimant, lease_seconds, request_id, metadata: null, facts, ...resume };
     }
     case 'renew':
       return { type: 'renew', handle, lease_seconds };
@@ -195,10 +196,10 @@ function claimIdsFromGrants(calls: readonly RecordedCall[]): (subject: string) =
       idByGrant.get(`${subject} ${generation}`) ?? 'never told';
 }
 
-function describeState({ from, head, rules }: SubjectState): string {
+function describeState({ fromIndex, head, rules }: SubjectState): string {
   const { phase, generation, claim } = head;
   if (claim === null) return 'never claimed';
   const untilMs = lapsesAtMs(claim, rules);
   const until = Number.isFinite(untilMs) ? isoTime(untilMs) : 'a person frees it';
-  return `${phase}, generation ${generation} ${claim.state} by ${claim.agent_id} until ${until} (event ${from})`;
+  return `${phase}, generation ${generation} ${claim.state} by ${claim.agent_id} until ${until} (event ${fromIndex})`;
 }

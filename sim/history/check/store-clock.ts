@@ -2,9 +2,9 @@ import { msOf } from '../../../src/core/events/envelope.js';
 import type { CallEffects } from './effects.js';
 
 /** If no event was ever acknowledged, the clocks cannot be compared: any time is possible. */
-const ANY = { from_ms: 0, to_ms: Date.parse('2100-01-01') };
+const ANY_TIME = { from_ms: 0, to_ms: Date.parse('2100-01-01') };
 
-/** How many calls, those with the smallest gap between both bounds, give the upper bound of the clock offset. */
+/** The number of calls that give the upper bound of the clock offset: those with the smallest gap between both bounds. */
 const CALLS_FOR_UPPER_BOUND = 20;
 
 /**
@@ -32,12 +32,12 @@ export class ObservedStoreClock {
     bounds.sort(
       (one, other) => one.offset_max_ms - one.offset_min_ms - (other.offset_max_ms - other.offset_min_ms),
     );
-    const quickest = bounds.slice(0, CALLS_FOR_UPPER_BOUND);
+    const tightestBounds = bounds.slice(0, CALLS_FOR_UPPER_BOUND);
     this.offsetMinMs = bounds.reduce(
       (max, { offset_min_ms }) => Math.max(max, offset_min_ms),
       Number.NEGATIVE_INFINITY,
     );
-    this.offsetMaxMs = quickest.reduce(
+    this.offsetMaxMs = tightestBounds.reduce(
       (max, { offset_max_ms }) => Math.max(max, offset_max_ms),
       this.offsetMinMs,
     );
@@ -45,11 +45,15 @@ export class ObservedStoreClock {
 
   /** The earliest time that the store's clock can have shown at this time of the driver's clock. */
   earliestMs(driverMs: number): number {
-    return Number.isFinite(this.offsetMinMs) ? driverMs + this.offsetMinMs - this.toleranceMs : ANY.from_ms;
+    return Number.isFinite(this.offsetMinMs)
+      ? driverMs + this.offsetMinMs - this.toleranceMs
+      : ANY_TIME.from_ms;
   }
 
   /** The latest time that the store's clock can have shown at this time of the driver's clock. */
   latestMs(driverMs: number): number {
-    return Number.isFinite(this.offsetMaxMs) ? driverMs + this.offsetMaxMs + this.toleranceMs : ANY.to_ms;
+    return Number.isFinite(this.offsetMaxMs)
+      ? driverMs + this.offsetMaxMs + this.toleranceMs
+      : ANY_TIME.to_ms;
   }
 }

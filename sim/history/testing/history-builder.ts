@@ -20,7 +20,7 @@ interface BuiltHandle {
 }
 
 interface CallTiming {
-  /** Time of the invocation; the decision and the return follow 10 ms later each by default. */
+  /** Time of the invocation in milliseconds. By default the decision follows 10 ms later, and the return another 10 ms. */
   readonly at: number;
   readonly decided?: number;
   readonly returned?: number;
@@ -30,7 +30,7 @@ interface CallTiming {
   readonly resume?: boolean;
 }
 
-/** Builds a small valid history by applying the rules themselves; tests then plant violations in it. */
+/** Builds a small valid history by applying the rules themselves; tests then put violations into the history. */
 export class HistoryBuilder {
   readonly calls: RecordedCall[] = [];
   readonly events: EventEnvelope[] = [];
@@ -73,12 +73,12 @@ export class HistoryBuilder {
   /** Appends a copy of the last event at the next position. */
   duplicateLastEvent(fields: Partial<EventEnvelope> = {}): this {
     const event = this.events[this.events.length - 1] as EventEnvelope;
-    const again = {
+    const nextFields = {
       event_id: `${event.event_id}b`,
       position: this.events.length + 1,
       seq: (event.seq ?? 0) + 1,
     };
-    this.events.push({ ...event, ...again, ...fields });
+    this.events.push({ ...event, ...nextFields, ...fields });
     return this;
   }
 
@@ -134,11 +134,11 @@ export class HistoryBuilder {
 
   private decide(request: HistoryRequest, now_ms: number): Decision {
     const head = this.headsBySubject.get(request.subject) ?? emptyHead(request.subject);
-    const live = [...this.headsBySubject.values()].filter(
+    const liveHeads = [...this.headsBySubject.values()].filter(
       (other) => (permitHeldUntilMs(other, RULES) ?? 0) > now_ms,
     );
-    const full = live.length < LIMITS.max_concurrent_claims ? null : 'max_concurrent_claims';
-    const command = commandOf(request, full);
+    const reachedLimit = liveHeads.length < LIMITS.max_concurrent_claims ? null : 'max_concurrent_claims';
+    const command = commandOf(request, reachedLimit);
     const claimIdOf = ({ generation }: { generation: number }) => claimId(request.subject, generation);
     return decide(head, withReference(command, request), { now_ms, rules: RULES, claimIdOf });
   }
@@ -169,14 +169,16 @@ function outcomeOf(
   { operation, subject }: HistoryRequest,
 ): RecordedOutcome {
   const resumed = details.replayed === true && operation === 'claim';
-  const endsMs = resumed ? next.claim?.expires_at_ms : details.expires_at_ms;
-  const ends = endsMs == null ? null : isoTime(endsMs);
-  const granted = operation === 'claim' && ok;
+  const expiresAtMs = resumed ? next.claim?.expires_at_ms : details.expires_at_ms;
+  const expiresAt = expiresAtMs == null ? null : isoTime(expiresAtMs);
+  const isGranted = operation === 'claim' && ok;
   const reply: RecordedReplyFields = {
-    ...(granted ? { generation: next.generation, claim_id: claimId(subject, next.generation) } : {}),
+    ...(isGranted ? { generation: next.generation, claim_id: claimId(subject, next.generation) } : {}),
     ...(resumed ? { resumed } : {}),
-    ...(ok && ends !== null ? { expires_at: ends } : {}),
-    ...(code === 'DENIED_ACTIVE_CLAIM' ? { holder: head.claim?.agent_id ?? null, expires_at: ends } : {}),
+    ...(ok && expiresAt !== null ? { expires_at: expiresAt } : {}),
+    ...(code === 'DENIED_ACTIVE_CLAIM'
+      ? { holder: head.claim?.agent_id ?? null, expires_at: expiresAt }
+      : {}),
     ...(operation === 'submit' && !ok ? { generation: head.generation } : {}),
     ...(details.limit === undefined ? {} : { limit: details.limit }),
   };

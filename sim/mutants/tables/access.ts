@@ -69,7 +69,7 @@ export const ACCESS_MUTANTS: readonly Mutant[] = [
     file: 'src/coordinator/operations/session.ts',
     find: "public_key === null || public_key === session.public_key ? null : 'PUBLIC_KEY_CONFLICT';",
     replace: 'public_key === session.public_key ? null : null;',
-    why: 'A caller is told that its key is registered, but another key is.',
+    why: 'A caller is told that its key is registered, but another key is registered.',
     tests: SESSION_TESTS,
   },
   {

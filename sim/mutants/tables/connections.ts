@@ -171,7 +171,7 @@ export const CONNECTION_MUTANTS: readonly Mutant[] = [
     file: 'src/server/project-feed.ts',
     find: "if (isProblem(reply) && reply.problem === 'UNAVAILABLE')",
     replace: "if (isProblem(reply) && reply.problem === 'NOT_FOUND')",
-    why: 'A stream that is reading the past ends when its store is unavailable for a moment.',
+    why: 'A stream that reads past events ends when its store is unavailable for a moment.',
     tests: ['src/server/project-feeds.test.ts'],
   },
 ];

@@ -28,7 +28,7 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
     file: TRANSACTION_BUILDER,
     find: 'const keep = this.hasEffect || this.swaps.length > 0;',
     replace: 'const keep = this.hasEffect;',
-    why: 'A retry gets the reply of a first request.',
+    why: 'A retry is answered as if it were the first request.',
   },
   {
     name: 'bounds-not-sent-along',
@@ -159,7 +159,7 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
   {
     name: 'handles-survive-lost-history',
     file: 'src/coordinator/runtime/identity.ts',
-    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is looked for as it stands in the source.
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: the text of the source
     find: '\\n${meta.incarnation}',
     replace: '',
     why: 'After a lossy failover two agents hold the same generation.',

@@ -2,7 +2,7 @@ import type { Mutant } from '../mutant.js';
 
 const LEASE = 'src/core/claims/lease.ts';
 const EVOLVE = 'src/core/claims/evolve.ts';
-const TELL = 'src/core/claims/decide/decision-builder.ts';
+const DECISION_BUILDER = 'src/core/claims/decide/decision-builder.ts';
 
 /** Faults in time comparisons, and in the effect of an event on a head. */
 export const FOLD_MUTANTS: readonly Mutant[] = [
@@ -78,7 +78,7 @@ export const FOLD_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'expiry-not-told',
-    file: TELL,
+    file: DECISION_BUILDER,
     find: '    this.emitExpiry(context);\n',
     replace: '',
     why: 'The log shows two holders at once, and the history depends on the sweeper.',

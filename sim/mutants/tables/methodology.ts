@@ -26,7 +26,7 @@ export const METHODOLOGY_MUTANTS: readonly Mutant[] = [
     file: SUBMIT,
     find: "return authority === 'escalate' || convergence?.needs_human === true;",
     replace: "return authority === 'escalate';",
-    why: 'A result that a person must review converges without it.',
+    why: 'A result that a person must review converges without the review.',
     tests: CONVERGE_TESTS,
   },
   {

@@ -64,7 +64,7 @@ export const RULE_MUTANTS: readonly Mutant[] = [
     file: CLAIM,
     find: 'return isLive(head, now_ms, rules) && now_ms < lapsesAtMs(claim, rules);',
     replace: "return claim.state === 'ACTIVE';",
-    why: 'A claim comes back after its lease, when another may already take it over.',
+    why: 'A claim comes back after its lease, when another agent may already take it over.',
     tests: RESUME_TESTS,
   },
   {

@@ -52,7 +52,7 @@ export const WAL_MUTANTS: readonly Mutant[] = [
     file: 'src/stores/file/log-files.ts',
     find: '      await file.sync();\n      const segments',
     replace: '      const segments',
-    why: 'A power failure loses the end of a closed segment, for which the write-ahead log does not count.',
+    why: 'A power failure loses the end of a closed segment, which the write-ahead log does not cover.',
     tests: CRASH_TESTS,
   },
   {
@@ -76,7 +76,7 @@ export const WAL_MUTANTS: readonly Mutant[] = [
     file: 'src/stores/file/wal/replay-wal.ts',
     find: '  if (damage !== null) throw',
     replace: '  if (damage?.line === 0) throw',
-    why: 'Durable commits behind a damaged record are discarded without a word.',
+    why: 'Durable commits behind a damaged record are discarded without an error.',
     tests: REPLAY_TESTS,
   },
 ];

@@ -20,16 +20,16 @@ class BucketBlobs extends MemoryBlobs {
 
 test('reads back every content that it wrote, by a reference that fits the data of a run', async () => {
   for (const blobs of [new MemoryBlobs(), new BucketBlobs()]) {
-    const run = runBlobsOf(blobs, 'acme');
+    const runBlobs = runBlobsOf(blobs, 'acme');
     const property = fc.asyncProperty(fc.uint8Array({ maxLength: 300 }), async (bytes) => {
-      const reference = blobReference.parse(JSON.parse(JSON.stringify(await run.put(bytes))));
-      expect(Buffer.from(await run.get(reference))).toEqual(Buffer.from(bytes));
+      const reference = blobReference.parse(JSON.parse(JSON.stringify(await runBlobs.put(bytes))));
+      expect(Buffer.from(await runBlobs.get(reference))).toEqual(Buffer.from(bytes));
     });
     await fc.assert(property, { numRuns: 50 });
   }
 });
 
-test('refers to the place in a bucket, otherwise to the digest', async () => {
+test('refers to a blob by its place in the bucket, or by its digest if there is no bucket', async () => {
   expect(await runBlobsOf(new MemoryBlobs(), 'acme').put(BYTES)).toEqual({
     bucket: '',
     key: DIGEST,
@@ -44,10 +44,10 @@ test('refers to the place in a bucket, otherwise to the digest', async () => {
 
 test('reads references from before blobs moved to a bucket', async () => {
   const folder = new MemoryBlobs();
-  const before = await runBlobsOf(folder, 'acme').put(BYTES);
-  const moved = runBlobsOf(withOlderBlobs(new BucketBlobs(), folder), 'acme');
-  expect(Buffer.from(await moved.get(before))).toEqual(BYTES);
-  expect((await moved.put(Buffer.from('new'))).bucket).toBe('my-bucket');
+  const oldReference = await runBlobsOf(folder, 'acme').put(BYTES);
+  const movedBlobs = runBlobsOf(withOlderBlobs(new BucketBlobs(), folder), 'acme');
+  expect(Buffer.from(await movedBlobs.get(oldReference))).toEqual(BYTES);
+  expect((await movedBlobs.put(Buffer.from('new'))).bucket).toBe('my-bucket');
 });
 
 test('never reads a blob of another tenant', async () => {
@@ -67,14 +67,14 @@ test.each(['', 'x', '../../etc/passwd', `${DIGEST}/..`, `x${DIGEST}`, DIGEST.toU
   },
 );
 
-test('refuses a blob that is not what was written', async () => {
+test('refuses a blob whose content has changed', async () => {
   const blobs = new MemoryBlobs();
   const reference = await runBlobsOf(blobs, 'acme').put(BYTES);
   await blobs.put('acme', DIGEST, Buffer.from('changed'));
   await expect(runBlobsOf(blobs, 'acme').get(reference)).rejects.toThrow(/not what was written/);
 });
 
-test('reports a store that does not respond so that the machine tries again, and no other error', async () => {
+test('reports only a store that does not respond as an error that the machine tries again', async () => {
   const failingBlobs = (error: Error): Blobs => ({
     put: () => Promise.reject(error),
     get: () => Promise.reject(error),

@@ -5,17 +5,17 @@ import { StoreUnavailable } from '../../stores/store.js';
 import { engineError } from '../engine-error.js';
 import type { RunBlobs } from '../run-blobs.js';
 
-/** The digest ends every key, in whatever place the blob was when the reference was made. */
+/** Every key ends with the digest, wherever the blob was stored when the reference was made. */
 const DIGEST_AT_END = /(?:^|\/)([0-9a-f]{64})$/;
 
 /**
- * The blobs of a run, by reference. A blob is read by its digest and for this tenant only, whatever bucket and path the
- * reference names: so references from before a change of place work, and none leads to another tenant.
+ * The blobs of a run, by reference. A blob is read by its digest and for this tenant only: the bucket and the path of the
+ * reference are ignored. So references from before blobs moved still work, and none leads to another tenant.
  */
 export const runBlobsOf = (blobs: Blobs, tenantId: string): RunBlobs => ({
   async put(bytes) {
     const sha256 = sha256Hex(bytes);
-    return withStoreErrors(async () => {
+    return translatingStoreErrors(async () => {
       await blobs.put(tenantId, sha256, bytes);
       const reference = await blobs.referenceOf?.(tenantId, sha256);
       return reference ?? { bucket: '', key: sha256, version: sha256 };
@@ -24,11 +24,11 @@ export const runBlobsOf = (blobs: Blobs, tenantId: string): RunBlobs => ({
 
   async get(reference) {
     const sha256 = digestOf(reference);
-    const bytes = await withStoreErrors(() => blobs.get(tenantId, sha256));
+    const bytes = await translatingStoreErrors(() => blobs.get(tenantId, sha256));
     if (bytes === null)
       throw engineError(
         'failed',
-        `There is no blob ${sha256}. Check GENESIS_BLOBS, or restore it from a backup.`,
+        `There is no blob ${sha256}. Check GENESIS_BLOBS, or restore the blob from a backup.`,
       );
     if (sha256Hex(bytes) !== sha256)
       throw engineError('failed', `The blob ${sha256} is not what was written. Restore it from a backup.`);
@@ -45,7 +45,7 @@ function digestOf({ key }: BlobReference): string {
   );
 }
 
-async function withStoreErrors<T>(work: () => Promise<T>): Promise<T> {
+async function translatingStoreErrors<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {

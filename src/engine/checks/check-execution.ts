@@ -31,5 +31,5 @@ export interface CheckExecution {
   readonly report: Uint8Array | null;
 }
 
-/** Runs one deterministic check. A failing check is a result; it rejects only if `signal` is aborted. */
+/** Runs one deterministic check. A failing check is a result. The promise rejects only if `signal` is aborted. */
 export type ExecuteCheck = (request: CheckRequest) => Promise<CheckExecution>;

@@ -7,7 +7,7 @@ import { type CommandEnd, REPORT_BYTES_MAX, runCommandProcess } from './run-comm
 import { findProgram, type Sandbox, type SandboxRun } from './sandbox.js';
 import { resourceLimits, sandboxEnvironment } from './sandbox-arguments.js';
 
-/** Runs a command on its own copy of a copy, which is thrown away, and reads its report. */
+/** Runs a command on a throw-away duplicate of the work copy, and reads the command's report. */
 export interface CommandExecutor {
   readonly is_sandboxed: boolean;
   /** Rejects only if the signal is aborted. */
@@ -17,14 +17,14 @@ export interface CommandExecutor {
 export interface Execution extends Omit<CommandEnd, 'channel'> {
   /** False if the sandbox or the copy could not be made; the output says why. */
   readonly is_started: boolean;
-  /** Whether it was at these limits when it ended. */
+  /** Whether the command was at this limit when it ended. */
   readonly is_disk_full: boolean;
   readonly is_process_limit_reached: boolean;
-  /** One byte more than the maximum if it is too large; null if there is none. */
+  /** Null if there is none. A report that is too large is cut to one byte more than the maximum. */
   readonly report: Uint8Array | null;
 }
 
-/** In the sandbox, for untrusted commands. */
+/** Runs untrusted commands in the sandbox. */
 export const sandboxExecutor = (sandbox: Sandbox): CommandExecutor => ({
   is_sandboxed: true,
   async execute(run) {
@@ -38,7 +38,7 @@ export const sandboxExecutor = (sandbox: Sandbox): CommandExecutor => ({
   },
 });
 
-/** The lines of the launch script, and the report after the line `report`. */
+/** Parses what `launch.sh` writes to file descriptor 3: lines about its progress, then the report after the line `report`. */
 function parseChannel(channel: Buffer): Omit<Execution, keyof CommandEnd> {
   const lines = new Set<string>();
   let from = 0;
@@ -58,8 +58,8 @@ function parseChannel(channel: Buffer): Omit<Execution, keyof CommandEnd> {
 }
 
 /**
- * Without a sandbox: a process group with limits of time, output, memory and file size. The command can read and write
- * whatever the user can.
+ * Runs commands without a sandbox, in a process group with limits of time, output, memory and file size. A command can
+ * read and write whatever the user can.
  */
 export const unsandboxedExecutor = (path: string | undefined): CommandExecutor => ({
   is_sandboxed: false,
@@ -68,11 +68,16 @@ export const unsandboxedExecutor = (path: string | undefined): CommandExecutor =
     try {
       const project = await prepareFolder(folder, copy);
       if (report !== null) await removeReport(project, report);
-      const temporary = join(folder, 'tmp');
-      const env = { ...sandboxEnvironment(), PATH: path ?? '', HOME: temporary, TMPDIR: temporary };
+      const temporaryFolder = join(folder, 'tmp');
+      const env = {
+        ...sandboxEnvironment(),
+        PATH: path ?? '',
+        HOME: temporaryFolder,
+        TMPDIR: temporaryFolder,
+      };
       const prlimit = findProgram('prlimit', path);
-      const limited = prlimit === null ? [] : [prlimit, ...resourceLimits(limits), '--'];
-      const [file = '', ...args] = [...limited, ...argv];
+      const limitPrefix = prlimit === null ? [] : [prlimit, ...resourceLimits(limits), '--'];
+      const [file = '', ...args] = [...limitPrefix, ...argv];
       const { channel: _, ...end } = await runCommandProcess({
         file,
         args,
@@ -108,7 +113,7 @@ async function prepareFolder(
   return project;
 }
 
-/** A report from an earlier run proves nothing. */
+/** Removes a report that was there before, so that it is not taken for the report of this command. */
 async function removeReport(project: string, report: string): Promise<void> {
   const parent = await realpath(dirname(join(project, report))).catch(() => null);
   if (parent !== null && isInside(project, parent))

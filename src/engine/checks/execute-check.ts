@@ -17,7 +17,7 @@ import { isCoverageFormat } from './reports/parse-report.js';
 import { readReport } from './reports/read-report.js';
 import { OUTPUT_STOP_FACTOR } from './run-command.js';
 
-/** The limits of checks that set no others. */
+/** The limits of a check that does not set its own. */
 export const DEFAULT_CHECK_LIMITS: CheckLimits = {
   timeout_ms: 10 * 60_000,
   memory_bytes: 4 * 1024 ** 3,
@@ -26,7 +26,7 @@ export const DEFAULT_CHECK_LIMITS: CheckLimits = {
   processes: 1024,
 };
 
-const SETUP_CHARS_MAX = 500;
+const SETUP_OUTPUT_CHARS_MAX = 500;
 
 /** A check whose command can be run, with its digest. */
 interface RunnableCheck {
@@ -79,7 +79,7 @@ export const checkExecutor =
     const { check, copy, signal } = request;
     signal.throwIfAborted();
     const runnable = runnableCheck(check);
-    if ('says' in runnable) return notRun(check, runnable);
+    if ('says' in runnable) return unexecutedCheckOf(check, runnable);
     const { command } = runnable;
     const argv = command.kind === 'argv' ? command.argv : ['sh', '-c', command.line];
     const limits = limitsOf(request);
@@ -99,7 +99,7 @@ function limitsOf({ check, limits }: CheckRequest): CheckLimits {
   return seconds === undefined ? limits : { ...limits, timeout_ms: seconds * 1000 };
 }
 
-function notRun(
+function unexecutedCheckOf(
   check: EffectiveCheck,
   { result, says }: Pick<CheckOutcome, 'result' | 'says'>,
 ): CheckExecution {
@@ -155,33 +155,33 @@ function stopText({ stopped }: Execution, limits: CheckLimits): string | null {
     case null:
       return null;
     case 'timeout':
-      return `Stopped: it did not end within ${limits.timeout_ms / 1000} s (\`timeout_seconds\`).`;
+      return `Stopped: the command did not end within ${limits.timeout_ms / 1000} s (\`timeout_seconds\`).`;
     case 'output':
-      return `Stopped: it printed more than ${megabytes(limits.output_bytes * OUTPUT_STOP_FACTOR)}.`;
+      return `Stopped: the command printed more than ${megabytes(limits.output_bytes * OUTPUT_STOP_FACTOR)}.`;
     case 'memory':
-      return `Stopped: it used more than ${megabytes(limits.memory_bytes)} of memory.`;
+      return `Stopped: the command used more than ${megabytes(limits.memory_bytes)} of memory.`;
     case 'processes':
-      return `Stopped: it reached the limit of ${limits.processes} processes and threads.`;
+      return `Stopped: the command reached the limit of ${limits.processes} processes and threads.`;
   }
 }
 
 const FORK_REFUSED = /cannot fork|fork: (?:retry|resource temporarily unavailable)/i;
 
-/** Limits that a command runs into without being stopped. */
+/** Names a limit that the command reached without being stopped. */
 function remarkText(
   { is_disk_full, is_process_limit_reached, output }: Execution,
   limits: CheckLimits,
 ): string | null {
-  if (is_process_limit_reached) return `It reached the limit of ${limits.processes} processes.`;
-  // A program that could not start a process may end before the processes are counted: then only its message shows the
+  if (is_process_limit_reached) return `The command reached the limit of ${limits.processes} processes.`;
+  // A program that could not start a process may end before the processes are counted. Then only its output shows the
   // reason.
   if (FORK_REFUSED.test(Buffer.from(output).toString('latin1')))
-    return `It probably reached the limit of ${limits.processes} processes.`;
-  return is_disk_full ? `Its disk is full: the limit is ${megabytes(limits.disk_bytes)}.` : null;
+    return `The command probably reached the limit of ${limits.processes} processes.`;
+  return is_disk_full ? `The command's disk is full: the limit is ${megabytes(limits.disk_bytes)}.` : null;
 }
 
 function setupText({ spawn_error, stopped, output }: Execution): string {
   if (spawn_error !== null) return `The command could not be started: ${spawn_error}.`;
-  const text = Buffer.from(output).toString('utf8').trim().slice(-SETUP_CHARS_MAX);
+  const text = Buffer.from(output).toString('utf8').trim().slice(-SETUP_OUTPUT_CHARS_MAX);
   return `The sandbox could not be set up: ${text || stopped || 'no message'}`;
 }

@@ -1,6 +1,6 @@
-# Runs in the sandbox, before and after the command. The copy is read-only; the command works on a copy of it in
-# memory, whose size is limited. What it leaves there ends with the sandbox: only the report is passed on, through
-# file descriptor 3, after lines that say how far it came.
+# Runs in the sandbox, before and after the command. The work copy is read-only: the command works on a duplicate in
+# memory, whose size is limited and which ends with the sandbox. Only the report is passed on, through file
+# descriptor 3, after lines about the progress of this script.
 # Arguments: the path of the report or '', its maximum size in bytes, the limit of processes, the command.
 report=$1
 report_bytes_max=$2
@@ -11,7 +11,8 @@ if [ -n "$report" ]; then rm -rf -- "./$report"; fi
 echo started >&3
 "$@" 3>&-
 code=$?
-# What follows needs processes, and nothing may change the report any more: end what the command has left behind.
+# End the processes that the command has left behind: the rest of this script needs processes, and nothing may change
+# the report any more.
 set -- /proc/[0-9]*
 if [ "$(($# + 8))" -ge "$processes_max" ]; then echo crowded >&3; fi
 kill -KILL -1 2>/dev/null

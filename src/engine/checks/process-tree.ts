@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
 interface TreeUsage {
-  /** Threads: what the kernel's limit of processes counts too. */
+  /** The number of threads, which the kernel's limit of processes counts too. */
   readonly processes: number;
   readonly memory_bytes: number;
 }
@@ -13,7 +13,7 @@ interface ProcessStatus {
   readonly memory_bytes: number;
 }
 
-/** What a process and its descendants use now. Null where the system has no `/proc`. */
+/** What the descendants of a process use now, without the process itself. Null where the system has no `/proc`. */
 export function treeUsage(root: number): TreeUsage | null {
   const children = new Map<number, ProcessStatus[]>();
   for (const status of allProcesses() ?? []) {
@@ -23,11 +23,11 @@ export function treeUsage(root: number): TreeUsage | null {
   }
   if (children.size === 0) return null;
   let [processes, memory_bytes] = [0, 0];
-  const found = [...(children.get(root) ?? [])];
-  for (let one = found.pop(); one !== undefined; one = found.pop()) {
-    processes += one.threads;
-    memory_bytes += one.memory_bytes;
-    found.push(...(children.get(one.pid) ?? []));
+  const unvisited = [...(children.get(root) ?? [])];
+  for (let status = unvisited.pop(); status !== undefined; status = unvisited.pop()) {
+    processes += status.threads;
+    memory_bytes += status.memory_bytes;
+    unvisited.push(...(children.get(status.pid) ?? []));
   }
   return { processes, memory_bytes };
 }

@@ -12,7 +12,7 @@ interface ProjectFiles {
 
 /** Folders that are not checked: history, coordination, and the CLI's own state. */
 const EXCLUDED_FOLDERS = new Set(['.git', '.ai-workspace', '.genesis']);
-/** Installed by package managers. Build output is not among them: builds write to it. */
+/** Folders that package managers install. Folders of build output are not listed, because builds write to them. */
 const DEPENDENCY_FOLDERS = new Set([
   ...['node_modules', 'bower_components', '.yarn', '.pnpm-store', '.venv', 'venv', '__pypackages__'],
   ...['vendor', '.bundle', 'Pods', 'deps'],
@@ -28,19 +28,19 @@ const SAFE_GIT_OPTIONS = [
 
 /** Lists at most one file more than `filesMax`, so that the caller can tell that there are too many. */
 export async function listProjectFiles(root: string, filesMax: number): Promise<ProjectFiles> {
-  const tracked = await gitPaths(root, ['-co', '--exclude-standard']);
-  if (tracked === null) return walk(root, '', filesMax, { files: [], dependencies: [] });
+  const unignored = await gitPaths(root, ['-co', '--exclude-standard']);
+  if (unignored === null) return walk(root, '', filesMax, { files: [], dependencies: [] });
   const ignored = (await gitPaths(root, ['-oi', '--exclude-standard', '--directory'])) ?? [];
-  const listed: Listing = { files: [], dependencies: await dependenciesAmong(root, ignored) };
-  for (const path of new Set(tracked)) {
-    if (listed.files.length > filesMax) break;
+  const listing: Listing = { files: [], dependencies: await dependenciesAmong(root, ignored) };
+  for (const path of new Set(unignored)) {
+    if (listing.files.length > filesMax) break;
     if (path.split('/').some((part) => EXCLUDED_FOLDERS.has(part))) continue;
-    const found = await lstat(join(root, path)).catch(() => null);
+    const stats = await lstat(join(root, path)).catch(() => null);
     // A submodule, or a repository inside the project, is one entry of git's list.
-    if (found?.isDirectory()) await walk(root, path.replace(/\/$/, ''), filesMax, listed);
-    else if (isCopied(found)) listed.files.push(path);
+    if (stats?.isDirectory()) await walk(root, path.replace(/\/$/, ''), filesMax, listing);
+    else if (isCopied(stats)) listing.files.push(path);
   }
-  return listed;
+  return listing;
 }
 
 interface Listing {
@@ -51,19 +51,19 @@ interface Listing {
 const isCopied = (entry: Stats | Dirent | null): boolean =>
   entry !== null && (entry.isFile() || entry.isSymbolicLink());
 
-async function walk(root: string, folder: string, filesMax: number, listed: Listing): Promise<Listing> {
-  if (folder.split('/').length > FOLDER_DEPTH_MAX) return listed;
+async function walk(root: string, folder: string, filesMax: number, listing: Listing): Promise<Listing> {
+  if (folder.split('/').length > FOLDER_DEPTH_MAX) return listing;
   const entries = await readdir(join(root, folder), { withFileTypes: true }).catch((): Dirent[] => []);
   for (const entry of entries) {
     const path = folder === '' ? entry.name : `${folder}/${entry.name}`;
     if (EXCLUDED_FOLDERS.has(entry.name)) continue;
-    if (listed.files.length > filesMax) break;
-    if (isCopied(entry)) listed.files.push(path);
+    if (listing.files.length > filesMax) break;
+    if (isCopied(entry)) listing.files.push(path);
     else if (!entry.isDirectory()) continue;
-    else if (!DEPENDENCY_FOLDERS.has(entry.name)) await walk(root, path, filesMax, listed);
-    else if (isDependencyFolder(path)) listed.dependencies.push(path);
+    else if (!DEPENDENCY_FOLDERS.has(entry.name)) await walk(root, path, filesMax, listing);
+    else if (isDependencyFolder(path)) listing.dependencies.push(path);
   }
-  return listed;
+  return listing;
 }
 
 function isDependencyFolder(path: string): boolean {
@@ -75,12 +75,12 @@ function isDependencyFolder(path: string): boolean {
 async function dependenciesAmong(root: string, ignored: readonly string[]): Promise<string[]> {
   const realRoot = await realpath(root);
   const folders = ignored.flatMap((path) => (path.endsWith('/') ? [path.slice(0, -1)] : []));
-  const kept: string[] = [];
+  const realFolders: string[] = [];
   for (const path of folders.filter(isDependencyFolder)) {
-    const real = await realpath(join(root, path)).catch(() => null);
-    if (real === join(realRoot, path)) kept.push(path);
+    const realFolder = await realpath(join(root, path)).catch(() => null);
+    if (realFolder === join(realRoot, path)) realFolders.push(path);
   }
-  return kept;
+  return realFolders;
 }
 
 /** The paths that `git ls-files` prints; null if the folder is not in a work tree, or git cannot read it. */

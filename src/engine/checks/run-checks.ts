@@ -26,7 +26,7 @@ export async function runChecks(
       results[index] = await runCheck({ check, ...shared });
     }
   };
-  // All have ended before the caller removes the copy.
+  // Waits for all checks, also after an error, because the caller then removes the copy.
   const ends = await Promise.allSettled(Array.from({ length: Math.max(1, parallel) }, work));
   for (const end of ends) if (end.status === 'rejected') throw end.reason;
   return results;

@@ -12,7 +12,7 @@ interface CommandSpec {
   readonly args: readonly string[];
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
-  /** What the program can read from file descriptor 4; null: it has none. */
+  /** What the program can read from file descriptor 4; null: the program has no such descriptor. */
   readonly input?: Uint8Array | null;
   readonly limits: CheckLimits;
   readonly signal: AbortSignal;
@@ -37,13 +37,13 @@ export const OUTPUT_STOP_FACTOR = 64;
 export const REPORT_BYTES_MAX = 8 * 1024 * 1024;
 const CHANNEL_BYTES_MAX = REPORT_BYTES_MAX + 4096;
 const USAGE_INTERVAL_MS = 200;
-/** For output that is on its way when the process has ended; only a process outside its group can keep it open. */
+/** The wait for output after the process has ended. Only a process outside its group can keep the streams open. */
 const CLOSE_GRACE_MS = 2000;
 
 /** Runs a command in its own process group until it ends or reaches a limit. Rejects only if the signal is aborted. */
 export async function runCommandProcess(spec: CommandSpec): Promise<CommandEnd> {
   spec.signal.throwIfAborted();
-  const end = await new CommandProcess(spec).end();
+  const end = await new CommandProcess(spec).waitForEnd();
   spec.signal.throwIfAborted();
   return end;
 }
@@ -69,12 +69,12 @@ class CommandProcess {
     ];
     this.child = spawn(file, [...args], { cwd, env: { ...env }, stdio, detached: true });
     const writable = this.child.stdio[4] as Writable | null | undefined;
-    // A program that could not be started reads nothing; its exit says so.
+    // The write fails if the program could not be started, which `waitForClose` reports.
     writable?.on('error', () => {});
     writable?.end(input);
   }
 
-  async end(): Promise<CommandEnd> {
+  async waitForEnd(): Promise<CommandEnd> {
     const { signal, limits } = this.spec;
     const timer = setTimeout(() => this.stop('timeout'), limits.timeout_ms);
     const usageTimer = setInterval(() => this.checkUsage(), USAGE_INTERVAL_MS);
@@ -82,7 +82,7 @@ class CommandProcess {
     signal.addEventListener('abort', onAbort, { once: true });
     try {
       this.readStreams();
-      const [exitCode, exitSignal] = await this.closed();
+      const [exitCode, exitSignal] = await this.waitForClose();
       return {
         exit_code: exitCode,
         signal: exitSignal,
@@ -118,7 +118,7 @@ class CommandProcess {
     channel?.on('error', () => {});
   }
 
-  private closed(): Promise<[number | null, NodeJS.Signals | null]> {
+  private waitForClose(): Promise<[number | null, NodeJS.Signals | null]> {
     const { child } = this;
     return new Promise((resolve) => {
       child.once('error', (error) => {
@@ -149,7 +149,7 @@ class CommandProcess {
     this.kill();
   }
 
-  /** Ends the whole group. With the sandbox's first process everything in its process namespace ends. */
+  /** Ends the whole group. When the sandbox's first process ends, everything in its process namespace ends. */
   private kill(): void {
     if (this.child.pid === undefined) return;
     try {

@@ -16,7 +16,7 @@ const PATH_FOLDERS = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bi
 /** Folders that tools write to inside installed dependencies: empty and writable in the sandbox, where they exist. */
 const CACHE_FOLDERS = ['.cache', '.vite', '.vite-temp', '.vitest'];
 const SHARED_MEMORY_BYTES_MAX = 64 * 1024 * 1024;
-/** Since this version the kernel counts the processes of a user namespace on their own. */
+/** Since this version the kernel counts the processes of each user namespace separately. */
 const OWN_PROCESS_COUNT_SINCE = [5, 14] as const;
 
 /** The whole environment of a command. */
@@ -29,7 +29,7 @@ export const sandboxEnvironment = (): Record<string, string> => ({
   NO_COLOR: '1',
 });
 
-/** Node's programs and global packages, if they are not in a system folder: version managers install them at home. */
+/** Node's programs and global packages, if they are not in a system folder: version managers install them in the home folder. */
 function nodeFolders(): string[] {
   const bin = dirname(realpathSync(process.execPath));
   if (SYSTEM_FOLDERS.some((name) => bin.startsWith(`/${name}/`))) return [];
@@ -65,7 +65,7 @@ export function sandboxBinds({
 const isFolder = (path: string): boolean =>
   lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 
-/** All that can be written is in memory: together at most `disk_bytes`. */
+/** Everything writable is in memory: at most `disk_bytes`, and the caches of the dependencies. */
 export function sandboxArguments(binds: readonly SandboxBind[], { disk_bytes }: CheckLimits): string[] {
   const temporaryBytes = Math.floor(disk_bytes / 4);
   const sharedBytes = Math.min(SHARED_MEMORY_BYTES_MAX, Math.floor(disk_bytes / 16));
@@ -90,14 +90,14 @@ export function sandboxArguments(binds: readonly SandboxBind[], { disk_bytes }: 
 
 /** A folder such as /bin is a link on most systems. */
 function systemFolder(name: string): string[] {
-  const found = lstatSync(`/${name}`, { throwIfNoEntry: false });
-  if (found?.isSymbolicLink()) return ['--symlink', readlinkSync(`/${name}`), `/${name}`];
-  return found?.isDirectory() ? ['--ro-bind', `/${name}`, `/${name}`] : [];
+  const stats = lstatSync(`/${name}`, { throwIfNoEntry: false });
+  if (stats?.isSymbolicLink()) return ['--symlink', readlinkSync(`/${name}`), `/${name}`];
+  return stats?.isDirectory() ? ['--ro-bind', `/${name}`, `/${name}`] : [];
 }
 
 /**
- * Per process: memory it can write to, and the size of a file. The address space is not limited: runtimes reserve much
- * more of it than they use.
+ * Limits for each process: its writable memory, and the size of a file. The address space is not limited, because
+ * runtimes reserve much more of it than they use.
  */
 export const resourceLimits = ({ memory_bytes, disk_bytes }: CheckLimits): string[] => [
   `--data=${memory_bytes}`,
@@ -106,8 +106,8 @@ export const resourceLimits = ({ memory_bytes, disk_bytes }: CheckLimits): strin
 ];
 
 /**
- * Older kernels count all processes of the user, who may have more already; there, only the monitoring of the process
- * tree limits them. `hasOwnUser`: no other program runs as the user.
+ * Older kernels count all processes of the user, who may already have more than the limit. There, only the monitoring of
+ * the process tree limits them. `hasOwnUser`: no other program runs as the user.
  */
 export const processLimit = ({ processes }: CheckLimits, hasOwnUser: boolean): string[] =>
   hasOwnUser || hasOwnProcessCount() ? [`--nproc=${processes}`] : [];

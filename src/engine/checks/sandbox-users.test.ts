@@ -22,7 +22,7 @@ async function newFolder(): Promise<string> {
   return folder;
 }
 
-/** Only root can become another user; everybody else has run all other tests as an ordinary user. */
+// Only root can become another user. Without root, all other tests run as an ordinary user already.
 it.skipIf(!isRoot || sandbox.kind === 'none')(
   'runs a check for an ordinary user too, with its limits',
   async () => {
@@ -79,11 +79,11 @@ it('finds no sandbox where bubblewrap is not in PATH', async () => {
   expect(await findSandbox(undefined)).toMatchObject({ kind: 'none' });
 });
 
-it('finds no sandbox where bubblewrap cannot run, and passes on why', async () => {
+it('finds no sandbox where bubblewrap cannot run, and passes on its error message', async () => {
   const folder = await newFolder();
   await mkdir(join(folder, 'bin'));
   const failing = '#!/bin/sh\necho "No permissions to create a new namespace" >&2\nexit 1\n';
   await writeFile(join(folder, 'bin/bwrap'), failing, { mode: 0o755 });
-  const found = await findSandbox(`${join(folder, 'bin')}:${process.env.PATH}`);
-  expect(found).toEqual({ kind: 'none', says: expect.stringContaining('No permissions to create') });
+  const result = await findSandbox(`${join(folder, 'bin')}:${process.env.PATH}`);
+  expect(result).toEqual({ kind: 'none', says: expect.stringContaining('No permissions to create') });
 });

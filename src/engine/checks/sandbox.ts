@@ -19,7 +19,7 @@ import { syscallFilter } from './syscall-filter.js';
  * systems of limited size for everything that can be written, its own processes only, no further user namespaces.
  *
  * The kernel does not limit the processes of root. As root, an outer bubblewrap therefore makes the folders reachable
- * and changes to a user that nothing else uses; the sandbox itself is then the same as for other users.
+ * and changes to a user that nothing else uses. The sandbox itself is then the same as for other users.
  */
 export interface Sandbox {
   readonly kind: 'bwrap';
@@ -55,15 +55,15 @@ export async function findSandbox(path: string | undefined): Promise<Sandbox | N
   const isRoot = process.getuid?.() === 0;
   const [bwrap, prlimit, sh] = ['bwrap', 'prlimit', 'sh'].map((name) => findProgram(name, path));
   const setpriv = isRoot ? findProgram('setpriv', path) : '';
-  for (const [name, found] of Object.entries({ bwrap, prlimit, sh, setpriv }))
-    if (typeof found !== 'string') return { kind: 'none', says: `The program \`${name}\` is not in PATH.` };
+  for (const [name, program] of Object.entries({ bwrap, prlimit, sh, setpriv }))
+    if (typeof program !== 'string') return { kind: 'none', says: `The program \`${name}\` is not in PATH.` };
   const sandbox = new Bubblewrap({ bwrap, prlimit, sh, setpriv } as SandboxPrograms, isRoot);
   const failure = await trySandbox(sandbox);
   return failure === null ? sandbox : { kind: 'none', says: `bubblewrap cannot run here: ${failure}` };
 }
 
 export function findProgram(name: string, path: string | undefined): string | null {
-  for (const folder of (path ?? '').split(delimiter).filter((each) => each.startsWith('/'))) {
+  for (const folder of (path ?? '').split(delimiter).filter((entry) => entry.startsWith('/'))) {
     const file = join(folder, name);
     try {
       accessSync(file, constants.X_OK);
@@ -83,7 +83,7 @@ const TRIAL_LIMITS: CheckLimits = {
   processes: 64,
 };
 
-/** Why a command that does nothing fails; null if it does not. */
+/** The reason that a command that does nothing fails in the sandbox; null if the command succeeds. */
 async function trySandbox(sandbox: Sandbox): Promise<string | null> {
   const folder = await mkdtemp(join(tmpdir(), 'genesis-check-'));
   try {
@@ -135,9 +135,9 @@ class Bubblewrap implements Sandbox {
     const filter = input === null ? [] : ['--seccomp', '4'];
     if (!this.isRoot)
       return { file: bwrap, args: [...sandboxArguments(binds, limits), ...filter, '--', ...command], input };
-    const reachable = binds.map((bind, index) => ({ ...bind, source: `/tmp/${index}` }));
+    const reachableBinds = binds.map((bind, index) => ({ ...bind, source: `/tmp/${index}` }));
     const folders = binds.flatMap(({ source }, index) => ['--ro-bind', source, `/tmp/${index}`]);
-    const inner = [bwrap, ...sandboxArguments(reachable, limits), ...filter, '--', ...command];
+    const inner = [bwrap, ...sandboxArguments(reachableBinds, limits), ...filter, '--', ...command];
     return {
       file: bwrap,
       args: [...OUTER_ARGUMENTS, ...folders, '--', ...this.changeUser(), ...inner],
@@ -153,8 +153,8 @@ class Bubblewrap implements Sandbox {
 }
 
 /**
- * The host as it is, except for an empty /tmp in which the folders are mounted. With its own process namespace: bubblewrap
- * may not signal processes of the other user when it dies, but they end with the first process of their namespace.
+ * The host as it is, except for an empty /tmp in which the folders are mounted. The processes of the other user get their
+ * own process namespace: the outer bubblewrap may not signal them, but they end with the first process of a namespace.
  */
 const OUTER_ARGUMENTS = [
   ...['--dev-bind', '/', '/', '--unshare-pid', '--die-with-parent'],

@@ -13,7 +13,7 @@ import { shellCheck, TEST_LIMITS } from './testing/check-values.js';
 import { isRunning } from './testing/running-processes.js';
 
 const sandbox = await findSandbox(process.env.PATH);
-const reason = sandbox.kind === 'none' ? ` (skipped: ${sandbox.says})` : '';
+const skipReason = sandbox.kind === 'none' ? ` (skipped: ${sandbox.says})` : '';
 const NEVER = new AbortController().signal;
 const JUNIT = '<testsuite><testcase name="a"/></testsuite>';
 
@@ -41,7 +41,7 @@ interface RunOptions {
 /** The argument of a `sleep` that no other process has. */
 const uniqueSeconds = () => `1${randomInt(1e8, 1e9)}`;
 
-describe.skipIf(sandbox.kind === 'none')(`a check in the sandbox${reason}`, { timeout: 120_000 }, () => {
+describe.skipIf(sandbox.kind === 'none')(`a check in the sandbox${skipReason}`, { timeout: 120_000 }, () => {
   it('runs words without a shell on a copy of the project', async () => {
     const check = shellCheck(`printf '%s,' "a b" '$HOME'`, { shell: false });
     expect(await run(check)).toMatchObject({ result: 'pass', exit_code: 0, text: 'a b,$HOME,' });
@@ -51,7 +51,7 @@ describe.skipIf(sandbox.kind === 'none')(`a check in the sandbox${reason}`, { ti
     expect(copied).toMatchObject({ result: 'pass', text: 'old' });
   });
 
-  it('fails by the exit code, and says if there is no such program', async () => {
+  it('fails on an exit code other than 0, and is an error if the program does not exist', async () => {
     expect(await run(shellCheck('exit 3'))).toMatchObject({ result: 'fail', exit_code: 3 });
     const missing = await run(shellCheck('no-such-program', { shell: false }));
     expect(missing).toMatchObject({
@@ -63,8 +63,8 @@ describe.skipIf(sandbox.kind === 'none')(`a check in the sandbox${reason}`, { ti
 
   it('stops a command that forks without end, and names the limit', async () => {
     const seconds = uniqueSeconds();
-    const forever = await run(shellCheck(`while :; do (sleep ${seconds} &) 2>/dev/null; done`));
-    expect(forever).toMatchObject({
+    const forking = await run(shellCheck(`while :; do (sleep ${seconds} &) 2>/dev/null; done`));
+    expect(forking).toMatchObject({
       result: 'fail',
       says: expect.stringContaining('limit of 100 processes'),
     });
@@ -79,7 +79,7 @@ describe.skipIf(sandbox.kind === 'none')(`a check in the sandbox${reason}`, { ti
     expect(filled.text).toMatch(/No space left on device|File size limit exceeded/);
   });
 
-  it('limits every folder that can be written, and lets no namespace add another', async () => {
+  it('limits every writable folder, and prevents mounts in a new namespace', async () => {
     const shared = await run(shellCheck('dd if=/dev/zero of=/dev/shm/big bs=1M'));
     expect(shared.text).toContain('No space left');
     const mount = 'unshare --user --map-root-user --mount mount -t tmpfs none /tmp';
@@ -89,7 +89,7 @@ describe.skipIf(sandbox.kind === 'none')(`a check in the sandbox${reason}`, { ti
     });
   });
 
-  it('says that the project does not fit into the disk limit', async () => {
+  it('reports that the project does not fit into the disk limit', async () => {
     const files = { 'big.txt': 'x'.repeat(30_000_000) };
     const outcome = await run(shellCheck('true'), { files });
     expect(outcome).toMatchObject({ result: 'error', says: expect.stringContaining('No space left') });
@@ -115,15 +115,15 @@ describe.skipIf(sandbox.kind === 'none')(`a check in the sandbox${reason}`, { ti
   });
 
   it('stops processes that together use too much memory', async () => {
-    // `tail` keeps what it reads until its input ends, which it does not.
-    const one = '(head -c 300000000 /dev/zero; sleep 1000) | tail >/dev/null & ';
-    const outcome = await run(shellCheck(`${one.repeat(4)} wait; sleep 1000`), {
+    // `tail` holds its input in memory until the input ends, and this input does not end.
+    const memoryHog = '(head -c 300000000 /dev/zero; sleep 1000) | tail >/dev/null & ';
+    const outcome = await run(shellCheck(`${memoryHog.repeat(4)} wait; sleep 1000`), {
       limits: { memory_bytes: 5e8 },
     });
     expect(outcome).toMatchObject({ result: 'fail', says: expect.stringContaining('of memory') });
   });
 
-  it('gives a command no memory that the limits do not count', async () => {
+  it('denies a command every kind of memory that the limits do not count', async () => {
     const script = `import ctypes, os
 libc = ctypes.CDLL(None, use_errno=True)
 for name, call in [("memfd", lambda: libc.memfd_create(b"a", 0)), ("shm", lambda: libc.shmget(0, 1 << 20, 0o1666))]:

@@ -33,7 +33,7 @@ it('runs on its own copy with a clean environment', async () => {
   expect(readFileSync(`${copy.folder}/a.txt`, 'utf8')).toBe('old');
 });
 
-it('an unsandboxed check says if its program does not exist', async () => {
+it('an unsandboxed check is an error if its program does not exist', async () => {
   expect(await run(shellCheck('no-such-program', { shell: false }))).toMatchObject({ result: 'error' });
 });
 
@@ -71,13 +71,14 @@ it('reads the report of the command, and none through a link out of its folder',
 
 it('runs independent checks at the same time, and keeps their order', async () => {
   const copy = await copyOfProject();
-  // Each waits for the other: one after the other they would not end.
-  const [mine, other] = [1, 2].map((n) => `${copy.folder}.${n}`);
-  const meetCommand = (a = '', b = '') => `touch ${a}; while ! [ -e ${b} ]; do sleep 0.05; done`;
+  // Each command waits for the other: if they ran one after the other, they would not end.
+  const [firstFile, secondFile] = [1, 2].map((n) => `${copy.folder}.${n}`);
+  const meetCommand = (own = '', awaited = '') =>
+    `touch ${own}; while ! [ -e ${awaited} ]; do sleep 0.05; done`;
   const checks = [
-    shellCheck(meetCommand(mine, other), { name: 'first' }),
+    shellCheck(meetCommand(firstFile, secondFile), { name: 'first' }),
     shellCheck('exit 1', { name: 'human', type: 'human' }),
-    shellCheck(meetCommand(other, mine), { name: 'second' }),
+    shellCheck(meetCommand(secondFile, firstFile), { name: 'second' }),
     shellCheck('exit 1', { name: 'third' }),
     shellCheck('true', { name: 'fourth', skipped: 'No tool.' }),
   ];

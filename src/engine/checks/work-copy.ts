@@ -21,7 +21,7 @@ import { listProjectFiles } from './project-files.js';
 export interface CandidateFile {
   readonly path: string;
   readonly bytes: Uint8Array;
-  /** Absent: as the file in the project, which a new file is not. */
+  /** Absent: as the file in the project; a new file is not executable. */
   readonly executable?: boolean;
 }
 
@@ -48,9 +48,9 @@ export async function createWorkCopy(
   overlay: readonly CandidateFile[],
   limits: CopyLimits = COPY_LIMITS,
 ): Promise<WorkCopy | CopyRefusal> {
-  const around = await mkdtemp(join(tmpdir(), 'genesis-check-'));
-  const folder = join(await realpath(around), 'project');
-  const remove = () => rm(around, { recursive: true, force: true });
+  const privateFolder = await mkdtemp(join(tmpdir(), 'genesis-check-'));
+  const folder = join(await realpath(privateFolder), 'project');
+  const remove = () => rm(privateFolder, { recursive: true, force: true });
   try {
     await mkdir(folder, { mode: FOLDER_MODE });
     await chmod(folder, FOLDER_MODE);
@@ -82,32 +82,32 @@ async function copyFiles(
   let bytes = 0;
   for (const path of files) {
     const source = join(root, path);
-    const found = await lstat(source).catch(() => null);
-    // A file below a link is somewhere else, even if git lists it here.
-    if (found === null || (await realpath(dirname(source))) !== dirname(source)) continue;
+    const stats = await lstat(source).catch(() => null);
+    // A file below a link is elsewhere, even if git lists it here.
+    if (stats === null || (await realpath(dirname(source))) !== dirname(source)) continue;
     const target = join(folder, path);
     await makeFolder(dirname(target));
-    if (found.isSymbolicLink()) await copyLink(source, target, path);
-    if (!found.isFile()) continue;
-    bytes += found.size;
+    if (stats.isSymbolicLink()) await copyLink(source, target, path);
+    if (!stats.isFile()) continue;
+    bytes += stats.size;
     if (bytes > limits.bytes) return tooLarge(`more than ${limits.bytes} bytes`);
     await copyFile(source, target, constants.COPYFILE_FICLONE);
-    await chmod(target, found.mode & 0o100 ? PROGRAM_MODE : FILE_MODE);
+    await chmod(target, stats.mode & 0o100 ? PROGRAM_MODE : FILE_MODE);
   }
   return null;
 }
 
-const tooLarge = (found: string): CopyRefusal => ({
+const tooLarge = (size: string): CopyRefusal => ({
   refused: 'PROJECT_TOO_LARGE',
-  says: `The project has ${found} that git does not ignore, too many to copy for a check.`,
+  says: `The project has ${size} that git does not ignore, too many to copy for a check.`,
   next: 'List generated and large files in .gitignore.',
 });
 
 /** A link that leaves the project is left out. */
 async function copyLink(source: string, target: string, path: string): Promise<void> {
   const text = await readlink(source);
-  const reached = normalize(join(dirname(path), text));
-  if (text.startsWith('/') || reached === '..' || reached.startsWith(`..${sep}`)) return;
+  const destination = normalize(join(dirname(path), text));
+  if (text.startsWith('/') || destination === '..' || destination.startsWith(`..${sep}`)) return;
   await symlink(text, target);
 }
 
@@ -117,15 +117,17 @@ async function layOver(
   dependencies: readonly string[],
 ): Promise<CopyRefusal | null> {
   for (const { path, bytes, executable } of overlay) {
-    const bound = dependencies.find((dependency) => `${path}/`.startsWith(`${dependency}/`));
-    const fault = pathFault(path) ?? (bound === undefined ? null : `${bound} has installed dependencies`);
+    const dependencyFolder = dependencies.find((dependency) => `${path}/`.startsWith(`${dependency}/`));
+    const fault =
+      pathFault(path) ??
+      (dependencyFolder === undefined ? null : `${dependencyFolder} has installed dependencies`);
     if (fault !== null) return badPath(path, fault);
     const target = join(folder, path);
     if (!(await isBelow(folder, dirname(target)))) return badPath(path, 'it is below a link');
     await makeFolder(dirname(target));
-    const before = await lstat(target).catch(() => null);
-    if (before?.isDirectory()) return badPath(path, 'it is a folder');
-    if (before?.isSymbolicLink()) await rm(target);
+    const existing = await lstat(target).catch(() => null);
+    if (existing?.isDirectory()) return badPath(path, 'it is a folder');
+    if (existing?.isSymbolicLink()) await rm(target);
     const file = await open(target, constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC, FILE_MODE);
     await file.writeFile(bytes).finally(() => file.close());
     if (executable !== undefined) await chmod(target, executable ? PROGRAM_MODE : FILE_MODE);
@@ -139,24 +141,24 @@ const badPath = (path: string, fault: string): CopyRefusal => ({
   next: 'Give the file another path.',
 });
 
-/** Whether no part of the path between the two folders is a link or a file. Parts that are missing do not matter. */
+/** Whether all parts of the path between the two folders are folders, not links or files, as far as they exist. */
 async function isBelow(folder: string, path: string): Promise<boolean> {
-  let reached = folder;
+  let current = folder;
   for (const part of relative(folder, path).split(sep)) {
-    reached = join(reached, part);
-    const found = await lstat(reached).catch(() => null);
-    if (found === null) return true;
-    if (!found.isDirectory()) return false;
+    current = join(current, part);
+    const stats = await lstat(current).catch(() => null);
+    if (stats === null) return true;
+    if (!stats.isDirectory()) return false;
   }
   return true;
 }
 
-/** The umask must not hide it from the check's user. */
+/** Makes a folder and its parents. Sets their modes, because the umask could hide them from the check's user. */
 async function makeFolder(path: string): Promise<void> {
-  const first = await mkdir(path, { recursive: true, mode: FOLDER_MODE });
-  if (first === undefined) return;
+  const firstMade = await mkdir(path, { recursive: true, mode: FOLDER_MODE });
+  if (firstMade === undefined) return;
   for (let folder = path; ; folder = dirname(folder)) {
     await chmod(folder, FOLDER_MODE);
-    if (folder === first) return;
+    if (folder === firstMade) return;
   }
 }

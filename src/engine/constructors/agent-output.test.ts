@@ -93,7 +93,7 @@ it.each([
   '{broken',
   '[1,null,"x"]',
   '{"stats":{"models":{"m":null}}}',
-])('knows no cost of the output %j', (text) => {
+])('reports no cost for the output %j', (text) => {
   const { message, session, cost, is_error } = readAgentOutput(text);
   expect({ message, session, cost, is_error }).toEqual({
     message: text,
@@ -103,7 +103,7 @@ it.each([
   });
 });
 
-it('takes no negative or broken numbers, and no session that is not an id', () => {
+it('ignores negative and broken numbers, and a session that is not an id', () => {
   const output = {
     ...CLAUDE_RESULT,
     total_cost_usd: -5,

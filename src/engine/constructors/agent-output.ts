@@ -3,9 +3,9 @@ import { isObject } from '../../core/events/plain-data.js';
 
 /** What the output of a command-line agent tells about its work. */
 export interface AgentOutput {
-  /** Its last message; the whole output if it has no format that is known. */
+  /** The agent's last message; the whole output if its format is not known. */
   readonly message: string;
-  /** Null: it names none. */
+  /** Null if the output names no session. */
   readonly session: string | null;
   readonly cost: Omit<Cost, 'seconds'>;
   /** The agent reports that it failed. */
@@ -103,7 +103,8 @@ function readGemini(object: AgentRecord): Partial<AgentOutput> {
   const tokens = Object.values(stats.models)
     .map((model) => (isObject(model) ? model.tokens : null))
     .filter(isObject);
-  const sumOfField = (name: string): number => tokens.reduce((total, one) => total + countOf(one[name]), 0);
+  const sumOfField = (name: string): number =>
+    tokens.reduce((total, counts) => total + countOf(counts[name]), 0);
   return {
     ...messageOf(response),
     ...sessionOf(session_id),

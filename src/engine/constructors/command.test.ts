@@ -113,8 +113,8 @@ it('works with an agent that reads nothing and prints more than is kept', async 
   expect(says).toMatch(/^…x+\nthe end$/);
 });
 
-/** An agent with a child that ignores the polite signal; both run for ever. */
-const STUBBORN = `
+/** An agent with a child that ignores SIGTERM; both run for ever. */
+const STUBBORN_AGENT = `
   const { spawn } = require('node:child_process');
   const child = "process.on('SIGTERM', () => {}); require('node:fs').writeFileSync('pid', String(process.pid)); setInterval(() => {}, 1000)";
   spawn(process.execPath, ['--input-type=commonjs', '-e', child], { stdio: 'inherit' });
@@ -138,7 +138,7 @@ const childPid = (): Promise<number> =>
 
 it.runIf(HAS_GROUPS)('kills the agent with its children when the run is stopped', async () => {
   const controller = new AbortController();
-  const stopped = construct(STUBBORN, { signal: controller.signal });
+  const stopped = construct(STUBBORN_AGENT, { signal: controller.signal });
   const outcome = expect(stopped).rejects.toMatchObject({ name: 'Engine.Failed' });
   const pid = await childPid();
   expect(isAlive(pid)).toBe(true);
@@ -148,17 +148,17 @@ it.runIf(HAS_GROUPS)('kills the agent with its children when the run is stopped'
 });
 
 it.runIf(HAS_GROUPS)('kills the agent with its children at the time limit', async () => {
-  const late = construct(STUBBORN, { timeout_seconds: 2 });
+  const late = construct(STUBBORN_AGENT, { timeout_seconds: 2 });
   await expect(late).rejects.toMatchObject({ name: 'Engine.Timeout' });
-  // On a slow machine the limit may come before the child.
+  // On a slow machine the limit may be reached before the child starts.
   const pid = existsSync(join(folder, 'pid')) ? Number(await readWritten('pid')) : 0;
   expect(pid !== 0 && isAlive(pid)).toBe(false);
 });
 
 it.runIf(HAS_GROUPS)('stops a child that the agent leaves behind', async () => {
-  const leaving = `${STUBBORN.replace(/setInterval\(\(\) => \{\}, 1000\)$/, '')}
+  const leavingAgent = `${STUBBORN_AGENT.replace(/setInterval\(\(\) => \{\}, 1000\)$/, '')}
     const { existsSync } = require('node:fs');
     const timer = setInterval(() => { if (existsSync('pid')) process.exit(0) }, 10)`;
-  await construct(leaving);
+  await construct(leavingAgent);
   expect(isAlive(await childPid())).toBe(false);
 });

@@ -9,7 +9,7 @@ interface Construction {
   readonly signal: AbortSignal;
 }
 
-interface Constructed {
+interface ConstructionResult {
   /** What the agent or model says about its work. Data, never a command. */
   readonly says: string;
   /** Identifies the session of the agent or model, so that no evaluator judges in it. */
@@ -18,7 +18,7 @@ interface Constructed {
 }
 
 /** Makes a candidate by changing files in the draft folder. Rejects with an `EngineError`. */
-export type Constructor = (construction: Construction) => Promise<Constructed>;
+export type Constructor = (construction: Construction) => Promise<ConstructionResult>;
 
 /** A model's answer to a prompt. */
 interface ModelAnswer {

@@ -80,7 +80,7 @@ it.each([
 });
 
 describe('with links in the draft folder', () => {
-  it('does not write through a linked folder, and writes nothing else either', async () => {
+  it('does not write through a linked folder, and writes none of the other files', async () => {
     await mkdir(join(root, 'outside'));
     await symlink(join(root, 'outside'), join(folder, 'linked'));
     await expect(
@@ -99,7 +99,7 @@ describe('with links in the draft folder', () => {
     expect(await readFile(join(root, 'secret'), 'utf8')).toBe('unchanged');
   });
 
-  it('replaces a file that has another name outside, and leaves that one as it is', async () => {
+  it('replaces a file that has a hard link outside, and leaves the file outside unchanged', async () => {
     await writeFile(join(root, 'shared'), 'unchanged');
     await link(join(root, 'shared'), join(folder, 'a.txt'));
     await construct({ files: [fileWith('a.txt', 'new')], says: '' });
@@ -109,18 +109,18 @@ describe('with links in the draft folder', () => {
 });
 
 // req: ITR-004
-it.each(DOCUMENTED_PROVIDERS)('constructs with the real client of $provider', async (documented) => {
-  const answer = JSON.stringify({ files: [fileWith('made.txt', documented.provider)], says: 'Made it.' });
-  const endpoint = await openModelEndpoint(documented, [documented.success(answer)]);
+it.each(DOCUMENTED_PROVIDERS)('constructs with the real client of $provider', async (provider) => {
+  const answer = JSON.stringify({ files: [fileWith('made.txt', provider.provider)], says: 'Made it.' });
+  const endpoint = await openModelEndpoint(provider, [provider.success(answer)]);
   try {
     const run = await openConstructor(
       { type: 'model', ...endpoint.settings },
-      { folder: root, env: documented.env },
+      { folder: root, env: provider.env },
     );
     const { signal } = new AbortController();
     const constructed = await run({ prompt: 'Make it.', folder, iteration: 1, signal });
     expect(constructed).toMatchObject({ says: 'Made it.', cost: { input_tokens: 1200, output_tokens: 300 } });
-    expect(await read('made.txt')).toBe(documented.provider);
+    expect(await read('made.txt')).toBe(provider.provider);
     expect(endpoint.received[0]?.body).toContain('Make it.');
   } finally {
     await endpoint.close();
@@ -128,11 +128,11 @@ it.each(DOCUMENTED_PROVIDERS)('constructs with the real client of $provider', as
 });
 
 it('stops at its own time limit', async () => {
-  const [documented] = DOCUMENTED_PROVIDERS;
-  const endpoint = await openModelEndpoint(documented, ['silence']);
+  const [provider] = DOCUMENTED_PROVIDERS;
+  const endpoint = await openModelEndpoint(provider, ['silence']);
   try {
     const settings = { type: 'model', ...endpoint.settings, timeout_seconds: 1 } as const;
-    const run = await openConstructor(settings, { folder: root, env: documented.env });
+    const run = await openConstructor(settings, { folder: root, env: provider.env });
     const { signal } = new AbortController();
     await expect(run({ prompt: 'Make it.', folder, iteration: 1, signal })).rejects.toMatchObject({
       name: 'Engine.Timeout',

@@ -6,10 +6,10 @@ import type { AskModel, Constructor } from './constructor.js';
 import { endOfMessage } from './end-of-message.js';
 import { writeFiles } from './write-files.js';
 
-/** Node ends a request whose answer has not begun after 300 seconds. */
+/** Less than 300 seconds, after which Node ends a request whose answer has not begun. */
 export const MODEL_TIMEOUT_SECONDS_DEFAULT = 240;
 
-const SYSTEM = `You write files of a software project.
+const SYSTEM_PROMPT = `You write files of a software project.
 Answer with one JSON object and nothing else, no text around it and no code fence:
 {"files":[{"path":"folder/name","content":"the whole new content of the file"}],"says":"what you did, in a few sentences"}
 Paths are relative to the root of the project. Name only files that you create or change; files cannot be deleted.
@@ -20,18 +20,18 @@ export const modelConstructor =
   (ask: AskModel, timeoutSeconds = MODEL_TIMEOUT_SECONDS_DEFAULT): Constructor =>
   async ({ prompt, folder, signal }) => {
     const limitedSignal = withTimeLimit(signal, timeoutSeconds);
-    const { text, cost } = await ask({ system: SYSTEM, prompt, signal: limitedSignal });
-    const read = readCandidateAnswer(text);
-    if ('fault' in read) {
+    const { text, cost } = await ask({ system: SYSTEM_PROMPT, prompt, signal: limitedSignal });
+    const answerOrFault = readCandidateAnswer(text);
+    if ('fault' in answerOrFault) {
       throw engineError(
         'malformed',
-        `The model did not answer with the JSON that was asked for: ${read.fault}`,
+        `The model did not answer with the JSON that was asked for: ${answerOrFault.fault}`,
         cost,
       );
     }
-    const obstacle = await writeFiles(folder, read.answer.files);
+    const obstacle = await writeFiles(folder, answerOrFault.answer.files);
     if (obstacle !== null) {
       throw engineError('malformed', `A file of the model's answer cannot be written: ${obstacle}`, cost);
     }
-    return { says: endOfMessage(read.answer.says), constructed_by: `model:${randomUUID()}`, cost };
+    return { says: endOfMessage(answerOrFault.answer.says), constructed_by: `model:${randomUUID()}`, cost };
   };

@@ -49,7 +49,7 @@ it.each([
   expect(await readdir(folder)).toEqual([]);
 });
 
-it('names a transcript that is absent', async () => {
+it('names a transcript that does not exist', async () => {
   const opening = openConstructor({ type: 'replay', transcript: 'none.jsonl' }, { folder: root });
   await expect(opening).rejects.toMatchObject({
     name: 'Engine.Failed',

@@ -15,7 +15,7 @@ export interface AgentCommand {
 
 interface AgentRun {
   readonly prompt: string;
-  /** Its working directory. */
+  /** The working directory of the agent. */
   readonly folder: string;
   readonly signal: AbortSignal;
   readonly env: NodeJS.ProcessEnv;
@@ -34,31 +34,31 @@ const PROMPT_VARIABLE = 'GENESIS_PROMPT';
 
 /**
  * Runs a command-line agent in a separate process group, without a shell. It gets the prompt on stdin and in the file
- * `$GENESIS_PROMPT`. Nothing of the group is left when this returns or throws.
+ * `$GENESIS_PROMPT`. No process of the group is left when this returns or throws.
  */
 export async function runAgent(agent: AgentCommand, run: AgentRun): Promise<AgentAnswer> {
   const signal = withTimeLimit(run.signal, agent.timeout_seconds ?? TIMEOUT_SECONDS_DEFAULT);
   const startMs = performance.now();
-  // Outside of the working directory, whose files become part of the candidate.
+  // The prompt is outside the working directory, because files in there become part of the candidate.
   const promptFolder = await mkdtemp(join(tmpdir(), 'gen-prompt-'));
   try {
     const promptFile = join(promptFolder, 'prompt.md');
     await writeFile(promptFile, run.prompt, { mode: 0o600 });
-    const exit = await startAgent(agent, run, promptFile, signal);
+    const exit = await runAgentProcess(agent, run, promptFile, signal);
     const output = readAgentOutput(exit.stdout);
     const cost = { ...output.cost, seconds: (performance.now() - startMs) / 1000 };
     if (signal.aborted) {
       const { name, message } = stoppedError(signal, programOf(agent));
       throw new EngineError(name, message, cost);
     }
-    if (exit.exit_code !== 0 || output.is_error) throw failedAgent(agent, exit, output, cost);
+    if (exit.exit_code !== 0 || output.is_error) throw failedAgentError(agent, exit, output, cost);
     return { message: output.message, session: output.session ?? `command:${randomUUID()}`, cost };
   } finally {
     await rm(promptFolder, { recursive: true, force: true });
   }
 }
 
-async function startAgent(
+async function runAgentProcess(
   agent: AgentCommand,
   { prompt, folder, env }: AgentRun,
   promptFile: string,
@@ -91,7 +91,12 @@ const programOf = ({ command }: AgentCommand): string => command[0] ?? '';
 
 const REASON_CHARS_MAX = 500;
 
-function failedAgent(agent: AgentCommand, exit: GroupExit, output: AgentOutput, cost: Cost): EngineError {
+function failedAgentError(
+  agent: AgentCommand,
+  exit: GroupExit,
+  output: AgentOutput,
+  cost: Cost,
+): EngineError {
   const reason = (exit.stderr.trim() || output.message).slice(-REASON_CHARS_MAX);
   const how = exit.exit_code === 0 ? 'reported an error' : `ended with exit code ${exit.exit_code}`;
   return engineError('failed', `${programOf(agent)} ${how}: ${reason}`, cost);

@@ -42,7 +42,10 @@ export function entryOf<Entry extends object>(transcript: Transcript<Entry>, ite
   const entry = transcript.entries[iteration - 1];
   if (entry === undefined) {
     const count = transcript.entries.length;
-    throw engineError('failed', `${transcript.path} has no line for iteration ${iteration}, only ${count}.`);
+    throw engineError(
+      'failed',
+      `The transcript ${transcript.path} has no line for iteration ${iteration}: add it after its ${count} lines.`,
+    );
   }
   if (isFailed(entry)) throw new EngineError(entry.error, entry.says ?? `recorded: ${entry.error}`);
   return entry;
@@ -58,9 +61,12 @@ async function readText(path: string): Promise<string> {
     throw engineError('failed', `The transcript ${path} cannot be read: ${String(error)}`);
   });
   try {
-    const found = await file.stat();
-    if (!found.isFile() || found.size > TRANSCRIPT_BYTES_MAX) {
-      throw engineError('failed', `${path} is not a file of at most ${TRANSCRIPT_BYTES_MAX} bytes.`);
+    const stats = await file.stat();
+    if (!stats.isFile() || stats.size > TRANSCRIPT_BYTES_MAX) {
+      throw engineError(
+        'failed',
+        `The transcript ${path} is not a regular file of at most ${TRANSCRIPT_BYTES_MAX} bytes.`,
+      );
     }
     return await file.readFile('utf8');
   } finally {

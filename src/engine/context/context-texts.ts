@@ -9,11 +9,11 @@ interface ContextText {
   readonly text: string;
 }
 
-/** About as many tokens as RAG_THRESHOLD_BYTES has text: the most that is passed on whole by default. */
+/** The estimated tokens of RAG_THRESHOLD_BYTES of text, which is the most that is passed on whole by default. */
 export const PASSAGE_TOKENS_MAX = 12_500;
 const CHARS_PER_TOKEN = 4;
 
-/** What documents are searched for: the feature, the guidance of the edge, and what its checks demand. */
+/** The text that documents are searched for: the feature, the guidance of the edge, and the criteria of its checks. */
 export const contextQuery = (
   plan: Pick<EdgePlan, 'feature_id' | 'guidance' | 'checks'>,
   featureTitle: string,
@@ -22,8 +22,8 @@ export const contextQuery = (
 
 /**
  * The context for a prompt, from the most to the least important: configuration, then what the edge requires, recommends,
- * and the rest. Searched documents are there with their best passages, estimated at `tokensMax` tokens together. Equal
- * arguments give an equal result.
+ * and the rest. A searched document contributes its best passages; all passages together have at most `tokensMax` estimated
+ * tokens. Equal arguments give an equal result.
  */
 export function contextTexts(
   manifest: Uint8Array,
@@ -32,22 +32,23 @@ export function contextTexts(
 ): ContextText[] {
   const { files } = decodeContext(manifest);
   const searched = files.filter(({ tier }) => tier === 'searched');
-  const passages = new Map<string, Passage[]>();
+  const passagesByPath = new Map<string, Passage[]>();
   for (const passage of bestPassages(searched, query, tokensMax)) {
-    const ofFile = passages.get(passage.path) ?? [];
-    passages.set(passage.path, [...ofFile, passage]);
+    const chosen = passagesByPath.get(passage.path) ?? [];
+    passagesByPath.set(passage.path, [...chosen, passage]);
   }
   return CONTEXT_NEEDS.flatMap((need) => files.filter((file) => file.need === need)).flatMap((file) => {
     if (file.tier === 'verbatim') return [{ name: file.path, text: file.text ?? '' }];
-    return (passages.get(file.path) ?? []).sort((a, b) => a.at - b.at).map(passageText);
+    return (passagesByPath.get(file.path) ?? []).sort((a, b) => a.index - b.index).map(passageText);
   });
 }
 
-/** Best first while they fit; if no passage fits the query, the beginning of each document. */
+/** Takes the best passages that the limit allows. If no passage matches the query, takes the beginning of each document. */
 function bestPassages(files: readonly ListedContextFile[], query: string, tokensMax: number): Passage[] {
-  const ofFiles = files.map(({ path, text }) => passagesOf(path, text ?? ''));
-  const found = searchPassages(ofFiles.flat(), query);
-  const candidates = found.length > 0 ? found : ofFiles.flatMap((passages) => passages.slice(0, 1));
+  const passagesOfFiles = files.map(({ path, text }) => passagesOf(path, text ?? ''));
+  const matches = searchPassages(passagesOfFiles.flat(), query);
+  const candidates =
+    matches.length > 0 ? matches : passagesOfFiles.flatMap((passages) => passages.slice(0, 1));
   const chosen: Passage[] = [];
   let charsLeft = tokensMax * CHARS_PER_TOKEN;
   for (const passage of candidates) {

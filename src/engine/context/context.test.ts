@@ -32,7 +32,7 @@ const TOPICS = [
 ];
 const sectionOn = (topic: string) =>
   `## About ${topic}\n\nThe system handles ${topic}. ${`Details of ${topic} follow here. `.repeat(40)}\n`;
-const LARGE = Array.from({ length: 6 }, (_, at) =>
+const LARGE_DOCUMENTS = Array.from({ length: 6 }, (_, at) =>
   fileOf(
     `spec/part-${at}.md`,
     `# Part ${at}\n\n${TOPICS.map((topic) => sectionOn(`${topic}${at}`)).join('\n')}`,
@@ -41,7 +41,7 @@ const LARGE = Array.from({ length: 6 }, (_, at) =>
 
 describe('loading the context', () => {
   // req: ITR-003
-  it('has the canonical hash of its files, and lists each with its own', () => {
+  it('has the canonical hash of its files, and lists the hash of each file', () => {
     const files = [
       fileOf('spec/a.md', 'one\r\n'),
       fileOf('docs/cafe\u0301.md', 'x'),
@@ -60,7 +60,7 @@ describe('loading the context', () => {
     });
   });
 
-  it('has the same manifest on every machine: order, line ends and composition do not matter', () => {
+  it('has the same manifest on every machine: order, line ends and Unicode composition do not matter', () => {
     const here = load([fileOf('a.md', 'one\ntwo'), fileOf('caf\u00e9.md', 'na\u00efve')]);
     const there = load([fileOf('cafe\u0301.md', 'nai\u0308ve'), fileOf('a.md', 'one\r\ntwo')]);
     expect(Buffer.from(there.manifest)).toEqual(Buffer.from(here.manifest));
@@ -148,24 +148,24 @@ describe('the context in a prompt', () => {
   it.each(['refunds3', 'Shipping5', 'passwords0'])(
     'has the passages about %s, with path and lines',
     (topic) => {
-      const { manifest, is_searched } = load(LARGE);
+      const { manifest, is_searched } = load(LARGE_DOCUMENTS);
       expect(is_searched).toBe(true);
-      const [found] = contextTexts(manifest, `The feature about ${topic}`, 600);
-      const [path = '', lines = ''] = (found?.name ?? '').split(':');
+      const [passage] = contextTexts(manifest, `The feature about ${topic}`, 600);
+      const [path = '', lines = ''] = (passage?.name ?? '').split(':');
       expect(path).toBe(`spec/part-${topic.at(-1)}.md`);
-      const file = LARGE.find((one) => one.path === path) as ContextFile;
+      const file = LARGE_DOCUMENTS.find((document) => document.path === path) as ContextFile;
       const [first, last = first] = lines.split('-').map(Number) as [number, number?];
       const cited = Buffer.from(file.bytes)
         .toString()
         .split('\n')
         .slice(first - 1, last)
         .join('\n');
-      expect(found?.text.endsWith(cited)).toBe(true);
+      expect(passage?.text.endsWith(cited)).toBe(true);
       expect(cited.toLowerCase()).toContain(topic.toLowerCase());
     },
   );
 
-  it('finds words of languages that do not separate them', () => {
+  it('finds words of languages that do not separate words', () => {
     const topics = ['\u8fd4\u91d1\u51e6\u7406', '\u5728\u5eab\u7ba1\u7406'];
     const files = topics.map((topic, at) =>
       fileOf(`spec/${at}.md`, `\u3053\u306e\u6587\u66f8\u306f${topic}\u3067\u3059\u3002`),
@@ -176,10 +176,10 @@ describe('the context in a prompt', () => {
     ]);
   });
 
-  it('has the beginning of each document if nothing fits the query', () => {
-    const { manifest } = load(LARGE);
+  it('has the beginning of each document if nothing matches the query', () => {
+    const { manifest } = load(LARGE_DOCUMENTS);
     expect(namesOf(manifest, 'zzz qqq')).toEqual(
-      LARGE.map(({ path }) => expect.stringMatching(`^${path}:1`)),
+      LARGE_DOCUMENTS.map(({ path }) => expect.stringMatching(`^${path}:1`)),
     );
     expect(namesOf(manifest, '')).toEqual(namesOf(manifest, 'zzz qqq'));
   });
@@ -189,27 +189,31 @@ describe('the context in a prompt', () => {
   });
 
   it('is the same for the same files in any order and the same query', () => {
-    const property = fc.property(fc.shuffledSubarray(LARGE, { minLength: 6 }), queries, (files, words) => {
-      const query = words.join(' ');
-      const texts = contextTexts(load(files).manifest, query);
-      expect(texts).toEqual(contextTexts(load(LARGE).manifest, query));
-    });
+    const property = fc.property(
+      fc.shuffledSubarray(LARGE_DOCUMENTS, { minLength: 6 }),
+      queries,
+      (files, words) => {
+        const query = words.join(' ');
+        const texts = contextTexts(load(files).manifest, query);
+        expect(texts).toEqual(contextTexts(load(LARGE_DOCUMENTS).manifest, query));
+      },
+    );
     fc.assert(property, { numRuns: 15 });
   });
 
-  it('never exceeds its budget, and uses it', () => {
+  it('never exceeds its budget, and nearly fills it', () => {
     const property = fc.property(fc.integer({ min: 0, max: 20_000 }), queries, (tokens, words) => {
-      const texts = contextTexts(load(LARGE).manifest, words.join(' '), tokens);
+      const texts = contextTexts(load(LARGE_DOCUMENTS).manifest, words.join(' '), tokens);
       const chars = texts.reduce((sum, { name, text }) => sum + name.length + text.length, 0);
       expect(chars).toBeLessThanOrEqual(tokens * 4);
     });
     fc.assert(property, { numRuns: 25 });
-    const texts = contextTexts(load(LARGE).manifest, 'the system handles details');
+    const texts = contextTexts(load(LARGE_DOCUMENTS).manifest, 'the system handles details');
     const chars = texts.reduce((sum, { text }) => sum + text.length, 0);
     expect(chars).toBeGreaterThan(PASSAGE_TOKENS_MAX * 4 - 4000);
   });
 
-  it('is asked for by feature, guidance and the criteria of the checks', () => {
+  it('is searched for by feature, guidance and the criteria of the checks', () => {
     const check = { criterion: 'Refunds are audited' };
     const plan = { feature_id: 'REQ-F-1', guidance: 'Write code', checks: [check] } as unknown as Parameters<
       typeof contextQuery

@@ -7,7 +7,7 @@ export interface ContextFile {
   /** Relative to the project, separated by `/`. */
   readonly path: string;
   readonly bytes: Uint8Array;
-  /** Whether the edge asks for it by name. Absent: it does not. */
+  /** Whether the edge requires or recommends the file by name. Absent: `other`. */
   readonly need?: 'required' | 'recommended' | 'other';
 }
 
@@ -31,16 +31,16 @@ export interface LoadedContext {
 export const RAG_THRESHOLD_BYTES = 50 * 1024;
 const FILES_MAX = 2000;
 const TOTAL_BYTES_MAX = 16 * 1024 * 1024;
-/** Topology, edges, profiles, features and constraints; not what a project keeps in its context folders. */
+/** Topology, edges, profiles, features and constraints, but not the files in the context folders of a project. */
 const CONFIGURATION = /^\.ai-workspace\/(?!context\/).*\.ya?ml$|(^|\/)project_constraints\.ya?ml$/;
 
 /**
- * The context of a run, as it is now: configuration and constraints are passed on whole, documents only while their total
- * size is small. The hash is of the files, never of passages.
+ * The current context of a run. Configuration and constraints are passed on whole, documents only if their total size is
+ * small. The hash covers the whole files, never passages.
  */
 export function loadContext(options: ContextOptions): LoadedContext {
   assertWithinLimits(options.files);
-  const files = sortedByPath(options.files.map(readFile));
+  const files = sortedByPath(options.files.map(normalizedFile));
   assertDistinct(files);
   const documentBytes = files
     .filter(({ need, text }) => need !== 'configuration' && text !== null)
@@ -63,8 +63,12 @@ export function loadContext(options: ContextOptions): LoadedContext {
   return { manifest, context_hash, is_searched };
 }
 
-function readFile({ path: givenPath, bytes, need = 'other' }: ContextFile): Omit<ListedContextFile, 'tier'> {
-  const path = contextPath(givenPath);
+function normalizedFile({
+  path: originalPath,
+  bytes,
+  need = 'other',
+}: ContextFile): Omit<ListedContextFile, 'tier'> {
+  const path = contextPath(originalPath);
   const text = normalizedText(bytes);
   const content = text === null ? bytes : Buffer.from(text);
   return {

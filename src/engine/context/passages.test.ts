@@ -9,7 +9,7 @@ const paragraphOf = (word: string, length: number) =>
   word.repeat(Math.ceil(length / word.length)).slice(0, length);
 
 describe('passages of a document', () => {
-  it('begin at headings, and know the headings above them', () => {
+  it('begin at headings, and name the headings above them', () => {
     const text = '# Shop\nSells.\n\n## Cart\n\nHolds items.\n\n### Limits\nTen.\n## Pay\nCards.\n';
     expect(linesOf(text)).toEqual([
       [1, 2],
@@ -37,7 +37,7 @@ describe('passages of a document', () => {
     expect(linesOf(short)).toEqual([[1, 5]]);
   });
 
-  it('split a line that is too long, and no character', () => {
+  it('split a line that is too long, but no character', () => {
     const text = `short\n${'\u{1F600}'.repeat(3001)}\nshort`;
     const passages = passagesOf('a.md', text);
     expect(linesOf(text)[0]).toEqual([1, 1]);
@@ -53,15 +53,15 @@ describe('passages of a document', () => {
     );
     const property = fc.property(fc.array(line, { maxLength: 60 }), (lines) => {
       const passages = passagesOf('a.md', lines.join('\n'));
-      const numbered: string[] = [];
+      const allLines: string[] = [];
       for (const { first_line, last_line, text } of passages) {
-        const ofPassage = text.split('\n');
-        expect(ofPassage).toEqual(lines.slice(first_line - 1, last_line));
+        const passageLines = text.split('\n');
+        expect(passageLines).toEqual(lines.slice(first_line - 1, last_line));
         expect(text.length).toBeLessThanOrEqual(1700);
-        numbered.push(...ofPassage);
+        allLines.push(...passageLines);
       }
-      const isFilled = (each: string) => each.trim() !== '';
-      expect(numbered.filter(isFilled)).toEqual(lines.filter(isFilled));
+      const isFilled = (text: string) => text.trim() !== '';
+      expect(allLines.filter(isFilled)).toEqual(lines.filter(isFilled));
     });
     fc.assert(property, { numRuns: 300 });
   });

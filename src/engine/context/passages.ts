@@ -1,8 +1,8 @@
 /** A part of a document: paragraphs under one heading. */
 export interface Passage {
   readonly path: string;
-  /** Its position among the passages of the file. */
-  readonly at: number;
+  /** The position of the passage among the passages of the file. */
+  readonly index: number;
   readonly first_line: number;
   readonly last_line: number;
   /** The headings above it, from the outermost; empty in a file without headings. */
@@ -10,13 +10,13 @@ export interface Passage {
   readonly text: string;
 }
 
-/** About 400 tokens: enough for a thought, small enough that several documents fit into a prompt. */
+/** About 400 tokens: a few paragraphs, and small enough that passages of several documents fit into a prompt. */
 const PASSAGE_CHARS_MAX = 1600;
 const HEADING = /^(#{1,6})\s+(\S.*?)\s*#*$/;
 const FENCE = /^\s{0,3}(`{3,}|~{3,})/;
 const HEADING_CHARS_MAX = 120;
 
-/** Splits a document into passages at headings and empty lines. Every line that is not empty is in exactly one. */
+/** Splits a document into passages at headings and empty lines. A line is split only if it is too long. */
 export function passagesOf(path: string, text: string): Passage[] {
   const splitter = new PassageSplitter(path);
   for (const line of text.split('\n')) splitter.add(line);
@@ -41,11 +41,11 @@ class PassageSplitter {
     if (this.fence !== null) {
       if (marker?.startsWith(this.fence) === true) this.fence = null;
     } else if (marker !== undefined) this.fence = marker;
-    else this.readHeading(line);
-    // A paragraph may end here; within a paragraph, only a passage that is too long ends.
+    else this.applyHeading(line);
+    // An empty line ends a passage that is half full. Within a paragraph, only a full passage ends.
     const isFull = this.length + line.length > PASSAGE_CHARS_MAX;
     const isParagraphEnd = line.trim() === '' && this.length > PASSAGE_CHARS_MAX / 2;
-    if (isFull || (isParagraphEnd && this.fence === null)) this.end(this.lineNumber - 1);
+    if (isFull || (isParagraphEnd && this.fence === null)) this.endPassage(this.lineNumber - 1);
     if (line.length > PASSAGE_CHARS_MAX) this.addLongLine(line);
     else {
       this.lines.push(line);
@@ -54,38 +54,38 @@ class PassageSplitter {
   }
 
   finish(): Passage[] {
-    this.end(this.lineNumber);
+    this.endPassage(this.lineNumber);
     return this.passages;
   }
 
-  private readHeading(line: string): void {
+  private applyHeading(line: string): void {
     const [, marks, title] = HEADING.exec(line) ?? [];
     if (marks === undefined || title === undefined) return;
-    this.end(this.lineNumber - 1);
+    this.endPassage(this.lineNumber - 1);
     this.headings.length = Math.min(this.headings.length, marks.length - 1);
     while (this.headings.length < marks.length - 1) this.headings.push('');
     this.headings.push(title.slice(0, HEADING_CHARS_MAX));
   }
 
-  /** For instance data in one line. Its parts have the same line number. */
+  /** Splits a long line, for example data without line ends, into passages with the same line number. */
   private addLongLine(line: string): void {
     for (let at = 0; at < line.length; ) {
       const part = line.slice(at, at + PASSAGE_CHARS_MAX);
       // A character of two UTF-16 units stays whole.
       const whole = /[\uD800-\uDBFF]$/.test(part) ? part.slice(0, -1) : part;
       this.lines = [whole];
-      this.end(this.lineNumber, this.lineNumber);
+      this.endPassage(this.lineNumber, this.lineNumber);
       at += whole.length;
     }
   }
 
-  private end(lastLine: number, firstLine = this.firstLine): void {
+  private endPassage(lastLine: number, firstLine = this.firstLine): void {
     const leading = this.lines.findIndex((line) => line.trim() !== '');
     if (leading !== -1) {
       const trailing = this.lines.length - 1 - this.lines.findLastIndex((line) => line.trim() !== '');
       this.passages.push({
         path: this.path,
-        at: this.passages.length,
+        index: this.passages.length,
         first_line: firstLine + leading,
         last_line: lastLine - trailing,
         heading: this.headings.filter((title) => title !== '').join(' > '),

@@ -1,7 +1,7 @@
 import MiniSearch from 'minisearch';
 import type { Passage } from './passages.js';
 
-/** A query is a set of words: guidance and criteria of many checks repeat theirs. */
+/** Counts different words: the guidance and the criteria of many checks repeat words. */
 const QUERY_TERMS_MAX = 500;
 const TERM_LENGTH_MAX = 64;
 /** Words of letters and digits. */
@@ -11,7 +11,7 @@ const UNSPACED =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Khmer}\p{Script=Lao}]/u;
 
 /**
- * The passages that fit the query, best first. Equal passages and an equal query give an equal result: passages of an equal
+ * The passages that match the query, best first. Equal passages and an equal query give an equal result: passages of an equal
  * score keep their order.
  */
 export function searchPassages(passages: readonly Passage[], query: string): Passage[] {
@@ -30,7 +30,7 @@ export function searchPassages(passages: readonly Passage[], query: string): Pas
     .map(({ id }) => passages[id] as Passage);
 }
 
-/** Words in lower case; pairs of characters where words are not separated. */
+/** Words in lower case; pairs of characters in scripts that do not separate words. */
 function termsOf(text: string): string[] {
   const terms: string[] = [];
   for (const [word] of text.toLowerCase().matchAll(WORD)) {

@@ -12,14 +12,14 @@ interface EvaluatorQuestion {
 
 interface EvaluatorAnswer {
   readonly text: string;
-  /** The session in which it was given: another one for each question. */
+  /** The session in which the answer was given. Each question has a separate session. */
   readonly session: string;
   readonly cost: Cost;
 }
 
 /** Something that judges a candidate: a model, a command-line agent or a transcript. Rejects with an `EngineError`. */
 export interface Evaluator {
-  /** Whether the evaluator reads the candidate in the folder; then the prompt need not contain every file. */
+  /** Whether the evaluator reads the candidate in the folder. Then the prompt need not contain every file. */
   readonly reads_folder: boolean;
   ask(question: EvaluatorQuestion): Promise<EvaluatorAnswer>;
 }

@@ -17,13 +17,13 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-const check = (name: string, more: Partial<EffectiveCheck> = {}): EffectiveCheck => ({
+const check = (name: string, overrides: Partial<EffectiveCheck> = {}): EffectiveCheck => ({
   name,
   type: 'agent',
   criterion: `The design is ${name}.`,
   required: true,
   skipped: null,
-  ...more,
+  ...overrides,
 });
 const verdict = (name: string, result: 'pass' | 'fail' = 'pass', issues: unknown[] = []) => ({
   name,
@@ -43,7 +43,7 @@ function evaluatorOf(text: string, session = 'judging'): Evaluator & { readonly 
 }
 const judgementOf = (
   checks: readonly EffectiveCheck[],
-  more: Partial<JudgementRequest> = {},
+  overrides: Partial<JudgementRequest> = {},
 ): JudgementRequest => ({
   checks,
   files: [{ name: 'design.md', text: 'THE DESIGN' }],
@@ -52,7 +52,7 @@ const judgementOf = (
   now: () => 0,
   iteration: 1,
   signal: new AbortController().signal,
-  ...more,
+  ...overrides,
 });
 const answerWith = (...verdicts: unknown[]): string => JSON.stringify({ verdicts });
 
@@ -76,17 +76,17 @@ it('never lets a model judge what a person or a program decides', async () => {
   const program = check('tests_pass', { type: 'deterministic' });
   const skipped = check('later', { skipped: 'no tool for it' });
   const evaluator = evaluatorOf(answerWith(verdict('approved'), verdict('tests_pass'), verdict('later')));
-  const alone = await judgeChecks(evaluator, judgementOf([human, program, skipped]));
-  expect(alone.outcomes.map(({ result }) => result)).toEqual(['pending', 'error', 'skip']);
+  const withoutQuestion = await judgeChecks(evaluator, judgementOf([human, program, skipped]));
+  expect(withoutQuestion.outcomes.map(({ result }) => result)).toEqual(['pending', 'error', 'skip']);
   expect(evaluator.prompts).toEqual([]);
-  const together = await judgeChecks(
+  const withOtherCheck = await judgeChecks(
     evaluatorOf(answerWith(verdict('clear'), verdict('approved'))),
     judgementOf([human, check('clear')]),
   );
-  expect(together.outcomes.map(({ result }) => result)).toEqual(['pending', 'error']);
+  expect(withOtherCheck.outcomes.map(({ result }) => result)).toEqual(['pending', 'error']);
 });
 
-it('refuses verdicts of the session that constructed', async () => {
+it('refuses verdicts of the session that constructed the candidate', async () => {
   const evaluator = evaluatorOf(answerWith(verdict('clear')), 'constructing');
   const { outcomes } = await judgeChecks(evaluator, judgementOf([check('clear')]));
   expect(outcomes).toMatchObject([{ result: 'error', says: expect.stringContaining('session'), cost }]);
@@ -123,33 +123,33 @@ it('does not ask a model about a candidate that it cannot see whole', async () =
   const { outcomes } = await judgeChecks(evaluator, limited);
   expect(outcomes).toMatchObject([{ result: 'error', says: expect.stringContaining('big.md') }]);
   expect(evaluator.prompts).toEqual([]);
-  // An agent reads the file itself, but not a criterion that is missing.
+  // An agent reads the file in the folder, but cannot know a criterion that is missing in the prompt.
   const agent = { ...evaluator, reads_folder: true };
   expect((await judgeChecks(agent, limited)).outcomes[0]?.result).toBe('pass');
-  const unknown = { ...limited, checks: [check('clear', { criterion: 'y'.repeat(20_000) })] };
-  expect((await judgeChecks(agent, unknown)).outcomes[0]?.result).toBe('error');
+  const longCriterion = { ...limited, checks: [check('clear', { criterion: 'y'.repeat(20_000) })] };
+  expect((await judgeChecks(agent, longCriterion)).outcomes[0]?.result).toBe('error');
 });
 
-describe('with what is configured', () => {
-  const judgeWith = async (settings: EvaluateSettings, more: Partial<JudgementRequest> = {}) => {
+describe('with a configured evaluator', () => {
+  const judgeWith = async (settings: EvaluateSettings, overrides: Partial<JudgementRequest> = {}) => {
     const evaluator = await openEvaluator(settings, { folder });
-    return judgeChecks(evaluator, judgementOf([check('clear')], more));
+    return judgeChecks(evaluator, judgementOf([check('clear')], overrides));
   };
   const scriptEvaluator = (text: string): EvaluateSettings => ({
     type: 'command',
     command: [process.execPath, '--input-type=commonjs', '-e', text],
   });
 
-  it.each(DOCUMENTED_PROVIDERS)('asks a model with the real client of $provider', async (documented) => {
+  it.each(DOCUMENTED_PROVIDERS)('asks a model with the real client of $provider', async (provider) => {
     const answers = [
-      documented.success(answerWith(verdict('clear'))),
-      documented.throttled,
-      documented.cutOff('{"ver'),
+      provider.success(answerWith(verdict('clear'))),
+      provider.throttled,
+      provider.cutOff('{"ver'),
     ];
-    const endpoint = await openModelEndpoint(documented, answers);
+    const endpoint = await openModelEndpoint(provider, answers);
     try {
       const settings = { type: 'model', ...endpoint.settings } as const;
-      const evaluator = await openEvaluator(settings, { folder, env: documented.env });
+      const evaluator = await openEvaluator(settings, { folder, env: provider.env });
       const passed = await judgeChecks(evaluator, judgementOf([check('clear')]));
       expect(passed.outcomes).toMatchObject([{ result: 'pass', cost: { input_tokens: 1200 } }]);
       // The machine tries again.

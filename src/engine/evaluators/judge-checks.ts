@@ -13,7 +13,7 @@ import { EngineError } from '../engine-error.js';
 import type { PromptText } from '../prompts/build-prompt.js';
 import { buildJudgementPrompt } from '../prompts/judgement-prompt.js';
 import type { Evaluator } from './evaluator.js';
-import { readVerdicts, type VerdictsRead } from './verdicts.js';
+import { type ParsedVerdicts, readVerdicts } from './verdicts.js';
 
 export interface JudgementRequest {
   readonly checks: readonly EffectiveCheck[];
@@ -31,9 +31,9 @@ export interface JudgementRequest {
 }
 
 interface JudgedChecks {
-  /** One for each check, in their order. */
+  /** One outcome for each check, in the order of the checks. */
   readonly outcomes: readonly CheckOutcome[];
-  /** What the evaluator answered, for blobs; null if it was not asked. */
+  /** The answer of the evaluator, to be stored as a blob; null if it was not asked. */
   readonly answer: Uint8Array | null;
 }
 
@@ -44,17 +44,18 @@ interface JudgedChecks {
  */
 export async function judgeChecks(evaluator: Evaluator, judgement: JudgementRequest): Promise<JudgedChecks> {
   const startMs = judgement.now();
-  const judged = judgement.checks.filter((check) => notJudged(check) === null);
-  const answered = judged.length === 0 ? NOT_ASKED : await askForVerdicts(evaluator, judgement, judged);
-  const answer = answered.text === null ? null : new TextEncoder().encode(answered.text);
+  const judgedChecks = judgement.checks.filter((check) => resultWithoutModel(check) === null);
+  const reply =
+    judgedChecks.length === 0 ? NOT_ASKED : await askForVerdicts(evaluator, judgement, judgedChecks);
+  const answer = reply.text === null ? null : new TextEncoder().encode(reply.text);
   const duration_ms = Math.max(0, Math.round(judgement.now() - startMs));
   const output_sha256 = answer === null ? null : sha256Hex(answer);
   const outcomes = judgement.checks.map((check): CheckOutcome => {
-    const other = notJudged(check);
-    if (other !== null) return outcomeWithoutCommand(check, other);
+    const fixedResult = resultWithoutModel(check);
+    if (fixedResult !== null) return outcomeWithoutCommand(check, fixedResult);
     // One question covers all checks: its cost is recorded on the first of them.
-    const cost = check === judged[0] ? answered.cost : NO_COST;
-    const result = resultOf(check, answered.read);
+    const cost = check === judgedChecks[0] ? reply.cost : NO_COST;
+    const result = resultOf(check, reply.read);
     return { ...outcomeWithoutCommand(check, result), ...result, duration_ms, output_sha256, cost };
   });
   return { outcomes, answer };
@@ -62,8 +63,8 @@ export async function judgeChecks(evaluator: Evaluator, judgement: JudgementRequ
 
 type CheckJudgement = Pick<CheckOutcome, 'result' | 'says'>;
 
-/** Why no model judges the check; null if one does. */
-function notJudged({ type, skipped }: EffectiveCheck): CheckJudgement | null {
+/** The result of a check that no model judges, and the reason; null if a model judges it. */
+function resultWithoutModel({ type, skipped }: EffectiveCheck): CheckJudgement | null {
   if (type === 'human') return { result: 'pending', says: 'A person decides this check.' };
   if (type === 'deterministic') {
     return { result: 'error', says: 'A program decides this check, and none was run for it.' };
@@ -71,27 +72,27 @@ function notJudged({ type, skipped }: EffectiveCheck): CheckJudgement | null {
   return skipped === null ? null : { result: 'skip', says: endOfMessage(skipped) };
 }
 
-interface Answered {
-  readonly read: VerdictsRead;
+interface EvaluatorReply {
+  readonly read: ParsedVerdicts;
   /** The answer as it was given; null if there is none. */
   readonly text: string | null;
   readonly cost: Cost;
 }
-const NOT_ASKED: Answered = { read: { fault: 'not asked' }, text: null, cost: NO_COST };
+const NOT_ASKED: EvaluatorReply = { read: { fault: 'not asked' }, text: null, cost: NO_COST };
 
 async function askForVerdicts(
   evaluator: Evaluator,
   judgement: JudgementRequest,
   checks: readonly EffectiveCheck[],
-): Promise<Answered> {
+): Promise<EvaluatorReply> {
   const { files, folder, iteration, signal, constructed_by, prompt_tokens_max } = judgement;
   const names = checks.map(({ name }) => name);
   const prompt = buildJudgementPrompt({ checks, files }, prompt_tokens_max);
   // A criterion is labelled with the name of its check. A criterion, or a file that the evaluator cannot read in the folder,
   // must not be missing: it could be the one that fails.
-  const unseen = prompt.incomplete.find((label) => !evaluator.reads_folder || names.includes(label));
-  if (unseen !== undefined) {
-    const fault = `the prompt has no room for ${JSON.stringify(unseen)}; raise context.prompt_tokens_max`;
+  const unseenLabel = prompt.incomplete.find((label) => !evaluator.reads_folder || names.includes(label));
+  if (unseenLabel !== undefined) {
+    const fault = `the prompt has no room for ${JSON.stringify(unseenLabel)}; raise context.prompt_tokens_max`;
     return { ...NOT_ASKED, read: { fault } };
   }
   try {
@@ -103,7 +104,7 @@ async function askForVerdicts(
     }
     return { read: readVerdicts(text, names), text, cost };
   } catch (error) {
-    // Others are raised: the machine tries again, or ends.
+    // Other errors are thrown: the machine tries again, or ends.
     if (!(error instanceof EngineError) || error.name !== ENGINE_ERRORS.malformed) throw error;
     return { read: { fault: error.message }, text: null, cost: error.cost ?? NO_COST };
   }
@@ -111,11 +112,11 @@ async function askForVerdicts(
 
 function resultOf(
   { name }: EffectiveCheck,
-  read: VerdictsRead,
+  read: ParsedVerdicts,
 ): CheckJudgement & Pick<CheckOutcome, 'issues'> {
   const verdict = 'fault' in read ? undefined : read.verdicts.get(name);
   if (verdict === undefined) {
-    const fault = 'fault' in read ? read.fault : 'none about this check';
+    const fault = 'fault' in read ? read.fault : 'the answer has none about this check';
     return { result: 'error', says: truncatedSays(`No valid verdict: ${fault}`) };
   }
   const { result, score, issues } = verdict;

@@ -13,7 +13,7 @@ import { withTimeLimit } from '../time-limit.js';
 import type { Evaluator } from './evaluator.js';
 import { verdict } from './verdicts.js';
 
-const SYSTEM =
+const SYSTEM_PROMPT =
   'You judge files of a software project by criteria. Answer with the JSON that the task describes.';
 
 /** Opens the evaluator that is configured. Rejects with an `EngineError` that says what is missing. */
@@ -37,7 +37,7 @@ export async function openEvaluator(
 const modelEvaluator = (ask: AskModel, timeoutSeconds = MODEL_TIMEOUT_SECONDS_DEFAULT): Evaluator => ({
   reads_folder: false,
   ask: async ({ prompt, signal }) => ({
-    ...(await ask({ system: SYSTEM, prompt, signal: withTimeLimit(signal, timeoutSeconds) })),
+    ...(await ask({ system: SYSTEM_PROMPT, prompt, signal: withTimeLimit(signal, timeoutSeconds) })),
     session: `model:${randomUUID()}`,
   }),
 });
@@ -56,7 +56,7 @@ const recordedFields = {
 };
 const judgedEntry = z.union([
   z.strictObject({ verdicts: z.array(verdict), ...recordedFields }),
-  /** The answer as text, to test answers that are not what was asked for. */
+  /** The answer as text, to test answers in a wrong form. */
   z.strictObject({ answer: z.string(), ...recordedFields }),
 ]);
 

@@ -45,9 +45,9 @@ it.each([
   ['a score without a result', answer({ name: 'complete', score: 1, issues: [] }, verdict('clear'))],
   ['a result without a score', answer({ name: 'complete', result: 'pass', issues: [] }, verdict('clear'))],
   ['no list of issues', answer({ name: 'complete', result: 'pass', score: 1 }, verdict('clear'))],
-  ['another result', answer(verdict('complete', { result: 'PASS' }), verdict('clear'))],
+  ['an unknown result', answer(verdict('complete', { result: 'PASS' }), verdict('clear'))],
   ['a skipped check', answer(verdict('complete', { result: 'skip' }), verdict('clear'))],
-  ['a truth value', answer(verdict('complete', { result: true }), verdict('clear'))],
+  ['a boolean as the result', answer(verdict('complete', { result: true }), verdict('clear'))],
   ['a score above 1', answer(verdict('complete', { score: 95 }), verdict('clear'))],
   ['a score as text', answer(verdict('complete', { score: '1' }), verdict('clear'))],
   ['an unknown field', answer(verdict('complete', { required: false }), verdict('clear'))],
@@ -61,7 +61,7 @@ it.each([
   expect(readVerdicts(text, names)).toEqual({ fault: expect.stringMatching(/./) });
 });
 
-it('never reads a verdict from an answer with anything around it', () => {
+it('never reads a verdict from an answer with other text around it', () => {
   fc.assert(
     fc.property(fc.string({ minLength: 1 }), fc.boolean(), (extra, isBefore) => {
       fc.pre(extra.trim() !== '');

@@ -14,22 +14,22 @@ type ModelVerdict = z.output<typeof verdict>;
 
 const answerSchema = z.strictObject({ verdicts: z.array(verdict).max(1000) });
 
-export type VerdictsRead =
+export type ParsedVerdicts =
   | { readonly verdicts: ReadonlyMap<string, ModelVerdict> }
   | { readonly fault: string };
 
 /** Reads an evaluator's answer: exactly one verdict for each name, in exactly the JSON that was asked for, or a fault. */
-export function readVerdicts(text: string, names: readonly string[]): VerdictsRead {
+export function readVerdicts(text: string, names: readonly string[]): ParsedVerdicts {
   const json = readStrictJson(text.trim());
   if ('fault' in json) return json;
   const parsed = answerSchema.safeParse(json.value);
   if (!parsed.success) return { fault: faultOf(parsed.error) };
   const verdicts = new Map<string, ModelVerdict>();
-  for (const one of parsed.data.verdicts) {
-    if (!names.includes(one.name))
-      return { fault: `a verdict about ${quotedName(one.name)}, which was not asked for` };
-    if (verdicts.has(one.name)) return { fault: `two verdicts about ${quotedName(one.name)}` };
-    verdicts.set(one.name, one);
+  for (const entry of parsed.data.verdicts) {
+    if (!names.includes(entry.name))
+      return { fault: `a verdict about ${quotedName(entry.name)}, which was not asked for` };
+    if (verdicts.has(entry.name)) return { fault: `two verdicts about ${quotedName(entry.name)}` };
+    verdicts.set(entry.name, entry);
   }
   const missing = names.find((name) => !verdicts.has(name));
   return missing === undefined ? { verdicts } : { fault: `no verdict about ${quotedName(missing)}` };

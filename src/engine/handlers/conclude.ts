@@ -35,7 +35,7 @@ import type { EngineServices } from './services.js';
 import { refusedError, subjectOf, submitCandidate } from './submission.js';
 import { submitVerified } from './submit-verified.js';
 
-/** Decides what follows the iteration, and reports it as a step of the methodology. */
+/** Decides what follows the iteration, and reports the iteration as a step of the methodology. */
 export async function judgeIterationStep(
   services: EngineServices,
   call: StepCall,
@@ -66,7 +66,7 @@ export async function judgeIterationStep(
   const findings: Findings = {
     iteration: data.iteration,
     outcomes: [...outcomes],
-    // A constructor remembers nothing: a request stands until a person decides again, whatever fails meanwhile.
+    // A constructor remembers nothing, so each iteration repeats a person's comment until a person decides again.
     comment: isDecided ? human.comment || null : ((await findingsToFix(blobs, data))?.comment ?? null),
     failing: [...earlier, failingCheckNames(plan.checks, outcomes)].map((names) => [...names]),
   };
@@ -103,7 +103,7 @@ async function reportIteration(
   });
 }
 
-/** Makes the candidate the result of the edge. A review that approved it has done so already, and ended the claim. */
+/** Makes the candidate the result of the edge. After an approval it is the result already, and the claim has ended. */
 export async function promoteStep(services: EngineServices, call: StepCall): Promise<StepResult<'promote'>> {
   const { data } = call;
   const events = await services.coordination.eventsOf(subjectOf(data));
@@ -119,14 +119,14 @@ async function submittedResult(services: EngineServices, call: StepCall): Promis
   throw reply.reason === 'ESCALATED' ? engineError('notAuthorised', reply.next) : refusedError(reply);
 }
 
-/** Hands the edge to a person, with what was tried: its claim is suspended until there is a decision. */
+/** Hands the edge to a person, with what was tried. A claim that has not ended is suspended until there is a decision. */
 export async function escalateStep(
   services: EngineServices,
   call: StepCall,
 ): Promise<StepResult<'escalate'>> {
   const { data } = call;
   const { reason, says } = escalationOf(data);
-  // A candidate that has passed waits as a result: who approves it accepts it.
+  // A candidate that has passed is submitted: a person who approves it accepts it as the result.
   if (reason === 'NOT_AUTHORISED') await submitCandidate(services, data);
   // A rejection has ended the claim.
   else if (reason !== 'REJECTED') await suspend(services, data, reason);
@@ -161,8 +161,8 @@ const stuckAdvice = (feature: string, edge: string): string =>
   `To find out why, spawn a feature that the edge waits for: ${stuckSpawnCommand(feature, edge)}`;
 
 /**
- * There may be no candidate yet, or none that a person can judge: then no gate is opened. A claim that cannot be
- * suspended is lost: the edge belongs to another executor, or a person has accepted the candidate meanwhile.
+ * Suspends the claim, and opens a gate if there is a candidate that a person can judge. If the claim cannot be suspended,
+ * it is lost: the edge belongs to another executor, or a person has accepted the candidate meanwhile.
  */
 async function suspend(services: EngineServices, data: RunData, reason: EscalationCode): Promise<void> {
   const { generation, claim_id, session_id } = claimOf(data);
@@ -182,15 +182,16 @@ async function suspend(services: EngineServices, data: RunData, reason: Escalati
     throw engineError('claimLost', `The claim could not be suspended: ${reply.reason}. ${reply.next}`);
 }
 
-/** The run has ended at a limit, so checks of its last candidate may have failed. */
+/** The reasons of runs that end at a limit. Checks of their last candidate may have failed. */
 const LIMIT_REASONS: ReadonlySet<EscalationCode> = new Set(['MAX_ITERATIONS', 'STUCK', 'BUDGET_SPENT']);
 
-/** The last iteration may have no outcomes: then those of the candidate are in the findings of the one before. */
+/** If the last iteration has no outcomes, those of the candidate are in the findings of the iteration before. */
 async function failingOf({ blobs }: EngineServices, data: RunData): Promise<readonly FailingCheck[]> {
   const { checks } = await edgePlanOf(blobs, data);
   const outcomes = await outcomesOf(blobs, data);
-  const judged = outcomes.length > 0 ? outcomes : ((await findingsOf(blobs, data))?.outcomes ?? []);
-  return failingChecks(checks, judged);
+  const candidateOutcomes =
+    outcomes.length > 0 ? outcomes : ((await findingsOf(blobs, data))?.outcomes ?? []);
+  return failingChecks(checks, candidateOutcomes);
 }
 
 async function endRun(

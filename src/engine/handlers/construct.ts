@@ -10,24 +10,24 @@ import type { StepCall } from '../runs/step-runner.js';
 import { claimOf, edgePlanOf, type Findings, findingsToFix, manifestOf, requiredPart } from './run-state.js';
 import type { EngineServices, RefreshedText } from './services.js';
 
-/** Lets the constructor of the edge make a candidate, and stores what it has changed. */
+/** Lets the constructor of the edge make a candidate, and stores the files that it has changed. */
 export async function constructCandidate(services: EngineServices, call: StepCall): Promise<Candidate> {
   const { blobs, files } = services;
   const { data, signal, journal } = call;
   const plan = await edgePlanOf(blobs, data);
-  await assertUnchanged(services, plan, requiredPart(data, 'config').config_sha256);
+  await assertConfigUnchanged(services, plan, requiredPart(data, 'config').config_sha256);
   const spent = { run: journal.spent, ...(await services.spentSoFar(plan.feature_id)) };
   const overspent = spentLimitText(plan.budget, spent);
   if (overspent !== null) throw engineError('budgetSpent', overspent);
   const claim = claimOf(data);
-  const last = data.candidate === undefined ? null : await manifestOf(blobs, data.candidate.manifest);
-  const { folder, refreshed } = await files.prepare(claim, last);
-  const texts = last === null ? [] : await files.texts(last);
+  const lastManifest = data.candidate === undefined ? null : await manifestOf(blobs, data.candidate.manifest);
+  const { folder, refreshed } = await files.prepare(claim, lastManifest);
+  const texts = lastManifest === null ? [] : await files.texts(lastManifest);
   const prompt = buildPrompt(
     withRefreshed(await promptInput(services, call, plan, texts), refreshed),
     plan.settings.context?.prompt_tokens_max,
   );
-  // Stored before it is used: it explains a constructor that fails, too.
+  // The prompt is stored before it is used, so that it can also explain why a constructor has failed.
   await blobs.put(Buffer.from(prompt.text));
   const construct = await services.openConstructor(plan);
   const construction = await construct({ prompt: prompt.text, folder, iteration: data.iteration, signal });
@@ -45,7 +45,7 @@ export async function constructCandidate(services: EngineServices, call: StepCal
 }
 
 /** A run uses one configuration: checks that change during the run would judge something else. */
-async function assertUnchanged(
+async function assertConfigUnchanged(
   services: EngineServices,
   plan: EdgePlan,
   configSha256: string,

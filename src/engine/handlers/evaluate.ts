@@ -11,7 +11,7 @@ import { edgePlanOf, manifestOf, requiredPart } from './run-state.js';
 import type { EngineServices } from './services.js';
 import type { SharedOutcomeWaits } from './verified-outcomes.js';
 
-/** The outcome of a deterministic check: by the evidence of runners if the policy says so, otherwise by running it here. */
+/** The outcome of a deterministic check, from the evidence of runners if the policy demands it, otherwise from a run here. */
 export async function runCheckStep(
   services: EngineServices,
   outcomeWaits: SharedOutcomeWaits,
@@ -49,7 +49,7 @@ async function runHere(
   }
 }
 
-/** Lets the configured evaluator judge an agent check. Without one it stays pending. */
+/** Lets the configured evaluator judge an agent check. Without an evaluator the check stays pending. */
 export async function judgeCheckStep(
   services: EngineServices,
   call: StepCall,
@@ -85,12 +85,12 @@ export async function judgeCheckStep(
 
 async function checkOf({ blobs }: EngineServices, { data, check: name }: StepCall): Promise<EffectiveCheck> {
   const plan = await edgePlanOf(blobs, data);
-  const check = plan.checks.find((each) => each.name === name);
+  const check = plan.checks.find((candidate) => candidate.name === name);
   if (check === undefined) throw engineError('failed', `${plan.edge} has no check ${name}.`);
   return check;
 }
 
-/** A large outcome is a blob, so that the outcomes of all checks can cross a state. */
+/** Stores a large outcome as a blob, so that the outcomes of all checks fit into the data that a state passes on. */
 async function storeLargeOutcome(
   { blobs }: EngineServices,
   outcome: CheckOutcome,

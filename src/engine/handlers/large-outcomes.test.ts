@@ -80,9 +80,9 @@ test('a run with as many checks as possible passes its data on, and keeps the wh
   const largest = {
     ...services,
     runCheck: async (run: Parameters<typeof services.runCheck>[0]) => {
-      const { outcome, ...rest } = await services.runCheck(run);
+      const { outcome, ...outputs } = await services.runCheck(run);
       return {
-        ...rest,
+        ...outputs,
         outcome: { ...maximalOutcome('→'), ...outcome, says: '→'.repeat(2000), cost: NO_COST },
       };
     },

@@ -23,19 +23,19 @@ export async function requestReview(services: EngineServices, call: StepCall): P
   const { data, journal, key, attempt, task_token } = call;
   const readEvents = () => services.coordination.eventsOf(subjectOf(data));
   const events = await readEvents();
-  const decided = decisionOn(events, data);
-  if (decided !== null) return decided;
+  const decision = decisionOn(events, data);
+  if (decision !== null) return decision;
   if (hasTimedOut(events, data, services.now())) return NO_ANSWER;
   const reply = await submitVerified(services, call);
   if (reply.accepted) return { decision: 'APPROVED', reviewer: '', comment: '' };
   if (reply.reason !== 'ESCALATED') throw refusedError(reply);
   if (!journal.isWaiting(key)) {
     const { settings } = await edgePlanOf(services.blobs, data);
-    const eventsSince = await readEvents();
-    // A person may have decided at once; a run that no longer waits cannot record that it does.
-    const decidedSince = decisionOn(eventsSince, data);
-    if (decidedSince !== null) return decidedSince;
-    const deadlineAt = isoTime(deadlineMsOf(eventsSince, data, settings.review));
+    const eventsAfterSubmission = await readEvents();
+    // A person may have decided meanwhile. Then the run does not wait, and must not record a wait.
+    const decisionMeanwhile = decisionOn(eventsAfterSubmission, data);
+    if (decisionMeanwhile !== null) return decisionMeanwhile;
+    const deadlineAt = isoTime(deadlineMsOf(eventsAfterSubmission, data, settings.review));
     const task = await putJson(services.blobs, { ...data, ...(task_token === null ? {} : { task_token }) });
     await journal.recordWaiting(key, attempt, deadlineAt, task);
   }
@@ -45,20 +45,20 @@ export async function requestReview(services: EngineServices, call: StepCall): P
 }
 
 /**
- * The decision on exactly this candidate and iteration; null if there is none yet. It counts for an executor that took the
- * edge over since, but not for another run that has made the same candidate.
+ * The decision on exactly this candidate and iteration; null if there is none yet. The decision also counts if another
+ * executor has taken the run over since, but not for another run that has made the same candidate.
  */
 function decisionOn(events: Events, data: RunData): HumanDecision | null {
-  const reviewed = claimEventType('reviewed', subjectOf(data));
+  const reviewedType = claimEventType('reviewed', subjectOf(data));
   const review = edgeEventsSinceRun(events, data.run.run_id).findLast(
-    (event) => event.event_type === reviewed && isOfCandidate(event, data),
+    (event) => event.event_type === reviewedType && isOfCandidate(event, data),
   );
   if (review === undefined) return null;
   const { decision, reviewer, comment = '' } = review.payload as Partial<HumanDecision>;
   return { decision: decision ?? 'REJECTED', reviewer: String(reviewer ?? ''), comment };
 }
 
-/** Whether the wait of this run is over: the coordinator has recorded it, or it will with its next round. */
+/** Whether the review has timed out: the coordinator has recorded the timeout, or will record it in its next round. */
 function hasTimedOut(events: Events, data: RunData, nowMs: number): boolean {
   return events.some((event) => {
     if (event.event_type === 'escalation_timeout') return isOfCandidate(event, data);
@@ -71,10 +71,10 @@ function hasTimedOut(events: Events, data: RunData, nowMs: number): boolean {
 
 /** The same deadline that the coordinator applies, from the event that opened the review. */
 function deadlineMsOf(events: Events, data: RunData, settings: ReviewSettings | undefined): number {
-  const escalated = claimEventType('escalated', subjectOf(data));
-  const opened = events.findLast(({ event_type }) => event_type === escalated);
-  if (opened === undefined) throw engineError('failed', 'The log has no escalation of the candidate.');
-  return reviewDeadlineMs(msOf(opened.timestamp), msOf(String(opened.payload.until)), settings);
+  const escalatedType = claimEventType('escalated', subjectOf(data));
+  const escalation = events.findLast(({ event_type }) => event_type === escalatedType);
+  if (escalation === undefined) throw engineError('failed', 'The log has no escalation of the candidate.');
+  return reviewDeadlineMs(msOf(escalation.timestamp), msOf(String(escalation.payload.until)), settings);
 }
 
 const isOfCandidate = ({ payload }: EventEnvelope, { iteration, candidate }: RunData): boolean =>

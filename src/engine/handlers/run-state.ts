@@ -7,7 +7,7 @@ import { engineError } from '../engine-error.js';
 import type { RunBlobs } from '../run-blobs.js';
 import type { ClaimOfRun } from './services.js';
 
-/** A part of the data that the states before must have set. */
+/** A part of the data that earlier states must have set. */
 export function requiredPart<Part extends keyof RunData>(
   data: RunData,
   part: Part,
@@ -39,7 +39,7 @@ export async function manifestOf(blobs: RunBlobs, reference: BlobReference): Pro
   );
 }
 
-/** The outcomes of programs and models on the candidate of this iteration, large ones whole. */
+/** The outcomes of programs and models on the candidate of this iteration. Large outcomes are read from their blobs. */
 export async function outcomesOf(
   blobs: RunBlobs,
   { deterministic = [], agent = [] }: RunData,
@@ -53,7 +53,7 @@ export async function outcomesOf(
   );
 }
 
-/** What an iteration leaves to the next one, and to those who look at it. */
+/** What an iteration hands to the next one, and what people see of it. */
 export const findingsSchema = z.object({
   iteration: z.int(),
   outcomes: z.array(checkOutcomeSchema),
@@ -63,11 +63,14 @@ export const findingsSchema = z.object({
 });
 export type Findings = z.output<typeof findingsSchema>;
 
-/** What the constructor has to improve: the findings of the last iteration, or for a retry, of the previous run. */
+/**
+ * What the constructor has to improve: the findings of the last iteration. The first iteration of a retry has those of the
+ * previous run.
+ */
 export async function findingsToFix(blobs: RunBlobs, data: RunData): Promise<Findings | null> {
   const { retried_findings } = data.run;
-  const ofLast = await findingsOf(blobs, data);
-  if (ofLast !== null || retried_findings === undefined) return ofLast;
+  const lastFindings = await findingsOf(blobs, data);
+  if (lastFindings !== null || retried_findings === undefined) return lastFindings;
   return findingsSchema.parse(await readJson(blobs, retried_findings));
 }
 

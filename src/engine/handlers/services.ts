@@ -17,12 +17,12 @@ export interface ClaimOfRun {
   readonly session_id: string;
 }
 
-/** A draft that was refreshed, because its file in the project has changed since it was begun. */
+/** A draft that was refreshed, because its file in the project has changed since the draft was begun. */
 export interface RefreshedText {
   readonly path: string;
-  /** The draft now: the file of the project. */
+  /** The draft now, which is the file of the project. */
   readonly present: string;
-  /** The draft before. */
+  /** The draft before it was refreshed. */
   readonly earlier: string;
 }
 
@@ -33,9 +33,9 @@ interface PreparedDrafts {
 
 /** The files of candidates: the drafts of a workspace, or a checkout elsewhere. */
 export interface CandidateFiles {
-  /** The folder in which the constructor works, with the files of the last candidate, if any, on their present bases. */
+  /** Fills the folder in which the constructor works: the files of the last candidate, if any, on their current bases. */
   prepare(claim: ClaimOfRun, last: ResultManifest | null): Promise<PreparedDrafts>;
-  /** Describes and stores the changed files. Rejects with an `EngineError` if there are none, or one is not allowed. */
+  /** Describes and stores the changed files. Rejects with an `EngineError` if there are none, or if one is not allowed. */
   collect(claim: ClaimOfRun): Promise<ResultManifest>;
   /** A throw-away copy of the project with the candidate laid over it. */
   workCopy(manifest: ResultManifest): Promise<WorkCopy>;
@@ -43,12 +43,12 @@ export interface CandidateFiles {
   texts(manifest: ResultManifest): Promise<readonly PromptText[]>;
 }
 
-/** What the steps of a run use. The same on a laptop and on AWS, with other implementations. */
+/** The services that the steps of a run use. A laptop and AWS implement them differently. */
 export interface EngineServices {
   readonly coordination: EdgeCoordination;
   readonly blobs: RunBlobs;
   readonly files: CandidateFiles;
-  /** The plan of an edge as the configuration is now. */
+  /** The plan of an edge by the current configuration. */
   readPlan(featureId: string, edge: string): Promise<EdgePlan>;
   loadContext(plan: EdgePlan): Promise<LoadedContext>;
   /** The passages of the context that matter for this prompt. */
@@ -66,5 +66,6 @@ export interface EngineServices {
   /** Whether the role of this executor may converge the edge with these files. */
   authorityOf(plan: EdgePlan, files: readonly ChangedFile[]): AuthorityDecision;
   readonly agent_id: string;
+  /** A clock, in milliseconds. */
   now(): number;
 }

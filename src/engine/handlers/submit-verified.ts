@@ -11,7 +11,7 @@ const SUBMISSIONS_MAX = 3;
 
 /**
  * Submits the candidate. Under `verified`, evidence is void if another result was accepted since, or if another executor
- * has taken the run over: then runners run the checks again, and the candidate is submitted again.
+ * has taken the run over. Then runners run the checks again, and the candidate is submitted again.
  */
 export async function submitVerified(
   services: EngineServices,

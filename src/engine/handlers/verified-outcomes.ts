@@ -16,30 +16,30 @@ type EdgeEvidence = Pick<NonNullable<Explanation['evidence']>, 'candidate' | 'mi
 
 /**
  * The outcomes of the candidate's deterministic checks by the evidence of enrolled runners. Proposes the candidate, and
- * waits until evidence decides every check; the coordinator says what counts. Rejects with `Engine.NoEvidence` if no runner
- * is enrolled, or none has run the checks in time, and with `Engine.BaseDiffers` if the runner's base has other files than
- * the candidate was built on.
+ * waits until evidence that counts decides every check. Rejects with `Engine.NoEvidence` if no runner is enrolled, or none
+ * has run the checks in time, and with `Engine.BaseDiffers` if the runner's base has other files than the candidate was
+ * built on.
  */
 export async function awaitVerifiedOutcomes(
   services: EngineServices,
   data: RunData,
-  stop: AbortSignal,
+  stopSignal: AbortSignal,
 ): Promise<readonly CheckOutcome[]> {
   const plan = await edgePlanOf(services.blobs, data);
   const seconds = evidenceWaitSeconds(plan);
   const deadline = AbortSignal.timeout(seconds * 1000);
-  const signal = AbortSignal.any([stop, deadline]);
+  const signal = AbortSignal.any([stopSignal, deadline]);
   let isFirstLook = true;
   for await (const _ of services.coordination.evidenceChanges(signal)) {
     const outcomes = await currentOutcomes(services, data, plan);
     const fault = outcomes === null ? null : baseFaultOf(outcomes);
     if (fault === null && outcomes !== null) return outcomes;
     if (fault !== null && !isFirstLook) throw engineError('baseDiffers', fault);
-    // A fault from before, as of the run that this one retries: the base may agree now.
+    // The fault may come from before, for example from the run that this one retries. The base may agree now.
     if (fault !== null) await propose(services, data);
     isFirstLook = false;
   }
-  stop.throwIfAborted();
+  stopSignal.throwIfAborted();
   throw engineError(
     'noEvidence',
     `No runner has run the checks of this candidate within ${seconds} s. See gen runner list and gen runner candidates.`,
@@ -54,8 +54,8 @@ export class SharedOutcomeWaits {
 
   outcomes(data: RunData, signal: AbortSignal): Promise<readonly CheckOutcome[]> {
     const key = `${claimOf(data).generation} ${requiredPart(data, 'candidate').sha256}`;
-    const known = this.waits.get(key);
-    if (known !== undefined) return known;
+    const sharedWait = this.waits.get(key);
+    if (sharedWait !== undefined) return sharedWait;
     const wait = awaitVerifiedOutcomes(this.services, data, signal).finally(() => this.waits.delete(key));
     this.waits.set(key, wait);
     return wait;
@@ -77,11 +77,11 @@ async function currentOutcomes(
     return null;
   }
   const names = plan.checks.filter(({ type }) => type === 'deterministic').map(({ name }) => name);
-  const unknown = names.find((name) => ![...outcomes, ...missing].some((known) => known.name === name));
-  if (unknown !== undefined)
+  const unknownName = names.find((name) => ![...outcomes, ...missing].some((check) => check.name === name));
+  if (unknownName !== undefined)
     throw engineError(
       'configChanged',
-      `The coordinator does not know the check ${unknown}. Send it the current configuration first: gen init`,
+      `The coordinator does not know the check ${unknownName}. Send it the current configuration first: gen init`,
     );
   return names.every((name) => outcomes.some((outcome) => outcome.name === name)) ? outcomes : null;
 }
@@ -104,7 +104,7 @@ export async function fetchEdgeEvidence(
   return { candidate, missing, outcomes: z.array(checkOutcomeSchema).parse(outcomes) };
 }
 
-/** A resumed run may propose the same candidate again: its evidence stays, unless a base had other files. */
+/** Proposes the candidate. A resumed run may propose it again: its evidence stays, unless a base had other files. */
 async function propose({ coordination }: EngineServices, data: RunData): Promise<void> {
   const { generation, claim_id, session_id } = claimOf(data);
   const reply = await coordination.proposeCandidate({

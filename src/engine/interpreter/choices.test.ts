@@ -56,7 +56,7 @@ describe('a choice', () => {
     expect(() => chosenState(rule, INPUT, {})).toThrow(expect.objectContaining({ name: 'States.Runtime' }));
   });
 
-  it('does not read what a rule before has excluded', () => {
+  it('does not read a variable that an earlier rule has excluded', () => {
     const unread: ChoiceRule = { Variable: '$.none', StringEquals: 'a' };
     expect(isChosen({ And: [{ Variable: '$.none', IsPresent: true }, unread] })).toBe(false);
     expect(isChosen({ Or: [{ Variable: '$.none', IsPresent: false }, unread] })).toBe(true);

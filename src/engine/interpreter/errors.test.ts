@@ -39,7 +39,7 @@ describe('the names of a retrier or catcher', () => {
 });
 
 describe('a retry', () => {
-  it('waits 1, 2 and 4 seconds unless it says otherwise', async () => {
+  it('waits 1, 2 and 4 seconds by default', async () => {
     const retry = [{ ErrorEquals: ['Busy'] }];
     expect(await runTask(repeatedError(3, 'Busy'), retry)).toEqual({
       outcome: DONE,
@@ -68,7 +68,7 @@ describe('a retry', () => {
     expect(run).toEqual({ calls: sleeps.length + 1, sleeps });
   });
 
-  it('counts for each retrier by itself', async () => {
+  it('is counted for each retrier separately', async () => {
     const retry = [
       { ErrorEquals: ['Busy'], MaxAttempts: 2, IntervalSeconds: 1 },
       { ErrorEquals: ['Slow'], MaxAttempts: 1, IntervalSeconds: 10 },
@@ -84,7 +84,7 @@ describe('a retry', () => {
     });
   });
 
-  it('uses the first retrier that matches, even if it is used up', async () => {
+  it('uses the first retrier that matches, even if that retrier is used up', async () => {
     const retry = [
       { ErrorEquals: ['Fatal'], MaxAttempts: 0 },
       { ErrorEquals: ['Busy'], MaxAttempts: 1 },
@@ -108,7 +108,7 @@ describe('a retry', () => {
     expect(await runTask(['Busy'], retry)).toMatchObject({ outcome: DONE, calls: 2 });
   });
 
-  it('begins to count again when the state is entered again', async () => {
+  it('is counted from the start when the state is entered again', async () => {
     const host = new ScriptedHost({
       work: failingTask(['Busy', 'Busy', 'Fatal', 'Busy', 'Busy']),
     });
@@ -146,11 +146,11 @@ describe('a catcher', () => {
   test.each<[string, Pick<Catcher, 'ResultPath'>, unknown]>([
     ['replaces the data with the error', {}, { Error: 'Bad', Cause: 'call 0' }],
     [
-      'adds it to the raw input',
+      'adds the error to the raw input',
       { ResultPath: '$.failure' },
       { a: 1, failure: { Error: 'Bad', Cause: 'call 0' } },
     ],
-    ['discards it', { ResultPath: null }, { a: 1 }],
+    ['discards the error', { ResultPath: null }, { a: 1 }],
   ])('%s', async (_, fields, output) => {
     const { outcome } = await runTask(['Bad'], [], [{ ErrorEquals: ['Bad'], Next: 'Caught', ...fields }]);
     expect(outcome).toEqual({ status: 'SUCCEEDED', output });
@@ -180,7 +180,7 @@ describe('a catcher', () => {
     expect(outcome.status).toBe('SUCCEEDED');
   });
 
-  it('catches errors in the paths of its state, and is not subject to its output path', async () => {
+  it('catches errors in the paths of its state, and ignores the output path of the state', async () => {
     const host = new ScriptedHost({ work: () => 'done' });
     const Catch = [{ ErrorEquals: ['States.ALL'], ResultPath: '$.e', Next: 'Caught' }];
     const workAndCaught = (fields: object): Record<string, MachineState> => ({

@@ -1,4 +1,4 @@
-/** An error inside a machine, by the name that `Retry` and `Catch` compare. */
+/** An error inside a machine. `Retry` and `Catch` compare its name. */
 export class MachineError extends Error {
   constructor(
     override readonly name: string,
@@ -10,7 +10,7 @@ export class MachineError extends Error {
 
 /** Whether a retrier or a catcher with these names applies to the error. */
 export function isMatched(errorEquals: readonly string[], error: string): boolean {
-  // The machine itself is wrong: this always ends it.
+  // The machine itself is faulty: this error always ends it.
   if (error === 'States.Runtime') return false;
   if (errorEquals.includes(error)) return true;
   // No wildcard matches this error.

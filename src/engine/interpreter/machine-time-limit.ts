@@ -21,18 +21,18 @@ export function startTimeLimit(
 ): TimeLimit {
   const { TimeoutSeconds: seconds } = machine;
   if (seconds === undefined) return { signal, isReached: () => false, end: () => {} };
-  const limited = new AbortController();
-  const stop = (): void => limited.abort(signal.reason);
+  const controller = new AbortController();
+  const stop = (): void => controller.abort(signal.reason);
   if (signal.aborted) stop();
   signal.addEventListener('abort', stop);
   let isReached = false;
   const expire = (): void => {
-    isReached = !limited.signal.aborted;
-    limited.abort(new MachineError(STATES_TIMEOUT, timeoutMessage(machine)));
+    isReached = !controller.signal.aborted;
+    controller.abort(new MachineError(STATES_TIMEOUT, timeoutMessage(machine)));
   };
   const timer = startTimer(seconds, expire);
   return {
-    signal: limited.signal,
+    signal: controller.signal,
     isReached: () => isReached,
     end() {
       timer.clear();

@@ -62,7 +62,7 @@ describe('a Parallel state', () => {
     });
   });
 
-  it('with a branch that fails stops the others, waits for them and fails with its error', async () => {
+  it('with a branch that fails stops the others, waits for them and fails with the error of that branch', async () => {
     const started = newGate();
     const ended: string[] = [];
     const host = new ScriptedHost({

@@ -23,7 +23,7 @@ describe('a path', () => {
     '$.a.none.deeper',
     '$.list[2]',
     '$.a.b-c[1].d',
-    // What JavaScript would find, and JSON has not.
+    // JavaScript would find these, but JSON does not have them.
     '$.list.length',
     '$.text.length',
     '$.text[0]',
@@ -102,7 +102,7 @@ describe('a template', () => {
     });
   });
 
-  it('treats null as a value, not as a missing one', () => {
+  it('treats null as a value, not as a missing value', () => {
     expect(fillTemplate({ 'x.$': '$.a.b-c[1]' }, SOURCES)).toEqual({ x: null });
   });
 
@@ -112,7 +112,7 @@ describe('a template', () => {
     );
   });
 
-  it('gives nothing another prototype', () => {
+  it('changes no prototype', () => {
     const template = JSON.parse('{"__proto__": {"a": 1}, "b": {"__proto__.$": "$.list"}}');
     expect(JSON.stringify(fillTemplate(template, SOURCES))).toBe(
       '{"__proto__":{"a":1},"b":{"__proto__":[1,2]}}',

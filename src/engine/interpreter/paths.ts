@@ -16,7 +16,7 @@ interface Sources {
 
 /** The value at the path; undefined if there is none. */
 export function readPath(path: string, { input, context }: Sources): unknown {
-  const { isContext, steps } = parsedPath(path);
+  const { isContext, steps } = parsePath(path);
   let value = isContext ? context : input;
   for (const step of steps) {
     if (!hasStep(value, step)) return undefined;
@@ -25,55 +25,55 @@ export function readPath(path: string, { input, context }: Sources): unknown {
   return value;
 }
 
-/** A copy of the input with the result at the path; objects on the way are created, elements of arrays are not. */
+/** A copy of the input with the result at the path. Missing objects are created, missing elements of arrays are not. */
 export function writePath(path: string, input: unknown, result: unknown): unknown {
-  const { isContext, steps } = parsedPath(path);
+  const { isContext, steps } = parsePath(path);
   if (isContext) throw runtimeError(`A result cannot be written to the context: ${path}.`);
   return withValueAt(input, steps, result, path);
 }
 
 function withValueAt(value: unknown, steps: readonly Step[], result: unknown, path: string): unknown {
-  const [step, ...rest] = steps;
+  const [step, ...remainingSteps] = steps;
   if (step === undefined) return result;
   if (typeof step === 'number') {
-    if (!Array.isArray(value) || step >= value.length) throw unfitPath(path);
-    return value.with(step, withValueAt(value[step], rest, result, path));
+    if (!Array.isArray(value) || step >= value.length) throw unfitPathError(path);
+    return value.with(step, withValueAt(value[step], remainingSteps, result, path));
   }
   const object = value === undefined ? {} : value;
-  if (!isObject(object)) throw unfitPath(path);
-  const before = hasStep(object, step) ? object[step] : undefined;
-  return { ...object, [step]: withValueAt(before, rest, result, path) };
+  if (!isObject(object)) throw unfitPathError(path);
+  const oldValue = hasStep(object, step) ? object[step] : undefined;
+  return { ...object, [step]: withValueAt(oldValue, remainingSteps, result, path) };
 }
 
-/** The template with the values of its paths. */
+/** Fills the template with the values of its paths. */
 export function fillTemplate(template: PayloadTemplate, sources: Sources): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(template).map(([key, value]) =>
       key.endsWith('.$')
-        ? [key.slice(0, -2), templatePath(key, value, sources)]
-        : [key, filledValue(value, sources)],
+        ? [key.slice(0, -2), valueForKey(key, value, sources)]
+        : [key, fillValue(value, sources)],
     ),
   );
 }
 
-function filledValue(value: TemplateValue, sources: Sources): unknown {
-  if (Array.isArray(value)) return value.map((item: TemplateValue) => filledValue(item, sources));
+function fillValue(value: TemplateValue, sources: Sources): unknown {
+  if (Array.isArray(value)) return value.map((item: TemplateValue) => fillValue(item, sources));
   if (typeof value !== 'object' || value === null) return value;
   return fillTemplate(value as PayloadTemplate, sources);
 }
 
-function templatePath(key: string, path: TemplateValue, sources: Sources): unknown {
+function valueForKey(key: string, path: TemplateValue, sources: Sources): unknown {
   const value = readPath(String(path), sources);
   if (value !== undefined) return value;
   throw new MachineError('States.ParameterPathFailure', `${key} needs ${path}, which has no value.`);
 }
 
-function parsedPath(path: string): { isContext: boolean; steps: Step[] } {
-  const found = PATH.exec(path);
-  if (found === null) throw runtimeError(`${path} is not a supported JSONPath.`);
-  const steps = [...(found[2] as string).matchAll(STEP)];
+function parsePath(path: string): { isContext: boolean; steps: Step[] } {
+  const match = PATH.exec(path);
+  if (match === null) throw runtimeError(`${path} is not a supported JSONPath.`);
+  const steps = [...(match[2] as string).matchAll(STEP)];
   return {
-    isContext: found[1] !== undefined,
+    isContext: match[1] !== undefined,
     steps: steps.map(([, name, index]) => name ?? Number(index)),
   };
 }
@@ -84,5 +84,5 @@ function hasStep(value: unknown, step: Step): value is Readonly<Record<Step, unk
   return isObject(value) && Object.hasOwn(value, step);
 }
 
-const unfitPath = (path: string): MachineError =>
+const unfitPathError = (path: string): MachineError =>
   new MachineError('States.ResultPathMatchFailure', `The path ${path} does not fit the input.`);

@@ -12,7 +12,7 @@ import {
   untilAborted,
 } from './testing.js';
 
-const LARGE = 'x'.repeat(256 * 1024);
+const LARGE_TEXT = 'x'.repeat(256 * 1024);
 const succeededOutcome = (output: unknown) => ({ status: 'SUCCEEDED', output });
 const failedOutcome = (error: string) => expect.objectContaining({ status: 'FAILED', error });
 
@@ -28,18 +28,22 @@ describe('a Pass state', () => {
     ['returns a fixed result that is false', { Result: false }, false],
     ['returns a fixed result that is null', { Result: null }, null],
     ['fills its parameters', { Parameters: { 'x.$': '$.c' } }, { x: 2 }],
-    ['fills them from its input path', { InputPath: '$.a', Parameters: { 'x.$': '$.b' } }, { x: 1 }],
+    [
+      'fills its parameters from its input path',
+      { InputPath: '$.a', Parameters: { 'x.$': '$.b' } },
+      { x: 1 },
+    ],
     ['prefers a fixed result to parameters', { Parameters: { x: 1 }, Result: 'r' }, 'r'],
     ['discards the result', { Result: 'r', ResultPath: null }, INPUT],
     ['adds the result to its raw input', { InputPath: '$.a', ResultPath: '$.n' }, { ...INPUT, n: { b: 1 } }],
     ['keeps the raw input without a result', { InputPath: '$.a', ResultPath: null }, INPUT],
     [
-      'selects from the result last',
+      'applies its output path last',
       { Result: 'r', ResultPath: '$.a.n', OutputPath: '$.a' },
       { b: 1, n: 'r' },
     ],
     ['reads the input of the execution', { InputPath: '$$.Execution.Input.a' }, { b: 1 }],
-    ['reads its name', { Parameters: { 'x.$': '$$.State.Name' } }, { x: 'Only' }],
+    ['reads the name of the state', { Parameters: { 'x.$': '$$.State.Name' } }, { x: 'Only' }],
   ])('%s', async (_, fields, output) => {
     const state = { Type: 'Pass', End: true, ...fields } as AslPassState;
     expect(await runStates({ Only: state }, INPUT)).toEqual(succeededOutcome(output));
@@ -147,13 +151,18 @@ describe('a Task state', () => {
 });
 
 describe('data over 256 KB', () => {
-  const scriptedHost = (): ScriptedHost => new ScriptedHost({ large: () => LARGE, small: () => 'small' });
+  const scriptedHost = (): ScriptedHost =>
+    new ScriptedHost({ large: () => LARGE_TEXT, small: () => 'small' });
   test.each<[string, MachineState, unknown]>([
-    ['the input of an execution', { Type: 'Succeed' }, LARGE],
+    ['the input of an execution', { Type: 'Succeed' }, LARGE_TEXT],
     ['a result', task('large'), {}],
     ['a result that is discarded', task('large', { ResultPath: null }), {}],
-    ['an output', task('small', { ResultPath: '$.x' }), { a: LARGE.slice(12) }],
-    ['the parameters', task('small', { Parameters: { 'a.$': '$.x', 'b.$': '$.x' } }), { x: LARGE.slice(20) }],
+    ['an output', task('small', { ResultPath: '$.x' }), { a: LARGE_TEXT.slice(12) }],
+    [
+      'the parameters',
+      task('small', { Parameters: { 'a.$': '$.x', 'b.$': '$.x' } }),
+      { x: LARGE_TEXT.slice(20) },
+    ],
   ])('fail the machine as %s', async (_, state, input) => {
     expect(await runStates({ Only: state }, input, scriptedHost())).toEqual(
       failedOutcome('States.DataLimitExceeded'),
@@ -168,7 +177,7 @@ describe('data over 256 KB', () => {
     expect((await runStates({ Only: { Type: 'Succeed' } }, input.slice(1))).status).toBe('SUCCEEDED');
   });
 
-  it('are neither retried nor caught by a wildcard, and caught by name', async () => {
+  it('are neither retried nor caught by a wildcard, but are caught by name', async () => {
     const largeTask = (ErrorEquals: string[]) =>
       task('large', {
         Retry: [{ ErrorEquals: ['States.ALL'] }],
@@ -223,14 +232,14 @@ describe('a machine', () => {
 });
 
 describe('a machine that is stopped', () => {
-  const WAITING = machineOf({
+  const WAITING_MACHINE = machineOf({
     Wait: task('wait', { Catch: [{ ErrorEquals: ['States.ALL'], Next: 'Caught' }] }),
     Caught: { Type: 'Succeed' },
   });
 
   it('before it starts enters no state', async () => {
     const host = new ScriptedHost();
-    const run = runMachine(WAITING, {}, host, AbortSignal.abort());
+    const run = runMachine(WAITING_MACHINE, {}, host, AbortSignal.abort());
     await expect(run).rejects.toBeInstanceOf(MachineStopped);
     expect(host.states).toEqual([]);
   });
@@ -245,7 +254,7 @@ describe('a machine that is stopped', () => {
         return aborted;
       },
     });
-    const stopped = await runMachine(WAITING, {}, host, controller.signal).catch((error) => error);
+    const stopped = await runMachine(WAITING_MACHINE, {}, host, controller.signal).catch((error) => error);
     expect(stopped).toBeInstanceOf(MachineStopped);
     expect(stopped.cause).toBe(reason);
     expect(host.states).toEqual(['Wait']);
@@ -268,7 +277,7 @@ describe('a machine that is stopped', () => {
         throw stopped;
       },
     });
-    await expect(runMachine(WAITING, {}, host)).rejects.toBe(stopped);
+    await expect(runMachine(WAITING_MACHINE, {}, host)).rejects.toBe(stopped);
     expect(host.calls).toHaveLength(1);
   });
 
@@ -302,7 +311,7 @@ describe('a machine that is stopped', () => {
 });
 
 describe('the time limit of a machine', () => {
-  /** A host whose timer the test ends. */
+  /** A host whose timers expire when the test calls `expire`. */
   class TimedHost extends ScriptedHost {
     readonly timers: { seconds: number; expire: () => void; isCleared: boolean }[] = [];
     readonly startTimer = (seconds: number, expire: () => void) => {
@@ -311,7 +320,7 @@ describe('the time limit of a machine', () => {
       return { clear: () => Object.assign(timer, { isCleared: true }) };
     };
   }
-  const LIMITED = {
+  const LIMITED_MACHINE = {
     ...machineOf({
       Call: task('call', { Catch: [{ ErrorEquals: ['States.ALL'], Next: 'Caught' }] }),
       Caught: { Type: 'Succeed' },
@@ -321,32 +330,32 @@ describe('the time limit of a machine', () => {
 
   it('ends the machine with States.Timeout, stops its tasks, and is not caught', async () => {
     const host: TimedHost = new TimedHost({
-      call: (called) => {
+      call: (machineTask) => {
         host.timers[0]?.expire();
-        // However a task takes its signal, the machine has timed out.
-        if (called.signal.aborted) throw new Error('stopped');
-        return untilAborted(called);
+        // The machine has timed out, whatever error the task throws.
+        if (machineTask.signal.aborted) throw new Error('stopped');
+        return untilAborted(machineTask);
       },
     });
-    expect(await runMachine(LIMITED, {}, host)).toEqual(failedOutcome('States.Timeout'));
+    expect(await runMachine(LIMITED_MACHINE, {}, host)).toEqual(failedOutcome('States.Timeout'));
     expect(host.timers).toMatchObject([{ seconds: 300, isCleared: true }]);
     expect(host.states).toEqual(['Call']);
   });
 
-  it('has no effect on a machine that ends before', async () => {
+  it('has no effect on a machine that ends in time', async () => {
     const host = new TimedHost({ call: () => 'done' });
-    expect(await runMachine(LIMITED, {}, host)).toEqual(succeededOutcome('done'));
+    expect(await runMachine(LIMITED_MACHINE, {}, host)).toEqual(succeededOutcome('done'));
     expect(host.timers).toMatchObject([{ isCleared: true }]);
   });
 
-  it('leaves a machine that is stopped as it is', async () => {
+  it('has no effect on a machine that is stopped before', async () => {
     const stopping = new AbortController();
     const host = new TimedHost({
-      call: (called) => {
+      call: (machineTask) => {
         stopping.abort();
-        return untilAborted(called);
+        return untilAborted(machineTask);
       },
     });
-    await expect(runMachine(LIMITED, {}, host, stopping.signal)).rejects.toThrow(MachineStopped);
+    await expect(runMachine(LIMITED_MACHINE, {}, host, stopping.signal)).rejects.toThrow(MachineStopped);
   });
 });

@@ -21,14 +21,14 @@ export interface MachineTask {
   /** Name of the function, from its ARN. */
   readonly function: string;
   readonly input: unknown;
-  /** The result comes later, from outside, and may take up to `timeout_seconds`. */
+  /** Whether the result comes later, from outside. It may take up to `timeout_seconds`. */
   readonly isWaiting: boolean;
   readonly timeout_seconds: number | null;
-  /** Aborted if another branch has failed, or the machine is stopped; a task that ends for it rejects with its reason. */
+  /** Aborted if another branch has failed, or the machine is stopped. A task that ends because of it rejects with its reason. */
   readonly signal: AbortSignal;
 }
 
-/** What a machine runs on. */
+/** What a machine needs from its environment: tasks, time and randomness. */
 export interface MachineHost {
   /**
    * Rejects with an error whose name is compared with `Retry` and `Catch`; `States.Timeout` if it took too long. After an
@@ -36,7 +36,7 @@ export interface MachineHost {
    */
   runTask(task: MachineTask): Promise<unknown>;
   sleep(seconds: number, signal: AbortSignal): Promise<void>;
-  /** Calls `expire` after the time limit of a machine, unless it is cleared first. Default: a timer of this process. */
+  /** Calls `expire` after the time limit of a machine, unless the timer is cleared first. Default: a timer of this process. */
   readonly startTimer?: StartTimer;
   /** From 0 to 1, for retries with jitter. */
   random(): number;
@@ -49,17 +49,17 @@ export type MachineOutcome =
   | { readonly status: 'FAILED'; readonly error: string; readonly cause: string };
 
 /**
- * The machine stops in its current state, to be run again later: thrown by a host, or because the signal of the run was
- * aborted. The machine never catches it.
+ * The machine stops in its current state, to be run again later. Thrown by a host, or because the signal of the run was
+ * aborted. No state catches this error.
  */
 export class MachineStopped extends Error {
   override readonly name = 'MachineStopped';
 }
 
 /**
- * Runs a machine from its start to its end. It keeps no state: a machine that was stopped is run again from
- * the start, and its host answers the tasks that were completed. After `TimeoutSeconds` it fails with `States.Timeout`,
- * which no state catches; tasks under way are stopped by their signals.
+ * Runs a machine from its start to its end. No progress is kept: a machine that was stopped is run again from the start,
+ * and its host returns the recorded results of completed tasks. After `TimeoutSeconds` the machine fails with
+ * `States.Timeout`, which no state catches; tasks under way are stopped by their signals.
  */
 export async function runMachine(
   machine: StateMachine,
@@ -106,7 +106,7 @@ class MachineRun {
     return data;
   }
 
-  /** The next state, null at the end, and the output. */
+  /** Returns the next state, or null at the end, and the output. */
   private async enterState(
     name: string,
     state: MachineState,
@@ -156,7 +156,7 @@ class MachineRun {
     return stateOutput(state, data, payloadCopy('The result', result), context);
   }
 
-  /** All branches at once. If one fails, the others are stopped, and the state fails with its error. */
+  /** Runs all branches at once. If one fails, the others are stopped, and the state fails with its error. */
   private async runParallelState(
     state: AslParallelState,
     data: unknown,
@@ -191,13 +191,13 @@ class MachineRun {
     signal: AbortSignal,
     attempt: () => Promise<unknown>,
   ): Promise<[string | null, unknown]> {
-    const retries = new Map<Retrier, number>();
+    const retriesMade = new Map<Retrier, number>();
     for (;;) {
       try {
         return [state.Next ?? null, await attempt()];
       } catch (error) {
         if (error instanceof MachineStopped || !(error instanceof Error) || signal.aborted) throw error;
-        const delaySeconds = this.retryDelay(state.Retry ?? [], error.name, retries);
+        const delaySeconds = this.nextDelaySeconds(state.Retry ?? [], error.name, retriesMade);
         if (delaySeconds === null) {
           const caught = caughtError(state.Catch ?? [], error, data);
           if (caught === null) throw error;
@@ -209,11 +209,11 @@ class MachineRun {
     }
   }
 
-  /** Null if it is not tried again. */
-  private retryDelay(
+  /** The delay before the next retry, which is counted in `retriesMade`. Null if there is no further retry. */
+  private nextDelaySeconds(
     retriers: readonly Retrier[],
     error: string,
-    retries: Map<Retrier, number>,
+    retriesMade: Map<Retrier, number>,
   ): number | null {
     const retrier = retriers.find(({ ErrorEquals }) => isMatched(ErrorEquals, error));
     if (retrier === undefined) return null;
@@ -224,11 +224,11 @@ class MachineRun {
       MaxDelaySeconds,
       JitterStrategy,
     } = retrier;
-    const before = retries.get(retrier) ?? 0;
-    if (before >= MaxAttempts) return null;
-    retries.set(retrier, before + 1);
+    const retriesBefore = retriesMade.get(retrier) ?? 0;
+    if (retriesBefore >= MaxAttempts) return null;
+    retriesMade.set(retrier, retriesBefore + 1);
     const delay = Math.min(
-      IntervalSeconds * BackoffRate ** before,
+      IntervalSeconds * BackoffRate ** retriesBefore,
       MaxDelaySeconds ?? Number.POSITIVE_INFINITY,
     );
     return JitterStrategy === 'FULL' ? delay * this.host.random() : delay;

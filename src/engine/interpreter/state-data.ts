@@ -5,7 +5,7 @@ import { fillTemplate, readPath, writePath } from './paths.js';
 /** Maximum size of the input of a state, the result of a task and the output of a state, as on AWS. */
 const PAYLOAD_BYTES_MAX = 256 * 1024;
 
-interface WithPaths {
+interface StatePaths {
   readonly InputPath?: string | null;
   readonly OutputPath?: string | null;
   readonly Parameters?: PayloadTemplate;
@@ -22,28 +22,28 @@ export function pathValue(path: string | null | undefined, input: unknown, conte
   return value;
 }
 
-/** What a state works on: its input path, then its parameters. */
-export function stateInput(state: WithPaths, data: unknown, context: object): unknown {
+/** The input of a state: its parameters, filled from the value at its input path; without parameters that value. */
+export function stateInput(state: StatePaths, data: unknown, context: object): unknown {
   const input = pathValue(state.InputPath, data, context);
   if (state.Parameters === undefined) return input;
-  return checkedSize('The parameters', fillTemplate(state.Parameters, { input, context }));
+  return withinSizeLimit('The parameters', fillTemplate(state.Parameters, { input, context }));
 }
 
 /** The output of a state. Its result path is relative to what came into the state, before the input path. */
-export function stateOutput(state: WithPaths, data: unknown, result: unknown, context: object): unknown {
+export function stateOutput(state: StatePaths, data: unknown, result: unknown, context: object): unknown {
   const selected =
     state.ResultSelector === undefined
       ? result
       : fillTemplate(state.ResultSelector, { input: result, context });
   const { ResultPath = '$' } = state;
   const output = ResultPath === null ? data : writePath(ResultPath, data, selected);
-  return checkedSize('The output', pathValue(state.OutputPath, output, context));
+  return withinSizeLimit('The output', pathValue(state.OutputPath, output, context));
 }
 
 export function passOutput(state: AslPassState, data: unknown, context: object): unknown {
-  const { Result: fixed, ...paths } = state;
+  const { Result: fixedResult, ...paths } = state;
   const input = stateInput(paths, data, context);
-  return stateOutput(paths, data, fixed === undefined ? input : fixed, context);
+  return stateOutput(paths, data, fixedResult === undefined ? input : fixedResult, context);
 }
 
 /** The state that the error leads to, and its input; null if the error is not caught. */
@@ -56,20 +56,20 @@ export function caughtError(
   if (catcher === undefined) return null;
   const { ResultPath = '$', Next } = catcher;
   if (ResultPath === null) return [Next, data];
-  return [Next, checkedSize('The output', writePath(ResultPath, data, { Error: name, Cause: message }))];
+  return [Next, withinSizeLimit('The output', writePath(ResultPath, data, { Error: name, Cause: message }))];
 }
 
-/** A copy, as JSON: a task and the machine do not see what the other changes later. */
+/** A copy by way of JSON: a task and the machine do not see each other's later changes. */
 export function payloadCopy(what: string, value: unknown): unknown {
-  return JSON.parse(checkedText(what, value));
+  return JSON.parse(jsonWithinSizeLimit(what, value));
 }
 
-function checkedSize(what: string, value: unknown): unknown {
-  checkedText(what, value);
+function withinSizeLimit(what: string, value: unknown): unknown {
+  jsonWithinSizeLimit(what, value);
   return value;
 }
 
-function checkedText(what: string, value: unknown): string {
+function jsonWithinSizeLimit(what: string, value: unknown): string {
   const text = JSON.stringify(value) ?? 'null';
   const bytes = Buffer.byteLength(text);
   if (bytes <= PAYLOAD_BYTES_MAX) return text;

@@ -16,9 +16,9 @@ export class ScriptedHost implements MachineHost {
   async runTask(task: MachineTask): Promise<unknown> {
     const call = this.calls.filter(({ state }) => state === task.state).length;
     this.calls.push(task);
-    const found = this.functions[task.function];
-    if (found === undefined) throw new Error(`The test has no function ${task.function}.`);
-    return found(task, call);
+    const taskFunction = this.functions[task.function];
+    if (taskFunction === undefined) throw new Error(`The test has no function ${task.function}.`);
+    return taskFunction(task, call);
   }
 
   async sleep(seconds: number): Promise<void> {
@@ -43,7 +43,7 @@ export const failingTask =
     return result;
   };
 
-/** Settles when the signal is aborted, with its reason. */
+/** Rejects with the reason of the signal when the signal is aborted. */
 export const untilAborted = ({ signal }: MachineTask): Promise<never> =>
   new Promise((_, reject) => {
     if (signal.aborted) reject(signal.reason);
@@ -52,7 +52,7 @@ export const untilAborted = ({ signal }: MachineTask): Promise<never> =>
 
 export const functionArn = (name: string): string => `arn:aws:lambda:eu-west-1:123456789012:function:${name}`;
 
-/** A last state that calls the function. */
+/** A state that calls the function. It is the last state unless `fields` name the next one. */
 export const task = (name: string, fields: Partial<AslTaskState> = {}): AslTaskState =>
   ({
     Type: 'Task',

@@ -20,9 +20,9 @@ afterEach(async () => {
 });
 
 const question = { system: 'Answer with JSON.', prompt: 'How are you?' };
-async function open(documented: DocumentedProvider, answers: readonly (DocumentedAnswer | 'silence')[]) {
-  endpoint = await openModelEndpoint(documented, answers);
-  const askModel = await openModel(endpoint.settings, documented.env);
+async function open(provider: DocumentedProvider, answers: readonly (DocumentedAnswer | 'silence')[]) {
+  endpoint = await openModelEndpoint(provider, answers);
+  const askModel = await openModel(endpoint.settings, provider.env);
   const ask = (signal = new AbortController().signal) => askModel({ ...question, signal });
   return { endpoint, ask };
 }
@@ -35,69 +35,68 @@ const errorOf = async (reply: Promise<unknown>): Promise<EngineError> => {
   throw new Error(`expected an EngineError, got ${String(error)}`);
 };
 
-describe.each(DOCUMENTED_PROVIDERS)('the client of $provider', (documented) => {
+describe.each(DOCUMENTED_PROVIDERS)('the client of $provider', (provider) => {
   it('returns the answer with its tokens and its cost', async () => {
-    const { endpoint, ask } = await open(documented, [documented.success('{"well":true}')]);
+    const { endpoint, ask } = await open(provider, [provider.success('{"well":true}')]);
     const { text, cost } = await ask();
     expect(text).toBe('{"well":true}');
     expect(cost).toMatchObject({ input_tokens: 1200, output_tokens: 300 });
     // 1200 tokens at 3 dollars and 300 at 15 dollars a million.
     expect(cost.usd).toBeCloseTo(0.0081, 10);
     expect(endpoint.received).toHaveLength(1);
-    expect(endpoint.received[0]?.path).toBe(documented.path);
+    expect(endpoint.received[0]?.path).toBe(provider.path);
     expect(endpoint.received[0]?.body).toContain('How are you?');
     expect(endpoint.received[0]?.body).toContain('Answer with JSON.');
   });
 
   it('is throttled once, without a retry of its own, and answers when it is asked again', async () => {
-    const { endpoint, ask } = await open(documented, [documented.throttled, documented.success('again')]);
+    const { endpoint, ask } = await open(provider, [provider.throttled, provider.success('again')]);
     expect((await errorOf(ask())).name).toBe('Engine.Throttled');
     expect(endpoint.received).toHaveLength(1);
     expect((await ask()).text).toBe('again');
   });
 
   it('reports an overloaded server', async () => {
-    const { endpoint, ask } = await open(documented, [documented.overloaded]);
+    const { endpoint, ask } = await open(provider, [provider.overloaded]);
     expect((await errorOf(ask())).name).toBe('Engine.Overloaded');
     expect(endpoint.received).toHaveLength(1);
   });
 
   it('reports an answer that is not in the format of the provider', async () => {
-    const { ask } = await open(documented, [documented.malformed]);
+    const { ask } = await open(provider, [provider.malformed]);
     expect((await errorOf(ask())).name).toBe('Engine.Malformed');
   });
 
   it('reports an answer that was cut off, with what it has cost', async () => {
-    const { ask } = await open(documented, [documented.cutOff('{"half":')]);
+    const { ask } = await open(provider, [provider.cutOff('{"half":')]);
     const error = await errorOf(ask());
     expect(error.name).toBe('Engine.Malformed');
     expect(error.cost).toMatchObject({ input_tokens: 1200, output_tokens: 300 });
   });
 
-  it('reports an exhausted budget of the account as that, not as throttling', async () => {
-    const { endpoint, ask } = await open(documented, documented.budgetExhausted);
-    for (const _ of documented.budgetExhausted)
-      expect((await errorOf(ask())).name).toBe('Engine.BudgetSpent');
-    expect(endpoint.received).toHaveLength(documented.budgetExhausted.length);
+  it('reports an exhausted budget of the account as a spent budget, not as throttling', async () => {
+    const { endpoint, ask } = await open(provider, provider.budgetExhausted);
+    for (const _ of provider.budgetExhausted) expect((await errorOf(ask())).name).toBe('Engine.BudgetSpent');
+    expect(endpoint.received).toHaveLength(provider.budgetExhausted.length);
   });
 
   it('stops waiting when the time limit is reached', async () => {
-    const { ask } = await open(documented, ['silence']);
+    const { ask } = await open(provider, ['silence']);
     expect((await errorOf(ask(AbortSignal.timeout(50)))).name).toBe('Engine.Timeout');
   });
 
   it('reports a server that cannot be reached', async () => {
-    const { endpoint, ask } = await open(documented, []);
+    const { endpoint, ask } = await open(provider, []);
     await endpoint.close();
     expect((await errorOf(ask())).name).toBe('Engine.Unavailable');
   });
 
   it('removes a key that the server repeats', async () => {
-    const key = Object.values(documented.env)[0] ?? '';
+    const key = Object.values(provider.env)[0] ?? '';
     const message = `wrong key ${key}`;
-    // Valid in the formats of all three.
+    // Valid in the formats of all three providers.
     const body = JSON.stringify({ type: 'error', message, error: { type: 'authentication_error', message } });
-    const { ask } = await open(documented, [{ status: 401, body }]);
+    const { ask } = await open(provider, [{ status: 401, body }]);
     const error = await errorOf(ask());
     expect(error.name).toBe('Engine.Failed');
     expect(error.message).toContain('wrong key [key]');
@@ -112,19 +111,21 @@ it('treats a model of Bedrock that is not ready like throttling, so that it is a
 
 it('a stopped call ends with the error that the engine stopped it with', async () => {
   const { ask } = await open(DOCUMENTED_OPENAI, ['silence']);
-  const lost = engineError('claimLost', 'another executor has the edge');
-  expect(await errorOf(ask(AbortSignal.abort(lost)))).toBe(lost);
+  const claimLostError = engineError('claimLost', 'another executor has the edge');
+  expect(await errorOf(ask(AbortSignal.abort(claimLostError)))).toBe(claimLostError);
 });
 
 it('sends no key to a server that the configured one redirects to', async () => {
-  const other = await openModelEndpoint(DOCUMENTED_ANTHROPIC, [DOCUMENTED_ANTHROPIC.success('stolen')]);
-  const location = `${other.settings.base_url}/messages`;
+  const redirectTarget = await openModelEndpoint(DOCUMENTED_ANTHROPIC, [
+    DOCUMENTED_ANTHROPIC.success('stolen'),
+  ]);
+  const location = `${redirectTarget.settings.base_url}/messages`;
   const { ask } = await open(DOCUMENTED_ANTHROPIC, [{ status: 307, headers: { location }, body: '' }]);
   try {
     await expect(ask()).rejects.toThrow(EngineError);
-    expect(other.received).toEqual([]);
+    expect(redirectTarget.received).toEqual([]);
   } finally {
-    await other.close();
+    await redirectTarget.close();
   }
 });
 
@@ -145,8 +146,8 @@ it('signs requests to Bedrock', async () => {
 });
 
 it('names the variable of a missing key, and the setting of a missing address', async () => {
-  const signIn = { provider: 'anthropic', model: 'claude-sonnet-4-5' } as const;
-  await expect(openModel(signIn, {})).rejects.toThrow('ANTHROPIC_API_KEY');
+  const anthropicSettings = { provider: 'anthropic', model: 'claude-sonnet-4-5' } as const;
+  await expect(openModel(anthropicSettings, {})).rejects.toThrow('ANTHROPIC_API_KEY');
   await expect(openModel({ provider: 'bedrock', model: 'm', region: 'eu-west-1' }, {})).rejects.toThrow(
     'AWS_ACCESS_KEY_ID',
   );

@@ -8,8 +8,8 @@ import { modelErrorOf } from './model-error.js';
 import { credentialsOf, loadPackage, regionOf } from './providers.js';
 
 /**
- * Opens a model. Each question is a new session: nothing of an earlier one is sent. The library does not retry; the
- * machine of the run does, by the name of the error.
+ * Opens a model. Each question is a new session: nothing of an earlier question is sent. The library does not retry,
+ * because the machine of the run retries, by the name of the error.
  */
 export async function openModel(
   settings: ModelSettings,
@@ -50,18 +50,20 @@ async function openProvider(
   env: NodeJS.ProcessEnv,
 ): Promise<Exclude<LanguageModel, string>> {
   const { model, base_url } = settings;
-  const shared = { fetch: boundedFetch, ...(base_url === undefined ? {} : { baseURL: base_url }) };
+  const sharedOptions = { fetch: boundedFetch, ...(base_url === undefined ? {} : { baseURL: base_url }) };
   switch (settings.provider) {
     case 'bedrock': {
       const { createAmazonBedrock } = await loadPackage(
         '@ai-sdk/amazon-bedrock',
         () => import('@ai-sdk/amazon-bedrock'),
       );
-      return createAmazonBedrock({ ...shared, ...credentials, region: regionOf(settings, env) })(model);
+      return createAmazonBedrock({ ...sharedOptions, ...credentials, region: regionOf(settings, env) })(
+        model,
+      );
     }
     case 'anthropic': {
       const { createAnthropic } = await loadPackage('@ai-sdk/anthropic', () => import('@ai-sdk/anthropic'));
-      return createAnthropic({ ...shared, ...credentials })(model);
+      return createAnthropic({ ...sharedOptions, ...credentials })(model);
     }
     case 'openai-compatible': {
       if (base_url === undefined) {
@@ -72,7 +74,7 @@ async function openProvider(
         () => import('@ai-sdk/openai-compatible'),
       );
       return createOpenAICompatible({
-        ...shared,
+        ...sharedOptions,
         ...credentials,
         name: 'openai-compatible',
         baseURL: base_url,
@@ -103,5 +105,5 @@ function unfinishedError(settings: ModelSettings, finishReason: string, cost: Co
     finishReason === 'length'
       ? 'its answer was cut off at the limit of output tokens; raise max_output_tokens or make the task smaller'
       : `it did not finish its answer (${finishReason})`;
-  return engineError('malformed', `The model ${settings.model} gave no whole answer: ${why}.`, cost);
+  return engineError('malformed', `The model ${settings.model} gave no complete answer: ${why}.`, cost);
 }

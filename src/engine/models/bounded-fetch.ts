@@ -2,14 +2,14 @@
 const ANSWER_BYTES_MAX = 32 * 1024 * 1024;
 
 /**
- * Reads the answer up to a limit, and follows no redirect: the headers of the request contain a key for the server that
- * was configured, and for no other.
+ * Reads the answer up to a limit, and follows no redirect, because the headers of the request contain a key that only the
+ * configured server may see.
  */
 export const boundedFetch: typeof fetch = async (input, init) => {
   const response = await fetch(input, { ...init, redirect: 'error' });
   if (response.body === null) return response;
   let bytes = 0;
-  const bounded = response.body.pipeThrough(
+  const boundedBody = response.body.pipeThrough(
     new TransformStream<Uint8Array, Uint8Array>({
       transform(chunk, controller) {
         bytes += chunk.byteLength;
@@ -20,5 +20,5 @@ export const boundedFetch: typeof fetch = async (input, init) => {
     }),
   );
   const { status, statusText, headers } = response;
-  return new Response(bounded, { status, statusText, headers });
+  return new Response(boundedBody, { status, statusText, headers });
 };

@@ -5,7 +5,7 @@ import { stoppedError } from '../time-limit.js';
 
 type ErrorKind = keyof typeof ENGINE_ERRORS;
 
-/** The parts of the library's error that decide; read by shape, since the library is optional. */
+/** The parts of the library's error that decide its kind. The library's type is not imported: the library is optional. */
 interface FailedCall {
   readonly statusCode?: number | undefined;
   readonly responseHeaders?: Record<string, string> | undefined;
@@ -37,7 +37,7 @@ function kindOfCall(call: FailedCall & Error): ErrorKind {
   if (statusCode === undefined) return kindOfFailure(call);
   // The server has answered, and the library could not read it.
   if (statusCode >= 200 && statusCode < 300) return 'malformed';
-  if (isSpent(responseBody, responseHeaders)) return 'budgetSpent';
+  if (isBudgetSpent(responseBody, responseHeaders)) return 'budgetSpent';
   const type = errorType(responseHeaders);
   if (statusCode === 429 || type === 'ThrottlingException') return 'throttled';
   if (statusCode === 503 || statusCode === 529 || type === 'ServiceUnavailableException') return 'overloaded';
@@ -55,11 +55,11 @@ const SPENT_CODE =
 const SPENT_MESSAGE =
   /credit balance is too low|too many tokens per day|reached your specified (?:workspace )?api usage limits/i;
 
-/** Waiting does not help: the account's quota or credit is used up. Providers use codes of throttling for it, too. */
-const isSpent = (body: string, headers: Record<string, string> | undefined): boolean =>
+/** The account's quota or credit is used up, so waiting does not help. Some providers report this as throttling. */
+const isBudgetSpent = (body: string, headers: Record<string, string> | undefined): boolean =>
   errorType(headers) === 'ServiceQuotaExceededException' || SPENT_CODE.test(body) || SPENT_MESSAGE.test(body);
 
-/** Without a status: the server was not reached, or its answer broke off. */
+/** The kind of an error without a status: the server was not reached, or its answer broke off. */
 function kindOfFailure(error: unknown): ErrorKind {
   const codes: string[] = [];
   for (let cause = error, depth = 0; cause instanceof Error && depth < 5; cause = cause.cause, depth += 1) {
@@ -78,7 +78,10 @@ const SECRET_CHARS_MIN = 8;
 
 /** Some servers repeat the key in their message. */
 function withoutSecrets(text: string, secrets: readonly string[]): string {
-  const known = secrets.filter((secret) => secret.length >= SECRET_CHARS_MIN);
-  const cleaned = known.reduce((cleanedSoFar, secret) => cleanedSoFar.replaceAll(secret, '[key]'), text);
+  const longSecrets = secrets.filter((secret) => secret.length >= SECRET_CHARS_MIN);
+  const cleaned = longSecrets.reduce(
+    (cleanedSoFar, secret) => cleanedSoFar.replaceAll(secret, '[key]'),
+    text,
+  );
   return cleaned.slice(0, REASON_CHARS_MAX);
 }

@@ -1,7 +1,7 @@
 import type { ModelSettings } from '../../core/methodology/definition/engine-settings.js';
 import { engineError } from '../engine-error.js';
 
-/** Loads an optional peer, or says what to install. */
+/** Loads an optional package. The error for a missing package says how to install it. */
 export async function loadPackage<Loaded>(name: string, load: () => Promise<Loaded>): Promise<Loaded> {
   try {
     return await load();
@@ -11,7 +11,7 @@ export async function loadPackage<Loaded>(name: string, load: () => Promise<Load
     if (!isMissing) throw error;
     throw engineError(
       'failed',
-      `The engine is configured to use a model, and the package ${name} is not installed. Run: npm install ${name}`,
+      `The engine is configured to use a model, but the package ${name} is not installed. Run: npm install ${name}`,
     );
   }
 }

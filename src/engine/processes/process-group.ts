@@ -8,9 +8,9 @@ export interface GroupOptions {
   readonly command: readonly string[];
   readonly env: NodeJS.ProcessEnv;
   readonly cwd: string;
-  /** What the program reads; absent: nothing. */
+  /** What the program reads from stdin; absent: nothing. */
   readonly stdin?: string;
-  /** Where its output is forwarded to. */
+  /** Where the program's output is forwarded to. */
   readonly stdout?: Writable;
   readonly stderr?: Writable;
   /** How much of the end of each output is kept. */
@@ -19,7 +19,7 @@ export interface GroupOptions {
   readonly signal: AbortSignal;
   /** The signal to send on abort. */
   readonly stopWith: () => NodeJS.Signals;
-  /** Called with the process group as soon as the program runs. */
+  /** Called with the id of the process group as soon as the program runs. */
   readonly onStart?: (group: number) => void;
 }
 
@@ -56,13 +56,13 @@ export async function runProcessGroup(options: GroupOptions): Promise<GroupExit>
   child.stdin?.end(stdin);
   const stdout = captureTail(child.stdout, tailBytes, options.stdout);
   const stderr = captureTail(child.stderr, tailBytes, options.stderr);
-  const ended = exitOf(child);
-  const stop = (): void => void stopGroup(child, options.stopWith(), ended);
+  const exited = exitOf(child);
+  const stop = (): void => void stopGroup(child, options.stopWith(), exited);
   signal.addEventListener('abort', stop, { once: true });
   if (signal.aborted) stop();
   try {
-    const exit_code = await ended;
-    await stopGroup(child, 'SIGTERM', ended);
+    const exit_code = await exited;
+    await stopGroup(child, 'SIGTERM', exited);
     return { exit_code, stdout: stdout(), stderr: stderr() };
   } finally {
     signal.removeEventListener('abort', stop);
@@ -72,7 +72,7 @@ export async function runProcessGroup(options: GroupOptions): Promise<GroupExit>
   }
 }
 
-/** Passes the output on, and returns how to read its end. */
+/** Passes the output on. Returns a function that reads the end of the output. */
 function captureTail(from: NodeJS.ReadableStream, bytesMax: number, to?: Writable): () => string {
   let tail = Buffer.alloc(0);
   let recent: Buffer[] = [];
@@ -114,19 +114,19 @@ function exitOf(child: ChildProcess): Promise<number> {
 async function stopGroup(
   child: ChildProcess,
   signal: NodeJS.Signals,
-  ended: Promise<unknown>,
+  exited: Promise<unknown>,
 ): Promise<void> {
   signalGroupOf(child, signal);
   await waitForEnd(child);
   // A killed process ends a moment later; it must not write any more when this resolves.
   if (signalGroupOf(child, 'SIGKILL')) await waitForEnd(child);
-  await ended.catch(() => {});
+  await exited.catch(() => {});
 }
 
 /** Waits until no process is left, or the grace period is over. */
 async function waitForEnd(child: ChildProcess): Promise<void> {
-  const endMs = performance.now() + GRACE_MS;
-  while (isAlive(child) && performance.now() < endMs) await sleep(POLL_INTERVAL_MS);
+  const deadlineMs = performance.now() + GRACE_MS;
+  while (isAlive(child) && performance.now() < deadlineMs) await sleep(POLL_INTERVAL_MS);
 }
 
 const isAlive = (child: ChildProcess): boolean => signalGroupOf(child, 0);

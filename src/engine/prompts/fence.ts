@@ -19,6 +19,6 @@ export function fenceMark(texts: readonly string[]): string {
   return digest.slice(0, FENCE_CHARS);
 }
 
-/** The label is written as JSON: a file name cannot start a new line. */
+/** The label is written as JSON, so that a file name cannot start a new line. */
 export const fenced = (mark: string, { label, text }: FencedText): string =>
   `<<<${mark} ${JSON.stringify(label)}\n${text}\n${mark}>>>`;

@@ -24,7 +24,7 @@ export interface BuiltPrompt {
   readonly incomplete: readonly string[];
 }
 
-const NOTES_MAX = 20;
+const NOTE_LABELS_MAX = 20;
 /** Characters that are reserved for the note about omitted text. */
 const NOTE_CHARS_MAX = 2000;
 /** The minimum length of a shortened text: less would be useless. */
@@ -51,9 +51,9 @@ export function fitSections(
   }
   const incomplete: string[] = [];
   const paragraphs = [head];
-  for (const { title, pieces: ofSection } of sections) {
+  for (const { title, pieces: sectionPieces } of sections) {
     let heading = `\n## ${title}\n`;
-    for (const piece of ofSection) {
+    for (const piece of sectionPieces) {
       const fitted = fitPiece(mark, piece, charsLeft - heading.length - 2);
       if (fitted?.isCut ?? true) incomplete.push(piece.label);
       if (fitted === null) continue;
@@ -79,17 +79,17 @@ function fitPiece(
   const whole = fenced(mark, piece);
   if (whole.length <= charsMax) return { text: whole, isCut: false };
   const cutLabel = `${piece.label} (only the beginning: the rest did not fit)`;
-  const room = charsMax - fenced(mark, { label: cutLabel, text: '' }).length;
-  if (piece.must_be_whole || room < CUT_CHARS_MIN) return null;
-  const lineEnd = piece.text.lastIndexOf('\n', room);
-  const text = piece.text.slice(0, lineEnd > 0 ? lineEnd : room);
+  const textCharsMax = charsMax - fenced(mark, { label: cutLabel, text: '' }).length;
+  if (piece.must_be_whole || textCharsMax < CUT_CHARS_MIN) return null;
+  const lineEnd = piece.text.lastIndexOf('\n', textCharsMax);
+  const text = piece.text.slice(0, lineEnd > 0 ? lineEnd : textCharsMax);
   return { text: fenced(mark, { label: cutLabel, text }), isCut: true };
 }
 
 function noteOf(incomplete: readonly string[]): string {
-  const named = incomplete.slice(0, NOTES_MAX).map((label) => JSON.stringify(label.slice(0, 64)));
-  const more = incomplete.length > NOTES_MAX ? ` and ${incomplete.length - NOTES_MAX} more` : '';
-  return `\nLeft out or cut, because the prompt has a limit: ${named.join(', ')}${more}.`.slice(
+  const labels = incomplete.slice(0, NOTE_LABELS_MAX).map((label) => JSON.stringify(label.slice(0, 64)));
+  const more = incomplete.length > NOTE_LABELS_MAX ? ` and ${incomplete.length - NOTE_LABELS_MAX} more` : '';
+  return `\nLeft out or cut, because the prompt has a limit: ${labels.join(', ')}${more}.`.slice(
     0,
     NOTE_CHARS_MAX,
   );

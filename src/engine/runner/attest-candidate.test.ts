@@ -29,11 +29,11 @@ async function openRunner(baseFiles: Readonly<Record<string, string>>) {
     await writeFile(join(root, path), text);
   }
   const blobs = new Map<string, Uint8Array>();
-  const read: string[] = [];
+  const readDigests: string[] = [];
   const putBlob = async (sha256: string, bytes: Uint8Array) => void blobs.set(sha256, bytes);
   const tools = {
     getBlob: async (sha256: string) => {
-      read.push(sha256);
+      readDigests.push(sha256);
       return blobs.get(sha256) ?? new Uint8Array();
     },
     putBlob,
@@ -50,11 +50,11 @@ async function openRunner(baseFiles: Readonly<Record<string, string>>) {
     };
     return attestCandidate(candidate, IDENTITY, tools, new AbortController().signal);
   };
-  return { attest, putBlob, read };
+  return { attest, putBlob, readDigests };
 }
 
 it('reads no more of a file than its manifest says, however often the manifest names a large blob', async () => {
-  const { attest, putBlob, read } = await openRunner({});
+  const { attest, putBlob, readDigests } = await openRunner({});
   const large = Buffer.alloc(1024);
   await putBlob(sha256Of(large), large);
   const file = { sha256: sha256Of(large), size_bytes: 0, executable: false, base_sha256: null };
@@ -62,11 +62,11 @@ it('reads no more of a file than its manifest says, however often the manifest n
   const manifest = Buffer.from(canonicalJson({ kind: 'files', files, total_bytes: 0 }));
   await putBlob(sha256Of(manifest), manifest);
   await expect(attest(sha256Of(manifest))).rejects.toThrow('has more than 0 bytes');
-  expect(read).toHaveLength(2);
+  expect(readDigests).toHaveLength(2);
 });
 
 it.each(['test/Cart.test.ts', 'TEST/cart.test.ts', 'test/cart.teſt.ts'])(
-  'passes no candidate that declares the existing test/cart.test.ts new as %s',
+  'runs no check of a candidate that declares %s as new if test/cart.test.ts exists',
   async (path) => {
     const { attest, putBlob } = await openRunner({ 'test/cart.test.ts': 'real' });
     const { sha256 } = await uploadCandidate({ putBlob }, { [path]: 'empty' });
@@ -84,10 +84,10 @@ it('runs the checks of a candidate whose base has two spellings of a name', asyn
   expect((await attest(sha256)).checks).toMatchObject([{ result: 'pass' }]);
 });
 
-it('states why no check was run in a statement that can be recorded, also for a long path and many checks', async () => {
-  const long = `src/${Array.from({ length: 5 }, () => 'é'.repeat(45)).join('/')}.txt`;
-  const { attest, putBlob } = await openRunner({ [long]: 'real' });
-  const { sha256 } = await uploadCandidate({ putBlob }, { [long]: 'other' });
+it('gives the reason that no check was run in a statement that can be recorded, also for a long path and many checks', async () => {
+  const longPath = `src/${Array.from({ length: 5 }, () => 'é'.repeat(45)).join('/')}.txt`;
+  const { attest, putBlob } = await openRunner({ [longPath]: 'real' });
+  const { sha256 } = await uploadCandidate({ putBlob }, { [longPath]: 'other' });
   const statement = await attest(sha256, 50);
   expect(statement.checks).toHaveLength(50);
   expect(statement.checks[0]).toMatchObject({

@@ -20,7 +20,7 @@ import { type FetchedBase, fileDigest } from './runner-base.js';
 
 /** The functions and limits that a runner works with. */
 export interface RunnerDependencies {
-  /** Throws if there is none. */
+  /** Throws if there is no such blob. */
   readonly getBlob: (sha256: string, bytesMax: number) => Promise<Uint8Array>;
   /** Stores what a check has printed or reported. Throws if that is not possible. */
   readonly putBlob: (sha256: string, bytes: Uint8Array) => Promise<void>;
@@ -30,14 +30,14 @@ export interface RunnerDependencies {
   readonly now: () => Date;
 }
 
-/** The end of what a check prints, or its report. A longer output is not uploaded, but the statement has its digest. */
+/** The limit of an output or report to upload. A longer one is not uploaded, but the statement has its digest. */
 const UPLOAD_BYTES_MAX = 1024 ** 2;
 
 export type RunnerIdentity = Pick<EvidenceStatement, 'tenant_id' | 'project_id' | 'runner_id'>;
 
 /**
  * Runs the checks of a candidate on a base that it fetches itself, and states the results. The base is fetched after
- * the candidate was listed: it may be newer than the statement says, never older.
+ * the candidate was listed: it may be newer than the statement's `base_version`, never older.
  */
 export async function attestCandidate(
   candidate: WaitingCandidate,
@@ -49,16 +49,16 @@ export async function attestCandidate(
   const started_at = runner.now().toISOString();
   const manifest = await readManifest(candidate_sha256, runner);
   const overlay = await readFiles(manifest, runner);
-  const fetched = await runner.fetchBase();
+  const fetchedBase = await runner.fetchBase();
   try {
-    const checks = await outcomesOn(fetched, { candidate, manifest, overlay }, runner, signal);
+    const checks = await outcomesOn(fetchedBase, { candidate, manifest, overlay }, runner, signal);
     const times = { started_at, ended_at: runner.now().toISOString() };
     return fitStatement({
       ...{ version: 1, ...identity, task_id, generation, candidate_sha256 },
-      ...{ base: fetched.base, base_version, ...times, checks },
+      ...{ base: fetchedBase.base, base_version, ...times, checks },
     });
   } finally {
-    await fetched.remove();
+    await fetchedBase.remove();
   }
 }
 
@@ -76,17 +76,18 @@ async function outcomesOn(
 ): Promise<CheckOutcome[]> {
   const { runCheck, limits } = runner;
   const checks = [...candidate.checks] as EffectiveCheck[];
-  const spelling = await spellingFault(folder, manifest);
-  if (spelling !== null) return checks.map((check) => notRun(check, spelling));
-  const fault = await baseFault(folder, base, manifest);
-  if (fault !== null) return checks.map((check) => ({ ...notRun(check, fault), is_base_fault: true }));
+  const spellingFault = await findSpellingFault(folder, manifest);
+  if (spellingFault !== null) return checks.map((check) => outcomeNotRun(check, spellingFault));
+  const baseFault = await findBaseFault(folder, base, manifest);
+  if (baseFault !== null)
+    return checks.map((check) => ({ ...outcomeNotRun(check, baseFault), is_base_fault: true }));
   const workCopy = await createWorkCopy(folder, overlay);
   if (isCopyRefusal(workCopy))
-    return checks.map((check) => notRun(check, `${workCopy.says} ${workCopy.next}`));
+    return checks.map((check) => outcomeNotRun(check, `${workCopy.says} ${workCopy.next}`));
   const copy: WorkCopy = { ...workCopy, read_only_mounts: [...workCopy.read_only_mounts, ...dependencies] };
   try {
     const results = await runChecks(runCheck, { checks, copy, limits, signal });
-    for (const { output, report } of results) await upload([output, report], runner);
+    for (const { output, report } of results) await uploadOutputs([output, report], runner);
     return results.map(({ outcome }) => outcome);
   } finally {
     await copy.remove();
@@ -94,7 +95,7 @@ async function outcomesOn(
 }
 
 /** Uploads outputs before the statement names them, so that a reader can see why a check has failed. */
-async function upload(
+async function uploadOutputs(
   contents: readonly (Uint8Array | null)[],
   { putBlob }: RunnerDependencies,
 ): Promise<void> {
@@ -103,29 +104,29 @@ async function upload(
       await putBlob(sha256Hex(bytes), bytes);
 }
 
-/** A name that some file systems treat as an existing one would evade the guards on tests. */
-async function spellingFault(folder: string, { files }: ResultManifest): Promise<string | null> {
+/** A new name that some file systems treat as the name of an existing file would evade the guards on tests. */
+async function findSpellingFault(folder: string, { files }: ResultManifest): Promise<string | null> {
   const spellings = await spellingsIn(folder);
   for (const { path } of files) {
-    const other = spellings.get(caseFoldedPath(path));
-    if (other !== undefined && (await fileDigest(join(folder, path))) === null)
-      return `In the base ${path} is spelled ${other}: on some file systems they are the same file. Use the spelling of the base.`;
+    const baseSpelling = spellings.get(caseFoldedPath(path));
+    if (baseSpelling !== undefined && (await fileDigest(join(folder, path))) === null)
+      return `In the base ${path} is spelled ${baseSpelling}. On some file systems both are the same file. Use the spelling of the base.`;
   }
   return null;
 }
 
 /** `base_sha256` in the manifest must match the base: the guards on tests rely on it. */
-async function baseFault(
+async function findBaseFault(
   folder: string,
   base: EvidenceBase,
   { files }: ResultManifest,
 ): Promise<string | null> {
   for (const { path, base_sha256 } of files) {
-    const found = await fileDigest(join(folder, path));
-    if (found === base_sha256) continue;
-    const is = found === null ? 'does not exist' : `is ${found.slice(0, 12)}`;
-    const says = base_sha256 === null ? 'it is new' : `it was ${base_sha256.slice(0, 12)}`;
-    return `In the base (${baseName(base)}) ${path} ${is}, and the manifest says that ${says}. ${BASE_ADVICE}`;
+    const actualSha256 = await fileDigest(join(folder, path));
+    if (actualSha256 === base_sha256) continue;
+    const actual = actualSha256 === null ? 'does not exist' : `is ${actualSha256.slice(0, 12)}`;
+    const stated = base_sha256 === null ? 'it is new' : `it was ${base_sha256.slice(0, 12)}`;
+    return `In the base (${baseName(base)}) ${path} ${actual}, but the manifest says that ${stated}. ${BASE_ADVICE}`;
   }
   return null;
 }
@@ -142,7 +143,7 @@ async function spellingsIn(folder: string): Promise<ReadonlyMap<string, string>>
   return new Map(files.map((path) => [caseFoldedPath(path), path]));
 }
 
-const notRun = (check: EffectiveCheck, says: string): CheckOutcome =>
+const outcomeNotRun = (check: EffectiveCheck, says: string): CheckOutcome =>
   outcomeWithoutCommand(check, { result: 'error', says: says.slice(0, 2000) });
 
 async function readManifest(sha256: string, runner: RunnerDependencies): Promise<ResultManifest> {

@@ -12,12 +12,12 @@ import { COPY_LIMITS } from '../checks/work-copy.js';
 export interface FetchedBase {
   readonly base: EvidenceBase;
   readonly folder: string;
-  /** Installed dependencies that are not in the folder: git does not have them. */
+  /** Installed dependencies. They are not in the folder, because git does not contain them. */
   readonly dependencies: readonly { readonly source: string; readonly target: string }[];
   remove(): Promise<void>;
 }
 
-const run = promisify(execFile);
+const runFile = promisify(execFile);
 const GIT_TIMEOUT_MS = 120_000;
 /** The git configuration of the repository must not run a program. */
 const SAFE_GIT_OPTIONS = ['-c', 'core.hooksPath=/dev/null', '-c', 'core.fsmonitor=false'];
@@ -25,7 +25,9 @@ const SAFE_GIT_OPTIONS = ['-c', 'core.hooksPath=/dev/null', '-c', 'core.fsmonito
 const gitIn =
   (repo: string) =>
   async (...args: string[]): Promise<string> =>
-    (await run('git', ['-C', repo, ...SAFE_GIT_OPTIONS, ...args], { timeout: GIT_TIMEOUT_MS })).stdout.trim();
+    (
+      await runFile('git', ['-C', repo, ...SAFE_GIT_OPTIONS, ...args], { timeout: GIT_TIMEOUT_MS })
+    ).stdout.trim();
 
 const commitOf = (repo: string, reference: string): Promise<string> =>
   gitIn(repo)('rev-parse', '--verify', '--end-of-options', `${reference}^{commit}`);
@@ -38,19 +40,19 @@ export async function gitFault(repo: string, reference: string): Promise<string 
 
 /** The fault of a folder as a base; null if it can be used. */
 export async function folderFault(folder: string): Promise<string | null> {
-  const found = await stat(folder).catch(() => null);
-  return found?.isDirectory() === true ? null : `${folder} is not a folder.`;
+  const stats = await stat(folder).catch(() => null);
+  return stats?.isDirectory() === true ? null : `${folder} is not a folder.`;
 }
 
 /** The commit that a reference names now, checked out into a separate folder. */
 export async function fetchGitBase(repo: string, reference: string): Promise<FetchedBase> {
   const git = gitIn(repo);
   const commit = await commitOf(repo, reference);
-  const around = await mkdtemp(join(await realpath(tmpdir()), 'genesis-base-'));
-  const folder = join(around, 'project');
+  const privateFolder = await mkdtemp(join(await realpath(tmpdir()), 'genesis-base-'));
+  const folder = join(privateFolder, 'project');
   const remove = async () => {
     await git('worktree', 'remove', '--force', folder).catch(() => {});
-    await rm(around, { recursive: true, force: true });
+    await rm(privateFolder, { recursive: true, force: true });
   };
   try {
     await git('worktree', 'add', '--detach', folder, commit);
@@ -79,10 +81,10 @@ export async function fetchFolderBase(folder: string): Promise<FetchedBase> {
   return { base, folder, dependencies: [], remove: async () => {} };
 }
 
-/** Null if there is no such file. A link counts by its target's name. */
+/** Null if there is no such file. The digest of a link is that of the path that it points to. */
 export async function fileDigest(path: string): Promise<string | null> {
-  const found = await lstat(path).catch(() => null);
-  if (found === null) return null;
-  const bytes = found.isSymbolicLink() ? Buffer.from(await readlink(path)) : await readFile(path);
+  const stats = await lstat(path).catch(() => null);
+  if (stats === null) return null;
+  const bytes = stats.isSymbolicLink() ? Buffer.from(await readlink(path)) : await readFile(path);
   return createHash('sha256').update(bytes).digest('hex');
 }

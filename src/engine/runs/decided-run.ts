@@ -4,20 +4,22 @@ import type { Run } from '../../core/engine/runs.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 
 /**
- * Whether the claim of an open run has ended by a decision on its candidate: it was accepted, or a person has rejected it.
+ * Whether the claim of an open run has ended by a decision on its candidate: the candidate was accepted, or a person has
+ * rejected it.
  * The steps that are left only conclude the run.
  */
 export function hasDecision(run: Run, events: readonly EventEnvelope[]): boolean {
   return events.some(({ event_type, generation, payload }) => {
     if (generation !== run.generation) return false;
     const kind = claimEventKindOf(event_type);
-    if (kind === 'reviewed') return payload.decision === 'REJECTED' && hasAskedIn(run, payload.iteration);
+    if (kind === 'reviewed')
+      return payload.decision === 'REJECTED' && hasRequestedReviewIn(run, payload.iteration);
     return kind === 'accepted' && runIdOfResult(payload) === run.run_id;
   });
 }
 
-const hasAskedIn = ({ steps }: Run, iteration: unknown): boolean =>
-  steps.some((each) => each.step === 'request_review' && each.iteration === iteration);
+const hasRequestedReviewIn = ({ steps }: Run, iteration: unknown): boolean =>
+  steps.some((step) => step.step === 'request_review' && step.iteration === iteration);
 
 /** The accepted result of a run, or undefined. */
 export const acceptedResultOf = (

@@ -87,11 +87,11 @@ forEachStore('a run of an edge', (open) => {
     const harness = await openConfigured(open);
     const services = servicesOf(harness, SCRIPT);
     const { coordination } = services;
-    const taken: string[] = [];
+    const takenIds: string[] = [];
     const appendEvent: EdgeCoordination['appendEvent'] = async (body) => {
       const { event_id = '' } = body;
-      if (/^.{14}8/.test(event_id) && taken.length < 100 && isFirstTry(body)) {
-        taken.push(event_id);
+      if (/^.{14}8/.test(event_id) && takenIds.length < 100 && isFirstTry(body)) {
+        takenIds.push(event_id);
         const forged = { event_type: 'iteration_completed', agent_id: 'mallory', event_id };
         const payload = { iteration: 1, status: 'iterating' };
         unwrap(await harness.coordinator.holder.appendEvent(P, { ...forged, payload }));
@@ -105,20 +105,20 @@ forEachStore('a run of an edge', (open) => {
       recorded.add(key);
       return isFirst;
     };
-    const attacked = { ...services, coordination: { ...coordination, appendEvent } };
-    const end = await executeRun(REQUEST, attacked, instantHost(), SIGNAL);
+    const attackedServices = { ...services, coordination: { ...coordination, appendEvent } };
+    const end = await executeRun(REQUEST, attackedServices, instantHost(), SIGNAL);
     expect(end).toMatchObject({ status: 'ENDED', run: { status: 'CONVERGED', iterations: 2 } });
-    expect(taken.length).toBeGreaterThan(10);
+    expect(takenIds.length).toBeGreaterThan(10);
     const types = await typesIn(harness);
     for (const type of ['run_started', 'run_ended', 'edge_converged'])
-      expect([type, types.filter((each) => each === type)]).toEqual([type, [type]]);
+      expect([type, types.filter((recorded) => recorded === type)]).toEqual([type, [type]]);
   });
 
   // req: ITR-007
   test('hands an edge that does not converge to a person, with what was tried', async () => {
     const harness = await openConfigured(open);
-    const never = { ...SCRIPT, candidate: () => 'wrong' };
-    const end = await executeRun(REQUEST, servicesOf(harness, never), instantHost(), SIGNAL);
+    const neverPassing = { ...SCRIPT, candidate: () => 'wrong' };
+    const end = await executeRun(REQUEST, servicesOf(harness, neverPassing), instantHost(), SIGNAL);
     expect(end).toMatchObject({
       status: 'ENDED',
       run: { status: 'ESCALATED', reason: 'STUCK', iterations: 3 },
@@ -133,8 +133,8 @@ forEachStore('a run of an edge', (open) => {
 
   test('is reported as stuck, with the command that spawns a discovery, until a person acts', async () => {
     const harness = await openConfigured(open);
-    const never = { ...SCRIPT, candidate: () => 'wrong' };
-    await executeRun(REQUEST, servicesOf(harness, never), instantHost(), SIGNAL);
+    const neverPassing = { ...SCRIPT, candidate: () => 'wrong' };
+    await executeRun(REQUEST, servicesOf(harness, neverPassing), instantHost(), SIGNAL);
     const stuckIn = async () =>
       unwrap(await harness.coordinator.methodology.start(P, {})).escalations.filter(
         ({ kind }) => kind === 'stuck',
@@ -151,7 +151,7 @@ forEachStore('a run of an edge', (open) => {
     expect(await stuckIn()).toEqual([]);
   });
 
-  test('ends as RESET if its accepted candidate was reset before the end was recorded, and another begins', async () => {
+  test('ends as RESET if its accepted candidate was reset before the end was recorded, and another run begins', async () => {
     const harness = await openConfigured(open);
     const script = { ...SCRIPT, candidate: () => 'right' };
     const services = servicesOf(harness, script);
@@ -162,8 +162,10 @@ forEachStore('a run of an edge', (open) => {
       unwrap(await harness.coordinator.decisions.operate(P, SUBJECT, 'reset', operator));
       return reply;
     };
-    const reset = { ...services, coordination: { ...coordination, submitResult } };
-    expect(await executeRun(REQUEST, reset, instantHost(), SIGNAL)).toMatchObject({ status: 'CLAIM_LOST' });
+    const resettingServices = { ...services, coordination: { ...coordination, submitResult } };
+    expect(await executeRun(REQUEST, resettingServices, instantHost(), SIGNAL)).toMatchObject({
+      status: 'CLAIM_LOST',
+    });
     const end = await executeRun(REQUEST, servicesOf(harness, script), instantHost(), SIGNAL);
     expect(end).toMatchObject({ status: 'ENDED', run: { status: 'CONVERGED', generation: 2 } });
     const runs = foldRuns((await harness.events()).filter(({ subject }) => subject === SUBJECT));
@@ -178,7 +180,7 @@ forEachStore('a run of an edge', (open) => {
     const services = servicesOf(harness, SCRIPT);
     const cost = { input_tokens: 5, output_tokens: 0, usd: 0, seconds: 0 };
     let failures = 2;
-    const failing: EngineServices = {
+    const failingServices: EngineServices = {
       ...services,
       openConstructor: async (plan) => {
         if (failures === 0) return services.openConstructor(plan);
@@ -186,7 +188,7 @@ forEachStore('a run of an edge', (open) => {
         throw engineError('throttled', 'Try later.', cost);
       },
     };
-    const end = await executeRun(REQUEST, failing, instantHost(), SIGNAL);
+    const end = await executeRun(REQUEST, failingServices, instantHost(), SIGNAL);
     expect(end).toMatchObject({ status: 'ENDED', run: { status: 'CONVERGED' } });
     const events = (await harness.events()).filter(
       ({ payload }) => payload.step === 'construct_candidate' && payload.iteration === 1,
@@ -202,7 +204,7 @@ forEachStore('a run of an edge', (open) => {
     expect(end.status === 'ENDED' && end.run.spent.input_tokens).toBeGreaterThanOrEqual(10);
   });
 
-  test('waits for a person without a process, and goes on with the decision', async () => {
+  test('waits for a person without a process, and continues with the decision', async () => {
     const harness = await openConfigured(open, true);
     const trace = newTrace();
     const newServices = () => servicesOf(harness, { ...SCRIPT, plan: HUMAN_PLAN }, { trace });
@@ -231,7 +233,7 @@ forEachStore('a run of an edge', (open) => {
     return { task_id, generation, iteration, candidate_sha256 };
   };
 
-  test('leaves a candidate to the person who has requested changes, although its edge needs none', async () => {
+  test('leaves a candidate to the person who has requested changes, although its edge requires no person', async () => {
     const harness = await openConfigured(open);
     const plan = { ...PLAN, max_iterations: 1 };
     const run = (content: string) =>
@@ -330,14 +332,14 @@ forEachStore('a run of an edge', (open) => {
     expect(trace.constructed).toEqual([1, 2]);
   });
 
-  const requestRun = async ({ coordinator }: CoordinatorHarness, more: object = {}): Promise<string> => {
-    const body = { feature_id: FEATURE, edge: 'design_code', ...more };
+  const requestRun = async ({ coordinator }: CoordinatorHarness, overrides: object = {}): Promise<string> => {
+    const body = { feature_id: FEATURE, edge: 'design_code', ...overrides };
     const reply = unwrap(await coordinator.runs.request(P, body));
     if (!reply.success || reply.reason === 'DRY_RUN') throw new Error(reply.reason);
     return reply.run.run_id;
   };
 
-  test('takes the run that was requested, under its id', async () => {
+  test('continues the run that was requested, under its id', async () => {
     const harness = await openConfigured(open);
     const run_id = await requestRun(harness);
     const end = await executeRun(REQUEST, servicesOf(harness, SCRIPT), instantHost(), SIGNAL);
@@ -345,7 +347,7 @@ forEachStore('a run of an edge', (open) => {
     expect(unwrap(await harness.coordinator.runs.list(P)).runs).toMatchObject([{ run_id }]);
   });
 
-  test('is cancelled if the edge has converged before it was taken', async () => {
+  test('is cancelled if the edge has converged before an executor started it', async () => {
     const harness = await openConfigured(open);
     const run_id = await requestRun(harness);
     const holder = { task_id: SUBJECT, agent_id: 'other', session_id: 's-other' };
@@ -368,32 +370,32 @@ forEachStore('a run of an edge', (open) => {
     const harness = await openConfigured(open);
     const run_id = await requestRun(harness);
     const services = servicesOf(harness, SCRIPT);
-    const cancelling: EngineServices = {
+    const cancellingServices: EngineServices = {
       ...services,
       async openConstructor(plan) {
         expect(unwrap(await harness.coordinator.runs.cancel(P, run_id, {})).success).toBe(true);
         return services.openConstructor(plan);
       },
     };
-    const end = await executeRun(REQUEST, cancelling, instantHost(), SIGNAL);
+    const end = await executeRun(REQUEST, cancellingServices, instantHost(), SIGNAL);
     expect(end).toEqual({ status: 'CLAIM_LOST', run_id, says: 'The run was cancelled.' });
     const types = await typesIn(harness);
     expect(types.slice(types.indexOf('run_ended') + 1)).toEqual([]);
     expect(types).not.toContain('edge_converged');
   });
 
-  test('gives the edge back if its request is cancelled while it is taken', async () => {
+  test('releases the edge if the requested run is cancelled while an executor starts it', async () => {
     const harness = await openConfigured(open);
     const run_id = await requestRun(harness);
     const services = servicesOf(harness, SCRIPT);
-    const cancelled: EngineServices = {
+    const cancelledServices: EngineServices = {
       ...services,
       async readPlan(...edge) {
         unwrap(await harness.coordinator.runs.cancel(P, run_id, {}));
         return services.readPlan(...edge);
       },
     };
-    const end = await executeRun(REQUEST, cancelled, instantHost(), SIGNAL);
+    const end = await executeRun(REQUEST, cancelledServices, instantHost(), SIGNAL);
     expect(end).toEqual({ status: 'CLAIM_LOST', run_id, says: 'The run was cancelled.' });
     const next = await executeRun(REQUEST, servicesOf(harness, SCRIPT), instantHost(), SIGNAL);
     expect(next).toMatchObject({ status: 'ENDED', run: { status: 'CONVERGED', generation: 2 } });
@@ -401,15 +403,15 @@ forEachStore('a run of an edge', (open) => {
 
   test('reads the findings of the run that it retries in its first prompt, and is not stuck by them', async () => {
     const harness = await openConfigured(open);
-    const never = { ...SCRIPT, candidate: () => 'wrong' };
-    const first = await executeRun(REQUEST, servicesOf(harness, never), instantHost(), SIGNAL);
+    const neverPassing = { ...SCRIPT, candidate: () => 'wrong' };
+    const first = await executeRun(REQUEST, servicesOf(harness, neverPassing), instantHost(), SIGNAL);
     if (first.status !== 'ENDED') throw new Error(first.status);
     const release = { expected_generation: 1, reason: 'try again' };
     unwrap(await harness.coordinator.decisions.operate(P, SUBJECT, 'force_release', release));
     const run_id = await requestRun(harness, { retry_of: first.run.run_id });
     const prompts: string[] = [];
     const services = servicesOf(harness, SCRIPT);
-    const reading: EngineServices = {
+    const recordingServices: EngineServices = {
       ...services,
       openConstructor: async (plan) => {
         const construct = await services.openConstructor(plan);
@@ -419,7 +421,7 @@ forEachStore('a run of an edge', (open) => {
         };
       },
     };
-    const end = await executeRun(REQUEST, reading, instantHost(), SIGNAL);
+    const end = await executeRun(REQUEST, recordingServices, instantHost(), SIGNAL);
     expect(end).toMatchObject({ run: { run_id, retry_of: first.run.run_id, status: 'CONVERGED' } });
     expect(prompts[0]).toContain('fail: failed');
   });
@@ -463,16 +465,16 @@ forEachStore('a run of an edge', (open) => {
     expect(await execute()).toEqual(['(ConstructCandidate)', '(ConstructCandidate)', 'Promote']);
   });
 
-  test('waits on while there is time, however often it is run', async () => {
+  test('keeps waiting before the deadline, however often it is run', async () => {
     const harness = await openConfigured(open, true);
     const newServices = () => servicesOf(harness, { ...SCRIPT, plan: HUMAN_PLAN });
     const first = await executeRun(REQUEST, newServices(), instantHost(), SIGNAL);
-    const before = await typesIn(harness);
+    const typesBefore = await typesIn(harness);
     harness.advance(3600);
     const again = await executeRun(REQUEST, newServices(), instantHost(), SIGNAL);
     expect([first.status, again.status]).toEqual(['WAITING', 'WAITING']);
     expect(again).toMatchObject({ run: { status: 'WAITING' } });
-    expect(await typesIn(harness)).toEqual(before);
+    expect(await typesIn(harness)).toEqual(typesBefore);
   });
 
   test.each(['hold', 'takeover'])(
@@ -506,46 +508,46 @@ forEachStore('a run of an edge', (open) => {
   });
 
   // req: WSP-010
-  test('ends without a trace when another executor takes the edge over, whose run goes on from the last step', async () => {
+  test('records nothing more when another executor takes over the edge and continues from the last step', async () => {
     const harness = await openConfigured(open);
     unwrap(await harness.coordinator.settings.putPolicy(P, { stale_policy: 'takeover' }));
     const first = servicesOf(harness, SCRIPT);
     const trace = newTrace();
-    let taken: RunEnd | null = null;
+    let endOfSecond: RunEnd | null = null;
     const takeOver = async (): Promise<void> => {
       harness.advance(100_000);
       const second = servicesOf(harness, SCRIPT, { agent_id: 'engine-2', trace });
-      taken = await executeRun(REQUEST, second, instantHost(), SIGNAL);
+      endOfSecond = await executeRun(REQUEST, second, instantHost(), SIGNAL);
     };
-    const interrupted: EngineServices = {
+    const interruptedServices: EngineServices = {
       ...first,
       runCheck: async (run) => {
-        if (taken === null) await takeOver();
+        if (endOfSecond === null) await takeOver();
         return first.runCheck(run);
       },
     };
-    const late = await executeRun(REQUEST, interrupted, instantHost(), SIGNAL);
-    expect(late).toMatchObject({ status: 'CLAIM_LOST' });
-    expect(taken).toMatchObject({ status: 'ENDED', run: { status: 'CONVERGED', generation: 2 } });
+    const endOfFirst = await executeRun(REQUEST, interruptedServices, instantHost(), SIGNAL);
+    expect(endOfFirst).toMatchObject({ status: 'CLAIM_LOST' });
+    expect(endOfSecond).toMatchObject({ status: 'ENDED', run: { status: 'CONVERGED', generation: 2 } });
     expect(trace.constructed).toEqual([2]);
     expect(foldRuns(await harness.events())).toHaveLength(1);
   });
 
   /** The first replies that confirm a constructed candidate are lost. */
-  const withLostReplies = (services: EngineServices, lost: number): EngineServices => {
+  const withLostReplies = (services: EngineServices, lossCount: number): EngineServices => {
     const { coordination } = services;
-    let left = lost;
+    let lossesLeft = lossCount;
     const appendEvent: EdgeCoordination['appendEvent'] = async (body) => {
       const reply = await coordination.appendEvent(body);
       const isMade = body.event_type === 'run_step_completed' && body.payload.step === 'construct_candidate';
-      if (!isMade || left === 0) return reply;
-      left -= 1;
+      if (!isMade || lossesLeft === 0) return reply;
+      lossesLeft -= 1;
       return { code: 'TIMEOUT', detail: 'There was no reply.' };
     };
     return { ...services, coordination: { ...coordination, appendEvent } };
   };
 
-  test('does not do a step again whose end was recorded without a reply', async () => {
+  test('does not repeat a step whose end was recorded without a reply', async () => {
     const harness = await openConfigured(open);
     const trace = newTrace();
     const services = withLostReplies(servicesOf(harness, SCRIPT, { trace }), 3);
@@ -569,8 +571,8 @@ forEachStore('a run of an edge', (open) => {
       delayed.push(body);
       throw new Error('killed');
     };
-    const died = { ...services, coordination: { ...services.coordination, appendEvent: dying } };
-    await expect(executeRun(REQUEST, died, instantHost(), SIGNAL)).rejects.toThrow('killed');
+    const dyingServices = { ...services, coordination: { ...services.coordination, appendEvent: dying } };
+    await expect(executeRun(REQUEST, dyingServices, instantHost(), SIGNAL)).rejects.toThrow('killed');
     const arriving: EdgeCoordination['appendEvent'] = async (body) => {
       const [late] = isMade(body) ? delayed.splice(0) : [];
       if (late !== undefined) expect(await appendEvent(late)).toMatchObject({ success: true });

@@ -57,8 +57,8 @@ export type RunEnd =
   | { readonly status: 'CLAIM_LOST'; readonly run_id: string; readonly says: string };
 
 /**
- * Runs an edge until it converges, waits for a person or is handed to one. Claims it first; an interrupted run
- * continues from its last completed step, under the claim that its executor had or the next generation.
+ * Claims an edge and runs it until it converges, waits for a person or is handed to a person. An interrupted run
+ * continues from its last completed step, under the claim that its executor had or under the next generation.
  */
 export async function executeRun(
   request: RunRequest,
@@ -67,27 +67,33 @@ export async function executeRun(
   signal: AbortSignal,
 ): Promise<RunEnd> {
   const subject = edgeSubject(request.feature_id, request.edge);
-  const claimed = await claimEdge(request, services, subject);
+  const claimReply = await claimEdge(request, services, subject);
   const events = await services.coordination.eventsOf(subject);
   const runs = foldRuns(events);
-  const open = openRunOf(runs);
+  const openRun = openRunOf(runs);
   const { agent_id } = services;
-  if ('claim_id' in claimed) {
-    const author: RunAuthor = { subject, agent_id, ...claimed };
-    return runUnderClaim(request, services, host, { open, runs, events, author, claim: claimed }, signal);
+  if ('claim_id' in claimReply) {
+    const author: RunAuthor = { subject, agent_id, ...claimReply };
+    return runUnderClaim(
+      request,
+      services,
+      host,
+      { openRun, runs, events, author, claim: claimReply },
+      signal,
+    );
   }
-  if (open === undefined || open.started_at === null || !hasDecision(open, events))
-    return endOfRefusedRun(services, subject, claimed, events);
-  // The decision has ended the claim, so the steps that are left are recorded without one.
-  const handle = { session_id: sessionOf(agent_id, subject), generation: open.generation };
+  if (openRun === undefined || openRun.started_at === null || !hasDecision(openRun, events))
+    return endOfRefusedRun(services, subject, claimReply, events);
+  // The decision has ended the claim, so the steps that are left are recorded without a claim.
+  const handle = { session_id: sessionOf(agent_id, subject), generation: openRun.generation };
   const author: RunAuthor = { subject, agent_id, claim_id: undefined, ...handle };
   const claim: ClaimOfRun = { claim_id: '', ...handle };
-  return continueRun(request, services, host, { open, runs, events, author, claim }, signal);
+  return continueRun(request, services, host, { openRun, runs, events, author, claim }, signal);
 }
 
 interface ContinuedRun {
-  readonly open: Run | undefined;
-  /** The run that a new one retries. */
+  readonly openRun: Run | undefined;
+  /** The run that a new run retries. */
   readonly retryOf?: string | null;
   readonly runs: readonly Run[];
   readonly events: readonly EventEnvelope[];
@@ -106,16 +112,16 @@ async function runUnderClaim(
   parts: ContinuedRun,
   signal: AbortSignal,
 ): Promise<RunEnd> {
-  const { open, events, author } = parts;
-  const end = open === undefined ? null : overruledEnd(open, events);
-  if (open === undefined || end === null) return continueRun(request, services, host, parts, signal);
-  const { run_id, iterations, spent } = open;
+  const { openRun, events, author } = parts;
+  const end = openRun === undefined ? null : overruledEnd(openRun, events);
+  if (openRun === undefined || end === null) return continueRun(request, services, host, parts, signal);
+  const { run_id, iterations, spent } = openRun;
   const payload = { run_id, ...end, iterations, spent };
-  const ended = await unlessClaimLost(() =>
+  const appendOutcome = await unlessClaimLost(() =>
     appendRunEvent(services.coordination, author, 'run_ended', payload),
   );
-  if (ended === null) return claimLost(run_id);
-  const next: ContinuedRun = { ...parts, open: undefined, retryOf: run_id };
+  if (appendOutcome === null) return claimLost(run_id);
+  const next: ContinuedRun = { ...parts, openRun: undefined, retryOf: run_id };
   return continueRun(request, services, host, next, signal);
 }
 
@@ -123,37 +129,42 @@ async function continueRun(
   request: RunRequest,
   services: EngineServices,
   host: RunHost,
-  { open, runs, events, author, claim, retryOf: given }: ContinuedRun,
+  { openRun, runs, events, author, claim, retryOf: overruledRunId }: ContinuedRun,
   signal: AbortSignal,
 ): Promise<RunEnd> {
   const { coordination, blobs } = services;
   const { subject, generation } = author;
-  const retryOf = given ?? retriedRunId(open, runs, events);
-  const run_id = open?.run_id ?? host.newRunId(claim.claim_id, runs.length);
+  const retryOf = overruledRunId ?? retriedRunId(openRun, runs, events);
+  const run_id = openRun?.run_id ?? host.newRunId(claim.claim_id, runs.length);
   const machine =
-    open === undefined || open.machine === null
+    openRun === undefined || openRun.machine === null
       ? await unlessClaimLost(() => startRun(request, services, author, { run_id, retry_of: retryOf }))
-      : ((await readJson(blobs, open.machine)) as StateMachine);
+      : ((await readJson(blobs, openRun.machine)) as StateMachine);
   if (machine === null) return claimLost(run_id);
-  if (open?.started_at === null && (await isCancelled(services, subject, run_id))) {
+  if (openRun?.started_at === null && (await isCancelled(services, subject, run_id))) {
     await releaseEdge(services, author, 'VOLUNTARY', CANCELLED_MESSAGE);
     return claimLost(run_id, CANCELLED_MESSAGE);
   }
   host.onStart?.({ run_id, machine, generation });
   const failures = failedSteps(events, run_id);
-  const journal = new RunJournal(coordination, blobs, author, run_id, open ?? null, failures);
+  const journal = new RunJournal(coordination, blobs, author, run_id, openRun ?? null, failures);
   const { tenant_id, project_id, feature_id, edge } = request;
   const identity = { run_id, tenant_id, project_id, feature_id, edge };
-  const ofSteps = await withRetriedFindings(blobs, identity, retryOf, runs, events);
-  const says = await runSteps(services, host, { machine, journal, claim, identity: ofSteps }, signal);
-  const run = await runOf(services, subject, run_id);
-  if (run === undefined) return claimLost(run_id, RUN_LOST);
+  const identityWithFindings = await withRetriedFindings(blobs, identity, retryOf, runs, events);
+  const says = await runSteps(
+    services,
+    host,
+    { machine, journal, claim, identity: identityWithFindings },
+    signal,
+  );
+  const run = await fetchRun(services, subject, run_id);
+  if (run === undefined) return claimLost(run_id, RUN_LOST_MESSAGE);
   if (says === null) return claimLost(run_id, run.status === 'CANCELLED' ? CANCELLED_MESSAGE : undefined);
   return { status: run.ended_at === null ? 'WAITING' : 'ENDED', run, says };
 }
 
 const CANCELLED_MESSAGE = 'The run was cancelled.';
-const RUN_LOST =
+const RUN_LOST_MESSAGE =
   'The log no longer contains this run: the store was restored from an older copy. Start a new run with gen iterate.';
 
 const claimLost = (run_id: string, says = 'Another executor has the edge.'): RunEnd => ({
@@ -164,12 +175,12 @@ const claimLost = (run_id: string, says = 'Another executor has the edge.'): Run
 
 /** A requested run can be cancelled while its executor starts it. */
 async function isCancelled(services: EngineServices, subject: string, runId: string): Promise<boolean> {
-  const run = await runOf(services, subject, runId);
+  const run = await fetchRun(services, subject, runId);
   return run !== undefined && run.ended_at !== null;
 }
 
 /** Undefined if the log has lost the run: its store was restored from an older copy. */
-async function runOf(
+async function fetchRun(
   { coordination }: EngineServices,
   subject: string,
   runId: string,
@@ -177,7 +188,7 @@ async function runOf(
   return foldRuns(await coordination.eventsOf(subject)).find(({ run_id }) => run_id === runId);
 }
 
-/** Null if the claim was lost meanwhile. */
+/** Does the work. Returns null if the claim is lost meanwhile. */
 async function unlessClaimLost<T>(work: () => Promise<T>): Promise<T | null> {
   try {
     return await work();
@@ -187,7 +198,7 @@ async function unlessClaimLost<T>(work: () => Promise<T>): Promise<T | null> {
   }
 }
 
-/** If the run has ended without a process, records that. The edge has no holder then, so it needs no claim. */
+/** Records the end of a run that a person's decision has ended. The edge then has no holder, so no claim is needed. */
 async function endOfRefusedRun(
   services: EngineServices,
   subject: string,
@@ -195,43 +206,45 @@ async function endOfRefusedRun(
   events: readonly EventEnvelope[],
 ): Promise<RunEnd> {
   if (!('reason' in refusal) || !mayBeDecidedByPerson(refusal.reason)) return { status: 'REFUSED', refusal };
-  const open = openRunOf(foldRuns(events));
-  const end = open === undefined ? null : decidedEnd(open, events, refusal.reason);
-  if (open === undefined || end === null) return { status: 'REFUSED', refusal };
-  const { run_id, iterations, spent } = open;
+  const openRun = openRunOf(foldRuns(events));
+  const end = openRun === undefined ? null : decidedEnd(openRun, events, refusal.reason);
+  if (openRun === undefined || end === null) return { status: 'REFUSED', refusal };
+  const { run_id, iterations, spent } = openRun;
   const { coordination, agent_id } = services;
   const session_id = sessionOf(agent_id, subject);
-  const generation = lastGenerationOf(events) ?? open.generation;
+  const generation = lastGenerationOf(events) ?? openRun.generation;
   const author: RunAuthor = { subject, agent_id, session_id, claim_id: undefined, generation };
   const payload = { run_id, ...end, iterations, spent };
-  const ended = await unlessClaimLost(() => appendRunEvent(coordination, author, 'run_ended', payload));
+  const appendOutcome = await unlessClaimLost(() =>
+    appendRunEvent(coordination, author, 'run_ended', payload),
+  );
   // Another executor has claimed the edge meanwhile, and continues the run.
-  if (ended === null) return { status: 'REFUSED', refusal };
-  const run = await runOf(services, subject, run_id);
-  return run === undefined ? claimLost(run_id, RUN_LOST) : { status: 'ENDED', run, says: end.says };
+  if (appendOutcome === null) return { status: 'REFUSED', refusal };
+  const run = await fetchRun(services, subject, run_id);
+  return run === undefined ? claimLost(run_id, RUN_LOST_MESSAGE) : { status: 'ENDED', run, says: end.says };
 }
 
 /** The generation of the last event that changed the edge's head. An executor may have died before its first step. */
 const lastGenerationOf = (events: readonly EventEnvelope[]): number | undefined =>
   events.findLast(({ seq }) => seq !== undefined)?.generation;
 
-interface RunParts {
+interface RunExecution {
   readonly machine: StateMachine;
   readonly journal: RunJournal;
   readonly claim: ClaimOfRun;
   readonly identity: RunIdentity;
 }
 
-/** The message about the end; null if the claim was lost. */
+/** Returns the message about the end; null if the claim was lost. */
 async function runSteps(
   services: EngineServices,
   host: RunHost,
-  { machine, journal, claim, identity }: RunParts,
+  { machine, journal, claim, identity }: RunExecution,
   signal: AbortSignal,
 ): Promise<string | null> {
   const handlers = createHandlers(services);
   const { run_id } = journal;
-  const kept = keepClaim(services, journal.author, run_id, host.setTimer, signal);
+  const keptClaim = keepClaim(services, journal.author, run_id, host.setTimer, signal);
   const machineHost: MachineHost = {
     sleep: host.sleep,
     random: host.random,
@@ -243,18 +256,18 @@ async function runSteps(
   };
   const input = { run: identity, iteration: 1, claim };
   try {
-    const outcome = await runMachine(machine, input, machineHost, kept.signal);
+    const outcome = await runMachine(machine, input, machineHost, keptClaim.signal);
     if (outcome.status === 'SUCCEEDED') return '';
     if (outcome.error === 'Engine.ClaimLost') return null;
-    await endFailed(services, journal, outcome.error, outcome.cause);
+    await endFailedRun(services, journal, outcome.error, outcome.cause);
     return outcome.cause;
   } catch (error) {
-    if (kept.isLost()) return null;
+    if (keptClaim.isLost()) return null;
     if (error instanceof MachineStopped) return error.message;
     if (error instanceof EngineError && error.name === 'Engine.ClaimLost') return null;
     throw error;
   } finally {
-    kept.stop();
+    keptClaim.stop();
   }
 }
 
@@ -279,8 +292,8 @@ async function reportStep(
   }
 }
 
-/** A machine that ends in an error which no state catches. */
-async function endFailed(
+/** Ends a run whose machine has failed with an error that no state catches, and releases the edge. */
+async function endFailedRun(
   services: EngineServices,
   journal: RunJournal,
   error: string,
@@ -319,6 +332,7 @@ const HANDLER_BY_FUNCTION = new Map(
 
 function handlerOf(task: MachineTask): StepHandlerName {
   const handler = HANDLER_BY_FUNCTION.get(task.function);
-  if (handler === undefined) throw new Error(`no handler is called ${task.function}`);
+  if (handler === undefined)
+    throw new Error(`The machine calls the function ${task.function}, which has no handler.`);
   return handler;
 }

@@ -14,14 +14,14 @@ import { retriedRunId, withRetriedFindings } from './retried-findings.js';
 import type { RunAuthor } from './run-events.js';
 import { RunJournal } from './run-journal.js';
 import { claimEdge, type RunRequest, startRun } from './start-run.js';
-import { parsedPayload, runStep } from './step-runner.js';
+import { parsePayload, runStep } from './step-runner.js';
 
 type ClaimOptions = Pick<RunRequest, 'agent_role' | 'lease_seconds'>;
 
 /**
- * Runs one step of a machine that runs elsewhere, as a function on AWS does: nothing is remembered between two steps but
- * what the log has. The first step claims the edge. Null for a step that waits for a person: `answerWaitingTask` has its
- * result later. Rejects with an `EngineError`, whose name the machine retries or catches.
+ * Runs one step of a machine that runs elsewhere, as a function on AWS does: between two steps, only the log keeps state.
+ * The first step claims the edge. Returns null for a step that waits for a person; `answerWaitingTask` returns its result
+ * later. Rejects with an `EngineError`, whose name the machine retries or catches.
  */
 export async function invokeStep(
   services: EngineServices,
@@ -30,7 +30,7 @@ export async function invokeStep(
   signal: AbortSignal,
   options: ClaimOptions = {},
 ): Promise<unknown> {
-  const data = parsedPayload(payload);
+  const data = parsePayload(payload);
   if (name === 'claim_edge') return claimAndStartRun(services, data.run, options);
   const subject = edgeSubject(data.run.feature_id, data.run.edge);
   const author: RunAuthor = { subject, agent_id: services.agent_id, ...claimOf(data) };
@@ -47,7 +47,7 @@ export async function invokeStep(
     data.run.run_id,
     loggedRun ?? null,
   );
-  const kept = keepClaim(
+  const keptClaim = keepClaim(
     services,
     // Without a claim_id, keepClaim renews nothing.
     isHeld ? author : { ...author, claim_id: undefined },
@@ -57,13 +57,13 @@ export async function invokeStep(
   );
   try {
     const handlers = createHandlers(services);
-    return await runStep(handlers, journal, name, { ...data, run: identity }, kept.signal, services.now);
+    return await runStep(handlers, journal, name, { ...data, run: identity }, keptClaim.signal, services.now);
   } catch (error) {
     if (error instanceof MachineStopped) return null;
-    if (kept.isLost()) throw engineError('claimLost', 'Another executor has the edge.');
+    if (keptClaim.isLost()) throw engineError('claimLost', 'Another executor has the edge.');
     throw error;
   } finally {
-    kept.stop();
+    keptClaim.stop();
   }
 }
 
@@ -76,21 +76,21 @@ async function claimAndStartRun(
   const { run_id, ...edge } = identity;
   const request: RunRequest = { ...edge, ...options };
   const subject = edgeSubject(edge.feature_id, edge.edge);
-  const claimed = await claimEdge(request, services, subject);
-  if (isCoordinationFailure(claimed)) throw coordinationError(claimed);
-  if (!('claim_id' in claimed)) throw engineError('claimLost', `${claimed.reason}: ${claimed.next}`);
+  const claimReply = await claimEdge(request, services, subject);
+  if (isCoordinationFailure(claimReply)) throw coordinationError(claimReply);
+  if (!('claim_id' in claimReply)) throw engineError('claimLost', `${claimReply.reason}: ${claimReply.next}`);
   const events = await services.coordination.eventsOf(subject);
   const runs = foldRuns(events);
-  const run = runs.find((each) => each.run_id === run_id);
-  const author: RunAuthor = { subject, agent_id: services.agent_id, ...claimed };
+  const run = runs.find((logged) => logged.run_id === run_id);
+  const author: RunAuthor = { subject, agent_id: services.agent_id, ...claimReply };
   if ((run?.started_at ?? null) === null)
     await startRun(request, services, author, { run_id, retry_of: retriedRunId(run, runs, events) });
-  return claimed;
+  return claimReply;
 }
 
 /**
- * Renews at every step: each step may be shorter than the renewal interval, and all of them together longer than the
- * lease.
+ * Renews the claim at every step: each step may be shorter than the renewal interval, and all steps together longer than
+ * the lease.
  */
 async function renewOnce({ coordination }: EngineServices, author: RunAuthor): Promise<boolean> {
   const { subject: task_id, session_id, claim_id, generation: expected_generation } = author;
@@ -117,13 +117,13 @@ export async function answerWaitingTask(
   const events = await services.coordination.eventsOf(subject);
   const run = openRunOf(foldRuns(events));
   if (run?.status !== 'WAITING') return null;
-  const suspended = events.findLast(
+  const suspension = events.findLast(
     ({ event_type, payload }) => event_type === 'run_suspended' && payload.run_id === run.run_id,
   );
-  const task = runEventSchemas.run_suspended.loose().parse(suspended?.payload).task;
+  const task = runEventSchemas.run_suspended.loose().parse(suspension?.payload).task;
   if (task === undefined) return null;
   const payload = await readJson(services.blobs, task);
-  const { task_token } = parsedPayload(payload);
+  const { task_token } = parsePayload(payload);
   const result = await invokeStep(services, 'request_review', payload, signal);
   return result === null || task_token === undefined ? null : { task_token, result };
 }

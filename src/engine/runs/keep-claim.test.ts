@@ -44,7 +44,7 @@ test('a claim that the result of the run has ended is not lost', async () => {
   expect(timers).toEqual([]);
 });
 
-test('without an answer it is renewed again, until the run ends', async () => {
+test('a claim whose renewal gets no answer is renewed again, until the run ends', async () => {
   const { claim, timers, fireTimer } = startKeeping(async () => ({ code: 'TIMEOUT', detail: 'no reply' }));
   await fireTimer();
   await fireTimer();

@@ -3,8 +3,8 @@ import type { EngineServices } from '../handlers/services.js';
 import { acceptedResultOf } from './decided-run.js';
 import type { RunAuthor } from './run-events.js';
 
-/** Often enough for the shortest lease. */
-const RENEW_MS = 10_000;
+/** The interval of renewals. Short enough for the shortest lease. */
+const RENEWAL_INTERVAL_MS = 10_000;
 
 /** Runs `task` once after about `afterMs`. Returns a function that cancels it. */
 export type SetTimer = (afterMs: number, task: () => void) => () => void;
@@ -15,17 +15,17 @@ export const processTimer: SetTimer = (afterMs, task) => {
 };
 
 /**
- * Renews the claim of a run in the background. `signal` is aborted when it is lost, or when the run is stopped. An author
- * without a claim has none to lose.
+ * Renews the claim of a run in the background. The returned `signal` is aborted when the claim is lost, or when the run is
+ * stopped. An author without a claim has nothing to renew.
  */
 export function keepClaim(
   { coordination }: Pick<EngineServices, 'coordination'>,
   author: RunAuthor,
   runId: string,
   setTimer: SetTimer,
-  stop: AbortSignal,
+  runSignal: AbortSignal,
 ) {
-  const lost = new AbortController();
+  const lossController = new AbortController();
   const { subject: task_id, session_id, claim_id, generation: expected_generation } = author;
   let isStopped = false;
   let cancelTimer = (): void => {};
@@ -33,9 +33,9 @@ export function keepClaim(
     try {
       const reply = await coordination.renewLease({ task_id, session_id, claim_id, expected_generation });
       if (!isCoordinationFailure(reply) && !reply.success) {
-        // The result of this run has ended the claim, or it has ended otherwise, or belongs to another executor.
+        // The claim is lost, unless the accepted result of this run has ended it.
         const accepted = acceptedResultOf(runId, await coordination.eventsOf(task_id));
-        if (accepted === undefined) lost.abort();
+        if (accepted === undefined) lossController.abort();
         else isStopped = true;
       }
     } catch {
@@ -44,12 +44,13 @@ export function keepClaim(
     scheduleNext();
   };
   const scheduleNext = (): void => {
-    if (!isStopped && !lost.signal.aborted) cancelTimer = setTimer(RENEW_MS, () => void renew());
+    if (!isStopped && !lossController.signal.aborted)
+      cancelTimer = setTimer(RENEWAL_INTERVAL_MS, () => void renew());
   };
   if (claim_id !== undefined) scheduleNext();
   return {
-    signal: AbortSignal.any([stop, lost.signal]),
-    isLost: (): boolean => lost.signal.aborted,
+    signal: AbortSignal.any([runSignal, lossController.signal]),
+    isLost: (): boolean => lossController.signal.aborted,
     stop: (): void => {
       isStopped = true;
       cancelTimer();

@@ -11,8 +11,8 @@ import { findingsSchema, putJson, readJson } from '../handlers/run-state.js';
 import type { RunBlobs } from '../run-blobs.js';
 
 /**
- * The run whose findings a run begins with: the one that its request names; for a run that is not in the log yet, the one
- * of which a person requested changes. Null if there is none.
+ * The earlier run whose findings a run begins with: the one that its request names or, for a run that is not in the log
+ * yet, the one on whose candidate a person requested changes. Null if there is none.
  */
 export const retriedRunId = (
   run: Run | undefined,
@@ -33,8 +33,8 @@ export async function withRetriedFindings(
 }
 
 /**
- * What the last iteration of a run found, with the comment of a person who requested changes after it; undefined if it
- * judged none.
+ * The findings of the last judged iteration of a run, with the comment of a person who requested changes afterwards.
+ * Undefined if no iteration was judged.
  */
 async function retriedFindings(
   blobs: RunBlobs,
@@ -42,12 +42,13 @@ async function retriedFindings(
   retryOf: string | null,
   events: readonly EventEnvelope[],
 ): Promise<BlobReference | undefined> {
-  const retried = runs.find(({ run_id }) => run_id === retryOf);
-  const judged = retried?.steps.findLast(
+  const retriedRun = runs.find(({ run_id }) => run_id === retryOf);
+  const judgeStep = retriedRun?.steps.findLast(
     ({ step, status }) => step === ('judge_iteration' satisfies StepHandlerName) && status === 'COMPLETED',
   );
-  if (judged === undefined) return undefined;
-  const output = judged.output_ref === null ? judged.output : await readJson(blobs, judged.output_ref);
+  if (judgeStep === undefined) return undefined;
+  const output =
+    judgeStep.output_ref === null ? judgeStep.output : await readJson(blobs, judgeStep.output_ref);
   const reference = handlerResults.judge_iteration.parse(output).findings ?? undefined;
   const comment = retryOf === null ? null : requestedChanges(retryOf, events);
   if (reference === undefined || comment === null) return reference;

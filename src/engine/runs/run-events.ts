@@ -15,12 +15,12 @@ export interface RunAuthor {
   readonly generation: number;
 }
 
-/** What became of an event: it is recorded now, or one with its id was recorded before, perhaps with other content. */
+/** Whether an event is recorded now, or an event with its id was recorded before, perhaps with other content. */
 type AppendOutcome = 'appended' | 'already_recorded';
 
 /**
- * Appends an event of a run. Sent again it is recorded once, because its id derives from its content: a run begins and
- * ends once, and a step is completed once with the same input, by the executor that is first. Rejects with
+ * Appends an event of a run. An event that is sent again is recorded once, because its id derives from its content: a run
+ * begins and ends once, and a step is completed once with the same input, by the executor that is first. Rejects with
  * `Engine.ClaimLost` if the author no longer holds the edge.
  */
 export async function appendRunEvent<Type extends RunEventType>(
@@ -44,15 +44,15 @@ export const derivedRunId = (claimId: string, runs: number): string => derivedEv
 type IdentifiedBody = AppendBody & { readonly event_id: string; readonly task_id: string };
 
 /**
- * Appends an event with a derived id. Other agents can derive it too, and record another event under it. Then this one
- * gets an id that follows from the claim's, which only its holder knows, or without a claim a new one.
+ * Appends an event with a derived id. Other agents can derive the same id, and record another event under it. Then this
+ * event gets an id that derives from the claim id, which only the holder knows; without a claim it gets a new id.
  */
 export async function appendOnce(
   coordination: Pick<EdgeCoordination, 'appendEvent' | 'eventsOf'>,
   body: IdentifiedBody,
 ): Promise<AppendOutcome> {
-  const recorded = await append(coordination, body);
-  if (recorded === 'appended' || (await isRecorded(coordination, body))) return recorded;
+  const outcome = await append(coordination, body);
+  if (outcome === 'appended' || (await isRecorded(coordination, body))) return outcome;
   const { event_id, ...event } = body;
   if (event.claim_id === undefined) return append(coordination, event);
   return append(coordination, { ...event, event_id: derivedEventId([event_id, event.claim_id]) });
@@ -78,12 +78,12 @@ async function isRecorded(
   coordination: Pick<EdgeCoordination, 'eventsOf'>,
   { event_id, event_type, task_id, payload }: IdentifiedBody,
 ): Promise<boolean> {
-  const found = (await coordination.eventsOf(task_id)).find((event) => event.event_id === event_id);
-  if (found?.event_type !== event_type) return false;
-  return IDENTIFYING_FIELDS.every((field) => found.payload[field] === payload[field]);
+  const recordedEvent = (await coordination.eventsOf(task_id)).find((event) => event.event_id === event_id);
+  if (recordedEvent?.event_type !== event_type) return false;
+  return IDENTIFYING_FIELDS.every((field) => recordedEvent.payload[field] === payload[field]);
 }
 
-interface Identified {
+interface IdentifyingPayload {
   readonly run_id: string;
   readonly step?: string;
   readonly iteration?: number;
@@ -91,7 +91,7 @@ interface Identified {
   readonly input_sha256?: string;
 }
 
-function runEventId(type: RunEventType, generation: number, payload: Identified): string {
+function runEventId(type: RunEventType, generation: number, payload: IdentifyingPayload): string {
   const { run_id, step = null, iteration = null, attempt = null, input_sha256 = null } = payload;
   if (type === 'run_started' || type === 'run_ended') return derivedEventId([run_id, type]);
   if (type === 'run_step_completed') return derivedEventId([run_id, type, step, iteration, input_sha256]);

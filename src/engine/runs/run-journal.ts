@@ -9,7 +9,7 @@ import { appendRunEvent, type RunAuthor } from './run-events.js';
 
 type Output = Readonly<Record<string, unknown>>;
 
-/** Identifies a step: a result counts again only for the same input. */
+/** Identifies a step. A recorded result counts only for the same input. */
 export interface StepKey {
   readonly step: string;
   readonly iteration: number;
@@ -38,7 +38,7 @@ export class RunJournal {
   private readonly replayedFailures = new Map<string, number>();
   /** Steps of an earlier execution that the machine has not reached again. */
   private readonly unreplayed: Set<string>;
-  private total: Cost = NO_COST;
+  private totalCost: Cost = NO_COST;
   private lastIteration = 0;
 
   constructor(
@@ -46,12 +46,12 @@ export class RunJournal {
     private readonly blobs: RunBlobs,
     readonly author: RunAuthor,
     readonly run_id: string,
-    earlier: Pick<Run, 'steps' | 'spent'> | null,
+    earlierRun: Pick<Run, 'steps' | 'spent'> | null,
     /** Recorded failures, replayed in their order to a machine that is run again from its start. */
     private readonly failures: readonly RunEventPayload<'run_step_failed'>[] = [],
   ) {
-    for (const step of earlier?.steps ?? []) this.remember(step);
-    if (earlier !== null) this.total = earlier.spent;
+    for (const step of earlierRun?.steps ?? []) this.remember(step);
+    if (earlierRun !== null) this.totalCost = earlierRun.spent;
     const failed = failures.map(({ step, iteration }) => nameOf(step, iteration));
     this.unreplayed = new Set([...this.completed.keys(), ...failed]);
   }
@@ -63,7 +63,7 @@ export class RunJournal {
 
   /** The cost of all steps of the run so far, failed ones included. */
   get spent(): Cost {
-    return this.total;
+    return this.totalCost;
   }
 
   get iterations(): number {
@@ -73,13 +73,13 @@ export class RunJournal {
   /** The result of a step that was completed with the same input; undefined if there is none. */
   async resultOf({ step, iteration, input_sha256 }: StepKey): Promise<unknown> {
     const name = nameOf(step, iteration);
-    const ended = this.unconfirmed.get(name);
-    if (ended?.key.input_sha256 === input_sha256) await this.confirmEnd(ended);
-    const found = this.completed.get(name);
-    if (found === undefined || found.input_sha256 !== input_sha256) return undefined;
+    const unconfirmedEnd = this.unconfirmed.get(name);
+    if (unconfirmedEnd?.key.input_sha256 === input_sha256) await this.confirmEnd(unconfirmedEnd);
+    const completed = this.completed.get(name);
+    if (completed === undefined || completed.input_sha256 !== input_sha256) return undefined;
     this.unreplayed.delete(name);
-    if (found.output_ref === null) return found.output;
-    return JSON.parse(Buffer.from(await this.blobs.get(found.output_ref)).toString('utf8'));
+    if (completed.output_ref === null) return completed.output;
+    return JSON.parse(Buffer.from(await this.blobs.get(completed.output_ref)).toString('utf8'));
   }
 
   /** Whether the log says that this step waits for a person. */
@@ -87,17 +87,17 @@ export class RunJournal {
     return this.waitingInputs.get(nameOf(step, iteration)) === input_sha256;
   }
 
-  /** The next failure of the step with this input that is replayed to the machine; null if all were. */
+  /** The next failure of the step with this input that is replayed to the machine; null if all were replayed. */
   nextFailure({ step, iteration, input_sha256 }: StepKey): RecordedError | null {
     const failures = this.failures.filter(
       (each) => each.step === step && each.iteration === iteration && each.input_sha256 === input_sha256,
     );
     const name = nameOf(step, iteration);
-    const replayed = this.replayedFailures.get(name) ?? 0;
-    const failure = failures[replayed];
+    const replayedCount = this.replayedFailures.get(name) ?? 0;
+    const failure = failures[replayedCount];
     if (failure === undefined) return null;
-    this.replayedFailures.set(name, replayed + 1);
-    if (replayed + 1 === failures.length) this.unreplayed.delete(name);
+    this.replayedFailures.set(name, replayedCount + 1);
+    if (replayedCount + 1 === failures.length) this.unreplayed.delete(name);
     return new RecordedError(failure.error as EngineErrorName, failure.cause, failure.cost ?? null);
   }
 
@@ -105,9 +105,9 @@ export class RunJournal {
   async recordStart(key: StepKey): Promise<number> {
     const name = nameOf(key.step, key.iteration);
     this.unreplayed.clear();
-    const before = this.attempts.get(name) ?? 0;
-    if (this.isWaiting(key)) return before;
-    const attempt = before + 1;
+    const attemptsBefore = this.attempts.get(name) ?? 0;
+    if (this.isWaiting(key)) return attemptsBefore;
+    const attempt = attemptsBefore + 1;
     await appendRunEvent(this.coordination, this.author, 'run_step_started', {
       ...this.stepFields(key),
       attempt,
@@ -124,7 +124,7 @@ export class RunJournal {
   async recordEnd(key: StepKey, attempt: number, durationMs: number, output: Output): Promise<void> {
     const stored = await this.storeOutput(output);
     const cost = (output as { cost?: Cost }).cost;
-    if (cost !== undefined) this.total = addCost(this.total, cost);
+    if (cost !== undefined) this.totalCost = addCost(this.totalCost, cost);
     const payload = {
       ...this.stepFields(key),
       attempt,
@@ -132,9 +132,9 @@ export class RunJournal {
       ...stored,
       ...(cost === undefined ? {} : { cost }),
     };
-    const ended = { key, payload };
-    this.unconfirmed.set(nameOf(key.step, key.iteration), ended);
-    await this.confirmEnd(ended);
+    const unconfirmedEnd = { key, payload };
+    this.unconfirmed.set(nameOf(key.step, key.iteration), unconfirmedEnd);
+    await this.confirmEnd(unconfirmedEnd);
   }
 
   private async confirmEnd({ key, payload }: UnconfirmedEnd): Promise<void> {
@@ -142,7 +142,7 @@ export class RunJournal {
     const recorded = await appendRunEvent(this.coordination, this.author, 'run_step_completed', payload);
     const { input_sha256 } = key;
     const { output = null, output_ref = null } = payload;
-    // A request of the previous executor, in flight when it died, may have been recorded first; then its result counts.
+    // A request of the previous executor, in flight when it died, may have been recorded first. Then the recorded result counts.
     if (recorded === 'already_recorded') await this.rememberRecorded(key);
     else this.completed.set(name, { input_sha256, output, output_ref });
     this.unconfirmed.delete(name);
@@ -151,8 +151,8 @@ export class RunJournal {
   private async rememberRecorded({ step, iteration }: StepKey): Promise<void> {
     const runs = foldRuns(await this.coordination.eventsOf(this.author.subject));
     const run = runs.find(({ run_id }) => run_id === this.run_id);
-    const found = run?.steps.find((each) => each.step === step && each.iteration === iteration);
-    if (found !== undefined) this.remember(found);
+    const recordedStep = run?.steps.find((each) => each.step === step && each.iteration === iteration);
+    if (recordedStep !== undefined) this.remember(recordedStep);
   }
 
   async recordFailure(key: StepKey, attempt: number, durationMs: number, error: EngineError): Promise<void> {
@@ -164,10 +164,10 @@ export class RunJournal {
       cause: error.message,
       ...(error.cost === null ? {} : { cost: error.cost }),
     });
-    if (error.cost !== null) this.total = addCost(this.total, error.cost);
+    if (error.cost !== null) this.totalCost = addCost(this.totalCost, error.cost);
   }
 
-  /** `task`: what the waiting task was called with. */
+  /** `task`: the input of the waiting task. */
   async recordWaiting(key: StepKey, attempt: number, deadlineAt: string, task: BlobReference): Promise<void> {
     const payload = { ...this.stepFields(key), attempt, deadline_at: deadlineAt, task };
     await appendRunEvent(this.coordination, this.author, 'run_suspended', payload);

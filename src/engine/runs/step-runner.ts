@@ -34,7 +34,7 @@ export type StepHandlers = {
   readonly [Name in StepHandlerName]: (call: StepCall) => Promise<z.output<(typeof handlerResults)[Name]>>;
 };
 
-const STEP_CHARS_MAX = 280;
+const STEP_NAME_CHARS_MAX = 280;
 
 /** Steps whose results are not recorded: a new executor must not reuse the results of an old one. */
 const UNRECORDED_STEPS: ReadonlySet<StepHandlerName> = new Set(['claim_edge']);
@@ -52,20 +52,20 @@ export async function runStep(
   signal: AbortSignal,
   now: () => number,
 ): Promise<unknown> {
-  const { check = null, task_token = null, ...data } = parsedPayload(payload);
-  const step = check === null ? name : `${name} ${check}`.slice(0, STEP_CHARS_MAX);
+  const { check = null, task_token = null, ...data } = parsePayload(payload);
+  const step = check === null ? name : `${name} ${check}`.slice(0, STEP_NAME_CHARS_MAX);
   const key: StepKey = { step, iteration: data.iteration, input_sha256: inputDigest(data, check) };
   const call = { data, check, task_token, signal, journal, key };
   if (UNRECORDED_STEPS.has(name)) return handlers[name]({ ...call, attempt: 0 });
-  const known = await journal.resultOf(key);
-  if (known !== undefined) return handlerResults[name].parse(known);
+  const recordedResult = await journal.resultOf(key);
+  if (recordedResult !== undefined) return handlerResults[name].parse(recordedResult);
   const failure = journal.nextFailure(key);
   if (failure !== null) throw failure;
   const attempt = await journal.recordStart(key);
   const startMs = now();
   const result = await handlers[name]({ ...call, attempt }).catch(async (error) => {
     if (error instanceof MachineStopped) throw error;
-    // The reason of the abort counts, not the error that the handler made of it.
+    // The reason of the abort counts, not the error that the handler throws because of it.
     if (signal.aborted) throw signal.reason;
     const engineFailure = asEngineError(error);
     if (engineFailure.name !== 'Engine.ClaimLost')
@@ -81,7 +81,7 @@ function inputDigest({ claim: _, ...data }: RunData, check: string | null): stri
   return sha256Hex(canonicalJson({ data, check }));
 }
 
-export function parsedPayload(payload: unknown) {
+export function parsePayload(payload: unknown) {
   const parsed = stepPayloadSchema.safeParse(payload);
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
@@ -93,7 +93,7 @@ export function parsedPayload(payload: unknown) {
 
 const CAUSE_CHARS_MAX = 2000;
 
-/** Cut to the text length that the log keeps, so that a replayed failure is equal to the first. */
+/** Cuts the message to the length that the log keeps, so that a replayed failure is equal to the first. */
 function asEngineError(error: unknown): EngineError {
   const message = (error instanceof Error ? error.message : String(error)).slice(0, CAUSE_CHARS_MAX);
   if (!(error instanceof EngineError)) return engineError('failed', message);

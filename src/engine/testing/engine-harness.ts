@@ -23,21 +23,21 @@ export interface EngineHarness {
   readonly environment: Pick<Environment, 'clock'>;
 }
 
-const answered = <Reply extends object>(reply: Reply | Problem): Reply | CoordinationFailure =>
+const replyOrFailure = <Reply extends object>(reply: Reply | Problem): Reply | CoordinationFailure =>
   isProblem(reply) ? { code: reply.problem, detail: reply.detail } : reply;
 
 const POLL_MS = 5;
 
 /** A coordinator in process, as the engine sees it. */
 const coordinationOf = ({ coordinator, store, key }: EngineHarness): EdgeCoordination => ({
-  claimTask: async (body) => answered(await coordinator.claims.claimTask(key, body)),
-  renewLease: async (body) => answered(await coordinator.holder.renewLease(key, body)),
-  releaseClaim: async (body) => answered(await coordinator.holder.releaseClaim(key, body)),
-  suspendClaim: async (body) => answered(await coordinator.holder.suspendClaim(key, body)),
-  appendEvent: async (body) => answered(await coordinator.holder.appendEvent(key, body)),
-  submitResult: async (body) => answered(await coordinator.holder.submitResult(key, body)),
-  proposeCandidate: async (body) => answered(await coordinator.evidence.propose(key, body)),
-  explain: async (subject) => answered(await coordinator.queries.explain(key, subject)),
+  claimTask: async (body) => replyOrFailure(await coordinator.claims.claimTask(key, body)),
+  renewLease: async (body) => replyOrFailure(await coordinator.holder.renewLease(key, body)),
+  releaseClaim: async (body) => replyOrFailure(await coordinator.holder.releaseClaim(key, body)),
+  suspendClaim: async (body) => replyOrFailure(await coordinator.holder.suspendClaim(key, body)),
+  appendEvent: async (body) => replyOrFailure(await coordinator.holder.appendEvent(key, body)),
+  submitResult: async (body) => replyOrFailure(await coordinator.holder.submitResult(key, body)),
+  proposeCandidate: async (body) => replyOrFailure(await coordinator.evidence.propose(key, body)),
+  explain: async (subject) => replyOrFailure(await coordinator.queries.explain(key, subject)),
   async *evidenceChanges(signal) {
     while (!signal.aborted) {
       yield;
@@ -55,7 +55,7 @@ export interface ScriptedRun {
   readonly passes: (check: string, content: string) => boolean;
 }
 
-/** What really happened, outside of the log. */
+/** What the scripted constructor and checks have really done, to compare with the log. */
 export interface RunTrace {
   readonly constructed: number[];
   readonly checked: string[];

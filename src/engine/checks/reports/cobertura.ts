@@ -1,7 +1,7 @@
 import { coverageCounts, type ReportParser } from './report-counts.js';
 import { childrenOf, parseXml, type XmlNode } from './xml.js';
 
-/** Cobertura XML: covered lines, or the rate where a tool writes no numbers of lines. */
+/** Cobertura XML: the number of covered lines, or the line rate if the tool writes no numbers of lines. */
 export const parseCobertura: ReportParser = (text) => {
   const [root] = childrenOf(parseXml(text), 'coverage');
   if (root === undefined) throw new Error('the element `<coverage>` is missing');

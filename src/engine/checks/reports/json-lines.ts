@@ -13,7 +13,7 @@ const cargoEvent = z.object({
   ...{ passed: count, failed: count, ignored: count },
 });
 
-/** Other lines are what the tests have printed. */
+/** Yields the lines that are JSON objects. All other lines are output of the tests. */
 function* jsonLineEvents<T>(text: string, schema: z.ZodType<T>): Generator<T> {
   for (const line of text.split('\n')) {
     if (line.startsWith('{')) yield schema.parse(JSON.parse(line));
@@ -25,36 +25,36 @@ const UNBUILT_PACKAGE = /^FAIL\t\S+ \[(?:build|setup) failed\]$/gm;
 
 /** go test -json. A package that fails without a failed test, because it cannot be built, is a failure. */
 export const parseGo: ReportParser = (text) => {
-  const unbuilt = text.match(UNBUILT_PACKAGE)?.length ?? 0;
-  const counts: Record<string, number> = { pass: 0, fail: unbuilt, skip: 0 };
-  const failing = new Set<string>();
-  let ended = unbuilt;
+  const unbuiltPackages = text.match(UNBUILT_PACKAGE)?.length ?? 0;
+  const counts: Record<string, number> = { pass: 0, fail: unbuiltPackages, skip: 0 };
+  const packagesWithFailedTests = new Set<string>();
+  let endedPackages = unbuiltPackages;
   for (const { Action, Package, Test } of jsonLineEvents(text, goEvent)) {
     if (Test === undefined) {
-      if (Action === 'fail' && !failing.has(Package)) counts.fail = (counts.fail ?? 0) + 1;
-      if (Object.hasOwn(counts, Action)) ended += 1;
+      if (Action === 'fail' && !packagesWithFailedTests.has(Package)) counts.fail = (counts.fail ?? 0) + 1;
+      if (Object.hasOwn(counts, Action)) endedPackages += 1;
     } else if (Object.hasOwn(counts, Action)) {
       counts[Action] = (counts[Action] ?? 0) + 1;
-      if (Action === 'fail') failing.add(Package);
+      if (Action === 'fail') packagesWithFailedTests.add(Package);
     }
   }
-  if (ended === 0) throw new Error('it has no package that ended');
+  if (endedPackages === 0) throw new Error('it has no package that ended');
   return testCounts(counts.pass ?? 0, counts.fail ?? 0, counts.skip ?? 0);
 };
 
 /** cargo test -- -Z unstable-options --format json. A suite that started and did not end is a failure. */
 export const parseCargo: ReportParser = (text) => {
-  let [started, ended, passed, failed, skipped] = [0, 0, 0, 0, 0];
+  let [startedSuites, endedSuites, passed, failed, skipped] = [0, 0, 0, 0, 0];
   for (const event of jsonLineEvents(text, cargoEvent)) {
     if (event.type !== 'suite') continue;
-    if (event.event === 'started') started += 1;
+    if (event.event === 'started') startedSuites += 1;
     else {
-      ended += 1;
+      endedSuites += 1;
       passed += event.passed;
       failed += event.failed;
       skipped += event.ignored;
     }
   }
-  if (started === 0) throw new Error('it has no suite');
-  return testCounts(passed, failed + Math.max(0, started - ended), skipped);
+  if (startedSuites === 0) throw new Error('it has no suite');
+  return testCounts(passed, failed + Math.max(0, startedSuites - endedSuites), skipped);
 };

@@ -32,7 +32,7 @@ it.each([
 });
 
 it.each(['junit', 'tap', 'pytest', 'vitest', 'jest', 'go', 'cargo', 'lcov', 'cobertura'] as const)(
-  'does not take garbage, nothing or half a file for a report of the format %s',
+  'refuses garbage, an empty file and half a file as a report of the format %s',
   (format) => {
     for (const text of [
       '',
@@ -54,7 +54,7 @@ it('refuses a report that is too large before it is parsed', () => {
   });
 });
 
-it('expands no entities, and parses no deep nesting', () => {
+it('refuses XML with entity declarations or deep nesting', () => {
   const bomb =
     '<!DOCTYPE a [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;&a;">]><testsuites><testcase name="&b;"/></testsuites>';
   expect(parse('junit', bomb)).toHaveProperty('says');
@@ -82,7 +82,7 @@ it('counts a suite of cargo that did not end as a failure', () => {
   expect(parse('cargo', started)).toEqual(testResult(0, 1, 0));
 });
 
-it('counts lines of LCOV itself, once per file, and rounds down', () => {
+it('counts each line of LCOV once per file, and rounds the percentage down', () => {
   const record = (lines: string) => `SF:a.js\n${lines}\nLF:1\nLH:1\nend_of_record\n`;
   expect(parse('lcov', record('DA:1,1\nDA:2,0\nDA:3,0') + record('DA:2,5'))).toEqual(coverageResult(66.66));
 });
@@ -92,24 +92,24 @@ it.each([
   ['cobertura', '<!DOCTYPE a>', 200_000],
   ['tap', 'ok 1\n  ---\n', 1, '  a: 1\n', 200_000],
 ] satisfies [ReportFormat, string, number, string?, number?][])(
-  'parses %s in linear time, even if it was made to take long',
+  'parses a report of the format %s in linear time, even one that is designed to take long',
   { timeout: 30_000 },
-  (format, start, times, rest = '', restTimes = 0) => {
-    const end = rest === '' ? '' : '  ...\n1..1\n';
-    const parsed = parse(format, `${start.repeat(times)}${rest.repeat(restTimes)}${end}`);
+  (format, start, startCount, body = '', bodyCount = 0) => {
+    const end = body === '' ? '' : '  ...\n1..1\n';
+    const parsed = parse(format, `${start.repeat(startCount)}${body.repeat(bodyCount)}${end}`);
     expect(parsed).toEqual(format === 'tap' ? testResult(1, 0, 0) : { says: expect.any(String) });
   },
 );
 
 it.each([
-  ['its diagnostics', 'ok 1\n  ---\n  not ok 2\n  ...\nok 2\n1..2\n', testResult(2, 0, 0)],
+  ['diagnostics', 'ok 1\n  ---\n  not ok 2\n  ...\nok 2\n1..2\n', testResult(2, 0, 0)],
   [
-    'the diagnostics of subtests',
+    'diagnostics of subtests',
     '    not ok 1\n      ---\n      a: 1\n      ...\n    1..1\nnot ok 1\n  ---\n  b: 1\n  ...\n1..1\n',
     testResult(0, 1, 0),
   ],
   ['diagnostics without an end', 'ok 1\n  ---\n  a: 1\nnot ok 2\n1..2\n', testResult(1, 1, 0)],
   ['lines that only look like diagnostics', '# x\n  ---\nnot ok 1\n1..1\n', testResult(0, 1, 0)],
-])('counts the tests of TAP without %s', (_, text, counts) => {
+])('counts only the tests of a TAP report with %s', (_, text, counts) => {
   expect(parse('tap', text)).toEqual(counts);
 });

@@ -30,7 +30,7 @@ export const isCoverageFormat = (format: ReportFormat): boolean =>
 /** The counts of a report, or why it cannot be used. */
 export type ParsedReport = ReportCounts | { readonly says: string };
 
-/** May take long for a report that was made to: use `readReport`, which runs it in a thread with a time limit. */
+/** May take long for a malicious report: use `readReport`, which parses in a thread with a time limit. */
 export function parseReport(format: ReportFormat, bytes: Uint8Array): ParsedReport {
   if (bytes.length > REPORT_BYTES_MAX)
     return { says: `The report exceeds the limit of ${REPORT_BYTES_MAX} bytes.` };

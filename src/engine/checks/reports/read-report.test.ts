@@ -2,8 +2,8 @@ import { expect, it } from 'vitest';
 import { readReport } from './read-report.js';
 
 const NEVER = new AbortController().signal;
-const read = (text: string, signal = NEVER, msMax?: number) =>
-  readReport('tap', Buffer.from(text), signal, msMax);
+const read = (text: string, signal = NEVER, timeoutMs?: number) =>
+  readReport('tap', Buffer.from(text), signal, timeoutMs);
 /** Each level of subtests reads all lines below it again. */
 const NESTED = Array.from({ length: 1500 }, (_, depth) => `${' '.repeat(4 * depth)}ok 1\n`)
   .reverse()

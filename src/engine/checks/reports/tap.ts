@@ -7,7 +7,7 @@ type Counts = { passed: number; failed: number; skipped: number };
 export const parseTap: ReportParser = (text) => {
   const counts: Counts = { passed: 0, failed: 0, skipped: 0 };
   const parser = new Parser();
-  countTestPoint(parser, counts);
+  addTestPointListeners(parser, counts);
   for (const line of linesOf(text)) parser.write(line);
   parser.end();
   if (parser.count === 0 && (parser.syntheticPlan || parser.planEnd === -1))
@@ -19,30 +19,33 @@ export const parseTap: ReportParser = (text) => {
 const TEST_POINT = /^( *)(?:not )?ok\b/;
 
 /**
- * Lines without the YAML diagnostics below test points: they are not counted, and reading them takes time that is
- * quadratic in their length.
+ * Yields the lines without the YAML diagnostics below test points. Diagnostics contain no tests, and parsing them takes
+ * time that is quadratic in their length.
  */
 function* linesOf(text: string): Generator<string> {
-  let diagnostics: string | null = null;
-  let indent: string | null = null;
+  /** The indent of the block of diagnostics that is open. */
+  let blockIndent: string | null = null;
+  /** The indent that a block would have on the next line: only a test point can have one. */
+  let nextBlockIndent: string | null = null;
   for (const line of text.split('\n')) {
-    if (diagnostics !== null && line.startsWith(diagnostics)) {
-      if (line.trimEnd() === `${diagnostics}...`) diagnostics = null;
+    if (blockIndent !== null && line.startsWith(blockIndent)) {
+      if (line.trimEnd() === `${blockIndent}...`) blockIndent = null;
       continue;
     }
-    diagnostics = indent !== null && line.trimEnd() === `${indent}---` ? indent : null;
-    if (diagnostics !== null) continue;
+    blockIndent =
+      nextBlockIndent !== null && line.trimEnd() === `${nextBlockIndent}---` ? nextBlockIndent : null;
+    if (blockIndent !== null) continue;
     const point = TEST_POINT.exec(line);
-    indent = point === null ? null : `${point[1]}  `;
+    nextBlockIndent = point === null ? null : `${point[1]}  `;
     yield `${line}\n`;
   }
 }
 
-function countTestPoint(parser: Parser, counts: Counts): void {
+function addTestPointListeners(parser: Parser, counts: Counts): void {
   let hasSubtests = false;
   parser.on('child', (child: Parser) => {
     hasSubtests = true;
-    countTestPoint(child, counts);
+    addTestPointListeners(child, counts);
   });
   parser.on('assert', (result: Result) => {
     if (!hasSubtests) counts[stateOf(result)] += 1;

@@ -18,7 +18,7 @@ export function parseXml(text: string): XmlNode {
   return parser.parse(text, true) as XmlNode;
 }
 
-/** Declarations inside a document type can define entities. In linear time: every character is read once. */
+/** Declarations inside a document type can define entities. Reads every character once, so the time is linear. */
 function hasDeclarations(text: string): boolean {
   const upper = text.toUpperCase();
   for (let at = upper.indexOf('<!DOCTYPE'); at !== -1; ) {
@@ -31,8 +31,8 @@ function hasDeclarations(text: string): boolean {
 
 /** The elements of a name directly below a node. */
 export function childrenOf(node: XmlNode, name: string): XmlNode[] {
-  const found = Object.hasOwn(node, name) ? node[name] : [];
-  return [found]
+  const value = Object.hasOwn(node, name) ? node[name] : [];
+  return [value]
     .flat()
     .map((child) => (typeof child === 'object' && child !== null ? (child as XmlNode) : {}));
 }

@@ -16,7 +16,7 @@ export interface DocumentedAnswer {
 export interface DocumentedProvider {
   readonly provider: ModelSettings['provider'];
   readonly model: string;
-  /** Where its clients send a question, after the base address. */
+  /** The path to which clients send a question, after the base address. */
   readonly path: string;
   readonly env: Readonly<Record<string, string>>;
   success(text: string): DocumentedAnswer;
@@ -25,7 +25,7 @@ export interface DocumentedProvider {
   readonly throttled: DocumentedAnswer;
   readonly overloaded: DocumentedAnswer;
   readonly malformed: DocumentedAnswer;
-  /** The account's quota, credit or spend limit is used up: each of the ways to say it. */
+  /** The account's quota, credit or spend limit is used up: one answer for each way in which the provider reports it. */
   readonly budgetExhausted: readonly DocumentedAnswer[];
 }
 

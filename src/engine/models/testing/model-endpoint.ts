@@ -19,7 +19,7 @@ export interface ModelEndpoint {
 
 /** `'silence'`: the question is never answered. */
 export async function openModelEndpoint(
-  documented: DocumentedProvider,
+  provider: DocumentedProvider,
   answers: readonly (DocumentedAnswer | 'silence')[],
 ): Promise<ModelEndpoint> {
   const received: ReceivedQuestion[] = [];
@@ -27,7 +27,7 @@ export async function openModelEndpoint(
     const answer = answers[received.length];
     received.push({ path: request.url ?? '', headers: request.headers, body: await text(request) });
     if (answer === 'silence') return;
-    // Not a status that a client tries again: the test has asked more often than it meant to.
+    // The test asked more questions than it has answers. No client retries the status 418.
     const { status, headers = {}, body } = answer ?? { status: 418, body: 'no more answers' };
     response.writeHead(status, headers).end(body);
   });
@@ -35,8 +35,8 @@ export async function openModelEndpoint(
   const { port } = server.address() as AddressInfo;
   return {
     settings: {
-      provider: documented.provider,
-      model: documented.model,
+      provider: provider.provider,
+      model: provider.model,
       base_url: `http://127.0.0.1:${port}`,
       usd_per_million_input_tokens: 3,
       usd_per_million_output_tokens: 15,
