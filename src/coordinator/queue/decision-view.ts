@@ -24,11 +24,11 @@ import type { RefusalCounter } from './refusal-counter.js';
 import type { ProjectRules, RulesCache } from './rules-cache.js';
 import { SmallMap } from './small-map.js';
 
-/** Expected effects of operations that are decided but not committed. It guides decisions; the store checks them. */
+/** Expected effects of operations that are decided but not committed. They guide decisions; the store checks them. */
 export class Overlay {
   constructor(
     readonly heads = new SmallMap<string, AnyHead>(),
-    /** Until when each session counts as active once those operations are committed. */
+    /** Until when each session counts as active once the operations are committed. */
     readonly sessionUntilMs = new SmallMap<string, number>(),
   ) {}
 }
@@ -285,15 +285,15 @@ export class DecisionView {
     return untilMs;
   }
 
-  /** The same without effect on later operations. */
+  /** Like `extendSessionUntilMs`, but without effect on later operations. */
   activeUntilMs(sessionId: string, leaseUntilMs: number | null, subject: string): number {
     const held = this.state.bySession.get(sessionId);
     // The session may act on work whose claim has ended: a late result is accepted.
     const hasOthers = held !== undefined && held.size > (held.has(subject) ? 1 : 0);
     const stagedMs = this.overlay.sessionUntilMs.get(sessionId) ?? 0;
     const ownMs = ceilToSecond(Math.max(this.idleUntilMs, stagedMs, leaseUntilMs ?? 0));
-    // None of the claims that it holds lasts longer than the committed value, which is a whole second too: so mostly
-    // they need not be read, and a session may hold a thousand.
+    // No claim of the session lasts longer than the committed value, which is a whole second too. So the claims, of
+    // which there may be a thousand, are mostly not read.
     const boundMs = this.committedSessionUntilMs(sessionId) ?? Number.POSITIVE_INFINITY;
     const othersMs = hasOthers && boundMs > ownMs ? this.heldClaimsUntilMs(sessionId, subject) : 0;
     return Math.max(ownMs, ceilToSecond(othersMs));
