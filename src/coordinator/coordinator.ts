@@ -33,7 +33,7 @@ import { RunsService } from './services/runs.js';
 import { SessionService } from './services/sessions.js';
 import { SettingsService } from './services/settings.js';
 
-/** Shorter than a scrape of the metrics may take. */
+/** How long metrics wait for the first load of projects. Shorter than the timeout of a metrics scrape. */
 const FIRST_LOAD_WAIT_MS = 5_000;
 
 export interface CoordinatorOptions {
@@ -42,7 +42,7 @@ export interface CoordinatorOptions {
   readonly environment?: Environment;
   /** Default limits of a tenant; an admin can override them per tenant. */
   readonly limits?: Partial<Limits>;
-  /** While it returns true, the defaults are the enterprise limits. Called for every command. */
+  /** Whether the default limits are the enterprise limits. Called for every command. */
   readonly has_enterprise_limits?: () => boolean;
   /** Allowed clock difference between coordinators, for stores without a clock. */
   readonly skew_margin_ms?: number;
@@ -85,7 +85,7 @@ export class Coordinator {
   private readonly retentionRound: RetentionRound;
   private readonly reviewNotices: ReviewNotices | null;
   private readonly heldProjects: HeldProjectsWatch;
-  private readonly stopFollowing: () => void;
+  private readonly stopPolling: () => void;
 
   private constructor(
     private readonly projects: Projects,
@@ -148,7 +148,7 @@ export class Coordinator {
           });
     this.heldProjects = new HeldProjectsWatch(projects, store, environment);
     const isShared = !store.capabilities.single_writer;
-    this.stopFollowing = isShared ? pollCommits(projects, environment) : () => {};
+    this.stopPolling = isShared ? pollCommits(projects, environment) : () => {};
   }
 
   static async open(options: CoordinatorOptions): Promise<Coordinator> {
@@ -164,8 +164,8 @@ export class Coordinator {
   }
 
   /**
-   * Stops the background work. The store stays open: its opener closes it. `audit.stop()` before it writes
-   * the last checkpoints.
+   * Stops the background work. Call `audit.stop()` first: it writes the last checkpoints. The store stays open: its
+   * opener closes it.
    */
   close(): void {
     this.audit.cancel();
@@ -174,10 +174,10 @@ export class Coordinator {
     this.reviewNotices?.stop();
     this.retentionRound.stop();
     this.heldProjects.stop();
-    this.stopFollowing();
+    this.stopPolling();
   }
 
-  /** Resolves when the projects that have claims are loaded; after some seconds in any case. */
+  /** Resolves when the projects that have claims are loaded, and at the latest after a few seconds. */
   waitForHeldProjects(): Promise<void> {
     return new Promise((resolve) => {
       const cancel = this.environment.setTimer(FIRST_LOAD_WAIT_MS, resolve);
@@ -188,27 +188,27 @@ export class Coordinator {
     });
   }
 
-  /** The numbers of the loaded projects, for metrics. */
+  /** The numbers of claims and tasks in each loaded project, for metrics. */
   projectCounts(): Promise<ProjectCounts[]> {
     return countProjects(this.projects, (project) => this.methodology.stateOf(project));
   }
 
-  /** Runs the sweeper once in every loaded project. It only records what time has already decided. */
+  /** Runs the sweeper once in every loaded project. Resolves to the number of expiries that it records. */
   sweep(): Promise<number> {
     return this.sweeper.sweep();
   }
 
-  /** Sends the notices of reviews that are due in every loaded project. It also runs every few seconds by itself. */
+  /** Sends the due review notices of every loaded project. A timer also does so every few seconds. */
   async notifyReviews(): Promise<void> {
     await this.reviewNotices?.run();
   }
 
-  /** Runs retention in every loaded project and returns the number of redacted events. It also runs once a day by itself. */
+  /** Runs retention in every loaded project. Resolves to the number of redacted events. A timer also runs it daily. */
   redactHistory(): Promise<number> {
     return this.sweeper.redactHistory();
   }
 
-  /** Runs retention in every project that is not loaded, one after another. It also runs once a day by itself. */
+  /** Runs retention in every project that is not loaded, one after another. A timer also runs it daily. */
   redactIdleHistory(): Promise<number> {
     return this.retentionRound.run();
   }

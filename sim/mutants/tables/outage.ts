@@ -25,8 +25,8 @@ export const OUTAGE_MUTANTS: readonly Mutant[] = [
   {
     name: 'backoff-without-bound',
     file: 'src/coordinator/queue/backoff.ts',
-    find: 'DOUBLINGS_MAX), LONGEST_MS)',
-    replace: 'DOUBLINGS_MAX), 10 * LONGEST_MS)',
+    find: 'DOUBLINGS_MAX), PAUSE_MS_MAX)',
+    replace: 'DOUBLINGS_MAX), 10 * PAUSE_MS_MAX)',
     why: 'A database that is available again is not queried for a long time.',
     tests: BACKOFF_TESTS,
   },

@@ -10,12 +10,12 @@ import { draftEvent } from '../queue/transaction-builder.js';
 
 const PAGE_HEADS = 1000;
 
-/** What an operator accepts as lost, of one project. */
+/** The loss of a project's history, as an operator accepts it. */
 export type AcceptedLoss = Omit<LossOfHistory, 'record' | keyof RecordSignature>;
 
 /**
- * The record of a loss in the log. Later grants are above every generation that may have been granted in the lost
- * history.
+ * Builds the record of a loss for the log. Its generation floor is above every generation that may have been granted in
+ * the lost history.
  */
 export function lossRecord(
   { by, reason, incarnation, kept_position, lost_events }: AcceptedLoss,
@@ -33,7 +33,7 @@ export const recordLoss = (loss: LossOfHistory): Operation<LossOfHistory> =>
     return loss;
   });
 
-export async function highestGeneration(store: Store, projectKey: ProjectKey): Promise<number> {
+export async function readHighestGeneration(store: Store, projectKey: ProjectKey): Promise<number> {
   let highest = 0;
   for (let after: string | null = null; ; ) {
     const heads = (await store.scanHeads(projectKey, { after, limit: PAGE_HEADS })) as AnyHead[];

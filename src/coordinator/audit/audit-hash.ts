@@ -3,17 +3,17 @@ import type { HashBytes } from '../../core/audit/audit-values.js';
 import type { TreeHasher } from '../../core/audit/merkle-tree.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 
-// Output as a string that is converted takes two thirds of the time of output as a buffer.
+// Hashing to a binary string and converting the string takes two thirds of the time of hashing to a buffer.
 export const sha256: HashBytes = (data) => Buffer.from(hash('sha256', data, 'binary'), 'latin1');
 
-/** The hash of a leaf as a string of a character per byte: RFC 6962 puts a zero byte before its text. */
+/** The hash of a leaf, as a string with one character per byte. RFC 6962 puts a zero byte before the leaf's text. */
 export const leafHashOf = (leaf: string): string => hash('sha256', `\0${leaf}`, 'binary');
 
 export const binaryToBytes = (digest: string): Uint8Array => Buffer.from(digest, 'latin1');
 export const bytesToBinary = (digest: Uint8Array): string => Buffer.from(digest).toString('latin1');
 
 const DIGEST_BYTES = 32;
-/** Reused by every call. RFC 6962 puts a one byte before the two digests of a node. */
+/** Reused by every call. RFC 6962 puts a byte of value 1 before the two digests of a node. */
 const nodeInput = Buffer.alloc(1 + 2 * DIGEST_BYTES, 1);
 
 /**
@@ -28,6 +28,6 @@ export const binaryHasher: TreeHasher<string> = {
   },
 };
 
-/** The digest of a payload as a leaf has it. */
+/** The digest of a payload, in the form that a leaf contains. */
 export const payloadDigest = (payload: EventEnvelope['payload']): string =>
   hash('sha256', JSON.stringify(payload), 'base64url');

@@ -20,7 +20,7 @@ const TASKS = Array.from({ length: 9 }, (_, at) => `A-00${at + 1}-part`);
 const OTHER: ProjectKey = { ...P, project_id: 'shed' };
 const ROOT = { ...OPEN_CALLER, user_id: 'root' };
 
-/** A run of a coordinator with a key: in each project a plan is written, and a checkpoint of it. */
+/** Runs a coordinator with a key, which writes a plan and a checkpoint in each project. Returns its alarms. */
 async function runWith(
   harness: CoordinatorHarness,
   audit: AuditOptions,
@@ -73,14 +73,14 @@ forEachStore('audit keys', (open) => {
     expect(await auditOf(harness, OTHER)).toEqual({ checkpoints: 2, codes: [] });
   });
 
-  it('sign nothing after their rotation, and say that the coordinator must be restarted', async () => {
+  it('sign nothing after their rotation, and the alarm asks for a restart', async () => {
     const harness = await open();
     const [one, two] = [newAuditSigner(), newAuditSigner()];
     await runWith(harness, { signer: one });
     await runWith(harness, { signer: two, previousSigners: [one] });
     const [alarm] = await runWith(harness, { signer: one });
     expect(alarm).toMatch(
-      /the key it signs with has ended: .* was already rotated\. Restart it with the new key of the project/,
+      /the key it signs with has ended: .* was already rotated\. Restart the coordinator with the new key of the project/,
     );
     expect(await auditOf(harness)).toEqual({ checkpoints: 2, codes: [] });
   });
@@ -95,7 +95,7 @@ forEachStore('audit keys', (open) => {
     expect(await auditOf(harness)).toEqual({ checkpoints: 1, codes: ['BAD_SIGNATURE'] });
   });
 
-  it('write nothing once all have ended, until an administrator replaces one', async () => {
+  it('sign no checkpoint once all have ended, until an administrator replaces one', async () => {
     const harness = await open();
     const [one, two] = [newAuditSigner(), newAuditSigner()];
     await runWith(harness, { signer: one }, [P], async (coordinator) => {
@@ -105,8 +105,8 @@ forEachStore('audit keys', (open) => {
       expect(reply.next).toMatch(/gen audit replace.*no checkpoint is written/);
     });
     const alarms = await runWith(harness, { signer: two }, [P], async (coordinator) => {
-      const [found] = [...coordinator.audit.alarms()];
-      expect(found?.alarm).toContain(`An administrator must run gen audit replace ${one.key_id}`);
+      const [current] = [...coordinator.audit.alarms()];
+      expect(current?.alarm).toContain(`An administrator must run gen audit replace ${one.key_id}`);
       expect(await auditOf(harness)).toEqual({ checkpoints: 1, codes: [] });
       const reply = await coordinator.audit.replaceKey(P, { key_id: one.key_id, reason: 'stolen' }, ROOT);
       expect(unwrap(reply)).toMatchObject({
@@ -124,7 +124,7 @@ forEachStore('audit keys', (open) => {
     expect(last?.payload).toMatchObject({ by: 'root', reason: 'stolen' });
   });
 
-  it('are replaced where the new key is enrolled already, as it is after the file of the old one was lost', async () => {
+  it('are replaced by a key that is already enrolled, as after the loss of an old key file', async () => {
     const harness = await open();
     const [lost, alsoLost, current] = [newAuditSigner(), newAuditSigner(), newAuditSigner()];
     await runWith(harness, { signer: lost });
@@ -142,7 +142,7 @@ forEachStore('audit keys', (open) => {
     expect((await auditOf(harness)).codes).toEqual([]);
   });
 
-  it('are not changed by a command that names the wrong one; a repeated request gets its first reply', async () => {
+  it('are not changed by a command that names the wrong key, and a repeated request gets its first reply', async () => {
     const harness = await open();
     const [one, two] = [newAuditSigner(), newAuditSigner()];
     await runWith(harness, { signer: one });
@@ -151,8 +151,8 @@ forEachStore('audit keys', (open) => {
       const unknown = unwrap(await audit.revokeKey(P, { key_id: '0'.repeat(16), reason }, ROOT));
       expect(unknown).toMatchObject({ success: false, reason: 'UNKNOWN_AUDIT_KEY' });
       expect(unknown.next).toContain(`Known: ${one.key_id}, ${two.key_id}.`);
-      const itself = await audit.replaceKey(P, { key_id: two.key_id, reason }, ROOT);
-      expect(itself).toMatchObject({ success: false, reason: 'AUDIT_KEY_NOT_NEW' });
+      const currentReply = await audit.replaceKey(P, { key_id: two.key_id, reason }, ROOT);
+      expect(currentReply).toMatchObject({ success: false, reason: 'AUDIT_KEY_NOT_NEW' });
       const request = { key_id: one.key_id, reason, request_id: 'r-1' };
       const done = { success: true, reason: 'REPLACED' };
       expect(await audit.replaceKey(P, request, ROOT)).toMatchObject(done);
@@ -201,7 +201,7 @@ forEachStore('audit keys', (open) => {
     expect(await auditOf(harness)).toEqual({ checkpoints: 1, codes: [] });
   });
 
-  it('that cannot sign raise an alarm, are tried again at the next tick, and the alarm ends with the failure', async () => {
+  it('raise an alarm while they cannot sign, and are tried again at every tick', async () => {
     const one = newAuditSigner();
     let isDown = true;
     const warnings: string[] = [];

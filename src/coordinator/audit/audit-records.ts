@@ -25,16 +25,16 @@ export type SignedRoot = Omit<Checkpoint, 'subtrees' | 'tiles'>;
 /** The checkpoints and audit keys in the log of a project. */
 export class AuditRecords {
   readonly keys = new AuditKeys(sha256, verifySignatureSync);
-  /** In order of position. Only the last checkpoint needs the parts of its tree (`last`), so these have none. */
+  /** In order of position, without their trees. Only `lastCheckpoint` has its tree: building continues from there. */
   readonly checkpoints: SignedRoot[] = [];
-  last: Checkpoint | null = null;
+  lastCheckpoint: Checkpoint | null = null;
   readonly tileRoots: Uint8Array[] = [];
   /** The number of tiles that checkpoints list. */
   tilesListed = 0;
-  /** The fault of a checkpoint of the log; null if there is none. */
+  /** The last fault found in the audit events of the log; null if there is none. */
   alarm: string | null = null;
-  /** Positions of audit events after what the last checkpoint covers: they do not make a new checkpoint due. */
-  private ownPositions: number[] = [];
+  /** Positions of the audit events that the last checkpoint does not cover. They make no new checkpoint due. */
+  private uncoveredAuditPositions: number[] = [];
   private readPosition = 0;
   private lastRead: Promise<void> = Promise.resolve();
 
@@ -47,7 +47,7 @@ export class AuditRecords {
 
   /** Whether events other than audit events follow the last checkpoint. */
   hasUncoveredEvents(position: number): boolean {
-    return position - (this.last?.position ?? 0) > this.ownPositions.length;
+    return position - (this.lastCheckpoint?.position ?? 0) > this.uncoveredAuditPositions.length;
   }
 
   /** Reads the events added since the last call. Calls take turns: an event must not be applied twice. */
@@ -68,7 +68,7 @@ export class AuditRecords {
 
   /** The tree of the last checkpoint, from which building continues. */
   lastTree(): TreeState {
-    const { last, tileRoots } = this;
+    const { lastCheckpoint: last, tileRoots } = this;
     if (last === null) return { size: 0, subtrees: [], tileRoots: [] };
     return { size: last.position, subtrees: last.subtrees.map(fromBase64url), tileRoots };
   }
@@ -79,7 +79,7 @@ export class AuditRecords {
 
   private applyEvent(event: EventEnvelope): void {
     this.readPosition = event.position;
-    this.ownPositions.push(event.position);
+    this.uncoveredAuditPositions.push(event.position);
     if (event.event_type === ALARM_EVENT) {
       this.alarm = `Two different roots were computed for position ${event.payload.position}.`;
       return;
@@ -101,9 +101,9 @@ export class AuditRecords {
    */
   private faultIn(checkpoint: Checkpoint, at: number): string | null {
     const { key_id, signature, position, incarnation, subtrees, root } = checkpoint;
-    if (position >= at) return `it covers ${position}, which comes after it`;
-    if (incarnation < (this.last?.incarnation ?? 0))
-      return 'it is of an earlier incarnation than the last one';
+    if (position >= at) return `it claims to cover position ${position}, which is not before it`;
+    if (incarnation < (this.lastCheckpoint?.incarnation ?? 0))
+      return 'its incarnation is lower than that of the checkpoint before it';
     const { first, roots } = checkpoint.tiles;
     if (first > this.tilesListed || (first + roots.length) * TILE_SIZE > position)
       return 'it lists tiles that its tree does not have';
@@ -129,10 +129,12 @@ export class AuditRecords {
     const { position } = signedRoot;
     for (const [at, root] of tiles.roots.entries()) this.tileRoots[tiles.first + at] = fromBase64url(root);
     this.tilesListed = Math.max(this.tilesListed, tiles.first + tiles.roots.length);
-    // Another coordinator may have written a later one first.
-    if (position <= (this.last?.position ?? 0)) return;
+    // Another coordinator may have written a later checkpoint first.
+    if (position <= (this.lastCheckpoint?.position ?? 0)) return;
     this.checkpoints.push(signedRoot);
-    this.last = checkpoint;
-    this.ownPositions = this.ownPositions.filter((own) => own > position);
+    this.lastCheckpoint = checkpoint;
+    this.uncoveredAuditPositions = this.uncoveredAuditPositions.filter(
+      (auditPosition) => auditPosition > position,
+    );
   }
 }

@@ -30,7 +30,7 @@ async function complete(harness: CoordinatorHarness, index: number): Promise<voi
   await agent.submits(TASKS[index]!);
 }
 
-/** The timer is set again after each round, so it is given several. */
+/** Runs one round per minute, because the timer is set again only after each round. */
 async function passMinutes(harness: CoordinatorHarness, minutes: number): Promise<void> {
   for (let at = 0; at < minutes; at += 1) {
     harness.advance(61);
@@ -66,7 +66,7 @@ forEachStore('checkpoints', (open) => {
     await vi.waitFor(async () => expect(await checkpointsIn(harness)).toHaveLength(2));
   });
 
-  it('are written at the end, and building continues from them after a restart', async () => {
+  it('are written when the coordinator stops, and a restarted one builds on them', async () => {
     const signer = newAuditSigner();
     const harness = await open({ audit: { signer } });
     await harness.plan(planOf(...TASKS));
@@ -134,14 +134,14 @@ forEachStore('checkpoints', (open) => {
     expect(record?.payload).toHaveProperty('signature');
   });
 
-  it('do not cover the future', async () => {
+  it('are reported as missing before the first one is written', async () => {
     const harness = await open({ audit: { signer: newAuditSigner() } });
     await harness.plan(planOf(...TASKS));
     expect(isProblem(await harness.coordinator.audit.head(P))).toBe(true);
     expect(await harness.coordinator.audit.proof(P, 1)).toMatchObject({ problem: 'NOT_FOUND' });
   });
 
-  it('reach a sink that was down, each of them and in order', async () => {
+  it('reach a sink that was down, all of them and in order', async () => {
     const sink = new TestSink();
     const harness = await open({ audit: { signer: newAuditSigner(), sinks: [sink] } });
     await harness.plan(planOf(...TASKS));
@@ -151,19 +151,19 @@ forEachStore('checkpoints', (open) => {
       await passMinutes(harness, 2);
       await vi.waitFor(async () => expect(await checkpointsIn(harness)).toHaveLength(at + 1));
     }
-    expect(sink.kept).toEqual([]);
+    expect(sink.received).toEqual([]);
     await vi.waitFor(() => expect(harness.coordinator.audit.undelivered()).toBe(3));
     sink.isDown = false;
     await vi.waitFor(async () => {
       await passMinutes(harness, 1);
-      expect(sink.kept).toHaveLength(3);
+      expect(sink.received).toHaveLength(3);
     });
     const written = (await checkpointsIn(harness)).map(({ payload }) => payload.position);
-    expect(sink.kept.map(({ position }) => position)).toEqual(written);
+    expect(sink.received.map(({ position }) => position)).toEqual(written);
     expect(harness.coordinator.audit.undelivered()).toBe(0);
   });
 
-  it('continue in a sink where it ends, after a restart', async () => {
+  it('are sent once to a sink, also after a restart', async () => {
     const sink = new TestSink();
     const harness = await open({ audit: { signer: newAuditSigner(), sinks: [sink] } });
     await harness.plan(planOf(...TASKS));
@@ -172,12 +172,12 @@ forEachStore('checkpoints', (open) => {
     await harness.restart();
     await complete(harness, 1);
     await harness.coordinator.audit.stop();
-    const positions = sink.kept.map(({ position }) => position);
+    const positions = sink.received.map(({ position }) => position);
     expect(positions).toHaveLength(2);
     expect(positions[0]).toBeLessThan(positions[1]!);
   });
 
-  it('do not take tiles from a checkpoint that its tree does not have: they are not signed', async () => {
+  it('are rejected if they list tiles that their tree does not have, because tiles are not signed', async () => {
     const harness = await open({ audit: { signer: newAuditSigner() } });
     await harness.plan(planOf(...TASKS));
     await complete(harness, 0);
@@ -195,7 +195,7 @@ forEachStore('checkpoints', (open) => {
     expect(alarm?.alarm).toContain('it lists tiles that its tree does not have');
   });
 
-  it('sends to a sink only what this coordinator has signed: an anchor vouches for its key', async () => {
+  it('are sent to a sink only if this coordinator signed them, because an anchor vouches for its key', async () => {
     const sink = new TestSink();
     const harness = await open({ audit: { signer: newAuditSigner(), sinks: [sink] } });
     await harness.plan(planOf(...TASKS));
@@ -210,10 +210,10 @@ forEachStore('checkpoints', (open) => {
     other.close();
     await complete(harness, 1);
     await harness.coordinator.audit.stop();
-    expect(new Set(sink.kept.map(({ key_id }) => key_id)).size).toBe(1);
+    expect(new Set(sink.received.map(({ key_id }) => key_id)).size).toBe(1);
   });
 
-  it('raise an alarm if another root is signed for a position', async () => {
+  it('raise an alarm if their signature is for another text', async () => {
     const signer = newAuditSigner();
     const harness = await open({ audit: { signer } });
     await harness.plan(planOf(...TASKS));
@@ -233,13 +233,13 @@ forEachStore('checkpoints', (open) => {
   });
 });
 
-/** Up to where the events of all subjects were read. */
-const readUntil = (reads: MockInstance<Store['events']>) =>
+/** The last positions of the reads of events of all subjects and types. */
+const lastPositionsRead = (reads: MockInstance<Store['events']>) =>
   reads.mock.calls
     .filter(([, { subject, types }]) => subject === undefined && types === undefined)
     .map(([, { until_position }]) => until_position);
 
-it('reads no event of a log that passes on its leaves, once the tree exists', async () => {
+it('reads no events from a store that passes on the leaves of its log, once the tree exists', async () => {
   const harness = await CoordinatorHarness.open('file', { audit: { signer: newAuditSigner() } });
   await harness.plan(planOf(...TASKS));
   await complete(harness, 0);
@@ -248,11 +248,11 @@ it('reads no event of a log that passes on its leaves, once the tree exists', as
   const reads = vi.spyOn(harness.store, 'events');
   for (const index of [1, 2, 3]) await complete(harness, index);
   await harness.coordinator.audit.checkpoint();
-  expect(readUntil(reads)).toEqual([]);
+  expect(lastPositionsRead(reads)).toEqual([]);
   expect(await checkpointsIn(harness)).toHaveLength(2);
 });
 
-it('reads for the first checkpoint only what was written in the second before the tree was started', async () => {
+it('reads for the first checkpoint only the events from before the tree was started', async () => {
   const harness = await CoordinatorHarness.open('file', { audit: { signer: newAuditSigner() } });
   await harness.plan(planOf(...TASKS));
   const { position } = (await harness.store.project(P))!;
@@ -265,22 +265,22 @@ it('reads for the first checkpoint only what was written in the second before th
   await harness.environment.yieldToEventLoop();
   for (const index of [0, 1, 2]) await complete(harness, index);
   await harness.coordinator.audit.checkpoint();
-  expect(new Set(readUntil(reads))).toEqual(new Set([position]));
+  expect(new Set(lastPositionsRead(reads))).toEqual(new Set([position]));
   expect(await checkpointsIn(harness)).toHaveLength(1);
 });
 
 class TestSink implements AuditSink {
   readonly name = 'test';
-  readonly kept: Anchor[] = [];
+  readonly received: Anchor[] = [];
   isDown = false;
 
   async lastSent(): Promise<Anchor | null> {
     if (this.isDown) throw new Error('the sink is down');
-    return this.kept.at(-1) ?? null;
+    return this.received.at(-1) ?? null;
   }
 
   async send(anchors: readonly Anchor[]): Promise<void> {
     if (this.isDown) throw new Error('the sink is down');
-    this.kept.push(...anchors);
+    this.received.push(...anchors);
   }
 }

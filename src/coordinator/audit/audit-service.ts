@@ -10,14 +10,14 @@ import type { Project } from '../queue/project.js';
 import type { Projects } from '../queue/projects.js';
 import type { Environment } from '../runtime/environment.js';
 import { type AsyncReply, catchStoreErrors, isProblem, type Problem } from '../wire/problem.js';
-import { type AcceptedLoss, highestGeneration, lossRecord, recordLoss } from './accept-loss.js';
+import { type AcceptedLoss, lossRecord, readHighestGeneration, recordLoss } from './accept-loss.js';
 import { type KeyVerb, keyChange, keyChangeReply } from './key-changes.js';
 import { ProjectAudit } from './project-audit.js';
 import { noCheckpointProblem, type ProofSource, proveConsistency, proveInclusion } from './proofs.js';
 import type { AuditOptions } from './signer.js';
 
 const TICK_MS = 1000;
-const DELIVER_AT_STOP_MS = 2000;
+const DELIVERY_AT_STOP_MS_MAX = 2000;
 
 /** Writes checkpoints of the loaded projects in the background, and answers with proofs. */
 export class AuditService {
@@ -30,15 +30,16 @@ export class AuditService {
     private readonly environment: Environment,
     private readonly options: AuditOptions | null,
   ) {
-    const writeDue = (given: AuditOptions): Promise<void>[] =>
+    const writeDueCheckpoints = (auditOptions: AuditOptions): Promise<void>[] =>
       [...projects.all()].map(async (project) => {
         const audit = this.auditOf(project);
         await audit.startTree();
-        if (audit.isDue) await audit.checkpoint(given);
+        if (audit.isDue) await audit.checkpoint(auditOptions);
         // Not awaited: a sink may take long.
         void audit.deliver();
       });
-    this.stopTimer = options === null ? () => {} : repeatEvery(environment, TICK_MS, () => writeDue(options));
+    this.stopTimer =
+      options === null ? () => {} : repeatEvery(environment, TICK_MS, () => writeDueCheckpoints(options));
   }
 
   /** Ends the background work. */
@@ -69,10 +70,10 @@ export class AuditService {
     await this.deliverAll([audit]);
   }
 
-  /** Waits a bounded time. What a slow sink misses now is in the log, and is sent when the project is loaded again. */
+  /** Waits a bounded time. Checkpoints that a slow sink misses now are sent when the project is loaded again. */
   private async deliverAll(audits: readonly ProjectAudit[]): Promise<void> {
     const delivered = Promise.allSettled(audits.map((audit) => audit.deliver()));
-    await Promise.race([delivered, this.pause(DELIVER_AT_STOP_MS)]);
+    await Promise.race([delivered, this.pause(DELIVERY_AT_STOP_MS_MAX)]);
   }
 
   private loadedAudits(): ProjectAudit[] {
@@ -87,7 +88,7 @@ export class AuditService {
     }
   }
 
-  /** Checkpoints that a sink has not confirmed yet. */
+  /** The number of checkpoints that a sink has not confirmed yet. */
   undelivered(): number {
     return [...this.projects.all()].reduce(
       (sum, project) => sum + (this.audits.get(project)?.undelivered ?? 0),
@@ -98,7 +99,7 @@ export class AuditService {
   /** The last checkpoint. */
   head(projectKey: ProjectKey): AsyncReply<Anchor> {
     return this.withRecords(projectKey, async ({ records }) => {
-      const { last } = records;
+      const { lastCheckpoint: last } = records;
       return last === null ? noCheckpointProblem() : records.anchorOf(last);
     });
   }
@@ -116,18 +117,18 @@ export class AuditService {
   /** Adds the signature of this coordinator to a record, if it has a key. */
   async signRecord<T extends object>(project: Project, eventType: string, payload: T): Promise<T> {
     const { options } = this;
-    return options === null ? payload : this.auditOf(project).signed(options, eventType, payload);
+    return options === null ? payload : this.auditOf(project).signRecord(options, eventType, payload);
   }
 
-  /** Records that history was lost. Without a signature it does not count for an auditor. */
-  acceptLoss(projectKey: ProjectKey, lost: AcceptedLoss): AsyncReply<LossOfHistory> {
+  /** Records that history was lost. Auditors accept the record only if it is signed. */
+  acceptLoss(projectKey: ProjectKey, accepted: AcceptedLoss): AsyncReply<LossOfHistory> {
     return this.projects.withProjectOrCreate(projectKey, (project) =>
       catchStoreErrors(async () => {
-        const highest = await highestGeneration(project.store, projectKey);
+        const highest = await readHighestGeneration(project.store, projectKey);
         const loss = await this.signRecord(
           project,
           HISTORY_LOST_EVENT,
-          lossRecord(lost, highest, project.now()),
+          lossRecord(accepted, highest, project.now()),
         );
         const reply = await project.run(recordLoss(loss));
         if (!isProblem(reply)) await this.checkpoint();
@@ -191,8 +192,8 @@ export class AuditService {
   }
 
   private auditOf(project: Project): ProjectAudit {
-    const known = this.audits.get(project);
-    if (known !== undefined) return known;
+    const existing = this.audits.get(project);
+    if (existing !== undefined) return existing;
     const audit = new ProjectAudit(project, this.options);
     this.audits.set(project, audit);
     return audit;

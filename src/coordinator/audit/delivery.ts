@@ -2,17 +2,17 @@ import type { ProjectKey } from '../../stores/store.js';
 import type { AuditRecords, SignedRoot } from './audit-records.js';
 import { type AuditSink, type CheckpointId, isLater } from './sink.js';
 
-/** Limits each call, so that a sink that was down for long does not get everything at once. */
+/** Limits each call, so that a sink that was down for long does not get all checkpoints at once. */
 const CHECKPOINTS_PER_CALL = 100;
 const PAUSE_MS = 1000;
 const PAUSE_MS_MAX = 5 * 60_000;
 
 /**
- * Sends the checkpoints of a project to a sink, in order. The log has them all, so a sink that is down misses none and
- * delays no command: it is tried again after a pause that doubles.
+ * Sends the checkpoints of a project to a sink, in order. The log keeps them all, so a sink that is down misses none.
+ * It is tried again after a pause that doubles with each failure.
  */
 export class SinkDelivery {
-  /** Undefined until the sink was asked. */
+  /** Undefined until the sink was asked; null if the sink has none. */
   private lastSent: CheckpointId | null | undefined;
   private running: Promise<void> | null = null;
   private pauseMs = PAUSE_MS;
@@ -29,7 +29,7 @@ export class SinkDelivery {
     private readonly ownKeys: ReadonlySet<string>,
   ) {}
 
-  /** Sends new checkpoints, unless the sink pauses after a failure. Never rejects. */
+  /** Sends new checkpoints, except during the pause after a failure. Never rejects. */
   deliver(nowMs: number): Promise<void> {
     if (nowMs < this.notBeforeMs) return Promise.resolve();
     this.running ??= this.sendAll()
@@ -46,7 +46,7 @@ export class SinkDelivery {
     return this.running;
   }
 
-  /** Checkpoints that the sink has not confirmed yet. */
+  /** The number of checkpoints that the sink has not confirmed yet. */
   get pending(): number {
     return this.unsentRoots().length;
   }
@@ -54,9 +54,9 @@ export class SinkDelivery {
   private async sendAll(): Promise<void> {
     if (this.lastSent === undefined) this.lastSent = await this.sink.lastSent(this.projectKey);
     for (let next = this.unsentRoots(); next.length > 0; next = this.unsentRoots()) {
-      const some = next.slice(0, CHECKPOINTS_PER_CALL);
-      await this.sink.send(some.map((checkpoint) => this.records.anchorOf(checkpoint)));
-      this.lastSent = some.at(-1) ?? null;
+      const batch = next.slice(0, CHECKPOINTS_PER_CALL);
+      await this.sink.send(batch.map((checkpoint) => this.records.anchorOf(checkpoint)));
+      this.lastSent = batch.at(-1) ?? null;
     }
   }
 

@@ -3,12 +3,12 @@ import type { ProjectIds } from '../../core/audit/audit-values.js';
 import { type KeyEnrolled, rotationText } from '../../core/audit/key-events.js';
 import { type AuditOptions, signWith } from './signer.js';
 
-/** Why the key of this coordinator cannot become one of a project, and what to do. */
+/** Why the key of this coordinator cannot be enrolled in a project, and what to do. */
 interface EnrolmentAlarm {
   readonly alarm: string;
 }
 
-/** How the key of this coordinator becomes one of a project where it is not active. */
+/** The enrolment of this coordinator's key in a project where it is not active, or why it cannot be enrolled. */
 export async function enrolmentOf(
   keys: AuditKeys,
   project: ProjectIds,
@@ -25,7 +25,7 @@ export async function enrolmentOf(
   return keys.hasOnlyInactiveKeys ? { alarm: noActiveKeyText(keys) } : { key_id, public_key, how: 'first' };
 }
 
-/** Which of these an administrator names does not matter: all have ended. */
+/** Names the newest key as an example. The administrator may name any of them, because all have ended. */
 export const noActiveKeyText = (keys: AuditKeys): string =>
   'Every audit key of the project is revoked or rotated. An administrator must run ' +
   `gen audit replace ${keys.list().at(-1)?.key_id ?? 'KEY_ID'} --reason TEXT; until then no checkpoint is written.`;
@@ -33,7 +33,7 @@ export const noActiveKeyText = (keys: AuditKeys): string =>
 const endedText = (keys: AuditKeys, keyId: string): string =>
   'This coordinator writes no checkpoint, because the key it signs with has ended: ' +
   `${keys.inactiveReason(keyId)?.detail ?? ''}. ` +
-  'Restart it with the new key of the project; if there is none, create one: gen audit rotate. ' +
+  'Restart the coordinator with the new key of the project. If there is no new key, create one: gen audit rotate. ' +
   (keys.hasOnlyInactiveKeys
     ? `Then an administrator must run: gen audit replace ${keyId} --reason TEXT`
     : '');

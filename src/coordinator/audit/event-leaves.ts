@@ -27,7 +27,7 @@ export class EventLeaves {
   ) {}
 
   /** Calls `visit` for the events after a position up to another one, in order. */
-  async forEach(after: number, until_position: number, visit: (found: EventLeaf) => void): Promise<void> {
+  async forEach(after: number, until_position: number, visit: (eventLeaf: EventLeaf) => void): Promise<void> {
     const originals = await this.readOriginals();
     await this.history.forEach(this.projectKey, { after, until_position }, (event) => {
       const original = originals.digestAt(event.position);
@@ -41,7 +41,7 @@ export class EventLeaves {
   async ofTile(tile: number, treeSize: number): Promise<readonly Uint8Array[]> {
     const after = tile * TILE_SIZE;
     const until = Math.min(after + TILE_SIZE, treeSize);
-    // Every proof against one checkpoint needs the tile that its tree ends within.
+    // Every proof against the last checkpoint needs the incomplete tile at the end of the tree.
     const isOpen = until - after < TILE_SIZE;
     if (isOpen && this.openTile?.until === until) return this.openTile.hashes;
     const hashes: Uint8Array[] = [];
@@ -54,8 +54,8 @@ export class EventLeaves {
 
   async leafAt(position: number): Promise<EventLeaf | null> {
     let found: EventLeaf | null = null;
-    await this.forEach(position - 1, position, (each) => {
-      found = each;
+    await this.forEach(position - 1, position, (eventLeaf) => {
+      found = eventLeaf;
     });
     return found;
   }

@@ -17,7 +17,7 @@ import type { AuditSigner } from './signer.js';
 
 export type KeyVerb = 'replace' | 'revoke';
 
-/** What an administrator asks for. */
+/** The change that an administrator requests, with the facts that decide it. */
 interface KeyChangeRequest {
   /** The keys of the project, as its log has them. */
   readonly keys: AuditKeys;
@@ -55,9 +55,9 @@ export function keyChangeReply(decision: KeyChangeDecision, keys: AuditKeys): Au
   if (decision.success)
     return { ...decision, keys: list, ...(keys.hasOnlyInactiveKeys ? { next: noActiveKeyText(keys) } : {}) };
   const advice = adviceFor(decision.reason);
-  const known = list.map(({ key_id }) => key_id).join(', ');
+  const keyIds = list.map(({ key_id }) => key_id).join(', ');
   const isUnknown = decision.reason === 'UNKNOWN_AUDIT_KEY';
-  const next = isUnknown ? `${advice} Known: ${known === '' ? 'none' : known}.` : advice;
+  const next = isUnknown ? `${advice} Known: ${keyIds === '' ? 'none' : keyIds}.` : advice;
   return { ...decision, keys: list, next };
 }
 

@@ -21,8 +21,8 @@ const DEFAULT_EVERY_MS = 60_000;
 const TILES_LISTED_MAX = 1000;
 
 /**
- * The audit tree of a loaded project. It is built behind the commits: from the leaves that the log passes on, or from
- * the store where it passes none. It continues from the last checkpoint, so nothing but the log is kept.
+ * The audit tree of a loaded project. It is built after the commits, from the leaves that the log passes on, or from
+ * the store if the log passes on none. It continues from the last checkpoint, so nothing is stored besides the log.
  */
 export class ProjectAudit {
   readonly records: AuditRecords;
@@ -32,8 +32,8 @@ export class ProjectAudit {
   private running: Promise<void> | null = null;
   private lastTurn: Promise<unknown> = Promise.resolve();
   private lastRunMs: number;
-  private isSigningFailed = false;
-  /** Why no checkpoint could be written the last time; null if one could. */
+  private hasSigningFailed = false;
+  /** Why the last attempt to write a checkpoint failed; null if it succeeded. */
   private signingAlarm: string | null = null;
 
   constructor(
@@ -51,9 +51,9 @@ export class ProjectAudit {
 
   get isDue(): boolean {
     const { every_events = DEFAULT_EVERY_EVENTS, every_ms = DEFAULT_EVERY_MS } = this.options ?? {};
-    const newEvents = this.project.state.position - (this.records.last?.position ?? 0);
+    const newEvents = this.project.state.position - (this.records.lastCheckpoint?.position ?? 0);
     const passedMs = this.project.environment.clock.monotonicMs() - this.lastRunMs;
-    if (this.isSigningFailed) return true;
+    if (this.hasSigningFailed) return true;
     return passedMs >= every_ms || (this.tree !== null && newEvents >= every_events);
   }
 
@@ -62,7 +62,7 @@ export class ProjectAudit {
     return this.records.alarm ?? this.signingAlarm;
   }
 
-  /** Builds the tree from now on: what the log passes on meanwhile need not be read for the next checkpoint. */
+  /** Starts the tree. Leaves that the log passes on from now on need not be read for the next checkpoint. */
   async startTree(): Promise<void> {
     if (this.tree !== null) return;
     await this.records.read();
@@ -75,14 +75,14 @@ export class ProjectAudit {
     await Promise.all(this.deliveries.map((delivery) => delivery.deliver(nowMs)));
   }
 
-  /** Checkpoints that a sink has not confirmed yet. */
+  /** The number of checkpoints that a sink has not confirmed yet. */
   get undelivered(): number {
     return this.deliveries.reduce((sum, { pending }) => sum + pending, 0);
   }
 
-  /** Writes a checkpoint if there is something new. Callers that come meanwhile share it. */
+  /** Writes a checkpoint if there are new events. Callers that come meanwhile share it. */
   checkpoint(options: AuditOptions): Promise<void> {
-    this.running ??= this.inTurn(() => this.tryCheckpoint(options)).finally(() => {
+    this.running ??= this.runInTurn(() => this.tryCheckpoint(options)).finally(() => {
       this.lastRunMs = this.project.environment.clock.monotonicMs();
       this.running = null;
     });
@@ -90,11 +90,11 @@ export class ProjectAudit {
   }
 
   /**
-   * Changes the keys, then has a checkpoint written soon: the change may have made it possible. No checkpoint is written
-   * meanwhile: its key could end between the signature and the record.
+   * Changes the keys and makes a checkpoint due, because the change may have made one possible. No checkpoint is
+   * written during the change: its key could end between the signature and the record.
    */
   changeKeys<T>(change: () => Promise<T>): Promise<T> {
-    return this.inTurn(async () => {
+    return this.runInTurn(async () => {
       await this.records.read();
       const reply = await change();
       await this.records.read();
@@ -104,18 +104,18 @@ export class ProjectAudit {
   }
 
   /**
-   * Adds the signature of this coordinator to a record that only a coordinator may write. Unchanged if the key cannot
-   * be one of the project: then the record shows that no key vouches for it.
+   * Adds the signature of this coordinator to a record that only a coordinator may write. Returns an unsigned record
+   * if the key cannot be enrolled in the project: then no key vouches for it.
    */
-  signed<T extends object>(
+  signRecord<T extends object>(
     options: AuditOptions,
     eventType: string,
     payload: T,
   ): Promise<T | (T & RecordSignature)> {
-    return this.inTurn(async () => {
+    return this.runInTurn(async () => {
       await this.records.read();
       const fault = await this.enrol(options);
-      // The record can be signed later. Recorded without a signature now, it would never be valid.
+      // The caller can repeat the command later. A record without a signature would never become valid.
       if (isProblem(fault)) throw new StoreUnavailable(fault.detail);
       if (fault !== null) return payload;
       const { signer } = options;
@@ -125,7 +125,7 @@ export class ProjectAudit {
     });
   }
 
-  private inTurn<T>(work: () => Promise<T>): Promise<T> {
+  private runInTurn<T>(work: () => Promise<T>): Promise<T> {
     const done = this.lastTurn.then(work);
     this.lastTurn = done.catch(() => {});
     return done;
@@ -136,10 +136,10 @@ export class ProjectAudit {
     let alarm: string | null;
     try {
       alarm = await this.writeCheckpoint(options);
-      this.isSigningFailed = false;
+      this.hasSigningFailed = false;
     } catch (error) {
       if (!(error instanceof SigningFailed)) throw error;
-      this.isSigningFailed = true;
+      this.hasSigningFailed = true;
       alarm = error.message;
     }
     const isNew = alarm !== this.signingAlarm;
@@ -149,7 +149,7 @@ export class ProjectAudit {
       options.warn?.(`No checkpoint of ${tenant_id}/${project_id} was written. ${alarm}`);
   }
 
-  /** Returns why none can be written. */
+  /** Writes a checkpoint if events are uncovered. Returns why it cannot be written, or null. */
   private async writeCheckpoint(options: AuditOptions): Promise<string | null> {
     const { project, records } = this;
     const { signer } = options;
@@ -159,7 +159,7 @@ export class ProjectAudit {
     const enrolmentAlarm = await this.enrolmentAlarm(options);
     if (enrolmentAlarm !== null) return enrolmentAlarm;
     const tree = await this.currentTree();
-    const unsigned = { ...this.describe(tree), key_id: signer.key_id };
+    const unsigned = { ...this.unsignedCheckpoint(tree), key_id: signer.key_id };
     const signature = await signWith(signer, checkpointText(project.key, unsigned));
     // Signing may take long, and meanwhile another coordinator may have ended the key.
     await records.read();
@@ -167,7 +167,7 @@ export class ProjectAudit {
     const written = await project.run(recordCheckpoint({ ...unsigned, signature }));
     if (isProblem(written)) return null;
     await records.read();
-    await this.compare(unsigned);
+    await this.alarmIfRootDiffers(unsigned);
     return null;
   }
 
@@ -176,7 +176,7 @@ export class ProjectAudit {
     return isProblem(fault) ? fault.detail : fault;
   }
 
-  /** Makes the key one of the project, and returns why it cannot be: a problem if it may be possible later. */
+  /** Enrols the key in the project. Returns null, or why it cannot: after a problem, a later attempt may succeed. */
   private async enrol(options: AuditOptions): Promise<string | Problem | null> {
     const { project, records } = this;
     const keyId = options.signer.key_id;
@@ -199,8 +199,8 @@ export class ProjectAudit {
     const { tree, project } = this;
     // Read now that the tree exists: what becomes durable from here on is passed to it, so there is no gap.
     const position = (await project.store.project(project.key))?.position ?? 0;
-    for (let before = -1; tree.size < position && tree.size > before; ) {
-      before = tree.size;
+    for (let lastSize = -1; tree.size < position && tree.size > lastSize; ) {
+      lastSize = tree.size;
       // Leaves that the log passes on meanwhile wait in the tree. Only the events before them are read.
       const until = tree.waitingFrom === null ? position : tree.waitingFrom - 1;
       await this.leaves.forEach(tree.size, until, ({ event, leaf }) =>
@@ -210,22 +210,22 @@ export class ProjectAudit {
     return tree;
   }
 
-  private describe(tree: TreeBuilder): Omit<Checkpoint, 'key_id' | 'signature'> {
+  private unsignedCheckpoint(tree: TreeBuilder): Omit<Checkpoint, 'key_id' | 'signature'> {
     const { project, records } = this;
     const first = records.tilesListed;
     return {
       position: tree.size,
       root: toBase64url(tree.root()),
       time: isoTime(project.now()),
-      // A log that was imported may have checkpoints of a higher one.
-      incarnation: Math.max(project.meta.incarnation, records.last?.incarnation ?? 0),
+      // An imported log may have checkpoints of a higher incarnation.
+      incarnation: Math.max(project.meta.incarnation, records.lastCheckpoint?.incarnation ?? 0),
       subtrees: tree.subtrees().map(toBase64url),
       tiles: { first, roots: tree.tileRoots.slice(first, first + TILES_LISTED_MAX).map(toBase64url) },
     };
   }
 
   /** Another coordinator may have written the checkpoint of this position first. It must have the same root. */
-  private async compare({ position, root }: Pick<Checkpoint, 'position' | 'root'>): Promise<void> {
+  private async alarmIfRootDiffers({ position, root }: Pick<Checkpoint, 'position' | 'root'>): Promise<void> {
     const written = this.records.checkpoints.findLast((checkpoint) => checkpoint.position === position);
     if (written === undefined || written.root === root) return;
     await this.project.run(recordAlarm({ position, root: written.root, computed_root: root }));

@@ -28,19 +28,19 @@ export async function proveInclusion(
   source: ProofSource,
   position: number,
 ): Promise<InclusionProof | Problem> {
-  const checkpoint = source.records.last;
+  const checkpoint = source.records.lastCheckpoint;
   if (checkpoint === null || checkpoint.position < position) return notCoveredProblem(position, checkpoint);
-  const found = await source.leaves.leafAt(position);
-  if (found === null) return problem('NOT_FOUND', `There is no event at position ${position}.`);
+  const eventLeaf = await source.leaves.leafAt(position);
+  if (eventLeaf === null) return problem('NOT_FOUND', `There is no event at position ${position}.`);
   const index = position - 1;
   const ranges = await loadRanges(source, tilesForInclusion(index, checkpoint.position), checkpoint.position);
   return {
     format: INCLUSION_FORMAT,
     checkpoint: source.records.anchorOf(checkpoint),
-    leaf: found.leaf,
+    leaf: eventLeaf.leaf,
     index,
     path: inclusionPath(index, checkpoint.position, ranges).map(toBase64url),
-    ...payloadOf(found),
+    ...payloadOf(eventLeaf),
   };
 }
 
@@ -59,9 +59,9 @@ export async function proveConsistency(
   to: number | null,
 ): Promise<ConsistencyProof | Problem> {
   const { records } = source;
-  const [older, newer] = [records.rootAt(from), to === null ? records.last : records.rootAt(to)];
+  const [older, newer] = [records.rootAt(from), to === null ? records.lastCheckpoint : records.rootAt(to)];
   if (older === null || newer === null)
-    return noCheckpointAtProblem(older === null ? from : to, records.last);
+    return noCheckpointAtProblem(older === null ? from : to, records.lastCheckpoint);
   if (older.position > newer.position)
     return problem('INVALID_REQUEST', `from: expected a position of at most ${newer.position}`);
   const tiles = tilesForConsistency(older.position, newer.position);
@@ -85,14 +85,13 @@ async function loadRanges(
   return rangesFromTiles({ hash: sha256, tileRoots: records.tileRoots, leavesOfTile });
 }
 
-/** Computes the roots of tiles that no checkpoint lists yet, as after the first one of a long log. */
+/** Computes the roots of tiles that no checkpoint lists yet: the first checkpoint of a long log lists only some. */
 async function fillTileRoots({ records, leaves }: ProofSource, treeSize: number): Promise<void> {
   const { tileRoots } = records;
   for (let tile = tileRoots.length; (tile + 1) * TILE_SIZE <= treeSize; tile += 1)
     tileRoots[tile] = subtreeRoot(sha256, await leaves.ofTile(tile, treeSize));
 }
 
-/** The log of a project has no checkpoint. */
 export const noCheckpointProblem = (): Problem =>
   problem(
     'NOT_FOUND',

@@ -9,7 +9,7 @@ import { contentEventId } from '../runtime/identity.js';
 
 const AUDITOR = 'audit';
 
-/** Writes a checkpoint. Its id derives from incarnation and position: a second coordinator writes nothing. */
+/** Writes a checkpoint. The event id derives from incarnation and position, so a second coordinator writes nothing. */
 export const recordCheckpoint = (checkpoint: Checkpoint): Operation<true> =>
   recordOf(CHECKPOINT_EVENT, [checkpoint.incarnation, checkpoint.position], checkpoint);
 
@@ -18,8 +18,8 @@ export const recordKey = (key: KeyEnrolled): Operation<true> =>
   recordOf(KEY_ENROLLED_EVENT, enrolmentIdParts(key), key);
 
 /**
- * A key can be enrolled in several ways, one after another: an enrolment without effect must not prevent one in another
- * way.
+ * Parts of an enrolment's event id. They include how the key is enrolled: an enrolment without effect must not prevent
+ * a later enrolment of another kind.
  */
 export const enrolmentIdParts = (key: KeyEnrolled): readonly string[] =>
   key.how === 'rotated' ? [key.key_id, key.how, key.previous_key_id] : [key.key_id, key.how];
@@ -34,7 +34,7 @@ const recordOf = (eventType: string, idParts: readonly (string | number)[], payl
     return true as const;
   });
 
-/** Adds an event about the audit. One with the same parts of its id is written once. */
+/** Adds an event about the audit. Of several events with the same `idParts`, only the first is written. */
 export function addAuditEvent(
   transaction: TransactionBuilder,
   agentId: string,

@@ -5,7 +5,7 @@ export interface AuditSigner {
   readonly key_id: string;
   /** The 32 bytes of the Ed25519 key, in base64url. */
   readonly public_key: string;
-  /** An Ed25519 signature of the text as UTF-8, in base64url. Rejects if there is no signature now. */
+  /** An Ed25519 signature of the text as UTF-8, in base64url. Rejects if signing fails. */
   sign(text: string): Promise<string>;
 }
 
@@ -28,7 +28,7 @@ export interface AuditOptions {
   readonly warn?: (sentence: string) => void;
   /** A checkpoint is due after this many events … */
   readonly every_events?: number;
-  /** … or after so much time with something new. */
+  /** … or after this time, if there are new events. */
   readonly every_ms?: number;
   /** The places beside the log where checkpoints are kept. */
   readonly sinks?: readonly AuditSink[];

@@ -4,7 +4,7 @@ import type { ProjectKey } from '../../stores/store.js';
 /** Identifies a checkpoint of a project. */
 export type CheckpointId = Pick<Anchor, 'incarnation' | 'position'>;
 
-/** After a loss of history, positions are lower again, and the incarnation is higher. */
+/** Compares incarnations first: after a loss of history, the incarnation is higher and positions are lower again. */
 export const isLater = (one: CheckpointId, other: CheckpointId | null): boolean =>
   other === null ||
   one.incarnation > other.incarnation ||
@@ -16,6 +16,6 @@ export interface AuditSink {
   readonly name: string;
   /** The last checkpoint of a project that the sink has; null if it has none. */
   lastSent(project: ProjectKey): Promise<CheckpointId | null>;
-  /** Resolves when the sink has kept them. May be repeated: readers ignore duplicates. */
+  /** Resolves when the sink has stored the anchors. A call may be repeated, because readers ignore duplicates. */
   send(anchors: readonly Anchor[]): Promise<void>;
 }

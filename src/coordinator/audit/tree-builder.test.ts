@@ -43,7 +43,7 @@ describe('the audit tree of a project', () => {
     expect(tree.root()).toEqual(rootOf(18_001));
   });
 
-  it('continues from the subtrees of another one', () => {
+  it('continues from the subtrees of another builder', () => {
     const first = new TreeBuilder(EMPTY);
     first.addLeaves(1, leavesOf(1, 600));
     const second = new TreeBuilder({ size: 600, subtrees: first.subtrees(), tileRoots: first.tileRoots });

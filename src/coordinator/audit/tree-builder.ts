@@ -1,7 +1,7 @@
 import { CompactRange } from '../../core/audit/merkle-tree.js';
 import { binaryHasher, binaryToBytes, bytesToBinary } from './audit-hash.js';
 
-/** A tree of the first events of a log. */
+/** The state of a tree over the first events of a log. */
 export interface TreeState {
   /** The position of its last event. */
   readonly size: number;
@@ -11,7 +11,7 @@ export interface TreeState {
   readonly tileRoots: readonly Uint8Array[];
 }
 
-/** Leaves that may wait: a megabyte of hashes. */
+/** Maximum number of waiting leaves. Their hashes take about a megabyte. */
 const WAITING_MAX = 16_384;
 
 interface ConsecutiveLeaves {
@@ -28,8 +28,8 @@ export class TreeBuilder {
 
   constructor({ size, subtrees, tileRoots }: TreeState) {
     this.tileRoots = [...tileRoots];
-    const from = { size, subtrees: subtrees.map(bytesToBinary) };
-    this.compactRange = new CompactRange(binaryHasher, from, (index, root) => {
+    const initialState = { size, subtrees: subtrees.map(bytesToBinary) };
+    this.compactRange = new CompactRange(binaryHasher, initialState, (index, root) => {
       this.tileRoots[index] = binaryToBytes(root);
     });
   }
@@ -62,7 +62,7 @@ export class TreeBuilder {
     }
   }
 
-  /** Leaves beyond the limit are dropped, with those that wait: they are read from the store. */
+  /** If too many leaves wait, all of them are dropped. They are read from the store later. */
   private keepWaiting(leaves: ConsecutiveLeaves): void {
     this.waiting.push(leaves);
     this.waitingCount += leaves.leafHashes.length;

@@ -4,7 +4,7 @@ export interface Caller {
   readonly principal: string;
   readonly user_id: string | null;
   readonly client_ip: string | null;
-  /** The agent role that the credential is bound to; null if it may act in any. */
+  /** The agent role that the credential is bound to; null if it may act in any role. */
   readonly agent_role: string | null;
   /** Whether a handle is accepted without its claim id. True only on an open server. */
   readonly claim_id_optional: boolean;
@@ -21,7 +21,7 @@ export interface Caller {
   readonly isStillAuthorized?: () => boolean;
 }
 
-/** Who a change is recorded as made by: the agent that the body names, otherwise the caller's user or principal. */
+/** The recorded author of a change: the agent that the body names, otherwise the caller's user or principal. */
 export const actorOf = (
   { user_id, principal }: Caller,
   { agent_id }: { agent_id?: string | undefined } = {},

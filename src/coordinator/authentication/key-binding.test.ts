@@ -106,11 +106,11 @@ describe('a key', () => {
     const { keys, stateOf } = await keysOf(store, 'log');
     expect(stateOf(keyId)).toBe('unbound');
     expect(await keys.bind()).toMatchObject({ problem: 'FORBIDDEN' });
-    const own = unwrap(await keys.create(ACME, { role: 'agent' }));
-    expect([stateOf(keyId), stateOf(own.key_id)]).toEqual(['unbound', 'active']);
+    const created = unwrap(await keys.create(ACME, { role: 'agent' }));
+    expect([stateOf(keyId), stateOf(created.key_id)]).toEqual(['unbound', 'active']);
   });
 
-  test('is invalid if git tracks the secret or the key log, and none can be created there', async () => {
+  test('is invalid if git tracks the secret or the key log, and no key can be created there', async () => {
     const store = openMemoryStore();
     const { key_id } = unwrap(await (await keysOf(store)).keys.create(ACME, { role: 'agent' }));
     const { keys, stateOf } = await keysOf(store, 'secret');
@@ -123,8 +123,8 @@ describe('a key', () => {
     const old = idOf(await writeUnboundKey(store));
     const { keys, ring, stateOf } = await keysOf(store);
     expect(stateOf(old)).toBe('active');
-    const own = unwrap(await keys.create(ACME, { role: 'agent' }));
-    expect([stateOf(old), stateOf(own.key_id)]).toEqual(['active', 'active']);
+    const created = unwrap(await keys.create(ACME, { role: 'agent' }));
+    expect([stateOf(old), stateOf(created.key_id)]).toEqual(['active', 'active']);
     expect(unwrap(await keys.bind()).keys.map((key) => key.key_id)).toEqual([old]);
     expect(ring.find(old)?.key).toMatchObject({ state: 'active', tenant_id: 'default', role: 'admin' });
     const planted = idOf(await writeUnboundKey(store));

@@ -8,15 +8,15 @@ import type { StoreMeta } from '../../stores/store.js';
  */
 export function bindingOf({ secret }: StoreMeta, keyId: string, record: KeyRecord): string {
   const { tenant_id, role, user_id, secret_sha256, created_at, expires_at, agent_role } = record;
-  const granted = ['key', keyId, tenant_id, role, user_id, secret_sha256, created_at, expires_at];
+  const boundFields = ['key', keyId, tenant_id, role, user_id, secret_sha256, created_at, expires_at];
   // Left out if the key has no agent role, so that bindings made before agent roles existed stay valid.
-  if (agent_role !== undefined) granted.push(agent_role);
-  return createHmac('sha256', Buffer.from(secret, 'hex')).update(JSON.stringify(granted)).digest('hex');
+  if (agent_role !== undefined) boundFields.push(agent_role);
+  return createHmac('sha256', Buffer.from(secret, 'hex')).update(JSON.stringify(boundFields)).digest('hex');
 }
 
 export function isBound(meta: StoreMeta, keyId: string, record: KeyRecord): boolean {
   // A record that came through git can have any shape.
-  const given = Buffer.from(String(record.binding));
+  const actual = Buffer.from(String(record.binding));
   const expected = Buffer.from(bindingOf(meta, keyId, record));
-  return given.length === expected.length && timingSafeEqual(given, expected);
+  return actual.length === expected.length && timingSafeEqual(actual, expected);
 }

@@ -13,7 +13,7 @@ import type { Project } from '../queue/project.js';
 import type { Projects } from '../queue/projects.js';
 import { isBound } from './key-binding.js';
 
-/** The platform's API keys as known to this coordinator: its own changes at once, others' as it polls the store. */
+/** The platform's API keys. This coordinator's own changes show at once, those of others when it polls the store. */
 export class KeyRing {
   private constructor(readonly project: Project) {}
 
@@ -57,7 +57,7 @@ export class KeyRing {
     return this.filterKeys((_, record) => isInScope(record, scope));
   }
 
-  /** Keys that do not work only because they are not bound to this store. */
+  /** Keys that are rejected only because they are not bound to this store. */
   rejectedKeys(): ApiKey[] {
     return this.filterKeys(({ state }) => state === 'unbound');
   }

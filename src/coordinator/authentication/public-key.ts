@@ -19,21 +19,21 @@ export function isPublicKey(text: string): boolean {
   return y < FIELD && !WEAK_Y_VALUES.has(y) && isOnCurve(y);
 }
 
-/** x exists if (y² - 1) / (d·y² + 1) is a square, which holds if and only if the product of the two is one. */
+/** x exists if (y² - 1) / (d·y² + 1) is a square. The quotient is a square exactly if the product of both terms is. */
 function isOnCurve(y: bigint): boolean {
   const square = modField(y * y);
   return powField(modField((square - 1n) * (CURVE_D * square + 1n)), (FIELD - 1n) / 2n) === 1n;
 }
 
 function modField(value: bigint): bigint {
-  const rest = value % FIELD;
-  return rest < 0n ? rest + FIELD : rest;
+  const remainder = value % FIELD;
+  return remainder < 0n ? remainder + FIELD : remainder;
 }
 
 function powField(base: bigint, exponent: bigint): bigint {
   let result = 1n;
-  for (let factor = base, left = exponent; left > 0n; left >>= 1n) {
-    if ((left & 1n) === 1n) result = modField(result * factor);
+  for (let factor = base, remaining = exponent; remaining > 0n; remaining >>= 1n) {
+    if ((remaining & 1n) === 1n) result = modField(result * factor);
     factor = modField(factor * factor);
   }
   return result;

@@ -16,30 +16,35 @@ import { verifySignatureSync } from '../audit/verify-signature.js';
 import { sha256Hex } from '../runtime/identity.js';
 
 const [A, B, C] = ['A-001-core', 'B-001-data', 'C-001-api'] as const;
-const ours = generateKeyPairSync('ed25519');
-const others = generateKeyPairSync('ed25519');
+const sessionKeys = generateKeyPairSync('ed25519');
+const otherKeys = generateKeyPairSync('ed25519');
 const WHO = { agent_id: 'alpha', session_id: 's1' };
+/** Names the first grant of A in the commands of its holder. */
+const HELD = { task_id: A, session_id: 's1', expected_generation: 1 };
 
-async function openSigning(harness: CoordinatorHarness, require_signatures = true) {
+async function prepareSigning(harness: CoordinatorHarness, require_signatures = true) {
   await harness.plan(planOf(A, B, C));
   const session = { session_id: 's1', user_id: 'alice', project_id: 'shop' };
-  await harness.coordinator.sessions.open('acme', { ...session, public_key: publicKeyText(ours.publicKey) });
+  await harness.coordinator.sessions.open('acme', {
+    ...session,
+    public_key: publicKeyText(sessionKeys.publicKey),
+  });
   await harness.coordinator.settings.putLimits('acme', { require_signatures });
   let count = 0;
   return (
     command: SignedCommand,
     body: object,
-    key: KeyObject = ours.privateKey,
+    key: KeyObject = sessionKeys.privateKey,
     atMs = harness.environment.clock.wallMs(),
   ) => {
     count += 1;
-    const whole = { request_id: `r${count}`, ...body };
-    const signature = signCommand({ ...P, command, body: whole }, key, new Date(atMs));
-    return { ...whole, signature };
+    const completeBody = { request_id: `r${count}`, ...body };
+    const signature = signCommand({ ...P, command, body: completeBody }, key, new Date(atMs));
+    return { ...completeBody, signature };
   };
 }
 
-/** What the log says on its own about the signatures of its events. */
+/** Checks the signatures of events with the information in the log alone. */
 function signaturesIn(events: readonly EventEnvelope[]) {
   const checker = new SessionSignatureChecker(verifySignatureSync);
   const faults = events.map((event) => checker.visit(event)).filter((fault) => fault !== null);
@@ -49,7 +54,7 @@ function signaturesIn(events: readonly EventEnvelope[]) {
 forEachStore('signatures', (open) => {
   test('the signature of a reported event can be checked, and a report cannot contain a forged one', async () => {
     const harness = await open();
-    const sign = await openSigning(harness);
+    const sign = await prepareSigning(harness);
     const payload = { iteration: 1, status: 'iterating' };
     const report = { event_type: 'iteration_completed', ...WHO, payload };
     const forged = { ...report, payload: { ...payload, signature: 'v1;', signed_text: 'x' } };
@@ -63,17 +68,16 @@ forEachStore('signatures', (open) => {
   test('every signed command of a session is accepted, and its event stores the signature', async () => {
     const harness = await open();
     const { coordinator } = harness;
-    const sign = await openSigning(harness);
+    const sign = await prepareSigning(harness);
     const claim = sign('claim_task', { task_id: A, ...WHO });
     expect(await coordinator.claims.claimTask(P, claim)).toMatchObject({ reason: 'GRANTED' });
-    const held = { task_id: A, session_id: 's1', expected_generation: 1 };
-    const renew = sign('renew_lease', held);
+    const renew = sign('renew_lease', HELD);
     expect(await coordinator.holder.renewLease(P, renew)).toMatchObject({ reason: 'RENEWED' });
-    const suspend = sign('suspend_claim', held);
+    const suspend = sign('suspend_claim', HELD);
     expect(await coordinator.holder.suspendClaim(P, suspend)).toMatchObject({ reason: 'SUSPENDED' });
-    const resume = sign('resume_claim', held);
+    const resume = sign('resume_claim', HELD);
     expect(await coordinator.holder.resumeClaim(P, resume)).toMatchObject({ reason: 'RESUMED' });
-    const { expected_generation: generation, ...handle } = held;
+    const { expected_generation: generation, ...handle } = HELD;
     const note = sign('note', { ...handle, generation, text: 'hello' });
     expect(await coordinator.holder.note(P, note)).toMatchObject({ reason: 'NOTED' });
     const submit = sign('submit_result', { ...handle, generation, result_data: { b: 1, a: 2 } });
@@ -83,34 +87,41 @@ forEachStore('signatures', (open) => {
       reason: 'GRANTED',
       claim: { task_id: B },
     });
-    const release = sign('release_claim', { ...held, task_id: B });
+    const release = sign('release_claim', { ...HELD, task_id: B });
     expect(await coordinator.holder.releaseClaim(P, release)).toMatchObject({ reason: 'RELEASED' });
 
     const events = await harness.events();
-    const kept = events.filter(({ payload }) => payload.signature !== undefined);
+    const signedEvents = events.filter(({ payload }) => payload.signature !== undefined);
     const commands = [claim, renew, suspend, resume, note, submit, next, release];
-    expect(kept.map(({ payload }) => payload.signature)).toEqual(commands.map(({ signature }) => signature));
+    expect(signedEvents.map(({ payload }) => payload.signature)).toEqual(
+      commands.map(({ signature }) => signature),
+    );
     for (const { position: _, ...event } of events) expect(checkNewEvent(event)).toEqual({ ok: true });
     expect(signaturesIn(events)).toEqual({ faults: [], checked: commands.length, unchecked: 0 });
     const claims = { ...P, command: 'claim_task', body: claim } as const;
-    const { issued_at, value } = readSignature(String(kept[0]?.payload.signature))!;
+    const { issued_at, value } = readSignature(String(signedEvents[0]?.payload.signature))!;
     const text = Buffer.from(signedText(claims, sha256Hex(bodyText(claims)), issued_at));
-    expect(verify(null, text, ours.publicKey, Buffer.from(value, 'base64url'))).toBe(true);
+    expect(verify(null, text, sessionKeys.publicKey, Buffer.from(value, 'base64url'))).toBe(true);
   });
 
   test('each claim of a batch is signed separately, in partial and in all_or_nothing mode', async () => {
     const harness = await open();
-    const sign = await openSigning(harness);
-    const good = sign('claim_task', { task_id: A, ...WHO });
-    const claims = [good, { task_id: B, ...WHO }];
+    const sign = await prepareSigning(harness);
+    const signedClaim = sign('claim_task', { task_id: A, ...WHO });
+    const claims = [signedClaim, { task_id: B, ...WHO }];
     const both = unwrap(await harness.coordinator.claims.batchClaim(P, { claims }));
     expect(both.results).toMatchObject([{ reason: 'GRANTED' }, { problem: 'SIGNATURE_REQUIRED' }]);
-    const rest = [sign('claim_task', { task_id: B, ...WHO }), { task_id: C, ...WHO, request_id: 'r9' }];
+    const claimsWithUnsigned = [
+      sign('claim_task', { task_id: B, ...WHO }),
+      { task_id: C, ...WHO, request_id: 'r9' },
+    ];
     const mode = 'all_or_nothing';
-    expect(await harness.coordinator.claims.batchClaim(P, { claims: rest, mode })).toMatchObject({
+    expect(
+      await harness.coordinator.claims.batchClaim(P, { claims: claimsWithUnsigned, mode }),
+    ).toMatchObject({
       problem: 'SIGNATURE_REQUIRED',
     });
-    const signed = [rest[0], sign('claim_task', { task_id: C, ...WHO })];
+    const signed = [claimsWithUnsigned[0], sign('claim_task', { task_id: C, ...WHO })];
     const all = unwrap(await harness.coordinator.claims.batchClaim(P, { claims: signed, mode }));
     expect(all.results).toMatchObject([{ reason: 'GRANTED' }, { reason: 'GRANTED' }]);
     expect(signaturesIn(await harness.events())).toEqual({ faults: [], checked: 3, unchecked: 0 });
@@ -118,7 +129,7 @@ forEachStore('signatures', (open) => {
 
   test('a refused result is kept with the signature of its submitter', async () => {
     const harness = await open();
-    const sign = await openSigning(harness);
+    const sign = await prepareSigning(harness);
     await harness.coordinator.claims.claimTask(P, sign('claim_task', { task_id: A, ...WHO }));
     await harness.coordinator.decisions.operate(P, A, 'force_release', {
       expected_generation: 1,
@@ -135,7 +146,7 @@ forEachStore('signatures', (open) => {
 
   test('a request that is signed again later is the same request', async () => {
     const harness = await open();
-    const sign = await openSigning(harness);
+    const sign = await prepareSigning(harness);
     const body = { task_id: A, ...WHO, request_id: 'same' };
     const first = await harness.coordinator.claims.claimTask(P, sign('claim_task', body));
     const request = { ...WHO, request_id: 'next' };
@@ -148,42 +159,41 @@ forEachStore('signatures', (open) => {
   });
 });
 
-const held = { task_id: A, session_id: 's1', expected_generation: 1 };
-type Sign = Awaited<ReturnType<typeof openSigning>>;
-const WRONG: [string, string, (sign: Sign, harness: CoordinatorHarness) => object][] = [
-  ['no signature', 'SIGNATURE_REQUIRED', () => ({ ...held, request_id: 'r' })],
+type Sign = Awaited<ReturnType<typeof prepareSigning>>;
+const INVALID_COMMANDS: [string, string, (sign: Sign, harness: CoordinatorHarness) => object][] = [
+  ['no signature', 'SIGNATURE_REQUIRED', () => ({ ...HELD, request_id: 'r' })],
   [
     'a session without a key',
     'SIGNATURE_REQUIRED',
-    (sign) => sign('renew_lease', { ...held, session_id: 's2' }),
+    (sign) => sign('renew_lease', { ...HELD, session_id: 's2' }),
   ],
-  ['another key', 'SIGNATURE_INVALID', (sign) => sign('renew_lease', held, others.privateKey)],
-  ['another command', 'SIGNATURE_INVALID', (sign) => sign('release_claim', held)],
+  ['another key', 'SIGNATURE_INVALID', (sign) => sign('renew_lease', HELD, otherKeys.privateKey)],
+  ['another command', 'SIGNATURE_INVALID', (sign) => sign('release_claim', HELD)],
   [
     'a changed body',
     'SIGNATURE_INVALID',
-    (sign) => ({ ...sign('renew_lease', held), lease_duration_seconds: 90 }),
+    (sign) => ({ ...sign('renew_lease', HELD), lease_duration_seconds: 90 }),
   ],
-  ['a changed subject', 'SIGNATURE_INVALID', (sign) => ({ ...sign('renew_lease', held), task_id: B })],
-  ['a changed request', 'SIGNATURE_INVALID', (sign) => ({ ...sign('renew_lease', held), request_id: 'r0' })],
-  ['no request_id', 'SIGNATURE_INVALID', (sign) => sign('renew_lease', { ...held, request_id: undefined })],
-  ['a malformed value', 'SIGNATURE_INVALID', (sign) => ({ ...sign('renew_lease', held), signature: 'me' })],
+  ['a changed subject', 'SIGNATURE_INVALID', (sign) => ({ ...sign('renew_lease', HELD), task_id: B })],
+  ['a changed request', 'SIGNATURE_INVALID', (sign) => ({ ...sign('renew_lease', HELD), request_id: 'r0' })],
+  ['no request_id', 'SIGNATURE_INVALID', (sign) => sign('renew_lease', { ...HELD, request_id: undefined })],
+  ['a malformed value', 'SIGNATURE_INVALID', (sign) => ({ ...sign('renew_lease', HELD), signature: 'me' })],
   [
     'a signature that is too old',
     'SIGNATURE_INVALID',
     (sign, harness) =>
-      sign('renew_lease', held, ours.privateKey, harness.environment.clock.wallMs() - 300_001),
+      sign('renew_lease', HELD, sessionKeys.privateKey, harness.environment.clock.wallMs() - 300_001),
   ],
   [
     'a signature from the future',
     'SIGNATURE_INVALID',
     (sign, harness) =>
-      sign('renew_lease', held, ours.privateKey, harness.environment.clock.wallMs() + 300_001),
+      sign('renew_lease', HELD, sessionKeys.privateKey, harness.environment.clock.wallMs() + 300_001),
   ],
 ];
-test.each(WRONG)('a command with %s is refused, and nothing is written', async (_, code, make) => {
+test.each(INVALID_COMMANDS)('a command with %s is refused, and nothing is written', async (_, code, make) => {
   const harness = await CoordinatorHarness.open('memory');
-  const sign = await openSigning(harness);
+  const sign = await prepareSigning(harness);
   await harness.coordinator.claims.claimTask(P, sign('claim_task', { task_id: A, ...WHO }));
   const position = await harness.position();
   expect(await harness.coordinator.holder.renewLease(P, make(sign, harness))).toMatchObject({
@@ -194,10 +204,10 @@ test.each(WRONG)('a command with %s is refused, and nothing is written', async (
 
 test('a signature for one project is invalid in another', async () => {
   const harness = await CoordinatorHarness.open('memory');
-  const sign = await openSigning(harness);
+  const sign = await prepareSigning(harness);
   const elsewhere = { tenant_id: 'acme', project_id: 'bank' };
   await harness.coordinator.plans.put(elsewhere, planOf(A));
-  const public_key = publicKeyText(ours.publicKey);
+  const public_key = publicKeyText(sessionKeys.publicKey);
   const session = { session_id: 's1', user_id: 'alice', project_id: 'bank', public_key };
   await harness.coordinator.sessions.open('acme', session);
   const claim = sign('claim_task', { task_id: A, ...WHO });
@@ -208,7 +218,7 @@ test('a signature for one project is invalid in another', async () => {
 
 test('a signature is optional if the tenant does not require one, but must be valid', async () => {
   const harness = await CoordinatorHarness.open('memory');
-  const sign = await openSigning(harness, false);
+  const sign = await prepareSigning(harness, false);
   const signed = sign('claim_task', { task_id: A, ...WHO });
   expect(await harness.coordinator.claims.claimTask(P, { ...signed, agent_id: 'beta' })).toMatchObject({
     problem: 'SIGNATURE_INVALID',
@@ -223,19 +233,19 @@ test('a session opened through one coordinator can sign commands to another', as
   const harness = await CoordinatorHarness.open('memory');
   const second = await harness.openAnother();
   await second.plans.get(P);
-  const sign = await openSigning(harness);
+  const sign = await prepareSigning(harness);
   const claim = sign('claim_task', { task_id: A, ...WHO });
   expect(await second.claims.claimTask(P, claim)).toMatchObject({ reason: 'GRANTED' });
 });
 
 test('a session keeps the key it was opened with, which must be an Ed25519 key', async () => {
   const harness = await CoordinatorHarness.open('memory');
-  await openSigning(harness);
+  await prepareSigning(harness);
   const session = { session_id: 's1', user_id: 'mallory', project_id: 'shop' };
-  const again = { ...session, public_key: publicKeyText(others.publicKey) };
+  const again = { ...session, public_key: publicKeyText(otherKeys.publicKey) };
   expect(await harness.coordinator.sessions.open('acme', again)).toMatchObject({
     reason: 'PUBLIC_KEY_CONFLICT',
-    session: { public_key: publicKeyText(ours.publicKey) },
+    session: { public_key: publicKeyText(sessionKeys.publicKey) },
   });
   expect(await harness.coordinator.sessions.open('acme', { ...session, public_key: 'short' })).toMatchObject({
     problem: 'INVALID_REQUEST',

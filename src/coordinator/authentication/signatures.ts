@@ -28,7 +28,7 @@ interface SignedBody {
   readonly request_id?: string;
 }
 
-/** Does the work if the command's signature is valid. It is checked if one is given, or if the tenant requires it. */
+/** Runs `work` unless the signature is wrong, or missing although the tenant requires signatures. */
 export function withSignatureCheck<T>(
   project: Project,
   command: SessionCommand,
@@ -42,35 +42,39 @@ export const needsSignatureCheck = (project: Project, { body }: SessionCommand):
   project.limits.require_signatures || (body as SignedBody).signature !== undefined;
 
 /**
- * Verifies the session's signature; null if it is valid. Runs before the
- * command is queued, and the verification is off the main thread.
+ * Why the session's signature is not valid; null if it is. Runs before the command is queued, and verifies off the main
+ * thread.
  */
 async function signatureProblem(project: Project, sessionCommand: SessionCommand) {
   const { signature, session_id, request_id } = sessionCommand.body as SignedBody;
   if (signature === undefined)
-    return signatureRequired(
+    return signatureRequiredProblem(
       "This tenant requires signed commands. Sign the command with the session's key.",
     );
   const key = await publicKeyOf(project, session_id);
   if (key === null)
-    return signatureRequired('The session has no public_key. Open a session with one and sign with its key.');
+    return signatureRequiredProblem(
+      'The session has no public_key. Open a session with a public_key, and sign with the private key of the pair.',
+    );
   const parsedSignature = readSignature(signature);
   if (parsedSignature === null)
-    return signatureInvalid('expected v1;<issued_at>;<64 bytes in canonical base64url, 86 characters>');
-  if (request_id === undefined) return signatureInvalid('a signed command needs a request_id');
+    return invalidSignatureProblem(
+      'expected v1;<issued_at>;<64 bytes in canonical base64url, 86 characters>',
+    );
+  if (request_id === undefined) return invalidSignatureProblem('a signed command needs a request_id');
   const ageMs = project.view().now_ms - msOf(parsedSignature.issued_at);
   if (!(Math.abs(ageMs) <= SIGNATURE_AGE_MS_MAX)) {
-    return signatureInvalid(
+    return invalidSignatureProblem(
       'issued_at is more than five minutes from now: sign again, with the same request_id',
     );
   }
-  const text = textOf(project.key, sessionCommand, parsedSignature.issued_at);
+  const text = textToSign(project.key, sessionCommand, parsedSignature.issued_at);
   return (await verifySignature(key, text, parsedSignature.value))
     ? null
-    : signatureInvalid('does not verify with the public_key of the session for this command');
+    : invalidSignatureProblem('does not verify with the public_key of the session for this command');
 }
 
-/** The fields of a command. If it is signed, with the text that its signature is of, which its event keeps. */
+/** Adds `signed_text` to the fields of a signed command: the text that was signed. The command's event stores it. */
 export function withSignedText<Fields extends SignatureFields>(
   projectKey: ProjectKey,
   sessionCommand: SessionCommand,
@@ -78,12 +82,16 @@ export function withSignedText<Fields extends SignatureFields>(
 ): Fields & { signed_text?: string } {
   const signature = fields.signature === undefined ? null : readSignature(fields.signature);
   if (signature === null) return fields;
-  return { ...fields, signed_text: textOf(projectKey, sessionCommand, signature.issued_at) };
+  return { ...fields, signed_text: textToSign(projectKey, sessionCommand, signature.issued_at) };
 }
 
 type SignatureFields = Pick<SignedBody, 'signature'>;
 
-function textOf({ tenant_id, project_id }: ProjectKey, { command, body }: SessionCommand, issuedAt: string) {
+function textToSign(
+  { tenant_id, project_id }: ProjectKey,
+  { command, body }: SessionCommand,
+  issuedAt: string,
+) {
   const toSign = { tenant_id, project_id, command, body } as CommandToSign;
   return signedText(toSign, sha256Hex(bodyText(toSign)), issuedAt);
 }
@@ -95,7 +103,7 @@ async function publicKeyOf(project: Project, sessionId: string): Promise<string 
   return (project.state.records.get(subject)?.value.public_key as string | undefined) ?? null;
 }
 
-/** Whether the value is a signature of the text by the Ed25519 key, in base64url both. */
+/** Whether the value is a signature of the text by the Ed25519 key. Value and key are in base64url. */
 export function verifySignature(publicKey: string, text: string, value: string): Promise<boolean> {
   const key: KeyObject = createPublicKey({
     format: 'jwk',
@@ -108,6 +116,6 @@ export function verifySignature(publicKey: string, text: string, value: string):
   });
 }
 
-const signatureRequired = (detail: string): Problem => problem('SIGNATURE_REQUIRED', detail);
-const signatureInvalid = (message: string): Problem =>
+const signatureRequiredProblem = (detail: string): Problem => problem('SIGNATURE_REQUIRED', detail);
+const invalidSignatureProblem = (message: string): Problem =>
   fieldProblem('signature', message, 'SIGNATURE_INVALID');

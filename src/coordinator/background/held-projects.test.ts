@@ -52,7 +52,7 @@ forEachStore('after a restart, without a command', (open) => {
   });
 
   // req: LSE-014
-  test('the end of the lease is recorded, and the numbers say so', async () => {
+  test('the end of the lease is recorded, and the numbers show it', async () => {
     const harness = await restartedWithClaim();
     await untilRecorded(harness, A, 'CLAIM_LOST');
     expect(await countsOf(harness)).toMatchObject([

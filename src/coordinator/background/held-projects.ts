@@ -17,7 +17,7 @@ const LIST_TICK_MS = 60_000;
  */
 export class HeldProjectsWatch {
   readonly stop: () => void;
-  /** Resolves when the first attempt to load them is over, whether it succeeded or not. */
+  /** Resolves when the first attempt to load these projects is over, whether it succeeded or not. */
   readonly firstLoad: Promise<void>;
   private hasLoadedAll = false;
   private isStopped = false;
@@ -62,8 +62,8 @@ export class HeldProjectsWatch {
    */
   private async load(projectKeys: readonly ProjectKey[]): Promise<void> {
     for (let first = 0; first < projectKeys.length && !this.isStopped; first += LOADED_AT_ONCE) {
-      const some = projectKeys.slice(first, first + LOADED_AT_ONCE);
-      await Promise.allSettled(some.map((projectKey) => this.projects.watch(projectKey)));
+      const batch = projectKeys.slice(first, first + LOADED_AT_ONCE);
+      await Promise.allSettled(batch.map((projectKey) => this.projects.watch(projectKey)));
     }
   }
 }

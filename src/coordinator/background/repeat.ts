@@ -1,6 +1,6 @@
 import type { Environment } from '../runtime/environment.js';
 
-/** Runs rounds with a fixed pause after each. A failed round is left to the next. Returns a function that stops it. */
+/** Runs rounds with a fixed pause after each, even if a round failed. Returns a function that ends the repetition. */
 export function repeatEvery(
   environment: Environment,
   everyMs: number,

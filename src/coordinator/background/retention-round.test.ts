@@ -28,18 +28,18 @@ async function claimA(coordinator: Coordinator, project: ProjectKey, session_id:
   return { task_id: A, session_id, claim_id: claim?.id, generation: claim?.generation };
 }
 
-/** A note, and a later generation whose result counts. */
+/** Leaves a note in a first generation, and an accepted result in a second one. */
 async function workIn(coordinator: Coordinator, project: ProjectKey): Promise<void> {
   unwrap(await coordinator.plans.put(project, planOf(A, B)));
   const first = await claimA(coordinator, project, 's1');
   unwrap(await coordinator.holder.note(project, { ...first, text: NOTE }));
-  const { generation: expected_generation, ...released } = first;
+  const { generation: expected_generation, ...handle } = first;
   unwrap(
-    await coordinator.holder.releaseClaim(project, { ...released, expected_generation, reason: 'VOLUNTARY' }),
+    await coordinator.holder.releaseClaim(project, { ...handle, expected_generation, reason: 'VOLUNTARY' }),
   );
   const second = await claimA(coordinator, project, 's2');
-  const sent = { ...second, result_data: { kept: 'for ever' } };
-  expect(await coordinator.holder.submitResult(project, sent)).toMatchObject({ accepted: true });
+  const submission = { ...second, result_data: { kept: 'for ever' } };
+  expect(await coordinator.holder.submitResult(project, submission)).toMatchObject({ accepted: true });
 }
 
 const hasNote = async (store: Store, project: ProjectKey = P): Promise<boolean> =>
@@ -48,16 +48,16 @@ const hasNote = async (store: Store, project: ProjectKey = P): Promise<boolean> 
 const loadedProjects = async (harness: CoordinatorHarness): Promise<string[]> =>
   (await harness.coordinator.projectCounts()).map(({ key }) => key.project_id).sort();
 
-/** The projects for which a member of the store is called. */
-function callsOf(store: Store, member: 'events' | 'scanHeads' | 'openLog'): string[] {
+/** Records the projects for which a method of the store is called from now on. */
+function recordCalls(store: Store, member: 'events' | 'scanHeads' | 'openLog'): string[] {
   const calls: string[] = [];
   const original = (store as Partial<Record<typeof member, (...args: unknown[]) => unknown>>)[member];
   if (original === undefined) return calls;
-  const countCalls = (key: ProjectKey, ...rest: unknown[]) => {
+  const recordCall = (key: ProjectKey, ...args: unknown[]) => {
     calls.push(key.project_id);
-    return original.call(store, key, ...rest);
+    return original.call(store, key, ...args);
   };
-  Object.assign(store, { [member]: countCalls });
+  Object.assign(store, { [member]: recordCall });
   return calls;
 }
 
@@ -85,11 +85,11 @@ forEachStore('retention of unused projects', (open, name) => {
   // req: LIM-004
   test('begins an hour after a restart, without a command', async () => {
     const harness = await restartedAfter(91);
-    const begun = callsOf(harness.store, 'events');
+    const eventReads = recordCalls(harness.store, 'events');
     harness.advance(HOUR_S - 1);
     harness.environment.runDueTimers();
     await harness.environment.yieldToEventLoop();
-    expect(begun).toEqual([]);
+    expect(eventReads).toEqual([]);
     harness.advance(1);
     await untilRedacted(harness);
     expect(JSON.stringify(await harness.events())).toContain('for ever');
@@ -99,17 +99,17 @@ forEachStore('retention of unused projects', (open, name) => {
     const harness = await restartedAfter(91);
     expect(await harness.coordinator.redactIdleHistory()).toBe(1);
     expect(await hasNote(harness.store)).toBe(false);
-    const read = callsOf(harness.store, 'events');
+    const eventReads = recordCalls(harness.store, 'events');
     // Reads the events of everything that is loaded.
     await harness.coordinator.redactHistory();
-    expect(read).toEqual([]);
+    expect(eventReads).toEqual([]);
     expect(await harness.coordinator.queries.getTaskState(P, A)).toMatchObject({ phase: 'COMPLETED' });
     expect(await loadedProjects(harness)).toEqual([P.project_id]);
   });
 
   test('does not load a project without old events', async () => {
     const harness = await restartedAfter(89, [P, projectNamed('other')]);
-    const loads = [callsOf(harness.store, 'scanHeads'), callsOf(harness.store, 'openLog')];
+    const loads = [recordCalls(harness.store, 'scanHeads'), recordCalls(harness.store, 'openLog')];
     expect(await harness.coordinator.redactIdleHistory()).toBe(0);
     expect(loads.flat()).toEqual([]);
     harness.advance(2 * DAY_S);
@@ -167,17 +167,17 @@ forEachStore('retention of unused projects', (open, name) => {
     const harness = await restartedAfter(91);
     expect(await harness.coordinator.redactIdleHistory()).toBe(1);
     harness.advance(DAY_S);
-    const read = callsOf(harness.store, 'events');
-    const loads = [callsOf(harness.store, 'scanHeads'), callsOf(harness.store, 'openLog')];
+    const eventReads = recordCalls(harness.store, 'events');
+    const loads = [recordCalls(harness.store, 'scanHeads'), recordCalls(harness.store, 'openLog')];
     expect(await harness.coordinator.redactIdleHistory()).toBe(0);
-    // Only whether more has become old.
-    expect([read.length, loads.flat()]).toEqual([1, []]);
+    // The one read finds out whether more events have become old.
+    expect([eventReads.length, loads.flat()]).toEqual([1, []]);
     // Now the record of the redaction is old too.
     harness.advance(91 * DAY_S);
     await harness.coordinator.redactIdleHistory();
-    read.length = 0;
+    eventReads.length = 0;
     await harness.coordinator.redactIdleHistory();
-    expect(read).toEqual([]);
+    expect(eventReads).toEqual([]);
   });
 
   test('ends when the coordinator is closed', async () => {
@@ -201,7 +201,7 @@ forEachStore('retention of unused projects', (open, name) => {
     expect(await loadedProjects(harness)).toEqual([P.project_id]);
   });
 
-  test('looks at all of a project again after another coordinator has changed it', async () => {
+  test('examines all events of a project again after another coordinator has changed it', async () => {
     const harness = await open();
     unwrap(await harness.coordinator.plans.put(P, planOf(A)));
     const agent = new HarnessAgent(harness, 'alpha', 's1');
@@ -235,10 +235,10 @@ test('retention of unused projects runs in the stores that can be reached', asyn
     return coordinator;
   };
   const ownProject = { ...P, tenant_id: 'own' };
-  const before = await openCoordinator();
-  await workIn(before, P);
-  await workIn(before, ownProject);
-  before.close();
+  const firstCoordinator = await openCoordinator();
+  await workIn(firstCoordinator, P);
+  await workIn(firstCoordinator, ownProject);
+  firstCoordinator.close();
   environment.advance(91 * DAY_S);
   const coordinator = await openCoordinator();
   expect(await coordinator.redactIdleHistory()).toBe(2);

@@ -7,18 +7,18 @@ import type { AuditService } from '../audit/audit-service.js';
 import type { Projects } from '../queue/projects.js';
 import { policyFromRecord } from '../queue/rules-cache.js';
 import type { Environment } from '../runtime/environment.js';
-import { DAY_MS, HOUR_MS, oldBefore, type Retention } from './retention.js';
+import { DAY_MS, HOUR_MS, type Retention, retentionCutoff } from './retention.js';
 
-/** About 100 bytes each. */
-const FINISHED_MAX = 100_000;
+/** The number of projects whose progress is remembered, at about 100 bytes each. */
+const REMEMBERED_PROJECTS_MAX = 100_000;
 /** The most events that one retention round writes itself: records of redactions, and a checkpoint. */
 const OWN_EVENTS_MAX = 100;
 
 /** The progress of retention in a project. */
 interface RetentionProgress {
-  /** The end of the log after the pass. If it has moved, the next pass starts at 0. */
+  /** The end of the log after the pass. If the log has grown since, the next pass starts at 0. */
   readonly log_position: number;
-  /** The last old event that was looked at. */
+  /** The position of the last old event that was examined. */
   readonly last_old_position: number;
 }
 
@@ -29,15 +29,15 @@ interface TenantRetention {
 
 /**
  * Redacts the old events of idle projects: those that are not loaded, of all tenants, one after the other.
- * The first round begins an hour after the start, then there is one a day. A project is loaded only if it has events
- * to look at, and unloaded again.
+ * The first round begins an hour after the start, then there is one a day. A project is loaded only if it has old
+ * events to examine, and is unloaded afterwards.
  */
 export class RetentionRound {
-  private readonly finished = new Map<string, RetentionProgress>();
+  private readonly progressByPath = new Map<string, RetentionProgress>();
   private cancelTimer: () => void = () => {};
   private isStopped = false;
-  private running: Promise<number> | null = null;
-  private wasUnavailable = false;
+  private runningRound: Promise<number> | null = null;
+  private wasStoreUnavailable = false;
 
   constructor(
     private readonly projects: Projects,
@@ -56,22 +56,22 @@ export class RetentionRound {
 
   /** Returns the number of redacted events. Callers that come during a round share it. */
   run(): Promise<number> {
-    this.running ??= this.runRound().finally(() => {
-      this.running = null;
+    this.runningRound ??= this.runRound().finally(() => {
+      this.runningRound = null;
     });
-    return this.running;
+    return this.runningRound;
   }
 
   private schedule(afterMs: number): void {
     if (this.isStopped) return;
     this.cancelTimer = this.environment.setTimer(afterMs, () => {
-      const runAgain = () => this.schedule(this.wasUnavailable ? HOUR_MS : DAY_MS);
+      const runAgain = () => this.schedule(this.wasStoreUnavailable ? HOUR_MS : DAY_MS);
       void this.run().then(runAgain, runAgain);
     });
   }
 
   private async runRound(): Promise<number> {
-    this.wasUnavailable = false;
+    this.wasStoreUnavailable = false;
     let redacted = 0;
     for (const tenantId of await this.listOrNone(() => this.store.tenantIds())) {
       const tenant = await this.attemptOrNull(() => this.retentionOf(tenantId));
@@ -95,26 +95,26 @@ export class RetentionRound {
   /** Returns the number of redacted events. */
   private async redactIdle(projectKey: ProjectKey, tenant: TenantRetention): Promise<number> {
     if (this.projects.isLoaded(projectKey)) return 0;
-    const after = await this.finishedPosition(projectKey);
+    const after = await this.positionToContinueAfter(projectKey);
     if (after === null || !(await this.hasOldEvents(projectKey, after, tenant))) return 0;
     const redacted = await this.projects.withLoadedProject(projectKey, async (project) => {
       const { position } = project.state;
       const pass = await this.retention.redactOldEvents(project, after);
       if (pass.redacted > 0) await this.audit.finish(project);
-      if (pass.isComplete) await this.noteFinished(projectKey, position, pass.position);
-      else this.wasUnavailable = true;
+      if (pass.isComplete) await this.rememberPass(projectKey, position, pass.position);
+      else this.wasStoreUnavailable = true;
       return pass.redacted;
     });
     return redacted ?? 0;
   }
 
-  /** The position to continue after; null if every event was looked at when it was old. */
-  private async finishedPosition(projectKey: ProjectKey): Promise<number | null> {
+  /** The position to continue after; null if all events of the log were old and have been examined. */
+  private async positionToContinueAfter(projectKey: ProjectKey): Promise<number | null> {
     const row = await this.store.project(projectKey);
     if (row === null) return null;
-    const known = this.finished.get(projectPath(projectKey));
-    if (known?.log_position !== row.position) return 0;
-    return known.last_old_position < row.position ? known.last_old_position : null;
+    const progress = this.progressByPath.get(projectPath(projectKey));
+    if (progress?.log_position !== row.position) return 0;
+    return progress.last_old_position < row.position ? progress.last_old_position : null;
   }
 
   private async hasOldEvents(
@@ -124,27 +124,31 @@ export class RetentionRound {
   ): Promise<boolean> {
     const [record] = await this.store.heads(projectKey, [POLICY_SUBJECT]);
     const days = retentionDays(policyFromRecord(record as RecordHead | null), limits);
-    const [old] = await this.store.events(projectKey, { after, until: oldBefore(nowMs, days), limit: 1 });
-    return old !== undefined;
+    const [oldEvent] = await this.store.events(projectKey, {
+      after,
+      until: retentionCutoff(nowMs, days),
+      limit: 1,
+    });
+    return oldEvent !== undefined;
   }
 
   /**
-   * Notes a finished pass, unless a head has changed since it began: an event that it needed may have been
-   * passed over.
+   * Remembers a finished pass, unless a head changed during the pass. The pass may have kept an event only because the
+   * head still needed it.
    */
-  private async noteFinished(
+  private async rememberPass(
     projectKey: ProjectKey,
     startPosition: number,
     last_old_position: number,
   ): Promise<void> {
-    const own = await this.store.events(projectKey, { after: startPosition, limit: OWN_EVENTS_MAX });
-    if (own.length === OWN_EVENTS_MAX || own.some(({ seq }) => seq !== undefined)) return;
-    const name = projectPath(projectKey);
-    this.finished.delete(name);
-    const log_position = own.at(-1)?.position ?? startPosition;
-    this.finished.set(name, { log_position, last_old_position });
-    const [oldest] = this.finished.keys();
-    if (this.finished.size > FINISHED_MAX) this.finished.delete(oldest as string);
+    const newEvents = await this.store.events(projectKey, { after: startPosition, limit: OWN_EVENTS_MAX });
+    if (newEvents.length === OWN_EVENTS_MAX || newEvents.some(({ seq }) => seq !== undefined)) return;
+    const path = projectPath(projectKey);
+    this.progressByPath.delete(path);
+    const log_position = newEvents.at(-1)?.position ?? startPosition;
+    this.progressByPath.set(path, { log_position, last_old_position });
+    const [oldest] = this.progressByPath.keys();
+    if (this.progressByPath.size > REMEMBERED_PROJECTS_MAX) this.progressByPath.delete(oldest as string);
   }
 
   private async listOrNone(list: () => Promise<string[]>): Promise<string[]> {
@@ -152,15 +156,15 @@ export class RetentionRound {
   }
 
   /**
-   * Null if it fails: a store that cannot be reached or a damaged project must not end the round for other projects. A
-   * damaged project is reported where it is used.
+   * Returns null if `work` fails: an unreachable store or a damaged project must not end the round for other projects.
+   * A damaged project is reported where it is used.
    */
   private async attemptOrNull<T>(work: () => Promise<T>): Promise<T | null> {
     if (this.isStopped) return null;
     try {
       return await work();
     } catch (error) {
-      if (error instanceof StoreUnavailable) this.wasUnavailable = true;
+      if (error instanceof StoreUnavailable) this.wasStoreUnavailable = true;
       return null;
     }
   }

@@ -14,7 +14,7 @@ import type { AnyHead } from '../../core/fold.js';
 const A = 'A-001-core';
 const DAY_S = 24 * 3600;
 
-/** Generation 1 fails with a message, a late result is refused, generation 2 is accepted, generation 3 never submits. */
+/** Generation 1 fails with a message and submits too late. Generation 2 submits a result that is accepted. */
 async function runThreeGenerations(harness: CoordinatorHarness): Promise<void> {
   await harness.plan(planOf(A));
   const first = new HarnessAgent(harness, 'first', 'session-1');
@@ -32,9 +32,9 @@ const jsonOf = (events: readonly EventEnvelope[]) => JSON.stringify(events);
 
 async function logViolations(harness: CoordinatorHarness): Promise<unknown[]> {
   const checker = new PolicyAwareLogChecker();
-  const found = (await harness.events()).flatMap((event) => checker.checkEvent(event));
+  const eventViolations = (await harness.events()).flatMap((event) => checker.checkEvent(event));
   const heads = (await harness.store.scanHeads(P, { after: null, limit: 1000 })) as AnyHead[];
-  return [...found, ...checker.checkHeads(heads)];
+  return [...eventViolations, ...checker.checkHeads(heads)];
 }
 
 forEachStore('retention', (open) => {
@@ -49,9 +49,9 @@ forEachStore('retention', (open) => {
     harness.advance(DAY_S);
     expect(await harness.coordinator.redactHistory()).toBe(4);
     const after = await harness.events();
-    for (const gone of ['of the first', 'a remark', 'secret error', 'of the zombie']) {
-      expect(jsonOf(before)).toContain(gone);
-      expect(jsonOf(after)).not.toContain(gone);
+    for (const removedText of ['of the first', 'a remark', 'secret error', 'of the zombie']) {
+      expect(jsonOf(before)).toContain(removedText);
+      expect(jsonOf(after)).not.toContain(removedText);
     }
     expect(jsonOf(after)).toContain('for ever');
     expect(jsonOf(after)).toContain('of the second');
@@ -85,12 +85,12 @@ forEachStore('retention', (open) => {
     const harness = await open();
     await runThreeGenerations(harness);
     harness.advance(91 * DAY_S);
-    const { redact: forget } = harness.store;
+    const { redact } = harness.store;
     harness.store.redact = async () => {
       throw new Error('cut short');
     };
     await expect(harness.coordinator.redactHistory()).rejects.toThrow('cut short');
-    harness.store.redact = forget;
+    harness.store.redact = redact;
     expect(jsonOf(await harness.events())).toContain('of the zombie');
     expect(await harness.coordinator.redactHistory()).toBe(4);
     expect(jsonOf(await harness.events())).not.toContain('of the zombie');
@@ -138,23 +138,23 @@ forEachStore('retention', (open) => {
   test('runs by timer, an hour after the project is registered and daily after that', async () => {
     const harness = await open();
     await runThreeGenerations(harness);
-    const forgets: number[] = [];
-    const { redact: forget } = harness.store;
-    const done = new Promise<void>((resolve) => {
+    const redactedCounts: number[] = [];
+    const { redact } = harness.store;
+    const firstRedaction = new Promise<void>((resolve) => {
       harness.store.redact = async (project, events) => {
-        await forget.call(harness.store, project, events);
-        forgets.push(events.length);
+        await redact.call(harness.store, project, events);
+        redactedCounts.push(events.length);
         resolve();
       };
     });
     harness.advance(91 * DAY_S);
     // The sweeper's first round registers the project, a later one finds it due after an hour.
-    for (let round = 0; round < 50 && forgets.length === 0; round += 1) {
+    for (let round = 0; round < 50 && redactedCounts.length === 0; round += 1) {
       harness.advance(2 * 3600);
       harness.environment.runDueTimers();
       await harness.environment.yieldToEventLoop();
     }
-    await done;
-    expect(forgets).toEqual([4]);
+    await firstRedaction;
+    expect(redactedCounts).toEqual([4]);
   });
 });

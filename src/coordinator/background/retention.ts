@@ -12,13 +12,13 @@ import { draftEvent } from '../queue/transaction-builder.js';
 import { contentEventId, sha256Hex } from '../runtime/identity.js';
 import { isProblem } from '../wire/problem.js';
 
-/** What a pass has done. */
+/** The result of one pass over the old events of a project. */
 interface RetentionPass {
   /** The number of redacted events. */
   readonly redacted: number;
-  /** Every old event up to this position was looked at. */
+  /** Every old event up to this position was examined. */
   readonly position: number;
-  /** False: a redaction could not be recorded, so the rest was left to the next pass. */
+  /** False if a redaction could not be recorded: the next pass redacts these events and all later ones. */
   readonly isComplete: boolean;
 }
 
@@ -28,32 +28,33 @@ type SignRecord = <T extends object>(project: Project, eventType: string, payloa
 export const HOUR_MS = 3600 * 1000;
 export const DAY_MS = 24 * HOUR_MS;
 
-/** Events before this time are old. */
-export const oldBefore = (nowMs: number, days: number): string => isoTime(Math.max(0, nowMs - days * DAY_MS));
+/** The time before which events are old. */
+export const retentionCutoff = (nowMs: number, days: number): string =>
+  isoTime(Math.max(0, nowMs - days * DAY_MS));
 
 /**
- * Redacts the payloads of old events, once a day per project. The log first records which events and what remains of
- * each, then the store redacts them; an interrupted pass is repeated a day later.
+ * Redacts the payloads of old events, once a day per project. First the log records which events are redacted and what
+ * remains of each. Then the store redacts them. An interrupted pass is repeated a day later.
  */
 export class Retention {
-  private readonly dueMs = new WeakMap<Project, number>();
+  private readonly dueTimesMs = new WeakMap<Project, number>();
 
   constructor(private readonly sign: SignRecord) {}
 
   /** Due one hour after the project was loaded, then every day. */
   isDue(project: Project): boolean {
     const nowMs = project.now();
-    const dueMs = this.dueMs.get(project) ?? nowMs + HOUR_MS;
-    this.dueMs.set(project, dueMs);
+    const dueMs = this.dueTimesMs.get(project) ?? nowMs + HOUR_MS;
+    this.dueTimesMs.set(project, dueMs);
     return nowMs >= dueMs;
   }
 
   /** Redacts the old events after a position. */
   async redactOldEvents(project: Project, afterPosition = 0): Promise<RetentionPass> {
     const view = project.view();
-    this.dueMs.set(project, view.now_ms + DAY_MS);
+    this.dueTimesMs.set(project, view.now_ms + DAY_MS);
     const days = retentionDays(view.policy, view.limits);
-    const until = oldBefore(view.now_ms, days);
+    const until = retentionCutoff(view.now_ms, days);
     let redacted = 0;
     for (let after = afterPosition; ; ) {
       const page = await project.store.events(project.key, { after, until, limit: REDACTED_PER_EVENT_MAX });
@@ -77,7 +78,7 @@ export class Retention {
 interface Redaction {
   /** The remaining payload of the event. */
   readonly event: EventEnvelope;
-  /** The digest of its payload before, which its leaf in the audit tree has. */
+  /** The digest of the payload before the redaction, as in the event's leaf of the audit tree. */
   readonly original_sha256: string;
 }
 

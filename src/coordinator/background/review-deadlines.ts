@@ -7,22 +7,24 @@ const TIMEOUTS_MAX = 1000;
 
 /** Records the reviews whose deadline has passed, each once. They stay open as long as their claim does. */
 export class ReviewDeadlines {
-  /** Reviews that were overdue in the last round. After a restart they are recorded again, which writes nothing. */
-  private readonly known = new WeakMap<Project, ReadonlySet<string>>();
+  /** Ids of overdue reviews that are recorded. After a restart they are recorded again, which writes nothing. */
+  private readonly recordedReviews = new WeakMap<Project, ReadonlySet<string>>();
 
   /** Resolves to the number of reviews that are newly overdue. */
   async record(project: Project): Promise<number> {
-    const before = this.known.get(project);
+    const previous = this.recordedReviews.get(project);
     const overdue = overdueReviews(project);
-    const added = [...overdue].filter(([id]) => before?.has(id) !== true);
-    const replies = await Promise.all(added.map(([, subject]) => project.run(recordReviewTimeout(subject))));
-    const unrecorded = new Set(added.filter((_, at) => replies[at] !== true).map(([id]) => id));
-    this.known.set(project, new Set([...overdue.keys()].filter((id) => !unrecorded.has(id))));
-    return added.length - unrecorded.size;
+    const newlyOverdue = [...overdue].filter(([id]) => previous?.has(id) !== true);
+    const replies = await Promise.all(
+      newlyOverdue.map(([, subject]) => project.run(recordReviewTimeout(subject))),
+    );
+    const unrecorded = new Set(newlyOverdue.filter((_, at) => replies[at] !== true).map(([id]) => id));
+    this.recordedReviews.set(project, new Set([...overdue.keys()].filter((id) => !unrecorded.has(id))));
+    return newlyOverdue.length - unrecorded.size;
   }
 }
 
-/** Subjects by the identity of their review. */
+/** The subjects that have an overdue review, by the id of the review. */
 function overdueReviews(project: Project): ReadonlyMap<string, string> {
   const view = project.view();
   const settings = view.methodology?.engine?.review;

@@ -92,13 +92,13 @@ forEachStore('notices of reviews', (open) => {
     expect(await recordedNoticeEvents()).toEqual(['review_notified requested 0']);
   });
 
-  test('skip missed notices: after a long interruption only the current notice is sent', async () => {
+  test('are skipped if missed: after a long interruption only the current notice is sent', async () => {
     const { receiver, harness } = await openWaiting();
     await runRound(harness, 5 * DAY);
     expect(receiver.kinds).toEqual(['reminder 2']);
   });
 
-  test('are tried five times in about an hour, then given up until the next one', async () => {
+  test('are tried five times in about an hour, and then no more until the next notice is due', async () => {
     const { receiver, harness, recordedNoticeEvents } = await openWaiting();
     receiver.error = 'status 503';
     for (const seconds of [5, 30, 60, 240, 900, 2400, 3600, 3600]) await runRound(harness, seconds);

@@ -23,7 +23,7 @@ interface ReviewNoticesDependencies {
   readonly environment: Environment;
   readonly sender: NoticeSender;
   readonly pendingReviews: (project: Project) => Promise<PendingReview[]>;
-  /** The ids of the notices of a subject that the log has, delivered or given up. */
+  /** The ids of a subject's notices that the log records as delivered or failed. */
   readonly recordedNotices: (projectKey: ProjectKey, subject: string) => Promise<ReadonlySet<string>>;
 }
 
@@ -47,12 +47,12 @@ const NOTICES_PER_ROUND = 10;
 const ERROR_CHARS_MAX = 200;
 
 /**
- * Notifies the webhook of a project of reviews that wait. At least once: several coordinators may deliver one notice,
- * but it has one id and is recorded once.
+ * Notifies the webhook of a project of pending reviews, at least once. Several coordinators may deliver one notice. It
+ * has the same id in each delivery, and the log records it once.
  */
 export class ReviewNotices {
   readonly stop: () => void;
-  /** By notice id, for the reviews that wait now. */
+  /** By notice id, for the reviews that are pending now. */
   private readonly progress = new WeakMap<Project, Map<string, NoticeProgress>>();
 
   constructor(private readonly dependencies: ReviewNoticesDependencies) {
@@ -65,46 +65,46 @@ export class ReviewNotices {
       (project) => !project.backoff.isPausing && settingsOf(project)?.webhook_url !== undefined,
     );
     for (let first = 0; first < projects.length; first += PROJECTS_AT_ONCE) {
-      const some = projects.slice(first, first + PROJECTS_AT_ONCE);
-      await Promise.allSettled(some.map((project) => this.notifyProject(project)));
+      const batch = projects.slice(first, first + PROJECTS_AT_ONCE);
+      await Promise.allSettled(batch.map((project) => this.notifyProject(project)));
     }
   }
 
   private async notifyProject(project: Project): Promise<void> {
     const reviews = await this.dependencies.pendingReviews(project);
     const current = currentNotices(project, reviews, settingsOf(project) ?? {});
-    const progress = this.keepProgress(project, current);
+    const progress = this.pruneProgress(project, current);
     const due = current.filter(({ notice_id }) => isDue(progress.get(notice_id), project.now()));
-    const sent = due.slice(0, NOTICES_PER_ROUND).map((each) => this.notify(project, progress, each));
-    await Promise.allSettled(sent);
+    const deliveries = due.slice(0, NOTICES_PER_ROUND).map((each) => this.notify(project, progress, each));
+    await Promise.allSettled(deliveries);
   }
 
-  /** Forgets the notices that are no longer current. */
-  private keepProgress(project: Project, current: readonly CurrentNotice[]): Map<string, NoticeProgress> {
-    const before = this.progress.get(project);
-    const kept = new Map<string, NoticeProgress>();
+  /** Drops the progress of notices that are no longer current, and returns the others. */
+  private pruneProgress(project: Project, current: readonly CurrentNotice[]): Map<string, NoticeProgress> {
+    const previous = this.progress.get(project);
+    const pruned = new Map<string, NoticeProgress>();
     for (const { notice_id } of current) {
-      const known = before?.get(notice_id);
-      if (known !== undefined) kept.set(notice_id, known);
+      const noticeProgress = previous?.get(notice_id);
+      if (noticeProgress !== undefined) pruned.set(notice_id, noticeProgress);
     }
-    this.progress.set(project, kept);
-    return kept;
+    this.progress.set(project, pruned);
+    return pruned;
   }
 
-  /** Reads the log before each try: another coordinator may have delivered the notice, or this one before a restart. */
+  /** Reads the log before each try. Another coordinator may have delivered the notice, or this one before a restart. */
   private async notify(project: Project, progress: Map<string, NoticeProgress>, current: CurrentNotice) {
     const { notice_id, review, url } = current;
     const tries = (progress.get(notice_id)?.tries ?? 0) + 1;
-    const settle = () => progress.set(notice_id, { tries, not_before_ms: null });
+    const markSettled = () => progress.set(notice_id, { tries, not_before_ms: null });
     const recorded = await this.dependencies.recordedNotices(project.key, review.task_id);
-    if (recorded.has(notice_id)) return settle();
+    if (recorded.has(notice_id)) return markSettled();
     const error = await this.dependencies.sender.send(url, notice_id, bodyOf(project.key, current)).then(
       () => null,
       (reason: Error) => reason.message.slice(0, ERROR_CHARS_MAX),
     );
     const payload = payloadOf(current);
     if (error === null) {
-      settle();
+      markSettled();
       return project.run(recordNotice(review, 'review_notified', payload));
     }
     const not_before_ms = retryAtMs(tries, project.now());
@@ -139,7 +139,7 @@ function payloadOf({ notice_id, notice: { kind, number }, review, url }: Current
   return { iteration, candidate_sha256, notice_id, kind, ...numbered, host: new URL(url).host };
 }
 
-/** The body of a notice. It contains no link that can decide: a reviewer creates one. */
+/** The body of a notice. It contains no link for deciding the review: only a reviewer creates such a link. */
 function bodyOf({ tenant_id, project_id }: ProjectKey, { notice_id, notice, review }: CurrentNotice): string {
   const { task_id, generation, iteration, candidate_sha256, since, deadline, next } = review;
   return JSON.stringify({

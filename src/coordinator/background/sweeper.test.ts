@@ -5,8 +5,8 @@ import { forEachStore, P, planOf, unwrap } from '../../../test/support/coordinat
 const [A, B, C] = ['A-001-core', 'B-001-data', 'C-001-api'] as const;
 
 forEachStore('the sweeper', (open) => {
-  /** The same sequence with and without the sweeper: the agents' replies and the final log. */
-  async function runSequence(sweeps: boolean) {
+  /** Runs a sequence of commands, with or without the sweeper. Returns the agents' replies and the final log. */
+  async function runSequence(hasSweeper: boolean) {
     const harness = await open({ limits: { max_concurrent_claims: 2, max_active_sessions: 3 } });
     await harness.plan(planOf(A, B, C));
     const agents = ['s1', 's2', 's3', 's4'].map(
@@ -16,7 +16,7 @@ forEachStore('the sweeper', (open) => {
     const replies: unknown[] = [];
     const advanceAndSweep = async (seconds: number) => {
       harness.advance(seconds);
-      if (sweeps) await harness.coordinator.sweep();
+      if (hasSweeper) await harness.coordinator.sweep();
     };
     replies.push(await one.claims(A, { lease_duration_seconds: 60 }), await two.claims(B));
     replies.push(await three.claims(C));
@@ -50,16 +50,16 @@ forEachStore('the sweeper', (open) => {
     const harness = await open();
     await harness.plan(planOf(A));
     await new HarnessAgent(harness, 'alpha', 's1').claims(A, { lease_duration_seconds: 30 });
-    const lost = new AbortController();
-    const feed = harness.coordinator.feed.follow(P, '', lost.signal);
+    const stopFollowing = new AbortController();
+    const feed = harness.coordinator.feed.follow(P, '', stopFollowing.signal);
     harness.advance(31);
     harness.environment.runDueTimers();
-    const seen: string[] = [];
+    const eventTypes: string[] = [];
     for await (const { event } of feed) {
-      seen.push(event.event_type);
-      if (event.event_type === 'CLAIM_LOST') lost.abort();
+      eventTypes.push(event.event_type);
+      if (event.event_type === 'CLAIM_LOST') stopFollowing.abort();
     }
-    expect(seen).toEqual(['PLAN_CHANGED', 'SESSION_OPENED', 'CLAIM_ACQUIRED', 'CLAIM_LOST']);
+    expect(eventTypes).toEqual(['PLAN_CHANGED', 'SESSION_OPENED', 'CLAIM_ACQUIRED', 'CLAIM_LOST']);
     expect(await harness.coordinator.sweep()).toBe(0);
   });
 });

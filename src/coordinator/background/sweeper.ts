@@ -8,12 +8,12 @@ import { repeatEvery } from './repeat.js';
 import type { Retention } from './retention.js';
 import { ReviewDeadlines } from './review-deadlines.js';
 
-const SWEEP_MAX = 1000;
+const SWEPT_SUBJECTS_MAX = 1000;
 const TICK_MS = 1000;
 
 /**
- * Records what time has decided, such as expiries, for observers. No
- * command waits for it or is decided differently because of it.
+ * Records expiries and overdue reviews soon after they happen, so that observers see them. No command waits for the
+ * sweeper, or is decided differently because of it.
  */
 export class Sweeper {
   readonly stop: () => void;
@@ -26,11 +26,13 @@ export class Sweeper {
     private readonly retention: Retention,
   ) {
     this.stop = repeatEvery(environment, TICK_MS, () => {
-      const all = [...this.projects.all()].filter(({ backoff }) => !backoff.isPausing);
-      // Not awaited, because it may take long. A failed run is repeated a day later.
-      for (const project of all)
+      const reachableProjects = [...this.projects.all()].filter(({ backoff }) => !backoff.isPausing);
+      // Retention is not awaited, because it may take long. A failed run is repeated a day later.
+      for (const project of reachableProjects)
         if (this.retention.isDue(project)) this.retention.redactOldEvents(project).catch(() => {});
-      return all.filter((project) => this.isDue(project)).map((project) => this.sweepProject(project));
+      return reachableProjects
+        .filter((project) => this.isDue(project))
+        .map((project) => this.sweepProject(project));
     });
   }
 
@@ -39,6 +41,7 @@ export class Sweeper {
     return this.sumOverProjects(async (project) => (await this.retention.redactOldEvents(project)).redacted);
   }
 
+  /** Returns the number of recorded expiries. */
   async sweep(): Promise<number> {
     return this.sumOverProjects((project) => this.sweepProject(project));
   }
@@ -58,7 +61,7 @@ export class Sweeper {
     this.lastSweepMs.set(project, view.now_ms);
     const due: string[] = [];
     for (const subject of subjectsWithOpenClaim(project.state)) {
-      if (due.length >= SWEEP_MAX) break;
+      if (due.length >= SWEPT_SUBJECTS_MAX) break;
       const head = view.head(subject);
       const rules = view.rulesOf(subject);
       const isNewlyStale = isStale(head, view.now_ms, rules) && !head.claim?.stale;

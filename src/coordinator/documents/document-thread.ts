@@ -3,14 +3,14 @@ import { startWorker } from '../runtime/start-worker.js';
 import type { DocumentJob, ParsedDocument } from './job.js';
 
 /** A thread's reply: the parsed document, or the limit that stopped it. */
-type ThreadReply = { readonly parcel: ParsedDocument } | { readonly stopped: 'time' | 'memory' };
+type ThreadReply = { readonly document: ParsedDocument } | { readonly stopped: 'time' | 'memory' };
 
-/** The thread did not start, for example in a bundle without its file. */
+/** The thread did not start, for example in a bundle that lacks the worker's file. */
 export class ThreadStartError extends Error {
-  override readonly name = 'NoThread';
+  override readonly name = 'ThreadStartError';
 }
 
-/** A worker thread that reads one document at a time. It is terminated when a document exceeds the time or memory limit. */
+/** A worker thread that reads one document at a time. It is ended when a document exceeds the time or memory limit. */
 export class DocumentThread {
   private readonly worker: Worker;
   private readonly started: Promise<void>;

@@ -4,6 +4,6 @@ import { type DocumentJob, readDocument } from './job.js';
 /** Worker thread that parses documents one after another, off the event loop. */
 if (parentPort !== null) {
   const port = parentPort;
-  port.on('message', (job: DocumentJob) => port.postMessage({ parcel: readDocument(job) }));
+  port.on('message', (job: DocumentJob) => port.postMessage({ document: readDocument(job) }));
   port.postMessage('ready');
 }

@@ -74,7 +74,7 @@ interface QueuedDocument {
   readonly settle: (outcome: Promise<ParsedDocument | Problem>) => void;
 }
 
-/** Reads in one worker thread, tenants in turn: a tenant with many large documents delays another by at most one. */
+/** Reads in one worker thread, tenants in turn: many large documents of one tenant delay another by at most one. */
 export class ThreadedDocumentReader implements DocumentReader {
   private readonly queue = new TenantQueue<QueuedDocument>();
   private thread: DocumentThread | null = null;
@@ -121,7 +121,7 @@ export class ThreadedDocumentReader implements DocumentReader {
     this.thread ??= new DocumentThread({ maxOldGenerationSizeMb: heap_mb_max });
     try {
       const reply = await this.thread.read(job, ms_max);
-      if ('parcel' in reply) return reply.parcel;
+      if ('document' in reply) return reply.document;
       this.endThread();
       return tooLargeProblem(reply.stopped, this.limits);
     } catch (error) {
@@ -158,6 +158,6 @@ function tooLargeProblem(stopped: 'time' | 'memory', { ms_max, heap_mb_max }: Do
     stopped === 'time'
       ? `takes longer than the limit of ${ms_max / 1000} seconds`
       : `needs more memory than the limit of ${heap_mb_max} MB`;
-  const detail = `body: parsing ${exceeded}. Make it smaller or simpler, or send it in parts.`;
+  const detail = `body: parsing ${exceeded}. Make the document smaller or simpler, or send it in parts.`;
   return problem('INVALID_REQUEST', detail);
 }

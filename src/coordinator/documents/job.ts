@@ -31,7 +31,7 @@ interface FileTexts {
   readonly unreadable?: readonly (readonly [path: string, reason: string])[];
 }
 
-/** A list as JSON texts of some items each. The event loop deserializes a thread's reply, and can do so chunk by chunk. */
+/** A list as JSON texts of a few items each, so that the event loop can deserialize a thread's reply chunk by chunk. */
 type JsonChunks = readonly string[];
 
 /** The remaining fields of the document: `request_id`, `signature`, and unexpected ones. */
@@ -87,7 +87,7 @@ export function* documentSteps(job: DocumentJob): StepGenerator<ParsedDocument> 
   const { files, unreadable = {}, ...extraFields } = json.value;
   for (const [field, texts] of Object.entries({ files, unreadable })) {
     if (!isTextRecord(texts))
-      return { kind: 'malformed', fault: `${field}: expected an object of texts by path` };
+      return { kind: 'malformed', fault: `${field}: expected an object that maps paths to texts` };
   }
   const texts = { files: Object.entries(files as object), unreadable: Object.entries(unreadable as object) };
   return { ...(yield* parseMethodology(texts)), extraFields };
@@ -100,7 +100,7 @@ function parsePlan(source: Parameters<typeof readPlanDocument>[0], text: string)
   const { project = null, tracks } = input;
   const chunks = Object.entries(tracks).flatMap(([track, tasks]) =>
     // Keep a track without tasks: its name is part of the plan.
-    tasks.length === 0 ? [JSON.stringify([track, []])] : toJsonChunks(tasks, (some) => [track, some]),
+    tasks.length === 0 ? [JSON.stringify([track, []])] : toJsonChunks(tasks, (chunk) => [track, chunk]),
   );
   const sourceMap = planSourceMapOf(input, locate);
   return { kind: 'plan', project, chunks, sourceMap, digest: sha256Hex(text) };
@@ -109,7 +109,7 @@ function parsePlan(source: Parameters<typeof readPlanDocument>[0], text: string)
 function parseAddedTasks(tasks: unknown, text: string): ParsedContent {
   const { faults } = readTaskItems(tasks);
   if (!faults.isEmpty) return { kind: 'plan_faults', faults: faults.sorted() };
-  const chunks = toJsonChunks(tasks as (TaskInput | AddedSubtask)[], (some) => some);
+  const chunks = toJsonChunks(tasks as (TaskInput | AddedSubtask)[], (chunk) => chunk);
   return { kind: 'tasks', chunks, digest: sha256Hex(text) };
 }
 
@@ -118,7 +118,7 @@ function* parseMethodology({ files, unreadable = [] }: FileTexts): StepGenerator
   if (!reading.ok) return { kind: 'methodology_faults', faults: reading.faults };
   const { features, warnings, faults } = reading;
   const methodology = toPlainJson(reading.methodology);
-  const chunks = toJsonChunks(features, (some) => some);
+  const chunks = toJsonChunks(features, (chunk) => chunk);
   const digest = sha256Hex(JSON.stringify(unreadable.length === 0 ? files : [files, unreadable]));
   return { kind: 'methodology', methodology, chunks, warnings, faults, digest };
 }
@@ -148,9 +148,9 @@ export function* planFromChunks({
   const tracks = new Map<string, TaskInput[]>();
   for (const piece of chunks) {
     const [track, tasks] = JSON.parse(piece) as [string, TaskInput[]];
-    const known = tracks.get(track);
-    if (known === undefined) tracks.set(track, tasks);
-    else for (const task of tasks) known.push(task);
+    const trackTasks = tracks.get(track);
+    if (trackTasks === undefined) tracks.set(track, tasks);
+    else for (const task of tasks) trackTasks.push(task);
     yield;
   }
   return { ...(project === null ? {} : { project }), tracks: Object.fromEntries(tracks) };

@@ -34,8 +34,8 @@ export function checkpointOperation(body: ParsedCheckpointBody, state: Methodolo
       const viewInput = viewInputOf(view.state, state, view);
       if (viewInput.methodology === null) return transaction.answer(requestKey, NOT_INITIALISED);
       const { features, context_hash, message, git_ref, snapshot_path } = body;
-      const unknown = features?.find((id) => rowOf(viewInput, id) === undefined);
-      if (unknown !== undefined) return transaction.answer(requestKey, unknownFeature(unknown));
+      const unknownId = features?.find((id) => rowOf(viewInput, id) === undefined);
+      if (unknownId !== undefined) return transaction.answer(requestKey, unknownFeature(unknownId));
       const event_id = view.newEventId();
       const { position } = view.state;
       const feature_count = features?.length ?? viewInput.rows.length;

@@ -9,13 +9,13 @@ const DIFF_LINE_CHARS_MAX = 2000;
 export interface FileDiff {
   readonly path: string;
   readonly change: 'added' | 'changed' | 'same';
-  /** A unified diff; null if the file is only named. */
+  /** A unified diff; null if none is shown. */
   readonly diff: string | null;
   /** Why there is no diff, or only a part of it. */
   readonly note: string | null;
 }
 
-/** The content of a file. `unknown`: there is such a file, and its content is not available. */
+/** The content of a file. `unknown`: the file exists, but its content is not available. */
 export type ComparedContent = Buffer | 'missing' | 'too_large' | 'not_a_file' | 'unknown';
 
 interface ComparedFile {
@@ -44,20 +44,20 @@ function compareFile(path: string, before: ComparedContent, after: ComparedConte
     return withoutDiff(`larger than ${DIFF_FILE_BYTES_MAX} bytes`);
   if (before === 'not_a_file') return withoutDiff('not a regular file in the project');
   if (typeof after === 'string') return withoutDiff('its content is not available here');
-  const old = typeof before === 'string' ? Buffer.alloc(0) : before;
-  if (typeof before !== 'string' && old.equals(after))
+  const beforeBytes = typeof before === 'string' ? Buffer.alloc(0) : before;
+  if (typeof before !== 'string' && beforeBytes.equals(after))
     return { path, change: 'same', diff: null, note: null };
-  if (!isText(old) || !isText(after)) return withoutDiff('binary');
+  if (!isText(beforeBytes) || !isText(after)) return withoutDiff('binary');
   const note =
     before === 'unknown'
       ? 'its earlier content is not stored here, so all of its lines are shown as new'
       : null;
-  return { path, change, diff: unifiedDiff(old.toString('utf8'), after.toString('utf8')), note };
+  return { path, change, diff: unifiedDiff(beforeBytes.toString('utf8'), after.toString('utf8')), note };
 }
 
 const isText = (bytes: Buffer): boolean => isUtf8(bytes) && !bytes.includes(0);
 
-/** A cut line says so: what a reviewer does not see must not look like the end of the line. */
+/** Cuts a long line and says so: a reviewer must not take the cut for the end of the line. */
 function limitChars(line: string): string {
   const hiddenChars = line.length - DIFF_LINE_CHARS_MAX;
   return hiddenChars <= 0

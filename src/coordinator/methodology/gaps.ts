@@ -16,9 +16,9 @@ type GapsOutcome = Omit<GapsReply, keyof LogPosition>;
 /** Records which requirements lack coverage, and raises an intent for each affected domain. */
 export function gapsOperation(body: z.output<typeof gapsBody>, caller: Caller): Operation<GapsOutcome> {
   const { layers_run, keys, orphan_keys = [], untagged_files = 0, feature = 'all' } = body;
-  const { clusters: found, ...counts } = findGaps({ layers_run, keys, orphan_keys, untagged_files });
-  const clusters = found.map(withIntentId);
-  const result = hasNoGaps({ ...counts, clusters: found }) ? 'COMPLETE' : 'GAPS';
+  const { clusters: gapClusters, ...counts } = findGaps({ layers_run, keys, orphan_keys, untagged_files });
+  const clusters = gapClusters.map(withIntentId);
+  const result = hasNoGaps({ ...counts, clusters: gapClusters }) ? 'COMPLETE' : 'GAPS';
   const next = nextCommand(clusters[0]);
   const fixedFields = { success: true, result, ...counts, clusters } as const;
   const replyOf = (event_id: string | null): GapsOutcome => ({ ...fixedFields, event_id, next });

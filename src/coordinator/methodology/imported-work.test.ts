@@ -10,7 +10,7 @@ const LOG = [
   foreignLine('edge_converged', 'code→cicd'),
 ];
 
-test('what an imported log says has converged is shown, also off the profile of the feature', async () => {
+test('an edge that converged according to an imported log is shown, also outside the feature’s profile', async () => {
   const { coordinator } = await openImported(LOG);
   const status = unwrap(await coordinator.methodology.status(P));
   expect(status.features).toMatchObject([
@@ -18,7 +18,7 @@ test('what an imported log says has converged is shown, also off the profile of 
   ]);
 });
 
-test('next and start skip what an imported log says has converged', async () => {
+test('next and start skip an edge that converged according to an imported log', async () => {
   const { coordinator } = await openImported(LOG);
   expect(unwrap(await coordinator.methodology.start(P, { agent_id: 'ada' }))).toMatchObject({
     feature: F,
@@ -28,7 +28,7 @@ test('next and start skip what an imported log says has converged', async () => 
   expect(next).toMatchObject({ reason: 'GRANTED', claim: { task_id: `${F}#design_code` } });
 });
 
-test('a claim of what an imported log says has converged is granted with a warning', async () => {
+test('a claim of an edge that converged according to an imported log is granted with a warning', async () => {
   const { coordinator } = await openImported(LOG);
   const claim = (edge: string) =>
     coordinator.claims.claimTask(P, { feature_id: F, edge, agent_role: 'architect', ...AGENT });

@@ -53,12 +53,12 @@ function decideRelease(
   if (isReleased || state.releases.some((release) => release.version === version)) {
     return refuseRelease('VERSION_EXISTS', `${version} is already released. ${adviceFor('VERSION_EXISTS')}`);
   }
-  const standings = [...projectProgressOf(viewInput).features.values()];
+  const features = [...projectProgressOf(viewInput).features.values()];
   const pending_reviews = pendingReviews(view, state).map(({ task_id }) => task_id);
-  const readiness = checkReadiness({ features: standings, state, pending_reviews, known_gaps });
+  const readiness = checkReadiness({ features, state, pending_reviews, known_gaps });
   const failedCheck = readiness.find(({ passed }) => !passed);
   if (failedCheck !== undefined) return refuseRelease('NOT_READY', failedCheck.says, readiness);
-  const converged = standings.filter(({ isComplete }) => isComplete);
+  const converged = features.filter(({ isComplete }) => isComplete);
   const featureIds = converged.map(({ row }) => row.feature.feature_id);
   const release = releaseManifest(body, state.last_gaps, featureIds, view.now_ms);
   const next = dry_run ? genCommand('release', '--version', version) : genCommand('start');

@@ -33,7 +33,7 @@ interface ReviewLinkDependencies {
   readonly recordReview: (scope: ProjectKey, body: unknown, caller: Caller) => AsyncReply<GateResult>;
 }
 
-/** What a link is about now. */
+/** The current state of the review that a link is for. */
 export type LinkedReview =
   | { readonly state: 'pending'; readonly link: ReviewLink; readonly review: PendingReview }
   /** The link was not made by this server, or was changed. */
@@ -41,7 +41,7 @@ export type LinkedReview =
   | { readonly state: 'expired'; readonly link: ReviewLink }
   /** The candidate was decided on, with this link or otherwise. */
   | { readonly state: 'decided'; readonly link: ReviewLink }
-  /** Another candidate waits, or none. */
+  /** Another candidate waits for a decision, or none does. */
   | { readonly state: 'stale'; readonly link: ReviewLink };
 
 interface LinkDecision {
@@ -51,7 +51,7 @@ interface LinkDecision {
 
 /**
  * Links that let a person decide on a candidate without an account. They are signed and stored nowhere. A link acts
- * only on its candidate, and the rules of reviews decide about it as about every other review.
+ * only on its candidate, and a decision made with it follows the same rules as every other review.
  */
 export class ReviewLinks {
   private meta: Promise<StoreMeta> | null = null;
@@ -64,7 +64,11 @@ export class ReviewLinks {
     if (isProblem(fields)) return fields;
     const subject = subjectOfBody(fields);
     if (isProblem(subject)) return subject;
-    if (!caller.may_review) return problem('FORBIDDEN', 'Only a reviewer can make a link to a review.');
+    if (!caller.may_review)
+      return problem(
+        'FORBIDDEN',
+        'Only a reviewer can make a link to a review. Use a credential that may review.',
+      );
     const { projects, environment, pendingReview } = this.dependencies;
     return projects.withRefreshedProject(projectKey, async (project) => {
       const review = await pendingReview(project, subject);
@@ -102,7 +106,7 @@ export class ReviewLinks {
     });
   }
 
-  /** What the link is about. Changes nothing. */
+  /** Reads the review that the link is for. Changes nothing. */
   async open(token: string): AsyncReply<LinkedReview> {
     const link = await this.verify(token);
     if (link === null) return { state: 'invalid' };
@@ -112,12 +116,12 @@ export class ReviewLinks {
       const { generation, iteration, candidate_sha256, opened_at_ms } = link;
       const head = project.state.heads.get(link.task_id);
       const review = await this.dependencies.pendingReview(project, link.task_id);
-      const isSame =
+      const isSameReview =
         review?.generation === generation &&
         review.iteration === iteration &&
         review.candidate_sha256 === candidate_sha256 &&
         openedAtMs(head) === opened_at_ms;
-      if (isSame) return { state: 'pending', link, review };
+      if (isSameReview) return { state: 'pending', link, review };
       return { state: isDecided(head, link) ? 'decided' : 'stale', link };
     });
   }
@@ -133,9 +137,9 @@ export class ReviewLinks {
     { decision, comment }: LinkDecision,
     client_ip: string | null,
   ): AsyncReply<LinkedReview | GateResult> {
-    const opened = await this.open(token);
-    if (isProblem(opened) || opened.state !== 'pending') return opened;
-    const { link } = opened;
+    const linkedReview = await this.open(token);
+    if (isProblem(linkedReview) || linkedReview.state !== 'pending') return linkedReview;
+    const { link } = linkedReview;
     const { tenant_id, project_id, task_id, generation, iteration, candidate_sha256 } = link;
     const review = { task_id, generation, iteration, candidate_sha256, decision };
     const caller: Caller = { ...LINK_CALLER, principal: linkReviewer(link), client_ip };
@@ -146,7 +150,7 @@ export class ReviewLinks {
     );
   }
 
-  /** Null if the token was not made here. */
+  /** The link in the token; null if this server did not make the token. */
   private async verify(token: string): Promise<ReviewLink | null> {
     const parsed = parseReviewToken(token);
     if (parsed === null) return null;
@@ -155,7 +159,7 @@ export class ReviewLinks {
     return isOurs ? parsed.link : null;
   }
 
-  /** The key follows from the secret of the store and its incarnation: a loss of history ends all links. */
+  /** The key derives from the secret and the incarnation of the store, so a loss of history ends all links. */
   private async macOf(link: ReviewLink): Promise<string> {
     this.meta ??= this.dependencies.store.meta().catch((error) => {
       this.meta = null;

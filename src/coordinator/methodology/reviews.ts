@@ -35,7 +35,7 @@ export function pendingReviews(view: DecisionView, state: MethodologyState): Pen
   );
 }
 
-/** Null if nothing of the subject waits for a person. */
+/** The candidate of a subject that waits for a person; null if there is none. */
 export function pendingReviewOf(
   view: DecisionView,
   state: MethodologyState,
@@ -94,8 +94,8 @@ function failedNoticeOf(state: MethodologyState, { subject, generation }: Head, 
 
 /**
  * Adds the files of a candidate that was not submitted, such as the last one of a run that ended at a limit.
- * They are found because the digest of such a candidate is the digest of its manifest. Unchanged if there is
- * no such manifest, or the blobs cannot be read now.
+ * The digest of such a candidate is the digest of its manifest. Returns the review unchanged if there is no such
+ * manifest, or if the blobs cannot be read now.
  */
 export async function withFiles(
   review: PendingReview,
@@ -121,9 +121,9 @@ async function readManifest(sha256: string, tenantId: string, blobs: Blobs): Pro
 const FILES_LISTED_MAX = 100;
 
 function candidateFilesOf(data: unknown): Pick<PendingReview, 'files' | 'file_count'> {
-  const read = isFilesResult(data) ? parseManifest(data) : null;
-  if (!read?.ok) return { files: null, file_count: 0 };
-  const { files } = read.manifest;
+  const parsed = isFilesResult(data) ? parseManifest(data) : null;
+  if (!parsed?.ok) return { files: null, file_count: 0 };
+  const { files } = parsed.manifest;
   const listed = files.slice(0, FILES_LISTED_MAX);
   return {
     files: listed.map(({ path, sha256, size_bytes, base_sha256 }) => ({
@@ -138,12 +138,12 @@ function candidateFilesOf(data: unknown): Pick<PendingReview, 'files' | 'file_co
 
 /** Compares the files of a candidate with those it was made from, as far as both are stored as blobs. */
 export function storedDiffs({ files }: PendingReview, tenantId: string, blobs: Blobs): Promise<FileDiff[]> {
-  const versions = (files ?? []).map(({ path, sha256, base_sha256 }) => ({
+  const comparedFiles = (files ?? []).map(({ path, sha256, base_sha256 }) => ({
     path,
     readBefore: () => (base_sha256 === null ? 'missing' : readFileBlob(base_sha256, tenantId, blobs)),
     readAfter: () => readFileBlob(sha256, tenantId, blobs),
   }));
-  return diffFiles(versions);
+  return diffFiles(comparedFiles);
 }
 
 async function readFileBlob(sha256: string, tenantId: string, blobs: Blobs): Promise<ComparedContent> {

@@ -14,7 +14,7 @@ const F = 'REQ-F-AUTH-001';
 const spike = { vector_type: 'spike', parent: F, reason: 'which library', agent_id: 'alpha' } as const;
 const answer = { fold_back_status: 'converged', summary: 'the second', recommendation: 'proceed' } as const;
 
-const featureFile = (id: string, more = '') => `feature: ${id}
+const featureFile = (id: string, extraLines = '') => `feature: ${id}
 title: Sign in
 intent: INT-001
 vector_type: feature
@@ -22,7 +22,7 @@ profile: standard
 priority: critical
 status: pending
 trajectory: {}
-${more}`;
+${extraLines}`;
 
 const EDGES = ['intent_requirements', 'requirements_design', 'design_code', 'code_unit_tests'] as const;
 const edgeFile = (edge: string) =>
@@ -36,11 +36,11 @@ const evaluators = {
 };
 
 /** A configured project with one feature. */
-async function openConfigured(open: OpenHarness, more = ''): Promise<CoordinatorHarness> {
+async function openConfigured(open: OpenHarness, extraLines = ''): Promise<CoordinatorHarness> {
   const harness = await open();
   const files = {
     ...Object.fromEntries(EDGES.map((edge) => [`graph/edges/${edge}.yml`, edgeFile(edge)])),
-    [`features/active/${F}.yml`]: featureFile(F, more),
+    [`features/active/${F}.yml`]: featureFile(F, extraLines),
     '../specification/INTENT.md': '# Sign in\n\nPeople sign in.\n',
   };
   unwrap(await harness.coordinator.settings.configure(P, { files }));
@@ -105,14 +105,21 @@ forEachStore('a spawn', (open) => {
 
   test('gets a unique number, also among concurrent spawns and after a restart', async () => {
     const harness = await openConfigured(open);
-    const all = await Promise.all(
+    const replies = await Promise.all(
       Array.from({ length: 20 }, () => harness.coordinator.methodology.spawn(P, spike)),
     );
-    const ids = all.map((reply) => ('feature_id' in reply ? reply.feature_id : reply.detail));
+    const ids = replies.map((reply) => ('feature_id' in reply ? reply.feature_id : reply.detail));
     expect(new Set(ids).size).toBe(20);
-    const same = { vector_type: 'feature', feature_id: 'REQ-F-PAY-001', reason: 'pay', agent_id: 'alpha' };
-    const twice = await Promise.all([1, 2].map(() => harness.coordinator.methodology.spawn(P, same)));
-    expect(twice.map((reply) => unwrap(reply).reason).sort()).toEqual(['FEATURE_EXISTS', 'SPAWNED']);
+    const namedSpawn = {
+      vector_type: 'feature',
+      feature_id: 'REQ-F-PAY-001',
+      reason: 'pay',
+      agent_id: 'alpha',
+    };
+    const namedReplies = await Promise.all(
+      [1, 2].map(() => harness.coordinator.methodology.spawn(P, namedSpawn)),
+    );
+    expect(namedReplies.map((reply) => unwrap(reply).reason).sort()).toEqual(['FEATURE_EXISTS', 'SPAWNED']);
     await harness.restart();
     const next = await harness.coordinator.methodology.spawn(P, spike);
     expect(next).toMatchObject({ feature_id: 'REQ-F-SPIKE-021' });
@@ -138,8 +145,8 @@ forEachStore('a spawn', (open) => {
     const before = await harness.position();
     const other = { ...P, project_id: 'other' };
     unwrap(await harness.coordinator.plans.put(other, planOf('A-001-x')));
-    const spawnRefusalReason = async (more: object, scope = P) => {
-      const reply = unwrap(await methodology.spawn(scope, { ...spike, ...more }));
+    const spawnRefusalReason = async (fields: object, scope = P) => {
+      const reply = unwrap(await methodology.spawn(scope, { ...spike, ...fields }));
       expect(reply).toMatchObject({ success: false, feature_id: null, next: expect.stringMatching(/\w/) });
       return reply.reason;
     };
@@ -195,14 +202,14 @@ forEachStore('a fold-back', (open) => {
     expect(await methodology.foldBack(P, child)).toMatchObject({ success: false, reason: 'NOT_CONVERGED' });
     const expired = { ...child, fold_back_status: 'time_box_expired' };
     expect(await methodology.foldBack(P, expired)).toMatchObject({ reason: 'TIME_BOX_RUNNING' });
-    const both = await Promise.all(
+    const replies = await Promise.all(
       [1, 2].map(() => methodology.foldBack(P, { ...child, question_answered: true })),
     );
-    expect(both.map((reply) => ('reason' in reply ? reply.reason : reply)).sort()).toEqual([
+    expect(replies.map((reply) => ('reason' in reply ? reply.reason : reply)).sort()).toEqual([
       'ALREADY_FOLDED_BACK',
       'FOLDED_BACK',
     ]);
-    expect(both.find((reply) => 'success' in reply && reply.success)).toMatchObject({
+    expect(replies.find((reply) => 'success' in reply && reply.success)).toMatchObject({
       parent: F,
       unblocked: 'design_code',
       remediation: null,
@@ -252,7 +259,7 @@ forEachStore('a checkpoint', (open) => {
     const harness = await openConfigured(open);
     const { methodology } = harness.coordinator;
     await convergeEdges(harness, F, 'intent_requirements');
-    const at = await harness.position();
+    const position = await harness.position();
     const request = {
       context_hash: 'sha256:abc',
       message: 'before the design',
@@ -262,7 +269,7 @@ forEachStore('a checkpoint', (open) => {
     const first = unwrap(await methodology.checkpoint(P, request));
     expect(first).toMatchObject({
       success: true,
-      snapshot: { position: at, context_hash: 'sha256:abc', message: 'before the design', git_ref: 'c0ffee' },
+      snapshot: { position, context_hash: 'sha256:abc', message: 'before the design', git_ref: 'c0ffee' },
     });
     expect(first.snapshot?.feature_states).toMatchObject([
       {
@@ -282,7 +289,7 @@ forEachStore('a checkpoint', (open) => {
 });
 
 forEachStore('gaps', (open) => {
-  const found = {
+  const coverage = {
     layers_run: [1, 2],
     keys: [
       { key: 'REQ-F-AUTH-001', code: 2, tests: 1, telemetry: 0 },
@@ -295,8 +302,8 @@ forEachStore('gaps', (open) => {
   test('raise one intent per domain, and no second one when they are found again', async () => {
     const harness = await openConfigured(open);
     const { methodology } = harness.coordinator;
-    const dry = unwrap(await methodology.gaps(P, { ...found, dry_run: true }));
-    expect(dry).toMatchObject({
+    const dryRun = unwrap(await methodology.gaps(P, { ...coverage, dry_run: true }));
+    expect(dryRun).toMatchObject({
       result: 'GAPS',
       event_id: null,
       full_coverage: 1,
@@ -304,12 +311,12 @@ forEachStore('gaps', (open) => {
       partial_coverage: 1,
     });
     expect(await typesOf(harness)).not.toContain('gaps_validated');
-    const first = unwrap(await methodology.gaps(P, found));
+    const first = unwrap(await methodology.gaps(P, coverage));
     expect(first.clusters).toMatchObject([
       { domain: 'PAY', severity: 'high', key_count: 2, layers: ['code', 'tests'] },
     ]);
-    expect(first.clusters).toEqual(dry.clusters);
-    await methodology.gaps(P, { ...found, agent_id: 'beta' });
+    expect(first.clusters).toEqual(dryRun.clusters);
+    await methodology.gaps(P, { ...coverage, agent_id: 'beta' });
     const types = await typesOf(harness);
     expect(types.filter((type) => type === 'gaps_validated')).toHaveLength(2);
     expect(types.filter((type) => type === 'intent_raised')).toHaveLength(1);
@@ -319,13 +326,13 @@ forEachStore('gaps', (open) => {
     });
   });
 
-  test('are COMPLETE if there are none, and a spawn that names an intent resolves it', async () => {
+  test('have the result COMPLETE if there are none, and a spawn that names an intent resolves the intent', async () => {
     const harness = await openConfigured(open);
     const { methodology } = harness.coordinator;
-    expect(await methodology.gaps(P, { ...found, keys: [found.keys[0]] })).toMatchObject({
+    expect(await methodology.gaps(P, { ...coverage, keys: [coverage.keys[0]] })).toMatchObject({
       result: 'COMPLETE',
     });
-    const { clusters } = unwrap(await methodology.gaps(P, found));
+    const { clusters } = unwrap(await methodology.gaps(P, coverage));
     const intent = clusters[0]?.intent_id ?? '';
     const feature = {
       vector_type: 'feature',
@@ -405,11 +412,11 @@ forEachStore('a release', (open) => {
       'code_unit_tests',
     );
     expect(await methodology.release(P, { version: '1.0.0' })).toMatchObject({ reason: 'NOT_READY' });
-    const dry = await methodology.release(P, { ...request, dry_run: true });
-    expect(dry).toMatchObject({ success: true, reason: 'READY', release: { features_included: [F] } });
+    const dryRun = await methodology.release(P, { ...request, dry_run: true });
+    expect(dryRun).toMatchObject({ success: true, reason: 'READY', release: { features_included: [F] } });
     expect(await typesOf(harness)).not.toContain('release_created');
-    const both = await Promise.all([methodology.release(P, request), methodology.release(P, request)]);
-    expect(both.map((reply) => ('reason' in reply ? reply.reason : reply)).sort()).toEqual([
+    const replies = await Promise.all([methodology.release(P, request), methodology.release(P, request)]);
+    expect(replies.map((reply) => ('reason' in reply ? reply.reason : reply)).sort()).toEqual([
       'RELEASED',
       'VERSION_EXISTS',
     ]);
@@ -489,9 +496,9 @@ forEachStore('a review', (open) => {
 
 forEachStore('the read-only views', (open) => {
   test('recommend the next step and write nothing, before and after the project is initialised', async () => {
-    const bare = await open();
-    unwrap(await bare.coordinator.plans.put(P, planOf('A-001-x')));
-    expect(await bare.coordinator.methodology.start(P, {})).toMatchObject({
+    const uninitialised = await open();
+    unwrap(await uninitialised.coordinator.plans.put(P, planOf('A-001-x')));
+    expect(await uninitialised.coordinator.methodology.start(P, {})).toMatchObject({
       state: 'UNINITIALISED',
       feature: null,
     });
@@ -537,28 +544,38 @@ forEachStore('the read-only views', (open) => {
     const harness = await openConfigured(open);
     await convergeEdges(harness, F, 'intent_requirements');
     const { methodology } = harness.coordinator;
-    const seen = { position: await harness.position(), last_updated: expect.stringMatching(/Z$/) };
+    const currentPosition = { position: await harness.position(), last_updated: expect.stringMatching(/Z$/) };
     expect(await methodology.status(P)).toMatchObject({
-      ...seen,
+      ...currentPosition,
       project: { edges_completed: 1, active_features: 1 },
     });
     expect(await methodology.feature(P, { feature: F })).toMatchObject({
-      ...seen,
+      ...currentPosition,
       current_edge: 'requirements_design',
     });
     expect(await methodology.feature(P, { feature: 'REQ-F-X-1' })).toMatchObject({ problem: 'NOT_FOUND' });
-    expect(await methodology.health(P)).toMatchObject({ ...seen, counts: { features: 1 } });
-    expect(await methodology.gantt(P)).toMatchObject({ ...seen, gantt: expect.stringMatching(/^gantt\n/) });
-    const near = { edge: 'design→code', feature: F };
-    expect(await methodology.zoom(P, near)).toMatchObject({ ...seen, edge: { edge: 'design_code' } });
-    expect(await methodology.zoom(P, {})).toMatchObject({ ...seen, edge: null, unknown_edge: null });
+    expect(await methodology.health(P)).toMatchObject({ ...currentPosition, counts: { features: 1 } });
+    expect(await methodology.gantt(P)).toMatchObject({
+      ...currentPosition,
+      gantt: expect.stringMatching(/^gantt\n/),
+    });
+    const query = { edge: 'design→code', feature: F };
+    expect(await methodology.zoom(P, query)).toMatchObject({
+      ...currentPosition,
+      edge: { edge: 'design_code' },
+    });
+    expect(await methodology.zoom(P, {})).toMatchObject({
+      ...currentPosition,
+      edge: null,
+      unknown_edge: null,
+    });
   });
 
   test('show status, feature, health, Gantt chart, edges, trace and gaps at an earlier position', async () => {
     const harness = await openConfigured(open);
     await convergeEdges(harness, F, 'intent_requirements');
     const at = await harness.position();
-    const read = async (query: { at?: number }) => {
+    const readViews = async (query: { at?: number }) => {
       const { methodology } = harness.coordinator;
       return {
         status: unwrap(await methodology.status(P, query)),
@@ -570,15 +587,17 @@ forEachStore('the read-only views', (open) => {
         gaps: unwrap(await methodology.gapsFound(P, query)),
       };
     };
-    const then = await read({});
+    const earlierViews = await readViews({});
     await convergeEdges(harness, F, 'requirements_design');
-    const now = await read({});
-    for (const [name, view] of Object.entries(await read({ at }))) {
-      expect([name, view]).toEqual([name, then[name as keyof typeof then]]);
-      expect([name, view]).not.toEqual([name, now[name as keyof typeof now]]);
+    const currentViews = await readViews({});
+    for (const [name, view] of Object.entries(await readViews({ at }))) {
+      expect([name, view]).toEqual([name, earlierViews[name as keyof typeof earlierViews]]);
+      expect([name, view]).not.toEqual([name, currentViews[name as keyof typeof currentViews]]);
     }
-    const ahead = await harness.coordinator.methodology.status(P, { at: (await harness.position()) + 1 });
-    expect(ahead).toMatchObject({ problem: 'CURSOR_AHEAD' });
+    const aheadReply = await harness.coordinator.methodology.status(P, {
+      at: (await harness.position()) + 1,
+    });
+    expect(aheadReply).toMatchObject({ problem: 'CURSOR_AHEAD' });
   });
 
   // req: STL-002, STL-004

@@ -72,7 +72,7 @@ interface MethodologyDependencies {
   readonly blobs: Blobs;
   /** The runs of a project, up to now. */
   readonly readRuns: (project: Project) => Promise<RunsState>;
-  /** Records a decision on a candidate. It belongs to the claim, so the claim rules decide it. */
+  /** Records a decision on a candidate. The decision belongs to the claim, so the rules of claims apply. */
   readonly recordReview: (scope: ProjectKey, body: unknown, caller: Caller) => AsyncReply<GateResult>;
 }
 
@@ -82,7 +82,7 @@ interface CurrentProject {
   readonly state: MethodologyState;
 }
 
-/** The methodology's commands and views, on the same log and rules as all others. */
+/** The methodology's commands and views. They use the same log and rules as all other commands. */
 export class MethodologyService {
   private readonly projection = new EventProjection(emptyMethodologyState, evolveMethodology);
 
@@ -90,9 +90,9 @@ export class MethodologyService {
 
   /** Recommends the next work. Never writes anything, dry run or not. */
   async start(projectKey: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<StartReply> {
-    const read = parseRoleBody(startBody, body, caller);
-    if (isProblem(read)) return read;
-    const { dry_run: _, request_id: __, ...fields } = read;
+    const parsed = parseRoleBody(startBody, body, caller);
+    if (isProblem(parsed)) return parsed;
+    const { dry_run: _, request_id: __, ...fields } = parsed;
     const constraints = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
     return this.scheduleRead(projectKey, async ({ project, state }) => {
       const decided_edges = decidedEdges(await this.dependencies.readRuns(project));
@@ -104,7 +104,7 @@ export class MethodologyService {
     });
   }
 
-  /** The status, with the next step of an agent: an agent that holds a claim continues it. */
+  /** The status, with the recommended next step of an agent. An agent that holds a claim is told to continue it. */
   status(
     projectKey: ProjectKey,
     { agent_id, at }: { agent_id?: string } & AtQuery = {},
@@ -171,8 +171,8 @@ export class MethodologyService {
     const fields = parseBody(checkpointBody, body);
     if (isProblem(fields)) return fields;
     return this.withCurrentProject(projectKey, async ({ project, state }) => {
-      const mark = await project.run(checkpointOperation(fields, state, caller), caller);
-      return isProblem(mark) ? mark : buildCheckpointReply(mark, fields, project);
+      const recorded = await project.run(checkpointOperation(fields, state, caller), caller);
+      return isProblem(recorded) ? recorded : buildCheckpointReply(recorded, fields, project);
     });
   }
 
@@ -195,8 +195,8 @@ export class MethodologyService {
   async pendingReview(project: Project, subject: string): Promise<PendingReview | null> {
     const state = await this.stateOf(project);
     const review = pendingReviewOf(project.view(), state, subject);
-    const [shown = null] = review === null ? [] : await this.withFiles(project, [review]);
-    return shown;
+    const [withItsFiles = null] = review === null ? [] : await this.withFiles(project, [review]);
+    return withItsFiles;
   }
 
   private withFiles({ key }: Project, reviews: readonly PendingReview[]): Promise<PendingReview[]> {
@@ -204,12 +204,12 @@ export class MethodologyService {
   }
 
   async review(projectKey: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<GateResult> {
-    const read = parseBody(decideReviewBody, body);
-    if (isProblem(read)) return read;
-    const task_id = subjectOfBody(read);
+    const parsed = parseBody(decideReviewBody, body);
+    if (isProblem(parsed)) return parsed;
+    const task_id = subjectOfBody(parsed);
     if (isProblem(task_id)) return task_id;
-    const { feature_id: _, edge: __, ...fields } = read;
-    const review = { ...fields, task_id, decision: DECISION_CODES[read.decision] };
+    const { feature_id: _, edge: __, ...fields } = parsed;
+    const review = { ...fields, task_id, decision: DECISION_CODES[parsed.decision] };
     return this.dependencies.recordReview(projectKey, review, caller);
   }
 
@@ -246,24 +246,24 @@ export class MethodologyService {
     );
   }
 
-  /** Views over all features are queued by the read scheduler. */
+  /** Runs a read by way of the read scheduler, because views over all features may take long. */
   private scheduleRead<T>(projectKey: ProjectKey, work: (current: CurrentProject) => AsyncReply<T>) {
     return this.dependencies.readScheduler.run(projectKey.tenant_id, () =>
-      this.dependencies.projects.query(projectKey, (project) => this.runCurrent(project, work)),
+      this.dependencies.projects.query(projectKey, (project) => this.runWithState(project, work)),
     );
   }
 
   private withCurrentProject<T>(projectKey: ProjectKey, work: (current: CurrentProject) => AsyncReply<T>) {
     return this.dependencies.projects.withRefreshedProject(projectKey, (project) =>
-      this.runCurrent(project, work),
+      this.runWithState(project, work),
     );
   }
 
-  private async runCurrent<T>(project: Project, work: (current: CurrentProject) => AsyncReply<T>) {
+  private async runWithState<T>(project: Project, work: (current: CurrentProject) => AsyncReply<T>) {
     return work({ project, state: await this.stateOf(project) });
   }
 
-  /** What the events of the methodology say, up to now. The state is updated in place. */
+  /** The methodology state of a project, up to date. Later events update the same object. */
   stateOf(project: Project): Promise<MethodologyState> {
     return this.projection.stateOf(project);
   }
@@ -277,8 +277,8 @@ export class MethodologyService {
     return this.scheduleRead(projectKey, async ({ project, state }) => {
       const input = await this.inputAt(project, state, at);
       if (isProblem(input)) return input;
-      const found = view(input);
-      return isProblem(found) ? found : { ...found, ...logPositionOf(input.state) };
+      const reply = view(input);
+      return isProblem(reply) ? reply : { ...reply, ...logPositionOf(input.state) };
     });
   }
 

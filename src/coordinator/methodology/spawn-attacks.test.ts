@@ -39,14 +39,17 @@ test.each([
 test('an existing feature is not replaced, even by a hundred concurrent spawns', async () => {
   const harness = await openConfigured();
   const { methodology } = harness.coordinator;
-  const again = { vector_type: 'feature', feature_id: F, reason: 'mine' };
-  expect(await methodology.spawn(P, again)).toMatchObject({ success: false, reason: 'FEATURE_EXISTS' });
+  const existingFeature = { vector_type: 'feature', feature_id: F, reason: 'mine' };
+  expect(await methodology.spawn(P, existingFeature)).toMatchObject({
+    success: false,
+    reason: 'FEATURE_EXISTS',
+  });
   const replies = await Promise.all(
-    Array.from({ length: 100 }, () => methodology.spawn(P, { ...again, feature_id: 'REQ-F-NEW' })),
+    Array.from({ length: 100 }, () => methodology.spawn(P, { ...existingFeature, feature_id: 'REQ-F-NEW' })),
   );
-  expect(replies.filter((one) => 'success' in one && one.success)).toHaveLength(1);
+  expect(replies.filter((reply) => 'success' in reply && reply.success)).toHaveLength(1);
   const spawned = await Promise.all(Array.from({ length: 20 }, () => methodology.spawn(P, spike)));
-  expect(new Set(spawned.map((one) => 'feature_id' in one && one.feature_id)).size).toBe(20);
+  expect(new Set(spawned.map((reply) => 'feature_id' in reply && reply.feature_id)).size).toBe(20);
 });
 
 test('a feature is folded back once, even by concurrent calls', async () => {
@@ -57,17 +60,17 @@ test('a feature is folded back once, even by concurrent calls', async () => {
   const replies = await Promise.all(
     Array.from({ length: 20 }, () => methodology.foldBack(P, { ...answer, feature_id })),
   );
-  const reasons = replies.map((one) => ('reason' in one ? one.reason : one.problem)).sort();
+  const reasons = replies.map((reply) => ('reason' in reply ? reply.reason : reply.problem)).sort();
   expect(reasons).toEqual([...Array(19).fill('ALREADY_FOLDED_BACK'), 'FOLDED_BACK']);
 });
 
 test('a version is released at most once, and concurrent checkpoints each have their own event', async () => {
   const harness = await openConfigured();
   const { methodology } = harness.coordinator;
-  const marks = await Promise.all(
+  const checkpoints = await Promise.all(
     Array.from({ length: 20 }, () => methodology.checkpoint(P, { context_hash: 'same' })),
   );
-  expect(new Set(marks.map((one) => 'event_id' in one && one.event_id)).size).toBe(20);
+  expect(new Set(checkpoints.map((reply) => 'event_id' in reply && reply.event_id)).size).toBe(20);
   unwrap(
     await harness.coordinator.claims.claimTask(P, {
       task_id: `${F}#intent_requirements`,
@@ -78,5 +81,5 @@ test('a version is released at most once, and concurrent checkpoints each have t
   const replies = await Promise.all(
     Array.from({ length: 20 }, () => methodology.release(P, { version: '1.0.0' })),
   );
-  expect(replies.filter((one) => 'success' in one && one.success).length).toBeLessThanOrEqual(1);
+  expect(replies.filter((reply) => 'success' in reply && reply.success).length).toBeLessThanOrEqual(1);
 });

@@ -23,7 +23,7 @@ import { NOT_INITIALISED, type Refusal, rowOf, unknownFeature, viewInputOf } fro
 
 type ParsedSpawnBody = z.output<typeof spawnBody>;
 
-/** Spawns a child feature from a question, risk or incident. If an edge is named, that edge waits for it. */
+/** Spawns a child feature from a question, risk or incident. A named edge waits for it, unless `blocks` is false. */
 export function spawnOperation(body: ParsedSpawnBody, state: MethodologyState, caller: Caller) {
   const run = (transaction: TransactionBuilder): SpawnReply => {
     const { feature_id, edge, reason, blocks = true } = body;
@@ -56,7 +56,7 @@ function decideChild(
     return { code: 'FEATURE_EXISTS', says };
   }
   const id = feature_id ?? nextFeatureId(body, view, viewInput);
-  const decision = decideSpawn(spawnRequestOf(body, id, parent), spawnContextOf(viewInput, methodology));
+  const decision = decideSpawn(spawnRequestOf(body, id, parent), spawnFactsOf(viewInput, methodology));
   return decision.ok ? decision.feature : decision;
 }
 
@@ -72,12 +72,12 @@ function spawnRequestOf(body: ParsedSpawnBody, feature_id: string, parent: Featu
   return { ...fields, feature_id, parent };
 }
 
-function spawnContextOf(viewInput: RouteInput, methodology: Methodology): SpawnFacts {
-  const { features: standings } = projectProgressOf(viewInput);
+function spawnFactsOf(viewInput: RouteInput, methodology: Methodology): SpawnFacts {
+  const { features: featureProgress } = projectProgressOf(viewInput);
   return {
     methodology,
-    featureOf: (id) => standings.get(id)?.row.feature ?? null,
-    isConverged: (id) => standings.get(id)?.isComplete ?? false,
+    featureOf: (id) => featureProgress.get(id)?.row.feature ?? null,
+    isConverged: (id) => featureProgress.get(id)?.isComplete ?? false,
     now_ms: viewInput.now_ms,
   };
 }

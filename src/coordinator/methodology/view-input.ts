@@ -22,7 +22,7 @@ interface RulesContext {
   rulesOf(subject: string): Rules;
 }
 
-/** Input of the methodology's commands and views. Read without checks on heads. */
+/** The input of the methodology's commands and views. Adds no checks of the heads it reads to a transaction. */
 export function viewInputOf(
   work: WorkState,
   state: MethodologyState,
@@ -38,12 +38,12 @@ export function viewInputOf(
     rows: featureRows(featuresOf(work), state, claimOnSubject),
     state,
     now_ms,
-    evidence: standingOf(work),
+    evidence: evidencePolicyOf(work),
     request: {},
   };
 }
 
-function standingOf({ records }: WorkState) {
+function evidencePolicyOf({ records }: WorkState) {
   const policy = policyFromRecord(records.get(POLICY_SUBJECT)).evidence;
   return describeEvidencePolicy(policy, runnersIn(records.get(RUNNERS_SUBJECT) ?? null));
 }

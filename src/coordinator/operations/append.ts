@@ -32,8 +32,8 @@ import { unknownReason } from './facts.js';
 import { addAction, type RequestFields, requestKeyOf } from './shared.js';
 
 /**
- * Appends an event about a step of the methodology, reported by the agent that took the step. It changes no head. If it
- * concerns claimed work, only the holder may append it.
+ * Appends an event about a step of the methodology, reported by the agent that took the step. The event changes no
+ * head. If it concerns claimed work, only the holder may append it.
  */
 export function appendOperation(
   subject: string | null,
@@ -59,15 +59,15 @@ export function appendOperation(
       const { signature, signed_text } = body;
       const occurred_at = body.occurred_at && clampToNow(body.occurred_at, view.now_ms);
       const { principal } = caller;
-      const sent = withoutUndefined({ occurred_at, signature, signed_text });
+      const optionalFields = withoutUndefined({ occurred_at, signature, signed_text });
       // Set after validation and over any value in the payload: only the server knows the credential.
-      draft.payload = { ...draft.payload, principal, ...sent };
+      draft.payload = { ...draft.payload, principal, ...optionalFields };
       if (subject !== null) addSignOfLife(transaction, subject, handleOf(body, caller));
       transaction.addLooseEvent(draft, event_id);
       return { transaction: transaction.build(requestKey), reply: appendedResult(event_id) };
     },
     replay(events) {
-      // The holder's sign of life, which changes the head, is not the event that was asked for.
+      // Skips the holder's sign of life. Unlike the appended event, it changes the head and has a seq.
       const event = events.find(({ seq }) => seq === undefined);
       if (event === undefined) throw new Error('the stored request of an appended event has no event');
       return appendedResult(event.event_id);
@@ -75,14 +75,14 @@ export function appendOperation(
   };
 }
 
-/** Refusal for this subject, if any. Checks the head, because the holder may change before the commit. */
+/** Why the subject refuses the event; null if it does not. Checks the head: the holder may change before the commit. */
 function appendRefusal(transaction: TransactionBuilder, subject: string, body: AppendBody, caller: Caller) {
   const { view } = transaction.checkHead(subject);
   const head = view.head(subject);
-  const unknown = head.seq === 0 ? unknownReason(view, subject) : null;
-  if (unknown !== null) {
+  const unknownText = head.seq === 0 ? unknownReason(view, subject) : null;
+  if (unknownText !== null) {
     const isEdge = subjectKindOf(subject) === 'edge';
-    return refusedAppend('UNKNOWN_TASK', isEdge ? unknown : adviceFor('UNKNOWN_TASK', subject));
+    return refusedAppend('UNKNOWN_TASK', isEdge ? unknownText : adviceFor('UNKNOWN_TASK', subject));
   }
   const handle = handleOf(body, caller);
   const context = view.decisionContext(subject);
@@ -96,8 +96,8 @@ function appendRefusal(transaction: TransactionBuilder, subject: string, body: A
     ? stepReporterFault(head, reportedStep(body), handle, context)
     : reporterFault(head, handle, context);
   if (refusal !== null) return refusedAppend(refusal);
-  const end = runEndRefusal(body, head);
-  return end === null ? null : refusedAppend(end.reason, end.next);
+  const endRefusal = runEndRefusal(body, head);
+  return endRefusal === null ? null : refusedAppend(endRefusal.reason, endRefusal.next);
 }
 
 const reportedStep = (body: AppendBody): ReportedStep => ({
@@ -130,8 +130,8 @@ function draftOf(body: AppendBody, subject: string | null, nowMs: number): Event
 }
 
 /**
- * An event with its own id is remembered under that id, whatever the caller and request. Sent again it is the same
- * event; with different content it is a conflict.
+ * An event with its own id is remembered under that id, whatever the caller and request. Sent again, it is the same
+ * event. With different content it is a conflict.
  */
 function requestKeyByEventId(body: AppendBody & RequestFields): RequestKey | null {
   const { event_id, request_id: _, signature: __, signed_text: ___, ...content } = body;
@@ -142,7 +142,7 @@ function requestKeyByEventId(body: AppendBody & RequestFields): RequestKey | nul
 /** The event's subject: a task, an edge of a feature, a feature, or null for the project. */
 export function appendSubjectOf(body: AppendBody, caller: Caller) {
   const { task_id, feature_id, edge } = body;
-  const problem = emitterProblem(body, caller);
+  const problem = eventTypeProblem(body, caller);
   if (problem !== null) return problem;
   const isEdge = edge !== undefined || (task_id !== undefined && subjectKindOf(task_id) === 'edge');
   // For other subjects, no claim protects a run or its cost.
@@ -155,8 +155,8 @@ export function appendSubjectOf(body: AppendBody, caller: Caller) {
   return fieldProblem('task_id', 'expected task_id, or feature_id with or without edge, or none of them');
 }
 
-/** Rejects event types that this caller may not append. */
-function emitterProblem(body: AppendBody, { may_work, may_review }: Caller): Problem | null {
+/** Why this caller may not append events of this type; null if it may. */
+function eventTypeProblem(body: AppendBody, { may_work, may_review }: Caller): Problem | null {
   const { event_type: eventType } = body;
   const forbidden = (reason: string): Problem =>
     fieldProblem('event_type', `${eventType} ${reason}`, 'FORBIDDEN');

@@ -19,7 +19,7 @@ import type { DecisionView } from '../queue/decision-view.js';
 import { draftEvent, type TransactionBuilder } from '../queue/transaction-builder.js';
 import { type Problem, problem } from '../wire/problem.js';
 
-/** The change of the plan, or why it is invalid. `parts`: the change, split to fit one event each. */
+/** The change of the plan, or why it is invalid. `parts`: the change, split so that each part fits into one event. */
 export type ComputedChange =
   | { readonly ok: true; readonly change: PlanChange; readonly parts: readonly PlanChange[] }
   | { readonly ok: false; readonly faults: readonly PlanFault[] };
@@ -36,7 +36,7 @@ export const startedTasksOf = (view: DecisionView): StartedTasks => ({
   isCompleted: (id) => view.head(id).phase === 'COMPLETED',
 });
 
-/** Changes the plan as requested, or says what is wrong with the request. */
+/** Changes the plan as requested, or returns what is wrong with the request. */
 export function applyPlanUpdate(
   transaction: TransactionBuilder,
   update: PlanUpdate,
@@ -65,7 +65,7 @@ export function applyPlanUpdate(
   return result;
 }
 
-/** The plan as it is. */
+/** The result for a plan that does not change. */
 export const unchangedPlan = (view: DecisionView): PlanResult =>
   planResult(view.state.plan, { added: [], changed: [], removed: [] }, planVersionOf(view));
 

@@ -7,7 +7,7 @@ const BRIEFING_BYTES_MAX = 8 * 1024;
 const sizeOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
 
 forEachStore('a briefing', (open) => {
-  async function opened(...tasks: (string | Record<string, unknown>)[]) {
+  async function openWithTasks(...tasks: (string | Record<string, unknown>)[]) {
     const harness = await open();
     await harness.plan(planOf(...tasks));
     const alpha = new HarnessAgent(harness, 'alpha', 's1');
@@ -19,8 +19,8 @@ forEachStore('a briefing', (open) => {
     return { harness, alpha, complete };
   }
 
-  test('has small results of dependencies, their notes, and the call that reads larger ones', async () => {
-    const { harness, alpha, complete } = await opened('A-001-small', 'B-001-large', {
+  test('contains small results of dependencies, their notes, and the call that reads a larger result', async () => {
+    const { harness, alpha, complete } = await openWithTasks('A-001-small', 'B-001-large', {
       id: 'C-001-work',
       depends_on: ['A-001-small', 'B-001-large'],
     });
@@ -40,9 +40,9 @@ forEachStore('a briefing', (open) => {
     });
   });
 
-  test('keeps within 8 KiB whatever it builds on, and keeps the instructions', async () => {
+  test('stays within 8 KiB with many dependencies, and keeps the instructions', async () => {
     const ids = Array.from({ length: 12 }, (_, at) => `A-${String(at + 1).padStart(3, '0')}-x`);
-    const { alpha, complete } = await opened(...ids, {
+    const { alpha, complete } = await openWithTasks(...ids, {
       id: 'B-001-work',
       depends_on: ids,
       instructions: 'Use all of them.',
@@ -55,7 +55,7 @@ forEachStore('a briefing', (open) => {
     expect(briefing?.dependencies.some(({ result }) => result !== undefined)).toBe(true);
   });
 
-  test('of an edge has its guidance, its checks and what the last iteration failed', async () => {
+  test('of an edge contains its guidance, its checks and the checks that the last iteration failed', async () => {
     const harness = await open();
     const config = FILES['graph/edges/design_code.yml'];
     const files = {

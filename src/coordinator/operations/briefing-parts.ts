@@ -6,14 +6,14 @@ import { FAILED_RESULTS } from '../../core/methodology/progress/evolve-iteration
 import { acceptedResult, lineageOf, resultsOf } from '../../core/views/index.js';
 import type { ProjectKey } from '../../stores/store.js';
 
-/** A result up to this size is in the briefing itself. */
+/** A result up to this size is included in the briefing. */
 const INLINE_RESULT_BYTES_MAX = 1024;
 const DEPENDENCY_NOTES_MAX = 3;
 const FAILED_CHECKS_MAX = 50;
 
 type Dependency = Briefing['dependencies'][number];
 
-/** What the accepted result of a dependency says, or the call that reads it, and the last notes on it. */
+/** The accepted result of a dependency, or the call that reads a large one, and the last notes on the dependency. */
 export function dependencyBriefing(
   { tenant_id, project_id }: ProjectKey,
   subject: string,

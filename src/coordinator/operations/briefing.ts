@@ -13,7 +13,7 @@ import { shortenToLimit } from './fit-briefing.js';
 
 const NOTES_MAX = 20;
 const PREDECESSORS_MAX = 20;
-/** Dependencies that are read for their results and notes. Those beyond are listed by name. */
+/** Number of dependencies whose results and notes are read. Further dependencies are listed without them. */
 const DEPENDENCIES_READ_MAX = 20;
 
 /** All events of a subject. */
@@ -21,7 +21,7 @@ type ReadEvents = (subject: string) => Promise<readonly EventEnvelope[]>;
 
 /**
  * Builds the briefing for a granted claim: the work, the results it builds on, earlier attempts, and the handle. For an
- * edge also its checks and what the last iteration failed. It goes into a model's context, so it is small.
+ * edge also its checks and what the last iteration failed. The briefing goes into a model's context, so it is small.
  */
 export async function briefingFor(
   view: DecisionView,
@@ -69,12 +69,12 @@ async function dependenciesFor(view: DecisionView, subject: string, readEvents: 
       : dependenciesOf(view.state.plan, subject);
   return Promise.all(
     ids.map(async (id, index) => {
-      const named = {
+      const dependency = {
         task_id: id,
         work_product_ref: view.peekHead(id).result?.work_product_ref ?? null,
       };
-      if (index >= DEPENDENCIES_READ_MAX) return named;
-      return { ...named, ...dependencyBriefing(view.key, id, await readEvents(id)) };
+      if (index >= DEPENDENCIES_READ_MAX) return dependency;
+      return { ...dependency, ...dependencyBriefing(view.key, id, await readEvents(id)) };
     }),
   );
 }

@@ -35,7 +35,7 @@ export class CancelRunOperation implements Operation<CancelRunResult> {
     if (run.ended_at !== null) return transaction.answer(this.requestKey, refusedCancellation('RUN_ENDED'));
     const by = actorOf(this.caller);
     if (run.started_at !== null && !this.endClaim(transaction, by)) {
-      const next = `Another agent has claimed ${run.task_id} since, and may go on with this run. Cancel it when that agent has recorded a step, or end its claim first: gen task force-release '${run.task_id}'`;
+      const next = `Another agent has claimed ${run.task_id} since, and may go on with this run. Cancel the run when that agent has recorded a step, or end the agent's claim first: gen task force-release '${run.task_id}'`;
       return transaction.answer(null, refusedCancellation('GENERATION_MISMATCH', next));
     }
     const { comment } = this.body;
@@ -56,13 +56,13 @@ export class CancelRunOperation implements Operation<CancelRunResult> {
 
   replay(events: readonly EventEnvelope[]): CancelRunResult {
     const event = events.find(({ event_type }) => event_type === 'run_ended');
-    const isSame = event?.request_id !== undefined && event.request_id === this.body.request_id;
-    if (!isSame) return refusedCancellation('RUN_ENDED');
+    const isSameRequest = event?.request_id !== undefined && event.request_id === this.body.request_id;
+    if (!isSameRequest) return refusedCancellation('RUN_ENDED');
     const ended = evolveRun(this.run, event, event.payload as RunEventPayload<'run_ended'>);
     return cancelledReply(ended ?? this.run);
   }
 
-  /** Ends the claim of the run's executor, if it is open. False: another agent holds the edge. */
+  /** Ends the claim of the run's executor, if it is open. Returns false if another agent holds the edge. */
   private endClaim(transaction: TransactionBuilder, by: string): boolean {
     const { view } = transaction;
     const { task_id, generation } = this.run;

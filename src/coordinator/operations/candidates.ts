@@ -36,9 +36,10 @@ export const proposeCandidate = (proposal: Proposal, caller: Caller): Operation<
       const by = claim?.agent_id ?? actorOf(caller);
       addSignOfLife(transaction, subject);
       transaction.checkRecord(candidateSubject(subject));
-      const known = candidateOf(view, subject);
-      const isKnown = known?.generation === generation && known.candidate_sha256 === candidate_sha256;
-      if (!isKnown || hasBaseFault(known)) {
+      const current = candidateOf(view, subject);
+      const isAlreadyProposed =
+        current?.generation === generation && current.candidate_sha256 === candidate_sha256;
+      if (!isAlreadyProposed || hasBaseFault(current)) {
         const proposed_at = isoTime(view.now_ms);
         const record = { generation, candidate_sha256, iteration, session_id, proposed_at, evidence: [] };
         transaction.writeRecord(candidateSubject(subject), 'CANDIDATE_PROPOSED', record, by);
@@ -75,7 +76,7 @@ function addSignOfLife(transaction: TransactionBuilder, subject: string): void {
   if (decision.events.length > 0) addAction(transaction, decision);
 }
 
-/** From the first candidate on, accepted results move the base. Those being decided now must be decided again. */
+/** From the first candidate on, accepted results move the base. Results being decided now must be decided again. */
 function startBase(transaction: TransactionBuilder, edge: string, by: string): void {
   if (transaction.view.record(BASE_SUBJECT) !== null) return;
   transaction.invalidateConcurrentDecisions().writeRecord(BASE_SUBJECT, 'BASE_MOVED', { edge }, by);
@@ -86,24 +87,25 @@ export const recordEvidence = (
   evidence: SignedEvidence,
   publicKey: string,
   caller: Caller,
-  sent: RequestFields,
+  requestFields: RequestFields,
 ): Operation<EvidenceResult> =>
   operationOf(
     'record_evidence',
-    requestKeyOf(caller, 'record_evidence', { ...sent, ...{ evidence } }),
+    requestKeyOf(caller, 'record_evidence', { ...requestFields, ...{ evidence } }),
     (transaction) => {
       const { task_id: subject } = evidence.statement;
       const refusal = evidenceRefusal(transaction, evidence, publicKey);
       if (refusal !== null) return refusedResult(refusal);
       const candidate = candidateOf(transaction.view, subject);
-      const isKnown = candidate?.evidence.some(({ signature }) => signature === evidence.signature) === true;
-      if (candidate !== null && !isKnown) {
+      const isAlreadyRecorded =
+        candidate?.evidence.some(({ signature }) => signature === evidence.signature) === true;
+      if (candidate !== null && !isAlreadyRecorded) {
         const record = withEvidence(candidate, evidence);
         transaction.writeRecord(candidateSubject(subject), 'EVIDENCE_RECORDED', record, actorOf(caller));
       }
       return { success: true, reason: 'RECORDED', task_id: subject };
     },
-    sent.request_id,
+    requestFields.request_id,
   );
 
 /** Checks everything it reads: a refusal must not come from a view that is out of date. */

@@ -108,13 +108,13 @@ export function atomicClaimOperation(
   };
 }
 
-/** A claim that came back with the batch left no event: it comes back again, if it is still held. */
+/** A claim that the batch resumed left no event. It is resumed again, if the session still holds it. */
 function replayResumption(view: DecisionView, claim: ClaimRequest, caller: Caller): ClaimResult | Problem {
   const { subject, body } = claim;
   const command = claimCommand(view, claim, caller);
   const decision = decide(view.head(subject), command, view.decisionContext(subject));
   if (decision.details.replayed === true) return renderClaim(view, decision, body.session_id);
-  const next = `The claim on ${subject} came back with this batch and has ended since. Claim it again.`;
+  const next = `The batch resumed the claim on ${subject}, which has ended since. Claim ${subject} again.`;
   return { ...refusedClaimResult('DENIED_BATCH'), next };
 }
 
@@ -170,7 +170,7 @@ function attemptAtomicClaim(
   return transaction.answer(requestKey, reply);
 }
 
-/** The refusal of a claim that was refused only because others of its batch were. */
+/** The refusal of a claim that is refused only because other claims of its batch are. */
 function batchRefusal(view: DecisionView, claim: ClaimRequest, caller: Caller): Decision {
   const { subject } = claim;
   return refuseWithBatch(
@@ -268,7 +268,7 @@ export function claimCommand(
   };
 }
 
-/** Who takes the claim, if not the opener of the session; and who asks for it again. */
+/** The principal that takes the claim, if not the opener of the session, and the principal that resumes it. */
 function principalFields(
   session: RecordHead | null,
   { principal, agent_role }: Caller,
@@ -305,8 +305,8 @@ function renderClaim(view: DecisionView, decision: Decision, session_id: string)
 function ownDependencies(view: DecisionView, { details }: Decision, sessionId: string): string[] {
   const { waiting_for = [] } = details;
   if (waiting_for.length === 0) return [];
-  const held = claimsOfSession(view, sessionId, 'ACTIVE').map(({ subject }) => subject);
-  return held.filter((subject) => waiting_for.includes(subject));
+  const ownSubjects = claimsOfSession(view, sessionId, 'ACTIVE').map(({ subject }) => subject);
+  return ownSubjects.filter((subject) => waiting_for.includes(subject));
 }
 
 /** Rebuilds the original grant reply from its event. */

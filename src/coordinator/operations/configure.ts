@@ -29,7 +29,7 @@ export interface ConfigureRequest {
   readonly digest: string;
 }
 
-/** The outcome of one transaction, and how many features may remain. */
+/** The outcome of one transaction, and the number of features that may remain to be written. */
 interface ConfigureStep extends ConfigureResult {
   readonly left: number;
 }
@@ -47,10 +47,10 @@ export function configureOperation(
   const by = actorOf(caller);
   const run = (transaction: TransactionBuilder): ConfigureStep => {
     const { view } = transaction;
-    const isNew = hasMethodologyChanged(methodology, view);
+    const hasNewMethodology = hasMethodologyChanged(methodology, view);
     const features = nextFeatures(changed, view);
-    const hasChanges = isNew || features.length > 0;
-    if (isNew) writeMethodology(transaction, methodology, by);
+    const hasChanges = hasNewMethodology || features.length > 0;
+    if (hasNewMethodology) writeMethodology(transaction, methodology, by);
     for (const feature of features) writeFeature(transaction, feature, by);
     if (!hasChanges) transaction.checkRecord(METHODOLOGY_SUBJECT);
     // Claims and results are decided on these records, so transactions decided on the old ones must be decided again.
@@ -78,11 +78,11 @@ function nextFeatures(changed: Feature[], view: DecisionView): Feature[] {
 
 function writeMethodology(transaction: TransactionBuilder, methodology: Methodology, by: string): void {
   const { view } = transaction;
-  const before = view.methodology;
-  const policy = mergePolicyChanges(policyFromRecord(view.record(POLICY_SUBJECT)), before, methodology);
+  const previous = view.methodology;
+  const policy = mergePolicyChanges(policyFromRecord(view.record(POLICY_SUBJECT)), previous, methodology);
   if (policy !== null) transaction.writeRecord(POLICY_SUBJECT, 'POLICY_CHANGED', policy, by);
   transaction.writeRecord(METHODOLOGY_SUBJECT, 'METHODOLOGY_CHANGED', methodology, by);
-  if (before !== null) return;
+  if (previous !== null) return;
   const initialized = projectInitializedPayload(methodology);
   transaction.addLooseEvent(draftEvent(view, 'project_initialized', by, initialized));
 }

@@ -29,8 +29,8 @@ interface ReportedConvergence {
 }
 
 /**
- * The methodology's requirements for this result of an edge. The role comes from the grant, not from the submission; a claim
- * without a role has the credential's.
+ * The methodology's requirements for this result of an edge. The role comes from the grant, not from the submission. If
+ * the claim has no role, the credential's role counts.
  */
 export function convergenceFacts(
   view: DecisionView,
@@ -46,9 +46,11 @@ export function convergenceFacts(
   const agent_role =
     claimedRole === HUMAN_ROLE && !is_human ? null : (claimedRole ?? reported.caller.agent_role);
   const files = reported.files.map(({ path }) => path);
-  const ofRole = checkAuthority(methodology, { edge, agent_role, files, is_human });
+  const roleAuthority = checkAuthority(methodology, { edge, agent_role, files, is_human });
   const isGuarded = view.policy.evidence === 'verified' && !is_human;
-  const authority = isGuarded ? guardedAuthority(view, head.subject, ofRole, reported.files) : ofRole;
+  const authority = isGuarded
+    ? guardedAuthority(view, head.subject, roleAuthority, reported.files)
+    : roleAuthority;
   const authorityDetails = {
     authority_reason: authority.reason,
     authority_paths: authority.paths ?? [],
@@ -72,17 +74,17 @@ export function convergenceFacts(
 function guardedAuthority(
   view: DecisionView,
   subject: string,
-  ofRole: AuthorityDecision,
+  roleAuthority: AuthorityDecision,
   files: readonly ChangedFile[],
 ): AuthorityDecision {
   const { methodology } = view;
   const { feature_id = '', edge = '' } = subjectKeys(subject);
   const feature = view.feature(feature_id);
-  if (methodology === null || feature === null) return ofRole;
+  if (methodology === null || feature === null) return roleAuthority;
   // Includes the checks of the other edges: they run on the base that this result becomes part of.
   const checks = [...deterministicChecks(view, subject), ...projectChecks(methodology)];
   return escalateIfChecksChanged(
-    ofRole,
+    roleAuthority,
     files,
     checks,
     checksOfDefaultProfileOnly(methodology, feature, edge),
@@ -95,7 +97,7 @@ export function failingProgramChecks(view: DecisionView, judged: JudgedResult, e
   return failing.filter(isProgramCheck).map(nameAndMessage);
 }
 
-/** The same for the candidate under review: its evidence may have become void since it was submitted. */
+/** The failing program checks of the candidate under review: its evidence may have become void since the submission. */
 export function unverifiedChecks(view: DecisionView, subject: string): readonly FailingCheck[] {
   const { gate, generation } = view.head(subject);
   if (view.policy.evidence !== 'verified' || gate === null || gate.candidate === null) return [];
@@ -111,7 +113,7 @@ const isProgramCheck = ({ type }: TypedCheck): boolean => type === 'deterministi
 
 const nameAndMessage = ({ name, says }: TypedCheck): FailingCheck => ({ name, says });
 
-/** Nothing is required of a task, nor in a project that is not configured. */
+/** Tasks have no required checks, and neither have edges in a project that is not configured. */
 function evaluateConvergence(
   view: DecisionView,
   judged: JudgedResult,
@@ -131,10 +133,10 @@ function evaluateConvergence(
   const typeOf = (name: string) => checks.find((check) => check.name === name)?.type ?? null;
   const isVerified = view.policy.evidence === 'verified';
   const verified = isVerified ? verifiedOutcomesOf(view, judged, checks) : null;
-  // What the agent says of a program's check does not count beside what a runner has signed.
-  const counted =
+  // Under `verified`, only what a runner has signed counts for a deterministic check, not what the agent reports.
+  const countedDetails =
     verified === null ? details : details.filter(({ name }) => typeOf(name) !== 'deterministic');
-  const { failing, human } = judgeConvergence(checks, [...counted, ...(verified?.outcomes ?? [])]);
+  const { failing, human } = judgeConvergence(checks, [...countedDetails, ...(verified?.outcomes ?? [])]);
   const reasonOf = (name: string): string | undefined => verified?.reasons.get(name);
   return {
     failing: failing.map(({ name, says }) => ({ name, says: reasonOf(name) ?? says, type: typeOf(name) })),
@@ -143,8 +145,8 @@ function evaluateConvergence(
 }
 
 /** Evidence stored with the result: always in a configured project, otherwise only if the submission reports some. */
-export function evidenceFrom(body: SubmitBody, configured: boolean): ConvergenceEvidence | null {
-  if (!configured && !hasEvidence(body)) return null;
+export function evidenceFrom(body: SubmitBody, isConfigured: boolean): ConvergenceEvidence | null {
+  if (!isConfigured && !hasEvidence(body)) return null;
   const { evaluators, convergence_type, context_hash } = body;
   const reported = withoutUndefined({ evaluators, convergence_type, context_hash });
   return { iteration: body.iteration ?? 1, convergence_type: 'standard', ...reported };
@@ -162,9 +164,9 @@ export function evidenceProblem(body: SubmitBody, subject: string): Problem | nu
 }
 
 /**
- * Rejects a result for a claim in another agent role than the credential's: it would be recorded as the work of that
- * role. `grant`: the one that the handle belongs to, even if it has ended. Without one the rules of claims refuse the
- * result, and record its sender.
+ * Rejects a result for a claim in another agent role than the credential's: it would be recorded as the work of the
+ * claim's role. `grant` is the grant that the handle belongs to, even if the claim has ended. If it is null, the rules
+ * of claims refuse the result and record its sender.
  */
 export function claimedRoleProblem(grant: PastGrant | null, { agent_role: bound }: Caller): Problem | null {
   const fault = claimRoleFault(grant?.agent_role ?? null, bound);

@@ -43,14 +43,14 @@ export function edgeChecks(view: DecisionView, subject: string): readonly Effect
 export const deterministicChecks = (view: DecisionView, subject: string): readonly EffectiveCheck[] =>
   edgeChecks(view, subject).filter(({ type }) => type === 'deterministic');
 
-/** A result whose evidence is asked for. */
+/** Identifies a result that is judged by its evidence. */
 export interface JudgedResult {
   readonly subject: string;
   readonly generation: number;
   readonly sha256: string;
 }
 
-/** What enrolled runners have said of the deterministic checks of exactly this result. */
+/** What enrolled runners have signed about the deterministic checks of exactly this result. */
 export const verifiedOutcomesOf = (
   view: DecisionView,
   judged: JudgedResult,
@@ -58,7 +58,7 @@ export const verifiedOutcomesOf = (
 ): VerifiedOutcomes =>
   verifiedOutcomes(checks, candidateOf(view, judged.subject)?.evidence ?? [], evidenceFacts(view, judged));
 
-/** What evidence of a result must agree with. */
+/** The facts that evidence of a result must agree with. */
 export function evidenceFacts(
   view: DecisionView,
   { subject, generation, sha256 }: JudgedResult,
@@ -79,7 +79,7 @@ function checkDigest(check: EffectiveCheck): string | null {
   return text === null ? null : sha256Hex(text);
 }
 
-/** What counts as a pass of an edge's deterministic checks, and what its last candidate lacks. Null if it has no checks. */
+/** How deterministic checks of an edge pass, and which outcomes its last candidate lacks. Null if the edge has none. */
 export function explainEvidence(view: DecisionView, subject: string): Explanation['evidence'] | null {
   const checks = deterministicChecks(view, subject);
   const { generation, phase } = view.peekHead(subject);

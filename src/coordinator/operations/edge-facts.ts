@@ -27,8 +27,8 @@ export function unknownEdgeReason(view: DecisionView, subject: string): string |
   const { feature_id = '', edge = '' } = subjectKeys(subject);
   const { topology } = methodology;
   if (!topology.transitions.some((transition) => transition.edge === edge)) {
-    const known = topology.transitions.map((transition) => transition.edge).join(', ');
-    return `The topology of this project has no edge ${edge}. Use one of: ${known}.`;
+    const edgeNames = topology.transitions.map((transition) => transition.edge).join(', ');
+    return `The topology of this project has no edge ${edge}. Use one of: ${edgeNames}.`;
   }
   const feature = view.feature(feature_id);
   if (feature === null) {
@@ -48,9 +48,9 @@ export function edgeFacts(
   if (subjectKindOf(subject) !== 'edge') return undefined;
   const { methodology } = view;
   if (methodology === null) return undefined;
-  const isOther = ({ subject: held, claim }: Head): boolean =>
-    held !== subject && claim !== null && claim.agent_id !== agent_id;
-  const others = view.claimedEdges().filter(isOther);
+  const isOfOtherAgent = ({ subject: claimedSubject, claim }: Head): boolean =>
+    claimedSubject !== subject && claim !== null && claim.agent_id !== agent_id;
+  const others = view.claimedEdges().filter(isOfOtherAgent);
   const overlaps = others.map((head) => moduleOverlap(methodology, subject, head));
   const shared = overlaps.flatMap(({ claim }) => (claim === null ? [] : [claim]));
   return {
@@ -94,8 +94,8 @@ function roleWarning(methodology: Methodology, subject: string, agentRole: strin
   const { roles } = methodology.roles;
   const names = Object.keys(roles);
   if (agentRole !== null && agentRole !== HUMAN_ROLE && !Object.hasOwn(roles, agentRole)) {
-    const known = names.slice(0, NAMES_LISTED_MAX).join(', ');
-    return `agent_roles.yml has no role ${JSON.stringify(agentRole)}, so it has authority over no edge. Use one of: ${known}.`;
+    const roleNames = names.slice(0, NAMES_LISTED_MAX).join(', ');
+    return `agent_roles.yml has no role ${JSON.stringify(agentRole)}, so it has authority over no edge. Use one of: ${roleNames}.`;
   }
   const { edge = '' } = subjectKeys(subject);
   const authorityOf = (role: string | null) =>
@@ -104,9 +104,13 @@ function roleWarning(methodology: Methodology, subject: string, agentRole: strin
   if (decision === 'granted' || decision === 'warn') return null;
   const who = agentRole === null ? 'An agent without a role' : `The role ${agentRole}`;
   const effect = decision === 'reject' ? 'the result will be refused' : 'the result will wait for a person';
-  const able = names.filter((role) => authorityOf(role).decision === 'granted').slice(0, NAMES_LISTED_MAX);
+  const rolesWithAuthority = names
+    .filter((role) => authorityOf(role).decision === 'granted')
+    .slice(0, NAMES_LISTED_MAX);
   const advice =
-    able.length === 0 ? 'agent_roles.yml has no role that may.' : `Claim with a role: ${able.join(', ')}.`;
+    rolesWithAuthority.length === 0
+      ? 'agent_roles.yml has no role that may.'
+      : `Claim with a role: ${rolesWithAuthority.join(', ')}.`;
   return `${who} may not converge ${edge}: ${effect}. ${advice}`;
 }
 
@@ -143,7 +147,7 @@ export function conflictWithOverlappingGrants(transaction: TransactionBuilder, d
   if (methodology === null || !methodology.parallelism.enforce) return;
   if (decision.code === 'DENIED_PARALLEL') {
     // The refusal holds only while these claims do.
-    for (const held of decision.details.shared ?? []) transaction.checkHead(held.subject);
+    for (const overlap of decision.details.shared ?? []) transaction.checkHead(overlap.subject);
   }
   if (decision.events.length === 0) return;
   if (decision.code !== 'GRANTED' && decision.code !== 'REASSIGNED') return;

@@ -36,7 +36,7 @@ export const isSessionClosed = (view: DecisionView, sessionId: string): boolean 
 export const isKnownSubject = (view: DecisionView, subject: string): boolean =>
   unknownReason(view, subject) === null;
 
-/** Why the subject is unknown: a task to the plan, an edge to the methodology. Null if it is known. */
+/** Why the subject is unknown: the plan lacks the task, or the methodology lacks the edge. Null if it is known. */
 export function unknownReason(view: DecisionView, subject: string): string | null {
   if (subjectKindOf(subject) === 'edge') return unknownEdgeReason(view, subject);
   return view.state.plan.get(subject) === undefined ? `${subject} is not in the plan of this project.` : null;
@@ -61,7 +61,7 @@ export function openDependencies(view: DecisionView, subject: string): readonly 
   return openDependenciesOf(view.state.plan, subject, (id) => view.peekHead(id).phase === 'COMPLETED');
 }
 
-/** Digest of the results this work builds on. It changes when one of them does. */
+/** Digest of the results that this work builds on. The digest changes when one of the results does. */
 export function inputsDigest(view: DecisionView, subject: string): string | null {
   const inputs = inputsOf(view.state.plan, subject, (id) => resultVersion(view.head(id)));
   if (inputs === null || inputs.length <= INPUTS_CHARS_MAX) return inputs;

@@ -9,7 +9,7 @@ type Reduction = (briefing: Briefing) => Briefing | null;
 
 /**
  * Shortens a briefing until it fits into its limit: what can be read elsewhere goes first, the work itself last.
- * `reservedBytes` are left free for what is added to it.
+ * `reservedBytes` are left free for fields that are added later.
  */
 export function shortenToLimit(full: Briefing, reservedBytes = 0): Briefing {
   let briefing = full;
@@ -25,8 +25,8 @@ export function shortenToLimit(full: Briefing, reservedBytes = 0): Briefing {
 
 const sizeOf = (briefing: Briefing): number => Buffer.byteLength(JSON.stringify(briefing));
 
-const withoutOldest = <T>(items: readonly T[], least: number): readonly T[] | null =>
-  items.length > least ? items.slice(1) : null;
+const withoutOldest = <T>(items: readonly T[], countMin: number): readonly T[] | null =>
+  items.length > countMin ? items.slice(1) : null;
 
 const REDUCTIONS: readonly Reduction[] = [
   // Notes on the dependencies, from the last dependency on.
@@ -44,17 +44,17 @@ const REDUCTIONS: readonly Reduction[] = [
     dependencies.length > DEPENDENCIES_LISTED_MIN
       ? { ...briefing, dependencies: dependencies.slice(0, DEPENDENCIES_LISTED_MIN) }
       : null,
-  // A submission reports the checks that are missing.
+  // The reply to a submission names the checks that are missing.
   ({ checks = [], ...briefing }) =>
     checks.length > 0 ? { ...briefing, checks: checks.slice(0, Math.floor(checks.length / 2)) } : null,
   ({ failed = [], ...briefing }) =>
     failed.length > 0 ? { ...briefing, failed: failed.slice(0, Math.floor(failed.length / 2)) } : null,
   ({ instructions, ...briefing }) =>
     instructions !== null && instructions.length > TEXT_CHARS_MIN
-      ? { ...briefing, instructions: truncateHalf(instructions) }
+      ? { ...briefing, instructions: truncateToHalf(instructions) }
       : null,
   ({ description, ...briefing }) =>
-    description.length > TEXT_CHARS_MIN ? { ...briefing, description: truncateHalf(description) } : null,
+    description.length > TEXT_CHARS_MIN ? { ...briefing, description: truncateToHalf(description) } : null,
 ];
 
 function reduceDependency(briefing: Briefing, field: 'notes' | 'result'): Briefing | null {
@@ -65,4 +65,5 @@ function reduceDependency(briefing: Briefing, field: 'notes' | 'result'): Briefi
   return { ...briefing, dependencies: briefing.dependencies.with(at, reduced) };
 }
 
-const truncateHalf = (text: string): string => `${text.slice(0, Math.floor(text.length / 2))} … (truncated)`;
+const truncateToHalf = (text: string): string =>
+  `${text.slice(0, Math.floor(text.length / 2))} … (truncated)`;

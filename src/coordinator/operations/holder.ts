@@ -10,37 +10,42 @@ import { addAction, type RequestFields, shortenSessionPermit, updateTrackPermits
 
 /**
  * A command on one claim: renew, release, suspend, resume, note, review, expire. A repeated renew or release gets its
- * reply from the head. The replies of the other commands are remembered under `request`.
+ * reply from the head. The replies to the other commands are remembered under `requestKey`.
  */
 export const holderOperation = <Reply>(
   subject: string,
   command: SubjectCommand | ((view: DecisionView) => SubjectCommand),
   render: (decision: Decision) => Reply,
-  sent: RequestFields = {},
+  requestFields: RequestFields = {},
   requestKey: RequestKey | null = null,
 ): Operation<Reply> => ({
   kind: typeof command === 'function' ? 'record_review' : command.type,
   requestKey,
   decideDirectly(view) {
-    if (typeof command === 'function' || requestKey !== null || !isDirect(subject, command, sent))
+    if (typeof command === 'function' || requestKey !== null || !isDirect(subject, command, requestFields))
       return null;
     const decision = decide(view.head(subject), command, view.decisionContext(subject));
-    const step = stepOf(view, decision, null, sent.request_id);
+    const step = stepOf(view, decision, null, requestFields.request_id);
     return step === null ? null : { decision, step, reply: render(decision) };
   },
   attempt(view) {
     const current = typeof command === 'function' ? command(view) : command;
     const decision = decide(view.head(subject), current, view.decisionContext(subject));
-    const transaction = new TransactionBuilder(view, sent.request_id, undefined, sent.offline);
+    const transaction = new TransactionBuilder(
+      view,
+      requestFields.request_id,
+      undefined,
+      requestFields.offline,
+    );
     if (current.type === 'expire') addExpiry(transaction, decision);
-    else addAction(transaction, decision, sent);
+    else addAction(transaction, decision, requestFields);
     if (current.type === 'record_review') checkEvidenceRecords(transaction, subject);
     if (decision.ok) transaction.markEffective();
     return transaction.answer(requestKey, render(decision));
   },
 });
 
-/** Commands whose decision on a task is one event, unless it is signed or repeats an event of an offline log. */
+/** Whether the decision is one event: a renewal or release of a task, unless it is signed or from an offline log. */
 const isDirect = (
   subject: string,
   { type }: SubjectCommand,
@@ -51,7 +56,7 @@ const isDirect = (
   offline === undefined &&
   subjectKindOf(subject) === 'task';
 
-/** An expiry is not an action of the session, so it does not extend its activity. */
+/** Adds an expiry. It is not an action of the session, so it does not count as activity of the session. */
 function addExpiry(transaction: TransactionBuilder, decision: Decision): void {
   transaction.addDecision(decision);
   if (decision.next.claim?.state === 'EXPIRED') shortenSessionPermit(transaction, decision.head);

@@ -23,11 +23,11 @@ interface NextContext {
   readonly project: Pick<Project, 'refresh' | 'rebuildFrontier'>;
   /** Ends when the caller is gone. */
   readonly signal: AbortSignal | undefined;
-  /** The state that edges are routed by. It is updated in place. */
+  /** Reads the state by which edges are routed. Later events update the same object. */
   readonly readMethodology: () => Promise<MethodologyState>;
 }
 
-/** A track has tasks only. */
+/** Whether edges are wanted. A track has only tasks. */
 export const wantsEdges = ({ kinds, track }: Pick<NextBody, 'kinds' | 'track'>): boolean =>
   track === undefined && (kinds ?? []).includes('edge');
 const wantsTasks = ({ kinds = ['task'], track }: Pick<NextBody, 'kinds' | 'track'>): boolean =>
@@ -89,14 +89,15 @@ export class NextOperation implements Operation<ClaimResult | Problem> {
     this.requiredRebuildVersion ??= frontier.currentVersion(plan);
     if (frontier.rebuiltVersion < this.requiredRebuildVersion)
       return { needs: () => this.context.project.rebuildFrontier() };
-    if (this.methodologyState !== null || !this.routesEdges(view)) return null;
+    if (this.methodologyState !== null || !this.shouldRouteEdges(view)) return null;
     return { needs: () => this.readMethodology() };
   }
 
-  private routesEdges = (view: DecisionView): boolean => wantsEdges(this.body) && view.methodology !== null;
+  private shouldRouteEdges = (view: DecisionView): boolean =>
+    wantsEdges(this.body) && view.methodology !== null;
 
   private edgeQueue(view: DecisionView): EdgeQueue | null {
-    if (this.methodologyState === null || !this.routesEdges(view)) return null;
+    if (this.methodologyState === null || !this.shouldRouteEdges(view)) return null;
     const { agent_id, agent_role = null } = this.body;
     const input = viewInputOf(view.state, this.methodologyState, view);
     return edgeQueue({ ...input, request: { agent_id } }, agent_role);
@@ -117,7 +118,7 @@ export class NextOperation implements Operation<ClaimResult | Problem> {
     for (const { subject } of remainingEdges) yield subject;
   }
 
-  /** Null if it was refused, and other work may be granted. */
+  /** Tries to claim a subject. Null if the claim is refused, and other work may be granted. */
   private tryClaim(view: DecisionView, subject: string): Attempt<ClaimResult | Problem> | NeedsFetch | null {
     const { track: _, kinds: __, ...claim } = this.body;
     if (this.refusedSubjects.has(subject) || this.fullTracks.has(trackOf(view, subject))) return null;

@@ -26,11 +26,11 @@ export function nothingReadyResult(view: DecisionView, wanted: WantedWork): Clai
   const blockingTasks = wantsTasks ? blockingSubjects(view, track) : [];
   const blockers = new Set([...blockingTasks, ...(edges?.open ?? [])]);
   const claimed = claimsOfSession(view, session_id, 'ACTIVE').map(({ subject }) => subject);
-  const own = claimed.filter((subject) => blockers.has(subject));
-  const others = [...blockers].filter((subject) => !own.includes(subject)).sort();
+  const ownBlockers = claimed.filter((subject) => blockers.has(subject));
+  const otherBlockers = [...blockers].filter((subject) => !ownBlockers.includes(subject)).sort();
   const refusal = {
     ...refusedClaimResult('NOTHING_READY'),
-    waiting_for: others.slice(0, BLOCKERS_LISTED_MAX),
+    waiting_for: otherBlockers.slice(0, BLOCKERS_LISTED_MAX),
     done: isWantedWorkDone(view, wanted, blockers),
   };
   // While tasks are open, one of them may become ready. Edges alone may wait for a person, and their advice says so.
@@ -38,7 +38,8 @@ export function nothingReadyResult(view: DecisionView, wanted: WantedWork): Clai
     blockingTasks.length === 0
       ? (edges?.advice ?? null)
       : stuckAdvice(view, [...new Set(blockingTasks)].sort());
-  const next = ownWorkAdvice(own) ?? (others.length > 0 ? waitAdvice : emptyAdvice(view, wanted));
+  const next =
+    ownWorkAdvice(ownBlockers) ?? (otherBlockers.length > 0 ? waitAdvice : emptyAdvice(view, wanted));
   return next === null ? refusal : { ...refusal, next };
 }
 

@@ -110,7 +110,7 @@ export class OperatorOperation implements Operation<OperatorResult | Problem> {
     return { from: { result_id: resultId, generation, agent_id, session_id }, result };
   }
 
-  /** Read once: past grants and parked results only ever grow. */
+  /** Reads the history once. Later events can add past grants and parked results, but remove none. */
   private async readHistory(): Promise<void> {
     this.history = await this.readEvents();
   }

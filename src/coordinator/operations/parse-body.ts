@@ -24,8 +24,8 @@ export function parseBody<S extends z.ZodType>(
   body: unknown,
   where = 'body',
 ): z.output<S> | Problem {
-  const common = parseBodyFastPath(schema, body);
-  if (common !== null) return common;
+  const fastPathFields = parseBodyFastPath(schema, body);
+  if (fastPathFields !== null) return fastPathFields;
   const parsed = schema.safeParse(body);
   if (parsed.success) return parsed.data;
   const faults = parsed.error.issues.slice(0, 20).map((issue) => ({
@@ -107,17 +107,17 @@ export function parseHolderBody<S extends z.ZodType<HandleBody>>(
   body: unknown,
   caller: Caller,
 ): { fields: z.output<S>; subject: string; handle: ClaimHandle } | Problem {
-  const read = parseBody(schema, body);
-  if (isProblem(read)) return read;
-  const subject = parseSubject(read.task_id);
+  const holderFields = parseBody(schema, body);
+  if (isProblem(holderFields)) return holderFields;
+  const subject = parseSubject(holderFields.task_id);
   if (isProblem(subject)) return subject;
-  const { session_id, claim_id = null, generation = 0, expected_generation = generation } = read;
+  const { session_id, claim_id = null, generation = 0, expected_generation = generation } = holderFields;
   if (claim_id === null && !caller.claim_id_optional) {
     const message =
       'is missing. With a credential it is required: send the claim_id that the grant returned.';
     return fieldProblem('claim_id', message, 'CLAIM_ID_REQUIRED');
   }
-  return { fields: read, subject, handle: { generation: expected_generation, session_id, claim_id } };
+  return { fields: holderFields, subject, handle: { generation: expected_generation, session_id, claim_id } };
 }
 
 export function parseClaim(
@@ -155,7 +155,7 @@ export function parseBatchClaim(body: unknown, caller: Caller) {
   return { mode, request_id, claims: withIds };
 }
 
-/** Prefixes a problem's paths with the position of the part in the whole. */
+/** Prefixes a problem's paths with the path of the part that has the problem. */
 const nestProblem = (prefix: string, { problem: code, detail, faults = [] }: Problem): Problem =>
   problem(
     code,

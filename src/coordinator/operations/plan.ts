@@ -30,7 +30,7 @@ import {
 import { requestKeyOf } from './shared.js';
 import { proposeTasks } from './task-proposals.js';
 
-/** Deeper than any valid plan. */
+/** Maximum nesting of a body. No valid plan is nested as deep. */
 const NESTING_MAX = 64;
 
 export interface PlanRequest {
@@ -52,7 +52,7 @@ export class PlanOperation implements Operation<PlanResult | Problem> {
     private readonly caller: Caller,
   ) {
     const { verb, body, request_id } = planRequest;
-    // A body nested too deep is always refused, so it is not remembered: digesting it could exhaust the stack.
+    // A body that is nested too deep is always refused. It is not remembered: digesting it could exhaust the stack.
     this.requestKey = isShallow(body, NESTING_MAX)
       ? requestKeyOf(caller, verb, { body, request_id } as { request_id?: string })
       : null;
@@ -136,7 +136,7 @@ export class PlanReplacement implements PlanUpdate {
   }
 }
 
-/** A document that is not a valid plan, whatever the current plan. */
+/** The update for a document that is not a valid plan, whatever the current plan is. */
 export const invalidPlan = (faults: readonly PlanFault[]): PlanUpdate => ({
   changeFor: () => ({ ok: false, faults }),
 });

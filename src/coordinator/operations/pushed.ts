@@ -55,21 +55,27 @@ class PushedOperation<Reply> implements Operation<Reply | Problem> {
     const { acceptedId } = this;
     if (acceptedId === undefined || 'needs' in attempt) return attempt;
     const { transaction } = attempt;
-    const second = transaction.requests.map((request) => ({ ...request, key: keyOfEvent(acceptedId) }));
-    return { ...attempt, transaction: { ...transaction, requests: [...transaction.requests, ...second] } };
+    const acceptedIdRequests = transaction.requests.map((request) => ({
+      ...request,
+      key: keyOfEvent(acceptedId),
+    }));
+    return {
+      ...attempt,
+      transaction: { ...transaction, requests: [...transaction.requests, ...acceptedIdRequests] },
+    };
   }
 
   private async readTakenId(): Promise<void> {
     this.takenId = await this.findTakenId();
   }
 
-  shouldRepeat(...committed: Parameters<NonNullable<Operation<Reply>['shouldRepeat']>>): boolean {
-    return this.operation.shouldRepeat?.(...committed) ?? false;
+  shouldRepeat(...args: Parameters<NonNullable<Operation<Reply>['shouldRepeat']>>): boolean {
+    return this.operation.shouldRepeat?.(...args) ?? false;
   }
 
-  replay(...found: Parameters<NonNullable<Operation<Reply>['replay']>>): Reply {
-    // Without a reply the caller reports a bug.
-    return this.operation.replay?.(...found) as Reply;
+  replay(...args: Parameters<NonNullable<Operation<Reply>['replay']>>): Reply {
+    // Undefined if the operation has no `replay`: the queue then reports a bug.
+    return this.operation.replay?.(...args) as Reply;
   }
 }
 
@@ -104,23 +110,23 @@ async function findTakenId(
   { history, key, subject }: SearchedLog,
   eventIds: readonly string[],
 ): Promise<string | null> {
-  let taken: string | null = null;
+  let takenId: string | null = null;
   const visit = ({ event_id }: { event_id: string }): boolean => {
-    if (eventIds.includes(event_id)) taken = event_id;
-    return taken === null;
+    if (eventIds.includes(event_id)) takenId = event_id;
+    return takenId === null;
   };
   await history.forEach(key, { subject }, visit);
   for (const eventId of eventIds) {
-    if (taken === null) await history.forEach(key, timeRangeOf(eventId), visit);
+    if (takenId === null) await history.forEach(key, timeRangeOf(eventId), visit);
   }
-  return taken;
+  return takenId;
 }
 
 /** The first 48 bits of a UUID of version 7 are milliseconds. */
 function timeRangeOf(eventId: string): { since: string; until: string } {
   const atMs = Number.parseInt(eventId.slice(0, 8) + eventId.slice(9, 13), 16);
-  const timeOf = (ms: number): string => new Date(Math.min(ms, MS_MAX)).toISOString();
+  const timeOf = (ms: number): string => new Date(Math.min(ms, TIME_MS_MAX)).toISOString();
   return { since: timeOf(atMs), until: timeOf(atMs + ID_LEAD_MS) };
 }
 /** The last time with a year of four digits. */
-const MS_MAX = msOf('9999-12-31T23:59:59.999Z');
+const TIME_MS_MAX = msOf('9999-12-31T23:59:59.999Z');

@@ -11,14 +11,14 @@ import type { DecisionView } from '../queue/decision-view.js';
 import { openDependencies } from './facts.js';
 
 /**
- * Claimable work, best first: the agent's own tracks, then tracks with capacity, then the rest. Advisory: the work
- * still has to be claimed.
+ * Claimable work, best first: in the agent's own tracks, then in free tracks, then in other tracks that are not full.
+ * It still has to be claimed.
  */
 export function* readyWork(view: DecisionView, agentId: string, track: string | undefined) {
   const agents = agentsByTrack(liveClaims(view));
   // An agent is given the tracks it has worked in first.
   const ownTracks = view.state.tracksByAgent.get(agentId);
-  const preferredTrackOf = (name: string): number => {
+  const trackLevelOf = (name: string): number => {
     const capacity = trackCapacity(
       agents.get(name),
       agentId,
@@ -31,7 +31,7 @@ export function* readyWork(view: DecisionView, agentId: string, track: string | 
   const claimable = claimableByTrack(view, track);
   for (const level of [0, 1, 2]) {
     const lists = [...claimable]
-      .filter(([name]) => preferredTrackOf(name) === level)
+      .filter(([name]) => trackLevelOf(name) === level)
       .flatMap(([, trackLists]) => trackLists);
     for (const { id } of mergeBestFirst(lists)) if (isReadyNow(view, id)) yield id;
   }
@@ -88,10 +88,10 @@ function* mergeBestFirst(lists: readonly (readonly RankedSubject[])[]): Generato
       const ahead = best?.subjects[best.at];
       if (subject !== undefined && (ahead === undefined || compareRank(subject, ahead) < 0)) best = list;
     }
-    const found = best?.subjects[best.at];
-    if (best === null || found === undefined) return;
+    const subject = best?.subjects[best.at];
+    if (best === null || subject === undefined) return;
     best.at += 1;
-    yield found;
+    yield subject;
   }
 }
 

@@ -88,7 +88,7 @@ const OWN_CLAIM_ADVICE =
 function claimRefusal({ code, details, head }: Decision, sessionId: string): ClaimResult {
   const reason = code as Exclude<ClaimRefusal, 'NOTHING_READY'>;
   const next = details.says ?? adviceFor(reason, head.subject);
-  // The code comes second in every reply, where a reader looks first.
+  // The code is the second field of every reply, so that people find it.
   const refusal = { success: false, reason, claim: null, current_holder: null, next } as const;
   switch (reason) {
     case 'DENIED_ACTIVE_CLAIM': {
@@ -119,7 +119,7 @@ function claimRefusal({ code, details, head }: Decision, sessionId: string): Cla
 
 const sharedModulesFields = (shared: readonly OverlappingClaim[]) => ({
   shared_modules: [...new Set(shared.flatMap(({ shared_modules }) => shared_modules))].sort(),
-  holders: shared.map(({ subject, ...rest }) => ({ task_id: subject, ...rest })),
+  holders: shared.map(({ subject, ...holder }) => ({ task_id: subject, ...holder })),
 });
 
 export const refusedClaimResult = <Reason extends ClaimRefusal>(reason: Reason) =>

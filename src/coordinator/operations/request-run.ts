@@ -28,7 +28,7 @@ type Reply = IterateResult | Problem;
 
 /**
  * Requests a run of an edge. An edge has one run at a time: of two requests at the same moment, the store remembers the
- * first, because both are the request for the same number of run.
+ * first, because both have the key of the same run number.
  */
 export class RequestRunOperation implements Operation<Reply> {
   readonly kind = 'iterate';
@@ -49,8 +49,8 @@ export class RequestRunOperation implements Operation<Reply> {
     const plan = this.planIn(view);
     if ('reason' in plan) return transaction.answer(null, plan);
     if (this.body.dry_run) return transaction.answer(null, dryRunResult(plan));
-    const known = this.requestedBefore(view) ?? this.refusal(view, plan) ?? this.runUnderWay();
-    if (known !== null) return transaction.answer(null, known);
+    const earlierReply = this.requestedBefore(view) ?? this.refusal(view, plan) ?? this.runUnderWay();
+    if (earlierReply !== null) return transaction.answer(null, earlierReply);
     const run_id = this.runIdIn(view);
     const payload: RunEventPayload<'run_requested'> = { run_id, retry_of: this.body.retry_of ?? null };
     const draft = draftEvent(view, 'run_requested', actorOf(this.caller), payload);
@@ -64,12 +64,12 @@ export class RequestRunOperation implements Operation<Reply> {
     };
   }
 
-  /** Another request was first. */
+  /** The reply if another request was first. */
   replay([event]: readonly EventEnvelope[]): Reply {
     if (event === undefined) throw new Error('the stored request of a run has no event');
     const run = evolveRun(undefined, event, event.payload as RunEventPayload<'run_requested'>);
-    const isSame = event.request_id !== undefined && event.request_id === this.body.request_id;
-    return this.requestedReply(isSame ? 'REQUESTED' : 'UNDER_WAY', run as RunSummary);
+    const isSameRequest = event.request_id !== undefined && event.request_id === this.body.request_id;
+    return this.requestedReply(isSameRequest ? 'REQUESTED' : 'UNDER_WAY', run as RunSummary);
   }
 
   /** The plan of the edge, or why there is none. */
@@ -83,8 +83,8 @@ export class RequestRunOperation implements Operation<Reply> {
         'UNKNOWN_FEATURE',
         `There is no feature ${feature_id}. ${adviceFor('UNKNOWN_FEATURE')}`,
       );
-    const unknown = unknownEdgeReason(view, this.subject);
-    if (unknown !== null) return refusedReply('UNKNOWN_EDGE', unknown);
+    const edgeReason = unknownEdgeReason(view, this.subject);
+    if (edgeReason !== null) return refusedReply('UNKNOWN_EDGE', edgeReason);
     return edgePlan(methodology, feature, edge, view.policy.evidence);
   }
 
@@ -101,7 +101,7 @@ export class RequestRunOperation implements Operation<Reply> {
     return hold === null ? null : refusedReply('DENIED_HELD', adviceFor('DENIED_HELD', this.subject));
   }
 
-  /** A role that is bound to the credential was not chosen for this project, and the executor has its own. */
+  /** A role that is bound to the credential is not checked: it was not chosen for this project. */
   private unknownRole({ methodology }: DecisionView): string | null {
     const { agent_role } = this.body;
     if (methodology === null || agent_role === undefined || this.caller.agent_role !== null) return null;

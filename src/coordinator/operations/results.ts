@@ -39,7 +39,7 @@ export function buildResult(
   const sha256 = sha256Hex(text);
   const identified = identifyResult(body, subject, sha256, sizeBytes);
   if (sizeBytes <= INLINE_BYTES_MAX) return { data: body.result_data, ...identified };
-  // The rules refuse a result that is too large; it must not be written before they do.
+  // The rules refuse a result that is too large, so its blob must not be written.
   if (sizeBytes > size_bytes_max) return identified;
   const stored = blobs.put(tenant_id, sha256, Buffer.from(text));
   return stored.then(() => ({ blob_sha256: sha256, ...identified }));
@@ -96,10 +96,10 @@ export async function changedFilesOf(
 ): Promise<readonly ChangedFile[] | Problem> {
   const data = await resultDataOf(body, tenantBlobs);
   if (!isFilesResult(data)) return filesIn(data);
-  const read = parseManifest(data);
-  if (!read.ok) return fieldProblem(`result_data.${read.path}`, read.message);
+  const parsed = parseManifest(data);
+  if (!parsed.ok) return fieldProblem(`result_data.${parsed.path}`, parsed.message);
   const sizes = await blobSizes(manifestDigests(data), tenantBlobs);
-  return blobProblem(read.manifest, sizes) ?? filesIn(data);
+  return blobProblem(parsed.manifest, sizes) ?? filesIn(data);
 }
 
 /** The limits of a manifest count the sizes that it declares, so these must be the sizes of the blobs. */
@@ -134,8 +134,8 @@ async function blobSizes(digests: readonly string[], { tenant_id, blobs }: Tenan
   const sizes = new Map<string, number | null>();
   for (let at = 0; at < digests.length; at += PARALLEL_LOOKUPS_MAX) {
     const chunk = digests.slice(at, at + PARALLEL_LOOKUPS_MAX);
-    const found = await Promise.all(chunk.map((sha256) => blobs.size(tenant_id, sha256)));
-    for (const [index, sha256] of chunk.entries()) sizes.set(sha256, found[index] ?? null);
+    const chunkSizes = await Promise.all(chunk.map((sha256) => blobs.size(tenant_id, sha256)));
+    for (const [index, sha256] of chunk.entries()) sizes.set(sha256, chunkSizes[index] ?? null);
   }
   return sizes;
 }
@@ -150,7 +150,7 @@ function filesIn(result: unknown): readonly ChangedFile[] {
   });
 }
 
-/** Refuses a candidate that is not an uploaded manifest whose files are uploaded too; null if it is one. */
+/** Why a candidate is refused; null if it is an uploaded manifest whose files are uploaded too. */
 export async function candidateProblem(blobSha256: string, target: TenantBlobs): Promise<Problem | null> {
   const body = { blob_sha256: blobSha256, result_data: undefined };
   if (!isFilesResult(await resultDataOf(body, target))) {

@@ -9,12 +9,12 @@ import { draftEvent, type TransactionBuilder } from '../queue/transaction-builde
 import { contentEventId } from '../runtime/identity.js';
 import { operationOf } from './shared.js';
 
-/** The author of events that no session has caused. */
+/** The recorded agent of events that no session has caused. */
 const COORDINATOR = 'coordinator';
 
 type ReviewEventType = 'review_notified' | 'review_notice_failed' | 'escalation_timeout';
 
-/** The same for every coordinator: a receiver can tell a repeated delivery by it. */
+/** The id of a notice. All coordinators compute the same id, so a receiver recognizes a repeated delivery. */
 export const noticeIdOf = (
   { tenant_id, project_id }: ProjectKey,
   review: ReviewIdentity,
@@ -50,7 +50,7 @@ export const recordReviewTimeout = (subject: string): Operation<boolean> =>
 export const reviewIdOf = ({ task_id, generation, iteration, candidate_sha256 }: ReviewIdentity): string =>
   JSON.stringify([task_id, generation, iteration, candidate_sha256]);
 
-/** Its id derives from `identity`, so that several coordinators record it once. */
+/** Adds an event about a review. Its id derives from `identity`, so several coordinators record it once. */
 function addReviewEvent<Type extends ReviewEventType>(
   transaction: TransactionBuilder,
   { task_id: subject, generation }: ReviewIdentity,

@@ -10,7 +10,7 @@ import { fieldProblem, type Problem, problem } from '../wire/problem.js';
 import { runnersOf } from './edge-evidence.js';
 import { operationOf, requestKeyOf } from './shared.js';
 
-/** A runner is its key: the id derives from it. */
+/** The id of a runner, which derives from its public key. */
 export const runnerIdOf = (publicKey: string): string => `rnr_${sha256Hex(publicKey).slice(0, 24)}`;
 
 /** Enrols a runner. Idempotent; a revoked key stays revoked. */
@@ -25,10 +25,10 @@ export const enrolRunner = (body: EnrolRunnerBody, caller: Caller): Operation<Ru
       const { view } = transaction.checkRecord(RUNNERS_SUBJECT);
       const runnerId = runnerIdOf(public_key);
       const runners = runnersOf(view);
-      const known = runners[runnerId];
-      if (known?.state === 'revoked')
+      const existing = runners[runnerId];
+      if (existing?.state === 'revoked')
         return fieldProblem('public_key', 'this key was revoked. Make another: gen runner enrol.');
-      if (known !== undefined) return runnerOf(runnerId, known);
+      if (existing !== undefined) return runnerOf(runnerId, existing);
       const by = actorOf(caller);
       const added: RunnerRecord = {
         ...{ state: 'enrolled', public_key, label, enrolled_by: by },
@@ -43,16 +43,16 @@ export const enrolRunner = (body: EnrolRunnerBody, caller: Caller): Operation<Ru
     body.request_id,
   );
 
-/** Revokes a runner. Idempotent; its evidence no longer counts, also that from before. */
+/** Revokes a runner. Idempotent. Its evidence no longer counts, not even evidence from before. */
 export const revokeRunner = (runnerId: string, caller: Caller): Operation<Runner | Problem> =>
   operationOf('revoke_runner', null, (transaction) => {
     const { view } = transaction.checkRecord(RUNNERS_SUBJECT);
     const runners = runnersOf(view);
-    const known = runners[runnerId];
-    if (known === undefined)
+    const existing = runners[runnerId];
+    if (existing === undefined)
       return problem('NOT_FOUND', 'There is no runner with that id. List them: gen runner list.');
-    if (known.state === 'revoked') return runnerOf(runnerId, known);
-    const revoked: RunnerRecord = { ...known, state: 'revoked', revoked_at: isoTime(view.now_ms) };
+    if (existing.state === 'revoked') return runnerOf(runnerId, existing);
+    const revoked: RunnerRecord = { ...existing, state: 'revoked', revoked_at: isoTime(view.now_ms) };
     const record = { runners: { ...runners, [runnerId]: revoked } };
     transaction.writeRecord(RUNNERS_SUBJECT, 'RUNNER_REVOKED', record, actorOf(caller));
     return runnerOf(runnerId, revoked);

@@ -13,8 +13,8 @@ export function claimsOfSession(view: DecisionView, sessionId: string, state: Cl
 }
 
 /** Advice for a session that waits only for work it holds itself; null if it holds none. */
-export function ownWorkAdvice([first, ...rest]: readonly string[]): string | null {
+export function ownWorkAdvice([first, ...otherSubjects]: readonly string[]): string | null {
   if (first === undefined) return null;
-  const others = rest.length === 0 ? '' : ` and ${rest.length} more`;
+  const others = otherSubjects.length === 0 ? '' : ` and ${otherSubjects.length} more`;
   return `Your session holds ${first}${others}. Finish that first: submit or release it. If you have lost its handle, ask again with resume: true.`;
 }

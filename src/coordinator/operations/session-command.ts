@@ -8,7 +8,7 @@ import type { Project } from '../queue/project.js';
 import type { Projects } from '../queue/projects.js';
 import type { AsyncReply, Problem } from '../wire/problem.js';
 
-/** Runs a session's command. If it is signed, or must be, the signature is checked before it enters the queue. */
+/** Runs a session's command. A signature that is present or required is checked before the command enters the queue. */
 export function runSessionCommand<T>(
   projects: Projects,
   projectKey: ProjectKey,

@@ -23,7 +23,7 @@ interface SessionRequest {
   readonly public_key: string | null;
 }
 
-/** Opens a session. Idempotent by its id; if the coordinator assigns the id, by the request. */
+/** Opens a session. Idempotent by the id of the session, or by the request if the coordinator assigns the id. */
 export const openSession = (
   opening: SessionRequest,
   caller: Caller,
@@ -48,12 +48,12 @@ export const openSession = (
 function openedResult(view: DecisionView, opening: SessionRequest): SessionResult {
   const session = readSessionRecord(view, opening.session_id);
   if (session === null) {
-    const { says: next, ...reached } = describeReachedLimit(
+    const { says: next, ...limitFields } = describeReachedLimit(
       view.reachedLimit ?? 'max_active_sessions',
       null,
       { ...view.policy, ...view.limits },
     );
-    return { success: false, reason: 'DENIED_LIMIT', session, ...reached, next };
+    return { success: false, reason: 'DENIED_LIMIT', session, ...limitFields, next };
   }
   const reason = reopeningRefusal(session, opening);
   if (reason === null) return { success: true, reason: 'OPENED', session };
@@ -66,8 +66,9 @@ function reopeningRefusal(session: SessionRecord, { public_key }: SessionRequest
 }
 
 /**
- * Refuses a caller that may not act in the session. Null if it controls the session, or may open it because there is
- * none. The transaction checks what a refusal depends on: another coordinator may have opened the session meanwhile.
+ * Refuses a caller that may not act in the session. Null if the caller controls the session, or may open it because
+ * there is no such session. The transaction checks what a refusal depends on: another coordinator may have opened the session
+ * meanwhile.
  */
 export function refuseOtherOwner(
   transaction: TransactionBuilder,
@@ -131,6 +132,6 @@ type StoredSession = Omit<SessionRecord, 'session_id' | keyof ProjectKey> & Sess
 export function readSessionRecord(view: DecisionView, session_id: string): SessionRecord | null {
   const value = view.lookUpSession(session_id).record?.value;
   if (value === undefined) return null;
-  const { principal: _, ...shown } = value as unknown as StoredSession;
-  return { session_id, ...view.key, ...shown };
+  const { principal: _, ...publicFields } = value as unknown as StoredSession;
+  return { session_id, ...view.key, ...publicFields };
 }

@@ -7,7 +7,7 @@ import { operationOf, type RequestFields, requestKeyOf } from './shared.js';
 interface ChangedSettings<Settings> {
   /** The stored record. */
   readonly record: Partial<Settings>;
-  /** What applies with it, and is the reply. */
+  /** The complete settings that apply with this record. They are the reply. */
   readonly settings: Settings;
 }
 

@@ -16,7 +16,7 @@ import { pushedRequestKey } from './pushed.js';
 export interface RequestFields {
   readonly request_id?: string | undefined;
   readonly signature?: string | undefined;
-  /** The text that the signature is of, which the coordinator adds. */
+  /** The text that was signed. The coordinator adds it. */
   readonly signed_text?: string | undefined;
   /** Present only in commands that can be pushed. */
   readonly offline?: PushedEvent | undefined;
@@ -24,7 +24,8 @@ export interface RequestFields {
 
 /**
  * The key that a request is remembered under, and the digest of its content. `operation` is the command's name, or
- * the subject of a claim; the two cannot collide. The signature is excluded: signed again, it is the same request.
+ * the subject of a claim; the two cannot collide. The signature is excluded: a request that is signed again stays the
+ * same request.
  */
 export function requestKeyOf(caller: Caller, operation: string, body: RequestFields): RequestKey | null {
   const { request_id, offline } = body;
@@ -57,8 +58,12 @@ export const operationOf = <Reply>(
 });
 
 /** Adds the decision on an action of a session, and what it changes in the permits of the session and its track. */
-export function addAction(transaction: TransactionBuilder, decision: Decision, sent?: RequestFields): void {
-  transaction.addDecision(decision, sent);
+export function addAction(
+  transaction: TransactionBuilder,
+  decision: Decision,
+  requestFields?: RequestFields,
+): void {
+  transaction.addDecision(decision, requestFields);
   extendSessionPermit(transaction, decision);
   updateTrackPermits(transaction, decision);
 }
@@ -106,9 +111,9 @@ function trackPermitUntilMs(view: DecisionView, track: string, agentId: string, 
   const others = [...view.subjectsHeldBy(agentId)]
     .filter((id) => id !== next.subject && view.state.plan.get(id)?.task.track === track)
     .map((id) => view.peekHead(id));
-  const until = [next, ...others]
+  const endsMs = [next, ...others]
     .filter((head) => head.claim?.agent_id === agentId)
     .map((head) => permitHeldUntilMs(head, view.rulesOf(head.subject)))
     .filter((untilMs) => untilMs !== null);
-  return until.length === 0 ? null : Math.max(...until);
+  return endsMs.length === 0 ? null : Math.max(...endsMs);
 }

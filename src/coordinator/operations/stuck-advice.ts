@@ -4,9 +4,9 @@ import { genCommand } from '../../core/methodology/definition/command.js';
 import { taskStateOf } from '../queries/tasks.js';
 import type { DecisionView } from '../queue/decision-view.js';
 
-const EXAMINED_MAX = 1000;
-const NAMED_MAX = 3;
-/** States that only a person ends, as a sentence names them. */
+const TASKS_EXAMINED_MAX = 1000;
+const TASKS_NAMED_MAX = 3;
+/** States that only a person can end, with their wording in a sentence. */
 const HUMAN_STATES: ReadonlyMap<TaskState['readiness'], string> = new Map([
   ['held', 'on hold'],
   ['suspended', 'suspended'],
@@ -16,7 +16,7 @@ const HUMAN_STATES: ReadonlyMap<TaskState['readiness'], string> = new Map([
 
 /** Why none of these tasks can be claimed, if no agent works on any of them; otherwise null. */
 export function stuckAdvice(view: DecisionView, taskIds: readonly string[]): string | null {
-  if (taskIds.length === 0 || taskIds.length > EXAMINED_MAX) return null;
+  if (taskIds.length === 0 || taskIds.length > TASKS_EXAMINED_MAX) return null;
   const states = taskIds.map((id) => taskStateOf(view, view.peekHead(id), 0));
   const failed = states.filter(({ readiness }) => readiness === 'backoff');
   const forHuman = states.filter(({ readiness }) => HUMAN_STATES.has(readiness));
@@ -25,12 +25,12 @@ export function stuckAdvice(view: DecisionView, taskIds: readonly string[]): str
 }
 
 function humanAdvice(states: readonly TaskState[]): string {
-  const named = states
-    .slice(0, NAMED_MAX)
+  const taskTexts = states
+    .slice(0, TASKS_NAMED_MAX)
     .map(({ task_id, readiness }) => `${task_id} (${HUMAN_STATES.get(readiness)})`);
-  const more = states.length > NAMED_MAX ? ` and ${states.length - NAMED_MAX} more` : '';
+  const more = states.length > TASKS_NAMED_MAX ? ` and ${states.length - TASKS_NAMED_MAX} more` : '';
   const explain = genCommand('task', 'explain', states[0]?.task_id ?? '');
-  return `A person must act before other work can start: ${named.join(', ')}${more}. What to do: ${explain}`;
+  return `A person must act before other work can start: ${taskTexts.join(', ')}${more}. What to do: ${explain}`;
 }
 
 function retryAdvice(view: DecisionView, states: readonly TaskState[]): string {

@@ -38,9 +38,9 @@ interface SubmitRequest {
 
 export class SubmitOperation implements Operation<SubmissionResult | Problem> {
   readonly kind = 'submit';
-  /** A result is accepted once anyway; a pushed one is also remembered by the id of its event. */
+  /** Null unless the result was pushed, because a result is accepted only once anyway. */
   readonly requestKey: RequestKey | null;
-  /** What the log says about a late submitter: who was granted its generation, and whether its parking is full. */
+  /** What the log says about a late submitter: its grant, and whether it has the maximum number of parked results. */
   private grantHistory: { grant: PastGrant | null; parking_full: boolean } | null = null;
 
   private readonly recorder: RefusalRecorder;
@@ -54,7 +54,7 @@ export class SubmitOperation implements Operation<SubmissionResult | Problem> {
     this.requestKey = body.offline === undefined ? null : requestKeyOf(caller, 'submit_result', body);
   }
 
-  /** The result of a task, granted without a role. */
+  /** Decides the result of a task that was claimed without a role. */
   decideDirectly(view: DecisionView): DirectDecision<SubmissionResult> | null {
     const { subject, handle, result, body, caller } = this.submitRequest;
     if (body.offline !== undefined || body.signature !== undefined || subjectKindOf(subject) !== 'task')
@@ -88,7 +88,7 @@ export class SubmitOperation implements Operation<SubmissionResult | Problem> {
     if (forbidden !== null) {
       return new TransactionBuilder(view).checkHead(subject).answer(null, forbidden);
     }
-    const result = this.result(view);
+    const result = this.resultWithEvidence(view);
     const facts: SubmitFacts = {
       inputs: inputsDigest(view, subject),
       past_grant,
@@ -102,14 +102,14 @@ export class SubmitOperation implements Operation<SubmissionResult | Problem> {
     // Refused work may have been granted earlier. Only the log can tell, and it is read once.
     if (decision.details.work_lost && this.grantHistory === null)
       return { needs: () => this.readGrantHistory() };
-    const hasRecords = decision.loose_events.length > 0 && this.isKnown(view);
-    const missing = hasRecords ? this.recorder.missingCounts(view, [decision]) : null;
+    const hasEventsToRecord = decision.loose_events.length > 0 && this.isKnown(view);
+    const missing = hasEventsToRecord ? this.recorder.missingCounts(view, [decision]) : null;
     if (missing !== null) return missing;
-    const recorder = hasRecords ? this.recorder : undefined;
+    const recorder = hasEventsToRecord ? this.recorder : undefined;
     const transaction = new TransactionBuilder(view, body.request_id, recorder, body.offline);
     addAction(transaction, decision, body);
     checkEvidenceRecords(transaction, subject);
-    // A refusal is not remembered, although it can be a sign of life: its reason may be gone when it is pushed again.
+    // A refusal is not remembered, although it can be a sign of life: its reason may be gone at the next push.
     const isDelivered = decision.ok || decision.code === 'ESCALATED';
     return transaction.answer(isDelivered ? this.requestKey : null, renderSubmissionResult(decision));
   }
@@ -128,13 +128,13 @@ export class SubmitOperation implements Operation<SubmissionResult | Problem> {
     return view.hasHead(subject) || isKnownSubject(view, subject);
   }
 
-  private result(view: DecisionView): SubmittedResult {
+  private resultWithEvidence(view: DecisionView): SubmittedResult {
     const { result, body, subject } = this.submitRequest;
     const evidence = subjectKindOf(subject) === 'edge' ? evidenceFrom(body, view.methodology !== null) : null;
     return evidence === null ? result : { ...result, evidence };
   }
 
-  /** A task needs no role and no checks. */
+  /** The facts about roles and checks. A task needs neither. */
   private convergenceFactsOf(view: DecisionView, head: Head, { evidence }: SubmittedResult) {
     if (subjectKindOf(head.subject) !== 'edge') return TASK_FACTS;
     return convergenceFacts(view, head, { ...this.submitRequest, evidence });

@@ -21,26 +21,26 @@ import { requestKeyOf } from './shared.js';
 
 const PREFIX = proposalSubject('');
 
-/** Keeps tasks as a proposal. The same tasks are one proposal: proposed again, they get the answer it has by then. */
+/** Stores tasks as a proposal. The same tasks are one proposal: a repeat gets the current state of the proposal. */
 export function proposeTasks(
   transaction: TransactionBuilder,
   tasks: unknown,
   caller: Caller,
 ): PlanResult | Problem {
   const { view } = transaction;
-  // Only the digest of a large body is here: it is over the limit.
+  // For a large body, `tasks` is only its digest. Such a body is over the limit.
   const text = Array.isArray(tasks) ? canonicalJson(tasks) : null;
   if (text === null || text.length > PROPOSAL_CHARS_MAX)
     return fieldProblem('tasks', `a proposal has at most ${PROPOSAL_CHARS_MAX} characters; propose in parts`);
   const id = `prop_${sha256Hex(text).slice(0, 24)}`;
-  const known = proposalOf(view, id);
-  if (known === null && pendingProposals(view).length >= PENDING_PROPOSALS_MAX)
+  const existing = proposalOf(view, id);
+  if (existing === null && pendingProposals(view).length >= PENDING_PROPOSALS_MAX)
     return fieldProblem(
       'tasks',
-      `${PENDING_PROPOSALS_MAX} proposals wait for a person already; wait for a decision`,
+      `${PENDING_PROPOSALS_MAX} proposals already wait for a person. Propose again after one is decided`,
     );
   const by = actorOf(caller);
-  const proposal = known ?? {
+  const proposal = existing ?? {
     state: 'pending',
     tasks: tasks as unknown[],
     proposed_by: by,
@@ -49,7 +49,7 @@ export function proposeTasks(
     comment: null,
   };
   transaction.checkRecord(proposalSubject(id));
-  if (known === null) transaction.writeRecord(proposalSubject(id), 'TASKS_PROPOSED', proposal, by);
+  if (existing === null) transaction.writeRecord(proposalSubject(id), 'TASKS_PROPOSED', proposal, by);
   return withProposal(unchangedPlan(view), id, proposal);
 }
 

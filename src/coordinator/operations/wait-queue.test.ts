@@ -3,8 +3,8 @@ import { CoordinatorHarness, P, planOf, unwrap } from '../../../test/support/coo
 import type { ClaimResult } from '../../core/contract/claim-replies.js';
 
 const WAITING = 50;
-const [HELD, LEFT] = ['A-001-x', 'A-002-x'];
-const at = (task_id: string) => ({ task_id, session_id: 's0', expected_generation: 1 });
+const [HELD, OTHER] = ['A-001-x', 'A-002-x'];
+const handleOf = (task_id: string) => ({ task_id, session_id: 's0', expected_generation: 1 });
 
 /** One session holds all work, others wait, and no timer ever fires. `nextCallCount` counts the `next` operations. */
 async function openWaiters() {
@@ -23,8 +23,8 @@ async function openWaiters() {
     abort.abort();
     coordinator.close();
   });
-  unwrap(await coordinator.plans.put(P, planOf(HELD, LEFT)));
-  for (const task_id of [HELD, LEFT]) {
+  unwrap(await coordinator.plans.put(P, planOf(HELD, OTHER)));
+  for (const task_id of [HELD, OTHER]) {
     unwrap(await coordinator.claims.claimTask(P, { task_id, agent_id: 'holder', session_id: 's0' }));
   }
   const waiting = Array.from({ length: WAITING }, (_, index) => {
@@ -58,30 +58,30 @@ test('a waiter is refused at once when its session is closed, and no other waite
 
 test('a change that makes no task ready wakes no waiter, and a ready task wakes one waiter', async () => {
   const { coordinator, waiting, nextCallCount, leave } = await openWaiters();
-  for (let turn = 0; turn < 20; turn += 1) unwrap(await coordinator.holder.renewLease(P, at(HELD)));
+  for (let turn = 0; turn < 20; turn += 1) unwrap(await coordinator.holder.renewLease(P, handleOf(HELD)));
   await settle();
   expect(nextCallCount()).toBe(WAITING);
-  unwrap(await coordinator.holder.releaseClaim(P, at(HELD)));
+  unwrap(await coordinator.holder.releaseClaim(P, handleOf(HELD)));
   const first = await Promise.race(waiting);
   expect(first.claim?.task_id).toBe(HELD);
   await settle();
   expect(nextCallCount()).toBe(WAITING + 1);
   leave();
-  const rest = (await Promise.all(waiting)).filter(({ success }) => !success);
-  expect(rest.length).toBe(WAITING - 1);
+  const refusals = (await Promise.all(waiting)).filter(({ success }) => !success);
+  expect(refusals.length).toBe(WAITING - 1);
 });
 
 test('a task that the first waiter cannot claim goes to the next', async () => {
   const { coordinator, waiting } = await openWaiters();
-  const last = WAITING / 2;
+  const openIndex = WAITING / 2;
   for (let index = 0; index < WAITING; index += 1) {
-    if (index === last) continue;
+    if (index === openIndex) continue;
     const opening = { session_id: `w${index}`, user_id: 'u', project_id: P.project_id };
     unwrap(await coordinator.sessions.open(P.tenant_id, opening));
     unwrap(await coordinator.sessions.close(P.tenant_id, opening.session_id));
   }
-  unwrap(await coordinator.holder.releaseClaim(P, at(LEFT)));
-  expect((await waiting[last])?.claim?.task_id).toBe(LEFT);
+  unwrap(await coordinator.holder.releaseClaim(P, handleOf(OTHER)));
+  expect((await waiting[openIndex])?.claim?.task_id).toBe(OTHER);
 });
 
 const LEASE_SECONDS = 300;

@@ -14,12 +14,12 @@ interface Waiter {
   readonly track: string | undefined;
   /** Whether edges count as work, in a project that has some. */
   readonly wantsEdges: boolean;
-  /** The last change this waiter has examined without finding work. */
-  seen: number;
+  /** The number of changes up to which this waiter has found no work. */
+  examinedChanges: number;
   readonly wake: () => void;
 }
 
-/** What a caller knew before it asked for work: every change from then on is news to it. */
+/** The state before a caller asked for work. Every later change may bring work for it. */
 interface WaitStart {
   readonly changes: number;
   readonly now_ms: number;
@@ -56,7 +56,7 @@ export class WaitQueue {
     private readonly environment: Environment,
   ) {}
 
-  /** Call it before asking for work, then wait from there. */
+  /** Call this before asking for work, and pass the result to `wait`. */
   start(): WaitStart {
     return { changes: this.changes, now_ms: this.project.view().now_ms };
   }
@@ -77,7 +77,13 @@ export class WaitQueue {
         resolve(wasWoken);
       };
       const giveUp = (): void => settle(false);
-      const waiter = { session_id, track, wantsEdges, seen: start.changes, wake: () => settle(true) };
+      const waiter = {
+        session_id,
+        track,
+        wantsEdges,
+        examinedChanges: start.changes,
+        wake: () => settle(true),
+      };
       const cancel = this.environment.setTimer(remainingMs, giveUp);
       // An embedder may end all its waits with one signal; Node warns of a leak from the eleventh listener on.
       if (signal !== undefined) setMaxListeners(0, signal);
@@ -109,7 +115,7 @@ export class WaitQueue {
       this.scanAfter(this.pauseUntilMs - startMs);
       return;
     }
-    // One view, and so one time, for the whole scan: what ends after it is what the next scan waits for.
+    // One view, and so one time, for the whole scan. Leases and pauses that end later are for the next scan.
     const view = this.project.view();
     if (view.now_ms >= this.nextDeadlineMs) this.silentChanges += 1;
     this.nextDeadlineMs = nextDeadlineMs(view, view.now_ms);
@@ -149,7 +155,7 @@ export class WaitQueue {
 
   private wakeReady(view: DecisionView): void {
     const { changes } = this;
-    const unexamined = [...this.waiters].reverse().filter(({ seen }) => seen < changes);
+    const unexamined = [...this.waiters].reverse().filter(({ examinedChanges }) => examinedChanges < changes);
     const isPlanDone = isDone(this.project.state);
     if (unexamined.length === 0) return;
     const ready = readyByTrack(view, unexamined.length + this.wokenCount);
@@ -157,10 +163,9 @@ export class WaitQueue {
     for (const count of ready.values()) remaining += count;
     for (const waiter of unexamined) {
       const { track, session_id } = waiter;
-      const mayFindEdge = waiter.wantsEdges && view.methodology !== null;
-      // These waiters take no work from others, and should learn now that their session is closed or everything is done: they
-      // would wait for a new plan, so they return and can ask again.
-      if (isSessionClosed(view, session_id) || (isPlanDone && !mayFindEdge)) {
+      const canFindEdge = waiter.wantsEdges && view.methodology !== null;
+      // These waiters take no work from others. They return now, because their session is closed or the plan is done.
+      if (isSessionClosed(view, session_id) || (isPlanDone && !canFindEdge)) {
         this.wakeWaiter(waiter);
         continue;
       }
@@ -171,8 +176,8 @@ export class WaitQueue {
         this.wakeWaiter(waiter);
       } else if (this.wokenCount === 0) {
         // Whether an edge is ready is known only when it is requested, so these waiters try one after the other.
-        if (mayFindEdge) this.wakeWaiter(waiter);
-        else waiter.seen = changes;
+        if (canFindEdge) this.wakeWaiter(waiter);
+        else waiter.examinedChanges = changes;
       }
     }
   }

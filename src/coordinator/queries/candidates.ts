@@ -18,7 +18,7 @@ export function waitingCandidates(view: DecisionView): WaitingCandidate[] {
     const checks = deterministicChecks(view, subject);
     const facts = evidenceFacts(view, { subject, generation, sha256: candidate_sha256 });
     const evidence_of = evidence
-      // What could not be run, as on a base that is behind, may be run again.
+      // Checks with errors, for example because the base was outdated, may be run again.
       .filter(({ statement }) => isCompleteStatement(statement, checks, facts) && !hasErrors(statement))
       .map(({ statement }) => statement.runner_id);
     return {

@@ -26,22 +26,22 @@ export function* expiredClaims(
   return { claims, next: subjects.length > limit ? (page.at(-1) ?? null) : null };
 }
 
-/** The first of these subjects after `after`, without sorting all of them. */
+/** The first subjects after `after` whose lease ended before a time, without sorting all of them. */
 function* firstExpired(
   { heads }: WorkWithParked,
   beforeMs: number,
   after: string,
   count: number,
 ): StepGenerator<string[]> {
-  let found: string[] = [];
-  let seen = 0;
+  let expired: string[] = [];
+  let scannedCount = 0;
   for (const subject of heads.keys()) {
     const head = subject > after ? heads.get(subject) : undefined;
     const endMs = head === undefined ? null : leaseEndMsOf(head);
-    if (endMs !== null && endMs < beforeMs) found.push(subject);
-    if (found.length >= 4 * count) found = found.sort().slice(0, count);
-    seen += 1;
-    if (seen % SUBJECTS_PER_STEP === 0) yield;
+    if (endMs !== null && endMs < beforeMs) expired.push(subject);
+    if (expired.length >= 4 * count) expired = expired.sort().slice(0, count);
+    scannedCount += 1;
+    if (scannedCount % SUBJECTS_PER_STEP === 0) yield;
   }
-  return found.sort().slice(0, count);
+  return expired.sort().slice(0, count);
 }

@@ -18,8 +18,8 @@ import type { DecisionView } from '../queue/decision-view.js';
 type RefusalReason = { readonly rule: ClaimRefusal; readonly says: string };
 
 interface ExplainRequest {
-  /** Live claims of the tenant, as the store has them. */
-  readonly liveClaims: number;
+  /** Number of live claims of the tenant, as the store counts them. */
+  readonly liveClaimCount: number;
   /** The session that asks; null if it is not known. */
   readonly sessionId: string | null;
   /** The last run of the edge; null if there is none. */
@@ -61,12 +61,12 @@ function explainOwnClaim(
 function explainClaim(
   view: DecisionView,
   subject: string,
-  { liveClaims, lastRun }: ExplainRequest,
+  { liveClaimCount, lastRun }: ExplainRequest,
 ): Explanation {
   const unknownMessage = unknownReason(view, subject);
   const why: RefusalReason[] =
     unknownMessage === null
-      ? refusalReasons(view, subject, liveClaims)
+      ? refusalReasons(view, subject, liveClaimCount)
       : [{ rule: 'UNKNOWN_TASK', says: unknownMessage }];
   const first = why[0];
   return {
@@ -99,7 +99,7 @@ function activeClaimAdvice(view: DecisionView, subject: string, lastRun: LastRun
 const endText = (expiresAtMs: number | null): string =>
   expiresAtMs === null ? '' : ` until ${isoTime(expiresAtMs)}`;
 
-function refusalReasons(view: DecisionView, subject: string, liveClaims: number): RefusalReason[] {
+function refusalReasons(view: DecisionView, subject: string, liveClaimCount: number): RefusalReason[] {
   const head = view.head(subject);
   const rules = view.rulesOf(subject);
   const { now_ms } = view;
@@ -132,38 +132,38 @@ function refusalReasons(view: DecisionView, subject: string, liveClaims: number)
     addReason('DENIED_LIMIT', says);
   }
   const { max_concurrent_claims: claimsMax } = view.limits;
-  if (liveClaims >= claimsMax) {
+  if (liveClaimCount >= claimsMax) {
     addReason(
       'DENIED_LIMIT',
-      `the tenant has ${liveClaims} live claims, and max_concurrent_claims is ${claimsMax}`,
+      `the tenant has ${liveClaimCount} live claims, and max_concurrent_claims is ${claimsMax}`,
     );
   }
   return why;
 }
 
-/** Refusals because of shared modules, where the project enforces that; of an agent that has no claims. */
+/** Refusals because of shared modules, if the project enforces that rule, for an agent without claims. */
 function sharedModuleReasons(view: DecisionView, subject: string): RefusalReason[] {
   const facts = edgeFacts(view, subject, { agent_id: '', agent_role: null });
   if (!facts?.enforced) return [];
-  return facts.overlapping_claims.map((held) => ({
+  return facts.overlapping_claims.map((overlap) => ({
     rule: 'DENIED_PARALLEL',
-    says: `${held.agent_id} holds ${held.subject}, which also touches ${held.shared_modules.join(', ')}`,
+    says: `${overlap.agent_id} holds ${overlap.subject}, which also touches ${overlap.shared_modules.join(', ')}`,
   }));
 }
 
 function describeHolder(view: DecisionView, subject: string): string {
   const { claim, generation } = view.head(subject);
   if (claim === null) return '';
-  const who = `${claim.agent_id} holds it in session ${claim.session_id} under generation ${generation}`;
+  const holderText = `${claim.agent_id} holds it in session ${claim.session_id} under generation ${generation}`;
   if (claim.state === 'SUSPENDED')
     return openGateOf(view.head(subject)) === null
-      ? `${who}, and has suspended it without a review`
-      : `${who}, and waits for a person`;
+      ? `${holderText}, and has suspended it without a review`
+      : `${holderText}, and waits for a person`;
   if (isStale(view.head(subject), view.now_ms, view.rulesOf(subject))) {
-    return `${who}, silent since ${isoTime(claim.active_at_ms)}; a person must release it, because stale_policy is hold`;
+    return `${holderText}, silent since ${isoTime(claim.active_at_ms)}; a person must release it, because stale_policy is hold`;
   }
   const untilMs = finiteOrNull(lapsesAtMs(claim, view.rulesOf(subject)));
   return untilMs === null
-    ? `${who} until the holder or an operator releases it`
-    : `${who}${endText(untilMs)}`;
+    ? `${holderText} until the holder or an operator releases it`
+    : `${holderText}${endText(untilMs)}`;
 }

@@ -20,7 +20,7 @@ const PROJECTS_SEARCHED_MAX = 100;
 /** Number of events read at a time while following the log: some stores decode them at once. */
 const FOLLOWED_EVENTS = 100;
 
-/** Positions that are read at a time towards the beginning of the log, and how many times for one page. */
+/** Number of positions in one read towards the beginning of the log, and number of such reads for one page. */
 const WINDOW_EVENTS = 100;
 const WINDOWS_MAX = 100;
 
@@ -38,9 +38,9 @@ export class EventFeed {
     if (problem !== null) return problem;
     const after = positionOfCursor(filter.after ?? '');
     if (after === null) return INVALID_CURSOR;
-    const { after: _, limit = 100, type, ...rest } = canonicalFilter(filter);
+    const { after: _, limit = 100, type, ...filterFields } = canonicalFilter(filter);
     const query: EventQuery = {
-      ...rest,
+      ...filterFields,
       ...(type === undefined ? {} : { types: [type] }),
       after,
       limit: Math.min(Math.max(limit, 1), PAGE_EVENTS_MAX),
@@ -49,35 +49,35 @@ export class EventFeed {
       const events = await this.read(projectKey, query);
       // A project without a first event does not exist.
       const end = events.length === 0 ? await this.endBefore(projectKey, Math.max(after, 1)) : null;
-      const unknown = end === 0 ? await this.projects.unknownProblem(projectKey) : null;
-      if (unknown !== null) return unknown;
+      const unknownProblem = end === 0 ? await this.projects.unknownProblem(projectKey) : null;
+      if (unknownProblem !== null) return unknownProblem;
       if (end !== null && end < after) return cursorAheadProblem('after', after, end);
       return { events, next: cursorAt(events.at(-1)?.position ?? after) };
     };
     return catchStoreErrors(() => this.readScheduler.run(projectKey.tenant_id, readPage));
   }
 
-  /** Newest first, from before a position on. Searches a bounded part of the log: the reply's `before` continues. */
+  /** Events before a position, newest first. Searches a bounded part of the log: the reply's `before` continues. */
   async recentPage(projectKey: ProjectKey, filter: RecentEventFilter = {}) {
     const problem = projectKeyProblem(projectKey);
     if (problem !== null) return problem;
-    const { before, limit = 100, type, ...rest } = canonicalFilter(filter);
-    const query = { ...rest, ...(type === undefined ? {} : { types: [type] }) };
+    const { before, limit = 100, type, ...filterFields } = canonicalFilter(filter);
+    const query = { ...filterFields, ...(type === undefined ? {} : { types: [type] }) };
     const readPage = async () => {
       const end = (await this.store.project(projectKey))?.position ?? 0;
-      const unknown = end === 0 ? await this.projects.unknownProblem(projectKey) : null;
-      if (unknown !== null) return unknown;
+      const unknownProblem = end === 0 ? await this.projects.unknownProblem(projectKey) : null;
+      if (unknownProblem !== null) return unknownProblem;
       const events: EventEnvelope[] = [];
       let until_position = Math.min(end, (before ?? end + 1) - 1);
       for (let windows = 0; windows < WINDOWS_MAX && until_position > 0; windows += 1) {
         const after = Math.max(0, until_position - WINDOW_EVENTS);
-        const found = await this.store.events(projectKey, {
+        const windowEvents = await this.store.events(projectKey, {
           ...query,
           ...{ after, until_position, limit: WINDOW_EVENTS },
         });
         const missing = limit - events.length;
-        events.push(...found.slice(-missing).reverse());
-        until_position = found.length > missing ? (events.at(-1)?.position ?? 1) - 1 : after;
+        events.push(...windowEvents.slice(-missing).reverse());
+        until_position = windowEvents.length > missing ? (events.at(-1)?.position ?? 1) - 1 : after;
         if (events.length === limit || lengthOf(events) >= PAGE_CHARS_MAX) break;
         await this.environment.yieldToEventLoop();
       }
@@ -91,7 +91,7 @@ export class EventFeed {
    * `project_id/position`. A page may be short: its cursor continues the search.
    */
   agentPage(tenant_id: string, filter: AgentEventFilter) {
-    const { after = '/0', limit = 100, type, ...rest } = filter;
+    const { after = '/0', limit = 100, type, ...filterFields } = filter;
     const [, firstProject, position] = /^([^/]*)\/(\d{1,15})$/.exec(after) ?? [];
     if (firstProject === undefined) return Promise.resolve(INVALID_CURSOR);
     const readPage = async () => {
@@ -102,15 +102,15 @@ export class EventFeed {
         if (index === PROJECTS_SEARCHED_MAX) return { events, next: `${project_id}/0` };
         const start = project_id === firstProject ? Number(position) : 0;
         const query = {
-          ...rest,
+          ...filterFields,
           ...(type === undefined ? {} : { types: [type] }),
           after: start,
           limit: limit - events.length,
         };
-        const found = await this.read({ tenant_id, project_id }, query);
-        events.push(...found);
-        if (found.length === query.limit || lengthOf(events) >= PAGE_CHARS_MAX)
-          return { events, next: `${project_id}/${found.at(-1)?.position ?? start}` };
+        const projectEvents = await this.read({ tenant_id, project_id }, query);
+        events.push(...projectEvents);
+        if (projectEvents.length === query.limit || lengthOf(events) >= PAGE_CHARS_MAX)
+          return { events, next: `${project_id}/${projectEvents.at(-1)?.position ?? start}` };
         await this.environment.yieldToEventLoop();
       }
       return { events, next: null };
@@ -136,9 +136,9 @@ export class EventFeed {
     const events: EventEnvelope[] = [];
     let chars = 0;
     while (events.length < query.limit && chars < PAGE_CHARS_MAX) {
-      const fitting =
+      const fittingCount =
         chars === 0 ? FIRST_CHUNK_EVENTS : Math.ceil(((PAGE_CHARS_MAX - chars) * events.length) / chars);
-      const limit = Math.min(query.limit - events.length, fitting);
+      const limit = Math.min(query.limit - events.length, fittingCount);
       const chunk = await this.store.events(projectKey, {
         ...query,
         after: events.at(-1)?.position ?? query.after,
@@ -220,6 +220,6 @@ export function canonicalFilter<Filter extends SubjectFilter>(filter: Filter): F
     normalized[name] === undefined || normalized[name] === edgeFields[name];
   // Contradictory names match nothing: no event has both these fields and this task_id.
   if (!isConsistent('feature_id') || !isConsistent('edge')) return normalized;
-  const { task_id: _, ...rest } = normalized;
-  return { ...rest, ...edgeFields } as Filter;
+  const { task_id: _, ...filterFields } = normalized;
+  return { ...filterFields, ...edgeFields } as Filter;
 }

@@ -9,25 +9,28 @@ export const limitOf = ({ limit }: PageQuery): number => Math.min(Math.max(limit
 /** One page of items that are sorted by name, and the name to continue after; null if it is the last page. */
 export function pageOf<T>(items: readonly T[], nameOf: (item: T) => string, query: PageQuery) {
   const { after } = query;
-  const rest = after === undefined ? items : items.filter((item) => nameOf(item) > after);
-  const page = rest.slice(0, limitOf(query));
+  const remainingItems = after === undefined ? items : items.filter((item) => nameOf(item) > after);
+  const page = remainingItems.slice(0, limitOf(query));
   const last = page.at(-1);
-  return { items: page, next: last === undefined || page.length === rest.length ? null : nameOf(last) };
+  return {
+    items: page,
+    next: last === undefined || page.length === remainingItems.length ? null : nameOf(last),
+  };
 }
 
 const NAMES_PER_STEP = 200;
 
 /** The first names after `after`, sorted, without sorting all names. */
 export function* firstNames(names: Iterable<string>, after: string, count: number): StepGenerator<string[]> {
-  let kept: string[] = [];
-  let seen = 0;
+  let firstSorted: string[] = [];
+  let scannedCount = 0;
   for (const name of names) {
-    if (name > after) kept.push(name);
-    if (kept.length >= 4 * count) kept = kept.sort().slice(0, count);
-    seen += 1;
-    if (seen % NAMES_PER_STEP === 0) yield;
+    if (name > after) firstSorted.push(name);
+    if (firstSorted.length >= 4 * count) firstSorted = firstSorted.sort().slice(0, count);
+    scannedCount += 1;
+    if (scannedCount % NAMES_PER_STEP === 0) yield;
   }
-  return kept.sort().slice(0, count);
+  return firstSorted.sort().slice(0, count);
 }
 
 /** The latest items that fit into one reply. Older ones are dropped and counted in `omitted`. */
@@ -35,17 +38,17 @@ export class LatestItems<T> {
   readonly items: T[] = [];
   omitted = 0;
   private readonly chars: number[] = [];
-  private total = 0;
+  private totalChars = 0;
 
   constructor(private readonly countMax = PAGE_MAX) {}
 
   push(item: T, chars = 0): void {
     this.items.push(item);
     this.chars.push(chars);
-    this.total += chars;
-    while (this.items.length > 1 && (this.items.length > this.countMax || this.total > PAGE_CHARS_MAX)) {
+    this.totalChars += chars;
+    while (this.items.length > 1 && (this.items.length > this.countMax || this.totalChars > PAGE_CHARS_MAX)) {
       this.items.shift();
-      this.total -= this.chars.shift() ?? 0;
+      this.totalChars -= this.chars.shift() ?? 0;
       this.omitted += 1;
     }
   }

@@ -7,7 +7,7 @@ import { fieldProblem, type Problem } from '../wire/problem.js';
 import { cursorAheadProblem } from './cursor.js';
 import type { EventHistory } from './history.js';
 
-/** The past is folded from the first event on, so a view of it reads at most this many. */
+/** Maximum number of events that a view of the past reads. They are folded from the first event on. */
 export const PAST_EVENTS_MAX = 1_000_000;
 
 /** A project as it was at a position of its log. */
@@ -37,7 +37,7 @@ export function positionProblem({ state }: Project, at: number): Problem | null 
   );
 }
 
-/** The time and policy of then, but today's tenant limits. */
+/** The time and policy at the position of the state, but today's tenant limits. */
 function foldContextAt({ key, limits, services }: Project, state: ProjectState): FoldContext {
   const policy = state.records.get(POLICY_SUBJECT) ?? null;
   const loss = state.records.get(LOSS_SUBJECT) ?? null;

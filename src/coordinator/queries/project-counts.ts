@@ -79,8 +79,8 @@ async function countTasks(project: Project): Promise<WorkCounts> {
 
 /** An optional edge counts once it was started. */
 async function countEdges(project: Project, readMethodology: ReadMethodology): Promise<WorkCounts> {
-  const none = { ready_tasks: 0, pending_tasks: 0, completed_tasks: 0 };
-  if (!project.state.records.has(METHODOLOGY_SUBJECT)) return none;
+  const noEdges = { ready_tasks: 0, pending_tasks: 0, completed_tasks: 0 };
+  if (!project.state.records.has(METHODOLOGY_SUBJECT)) return noEdges;
   const state = await readMethodology(project);
   const input = viewInputOf(project.state, state, project.view());
   const features = [...projectProgressOf(input).features.values()];

@@ -183,7 +183,7 @@ export class Queries {
       if (result === undefined)
         return problem('NOT_FOUND', 'There is no result with that id. List the results: gen task history.');
       if (result.blob_sha256 === null) return result;
-      // Too large to parse between other work: the blob can be fetched as it is.
+      // Data of this size takes too long to parse. The blob itself can still be fetched.
       const size = (await this.blobs.size(projectKey.tenant_id, result.blob_sha256)) ?? 0;
       if (size > PAGE_CHARS_MAX) return { ...result, result_data: null };
       const bytes = await this.blobs.get(projectKey.tenant_id, result.blob_sha256);
@@ -191,7 +191,7 @@ export class Queries {
     });
   }
 
-  /** 0 if there is no such blob. */
+  /** The size of a blob in bytes; 0 if there is no such blob. */
   async blobSize(tenantId: string, sha256: string): Promise<number> {
     return (isBlobName(tenantId, sha256) ? await this.blobs.size(tenantId, sha256) : null) ?? 0;
   }
@@ -204,11 +204,11 @@ export class Queries {
   /** With a session id, the reply also says whether that session holds the work. */
   explain(projectKey: ProjectKey, taskId: string, sessionId?: string): AsyncReply<Explanation> {
     return this.withSubject(projectKey, taskId, async (view, subject, project) => {
-      const liveClaims = await this.store.countPermits(projectKey.tenant_id, CLAIMS_SCOPE);
+      const liveClaimCount = await this.store.countPermits(projectKey.tenant_id, CLAIMS_SCOPE);
       // Only the advice for suspended work names a run.
       const isSuspended = view.peekHead(subject).claim?.state === 'SUSPENDED';
       const lastRun = isSuspended ? lastRunOf(await this.readRuns(project), subject) : null;
-      return explain(view, subject, { liveClaims, sessionId: sessionId ?? null, lastRun });
+      return explain(view, subject, { liveClaimCount, sessionId: sessionId ?? null, lastRun });
     });
   }
 
@@ -237,14 +237,14 @@ export class Queries {
     return this.scheduleRead(projectKey, async (project) => {
       const past = at === undefined ? null : await pastProject(this.history, project, at);
       if (isProblem(past)) return past;
-      const { agents: tallied } = past?.state ?? (await this.tallies.stateOf(project));
+      const { agents: agentStats } = past?.state ?? (await this.tallies.stateOf(project));
       const state = past?.state ?? project.state;
       const limit = limitOf(query);
       const agentIds = await runInSlices(
-        firstNames(tallied.keys(), query.after ?? '', limit + 1),
+        firstNames(agentStats.keys(), query.after ?? '', limit + 1),
         this.environment,
       );
-      const agents = agentViews({ ...state, agents: tallied }, agentIds.slice(0, limit));
+      const agents = agentViews({ ...state, agents: agentStats }, agentIds.slice(0, limit));
       const next = agentIds.length > limit ? (agents.at(-1)?.agent_id ?? null) : null;
       return { agents, next, position: state.position, last_updated: state.last_updated };
     });
@@ -319,7 +319,7 @@ const LINEAGE_EVENT_KINDS: ReadonlySet<string> = new Set([
   'reviewed',
 ]);
 
-/** Aggregates that only events have, not heads: statistics per agent, and parked results per subject. */
+/** Aggregates that heads lack, computed from events: statistics per agent, and parked results per subject. */
 const emptyTallies = () => ({
   agents: new Map<string, AgentStats>(),
   parked: new Map() as ParkedIds,
@@ -333,7 +333,7 @@ function evolveTallies({ agents, parked }: ReturnType<typeof emptyTallies>, even
 const isBlobName = (tenantId: string, sha256: string): boolean =>
   tenantProblem(tenantId) === null && /^[0-9a-f]{64}$/.test(sha256);
 
-/** Null if it is not strict JSON. The blob can be fetched as it is. */
+/** The parsed data; null if the blob is not strict JSON. The blob itself can still be fetched. */
 function parseResultData(bytes: Uint8Array): unknown {
   const parsed = readStrictJson(Buffer.from(bytes).toString());
   return 'value' in parsed ? parsed.value : null;

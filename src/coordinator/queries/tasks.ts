@@ -23,9 +23,13 @@ const SUBJECTS_SCANNED_MAX = 20_000;
 const SUBJECTS_PER_STEP = 20;
 
 /** A task's state, from its head and its dependencies. */
-export function taskStateOf(view: DecisionView, head: Head, parked: number): TaskState {
+export function taskStateOf(view: DecisionView, head: Head, parkedCount: number): TaskState {
   const waiting_for = openDependencies(view, head.subject);
-  return taskState({ ...view.key, head, waiting_for, parked }, view.rulesOf(head.subject), view.now_ms);
+  return taskState(
+    { ...view.key, head, waiting_for, parked: parkedCount },
+    view.rulesOf(head.subject),
+    view.now_ms,
+  );
 }
 
 /** An edge's title and the checks its result must pass; empty if the project is not configured. */
@@ -79,15 +83,15 @@ export function* tasksIn(
   const limit = limitOf({ limit: filter.limit ?? 100 });
   const tasks: TaskState[] = [];
   let context = contextNow();
-  let seen = 0;
+  let scannedCount = 0;
   let last = '';
   for (const subject of subjectsAfter(state, filter.after ?? '')) {
-    if (tasks.length === limit || seen === SUBJECTS_SCANNED_MAX) return { tasks, next: last };
+    if (tasks.length === limit || scannedCount === SUBJECTS_SCANNED_MAX) return { tasks, next: last };
     last = subject;
-    seen += 1;
-    const found = taskStateIn(state, subject, context);
-    if (matchesFilter(state, found, filter)) tasks.push(found);
-    if (seen % SUBJECTS_PER_STEP !== 0) continue;
+    scannedCount += 1;
+    const task = taskStateIn(state, subject, context);
+    if (matchesFilter(state, task, filter)) tasks.push(task);
+    if (scannedCount % SUBJECTS_PER_STEP !== 0) continue;
     yield;
     context = contextNow();
   }

@@ -10,7 +10,7 @@ import type { Projects } from '../queue/projects.js';
 import type { Environment } from '../runtime/environment.js';
 import type { EventHistory } from './history.js';
 
-/** How old the sum over a tenant may be: a run asks for it at every iteration. */
+/** Maximum age of a tenant's sum. Sums are cached, because a run asks for one at every iteration. */
 const FRESH_MS = 10_000;
 /** Tenants whose sums are kept; the least recently used ones are dropped and read again. */
 const TENANTS_MAX = 100;
@@ -34,8 +34,8 @@ export class TenantSpending {
   /** What all projects but this one have spent. */
   async ofOtherProjects({ tenant_id, project_id }: ProjectKey): Promise<Cost> {
     const sums = this.sumsOf(tenant_id);
-    const now = this.environment.clock.monotonicMs();
-    if (now - sums.read_at_ms >= FRESH_MS) {
+    const nowMs = this.environment.clock.monotonicMs();
+    if (nowMs - sums.read_at_ms >= FRESH_MS) {
       sums.reading ??= this.catchUp(tenant_id, sums).finally(() => {
         sums.reading = null;
       });
@@ -59,7 +59,7 @@ export class TenantSpending {
     return sums;
   }
 
-  /** Reads only the events of runs that are new since the last time. */
+  /** Reads the events of runs that were added since the last time. */
   private async catchUp(tenant_id: string, sums: TenantSums): Promise<void> {
     const readAtMs = this.environment.clock.monotonicMs();
     for (const project_id of await this.projects.projectIdsOf(tenant_id)) {

@@ -63,10 +63,10 @@ describe('background work while the store is unavailable', () => {
     setOutage(true);
     await passSeconds(30);
     setOutage(false);
-    const { moved } = await listening(harness);
+    const { eventTypes } = await followEvents(harness);
     await second.claims.claimTask(P, { task_id: A, agent_id: 'beta', session_id: 's2' });
     await passSeconds(11);
-    expect(moved()).toContain('CLAIM_ACQUIRED');
+    expect(eventTypes()).toContain('CLAIM_ACQUIRED');
   });
 
   // req: RCV-005
@@ -87,14 +87,14 @@ describe('background work while the store is unavailable', () => {
 });
 
 /** Collects the event types that the first coordinator streams. */
-async function listening(harness: CoordinatorHarness) {
+async function followEvents(harness: CoordinatorHarness) {
   const types: string[] = [];
-  const lost = new AbortController();
-  const feed = harness.coordinator.feed.follow(P, '', lost.signal);
+  const stopFollowing = new AbortController();
+  const feed = harness.coordinator.feed.follow(P, '', stopFollowing.signal);
   void (async () => {
     for await (const { event } of feed) types.push(event.event_type);
   })();
-  return { moved: () => types };
+  return { eventTypes: () => types };
 }
 
 describe('the pause after consecutive failures', () => {

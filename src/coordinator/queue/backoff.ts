@@ -1,13 +1,13 @@
 import type { Environment } from '../runtime/environment.js';
 
-const FIRST_MS = 500;
-const LONGEST_MS = 10_000;
-/** FIRST_MS doubled this many times reaches LONGEST_MS. */
+const FIRST_PAUSE_MS = 500;
+const PAUSE_MS_MAX = 10_000;
+/** FIRST_PAUSE_MS doubled this many times reaches PAUSE_MS_MAX. */
 const DOUBLINGS_MAX = 5;
 
 /** Pause after consecutive failures, with jitter between half and all of it so that retries do not synchronize. */
 export function storeRetryDelayMs(failures: number, random: number): number {
-  const pauseMs = Math.min(FIRST_MS * 2 ** Math.min(failures - 1, DOUBLINGS_MAX), LONGEST_MS);
+  const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** Math.min(failures - 1, DOUBLINGS_MAX), PAUSE_MS_MAX);
   return pauseMs * (0.5 + random / 2);
 }
 

@@ -1,4 +1,4 @@
-/** A repeating event. */
+/** Notifies listeners of changes. */
 export class ChangeNotifier {
   /** Number of notifications so far. */
   count = 0;

@@ -74,12 +74,12 @@ export interface CommitPath {
   /** Decides a batch in order. Resolves when its jobs are answered or queued again, after the jobs of earlier batches. */
   commitBatch(batch: readonly OperationJob[], earlierBatches: Promise<void>): Promise<void>;
   /**
-   * Decides a command in the turn in which it arrives, and resolves with its reply; null: it has to wait in the queue. Absent:
-   * only the store can tell whether the state is current.
+   * Decides a command in the turn in which it arrives, and resolves with its reply. Returns null if the command has to
+   * wait in the queue. Absent if only the store can tell whether the state is current.
    */
   decideNow?(operation: Operation<unknown>, caller: Caller): Promise<unknown> | null;
   /** Runs a query on the project's state. Resolves when everything the result may depend on is durable. */
   readDurable<T>(query: () => AsyncReply<T>): AsyncReply<T>;
-  /** The project is unloaded: the store must not keep it in memory. */
+  /** Called when the project is unloaded, so that the store does not keep it in memory. */
   release(): void;
 }

@@ -24,11 +24,11 @@ import type { RefusalCounter } from './refusal-counter.js';
 import type { ProjectRules, RulesCache } from './rules-cache.js';
 import { SmallMap } from './small-map.js';
 
-/** Expected effects of operations that are decided but not committed. It guides decisions; the store checks them. */
+/** Expected effects of operations that are decided but not committed. They guide decisions; the store checks them. */
 export class Overlay {
   constructor(
     readonly heads = new SmallMap<string, AnyHead>(),
-    /** Until when each session counts as active once those operations are committed. */
+    /** Until when each session counts as active once the operations are committed. */
     readonly sessionUntilMs = new SmallMap<string, number>(),
   ) {}
 }
@@ -284,7 +284,7 @@ export class DecisionView {
     return untilMs;
   }
 
-  /** The same without effect on later operations. */
+  /** Like `extendSessionUntilMs`, but without effect on later operations. */
   activeUntilMs(sessionId: string, leaseUntilMs: number | null, subject: string): number {
     const held = this.state.bySession.get(sessionId);
     // The session may act on work whose claim has ended: a late result is accepted.

@@ -39,11 +39,11 @@ export async function readEventsUntil({ store, key }: StateSource, state: WorkSt
 }
 
 export async function eventsAt({ store, key }: StateSource, positions: readonly number[]) {
-  const found: EventEnvelope[] = [];
+  const events: EventEnvelope[] = [];
   for (const position of positions) {
-    found.push(...(await store.events(key, { after: position - 1, until_position: position, limit: 1 })));
+    events.push(...(await store.events(key, { after: position - 1, until_position: position, limit: 1 })));
   }
-  return found;
+  return events;
 }
 
 /** Reads the changes of the plan: its tasks are in the events only, not in its head. */

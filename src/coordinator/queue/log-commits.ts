@@ -168,7 +168,7 @@ export class LogCommits implements CommitPath {
     return decided;
   }
 
-  /** Decides one command and applies it. Null: it has no reply yet, or has it already. */
+  /** Decides one command and applies it. Null if the command is queued again, or is already answered. */
   private decide(log: WritableLog, view: DecisionView, job: OperationJob): DecidedJob | null {
     const { project } = this;
     for (let reachedLimit: GrantLimit | null = null; ; ) {
@@ -274,7 +274,7 @@ export class LogCommits implements CommitPath {
     }
   }
 
-  /** What was written outside the project's queue is in the heads already, but not in what is derived from them. */
+  /** Loads the state again after a write outside the project's queue: only the heads include it already. */
   async refresh(): Promise<void> {
     const { project } = this;
     const row = this.log ?? (await this.store.project(project.key));

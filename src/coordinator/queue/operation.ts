@@ -14,8 +14,8 @@ export interface Operation<Reply> {
   readonly requestKey: RequestKey | null;
   attempt(view: DecisionView): Attempt<Reply> | NeedsFetch;
   /**
-   * The decision, if one step of a log commits it; null: `attempt` has to decide, and nothing has changed. Both decide the
-   * same. Absent: `attempt` always decides.
+   * The decision, if one step of a log can commit it. Null if `attempt` has to decide; nothing has changed then. Both
+   * decide the same. Absent if `attempt` always decides.
    */
   decideDirectly?(view: DecisionView): DirectDecision<Reply> | null;
   /** Whether the committed transaction lacks something, so that the operation must be decided again. */

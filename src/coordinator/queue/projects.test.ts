@@ -5,21 +5,21 @@ import { openMemoryStore } from '../../stores/memory/memory-store.js';
 import { RoutedStore } from '../../stores/routed-store.js';
 import { Coordinator } from '../coordinator.js';
 
-const NAMED = 'nothing-here';
-const names = async (harness: CoordinatorHarness) =>
+const UNKNOWN_ID = 'nothing-here';
+const loadedIds = async (harness: CoordinatorHarness) =>
   (await harness.coordinator.projectCounts()).map(({ key }) => key.project_id);
 
 test('a project without events is not kept in memory after a request names it', async () => {
   const harness = await CoordinatorHarness.open('memory');
   const { coordinator } = harness;
-  const key = { ...P, project_id: NAMED };
+  const key = { ...P, project_id: UNKNOWN_ID };
   const calls = Array.from({ length: 20 }, () => [
     coordinator.queries.status(key),
     coordinator.claims.claimTask(key, { task_id: 'A-001-x', agent_id: 'a', session_id: 's' }),
     coordinator.plans.get(key),
   ]);
   await Promise.all(calls.flat());
-  expect(await names(harness)).toEqual([]);
+  expect(await loadedIds(harness)).toEqual([]);
 });
 
 test('a listener receives the first event of an empty project, and the project stays loaded after it', async () => {
@@ -27,13 +27,13 @@ test('a listener receives the first event of an empty project, and the project s
   const { coordinator } = harness;
   const listening = new AbortController();
   const feed = coordinator.feed.follow(P, '', listening.signal);
-  const heard = feed.next();
+  const firstEvent = feed.next();
   expect(await coordinator.plans.get(P)).toMatchObject({ problem: 'UNKNOWN_PROJECT' });
   unwrap(await coordinator.plans.put(P, planOf('A-001-x')));
-  expect((await heard).value?.event.position).toBe(1);
+  expect((await firstEvent).value?.event.position).toBe(1);
   listening.abort();
   await feed.return(undefined);
-  expect(await names(harness)).toEqual([P.project_id]);
+  expect(await loadedIds(harness)).toEqual([P.project_id]);
 });
 
 test('the clock margin of a store without a clock applies only to the tenants of that store', async () => {

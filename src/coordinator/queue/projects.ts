@@ -74,7 +74,7 @@ export class Projects {
   private readonly tenantPromises = new Map<string, Promise<TenantLimits>>();
   private readonly loadedProjects = new Set<Project>();
   private readonly activeByTenant = new Map<string, Map<string, Project>>();
-  /** Number of users per project, of those that arrived while it was empty. */
+  /** Number of users per project. Counts only users that arrived while the project was empty. */
   private readonly referenceCounts = new Map<string, number>();
 
   /** The projects that no command, query or stream here has used yet, and why they are loaded. */
@@ -105,8 +105,8 @@ export class Projects {
   }
 
   /**
-   * Loads a project for some work, and unloads it again unless it is in use by then or has claims. Null: it is
-   * loaded already. One visit at a time.
+   * Loads a project for some work, and unloads it again unless it is in use by then or has claims. Returns null without
+   * running the work if the project is already loaded. Visits must not overlap.
    */
   async withLoadedProject<T>(
     projectKey: ProjectKey,
@@ -124,7 +124,7 @@ export class Projects {
     }
   }
 
-  /** Whether it is loaded, or is being loaded. */
+  /** Whether the project is loaded, or is being loaded. */
   isLoaded(projectKey: ProjectKey): boolean {
     return this.projectPromises.has(cacheKeyOf(projectKey));
   }
@@ -240,7 +240,7 @@ export class Projects {
     return project === undefined ? this.withRefreshedProject(projectKey, work, refuseUnknown) : work(project);
   }
 
-  /** The same for a command that creates the project if there is none. */
+  /** Like `withProject`, for a command that creates the project if there is none. */
   withProjectOrCreate<T>(projectKey: ProjectKey, work: (project: Project) => AsyncReply<T>): AsyncReply<T> {
     const project = this.activeProject(projectKey);
     return project === undefined ? this.withReference(projectKey, work) : work(project);
@@ -297,8 +297,8 @@ export class Projects {
     const { environment, observer, isAudited } = this.options;
     const store = (await this.options.store.storeOf?.(tenant_id)) ?? this.options.store;
     const runtime = await this.storeRuntimeOf(store);
-    const margin = this.options.skewMarginMs ?? skewMarginMs(store);
-    const services = { ...runtime, store, environment, limits, skewMarginMs: margin, observer, isAudited };
+    const marginMs = this.options.skewMarginMs ?? skewMarginMs(store);
+    const services = { ...runtime, store, environment, limits, skewMarginMs: marginMs, observer, isAudited };
     // An import may have been interrupted: its project has only a part of its history.
     if (await isImportUnfinished(store, { tenant_id, project_id }))
       throw new StoreUnavailable(unfinishedImportText({ tenant_id, project_id }));
@@ -320,8 +320,8 @@ const cacheKeyOf = ({ tenant_id, project_id }: ProjectKey): string => `${tenant_
 
 /** Loads once per key, however many callers; a failed load is retried by the next caller. */
 function memoizedLoad<K, T>(cache: Map<K, Promise<T>>, key: K, load: () => Promise<T>): Promise<T> {
-  const found = cache.get(key);
-  if (found !== undefined) return found;
+  const existing = cache.get(key);
+  if (existing !== undefined) return existing;
   const loading = load();
   cache.set(key, loading);
   loading.catch(() => cache.delete(key));

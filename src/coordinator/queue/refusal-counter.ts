@@ -4,7 +4,7 @@ import type { EventEnvelope } from '../../core/events/envelope.js';
 import { type RefusalCount, RefusalCounts } from '../../core/views/refusals.js';
 
 const SUBJECTS_MAX = 5000;
-/** The identities of recorded refusals, and as many of later ones. */
+/** Room for the identities of the recorded refusals, and for as many later ones. */
 const IDENTITIES_MAX = 2 * REFUSALS_RECORDED_MAX;
 
 const { claim_refused, result_refused, refusals_counted } = EVENT_TYPES;
@@ -19,7 +19,7 @@ type ReadRefusals = (subject: string, visit: (event: EventEnvelope) => boolean) 
  * ones are counted in memory. The least recently used subjects are forgotten, and read again on demand.
  */
 export class RefusalCounter {
-  /** By generation and subject; the last one used is the last. */
+  /** By generation and subject, least recently used first. */
   private readonly countsByGenerationAndSubject = new Map<string, RefusalCounts>();
 
   constructor(private readonly read: ReadRefusals) {}
@@ -39,8 +39,8 @@ export class RefusalCounter {
       return true;
     });
     const key = keyOf(subject, generation);
-    const known = this.countsByGenerationAndSubject.get(key);
-    if (known !== undefined) return known;
+    const existing = this.countsByGenerationAndSubject.get(key);
+    if (existing !== undefined) return existing;
     this.remember(key, counts);
     return counts;
   }
@@ -62,8 +62,8 @@ export class RefusalCounter {
   }
 
   /**
-   * Counts a refusal and returns its number. One that was counted before has the same number again. `loaded`: what the
-   * caller has loaded.
+   * Counts a refusal and returns its number. A refusal that was counted before gets the same number again. `loaded` is
+   * what the caller got from `load`.
    */
   count(refusal: CountedRefusal, loaded: RefusalCounts | undefined): number {
     const { subject, generation, principal, request_identity } = refusal;
@@ -89,8 +89,8 @@ interface CountedRefusal {
 }
 
 function nextNumber(count: RefusalCount, identity: string | null): number {
-  const known = identity === null ? undefined : count.numbers.get(identity);
-  if (known !== undefined) return known;
+  const knownNumber = identity === null ? undefined : count.numbers.get(identity);
+  if (knownNumber !== undefined) return knownNumber;
   count.total += 1;
   if (identity === null) return count.total;
   count.numbers.set(identity, count.total);

@@ -27,14 +27,14 @@ interface RecordedRefusal {
   readonly event_id: string | null;
 }
 
-/** Records the refusals of one operation. It is counted once, however often it is decided again. */
+/** Records the refusals of one operation. Each is counted once, however often the operation is decided again. */
 export class RefusalRecorder {
   /** Null until something is refused: most operations are not. */
   private numbered: NumberedRefusals | null = null;
   /** The counts that this operation has read, by generation and subject. */
   private loaded: Map<string, RefusalCounts> | null = null;
   private repeats = 0;
-  /** The events whose number was used already when they were committed. */
+  /** Ids of refusal events whose number was already used when they were committed. */
   private takenIds: Set<string> | null = null;
 
   constructor(
@@ -85,21 +85,21 @@ export class RefusalRecorder {
   shouldRepeat({ swaps, loose_events }: Transaction, positions: readonly (number | null)[]): boolean {
     const { numbered } = this;
     if (numbered === null) return false;
-    const firstLoose = swaps.reduce((sum, { events }) => sum + events.length, 0);
-    const taken = loose_events.flatMap(({ event_id }, index) =>
-      positions[firstLoose + index] === null && this.isNewlyTaken(event_id)
+    const firstLooseIndex = swaps.reduce((sum, { events }) => sum + events.length, 0);
+    const takenRefusals = loose_events.flatMap(({ event_id }, index) =>
+      positions[firstLooseIndex + index] === null && this.isNewlyTaken(event_id)
         ? (numbered.byEventId.get(event_id) ?? [])
         : [],
     );
-    if (taken.length === 0) return false;
-    for (const { subject, generation } of taken) numbered.counter.drop(subject, generation);
+    if (takenRefusals.length === 0) return false;
+    for (const { subject, generation } of takenRefusals) numbered.counter.drop(subject, generation);
     this.numbered = null;
     this.loaded = null;
     this.repeats += 1;
     return this.repeats <= REPEATS_MAX;
   }
 
-  /** The refusals did not take place: what they were counted with is read from the log again. */
+  /** Discards the counts of refusals that did not take place: they are read from the log again. */
   withdraw(): void {
     for (const key of this.numbered?.numbers.keys() ?? []) {
       const cut = key.indexOf(' ');

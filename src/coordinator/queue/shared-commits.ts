@@ -47,19 +47,19 @@ export class SharedCommits implements CommitPath {
     return this.catchUp(this.project);
   }
 
-  private async catchUp(known: { readonly state: WorkState; rules_seq: number }): Promise<void> {
+  private async catchUp(target: { readonly state: WorkState; rules_seq: number }): Promise<void> {
     const { store, key, changeNotifier } = this.project;
     for (;;) {
       const row = await store.project(key);
       if (row === null) return;
       // Set the rules after reading the events that changed them, so
       // a decision under a `rules_seq` has seen those events.
-      if (row.position > known.state.position) {
-        await readEventsUntil(this.project, known.state, row.position);
+      if (row.position > target.state.position) {
+        await readEventsUntil(this.project, target.state, row.position);
         changeNotifier.notify();
       }
-      known.rules_seq = Math.max(known.rules_seq, row.rules_seq);
-      if (row.position === known.state.position) return;
+      target.rules_seq = Math.max(target.rules_seq, row.rules_seq);
+      if (row.position === target.state.position) return;
     }
   }
 

@@ -68,8 +68,8 @@ export class TransactionBuilder {
     if (events.length > 0) {
       const rules = this.view.rulesOf(head.subject);
       this.setClaimPermit(head.subject, permitHeldUntilMs(decision.next, rules));
-      const isTaken = needsPermit(decision, this.view.now_ms, rules);
-      if (isTaken) for (const limit of this.view.tenantPermitLimits) this.addPermitLimit(limit);
+      const isPermitNeeded = needsPermit(decision, this.view.now_ms, rules);
+      if (isPermitNeeded) for (const limit of this.view.tenantPermitLimits) this.addPermitLimit(limit);
     }
     // Completed work is open again, so decisions on its dependents were made under other rules.
     if (decision.code === 'RESET') this.invalidateConcurrentDecisions();
@@ -112,7 +112,7 @@ export class TransactionBuilder {
     expected_seq: number,
     head: StoredHead,
     drafts: readonly EventDraft[],
-    /** The request did not ask for these events, so they do not carry its id. */
+    /** True if the request did not ask for these events: they do not carry its id then. */
     isSideEffect = false,
   ): this {
     const { pushed } = this;
@@ -137,7 +137,7 @@ export class TransactionBuilder {
     return this.addCheck(subject, this.view.head(subject).seq);
   }
 
-  /** The same for a record, which may not exist. */
+  /** Like `checkHead`, for a record, which may not exist. */
   checkRecord(subject: string): this {
     return this.addCheck(subject, this.view.record(subject)?.seq ?? 0);
   }
@@ -227,8 +227,8 @@ export class TransactionBuilder {
   }
 
   addPermitLimit(limit: PermitLimit): this {
-    const isKnown = this.permitLimits.some(({ scope }) => scope === limit.scope);
-    if (!isKnown) this.permitLimits = appended(this.permitLimits, limit);
+    const hasLimitOfScope = this.permitLimits.some(({ scope }) => scope === limit.scope);
+    if (!hasLimitOfScope) this.permitLimits = appended(this.permitLimits, limit);
     return this;
   }
 
@@ -294,7 +294,7 @@ const SIGNED_EVENT_KINDS: ReadonlySet<ClaimEventKind | undefined> = new Set<Clai
   'noted',
 ]);
 
-/** The signature of a command, and the text that it is of: with both, the log can be checked on its own. */
+/** The signature of a command, and the signed text. With both, signatures can be verified from the log alone. */
 interface CommandSignature {
   readonly signature?: string | undefined;
   readonly signed_text?: string | undefined;
@@ -316,7 +316,7 @@ interface SessionOpening {
   readonly public_key: string | null;
 }
 
-/** An event of now. Undefined fields of the payload are omitted. */
+/** A draft of an event with the current time. Undefined fields of the payload are omitted. */
 export const draftEvent = (
   view: DecisionView,
   event_type: string,

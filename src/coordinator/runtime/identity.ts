@@ -22,8 +22,8 @@ function base36(value: number): string {
 }
 
 /**
- * Derives the claim id of a grant. It is never stored: a replayed grant can repeat it, a stolen log cannot. It
- * includes the incarnation, so handles from before a loss of history are invalid after it.
+ * Derives the claim id of a grant. The id is never stored: the coordinator derives it again for a repeated request,
+ * and a stolen log does not reveal it. It depends on the incarnation, so a loss of history invalidates handles.
  * Keyed hash: SHA-256 over the secret, which comes first and has a fixed length, and the grant. The digest is
  * truncated, so length extension cannot yield another grant's id.
  */
@@ -62,7 +62,7 @@ function uuidText(bytes: Uint8Array): string {
 
 const CONTENT_ID_NAMESPACE = '0f5e3a52-6d0b-5d5e-9a55-8c1f6b7d2c11';
 
-/** Derives an event id from content, so that a repeated refusal is recorded once. */
+/** Derives an event id from content, so that an event with the same content is recorded once. */
 export const contentEventId = (parts: readonly (string | number)[]): string =>
   uuidFromName(JSON.stringify(parts), CONTENT_ID_NAMESPACE);
 

@@ -1,6 +1,6 @@
 import type { LogStep, ProjectKey, Transaction } from '../../stores/store.js';
 
-/** Observes replies and commits, for metrics, never for decisions. Commits are durable when it is called. */
+/** Observes replies and commits, for metrics, never for decisions. It is called after a commit is durable. */
 export interface Observer {
   /** A command was answered. `kind` is its name, such as `claim` or `renew`. */
   answered(projectKey: ProjectKey, kind: string, reply: unknown): void;

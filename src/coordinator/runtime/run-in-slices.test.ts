@@ -9,15 +9,15 @@ function* steps(count: number): StepGenerator<string> {
 
 it('yields to the event loop after each slice, and not before', async () => {
   let nowMs = 0;
-  let breaths = 0;
+  let yields = 0;
   const monotonicMs = () => {
     nowMs += SLICE_MS / 2;
     return nowMs;
   };
   const clock = { monotonicMs } as Parameters<typeof runInSlices>[1]['clock'];
   const yieldToEventLoop = async () => {
-    breaths += 1;
+    yields += 1;
   };
   expect(await runInSlices(steps(10), { clock, yieldToEventLoop: yieldToEventLoop })).toBe('done');
-  expect(breaths).toBe(5);
+  expect(yields).toBe(5);
 });

@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
 import { type ResourceLimits, Worker } from 'node:worker_threads';
 
-/** Starts a worker thread. `file`: its module, as the URL of the built file (`….worker.js`). */
+/** Starts a worker thread. `file` is the URL of its module as built, such as `verify.worker.js`. */
 export function startWorker(file: URL, resourceLimits: ResourceLimits): Worker {
   const isSource = import.meta.url.endsWith('.ts');
   if (!isSource) return new Worker(file, { resourceLimits });

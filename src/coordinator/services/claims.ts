@@ -113,12 +113,12 @@ export class ClaimService {
   ): AsyncReply<ClaimResult> {
     const fields = parseRoleBody(nextBody, body, caller);
     if (isProblem(fields)) return fields;
-    const sent = { command: 'next', body } as const;
-    const { wait_seconds, ...claimFields } = withSignedText(projectKey, sent, fields);
+    const sessionCommand = { command: 'next', body } as const;
+    const { wait_seconds, ...claimFields } = withSignedText(projectKey, sessionCommand, fields);
     return runSessionCommand(
       this.projects,
       projectKey,
-      sent,
+      sessionCommand,
       async (project) => {
         const problem = roleProblem(project, [{ body: fields }], caller);
         if (problem !== null) return problem;
@@ -148,8 +148,8 @@ export class ClaimService {
   }
 
   /**
-   * The warning that an imported log says that the edge has converged; null if it does not. Null at once for work that
-   * was claimed here before, or is a task. Read before the claim, which starts the edge.
+   * The warning for an edge that converged according to an imported log; null if there is none. Null without a promise
+   * for tasks, and for edges that were claimed here before. Read before the claim, because the claim starts the edge.
    */
   private importWarning(project: Project, { subject }: ClaimRequest): Promise<string | null> | null {
     const isNewEdge = subjectKindOf(subject) === 'edge' && project.view().peekHead(subject).generation === 0;
@@ -171,8 +171,8 @@ export class ClaimService {
   private claimOperation(project: Project, claim: ClaimRequest, caller: Caller) {
     const { offline } = claim.body;
     if (offline === undefined) return new ClaimOperation(claim, caller);
-    const source = { history: this.history, key: project.key, subject: claim.subject };
-    return checkPushedIds(new ClaimOperation(claim, caller), offline, source);
+    const searchedLog = { history: this.history, key: project.key, subject: claim.subject };
+    return checkPushedIds(new ClaimOperation(claim, caller), offline, searchedLog);
   }
 
   private async withBriefing(projectKey: ProjectKey, project: Project, reply: ClaimResult | Problem) {

@@ -17,7 +17,7 @@ import type { DecisionView } from '../queue/decision-view.js';
 import type { Projects } from '../queue/projects.js';
 import { type AsyncReply, isProblem, problem } from '../wire/problem.js';
 
-/** What people decide: the verdict of a review, and what an operator does to a subject. */
+/** Decisions of people: the decision of a review, and an operator's commands on a subject. */
 export class DecisionService {
   constructor(
     private readonly projects: Projects,
@@ -30,7 +30,7 @@ export class DecisionService {
     const subject = parseSubject(fields.task_id);
     if (isProblem(subject)) return subject;
     if (!caller.may_review)
-      return problem('FORBIDDEN', 'Only a reviewer can decide a review: a credential that may review.');
+      return problem('FORBIDDEN', 'Only a reviewer can decide a review. Use a credential that may review.');
     const { task_id: _, signature: __, request_id, comment = null, offline, ...review } = fields;
     const { principal } = caller;
     const command = (view: DecisionView): SubjectCommand => ({
@@ -43,8 +43,14 @@ export class DecisionService {
       inputs: inputsDigest(view, subject),
       failing: unverifiedChecks(view, subject),
     });
-    const request = requestKeyOf(caller, 'record_review', fields);
-    const operation = holderOperation(subject, command, renderGateResult, { request_id, offline }, request);
+    const requestKey = requestKeyOf(caller, 'record_review', fields);
+    const operation = holderOperation(
+      subject,
+      command,
+      renderGateResult,
+      { request_id, offline },
+      requestKey,
+    );
     const checked = checkPushedIds(operation, offline, { history: this.history, key: projectKey, subject });
     return this.projects.withProject(projectKey, (project) => project.run(checked, caller));
   }

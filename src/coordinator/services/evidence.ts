@@ -44,13 +44,18 @@ export class EvidenceService {
 
   async revokeRunner(projectKey: ProjectKey, runnerId: string, caller = OPEN_CALLER): AsyncReply<Runner> {
     const id = runnerIdSchema.safeParse(runnerId);
-    if (!id.success) return fieldProblem('runner_id', 'there is no such runner', 'NOT_FOUND');
+    if (!id.success)
+      return fieldProblem(
+        'runner_id',
+        'there is no such runner. List the runners: gen runner list.',
+        'NOT_FOUND',
+      );
     return this.projects.withProject(projectKey, (project) =>
       project.run(revokeRunner(id.data, caller), caller),
     );
   }
 
-  /** Longest enrolled first. */
+  /** The runners in the order of their enrolment. */
   listRunners(projectKey: ProjectKey): AsyncReply<{ runners: readonly Runner[] }> {
     return this.projects.query(projectKey, async (project) => {
       const runners = Object.entries(runnersOf(project.view()));
@@ -71,9 +76,9 @@ export class EvidenceService {
         const problem = await candidateProblem(fields.candidate_sha256, { tenant_id, blobs: this.blobs });
         return problem ?? project.run(proposeCandidate({ subject, handle, body: fields }, caller), caller);
       });
-    const sent = { command: 'propose_candidate', body } as const;
+    const sessionCommand = { command: 'propose_candidate', body } as const;
     return this.projects.withProject(projectKey, (project) =>
-      withSignatureCheck(project, sent, () => propose(project)),
+      withSignatureCheck(project, sessionCommand, () => propose(project)),
     );
   }
 
@@ -91,7 +96,7 @@ export class EvidenceService {
     );
   }
 
-  /** The signature is verified before the command is queued, off the main thread. */
+  /** Records evidence. Its signature is verified before the command is queued, off the main thread. */
   async record(projectKey: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<EvidenceResult> {
     const fields = parseBody(evidenceBody, body);
     if (isProblem(fields)) return fields;

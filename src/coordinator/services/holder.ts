@@ -63,16 +63,16 @@ export class HolderService {
   renewLease(projectKey: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<RenewalResult> {
     const parsed = parseHolderCommand(projectKey, { command: 'renew_lease', body }, renewBody, caller);
     if (isProblem(parsed)) return Promise.resolve(parsed);
-    const { subject, handle, fields, sent } = parsed;
+    const { subject, handle, fields, sessionCommand } = parsed;
     const command = { type: 'renew', handle, lease_seconds: fields.lease_duration_seconds ?? null } as const;
     const operation = holderOperation(subject, command, renderRenewalResult, fields);
-    return this.runSigned(projectKey, sent, operation, caller);
+    return this.runSigned(projectKey, sessionCommand, operation, caller);
   }
 
   releaseClaim(projectKey: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<ReleaseResult> {
     const parsed = parseHolderCommand(projectKey, { command: 'release_claim', body }, releaseBody, caller);
     if (isProblem(parsed)) return Promise.resolve(parsed);
-    const { subject, handle, fields, sent } = parsed;
+    const { subject, handle, fields, sessionCommand } = parsed;
     const { reason, message = null } = fields;
     const operation = holderOperation(
       subject,
@@ -82,13 +82,13 @@ export class HolderService {
       fields.offline === undefined ? null : requestKeyOf(caller, 'release_claim', fields),
     );
     const checked = this.checkPushedIds(projectKey, subject, fields.offline, operation);
-    return this.runSigned(projectKey, sent, checked, caller);
+    return this.runSigned(projectKey, sessionCommand, checked, caller);
   }
 
   submitResult(projectKey: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<SubmissionResult> {
     const parsed = parseHolderCommand(projectKey, { command: 'submit_result', body }, submitBody, caller);
     if (isProblem(parsed)) return Promise.resolve(parsed);
-    const { subject, handle, fields, sent } = parsed;
+    const { subject, handle, fields, sessionCommand } = parsed;
     const evidenceError = evidenceProblem(fields, subject);
     if (evidenceError !== null) return Promise.resolve(evidenceError);
     const submit = (project: Project): AsyncReply<SubmissionResult> => {
@@ -110,7 +110,7 @@ export class HolderService {
         return isProblem(files) ? files : run(result, files);
       });
     };
-    return runSessionCommand(this.projects, projectKey, sent, submit);
+    return runSessionCommand(this.projects, projectKey, sessionCommand, submit);
   }
 
   renewBatch(projectKey: ProjectKey, body: unknown, caller = OPEN_CALLER) {
@@ -128,42 +128,48 @@ export class HolderService {
   async suspendClaim(projectKey: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<GateResult> {
     const parsed = parseHolderCommand(projectKey, { command: 'suspend_claim', body }, suspendBody, caller);
     if (isProblem(parsed)) return parsed;
-    const { subject, handle, fields, sent } = parsed;
+    const { subject, handle, fields, sessionCommand } = parsed;
     const { iteration = 1, candidate_sha256, failing } = fields;
     const gate =
       candidate_sha256 === undefined
         ? null
         : { iteration, candidate_sha256, ...(failing === undefined ? {} : { failing }) };
-    const request = requestKeyOf(caller, 'suspend_claim', fields);
+    const requestKey = requestKeyOf(caller, 'suspend_claim', fields);
     const operation = holderOperation(
       subject,
       { type: 'suspend', handle, gate },
       renderGateResult,
       fields,
-      request,
+      requestKey,
     );
     const checked = this.checkPushedIds(projectKey, subject, fields.offline, operation);
-    return this.runSigned(projectKey, sent, checked, caller);
+    return this.runSigned(projectKey, sessionCommand, checked, caller);
   }
 
   async resumeClaim(projectKey: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<GateResult> {
     const parsed = parseHolderCommand(projectKey, { command: 'resume_claim', body }, resumeBody, caller);
     if (isProblem(parsed)) return parsed;
-    const { subject, handle, fields, sent } = parsed;
-    const request = requestKeyOf(caller, 'resume_claim', fields);
-    const operation = holderOperation(subject, { type: 'resume', handle }, renderGateResult, fields, request);
+    const { subject, handle, fields, sessionCommand } = parsed;
+    const requestKey = requestKeyOf(caller, 'resume_claim', fields);
+    const operation = holderOperation(
+      subject,
+      { type: 'resume', handle },
+      renderGateResult,
+      fields,
+      requestKey,
+    );
     const checked = this.checkPushedIds(projectKey, subject, fields.offline, operation);
-    return this.runSigned(projectKey, sent, checked, caller);
+    return this.runSigned(projectKey, sessionCommand, checked, caller);
   }
 
   async note(projectKey: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<NoteResult> {
     const parsed = parseHolderCommand(projectKey, { command: 'note', body }, noteBody, caller);
     if (isProblem(parsed)) return parsed;
-    const { subject, handle, fields, sent } = parsed;
-    const request = requestKeyOf(caller, 'note', fields);
+    const { subject, handle, fields, sessionCommand } = parsed;
+    const requestKey = requestKeyOf(caller, 'note', fields);
     const command = { type: 'note', handle, text: fields.text } as const;
-    const operation = holderOperation(subject, command, renderNoteResult, fields, request);
-    return this.runSigned(projectKey, sent, operation, caller);
+    const operation = holderOperation(subject, command, renderNoteResult, fields, requestKey);
+    return this.runSigned(projectKey, sessionCommand, operation, caller);
   }
 
   /** Appends a methodology step, reported by the agent that took it. */
@@ -174,9 +180,9 @@ export class HolderService {
     if (isProblem(subjectText)) return subjectText;
     const subject = subjectText === null ? null : parseSubject(subjectText);
     if (isProblem(subject)) return subject;
-    const sent = { command: 'append_event', body } as const;
-    const signedFields = withSignedText(projectKey, sent, fields);
-    return runSessionCommand(this.projects, projectKey, sent, (project) => {
+    const sessionCommand = { command: 'append_event', body } as const;
+    const signedFields = withSignedText(projectKey, sessionCommand, fields);
+    return runSessionCommand(this.projects, projectKey, sessionCommand, (project) => {
       const problem = roleProblem(project, [{ body: fields }], caller);
       return problem === null
         ? project.run(appendOperation(subject, signedFields, caller), caller)
@@ -212,12 +218,17 @@ export class HolderService {
 /** A holder's command as parsed, with the text that its session signed. */
 function parseHolderCommand<Body extends z.ZodType<HandleBody>>(
   projectKey: ProjectKey,
-  sent: SessionCommand,
+  sessionCommand: SessionCommand,
   schema: Body,
   caller: Caller,
 ) {
-  const parsed = parseHolderBody(schema, sent.body, caller);
+  const parsed = parseHolderBody(schema, sessionCommand.body, caller);
   if (isProblem(parsed)) return parsed;
   const { subject, handle } = parsed;
-  return { subject, handle, sent, fields: withSignedText(projectKey, sent, parsed.fields) };
+  return {
+    subject,
+    handle,
+    sessionCommand,
+    fields: withSignedText(projectKey, sessionCommand, parsed.fields),
+  };
 }

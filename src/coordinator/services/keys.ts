@@ -62,7 +62,7 @@ export class KeyService {
 
   /**
    * Binds legacy keys, then makes unbound keys invalid. Refused for a log that others may have written, because its
-   * unbound keys may come from anywhere. Repeated after an interruption, it continues.
+   * unbound keys may come from anywhere. A repeated call continues after an interruption.
    */
   bind(caller = OPEN_CALLER): AsyncReply<{ keys: readonly ApiKey[] }> {
     return catchStoreErrors(async () => {
@@ -72,8 +72,8 @@ export class KeyService {
       if (project.store.capabilities.untrusted_files !== undefined) return notBindableProblem();
       const keys = ring.legacyUnboundKeys();
       for (const { key_id } of keys) {
-        const bound = await project.run(bindKey(key_id, caller, project.meta), caller);
-        if (isProblem(bound)) return bound;
+        const bindReply = await project.run(bindKey(key_id, caller, project.meta), caller);
+        if (isProblem(bindReply)) return bindReply;
       }
       if (!ring.hasAnyKey) return { keys };
       const required = await project.run(requireBoundKeys(caller), caller);

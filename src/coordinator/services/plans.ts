@@ -91,7 +91,7 @@ export class PlanService {
     return { version: planVersionOf(project.view()), plan: renderPlan(plan, project_id) };
   }
 
-  /** `plan` is YAML text, a value, or JSON text. Large texts are parsed in a thread. */
+  /** Replaces the plan. `plan` is YAML text, a value, or JSON text. Large texts are parsed in a thread. */
   put(
     projectKey: ProjectKey,
     plan: unknown,
@@ -101,7 +101,7 @@ export class PlanService {
     return this.run(projectKey, 'put_plan', () => this.readPlan(projectKey, plan), options, caller);
   }
 
-  /** `tasks` is a list, or the whole body as JSON text. */
+  /** Adds tasks to the plan. `tasks` is a list, or the whole body as JSON text. */
   add(
     projectKey: ProjectKey,
     tasks: unknown,
@@ -113,10 +113,10 @@ export class PlanService {
 
   /** A person's decision about tasks that an agent proposed. */
   async decideProposal(projectKey: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<PlanResult> {
-    const read = projectKeyProblem(projectKey) ?? parseBody(decideProposalBody, body);
-    if (isProblem(read)) return read;
+    const fields = projectKeyProblem(projectKey) ?? parseBody(decideProposalBody, body);
+    if (isProblem(fields)) return fields;
     return this.projects.withProject(projectKey, (project) =>
-      project.run(decideProposal(read, caller), caller),
+      project.run(decideProposal(fields, caller), caller),
     );
   }
 
@@ -129,9 +129,9 @@ export class PlanService {
   ): AsyncReply<PlanResult> {
     const problem = projectKeyProblem(projectKey);
     if (problem !== null) return problem;
-    const read = await readRequest();
-    if (isProblem(read)) return read;
-    const operation = new PlanOperation({ verb, if_match, request_id, ...read }, caller);
+    const planRequest = await readRequest();
+    if (isProblem(planRequest)) return planRequest;
+    const operation = new PlanOperation({ verb, if_match, request_id, ...planRequest }, caller);
     const run = (project: Project) => project.run(operation, caller);
     return verb === 'put_plan'
       ? this.projects.withProjectOrCreate(projectKey, run)

@@ -47,25 +47,25 @@ export class RunsService {
     this.tenantSpending = new TenantSpending(projects, history, environment);
   }
 
-  /** What the events of runs say, up to now. The state is updated in place. */
+  /** The state of the runs of a project, up to date. Later events update the same object. */
   stateOf(project: Project): Promise<RunsState> {
     return this.projection.stateOf(project);
   }
 
-  /** Newest first. */
+  /** Lists runs, newest first. */
   list(projectKey: ProjectKey, query: RunsQuery = {}): AsyncReply<RunsReply> {
     const after = query.after === undefined ? Number.POSITIVE_INFINITY : Number(query.after);
     if (Number.isNaN(after))
-      return Promise.resolve(fieldProblem('after', 'expected next of the page before'));
-    return this.read(projectKey, async (state) => {
+      return Promise.resolve(fieldProblem('after', 'expected the value of `next` in the previous page'));
+    return this.scheduleRead(projectKey, async (state) => {
       const page = await runInSlices(runsBefore(state, after, query), this.environment);
       return { ...page, ...logPositionOf(state) };
     });
   }
 
-  /** Reads only the events of the run's edge. */
+  /** Shows one run with its steps. Reads only the events of the run's edge. */
   show(projectKey: ProjectKey, runId: string): AsyncReply<RunReply> {
-    return this.read(projectKey, async (state) => {
+    return this.scheduleRead(projectKey, async (state) => {
       const summary = state.runs.get(runId);
       if (summary === undefined) return unknownRunProblem(runId);
       const events = await this.history.ofSubject(projectKey, summary.task_id);
@@ -78,7 +78,7 @@ export class RunsService {
   }
 
   spent(projectKey: ProjectKey, { feature }: SpentQuery = {}): AsyncReply<SpentReply> {
-    return this.read(projectKey, async (state) => {
+    return this.scheduleRead(projectKey, async (state) => {
       const others = await this.tenantSpending.ofOtherProjects(projectKey);
       const spent = { ...spendingOf(state, feature), tenant: addCost(others, state.spent) };
       return { spent, ...logPositionOf(state) };
@@ -111,7 +111,7 @@ export class RunsService {
     });
   }
 
-  private read<T>(projectKey: ProjectKey, work: (state: RunsState) => AsyncReply<T>): AsyncReply<T> {
+  private scheduleRead<T>(projectKey: ProjectKey, work: (state: RunsState) => AsyncReply<T>): AsyncReply<T> {
     return this.readScheduler.run(projectKey.tenant_id, () =>
       this.projects.query(projectKey, async (project) => work(await this.stateOf(project))),
     );
@@ -129,15 +129,16 @@ function* runsBefore(
   query: RunsQuery,
 ): StepGenerator<Pick<RunsReply, 'runs' | 'next'>> {
   const limit = limitOf({ limit: query.limit ?? 100 });
-  const found: RunSummary[] = [];
+  const selectedRuns: RunSummary[] = [];
   const from = Math.min(before, run_ids.length);
   for (let at = from - 1; at >= 0; at -= 1) {
-    if (found.length === limit || from - at > RUNS_SCANNED_MAX) return { runs: found, next: String(at + 1) };
+    if (selectedRuns.length === limit || from - at > RUNS_SCANNED_MAX)
+      return { runs: selectedRuns, next: String(at + 1) };
     const run = runs.get(run_ids[at] ?? '');
-    if (run !== undefined && matchesQuery(run, query)) found.push(run);
+    if (run !== undefined && matchesQuery(run, query)) selectedRuns.push(run);
     if (at % RUNS_PER_STEP === 0) yield;
   }
-  return { runs: found, next: null };
+  return { runs: selectedRuns, next: null };
 }
 
 const matchesQuery = ({ task_id, status }: RunSummary, query: RunsQuery): boolean =>

@@ -55,9 +55,9 @@ export class SessionService {
     if (!opensSessionFor(user_id, caller)) return otherUserProblem(caller);
     const session_id = fields.session_id ?? this.newId();
     const opening = { session_id, user_id, public_key };
-    const request = requestKeyOf(caller, 'open_session', fields);
+    const requestKey = requestKeyOf(caller, 'open_session', fields);
     return this.projects.withProject({ tenant_id, project_id }, (project) =>
-      project.run(openSession(opening, caller, request), caller),
+      project.run(openSession(opening, caller, requestKey), caller),
     );
   }
 
@@ -119,11 +119,11 @@ export class SessionService {
         });
         await this.environment.yieldToEventLoop();
         if (!hasEvents) continue;
-        const found = await this.projects.query(projectKey, async (project) =>
+        const projectProgress = await this.projects.query(projectKey, async (project) =>
           runInSlices(progressSteps(project.state, project.view()), this.environment),
         );
-        if (isProblem(found)) return found;
-        progress = found.tracks;
+        if (isProblem(projectProgress)) return projectProgress;
+        progress = projectProgress.tracks;
       }
       return session.created_at === null
         ? unknownSessionProblem()
@@ -145,13 +145,13 @@ export class SessionService {
         if (project_id < first) continue;
         const after = project_id === first ? name : '';
         const count = limit - items.length + 1;
-        const found = await this.projects.query({ tenant_id, project_id }, async (project) => {
+        const projectItems = await this.projects.query({ tenant_id, project_id }, async (project) => {
           const names = await runInSlices(firstNames(namesIn(project), after, count), this.environment);
           const view = project.view();
-          return names.flatMap((each) => read(view, each) ?? []);
+          return names.flatMap((itemName) => read(view, itemName) ?? []);
         });
-        if (isProblem(found)) return found;
-        items.push(...found);
+        if (isProblem(projectItems)) return projectItems;
+        items.push(...projectItems);
         if (items.length > limit) {
           const last = items[limit - 1] as T;
           return { items: items.slice(0, limit), next: `${last.project_id}/${nameOf(last)}` };

@@ -148,10 +148,10 @@ async function configureInParts(
     const request_id = isFirst ? configuration.request_id : `${configuration.request_id}~${part}`;
     const step = await project.run(configureOperation({ ...configuration, request_id }, caller), caller);
     if (isProblem(step)) return step;
-    const { left, ...done } = step;
-    changed += done.features_changed;
+    const { left, ...result } = step;
+    changed += result.features_changed;
     if (left > 0) continue;
-    const reason = part > 0 ? 'CONFIGURED' : done.reason;
-    return { ...done, reason, features_changed: changed };
+    const reason = part > 0 ? 'CONFIGURED' : result.reason;
+    return { ...result, reason, features_changed: changed };
   }
 }

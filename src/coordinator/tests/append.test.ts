@@ -39,8 +39,8 @@ forEachStore('appending a methodology event', (open) => {
     const { coordinator, alpha } = await openWithPlan();
     const { claim } = await alpha.claims(A);
     const event = { ...iterationEvent(1), task_id: A };
-    const appendReason = async (more: object) => {
-      const reply = await coordinator.holder.appendEvent(P, { ...event, ...more });
+    const appendReason = async (fields: object) => {
+      const reply = await coordinator.holder.appendEvent(P, { ...event, ...fields });
       return 'reason' in reply ? reply.reason : reply.problem;
     };
     expect(await appendReason({})).toBe('SESSION_MISMATCH');
@@ -50,9 +50,9 @@ forEachStore('appending a methodology event', (open) => {
       'SESSION_MISMATCH',
     );
     expect(await appendReason({ session_id: 's1', generation: 1, claim_id: claim?.id })).toBe('APPENDED');
-    const closed = { ...OPEN_CALLER, claim_id_optional: false };
-    const bare = { ...event, session_id: 's1', generation: 1 };
-    expect(await coordinator.holder.appendEvent(P, bare, closed)).toMatchObject({
+    const callerWithKey = { ...OPEN_CALLER, claim_id_optional: false };
+    const withoutClaimId = { ...event, session_id: 's1', generation: 1 };
+    expect(await coordinator.holder.appendEvent(P, withoutClaimId, callerWithKey)).toMatchObject({
       reason: 'SESSION_MISMATCH',
     });
   });

@@ -89,12 +89,12 @@ forEachStore('bad input', (open) => {
     const harness = await openWithClaim();
     const before = await logPositions(harness);
     const items = [null, 7, {}, PROTO, { ...handle, extra: 1 }];
-    for (const ask of [
+    for (const endpoint of [
       BODY_ENDPOINTS.renew_batch,
       BODY_ENDPOINTS.release_batch,
       BODY_ENDPOINTS.submit_batch,
     ]) {
-      const reply = (await ask?.send(harness.coordinator, { items })) as { results: unknown[] };
+      const reply = (await endpoint?.send(harness.coordinator, { items })) as { results: unknown[] };
       expect(reply.results.every((one) => isProblem(one) && one.problem === 'INVALID_REQUEST')).toBe(true);
     }
     expect(await logPositions(harness)).toEqual(before);
@@ -205,8 +205,8 @@ forEachStore('bad input', (open) => {
       expect(await harness.coordinator.plans.put(P, plan), describeBody(plan)).toMatchObject({
         problem: 'INVALID_PLAN',
       });
-      const named = await harness.coordinator.plans.put(P, plan, { request_id: 'r1' });
-      expect(named, describeBody(plan)).toMatchObject({ problem: 'INVALID_PLAN' });
+      const withRequestId = await harness.coordinator.plans.put(P, plan, { request_id: 'r1' });
+      expect(withRequestId, describeBody(plan)).toMatchObject({ problem: 'INVALID_PLAN' });
     }
     for (const tasks of [
       null,

@@ -112,8 +112,8 @@ forEachStore('claims', (open) => {
   // req: CLK-009, RES-002, RES-003, RES-004, RES-010
   test('submit returns every refusal code of the contract, in the order of its rules', async () => {
     const { alpha, beta, coordinator } = await openWithPlan();
-    const never = { task_id: A, session_id: 's1', generation: 1, result_data: 1 };
-    expect(await coordinator.holder.submitResult(P, never)).toMatchObject({
+    const withoutClaim = { task_id: A, session_id: 's1', generation: 1, result_data: 1 };
+    expect(await coordinator.holder.submitResult(P, withoutClaim)).toMatchObject({
       reason: 'NO_CLAIM',
       current_generation: 0,
     });

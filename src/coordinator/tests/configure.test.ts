@@ -8,8 +8,8 @@ import { checkNewEvent } from '../../core/events/catalogue.js';
 forEachStore('configuring a project', (open) => {
   async function openUnconfigured() {
     const harness = await open();
-    const configure = async (files: Record<string, string> = FILES, more = {}) =>
-      unwrap(await harness.coordinator.settings.configure(P, { files, ...more }));
+    const configure = async (files: Record<string, string> = FILES, options = {}) =>
+      unwrap(await harness.coordinator.settings.configure(P, { files, ...options }));
     const eventTypes = async () => (await harness.events()).map(({ event_type }) => event_type);
     return { harness, configure, eventTypes };
   }
@@ -46,8 +46,11 @@ forEachStore('configuring a project', (open) => {
   test('writes only the features that changed, and keeps features whose files are gone', async () => {
     const { harness, configure, eventTypes } = await openUnconfigured();
     await configure();
-    const { 'features/active/REQ-F-D.yml': _, ...rest } = FILES;
-    const changed = { ...rest, 'features/active/REQ-F-A.yml': `${featureFile('REQ-F-A')}priority: high\n` };
+    const { 'features/active/REQ-F-D.yml': _, ...otherFiles } = FILES;
+    const changed = {
+      ...otherFiles,
+      'features/active/REQ-F-A.yml': `${featureFile('REQ-F-A')}priority: high\n`,
+    };
     expect(await configure(changed)).toMatchObject({ reason: 'CONFIGURED', version: 1, features_changed: 1 });
     expect((await eventTypes()).slice(6)).toEqual(['FEATURE_CHANGED']);
     const alpha = new HarnessAgent(harness, 'alpha', 's1');

@@ -17,9 +17,9 @@ const rolesFile = (action: string) =>
   `roles:\n  architect: { converge_edges: [design_code] }\nauthority: { outside_authority_action: ${action}, spec_mutation_requires_human: true }\n`;
 
 forEachStore('an edge of a configured project', (open) => {
-  async function openConfigured(more: Record<string, string> = {}) {
+  async function openConfigured(extraFiles: Record<string, string> = {}) {
     const harness = await open();
-    unwrap(await harness.coordinator.settings.configure(P, { files: { ...FILES, ...more } }));
+    unwrap(await harness.coordinator.settings.configure(P, { files: { ...FILES, ...extraFiles } }));
     const alpha = new HarnessAgent(harness, 'alpha', 's1');
     const review = (decision: string, fields: object) =>
       harness.coordinator.decisions.recordReview(
@@ -31,9 +31,9 @@ forEachStore('an edge of a configured project', (open) => {
       (await harness.events()).filter(({ event_type }) => event_type === type).at(-1);
     const findLogViolations = async () => {
       const checker = new PolicyAwareLogChecker();
-      const found = (await harness.events()).flatMap((event) => checker.checkEvent(event));
+      const eventViolations = (await harness.events()).flatMap((event) => checker.checkEvent(event));
       const heads = (await harness.store.scanHeads(P, { after: null, limit: 1000 })) as AnyHead[];
-      return [...found, ...checker.checkHeads(heads)];
+      return [...eventViolations, ...checker.checkHeads(heads)];
     };
     return { harness, coordinator: harness.coordinator, alpha, review, lastEvent, findLogViolations };
   }
@@ -62,8 +62,8 @@ forEachStore('an edge of a configured project', (open) => {
   test('does not converge while a required check is missing, failing or skipped, and stays with its holder', async () => {
     const { harness, alpha } = await openConfigured();
     await alpha.claims(EDGE, { agent_role: 'architect' });
-    const failingCheckNames = async (more: object) => {
-      const reply = await alpha.submits(EDGE, 'v1', { ...more });
+    const failingCheckNames = async (report: object) => {
+      const reply = await alpha.submits(EDGE, 'v1', { ...report });
       expect(reply).toMatchObject({
         accepted: false,
         reason: 'NOT_CONVERGED',
@@ -97,8 +97,12 @@ forEachStore('an edge of a configured project', (open) => {
     const alpha = new HarnessAgent(harness, 'alpha', 's1');
     const agent = { ...OPEN_CALLER, principal: 'key-1', may_review: false };
     await alpha.claims(EDGE, { agent_role: 'human' });
-    const all = 'roles:\n  human: { converge_edges: all }\n';
-    unwrap(await harness.coordinator.settings.configure(P, { files: { ...FILES, 'agent_roles.yml': all } }));
+    const rolesWithHuman = 'roles:\n  human: { converge_edges: all }\n';
+    unwrap(
+      await harness.coordinator.settings.configure(P, {
+        files: { ...FILES, 'agent_roles.yml': rolesWithHuman },
+      }),
+    );
     const body = { task_id: EDGE, session_id: 's1', generation: 1, result_data: 'v1', ...evaluatorReport() };
     expect(await harness.coordinator.holder.submitResult(P, body, agent)).toMatchObject({
       reason: 'ESCALATED',
@@ -270,7 +274,7 @@ forEachStore('an edge of a configured project', (open) => {
       const agent = { ...OPEN_CALLER, may_review: false, claim_id_optional: true };
       const claim = { task_id: EDGE, agent_id: 'human', session_id: 's1', agent_role };
       const granted = await coordinator.claims.claimTask(P, claim, agent);
-      expect(granted).toSatisfy((it: object) => 'problem' in it || 'claim' in it);
+      expect(granted).toSatisfy((reply: object) => 'problem' in reply || 'claim' in reply);
       const body = { task_id: EDGE, session_id: 's1', generation: 1, result_data: 1, ...evaluatorReport() };
       expect(await coordinator.holder.submitResult(P, body, agent)).not.toMatchObject({ accepted: true });
     },
@@ -302,10 +306,16 @@ forEachStore('an edge of a configured project', (open) => {
   test('is adopted from a parked result only if its submitted checks have passed', async () => {
     const { coordinator, alpha, lastEvent, findLogViolations } = await openConfigured();
     await alpha.claims(EDGE, { agent_role: 'architect' });
-    const seen = { expected_generation: 1, reason: 'gone' };
-    await coordinator.decisions.operate(P, EDGE, 'force_release', seen, human('rita'));
+    const operatorFields = { expected_generation: 1, reason: 'gone' };
+    await coordinator.decisions.operate(P, EDGE, 'force_release', operatorFields, human('rita'));
     const adoptResult = (resultId: string | null) =>
-      coordinator.decisions.operate(P, EDGE, 'adopt', { ...seen, result_id: resultId ?? '' }, human('rita'));
+      coordinator.decisions.operate(
+        P,
+        EDGE,
+        'adopt',
+        { ...operatorFields, result_id: resultId ?? '' },
+        human('rita'),
+      );
     const unchecked = await alpha.submits(EDGE, 'v1', evaluatorReport({ compiles: 'fail' }));
     const checked = await alpha.submits(EDGE, 'v2', evaluatorReport({ compiles: 'pass' }));
     expect([unchecked.reason, checked.reason]).toEqual(['NO_CLAIM', 'NO_CLAIM']);
@@ -321,12 +331,12 @@ forEachStore('an edge of a configured project', (open) => {
   test('accepts only well-formed evaluators, and a task accepts none', async () => {
     const { coordinator, alpha } = await openConfigured();
     await alpha.claims(EDGE);
-    const submit = (more: object) =>
-      coordinator.holder.submitResult(P, { ...alpha.handle(EDGE), result_data: 1, ...more });
-    const wrong = {
+    const submit = (fields: object) =>
+      coordinator.holder.submitResult(P, { ...alpha.handle(EDGE), result_data: 1, ...fields });
+    const malformed = {
       evaluators: { ...evaluatorReport().evaluators, details: [{ name: 'x', result: 'maybe' }] },
     };
-    expect(await submit(wrong)).toMatchObject({ problem: 'INVALID_REQUEST' });
+    expect(await submit(malformed)).toMatchObject({ problem: 'INVALID_REQUEST' });
     const details = [
       { name: 'compiles', result: 'pass' },
       { name: 'reads_well', result: 'pass' },

@@ -55,7 +55,7 @@ forEachStore('denials', (open) => {
     });
   });
 
-  test('are counted on after a restart, and never recorded more than 20 times', async () => {
+  test('continue to be counted after a restart, and are never recorded more than 20 times', async () => {
     const { harness, alpha, beta } = await openWithPlan();
     await alpha.claims(A);
     for (let turn = 0; turn < 19; turn += 1) await beta.claims(A);
@@ -91,7 +91,7 @@ forEachStore('denials', (open) => {
     await beta.claims(A, { request_id: 'r1' });
     const commit = vi.spyOn(harness.store, 'commit');
     await beta.claims(A, { request_id: 'r1' });
-    // A shared store: once, and once more after the log was read.
+    // A shared store commits once, and once more after the log was read.
     expect(commit.mock.calls.length).toBeLessThanOrEqual(2);
     expect(await refusedCount(harness)).toBe(1);
   });
@@ -192,7 +192,7 @@ forEachStore('denials', (open) => {
   });
 });
 
-test('two coordinators of one store record 20 refusals between them, and lose none of the first', async () => {
+test('two coordinators of one store record 20 refusals between them, and lose none of the first ten', async () => {
   const harness = await CoordinatorHarness.open('memory');
   await harness.plan(planOf(A));
   const second = await harness.openAnother();

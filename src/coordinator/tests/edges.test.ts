@@ -21,10 +21,10 @@ const eventsOfType = (events: readonly EventEnvelope[], type: string) =>
 forEachStore('edges of a configured project', (open) => {
   async function openConfigured(coordination: Parameters<typeof coordinationConfig>[0] = {}) {
     const harness = await open();
-    const configure = async (more: Parameters<typeof coordinationConfig>[0]) =>
+    const configure = async (settings: Parameters<typeof coordinationConfig>[0]) =>
       unwrap(
         await harness.coordinator.settings.configure(P, {
-          files: { ...FILES, 'coordination.yml': coordinationConfig(more) },
+          files: { ...FILES, 'coordination.yml': coordinationConfig(settings) },
         }),
       );
     await configure(coordination);
@@ -141,8 +141,8 @@ forEachStore('edges of a configured project', (open) => {
     const { harness, alpha, beta } = await openConfigured();
     await alpha.claims(A);
     const { session_id: _, ...handle } = alpha.handle(A);
-    const { generation: expected_generation, ...rest } = { ...handle, session_id: 's2' };
-    const theirs = { ...rest, expected_generation };
+    const { generation: expected_generation, ...handleFields } = { ...handle, session_id: 's2' };
+    const theirs = { ...handleFields, expected_generation };
     const { coordinator } = harness;
     expect(await coordinator.holder.renewLease(P, theirs)).toMatchObject({ reason: 'SESSION_MISMATCH' });
     expect(await coordinator.holder.releaseClaim(P, theirs)).toMatchObject({ reason: 'SESSION_MISMATCH' });
@@ -167,7 +167,7 @@ forEachStore('edges of a configured project', (open) => {
       harness.advance(30);
       expect(await beta.renews(B)).toMatchObject({ reason: 'RENEWED' });
     }
-    // Alpha was refused B in between, and its own expiry was recorded: neither starts a new episode.
+    // Alpha was refused B in between, and its own expiry was recorded. Neither starts a new stale period.
     expect(await expiredSubjects()).toEqual([A]);
     expect(await beta.claims(A)).toMatchObject({ reason: 'DENIED_ACTIVE_CLAIM', stale: true });
     await alpha.renews(A);
@@ -200,8 +200,8 @@ forEachStore('edges of a configured project', (open) => {
       'warnings.0',
       expect.stringMatching(/no role "wizard".*architect, .*full_stack/),
     );
-    const known = { ...request, task_id: C, agent_role: 'full_stack' };
-    const granted = unwrap(await coordinator.claims.claimTask(P, known));
+    const definedRole = { ...request, task_id: C, agent_role: 'full_stack' };
+    const granted = unwrap(await coordinator.claims.claimTask(P, definedRole));
     expect(granted.success && granted.warnings?.join()).not.toContain('role');
   });
 
@@ -231,7 +231,7 @@ forEachStore('edges of a configured project', (open) => {
     expect(await sharingWarnings(beta, D)).toEqual([expect.stringMatching(/alpha holds .* is unknown/)]);
   });
 
-  test('that share modules are refused if that is enforced; unknown modules give a warning', async () => {
+  test('that share modules are refused if the rule is enforced, and unknown modules give a warning', async () => {
     const { harness, alpha, beta, explanationOf } = await openConfigured({ enforce: true });
     await alpha.claims(A);
     expect(await beta.claims(B)).toMatchObject({
@@ -259,7 +259,7 @@ forEachStore('edges of a configured project', (open) => {
     expect(await beta.claims(B)).toMatchObject({ reason: 'GRANTED' });
   });
 
-  test('that share modules and are claimed at once go to one agent if that is enforced', async () => {
+  test('that share modules and are claimed at once go to one agent if the rule is enforced', async () => {
     const { harness, alpha, beta } = await openConfigured({ enforce: true });
     const replies = await Promise.all([alpha.claims(A), beta.claims(B), beta.claims(C)]);
     expect(replies.map(({ reason }) => reason)).toEqual(['GRANTED', 'DENIED_PARALLEL', 'GRANTED']);

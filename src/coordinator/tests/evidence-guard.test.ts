@@ -18,7 +18,7 @@ const FILES = {
   'graph/edges/code_unit_tests.yml': edgeFile('code↔unit_tests', PROGRAM_CHECK),
 };
 
-const CHECKED = {
+const FILES_WITH_CHECK = {
   ...FILES,
   'graph/edges/design_code.yml': edgeFile('design→code', AGENT_CHECK, PROGRAM_CHECK),
 };
@@ -65,10 +65,10 @@ forEachStore('under the policy `evidence: verified`, without evidence', (open) =
   test.each(['feature', 'spike', 'poc'] as const)(
     'a result of a spawned %s, whose profile leaves out deterministic checks, waits for a person',
     async (vector_type) => {
-      const { coordinator, submit } = await openProject(CHECKED);
-      const named =
+      const { coordinator, submit } = await openProject(FILES_WITH_CHECK);
+      const spawnFields =
         vector_type === 'feature' ? { feature_id: 'REQ-F-NEW', profile: 'poc' } : { parent: FEATURE };
-      const body = { vector_type, ...named, reason: 'try it', agent_id: 'alpha' };
+      const body = { vector_type, ...spawnFields, reason: 'try it', agent_id: 'alpha' };
       const { feature_id } = unwrap(await coordinator.methodology.spawn(P, body));
       expect(await submit(feature_id ?? '', 'src/cart.ts')).toMatchObject({
         reason: 'ESCALATED',
@@ -80,7 +80,11 @@ forEachStore('under the policy `evidence: verified`, without evidence', (open) =
   test.each<[string, ProfileParts, ProfileParts]>([
     ['drops a human check', [BOTH_EDGES, 'agent, human'], [BOTH_EDGES, 'agent']],
     ['skips an edge with a deterministic check', [BOTH_EDGES, 'agent'], ['include: [design→code]', 'agent']],
-    ['makes such an edge optional', [BOTH_EDGES, 'agent'], [`include: [design→code], ${OPTIONAL}`, 'agent']],
+    [
+      'makes an edge with a deterministic check optional',
+      [BOTH_EDGES, 'agent'],
+      [`include: [design→code], ${OPTIONAL}`, 'agent'],
+    ],
   ])('a result of a spawned feature waits for a person if its profile %s', async (_, strict, weak) => {
     const { coordinator, submit } = await openProject({
       ...FILES,
@@ -96,16 +100,16 @@ forEachStore('under the policy `evidence: verified`, without evidence', (open) =
     });
   });
 
-  test('a result does not wait if the default profile leaves them out too, nor under `reported`', async () => {
+  test('a result does not wait if the default profile leaves out the checks too, or if the policy is `reported`', async () => {
     const spike = { [`features/active/${FEATURE}.yml`]: featureFile(FEATURE, 'spike') };
     const isDefault = { 'context/project_constraints.yml': 'project:\n  default_profile: spike\n' };
-    const verified = await openProject({ ...CHECKED, ...spike, ...isDefault });
+    const verified = await openProject({ ...FILES_WITH_CHECK, ...spike, ...isDefault });
     expect(await verified.submit(FEATURE, 'src/cart.ts')).toMatchObject({ accepted: true });
-    const reported = await openProject({ ...CHECKED, ...spike }, 'reported');
+    const reported = await openProject({ ...FILES_WITH_CHECK, ...spike }, 'reported');
     expect(await reported.submit(FEATURE, 'src/cart.ts')).toMatchObject({ accepted: true });
   });
 
-  test('a result of that edge that changes other files is accepted', async () => {
+  test('a result of an edge without deterministic checks is accepted if it changes other files', async () => {
     const { submit } = await openProject();
     expect(await submit(FEATURE, 'src/cart.ts')).toMatchObject({ accepted: true });
   });

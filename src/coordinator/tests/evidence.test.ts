@@ -11,7 +11,7 @@ const EDGE = 'REQ-F-A#design_code';
 const OTHER = 'REQ-F-B#design_code';
 const ROLES = 'roles:\n  architect: { converge_edges: [design_code] }\n';
 const NEW_FILE = { 'src/cart.ts': 'export const cart = [];\n' };
-const compilesOutcome = (more: Partial<CheckOutcome> = {}) => outcomeOf('compiles', 'make', more);
+const compilesOutcome = (fields: Partial<CheckOutcome> = {}) => outcomeOf('compiles', 'make', fields);
 
 forEachStore('under the policy `evidence: verified`, an edge', (open, store) => {
   async function openVerified({ isEnrolled = true } = {}) {
@@ -96,11 +96,11 @@ forEachStore('under the policy `evidence: verified`, an edge', (open, store) => 
   test('does not accept evidence that is signed with a key of the agent', async () => {
     const { propose, record, submissionRefusal, runner } = await openVerified();
     const { manifest, signedStatement } = await propose();
-    const own = new TestRunner();
-    expect(await record(signedStatement([compilesOutcome()], own), own)).toMatchObject({
+    const agentRunner = new TestRunner();
+    expect(await record(signedStatement([compilesOutcome()], agentRunner), agentRunner)).toMatchObject({
       reason: 'UNKNOWN_RUNNER',
     });
-    expect(await record(signedStatement([compilesOutcome()], runner), own)).toMatchObject({
+    expect(await record(signedStatement([compilesOutcome()], runner), agentRunner)).toMatchObject({
       problem: 'SIGNATURE_INVALID',
     });
     expect(await submissionRefusal(manifest)).toMatchObject([{ name: 'compiles' }]);
@@ -109,10 +109,10 @@ forEachStore('under the policy `evidence: verified`, an edge', (open, store) => 
   test('does not accept evidence of another tree or another project', async () => {
     const { propose, record, submissionRefusal } = await openVerified();
     const first = await propose();
-    const old = first.signedStatement();
-    await record(old);
+    const firstStatement = first.signedStatement();
+    await record(firstStatement);
     const second = await propose({ 'src/cart.ts': 'export const cart = null;\n' });
-    expect(await record(old)).toMatchObject({ reason: 'NO_CANDIDATE' });
+    expect(await record(firstStatement)).toMatchObject({ reason: 'NO_CANDIDATE' });
     expect(await submissionRefusal(second.manifest)).toMatchObject([{ name: 'compiles' }]);
     await record(second.signedStatement());
     expect(await submissionRefusal(first.manifest)).toEqual([
@@ -236,7 +236,7 @@ forEachStore('under the policy `evidence: verified`, an edge', (open, store) => 
     const { coordinator, agent, propose } = await openVerified();
     const { sha256 } = await propose();
     const handle = { ...agent.expectedHandle(EDGE), candidate_sha256: sha256 };
-    const proposeAs = (more: object) => coordinator.evidence.propose(P, { ...handle, ...more });
+    const proposeAs = (fields: object) => coordinator.evidence.propose(P, { ...handle, ...fields });
     expect(await proposeAs({ session_id: 's2' })).toMatchObject({ reason: 'SESSION_MISMATCH' });
     expect(await proposeAs({ claim_id: 'clm_x' })).toMatchObject({ reason: 'SESSION_MISMATCH' });
     expect(await proposeAs({ expected_generation: 7 })).toMatchObject({ reason: 'GENERATION_MISMATCH' });

@@ -18,10 +18,10 @@ forEachStore('the feed', (open) => {
   }
 
   /** Reads pages of two until one is empty. */
-  async function readOn(harness: CoordinatorHarness, from: string, seen: number[]): Promise<string> {
+  async function readToEnd(harness: CoordinatorHarness, from: string, positions: number[]): Promise<string> {
     for (let cursor = from; ; ) {
       const page = unwrap(await harness.coordinator.feed.page(P, { after: cursor, limit: 2 }));
-      seen.push(...page.events.map((event) => event.position));
+      positions.push(...page.events.map((event) => event.position));
       cursor = page.next;
       if (page.events.length === 0) return cursor;
     }
@@ -29,30 +29,30 @@ forEachStore('the feed', (open) => {
 
   test('returns every event exactly once in pages, also across a restart', async () => {
     const { harness, alpha } = await openWithPlan();
-    const seen: number[] = [];
+    const positions: number[] = [];
     await alpha.claimsBatch(ids.slice(0, 3));
-    const cursor = await readOn(harness, '', seen);
+    const cursor = await readToEnd(harness, '', positions);
     await alpha.submits(ids[0] as string);
     await harness.restart();
     await alpha.claimsBatch(ids.slice(3));
-    const end = await readOn(harness, cursor, seen);
+    const end = await readToEnd(harness, cursor, positions);
     const count = await harness.position();
-    expect(seen).toEqual(Array.from({ length: count }, (_, index) => index + 1));
-    expect(await readOn(harness, end, [])).toBe(end);
+    expect(positions).toEqual(Array.from({ length: count }, (_, index) => index + 1));
+    expect(await readToEnd(harness, end, [])).toBe(end);
   });
 
   test('returns every event exactly once in pages from the newest to the first', async () => {
     const { harness, alpha } = await openWithPlan();
     await alpha.claimsBatch(ids);
-    const seen: number[] = [];
+    const positions: number[] = [];
     for (let before: number | null | undefined; before !== null; ) {
       const filter = before === undefined ? { limit: 4 } : { limit: 4, before };
       const page = unwrap(await harness.coordinator.feed.recentPage(P, filter));
-      seen.push(...page.events.map((event) => event.position));
+      positions.push(...page.events.map((event) => event.position));
       before = page.before;
     }
     const count = await harness.position();
-    expect(seen).toEqual(Array.from({ length: count }, (_, index) => count - index));
+    expect(positions).toEqual(Array.from({ length: count }, (_, index) => count - index));
     const ofTask = await harness.coordinator.feed.recentPage(P, { task_id: 'A-003-x', limit: 1 });
     expect(unwrap(ofTask).events).toMatchObject([{ task_id: 'A-003-x', event_type: 'CLAIM_ACQUIRED' }]);
   });
@@ -89,14 +89,14 @@ forEachStore('the feed', (open) => {
   // req: PRJ-006
   test('streams every event once, and continues from a cursor after a restart', async () => {
     const { harness, alpha } = await openWithPlan();
-    const seen: number[] = [];
+    const positions: number[] = [];
     let cursor = '';
     const followUntil = async (count: number) => {
       const stop = new AbortController();
       for await (const next of harness.coordinator.feed.follow(P, cursor, stop.signal)) {
-        seen.push(next.event.position);
+        positions.push(next.event.position);
         cursor = next.cursor;
-        if (seen.length === count) stop.abort();
+        if (positions.length === count) stop.abort();
       }
     };
     const first = followUntil(6);
@@ -106,7 +106,7 @@ forEachStore('the feed', (open) => {
     const second = followUntil(9);
     for (const id of ids.slice(4, 7)) await alpha.claims(id);
     await second;
-    expect(seen).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9]);
+    expect(positions).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9]);
   });
 
   test('stops when the listener disconnects, also while no event arrives', async () => {

@@ -14,13 +14,13 @@ const secretOf = (token: string | null) => /^gck_live_[0-9a-f]{16}_([\w-]{43})$/
 forEachStore('keys', (open) => {
   const eventsOf = (harness: CoordinatorHarness) => harness.store.events(LOG, { after: 0, limit: 100 });
 
-  test('are shown once; the log stores the digest of the secret and its last four characters', async () => {
+  test('are shown once, and the log stores the digest of the secret and its last four characters', async () => {
     const harness = await open();
     const body = { role: 'agent', label: 'night shift', user_id: 'alice', request_id: 'r1' };
-    const made = unwrap(await harness.coordinator.keys.create(ACME, body, human('admin')));
-    const secret = secretOf(made.token);
-    expect(made).toEqual({
-      key_id: made.token?.split('_')[2],
+    const createdKey = unwrap(await harness.coordinator.keys.create(ACME, body, human('admin')));
+    const secret = secretOf(createdKey.token);
+    expect(createdKey).toEqual({
+      key_id: createdKey.token?.split('_')[2],
       tenant_id: 'acme',
       role: 'agent',
       label: 'night shift',
@@ -35,14 +35,16 @@ forEachStore('keys', (open) => {
       token: expect.stringMatching(/^gck_live_/),
     });
     const again = unwrap(await harness.coordinator.keys.create(ACME, body, human('admin')));
-    expect(again).toMatchObject({ key_id: made.key_id, token: null });
+    expect(again).toMatchObject({ key_id: createdKey.key_id, token: null });
     const events = await eventsOf(harness);
     expect(events.map(({ event_type }) => event_type)).toEqual(['KEY_CREATED', 'KEY_BINDING_REQUIRED']);
     expect(JSON.stringify(events)).not.toContain(secret);
     const { position: _, ...event } = events[0]!;
     expect(checkNewEvent(event)).toEqual({ ok: true });
     const digest = createHash('sha256').update(secret).digest('hex');
-    expect((await harness.coordinator.keys.openKeyRing()).find(made.key_id)?.secret_sha256).toBe(digest);
+    expect((await harness.coordinator.keys.openKeyRing()).find(createdKey.key_id)?.secret_sha256).toBe(
+      digest,
+    );
   });
 
   test('are listed for their own tenant only, and survive a restart', async () => {
@@ -58,15 +60,15 @@ forEachStore('keys', (open) => {
 
   test('stop working when they expire or are revoked, and stay listed', async () => {
     const harness = await open();
-    const made = unwrap(
+    const createdKey = unwrap(
       await harness.coordinator.keys.create(ACME, { role: 'agent', expires_in_seconds: 60 }),
     );
     const ring = await harness.coordinator.keys.openKeyRing();
-    expect(made.expires_at).toBe('2026-01-04T06:01:00.000Z');
+    expect(createdKey.expires_at).toBe('2026-01-04T06:01:00.000Z');
     harness.advance(59);
-    expect(ring.find(made.key_id)?.key.state).toBe('active');
+    expect(ring.find(createdKey.key_id)?.key.state).toBe('active');
     harness.advance(1);
-    expect(ring.find(made.key_id)?.key.state).toBe('expired');
+    expect(ring.find(createdKey.key_id)?.key.state).toBe('expired');
     const other = unwrap(await harness.coordinator.keys.create(ACME, { role: 'agent' }));
     const revoked = unwrap(await harness.coordinator.keys.revoke(ACME, other.key_id, human('admin')));
     expect(revoked).toMatchObject({ state: 'revoked', revoked_at: '2026-01-04T06:01:00.000Z' });

@@ -103,7 +103,7 @@ forEachStore('limits', (open) => {
     });
   });
 
-  test('bound the lease of a claim that asks for none: the smaller of default and maximum', async () => {
+  test('bound the default lease of a claim that requests no duration', async () => {
     const harness = await open({ limits: { max_lease_duration_seconds: 120 } });
     await harness.plan(planOf(A, 'B-001-data'));
     const alpha = new HarnessAgent(harness, 'alpha', 's1');
@@ -220,7 +220,7 @@ forEachStore('limits', (open) => {
   });
 
   // req: LIM-006
-  test('of sessions refuse one too many, whether opened explicitly or by its first claim', async () => {
+  test('of sessions refuse one session too many, whether opened explicitly or by its first claim', async () => {
     const harness = await open({ limits: { max_active_sessions: 2 } });
     const [one, two, three] = numberedTasks(3) as [string, string, string];
     await harness.plan(planOf(one, two, three));

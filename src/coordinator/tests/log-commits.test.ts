@@ -11,22 +11,22 @@ const claimOf = (task_id: string, agent_id = 'alpha') => ({ task_id, agent_id, s
 
 /** A coordinator on a log whose writes wait while they are held, and then succeed or fail. */
 async function openOnFaultyDisk() {
-  let held: Promise<void> = Promise.resolve();
+  let writeGate: Promise<void> = Promise.resolve();
   let isFailing = false;
   const disk = faultyDisk({
     write: async (path, bytes, write) => {
       if (!path.endsWith('events.jsonl')) return write(bytes);
-      await held;
+      await writeGate;
       if (isFailing) throw diskError('ENOSPC');
       return write(bytes);
     },
   });
   const store = await openFileStore({ root: await temporaryFolder(), disk });
-  let turn: Promise<void> = Promise.resolve();
+  let turnGate: Promise<void> = Promise.resolve();
   const environment: Environment = {
     ...systemEnvironment,
     yieldToEventLoop: async () => {
-      await turn;
+      await turnGate;
       await systemEnvironment.yieldToEventLoop();
     },
   };
@@ -42,7 +42,7 @@ async function openOnFaultyDisk() {
     /** Holds writes until the returned function lets them succeed or fail. */
     holdWrites: () => {
       let release = (): void => {};
-      held = new Promise((resolve) => {
+      writeGate = new Promise((resolve) => {
         release = resolve;
       });
       return (outcome: 'written' | 'failed') => {
@@ -59,7 +59,7 @@ async function openOnFaultyDisk() {
     /** Keeps the coordinator from continuing in a later turn of the event loop, until the returned function is called. */
     holdTurns: () => {
       let release = (): void => {};
-      turn = new Promise((resolve) => {
+      turnGate = new Promise((resolve) => {
         release = resolve;
       });
       return () => release();

@@ -43,10 +43,10 @@ forEachStore('next with edges', (open) => {
     const { harness, agents } = await openConfigured();
     await harness.plan(planOf('A-001-x', { id: 'A-002-low', priority: -9 }));
     const [alpha] = agents;
-    const taken: (string | undefined)[] = [];
-    for (let turn = 0; turn < 3; turn += 1) taken.push((await alpha.next(BOTH)).claim?.task_id);
-    expect(taken[0]).toBe('A-001-x');
-    expect(taken[1]).toContain('#');
+    const claimedIds: (string | undefined)[] = [];
+    for (let turn = 0; turn < 3; turn += 1) claimedIds.push((await alpha.next(BOTH)).claim?.task_id);
+    expect(claimedIds[0]).toBe('A-001-x');
+    expect(claimedIds[1]).toContain('#');
     const nothing = await alpha.next({ ...EDGES, track: 'B' });
     expect(nothing.next).toContain('There is no task in track B');
   });

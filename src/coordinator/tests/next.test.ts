@@ -27,7 +27,8 @@ forEachStore('next', (open) => {
     const [alpha, beta] = [new HarnessAgent(harness, 'alpha', 's1'), new HarnessAgent(harness, 'beta', 's2')];
     return { harness, coordinator: harness.coordinator, alpha, beta };
   }
-  const takeNextTask = async (agent: HarnessAgent, more = {}) => (await agent.next(more)).claim?.task_id;
+  const takeNextTask = async (agent: HarnessAgent, options = {}) =>
+    (await agent.next(options)).claim?.task_id;
 
   // req: RTE-004, RTE-005
   test('orders tasks by priority, then by how many they unblock, then by track and sequence', async () => {

@@ -12,12 +12,12 @@ forEachStore('an operator', (open) => {
     await harness.plan(planOf(A, { id: B, depends_on: [A] }, C));
     const { coordinator } = harness;
     const [alpha, beta] = [new HarnessAgent(harness, 'alpha', 's1'), new HarnessAgent(harness, 'beta', 's2')];
-    const operate = (verb: OperatorVerb, taskId: string, expected_generation: number, more = {}) =>
+    const operate = (verb: OperatorVerb, taskId: string, expected_generation: number, fields = {}) =>
       coordinator.decisions.operate(
         P,
         taskId,
         verb,
-        { expected_generation, reason: 'because', ...more },
+        { expected_generation, reason: 'because', ...fields },
         human('ops'),
       );
     return { harness, coordinator, queries: coordinator.queries, alpha, beta, operate };
@@ -82,8 +82,8 @@ forEachStore('an operator', (open) => {
     expect(await harness.eventTypesOf(A)).toEqual(['CLAIM_ACQUIRED', 'CLAIM_LOST', 'CLAIM_ACQUIRED']);
     expect(await alpha.renews(A)).toMatchObject({ reason: 'GENERATION_MISMATCH' });
     expect(unwrap(await queries.getClaimHistory(P, A)).generations[0]?.release_reason).toBe('SUPERSEDED');
-    const out = { agent_id: 'beta', session_id: 's2', lease_duration_seconds: 7201 };
-    expect(await operate('reassign', A, 2, out)).toMatchObject({ problem: 'INVALID_LEASE' });
+    const tooLong = { agent_id: 'beta', session_id: 's2', lease_duration_seconds: 7201 };
+    expect(await operate('reassign', A, 2, tooLong)).toMatchObject({ problem: 'INVALID_LEASE' });
   });
 
   test('is recorded with the user, or without one with the credential, and with the request id', async () => {

@@ -25,7 +25,7 @@ forEachStore('a pushed command', (open) => {
     return { harness, coordinator: harness.coordinator };
   }
 
-  test('gives its event the offline id and time; the timestamp is the time of the commit', async () => {
+  test('gives its event the offline id and time, and the timestamp is the time of the commit', async () => {
     const { harness, coordinator } = await openWithPlan();
     unwrap(await coordinator.claims.claimTask(P, { task_id: A, ...ada, ...pushedAs(1) }));
     const handle = { task_id: A, session_id: 's-ada' };
@@ -62,7 +62,7 @@ forEachStore('a pushed command', (open) => {
     expect(granted).toMatchObject({ event_type: 'CLAIM_ACQUIRED', event_id: idOf(1) });
   });
 
-  test('does not happen in the future, but may be older than the project', async () => {
+  test('gets no time in the future, but may be older than the project', async () => {
     const { harness, coordinator } = await openWithPlan();
     const claim = (task_id: string, number: number, occurred_at: string) =>
       coordinator.claims.claimTask(P, { task_id, ...ada, ...pushedAs(number, occurred_at) });
@@ -112,7 +112,7 @@ forEachStore('a pushed command', (open) => {
     expect(await harness.events()).toEqual(before);
   });
 
-  test('with an id of another project is unrelated to it', async () => {
+  test('takes effect with an event id that another project has', async () => {
     const { harness, coordinator } = await openWithPlan();
     await harness.plan(planOf(A), OTHER_PROJECT);
     unwrap(await coordinator.claims.claimTask(P, { task_id: A, ...ada, ...pushedAs(1) }));
@@ -163,8 +163,8 @@ forEachStore('a pushed command', (open) => {
     const { offline, request_id } = pushedAs(1);
     const body = { ...review, decision: 'REJECTED', request_id, offline: { ...offline, reviewer: 'rita' } };
     const pusher = { ...human('olaf'), principal: 'key-olaf' };
-    const twice = { ...body, offline: { ...body.offline, accepted_event_id: idOf(1) } };
-    expect(await coordinator.decisions.recordReview(P, twice, pusher)).toMatchObject({
+    const repeatedId = { ...body, offline: { ...body.offline, accepted_event_id: idOf(1) } };
+    expect(await coordinator.decisions.recordReview(P, repeatedId, pusher)).toMatchObject({
       problem: 'INVALID_REQUEST',
     });
     unwrap(await coordinator.decisions.recordReview(P, body, pusher));

@@ -106,7 +106,7 @@ forEachStore('a claim that its session asks for again', (open) => {
     await alpha.releases('A-001-x');
     expect(await harness.coordinator.claims.batchClaim(P, batch)).toMatchObject({
       results: [
-        { reason: 'DENIED_BATCH', next: expect.stringContaining('Claim it again') },
+        { reason: 'DENIED_BATCH', next: expect.stringContaining('Claim A-001-x again') },
         { success: true },
       ],
     });

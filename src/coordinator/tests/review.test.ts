@@ -19,7 +19,7 @@ forEachStore('a review gate', (open) => {
     const { coordinator } = harness;
     const [alpha, beta] = [new HarnessAgent(harness, 'alpha', 's1'), new HarnessAgent(harness, 'beta', 's2')];
     await alpha.claims(A);
-    const review = (decision: string, more = {}) =>
+    const review = (decision: string, fields = {}) =>
       coordinator.decisions.recordReview(
         P,
         {
@@ -28,7 +28,7 @@ forEachStore('a review gate', (open) => {
           iteration: 1,
           candidate_sha256: candidateDigest('v1'),
           decision,
-          ...more,
+          ...fields,
         },
         human('rita'),
       );
@@ -70,7 +70,7 @@ forEachStore('a review gate', (open) => {
     expect(await alpha.submits(A, 'v1')).toMatchObject({ accepted: true });
   });
 
-  test('is decided only by callers that may review, whatever way they come', async () => {
+  test('is decided only by callers that may review, whichever command they use', async () => {
     const { coordinator, alpha, review, queries } = await openWithClaim();
     await alpha.suspends(A, { iteration: 1, candidate_sha256: candidateDigest('v1') });
     const agent = { ...OPEN_CALLER, principal: 'agent-key', may_review: false };

@@ -66,8 +66,8 @@ async function executorOf({ coordinator }: CoordinatorHarness, key = P) {
   };
 }
 
-async function requestRun({ coordinator }: CoordinatorHarness, more: object = {}) {
-  const reply = unwrap(await coordinator.runs.request(P, { ...EDGE, ...more }));
+async function requestRun({ coordinator }: CoordinatorHarness, fields: object = {}) {
+  const reply = unwrap(await coordinator.runs.request(P, { ...EDGE, ...fields }));
   if (!reply.success || reply.reason === 'DRY_RUN') throw new Error(reply.reason);
   return reply;
 }
@@ -82,11 +82,13 @@ forEachStore('a request for a run', (open) => {
       next: expect.stringContaining('The project has no role full_stakk. Did you mean full_stack?'),
     });
     // A role of the credential is not a mistake of this request.
-    const bound = { ...OPEN_CALLER, agent_role: 'ops' };
-    expect(await harness.coordinator.runs.request(P, EDGE, bound)).toMatchObject({ reason: 'REQUESTED' });
+    const callerWithRole = { ...OPEN_CALLER, agent_role: 'ops' };
+    expect(await harness.coordinator.runs.request(P, EDGE, callerWithRole)).toMatchObject({
+      reason: 'REQUESTED',
+    });
   });
 
-  test('is recorded once per edge: the next one answers with the run under way', async () => {
+  test('is recorded once per edge, and the next request gets the run under way', async () => {
     const harness = await open();
     await configureProject(harness);
     const [first, second] = await Promise.all([requestRun(harness), requestRun(harness)]);
@@ -97,7 +99,7 @@ forEachStore('a request for a run', (open) => {
     expect(unwrap(await harness.coordinator.runs.list(P)).runs).toEqual([first.run]);
   });
 
-  test('sent again with its request_id answers with its run, also after that has ended', async () => {
+  test('sent again with its request_id gets its run, also after the run has ended', async () => {
     const harness = await open();
     await configureProject(harness);
     const { run } = await requestRun(harness, { request_id: 'r1' });
@@ -142,8 +144,8 @@ forEachStore('a request for a run', (open) => {
     expect(await reasonOf(EDGE)).toBe('NO_CONSTRUCTOR');
     expect(await reasonOf({ ...EDGE, dry_run: true })).toBe('DRY_RUN');
     await configureProject(harness);
-    const held = { expected_generation: 0, reason: 'wait' };
-    unwrap(await harness.coordinator.decisions.operate(P, SUBJECT, 'hold', held));
+    const hold = { expected_generation: 0, reason: 'wait' };
+    unwrap(await harness.coordinator.decisions.operate(P, SUBJECT, 'hold', hold));
     expect(await harness.coordinator.runs.request(P, EDGE)).toMatchObject({
       reason: 'DENIED_HELD',
       next: expect.stringContaining(`gen task unhold ${SUBJECT} --reason`),
@@ -215,7 +217,7 @@ forEachStore('the end of a run', (open) => {
     expect(!refused.success && refused.next).toContain(`gen iterate ${SUBJECT}`);
   });
 
-  test('is not followed by a wait for a review: that needs the claim', async () => {
+  test('is not followed by a wait for a review, because a wait needs the claim', async () => {
     const harness = await open();
     await configureProject(harness);
     const executor = await executorOf(harness);
@@ -278,7 +280,7 @@ forEachStore('a cancelled run', (open) => {
     expect(claim).toMatchObject({ state: 'RELEASED' });
   });
 
-  test('repeats its reply for the same request, and is unknown by another id', async () => {
+  test('gets the same reply to a repeated request, and another run id is unknown', async () => {
     const harness = await open();
     await configureProject(harness);
     const { run } = await requestRun(harness);

@@ -31,15 +31,15 @@ forEachStore('signs of life', (open) => {
   // req: STL-008
   test('are notes, iterations and refused submissions: a holder that works is never called silent', async () => {
     const { harness, alpha, iterate, stateOf } = await openWithClaims();
-    const works = [
+    const actions = [
       () => alpha.notes(EDGE, 'half done'),
       () => iterate(),
       () => alpha.submits(EDGE, 'x'.repeat(200)),
       () => alpha.notes(EDGE, 'nearly done'),
     ];
-    for (const work of works) {
+    for (const act of actions) {
       harness.advance(1700);
-      await work();
+      await act();
       await harness.coordinator.sweep();
       expect(await stateOf(EDGE)).toMatchObject({ readiness: 'claimed' });
     }

@@ -31,7 +31,7 @@ async function open() {
 const idOf = (reply: object): string =>
   (reply as { proposal?: { proposal_id: string } }).proposal?.proposal_id ?? '';
 
-test('keeps the tasks of an agent as a proposal, and adds them after a person’s yes', async () => {
+test('keeps the tasks of an agent as a proposal, and adds them when a person approves', async () => {
   const { coordinator, planIds, pendingProposals } = await open();
   const proposed = await coordinator.plans.add(P, [TASK], {}, AGENT);
   expect(proposed).toMatchObject({ version: 1, added: 0, proposal: { state: 'pending', comment: null } });
@@ -48,7 +48,7 @@ test('keeps the tasks of an agent as a proposal, and adds them after a person’
   expect(again).toMatchObject({ problem: 'NOT_FOUND', detail: expect.stringContaining('hana has approved') });
 });
 
-test('gives the answer of a rejected proposal to the agent that proposes the same tasks again', async () => {
+test('returns the rejection to an agent that proposes rejected tasks again', async () => {
   const { coordinator, planIds } = await open();
   const proposal_id = idOf(await coordinator.plans.add(P, [TASK], {}, AGENT));
   expect(idOf(await coordinator.plans.add(P, [TASK], {}, AGENT))).toBe(proposal_id);

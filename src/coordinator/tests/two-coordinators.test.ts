@@ -61,7 +61,7 @@ describe('two coordinators over one store', () => {
     });
   });
 
-  test('see dependencies that were completed or reset through the other', async () => {
+  test('see dependencies that were completed or reset through the other coordinator', async () => {
     const { first, second } = await openTwoCoordinators(planOf(A, { id: B, depends_on: [A] }));
     const handle = { task_id: A, session_id: 's-alpha', generation: 1 };
     await first.claims.claimTask(P, { task_id: A, ...agentFields('alpha') });
@@ -102,7 +102,7 @@ describe('two coordinators over one store', () => {
     expect(await first.claims.claimTask(P, other)).toMatchObject({ reason: 'GRANTED' });
   });
 
-  test('grant nothing to a session that was closed through the other', async () => {
+  test('grant nothing to a session that was closed through the other coordinator', async () => {
     const { first, second } = await openTwoCoordinators(planOf(A, B));
     const claim = (task_id: string) => ({ task_id, ...agentFields('alpha') });
     expect(await second.claims.claimTask(P, claim(A))).toMatchObject({ reason: 'GRANTED' });
@@ -110,16 +110,16 @@ describe('two coordinators over one store', () => {
     expect(await second.claims.claimTask(P, claim(B))).toMatchObject({ reason: 'SESSION_CLOSED' });
   });
 
-  test('do not grant two edges that share modules if that is enforced, even at the same moment', async () => {
+  test('do not grant two edges that share modules if the rule is enforced, even at the same moment', async () => {
     const harness = await CoordinatorHarness.open('memory');
     const files = { ...FILES, 'coordination.yml': coordinationConfig({ enforce: true }) };
     await harness.coordinator.settings.configure(P, { files });
     const second = await harness.openAnother();
     await second.plans.get(P);
-    const [x, y] = ['REQ-F-A#design_code', 'REQ-F-B#design_code'];
+    const [edgeA, edgeB] = ['REQ-F-A#design_code', 'REQ-F-B#design_code'];
     const replies = await Promise.all([
-      harness.coordinator.claims.claimTask(P, { task_id: x, ...agentFields('alpha') }),
-      second.claims.claimTask(P, { task_id: y, ...agentFields('beta') }),
+      harness.coordinator.claims.claimTask(P, { task_id: edgeA, ...agentFields('alpha') }),
+      second.claims.claimTask(P, { task_id: edgeB, ...agentFields('beta') }),
     ]);
     expect(replies.map((reply) => 'reason' in reply && reply.reason).sort()).toEqual([
       'DENIED_PARALLEL',

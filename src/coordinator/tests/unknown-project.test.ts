@@ -78,7 +78,7 @@ forEachStore('a command in a project that does not exist', (open) => {
     });
   });
 
-  test('is accepted once a plan, a configuration or an import has made it', async () => {
+  test('is accepted once a plan, a configuration or an import has created the project', async () => {
     const { coordinator } = await open();
     const projectNamed = (project_id: string) => ({ ...P, project_id });
     unwrap(await coordinator.plans.put(projectNamed('planned'), planOf('A-001-x')));

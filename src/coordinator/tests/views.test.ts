@@ -49,13 +49,13 @@ forEachStore('the views', (open) => {
     await alpha.claims(A);
     const { queries } = harness.coordinator;
     const position = await harness.position();
-    const then = { status: await queries.status(P), agents: await queries.agents(P) };
+    const earlierReplies = { status: await queries.status(P), agents: await queries.agents(P) };
     harness.advance(3600);
     await beta.claims(A);
     await beta.submits(A);
     unwrap(await harness.coordinator.settings.putPolicy(P, { stale_policy: 'hold' }));
-    expect(await queries.agents(P, position)).toEqual(then.agents);
-    expect(await queries.status(P, position)).toEqual(then.status);
+    expect(await queries.agents(P, position)).toEqual(earlierReplies.agents);
+    expect(await queries.status(P, position)).toEqual(earlierReplies.status);
     expect(unwrap(await queries.status(P)).counts).toMatchObject({ completed: 1, ready: 1 });
     expect(unwrap(await queries.status(P, 1)).counts).toMatchObject({ ready: 1, blocked: 1 });
   });
@@ -66,20 +66,20 @@ forEachStore('the views', (open) => {
     const { queries, plans } = harness.coordinator;
     await alpha.claims(A);
     const at = await harness.position();
-    const read = async (query: { at?: number }) => ({
+    const readAll = async (query: { at?: number }) => ({
       tasks: unwrap(await queries.listTasks(P, query)),
       task: unwrap(await queries.getTaskState(P, A, query)),
       history: unwrap(await queries.getClaimHistory(P, A, query)),
       results: unwrap(await queries.listResults(P, A, query)),
       plan: unwrap(await plans.get(P, query)),
     });
-    const then = await read({});
+    const earlierReplies = await readAll({});
     harness.advance(3600);
     await beta.claims(A);
     await beta.submits(A);
     await harness.plan(planOf(A, B, 'C-001-more'));
-    expect(await read({ at })).toEqual(then);
-    expect(await read({})).not.toEqual(then);
+    expect(await readAll({ at })).toEqual(earlierReplies);
+    expect(await readAll({})).not.toEqual(earlierReplies);
     const later = { at: (await harness.position()) + 1 };
     for (const reply of [
       await queries.listTasks(P, later),

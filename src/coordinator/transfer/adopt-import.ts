@@ -22,8 +22,8 @@ const SOURCE_CHARS_MAX = 256;
 /** Why an edge is not completed; null if its import can be trusted. An imported log may contain any name. */
 export function skipReason(view: DecisionView, subject: string): Omit<SkippedImport, 'task_id'> | null {
   if (view.methodology === null) return { reason: 'NOT_INITIALISED', next: adviceFor('NOT_INITIALISED') };
-  const unknown = unknownEdgeReason(view, subject);
-  if (unknown !== null) return { reason: 'UNKNOWN_TASK', next: unknown };
+  const edgeReason = unknownEdgeReason(view, subject);
+  if (edgeReason !== null) return { reason: 'UNKNOWN_TASK', next: edgeReason };
   const { phase, generation, hold } = view.peekHead(subject);
   if (phase === 'COMPLETED')
     return { reason: 'DENIED_COMPLETED', next: `${subject} has an accepted result. There is nothing to do.` };

@@ -32,10 +32,10 @@ interface NamedBlob {
 
 /** The blobs an event names, directly or through the files of its result. Missing ones are skipped. */
 export async function* blobsOf(event: EventEnvelope, get: (sha256: string) => Promise<Uint8Array | null>) {
-  const own = blobIn(event);
-  const result = own === null ? null : await get(own);
-  if (own !== null && result !== null) yield { blob_sha256: own, bytes: result };
-  const data = own === null ? event.payload.result_data : parseResultBlob(result ?? new Uint8Array());
+  const ownDigest = blobIn(event);
+  const result = ownDigest === null ? null : await get(ownDigest);
+  if (ownDigest !== null && result !== null) yield { blob_sha256: ownDigest, bytes: result };
+  const data = ownDigest === null ? event.payload.result_data : parseResultBlob(result ?? new Uint8Array());
   for (const blob_sha256 of manifestDigests(data)) {
     const bytes = await get(blob_sha256);
     if (bytes !== null) yield { blob_sha256, bytes };

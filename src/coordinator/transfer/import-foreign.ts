@@ -13,7 +13,7 @@ const REPORT_EVERY_LINES = 256;
 /** Maximum number of entries in each list of the report, since every line may add one. */
 const REPORTED_MAX = 100;
 
-/** Where the events are written. Null for a dry run. */
+/** Where an import writes its events and blobs. An import without a target is a dry run. */
 export interface ForeignTarget {
   /** Writes all of them or none. */
   put(events: readonly NewEvent[]): Promise<ImportedCount>;
@@ -23,9 +23,9 @@ export interface ForeignTarget {
 interface ForeignImportOptions extends ForeignLogContext {
   /** Null skips the check for unknown edges. */
   readonly known_edges: ReadonlySet<string> | null;
-  /** A log that exceeds one transaction is written in several; otherwise it is refused. */
+  /** Whether a log that exceeds one transaction is written in several. Otherwise it is refused. */
   readonly is_in_parts?: boolean;
-  /** Called now and then. */
+  /** Called with the number of lines read so far, now and then. */
   readonly onRead?: (lines: number) => void;
 }
 
@@ -48,9 +48,9 @@ export interface ForeignReport {
 type ReportList = 'unplaced' | 'unknown_types' | 'projects_seen' | 'edges_unknown';
 
 /**
- * Imports the log of another tool, one event per line, in order. A log that fits into one transaction is
- * written after all of it was read; a larger one is written in parts if `is_in_parts`, otherwise refused. Ids
- * derive from the lines, so a repeated import writes only what is missing.
+ * Imports the log of another tool, one event per line, in order. A log that fits into one transaction is written after
+ * all of it is read. A larger log is written in parts if `is_in_parts` is true, and refused otherwise. Event ids derive
+ * from the lines, so a repeated import writes only the missing events.
  */
 export async function importForeign(
   input: AsyncIterable<Uint8Array>,
@@ -73,14 +73,14 @@ export async function importForeign(
     bytes = 0;
   };
   for await (const line of foreignLines(input, storeBlob)) {
-    const taken = reader.readLine(line);
-    if (taken === null) continue;
-    addToReport(report, taken, options.known_edges);
-    const size = Buffer.byteLength(JSON.stringify(taken.event));
+    const importedLine = reader.readLine(line);
+    if (importedLine === null) continue;
+    addToReport(report, importedLine, options.known_edges);
+    const size = Buffer.byteLength(JSON.stringify(importedLine.event));
     const isFull = batch.length === TRANSACTION_SIZE_MAX.events || bytes + size > TRANSACTION_SIZE_MAX.bytes;
     if (isFull && options.is_in_parts !== true) return importTooLarge(TRANSACTION_SIZE_MAX);
     if (isFull) await flush();
-    batch.push(taken.event);
+    batch.push(importedLine.event);
     bytes += size;
     if (report.read % REPORT_EVERY_LINES === 0) options.onRead?.(report.read);
   }

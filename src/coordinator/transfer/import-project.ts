@@ -58,8 +58,8 @@ export async function archiveRefusal(
   lines: AsyncIterable<ArchiveLine>,
   onEvent: (position: number) => void = () => {},
 ): Promise<ImportRefusal | null> {
-  const read = await readArchive(store, null, lines, onEvent);
-  return 'refused' in read ? read : null;
+  const outcome = await readArchive(store, null, lines, onEvent);
+  return 'refused' in outcome ? outcome : null;
 }
 
 /** Without `blobs`, nothing is written. */
@@ -69,8 +69,8 @@ async function readArchive(
   lines: AsyncIterable<ArchiveLine>,
   onEvent: (position: number) => void,
 ): Promise<ImportedProject | ImportRefusal> {
-  const reading = lines[Symbol.asyncIterator]();
-  const first = await reading.next();
+  const iterator = lines[Symbol.asyncIterator]();
+  const first = await iterator.next();
   const header = first.done === true ? null : asHeader(first.value);
   if (header === null) return brokenArchive('It does not start with an archive header.');
   const problem = projectKeyProblem(header);
@@ -79,7 +79,7 @@ async function readArchive(
   const projectImport = new ProjectImport(store, header, blobs === null);
   await projectImport.begin();
   let lineNumber = 1;
-  for (let line = await reading.next(); line.done !== true; line = await reading.next()) {
+  for (let line = await iterator.next(); line.done !== true; line = await iterator.next()) {
     lineNumber += 1;
     const refusal = await importLine(projectImport, blobs, line.value, lineNumber);
     if (refusal !== null) return refusal;
@@ -138,7 +138,7 @@ class ProjectImport {
     const transaction = this.transactionOf(event);
     evolveWork(this.state, event);
     if (event.position === this.existingPosition) this.permitsBefore = permitsOf(this.state);
-    if (event.position <= this.existingPosition) return this.compare(event);
+    if (event.position <= this.existingPosition) return this.compareWithExisting(event);
     // The first event and the mark of an unfinished import are committed together.
     const isFirst = event.position === 1;
     this.transactions.push(
@@ -214,7 +214,7 @@ class ProjectImport {
     });
   }
 
-  private async compare(event: EventEnvelope): Promise<ImportRefusal | null> {
+  private async compareWithExisting(event: EventEnvelope): Promise<ImportRefusal | null> {
     if (this.existingEvents.length === 0) {
       const after = event.position - 1;
       this.existingEvents = await this.store.events(this.header, {
@@ -262,9 +262,9 @@ function permitsOf(state: WorkState): Permit[] {
   const rulesOf = rulesLookup(policy, DEFAULT_LIMITS, 0);
   const permits = new Map<string, Permit>();
   const addPermit = (permit: Permit & { readonly until_ms: number }) => {
-    const name = `${permit.scope}\n${permit.member}`;
-    const knownMs = permits.get(name)?.until_ms ?? 0;
-    permits.set(name, { ...permit, until_ms: Math.max(knownMs, permit.until_ms) });
+    const permitKey = `${permit.scope}\n${permit.member}`;
+    const existingMs = permits.get(permitKey)?.until_ms ?? 0;
+    permits.set(permitKey, { ...permit, until_ms: Math.max(existingMs, permit.until_ms) });
   };
   for (const subject of subjectsWithOpenClaim(state)) {
     const head = state.heads.get(subject) as Head;

@@ -40,7 +40,7 @@ export async function commitImported(
 export const importTooLarge = ({ events, bytes }: TransactionSize): Problem =>
   problem(
     'BODY_TOO_LARGE',
-    `Nothing was imported: the store writes at most ${events} events or ${bytes} bytes at once, and the log has more. To write it in parts, pass --in-parts, or in_parts over HTTP: if that fails, the parts before stay, and repeating the import completes it.`,
+    `Nothing was imported: the store writes at most ${events} events or ${bytes} bytes at once, and the log has more. To write it in parts, pass --in-parts, or in_parts over HTTP. If an import in parts fails, the parts already written stay, and repeating the import completes it.`,
   );
 
 /** Splits events into parts of at most this size, in order. */

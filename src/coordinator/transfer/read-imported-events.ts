@@ -12,16 +12,16 @@ export async function readImportedEvents(
   { events, chunks = [] }: ImportBody,
   blobs: Blobs,
 ): AsyncReply<NewEvent[]> {
-  const read = parseEvents(projectKey, events, 'events');
-  if (isProblem(read)) return read;
+  const allEvents = parseEvents(projectKey, events, 'events');
+  if (isProblem(allEvents)) return allEvents;
   for (const [at, sha256] of chunks.entries()) {
     const chunk = await readChunk(blobs, projectKey.tenant_id, sha256, `chunks.${at}`);
     if (isProblem(chunk)) return chunk;
-    const further = parseEvents(projectKey, chunk, `chunks.${at}`);
-    if (isProblem(further)) return further;
-    read.push(...further);
+    const chunkEvents = parseEvents(projectKey, chunk, `chunks.${at}`);
+    if (isProblem(chunkEvents)) return chunkEvents;
+    allEvents.push(...chunkEvents);
   }
-  return read;
+  return allEvents;
 }
 
 async function readChunk(
@@ -63,9 +63,9 @@ function parseEvents(
   return parsed;
 }
 
-/** A session of another log signed it for that log: here the signature cannot be checked. */
+/** Drops the signed text: a session signed it for another log, so the signature cannot be checked here. */
 function withoutSignedText(payload: unknown): unknown {
   if (!isObject(payload) || payload.signed_text === undefined) return payload;
-  const { signed_text: _, ...rest } = payload;
-  return rest;
+  const { signed_text: _, ...otherFields } = payload;
+  return otherFields;
 }

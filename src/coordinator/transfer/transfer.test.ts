@@ -104,10 +104,12 @@ describe('an import', () => {
       refused: 'ARCHIVE_BROKEN',
       detail: expect.stringContaining('truncated'),
     });
-    const begun = await CoordinatorHarness.open('memory');
-    await begun.store.commit(await committedTransactions(half));
-    expect(await importProject(begun.store, begun.blobs, linesOf(lines))).toMatchObject({ found: 3 });
-    expect(await eventsOf(begun.store)).toEqual(await eventsOf(harness.store));
+    const interrupted = await CoordinatorHarness.open('memory');
+    await interrupted.store.commit(await committedTransactions(half));
+    expect(await importProject(interrupted.store, interrupted.blobs, linesOf(lines))).toMatchObject({
+      found: 3,
+    });
+    expect(await eventsOf(interrupted.store)).toEqual(await eventsOf(harness.store));
   });
 
   test('does not change a project that has its own history', async () => {
@@ -141,9 +143,9 @@ describe('an import', () => {
     const grant = lines.findIndex((line) => 'event' in line && line.event.event_type === 'CLAIM_ACQUIRED');
     const skipped = lines.with(grant, withEvent(lines[grant], { generation: 7 }));
     const unnamed = lines.with(grant, withEvent(lines[grant], { event_id: '../..' }));
-    for (const bad of [[], lines.slice(1), lines.toSpliced(2, 1), forged, untexted, skipped, unnamed]) {
+    for (const archive of [[], lines.slice(1), lines.toSpliced(2, 1), forged, untexted, skipped, unnamed]) {
       const { store } = await CoordinatorHarness.open('memory');
-      expect(await importProject(store, new MemoryBlobs(), linesOf(bad))).toMatchObject({
+      expect(await importProject(store, new MemoryBlobs(), linesOf(archive))).toMatchObject({
         refused: 'ARCHIVE_BROKEN',
       });
     }
@@ -163,9 +165,9 @@ async function committedTransactions(lines: readonly ArchiveLine[]) {
       return store.commit(sent);
     },
   });
-  const [header, ...rest] = lines;
-  const complete = { ...header, position: rest.length } as ArchiveLine;
-  await importProject(recording, new MemoryBlobs(), linesOf([complete, ...rest]));
+  const [header, ...bodyLines] = lines;
+  const complete = { ...header, position: bodyLines.length } as ArchiveLine;
+  await importProject(recording, new MemoryBlobs(), linesOf([complete, ...bodyLines]));
   return transactions;
 }
 

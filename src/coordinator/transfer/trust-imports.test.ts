@@ -130,7 +130,7 @@ test('a reset reopens a trusted edge, and an import does not decide it again', a
   await expectSound(harness);
 });
 
-test('a second call trusts nothing new; a repeated request gets the same reply', async () => {
+test('a second call trusts nothing new, and a repeated request gets the same reply', async () => {
   const harness = await openImported(LOG);
   const request = { ...REASON, request_id: 'r-1' };
   const first = await trust(harness, request);

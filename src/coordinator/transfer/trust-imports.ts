@@ -37,8 +37,8 @@ interface Selection {
 }
 
 /**
- * Makes what imported logs say has converged authoritative: each such edge that was never claimed here is adopted,
- * each in its own commit. Of an adoption and a claim at the same moment, the first commit wins.
+ * Adopts the edges that converged according to imported logs and were never claimed here, each edge in its own commit.
+ * Of an adoption and a claim at the same moment, the first commit wins.
  */
 export async function trustImports(
   project: Project,
@@ -46,8 +46,8 @@ export async function trustImports(
   body: TrustImportsBody,
   caller: Caller,
 ): AsyncReply<TrustResult> {
-  const earlier = trustedByRequest(project, body, caller);
-  const chosenMax = TRUSTED_MAX - earlier.length;
+  const alreadyTrusted = trustedByRequest(project, body, caller);
+  const chosenMax = TRUSTED_MAX - alreadyTrusted.length;
   const selection = await runInSlices(selectConvergences(project, state, chosenMax), project.environment);
   const { chosen, skipped, hasMore: more } = selection;
   if (body.dry_run === true) {
@@ -55,7 +55,7 @@ export async function trustImports(
     const trusted = chosen.map(({ subject }) => ({ task_id: subject, generation: generationOf(subject) }));
     return { trusted, skipped, skipped_count: selection.skipped_count, more };
   }
-  const trusted: TrustedImport[] = [...earlier];
+  const trusted: TrustedImport[] = [...alreadyTrusted];
   for (const reply of await adoptAll(project, chosen, body, caller)) {
     // A repeated request finds the edges that were trusted before this problem.
     if (isProblem(reply)) return reply;
@@ -65,7 +65,7 @@ export async function trustImports(
   return { trusted, skipped, skipped_count: selection.skipped_count, more };
 }
 
-/** What an earlier call with the same request id has trusted: its reply may be lost. */
+/** The edges that an earlier call with the same request id has trusted. The reply to that call may be lost. */
 function trustedByRequest(
   { state }: Project,
   { request_id }: TrustImportsBody,
@@ -73,13 +73,13 @@ function trustedByRequest(
 ): TrustedImport[] {
   if (request_id === undefined) return [];
   const by = actorOf(caller);
-  const found: TrustedImport[] = [];
+  const trusted: TrustedImport[] = [];
   for (const { subject, generation, phase, claim } of state.heads.values()) {
-    if (phase !== 'COMPLETED' || claim?.request_id !== request_id || found.length === TRUSTED_MAX) continue;
+    if (phase !== 'COMPLETED' || claim?.request_id !== request_id || trusted.length === TRUSTED_MAX) continue;
     const isOwn = claim.agent_id === by && claim.session_id === by;
-    if (isOwn && subjectKindOf(subject) === 'edge') found.push({ task_id: subject, generation });
+    if (isOwn && subjectKindOf(subject) === 'edge') trusted.push({ task_id: subject, generation });
   }
-  return found;
+  return trusted;
 }
 
 function* selectConvergences(
@@ -120,7 +120,7 @@ async function adoptAll(
   return replies;
 }
 
-/** Null if it is not in the log, as after the restore of a backup. */
+/** The imported event; null if it is not in the log, as after the restore of a backup. */
 async function eventOf(project: Project, { position }: ImportedConvergence): Promise<EventEnvelope | null> {
   const [event] = await eventsAt(project, [position]);
   return event === undefined || !isImported(event.payload) ? null : event;

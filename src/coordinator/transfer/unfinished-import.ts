@@ -4,8 +4,8 @@ import type { Permit, ProjectKey, Store } from '../../stores/store.js';
 const importScope = (projectId: string): string => `import/${projectId}`;
 
 /**
- * Marks the import of a project as unfinished, or as finished. A permit, because it changes in the commits of the import
- * and is not part of the history: the log must stay identical to the archive's log.
+ * Marks the import of a project as unfinished, or as finished. The mark is a permit, because permits change in the
+ * commits of the import and are not part of the history: the log must stay identical to the archive's log.
  */
 export const importPermit = ({ project_id }: ProjectKey, isFinished: boolean): Permit => ({
   scope: importScope(project_id),

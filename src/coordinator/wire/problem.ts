@@ -39,7 +39,7 @@ export const isUndecided = (reply: unknown): reply is Problem =>
 export const unauthorizedProblem = (): Problem =>
   problem(
     'UNAUTHENTICATED',
-    'The credential of this call was revoked or has expired. Authenticate again with a valid one.',
+    'The credential of this call was revoked or has expired. Authenticate again with a valid credential.',
   );
 
 export const isProblem = (reply: unknown): reply is Problem =>

@@ -15,7 +15,7 @@ export interface AuditedEvent {
   readonly event: EventEnvelope;
   /** The digest of the payload as it was written. */
   readonly payload_sha256: string;
-  /** The payload differs from what was written. */
+  /** Whether retention removed a part of the payload. */
   readonly isRedacted: boolean;
 }
 
@@ -23,29 +23,29 @@ export interface AuditedEvent {
 export class CheckpointAudit {
   private audit: LogAudit | null = null;
   private readonly originals = new OriginalDigests();
-  private readonly redacted: number[] = [];
+  private readonly redactedPositions: number[] = [];
 
   constructor(
     private readonly options: AnchorOptions,
     /**
-     * The positions of redacted events whose original digest the log does not record. The leaf of such an event is checked
-     * with the digest of the payload that remains.
+     * The positions of redacted events whose original digest the log does not record. The leaf of such an event is
+     * checked with the digest of the payload that remains.
      */
     private readonly positionsWithoutDigest: ReadonlySet<number> = new Set(),
   ) {}
 
   visit({ event, payload_sha256, isRedacted }: AuditedEvent): void {
     this.originals.visit(event);
-    if (isRedacted) this.redacted.push(event.position);
+    if (isRedacted) this.redactedPositions.push(event.position);
     const { tenant_id, project_id } = event;
     this.audit ??= newAudit({ tenant_id, project_id }, this.options);
     const lacksDigest = isRedacted && this.positionsWithoutDigest.has(event.position);
     this.audit.visit(event, lacksDigest ? payloadDigest(event.payload) : payload_sha256);
   }
 
-  /** Redacted events whose original digest no later event of the log records. */
+  /** Positions of redacted events whose original digest no later event of the log records. */
   unrecordedRedactions(): Set<number> {
-    return new Set(this.redacted.filter((position) => this.originals.digestAt(position) === null));
+    return new Set(this.redactedPositions.filter((position) => this.originals.digestAt(position) === null));
   }
 
   result(): LogAuditReport | null {
@@ -74,7 +74,7 @@ export function auditViolations(
   const violationAt = (line: number, rule: string, says: string): LogFinding => ({
     ...{ file, line, rule, subject: null, says },
   });
-  const where =
+  const differenceFindings =
     differs_between === null
       ? []
       : [
@@ -85,7 +85,7 @@ export function auditViolations(
           ),
         ];
   return [
-    ...where,
+    ...differenceFindings,
     ...faults.map(({ position, code, detail }) => violationAt(position, `AUDIT ${code}`, detail)),
     ...anchors
       .filter(({ code }) => code !== 'AGREES' && code !== 'LOSS_ACCEPTED')

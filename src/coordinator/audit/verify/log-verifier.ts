@@ -26,7 +26,7 @@ export interface LogReport {
   /** Anchors that the log agrees with, and the last position that one covers. */
   readonly anchors: number;
   readonly anchored_position: number;
-  /** Signatures of sessions that were checked, and those that this log has too little of to check. */
+  /** Session signatures that were checked, and those that could not be: the signed text or the key is missing. */
   readonly signatures: number;
   readonly signatures_unchecked: number;
   /** Losses of history that an operator accepted. */
@@ -39,11 +39,11 @@ export interface LogReport {
   readonly notes: readonly LogFinding[];
 }
 
-/** One fault can cause thousands of violations; the first ones suffice. */
-const VIOLATIONS_MAX = 100;
+/** Maximum number of violations, and of notes. One fault can cause thousands, and the first ones suffice. */
+const FINDINGS_MAX = 100;
 
 const UNSIGNED_TEXT =
-  'a command of a session without the signature that the tenant’s limits of that time require; imported events have none';
+  'a command of a session has no signature, although the tenant’s limits required one at that time. Imported events never have one';
 
 const NO_FILE_COUNTS = { files: 0, lines: 0, foreign_lines: 0, foreign_unsealed: 0, unfinished_bytes: 0 };
 
@@ -114,28 +114,28 @@ export class LogVerifier {
   /** What an executor reports under its own claim can contradict itself in an intact log: that is a note. */
   private checkRuns({ event, file, line }: VisitedEvent): void {
     for (const { rule, subject, says } of this.runs.checkEvent(event)) {
-      const found = { file, line, rule, subject, says };
-      if (isEnforcedRule(rule)) this.add(found);
-      else this.addNote(found);
+      const finding = { file, line, rule, subject, says };
+      if (isEnforcedRule(rule)) this.add(finding);
+      else this.addNote(finding);
     }
   }
 
   private checkSignature({ event, file, line }: VisitedEvent): void {
     this.requirements.visit(event);
-    const found = { file, line, subject: event.subject ?? null };
-    const at = `position ${event.position}`;
+    const location = { file, line, subject: event.subject ?? null };
+    const positionText = `position ${event.position}`;
     const fault = this.signatures.visit(event);
-    if (fault !== null) this.add({ ...found, rule: 'SIGNATURE', says: `${at}: ${fault}` });
+    if (fault !== null) this.add({ ...location, rule: 'SIGNATURE', says: `${positionText}: ${fault}` });
     if (this.unsigned.isUnsigned(event))
-      this.addNote({ ...found, rule: 'UNSIGNED', says: `${at}: ${UNSIGNED_TEXT}` });
+      this.addNote({ ...location, rule: 'UNSIGNED', says: `${positionText}: ${UNSIGNED_TEXT}` });
   }
 
   private addNote(note: LogFinding): void {
-    if (this.notes.length < VIOLATIONS_MAX) this.notes.push(note);
+    if (this.notes.length < FINDINGS_MAX) this.notes.push(note);
   }
 
   add({ file, line, last_line = line, rule, subject, says }: LogFinding): void {
-    if (this.violations.length >= VIOLATIONS_MAX) return;
+    if (this.violations.length >= FINDINGS_MAX) return;
     const lines = last_line === line ? { line } : { line, last_line };
     this.violations.push({ file, ...lines, rule, subject, says });
   }

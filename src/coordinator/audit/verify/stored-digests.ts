@@ -18,15 +18,15 @@ export async function originalDigests(
 }
 
 /**
- * An event of a store with the digest of its payload as it was written. A redacted payload that is not what the log
- * says remained was changed since: it then has its own digest, which differs from what was signed.
+ * An event of a store with the digest of its payload as it was written. If a redacted payload is not what the log
+ * recorded as remaining, somebody changed it. It then gets its current digest, which differs from the signed one.
  */
 export function withDigest(event: EventEnvelope, originals: OriginalDigests): AuditedEvent {
   const digest = createHash('sha256').update(JSON.stringify(event.payload)).digest();
-  const found = digest.toString('base64url');
+  const currentDigest = digest.toString('base64url');
   const original = originals.digestAt(event.position);
   const isRedacted =
     original !== null &&
-    (found === original || digest.toString('hex') === originals.remainingOf(event.position));
-  return { event, payload_sha256: isRedacted ? original : found, isRedacted };
+    (currentDigest === original || digest.toString('hex') === originals.remainingOf(event.position));
+  return { event, payload_sha256: isRedacted ? original : currentDigest, isRedacted };
 }

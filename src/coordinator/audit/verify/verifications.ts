@@ -8,16 +8,16 @@ import type { LogReport } from './log-verifier.js';
 import type { StoreAnswer, StoreRead } from './verify.worker.js';
 import type { VerifiedStore } from './verify-store.js';
 
-/** A verification that takes longer is stopped: `gen verify` has no such bound. */
-const MS_MAX = 10 * 60_000;
-const MEMORY = { maxOldGenerationSizeMb: 512 };
+/** A longer verification is stopped. The command `gen verify` has no such limit. */
+const VERIFICATION_MS_MAX = 10 * 60_000;
+const WORKER_MEMORY = { maxOldGenerationSizeMb: 512 };
 
 type WorkerMessage =
   | { readonly read: StoreRead }
   | { readonly report: LogReport }
   | { readonly failed: string };
 
-/** Verifies logs in a worker thread, one at a time: it reads a whole log. */
+/** Verifies logs in a worker thread, one at a time because each verification reads a whole log. */
 export class Verifications {
   private isBusy = false;
 
@@ -43,10 +43,10 @@ export class Verifications {
   private async verify(projectKey: ProjectKey, signal: AbortSignal): Promise<LogVerification | Problem> {
     if ((await this.store.project(projectKey)) === null)
       return problem('UNKNOWN_PROJECT', `The project ${projectKey.project_id} does not exist.`);
-    const stop = AbortSignal.any([signal, AbortSignal.timeout(MS_MAX)]);
-    const worker = startWorker(new URL('./verify.worker.js', import.meta.url), MEMORY);
+    const stopSignal = AbortSignal.any([signal, AbortSignal.timeout(VERIFICATION_MS_MAX)]);
+    const worker = startWorker(new URL('./verify.worker.js', import.meta.url), WORKER_MEMORY);
     const stopWorker = () => void worker.terminate();
-    stop.addEventListener('abort', stopWorker, { once: true });
+    stopSignal.addEventListener('abort', stopWorker, { once: true });
     try {
       const report = await this.reportOf(worker, projectKey);
       if (report === null)
@@ -67,12 +67,12 @@ export class Verifications {
         notes,
       };
     } finally {
-      stop.removeEventListener('abort', stopWorker);
+      stopSignal.removeEventListener('abort', stopWorker);
       await worker.terminate();
     }
   }
 
-  /** Null: the thread has ended without a report. */
+  /** The report of the worker; null if the thread ends without one. */
   private reportOf(worker: Worker, projectKey: ProjectKey): Promise<LogReport | null> {
     return new Promise((resolve, reject) => {
       worker.once('exit', () => resolve(null));
@@ -80,13 +80,13 @@ export class Verifications {
       worker.on('message', (message: WorkerMessage) => {
         if ('report' in message) resolve(message.report);
         else if ('failed' in message) reject(new Error(message.failed));
-        else void this.answer(message.read).then((answer) => worker.postMessage(answer));
+        else void this.answerRead(message.read).then((answer) => worker.postMessage(answer));
       });
       worker.postMessage(projectKey);
     });
   }
 
-  private async answer({ method, args }: StoreRead): Promise<StoreAnswer> {
+  private async answerRead({ method, args }: StoreRead): Promise<StoreAnswer> {
     try {
       const read = this.store[method] as (...values: readonly unknown[]) => Promise<unknown>;
       return { value: await read.apply(this.store, [...args]) };

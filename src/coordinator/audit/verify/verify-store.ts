@@ -10,7 +10,7 @@ import { originalDigests, withDigest } from './stored-digests.js';
 const PAGE_SIZE = 1000;
 const ROUNDS_MAX = 10;
 
-/** What a verification reads. */
+/** The methods of a store that a verification uses. */
 export type VerifiedStore = Pick<Store, 'project' | 'events' | 'scanHeads' | 'countPermits'>;
 
 /** Replays a project's events from a store, and compares its heads with them. */
@@ -29,44 +29,44 @@ export async function verifyStore(
     verifier.visit({ event, file: path, line: event.position });
     checkpoints.visit(withDigest(event, originals));
   };
-  let read = 0;
+  let position = 0;
   for (let round = 0; round < ROUNDS_MAX; round += 1) {
-    read = await replay(store, projectKey, verifier, read, visit);
+    position = await replay(store, projectKey, verifier, position, visit);
     const heads = await headsOf(store, projectKey);
     // Heads and events are comparable only if nothing was committed in between.
-    if ((await positionOf(store, projectKey)) !== read) continue;
+    if ((await positionOf(store, projectKey)) !== position) continue;
     for (const { invariant, subject, message: says } of verifier.checker.checkHeads(heads)) {
-      verifier.add({ file: path, line: read, rule: invariant, subject, says });
+      verifier.add({ file: path, line: position, rule: invariant, subject, says });
     }
     break;
   }
   if (await isImportUnfinished(store, projectKey))
     verifier.add({
       file: path,
-      line: read,
+      line: position,
       rule: 'IMPORT',
       subject: null,
       says: unfinishedImportText(projectKey),
     });
   const audited = checkpoints.result();
-  if (audited !== null) for (const found of auditViolations(audited, path)) verifier.add(found);
+  if (audited !== null) for (const violation of auditViolations(audited, path)) verifier.add(violation);
   return { ...verifier.report(path, audited), ...projectKey };
 }
 
 const positionOf = async (store: VerifiedStore, projectKey: ProjectKey): Promise<number> =>
   (await store.project(projectKey))?.position ?? 0;
 
-/** Replays events and returns the position reached: the last one, or the one before the first gap. */
+/** Replays the events up to the store's position, and returns that position. Reports missing events. */
 async function replay(
   store: VerifiedStore,
   projectKey: ProjectKey,
   verifier: LogVerifier,
-  from: number,
+  fromPosition: number,
   visit: (event: EventEnvelope) => void,
 ): Promise<number> {
   const file = projectPath(projectKey);
   const position = await positionOf(store, projectKey);
-  for (let after = from; after < position; ) {
+  for (let after = fromPosition; after < position; ) {
     const events = await store.events(projectKey, { after, until_position: position, limit: PAGE_SIZE });
     const [first] = events;
     if (first?.position !== after + 1) {

@@ -5,7 +5,7 @@ import { readStoreEvents } from '../../../stores/read-store-events.js';
 import type { ProjectKey } from '../../../stores/store.js';
 import { type VerifiedStore, verifyStore } from './verify-store.js';
 
-/** A read of the store, which only the main thread has open, and its answer. */
+/** A read that the worker asks of the main thread, because only the main thread has the store open. */
 export interface StoreRead {
   readonly method: keyof VerifiedStore;
   readonly args: readonly unknown[];
@@ -30,12 +30,12 @@ if (parentPort !== null) {
   } as unknown as VerifiedStore;
   const verify = async ({ tenant_id, project_id }: ProjectKey) => {
     const requirements = new SignatureRequirements();
-    const limits = { tenant_id, project_id: TENANT_PROJECT };
-    for await (const event of readStoreEvents(store, limits, { subject: LIMITS_SUBJECT }))
+    const limitsProject = { tenant_id, project_id: TENANT_PROJECT };
+    for await (const event of readStoreEvents(store, limitsProject, { subject: LIMITS_SUBJECT }))
       requirements.visit(event);
     return verifyStore(store, { tenant_id, project_id }, () => {}, {}, requirements);
   };
-  // The main thread starts the work once it listens.
+  // The main thread sends the project after it has attached its own listeners.
   port.once('message', (project: ProjectKey) =>
     verify(project).then(
       (report) => port.postMessage({ report }),
