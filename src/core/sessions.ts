@@ -24,7 +24,7 @@ export function controlsSession(owner: SessionOwner, caller: SessionCaller): boo
 export const isClaimOfAnother = (userId: string | null, caller: SessionCaller): boolean =>
   !caller.may_administer && (userId === null || userId !== caller.user_id);
 
-/** Begins the session id of an agent's inbox, which is the principal of its commands too. */
+/** The prefix of the session id of an agent's inbox. The id is also the principal of the inbox's commands. */
 export const INBOX_SESSION_PREFIX = 'inbox.';
 
 /** Whether the session id is reserved for an inbox, so that no other credential can open it first. */
