@@ -6,8 +6,12 @@ type ApplicableAgentRole =
  * The agent role that applies to a request. A credential bound to an agent role acts only in that role; other
  * credentials act in the role that the request names. The agent role is not the access role of the credential.
  */
-export function applicableAgentRole(requestedRole: string | null, boundRole: string | null): ApplicableAgentRole {
-  if (boundRole === null || requestedRole === null || requestedRole === boundRole) return { ok: true, agent_role: requestedRole ?? boundRole };
+export function applicableAgentRole(
+  requestedRole: string | null,
+  boundRole: string | null,
+): ApplicableAgentRole {
+  if (boundRole === null || requestedRole === null || requestedRole === boundRole)
+    return { ok: true, agent_role: requestedRole ?? boundRole };
   const message = `this credential is bound to the agent role ${JSON.stringify(boundRole)} and cannot act as ${JSON.stringify(requestedRole)}; omit agent_role, or use a credential of that role`;
   return { ok: false, message };
 }

@@ -34,7 +34,9 @@ function editDistance(a: string, b: string): number {
     const currentRow = [row];
     for (let column = 1; column <= b.length; column += 1) {
       const substitutionCost = (previousRow[column - 1] ?? 0) + (a[row - 1] === b[column - 1] ? 0 : 1);
-      currentRow.push(Math.min(substitutionCost, (previousRow[column] ?? 0) + 1, (currentRow[column - 1] ?? 0) + 1));
+      currentRow.push(
+        Math.min(substitutionCost, (previousRow[column] ?? 0) + 1, (currentRow[column - 1] ?? 0) + 1),
+      );
     }
     previousRow = currentRow;
   }

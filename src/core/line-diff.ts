@@ -13,7 +13,7 @@ const CONTEXT_LINES = 3;
 export function unifiedDiff(before: string, after: string): string {
   const lines = diffLines(linesOf(before), linesOf(after));
   return hunksOf(lines)
-    .flatMap(({ header, lines: lines }) => [header, ...lines.map(renderLine)])
+    .flatMap(({ header, lines }) => [header, ...lines.map(renderLine)])
     .join('\n');
 }
 
@@ -27,11 +27,18 @@ function diffLines(before: readonly string[], after: readonly string[]): DiffLin
   while (start < before.length && start < after.length && before[start] === after[start]) start += 1;
   let commonEndLength = 0;
   const commonEndMax = Math.min(before.length, after.length) - start;
-  while (commonEndLength < commonEndMax && before[before.length - 1 - commonEndLength] === after[after.length - 1 - commonEndLength]) commonEndLength += 1;
+  while (
+    commonEndLength < commonEndMax &&
+    before[before.length - 1 - commonEndLength] === after[after.length - 1 - commonEndLength]
+  )
+    commonEndLength += 1;
   const unchangedLine = (text: string): DiffLine => ({ kind: ' ', text });
   return [
     ...before.slice(0, start).map(unchangedLine),
-    ...diffMiddle(before.slice(start, before.length - commonEndLength), after.slice(start, after.length - commonEndLength)),
+    ...diffMiddle(
+      before.slice(start, before.length - commonEndLength),
+      after.slice(start, after.length - commonEndLength),
+    ),
     ...before.slice(before.length - commonEndLength).map(unchangedLine),
   ];
 }
@@ -118,7 +125,8 @@ function hunksOf(lines: readonly DiffLine[]): Hunk[] {
     for (; nextLine < start; nextLine += 1) countLine(lineCounts, lines[nextLine]);
     const countsBefore = { ...lineCounts };
     for (; nextLine < end; nextLine += 1) countLine(lineCounts, lines[nextLine]);
-    const hunkRange = (side: '-' | '+') => rangeText(countsBefore[side], lineCounts[side] - countsBefore[side]);
+    const hunkRange = (side: '-' | '+') =>
+      rangeText(countsBefore[side], lineCounts[side] - countsBefore[side]);
     return { header: `@@ -${hunkRange('-')} +${hunkRange('+')} @@`, lines: lines.slice(start, end) };
   });
 }
@@ -129,5 +137,5 @@ function countLine(lineCounts: { '-': number; '+': number }, line: DiffLine | un
 }
 
 /** An empty range names the line before it. */
-const rangeText = (lineCounts: number, count: number): string =>
-  count === 1 ? String(lineCounts + 1) : `${count === 0 ? lineCounts : lineCounts + 1},${count}`;
+const rangeText = (linesBefore: number, count: number): string =>
+  count === 1 ? String(linesBefore + 1) : `${count === 0 ? linesBefore : linesBefore + 1},${count}`;

@@ -24,7 +24,10 @@ it('sorts like Array.sort and keeps equal items in their original order', () => 
 
 it('sorts at most one run between two steps', () => {
   let comparisonCount = 0;
-  const items = Array.from({ length: 50_000 }, (_, index) => ({ key: (index * 7919) % 50_000, originalIndex: index }));
+  const items = Array.from({ length: 50_000 }, (_, index) => ({
+    key: (index * 7919) % 50_000,
+    originalIndex: index,
+  }));
   const countingCompare = (a: Item, b: Item): number => {
     comparisonCount += 1;
     return byKey(a, b);

@@ -154,7 +154,7 @@ export const CONNECTION_MUTANTS: readonly Mutant[] = [
     name: 'arrays-without-limit',
     file: 'src/core/strict-json.ts',
     find: 'if (containerCount > containersMax)',
-    replace: 'if (containers < 0)',
+    replace: 'if (containerCount < 0)',
     why: 'A command of a megabyte delays the renewals of others.',
     tests: ['src/core/strict-json.test.ts'],
   },

@@ -36,7 +36,7 @@ export const HISTORY_LOST_EVENT = 'HISTORY_LOST';
 
 /**
  * Generations above this number cannot have been granted in the lost history, because an event raises a generation by
- * at most one. If the record of an earlier loss is lost too, the present second is above its floor of an earlier second.
+ * at most one. If the record of an earlier loss is lost too, that loss took its floor from an earlier second.
  */
 export const floorAfterLoss = (highestGeneration: number, lostEvents: number, nowMs: number): number =>
   Math.max(highestGeneration + lostEvents + UNANCHORED_EVENTS, Math.ceil(nowMs / 1000));

@@ -9,7 +9,12 @@ export const keyEnrolledPayload = z.discriminatedUnion('how', [
   /** Enrolled by a coordinator itself. Each coordinator of a store has its own key, so there can be several. */
   z.strictObject({ ...keyFields, how: z.literal('first') }),
   /** Signed by the previous key, which is then retired. */
-  z.strictObject({ ...keyFields, how: z.literal('rotated'), previous_key_id: auditKeyId, signature: bytes64 }),
+  z.strictObject({
+    ...keyFields,
+    how: z.literal('rotated'),
+    previous_key_id: auditKeyId,
+    signature: bytes64,
+  }),
   /** Enrolled by an administrator, since the key before it is lost or no longer trusted. */
   z.strictObject({ ...keyFields, how: z.literal('replaced'), by: name, reason: sentence }),
 ]);

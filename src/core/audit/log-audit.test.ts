@@ -255,7 +255,7 @@ describe('a log and its anchors', () => {
     /** The log went back to position 500, and recorded the loss of what followed. */
     function continueAfterLoss(changes: Partial<LossOfHistory> = {}): AuditedLog {
       const copy = new AuditedLog(PROJECT, log.signer);
-      for (const event of log.events.slice(0, 500)) copy.repeat(event);
+      for (const event of log.events.slice(0, 500)) copy.appendCopy(event);
       copy.incarnation = 2;
       const record = { generation_floor: 1_000_500 };
       const lost = { incarnation: 2, kept_position: 500, lost_events: 400, record, ...changes };
@@ -274,7 +274,7 @@ describe('a log and its anchors', () => {
 
     it('count if the loss is not signed, or signed with another key: it may be forged', () => {
       const forgedLog = new AuditedLog(PROJECT, log.signer);
-      for (const event of log.events.slice(0, 500)) forgedLog.repeat(event);
+      for (const event of log.events.slice(0, 500)) forgedLog.appendCopy(event);
       const record = { generation_floor: 9 };
       const lost = { by: 'ada', reason: '', incarnation: 2, kept_position: 500, lost_events: 400, record };
       forgedLog.append('HISTORY_LOST', lost, LOSS_SUBJECT);
@@ -308,7 +308,7 @@ describe('a log and its anchors', () => {
 
     it('may contradict checkpoints that were written before the loss was noticed', () => {
       const copy = new AuditedLog(PROJECT, log.signer);
-      for (const event of log.events.slice(0, 500)) copy.repeat(event);
+      for (const event of log.events.slice(0, 500)) copy.appendCopy(event);
       copy.append('note', { text: 'other' });
       copy.fill(599).appendCheckpoint();
       const fork = { anchors: [log.buildAnchor(599)] };
@@ -330,7 +330,7 @@ describe('a log and its anchors', () => {
 
   it('do not excuse an unsigned redaction', () => {
     const copy = new AuditedLog(PROJECT, log.signer);
-    for (const event of log.events) copy.repeat(event);
+    for (const event of log.events) copy.appendCopy(event);
     const redacted = { before: '2026-01-04T06:00:00.000Z', retention_days: 90, events: [] };
     copy.appendSigned('HISTORY_FORGOTTEN', HISTORY_SUBJECT, redacted);
     expect(faultCodes(auditEvents(copy.events))).toEqual([]);
@@ -340,7 +340,7 @@ describe('a log and its anchors', () => {
 
   it('vouch only for the keys that signed them: the report names every other key', () => {
     const copy = new AuditedLog(PROJECT, log.signer);
-    for (const event of log.events) copy.repeat(event);
+    for (const event of log.events) copy.appendCopy(event);
     const other = newSigner();
     copy.enrolKey(other);
     const unvouched = { key_id: other.key_id, position: 1001 };

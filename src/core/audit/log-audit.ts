@@ -145,9 +145,16 @@ export class LogAudit {
       root: toBase64url(trees.root()),
       checkpoints: this.checkpoints,
       covered_position: this.agreesAt,
-      faults: [...twoRootsFaults, ...this.faults].sort((a, b) => a.position - b.position).slice(0, FAULTS_KEPT),
+      faults: [...twoRootsFaults, ...this.faults]
+        .sort((a, b) => a.position - b.position)
+        .slice(0, FAULTS_KEPT),
       fault_count: this.faultCount + twoRootsFaults.length,
-      anchors: this.anchors.anchorResults({ size: trees.size, incarnation, losses, hasEnrolledKey: hasEnrolledKey }),
+      anchors: this.anchors.anchorResults({
+        size: trees.size,
+        incarnation,
+        losses,
+        hasEnrolledKey,
+      }),
       losses,
       unvouched_keys: this.unvouchedKeys,
       differs_between: this.differsBetween(losses),
@@ -166,7 +173,9 @@ export class LogAudit {
       differsAt > anchorBounds.agreesAt &&
       differsAt <= (anchorBounds.differsAt ?? Number.POSITIVE_INFINITY);
     if (isNarrower) return { after: Math.max(anchorBounds.agreesAt, this.agreesAt), upto: differsAt };
-    return anchorBounds.differsAt === null ? null : { after: anchorBounds.agreesAt, upto: anchorBounds.differsAt };
+    return anchorBounds.differsAt === null
+      ? null
+      : { after: anchorBounds.agreesAt, upto: anchorBounds.differsAt };
   }
 
   private checkCheckpoint({ payload, position }: EventEnvelope): void {

@@ -132,7 +132,8 @@ describe('a tree', () => {
   const ranges = rangesOf(leaves);
 
   it('has the roots of the definition', () => {
-    for (let size = 0; size <= SIZE_MAX; size += 1) expect(roots[size]).toEqual(naiveRoot(leaves.slice(0, size)));
+    for (let size = 0; size <= SIZE_MAX; size += 1)
+      expect(roots[size]).toEqual(naiveRoot(leaves.slice(0, size)));
   });
 
   it('has the paths of the definition, which lead to its root, from every leaf', () => {
@@ -203,7 +204,9 @@ describe('a tree', () => {
   it('has a consistency proof from the empty tree, and none from a larger tree', () => {
     const [emptyTreeRoot, three, five] = [roots[0]!, roots[3]!, roots[5]!];
     const path: Uint8Array[] = [];
-    expect(isConsistent(testSha256, { from: 0, to: 3, fromRoot: emptyTreeRoot, toRoot: three, path })).toBe(true);
+    expect(isConsistent(testSha256, { from: 0, to: 3, fromRoot: emptyTreeRoot, toRoot: three, path })).toBe(
+      true,
+    );
     expect(isConsistent(testSha256, { from: 0, to: 3, fromRoot: three, toRoot: three, path })).toBe(false);
     expect(isConsistent(testSha256, { from: 3, to: 3, fromRoot: three, toRoot: five, path })).toBe(false);
     expect(isConsistent(testSha256, { from: 5, to: 3, fromRoot: five, toRoot: three, path })).toBe(false);

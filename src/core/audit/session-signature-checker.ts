@@ -63,7 +63,11 @@ export class SessionSignatureChecker {
   private signatureFault(event: EventEnvelope, signature: string, text: string, key: string): string | null {
     const parsedSignature = readSignature(signature);
     const signedFields = readSignedText(text);
-    if (parsedSignature === null || signedFields === null || signedFields.issued_at !== parsedSignature.issued_at)
+    if (
+      parsedSignature === null ||
+      signedFields === null ||
+      signedFields.issued_at !== parsedSignature.issued_at
+    )
       return 'its signature is malformed';
     if (!this.verify(key, text, parsedSignature.value))
       return `the key of its session ${event.session_id} did not sign this command`;
@@ -96,7 +100,8 @@ export class SessionSignatureChecker {
 
 /** The first field in which the signed command differs from the event; null if none does. */
 function differenceFrom(event: EventEnvelope, signedFields: SignedTextFields): string | null {
-  if (signedFields.tenant_id !== event.tenant_id || signedFields.project_id !== event.project_id) return 'project';
+  if (signedFields.tenant_id !== event.tenant_id || signedFields.project_id !== event.project_id)
+    return 'project';
   const kind = claimEventKindOf(event.event_type);
   const commands = (kind === undefined ? undefined : COMMANDS[kind]) ?? REPORTING_COMMANDS;
   if (!commands.some((command) => command === signedFields.command)) return 'command';
@@ -106,7 +111,9 @@ function differenceFrom(event: EventEnvelope, signedFields: SignedTextFields): s
   const isRequestIdSigned = signedFields.command !== 'claim_task';
   if (isRequestIdSigned && signedFields.request_id !== event.request_id) return 'request_id';
   const { submitted_generation = event.generation } = event.payload;
-  return signedFields.generation === '' || signedFields.generation === String(submitted_generation) ? null : 'generation';
+  return signedFields.generation === '' || signedFields.generation === String(submitted_generation)
+    ? null
+    : 'generation';
 }
 
 /** Edges can be spelled in several ways. */

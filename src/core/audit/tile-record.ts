@@ -30,6 +30,7 @@ export class TileRecord {
   }
 
   private markListed(end: number): void {
-    for (; this.listedCount < end; this.listedCount += 1) this.roots.delete(this.listedCount - TILES_PER_CHECKPOINT_MAX);
+    for (; this.listedCount < end; this.listedCount += 1)
+      this.roots.delete(this.listedCount - TILES_PER_CHECKPOINT_MAX);
   }
 }

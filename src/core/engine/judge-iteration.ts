@@ -21,7 +21,7 @@ export interface IterationFacts {
   readonly checks: readonly EffectiveCheck[];
   /** Outcomes of this iteration, by programs and models. A person's decision is `human`. */
   readonly outcomes: readonly Outcome[];
-  /** Names of the failing checks of each earlier iteration, oldest first: what `failingCheckNames` gave. */
+  /** Names of the failing checks of each earlier iteration, oldest first, as `failingCheckNames` returned them. */
   readonly earlier_failing: readonly (readonly string[])[];
   /** Null if no person was asked. */
   readonly human: HumanDecision | null;

@@ -40,7 +40,7 @@ export const runEventSchemas = {
     ...stepFields,
     attempt: z.int().min(1),
     duration_ms: z.int().min(0),
-    /** Exactly one of them. */
+    /** Either `output` or `output_ref` is present. */
     output: z.record(z.string(), z.unknown()).exactOptional(),
     output_ref: blobReference.exactOptional(),
     cost: costSchema.exactOptional(),
@@ -53,7 +53,7 @@ export const runEventSchemas = {
     cause: saysText,
     cost: costSchema.exactOptional(),
   }),
-  /** The run waits for a person; no process does. */
+  /** The run waits for a person. No process waits meanwhile. */
   run_suspended: z.strictObject({
     ...stepFields,
     attempt: z.int().min(1).exactOptional(),

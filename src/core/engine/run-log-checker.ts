@@ -78,35 +78,35 @@ export class RunLogChecker {
       this.results.set(subject, { ...results, isInForce: false });
     const payload = runPayloadOf(event);
     if (payload === null) return [];
-    const found: RunFinding[] = [];
+    const findings: RunFinding[] = [];
     const report: Report = (rule, problem) => {
       const says = `position ${position}: ${event.event_type} of run ${payload.run_id}, recorded by ${event.agent_id}, ${problem}; ${RUN_RULES[rule]}`;
-      found.push({ rule, run_id: payload.run_id, subject, says });
+      findings.push({ rule, run_id: payload.run_id, subject, says });
     };
     this.checkRunEvent(event, subject, payload, report);
-    return found;
+    return findings;
   }
 
   private checkRunEvent(event: EventEnvelope, subject: string, payload: RunPayload, report: Report): void {
     const { event_type, generation = 0, position } = event;
-    const known = this.runs.get(payload.run_id);
-    if (known !== undefined && known.subject !== subject) {
-      report('RUN-08', `belongs to a run of ${known.subject}`);
+    const loggedRun = this.runs.get(payload.run_id);
+    if (loggedRun !== undefined && loggedRun.subject !== subject) {
+      report('RUN-08', `belongs to a run of ${loggedRun.subject}`);
       return;
     }
     if (event_type === 'run_requested' || event_type === 'run_started') {
-      const run = known ?? newRun(payload.run_id, subject, position);
+      const run = loggedRun ?? newRun(payload.run_id, subject, position);
       this.runs.set(run.run_id, run);
       if (event_type === 'run_started') this.start(run, generation, report);
       return;
     }
-    if (known === undefined || (!known.isStarted && event_type !== 'run_ended')) {
+    if (loggedRun === undefined || (!loggedRun.isStarted && event_type !== 'run_ended')) {
       report('RUN-08', 'comes before the start of the run');
       return;
     }
-    checkGeneration(known, event, report);
-    if ('step' in payload) checkStep(known, event, payload, report);
-    else this.end(known, event, payload as RunEventPayload<'run_ended'>, report);
+    checkGeneration(loggedRun, event, report);
+    if ('step' in payload) checkStep(loggedRun, event, payload, report);
+    else this.end(loggedRun, event, payload as RunEventPayload<'run_ended'>, report);
   }
 
   private start(run: LoggedRun, generation: number, report: Report): void {
@@ -173,11 +173,11 @@ function checkStep(run: LoggedRun, event: EventEnvelope, payload: StepPayload, r
     report('RUN-07', `is about step ${step}, but the run ended at position ${run.ended.position}`);
   if (event.event_type !== 'run_step_completed') return;
   const key = completedStepKey(payload);
-  const before = run.completed.get(key);
-  if (before !== undefined)
+  const firstCompletion = run.completed.get(key);
+  if (firstCompletion !== undefined)
     report(
       'RUN-06',
-      `completes ${step} of iteration ${iteration} again (first at position ${before.position})`,
+      `completes ${step} of iteration ${iteration} again (first at position ${firstCompletion.position})`,
     );
   else run.completed.set(key, { position: event.position, event_id: event.event_id });
 }

@@ -82,8 +82,8 @@ function foldRecordEvent(state: WorkState, subject: string, event: EventEnvelope
 
 /** Changes the plan, if the event does. */
 export function applyPlanEvent(plan: Plan, event: EventDraft): void {
-  const known = asKnownEvent(event);
-  if (known?.event_type === 'PLAN_CHANGED') applyPlanChange(plan, known.payload);
+  const knownEvent = asKnownEvent(event);
+  if (knownEvent?.event_type === 'PLAN_CHANGED') applyPlanChange(plan, knownEvent.payload);
 }
 
 function foldHeadEvent(state: WorkState, subject: string, event: EventEnvelope): void {

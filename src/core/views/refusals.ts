@@ -26,11 +26,11 @@ export class RefusalCounts {
 
   countOf(generation: number, principal: string): RefusalCount {
     const key = `${generation} ${principal}`;
-    const known = this.byKey.get(key);
-    if (known !== undefined) return known;
-    const none = { total: 0, numbers: new Map<string, number>() };
-    this.byKey.set(key, none);
-    return none;
+    const existingCount = this.byKey.get(key);
+    if (existingCount !== undefined) return existingCount;
+    const newCount = { total: 0, numbers: new Map<string, number>() };
+    this.byKey.set(key, newCount);
+    return newCount;
   }
 
   add(event: EventDraft): void {
