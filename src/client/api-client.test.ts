@@ -18,7 +18,11 @@ test('completes a task from plan to lineage, with a typed value for each step', 
   const secondClaim = expectNoProblem(
     await genesis.claimTask({ task_id, agent_id: 'agent-b', session_id: 'sess-b' }),
   );
-  expect(secondClaim).toMatchObject({ success: false, reason: 'DENIED_ACTIVE_CLAIM', current_holder: 'agent-a' });
+  expect(secondClaim).toMatchObject({
+    success: false,
+    reason: 'DENIED_ACTIVE_CLAIM',
+    current_holder: 'agent-a',
+  });
 
   const handle = { task_id, session_id, claim_id };
   expect(await genesis.renewLease({ ...handle, expected_generation: generation })).toMatchObject({
@@ -59,7 +63,10 @@ test('manages the plan, tasks, limits and policy, and runs operator commands', a
   );
   expect(expectNoProblem(await genesis.limits()).max_concurrent_claims).toBe(7);
   expect(expectNoProblem(await genesis.putPolicy({ max_attempts: 3 })).max_attempts).toBe(3);
-  const holdReply = await genesis.operate('A-001-part', 'hold', { expected_generation: 0, reason: 'not yet' });
+  const holdReply = await genesis.operate('A-001-part', 'hold', {
+    expected_generation: 0,
+    reason: 'not yet',
+  });
   expect(holdReply).toMatchObject({ success: true, readiness: 'held' });
   const claim = expectNoProblem(await genesis.claimTask({ ...AGENT, task_id: 'A-001-part' }));
   expect(claim).toMatchObject({ reason: 'DENIED_HELD', hold_reason: 'not yet' });
@@ -184,7 +191,10 @@ test('returns UNREACHABLE if no server was reached, and UNKNOWN if the request m
   const reply = await client({ retry: { tries: 2 } }).claimTask({ ...AGENT, task_id: 'A-001-part' });
   expect(reply).toMatchObject({ code: 'UNKNOWN', detail: expect.stringContaining('The outcome is unknown') });
   const readReply = await client({ retry: { tries: 2 } }).status();
-  expect(readReply).toMatchObject({ code: 'UNKNOWN', detail: expect.stringContaining('Nothing was changed') });
+  expect(readReply).toMatchObject({
+    code: 'UNKNOWN',
+    detail: expect.stringContaining('Nothing was changed'),
+  });
 });
 
 test('does not follow a redirect: no other host gets the token or the body', async () => {

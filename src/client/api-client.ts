@@ -67,7 +67,8 @@ export class ApiClient extends ProjectEndpoint {
     );
     const sessionIds = new Set(unsigned.map(({ session_id }) => session_id));
     let hasOpenedSession = false;
-    for (const sessionId of sessionIds) hasOpenedSession = (await this.openSigningSession(sessionId)) || hasOpenedSession;
+    for (const sessionId of sessionIds)
+      hasOpenedSession = (await this.openSigningSession(sessionId)) || hasOpenedSession;
     return hasOpenedSession ? send() : reply;
   }
 
@@ -85,11 +86,15 @@ export class ApiClient extends ProjectEndpoint {
     const renewal = { lease_duration_seconds: lease_seconds, request_id };
     const body = { ...withExpectedGeneration(handle), ...renewal };
     const singleAttempt = { timeout_seconds, tries: 1 };
-    return this.sendSigned('renew_lease', body, (signed) => this.command('/claims/renew', signed, singleAttempt));
+    return this.sendSigned('renew_lease', body, (signed) =>
+      this.command('/claims/renew', signed, singleAttempt),
+    );
   }
 
   releaseClaim(release: RequestTo<'release_claim'>): OperationReplyPromise<'release_claim'> {
-    return this.sendSigned('release_claim', withEnvSession(release), (body) => this.releaseBatcher.call(body));
+    return this.sendSigned('release_claim', withEnvSession(release), (body) =>
+      this.releaseBatcher.call(body),
+    );
   }
 
   submitResult(submission: RequestTo<'submit_result'>): OperationReplyPromise<'submit_result'> {
@@ -101,7 +106,9 @@ export class ApiClient extends ProjectEndpoint {
   /** Claims the best ready work and returns it with its briefing. */
   next(request: NextTaskRequest = {}, options: { signal?: AbortSignal } = {}): ReplyPromise<NextReply> {
     const callOptions = { wait_seconds: request.wait_seconds ?? 0, signal: options.signal };
-    return this.sendSigned('next', withEnvAgent(request), (body) => this.command<NextReply>('/next', body, callOptions));
+    return this.sendSigned('next', withEnvAgent(request), (body) =>
+      this.command<NextReply>('/next', body, callOptions),
+    );
   }
 
   note(note: AddNoteRequest): OperationReplyPromise<'note'> {
@@ -164,7 +171,12 @@ export class ApiClient extends ProjectEndpoint {
 
   putBlob(sha256: string, bytes: Uint8Array): OperationReplyPromise<'put_blob'> {
     const content_type = 'application/octet-stream';
-    return this.http.json({ method: 'PUT', path: this.projectPath(`/blobs/${sha256}`), body: bytes, content_type });
+    return this.http.json({
+      method: 'PUT',
+      path: this.projectPath(`/blobs/${sha256}`),
+      body: bytes,
+      content_type,
+    });
   }
 
   /** A larger blob than `bytes_max` is a problem with the code `REPLY_TOO_LARGE`. */
@@ -243,7 +255,12 @@ export class ApiClient extends ProjectEndpoint {
     const { if_match, request_id = newRequestId() } = options;
     const headers: Record<string, string> = if_match === undefined ? {} : { 'if-match': `"${if_match}"` };
     const content = typeof plan === 'string' ? { content_type: 'application/yaml' } : {};
-    const request = { method: 'PUT', path: this.projectPath('/plan'), query: { request_id }, body: plan } as const;
+    const request = {
+      method: 'PUT',
+      path: this.projectPath('/plan'),
+      query: { request_id },
+      body: plan,
+    } as const;
     return this.http.json({ ...request, headers, ...content });
   }
 
@@ -294,11 +311,18 @@ export class ApiClient extends ProjectEndpoint {
   }
 
   enrolRunner(request: BodyOf<'enrol_runner'>): OperationReplyPromise<'enrol_runner'> {
-    return this.http.json({ method: 'POST', path: this.projectPath('/runners'), body: withRequestId(request) });
+    return this.http.json({
+      method: 'POST',
+      path: this.projectPath('/runners'),
+      body: withRequestId(request),
+    });
   }
 
   revokeRunner(runnerId: string): OperationReplyPromise<'revoke_runner'> {
-    return this.http.json({ method: 'DELETE', path: this.projectPath(`/runners/${encodeURIComponent(runnerId)}`) });
+    return this.http.json({
+      method: 'DELETE',
+      path: this.projectPath(`/runners/${encodeURIComponent(runnerId)}`),
+    });
   }
 
   /** The candidates that wait for a runner, or have its evidence. */
@@ -388,7 +412,11 @@ export class ApiClient extends ProjectEndpoint {
     filter: Omit<EventFilter, 'limit'> = {},
     options: FollowObserver & { signal?: AbortSignal } = {},
   ): AsyncGenerator<FollowedEvent> {
-    const request = { method: 'GET', path: this.projectPath('/events/stream'), query: { ...filter } } as const;
+    const request = {
+      method: 'GET',
+      path: this.projectPath('/events/stream'),
+      query: { ...filter },
+    } as const;
     return follow(this.http, request, options.signal ?? new AbortController().signal, options);
   }
 

@@ -7,7 +7,9 @@ const numbers = Array.from({ length: 100 }, (_, index) => index + 1);
 test('a hundred concurrent claims, renewals or results take a few requests, and each call gets its own reply', async () => {
   const { genesis, proxy } = await openClientHarness(planTextOf({ A: 99 }));
   const claimReplies = await Promise.all(
-    numbers.map((n) => genesis.claimTask({ task_id: taskIdOf(n), agent_id: 'agent-a', session_id: 'sess-a' })),
+    numbers.map((n) =>
+      genesis.claimTask({ task_id: taskIdOf(n), agent_id: 'agent-a', session_id: 'sess-a' }),
+    ),
   );
   expect(proxy.requests.length).toBeLessThan(5);
   const grantedClaims = claimReplies.flatMap((reply) => expectNoProblem(reply).claim ?? []);
@@ -60,9 +62,12 @@ test('a malformed call does not affect the others in its batch', async () => {
 test('repeats a batch whose reply is lost, and it takes effect once', async () => {
   const { genesis, direct, proxy } = await openClientHarness(planTextOf({ A: 50 }));
   let batchRequestCount = 0;
-  proxy.actionFor = (request) => (request.endsWith('/batch') && batchRequestCount++ === 0 ? 'lose_reply' : 'pass');
+  proxy.actionFor = (request) =>
+    request.endsWith('/batch') && batchRequestCount++ === 0 ? 'lose_reply' : 'pass';
   const replies = await Promise.all(
-    numbers.slice(0, 50).map((n) => genesis.claimTask({ task_id: taskIdOf(n), agent_id: 'a', session_id: 's' })),
+    numbers
+      .slice(0, 50)
+      .map((n) => genesis.claimTask({ task_id: taskIdOf(n), agent_id: 'a', session_id: 's' })),
   );
   expect(batchRequestCount).toBeGreaterThan(1);
   expect(replies.every((reply) => expectNoProblem(reply).claim?.generation === 1)).toBe(true);

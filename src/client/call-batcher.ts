@@ -73,7 +73,8 @@ export class CallBatcher<Body extends object, Reply> {
     await Promise.all(
       calls.map((call, index) => {
         const itemReply = reply.results[index];
-        if (itemReply === undefined || (isProblem(itemReply) && itemReply.status >= 500)) return this.sendOne(call);
+        if (itemReply === undefined || (isProblem(itemReply) && itemReply.status >= 500))
+          return this.sendOne(call);
         return call.settle(itemReply);
       }),
     );

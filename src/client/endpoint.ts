@@ -75,7 +75,12 @@ export class ProjectEndpoint {
   }
 
   protected command<T>(path: string, body: object, options: HttpCallOptions = {}): ReplyPromise<T> {
-    return this.http.json({ method: 'POST', path: this.projectPath(path), body: withRequestId(body), ...options });
+    return this.http.json({
+      method: 'POST',
+      path: this.projectPath(path),
+      body: withRequestId(body),
+      ...options,
+    });
   }
 
   /** Many commands in one request: a list of bodies that are JSON already. */

@@ -98,7 +98,8 @@ async function* framesOf(
       silenceTimer.refresh();
       const blocks = (incompleteFrame + text.decode(chunk as Uint8Array, { stream: true })).split('\n\n');
       incompleteFrame = blocks.pop() ?? '';
-      if (incompleteFrame.length > FRAME_CHARS_MAX) throw replyTooLargeError(response.status, FRAME_CHARS_MAX);
+      if (incompleteFrame.length > FRAME_CHARS_MAX)
+        throw replyTooLargeError(response.status, FRAME_CHARS_MAX);
       yield* blocks.map(parseFrame).filter((frame) => frame !== null);
     }
   } finally {

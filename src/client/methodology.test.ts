@@ -41,7 +41,9 @@ test('every methodology call reaches its project and returns a typed value', asy
     iteration: 1,
     candidate_sha256: 'a'.repeat(64),
   };
-  expect(expectNoProblem(await methodology.review({ ...unknownCandidate, decision: 'approved' })).success).toBe(false);
+  expect(
+    expectNoProblem(await methodology.review({ ...unknownCandidate, decision: 'approved' })).success,
+  ).toBe(false);
   expect(expectNoProblem(await methodology.release({ version: '1.0.0', dry_run: true })).reason).toBe(
     'READY',
   );

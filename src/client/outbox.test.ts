@@ -145,7 +145,9 @@ describe('when the outbox cannot be written', () => {
       stopController.abort();
       return 'lose_reply';
     };
-    const summary = await genesis.work({ ...AGENT, signal: stopController.signal }, async () => ({ ok: true }));
+    const summary = await genesis.work({ ...AGENT, signal: stopController.signal }, async () => ({
+      ok: true,
+    }));
     expect(summary).toMatchObject({ accepted: 1, pending: 0 });
     expect(expectNoProblem(await direct.events({ type: 'RESULT_SUBMITTED' })).events).toHaveLength(1);
   });

@@ -74,7 +74,11 @@ export class WorkClaimer {
   /** Asks again for claims that wait for a person. Returns the first with requested changes; null if there is none. */
   private async resumeReviewed(): Promise<GrantedWork | 'later' | null> {
     await this.escalated.takeAbandoned();
-    for (let attemptsLeft = Math.min(this.escalated.waitingCount, ESCALATED_REQUESTS_MAX); attemptsLeft > 0; attemptsLeft--) {
+    for (
+      let attemptsLeft = Math.min(this.escalated.waitingCount, ESCALATED_REQUESTS_MAX);
+      attemptsLeft > 0;
+      attemptsLeft--
+    ) {
       const escalation = await this.escalated.next();
       const attempt = escalation === null ? null : await this.resumeOne(escalation);
       if (attempt !== null) return attempt;
@@ -173,10 +177,10 @@ export class WorkClaimer {
     throw new GenesisError({ code: reason, detail, status: 409 });
   }
 
-  private reportIdle(track: string | undefined, lastAdvice: string): void {
-    if (this.lastAdvice.get(track) === lastAdvice) return;
-    this.lastAdvice.set(track, lastAdvice);
-    this.options.onIdle?.(lastAdvice);
+  private reportIdle(track: string | undefined, advice: string): void {
+    if (this.lastAdvice.get(track) === advice) return;
+    this.lastAdvice.set(track, advice);
+    this.options.onIdle?.(advice);
   }
 
   private attemptWhenNothingReady(): 'ask_again' | 'idle' | 'done' {

@@ -191,7 +191,12 @@ test('holds an edge without a lease in single-agent mode', async () => {
   const performed: unknown[] = [];
   const summary = await genesis.work({ kinds: ['edge'], agent_id: 'primary' }, async (work, context) => {
     const { lease_duration_seconds, expires_at } = work.claim;
-    performed.push({ lease_duration_seconds, expires_at, held: context.held(), aborted: context.signal.aborted });
+    performed.push({
+      lease_duration_seconds,
+      expires_at,
+      held: context.held(),
+      aborted: context.signal.aborted,
+    });
     return passedResult(work, 'done');
   });
   const unlimited = { lease_duration_seconds: null, expires_at: null, held: true, aborted: false };
@@ -238,7 +243,10 @@ test('another worker performs an edge again when the one that escalated it has e
   });
   expect(performed).toEqual([]);
   // Only one of several workers performs the edge.
-  const summaries = await Promise.all([client().work(other, recordAndWork), client().work(other, recordAndWork)]);
+  const summaries = await Promise.all([
+    client().work(other, recordAndWork),
+    client().work(other, recordAndWork),
+  ]);
   expect(summaries.map(({ escalated }) => escalated).sort()).toEqual([0, 1]);
   const session = first.outcomes[0]?.session_id;
   expect(performed).toEqual([[FIRST_EDGE, session, 'agent-a', 1, 'name the key']]);

@@ -69,7 +69,8 @@ test('repeats a request whose grant was lost, so that the work does not wait for
   const { client, direct, proxy } = await openClientHarness(planTextOf({ A: 1 }));
   const genesis = client({ retry: { tries: 1 } });
   let nextRequestCount = 0;
-  proxy.actionFor = (request) => (request.endsWith('/next') && nextRequestCount++ < 2 ? 'lose_reply' : 'pass');
+  proxy.actionFor = (request) =>
+    request.endsWith('/next') && nextRequestCount++ < 2 ? 'lose_reply' : 'pass';
   const summary = await genesis.work(AGENT, async ({ claim }) => claim.generation);
   expect(nextRequestCount).toBeGreaterThan(2);
   expect(summary).toMatchObject({ accepted: 1, outcomes: [{ generation: 1 }] });

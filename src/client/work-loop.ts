@@ -85,7 +85,8 @@ export class WorkLoop {
       await this.delivery.flush();
       const pending = await this.delivery.pending();
       // Closing the session would release what waits for a person.
-      const isSessionNeeded = pending > 0 || (this.escalated.hasClaimOfSession(this.identity.session_id) && !this.isDone);
+      const isSessionNeeded =
+        pending > 0 || (this.escalated.hasClaimOfSession(this.identity.session_id) && !this.isDone);
       if (this.isOwnSession && !isSessionNeeded) await client.closeSession(this.identity.session_id);
       if (this.failure !== undefined) throw this.failure;
       return this.summary(pending);
@@ -129,7 +130,9 @@ export class WorkLoop {
       }
       if (attempt === 'later') {
         retryCount += 1;
-        await sleep(retryDelayMs(retryCount), undefined, { signal: this.stopController.signal }).catch(() => {});
+        await sleep(retryDelayMs(retryCount), undefined, { signal: this.stopController.signal }).catch(
+          () => {},
+        );
         continue;
       }
       retryCount = 0;
@@ -190,10 +193,10 @@ export class WorkLoop {
     return { result: JSON.stringify(result) === undefined ? null : result, evaluators, metadata };
   }
 
-  /** Throws when the grace period of a stop is over. */
-  private async rejectAfterGrace(raceController: AbortSignal): Promise<never> {
-    await once(this.stopController.signal, 'abort', { signal: raceController });
-    await sleep(STOP_GRACE_MS, undefined, { signal: raceController });
+  /** Rejects when the grace period of a stop is over, or when `raceEnd` aborts. */
+  private async rejectAfterGrace(raceEnd: AbortSignal): Promise<never> {
+    await once(this.stopController.signal, 'abort', { signal: raceEnd });
+    await sleep(STOP_GRACE_MS, undefined, { signal: raceEnd });
     throw new Error('the work loop was stopped');
   }
 
