@@ -1,6 +1,6 @@
 import type { Caller, Coordinator } from '../../src/coordinator/index.js';
 import type { AppendBody } from '../../src/core/contract/events.js';
-import { concludesRun } from '../../src/core/engine/run-events.js';
+import { isRunConclusion } from '../../src/core/engine/run-events.js';
 import { isRunEvent } from '../../src/core/engine/run-summaries.js';
 import type { ProjectKey } from '../../src/stores/store.js';
 import type { CoordinatorInstance } from '../fleet/coordinator-instance.js';
@@ -148,7 +148,7 @@ export class CommandFactory {
     const request_id =
       ownRequestId === undefined ? this.newId() : `${this.projectKey.tenant_id}.${ownRequestId}`;
     const event = body as unknown as AppendBody;
-    const concludes_run = concludesRun(event);
+    const concludes_run = isRunConclusion(event);
     const is_open_report = !isRunEvent(event.event_type);
     return this.command(
       'append',

@@ -88,7 +88,7 @@ export class RunChecks {
 
   /** Whether the author of the event knew of the end. A late request of a dead process that did not is no violation. */
   private isEndKnown(event: EventEnvelope): boolean {
-    const end = this.checker.runOf(String(event.payload.run_id))?.ended ?? null;
+    const end = this.checker.runOf(String(event.payload.run_id))?.endEvent ?? null;
     return end !== null && this.knows(event, end);
   }
 

@@ -76,7 +76,7 @@ export function simServices(
       return { ...(await construct(construction)), cost };
     },
     openEvaluator: async () => ({
-      reads_folder: true,
+      canReadFolder: true,
       ask: async ({ checks, folder }) => {
         await spendTime('judges', constructionMs / 4);
         maybeFail();

@@ -128,8 +128,8 @@ function checkReplyDetails(
 /** Facts from outside the head that forbid a grant, whatever the head says. */
 function checkGrantFacts({ code }: Decision, command: SubjectCommand, report: ReportViolation): void {
   if (command.type !== 'claim' || code !== 'GRANTED') return;
-  const { known, session_closed, waiting_for, reached_limit: reachedLimit } = command.facts;
-  if (!known || session_closed || waiting_for.length > 0 || reachedLimit !== null) {
+  const { is_known_subject, is_session_closed, waiting_for, reached_limit: reachedLimit } = command.facts;
+  if (!is_known_subject || is_session_closed || waiting_for.length > 0 || reachedLimit !== null) {
     report('INV-19', 'granted against the plan, the session or a limit');
   }
 }

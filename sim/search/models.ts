@@ -61,8 +61,8 @@ export const claimIdOf: DecisionContext['claimIdOf'] = ({ generation, request_id
   `${generation}/${request_id}`;
 
 const READY_FACTS: ClaimFacts = {
-  known: true,
-  session_closed: false,
+  is_known_subject: true,
+  is_session_closed: false,
   waiting_for: [],
   inputs: null,
   reached_limit: null,
@@ -90,7 +90,7 @@ const SHAS = ['aa', 'bb'] as const;
 const SUBMIT_FACTS = {
   past_grant: null,
   iteration: 1,
-  parking_full: false,
+  is_parking_full: false,
   is_permit_limit_reached: false,
 } as const;
 
@@ -190,8 +190,8 @@ function operatorCommands(head: Head, expectedGeneration: number, generationsMax
 
 const REFUSED_CLAIMS: readonly SubjectCommand[] = (
   [
-    { known: false },
-    { session_closed: true },
+    { is_known_subject: false },
+    { is_session_closed: true },
     { waiting_for: ['x'] },
     { reached_limit: 'max_concurrent_claims' },
   ] as const

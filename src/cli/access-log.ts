@@ -55,7 +55,7 @@ async function defaultLog(context: CommandContext): Promise<AccessLog> {
         if (line.level !== 'error' || !file.isOnStandardError) write(line);
       },
       shouldLogOpenMode: false,
-      lostLogLines: () => file.writer.lost_lines,
+      lostLogLines: () => file.writer.lostLineCount,
     },
     open: () => file.open(),
     close: () => file.close(),
@@ -77,7 +77,7 @@ async function namedLog(context: CommandContext, file: string): Promise<AccessLo
       });
   const log = jsonLineSink(writer);
   const errors = isStandardError ? { errorLog: log } : {};
-  return { ...NO_LOG, options: { log, ...errors, lostLogLines: () => writer.lost_lines }, close };
+  return { ...NO_LOG, options: { log, ...errors, lostLogLines: () => writer.lostLineCount }, close };
 }
 
 const lossNotice =

@@ -7,7 +7,7 @@ import { expect, inject, it, onTestFinished } from 'vitest';
 import { temporaryFolder } from '../../test/support/temporary-folder.js';
 import { Genesis } from '../client/index.js';
 import type { EventEnvelope } from '../core/events/envelope.js';
-import { gen } from './testing/terminal.js';
+import { runGen } from './testing/terminal.js';
 
 const MAIN = join(inject('built'), 'dist/cli/main.js');
 const EDGE = 'REQ-F-ONE-001#intent_requirements';
@@ -15,7 +15,7 @@ const EDGE = 'REQ-F-ONE-001#intent_requirements';
 async function newWorkspace(): Promise<{ cwd: string; log: string }> {
   const cwd = await temporaryFolder();
   const init = ['init', '--name', 'shop', '--intent', 'Sell shoes'];
-  expect((await gen({ cwd, env: { HOME: cwd } }, ...init)).code).toBe(0);
+  expect((await runGen({ cwd, env: { HOME: cwd } }, ...init)).code).toBe(0);
   await writeFile(
     join(cwd, '.ai-workspace/features/active/REQ-F-ONE-001.yml'),
     'feature: REQ-F-ONE-001\ntitle: One\ntrajectory: {}\n',
@@ -95,16 +95,16 @@ it('imports lines that another tool appends while gen up runs, as events that de
   ]);
   expect(imported.every(({ subject, seq }) => subject === undefined && seq === undefined)).toBe(true);
   const env = { HOME: cwd };
-  const claimed = await gen({ cwd, env }, 'task', 'claim', EDGE);
+  const claimed = await runGen({ cwd, env }, 'task', 'claim', EDGE);
   expect(claimed).toMatchObject({ code: 0, out: expect.stringContaining('generation 1') });
   await appendFile(log, foreignEventLine('tool_again'));
   expect((await eventsUntil(genesis, 'tool_again')).length).toBeGreaterThan(events.length);
   server.kill('SIGTERM');
   expect(await once(server, 'exit')).toEqual([0, null]);
-  expect(await gen({ cwd, env }, 'verify')).toMatchObject({ code: 0 });
+  expect(await runGen({ cwd, env }, 'verify')).toMatchObject({ code: 0 });
   const text = await readFile(log, 'utf8');
   await writeFile(log, text.replace('"tool_started"', '"tool_STARTED"'));
-  expect(await gen({ cwd, env }, 'verify')).toMatchObject({
+  expect(await runGen({ cwd, env }, 'verify')).toMatchObject({
     code: 1,
     out: expect.stringContaining('changed or removed'),
   });
@@ -115,17 +115,17 @@ it('imports lines that were appended while the log was closed, and gen verify re
   const env = { HOME: cwd };
   await appendFile(log, `${foreignEventLine('tool_started')}not JSON\n`);
   const before = await readFile(log, 'utf8');
-  expect(await gen({ cwd, env }, 'verify')).toMatchObject({
+  expect(await runGen({ cwd, env }, 'verify')).toMatchObject({
     code: 1,
     out: expect.stringContaining('TRAILING'),
   });
   expect(await readFile(log, 'utf8')).toBe(before);
   for (const _ of ['once', 'and not twice']) {
-    const { out } = await gen({ cwd, env }, 'events', '--json');
+    const { out } = await runGen({ cwd, env }, 'events', '--json');
     const events: EventEnvelope[] = JSON.parse(out).events;
     const imported = events.filter(({ payload }) => payload.imported !== undefined);
     expect(imported.map(({ event_type }) => event_type)).toEqual(['tool_started', 'foreign_line']);
   }
   expect((await readFile(log, 'utf8')).startsWith(before)).toBe(true);
-  expect(await gen({ cwd, env }, 'verify')).toMatchObject({ code: 0 });
+  expect(await runGen({ cwd, env }, 'verify')).toMatchObject({ code: 0 });
 });

@@ -8,7 +8,7 @@ import { AuditKeys } from '../core/audit/audit-keys.js';
 import { openAuditKey } from '../server/audit/audit-key.js';
 import { openFileStore } from '../stores/file/file-store.js';
 import { PLAN } from './testing/cli-harness.js';
-import { gen, start } from './testing/terminal.js';
+import { runGen, startCommand } from './testing/terminal.js';
 
 /** A folder with a log and a key, which servers are started on one after the other. */
 class KeyFolder {
@@ -23,11 +23,11 @@ class KeyFolder {
   /** Runs command lines against a server with these keys. The server writes a checkpoint when it stops. */
   async serve(keys: Readonly<Record<string, string>>, ...lines: readonly (readonly string[])[]) {
     const { cwd } = this;
-    const up = start({ cwd, env: keys }, 'up', '--store', `file:${join(cwd, 'log')}`, '--port', '0');
+    const up = startCommand({ cwd, env: keys }, 'up', '--store', `file:${join(cwd, 'log')}`, '--port', '0');
     const [url = ''] = /http:\/\/[\w.:]+/.exec(await up.waitForOutput('is listening at')) ?? [];
     const env = { GENESIS_URL: url, GENESIS_AGENT: 'agent-a', GENESIS_PROJECT: 'shop' };
     const results = [];
-    for (const line of lines) results.push(await gen({ cwd, env }, ...line));
+    for (const line of lines) results.push(await runGen({ cwd, env }, ...line));
     up.stop('SIGTERM');
     const { code, err } = await up.ended;
     expect(code).toBe(0);
@@ -35,11 +35,11 @@ class KeyFolder {
   }
 
   gen(keys: Readonly<Record<string, string>>, ...line: readonly string[]) {
-    return gen({ cwd: this.cwd, env: keys }, ...line);
+    return runGen({ cwd: this.cwd, env: keys }, ...line);
   }
 
   verify() {
-    return gen({ cwd: this.cwd }, 'verify', 'log');
+    return runGen({ cwd: this.cwd }, 'verify', 'log');
   }
 }
 

@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { gen, start, type TerminalOptions } from './testing/terminal.js';
+import { runGen, startCommand, type TerminalOptions } from './testing/terminal.js';
 import { createProject, FEATURE_ID } from './testing/workspace.js';
 
 const SUBJECT = `${FEATURE_ID}#intent_requirements`;
@@ -61,7 +61,7 @@ const CONSTRAINTS = `constraint_dimensions:
 `;
 
 const runAuto = (project: AutoProject, ...argv: string[]) =>
-  gen(project, 'iterate', '--auto', '--unsandboxed', '--yes', '--role', 'full_stack', ...argv);
+  runGen(project, 'iterate', '--auto', '--unsandboxed', '--yes', '--role', 'full_stack', ...argv);
 
 const eventsOf = async ({ cwd }: AutoProject): Promise<{ event_type: string; subject?: string }[]> =>
   (await readFile(join(cwd, '.ai-workspace/events/events.jsonl'), 'utf8'))
@@ -91,9 +91,9 @@ describe('gen iterate --auto', { timeout: 120_000 }, () => {
     const review = `gen review --feature ${FEATURE_ID} --edge intent_requirements`;
     expect(waiting.out).toContain(`${SUBJECT} waits for a review.\nNext: ${review}`);
     expect((await runAuto(project)).out).toContain(review);
-    const decided = await gen(project, 'review', '--feature', FEATURE_ID, '--approve');
+    const decided = await runGen(project, 'review', '--feature', FEATURE_ID, '--approve');
     expect(decided).toMatchObject({ code: 0, out: expect.stringContaining(`gen iterate ${SUBJECT}`) });
-    expect((await gen(project, 'runs')).out).toContain('DECIDED (APPROVED)');
+    expect((await runGen(project, 'runs')).out).toContain('DECIDED (APPROVED)');
     const ended = await runAuto(project, '--json');
     expect(ended.code).toBe(0);
     const lines = ended.out
@@ -107,19 +107,19 @@ describe('gen iterate --auto', { timeout: 120_000 }, () => {
 
   it('runs a feature that was spawned', async () => {
     const project = await createAutoProject();
-    await gen(project, 'init');
-    const spawned = await gen(
+    await runGen(project, 'init');
+    const spawned = await runGen(
       project,
       ...['spawn', '--type', 'feature', '--id', OTHER_ID, '--profile', 'minimal', '--reason', 'wanted'],
     );
     expect(spawned.code).toBe(0);
     const subject = `${OTHER_ID}#intent_requirements`;
     const options = ['--role', 'full_stack', '--yes', '--unsandboxed'];
-    const ended = await gen(project, 'iterate', subject, ...options);
+    const ended = await runGen(project, 'iterate', subject, ...options);
     expect(ended.out).toContain(`CONVERGED ${subject}`);
     const continued = await runAuto(project, OTHER_ID);
     expect(continued.out).toContain(`CONVERGED ${OTHER_ID}#requirements_design`);
-    const unknown = await gen(project, 'iterate', 'REQ-F-NONE-001#intent_requirements');
+    const unknown = await runGen(project, 'iterate', 'REQ-F-NONE-001#intent_requirements');
     expect(unknown).toMatchObject({ code: 1, err: expect.stringContaining('gen spawn --type feature') });
   });
 
@@ -127,23 +127,31 @@ describe('gen iterate --auto', { timeout: 120_000 }, () => {
     const gate = edgeFile('intent→requirements', { moreConvergence: ', human_required: true' });
     const project = await createAutoProject({ [edgePath('intent_requirements')]: gate });
     await runAuto(project, SUBJECT);
-    const refined = await gen(project, 'review', '--feature', FEATURE_ID, '--refine', '--comment', 'longer');
+    const refined = await runGen(
+      project,
+      'review',
+      '--feature',
+      FEATURE_ID,
+      '--refine',
+      '--comment',
+      'longer',
+    );
     expect(refined.out).toContain(`Continue: gen iterate ${SUBJECT}`);
-    const started = await gen({ ...project, env: { ...project.env, GENESIS_AGENT: 'other' } }, 'start');
+    const started = await runGen({ ...project, env: { ...project.env, GENESIS_AGENT: 'other' } }, 'start');
     expect(started.out).toContain(`Do now: gen iterate ${SUBJECT}`);
   });
 
   it('names the retry of a run without a candidate, and the command line that confirms commands', async () => {
     const broken = edgeFile('intent→requirements', { script: 'exit 1' });
     const project = await createAutoProject({ [edgePath('intent_requirements')]: broken });
-    const unconfirmed = await gen(project, 'iterate', '--auto', '--role', 'full_stack', '--unsandboxed');
+    const unconfirmed = await runGen(project, 'iterate', '--auto', '--role', 'full_stack', '--unsandboxed');
     expect(unconfirmed.err).toContain('gen iterate --auto --role full_stack --unsandboxed --yes');
     const failed = await runAuto(project);
     expect(failed.err).toMatch(
       /Confirmed in .*:\n {2}constructor .*: sh -c 'exit 1'\n {2}has_docs: test -d docs/,
     );
     const [, id] = /Next: gen runs retry (\S+)/.exec(failed.out) ?? [];
-    const retried = await gen(project, 'runs', 'retry', String(id), '--role', 'full_stack');
+    const retried = await runGen(project, 'runs', 'retry', String(id), '--role', 'full_stack');
     expect(retried.out).toContain(`Execute it: gen iterate ${SUBJECT} --role full_stack`);
   });
 
@@ -158,14 +166,14 @@ describe('gen iterate --auto', { timeout: 120_000 }, () => {
   it('does not run an edge again while it waits for a review', async () => {
     const project = await createAutoProject();
     // Without a role the run ends, and its candidate waits for a person.
-    const escalated = await gen(project, 'iterate', SUBJECT, '--unsandboxed', '--yes');
+    const escalated = await runGen(project, 'iterate', SUBJECT, '--unsandboxed', '--yes');
     expect(escalated.code).toBe(3);
     expect(escalated.out).toContain(`Next: gen review --feature ${FEATURE_ID} --edge intent_requirements`);
     expect(escalated.out.replace(/\s+/g, ' ')).toContain('full_stack may converge every edge');
     const before = await eventsOf(project);
     const review = `gen review --feature ${FEATURE_ID} --edge intent_requirements`;
     for (const options of [['--role', 'full_stack'], ['--auto']]) {
-      const refused = await gen(project, 'iterate', SUBJECT, '--unsandboxed', '--yes', ...options);
+      const refused = await runGen(project, 'iterate', SUBJECT, '--unsandboxed', '--yes', ...options);
       expect(refused.code).toBe(3);
       expect(refused.err).toContain(`${SUBJECT} waits for a review. Decide first: ${review}`);
     }
@@ -179,9 +187,9 @@ describe('gen iterate --auto', { timeout: 120_000 }, () => {
     const spawn = `gen spawn --type discovery --parent ${FEATURE_ID} --edge intent_requirements --reason 'stuck on intent_requirements'`;
     expect(stuck.code).toBe(3);
     expect(stuck.out).toContain(`Next: ${spawn}`);
-    const shown = await gen(project, 'review', '--feature', FEATURE_ID);
+    const shown = await runGen(project, 'review', '--feature', FEATURE_ID);
     expect(shown.out).toContain(spawn);
-    expect((await gen(project, 'runs', '--json')).out).toContain(spawn);
+    expect((await runGen(project, 'runs', '--json')).out).toContain(spawn);
     expect((await runAuto(project)).code).toBe(3);
   });
 
@@ -216,14 +224,14 @@ describe('gen iterate --auto', { timeout: 120_000 }, () => {
       [`.ai-workspace/features/active/${OTHER_ID}.yml`]: featureText(OTHER_ID),
     });
     const options = ['--auto', '--loop', '--unsandboxed', '--yes', '--role', 'full_stack'];
-    const looping = start(project, 'iterate', ...options);
+    const looping = startCommand(project, 'iterate', ...options);
     await looping.waitForErrorOutput('Waiting for changes.');
     const suspensions = (await eventsOf(project)).filter(({ event_type }) => event_type === 'run_suspended');
     expect(suspensions.map(({ subject }) => subject).sort()).toEqual([
       SUBJECT,
       `${OTHER_ID}#intent_requirements`,
     ]);
-    expect((await gen(project, 'review', '--feature', FEATURE_ID, '--approve')).code).toBe(0);
+    expect((await runGen(project, 'review', '--feature', FEATURE_ID, '--approve')).code).toBe(0);
     await looping.waitForOutput(new RegExp(`CONVERGED ${FEATURE_ID}#requirements_design`));
     looping.stop('SIGTERM');
     const ended = await looping.ended;
@@ -240,7 +248,7 @@ describe('gen iterate --auto', { timeout: 120_000 }, () => {
     const named = await runAuto(project, '--loop', `${OTHER_ID}#intent_requirements`);
     expect([named.code, named.err]).toEqual([1, expect.stringContaining('has no required check')]);
     const options = ['--auto', '--loop', '--unsandboxed', '--yes', '--role', 'full_stack'];
-    const looping = start(project, 'iterate', ...options);
+    const looping = startCommand(project, 'iterate', ...options);
     await looping.waitForErrorOutput('Waiting for changes.');
     expect(await convergedIn(project)).toBe(2);
     looping.stop('SIGTERM');
@@ -253,7 +261,7 @@ describe('gen iterate --auto', { timeout: 120_000 }, () => {
   it('redraws the machine in place on a terminal', async () => {
     const project = { ...(await createAutoProject()), columns: 60 };
     const args = ['--unsandboxed', '--yes', '--role', 'full_stack'];
-    const { out, err, code } = await gen(project, 'iterate', SUBJECT, ...args);
+    const { out, err, code } = await runGen(project, 'iterate', SUBJECT, ...args);
     expect(code).toBe(0);
     expect(err).not.toContain('ConstructCandidate');
     expect(out).toMatch(/\[\d+A/);
@@ -266,6 +274,6 @@ describe('gen iterate --auto', { timeout: 120_000 }, () => {
   it('refuses options that do not fit together', async () => {
     const project = await createAutoProject();
     for (const argv of [['--loop', SUBJECT], ['--auto', '--dry-run'], []])
-      expect((await gen(project, 'iterate', ...argv)).code, argv.join(' ')).toBe(2);
+      expect((await runGen(project, 'iterate', ...argv)).code, argv.join(' ')).toBe(2);
   });
 });

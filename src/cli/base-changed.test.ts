@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Run } from '../core/engine/runs.js';
-import { gen, type TerminalOptions } from './testing/terminal.js';
+import { runGen, type TerminalOptions } from './testing/terminal.js';
 import { createProject, FEATURE_ID, writeProjectFile } from './testing/workspace.js';
 
 const EDGE = 'intent_requirements';
@@ -34,7 +34,7 @@ async function openProject() {
     ...project,
     env: { ...project.env, PATH: process.env.PATH ?? '' },
   };
-  const run = (...argv: string[]) => gen(terminal, ...argv);
+  const run = (...argv: string[]) => runGen(terminal, ...argv);
   const iterate = (subject: string, ...argv: string[]) =>
     run('iterate', subject, '--unsandboxed', '--yes', '--role', 'full_stack', ...argv);
   const textOf = (path: string) => readFile(join(project.cwd, path), 'utf8');

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { findProgram, findSandbox } from '../engine/checks/sandbox.js';
 import { isRunning } from '../engine/checks/testing/running-processes.js';
-import { gen, start, type TerminalOptions } from './testing/terminal.js';
+import { runGen, startCommand, type TerminalOptions } from './testing/terminal.js';
 import { createProject, FEATURE_ID, writeProjectFile } from './testing/workspace.js';
 
 const EDGE = 'intent_requirements';
@@ -34,7 +34,7 @@ async function projectWith(...checks: string[]): Promise<TerminalOptions & { cwd
 }
 
 const runForJson = async (terminal: TerminalOptions, ...argv: string[]) => {
-  const { out, code, err } = await gen(terminal, 'check', SUBJECT, ...argv, '--json');
+  const { out, code, err } = await runGen(terminal, 'check', SUBJECT, ...argv, '--json');
   return {
     code,
     err,
@@ -54,7 +54,7 @@ it('gen check, gen iterate --dry-run and gen init name the human checks that the
     ['init'],
   ];
   for (const argv of commands) {
-    const { code, err } = await gen(project, ...argv);
+    const { code, err } = await runGen(project, ...argv);
     expect([argv[0], code, err.replace(/\s+/g, ' ')]).toEqual([argv[0], 0, expect.stringMatching(sentence)]);
   }
   await writeProjectFile(
@@ -63,28 +63,28 @@ it('gen check, gen iterate --dry-run and gen init name the human checks that the
     PROFILE.replace('deterministic]', 'deterministic, human]'),
   );
   for (const argv of commands.toReversed())
-    expect((await gen(project, ...argv)).err).not.toContain('leaves out human checks');
+    expect((await runGen(project, ...argv)).err).not.toContain('leaves out human checks');
 }, 60_000);
 
 describe.skipIf(sandbox.kind === 'none')(`gen check${skippedSuffix}`, { timeout: 120_000 }, () => {
   it('asks before it runs a command of the repository, and remembers the answer', async () => {
     const project = await projectWith(check('fine', 'command: "test -f specification/INTENT.md"'));
-    const refused = await gen(project, 'check', SUBJECT);
+    const refused = await runGen(project, 'check', SUBJECT);
     expect(refused.code).toBe(3);
     expect(refused.err).toContain('fine: test -f specification/INTENT.md');
     expect(refused.err).toContain(`gen check ${SUBJECT} --yes`);
-    const declined = await gen({ ...project, isStdinTty: true, stdin: '\n' }, 'check', SUBJECT);
+    const declined = await runGen({ ...project, isStdinTty: true, stdin: '\n' }, 'check', SUBJECT);
     expect(declined.code).toBe(3);
     expect(declined.err).toContain('Run 1 command of this repository? [y/N]:');
-    const agreed = await gen({ ...project, isStdinTty: true, stdin: 'y\n' }, 'check', SUBJECT);
+    const agreed = await runGen({ ...project, isStdinTty: true, stdin: 'y\n' }, 'check', SUBJECT);
     expect(agreed.out).toMatch(/fine +pass/);
     expect(agreed.code).toBe(0);
-    expect(await gen(project, 'check', SUBJECT)).toMatchObject({ code: 0, err: '' });
+    expect(await runGen(project, 'check', SUBJECT)).toMatchObject({ code: 0, err: '' });
   });
 
   it('asks again when a command has changed', async () => {
     const project = await projectWith(check('fine', 'command: "true"'));
-    expect((await gen(project, 'check', SUBJECT, '--yes')).code).toBe(0);
+    expect((await runGen(project, 'check', SUBJECT, '--yes')).code).toBe(0);
     await writeProjectFile(project.cwd, EDGE_FILE, edgeFile(check('fine', 'command: "true", shell: true')));
     const { code, reply } = await runForJson(project);
     expect([code, reply.code]).toEqual([3, 'COMMAND_NOT_CONFIRMED']);
@@ -96,7 +96,7 @@ describe.skipIf(sandbox.kind === 'none')(`gen check${skippedSuffix}`, { timeout:
       { result: 'fail' },
       { result: 'fail' },
     ]);
-    const claimed = await gen(project, 'task', 'claim', SUBJECT, '--role', 'architect', '--json');
+    const claimed = await runGen(project, 'task', 'claim', SUBJECT, '--role', 'architect', '--json');
     const { draft_folder } = JSON.parse(claimed.out) as { draft_folder: string };
     expect((await runForJson(project)).reply.drafts).toEqual([]);
     await writeProjectFile(project.cwd, `${draft_folder}/docs/login.md`, 'People log in.\n');
@@ -109,11 +109,11 @@ describe.skipIf(sandbox.kind === 'none')(`gen check${skippedSuffix}`, { timeout:
 
   it('runs before gen task submit: a false check report does not converge the edge, and unconfirmed commands are named', async () => {
     const project = await projectWith(HAS_DOCS);
-    const claimed = await gen(project, 'task', 'claim', SUBJECT, '--role', 'architect', '--json');
+    const claimed = await runGen(project, 'task', 'claim', SUBJECT, '--role', 'architect', '--json');
     const { draft_folder } = JSON.parse(claimed.out) as { draft_folder: string };
     await writeProjectFile(project.cwd, `${draft_folder}/docs/other.md`, 'People log in.\n');
-    await gen(project, 'check', SUBJECT, '--yes');
-    const submit = () => gen(project, 'task', 'submit', SUBJECT, '--drafts', '--check', 'has_docs=pass');
+    await runGen(project, 'check', SUBJECT, '--yes');
+    const submit = () => runGen(project, 'task', 'submit', SUBJECT, '--drafts', '--check', 'has_docs=pass');
     const lie = await submit();
     expect(lie.err).toContain('Check has_docs: fail.');
     expect(lie.err).toContain('NOT_CONVERGED');
@@ -125,10 +125,11 @@ describe.skipIf(sandbox.kind === 'none')(`gen check${skippedSuffix}`, { timeout:
 
   it('runs before gen task submit of a file too, if there are drafts; otherwise names what was not run', async () => {
     const project = await projectWith(HAS_DOCS);
-    await gen(project, 'check', SUBJECT, '--yes');
-    const claimed = await gen(project, 'task', 'claim', SUBJECT, '--role', 'architect', '--json');
+    await runGen(project, 'check', SUBJECT, '--yes');
+    const claimed = await runGen(project, 'task', 'claim', SUBJECT, '--role', 'architect', '--json');
     const { draft_folder } = JSON.parse(claimed.out) as { draft_folder: string };
-    const submit = () => gen(project, 'task', 'submit', SUBJECT, '--data', '1', '--check', 'has_docs=fail');
+    const submit = () =>
+      runGen(project, 'task', 'submit', SUBJECT, '--data', '1', '--check', 'has_docs=fail');
     expect((await submit()).err).toContain('Not run: has_docs; there are no drafts of this work here.');
     await writeProjectFile(project.cwd, `${draft_folder}/docs/login.md`, 'People log in.\n');
     const checked = await submit();
@@ -139,12 +140,12 @@ describe.skipIf(sandbox.kind === 'none')(`gen check${skippedSuffix}`, { timeout:
   it('shows the last lines of a failing check, and exits with 1', async () => {
     const failing = check('fails', 'command: "echo first; echo the reason >&2; exit 4", shell: true');
     const project = await projectWith(failing, HAS_DOCS, check('fine', 'command: "true"'));
-    const { out, code } = await gen(project, 'check', SUBJECT, '--yes');
+    const { out, code } = await runGen(project, 'check', SUBJECT, '--yes');
     expect(code).toBe(1);
     expect(out).toContain('the project as it is');
     expect(out).toMatch(/fails +fail +[\d.]+ s +It ended with exit code 4/);
     expect(out).toContain('    the reason');
-    expect(await gen(project, 'check', SUBJECT, 'fine')).toMatchObject({ code: 0 });
+    expect(await runGen(project, 'check', SUBJECT, 'fine')).toMatchObject({ code: 0 });
   });
 
   it('refuses a command that only a shell understands, and takes the result of a check from its report', async () => {
@@ -172,7 +173,7 @@ describe.skipIf(sandbox.kind === 'none')(`gen check${skippedSuffix}`, { timeout:
   it('ends its commands when it is stopped', async () => {
     const seconds = `1${randomInt(1e8, 1e9)}`;
     const project = await projectWith(check('sleeps', `command: "sleep ${seconds}"`));
-    const running = start(project, 'check', SUBJECT, '--yes');
+    const running = startCommand(project, 'check', SUBJECT, '--yes');
     await expect.poll(() => isRunning(`sleep\0${seconds}`), { timeout: 60_000 }).toBe(true);
     running.stop('SIGINT');
     expect((await running.ended).code).toBe(130);
@@ -198,26 +199,26 @@ describe('gen check without bubblewrap', { timeout: 120_000 }, () => {
 
   it('does not run an unconfirmed command without a sandbox either', async () => {
     const project = await projectWith(check('fine', 'command: "true"'));
-    expect(await gen(project, 'check', SUBJECT, '--unsandboxed')).toMatchObject({ code: 3, out: '' });
+    expect(await runGen(project, 'check', SUBJECT, '--unsandboxed')).toMatchObject({ code: 3, out: '' });
   });
 
   it('runs gen gaps on the copy, though the sandbox has no gen', async () => {
     const project = await projectWith(check('tagged', 'command: "gen gaps --layer 1"'));
-    const untagged = await gen(project, 'check', SUBJECT, '--yes');
+    const untagged = await runGen(project, 'check', SUBJECT, '--yes');
     expect(untagged).toMatchObject({ code: 1, out: expect.stringMatching(/tagged +fail/) });
     expect(untagged.out).toContain(FEATURE_ID);
     await writeProjectFile(project.cwd, 'login.js', `// Implements: ${FEATURE_ID}\n`);
-    expect(await gen(project, 'check', SUBJECT)).toMatchObject({ code: 0 });
+    expect(await runGen(project, 'check', SUBJECT)).toMatchObject({ code: 0 });
   });
 
   it('names the checks of the edge when the given check is unknown', async () => {
     const project = await projectWith(HAS_DOCS);
-    const unknown = await gen(project, 'check', SUBJECT, 'has_doc');
+    const unknown = await runGen(project, 'check', SUBJECT, 'has_doc');
     expect(unknown).toMatchObject({ code: 2, err: expect.stringContaining('It has: has_docs.') });
-    expect((await gen(project, 'check', 'A-001')).code).toBe(2);
-    const unconfirmed = await gen(project, 'check', SUBJECT, 'has_docs');
+    expect((await runGen(project, 'check', 'A-001')).code).toBe(2);
+    const unconfirmed = await runGen(project, 'check', SUBJECT, 'has_docs');
     expect(unconfirmed.err).toContain(`gen check ${SUBJECT} has_docs --yes`);
-    const confirmed = await gen(project, 'check', SUBJECT, 'has_docs', '--yes', '--unsandboxed');
+    const confirmed = await runGen(project, 'check', SUBJECT, 'has_docs', '--yes', '--unsandboxed');
     expect(confirmed.err).toMatch(/Confirmed in .*:\n {2}has_docs: test -f docs\/login.md/);
   });
 });

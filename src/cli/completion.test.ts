@@ -2,13 +2,13 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
 import { temporaryFolder } from '../../test/support/temporary-folder.js';
-import { gen } from './testing/terminal.js';
+import { runGen } from './testing/terminal.js';
 
 const run = promisify(execFile);
 
 it('completes commands, subcommands and options in bash', async () => {
   const cwd = await temporaryFolder();
-  const { out } = await gen({ cwd }, 'completion', 'bash');
+  const { out } = await runGen({ cwd }, 'completion', 'bash');
   const completionsFor = async (...words: string[]): Promise<string[]> => {
     const line = words.map((word) => `'${word}'`).join(' ');
     const complete = `COMP_WORDS=(${line}); COMP_CWORD=${words.length - 1}; _gen; echo "\${COMPREPLY[@]}"`;
@@ -26,9 +26,9 @@ it('completes commands, subcommands and options in bash', async () => {
 
 it('includes every command in the zsh and fish scripts, and refuses an unknown shell', async () => {
   const cwd = await temporaryFolder();
-  expect((await gen({ cwd }, 'completion', 'zsh')).out).toMatch(/"task"\) compadd -- .*\bforce-release\b/);
-  expect((await gen({ cwd }, 'completion', 'fish')).out).toContain(
+  expect((await runGen({ cwd }, 'completion', 'zsh')).out).toMatch(/"task"\) compadd -- .*\bforce-release\b/);
+  expect((await runGen({ cwd }, 'completion', 'fish')).out).toContain(
     "__fish_seen_subcommand_from task; and __fish_seen_subcommand_from submit' -l file",
   );
-  expect((await gen({ cwd }, 'completion', 'tcsh')).code).toBe(2);
+  expect((await runGen({ cwd }, 'completion', 'tcsh')).code).toBe(2);
 });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { expect, it } from 'vitest';
 import { git } from '../../test/support/git.js';
-import { gen, start, type TerminalOptions } from './testing/terminal.js';
+import { runGen, startCommand, type TerminalOptions } from './testing/terminal.js';
 import { createProject, FEATURE_ID, writeProjectFile } from './testing/workspace.js';
 
 const EDGE = 'intent_requirements';
@@ -34,12 +34,12 @@ const WITH_HUMAN_CHECK = {
 const SINGLE_AGENT_SETTINGS = 'project:\n  name: shop\n  project_id: shop\ncoordination: {mode: single}\n';
 
 const runForJson = async (terminal: TerminalOptions, ...argv: string[]) => {
-  const { out, code, err } = await gen(terminal, ...argv, '--json');
+  const { out, code, err } = await runGen(terminal, ...argv, '--json');
   return { code, err, reply: JSON.parse(out) as Record<string, unknown> };
 };
 
 const claim = (terminal: TerminalOptions, ...more: string[]) =>
-  gen(terminal, 'task', 'claim', SUBJECT, '--role', 'architect', ...more);
+  runGen(terminal, 'task', 'claim', SUBJECT, '--role', 'architect', ...more);
 
 /** Claims the edge, and writes a draft to the folder in the reply. */
 async function claimAndWriteDraft(terminal: TerminalOptions): Promise<string> {
@@ -52,7 +52,7 @@ const readSharedFile = ({ cwd }: TerminalOptions) =>
   readFile(join(cwd, 'docs/login.md'), 'utf8').catch(() => null);
 
 const submit = (terminal: TerminalOptions, ...more: string[]) =>
-  gen(terminal, 'task', 'submit', SUBJECT, ...more);
+  runGen(terminal, 'task', 'submit', SUBJECT, ...more);
 
 const readEdgeStatus = async (terminal: TerminalOptions) => {
   const { reply } = await runForJson(terminal, 'status', '--feature', FEATURE_ID);
@@ -169,7 +169,7 @@ it('keeps a file that a person has changed meanwhile, and reports it', async () 
   await claimAndWriteDraft(terminal);
   expect((await submit(terminal, '--drafts', ...PASSED)).code).toBe(3);
   await writeProjectFile(terminal.cwd, 'docs/login.md', 'Mine.\n');
-  const approved = await gen(terminal, 'review', '--feature', FEATURE_ID, '--approve');
+  const approved = await runGen(terminal, 'review', '--feature', FEATURE_ID, '--approve');
   expect(approved.code).toBe(0);
   expect(approved.err).toMatch(/docs\/login\.md: The file changed in the project/);
   expect(await readSharedFile(terminal)).toBe('Mine.\n');
@@ -196,9 +196,9 @@ it('removes a worktree only after its result is accepted', async () => {
 it('accepts every spelling of an edge’s name', async () => {
   const terminal = await createProject(WITH_CHECKS);
   const spelled = `${FEATURE_ID}#Intent → Requirements`;
-  expect((await gen(terminal, 'task', 'claim', spelled, '--role', 'architect')).code).toBe(0);
-  expect((await gen(terminal, 'task', 'renew', spelled)).code).toBe(0);
-  expect((await gen(terminal, 'task', 'submit', spelled, '--data', '1', ...PASSED)).code).toBe(0);
+  expect((await runGen(terminal, 'task', 'claim', spelled, '--role', 'architect')).code).toBe(0);
+  expect((await runGen(terminal, 'task', 'renew', spelled)).code).toBe(0);
+  expect((await runGen(terminal, 'task', 'submit', spelled, '--data', '1', ...PASSED)).code).toBe(0);
 });
 
 // req: HUM-003, WSP-003
@@ -209,11 +209,11 @@ it('converges the edge and promotes its drafts after a person approves', async (
   expect(waiting.code).toBe(3);
   expect(waiting.err).toContain(`gen review --feature ${FEATURE_ID} --edge ${EDGE}`);
   expect(await readSharedFile(terminal)).toBeNull();
-  expect((await gen(terminal, 'review')).out).toContain(EDGE);
-  const { out: narrow } = await gen({ ...terminal, columns: 80 }, 'review');
+  expect((await runGen(terminal, 'review')).out).toContain(EDGE);
+  const { out: narrow } = await runGen({ ...terminal, columns: 80 }, 'review');
   expect(narrow).toMatch(new RegExp(`^Work .*\\n${FEATURE_ID} on ${EDGE} `));
   expect(Math.max(...narrow.split('\n').map((line) => line.length))).toBeLessThanOrEqual(80);
-  const approved = await gen(terminal, 'review', '--feature', FEATURE_ID, '--edge', EDGE, '--approve');
+  const approved = await runGen(terminal, 'review', '--feature', FEATURE_ID, '--edge', EDGE, '--approve');
   expect(approved.code).toBe(0);
   expect(approved.out).toContain('has converged');
   expect(await readEdgeStatus(terminal)).toBe('converged');
@@ -225,7 +225,7 @@ it('promotes nothing after a person rejects, and refuses claims until unhold', a
   const terminal = await createProject(WITH_HUMAN_CHECK);
   await claimAndWriteDraft(terminal);
   await submit(terminal, '--drafts', ...PASSED);
-  const rejected = await gen(
+  const rejected = await runGen(
     terminal,
     'review',
     '--feature',
@@ -240,7 +240,7 @@ it('promotes nothing after a person rejects, and refuses claims until unhold', a
   const held = await claim(terminal);
   expect(held.code).toBe(3);
   expect(held.err).toContain('not this way');
-  expect((await gen(terminal, 'task', 'unhold', SUBJECT, '--reason', 'try again')).code).toBe(0);
+  expect((await runGen(terminal, 'task', 'unhold', SUBJECT, '--reason', 'try again')).code).toBe(0);
   expect((await claim(terminal)).code).toBe(0);
 });
 
@@ -248,14 +248,22 @@ it('continues the same claim after a change request, and reviews the new candida
   const terminal = await createProject(WITH_HUMAN_CHECK);
   const work = await claimAndWriteDraft(terminal);
   await submit(terminal, '--drafts', ...PASSED);
-  const refined = await gen(terminal, 'review', '--feature', FEATURE_ID, '--refine', '--comment', 'say who');
+  const refined = await runGen(
+    terminal,
+    'review',
+    '--feature',
+    FEATURE_ID,
+    '--refine',
+    '--comment',
+    'say who',
+  );
   expect(refined.code).toBe(0);
   expect(await readSharedFile(terminal)).toBeNull();
   const { reply } = await runForJson(terminal, 'task', 'show', SUBJECT);
   expect(reply).toMatchObject({ generation: 1, claim: { state: 'ACTIVE' } });
   await writeProjectFile(terminal.cwd, `${work}/docs/login.md`, 'Customers log in.\n');
   expect((await submit(terminal, '--drafts', ...PASSED, '--iteration', '2')).code).toBe(3);
-  expect((await gen(terminal, 'review', '--feature', FEATURE_ID, '--approve')).code).toBe(0);
+  expect((await runGen(terminal, 'review', '--feature', FEATURE_ID, '--approve')).code).toBe(0);
   expect(await readSharedFile(terminal)).toBe('Customers log in.\n');
 });
 
@@ -268,7 +276,7 @@ authority: {outside_authority_action: ${action}}
     ...WITH_CHECKS,
     '.ai-workspace/agent_roles.yml': rolesFile('reject'),
   });
-  await gen(rejecting, 'task', 'claim', SUBJECT, '--role', 'writer');
+  await runGen(rejecting, 'task', 'claim', SUBJECT, '--role', 'writer');
   const refused = await submit(rejecting, '--data', '1', ...PASSED);
   expect(refused.code).toBe(1);
   expect(refused.err).toContain('OUTSIDE_AUTHORITY');
@@ -278,7 +286,7 @@ authority: {outside_authority_action: ${action}}
     ...WITH_CHECKS,
     '.ai-workspace/agent_roles.yml': rolesFile('escalate'),
   });
-  await gen(escalating, 'task', 'claim', SUBJECT, '--role', 'writer');
+  await runGen(escalating, 'task', 'claim', SUBJECT, '--role', 'writer');
   expect((await submit(escalating, '--data', '1', ...PASSED)).code).toBe(3);
 });
 
@@ -289,15 +297,15 @@ it('single-agent mode needs no agent name, lease or inbox, and refuses a second 
     '.ai-workspace/coordination.yml': SINGLE_AGENT_SETTINGS,
   });
   const alone = { cwd, env: { GENESIS_HOME: env?.GENESIS_HOME ?? '' } };
-  const second = await gen(alone, 'task', 'claim', SUBJECT, '--agent', 'other');
+  const second = await runGen(alone, 'task', 'claim', SUBJECT, '--agent', 'other');
   expect(second.code).toBe(1);
   expect(second.err).toContain('DENIED_SINGLE_AGENT');
   expect(second.err).toContain('coordination.mode: multi');
-  const granted = await gen(alone, 'task', 'claim', SUBJECT);
+  const granted = await runGen(alone, 'task', 'claim', SUBJECT);
   expect(granted.out).toContain('without a lease');
   const { reply } = await runForJson(alone, 'events', '--type', 'edge_started');
   expect(reply).toMatchObject({ events: [{ agent_id: 'primary', agent_role: 'full_stack' }] });
-  expect((await gen(alone, 'serialise')).err).toContain('coordination.mode is single');
+  expect((await runGen(alone, 'serialise')).err).toContain('coordination.mode is single');
   // A sole agent has the same session at another terminal.
   const elsewhere = { ...alone, env: { ...alone.env, TMUX_PANE: '%7' } };
   const work = /Write to +(\S+)/.exec(granted.out)?.[1] ?? '';
@@ -311,13 +319,13 @@ it('single-agent mode needs no agent name, lease or inbox, and refuses a second 
 
 it('takes an edge from claim to convergence through a server on the workspace', async () => {
   const terminal = await createProject(WITH_HUMAN_CHECK);
-  const up = start(terminal, 'up', '--port', '0');
+  const up = startCommand(terminal, 'up', '--port', '0');
   const url = /http:\/\/[\d.:]+/.exec(await up.waitForOutput(/http:\/\/\S+/))?.[0] ?? '';
   const there = { ...terminal, env: { ...terminal.env, GENESIS_URL: url } };
   await claimAndWriteDraft(there);
   expect((await submit(there, '--drafts', '--check', 'reads_well=pass')).err).toContain('has_keys');
   expect((await submit(there, '--drafts', ...PASSED)).code).toBe(3);
-  expect((await gen(there, 'review', '--feature', FEATURE_ID, '--approve')).code).toBe(0);
+  expect((await runGen(there, 'review', '--feature', FEATURE_ID, '--approve')).code).toBe(0);
   expect(await readEdgeStatus(there)).toBe('converged');
   await expect.poll(() => readSharedFile(terminal), { timeout: 600_000 }).toBe('People log in.\n');
   up.stop('SIGTERM');
@@ -326,7 +334,7 @@ it('takes an edge from claim to convergence through a server on the workspace', 
 
 it('promotes accepted files and follows the configuration while a long command holds the log', async () => {
   const terminal = await createProject(WITH_CHECKS);
-  const following = start(terminal, 'events', '--follow', '--json');
+  const following = startCommand(terminal, 'events', '--follow', '--json');
   const address = join(terminal.cwd, '.ai-workspace/events/server.json');
   await expect.poll(() => stat(address).catch(() => null), { timeout: 600_000 }).not.toBeNull();
   await claimAndWriteDraft(terminal);
@@ -334,7 +342,7 @@ it('promotes accepted files and follows the configuration while a long command h
   expect((await submit(terminal, '--drafts', ...PASSED)).code).toBe(0);
   await expect.poll(() => readSharedFile(terminal), { timeout: 600_000 }).toBe('People log in.\n');
   const added = 'REQ-F-PAY-001';
-  const explainTask = () => gen(terminal, 'task', 'explain', `${added}#${EDGE}`);
+  const explainTask = () => runGen(terminal, 'task', 'explain', `${added}#${EDGE}`);
   expect((await explainTask()).code).toBe(1);
   const feature = FEATURE_FILE.replaceAll(FEATURE_ID, added);
   await writeProjectFile(terminal.cwd, `.ai-workspace/features/active/${added}.yml`, feature);
@@ -342,7 +350,7 @@ it('promotes accepted files and follows the configuration while a long command h
   expect((await explainTask()).code).toBe(0);
   // gen init hands the files to the process that holds the log.
   await writeProjectFile(terminal.cwd, `.ai-workspace/features/active/${added}.yml`, 'feature: [');
-  const faulty = await gen(terminal, 'init');
+  const faulty = await runGen(terminal, 'init');
   expect(faulty).toMatchObject({ code: 0, err: expect.stringMatching(/REQ-F-PAY-001\.yml:\d+:\d+/) });
   following.stop('SIGTERM');
   await following.ended;
@@ -353,7 +361,7 @@ it('shows the reviewer every file, its draft, the reason and the checks', async 
   const work = await claimAndWriteDraft(terminal);
   await writeProjectFile(terminal.cwd, `${work}/specification/login.md`, 'They do.\n');
   expect((await submit(terminal, '--drafts', ...PASSED)).code).toBe(3);
-  const { out } = await gen({ ...terminal, columns: 300 }, 'review', '--feature', FEATURE_ID);
+  const { out } = await runGen({ ...terminal, columns: 300 }, 'review', '--feature', FEATURE_ID);
   const digest = createHash('sha256').update('People log in.\n').digest('hex');
   expect(out).toMatch(/docs\/login\.md +15 bytes/);
   expect(out).toContain(`sha256 ${digest}`);
@@ -367,12 +375,12 @@ it('shows the reviewer every file, its draft, the reason and the checks', async 
   );
   await writeProjectFile(terminal.cwd, 'docs/login.md', 'Nobody logs in.\n');
   await writeProjectFile(terminal.cwd, 'specification/login.md', 'They do.\n');
-  const again = await gen({ ...terminal, columns: 300 }, 'review', '--feature', FEATURE_ID);
+  const again = await runGen({ ...terminal, columns: 300 }, 'review', '--feature', FEATURE_ID);
   expect(stripVTControlCharacters(again.out)).toContain('--- a/docs/login.md\n+++ b/docs/login.md\n');
   expect(stripVTControlCharacters(again.out)).toContain('-Nobody logs in.\n+People log in.\n');
   expect(again.out).toContain('specification/login.md: equal to the file in the project');
   await writeProjectFile(terminal.cwd, `${work}/docs/login.md`, 'Nobody gets in\n');
-  expect((await gen(terminal, 'review', '--feature', FEATURE_ID)).out).toContain(
+  expect((await runGen(terminal, 'review', '--feature', FEATURE_ID)).out).toContain(
     'The draft has changed since',
   );
 });
@@ -381,14 +389,14 @@ it('shows a reviewer’s comment in start, task show and task history', async ()
   const terminal = { ...(await createProject(WITH_HUMAN_CHECK)), columns: 300 };
   await claimAndWriteDraft(terminal);
   await submit(terminal, '--drafts', ...PASSED);
-  await gen(terminal, 'review', '--feature', FEATURE_ID, '--refine', '--comment', 'say who');
-  const reply = await gen(terminal, 'start');
+  await runGen(terminal, 'review', '--feature', FEATURE_ID, '--refine', '--comment', 'say who');
+  const reply = await runGen(terminal, 'start');
   expect(reply.out).toContain('tester requested changes: say who');
   expect(reply.out).toContain(`gen task submit ${SUBJECT} --drafts`);
-  expect((await gen(terminal, 'task', 'show', SUBJECT)).out).toMatch(
+  expect((await runGen(terminal, 'task', 'show', SUBJECT)).out).toMatch(
     /CHANGES_REQUESTED by tester .*: say who/,
   );
-  expect((await gen(terminal, 'task', 'history', SUBJECT)).out).toMatch(
+  expect((await runGen(terminal, 'task', 'history', SUBJECT)).out).toMatch(
     /CHANGES_REQUESTED by tester .*: say who/,
   );
 });
@@ -396,13 +404,13 @@ it('shows a reviewer’s comment in start, task show and task history', async ()
 it('shows a released claim without an expiry, and with its error', async () => {
   const terminal = { ...(await createProject(WITH_CHECKS)), columns: 300 };
   await claim(terminal);
-  expect((await gen(terminal, 'task', 'show', SUBJECT)).out).toContain(', until ');
-  await gen(terminal, 'task', 'release', SUBJECT, '--error', 'the compiler is gone');
-  const { out } = await gen(terminal, 'task', 'show', SUBJECT);
+  expect((await runGen(terminal, 'task', 'show', SUBJECT)).out).toContain(', until ');
+  await runGen(terminal, 'task', 'release', SUBJECT, '--error', 'the compiler is gone');
+  const { out } = await runGen(terminal, 'task', 'show', SUBJECT);
   expect(out).toContain('RELEASED by agent-a');
   expect(out).not.toContain('until');
   expect(out).toContain('the compiler is gone');
-  expect((await gen(terminal, 'task', 'history', SUBJECT)).out).toContain('the compiler is gone');
+  expect((await runGen(terminal, 'task', 'history', SUBJECT)).out).toContain('the compiler is gone');
 });
 
 it('shows the title of the feature and the paths to write to when an edge is claimed', async () => {
@@ -428,6 +436,6 @@ it('wraps a refusal on a terminal, and prints it on one line otherwise', async (
   const widestLine = (text: string) => Math.max(...text.split('\n').map((line) => line.length));
   const watched = { ...terminal, isStderrTty: true };
   expect(widestLine((await claim(watched)).err)).toBeLessThanOrEqual(60);
-  expect(widestLine((await gen(watched, 'task', 'renew', 'A-001-schema')).err)).toBeLessThanOrEqual(60);
+  expect(widestLine((await runGen(watched, 'task', 'renew', 'A-001-schema')).err)).toBeLessThanOrEqual(60);
   expect((await claim(terminal)).err.trim()).not.toContain('\n');
 });

@@ -12,7 +12,7 @@ import type { FleetReport } from './fleet/report.js';
 import { unwrapReply } from './replies.js';
 import { selfCommand } from './self.js';
 import { type CliHarness, PLAN, startHarness, startPlannedHarness } from './testing/cli-harness.js';
-import { gen, start } from './testing/terminal.js';
+import { runGen, startCommand } from './testing/terminal.js';
 
 const SAMPLE_PLAN = new URL('../../examples/plan.yaml', import.meta.url).pathname;
 const SAMPLE_TASKS = 7;
@@ -46,7 +46,7 @@ it('gen fleet runs the sample plan in worktrees, and restarts an agent that was 
   const { cwd } = terminal;
   git(cwd, 'init', '--quiet', '--initial-branch', 'main');
   git(cwd, 'commit', '--quiet', '--allow-empty', '-m', 'begin');
-  await gen(terminal, 'plan', 'import', SAMPLE_PLAN);
+  await runGen(terminal, 'plan', 'import', SAMPLE_PLAN);
   // The first program on A-001-schema kills its worker, and would continue without a claim.
   const script = `
     if [ "$GENESIS_TASK_ID" = A-001-schema ] && [ ! -e "${cwd}/orphan" ]; then
@@ -56,7 +56,7 @@ it('gen fleet runs the sample plan in worktrees, and restarts an agent that was 
     echo "$GENESIS_TASK_ID" > "$GENESIS_TASK_ID.txt"
     git add . && git -c user.name=a -c user.email=a@example.org commit -q -m "$GENESIS_TASK_ID"
     echo "{\\"by\\":\\"$GENESIS_AGENT\\"}" > "$GENESIS_RESULT"`;
-  const fleet = await gen(
+  const fleet = await runGen(
     terminal,
     'fleet',
     '-n',
@@ -109,7 +109,7 @@ it('gen fleet gives up an agent that dies again and again, and says which tasks 
   const { terminal } = await startPlannedHarness();
   // The program kills its worker only after the fleet knows its process group, so that the fleet stops the program too.
   const dying = 'until ls .genesis/fleet/*.group; do sleep 0.1; done; kill -9 $PPID; sleep 600';
-  const fleet = await gen(terminal, 'fleet', '--restarts', '1', '--', 'sh', '-c', dying);
+  const fleet = await runGen(terminal, 'fleet', '--restarts', '1', '--', 'sh', '-c', dying);
   expect(fleet.out).toMatch(/sh-[0-9a-f]{4} ended \(SIGKILL\) and is given up after 1 restarts? in a row/);
   expect(fleet.out).toMatch(/sh-[0-9a-f]{4} +gave up +0 /);
   expect(fleet.out).toContain('5 tasks are left: A-001-schema, ');
@@ -121,7 +121,7 @@ it('gen fleet shows the agents live on a terminal, and Ctrl-C stops them and the
   const { terminal } = harness;
   const script = 'echo "working on $GENESIS_TASK_ID"; echo $$ > started; sleep 600';
   const screen = { ...terminal, columns: 160, env: { ...terminal.env, NO_COLOR: '1' } };
-  const fleet = start(screen, 'fleet', '--name', 'solo', '--', 'sh', '-c', script);
+  const fleet = startCommand(screen, 'fleet', '--name', 'solo', '--', 'sh', '-c', script);
   await fleet.waitForOutput(/solo-1 +running +A-001-schema +1 +in \d+ \S+ +0 +working on A-001-schema/);
   const program = Number(await waitForText(join(terminal.cwd, 'started')));
   fleet.stop('SIGINT');
@@ -151,7 +151,7 @@ it('gen fleet runs the groups of agents in fleet.yml, each with its tracks and i
     environment: { STYLE: fancy }
 `,
   );
-  const fleet = await gen(terminal, 'fleet');
+  const fleet = await runGen(terminal, 'fleet');
   expect(fleet).toMatchObject({ code: 0, out: expect.stringContaining('All work is done.') });
   const genesis = genesisOf(harness);
   expect(await genesis.results('A-001-schema')).toMatchObject({
@@ -167,9 +167,9 @@ it('gen fleet runs the groups of agents in fleet.yml, each with its tracks and i
 it('gen fleet has a help text whose examples work as they are', async () => {
   const harness = await startPlannedHarness();
   const { terminal } = harness;
-  const { out: help } = await gen(terminal, 'fleet', '--help');
+  const { out: help } = await runGen(terminal, 'fleet', '--help');
   const [, script = ''] = /^ {2}gen fleet -n 3 -- sh -c '(.*)'$/m.exec(help) ?? [];
-  expect(await gen(terminal, 'fleet', '-n', '3', '--', 'sh', '-c', script)).toMatchObject({ code: 0 });
+  expect(await runGen(terminal, 'fleet', '-n', '3', '--', 'sh', '-c', script)).toMatchObject({ code: 0 });
   expect(await genesisOf(harness).results('B-001-api')).toMatchObject({
     results: [{ accepted: true, result_data: 'I did B-001-api\n' }],
   });
@@ -191,7 +191,7 @@ it('gen fleet stops its agents if its output is no longer read', async () => {
   const group = Number(await waitForText(join(terminal.cwd, 'started')));
   fleet.stdout.destroy();
   // The line about the released claim is the first that the fleet cannot write.
-  await gen(terminal, 'task', 'force-release', 'A-001-schema', '--reason', 'a test');
+  await runGen(terminal, 'task', 'force-release', 'A-001-schema', '--reason', 'a test');
   await ended;
   await waitForExit(group);
 });
@@ -203,9 +203,9 @@ it('gen fleet is refused while another fleet has agents with the same names, and
   git(cwd, 'commit', '--quiet', '--allow-empty', '-m', 'begin');
   const script = `touch "${cwd}/started"; until [ -e "${cwd}/go" ]; do sleep 0.05; done
     git -c user.name=a -c user.email=a@example.org commit -q --allow-empty -m "$GENESIS_TASK_ID"`;
-  const first = start(terminal, 'fleet', '--name', 'worker', '--', 'sh', '-c', script);
+  const first = startCommand(terminal, 'fleet', '--name', 'worker', '--', 'sh', '-c', script);
   await first.waitForOutput('worker-1  A-001-schema: claimed');
-  const second = await gen(terminal, 'fleet', '-n', '2', '--name', 'worker', '--', 'true');
+  const second = await runGen(terminal, 'fleet', '-n', '2', '--name', 'worker', '--', 'true');
   expect(second.code).not.toBe(0);
   expect(second.err).toMatch(
     new RegExp(
@@ -219,7 +219,7 @@ it('gen fleet is refused while another fleet has agents with the same names, and
   expect(out).toContain('branch fleet/worker-1: 5 commits');
   expect(out).toMatch(/^ *git merge fleet\/worker-1$/m);
   // The names are free again.
-  expect((await gen(terminal, 'fleet', '--name', 'worker', '--', 'true')).code).toBe(0);
+  expect((await runGen(terminal, 'fleet', '--name', 'worker', '--', 'true')).code).toBe(0);
 });
 
 it('a killed gen fleet stops its agents, and they release their claims', async () => {
@@ -241,20 +241,20 @@ it('a killed gen fleet stops its agents, and they release their claims', async (
   await waitForExit(group);
   await waitForExit(worker);
   expect(await genesisOf(harness).status()).toMatchObject({ claims: [], counts: { claimed: 0 } });
-  expect((await gen(terminal, 'task', 'history', 'A-001-schema')).out).toContain('VOLUNTARY');
+  expect((await runGen(terminal, 'task', 'history', 'A-001-schema')).out).toContain('VOLUNTARY');
 });
 
 it('gen fleet gives up agents whose command no shell can run, and says why', async () => {
   const { terminal } = await startPlannedHarness();
   await writeFile(join(terminal.cwd, 'fleet.yml'), 'agents:\n  - name: typo\n    command: ./nosuch.sh\n');
-  const fleet = await gen(terminal, 'fleet', '--restarts', '1');
+  const fleet = await runGen(terminal, 'fleet', '--restarts', '1');
   expect(fleet.code).toBe(1);
   expect(fleet.out).toMatch(
     /typo-1 ended \(exit code 1\) and is given up after 1 restarts? .* Its last line: No more work is claimed: .*nosuch\.sh cannot be run \(exit code 127/,
   );
   expect(fleet.out).toMatch(/typo-1 +gave up +0 +0 +0 +2 /);
   await writeFile(join(terminal.cwd, 'fleet.yml'), 'agents:\n  - name: typo\n    command: [./nosuch.sh]\n');
-  expect(await gen(terminal, 'fleet')).toMatchObject({
+  expect(await runGen(terminal, 'fleet')).toMatchObject({
     code: 2,
     err: expect.stringContaining('Program not found: ./nosuch.sh'),
   });
@@ -263,12 +263,22 @@ it('gen fleet gives up agents whose command no shell can run, and says why', asy
 it('gen fleet counts only its own results, also when no session can be opened', async () => {
   const harness = await startPlannedHarness();
   const { terminal } = harness;
-  expect((await gen(terminal, 'fleet', '--name', 'worker', '--', 'true')).code).toBe(0);
+  expect((await runGen(terminal, 'fleet', '--name', 'worker', '--', 'true')).code).toBe(0);
   await writeFile(join(terminal.cwd, 'more.yaml'), `${PLAN}    - id: B-002-more\n      description: More\n`);
-  expect((await gen(terminal, 'plan', 'import', 'more.yaml')).code).toBe(0);
+  expect((await runGen(terminal, 'plan', 'import', 'more.yaml')).code).toBe(0);
   unwrapReply(await genesisOf(harness).putLimits({ max_active_sessions: 1 }));
   unwrapReply(await genesisOf(harness).openSession({ session_id: 'the-only-one' }));
-  const fleet = await gen(terminal, 'fleet', '--name', 'worker', '--restarts', '0', '--json', '--', 'true');
+  const fleet = await runGen(
+    terminal,
+    'fleet',
+    '--name',
+    'worker',
+    '--restarts',
+    '0',
+    '--json',
+    '--',
+    'true',
+  );
   expect(fleet.err).toMatch(/worker-1 ended \(DENIED_LIMIT: /);
   expect(JSON.parse(fleet.out)).toMatchObject({ agents: [{ accepted: 0, state: 'gave_up' }] });
   expect(fleet.code).toBe(1);
@@ -276,10 +286,10 @@ it('gen fleet counts only its own results, also when no session can be opened', 
 
 it('gen fleet says once why its agents wait', async () => {
   const { terminal } = await startPlannedHarness();
-  await gen(terminal, 'task', 'claim', 'A-001-schema');
-  const fleet = start(terminal, 'fleet', '-n', '2', '--name', 'worker', '--', 'true');
+  await runGen(terminal, 'task', 'claim', 'A-001-schema');
+  const fleet = startCommand(terminal, 'fleet', '-n', '2', '--name', 'worker', '--', 'true');
   await fleet.waitForOutput('No work can be claimed now: waiting until other work is completed.');
-  await gen(terminal, 'task', 'release', 'A-001-schema');
+  await runGen(terminal, 'task', 'release', 'A-001-schema');
   const { code, out } = await fleet.ended;
   expect(code).toBe(0);
   expect(out.match(/No work can be claimed now/g)).toHaveLength(1);
@@ -287,7 +297,7 @@ it('gen fleet says once why its agents wait', async () => {
 
 it('gen fleet refuses wrong usage before anything is started', async () => {
   const { terminal } = await startPlannedHarness();
-  const runFleetCommand = (...args: string[]) => gen(terminal, 'fleet', ...args);
+  const runFleetCommand = (...args: string[]) => runGen(terminal, 'fleet', ...args);
   expect(await runFleetCommand()).toMatchObject({
     code: 2,
     err: expect.stringContaining('after --, or write a file fleet.yml'),

@@ -5,7 +5,7 @@ import { expect, inject, test } from 'vitest';
 import { unwrap } from '../../test/support/coordinator-harness.js';
 import { FrozenTime } from '../../test/support/frozen-time.js';
 import { startHarness } from './testing/cli-harness.js';
-import { gen } from './testing/terminal.js';
+import { runGen } from './testing/terminal.js';
 
 const PROJECT = { tenant_id: 'default', project_id: 'shop' };
 
@@ -13,7 +13,7 @@ const PROJECT = { tenant_id: 'default', project_id: 'shop' };
 async function startWithClaim(lease_duration_seconds = 300) {
   const { terminal, server } = await startHarness();
   const { coordinator } = server;
-  await gen(terminal, 'plan', 'import', 'plan.yaml');
+  await runGen(terminal, 'plan', 'import', 'plan.yaml');
   const { claim } = unwrap(
     await coordinator.claims.next(PROJECT, { agent_id: 'alpha', session_id: 's1', lease_duration_seconds }),
   );
@@ -21,7 +21,7 @@ async function startWithClaim(lease_duration_seconds = 300) {
   const handle = { task_id, generation, claim_id, session_id };
   const env = { ...terminal.env, GENESIS_HOME: `${terminal.cwd}/mine`, GENESIS_PROJECT: 'shop' };
   const runHookVerb = async (verb: 'renew' | 'handles', event: object): Promise<string> => {
-    const ran = await gen({ ...terminal, env, stdin: JSON.stringify(event) }, 'hook', verb);
+    const ran = await runGen({ ...terminal, env, stdin: JSON.stringify(event) }, 'hook', verb);
     expect(ran).toMatchObject({ code: 0, err: '' });
     const { hookSpecificOutput: reply } = JSON.parse(ran.out);
     if (reply !== undefined) expect(reply.hookEventName).toBe((event as typeof toolEvent).hook_event_name);
@@ -126,13 +126,16 @@ test('exits with 0 and an empty reply on invalid input and on every failure', as
   const { terminal, env, grantEvent } = await startWithClaim();
   const nowhere = { ...env, GENESIS_URL: 'http://127.0.0.1:1' };
   for (const stdin of ['', 'not JSON', '7']) {
-    expect(await gen({ ...terminal, env, stdin }, 'hook', 'renew')).toMatchObject({ code: 0, out: '{}\n' });
+    expect(await runGen({ ...terminal, env, stdin }, 'hook', 'renew')).toMatchObject({
+      code: 0,
+      out: '{}\n',
+    });
   }
   const stdin = JSON.stringify(grantEvent);
   const { GENESIS_PROJECT: _, ...unnamed } = env;
   const elsewhere = { cwd: `${terminal.cwd}/..`, env: { ...unnamed, GENESIS_HOME: `${terminal.cwd}/other` } };
-  expect(await gen({ ...elsewhere, stdin }, 'hook', 'renew')).toMatchObject({ code: 0, out: '{}\n' });
-  expect(await gen({ ...terminal, env: nowhere, stdin }, 'hook', 'renew')).toMatchObject({
+  expect(await runGen({ ...elsewhere, stdin }, 'hook', 'renew')).toMatchObject({ code: 0, out: '{}\n' });
+  expect(await runGen({ ...terminal, env: nowhere, stdin }, 'hook', 'renew')).toMatchObject({
     code: 0,
     out: '{}\n',
   });
@@ -178,7 +181,7 @@ test('the built hook renews, and loads neither a library nor the rest of the pro
 test('the built hook finds the server and the project itself if the command line names none', async () => {
   const { env, terminal, grantEvent, toolEvent, countRenewals } = await startWithClaim();
   const unnamed = { GENESIS_HOME: env.GENESIS_HOME, GENESIS_URL: env.GENESIS_URL, HOME: terminal.cwd };
-  await gen({ ...terminal, env: unnamed }, 'plan', 'import', 'plan.yaml');
+  await runGen({ ...terminal, env: unnamed }, 'plan', 'import', 'plan.yaml');
   expect(await runBuilt(unnamed, JSON.stringify(toolEvent), 'renew')).not.toMatch(/zod|commander/);
   expect(await runBuilt(unnamed, JSON.stringify(grantEvent), 'renew')).toMatch(/^\{\}$/m);
   expect(await countRenewals()).toBe(1);

@@ -6,7 +6,7 @@ import { expect, inject, it, onTestFinished } from 'vitest';
 import { temporaryFolder } from '../../test/support/temporary-folder.js';
 import { isImportUnfinished } from '../coordinator/transfer/unfinished-import.js';
 import { openFileStore } from '../stores/file/file-store.js';
-import { gen } from './testing/terminal.js';
+import { runGen } from './testing/terminal.js';
 
 const MAIN = join(inject('built'), 'dist/cli/main.js');
 const LINE_COUNT = 5_000;
@@ -62,7 +62,7 @@ it('a killed import has written all lines of a foreign log or none, and complete
   await killWhileItWrites(cwd, ...argv);
   expect([0, LINE_COUNT]).toContain((await storedState(cwd)).count);
   const terminal = { cwd, env: { HOME: cwd } };
-  expect(await gen(terminal, 'import', ...argv, ...storeOption(cwd))).toMatchObject({ code: 0 });
+  expect(await runGen(terminal, 'import', ...argv, ...storeOption(cwd))).toMatchObject({ code: 0 });
   expect(await storedState(cwd)).toEqual({ count: LINE_COUNT, isUnfinished: false });
 });
 
@@ -77,7 +77,7 @@ it('a killed import has imported all of a project, or left it marked as unfinish
   const { count, isUnfinished } = await storedState(cwd);
   expect(isUnfinished).toBe(count > 0 && count < EVENT_COUNT);
   const terminal = { cwd, env: { HOME: cwd } };
-  const repeated = await gen(terminal, 'import', 'shop.jsonl', ...storeOption(cwd));
+  const repeated = await runGen(terminal, 'import', 'shop.jsonl', ...storeOption(cwd));
   expect(repeated, repeated.err).toMatchObject({ code: 0 });
   expect(await storedState(cwd)).toEqual({ count: EVENT_COUNT, isUnfinished: false });
 });

@@ -3,7 +3,7 @@ import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { temporaryFolder } from '../../test/support/temporary-folder.js';
-import { gen } from './testing/terminal.js';
+import { runGen } from './testing/terminal.js';
 import { writeProjectFile } from './testing/workspace.js';
 
 const read = (cwd: string, ...parts: string[]): Promise<string> =>
@@ -11,7 +11,7 @@ const read = (cwd: string, ...parts: string[]): Promise<string> =>
 
 it('creates a workspace in an empty folder, and prints the next step', async () => {
   const cwd = await temporaryFolder();
-  const made = await gen(
+  const made = await runGen(
     { cwd },
     'init',
     '--name',
@@ -34,7 +34,7 @@ it('creates a workspace in an empty folder, and prints the next step', async () 
   const [lastType = ''] =
     (await read(cwd, 'events', 'events.jsonl')).match(/"event_type":"[^"]+"/g)?.slice(-1) ?? [];
   expect(lastType).toBe('"event_type":"project_initialized"');
-  expect(await gen({ cwd }, 'verify')).toMatchObject({
+  expect(await runGen({ cwd }, 'verify')).toMatchObject({
     code: 0,
     out: expect.stringContaining('default/my-shop'),
   });
@@ -42,10 +42,10 @@ it('creates a workspace in an empty folder, and prints the next step', async () 
 
 it('changes nothing the second time, and overwrites only graph/ with --force', async () => {
   const cwd = await temporaryFolder();
-  await gen({ cwd }, 'init', '--name', 'shop');
+  await runGen({ cwd }, 'init', '--name', 'shop');
   const log = await read(cwd, 'events', 'events.jsonl');
-  const again = JSON.parse((await gen({ cwd }, 'init', '--json')).out);
-  const ignored = await gen({ cwd }, 'init', '--intent', 'Sell books');
+  const again = JSON.parse((await runGen({ cwd }, 'init', '--json')).out);
+  const ignored = await runGen({ cwd }, 'init', '--intent', 'Sell books');
   expect(ignored.err).toContain('--intent was ignored: specification/INTENT.md already exists.');
   expect(Math.max(...ignored.out.split('\n').map((line) => line.length))).toBeLessThanOrEqual(80);
   expect(ignored.out).toContain('write specification/INTENT.md');
@@ -58,7 +58,7 @@ it('changes nothing the second time, and overwrites only graph/ with --force', a
     join(cwd, '.ai-workspace', 'agent_roles.yml'),
     `${await read(cwd, 'agent_roles.yml')}# mine\n`,
   );
-  const forced = JSON.parse((await gen({ cwd }, 'init', '--force', '--json')).out);
+  const forced = JSON.parse((await runGen({ cwd }, 'init', '--force', '--json')).out);
   expect(forced.renewed).toEqual(['.ai-workspace/graph/graph_topology.yml']);
   expect(forced.kept).toContain('.ai-workspace/agent_roles.yml');
   expect(await read(cwd, 'graph', 'graph_topology.yml')).toBe(topology);
@@ -78,7 +78,7 @@ it('changes as little as it can in an existing workspace, and hides no file of a
   };
   for (const [path, text] of Object.entries(files)) await writeProjectFile(cwd, path, text);
   execFileSync('git', ['init', '-q'], { cwd });
-  const made = await gen({ cwd }, 'init', '--name', 'shop');
+  const made = await runGen({ cwd }, 'init', '--name', 'shop');
   expect(made, made.err).toMatchObject({ code: 0 });
   const added = execFileSync('git', ['status', '--short', '-uall'], { cwd, encoding: 'utf8' });
   expect(added.split('\n').map((line) => line.slice(3))).toEqual(
@@ -86,8 +86,8 @@ it('changes as little as it can in an existing workspace, and hides no file of a
   );
   expect(added).not.toMatch(/profiles|agent_roles|edges|constraints|store\.json/);
   expect(await read(cwd, '.gitignore')).toMatch(/^mine\/\nevents\/store\.json$/m);
-  expect(await gen({ cwd }, 'status')).toMatchObject({ code: 0 });
-  expect((await gen({ cwd }, 'zoom')).out).toContain('text');
+  expect(await runGen({ cwd }, 'status')).toMatchObject({ code: 0 });
+  expect((await runGen({ cwd }, 'zoom')).out).toContain('text');
 });
 
 it('asks five questions at a terminal, and uses the detected values as defaults', async () => {
@@ -98,7 +98,7 @@ it('asks five questions at a terminal, and uses the detected values as defaults'
   };
   await writeFile(join(cwd, 'package.json'), JSON.stringify(manifest));
   const terminal = { cwd, stdin: 'Bookshop\nservice\n\n\nSell books\n', isStdinTty: true };
-  const { code, err } = await gen(terminal, 'init');
+  const { code, err } = await runGen(terminal, 'init');
   expect(code).toBe(0);
   expect(err.match(/\?/g)).toHaveLength(5);
   expect(err).toContain('[typescript]');
@@ -117,7 +117,7 @@ it.each([
 ])('detects the language and the test runner from %s', async (file, text, language, testRunner) => {
   const cwd = await temporaryFolder();
   await writeFile(join(cwd, file), text);
-  expect((await gen({ cwd }, 'init')).code).toBe(0);
+  expect((await runGen({ cwd }, 'init')).code).toBe(0);
   const constraints = await read(cwd, 'context', 'project_constraints.yml');
   expect(constraints).toMatch(new RegExp(`primary: "?${language}`));
   expect(constraints).toContain(`test_runner:\n    command: "${testRunner}"`);
@@ -125,17 +125,17 @@ it.each([
 
 it('refuses an unknown kind, a symbolic link as the workspace, and invalid files', async () => {
   const cwd = await temporaryFolder();
-  expect(await gen({ cwd }, 'init', '--kind', 'castle')).toMatchObject({
+  expect(await runGen({ cwd }, 'init', '--kind', 'castle')).toMatchObject({
     code: 2,
     err: expect.stringContaining('data-pipeline'),
   });
   await symlink('/nowhere', join(cwd, '.ai-workspace'));
-  const blocked = await gen({ cwd }, 'init');
+  const blocked = await runGen({ cwd }, 'init');
   expect(blocked).toMatchObject({ code: 1, err: expect.stringContaining('is not a folder') });
   const faulty = await temporaryFolder();
   await mkdir(join(faulty, '.ai-workspace', 'graph'), { recursive: true });
   await writeFile(join(faulty, '.ai-workspace', 'graph', 'graph_topology.yml'), 'transitions: [\n');
-  expect(await gen({ cwd: faulty }, 'init')).toMatchObject({
+  expect(await runGen({ cwd: faulty }, 'init')).toMatchObject({
     code: 1,
     err: expect.stringMatching(/graph_topology\.yml:\d+:\d+/),
     out: expect.stringContaining('not in the log yet'),
@@ -151,10 +151,10 @@ it('a workspace stays usable with a fault in one profile file, which is reported
     join(cwd, '.ai-workspace', 'features', 'active', 'A.yml'),
     'feature: REQ-F-A-001\ntitle: readable\n',
   );
-  const initialized = await gen({ cwd }, 'init');
+  const initialized = await runGen({ cwd }, 'init');
   expect(initialized).toMatchObject({ code: 0, out: expect.not.stringContaining('not in the log yet') });
   expect(initialized.err.match(/profiles\/mine\.yml:\d+:\d+/g)).toHaveLength(1);
-  expect(await gen({ cwd }, 'status')).toMatchObject({
+  expect(await runGen({ cwd }, 'status')).toMatchObject({
     code: 0,
     out: expect.stringContaining('REQ-F-A-001'),
   });
@@ -163,16 +163,16 @@ it('a workspace stays usable with a fault in one profile file, which is reported
 it('requires the evidence of a runner in a new workspace that is made under a credential, and only there', async () => {
   const cwd = await temporaryFolder();
   const withToken = { cwd, env: { GENESIS_TOKEN: 'gck_live_of_an_admin' } };
-  const made = await gen(withToken, 'init', '--name', 'shop', '--intent', 'Sell books');
+  const made = await runGen(withToken, 'init', '--name', 'shop', '--intent', 'Sell books');
   expect(made.out).toContain('policy evidence: verified');
   expect(made.out).toContain('gen runner enrol --label NAME');
-  expect((await gen({ cwd }, 'status')).out).toMatch(/Evidence: +verified\. .*no runner is enrolled/);
-  expect((await gen({ cwd }, 'start')).out).toContain('no runner is enrolled');
+  expect((await runGen({ cwd }, 'status')).out).toMatch(/Evidence: +verified\. .*no runner is enrolled/);
+  expect((await runGen({ cwd }, 'start')).out).toContain('no runner is enrolled');
   const openFolder = await temporaryFolder();
-  expect((await gen({ cwd: openFolder }, 'init', '--name', 'shop', '--intent', 'x')).out).not.toContain(
+  expect((await runGen({ cwd: openFolder }, 'init', '--name', 'shop', '--intent', 'x')).out).not.toContain(
     'runner',
   );
   // An existing project keeps its policy.
-  await gen({ cwd: openFolder, env: withToken.env }, 'init');
-  expect((await gen({ cwd: openFolder }, 'status')).out).toMatch(/Evidence: +reported\./);
+  await runGen({ cwd: openFolder, env: withToken.env }, 'init');
+  expect((await runGen({ cwd: openFolder }, 'status')).out).toMatch(/Evidence: +reported\./);
 });

@@ -10,7 +10,7 @@ import type { Run } from '../core/engine/runs.js';
 import { findSandbox } from '../engine/checks/sandbox.js';
 import { onProgram } from '../stores/testing/on-database.js';
 import { selfCommand } from './self.js';
-import { gen } from './testing/terminal.js';
+import { runGen } from './testing/terminal.js';
 import { createProject, FEATURE_ID, writeProjectFile } from './testing/workspace.js';
 
 const EDGE = 'intent_requirements';
@@ -70,7 +70,7 @@ async function openVerifiedWorkspace() {
   const { url, token } = JSON.parse(await up.firstLine) as { url: string; token?: string };
   const client = new Genesis({ url, project: 'shop', ...(token === undefined ? {} : { token }) });
   const terminal = { ...project, env: { ...project.env, PATH } };
-  const run = (...argv: string[]) => gen(terminal, ...argv);
+  const run = (...argv: string[]) => runGen(terminal, ...argv);
   expect((await run('policy', 'evidence=verified')).code).toBe(0);
   return { cwd, home, client, run };
 }

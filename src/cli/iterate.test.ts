@@ -1,18 +1,18 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { gen } from './testing/terminal.js';
+import { runGen } from './testing/terminal.js';
 import { createProject, FEATURE_ID, writeProjectFile } from './testing/workspace.js';
 
 test('gen zoom --mermaid draws the machine of an edge', async () => {
   const terminal = await createProject();
-  const zoom = (...args: string[]) => gen(terminal, 'zoom', '--mermaid', ...args);
+  const zoom = (...args: string[]) => runGen(terminal, 'zoom', '--mermaid', ...args);
   const drawn = await zoom('--edge', 'design→code');
   expect(drawn.out).toContain('stateDiagram-v2');
   expect(drawn.out).toContain('ConstructCandidate');
   expect((await zoom()).code).toBe(2);
   expect((await zoom('--edge', 'nowhere')).err).toContain('The graph has no edge nowhere');
-  for (const typo of [zoom('--edge', 'desgn_code'), gen(terminal, 'zoom', '--edge', 'desgn_code')])
+  for (const typo of [zoom('--edge', 'desgn_code'), runGen(terminal, 'zoom', '--edge', 'desgn_code')])
     expect((await typo).err).toContain('Did you mean design_code?');
 });
 
@@ -20,15 +20,15 @@ test('gen zoom --mermaid draws the machine of an edge', async () => {
 test('gen runs lists, shows, cancels and retries runs, by the beginning of their id', async () => {
   const terminal = await createProject();
   const edge = `${FEATURE_ID}#design_code`;
-  expect((await gen(terminal, 'runs')).out).toContain('No edge has been run');
-  const dryRun = await gen(terminal, 'iterate', edge, '--dry-run');
+  expect((await runGen(terminal, 'runs')).out).toContain('No edge has been run');
+  const dryRun = await runGen(terminal, 'iterate', edge, '--dry-run');
   expect(dryRun.out.indexOf('REQUIRED')).toBeLessThan(dryRun.out.indexOf('StartAt'));
   expect(dryRun.out.indexOf('has no constructor')).toBeLessThan(dryRun.out.indexOf('StartAt'));
   expect(dryRun.out).toContain('design_code has no constructor.');
   const iterateWith = async (settings: string) => {
     await writeProjectFile(terminal.cwd, '.ai-workspace/engine.yml', settings);
-    expect((await gen(terminal, 'init')).code).toBe(0);
-    return gen(terminal, 'iterate', edge, '--yes', '--unsandboxed');
+    expect((await runGen(terminal, 'init')).code).toBe(0);
+    return runGen(terminal, 'iterate', edge, '--yes', '--unsandboxed');
   };
   const construct = 'construct: { type: command, command: ["true"] }\n';
   expect(await iterateWith(construct)).toMatchObject({
@@ -37,37 +37,37 @@ test('gen runs lists, shows, cancels and retries runs, by the beginning of their
   });
   // The draft stays empty, so the run fails without a candidate.
   await iterateWith(`${construct}evaluate: { type: command, command: ["true"] }\n`);
-  const { runs } = JSON.parse((await gen(terminal, 'runs', '--json')).out);
+  const { runs } = JSON.parse((await runGen(terminal, 'runs', '--json')).out);
   expect(runs).toMatchObject([{ task_id: edge, status: 'ESCALATED' }]);
   const id: string = runs[0].run_id;
-  const shown = await gen(terminal, 'runs', 'show', id.slice(0, 13));
+  const shown = await runGen(terminal, 'runs', 'show', id.slice(0, 13));
   expect(shown.out).toContain('construct_candidate');
   expect(shown.out.replace(/\s+/g, ' ')).toContain('The agent changed nothing');
-  expect((await gen(terminal, 'runs', 'show', 'x')).err).toContain('There is no run x');
-  const unknown = await gen(terminal, 'runs', 'retry', id, '--role', 'full_stakk');
+  expect((await runGen(terminal, 'runs', 'show', 'x')).err).toContain('There is no run x');
+  const unknown = await runGen(terminal, 'runs', 'retry', id, '--role', 'full_stakk');
   expect(unknown.code).toBe(2);
   expect(unknown.err).toContain('The project has no role full_stakk. Did you mean full_stack?');
-  const retried = await gen(terminal, 'runs', 'retry', id);
+  const retried = await runGen(terminal, 'runs', 'retry', id);
   expect(retried.out).toContain(`gen iterate ${edge}`);
   expect(
     (
-      await gen(
+      await runGen(
         terminal,
         'runs',
         'show',
-        JSON.parse((await gen(terminal, 'runs', '--json')).out).runs[0].run_id,
+        JSON.parse((await runGen(terminal, 'runs', '--json')).out).runs[0].run_id,
       )
     ).out,
   ).toMatch(/requested \S+ by anonymous/);
-  const listed = JSON.parse((await gen(terminal, 'runs', '--json')).out).runs;
+  const listed = JSON.parse((await runGen(terminal, 'runs', '--json')).out).runs;
   expect(listed).toMatchObject([{ status: 'REQUESTED', retry_of: id }, { run_id: id }]);
-  const ambiguous = await gen(terminal, 'runs', 'show', '');
+  const ambiguous = await runGen(terminal, 'runs', 'show', '');
   expect(ambiguous).toMatchObject({ code: 1, err: expect.stringContaining('begins the ids of 2 runs') });
   for (const { run_id } of listed) expect(ambiguous.err).toContain(run_id);
-  expect((await gen(terminal, 'runs', 'cancel', listed[0].run_id)).out).toContain('is cancelled');
-  const again = await gen(terminal, 'runs', 'cancel', listed[0].run_id);
+  expect((await runGen(terminal, 'runs', 'cancel', listed[0].run_id)).out).toContain('is cancelled');
+  const again = await runGen(terminal, 'runs', 'cancel', listed[0].run_id);
   expect(again).toMatchObject({ code: 1, err: expect.stringContaining('RUN_ENDED') });
-  expect((await gen(terminal, 'status', '--health')).out).toContain('spent by runs');
+  expect((await runGen(terminal, 'status', '--health')).out).toContain('spent by runs');
 });
 
 /** An edge whose constructor and check are real commands, under a profile with these evaluators. */
@@ -92,16 +92,16 @@ const RUN_OPTIONS = ['--yes', '--unsandboxed'];
 test('gen iterate refuses an edge without a check that a candidate can pass; gen check and --dry-run warn', async () => {
   const project = await projectWith('agent');
   const sentence = 'intent_requirements has no required check under the profile minimal';
-  const refused = await gen(project, 'iterate', SUBJECT, ...RUN_OPTIONS);
+  const refused = await runGen(project, 'iterate', SUBJECT, ...RUN_OPTIONS);
   expect([refused.code, onOneLine(refused.err)]).toEqual([1, expect.stringContaining(sentence)]);
-  expect((await gen(project, 'runs')).out).toContain('No edge has been run');
+  expect((await runGen(project, 'runs')).out).toContain('No edge has been run');
   for (const argv of [
     ['check', SUBJECT, ...RUN_OPTIONS],
     ['iterate', SUBJECT, '--dry-run'],
   ])
-    expect(onOneLine((await gen(project, ...argv)).err)).toContain(sentence);
+    expect(onOneLine((await runGen(project, ...argv)).err)).toContain(sentence);
   await writeProjectFile(project.cwd, PROFILE_FILE, profileWith('deterministic'));
-  const ended = await gen(project, 'iterate', SUBJECT, ...RUN_OPTIONS, '--role', 'full_stack');
+  const ended = await runGen(project, 'iterate', SUBJECT, ...RUN_OPTIONS, '--role', 'full_stack');
   expect(ended.out).toContain(`CONVERGED ${SUBJECT}`);
 }, 60_000);
 
@@ -112,34 +112,34 @@ test('gen iterate refuses an edge with a required check that is skipped, before 
   await writeProjectFile(project.cwd, edgePath, edge.replace('"test -d docs"', '"$tools.linter.command"'));
   const sentence =
     'has_docs: $tools.linter.command is empty in .ai-workspace/context/project_constraints.yml.';
-  const refused = await gen(project, 'iterate', SUBJECT, ...RUN_OPTIONS);
+  const refused = await runGen(project, 'iterate', SUBJECT, ...RUN_OPTIONS);
   expect([refused.code, onOneLine(refused.err)]).toEqual([1, expect.stringContaining(sentence)]);
-  expect((await gen(project, 'runs')).out).toContain('No edge has been run');
-  expect(onOneLine((await gen(project, 'iterate', SUBJECT, '--dry-run')).err)).toContain(sentence);
+  expect((await runGen(project, 'runs')).out).toContain('No edge has been run');
+  expect(onOneLine((await runGen(project, 'iterate', SUBJECT, '--dry-run')).err)).toContain(sentence);
 });
 
 test('gen runs says who approved the candidate of an escalated run, when, and that the edge converged', async () => {
   const project = await projectWith('deterministic');
-  expect((await gen(project, 'iterate', SUBJECT, ...RUN_OPTIONS)).out).toContain(
+  expect((await runGen(project, 'iterate', SUBJECT, ...RUN_OPTIONS)).out).toContain(
     'ESCALATED (NOT_AUTHORISED)',
   );
-  expect((await gen(project, 'review', '--feature', FEATURE_ID, '--approve')).code).toBe(0);
-  const [run] = JSON.parse((await gen(project, 'runs', '--json')).out).runs;
+  expect((await runGen(project, 'review', '--feature', FEATURE_ID, '--approve')).code).toBe(0);
+  const [run] = JSON.parse((await runGen(project, 'runs', '--json')).out).runs;
   expect(run).toMatchObject({ status: 'ESCALATED', decision: 'APPROVED' });
   const sentence = `approved by ${run.decided_by} on ${run.decided_at}; the edge converged`;
-  expect((await gen(project, 'runs')).out).toContain(`ESCALATED (NOT_AUTHORISED), ${sentence}`);
-  expect((await gen(project, 'runs', 'show', run.run_id)).out).toContain(`\n  ${sentence}\n`);
+  expect((await runGen(project, 'runs')).out).toContain(`ESCALATED (NOT_AUTHORISED), ${sentence}`);
+  expect((await runGen(project, 'runs', 'show', run.run_id)).out).toContain(`\n  ${sentence}\n`);
 }, 60_000);
 
 test('gen iterate refuses an unknown role and an unknown edge with the closest names', async () => {
   const project = await projectWith('deterministic');
   for (const target of [[SUBJECT], ['--auto']]) {
-    const refused = await gen(project, 'iterate', ...target, ...RUN_OPTIONS, '--role', 'full_stakk');
+    const refused = await runGen(project, 'iterate', ...target, ...RUN_OPTIONS, '--role', 'full_stakk');
     expect(refused.code).toBe(2);
     expect(onOneLine(refused.err)).toContain('no role full_stakk. Did you mean full_stack?');
   }
-  const unknown = await gen(project, 'iterate', `${FEATURE_ID}#intent_requirement`, ...RUN_OPTIONS);
+  const unknown = await runGen(project, 'iterate', `${FEATURE_ID}#intent_requirement`, ...RUN_OPTIONS);
   expect(unknown.code).toBe(1);
   expect(onOneLine(unknown.err)).toContain('no edge intent_requirement. Did you mean intent_requirements?');
-  expect((await gen(project, 'runs')).out).toContain('No edge has been run');
+  expect((await runGen(project, 'runs')).out).toContain('No edge has been run');
 }, 60_000);

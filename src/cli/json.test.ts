@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { temporaryFolder } from '../../test/support/temporary-folder.js';
 import { startPlannedHarness } from './testing/cli-harness.js';
-import { gen, start } from './testing/terminal.js';
+import { runGen, startCommand } from './testing/terminal.js';
 import { createProject, FEATURE_ID } from './testing/workspace.js';
 
 const READING_COMMANDS = [
@@ -20,9 +20,9 @@ const READING_COMMANDS = [
 it('prints only JSON on standard output for every reading command with --json', async () => {
   const { terminal } = await startPlannedHarness();
   const env = { ...terminal.env, HOME: terminal.cwd, PATH: '' };
-  await gen(terminal, 'next');
+  await runGen(terminal, 'next');
   for (const line of [...READING_COMMANDS, 'setup claude', 'setup claude --undo']) {
-    const { code, out } = await gen({ ...terminal, env }, ...line.split(' '), '--json');
+    const { code, out } = await runGen({ ...terminal, env }, ...line.split(' '), '--json');
     expect({ line, code }).toEqual({ line, code: 0 });
     expect(JSON.parse(out), line).toBeTypeOf('object');
   }
@@ -30,7 +30,7 @@ it('prints only JSON on standard output for every reading command with --json', 
 
 it('prints JSON lines with --watch --json', async () => {
   const { terminal } = await startPlannedHarness();
-  const watching = start(terminal, 'status', '--watch', '--json');
+  const watching = startCommand(terminal, 'status', '--watch', '--json');
   const text = await watching.waitForOutput('\n');
   watching.stop('SIGINT');
   expect((await watching.ended).code).toBe(0);
@@ -41,10 +41,10 @@ it.each(['notaurl', 'http://', 'ftp://127.0.0.1', 'http://a b', ' ', 'https:'])(
   'exits with 2 for the server URL %j, and names --url and GENESIS_URL',
   async (url) => {
     const cwd = await temporaryFolder();
-    const byOption = await gen({ cwd }, 'status', '--project', 'shop', '--url', url, '--json');
+    const byOption = await runGen({ cwd }, 'status', '--project', 'shop', '--url', url, '--json');
     expect(byOption).toMatchObject({ code: 2, err: expect.stringMatching(/--url[\s\S]*GENESIS_URL/) });
     expect(JSON.parse(byOption.out)).toMatchObject({ code: 'WRONG_USAGE' });
-    const byVariable = await gen({ cwd, env: { GENESIS_URL: url } }, 'key', 'list');
+    const byVariable = await runGen({ cwd, env: { GENESIS_URL: url } }, 'key', 'list');
     expect(byVariable.code).toBe(2);
   },
 );
@@ -65,7 +65,7 @@ const FAILURES: readonly (readonly [line: string, code: string])[] = [
 it('prints a local failure as a JSON object in the shape of a server’s problem', async () => {
   const cwd = await temporaryFolder();
   for (const [line, code] of FAILURES) {
-    const reply = await gen({ cwd }, ...line.split(' '), '--json');
+    const reply = await runGen({ cwd }, ...line.split(' '), '--json');
     expect(reply.code, line).toBe(code === 'WRONG_USAGE' ? 2 : 1);
     expect(JSON.parse(reply.out), line).toMatchObject({ code, detail: expect.any(String), status: 0 });
   }
@@ -74,7 +74,7 @@ it('prints a local failure as a JSON object in the shape of a server’s problem
 it('exits with 2 on an invalid value, whether the client or the server detects it', async () => {
   const { terminal } = await startPlannedHarness();
   for (const each of [terminal, await createProject()]) {
-    const claimed = await gen(
+    const claimed = await runGen(
       each,
       'task',
       'claim',
@@ -86,9 +86,9 @@ it('exits with 2 on an invalid value, whether the client or the server detects i
     expect(JSON.parse(claimed.out)).toMatchObject({ code: 'INVALID_REQUEST' });
     expect(claimed.code).toBe(2);
   }
-  const lease = await gen(terminal, 'task', 'claim', 'A-001-schema', '--lease', '9999999', '--json');
+  const lease = await runGen(terminal, 'task', 'claim', 'A-001-schema', '--lease', '9999999', '--json');
   expect([JSON.parse(lease.out).code, lease.code]).toEqual(['INVALID_LEASE', 2]);
-  const checkpoint = await gen(
+  const checkpoint = await runGen(
     await createProject(),
     'checkpoint',
     '--message',

@@ -3,9 +3,9 @@ import type { Coordinator } from '../coordinator/coordinator.js';
 import { STORE_FILE } from '../stores/file/layout.js';
 import { missingIgnores } from '../workspace/git-ignore.js';
 import {
+  findTrackedSecrets,
   repositoryOf,
   STORE_SECRETS,
-  trackedSecrets,
   WORKSPACE_SECRETS,
 } from '../workspace/tracked-secrets.js';
 import { WORKSPACE_FOLDER, type Workspace } from '../workspace/workspace.js';
@@ -16,7 +16,10 @@ import { shellLine } from './setup/shell-line.js';
 /** Names the store's secret files that git tracks, and the commands to untrack them. Empty if there are none. */
 export async function trackedWarning(io: Io, folder: string): Promise<string[]> {
   const isWorkspace = basename(dirname(folder)) === WORKSPACE_FOLDER;
-  const { paths, hasKeys } = await trackedSecrets(folder, isWorkspace ? WORKSPACE_SECRETS : STORE_SECRETS);
+  const { paths, hasKeys } = await findTrackedSecrets(
+    folder,
+    isWorkspace ? WORKSPACE_SECRETS : STORE_SECRETS,
+  );
   const displayFolder = relative(io.cwd, folder) || '.';
   if (paths.length === 0 && hasKeys) {
     return [

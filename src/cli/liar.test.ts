@@ -5,7 +5,7 @@ import { Genesis } from '../client/index.js';
 import type { CheckOutcome } from '../core/engine/check-outcome.js';
 import { withResultCounts } from '../core/methodology/definition/convergence.js';
 import { startHarness } from './testing/cli-harness.js';
-import { gen } from './testing/terminal.js';
+import { runGen } from './testing/terminal.js';
 
 const EDGE = 'REQ-F-A#design_code';
 const ROLES = 'roles:\n  architect: { converge_edges: [design_code] }\n';
@@ -73,7 +73,7 @@ async function openProject() {
     });
   /** The edge has not converged, and `gen task explain` says this about it. */
   const expectOpen = async (says: string | RegExp) => {
-    const explained = await gen({ ...terminal, env }, 'task', 'explain', EDGE);
+    const explained = await runGen({ ...terminal, env }, 'task', 'explain', EDGE);
     expect(explained.out).toMatch(says);
     const converged = await agent.events({ type: 'edge_converged' });
     expect('events' in converged && converged.events).toEqual([]);

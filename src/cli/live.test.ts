@@ -2,16 +2,16 @@ import { expect, it, onTestFinished } from 'vitest';
 import { startServer } from '../server/server.js';
 import { openMemoryStore } from '../stores/memory/memory-store.js';
 import { startHarness, startPlannedHarness } from './testing/cli-harness.js';
-import { gen, start } from './testing/terminal.js';
+import { runGen, startCommand } from './testing/terminal.js';
 
 it('gen events --follow prints new events as they occur, one JSON line each', async () => {
   const { terminal } = await startPlannedHarness();
-  const following = start(terminal, 'events', '--follow', '--json', '--type', 'CLAIM_ACQUIRED');
+  const following = startCommand(terminal, 'events', '--follow', '--json', '--type', 'CLAIM_ACQUIRED');
   // Only an event shows that the stream is open, so produce events until one arrives.
   const eventsProduced = (async () => {
     for (let hasOutput = false; !hasOutput; ) {
-      await gen(terminal, 'next');
-      await gen(terminal, 'task', 'release', 'A-001-schema');
+      await runGen(terminal, 'next');
+      await runGen(terminal, 'task', 'release', 'A-001-schema');
       hasOutput = following.text() !== '';
     }
   })();
@@ -27,15 +27,15 @@ it('gen events --follow prints new events as they occur, one JSON line each', as
 
 it('gen status --watch redraws the status on every change', async () => {
   const { terminal } = await startPlannedHarness();
-  const watching = start(
+  const watching = startCommand(
     { ...terminal, columns: 100, env: { ...terminal.env, NO_COLOR: '1' } },
     'status',
     '--watch',
   );
   await watching.waitForOutput('1 ready');
-  await gen(terminal, 'next');
+  await runGen(terminal, 'next');
   await watching.waitForOutput(/agent-a/);
-  await gen(terminal, 'task', 'submit', 'A-001-schema', '--data', '1');
+  await runGen(terminal, 'task', 'submit', 'A-001-schema', '--data', '1');
   await watching.waitForOutput('1 completed');
   expect(watching.text()).toContain('\u001b[H\u001b[2J\u001b[3J');
   watching.stop('SIGINT');
@@ -44,12 +44,12 @@ it('gen status --watch redraws the status on every change', async () => {
 
 it('gen events refuses to follow an unknown project, or a server that does not respond', async () => {
   const { terminal, server } = await startPlannedHarness();
-  expect(await gen(terminal, 'events', '--follow', '--project', 'shpo')).toMatchObject({
+  expect(await runGen(terminal, 'events', '--follow', '--project', 'shpo')).toMatchObject({
     code: 1,
     err: expect.stringContaining('There is no project shpo. Did you mean shop?'),
   });
   await server.stop();
-  expect(await gen(terminal, 'events', '--follow')).toMatchObject({
+  expect(await runGen(terminal, 'events', '--follow')).toMatchObject({
     code: 1,
     err: expect.stringContaining('UNREACHABLE'),
   });
@@ -60,15 +60,21 @@ it('gen events --follow says that it retries when the connection is lost, and co
   const store = openMemoryStore();
   const first = await startServer({ store, port: 0 });
   const env = { ...terminal.env, GENESIS_URL: first.url };
-  await gen({ ...terminal, env }, 'plan', 'import', 'plan.yaml');
-  const following = start({ ...terminal, env }, 'events', '--follow', '--since', '2020-01-01T00:00:00Z');
+  await runGen({ ...terminal, env }, 'plan', 'import', 'plan.yaml');
+  const following = startCommand(
+    { ...terminal, env },
+    'events',
+    '--follow',
+    '--since',
+    '2020-01-01T00:00:00Z',
+  );
   await following.waitForOutput('PLAN_CHANGED');
   await first.stop();
   await following.waitForErrorOutput(/Connection lost: .* Retrying/);
   const second = await startServer({ store, port: Number(new URL(first.url).port) });
   onTestFinished(() => second.stop());
   await following.waitForErrorOutput('Connected again.');
-  await gen({ ...terminal, env }, 'next');
+  await runGen({ ...terminal, env }, 'next');
   await following.waitForOutput('CLAIM_ACQUIRED');
   following.stop('SIGINT');
   const { code, err } = await following.ended;

@@ -18,7 +18,7 @@ import {
 } from '../../test/support/mcp-client.js';
 import type { RunningServer } from '../server/server.js';
 import { startHarness } from './testing/cli-harness.js';
-import { gen } from './testing/terminal.js';
+import { runGen } from './testing/terminal.js';
 import { createProject, FEATURE_ID, writeProjectFile } from './testing/workspace.js';
 
 const PROJECT = { tenant_id: 'default', project_id: 'shop' };
@@ -31,7 +31,7 @@ const ARGS = [join(inject('built'), 'dist/cli/main.js'), 'mcp'];
 /** A real server with a plan, and the settings to start `gen mcp` for it. */
 async function openFleet(env: Record<string, string> = {}) {
   const { terminal, server } = await startHarness();
-  await gen(terminal, 'plan', 'import', 'plan.yaml');
+  await runGen(terminal, 'plan', 'import', 'plan.yaml');
   const started = {
     env: { PATH: process.env.PATH ?? '', ...terminal.env, GENESIS_PROJECT: 'shop', ...env },
     cwd: fileURLToPath(new URL('../..', import.meta.url)),

@@ -10,11 +10,11 @@ import { startServer } from '../server/server.js';
 import { openWorkspaceStore } from '../workspace/store.js';
 import { Workspace } from '../workspace/workspace.js';
 import { startPlannedHarness } from './testing/cli-harness.js';
-import { gen, type TerminalOptions } from './testing/terminal.js';
+import { runGen, type TerminalOptions } from './testing/terminal.js';
 import { createProject, FEATURE_ID, writeProjectFile } from './testing/workspace.js';
 
 const runForJson = async (terminal: TerminalOptions, ...argv: string[]) => {
-  const { out, code } = await gen(terminal, ...argv, '--json');
+  const { out, code } = await runGen(terminal, ...argv, '--json');
   return { code, reply: JSON.parse(out) as Record<string, never> };
 };
 
@@ -44,19 +44,19 @@ async function escalateEdge({ cwd }: TerminalOptions): Promise<void> {
 // req: RTE-014
 it('start prints the next step, the reasons and the command, and writes nothing', async () => {
   const terminal = await createProject();
-  const { code, out } = await gen(terminal, 'start');
+  const { code, out } = await runGen(terminal, 'start');
   expect(code).toBe(0);
   expect(out).toMatch(/State: .*IN_PROGRESS/);
   expect(out).toContain(`${FEATURE_ID} on intent_requirements`);
   expect(out).toContain(`gen task claim ${FEATURE_ID}#intent_requirements`);
   expect(await logOf(terminal)).toBe('');
-  expect((await gen(terminal, 'start', '--feature', 'REQ-F-NONE-001')).code).not.toBe(0);
+  expect((await runGen(terminal, 'start', '--feature', 'REQ-F-NONE-001')).code).not.toBe(0);
 });
 
 it('every methodology command outside a workspace refers to gen init', async () => {
   const terminal = { cwd: await temporaryFolder(), env: { GENESIS_AGENT: 'a' } };
   for (const argv of [['start'], ['status', '--health'], ['gaps'], ['checkpoint'], ['review'], ['zoom']]) {
-    const { code, err } = await gen(terminal, ...argv);
+    const { code, err } = await runGen(terminal, ...argv);
     expect(code, argv.join(' ')).toBe(1);
     expect(err, argv.join(' ')).toContain('gen init');
   }
@@ -64,7 +64,7 @@ it('every methodology command outside a workspace refers to gen init', async () 
 
 it('start exits with 3 if only a person can continue', async () => {
   const terminal = await createProject({ 'specification/INTENT.md': '' });
-  const { code, out } = await gen(terminal, 'start');
+  const { code, out } = await runGen(terminal, 'start');
   expect(out).toContain('NEEDS_INTENT');
   expect(code).toBe(3);
 });
@@ -72,13 +72,13 @@ it('start exits with 3 if only a person can continue', async () => {
 it('status shows features, one feature, health and a Gantt chart within 80 columns', async () => {
   const terminal = await createProject();
   for (const argv of [[], ['--feature', FEATURE_ID], ['--health'], ['--gantt']]) {
-    const { out } = await gen({ ...terminal, env: { ...terminal.env, NO_COLOR: '1' } }, 'status', ...argv);
+    const { out } = await runGen({ ...terminal, env: { ...terminal.env, NO_COLOR: '1' } }, 'status', ...argv);
     expect(out).toContain(argv[0] === '--health' ? 'not healthy' : FEATURE_ID);
     if (argv[0] !== '--gantt')
       for (const line of out.split('\n')) expect(line.length).toBeLessThanOrEqual(80);
   }
-  expect((await gen(terminal, 'status', '--feature', 'REQ-F-NONE-001')).code).toBe(1);
-  expect((await gen(terminal, 'status', '--write')).code).toBe(2);
+  expect((await runGen(terminal, 'status', '--feature', 'REQ-F-NONE-001')).code).toBe(1);
+  expect((await runGen(terminal, 'status', '--write')).code).toBe(2);
   const { reply } = await runForJson(terminal, 'status');
   expect(reply).toMatchObject({
     state: 'IN_PROGRESS',
@@ -89,7 +89,7 @@ it('status shows features, one feature, health and a Gantt chart within 80 colum
 it('status tells the holder to submit, as start does, and tells other agents that no work is available', async () => {
   const terminal = await createProject();
   const subject = `${FEATURE_ID}#intent_requirements`;
-  expect((await gen(terminal, 'task', 'claim', subject, '--role', 'architect')).code).toBe(0);
+  expect((await runGen(terminal, 'task', 'claim', subject, '--role', 'architect')).code).toBe(0);
   const start = (await runForJson(terminal, 'start')).reply;
   expect(start).toMatchObject({ next: `gen task submit ${subject} --drafts` });
   const status = (await runForJson(terminal, 'status')).reply;
@@ -97,19 +97,19 @@ it('status tells the holder to submit, as start does, and tells other agents tha
     start_would: { feature: FEATURE_ID, command: `gen task submit ${subject} --drafts` },
     next_actions: [{ command: `gen task submit ${subject} --drafts` }],
   });
-  expect((await gen(terminal, 'status')).out).not.toContain('no work is available');
-  const other = await gen(terminal, 'status', '--agent', 'agent-z');
+  expect((await runGen(terminal, 'status')).out).not.toContain('no work is available');
+  const other = await runGen(terminal, 'status', '--agent', 'agent-z');
   expect(other.out).toContain('no work is available');
 });
 
 it('status --gantt --write replaces its own page, and never another file', async () => {
   const terminal = await createProject();
   const page = join(terminal.cwd, '.ai-workspace/STATUS.md');
-  expect((await gen(terminal, 'status', '--gantt', '--write')).code).toBe(0);
-  expect((await gen(terminal, 'status', '--gantt', '--write')).code).toBe(0);
+  expect((await runGen(terminal, 'status', '--gantt', '--write')).code).toBe(0);
+  expect((await runGen(terminal, 'status', '--gantt', '--write')).code).toBe(0);
   expect(await readFile(page, 'utf8')).toContain('```mermaid\ngantt');
   await writeFile(page, '# Mine\n');
-  expect((await gen(terminal, 'status', '--gantt', '--write')).code).toBe(1);
+  expect((await runGen(terminal, 'status', '--gantt', '--write')).code).toBe(1);
   expect(await readFile(page, 'utf8')).toBe('# Mine\n');
 });
 
@@ -135,20 +135,20 @@ it('status --log reads the log of another tool without changing it', async () =>
     expect.objectContaining({ feature_id: 'REQ-F-OLD-001', edges_converged: 1 }),
   );
   expect(await readFile(join(terminal.cwd, 'other/old.jsonl'), 'utf8')).toBe(log.join('\n'));
-  expect((await gen(terminal, 'status', '--log', 'other/none.jsonl')).code).toBe(1);
+  expect((await runGen(terminal, 'status', '--log', 'other/none.jsonl')).code).toBe(1);
 });
 
 it('status shows features from files that are not in the log yet', async () => {
   const terminal = await createProject();
-  expect((await gen(terminal, 'checkpoint')).code).toBe(0);
+  expect((await runGen(terminal, 'checkpoint')).code).toBe(0);
   await writeProjectFile(
     terminal.cwd,
     '.ai-workspace/features/active/REQ-F-NEW-001.yml',
     'feature: REQ-F-NEW-001\ntitle: New\n',
   );
-  expect((await gen(terminal, 'status')).out).toContain('REQ-F-NEW-001');
+  expect((await runGen(terminal, 'status')).out).toContain('REQ-F-NEW-001');
   await writeProjectFile(terminal.cwd, '.ai-workspace/profiles/standard.yml', 'profile: [');
-  const broken = await gen(terminal, 'status');
+  const broken = await runGen(terminal, 'status');
   expect(broken.code).toBe(1);
   expect(broken.err).toMatch(/profiles\/standard\.yml/);
 });
@@ -174,24 +174,24 @@ it('spawn creates a child feature, and fold-back never overwrites its file', asy
   });
   const foldBack = ['spawn', 'fold-back', 'REQ-F-SPIKE-001'];
   const file = join(terminal.cwd, '.ai-workspace/features/fold-back/REQ-F-SPIKE-001.md');
-  const early = await gen(terminal, ...foldBack, '--summary', 'too early');
+  const early = await runGen(terminal, ...foldBack, '--summary', 'too early');
   expect(early.code).toBe(1);
   expect(early.err).toContain('--answered');
   await expect(stat(file)).rejects.toThrow();
   await writeProjectFile(terminal.cwd, '.ai-workspace/features/fold-back/REQ-F-SPIKE-001.md', '# By hand\n');
-  expect((await gen(terminal, ...foldBack, '--answered')).code).toBe(0);
+  expect((await runGen(terminal, ...foldBack, '--answered')).code).toBe(0);
   expect(await readFile(file, 'utf8')).toBe('# By hand\n');
-  expect((await gen(terminal, ...foldBack, '--answered')).err).toContain('ALREADY_FOLDED_BACK');
-  expect((await gen(terminal, 'spawn', 'fold-back', '../../x', '--summary', 'y')).code).toBe(2);
+  expect((await runGen(terminal, ...foldBack, '--answered')).err).toContain('ALREADY_FOLDED_BACK');
+  expect((await runGen(terminal, 'spawn', 'fold-back', '../../x', '--summary', 'y')).code).toBe(2);
 });
 
 it('spawn names the missing option', async () => {
   const terminal = await createProject();
-  expect((await gen(terminal, 'spawn')).code).toBe(2);
-  expect((await gen(terminal, 'spawn', '--type', 'feature', '--reason', 'x')).err).toContain('--id');
-  expect((await gen(terminal, 'spawn', '--type', 'spike', '--reason', 'x')).err).toContain('--parent');
-  expect((await gen(terminal, 'spawn', '--type', 'whim', '--reason', 'x')).code).toBe(2);
-  const unknown = await gen(
+  expect((await runGen(terminal, 'spawn')).code).toBe(2);
+  expect((await runGen(terminal, 'spawn', '--type', 'feature', '--reason', 'x')).err).toContain('--id');
+  expect((await runGen(terminal, 'spawn', '--type', 'spike', '--reason', 'x')).err).toContain('--parent');
+  expect((await runGen(terminal, 'spawn', '--type', 'whim', '--reason', 'x')).code).toBe(2);
+  const unknown = await runGen(
     terminal,
     'spawn',
     '--type',
@@ -230,7 +230,7 @@ it('gaps and trace find the tags in the project’s files', async () => {
   expect(dry.code).toBe(1);
   expect(dry.reply).toMatchObject({ result: 'GAPS', event_id: null, total_req_keys: 1, partial_coverage: 1 });
   expect(await logOf(terminal)).toBe('');
-  const written = await gen(terminal, 'gaps');
+  const written = await runGen(terminal, 'gaps');
   expect(written.out).toContain('src/plain.ts');
   expect(written.out).toContain('Written to the log');
   expect(await logOf(terminal)).toContain('gaps_validated');
@@ -249,20 +249,20 @@ it('gaps and trace find the tags in the project’s files', async () => {
       validates: [{ file: 'tests/login.test.ts' }],
     },
   });
-  expect((await gen(terminal, 'trace', 'REQ-F-NONE-001')).code).toBe(1);
-  expect((await gen(terminal, 'trace', 'nonsense')).code).toBe(2);
-  expect((await gen(terminal, 'trace', 'no sense')).code).toBe(2);
+  expect((await runGen(terminal, 'trace', 'REQ-F-NONE-001')).code).toBe(1);
+  expect((await runGen(terminal, 'trace', 'nonsense')).code).toBe(2);
+  expect((await runGen(terminal, 'trace', 'no sense')).code).toBe(2);
 });
 
 // req: EVT-022
 it('review shows the candidate, and decides on that candidate only', async () => {
   const terminal = await createProject();
-  await gen(terminal, 'checkpoint');
-  expect((await gen(terminal, 'review')).out).toContain('No reviews are pending');
+  await runGen(terminal, 'checkpoint');
+  expect((await runGen(terminal, 'review')).out).toContain('No reviews are pending');
   await escalateEdge(terminal);
   const drafts = '.ai-workspace/agents/agent-b/drafts/REQ-F-AUTH-001+u/intent_requirements';
   await writeProjectFile(terminal.cwd, `${drafts}/needs.md`, 'a draft\n');
-  const shown = await gen(terminal, 'review', '--feature', FEATURE_ID);
+  const shown = await runGen(terminal, 'review', '--feature', FEATURE_ID);
   expect(shown.out).toMatch(/candidate +[0-9a-f]{64}/);
   // A draft that was not submitted is not part of the review.
   expect(shown.out).not.toContain('needs.md');
@@ -280,45 +280,47 @@ it('review shows the candidate, and decides on that candidate only', async () =>
   );
   expect(made.reply).toMatchObject({ reviewer: 'link:rita@example.com', url: null });
   expect(made.reply.path).toMatch(/^\/reviews\/link\?token=rvl_/);
-  expect((await gen(terminal, 'review', 'link', FEATURE_ID)).code).toBe(2);
-  expect((await gen(terminal, 'review', 'link', FEATURE_ID, '--for', 'rita', '--days', '0')).code).toBe(2);
-  expect((await gen(terminal, 'review', '--approve')).code).toBe(2);
-  expect((await gen(terminal, 'review', '--feature', FEATURE_ID, '--approve', '--reject')).code).toBe(2);
-  expect((await gen(terminal, 'review', '--feature', FEATURE_ID, '--comment', 'x')).code).toBe(2);
-  const decided = await gen(terminal, 'review', '--feature', FEATURE_ID, '--approve', '--comment', 'fine');
+  expect((await runGen(terminal, 'review', 'link', FEATURE_ID)).code).toBe(2);
+  expect((await runGen(terminal, 'review', 'link', FEATURE_ID, '--for', 'rita', '--days', '0')).code).toBe(2);
+  expect((await runGen(terminal, 'review', '--approve')).code).toBe(2);
+  expect((await runGen(terminal, 'review', '--feature', FEATURE_ID, '--approve', '--reject')).code).toBe(2);
+  expect((await runGen(terminal, 'review', '--feature', FEATURE_ID, '--comment', 'x')).code).toBe(2);
+  const decided = await runGen(terminal, 'review', '--feature', FEATURE_ID, '--approve', '--comment', 'fine');
   expect(decided.code).toBe(0);
   expect(decided.out.indexOf('candidate')).toBeLessThan(
     decided.out.indexOf('has converged with this candidate'),
   );
   expect(await logOf(terminal)).toContain('review_completed');
-  expect((await gen(terminal, 'review', '--feature', FEATURE_ID, '--approve')).code).toBe(1);
+  expect((await runGen(terminal, 'review', '--feature', FEATURE_ID, '--approve')).code).toBe(1);
 });
 
 // req: EVT-024
 it('release creates a version once, and never overwrites its manifest', async () => {
   const terminal = await createProject();
-  expect((await gen(terminal, 'release')).code).toBe(2);
-  expect((await gen(terminal, 'release', '--version', '../x')).code).toBe(2);
+  expect((await runGen(terminal, 'release')).code).toBe(2);
+  expect((await runGen(terminal, 'release', '--version', '../x')).code).toBe(2);
   const path = 'docs/releases/release-1.0.0.yml';
   expect((await runForJson(terminal, 'release', '--version', '1.0.0', '--dry-run')).reply).toMatchObject({
     reason: 'READY',
     path: null,
   });
   await expect(stat(join(terminal.cwd, path))).rejects.toThrow();
-  expect((await gen(terminal, 'release', '--version', '1.0.0', '--tag')).err).toContain('no commit to tag');
+  expect((await runGen(terminal, 'release', '--version', '1.0.0', '--tag')).err).toContain(
+    'no commit to tag',
+  );
   expect((await runForJson(terminal, 'release', '--version', '1.0.0')).reply).toMatchObject({
     reason: 'RELEASED',
     path,
   });
   expect(await readFile(join(terminal.cwd, path), 'utf8')).toContain('version: 1.0.0');
-  expect((await gen(terminal, 'release', '--version', '1.0.0')).code).toBe(1);
-  expect((await gen(terminal, '--version')).out).toMatch(/^\d+\.\d+\.\d+\n$/);
+  expect((await runGen(terminal, 'release', '--version', '1.0.0')).code).toBe(1);
+  expect((await runGen(terminal, '--version')).out).toMatch(/^\d+\.\d+\.\d+\n$/);
 });
 
 it('release lists what it does not include', async () => {
   const terminal = await createProject();
   const plain = { ...terminal, env: { ...terminal.env, NO_COLOR: '1' } };
-  const { code, out } = await gen(plain, 'release', '--version', '1.0.0', '--dry-run');
+  const { code, out } = await runGen(plain, 'release', '--version', '1.0.0', '--dry-run');
   expect(code).toBe(0);
   expect(out).toContain('✓ No feature is critical, so none had to converge.');
   expect(out).toContain(`! No feature has converged, so this release has none. Not included: ${FEATURE_ID}.`);
@@ -328,37 +330,37 @@ it('release lists what it does not include', async () => {
 it('trace accepts the id of a feature that is not a requirement key', async () => {
   const terminal = await createProject();
   const args = ['spawn', '--type', 'feature', '--id', 'CART', '--reason', 'people buy more than one thing'];
-  expect((await gen(terminal, ...args)).code).toBe(0);
-  const { code, out } = await gen(terminal, 'trace', 'CART');
+  expect((await runGen(terminal, ...args)).code).toBe(0);
+  const { code, out } = await runGen(terminal, 'trace', 'CART');
   expect([code, out]).toEqual([0, expect.stringContaining('CART')]);
 });
 
 it('checkpoint explains why it has no commit', async () => {
   const terminal = await createProject();
-  expect((await gen(terminal, 'checkpoint')).out).toContain('this is not a git repository');
+  expect((await runGen(terminal, 'checkpoint')).out).toContain('this is not a git repository');
   await promisify(execFile)('git', ['init', '-q'], { cwd: terminal.cwd });
-  expect((await gen(terminal, 'checkpoint')).out).toContain('nothing has been committed yet');
+  expect((await runGen(terminal, 'checkpoint')).out).toContain('nothing has been committed yet');
 });
 
 it('export in a workspace exports the workspace’s project', async () => {
   const terminal = await createProject();
-  await gen(terminal, 'checkpoint');
-  const { code, out } = await gen(terminal, 'export');
+  await runGen(terminal, 'checkpoint');
+  const { code, out } = await runGen(terminal, 'export');
   expect([code, out]).toEqual([0, expect.stringContaining('checkpoint_created')]);
 });
 
 it('zoom refers to gen init if the project has no methodology', async () => {
   const { terminal } = await startPlannedHarness();
-  const { code, err } = await gen(terminal, 'zoom');
+  const { code, err } = await runGen(terminal, 'zoom');
   expect([code, err]).toEqual([1, expect.stringContaining('gen init')]);
 });
 
 it('status reports a project without events as not found', async () => {
   const { terminal } = await startPlannedHarness();
-  const { code, out, err } = await gen(terminal, 'status', '--project', 'shpo');
+  const { code, out, err } = await runGen(terminal, 'status', '--project', 'shpo');
   expect([code, out]).toEqual([1, '']);
   expect(err).toMatch(/UNKNOWN_PROJECT: There is no project shpo\. Did you mean shop\?/);
-  expect((await gen(terminal, 'status', '--project', 'shop')).code).toBe(0);
+  expect((await runGen(terminal, 'status', '--project', 'shop')).code).toBe(0);
 });
 
 it('a command in a workspace says that the given server has no project with the name of the workspace', async () => {
@@ -367,21 +369,21 @@ it('a command in a workspace says that the given server has no project with the 
   const workspace = await createProject(named);
   const url = ['--url', String(other.env?.GENESIS_URL)];
   for (const command of [['next'], ['agents']]) {
-    const { code, err } = await gen(workspace, ...command, ...url);
+    const { code, err } = await runGen(workspace, ...command, ...url);
     expect(code).toBe(1);
     expect(err).toContain('UNKNOWN_PROJECT');
     expect(err.replace(/\s+/g, ' ')).toContain("has no project of this workspace's name");
   }
-  const { err } = await gen(workspace, 'agents', ...url, '--project', 'none');
+  const { err } = await runGen(workspace, 'agents', ...url, '--project', 'none');
   expect(err.replace(/\s+/g, ' ')).not.toContain("this workspace's name");
-  expect((await gen(workspace, 'agents')).code).toBe(0);
+  expect((await runGen(workspace, 'agents')).code).toBe(0);
 });
 
 it('zoom shows the graph, and one edge in detail', async () => {
   const terminal = await createProject();
-  expect((await gen(terminal, 'zoom')).out).toContain('Construction');
-  expect((await gen(terminal, 'zoom', '--edge', 'design→code')).out).toContain('Checks');
-  const unknown = await gen(terminal, 'zoom', '--edge', 'a→b');
+  expect((await runGen(terminal, 'zoom')).out).toContain('Construction');
+  expect((await runGen(terminal, 'zoom', '--edge', 'design→code')).out).toContain('Checks');
+  const unknown = await runGen(terminal, 'zoom', '--edge', 'a→b');
   expect(unknown.code).toBe(1);
   expect(unknown.err).toContain('intent_requirements');
 });
@@ -389,7 +391,7 @@ it('zoom shows the graph, and one edge in detail', async () => {
 it('while another process has the log open, commands can read, and a write refers to GENESIS_URL', async () => {
   const time = FrozenTime.begin();
   const terminal = await createProject();
-  await gen(terminal, 'checkpoint');
+  await runGen(terminal, 'checkpoint');
   const { store, blobs } = await openWorkspaceStore(new Workspace(terminal.cwd), () => {});
   onTestFinished(() => store.close());
   for (const argv of [
@@ -400,26 +402,26 @@ it('while another process has the log open, commands can read, and a write refer
     ['gaps', '--dry-run'],
     ['review'],
   ]) {
-    expect((await gen(terminal, ...argv)).out, argv.join(' ')).not.toBe('');
+    expect((await runGen(terminal, ...argv)).out, argv.join(' ')).not.toBe('');
   }
-  const refused = await time.advanceUntil(gen(terminal, 'checkpoint'));
+  const refused = await time.advanceUntil(runGen(terminal, 'checkpoint'));
   expect(refused.code).toBe(1);
   expect(refused.err).toContain('GENESIS_URL');
   const server = await startServer({ store, blobs, port: 0 });
   onTestFinished(() => server.stop());
   const there = { ...terminal, env: { ...terminal.env, GENESIS_URL: server.url } };
-  expect((await gen(there, 'checkpoint')).code).toBe(0);
+  expect((await runGen(there, 'checkpoint')).code).toBe(0);
   const [local, remote] = [await runForJson(terminal, 'status'), await runForJson(there, 'status')];
   expect(remote.reply).toEqual(local.reply);
 });
 
 it('status reports a damaged log and refers to gen verify', async () => {
   const terminal = await createProject();
-  await gen(terminal, 'checkpoint');
+  await runGen(terminal, 'checkpoint');
   const file = join(terminal.cwd, '.ai-workspace/events/events.jsonl');
   await chmod(file, 0o644);
   await writeFile(file, (await readFile(file, 'utf8')).replace('shop', 'shoq'));
-  const { code, err } = await gen(terminal, 'status');
+  const { code, err } = await runGen(terminal, 'status');
   expect(code).toBe(1);
   expect(err).toContain('gen verify');
 });

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { startPlannedHarness } from './testing/cli-harness.js';
-import { gen } from './testing/terminal.js';
+import { runGen } from './testing/terminal.js';
 
 /** A server with a plan, and a terminal that names no agent. */
 async function startUnnamed() {
@@ -11,27 +11,27 @@ async function startUnnamed() {
 
 it('a worker is named after its program, in gen agents, in events and in its environment', async () => {
   const { terminal } = await startUnnamed();
-  const ran = await gen(terminal, 'run', '--', 'sh', '-c', 'echo "$GENESIS_AGENT"');
+  const ran = await runGen(terminal, 'run', '--', 'sh', '-c', 'echo "$GENESIS_AGENT"');
   const name = ran.out.trim();
   expect(name).toMatch(/^sh-[0-9a-f]{4}$/);
-  const { agents } = JSON.parse((await gen(terminal, 'agents', '--json')).out);
+  const { agents } = JSON.parse((await runGen(terminal, 'agents', '--json')).out);
   expect(agents).toMatchObject([{ agent_id: name }]);
-  expect((await gen(terminal, 'agents')).out).toContain(name);
-  const { events } = JSON.parse((await gen(terminal, 'events', '--json')).out);
+  expect((await runGen(terminal, 'agents')).out).toContain(name);
+  const { events } = JSON.parse((await runGen(terminal, 'events', '--json')).out);
   const claims = events.filter((event: { event_type: string }) => event.event_type === 'CLAIM_ACQUIRED');
   expect(claims).toMatchObject([{ agent_id: name }]);
 });
 
 it('the agent name of a person is the user name, without the name of the machine', async () => {
   const { terminal } = await startUnnamed();
-  const claimed = await gen(terminal, 'task', 'claim', 'A-001-schema', '--json');
+  const claimed = await runGen(terminal, 'task', 'claim', 'A-001-schema', '--json');
   expect(JSON.parse(claimed.out).claim).toMatchObject({ agent_id: 'tester' });
 });
 
 it('--agent and GENESIS_AGENT win over the name of the program', async () => {
   const { terminal } = await startUnnamed();
   const print = ['--', 'sh', '-c', 'echo "$GENESIS_AGENT"'];
-  expect((await gen(terminal, 'run', '--agent', 'ada', ...print)).out).toBe('ada\n');
+  expect((await runGen(terminal, 'run', '--agent', 'ada', ...print)).out).toBe('ada\n');
   const env = { ...terminal.env, GENESIS_AGENT: 'bob' };
-  expect((await gen({ ...terminal, env }, 'run', ...print)).out).toBe('bob\n');
+  expect((await runGen({ ...terminal, env }, 'run', ...print)).out).toBe('bob\n');
 });

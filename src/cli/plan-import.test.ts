@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { temporaryFolder } from '../../test/support/temporary-folder.js';
 import { startHarness } from './testing/cli-harness.js';
-import { gen, type TerminalOptions } from './testing/terminal.js';
+import { runGen, type TerminalOptions } from './testing/terminal.js';
 
 const CHECKLIST = `## Database
 - [ ] Design the schema
@@ -12,7 +12,7 @@ const CHECKLIST = `## Database
 - [ ] Load the data
 `;
 const runForJson = async (terminal: TerminalOptions, ...argv: string[]) =>
-  JSON.parse((await gen(terminal, ...argv, '--json')).out);
+  JSON.parse((await runGen(terminal, ...argv, '--json')).out);
 
 async function terminalWith(checklist: string) {
   const { terminal } = await startHarness();
@@ -22,7 +22,7 @@ async function terminalWith(checklist: string) {
 
 it('shows with --dry-run which task each item becomes, and changes nothing', async () => {
   const terminal = await terminalWith(CHECKLIST);
-  const { code, out } = await gen(terminal, 'plan', 'import', 'TODO.md', '--dry-run');
+  const { code, out } = await runGen(terminal, 'plan', 'import', 'TODO.md', '--dry-run');
   expect(code).toBe(0);
   expect(out).toMatch(
     /^Original id +Task +Status +Title\nDesign the schema +A-001-design-the-schema +new +Design/,
@@ -44,11 +44,11 @@ it('shows with --dry-run which task each item becomes, and changes nothing', asy
 
 it('keeps ids, claims and results when a checklist is edited and imported again', async () => {
   const terminal = await terminalWith(CHECKLIST);
-  expect((await gen(terminal, 'plan', 'import', 'TODO.md')).out).toContain(
+  expect((await runGen(terminal, 'plan', 'import', 'TODO.md')).out).toContain(
     'shop: plan version 1, 2 tasks, 1 subtask (2 added, 0 changed, 0 removed)',
   );
-  await gen(terminal, 'task', 'claim', 'A-001-design-the-schema::1');
-  await gen(terminal, 'task', 'submit', 'A-001-design-the-schema::1', '--data', '"done"');
+  await runGen(terminal, 'task', 'claim', 'A-001-design-the-schema::1');
+  await runGen(terminal, 'task', 'submit', 'A-001-design-the-schema::1', '--data', '"done"');
   const edited = CHECKLIST.replace('- [ ] Design', '- [ ] Ask users\n- [x] Design').replace(
     '- [ ] Load',
     '- [ ] Test\n- [ ] Load',
@@ -85,7 +85,12 @@ it('imports issues from standard input, and reports a dependency that is not in 
     },
     { number: 1, title: 'Index', body: null, labels: [], state: 'OPEN' },
   ];
-  const { code, out, err } = await gen({ ...terminal, stdin: JSON.stringify(issues) }, 'plan', 'import', '-');
+  const { code, out, err } = await runGen(
+    { ...terminal, stdin: JSON.stringify(issues) },
+    'plan',
+    'import',
+    '-',
+  );
   expect(code).toBe(0);
   expect(out).toContain('2 tasks');
   expect(err).toContain('2 depends on "#7", which is not in the file');
@@ -105,11 +110,11 @@ it('takes the format from --format, and refuses an unknown format', async () => 
     '--dry-run',
   );
   expect(preview.mapping).toHaveLength(3);
-  expect(await gen(terminal, 'plan', 'import', 'TODO.md', '--format', 'issues')).toMatchObject({
+  expect(await runGen(terminal, 'plan', 'import', 'TODO.md', '--format', 'issues')).toMatchObject({
     code: 1,
     err: expect.stringMatching(/^TODO\.md:1:1: BAD_VALUE: .*not a JSON list of issues/),
   });
-  expect((await gen(terminal, 'plan', 'import', 'TODO.md', '--format', 'xml')).code).toBe(2);
+  expect((await runGen(terminal, 'plan', 'import', 'TODO.md', '--format', 'xml')).code).toBe(2);
   const plan = await runForJson(terminal, 'plan', 'import', 'plan.yaml', '--dry-run');
   expect(plan).toMatchObject({
     format: 'plan',
@@ -120,13 +125,13 @@ it('takes the format from --format, and refuses an unknown format', async () => 
 it('lists the faults of a checklist with their lines, without a server', async () => {
   const cwd = await temporaryFolder();
   await writeFile(join(cwd, 'TODO.md'), '- [ ] One\n- [ ] Two (after: Nothing)\n');
-  expect(await gen({ cwd }, 'plan', 'check', 'TODO.md')).toMatchObject({
+  expect(await runGen({ cwd }, 'plan', 'check', 'TODO.md')).toMatchObject({
     code: 1,
     err: expect.stringMatching(/^TODO\.md:2:1: UNKNOWN_DEPENDENCY: .*\n1 fault\. Nothing was changed\.\n$/),
   });
   await writeFile(join(cwd, 'TODO.md'), '- [ ] One\n');
-  expect((await gen({ cwd }, 'plan', 'check', 'TODO.md')).out).toContain('valid: 1 track, 1 task');
-  expect(await gen({ cwd }, 'plan', 'import', 'TODO.md')).toMatchObject({
+  expect((await runGen({ cwd }, 'plan', 'check', 'TODO.md')).out).toContain('valid: 1 track, 1 task');
+  expect(await runGen({ cwd }, 'plan', 'import', 'TODO.md')).toMatchObject({
     code: 2,
     err: expect.stringContaining('Pass --project NAME'),
   });

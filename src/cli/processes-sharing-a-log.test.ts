@@ -5,7 +5,7 @@ import { FrozenTime } from '../../test/support/frozen-time.js';
 import { readAddress, writeAddress } from '../workspace/address.js';
 import { openWorkspaceStore } from '../workspace/store.js';
 import { Workspace } from '../workspace/workspace.js';
-import { gen, start } from './testing/terminal.js';
+import { runGen, startCommand } from './testing/terminal.js';
 import { createProject, FEATURE_ID } from './testing/workspace.js';
 
 const SUBJECT = `${FEATURE_ID}#intent_requirements`;
@@ -15,7 +15,7 @@ it('grants one of four concurrent claims of an edge without a server, and refuse
   FrozenTime.begin();
   const terminal = await createProject({});
   const claims = ['a1', 'a2', 'a3', 'a4'].map((agent) =>
-    gen(terminal, 'task', 'claim', SUBJECT, '--agent', agent, '--json'),
+    runGen(terminal, 'task', 'claim', SUBJECT, '--agent', agent, '--json'),
   );
   const replies = (await Promise.all(claims)).map(({ out }) => JSON.parse(out) as { reason: string });
   expect(replies.map(({ reason }) => reason).sort()).toEqual([
@@ -30,7 +30,7 @@ it('creates all features that are spawned concurrently', async () => {
   FrozenTime.begin();
   const terminal = await createProject({});
   const spawned = ['REQ-F-A-001', 'REQ-F-B-001', 'REQ-F-C-001'].map((id) =>
-    gen(terminal, 'spawn', '--type', 'feature', '--id', id, '--reason', 'why not'),
+    runGen(terminal, 'spawn', '--type', 'feature', '--id', id, '--reason', 'why not'),
   );
   expect((await Promise.all(spawned)).map(({ code }) => code)).toEqual([0, 0, 0]);
 });
@@ -38,12 +38,12 @@ it('creates all features that are spawned concurrently', async () => {
 it('gen events --follow does not lock the log, and shows events of other processes', async () => {
   FrozenTime.begin();
   const terminal = await createProject({});
-  const following = start(terminal, 'events', '--follow', '--since', '2020-01-01T00:00:00Z');
+  const following = startCommand(terminal, 'events', '--follow', '--since', '2020-01-01T00:00:00Z');
   await following.waitForOutput(/METHODOLOGY_CHANGED/);
-  expect((await gen(terminal, 'task', 'claim', SUBJECT, '--agent', 'a1')).code).toBe(0);
+  expect((await runGen(terminal, 'task', 'claim', SUBJECT, '--agent', 'a1')).code).toBe(0);
   await following.waitForOutput(/a1/);
   expect(
-    (await gen(terminal, 'spawn', '--type', 'feature', '--id', 'REQ-F-B-001', '--reason', 'x')).code,
+    (await runGen(terminal, 'spawn', '--type', 'feature', '--id', 'REQ-F-B-001', '--reason', 'x')).code,
   ).toBe(0);
   await following.waitForOutput(/REQ-F-B-001/);
   following.stop('SIGINT');
@@ -66,6 +66,6 @@ it('trusts the server address only of the process that has the log open', async 
 
 it('refuses a project other than the workspace’s own', async () => {
   const terminal = await createProject({});
-  const { code, err } = await gen(terminal, 'status', '--project', 'other');
+  const { code, err } = await runGen(terminal, 'status', '--project', 'other');
   expect({ code, err }).toEqual({ code: 2, err: expect.stringContaining('This is the workspace of') });
 });

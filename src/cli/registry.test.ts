@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
 import { buildProgram } from './program.js';
 import { allCommandGroups, commandGroupsFor } from './registry.js';
-import { gen, start } from './testing/terminal.js';
+import { runGen, startCommand } from './testing/terminal.js';
 
-const { io } = start({ cwd: '.' }, '--version');
+const { io } = startCommand({ cwd: '.' }, '--version');
 const namesIn = async (...argv: string[]) =>
   buildProgram(io, await commandGroupsFor(argv), () => {}).commands.map((each) => each.name());
 
@@ -23,7 +23,7 @@ it.each([
   ['show', 'gen plan show or gen task show'],
   ['statsu', 'gen status'],
 ])('suggests the command that gen %s may mean', async (word, suggestion) => {
-  const { code, err } = await gen({ cwd: '.' }, word, 'A-001');
+  const { code, err } = await runGen({ cwd: '.' }, word, 'A-001');
   expect(code).toBe(2);
   expect(err).toContain(`There is no command gen ${word}. Did you mean ${suggestion}`);
 });

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { gen } from './testing/terminal.js';
+import { runGen } from './testing/terminal.js';
 import { createProject, FEATURE_ID, writeProjectFile } from './testing/workspace.js';
 
 const EDGE = 'intent_requirements';
@@ -32,7 +32,7 @@ convergence: {max_iterations: 1}
 `,
   );
   const env = { ...terminal.env, PATH: process.env.PATH ?? '', NO_COLOR: '1' };
-  return (...argv: string[]) => gen({ ...terminal, env }, ...argv);
+  return (...argv: string[]) => runGen({ ...terminal, env }, ...argv);
 }
 
 it('refuses to approve a candidate whose checks failed, and the next run reads the requested changes', async () => {

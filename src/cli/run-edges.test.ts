@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 import { git } from '../../test/support/git.js';
 import { temporaryFolder } from '../../test/support/temporary-folder.js';
 import type { FleetReport } from './fleet/report.js';
-import { gen, start, type TerminalOptions } from './testing/terminal.js';
+import { runGen, startCommand, type TerminalOptions } from './testing/terminal.js';
 import { createProject, FEATURE_ID } from './testing/workspace.js';
 
 const FIRST = `${FEATURE_ID}#intent_requirements`;
@@ -56,11 +56,11 @@ async function agentProgram(): Promise<string[]> {
 }
 
 const runShell = (terminal: TerminalOptions, script: string) =>
-  gen(terminal, 'run', '--role', 'full_stack', '--', 'sh', '-c', script);
+  runGen(terminal, 'run', '--role', 'full_stack', '--', 'sh', '-c', script);
 
 it('run --loop works on the edges of a feature in their draft folders until all work is done', async () => {
   const terminal = await createProject(WITH_CHECKS);
-  const looped = await gen(terminal, 'run', '--loop', ...(await agentProgram()));
+  const looped = await runGen(terminal, 'run', '--loop', ...(await agentProgram()));
   expect(looped.err).toMatch(/^Working on shop until all work is done\.\n/);
   expect(looped.err).toContain(`${FIRST} has converged: `);
   expect(looped.err).toMatch(/2 accepted, .*\nAll work of shop is done\.\n$/);
@@ -71,15 +71,15 @@ it('run --loop works on the edges of a feature in their draft folders until all 
     expect(cwd).toBe(await realpath(drafts));
     expect(drafts).toContain(join(terminal.cwd, '.ai-workspace', 'agents', 'agent-a', 'drafts'));
   }
-  const single = await gen(terminal, 'run', '--', 'true');
+  const single = await runGen(terminal, 'run', '--', 'true');
   expect(single).toMatchObject({ code: 0, err: 'All work of shop is done.\n' });
 });
 
 it('run --kind task takes no edges, and a project without a plan is not done', async () => {
   const terminal = await createProject(WITH_CHECKS);
-  const idle = await gen(terminal, 'run', '--kind', 'task', '--', 'true');
+  const idle = await runGen(terminal, 'run', '--kind', 'task', '--', 'true');
   expect(idle).toMatchObject({ code: 1, err: expect.stringContaining('NOTHING_READY') });
-  expect((await gen(terminal, 'run', '--kind', 'tasks', '--', 'true')).code).toBe(2);
+  expect((await runGen(terminal, 'run', '--kind', 'tasks', '--', 'true')).code).toBe(2);
 });
 
 it.each([
@@ -105,7 +105,7 @@ it.each([
   const failed = await runShell(terminal, script);
   expect(failed.err).toMatch(reason);
   expect(failed.code).toBe(1);
-  const { out } = await gen(terminal, 'task', 'history', FIRST);
+  const { out } = await runGen(terminal, 'task', 'history', FIRST);
   expect(out).toContain('ERROR');
 });
 
@@ -113,16 +113,16 @@ it('run submits the result file of an edge instead of its drafts', async () => {
   const terminal = await createProject(WITH_CHECKS);
   const script = `echo '{"made": 1}' > "$GENESIS_RESULT"; echo '[{"name": "reads_well", "result": "pass"}]' > "$GENESIS_CHECKS"`;
   expect(await runShell(terminal, script)).toMatchObject({ code: 0 });
-  expect((await gen(terminal, 'task', 'result', FIRST)).out).toContain('"made"');
+  expect((await runGen(terminal, 'task', 'result', FIRST)).out).toContain('"made"');
 });
 
 it('run exits with 3 when a person must decide, and the result can be approved after the process has ended', async () => {
   const terminal = await createProject(WITH_HUMAN_CHECK);
-  const escalated = await gen(terminal, 'run', ...(await agentProgram()));
+  const escalated = await runGen(terminal, 'run', ...(await agentProgram()));
   expect(escalated.err).toContain(`${FIRST} waits for a person: gen review`);
   expect(escalated.code).toBe(3);
   const review = ['review', '--feature', FEATURE_ID, '--edge', 'intent_requirements', '--approve'];
-  expect((await gen(terminal, ...review)).code).toBe(0);
+  expect((await runGen(terminal, ...review)).code).toBe(0);
   expect(existsSync(join(terminal.cwd, 'docs', 'intent_requirements.md'))).toBe(true);
 });
 
@@ -134,35 +134,35 @@ const reviewArguments = (...decision: string[]): string[] => [
 it('run performs an edge again if changes were requested after the earlier run had ended', async () => {
   const terminal = await createProject(WITH_HUMAN_CHECK);
   const program = await agentProgram();
-  expect(await gen(terminal, 'run', ...program)).toMatchObject({
+  expect(await runGen(terminal, 'run', ...program)).toMatchObject({
     code: 3,
     out: expect.stringContaining('review: none'),
   });
-  expect(await gen(terminal, 'run', ...program)).toMatchObject({
+  expect(await runGen(terminal, 'run', ...program)).toMatchObject({
     code: 1,
     err: expect.stringMatching(/^NOTHING_READY\. .*human/),
   });
-  expect((await gen(terminal, ...reviewArguments('--refine', '--comment', 'name the key'))).code).toBe(0);
-  const again = await gen(terminal, 'run', ...program);
+  expect((await runGen(terminal, ...reviewArguments('--refine', '--comment', 'name the key'))).code).toBe(0);
+  const again = await runGen(terminal, 'run', ...program);
   expect(again).toMatchObject({ code: 3, out: expect.stringContaining('review: name the key') });
-  expect((await gen(terminal, ...reviewArguments('--approve'))).code).toBe(0);
-  expect((await gen(terminal, 'task', 'show', FIRST)).out).toMatch(/completed.*, generation 1/);
+  expect((await runGen(terminal, ...reviewArguments('--approve'))).code).toBe(0);
+  expect((await runGen(terminal, 'task', 'show', FIRST)).out).toMatch(/completed.*, generation 1/);
 });
 
 it('fleet performs an edge again if the agent that escalated it was killed before changes were requested', async () => {
   const terminal = await createProject(WITH_HUMAN_CHECK);
   const program = await agentProgram();
   const { cwd, env = {} } = terminal;
-  const fleet = start({ cwd, env }, 'fleet', '--name', 'worker', ...program);
+  const fleet = startCommand({ cwd, env }, 'fleet', '--name', 'worker', ...program);
   await fleet.waitForOutput(/the result of generation 1 waits for a person/);
   const log = join(terminal.cwd, '.home', 'fleet', 'worker-1.log');
   const [, worker] = /worker: (\d+)/.exec(await readFile(log, 'utf8')) ?? [];
   process.kill(Number(worker), 'SIGKILL');
   await fleet.waitForOutput(/worker-1 ended \(SIGKILL\)\. Restart 1/);
-  expect((await gen(terminal, ...reviewArguments('--refine', '--comment', 'name the key'))).code).toBe(0);
+  expect((await runGen(terminal, ...reviewArguments('--refine', '--comment', 'name the key'))).code).toBe(0);
   await fleet.waitForOutput(/waits for a person: gen review[\s\S]*waits for a person: gen review/);
   expect(await readFile(log, 'utf8')).toContain('review: name the key');
-  expect((await gen(terminal, ...reviewArguments('--approve'))).code).toBe(0);
+  expect((await runGen(terminal, ...reviewArguments('--approve'))).code).toBe(0);
   await fleet.waitForOutput(`worker-1  ${SECOND}: claimed`);
   fleet.stop('SIGINT');
   expect((await fleet.ended).code).toBe(130);
@@ -176,13 +176,13 @@ it('run removes the worktree of an edge after its result is accepted, and the re
   git(terminal.cwd, 'init', '--quiet', '--initial-branch', 'main');
   git(terminal.cwd, 'add', 'specification');
   git(terminal.cwd, 'commit', '--quiet', '-m', 'begin');
-  const ran = await gen(terminal, 'run', ...(await agentProgram()));
+  const ran = await runGen(terminal, 'run', ...(await agentProgram()));
   expect(ran).toMatchObject({ code: 0, err: expect.stringContaining('has converged') });
   expect(await readFile(join(terminal.cwd, 'docs', 'intent_requirements.md'), 'utf8')).toContain(
     '/worktrees/',
   );
   expect(git(terminal.cwd, 'worktree', 'list').split('\n')).toHaveLength(1);
-  const { out } = await gen(terminal, 'task', 'result', FIRST, '--json');
+  const { out } = await runGen(terminal, 'task', 'result', FIRST, '--json');
   expect(JSON.parse(out)).toMatchObject({
     metadata: { git: { base: git(terminal.cwd, 'rev-parse', 'HEAD') } },
   });
@@ -193,7 +193,7 @@ it('fleet works on edges in the workspace, also from the worktrees of its agents
   git(terminal.cwd, 'init', '--quiet', '--initial-branch', 'main');
   git(terminal.cwd, 'add', '--force', 'specification', '.ai-workspace');
   git(terminal.cwd, 'commit', '--quiet', '-m', 'begin');
-  const fleet = await gen(terminal, 'fleet', '--name', 'worker', '--json', ...(await agentProgram()));
+  const fleet = await runGen(terminal, 'fleet', '--name', 'worker', '--json', ...(await agentProgram()));
   expect(fleet.err).toContain(`worker-1  ${SECOND}: done`);
   expect(fleet.code).toBe(0);
   const report = JSON.parse(fleet.out) as FleetReport;
@@ -208,7 +208,13 @@ it('fleet works on edges in the workspace, also from the worktrees of its agents
 
 it('fleet says that the remaining work waits for a person, and keeps the result for review', async () => {
   const terminal = await createProject(WITH_HUMAN_CHECK);
-  const fleet = start({ ...terminal, columns: 200 }, 'fleet', '--name', 'worker', ...(await agentProgram()));
+  const fleet = startCommand(
+    { ...terminal, columns: 200 },
+    'fleet',
+    '--name',
+    'worker',
+    ...(await agentProgram()),
+  );
   await fleet.waitForOutput(/the result of generation 1 waits for a person: gen review/);
   fleet.stop('SIGINT');
   const { code, out } = await fleet.ended;
@@ -217,5 +223,5 @@ it('fleet says that the remaining work waits for a person, and keeps the result 
   expect(out).toContain(
     `2 edges are left; next for each feature: ${FIRST}. All of it waits for a person: gen review.`,
   );
-  expect((await gen(terminal, 'review', '--list')).out).toContain('intent_requirements');
+  expect((await runGen(terminal, 'review', '--list')).out).toContain('intent_requirements');
 });

@@ -5,14 +5,14 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { FrozenTime } from '../../test/support/frozen-time.js';
 import { git } from '../../test/support/git.js';
 import { startPlannedHarness } from './testing/cli-harness.js';
-import { gen, start, type TerminalOptions } from './testing/terminal.js';
+import { runGen, startCommand, type TerminalOptions } from './testing/terminal.js';
 
 // req: SDK-005
 it('run submits the result file or the end of the output, and releases a failed task', async () => {
   const { terminal } = await startPlannedHarness();
-  const wrote = await gen(terminal, 'run', '--', 'sh', '-c', 'cp "$GENESIS_BRIEFING" "$GENESIS_RESULT"');
+  const wrote = await runGen(terminal, 'run', '--', 'sh', '-c', 'cp "$GENESIS_BRIEFING" "$GENESIS_RESULT"');
   expect(wrote).toMatchObject({ code: 0, err: expect.stringContaining('A-001-schema is done') });
-  const said = await gen(
+  const said = await runGen(
     terminal,
     'run',
     '--track',
@@ -34,12 +34,12 @@ it('run submits the result file or the end of the output, and releases a failed 
   expect(await resultsOf('B-001-api')).toMatchObject([
     { result_data: { exit_code: 0, stdout: 'B-001-api gen 1\n' } },
   ]);
-  const failed = await gen(terminal, 'run', '--', 'sh', '-c', 'echo no disk >&2; exit 7');
+  const failed = await runGen(terminal, 'run', '--', 'sh', '-c', 'echo no disk >&2; exit 7');
   expect(failed.code).toBe(1);
-  const { out } = await gen(terminal, 'task', 'explain', 'A-002-index::1');
+  const { out } = await runGen(terminal, 'task', 'explain', 'A-002-index::1');
   expect(out).toContain('exit code 7: no disk');
   await writeFile(join(terminal.cwd, 'old.json'), '{"of":"yesterday"}');
-  const old = await gen(terminal, 'run', '--result', 'old.json', '--', 'true');
+  const old = await runGen(terminal, 'run', '--result', 'old.json', '--', 'true');
   expect(old).toMatchObject({ code: 1, err: expect.stringContaining('did not write old.json') });
 });
 
@@ -49,11 +49,11 @@ it('run kills the program and its child processes when the claim is lost, even i
   const ignoringSigterm =
     "trap '' TERM; sh -c 'while :; do sleep 0.1; done' & trap 'echo terminated > terminated' TERM; echo $$ > started; " +
     'while :; do wait; done';
-  const running = start(terminal, 'run', '--lease', '1', '--', 'sh', '-c', ignoringSigterm);
+  const running = startCommand(terminal, 'run', '--lease', '1', '--', 'sh', '-c', ignoringSigterm);
   const ended = running.ended;
   const group = Number(await waitForText(join(terminal.cwd, 'started')));
   expect(isAlive(group)).toBe(true);
-  await gen(terminal, 'task', 'force-release', 'A-001-schema', '--reason', 'it is stuck');
+  await runGen(terminal, 'task', 'force-release', 'A-001-schema', '--reason', 'it is stuck');
   await waitForText(join(terminal.cwd, 'terminated'));
   expect(isAlive(group)).toBe(true);
   // The program ends only when the grace period is over.
@@ -70,38 +70,47 @@ it('run forwards stop signals, and submits a result that the program still compl
   const { terminal } = await startPlannedHarness();
   const tidy =
     'trap \'echo "{}" > "$GENESIS_RESULT"; exit 0\' INT; echo $$ > started; while :; do sleep 0.1; done';
-  const running = start(terminal, 'run', '--', 'sh', '-c', tidy);
+  const running = startCommand(terminal, 'run', '--', 'sh', '-c', tidy);
   const ended = running.ended;
   await waitForText(join(terminal.cwd, 'started'));
   running.stop('SIGINT');
   expect(await ended).toMatchObject({ code: 0, err: expect.stringContaining('A-001-schema is done') });
-  const untidy = start(terminal, 'run', '--track', 'B', '--', 'sh', '-c', 'echo $$ > other; sleep 600');
+  const untidy = startCommand(
+    terminal,
+    'run',
+    '--track',
+    'B',
+    '--',
+    'sh',
+    '-c',
+    'echo $$ > other; sleep 600',
+  );
   const stopped = untidy.ended;
   const group = Number(await waitForText(join(terminal.cwd, 'other')));
   untidy.stop('SIGTERM');
   expect((await stopped).code).toBe(130);
   await waitForGroupExit(group);
-  expect((await gen(terminal, 'task', 'history', 'B-001-api')).out).toContain('VOLUNTARY');
+  expect((await runGen(terminal, 'task', 'history', 'B-001-api')).out).toContain('VOLUNTARY');
 });
 
 it('run --loop continues until all tasks are done', async () => {
   const { terminal } = await startPlannedHarness();
-  const looped = await gen(terminal, 'run', '--loop', '--json', '--', 'true');
+  const looped = await runGen(terminal, 'run', '--loop', '--json', '--', 'true');
   expect(looped.code).toBe(0);
   expect(JSON.parse(looped.out)).toMatchObject({ accepted: 5, refused: 0, failed: 0, lost: 0 });
-  const later = await gen(terminal, 'run', '--loop', '--', 'true');
+  const later = await runGen(terminal, 'run', '--loop', '--', 'true');
   expect(later).toMatchObject({ code: 0, err: expect.stringMatching(/All work of .+ is done/) });
-  expect((await gen(terminal, 'next')).err).toMatch(
+  expect((await runGen(terminal, 'next')).err).toMatch(
     /^NOTHING_READY\. Every task in the plan is completed\. Do not wait\.\n$/,
   );
-  const single = await gen(terminal, 'run', '--', 'true');
+  const single = await runGen(terminal, 'run', '--', 'true');
   expect(single).toMatchObject({ code: 0, err: 'All work of shop is done.\n' });
 });
 
 it('run --loop says that all tasks are done and exits with 0, even if a task failed on the way', async () => {
   const { terminal } = await startPlannedHarness();
   const failOnce = 'if [ -e tried ]; then exit 0; fi; touch tried; echo no disk >&2; exit 7';
-  const looped = await gen(
+  const looped = await runGen(
     terminal,
     'run',
     '--loop',
@@ -123,8 +132,8 @@ it('run --loop says that all tasks are done and exits with 0, even if a task fai
 
 it('run --loop exits with 130 if a signal stops it while nothing is under way', async () => {
   const { terminal } = await startPlannedHarness();
-  await gen(terminal, 'task', 'claim', 'A-001-schema');
-  const waiting = start(terminal, 'run', '--loop', '--track', 'A', '--', 'true');
+  await runGen(terminal, 'task', 'claim', 'A-001-schema');
+  const waiting = startCommand(terminal, 'run', '--loop', '--track', 'A', '--', 'true');
   await waiting.waitForErrorOutput('until all work is done');
   waiting.stop('SIGINT');
   expect(await waiting.ended).toMatchObject({ code: 130, err: expect.stringContaining('0 released') });
@@ -132,7 +141,7 @@ it('run --loop exits with 130 if a signal stops it while nothing is under way', 
 
 it('run --loop says what became of a task before it starts the next', async () => {
   const { terminal } = await startPlannedHarness();
-  const looped = await gen(terminal, 'run', '--loop', '--', 'true');
+  const looped = await runGen(terminal, 'run', '--loop', '--', 'true');
   const lines = looped.err.split('\n').filter((line) => /is done:|generation/.test(line));
   expect(lines).toHaveLength(10);
   for (const [index, line] of lines.entries())
@@ -141,8 +150,8 @@ it('run --loop says what became of a task before it starts the next', async () =
 
 it('run says that nothing is ready if others hold all the work that can be claimed', async () => {
   const { terminal } = await startPlannedHarness();
-  await gen(terminal, 'task', 'claim', 'A-001-schema');
-  const idle = await gen(terminal, 'run', '--', 'true');
+  await runGen(terminal, 'task', 'claim', 'A-001-schema');
+  const idle = await runGen(terminal, 'run', '--', 'true');
   expect(idle).toMatchObject({ code: 1, err: expect.stringContaining('NOTHING_READY') });
 });
 
@@ -160,7 +169,7 @@ describe('in a git repository', () => {
     const base = git(terminal.cwd, 'rev-parse', 'HEAD');
     const edit =
       'printf "one\\ntwo\\n" > a.txt; git add a.txt; git -c user.name=a -c user.email=a@example.org commit -q -m a';
-    expect(await gen(terminal, 'run', '--', 'sh', '-c', edit)).toMatchObject({ code: 0 });
+    expect(await runGen(terminal, 'run', '--', 'sh', '-c', edit)).toMatchObject({ code: 0 });
     const head = git(terminal.cwd, 'rev-parse', 'HEAD');
     expect(head).not.toBe(base);
     expect(await resultOf(terminal, 'A-001-schema')).toMatchObject({
@@ -172,7 +181,7 @@ describe('in a git repository', () => {
   it('a result is submitted without the metadata if git fails', async () => {
     const { terminal } = await startPlannedHarness();
     await writeFile(join(terminal.cwd, '.git'), 'gitdir: /does/not/exist\n');
-    expect(await gen(terminal, 'run', '--', 'true')).toMatchObject({ code: 0 });
+    expect(await runGen(terminal, 'run', '--', 'true')).toMatchObject({ code: 0 });
     expect(await resultOf(terminal, 'A-001-schema')).toMatchObject({ accepted: true, metadata: {} });
   });
 });
@@ -180,16 +189,16 @@ describe('in a git repository', () => {
 it('run claims nothing if the program cannot be started', async () => {
   const { terminal } = await startPlannedHarness();
   const file = join(terminal.cwd, 'agent.sh');
-  const missing = await gen(terminal, 'run', '--loop', '--', './agent.sh');
+  const missing = await runGen(terminal, 'run', '--loop', '--', './agent.sh');
   expect(missing).toMatchObject({ code: 2, err: expect.stringContaining('Program not found: ./agent.sh') });
-  const unknown = await gen(terminal, 'run', '--', 'no-such-agent');
+  const unknown = await runGen(terminal, 'run', '--', 'no-such-agent');
   expect(unknown).toMatchObject({ code: 2, err: expect.stringContaining('on the PATH: no-such-agent') });
   await writeFile(file, '#!/no/such/shell\n');
-  const locked = await gen(terminal, 'run', '--loop', '--', './agent.sh');
+  const locked = await runGen(terminal, 'run', '--loop', '--', './agent.sh');
   expect(locked).toMatchObject({ code: 2, err: expect.stringContaining(`chmod +x ${file}`) });
-  expect((await gen(terminal, 'events')).out).not.toContain('A-001-schema');
+  expect((await runGen(terminal, 'events')).out).not.toContain('A-001-schema');
   await chmod(file, 0o755);
-  const broken = await gen(terminal, 'run', '--loop', '--json', '--', './agent.sh');
+  const broken = await runGen(terminal, 'run', '--loop', '--json', '--', './agent.sh');
   expect(broken.code).toBe(1);
   expect(JSON.parse(broken.out)).toMatchObject({ failed: 1 });
 });
@@ -225,12 +234,12 @@ function isAlive(group: number): boolean {
 
 it('run releases a task whose result is a pipe, instead of waiting for its writer', async () => {
   const { terminal } = await startPlannedHarness();
-  const piped = await gen(terminal, 'run', '--', 'sh', '-c', 'mkfifo "$GENESIS_RESULT"');
+  const piped = await runGen(terminal, 'run', '--', 'sh', '-c', 'mkfifo "$GENESIS_RESULT"');
   expect(piped).toMatchObject({ code: 1, err: expect.stringContaining('is not a regular file') });
 });
 
 it('run releases a task whose result exceeds the size limit, without reading it', async () => {
   const { terminal } = await startPlannedHarness();
-  const huge = await gen(terminal, 'run', '--', 'sh', '-c', 'truncate -s 300M "$GENESIS_RESULT"');
+  const huge = await runGen(terminal, 'run', '--', 'sh', '-c', 'truncate -s 300M "$GENESIS_RESULT"');
   expect(huge).toMatchObject({ code: 1, err: expect.stringContaining('at most 268435456') });
 });

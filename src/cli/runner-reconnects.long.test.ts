@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { temporaryFolder } from '../../test/support/temporary-folder.js';
 import { selfCommand } from './self.js';
-import { gen } from './testing/terminal.js';
+import { runGen } from './testing/terminal.js';
 import { createProject, FEATURE_ID, writeProjectFile } from './testing/workspace.js';
 
 const EDGE = 'intent_requirements';
@@ -54,7 +54,7 @@ checklist:
 construct: {type: command, command: [sh, -c, "${agent}"]}
 `,
   );
-  const run = (...argv: string[]) => gen({ ...project, env: { ...env, PATH } }, ...argv);
+  const run = (...argv: string[]) => runGen({ ...project, env: { ...env, PATH } }, ...argv);
   expect(await run('policy', 'evidence=verified')).toMatchObject({ code: 0 });
   expect(await run('runner', 'enrol')).toMatchObject({ code: 0 });
 

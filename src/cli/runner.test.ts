@@ -8,7 +8,7 @@ import { FILES } from '../../test/support/workspace-files.js';
 import { Genesis } from '../client/genesis.js';
 import { withResultCounts } from '../core/methodology/definition/convergence.js';
 import { startHarness } from './testing/cli-harness.js';
-import { gen } from './testing/terminal.js';
+import { runGen } from './testing/terminal.js';
 import { createProject, FEATURE_ID, writeProjectFile } from './testing/workspace.js';
 
 const EDGE = 'REQ-F-A#design_code';
@@ -62,44 +62,46 @@ async function openVerifiedProject() {
       ]),
     });
   const runOnce = (...base: string[]) =>
-    gen(projectTerminal, 'runner', 'run', ...base, '--key', key, '--once', '--unsandboxed');
+    runGen(projectTerminal, 'runner', 'run', ...base, '--key', key, '--once', '--unsandboxed');
   return { terminal: projectTerminal, client, key, propose, submit, runOnce };
 }
 
 describe('gen runner', { timeout: 120_000 }, () => {
   it('enrols a key that only its owner can read, lists it and revokes it', async () => {
     const { terminal, key } = await openVerifiedProject();
-    expect((await gen(terminal, 'runner', 'list')).out).toContain('There are no runners');
-    const blocked = await gen(terminal, 'task', 'explain', EDGE);
+    expect((await runGen(terminal, 'runner', 'list')).out).toContain('There are no runners');
+    const blocked = await runGen(terminal, 'task', 'explain', EDGE);
     expect(blocked.out).toContain('Evidence is verified');
     expect(blocked.out).toContain('compiles: Not proposed yet (gen task propose); no runner is enrolled');
-    const enrolled = await gen(terminal, 'runner', 'enrol', '--label', 'build host', '--key', key);
+    const enrolled = await runGen(terminal, 'runner', 'enrol', '--label', 'build host', '--key', key);
     expect(enrolled.out).toContain(`was written to ${key}`);
     if (process.platform !== 'win32') expect((await stat(key)).mode & 0o777).toBe(0o600);
-    const again = await gen(terminal, 'runner', 'enrol', '--key', key, '--json');
+    const again = await runGen(terminal, 'runner', 'enrol', '--key', key, '--json');
     const { runner_id } = JSON.parse(again.out) as { runner_id: string };
-    expect((await gen(terminal, 'runner', 'list')).out).toMatch(/enrolled +build host/);
-    const { out } = await gen(terminal, 'task', 'explain', EDGE);
+    expect((await runGen(terminal, 'runner', 'list')).out).toMatch(/enrolled +build host/);
+    const { out } = await runGen(terminal, 'task', 'explain', EDGE);
     expect(out).toContain('compiles: Not proposed yet (gen task propose); a runner runs the checks');
-    expect((await gen(terminal, 'runner', 'revoke', runner_id)).out).toContain('is revoked');
-    expect((await gen(terminal, 'runner', 'list')).out).toMatch(/revoked/);
+    expect((await runGen(terminal, 'runner', 'revoke', runner_id)).out).toContain('is revoked');
+    expect((await runGen(terminal, 'runner', 'list')).out).toMatch(/revoked/);
     await chmod(key, 0o644);
     if (process.platform === 'win32') return;
-    expect((await gen(terminal, 'runner', 'enrol', '--key', key)).err).toContain('readable by other users');
+    expect((await runGen(terminal, 'runner', 'enrol', '--key', key)).err).toContain(
+      'readable by other users',
+    );
   });
 
   it('runs the checks of a candidate over the commit that it resolves, and the edge converges by this evidence', async () => {
     const { terminal, key, propose, submit, runOnce, client } = await openVerifiedProject();
     const repo = await createRepository();
-    await gen(terminal, 'runner', 'enrol', '--key', key);
+    await runGen(terminal, 'runner', 'enrol', '--key', key);
     const wrong = await propose('not yet');
     expect((await runOnce('--repo', repo)).out).toContain('compiles fail');
-    const explainEdge = async () => (await gen(terminal, 'task', 'explain', EDGE, '--session', 's1')).out;
+    const explainEdge = async () => (await runGen(terminal, 'task', 'explain', EDGE, '--session', 's1')).out;
     expect(await explainEdge()).toContain('compiles: A runner ran it: fail');
     expect(await explainEdge()).toContain(`propose them again: gen task propose ${EDGE}. If`);
     expect(await submit(wrong)).toMatchObject({ reason: 'NOT_CONVERGED', failing: [{ name: 'compiles' }] });
     const right = await propose('ready');
-    expect((await gen(terminal, 'runner', 'candidates')).out).toContain(EDGE);
+    expect((await runGen(terminal, 'runner', 'candidates')).out).toContain(EDGE);
     expect(await explainEdge()).toMatch(/compiles: Proposed as [0-9a-f]{12}; waiting for a runner/);
     expect((await runOnce('--repo', repo, '--ref', 'main')).out).toContain('compiles pass');
     expect(await explainEdge()).toMatch(/compiles: Passed by runner rnr_[0-9a-f]+\./);
@@ -118,7 +120,7 @@ describe('gen runner', { timeout: 120_000 }, () => {
   it('does not pass a candidate whose manifest says that an existing file is new', async () => {
     const { terminal, key, propose, submit, runOnce } = await openVerifiedProject();
     const repo = await createRepository();
-    await gen(terminal, 'runner', 'enrol', '--key', key);
+    await runGen(terminal, 'runner', 'enrol', '--key', key);
     const manifest = await propose('ready', []);
     expect((await runOnce('--root', repo)).out).toContain('compiles error');
     const reply = await submit(manifest);
@@ -129,7 +131,7 @@ describe('gen runner', { timeout: 120_000 }, () => {
   it('runs the checks again when a base that was behind has caught up', async () => {
     const { terminal, key, propose, submit, runOnce } = await openVerifiedProject();
     const repo = await createRepository();
-    await gen(terminal, 'runner', 'enrol', '--key', key);
+    await runGen(terminal, 'runner', 'enrol', '--key', key);
     await writeFile(join(repo, 'src/cart.txt'), 'older');
     git(repo, 'commit', '--quiet', '-a', '-m', 'behind');
     const manifest = await propose('ready');
@@ -145,9 +147,9 @@ describe('gen runner', { timeout: 120_000 }, () => {
     await propose('ready');
     const withoutKey = await runOnce('--root', repo);
     expect([withoutKey.code, withoutKey.err]).toEqual([1, expect.stringContaining('gen runner enrol --key')]);
-    await gen(terminal, 'runner', 'enrol', '--key', key);
+    await runGen(terminal, 'runner', 'enrol', '--key', key);
     const { runners } = (await client.runners()) as { runners: readonly { runner_id: string }[] };
-    await gen(terminal, 'runner', 'revoke', runners[0]?.runner_id ?? '');
+    await runGen(terminal, 'runner', 'revoke', runners[0]?.runner_id ?? '');
     const refused = await runOnce('--root', repo);
     expect([refused.code, refused.err]).toEqual([1, expect.stringContaining('RUNNER_REVOKED')]);
     expect((await runOnce()).err).toContain('--repo PATH or --root DIR');
@@ -178,7 +180,7 @@ evaluators: {default: [agent, deterministic]}
       '.ai-workspace/context/project_constraints.yml': 'project: {default_profile: minimal}\n',
     });
     const run = (...argv: string[]) =>
-      gen({ ...terminal, env: { ...terminal.env, PATH: process.env.PATH ?? '' } }, ...argv);
+      runGen({ ...terminal, env: { ...terminal.env, PATH: process.env.PATH ?? '' } }, ...argv);
     await run('policy', 'evidence=verified');
     await run('runner', 'enrol');
     const claimed = await run('task', 'claim', subject, '--role', 'architect');

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { expect, inject, it, onTestFinished } from 'vitest';
 import { temporaryFolder } from '../../test/support/temporary-folder.js';
-import { gen } from './testing/terminal.js';
+import { runGen } from './testing/terminal.js';
 
 const MAIN = join(inject('built'), 'dist/cli/main.js');
 const CLAIM = { event_type: 'edge_claim', feature: 'REQ-F-ONE-001', edge: 'design→code' };
@@ -71,7 +71,7 @@ it('processes the inboxes, counts the outcomes, and leaves a log that passes gen
   await dropCommandFile(cwd, 'a-01', '1.json', CLAIM);
   await dropCommandFile(cwd, 'b-01', '1.json', CLAIM);
   await dropCommandFile(cwd, 'b-01', '2.json', { event_type: 'nonsense' });
-  const reply = await gen({ cwd: join(cwd, '.ai-workspace', 'features') }, 'serialise', '--json');
+  const reply = await runGen({ cwd: join(cwd, '.ai-workspace', 'features') }, 'serialise', '--json');
   expect(reply.err).toBe('');
   expect(JSON.parse(reply.out)).toEqual({
     commands: 2,
@@ -79,18 +79,18 @@ it('processes the inboxes, counts the outcomes, and leaves a log that passes gen
     broken: 1,
     expired: 0,
   });
-  expect((await gen({ cwd }, 'serialise')).out).toContain('0 commands decided');
-  const verified = await gen({ cwd }, 'verify', '--json');
+  expect((await runGen({ cwd }, 'serialise')).out).toContain('0 commands decided');
+  const verified = await runGen({ cwd }, 'verify', '--json');
   expect(JSON.parse(verified.out)).toMatchObject({ ok: true, logs: [{ project_id: 'shop' }] });
 });
 
 it('explains what to do without a workspace, in single-agent mode, and with a foreign log', async () => {
-  expect(await gen({ cwd: await temporaryFolder() }, 'serialise')).toMatchObject({
+  expect(await runGen({ cwd: await temporaryFolder() }, 'serialise')).toMatchObject({
     code: 1,
     err: expect.stringContaining('gen init'),
   });
   const single = await workspaceFolder('coordination: {mode: single}\n');
-  expect(await gen({ cwd: single }, 'serialise')).toMatchObject({
+  expect(await runGen({ cwd: single }, 'serialise')).toMatchObject({
     code: 1,
     err: expect.stringContaining('set it to multi'),
   });
@@ -98,15 +98,15 @@ it('explains what to do without a workspace, in single-agent mode, and with a fo
   const log = join(foreign, '.ai-workspace', 'events', 'events.jsonl');
   const line = '{"event_type":"edge_started","timestamp":"2026-02-21T00:00:00Z","feature":"F"}\n';
   await writeFile(log, line);
-  expect(await gen({ cwd: foreign }, 'serialise')).toMatchObject({
+  expect(await runGen({ cwd: foreign }, 'serialise')).toMatchObject({
     code: 1,
     err: expect.stringContaining('gen import --foreign'),
   });
   expect(await readFile(log, 'utf8')).toBe(line);
   const renamed = await workspaceFolder();
-  await gen({ cwd: renamed }, 'serialise');
+  await runGen({ cwd: renamed }, 'serialise');
   await writeFile(join(renamed, '.ai-workspace', 'coordination.yml'), 'project: {project_id: other}\n');
-  expect(await gen({ cwd: renamed }, 'serialise')).toMatchObject({
+  expect(await runGen({ cwd: renamed }, 'serialise')).toMatchObject({
     code: 1,
     err: expect.stringContaining('is the log of default/shop'),
   });
@@ -119,7 +119,7 @@ it('keeps running with --watch until stopped, and refuses a second process', asy
   expect(await firstLine(watching.stderr)).toContain('Watching');
   await dropCommandFile(cwd, 'a-01', '1.json', CLAIM);
   expect(await waitForOutcome(cwd, 'a-01', '1.json')).toMatchObject({ ok: true });
-  expect(await gen({ cwd }, 'serialise')).toMatchObject({
+  expect(await runGen({ cwd }, 'serialise')).toMatchObject({
     code: 1,
     err: expect.stringMatching(
       new RegExp(`The process ${watching.pid} has the store .* serves the inboxes already`),
@@ -138,15 +138,15 @@ it('up serves the log, the project and the inboxes of the workspace', async () =
   const { url } = JSON.parse(await firstLine(server.stdout));
   await dropCommandFile(cwd, 'a-01', '1.json', CLAIM);
   expect(await waitForOutcome(cwd, 'a-01', '1.json')).toMatchObject({ ok: true });
-  const agents = await gen({ cwd, env: { GENESIS_URL: url } }, 'agents', '--json');
+  const agents = await runGen({ cwd, env: { GENESIS_URL: url } }, 'agents', '--json');
   expect(JSON.parse(agents.out)).toMatchObject({
     agents: [{ agent_id: 'a-01', claims: ['REQ-F-ONE-001#design_code'], last_activity: expect.any(String) }],
   });
-  expect((await gen({ cwd }, 'serialise')).err).toContain('serves the inboxes already');
+  expect((await runGen({ cwd }, 'serialise')).err).toContain('serves the inboxes already');
   const ended = once(server, 'exit');
   server.kill('SIGTERM');
   expect(await ended).toEqual([0, null]);
-  expect(await gen({ cwd }, 'verify')).toMatchObject({
+  expect(await runGen({ cwd }, 'verify')).toMatchObject({
     code: 0,
     out: expect.stringContaining('default/shop'),
   });
@@ -157,14 +157,14 @@ it('uses the previous configuration if a file is invalid, and processes nothing 
   const roles = join(cwd, '.ai-workspace', 'agent_roles.yml');
   await dropCommandFile(cwd, 'a-01', '1.json', CLAIM);
   await writeFile(roles, 'roles:\n  architect: [\n');
-  const never = await gen({ cwd }, 'serialise', '--json');
+  const never = await runGen({ cwd }, 'serialise', '--json');
   expect(never).toMatchObject({ code: 1, err: expect.stringMatching(/agent_roles\.yml:3:1 /) });
   expect(JSON.parse(never.out)).toMatchObject({ code: 'INVALID_METHODOLOGY' });
   await rm(roles);
-  expect((await gen({ cwd }, 'serialise')).out).toContain('GRANTED  1');
+  expect((await runGen({ cwd }, 'serialise')).out).toContain('GRANTED  1');
   await dropCommandFile(cwd, 'b-01', '1.json', CLAIM);
   await writeFile(roles, 'roles:\n  architect: [\n');
-  const later = await gen({ cwd }, 'serialise');
+  const later = await runGen({ cwd }, 'serialise');
   expect(later).toMatchObject({ code: 1, out: expect.stringContaining('DENIED_ACTIVE_CLAIM  1') });
   expect(later.err).toMatch(/agent_roles\.yml:3:1 [\s\S]*previous configuration stays in effect/);
 });
@@ -174,7 +174,7 @@ it('refuses a foreign log in reading commands too, and names the commands that c
   const line = '{"event_type":"edge_started","timestamp":"2026-02-21T00:00:00Z","feature":"F"}\n';
   await writeFile(join(cwd, '.ai-workspace', 'events', 'events.jsonl'), line);
   for (const command of ['status', 'start']) {
-    const reply = await gen({ cwd }, command);
+    const reply = await runGen({ cwd }, command);
     expect(reply, command).toMatchObject({ code: 1, out: '' });
     expect(reply.err).toMatch(/not written by this program[\s\S]*gen import --foreign .*gen status --log /);
   }

@@ -9,7 +9,7 @@ import { Genesis, isProblem } from '../client/index.js';
 import { verifySignatureSync } from '../coordinator/audit/verify-signature.js';
 import { SessionSignatureChecker } from '../core/audit/session-signature-checker.js';
 import { startPlannedHarness } from './testing/cli-harness.js';
-import { gen } from './testing/terminal.js';
+import { runGen } from './testing/terminal.js';
 
 const MAIN = join(inject('built'), 'dist/cli/main.js');
 /** Types of the events that a session causes with its own commands, and signs. */
@@ -25,7 +25,7 @@ const SESSION_EVENTS = new Set([
 async function signingFleet(isRequired = true) {
   const { terminal, server } = await startPlannedHarness();
   const createKey = async (env: Record<string, string>, role: string): Promise<string> => {
-    const made = await gen({ ...terminal, env }, 'key', 'create', '--role', role, '--json');
+    const made = await runGen({ ...terminal, env }, 'key', 'create', '--role', role, '--json');
     return JSON.parse(made.out).token;
   };
   const HOME = join(terminal.cwd, 'home');
@@ -47,7 +47,7 @@ async function signingFleet(isRequired = true) {
     const sessionEvents = page.events.filter(
       ({ event_type, request_id }) => SESSION_EVENTS.has(event_type) && request_id !== undefined,
     );
-    expect([checker.checked, checker.unchecked]).toEqual([sessionEvents.length, 0]);
+    expect([checker.checkedCount, checker.uncheckedCount]).toEqual([sessionEvents.length, 0]);
     return sessionEvents.map(({ event_type }) => event_type);
   };
   const agent = { cwd: terminal.cwd, env: { ...env, GENESIS_TOKEN: token } };
@@ -57,9 +57,9 @@ async function signingFleet(isRequired = true) {
 it('commands about a task are signed with a key that is created on first use and that only its owner can read', async () => {
   const { agent, HOME, signedEvents } = await signingFleet();
   const key = join(HOME, '.genesis', 'signing-key.pem');
-  expect(await gen(agent, 'status')).toMatchObject({ code: 0 });
+  expect(await runGen(agent, 'status')).toMatchObject({ code: 0 });
   await expect(stat(key)).rejects.toMatchObject({ code: 'ENOENT' });
-  expect(await gen(agent, 'next')).toMatchObject({ code: 0, err: '' });
+  expect(await runGen(agent, 'next')).toMatchObject({ code: 0, err: '' });
   const text = await readFile(key, 'utf8');
   expect((await stat(key)).mode & 0o777).toBe(0o600);
   for (const command of [
@@ -69,7 +69,7 @@ it('commands about a task are signed with a key that is created on first use and
     ['claim', 'A-001-schema'],
     ['submit', 'A-001-schema', '--data', '{"ok":true}'],
   ])
-    expect(await gen(agent, 'task', ...command)).toMatchObject({ code: 0, err: '' });
+    expect(await runGen(agent, 'task', ...command)).toMatchObject({ code: 0, err: '' });
   expect(await signedEvents()).toEqual([
     'CLAIM_ACQUIRED',
     'LEASE_RENEWED',
@@ -83,18 +83,18 @@ it('commands about a task are signed with a key that is created on first use and
 
 it('a stored session without a key is replaced after the tenant began to require signatures', async () => {
   const { agent, requireSignatures } = await signingFleet(false);
-  expect(await gen(agent, 'next')).toMatchObject({ code: 0 });
-  expect(await gen(agent, 'task', 'release', 'A-001-schema')).toMatchObject({ code: 0 });
+  expect(await runGen(agent, 'next')).toMatchObject({ code: 0 });
+  expect(await runGen(agent, 'task', 'release', 'A-001-schema')).toMatchObject({ code: 0 });
   await requireSignatures();
-  expect(await gen(agent, 'task', 'claim', 'A-001-schema')).toMatchObject({ code: 0 });
-  expect(await gen(agent, 'task', 'submit', 'A-001-schema', '--data', '1')).toMatchObject({ code: 0 });
+  expect(await runGen(agent, 'task', 'claim', 'A-001-schema')).toMatchObject({ code: 0 });
+  expect(await runGen(agent, 'task', 'submit', 'A-001-schema', '--data', '1')).toMatchObject({ code: 0 });
 });
 
 it('a key that others can read signs nothing', async () => {
   const { agent, HOME, signedEvents } = await signingFleet();
   await mkdir(join(HOME, '.genesis'), { recursive: true });
   await writeFile(join(HOME, '.genesis', 'signing-key.pem'), 'a key', { mode: 0o644 });
-  const refused = await gen(agent, 'next');
+  const refused = await runGen(agent, 'next');
   expect(refused.code).not.toBe(0);
   expect(refused.err).toContain('readable by other users');
   expect(await signedEvents()).toEqual([]);
@@ -103,14 +103,14 @@ it('a key that others can read signs nothing', async () => {
 it('a worker signs, and so does a command that its program runs', async () => {
   const { agent, signedEvents } = await signingFleet();
   const note = `"${process.execPath}" "${MAIN}" task note "$GENESIS_TASK_ID" working`;
-  const ran = await gen(agent, 'run', '--', 'sh', '-c', note);
+  const ran = await runGen(agent, 'run', '--', 'sh', '-c', note);
   expect(ran).toMatchObject({ code: 0 });
   expect(await signedEvents()).toEqual(['CLAIM_ACQUIRED', 'NOTE_ADDED', 'RESULT_SUBMITTED']);
 });
 
 it('the agents of a fleet sign', async () => {
   const { agent, signedEvents } = await signingFleet();
-  const fleet = await gen(agent, 'fleet', '--', 'sh', '-c', 'exit 0');
+  const fleet = await runGen(agent, 'fleet', '--', 'sh', '-c', 'exit 0');
   expect(fleet).toMatchObject({ code: 0 });
   const events = await signedEvents();
   expect(events.filter((type) => type === 'RESULT_SUBMITTED')).toHaveLength(5);
@@ -140,7 +140,7 @@ it('the hook of an agent program renews with a signature', async () => {
     task_id,
     generation,
     session_id,
-  } = JSON.parse((await gen(agent, 'next', '--json')).out).claim;
+  } = JSON.parse((await runGen(agent, 'next', '--json')).out).claim;
   const handle = { task_id, generation, claim_id, session_id };
   const tool_response = [{ type: 'text', text: JSON.stringify({ success: true, handle }) }];
   const event = { session_id: 'conversation-1', hook_event_name: 'PostToolUse', tool_response };

@@ -9,7 +9,7 @@ import { newSigner } from '../core/audit/testing/primitives.js';
 import { type RunningServer, startServer } from '../server/server.js';
 import { openFileStore } from '../stores/file/file-store.js';
 import { PLAN } from './testing/cli-harness.js';
-import { gen, type TerminalOptions } from './testing/terminal.js';
+import { runGen, type TerminalOptions } from './testing/terminal.js';
 
 const TASK = 'A-001-schema';
 const SIGNER = newSigner();
@@ -29,13 +29,13 @@ async function openAudited(): Promise<AuditedServer> {
   onTestFinished(() => server.stop());
   const env = { GENESIS_URL: server.url, GENESIS_AGENT: 'agent-a', GENESIS_HOME: join(cwd, '.home') };
   const terminal = { cwd, env };
-  expect((await gen(terminal, 'plan', 'import', 'plan.yaml')).err).toBe('');
+  expect((await runGen(terminal, 'plan', 'import', 'plan.yaml')).err).toBe('');
   return { terminal, server };
 }
 
 async function complete({ terminal }: AuditedServer): Promise<void> {
-  expect((await gen(terminal, 'task', 'claim', TASK)).code).toBe(0);
-  expect((await gen(terminal, 'task', 'submit', TASK, '--data', '{"tables":3}')).err).toBe('');
+  expect((await runGen(terminal, 'task', 'claim', TASK)).code).toBe(0);
+  expect((await runGen(terminal, 'task', 'submit', TASK, '--data', '{"tables":3}')).err).toBe('');
 }
 
 it('writes a proof of the result, which gen audit check accepts without a server', async () => {
@@ -43,18 +43,18 @@ it('writes a proof of the result, which gen audit check accepts without a server
   const { terminal, server } = audited;
   await complete(audited);
   await server.coordinator.audit.checkpoint();
-  const written = await gen(terminal, 'task', 'proof', TASK, '--out', 'proof.json');
+  const written = await runGen(terminal, 'task', 'proof', TASK, '--out', 'proof.json');
   expect(written).toMatchObject({ code: 0, err: '' });
   expect(written.out).toContain('was accepted with SHA-256');
   const offline = { cwd: terminal.cwd };
-  const checked = await gen(offline, 'audit', 'check', 'proof.json', '--key', SIGNER.key_id);
+  const checked = await runGen(offline, 'audit', 'check', 'proof.json', '--key', SIGNER.key_id);
   expect(checked.code).toBe(0);
   expect(checked.out).toMatch(
     /^Valid: 3 events prove the result of A-001-schema\.\nTask A-001-schema of default\/shop/,
   );
   expect(checked.out).toContain('generation 1 was granted to agent-a in session');
 
-  const printed = await gen(terminal, 'task', 'proof', TASK);
+  const printed = await runGen(terminal, 'task', 'proof', TASK);
   expect(JSON.parse(printed.out)).toEqual(
     JSON.parse(await readFile(join(terminal.cwd, 'proof.json'), 'utf8')),
   );
@@ -65,10 +65,10 @@ it('refuses a proof that was changed, or that another key signed', async () => {
   const { terminal, server } = audited;
   await complete(audited);
   await server.coordinator.audit.checkpoint();
-  const { out } = await gen(terminal, 'task', 'proof', TASK);
+  const { out } = await runGen(terminal, 'task', 'proof', TASK);
   const check = async (text: string, ...more: string[]) => {
     await writeFile(join(terminal.cwd, 'changed.json'), text);
-    return gen({ cwd: terminal.cwd }, 'audit', 'check', 'changed.json', ...more);
+    return runGen({ cwd: terminal.cwd }, 'audit', 'check', 'changed.json', ...more);
   };
   const changed = await check(out.replace('was granted to agent-a', 'was granted to agent-b'));
   expect(changed).toMatchObject({
@@ -106,14 +106,14 @@ it('a task proof has the signed bodies that the agent kept', async () => {
   });
   await server.coordinator.audit.checkpoint();
   await writeFile(join(terminal.cwd, 'sent.jsonl'), sent.join('\n'));
-  const { out } = await gen(terminal, 'task', 'proof', TASK, '--bodies', 'sent.jsonl');
+  const { out } = await runGen(terminal, 'task', 'proof', TASK, '--bodies', 'sent.jsonl');
   expect((JSON.parse(out) as { signatures: unknown[] }).signatures).toHaveLength(2);
   await writeFile(join(terminal.cwd, 'proof.json'), out);
-  const checked = await gen({ cwd: terminal.cwd }, 'audit', 'check', 'proof.json');
+  const checked = await runGen({ cwd: terminal.cwd }, 'audit', 'check', 'proof.json');
   expect(checked.out).toContain(`with the session's key ${public_key}`);
 
   await writeFile(join(terminal.cwd, 'sent.jsonl'), '[]\n');
-  const refused = await gen(terminal, 'task', 'proof', TASK, '--bodies', 'sent.jsonl');
+  const refused = await runGen(terminal, 'task', 'proof', TASK, '--bodies', 'sent.jsonl');
   expect(refused).toMatchObject({
     code: 2,
     err: expect.stringContaining('sent.jsonl:1: expected a JSON object'),
@@ -123,7 +123,7 @@ it('a task proof has the signed bodies that the agent kept', async () => {
 it('gen task proof says why there is nothing to prove', async () => {
   const audited = await openAudited();
   const { terminal } = audited;
-  const runTaskProof = (id: string) => gen(terminal, 'task', 'proof', id);
+  const runTaskProof = (id: string) => runGen(terminal, 'task', 'proof', id);
   expect(await runTaskProof('Z-001-none')).toMatchObject({
     code: 1,
     err: expect.stringContaining('NOT_FOUND'),
@@ -135,7 +135,7 @@ it('gen task proof says why there is nothing to prove', async () => {
   const uncovered = await runTaskProof(TASK);
   expect(uncovered.code).toBe(1);
   expect(uncovered.err).toMatch(/NOT_FOUND: The log has no checkpoint yet/);
-  const unwritable = await gen(terminal, 'task', 'proof', TASK, '--out', 'no/such/folder.json');
+  const unwritable = await runGen(terminal, 'task', 'proof', TASK, '--out', 'no/such/folder.json');
   expect(unwritable.code).not.toBe(0);
 });
 
@@ -153,13 +153,13 @@ it('proves that imported work was trusted, and names the imported event', async 
   };
   await server.coordinator.settings.configure(project, { files: PROJECT_FILES });
   await server.coordinator.imports.importEvents(project, { events: [event] });
-  expect((await gen(terminal, 'import', '--trust-imports', '--project', 'shop')).out).toContain(
+  expect((await runGen(terminal, 'import', '--trust-imports', '--project', 'shop')).out).toContain(
     '1 edge trusted',
   );
   await server.coordinator.audit.checkpoint();
-  const written = await gen(terminal, 'task', 'proof', `${F}#design_code`, '--out', 'proof.json');
+  const written = await runGen(terminal, 'task', 'proof', `${F}#design_code`, '--out', 'proof.json');
   expect(written).toMatchObject({ code: 0, err: '' });
-  const checked = await gen({ cwd: terminal.cwd }, 'audit', 'check', 'proof.json', '--key', SIGNER.key_id);
+  const checked = await runGen({ cwd: terminal.cwd }, 'audit', 'check', 'proof.json', '--key', SIGNER.key_id);
   expect(checked.code).toBe(0);
   expect(checked.out).toMatch(
     /the convergence that the imported event 0d3e6a52\S+ of "old\.jsonl" at position \d+ reports, was adopted by \S+ \("gen import --trust-imports"\) as generation 1/,

@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
 import { startPlannedHarness } from './testing/cli-harness.js';
-import { gen } from './testing/terminal.js';
+import { runGen } from './testing/terminal.js';
 
 it('makes a proposal of a task that an agent adds, and a person approves or rejects the proposal', async () => {
   const { terminal } = await startPlannedHarness();
   const createKey = async (env: Record<string, string>, role: string) => {
-    const { out } = await gen(
+    const { out } = await runGen(
       { ...terminal, env: { ...terminal.env, ...env } },
       'key',
       'create',
@@ -23,26 +23,26 @@ it('makes a proposal of a task that an agent adds, and a person approves or reje
   });
   const person = terminalWithKey(operator);
   const agent = terminalWithKey(await createKey(operator, 'agent'));
-  const add = (id: string) => gen(agent, 'task', 'add', id, '--description', 'More');
+  const add = (id: string) => runGen(agent, 'task', 'add', id, '--description', 'More');
   const proposed = await add('B-002-more');
   expect(proposed).toMatchObject({
     code: 0,
     out: expect.stringMatching(/proposed as prop_\w+, which waits for a person/),
   });
   const id = /prop_[0-9a-f]{24}/.exec(proposed.out)?.[0] ?? '';
-  expect((await gen(person, 'review')).out).toMatch(new RegExp(`Proposed tasks .*\\n${id} `));
-  const shown = await gen(person, 'review', '--proposal', id);
+  expect((await runGen(person, 'review')).out).toMatch(new RegExp(`Proposed tasks .*\\n${id} `));
+  const shown = await runGen(person, 'review', '--proposal', id);
   expect(shown.out).toContain('"id":"B-002-more"');
-  expect((await gen(agent, 'review', '--proposal', id, '--approve')).err).toContain('FORBIDDEN');
-  expect((await gen(person, 'review', '--proposal', id, '--refine')).code).toBe(2);
-  const approved = await gen(person, 'review', '--proposal', id, '--approve');
+  expect((await runGen(agent, 'review', '--proposal', id, '--approve')).err).toContain('FORBIDDEN');
+  expect((await runGen(person, 'review', '--proposal', id, '--refine')).code).toBe(2);
+  const approved = await runGen(person, 'review', '--proposal', id, '--approve');
   expect(approved).toMatchObject({
     code: 0,
     out: expect.stringContaining('Approved: plan version 2, 1 added'),
   });
-  expect((await gen(person, 'task', 'show', 'B-002-more')).code).toBe(0);
-  expect((await gen(person, 'review', '--proposal', id)).err).toContain(`No proposal ${id} is pending`);
+  expect((await runGen(person, 'task', 'show', 'B-002-more')).code).toBe(0);
+  expect((await runGen(person, 'review', '--proposal', id)).err).toContain(`No proposal ${id} is pending`);
   const second = /prop_[0-9a-f]{24}/.exec((await add('B-003-other')).out)?.[0] ?? '';
-  await gen(person, 'review', '--proposal', second, '--reject', '--comment', 'not now');
+  await runGen(person, 'review', '--proposal', second, '--reject', '--comment', 'not now');
   expect((await add('B-003-other')).out).toContain('which was rejected by a person: not now');
 });

@@ -8,7 +8,7 @@ import { text } from 'node:stream/consumers';
 import { expect, inject, it, onTestFinished } from 'vitest';
 import { temporaryFolder } from '../../test/support/temporary-folder.js';
 import { PLAN } from './testing/cli-harness.js';
-import { gen } from './testing/terminal.js';
+import { runGen } from './testing/terminal.js';
 
 const MAIN = join(inject('built'), 'dist/cli/main.js');
 
@@ -45,29 +45,29 @@ async function serveUp() {
   const address = JSON.parse(await firstLine(server));
   const env = { GENESIS_URL: address.url as string, GENESIS_AGENT: 'agent-a' };
   const terminal = { cwd, env };
-  expect((await gen(terminal, 'plan', 'import', 'plan.yaml')).code).toBe(0);
+  expect((await runGen(terminal, 'plan', 'import', 'plan.yaml')).code).toBe(0);
   return { cwd, env, terminal, server, address };
 }
 
 it('up prints its address, locks its log, stops on a signal, and leaves a valid log', async () => {
   const { cwd, terminal, server, address } = await serveUp();
   expect(address).toMatchObject({ open: true, port: expect.any(Number), pid: server.pid });
-  const second = await gen({ cwd }, 'up', '--port', '0');
+  const second = await runGen({ cwd }, 'up', '--port', '0');
   expect(second).toMatchObject({
     code: 1,
     err: expect.stringContaining(`The process ${server.pid} has the store`),
   });
-  expect(await gen({ cwd }, 'up', '--port', String(address.port), '--store', 'memory:')).toMatchObject({
+  expect(await runGen({ cwd }, 'up', '--port', String(address.port), '--store', 'memory:')).toMatchObject({
     code: 1,
     err: expect.stringContaining('--port'),
   });
-  await gen(terminal, 'next');
-  const waiting = gen(terminal, 'next', '--wait', '30', '--agent', 'agent-b');
+  await runGen(terminal, 'next');
+  const waiting = runGen(terminal, 'next', '--wait', '30', '--agent', 'agent-b');
   const ended = waitForEnd(server);
   server.kill('SIGTERM');
   expect(await ended).toMatchObject({ code: 0 });
   expect((await waiting).code).toBe(1);
-  expect(await gen({ cwd }, 'verify')).toMatchObject({
+  expect(await runGen({ cwd }, 'verify')).toMatchObject({
     code: 0,
     out: expect.stringContaining('default/shop'),
   });
@@ -89,17 +89,17 @@ it.skipIf(!('execve' in process))(
 it('up publishes its address to all commands of the workspace, and removes it when it stops', async () => {
   const cwd = await temporaryFolder();
   const env = { HOME: cwd };
-  expect((await gen({ cwd, env }, 'init', '--name', 'shop', '--intent', 'Sell shoes')).code).toBe(0);
+  expect((await runGen({ cwd, env }, 'init', '--name', 'shop', '--intent', 'Sell shoes')).code).toBe(0);
   const server = spawnGen(cwd, {}, 'up', '--port', '0', '--json');
   await firstLine(server);
   const feature = ['--type', 'feature', '--id', 'REQ-F-CART-001', '--reason', 'people buy'];
-  expect(await gen({ cwd, env }, 'spawn', ...feature)).toMatchObject({ code: 0 });
-  const claimed = await gen({ cwd, env }, 'task', 'claim', 'REQ-F-CART-001#intent_requirements');
+  expect(await runGen({ cwd, env }, 'spawn', ...feature)).toMatchObject({ code: 0 });
+  const claimed = await runGen({ cwd, env }, 'task', 'claim', 'REQ-F-CART-001#intent_requirements');
   expect(claimed).toMatchObject({ code: 0, out: expect.stringContaining('generation 1') });
   server.kill('SIGTERM');
   await once(server, 'exit');
   expect(await readdir(join(cwd, '.ai-workspace/events'))).not.toContain('server.json');
-  expect((await gen({ cwd, env }, 'agents')).out).toContain('REQ-F-CART-001#intent_requirements');
+  expect((await runGen({ cwd, env }, 'agents')).out).toContain('REQ-F-CART-001#intent_requirements');
 });
 
 it('up that fails removes the folders it created, and nothing else', async () => {
@@ -108,29 +108,29 @@ it('up that fails removes the folders it created, and nothing else', async () =>
   onTestFinished(() => void busy.close());
   await once(busy, 'listening');
   const port = String((busy.address() as AddressInfo).port);
-  expect((await gen({ cwd }, 'up', '--port', port)).code).toBe(1);
-  expect((await gen({ cwd }, 'up', '--port', '0', '--anchor', join(cwd, 'missing'))).code).toBe(1);
-  expect((await gen({ cwd }, 'up', '--port', '0', '--host', '0.0.0.0')).code).toBe(1);
+  expect((await runGen({ cwd }, 'up', '--port', port)).code).toBe(1);
+  expect((await runGen({ cwd }, 'up', '--port', '0', '--anchor', join(cwd, 'missing'))).code).toBe(1);
+  expect((await runGen({ cwd }, 'up', '--port', '0', '--host', '0.0.0.0')).code).toBe(1);
   expect(await readdir(cwd)).toEqual([]);
   const store = `file:${cwd}/log`;
-  expect((await gen({ cwd }, 'key', 'create', '--role', 'admin', '--store', store)).code).toBe(0);
+  expect((await runGen({ cwd }, 'key', 'create', '--role', 'admin', '--store', store)).code).toBe(0);
   const before = await readdir(join(cwd, 'log'));
-  expect((await gen({ cwd }, 'up', '--port', port, '--store', store)).code).toBe(1);
+  expect((await runGen({ cwd }, 'up', '--port', port, '--store', store)).code).toBe(1);
   expect(await readdir(join(cwd, 'log'))).toEqual(before);
 });
 
 it('up in a workspace that it cannot serve exits, releases its lock and does not listen', async () => {
   const cwd = await temporaryFolder();
   const env = { HOME: cwd };
-  expect((await gen({ cwd, env }, 'init', '--name', 'shop', '--intent', 'Sell shoes')).code).toBe(0);
+  expect((await runGen({ cwd, env }, 'init', '--name', 'shop', '--intent', 'Sell shoes')).code).toBe(0);
   const tooDeep = join(cwd, '.ai-workspace', ...'abcdefghij');
   await mkdir(tooDeep, { recursive: true });
   const server = spawnGen(cwd, {}, 'up', '--port', '0', '--json');
   expect(await waitForEnd(server)).toMatchObject({ code: 1, err: expect.stringContaining('is too large') });
   expect(await readdir(join(cwd, '.ai-workspace/events'))).not.toContain('server.json');
   await rm(join(cwd, '.ai-workspace', 'a'), { recursive: true });
-  expect(await gen({ cwd, env }, 'verify')).toMatchObject({ code: 0 });
-  expect(await gen({ cwd, env }, 'start')).toMatchObject({ code: 0 });
+  expect(await runGen({ cwd, env }, 'verify')).toMatchObject({ code: 0 });
+  expect(await runGen({ cwd, env }, 'start')).toMatchObject({ code: 0 });
 });
 
 it('up uses the prefix of --metrics-prefix for its metrics', async () => {
@@ -151,23 +151,23 @@ it('up uses the prefix of --metrics-prefix for its metrics', async () => {
   const metrics = await (await fetch(`${url}/metrics`)).text();
   expect(metrics).toContain('# TYPE fleet_claims_total counter');
   expect(metrics).not.toContain('coditect_');
-  expect(await gen({ cwd }, 'up', '--metrics-prefix', '7 up')).toMatchObject({
+  expect(await runGen({ cwd }, 'up', '--metrics-prefix', '7 up')).toMatchObject({
     code: 2,
     err: expect.stringContaining('--metrics-prefix'),
   });
 });
 
 it('up refuses a trusted proxy that is not an address or a network', async () => {
-  expect(await gen({ cwd: await temporaryFolder() }, 'up', '--trusted-proxy', 'proxy.example')).toMatchObject(
-    {
-      code: 2,
-      err: expect.stringContaining('--trusted-proxy: proxy.example is not an IP address or a network'),
-    },
-  );
+  expect(
+    await runGen({ cwd: await temporaryFolder() }, 'up', '--trusted-proxy', 'proxy.example'),
+  ).toMatchObject({
+    code: 2,
+    err: expect.stringContaining('--trusted-proxy: proxy.example is not an IP address or a network'),
+  });
 });
 
 it.each(['max_x=10s', 'max_x=010', 'max_x='])('up refuses the value of --limit %s', async (limit) => {
-  expect(await gen({ cwd: await temporaryFolder() }, 'up', '--limit', limit)).toMatchObject({
+  expect(await runGen({ cwd: await temporaryFolder() }, 'up', '--limit', limit)).toMatchObject({
     code: 2,
     err: expect.stringContaining(`VALUE must be a whole number, true or false: ${limit}`),
   });
@@ -188,7 +188,7 @@ it('a warning of Node is sanitized: it may contain the text of a server', async 
 
 it('up exits on a signal although the log of its workspace is damaged, and reports the damage', async () => {
   const cwd = await temporaryFolder();
-  expect((await gen({ cwd }, 'init')).code).toBe(0);
+  expect((await runGen({ cwd }, 'init')).code).toBe(0);
   const log = join(cwd, '.ai-workspace/events/events.jsonl');
   // The log gets a second block, so that damage in its first block is not taken for a torn end.
   const first = spawnGen(cwd, {}, 'up', '--port', '0', '--json');

@@ -15,10 +15,14 @@ test('completes a task from plan to lineage, with a typed value for each step', 
   const { task_id, generation, id: claim_id, session_id } = first.claim;
   expect(first.briefing?.handle).toEqual({ task_id, generation, claim_id, session_id });
 
-  const other = expectNoProblem(
+  const secondClaim = expectNoProblem(
     await genesis.claimTask({ task_id, agent_id: 'agent-b', session_id: 'sess-b' }),
   );
-  expect(other).toMatchObject({ success: false, reason: 'DENIED_ACTIVE_CLAIM', current_holder: 'agent-a' });
+  expect(secondClaim).toMatchObject({
+    success: false,
+    reason: 'DENIED_ACTIVE_CLAIM',
+    current_holder: 'agent-a',
+  });
 
   const handle = { task_id, session_id, claim_id };
   expect(await genesis.renewLease({ ...handle, expected_generation: generation })).toMatchObject({
@@ -59,8 +63,11 @@ test('manages the plan, tasks, limits and policy, and runs operator commands', a
   );
   expect(expectNoProblem(await genesis.limits()).max_concurrent_claims).toBe(7);
   expect(expectNoProblem(await genesis.putPolicy({ max_attempts: 3 })).max_attempts).toBe(3);
-  const held = await genesis.operate('A-001-part', 'hold', { expected_generation: 0, reason: 'not yet' });
-  expect(held).toMatchObject({ success: true, readiness: 'held' });
+  const holdReply = await genesis.operate('A-001-part', 'hold', {
+    expected_generation: 0,
+    reason: 'not yet',
+  });
+  expect(holdReply).toMatchObject({ success: true, readiness: 'held' });
   const claim = expectNoProblem(await genesis.claimTask({ ...AGENT, task_id: 'A-001-part' }));
   expect(claim).toMatchObject({ reason: 'DENIED_HELD', hold_reason: 'not yet' });
 });
@@ -114,12 +121,12 @@ describe('a busy server', () => {
     expect(requestCount).toBe(2);
   });
 
-  test('is not called earlier, even if that time exceeds the retry limit', async () => {
+  test('is not called before the time in Retry-After, even if the retry limit ends first', async () => {
     const { client, proxy } = await openClientHarness(planTextOf({ A: 1 }));
     let requestCount = 0;
     proxy.actionFor = () => (++requestCount === 1 ? busyReply('60') : 'pass');
-    const impatient = client({ retry: { within_seconds: 20 } });
-    expect(await impatient.task('A-001-part')).toMatchObject({ code: 'RATE_LIMITED', status: 429 });
+    const shortRetryClient = client({ retry: { within_seconds: 20 } });
+    expect(await shortRetryClient.task('A-001-part')).toMatchObject({ code: 'RATE_LIMITED', status: 429 });
     expect(requestCount).toBe(1);
   });
 });
@@ -173,33 +180,36 @@ describe('an endless reply', () => {
 
 test('returns UNREACHABLE if no server was reached, and UNKNOWN if the request may have arrived', async () => {
   const { proxy, client } = await openClientHarness(planTextOf({ A: 1 }));
-  const closed = await startFaultyProxy({ port: 0 });
-  await closed.close();
-  const nobody = client({ url: closed.url, retry: { tries: 2 } });
+  const closedProxy = await startFaultyProxy({ port: 0 });
+  await closedProxy.close();
+  const unreachableClient = client({ url: closedProxy.url, retry: { tries: 2 } });
   const refused = { code: 'UNREACHABLE', status: 0, detail: expect.stringContaining('(ECONNREFUSED)') };
-  expect(await nobody.status()).toMatchObject(refused);
-  const blocked = client({ url: 'http://127.0.0.1:1', retry: { tries: 2 } });
-  expect(await blocked.status()).toMatchObject({ code: 'UNREACHABLE', status: 0 });
+  expect(await unreachableClient.status()).toMatchObject(refused);
+  const blockedPortClient = client({ url: 'http://127.0.0.1:1', retry: { tries: 2 } });
+  expect(await blockedPortClient.status()).toMatchObject({ code: 'UNREACHABLE', status: 0 });
   proxy.actionFor = () => 'lose_reply';
   const reply = await client({ retry: { tries: 2 } }).claimTask({ ...AGENT, task_id: 'A-001-part' });
   expect(reply).toMatchObject({ code: 'UNKNOWN', detail: expect.stringContaining('The outcome is unknown') });
-  const read = await client({ retry: { tries: 2 } }).status();
-  expect(read).toMatchObject({ code: 'UNKNOWN', detail: expect.stringContaining('Nothing was changed') });
+  const readReply = await client({ retry: { tries: 2 } }).status();
+  expect(readReply).toMatchObject({
+    code: 'UNKNOWN',
+    detail: expect.stringContaining('Nothing was changed'),
+  });
 });
 
 test('does not follow a redirect: no other host gets the token or the body', async () => {
-  const visited: string[] = [];
+  const visitedHosts: string[] = [];
   const startListening = async (location: string | null) => {
     const server = createServer((request, response) => {
-      visited.push(`${request.headers.host}`);
+      visitedHosts.push(`${request.headers.host}`);
       response.writeHead(location === null ? 200 : 307, location === null ? {} : { location }).end('{}');
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     onTestFinished(() => void server.close());
     return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   };
-  const elsewhere = await startListening(null);
-  const url = await startListening(elsewhere);
+  const redirectTarget = await startListening(null);
+  const url = await startListening(redirectTarget);
   const genesis = new Genesis({
     url,
     project: 'shop',
@@ -209,7 +219,7 @@ test('does not follow a redirect: no other host gets the token or the body', asy
   });
   const reply = await genesis.claimTask({ task_id: 'A-001-x', ...AGENT });
   expect(reply).toMatchObject({ code: 'HTTP_307' });
-  expect(visited).toEqual([new URL(url).host]);
+  expect(visitedHosts).toEqual([new URL(url).host]);
 });
 
 describe('a batch of claims where signatures are required', () => {
@@ -225,7 +235,7 @@ describe('a batch of claims where signatures are required', () => {
   }
 
   test.each(['partial', 'all_or_nothing'] as const)(
-    'is signed claim by claim once the server asks for it, %s',
+    'is signed claim by claim after the server refuses it unsigned (%s)',
     async (mode) => {
       const { privateKey } = generateKeyPairSync('ed25519');
       const { direct, claims, genesis } = await openSigned(() => ({
@@ -237,7 +247,7 @@ describe('a batch of claims where signatures are required', () => {
       expect(await genesis.batchClaim(claims, options)).toEqual({ results });
       const { events } = expectNoProblem(await direct.events({ type: 'CLAIM_ACQUIRED' }));
       const texts = events.map(({ payload }) => String((payload as { signed_text?: string }).signed_text));
-      // Signatures are verified at the same time, so the order of the grants may be another.
+      // Signatures are verified concurrently, so the order of the grants can differ.
       expect(texts.map((text) => text.split('\n')[3]).sort()).toEqual(claims.map(({ task_id }) => task_id));
     },
   );

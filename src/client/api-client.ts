@@ -42,7 +42,7 @@ export class ApiClient extends ProjectEndpoint {
   // Work
 
   claimTask(claim: RequestTo<'claim_task'>): OperationReplyPromise<'claim_task'> {
-    return this.signed('claim_task', withEnvAgent(claim), (body) => this.claimBatcher.call(body));
+    return this.sendSigned('claim_task', withEnvAgent(claim), (body) => this.claimBatcher.call(body));
   }
 
   /** With a key, each claim of the batch is signed separately. */
@@ -66,13 +66,14 @@ export class ApiClient extends ProjectEndpoint {
       isSignatureRequired(isProblem(reply) ? reply : reply.results[index]),
     );
     const sessionIds = new Set(unsigned.map(({ session_id }) => session_id));
-    let hasOpened = false;
-    for (const sessionId of sessionIds) hasOpened = (await this.openSigningSession(sessionId)) || hasOpened;
-    return hasOpened ? send() : reply;
+    let hasOpenedSession = false;
+    for (const sessionId of sessionIds)
+      hasOpenedSession = (await this.openSigningSession(sessionId)) || hasOpenedSession;
+    return hasOpenedSession ? send() : reply;
   }
 
   renewLease(renewal: RequestTo<'renew_lease'>): OperationReplyPromise<'renew_lease'> {
-    return this.signed('renew_lease', withEnvSession(renewal), (body) => this.renewalBatcher.call(body));
+    return this.sendSigned('renew_lease', withEnvSession(renewal), (body) => this.renewalBatcher.call(body));
   }
 
   /** A single attempt in its own request, for a caller that watches a lease and retries by itself. */
@@ -84,48 +85,54 @@ export class ApiClient extends ProjectEndpoint {
   }: RenewalAttempt): OperationReplyPromise<'renew_lease'> {
     const renewal = { lease_duration_seconds: lease_seconds, request_id };
     const body = { ...withExpectedGeneration(handle), ...renewal };
-    const once = { timeout_seconds, tries: 1 };
-    return this.signed('renew_lease', body, (signed) => this.command('/claims/renew', signed, once));
+    const singleAttempt = { timeout_seconds, tries: 1 };
+    return this.sendSigned('renew_lease', body, (signed) =>
+      this.command('/claims/renew', signed, singleAttempt),
+    );
   }
 
   releaseClaim(release: RequestTo<'release_claim'>): OperationReplyPromise<'release_claim'> {
-    return this.signed('release_claim', withEnvSession(release), (body) => this.releaseBatcher.call(body));
+    return this.sendSigned('release_claim', withEnvSession(release), (body) =>
+      this.releaseBatcher.call(body),
+    );
   }
 
   submitResult(submission: RequestTo<'submit_result'>): OperationReplyPromise<'submit_result'> {
-    return this.signed('submit_result', withEnvSession(submission), (body) =>
+    return this.sendSigned('submit_result', withEnvSession(submission), (body) =>
       this.submissionBatcher.call(body),
     );
   }
 
   /** Claims the best ready work and returns it with its briefing. */
   next(request: NextTaskRequest = {}, options: { signal?: AbortSignal } = {}): ReplyPromise<NextReply> {
-    const call = { wait_seconds: request.wait_seconds ?? 0, signal: options.signal };
-    return this.signed('next', withEnvAgent(request), (body) => this.command<NextReply>('/next', body, call));
+    const callOptions = { wait_seconds: request.wait_seconds ?? 0, signal: options.signal };
+    return this.sendSigned('next', withEnvAgent(request), (body) =>
+      this.command<NextReply>('/next', body, callOptions),
+    );
   }
 
   note(note: AddNoteRequest): OperationReplyPromise<'note'> {
     const path = `/tasks/${encodeURIComponent(note.task_id)}/notes`;
-    return this.signed('note', withEnvSession(note), (body) => this.command(path, body));
+    return this.sendSigned('note', withEnvSession(note), (body) => this.command(path, body));
   }
 
   /** Suspends the lease while a person reviews the work so far. Only the holder may call it. */
   suspendClaim(request: RequestTo<'suspend_claim'>): OperationReplyPromise<'suspend_claim'> {
-    return this.signed('suspend_claim', withEnvSession(request), (body) =>
+    return this.sendSigned('suspend_claim', withEnvSession(request), (body) =>
       this.command('/claims/suspend', body),
     );
   }
 
-  /** Resumes a suspended claim, whether it has been decided on or not. */
+  /** Resumes a suspended claim, before or after a person has decided on its candidate. */
   resumeClaim(request: RequestTo<'resume_claim'>): OperationReplyPromise<'resume_claim'> {
-    return this.signed('resume_claim', withEnvSession(request), (body) =>
+    return this.sendSigned('resume_claim', withEnvSession(request), (body) =>
       this.command('/claims/resume', body),
     );
   }
 
   /** Proposes a candidate of an edge, so that runners run its checks. */
   proposeCandidate(request: RequestTo<'propose_candidate'>): OperationReplyPromise<'propose_candidate'> {
-    return this.signed('propose_candidate', withEnvSession(request), (body) =>
+    return this.sendSigned('propose_candidate', withEnvSession(request), (body) =>
       this.command('/candidates', body),
     );
   }
@@ -137,11 +144,11 @@ export class ApiClient extends ProjectEndpoint {
   }
 
   tasks(filter: TaskFilter = {}): OperationReplyPromise<'list_tasks'> {
-    return this.read(this.path('/tasks'), { ...filter });
+    return this.read(this.projectPath('/tasks'), { ...filter });
   }
 
   taskStates(task_ids: readonly string[]): ReplyPromise<{ tasks: readonly (TaskState | ApiProblem)[] }> {
-    return this.http.json({ method: 'POST', path: this.path('/tasks/batch_get'), body: { task_ids } });
+    return this.http.json({ method: 'POST', path: this.projectPath('/tasks/batch_get'), body: { task_ids } });
   }
 
   history(taskId: string, options: AtQuery = {}): OperationReplyPromise<'get_claim_history'> {
@@ -164,25 +171,30 @@ export class ApiClient extends ProjectEndpoint {
 
   putBlob(sha256: string, bytes: Uint8Array): OperationReplyPromise<'put_blob'> {
     const content_type = 'application/octet-stream';
-    return this.http.json({ method: 'PUT', path: this.path(`/blobs/${sha256}`), body: bytes, content_type });
+    return this.http.json({
+      method: 'PUT',
+      path: this.projectPath(`/blobs/${sha256}`),
+      body: bytes,
+      content_type,
+    });
   }
 
   /** A larger blob than `bytes_max` is a problem with the code `REPLY_TOO_LARGE`. */
   getBlob(sha256: string, options: { bytes_max?: number } = {}): ReplyPromise<Uint8Array> {
-    return this.http.bytes({ method: 'GET', path: this.path(`/blobs/${sha256}`) }, options.bytes_max);
+    return this.http.bytes({ method: 'GET', path: this.projectPath(`/blobs/${sha256}`) }, options.bytes_max);
   }
 
   status(options: AtQuery = {}): OperationReplyPromise<'status'> {
-    return this.read(this.path('/status'), options);
+    return this.read(this.projectPath('/status'), options);
   }
 
   agents(options: AtQuery = {}): OperationReplyPromise<'agents'> {
-    return this.read(this.path('/agents'), options);
+    return this.read(this.projectPath('/agents'), options);
   }
 
   /** Expired claims whose work was not claimed again. */
   expiredClaims(query: ExpiredClaimsQuery = {}): OperationReplyPromise<'list_expired_claims'> {
-    return this.read(this.path('/claims/expired'), { ...query });
+    return this.read(this.projectPath('/claims/expired'), { ...query });
   }
 
   projects(page: PageQuery = {}): OperationReplyPromise<'list_projects'> {
@@ -232,7 +244,7 @@ export class ApiClient extends ProjectEndpoint {
   // Plan and settings
 
   plan(options: AtQuery = {}): ReplyPromise<PlanView> {
-    return this.read(this.path('/plan'), options);
+    return this.read(this.projectPath('/plan'), options);
   }
 
   /** The plan as YAML text or as data. `if_match` is the version it replaces. */
@@ -243,7 +255,12 @@ export class ApiClient extends ProjectEndpoint {
     const { if_match, request_id = newRequestId() } = options;
     const headers: Record<string, string> = if_match === undefined ? {} : { 'if-match': `"${if_match}"` };
     const content = typeof plan === 'string' ? { content_type: 'application/yaml' } : {};
-    const request = { method: 'PUT', path: this.path('/plan'), query: { request_id }, body: plan } as const;
+    const request = {
+      method: 'PUT',
+      path: this.projectPath('/plan'),
+      query: { request_id },
+      body: plan,
+    } as const;
     return this.http.json({ ...request, headers, ...content });
   }
 
@@ -255,11 +272,11 @@ export class ApiClient extends ProjectEndpoint {
   }
 
   policy(): OperationReplyPromise<'get_policy'> {
-    return this.read(this.path('/policy'));
+    return this.read(this.projectPath('/policy'));
   }
 
   putPolicy(change: BodyOf<'put_policy'>): OperationReplyPromise<'put_policy'> {
-    return this.http.json({ method: 'PUT', path: this.path('/policy'), body: withRequestId(change) });
+    return this.http.json({ method: 'PUT', path: this.projectPath('/policy'), body: withRequestId(change) });
   }
 
   limits(): OperationReplyPromise<'get_limits'> {
@@ -290,26 +307,33 @@ export class ApiClient extends ProjectEndpoint {
   // Runners
 
   runners(): OperationReplyPromise<'list_runners'> {
-    return this.read(this.path('/runners'));
+    return this.read(this.projectPath('/runners'));
   }
 
   enrolRunner(request: BodyOf<'enrol_runner'>): OperationReplyPromise<'enrol_runner'> {
-    return this.http.json({ method: 'POST', path: this.path('/runners'), body: withRequestId(request) });
+    return this.http.json({
+      method: 'POST',
+      path: this.projectPath('/runners'),
+      body: withRequestId(request),
+    });
   }
 
   revokeRunner(runnerId: string): OperationReplyPromise<'revoke_runner'> {
-    return this.http.json({ method: 'DELETE', path: this.path(`/runners/${encodeURIComponent(runnerId)}`) });
+    return this.http.json({
+      method: 'DELETE',
+      path: this.projectPath(`/runners/${encodeURIComponent(runnerId)}`),
+    });
   }
 
   /** The candidates that wait for a runner, or have its evidence. */
   candidates(query: PageQuery = {}): OperationReplyPromise<'list_candidates'> {
-    return this.read(this.path('/candidates'), { ...query });
+    return this.read(this.projectPath('/candidates'), { ...query });
   }
 
   recordEvidence(evidence: SignedEvidence): OperationReplyPromise<'record_evidence'> {
     return this.http.json({
       method: 'POST',
-      path: this.path('/evidence'),
+      path: this.projectPath('/evidence'),
       body: withRequestId({ evidence }),
     });
   }
@@ -318,22 +342,22 @@ export class ApiClient extends ProjectEndpoint {
 
   /** The last signed checkpoint of the log. */
   auditHead(): OperationReplyPromise<'audit_head'> {
-    return this.read(this.path('/audit/head'));
+    return this.read(this.projectPath('/audit/head'));
   }
 
   /** A proof that the event at a position is in the log of the last checkpoint. */
   auditProof(position: number): OperationReplyPromise<'audit_proof'> {
-    return this.read(this.path('/audit/proof'), { position });
+    return this.read(this.projectPath('/audit/proof'), { position });
   }
 
   /** A proof that the log at a checkpoint is a prefix of the log at a later checkpoint, by default the last. */
   auditConsistency(from: number, to?: number): OperationReplyPromise<'audit_consistency'> {
-    return this.read(this.path('/audit/consistency'), { from, to });
+    return this.read(this.projectPath('/audit/consistency'), { from, to });
   }
 
   /** The keys that signed checkpoints of the log. */
   auditKeys(): OperationReplyPromise<'audit_keys'> {
-    return this.read(this.path('/audit/keys'));
+    return this.read(this.projectPath('/audit/keys'));
   }
 
   /** Revokes a lost audit key and enrols the server's current key in its place. */
@@ -346,7 +370,7 @@ export class ApiClient extends ProjectEndpoint {
   }
 
   events(filter: EventFilter = {}): OperationReplyPromise<'events'> {
-    return this.read(this.path('/events'), { ...filter });
+    return this.read(this.projectPath('/events'), { ...filter });
   }
 
   /** Events of an agent in all projects of the tenant. */
@@ -357,46 +381,50 @@ export class ApiClient extends ProjectEndpoint {
   /** Appends a methodology event. */
   appendEvent(event: Readonly<Record<string, unknown>>): OperationReplyPromise<'append_event'> {
     const send = (body: object): OperationReplyPromise<'append_event'> => this.command('/events', body);
-    // A report outside of any session has no key to be signed with.
-    return event.session_id === undefined ? send(event) : this.signed('append_event', event, send);
+    // An event without a session has no key to be signed with.
+    return event.session_id === undefined ? send(event) : this.sendSigned('append_event', event, send);
   }
 
   /**
-   * Imports events of other tools, at most 1,000 at once, and those in `chunks`: uploaded blobs, each a JSON array of
-   * events. All of them or none, unless `in_parts`. Events that are already present are skipped.
+   * Imports at most 1,000 events of other tools, and the events in `chunks`: digests of uploaded blobs, each a JSON
+   * array of events. Imports all of them or none, unless `in_parts` is set. Skips events that are already present.
    */
   importEvents(
     events: readonly Readonly<Record<string, unknown>>[],
-    more: { readonly chunks?: readonly string[]; readonly in_parts?: boolean } = {},
+    options: { readonly chunks?: readonly string[]; readonly in_parts?: boolean } = {},
   ): OperationReplyPromise<'import_events'> {
-    return this.command('/events/import', { events, ...more });
+    return this.command('/events/import', { events, ...options });
   }
 
   /**
-   * Makes what imported logs say has converged authoritative: completes the edges that were never claimed here. Call it
-   * again while the reply says `more`.
+   * Trusts imported logs: completes the edges that they report as converged and that were never claimed here. Call this
+   * method again while `more` is true in its reply.
    */
   trustImports(request: BodyOf<'trust_imports'>): OperationReplyPromise<'trust_imports'> {
     return this.command('/events/import/trust', { ...request });
   }
 
   /**
-   * Yields every event from `after` on, once and in order, reconnecting as
-   * needed. Default: from the first event; `now`: from now on.
+   * Yields every event after the cursor `after`, once and in order, and reconnects as needed. Without `after` it starts
+   * with the first event. With `now` it yields only new events.
    */
   follow(
     filter: Omit<EventFilter, 'limit'> = {},
     options: FollowObserver & { signal?: AbortSignal } = {},
   ): AsyncGenerator<FollowedEvent> {
-    const request = { method: 'GET', path: this.path('/events/stream'), query: { ...filter } } as const;
+    const request = {
+      method: 'GET',
+      path: this.projectPath('/events/stream'),
+      query: { ...filter },
+    } as const;
     return follow(this.http, request, options.signal ?? new AbortController().signal, options);
   }
 
   /**
-   * Sends a session's command, signed if there is a key. If it is refused because the session has no key, or nothing was
-   * signed yet, the session is opened with the key and the same request is sent again, once.
+   * Sends a session's command, signed if there is a key. If the server replies SIGNATURE_REQUIRED, opens the session
+   * with the key and sends the same request again, once.
    */
-  private async signed<Reply>(
+  private async sendSigned<Reply>(
     command: SignedCommand,
     request: object,
     send: (body: Record<string, unknown>) => ReplyPromise<Reply>,
@@ -408,17 +436,17 @@ export class ApiClient extends ProjectEndpoint {
   }
 
   private async openSigningSession(sessionId: unknown): Promise<boolean> {
-    if (typeof sessionId !== 'string' || !(await this.canSign())) return false;
+    if (typeof sessionId !== 'string' || !(await this.loadSigningKey())) return false;
     const { public_key } = this;
     if (public_key === null) return false;
     const opened = await this.openSession({ session_id: sessionId, public_key });
     return !isProblem(opened) && opened.success;
   }
 
-  private createBatcher<Id extends OperationId>(path: string, name: 'claims' | 'items') {
+  private createBatcher<Id extends OperationId>(path: string, listName: 'claims' | 'items') {
     return new CallBatcher<object, ReplyTo<Id>>(
       (body) => this.command(path, body),
-      (bodyTexts) => this.batchCommand(`${path}/batch`, name, bodyTexts),
+      (bodyTexts) => this.batchCommand(`${path}/batch`, listName, bodyTexts),
     );
   }
 }

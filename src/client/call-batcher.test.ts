@@ -1,20 +1,22 @@
 import { expect, test } from 'vitest';
 import { expectNoProblem, openClientHarness, planTextOf } from './testing/client-harness.js';
 
-const idOf = (n: number) => `A-${String(n).padStart(3, '0')}-part`;
+const taskIdOf = (n: number) => `A-${String(n).padStart(3, '0')}-part`;
 const numbers = Array.from({ length: 100 }, (_, index) => index + 1);
 
-test('a hundred concurrent claims, renewals and results take a few requests, each with its own reply', async () => {
+test('a hundred concurrent claims, renewals or results take a few requests, and each call gets its own reply', async () => {
   const { genesis, proxy } = await openClientHarness(planTextOf({ A: 99 }));
-  const claims = await Promise.all(
-    numbers.map((n) => genesis.claimTask({ task_id: idOf(n), agent_id: 'agent-a', session_id: 'sess-a' })),
+  const claimReplies = await Promise.all(
+    numbers.map((n) =>
+      genesis.claimTask({ task_id: taskIdOf(n), agent_id: 'agent-a', session_id: 'sess-a' }),
+    ),
   );
   expect(proxy.requests.length).toBeLessThan(5);
-  const held = claims.flatMap((reply) => expectNoProblem(reply).claim ?? []);
-  expect(held.map(({ task_id }) => task_id)).toEqual(numbers.slice(0, 99).map(idOf));
-  expect(claims[99]).toMatchObject({ success: false, reason: 'UNKNOWN_TASK' });
+  const grantedClaims = claimReplies.flatMap((reply) => expectNoProblem(reply).claim ?? []);
+  expect(grantedClaims.map(({ task_id }) => task_id)).toEqual(numbers.slice(0, 99).map(taskIdOf));
+  expect(claimReplies[99]).toMatchObject({ success: false, reason: 'UNKNOWN_TASK' });
 
-  const handles = held.map(({ task_id, session_id, generation, id }) => ({
+  const handles = grantedClaims.map(({ task_id, session_id, generation, id }) => ({
     task_id,
     session_id,
     expected_generation: generation,
@@ -34,7 +36,7 @@ test('a hundred concurrent claims, renewals and results take a few requests, eac
 test('sends a single call without a batch', async () => {
   const { genesis, proxy } = await openClientHarness(planTextOf({ A: 2 }));
   for (const n of [1, 2]) {
-    await genesis.claimTask({ task_id: idOf(n), agent_id: 'agent-a', session_id: 'sess-a' });
+    await genesis.claimTask({ task_id: taskIdOf(n), agent_id: 'agent-a', session_id: 'sess-a' });
   }
   expect(proxy.requests.map((request) => request.replace(/.*projects/, ''))).toEqual([
     '/shop/claims',
@@ -45,7 +47,7 @@ test('sends a single call without a batch', async () => {
 test('a malformed call does not affect the others in its batch', async () => {
   const { genesis } = await openClientHarness(planTextOf({ A: 3 }));
   const replies = await Promise.all(
-    [idOf(1), 'not an id', idOf(2), idOf(3)].map((task_id) =>
+    [taskIdOf(1), 'not an id', taskIdOf(2), taskIdOf(3)].map((task_id) =>
       genesis.claimTask({ task_id, agent_id: 'agent-a', session_id: 'sess-a' }),
     ),
   );
@@ -59,12 +61,15 @@ test('a malformed call does not affect the others in its batch', async () => {
 
 test('repeats a batch whose reply is lost, and it takes effect once', async () => {
   const { genesis, direct, proxy } = await openClientHarness(planTextOf({ A: 50 }));
-  let lost = 0;
-  proxy.actionFor = (request) => (request.endsWith('/batch') && lost++ === 0 ? 'lose_reply' : 'pass');
+  let batchRequestCount = 0;
+  proxy.actionFor = (request) =>
+    request.endsWith('/batch') && batchRequestCount++ === 0 ? 'lose_reply' : 'pass';
   const replies = await Promise.all(
-    numbers.slice(0, 50).map((n) => genesis.claimTask({ task_id: idOf(n), agent_id: 'a', session_id: 's' })),
+    numbers
+      .slice(0, 50)
+      .map((n) => genesis.claimTask({ task_id: taskIdOf(n), agent_id: 'a', session_id: 's' })),
   );
-  expect(lost).toBeGreaterThan(1);
+  expect(batchRequestCount).toBeGreaterThan(1);
   expect(replies.every((reply) => expectNoProblem(reply).claim?.generation === 1)).toBe(true);
   expect(expectNoProblem(await direct.events({ type: 'CLAIM_ACQUIRED', limit: 1000 })).events).toHaveLength(
     50,

@@ -64,17 +64,18 @@ export class CallBatcher<Body extends object, Reply> {
     if (calls.length === 1 && only !== undefined) return this.sendOne(only);
     const reply = await this.sendBatch(calls.map(({ text }) => text)).catch(clientError);
     if (isProblem(reply)) {
-      // One malformed or forbidden call, or a batch that is too large, fails all of it: sent alone, each call gets its
+      // A malformed or forbidden call, or too many bytes, fails the whole batch. Each call is then sent alone to get its
       // own reply.
-      const isPerCall = [400, 403, 413].includes(reply.status);
-      for (const call of calls) await (isPerCall ? this.sendOne(call) : call.settle(reply));
+      const isRetriedPerCall = [400, 403, 413].includes(reply.status);
+      for (const call of calls) await (isRetriedPerCall ? this.sendOne(call) : call.settle(reply));
       return;
     }
     await Promise.all(
       calls.map((call, index) => {
-        const own = reply.results[index];
-        if (own === undefined || (isProblem(own) && own.status >= 500)) return this.sendOne(call);
-        return call.settle(own);
+        const itemReply = reply.results[index];
+        if (itemReply === undefined || (isProblem(itemReply) && itemReply.status >= 500))
+          return this.sendOne(call);
+        return call.settle(itemReply);
       }),
     );
   }
@@ -94,7 +95,7 @@ export class CallBatcher<Body extends object, Reply> {
   }
 }
 
-/** The transport returns problems as values; if it ever throws, no caller is left waiting. */
+/** The problem that a caller gets if the transport throws, although it should return problems as values. */
 const clientError = (error: unknown): ApiProblem => ({
   code: 'CLIENT_ERROR',
   detail: String(error),

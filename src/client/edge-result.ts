@@ -2,7 +2,7 @@ import { withResultCounts } from '../core/methodology/definition/convergence.js'
 import type { CheckReport, CheckReports } from './requests.js';
 import type { EdgeResult } from './work-options.js';
 
-const KEYS = 'evaluators,result';
+const EDGE_RESULT_KEYS = 'evaluators,result';
 
 /** Separates what a handler returned for an edge into the result and the results of the checks. */
 export function parseEdgeResult(returned: unknown): { readonly result: unknown; evaluators?: CheckReports } {
@@ -15,4 +15,4 @@ export function parseEdgeResult(returned: unknown): { readonly result: unknown; 
 }
 
 const isEdgeResult = (value: unknown): value is EdgeResult =>
-  typeof value === 'object' && value !== null && Object.keys(value).sort().join() === KEYS;
+  typeof value === 'object' && value !== null && Object.keys(value).sort().join() === EDGE_RESULT_KEYS;

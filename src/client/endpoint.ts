@@ -34,7 +34,7 @@ export class ProjectEndpoint {
     const { env } = process;
     const project = options.project ?? env.GENESIS_PROJECT;
     if (project === undefined) {
-      throw new TypeError('No project is given. Pass options.project, or set GENESIS_PROJECT.');
+      throw new TypeError('No project is set. Pass options.project, or set GENESIS_PROJECT.');
     }
     this.url = options.url ?? env.GENESIS_URL ?? DEFAULT_URL;
     if (!URL.canParse(this.url)) {
@@ -59,8 +59,8 @@ export class ProjectEndpoint {
     return { ...body, signature: signCommand(commandToSign, this.signingKey) };
   }
 
-  /** Whether there is a key to sign with. If there is none yet, it is looked for. */
-  protected async canSign(): Promise<boolean> {
+  /** Finds the signing key if there is none yet. False if there is no key. */
+  protected async loadSigningKey(): Promise<boolean> {
     this.signingKey ??= (await this.options.find_signing_key?.()) ?? null;
     return this.signingKey !== null;
   }
@@ -75,7 +75,12 @@ export class ProjectEndpoint {
   }
 
   protected command<T>(path: string, body: object, options: HttpCallOptions = {}): ReplyPromise<T> {
-    return this.http.json({ method: 'POST', path: this.path(path), body: withRequestId(body), ...options });
+    return this.http.json({
+      method: 'POST',
+      path: this.projectPath(path),
+      body: withRequestId(body),
+      ...options,
+    });
   }
 
   /** Many commands in one request: a list of bodies that are JSON already. */
@@ -83,7 +88,7 @@ export class ProjectEndpoint {
     const body = `{"request_id":"${newRequestId()}","${listName}":[${bodyTexts.join(',')}]}`;
     return this.http.json({
       method: 'POST',
-      path: this.path(path),
+      path: this.projectPath(path),
       body,
       content_type: 'application/json',
     });
@@ -93,16 +98,16 @@ export class ProjectEndpoint {
     return this.http.json({ method: 'GET', path, query });
   }
 
-  protected tenantPath(rest: string): string {
-    return `/api/tenants/${encodeURIComponent(this.tenant)}${rest}`;
+  protected tenantPath(subpath: string): string {
+    return `/api/tenants/${encodeURIComponent(this.tenant)}${subpath}`;
   }
 
-  protected path(rest: string): string {
-    return this.tenantPath(`/projects/${encodeURIComponent(this.project)}${rest}`);
+  protected projectPath(subpath: string): string {
+    return this.tenantPath(`/projects/${encodeURIComponent(this.project)}${subpath}`);
   }
 
-  protected taskPath(taskId: string, rest = ''): string {
-    return this.path(`/tasks/${encodeURIComponent(taskId)}${rest}`);
+  protected taskPath(taskId: string, subpath = ''): string {
+    return this.projectPath(`/tasks/${encodeURIComponent(taskId)}${subpath}`);
   }
 
   protected sessionPath(sessionId: string): string {

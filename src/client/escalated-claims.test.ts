@@ -12,7 +12,7 @@ const acceptAll = () => true;
 const host = createHash('sha256').update(hostname()).digest('hex').slice(0, 8);
 const pidOfDeadProcess = (): number => spawnSync(process.execPath, ['--version']).pid;
 
-test('one taker owns a claim until it is given back', async () => {
+test('only one taker owns a claim until it gives the claim back', async () => {
   const folder = await tempFolder();
   const claims = new EscalatedClaims(folder);
   await claims.add('r-1', CLAIM);
@@ -24,9 +24,9 @@ test('one taker owns a claim until it is given back', async () => {
   expect(await claims.take(acceptAll)).toEqual([]);
   for (const each of taken) await claims.giveBack(each);
   expect(await readdir(folder)).toEqual(['r-1.escalated']);
-  const again = await claims.take(acceptAll);
-  expect(again).toHaveLength(1);
-  for (const each of again) await claims.remove(each);
+  const takenAgain = await claims.take(acceptAll);
+  expect(takenAgain).toHaveLength(1);
+  for (const each of takenAgain) await claims.remove(each);
   expect(await readdir(folder)).toEqual([]);
 });
 

@@ -13,7 +13,7 @@ export interface EscalatedClaim {
   readonly agent_role?: string;
 }
 
-/** One of the files, owned by this process. */
+/** The file of an escalated claim, owned by this process. */
 export interface OwnedEscalation {
   readonly path: string;
   readonly claim: EscalatedClaim;
@@ -22,7 +22,7 @@ export interface OwnedEscalation {
 const SUFFIX = '.escalated';
 export const ESCALATED_MAX = 1000;
 
-/** The claims that wait for a person, as files that outlive the worker. A process owns a file while it asks for its claim. */
+/** The claims that wait for a person, as files that outlive the worker. Only the process that owns a file asks for its claim. */
 export class EscalatedClaims {
   private readonly files: OwnedFiles;
 
@@ -30,31 +30,31 @@ export class EscalatedClaims {
     this.files = new OwnedFiles(folder, SUFFIX, SUFFIX);
   }
 
-  /** Keeps a claim, in place of an earlier file about it: with two files, two processes would continue the claim. */
+  /** Writes the claim to a new file and removes its earlier one: with two files, two processes would continue the claim. */
   async add(requestId: string, claim: EscalatedClaim): Promise<void> {
     for (const name of await this.files.names()) {
-      const known = await this.read(name);
-      if (known?.task_id === claim.task_id && known.session_id === claim.session_id)
+      const existingClaim = await this.read(name);
+      if (existingClaim?.task_id === claim.task_id && existingClaim.session_id === claim.session_id)
         await remove(join(this.files.folder, name));
     }
     await this.files.write(requestId, JSON.stringify(claim), false);
     await removeOldest(this.files.folder, SUFFIX, ESCALATED_MAX);
   }
 
-  /** Takes the files that no living process owns and whose claim is accepted. */
-  async take(accepts: (claim: EscalatedClaim) => boolean): Promise<OwnedEscalation[]> {
+  /** Takes the files that no living process owns and whose claim the predicate accepts. */
+  async take(isAccepted: (claim: EscalatedClaim) => boolean): Promise<OwnedEscalation[]> {
     const taken: OwnedEscalation[] = [];
     for (const name of await this.files.names()) {
       if (!(await this.files.isAvailable(name))) continue;
       const claim = await this.read(name);
-      if (claim === null || !accepts(claim)) continue;
+      if (claim === null || !isAccepted(claim)) continue;
       const path = await this.files.takeOwnership(name);
       if (path !== null) taken.push({ path, claim });
     }
     return taken;
   }
 
-  /** False if another process has taken it over. */
+  /** False if another process has taken over the file. */
   keepOwnership = ({ path }: OwnedEscalation): Promise<boolean> => this.files.keepOwnership(path);
   giveBack = ({ path }: OwnedEscalation): Promise<void> => this.files.giveBack(path);
   remove = ({ path }: OwnedEscalation): Promise<void> => remove(path);

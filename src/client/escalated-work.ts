@@ -8,11 +8,11 @@ import {
 import type { WorkOptions } from './work-options.js';
 
 /** Well below the time after which an unchanged file counts as abandoned. */
-const KEEP_INTERVAL_MS = 60_000;
+const OWNERSHIP_REFRESH_INTERVAL_MS = 60_000;
 
 /**
- * Claims that wait for a person. One work loop asks for them again, because the person may request changes. The loop also
- * takes over such claims of workers that have ended.
+ * The claims of one work loop that wait for a person. The loop asks for them again, because the person may request
+ * changes. It also takes over such claims from workers that have ended.
  */
 export class EscalatedWork {
   /** Includes claims that are being worked on. */
@@ -27,13 +27,13 @@ export class EscalatedWork {
   ) {}
 
   start(): void {
-    this.timer = setInterval(() => void this.keepOwnershipOfAll(), KEEP_INTERVAL_MS).unref();
+    this.timer = setInterval(() => void this.keepOwnershipOfAll(), OWNERSHIP_REFRESH_INTERVAL_MS).unref();
   }
 
   /** Takes the claims that no living worker has and that this one may perform. */
   async takeAbandoned(): Promise<void> {
     if (this.owned.size >= ESCALATED_MAX) return;
-    for (const escalation of await this.claims.take((claim) => this.mayPerform(claim))) {
+    for (const escalation of await this.claims.take((claim) => this.canPerform(claim))) {
       this.owned.add(escalation);
       this.unrequested.add(escalation);
       this.waiting.push(escalation);
@@ -49,7 +49,7 @@ export class EscalatedWork {
     return this.unrequested.size > 0;
   }
 
-  hasClaimOf(sessionId: string): boolean {
+  hasClaimOfSession(sessionId: string): boolean {
     return [...this.owned].some(({ claim }) => claim.session_id === sessionId);
   }
 
@@ -63,18 +63,18 @@ export class EscalatedWork {
     return null;
   }
 
-  /** The claim still waits for a person. */
+  /** Queues a claim that still waits for a person. */
   returnToWaiting(escalation: OwnedEscalation): void {
     this.waiting.push(escalation);
   }
 
-  /** The claim no longer waits: it was worked on, decided, or another worker has it. */
+  /** Removes a claim that no longer waits: it was worked on or decided, or another worker has it. */
   async remove(escalation: OwnedEscalation): Promise<void> {
     this.owned.delete(escalation);
     await this.claims.remove(escalation);
   }
 
-  /** Leaves the rest to other workers. If all work is done, nothing waits any more. */
+  /** Gives the claims back for other workers, or removes them if all work is done. */
   async end(isDone: boolean): Promise<void> {
     clearInterval(this.timer);
     for (const escalation of this.owned)
@@ -82,11 +82,11 @@ export class EscalatedWork {
     this.owned.clear();
   }
 
-  private mayPerform({ task_id, agent_role }: EscalatedClaim): boolean {
+  private canPerform({ task_id, agent_role }: EscalatedClaim): boolean {
     const { kinds = ['task'], tracks = [] } = this.options;
     const kind = subjectKindOf(task_id);
     if (kind === 'record' || !kinds.includes(kind) || agent_role !== this.options.agent_role) return false;
-    // Tracks have tasks only.
+    // Only tasks belong to tracks.
     return kind === 'task' || tracks.length === 0;
   }
 

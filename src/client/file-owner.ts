@@ -4,18 +4,18 @@ import { join } from 'node:path';
 import { changedAtMs } from './folder-files.js';
 
 /** A file owned by a process for longer than this without a change counts as abandoned, even if that process seems alive. */
-const OWNED_MS_MAX = 10 * 60 * 1000;
+const UNCHANGED_MS_MAX = 10 * 60 * 1000;
 const HOST = createHash('sha256').update(hostname()).digest('hex').slice(0, 8);
 /** Identifies this process, and not an earlier one with the same pid. */
 export const OWNER = `${HOST}-${process.pid}-${randomUUID().slice(0, 8)}`;
 
-/** Whether the process that this file's name ends with has ended, or seems to hang. */
+/** Whether the process that the end of this file's name identifies has ended or seems to hang. */
 export async function isAbandoned(folder: string, name: string): Promise<boolean> {
   const [owner = ''] = name.slice(name.lastIndexOf('~') + 1).split('.');
   if (owner === OWNER) return false;
   const [host, pid] = owner.split('-');
   if (host === HOST && (Number(pid) === process.pid || !isAlive(Number(pid)))) return true;
-  return Date.now() - (await changedAtMs(join(folder, name))) > OWNED_MS_MAX;
+  return Date.now() - (await changedAtMs(join(folder, name))) > UNCHANGED_MS_MAX;
 }
 
 function isAlive(pid: number): boolean {

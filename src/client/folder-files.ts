@@ -5,14 +5,14 @@ export const fileNamesIn = async (folder: string): Promise<string[]> =>
   (await readdir(folder).catch(() => [] as string[])).sort();
 
 /** Removes the oldest files with this suffix beyond the limit. */
-export async function removeOldest(folder: string, suffix: string, max: number): Promise<void> {
+export async function removeOldest(folder: string, suffix: string, filesMax: number): Promise<void> {
   const names = (await fileNamesIn(folder)).filter((name) => name.endsWith(suffix));
-  if (names.length <= max) return;
-  const aged = await Promise.all(
-    names.map(async (name) => ({ name, at_ms: await changedAtMs(join(folder, name)) })),
+  if (names.length <= filesMax) return;
+  const filesByAge = await Promise.all(
+    names.map(async (name) => ({ name, changedMs: await changedAtMs(join(folder, name)) })),
   );
-  aged.sort((a, b) => a.at_ms - b.at_ms);
-  for (const { name } of aged.slice(0, -max)) await remove(join(folder, name));
+  filesByAge.sort((a, b) => a.changedMs - b.changedMs);
+  for (const { name } of filesByAge.slice(0, -filesMax)) await remove(join(folder, name));
 }
 
 export const remove = (path: string): Promise<void> => unlink(path).catch(ignoreMissing);

@@ -2,23 +2,23 @@ import { expect, test } from 'vitest';
 import { expectNoProblem, openClientHarness, planTextOf } from './testing/client-harness.js';
 
 test('delivers every event once and in order over connections that break', async () => {
-  const { genesis, direct, proxy } = await openClientHarness(planTextOf({ A: 30 }));
-  const listening = new AbortController();
+  const taskCount = 30;
+  const { genesis, direct, proxy } = await openClientHarness(planTextOf({ A: taskCount }));
+  const feedController = new AbortController();
   const positions: number[] = [];
-  let connections = 0;
+  let connectionCount = 0;
   proxy.actionFor = (request) => {
-    if (request.includes('/events/stream')) connections += 1;
+    if (request.includes('/events/stream')) connectionCount += 1;
     return 'pass';
   };
-  const wanted = 60;
   const following = (async () => {
-    for await (const { event } of genesis.follow({}, { signal: listening.signal })) {
+    for await (const { event } of genesis.follow({}, { signal: feedController.signal })) {
       positions.push(event.position);
       if (positions.length % 20 === 0) proxy.cutConnections();
       if (event.event_type === 'RESULT_SUBMITTED' && event.task_id === 'A-030-part') break;
     }
   })();
-  for (let n = 0; n < wanted / 2; n++) {
+  for (let n = 0; n < taskCount; n++) {
     const { claim } = expectNoProblem(await direct.next({ agent_id: 'agent-a', session_id: 'sess-a' }));
     if (claim === null) throw new Error('nothing to do');
     const { task_id, session_id, generation, id: claim_id } = claim;
@@ -26,11 +26,11 @@ test('delivers every event once and in order over connections that break', async
   }
   await following;
   const { events } = expectNoProblem(await direct.events({ limit: 1000 }));
-  expect(connections).toBeGreaterThan(1);
+  expect(connectionCount).toBeGreaterThan(1);
   expect(positions).toEqual(events.map(({ position }) => position));
 });
 
-test('a feed resumes from a cursor, and ends with its signal', async () => {
+test('a feed resumes from a cursor, and ends when its signal aborts', async () => {
   const { genesis } = await openClientHarness(planTextOf({ A: 1 }));
   let after = '';
   for await (const { cursor } of genesis.follow()) {
@@ -40,11 +40,11 @@ test('a feed resumes from a cursor, and ends with its signal', async () => {
   expectNoProblem(
     await genesis.claimTask({ task_id: 'A-001-part', agent_id: 'agent-a', session_id: 'sess-a' }),
   );
-  const listening = new AbortController();
+  const feedController = new AbortController();
   const types: string[] = [];
-  for await (const { event } of genesis.follow({ after }, { signal: listening.signal })) {
+  for await (const { event } of genesis.follow({ after }, { signal: feedController.signal })) {
     types.push(event.event_type);
-    if (event.event_type === 'CLAIM_ACQUIRED') listening.abort();
+    if (event.event_type === 'CLAIM_ACQUIRED') feedController.abort();
   }
   expect(types).not.toContain('PLAN_CHANGED');
   expect(types).toContain('CLAIM_ACQUIRED');

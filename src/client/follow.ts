@@ -11,7 +11,7 @@ import {
   withoutListenerLimit,
 } from './http.js';
 import { type ApiProblem, GenesisError, isTransient } from './replies.js';
-import { FRAME_CHARS_MAX, replyTooLarge } from './reply-bytes.js';
+import { FRAME_CHARS_MAX, replyTooLargeError } from './reply-bytes.js';
 
 /** The server sends at least a heartbeat every 15 seconds; after this much silence the connection is considered dead. */
 const SILENCE_MS = 45_000;
@@ -39,10 +39,10 @@ export async function* follow(
   observer: FollowObserver = {},
 ): AsyncGenerator<FollowedEvent> {
   let cursor: string | undefined;
-  for (let failed = 0; !signal.aborted; failed++) {
+  for (let failureCount = 0; !signal.aborted; failureCount++) {
     try {
       for await (const frame of framesOf(http, request, cursor, signal, observer)) {
-        failed = 0;
+        failureCount = 0;
         cursor = frame.id || cursor;
         if (frame.data === '') continue;
         const event = JSON.parse(frame.data) as EventEnvelope;
@@ -52,11 +52,11 @@ export async function* follow(
       if (error instanceof GenesisError) throw error;
       if (!signal.aborted) observer.on_retry?.(retryProblem(http, error));
     }
-    if (!signal.aborted) await sleep(retryDelayMs(failed + 1), undefined, { signal }).catch(() => {});
+    if (!signal.aborted) await sleep(retryDelayMs(failureCount + 1), undefined, { signal }).catch(() => {});
   }
 }
 
-/** A failure that passes by itself. */
+/** A failure that a retry may resolve. */
 class TransientProblem extends Error {
   constructor(readonly problem: ApiProblem) {
     super(problem.detail);
@@ -71,7 +71,7 @@ interface SseFrame {
   readonly data: string;
 }
 
-/** The frames of one connection, which ends with this generator, on abort, or after a silence. */
+/** The frames of one connection. It closes when this generator ends, on abort, or after a silence. */
 async function* framesOf(
   http: Http,
   request: HttpRequest,
@@ -93,12 +93,13 @@ async function* framesOf(
     }
     on_connect?.();
     const text = new TextDecoder();
-    let rest = '';
+    let incompleteFrame = '';
     for await (const chunk of response.body ?? []) {
       silenceTimer.refresh();
-      const blocks = (rest + text.decode(chunk as Uint8Array, { stream: true })).split('\n\n');
-      rest = blocks.pop() ?? '';
-      if (rest.length > FRAME_CHARS_MAX) throw replyTooLarge(response.status, FRAME_CHARS_MAX);
+      const blocks = (incompleteFrame + text.decode(chunk as Uint8Array, { stream: true })).split('\n\n');
+      incompleteFrame = blocks.pop() ?? '';
+      if (incompleteFrame.length > FRAME_CHARS_MAX)
+        throw replyTooLargeError(response.status, FRAME_CHARS_MAX);
       yield* blocks.map(parseFrame).filter((frame) => frame !== null);
     }
   } finally {

@@ -5,7 +5,7 @@ import { withoutUndefined } from '../core/without-undefined.js';
 import { type ApiProblem, GenesisError } from './replies.js';
 import { bytesOf, jsonOf, REPLY_BLOB_BYTES_MAX } from './reply-bytes.js';
 
-/** Limits for retrying a request that may have taken effect. */
+/** Limits for retrying a request after a transient failure. */
 export interface RetryOptions {
   readonly tries?: number;
   readonly within_seconds?: number;
@@ -53,8 +53,8 @@ const DEFAULT_WITHIN_SECONDS = 30;
 const DEFAULT_TIMEOUT_SECONDS = 10;
 /** A longer timer fires at once. */
 const TIMER_MS_MAX = 2 ** 31 - 1;
-const PAUSE_MS = 100;
-const PAUSE_MS_MAX = 2000;
+const RETRY_DELAY_MS = 100;
+const RETRY_DELAY_MS_MAX = 2000;
 /** Statuses after which the outcome is unknown, or the request may be sent again. */
 const TRANSIENT_STATUSES = new Set([408, 429, 502, 503, 504]);
 
@@ -102,15 +102,15 @@ export class Http {
     request: HttpRequest,
     read: (response: Response) => Promise<T>,
   ): Promise<AttemptOutcome<T | ApiProblem>> {
-    const trySeconds = request.timeout_seconds ?? this.options.timeout_seconds ?? DEFAULT_TIMEOUT_SECONDS;
-    const timeoutMs = Math.min((trySeconds + (request.wait_seconds ?? 0)) * 1000, TIMER_MS_MAX);
-    const limit = new AbortController();
-    const stop = () => limit.abort();
+    const attemptSeconds = request.timeout_seconds ?? this.options.timeout_seconds ?? DEFAULT_TIMEOUT_SECONDS;
+    const timeoutMs = Math.min((attemptSeconds + (request.wait_seconds ?? 0)) * 1000, TIMER_MS_MAX);
+    const attemptController = new AbortController();
+    const stop = () => attemptController.abort();
     const timer = setTimeout(stop, timeoutMs);
     withoutListenerLimit(request.signal)?.addEventListener('abort', stop);
     if (request.signal?.aborted) stop();
     try {
-      const response = await this.open(request, limit.signal);
+      const response = await this.open(request, attemptController.signal);
       const contentType = response.headers.get('content-type') ?? '';
       const isReply =
         !contentType.startsWith('application/problem+json') &&
@@ -118,7 +118,7 @@ export class Http {
       return isReply ? { reply: await read(response) } : await problemOutcome(response);
     } catch (error) {
       if (error instanceof GenesisError) return { reply: error.problem };
-      return noAnswerFailure(this.options.url, request.method, error, limit.signal.aborted);
+      return noAnswerFailure(this.options.url, request.method, error, attemptController.signal.aborted);
     } finally {
       clearTimeout(timer);
       request.signal?.removeEventListener('abort', stop);
@@ -155,7 +155,7 @@ export function withoutListenerLimit<T extends AbortSignal | undefined>(signal: 
 
 /** Exponential backoff with jitter, so that a fleet does not reconnect all at once. */
 export function retryDelayMs(attempt: number): number {
-  return Math.min(PAUSE_MS * 2 ** (attempt - 1), PAUSE_MS_MAX) * (0.5 + Math.random() / 2);
+  return Math.min(RETRY_DELAY_MS * 2 ** (attempt - 1), RETRY_DELAY_MS_MAX) * (0.5 + Math.random() / 2);
 }
 
 export async function problemOf(response: Response): Promise<ApiProblem> {
@@ -188,7 +188,7 @@ async function problemOutcome(response: Response): Promise<AttemptOutcome<ApiPro
 function retryAfterMs(value: string | null): number | null {
   if (value === null) return null;
   const ms = /^\d+$/.test(value) ? Number(value) * 1000 : Date.parse(value) - Date.now();
-  return Number.isFinite(ms) ? Math.max(ms, 0) + Math.random() * PAUSE_MS : null;
+  return Number.isFinite(ms) ? Math.max(ms, 0) + Math.random() * RETRY_DELAY_MS : null;
 }
 
 const NEVER_SENT_CODES = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH']);
@@ -217,7 +217,7 @@ function noAnswerFailure(
       ? 'Nothing was changed. Try again.'
       : 'The outcome is unknown: retry with the same request_id.';
   const detail = `No response from ${url} (${cause}). ${advice}`;
-  // A port that fetch blocks has no code.
+  // For a port that it blocks, fetch gives this text and no code.
   const isNeverSent = NEVER_SENT_CODES.has(text) || text === 'bad port';
   return {
     problem: { code: 'UNKNOWN', detail, status: 0 },

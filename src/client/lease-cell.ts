@@ -15,11 +15,11 @@ export class LeaseCell {
     this.cells = new BigInt64Array(buffer);
   }
 
-  get ends_ms(): number {
+  get endsAtMs(): number {
     return Number(Atomics.load(this.cells, ENDS_INDEX)) / 1e6;
   }
 
-  set ends_ms(atMs: number) {
+  set endsAtMs(atMs: number) {
     Atomics.store(this.cells, ENDS_INDEX, BigInt(Math.round(atMs * 1e6)));
   }
 

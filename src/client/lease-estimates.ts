@@ -5,7 +5,7 @@ import { isProblem } from './replies.js';
 import type { ReplyPromise } from './requests.js';
 
 const DEFAULT_LEASE_SECONDS = 300;
-/** Minimum estimated lease, however short the work, so that a server restart within it costs no claim. */
+/** Minimum estimate, so that a short server restart costs no claim even if the work itself is short. */
 const LEASE_SECONDS_MIN = 30;
 const DURATIONS_MAX = 200;
 const SAMPLE_TASKS_MAX = 100;
@@ -48,9 +48,9 @@ export class LeaseEstimates {
 
   private async readDurations(track: string | undefined): Promise<number[]> {
     const sample = withoutUndefined({ phase: 'COMPLETED', limit: SAMPLE_TASKS_MAX, track } as const);
-    const done = await this.client.tasks(sample);
-    if (isProblem(done)) return [];
-    return done.tasks.flatMap(({ claim, result }) => {
+    const completedTasks = await this.client.tasks(sample);
+    if (isProblem(completedTasks)) return [];
+    return completedTasks.tasks.flatMap(({ claim, result }) => {
       if (claim === null || result === null || claim.generation !== result.generation) return [];
       return [Date.parse(result.submitted_at) - Date.parse(claim.claimed_at)];
     });

@@ -33,15 +33,17 @@ test('every methodology call reaches its project and returns a typed value', asy
     expectNoProblem(await methodology.checkpoint({ context_hash: 'sha256:0' })).snapshot?.tasks.total,
   ).toBe(1);
   expect(expectNoProblem(await methodology.gaps({ layers_run: [1], keys: [] })).result).toBe('COMPLETE');
-  expect(expectNoProblem(await methodology.gapsFound()).last?.total_req_keys).toBe(0);
+  expect(expectNoProblem(await methodology.recordedGaps()).last?.total_req_keys).toBe(0);
   expect(expectNoProblem(await methodology.reviews()).reviews).toEqual([]);
-  const unseen = {
+  const unknownCandidate = {
     task_id: `${F}#design_code`,
     generation: 1,
     iteration: 1,
     candidate_sha256: 'a'.repeat(64),
   };
-  expect(expectNoProblem(await methodology.review({ ...unseen, decision: 'approved' })).success).toBe(false);
+  expect(
+    expectNoProblem(await methodology.review({ ...unknownCandidate, decision: 'approved' })).success,
+  ).toBe(false);
   expect(expectNoProblem(await methodology.release({ version: '1.0.0', dry_run: true })).reason).toBe(
     'READY',
   );

@@ -84,7 +84,7 @@ export class MethodologyClient {
   gaps(request: ProjectBody<'validate_gaps'>): OperationReplyPromise<'validate_gaps'> {
     return this.post('/api/gaps', request);
   }
-  gapsFound(options: AtQuery = {}): OperationReplyPromise<'known_gaps'> {
+  recordedGaps(options: AtQuery = {}): OperationReplyPromise<'known_gaps'> {
     return this.get('/api/gaps', options);
   }
   release(request: ProjectBody<'release'>): OperationReplyPromise<'release'> {

@@ -68,14 +68,14 @@ test('a server that is killed and restarted loses no result, and counts none twi
   const url = `http://127.0.0.1:${port}`;
   const genesis = new Genesis({ url, project: 'shop', outbox: await tempFolder() });
   expectNoProblem(await genesis.putPlan(planTextOf({ A: 6 })));
-  let done = 0;
-  let revived: Promise<unknown> = Promise.resolve();
+  let startedCount = 0;
+  let restartedPort: Promise<unknown> = Promise.resolve();
   const summary = await genesis.work({ ...AGENT, concurrency: 2 }, async ({ task_id }) => {
-    if (++done === 3)
-      revived = first.kill().then(() => startChild(childOf('server'), [root, port]).nextLine());
+    if (++startedCount === 3)
+      restartedPort = first.kill().then(() => startChild(childOf('server'), [root, port]).nextLine());
     return task_id;
   });
-  expect(await revived).toBe(port);
+  expect(await restartedPort).toBe(port);
   expect(summary).toMatchObject({ accepted: 6, refused: 0, pending: 0 });
   const { events } = expectNoProblem(await genesis.events({ type: 'RESULT_SUBMITTED', limit: 1000 }));
   expect(events.map(({ task_id }) => task_id).sort()).toHaveLength(6);
@@ -116,7 +116,7 @@ test('keeps a result without a final answer, and a refused result that the serve
 });
 
 describe('when the outbox cannot be written', () => {
-  async function withoutDisk() {
+  async function openWithUnwritableOutbox() {
     const harness = await openClientHarness(planTextOf({ A: 1 }));
     const file = join(await tempFolder(), 'full');
     await writeFile(file, '');
@@ -128,7 +128,7 @@ describe('when the outbox cannot be written', () => {
   }
 
   test('a result is submitted anyway, with a warning', async () => {
-    const { genesis, direct, warnings } = await withoutDisk();
+    const { genesis, direct, warnings } = await openWithUnwritableOutbox();
     const summary = await genesis.work(AGENT, async () => ({ ok: true }));
     expect(summary).toMatchObject({ accepted: 1, refused: 0, pending: 0 });
     expect(expectNoProblem(await direct.task('A-001-part')).phase).toBe('COMPLETED');
@@ -136,16 +136,18 @@ describe('when the outbox cannot be written', () => {
   });
 
   test('a result that the server does not answer is sent again before the run ends', async () => {
-    const { genesis, direct, proxy } = await withoutDisk();
-    const stopping = new AbortController();
+    const { genesis, direct, proxy } = await openWithUnwritableOutbox();
+    const stopController = new AbortController();
     let lost = 0;
     proxy.actionFor = (request) => {
       if (!request.endsWith('/results') || lost > 0) return 'pass';
       lost += 1;
-      stopping.abort();
+      stopController.abort();
       return 'lose_reply';
     };
-    const summary = await genesis.work({ ...AGENT, signal: stopping.signal }, async () => ({ ok: true }));
+    const summary = await genesis.work({ ...AGENT, signal: stopController.signal }, async () => ({
+      ok: true,
+    }));
     expect(summary).toMatchObject({ accepted: 1, pending: 0 });
     expect(expectNoProblem(await direct.events({ type: 'RESULT_SUBMITTED' })).events).toHaveLength(1);
   });
@@ -165,9 +167,9 @@ test('sets a broken file aside with a warning, and submits the others', async ()
   await writeFile(join(folder, 'r-00.json'), JSON.stringify({ ...FINISHED, request_id: '../elsewhere' }));
   await outbox.returnToPending(await outbox.put(FINISHED));
   const warnings: string[] = [];
-  const listen = ({ message }: Error) => void warnings.push(message);
-  process.on('warning', listen);
-  onTestFinished(() => void process.off('warning', listen));
+  const onWarning = ({ message }: Error) => void warnings.push(message);
+  process.on('warning', onWarning);
+  onTestFinished(() => void process.off('warning', onWarning));
   expect(await outbox.flush(async () => ACCEPTED)).toMatchObject([{ request_id: 'r-1', accepted: true }]);
   expect(await outbox.flush(async () => ACCEPTED)).toEqual([]);
   expect((await readdir(folder)).sort()).toEqual(['outcomes.jsonl', 'r-0.broken', 'r-00.broken']);

@@ -77,7 +77,7 @@ export class Outbox {
     this.escalated = new EscalatedClaims(folder);
   }
 
-  /** Writes the result durably, owned by this process. */
+  /** Writes the result durably, owned by this process. Returns the path of its file. */
   put(finished: FinishedResult): Promise<string> {
     return this.files.write(finished.request_id, JSON.stringify(finished), true);
   }
@@ -108,7 +108,7 @@ export class Outbox {
   /** A transient problem is not an answer: the file stays, still owned by this process. */
   async send(path: string, submit: SubmitFinished): Promise<SubmitOutcome | ApiProblem> {
     const text = await readFile(path, 'utf8').catch(() => null);
-    // If the file is gone, another process took this one for dead and sends it.
+    // If the file is gone, another process considers this process dead and sends the result.
     if (text === null)
       return { code: 'TAKEN_OVER', detail: `${path} is being sent by another process.`, status: 0 };
     const finished = parseFinished(text, this.files.idOf(path));
@@ -117,7 +117,7 @@ export class Outbox {
     const outcome = await sendOnce(finished, submit, refusedPath);
     if (isProblem(outcome)) return outcome;
     await this.settle(path, finished, outcome).catch((error: unknown) => {
-      // The server has answered even if that cannot be recorded here: sent again, the result gets the same answer.
+      // The server has answered even if its answer cannot be recorded here. If sent again, the result gets the same answer.
       const what = `The outcome of ${outcome.task_id} (${outcome.reason})`;
       const why = `cannot be written to ${this.folder} (${String(error)})`;
       process.emitWarning(`${what} ${why}.`, 'GenesisWarning');
@@ -134,7 +134,7 @@ export class Outbox {
     return outcome;
   }
 
-  /** The result is removed last: after a crash on the way it is sent again, and gets the same answer. */
+  /** Removes the result last: if the process crashes before that, the result is sent again and gets the same answer. */
   private async settle(path: string, finished: FinishedResult, outcome: SubmitOutcome): Promise<void> {
     await this.keepEscalated(finished, outcome);
     if (outcome.kept !== null) await rename(path, outcome.kept);
@@ -153,7 +153,7 @@ export class Outbox {
   private async setAside(path: string): Promise<ApiProblem> {
     const broken = join(this.folder, `${this.files.idOf(path)}${BROKEN_SUFFIX}`);
     await rename(path, broken).catch(ignoreMissing);
-    const detail = `${broken} is not a finished result: it cannot be submitted.`;
+    const detail = `${broken} is not a finished result and cannot be submitted. Inspect the file or delete it.`;
     process.emitWarning(detail, 'GenesisWarning');
     return { code: 'BROKEN_FILE', detail, status: 0 };
   }
@@ -164,15 +164,15 @@ export class Outbox {
 
   /** All recorded outcomes, oldest first, one per result. */
   async outcomes(): Promise<SubmitOutcome[]> {
-    const known = new Map<string, SubmitOutcome>();
+    const outcomesByRequest = new Map<string, SubmitOutcome>();
     for (const path of [this.logPath('.1'), this.logPath()]) {
       const text = await readFile(path, 'utf8').catch(() => '');
       for (const line of text.split('\n')) {
         const outcome = parseOutcome(line);
-        if (outcome !== null) known.set(outcome.request_id, outcome);
+        if (outcome !== null) outcomesByRequest.set(outcome.request_id, outcome);
       }
     }
-    return [...known.values()];
+    return [...outcomesByRequest.values()];
   }
 
   /** Removes abandoned temporary files, and the oldest refused and broken results beyond the limit. */
@@ -191,21 +191,21 @@ export class Outbox {
   private logPath = (suffix = '') => join(this.folder, `outcomes.jsonl${suffix}`);
 }
 
-/** A transient problem is returned as it is. `kept`: where a refused result is kept that the server does not keep. */
+/** Returns a transient problem as it is. `keptPath`: the local file for a refused result that the server does not keep. */
 async function sendOnce(
   finished: FinishedResult,
   submit: SubmitFinished,
-  kept: string | null,
+  keptPath: string | null,
 ): Promise<SubmitOutcome | ApiProblem> {
   const reply = await submit(finished);
   if (isProblem(reply) && !isFinalProblem(reply)) return reply;
-  return outcomeOf(finished, reply, kept);
+  return outcomeOf(finished, reply, keptPath);
 }
 
 function outcomeOf(
   finished: FinishedResult,
   reply: SubmissionReply | ApiProblem,
-  kept: string | null,
+  keptPath: string | null,
 ): SubmitOutcome {
   const { request_id, task_id, agent_id, session_id, generation, finished_at } = finished;
   const answered_at = new Date().toISOString();
@@ -213,11 +213,11 @@ function outcomeOf(
   const common = { ...handle, finished_at, answered_at, detail: refusalDetail(reply) };
   if (isProblem(reply)) {
     const refused = { accepted: false, late: false, work_product_ref: null, parked: null };
-    return { ...common, ...refused, reason: reply.code, kept };
+    return { ...common, ...refused, reason: reply.code, kept: keptPath };
   }
   const { accepted, reason, late, work_product_ref, parked } = reply;
   const isSafe = accepted || parked !== null || !reply.work_lost;
-  return { ...common, accepted, reason, late, work_product_ref, parked, kept: isSafe ? null : kept };
+  return { ...common, accepted, reason, late, work_product_ref, parked, kept: isSafe ? null : keptPath };
 }
 
 /** Null for a line truncated by a crash. */

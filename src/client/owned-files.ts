@@ -6,8 +6,8 @@ import { fileNamesIn, ignoreMissing, remove, syncFolder } from './folder-files.j
 const TEMP_SUFFIX = '.tmp';
 
 /**
- * Files of one kind in a folder that processes share: `ID` and a suffix while it has no owner, `ID~OWNER` and a suffix
- * while a process does. A process owns a file by renaming it, which succeeds for one of several.
+ * Files of one kind in a folder that processes share. The name of a file is its id and a suffix while it has no owner,
+ * `ID~OWNER` and a suffix while a process owns it. A process takes a file by renaming it, which only one process can do.
  */
 export class OwnedFiles {
   constructor(
@@ -60,7 +60,7 @@ export class OwnedFiles {
     await rename(path, this.freePath(this.idOf(path))).catch(ignoreMissing);
   }
 
-  /** Shows that the owner lives. False if another process has taken the file over. */
+  /** Updates the time of the file, so that it does not count as abandoned. False if another process has taken it over. */
   async keepOwnership(path: string): Promise<boolean> {
     const now = new Date();
     return utimes(path, now, now).then(

@@ -10,12 +10,12 @@ import type { WorkSummary } from './work-options.js';
 const AGENT = join(import.meta.dirname, 'testing', 'agent.child.ts');
 const RENEWER = join(import.meta.dirname, 'renewer.worker.ts');
 
-/** Builds an agent with the worker's file beside it, as in a package, or without it, as bundlers leave it. */
-async function buildFolder(parts: Readonly<Record<string, string>>): Promise<string> {
+/** Bundles each program into a file of a new folder, as a package or a bundler does. Returns the path of its agent. */
+async function buildFolder(programs: Readonly<Record<string, string>>): Promise<string> {
   const folder = await tempFolder();
   await writeFile(join(folder, 'package.json'), '{ "type": "module" }');
   const common = { bundle: true, platform: 'node', format: 'esm' } as const;
-  for (const [name, entry] of Object.entries(parts)) {
+  for (const [name, entry] of Object.entries(programs)) {
     await build({ ...common, entryPoints: [entry], outfile: join(folder, name) });
   }
   return join(folder, 'agent.js');

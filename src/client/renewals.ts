@@ -42,7 +42,7 @@ export class LeaseMonitor {
     if (!hasLease(claim)) return;
     const leaseMs = claim.lease_duration_seconds * 1000;
     this.marginMs = Math.min(leaseMs * SAFETY_MARGIN_RATIO, SAFETY_MARGIN_MS_MAX);
-    this.cell.ends_ms = sentMs + leaseMs;
+    this.cell.endsAtMs = sentMs + leaseMs;
     this.scheduleCheck(this.marginMs);
   }
 
@@ -54,7 +54,7 @@ export class LeaseMonitor {
   /** Correct even within a long synchronous turn, in which no signal fires. */
   isHeld(): boolean {
     if (this.cell.isLost) return false;
-    return this.marginMs === null || monotonicMs() < this.cell.ends_ms - this.marginMs;
+    return this.marginMs === null || monotonicMs() < this.cell.endsAtMs - this.marginMs;
   }
 
   markLost(reason: string): void {
@@ -70,7 +70,7 @@ export class LeaseMonitor {
 
   /** Renewals extend the lease without notifying this thread, so it checks again when the known end has come. */
   private scheduleCheck(marginMs: number): void {
-    const leftMs = this.cell.ends_ms - marginMs - monotonicMs();
+    const leftMs = this.cell.endsAtMs - marginMs - monotonicMs();
     if (leftMs <= 0) this.markLost('LEASE_MAY_BE_OVER');
     else this.timer = setTimeout(() => this.scheduleCheck(marginMs), Math.min(leftMs, 2 ** 31 - 1));
   }

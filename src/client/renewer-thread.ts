@@ -9,7 +9,10 @@ export function startRenewerThread(workerData: ApiClientOptions): Worker {
   if (!isSource) return new Worker(new URL('./renewer.worker.js', import.meta.url), { workerData });
   // Running from source: a worker thread does not inherit the main thread's TypeScript loader.
   const tsx = pathToFileURL(createRequire(import.meta.url).resolve('tsx/esm'));
-  const [reader, file] = [new URL('./api/index.mjs', tsx), new URL('./renewer.worker.ts', import.meta.url)];
-  const script = `import('${reader}').then((tsx) => { tsx.register(); return import('${file}'); })`;
+  const [loaderUrl, workerUrl] = [
+    new URL('./api/index.mjs', tsx),
+    new URL('./renewer.worker.ts', import.meta.url),
+  ];
+  const script = `import('${loaderUrl}').then((tsx) => { tsx.register(); return import('${workerUrl}'); })`;
   return new Worker(script, { eval: true, execArgv: [], workerData });
 }

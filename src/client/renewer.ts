@@ -14,9 +14,9 @@ export function handleOf({ task_id, generation, id, session_id }: GrantedClaim):
   return { task_id, generation, claim_id: id, session_id };
 }
 
-/** The handle as the calls take it that expect a generation. */
-export const withExpectedGeneration = ({ generation, ...holder }: LeaseHandle) => ({
-  ...holder,
+/** The handle for calls that take the generation as `expected_generation`. */
+export const withExpectedGeneration = ({ generation, ...fields }: LeaseHandle) => ({
+  ...fields,
   expected_generation: generation,
 });
 
@@ -47,7 +47,7 @@ const JITTER_RATIO = 0.1;
 const TIMEOUT_RATIO = 0.25;
 const TIMEOUT_SECONDS_MAX = 10;
 
-/** Renews claims until they are dropped or lost. */
+/** Renews claims until their renewal is stopped or they are lost. */
 export class Renewer {
   private readonly renewals = new Map<number, LeaseRenewal>();
 
@@ -57,11 +57,11 @@ export class Renewer {
   ) {}
 
   execute(command: RenewerCommand): void {
-    if ('start' in command) this.startOne(command.start);
-    else this.stopOne(command.stop);
+    if ('start' in command) this.startRenewing(command.start);
+    else this.stopRenewing(command.stop);
   }
 
-  private startOne(lease: LeaseToRenew): void {
+  private startRenewing(lease: LeaseToRenew): void {
     const renewal = new LeaseRenewal(lease, this.renew, (reason) => {
       this.renewals.delete(lease.key);
       this.onLost(lease.key, reason);
@@ -70,17 +70,17 @@ export class Renewer {
     renewal.start();
   }
 
-  private stopOne(key: number): void {
+  private stopRenewing(key: number): void {
     this.renewals.get(key)?.stop();
     this.renewals.delete(key);
   }
 
   stop(): void {
-    for (const key of [...this.renewals.keys()]) this.stopOne(key);
+    for (const key of [...this.renewals.keys()]) this.stopRenewing(key);
   }
 }
 
-/** Spread by `random`, from 0 to 1, so that the agents of a fleet do not renew at the same moment. */
+/** The delay is spread by `random`, from 0 to 1, so that the agents of a fleet do not renew at the same moment. */
 export const renewalDelayMs = (leaseMs: number, random: number): number =>
   leaseMs * RENEW_AT_RATIO * (1 + JITTER_RATIO * (2 * random - 1));
 
@@ -102,8 +102,8 @@ class LeaseRenewal {
   }
 
   start(): void {
-    const spentMs = this.leaseMs - (this.cell.ends_ms - monotonicMs());
-    this.schedule(renewalDelayMs(this.leaseMs, Math.random()) - spentMs, () =>
+    const elapsedMs = this.leaseMs - (this.cell.endsAtMs - monotonicMs());
+    this.schedule(renewalDelayMs(this.leaseMs, Math.random()) - elapsedMs, () =>
       this.renewOnce(newRequestId(), 1),
     );
   }
@@ -125,16 +125,16 @@ class LeaseRenewal {
     this.start();
   }
 
-  /** Neither end is later than the server's. If the server granted less than a full lease, the second is earlier. */
+  /** Takes the earlier of two ends, neither later than the server's. The shifted end is earlier after a shortened lease. */
   private extendLease(sentMs: number, expiresAtMs: number): void {
-    const byShiftMs = this.cell.ends_ms + (expiresAtMs - this.expiresAtMs);
-    this.cell.ends_ms = Math.min(sentMs + this.leaseMs, byShiftMs);
+    const shiftedEndMs = this.cell.endsAtMs + (expiresAtMs - this.expiresAtMs);
+    this.cell.endsAtMs = Math.min(sentMs + this.leaseMs, shiftedEndMs);
     this.expiresAtMs = expiresAtMs;
   }
 
   private retryOrEnd(requestId: string, attempt: number, { code }: ApiProblem): void {
     const pauseMs = Math.min(retryDelayMs(attempt), this.leaseMs / 10);
-    if (monotonicMs() + pauseMs >= this.cell.ends_ms) this.end(code);
+    if (monotonicMs() + pauseMs >= this.cell.endsAtMs) this.end(code);
     else this.schedule(pauseMs, () => this.renewOnce(requestId, attempt + 1));
   }
 
@@ -144,7 +144,7 @@ class LeaseRenewal {
     this.onLost(reason);
   }
 
-  private schedule(ms: number, act: () => Promise<void>): void {
-    this.timer = setTimeout(() => void act(), Math.max(ms, 0));
+  private schedule(delayMs: number, act: () => Promise<void>): void {
+    this.timer = setTimeout(() => void act(), Math.max(delayMs, 0));
   }
 }

@@ -7,20 +7,20 @@ export const REPLY_BLOB_BYTES_MAX = 1024 ** 3;
 /** The limit for one event of a stream; a command has at most 1 MiB. */
 export const FRAME_CHARS_MAX = 4 * 1024 * 1024;
 
-/** The reply exceeds its bound. It cannot be from a Genesis server, and must not fill the memory. */
-export function replyTooLarge(status: number, bytesMax: number): GenesisError {
+/** The error for a reply over the size limit. Such a reply is not from a Genesis server, and must not fill the memory. */
+export function replyTooLargeError(status: number, bytesMax: number): GenesisError {
   const detail = `The reply exceeds ${bytesMax} bytes. Check that GENESIS_URL is the address of a coordinator.`;
   return new GenesisError({ code: 'REPLY_TOO_LARGE', detail, status });
 }
 
-/** Reads a reply's whole body, up to a bound. */
+/** Reads a reply's whole body. Throws if it exceeds the limit. */
 export async function bytesOf(response: Response, bytesMax: number): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
-  let size = 0;
+  let sizeBytes = 0;
   // Leaving the loop early closes the connection.
   for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
-    size += chunk.byteLength;
-    if (size > bytesMax) throw replyTooLarge(response.status, bytesMax);
+    sizeBytes += chunk.byteLength;
+    if (sizeBytes > bytesMax) throw replyTooLargeError(response.status, bytesMax);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);

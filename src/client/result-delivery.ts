@@ -34,11 +34,11 @@ export class ResultDelivery {
       process.emitWarning(`The result of ${finished.task_id} ${why}. ${effect}`, 'GenesisWarning');
       return null;
     });
-    for (let tried = 1; ; tried++) {
+    for (let attempt = 1; ; attempt++) {
       const outcome = await this.send(finished, path);
       if (!isProblem(outcome)) return outcome;
       if (!lease.isHeld() || this.isStopped() || !isTransient(outcome)) break;
-      await sleep(retryDelayMs(tried));
+      await sleep(retryDelayMs(attempt));
     }
     if (path === null) this.unsavedResults.push(finished);
     else await this.outbox.returnToPending(path);
@@ -46,7 +46,7 @@ export class ResultDelivery {
   }
 
   /** Sends earlier results before new work is claimed; otherwise this agent might take over its own finished task. */
-  async flushEarlier(): Promise<void> {
+  async flushEarlierResults(): Promise<void> {
     if (this.unsavedResults.length > 0 || (await this.outbox.hasUnsent())) await this.flush();
   }
 

@@ -7,8 +7,8 @@ export const isFinalProblem = ({ status, code }: ApiProblem): boolean =>
 
 /** Why the holder should release its claim; null if the result is accepted, unanswered, waits for a person or has lost its claim. */
 export function releaseMessage(reply: SubmissionReply | ApiProblem): string | null {
-  const isKept = isProblem(reply) ? isFinalProblem(reply) : isClaimKept(reply.reason);
-  if (!isKept) return null;
+  const isClaimStillHeld = isProblem(reply) ? isFinalProblem(reply) : isClaimKept(reply.reason);
+  if (!isClaimStillHeld) return null;
   const detail = refusalDetail(reply);
   const code = isProblem(reply) ? reply.code : reply.reason;
   return `the result was refused (${code})${detail === null ? '' : `: ${detail}`}`;

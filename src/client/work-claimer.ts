@@ -29,11 +29,11 @@ export interface GrantedWork {
   readonly work: Work;
   readonly track: string | undefined;
   readonly lease: LeaseMonitor;
-  /** If changes were requested to an earlier result: the claim that waited for it. */
+  /** If a person requested changes to an earlier result: the claim that waited for this decision. */
   readonly escalation?: OwnedEscalation;
 }
 
-/** Maximum wait of one poll. A stop does not abort a poll, whose grant would go unnoticed, so it may take this long. */
+/** Maximum wait of one poll. A stop waits for the poll to end, because a grant to an aborted poll would go unnoticed. */
 const WAIT_SECONDS = 5;
 const WAIT_SECONDS_PER_TRACK = 1;
 /**
@@ -45,8 +45,8 @@ const LATE_GRANT_RATIO = 0.1;
 const ESCALATED_REQUESTS_MAX = 20;
 
 /**
- * `ask_again`: no work now, ask again. `later`: retry after a pause. `idle`: no track has work and the worker
- * was told to end then. `done`: all work is complete.
+ * `ask_again`: no work now, ask again. `later`: retry after a pause. `idle`: no track has work, and the option `until`
+ * is `idle`. `done`: all work is complete.
  */
 export type ClaimAttempt = GrantedWork | 'ask_again' | 'later' | 'idle' | 'done';
 
@@ -54,10 +54,10 @@ export type ClaimAttempt = GrantedWork | 'ask_again' | 'later' | 'idle' | 'done'
 export class WorkClaimer {
   private readonly unanswered: PendingNextRequest[] = [];
   private nextTrackIndex = 0;
-  /** Tracks whose last reply was that nothing is ready, and whether it said that their work is done. */
-  private readonly emptyTracks = new Map<string | undefined, boolean>();
+  /** For each track whose last reply was NOTHING_READY: whether its work is done. */
+  private readonly isDoneByTrack = new Map<string | undefined, boolean>();
   /** The last advice per track while nothing was ready. */
-  private readonly advice = new Map<string | undefined, string>();
+  private readonly lastAdvice = new Map<string | undefined, string>();
 
   constructor(
     private readonly dependencies: WorkDependencies,
@@ -71,10 +71,14 @@ export class WorkClaimer {
     return (await this.resumeReviewed()) ?? this.claimReady(shouldWait);
   }
 
-  /** Asks for work that waits for a person: if changes were requested, it is returned. Otherwise null. */
+  /** Asks again for claims that wait for a person. Returns the first with requested changes; null if there is none. */
   private async resumeReviewed(): Promise<GrantedWork | 'later' | null> {
     await this.escalated.takeAbandoned();
-    for (let left = Math.min(this.escalated.waitingCount, ESCALATED_REQUESTS_MAX); left > 0; left--) {
+    for (
+      let attemptsLeft = Math.min(this.escalated.waitingCount, ESCALATED_REQUESTS_MAX);
+      attemptsLeft > 0;
+      attemptsLeft--
+    ) {
       const escalation = await this.escalated.next();
       const attempt = escalation === null ? null : await this.resumeOne(escalation);
       if (attempt !== null) return attempt;
@@ -97,7 +101,7 @@ export class WorkClaimer {
       with_briefing: true,
     });
     if (isProblem(reply)) {
-      // A session that this worker may not use is left to others: it is given back when the loop ends.
+      // This worker may not use the claim's session. The claim is given back to other workers when the loop ends.
       if (!isTransient(reply)) return null;
       this.escalated.returnToWaiting(escalation);
       return 'later';
@@ -114,7 +118,7 @@ export class WorkClaimer {
     // A resumed lease began at an unknown time before this request: it may end now.
     const { lease_duration_seconds } = reply.claim;
     const startMs = reply.resumed === true ? sentMs - (lease_duration_seconds ?? 0) * 1000 : sentMs;
-    const lease = await this.startMonitor(reply.claim, startMs);
+    const lease = await this.monitorLease(reply.claim, startMs);
     return { work: workOf(reply), track: undefined, lease, escalation };
   }
 
@@ -129,8 +133,8 @@ export class WorkClaimer {
     }
     const { track } = request.body;
     if (!reply.success) return this.onRefused(reply, track);
-    this.emptyTracks.delete(track);
-    return { work: workOf(reply), track, lease: await this.startMonitor(reply.claim, request.sent_ms) };
+    this.isDoneByTrack.delete(track);
+    return { work: workOf(reply), track, lease: await this.monitorLease(reply.claim, request.sent_ms) };
   }
 
   private async newRequest(shouldWait: boolean): Promise<PendingNextRequest> {
@@ -165,44 +169,44 @@ export class WorkClaimer {
     const { reason, next } = refusal;
     if (reason === 'DENIED_LIMIT') return 'later';
     if (refusal.reason === 'NOTHING_READY') {
-      this.emptyTracks.set(track, refusal.done);
+      this.isDoneByTrack.set(track, refusal.done);
       if (!refusal.done) this.reportIdle(track, idleAdvice(next));
-      return this.replyWhenNothingReady();
+      return this.attemptWhenNothingReady();
     }
     const detail = next ?? 'The server grants no work to this session.';
     throw new GenesisError({ code: reason, detail, status: 409 });
   }
 
   private reportIdle(track: string | undefined, advice: string): void {
-    if (this.advice.get(track) === advice) return;
-    this.advice.set(track, advice);
+    if (this.lastAdvice.get(track) === advice) return;
+    this.lastAdvice.set(track, advice);
     this.options.onIdle?.(advice);
   }
 
-  private replyWhenNothingReady(): 'ask_again' | 'idle' | 'done' {
+  private attemptWhenNothingReady(): 'ask_again' | 'idle' | 'done' {
     const { until = 'done' } = this.options;
     if (until === 'stopped') return 'ask_again';
-    const lastReplies = this.tracks.map((track) => this.emptyTracks.get(track));
+    const lastReplies = this.tracks.map((track) => this.isDoneByTrack.get(track));
     if (lastReplies.every((isDone) => isDone === true)) return 'done';
     const isIdle = !lastReplies.includes(undefined) && !this.escalated.hasUnrequestedClaims;
     return until === 'idle' && isIdle ? 'idle' : 'ask_again';
   }
 
-  private async startMonitor(claim: GrantedClaim, sentMs: number): Promise<LeaseMonitor> {
+  private async monitorLease(claim: GrantedClaim, sentMs: number): Promise<LeaseMonitor> {
     const { renewals, client } = this.dependencies;
     if (!hasLease(claim)) return renewals.monitor(claim, sentMs);
     const lease_seconds = claim.lease_duration_seconds;
     const renewSentMs = monotonicMs();
     if (renewSentMs - sentMs <= lease_seconds * 1000 * LATE_GRANT_RATIO)
       return renewals.monitor(claim, sentMs);
-    const renewed = await client.renewOnce({
+    const renewal = await client.renewOnce({
       handle: handleOf(claim),
       lease_seconds,
       request_id: newRequestId(),
       timeout_seconds: lease_seconds / 2,
     });
-    if (isProblem(renewed) || !renewed.success) return renewals.monitor(claim, sentMs);
-    return renewals.monitor({ ...claim, expires_at: renewed.new_expiry ?? claim.expires_at }, renewSentMs);
+    if (isProblem(renewal) || !renewal.success) return renewals.monitor(claim, sentMs);
+    return renewals.monitor({ ...claim, expires_at: renewal.new_expiry ?? claim.expires_at }, renewSentMs);
   }
 }
 
@@ -212,6 +216,6 @@ const workOf = ({ claim, briefing }: ClaimGranted): Work => ({
   briefing: briefing ?? null,
 });
 
-/** A worker waits by itself: the general advice, how to wait, is for clients that ask once. */
+/** Replaces the general advice on how to wait, because a worker waits by itself. */
 const idleAdvice = (next: string | undefined): string =>
   next === undefined || next === adviceFor('NOTHING_READY') ? 'waiting until other work is completed.' : next;

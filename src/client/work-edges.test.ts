@@ -5,10 +5,10 @@ import { expectNoProblem, openClientHarness, planTextOf } from './testing/client
 import type { EdgeResult, EndedWork, Work } from './work-options.js';
 
 const FEATURE = 'REQ-F-AUTH-001';
-const FIRST = `${FEATURE}#intent_requirements`;
-const SECOND = `${FEATURE}#design_code`;
+const FIRST_EDGE = `${FEATURE}#intent_requirements`;
+const SECOND_EDGE = `${FEATURE}#design_code`;
 const AGENT = { agent_id: 'agent-a', agent_role: 'full_stack' };
-const EDGES = { ...AGENT, kinds: ['edge'] } as const;
+const EDGE_OPTIONS = { ...AGENT, kinds: ['edge'] } as const;
 
 const checklistFile = (edge: string, ...checks: string[]): string =>
   `edge: "${edge}"\nchecklist:\n${checks.map((check) => `  - {${check}, required: true}\n`).join('')}`;
@@ -16,7 +16,7 @@ const AGENT_CHECK = 'name: reads_well, type: agent, criterion: "A stranger can r
 
 const VECTOR_FILE = `features/active/${FEATURE}.yml`;
 const FEATURE_FILE = `feature: ${FEATURE}\ntitle: Sign in\nprofile: minimal\nstatus: pending\ntrajectory: {}\n`;
-const ASKING_A_HUMAN = {
+const WITH_HUMAN_CHECK = {
   [VECTOR_FILE]: `${FEATURE_FILE}constraints:
   acceptance_criteria:
     - {id: wanted, evaluator: human, description: "It is what we want", required: true}
@@ -46,8 +46,8 @@ async function openWithFeature(changes: Readonly<Record<string, string>> = {}) {
 
 /** A result with a pass for each check that an agent reports. */
 function passedResult({ briefing }: Work, result: unknown): EdgeResult {
-  const reported = (briefing?.checks ?? []).filter(({ type }) => type !== 'human');
-  return { result, evaluators: reported.map(({ name }) => ({ name, result: 'pass' })) };
+  const reportedChecks = (briefing?.checks ?? []).filter(({ type }) => type !== 'human');
+  return { result, evaluators: reportedChecks.map(({ name }) => ({ name, result: 'pass' })) };
 }
 
 const resultsOf = async (genesis: Genesis, taskId: string) =>
@@ -55,14 +55,14 @@ const resultsOf = async (genesis: Genesis, taskId: string) =>
 
 test('works on edges, whose results carry the results of their checks, until all work of both kinds is done', async () => {
   const { genesis, direct } = await openWithFeature();
-  const done: string[] = [];
+  const performed: string[] = [];
   const summary = await genesis.work({ ...AGENT, kinds: ['task', 'edge'] }, async (work) => {
-    done.push(work.task_id);
+    performed.push(work.task_id);
     return passedResult(work, { made: work.task_id });
   });
-  expect(done.sort()).toEqual(['A-001-part', SECOND, FIRST].sort());
+  expect(performed.sort()).toEqual(['A-001-part', SECOND_EDGE, FIRST_EDGE].sort());
   expect(summary).toMatchObject({ accepted: 3, refused: 0, escalated: 0, failed: 0, is_done: true });
-  expect(await resultsOf(direct, FIRST)).toEqual([{ made: FIRST }]);
+  expect(await resultsOf(direct, FIRST_EDGE)).toEqual([{ made: FIRST_EDGE }]);
   // The result of a task is what was returned, whatever its keys.
   expect(await resultsOf(direct, 'A-001-part')).toEqual([{ result: { made: 'A-001-part' }, evaluators: [] }]);
   const { events } = expectNoProblem(await direct.events({ type: 'edge_converged' }));
@@ -72,17 +72,17 @@ test('works on edges, whose results carry the results of their checks, until all
   ]);
 });
 
-test('asks for tasks only, unless it is told otherwise', async () => {
+test('asks for tasks only if `kinds` is omitted', async () => {
   const { genesis } = await openWithFeature();
   const summary = await genesis.work(AGENT, async ({ task_id }) => task_id);
   expect(summary).toMatchObject({ accepted: 1, is_done: true, outcomes: [{ task_id: 'A-001-part' }] });
 });
 
-test('releases an edge whose checks have not passed, and the next holder learns which', async () => {
+test('releases an edge whose checks have not passed, and the next holder learns which checks', async () => {
   const { genesis } = await openWithFeature();
   const ended: EndedWork[] = [];
   const first = await genesis.work(
-    { ...EDGES, onEnded: (end) => void ended.push(end) },
+    { ...EDGE_OPTIONS, onEnded: (end) => void ended.push(end) },
     async (_, { stop }) => {
       stop();
       return { result: 'a draft', evaluators: [{ name: 'reads_well', result: 'fail' }] };
@@ -93,12 +93,12 @@ test('releases an edge whose checks have not passed, and the next holder learns 
     { outcome: 'refused', message: expect.stringMatching(/^NOT_CONVERGED: reads_well: /) },
   ]);
   let predecessors: unknown;
-  const second = await genesis.work({ ...EDGES, agent_id: 'agent-b' }, async (work, { stop }) => {
+  const second = await genesis.work({ ...EDGE_OPTIONS, agent_id: 'agent-b' }, async (work, { stop }) => {
     predecessors = work.briefing?.predecessors;
     stop();
     return passedResult(work, 'better');
   });
-  expect(second).toMatchObject({ accepted: 1, outcomes: [{ task_id: FIRST, generation: 2 }] });
+  expect(second).toMatchObject({ accepted: 1, outcomes: [{ task_id: FIRST_EDGE, generation: 2 }] });
   expect(predecessors).toMatchObject([
     { generation: 1, outcome: 'ERROR', message: expect.stringContaining('NOT_CONVERGED): reads_well: ') },
   ]);
@@ -107,19 +107,19 @@ test('releases an edge whose checks have not passed, and the next holder learns 
 test('releases work whose result is refused as too large, or because the request is not valid', async () => {
   const { client, direct } = await openWithFeature();
   const invalidResult = async () => ({ result: 1, evaluators: [{ name: 'reads_well', result: 'fine' }] });
-  const summary = await client().work(EDGES, async (_, { stop }) => {
+  const summary = await client().work(EDGE_OPTIONS, async (_, { stop }) => {
     stop();
     return invalidResult();
   });
   expect(summary).toMatchObject({ refused: 1, outcomes: [{ reason: 'INVALID_REQUEST' }] });
   expectNoProblem(await direct.putLimits({ max_result_size_bytes: 1024 }));
-  const large = await client().work(AGENT, async (_, { stop }) => {
+  const largeSummary = await client().work(AGENT, async (_, { stop }) => {
     stop();
     return 'x'.repeat(2048);
   });
-  expect(large).toMatchObject({ refused: 1, outcomes: [{ reason: 'RESULT_TOO_LARGE' }] });
+  expect(largeSummary).toMatchObject({ refused: 1, outcomes: [{ reason: 'RESULT_TOO_LARGE' }] });
   expect(expectNoProblem(await direct.status()).claims).toEqual([]);
-  for (const subject of [FIRST, 'A-001-part'])
+  for (const subject of [FIRST_EDGE, 'A-001-part'])
     expect(expectNoProblem(await direct.history(subject)).generations).toMatchObject([
       { release_reason: 'ERROR' },
     ]);
@@ -128,7 +128,7 @@ test('releases work whose result is refused as too large, or because the request
 test('fails the work if evaluators is not a list', async () => {
   const { genesis } = await openWithFeature();
   const ended: EndedWork[] = [];
-  await genesis.work({ ...EDGES, onEnded: (end) => void ended.push(end) }, async (_, { stop }) => {
+  await genesis.work({ ...EDGE_OPTIONS, onEnded: (end) => void ended.push(end) }, async (_, { stop }) => {
     stop();
     return { result: 1, evaluators: { reads_well: 'pass' } };
   });
@@ -137,10 +137,10 @@ test('fails the work if evaluators is not a list', async () => {
   ]);
 });
 
-/** Decides on the only result that waits for a human. */
+/** Decides on the only result that waits for a person. */
 async function decide(genesis: Genesis, decision: 'approved' | 'refined', comment?: string) {
   const [waiting] = expectNoProblem(await genesis.methodology.reviews()).reviews;
-  if (waiting === undefined) throw new Error('nothing waits for a human');
+  if (waiting === undefined) throw new Error('nothing waits for a person');
   const { task_id, generation, iteration, candidate_sha256 } = waiting;
   const reviewed = { task_id, generation, iteration, candidate_sha256 };
   const reply = await genesis.methodology.review({
@@ -151,51 +151,56 @@ async function decide(genesis: Genesis, decision: 'approved' | 'refined', commen
   expect(expectNoProblem(reply).success).toBe(true);
 }
 
-test('performs an edge again when a human requests changes, and ends once the human has approved', async () => {
-  const { genesis, direct } = await openWithFeature(ASKING_A_HUMAN);
+test('performs an edge again when a person requests changes, and ends after the person has approved', async () => {
+  const { genesis, direct } = await openWithFeature(WITH_HUMAN_CHECK);
   const ended: EndedWork[] = [];
-  const seen: unknown[] = [];
+  const performed: unknown[] = [];
   const onEnded = async (end: EndedWork) => {
     ended.push(end);
     if (end.outcome !== 'escalated') return;
     if (ended.length === 1) await decide(direct, 'refined', 'name the key');
     else await decide(direct, 'approved');
   };
-  const summary = await genesis.work({ ...EDGES, onEnded }, async (work) => {
-    seen.push([work.task_id, work.claim.generation, work.briefing?.review?.comment]);
-    return passedResult(work, `draft ${seen.length}`);
+  const summary = await genesis.work({ ...EDGE_OPTIONS, onEnded }, async (work) => {
+    performed.push([work.task_id, work.claim.generation, work.briefing?.review?.comment]);
+    return passedResult(work, `draft ${performed.length}`);
   });
-  expect(seen).toEqual([
-    [FIRST, 1, undefined],
-    [FIRST, 1, 'name the key'],
-    [SECOND, 1, undefined],
+  expect(performed).toEqual([
+    [FIRST_EDGE, 1, undefined],
+    [FIRST_EDGE, 1, 'name the key'],
+    [SECOND_EDGE, 1, undefined],
   ]);
   expect(ended.map(({ outcome }) => outcome)).toEqual(['escalated', 'escalated', 'escalated']);
   expect(ended[0]?.message).toContain('gen review');
   expect(summary).toMatchObject({ accepted: 0, escalated: 3, refused: 0, lost: 0, is_done: true });
-  expect(await resultsOf(direct, FIRST)).toContain('draft 2');
+  expect(await resultsOf(direct, FIRST_EDGE)).toContain('draft 2');
 });
 
-test('keeps its session open while a result waits for a human', async () => {
-  const { genesis, direct } = await openWithFeature(ASKING_A_HUMAN);
-  const summary = await genesis.work({ ...EDGES, until: 'idle' }, async (work) =>
+test('keeps its session open while a result waits for a person', async () => {
+  const { genesis, direct } = await openWithFeature(WITH_HUMAN_CHECK);
+  const summary = await genesis.work({ ...EDGE_OPTIONS, until: 'idle' }, async (work) =>
     passedResult(work, 'a draft'),
   );
   expect(summary).toMatchObject({ escalated: 1, is_done: false });
   await decide(direct, 'approved');
-  expect(expectNoProblem(await direct.task(FIRST))).toMatchObject({ phase: 'COMPLETED' });
+  expect(expectNoProblem(await direct.task(FIRST_EDGE))).toMatchObject({ phase: 'COMPLETED' });
 });
 
 test('holds an edge without a lease in single-agent mode', async () => {
   const { genesis } = await openWithFeature({ 'coordination.yml': coordinationConfig({ mode: 'single' }) });
-  const seen: unknown[] = [];
+  const performed: unknown[] = [];
   const summary = await genesis.work({ kinds: ['edge'], agent_id: 'primary' }, async (work, context) => {
     const { lease_duration_seconds, expires_at } = work.claim;
-    seen.push({ lease_duration_seconds, expires_at, held: context.held(), aborted: context.signal.aborted });
+    performed.push({
+      lease_duration_seconds,
+      expires_at,
+      held: context.held(),
+      aborted: context.signal.aborted,
+    });
     return passedResult(work, 'done');
   });
   const unlimited = { lease_duration_seconds: null, expires_at: null, held: true, aborted: false };
-  expect(seen).toEqual([unlimited, unlimited]);
+  expect(performed).toEqual([unlimited, unlimited]);
   expect(summary).toMatchObject({ accepted: 2, lost: 0, is_done: true });
 });
 
@@ -204,30 +209,30 @@ test('submits the results of checks with a result that an earlier run left in th
   const first = client({ retry: { tries: 1 } });
   proxy.actionFor = (request) => (request.includes('/results') ? 'lose_request' : 'pass');
   const stopping = new AbortController();
-  const interrupted = await first.work({ ...EDGES, signal: stopping.signal }, async (work) => {
+  const interrupted = await first.work({ ...EDGE_OPTIONS, signal: stopping.signal }, async (work) => {
     stopping.abort();
     return passedResult(work, 'finished before the crash');
   });
   expect(interrupted).toMatchObject({ accepted: 0, pending: 1 });
   proxy.actionFor = () => 'pass';
-  expect(await client().flushOutbox()).toMatchObject([{ task_id: FIRST, accepted: true }]);
-  expect(await resultsOf(direct, FIRST)).toEqual(['finished before the crash']);
+  expect(await client().flushOutbox()).toMatchObject([{ task_id: FIRST_EDGE, accepted: true }]);
+  expect(await resultsOf(direct, FIRST_EDGE)).toEqual(['finished before the crash']);
 });
 
 test('another worker performs an edge again when the one that escalated it has ended', async () => {
-  const { client, direct } = await openWithFeature(ASKING_A_HUMAN);
-  const first = await client().work({ ...EDGES, until: 'idle' }, async (work) =>
+  const { client, direct } = await openWithFeature(WITH_HUMAN_CHECK);
+  const first = await client().work({ ...EDGE_OPTIONS, until: 'idle' }, async (work) =>
     passedResult(work, 'draft 1'),
   );
   expect(first).toMatchObject({ escalated: 1, is_done: false });
-  const seen: unknown[] = [];
+  const performed: unknown[] = [];
   const recordAndWork = async (work: Work) => {
     const { session_id, agent_id, generation } = work.claim;
-    seen.push([work.task_id, session_id, agent_id, generation, work.briefing?.review?.comment]);
+    performed.push([work.task_id, session_id, agent_id, generation, work.briefing?.review?.comment]);
     return passedResult(work, 'draft 2');
   };
-  const other = { ...EDGES, agent_id: 'agent-b', until: 'idle' } as const;
-  // The edge still waits for a human, so this worker keeps it for the next one.
+  const other = { ...EDGE_OPTIONS, agent_id: 'agent-b', until: 'idle' } as const;
+  // The edge still waits for a person, so this worker leaves it to the next worker.
   expect(await client().work(other, recordAndWork)).toMatchObject({ escalated: 0, is_done: false });
   await decide(direct, 'refined', 'name the key');
   expect(await client().work({ ...other, agent_role: 'reviewer' }, recordAndWork)).toMatchObject({
@@ -236,13 +241,16 @@ test('another worker performs an edge again when the one that escalated it has e
   expect(await client().work({ ...other, kinds: ['task'] }, async () => 'a task')).toMatchObject({
     accepted: 1,
   });
-  expect(seen).toEqual([]);
-  // Of several workers one performs it.
-  const both = await Promise.all([client().work(other, recordAndWork), client().work(other, recordAndWork)]);
-  expect(both.map(({ escalated }) => escalated).sort()).toEqual([0, 1]);
+  expect(performed).toEqual([]);
+  // Only one of several workers performs the edge.
+  const summaries = await Promise.all([
+    client().work(other, recordAndWork),
+    client().work(other, recordAndWork),
+  ]);
+  expect(summaries.map(({ escalated }) => escalated).sort()).toEqual([0, 1]);
   const session = first.outcomes[0]?.session_id;
-  expect(seen).toEqual([[FIRST, session, 'agent-a', 1, 'name the key']]);
+  expect(performed).toEqual([[FIRST_EDGE, session, 'agent-a', 1, 'name the key']]);
   await decide(direct, 'approved');
-  expect(expectNoProblem(await direct.task(FIRST))).toMatchObject({ phase: 'COMPLETED' });
-  expect(await resultsOf(direct, FIRST)).toContain('draft 2');
+  expect(expectNoProblem(await direct.task(FIRST_EDGE))).toMatchObject({ phase: 'COMPLETED' });
+  expect(await resultsOf(direct, FIRST_EDGE)).toContain('draft 2');
 });

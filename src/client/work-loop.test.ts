@@ -13,30 +13,30 @@ const untilAborted = (signal: AbortSignal) =>
   });
 
 // req: SDK-001
-test('completes a plan with several tasks at a time, and every result has its outcome', async () => {
+test('completes a plan with several concurrent tasks, and records an outcome for every result', async () => {
   const { genesis, direct } = await openClientHarness(planTextOf({ A: 5, B: 5, C: 1 }));
-  const done: string[] = [];
-  let begun = 0;
-  let letGo = (): void => {};
+  const completedIds: string[] = [];
+  let startedCount = 0;
+  let releaseHandlers = (): void => {};
   const threeAtOnce = new Promise<void>((resolve) => {
-    letGo = resolve;
+    releaseHandlers = resolve;
   });
   const summary = await genesis.work(
     { ...AGENT, tracks: ['A', 'B'], concurrency: 3 },
     async (work, { note }) => {
-      if (++begun === 3) letGo();
+      if (++startedCount === 3) releaseHandlers();
       await threeAtOnce;
       expectNoProblem(await note(`at ${work.briefing?.description}`));
-      done.push(work.task_id);
+      completedIds.push(work.task_id);
       return { done: work.task_id };
     },
   );
   expect(summary).toMatchObject({ accepted: 10, refused: 0, failed: 0, lost: 0, released: 0, pending: 0 });
-  expect(new Set(done).size).toBe(10);
+  expect(new Set(completedIds).size).toBe(10);
   expect(expectNoProblem(await direct.tasks({ phase: 'OPEN' })).tasks.map(({ task_id }) => task_id)).toEqual([
     'C-001-part',
   ]);
-  expect((await genesis.outcomes()).map(({ task_id }) => task_id).sort()).toEqual(done.sort());
+  expect((await genesis.outcomes()).map(({ task_id }) => task_id).sort()).toEqual(completedIds.sort());
 });
 
 test('releases the work as an error, with the message, when the handler throws', async () => {
@@ -65,13 +65,14 @@ test('treats a result that is not JSON data as an error of the handler', async (
   ]);
 });
 
-test('repeats a request whose grant was lost, and does not leave the work to its lease', async () => {
+test('repeats a request whose grant was lost, so that the work does not wait for the lease to end', async () => {
   const { client, direct, proxy } = await openClientHarness(planTextOf({ A: 1 }));
   const genesis = client({ retry: { tries: 1 } });
-  let lost = 0;
-  proxy.actionFor = (request) => (request.endsWith('/next') && lost++ < 2 ? 'lose_reply' : 'pass');
+  let nextRequestCount = 0;
+  proxy.actionFor = (request) =>
+    request.endsWith('/next') && nextRequestCount++ < 2 ? 'lose_reply' : 'pass';
   const summary = await genesis.work(AGENT, async ({ claim }) => claim.generation);
-  expect(lost).toBeGreaterThan(2);
+  expect(nextRequestCount).toBeGreaterThan(2);
   expect(summary).toMatchObject({ accepted: 1, outcomes: [{ generation: 1 }] });
   expect(expectNoProblem(await direct.events({ type: 'CLAIM_ACQUIRED' })).events).toHaveLength(1);
 });
@@ -92,7 +93,7 @@ test('when stopped, aborts the handler, releases the claim and closes the sessio
 test('the signal aborts when an operator releases the claim', async () => {
   FrozenTime.begin();
   const { genesis, direct } = await openClientHarness(planTextOf({ A: 1 }), {}, Genesis);
-  let why: unknown;
+  let abortReason: unknown;
   const summary = await genesis.work(
     // Long enough for several renewals on a busy machine: the thread that renews has a real clock.
     { ...AGENT, lease_duration_seconds: 5 },
@@ -103,42 +104,42 @@ test('the signal aborts when an operator releases the claim', async () => {
         await direct.operate(task_id, 'force_release', { expected_generation: generation, reason }),
       );
       await untilAborted(signal);
-      why = signal.reason;
+      abortReason = signal.reason;
       stop();
       throw signal.reason;
     },
   );
   // The agent learned of the loss from a renewal.
-  expect(why).toMatchObject({ name: 'ClaimLost', task_id: 'A-001-part', reason: 'NO_CLAIM' });
+  expect(abortReason).toMatchObject({ name: 'ClaimLost', task_id: 'A-001-part', reason: 'NO_CLAIM' });
   expect(summary).toMatchObject({ lost: 1, failed: 0 });
 });
 
 test('a zombie stops before its lease expires, and its result is refused and parked', async () => {
   const time = FrozenTime.begin();
   const { genesis, direct, proxy, server } = await openClientHarness(planTextOf({ A: 1 }), {}, Genesis);
-  const held: boolean[] = [];
+  const heldReadings: boolean[] = [];
   let readiness = '';
   const summary = await genesis.work(
     { ...AGENT, lease_duration_seconds: 1 },
     async ({ task_id }, context) => {
       proxy.isFrozen = true;
       time.advance(0.85);
-      held.push(context.held());
+      heldReadings.push(context.held());
       time.advance(0.1);
-      held.push(context.held());
+      heldReadings.push(context.held());
       await untilAborted(context.signal);
       const state = await server.coordinator.queries.getTaskState(PROJECT_KEY, task_id);
       readiness = 'readiness' in state ? state.readiness : '';
       time.advance(0.1);
-      const heir = expectNoProblem(await direct.next({ agent_id: 'agent-b', session_id: 'sess-b' }));
-      expect(heir).toMatchObject({ success: true, claim: { task_id, generation: 2 } });
+      const nextHolder = expectNoProblem(await direct.next({ agent_id: 'agent-b', session_id: 'sess-b' }));
+      expect(nextHolder).toMatchObject({ success: true, claim: { task_id, generation: 2 } });
       proxy.isFrozen = false;
       proxy.cutConnections();
       context.stop();
       return 'what the zombie made';
     },
   );
-  expect(held).toEqual([true, false]);
+  expect(heldReadings).toEqual([true, false]);
   expect(readiness).toBe('claimed');
   expect(summary).toMatchObject({ accepted: 0, refused: 1 });
   const [outcome] = await genesis.outcomes();
@@ -165,14 +166,14 @@ test('proposes a lease from the durations of the track, within the limits of the
     max_lease_duration_seconds: 100,
   });
   const leases: Record<string, number | null> = {};
-  const rememberLeases = (tracks: string[]) =>
+  const workAndRecordLeases = (tracks: string[]) =>
     genesis.work({ ...AGENT, tracks }, async ({ task_id, claim }, { stop }) => {
       leases[task_id] = claim.lease_duration_seconds;
       stop();
     });
-  await rememberLeases(['A']);
-  await rememberLeases(['A']);
-  await rememberLeases(['B']);
+  await workAndRecordLeases(['A']);
+  await workAndRecordLeases(['A']);
+  await workAndRecordLeases(['B']);
   // Without past durations the default lease is proposed, which exceeds this tenant's limit.
   expect(leases).toEqual({ 'A-001-part': 100, 'A-002-part': 30, 'B-001-part': 100 });
   expect(expectNoProblem(await direct.tasks({ phase: 'OPEN' })).tasks).toEqual([]);

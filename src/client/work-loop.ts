@@ -33,19 +33,19 @@ interface HandlerResult {
   readonly metadata: Readonly<Record<string, unknown>> | undefined;
 }
 
-const GRACE_MS = 5000;
+const STOP_GRACE_MS = 5000;
 
 /** An agent's loop: claim work, renew it while the handler runs, deliver the result. */
 export class WorkLoop {
   private readonly identity: { readonly agent_id: string; readonly session_id: string };
   private readonly isOwnSession: boolean;
   private readonly leaseEstimates: LeaseEstimates;
-  private readonly stopping = new AbortController();
+  private readonly stopController = new AbortController();
   private readonly counts = { failed: 0, lost: 0, released: 0 };
   private readonly delivery: ResultDelivery;
   private readonly escalated: EscalatedWork;
   private readonly claimer: WorkClaimer;
-  private canTakeMore = true;
+  private canClaimMore = true;
   private isDone = false;
 
   constructor(
@@ -72,8 +72,8 @@ export class WorkLoop {
   async run(): Promise<WorkSummary> {
     const { signal, concurrency = 1 } = this.options;
     const { client } = this.dependencies;
-    const stop = () => this.stopping.abort();
-    withoutListenerLimit(this.stopping.signal);
+    const stop = () => this.stopController.abort();
+    withoutListenerLimit(this.stopController.signal);
     withoutListenerLimit(signal)?.addEventListener('abort', stop);
     if (signal?.aborted) stop();
     this.escalated.start();
@@ -85,8 +85,9 @@ export class WorkLoop {
       await this.delivery.flush();
       const pending = await this.delivery.pending();
       // Closing the session would release what waits for a person.
-      const isNeeded = pending > 0 || (this.escalated.hasClaimOf(this.identity.session_id) && !this.isDone);
-      if (this.isOwnSession && !isNeeded) await client.closeSession(this.identity.session_id);
+      const isSessionNeeded =
+        pending > 0 || (this.escalated.hasClaimOfSession(this.identity.session_id) && !this.isDone);
+      if (this.isOwnSession && !isSessionNeeded) await client.closeSession(this.identity.session_id);
       if (this.failure !== undefined) throw this.failure;
       return this.summary(pending);
     } finally {
@@ -105,20 +106,20 @@ export class WorkLoop {
   }
 
   private failure: unknown;
-  /** A worker that cannot continue stops the others, which still deliver their results and release their claims. */
+  /** A slot that cannot continue stops the other slots. They still deliver their results and release their claims. */
   private failWith(error: unknown): void {
     this.failure ??= error;
-    this.stopping.abort();
+    this.stopController.abort();
   }
 
   private get isStopped(): boolean {
-    return this.stopping.signal.aborted;
+    return this.stopController.signal.aborted;
   }
 
   private async runSlot(): Promise<void> {
     let shouldWait = false;
-    for (let retryCount = 0; this.canTakeMore && !this.isStopped; ) {
-      await this.delivery.flushEarlier();
+    for (let retryCount = 0; this.canClaimMore && !this.isStopped; ) {
+      await this.delivery.flushEarlierResults();
       const hasCapacity = await this.delivery.hasCapacity();
       const attempt: ClaimAttempt = hasCapacity ? await this.claimer.claimNext(shouldWait) : 'later';
       // The first request does not wait: it shows at once whether all work is done.
@@ -129,7 +130,9 @@ export class WorkLoop {
       }
       if (attempt === 'later') {
         retryCount += 1;
-        await sleep(retryDelayMs(retryCount), undefined, { signal: this.stopping.signal }).catch(() => {});
+        await sleep(retryDelayMs(retryCount), undefined, { signal: this.stopController.signal }).catch(
+          () => {},
+        );
         continue;
       }
       retryCount = 0;
@@ -158,20 +161,20 @@ export class WorkLoop {
     const handlerAbort = new AbortController();
     const stop = () => handlerAbort.abort(new Error('the work loop was stopped'));
     const abortHandler = () => handlerAbort.abort(lease.signal.reason);
-    this.stopping.signal.addEventListener('abort', stop);
+    this.stopController.signal.addEventListener('abort', stop);
     lease.signal.addEventListener('abort', abortHandler);
     if (lease.signal.aborted) abortHandler();
     if (this.isStopped) stop();
-    const over = new AbortController();
+    const raceController = new AbortController();
     try {
       if (handlerAbort.signal.aborted) return { error: handlerAbort.signal.reason };
       const result = this.handlerResult(work, lease, handlerAbort.signal);
-      return await Promise.race([result, this.graceElapsed(over.signal)]);
+      return await Promise.race([result, this.rejectAfterGrace(raceController.signal)]);
     } catch (error) {
       return { error };
     } finally {
-      over.abort();
-      this.stopping.signal.removeEventListener('abort', stop);
+      raceController.abort();
+      this.stopController.signal.removeEventListener('abort', stop);
       lease.signal.removeEventListener('abort', abortHandler);
     }
   }
@@ -179,8 +182,8 @@ export class WorkLoop {
   /** The result must be JSON data; otherwise the handler fails. */
   private async handlerResult(work: Work, lease: LeaseMonitor, signal: AbortSignal): Promise<HandlerResult> {
     let metadata: HandlerResult['metadata'];
-    const context = this.contextFor(work, lease, signal, (given) => {
-      metadata = given;
+    const context = this.contextFor(work, lease, signal, (submittedMetadata) => {
+      metadata = submittedMetadata;
     });
     const returned = await this.handler(work, context);
     const isEdge = subjectKindOf(work.task_id) === 'edge';
@@ -190,10 +193,10 @@ export class WorkLoop {
     return { result: JSON.stringify(result) === undefined ? null : result, evaluators, metadata };
   }
 
-  /** Throws when the grace period of a stop is over. */
-  private async graceElapsed(over: AbortSignal): Promise<never> {
-    await once(this.stopping.signal, 'abort', { signal: over });
-    await sleep(GRACE_MS, undefined, { signal: over });
+  /** Rejects when the grace period of a stop is over, or when `raceEnd` aborts. */
+  private async rejectAfterGrace(raceEnd: AbortSignal): Promise<never> {
+    await once(this.stopController.signal, 'abort', { signal: raceEnd });
+    await sleep(STOP_GRACE_MS, undefined, { signal: raceEnd });
     throw new Error('the work loop was stopped');
   }
 
@@ -209,7 +212,7 @@ export class WorkLoop {
       held: () => lease.isHeld(),
       note: (text) => this.dependencies.client.note({ ...handleOf(claim), text }),
       stop: () => {
-        this.canTakeMore = false;
+        this.canClaimMore = false;
       },
     };
   }

@@ -15,7 +15,7 @@ it.each([
   expect(workerName(program, '1a2b')).toBe(name);
 });
 
-it('makes a valid agent id of any name, and the same one in the same process', () => {
+it('makes a valid agent id from any program name, always the same within a process', () => {
   for (const program of ['x'.repeat(1000), '\u0000\u001b[31m', '../..', '--help', '🤖']) {
     expect(idFault('agent_id', workerName(program)), program).toBeNull();
     expect(workerName(program)).toBe(workerName(program));

@@ -8,16 +8,16 @@ describe('applicableAgentRole', () => {
     ['architect', null, 'architect'],
     [null, 'architect', 'architect'],
     ['architect', 'architect', 'architect'],
-  ])('named %j and bound to %j: acts as %j', (named, bound, agent_role) => {
-    expect(applicableAgentRole(named, bound)).toEqual({ ok: true, agent_role });
+  ])('named %j and bound to %j: acts as %j', (requestedRole, boundRole, agent_role) => {
+    expect(applicableAgentRole(requestedRole, boundRole)).toEqual({ ok: true, agent_role });
   });
 
   it.each(['human-reviewer', 'human', 'Developer', 'developer ', ''])(
     'refuses %j for a credential that is bound to developer, and names both roles and the next step',
-    (named) => {
-      const refused = applicableAgentRole(named, 'developer');
+    (requestedRole) => {
+      const refused = applicableAgentRole(requestedRole, 'developer');
       expect(refused).toMatchObject({ ok: false, message: expect.stringContaining('"developer"') });
-      expect(refused).toMatchObject({ message: expect.stringContaining(JSON.stringify(named)) });
+      expect(refused).toMatchObject({ message: expect.stringContaining(JSON.stringify(requestedRole)) });
       expect(refused).toMatchObject({ message: expect.stringContaining('omit agent_role') });
     },
   );

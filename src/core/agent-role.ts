@@ -6,14 +6,18 @@ type ApplicableAgentRole =
  * The agent role that applies to a request. A credential bound to an agent role acts only in that role; other
  * credentials act in the role that the request names. The agent role is not the access role of the credential.
  */
-export function applicableAgentRole(named: string | null, bound: string | null): ApplicableAgentRole {
-  if (bound === null || named === null || named === bound) return { ok: true, agent_role: named ?? bound };
-  const message = `this credential is bound to the agent role ${JSON.stringify(bound)} and cannot act as ${JSON.stringify(named)}; omit agent_role, or use a credential of that role`;
+export function applicableAgentRole(
+  requestedRole: string | null,
+  boundRole: string | null,
+): ApplicableAgentRole {
+  if (boundRole === null || requestedRole === null || requestedRole === boundRole)
+    return { ok: true, agent_role: requestedRole ?? boundRole };
+  const message = `this credential is bound to the agent role ${JSON.stringify(boundRole)} and cannot act as ${JSON.stringify(requestedRole)}; omit agent_role, or use a credential of that role`;
   return { ok: false, message };
 }
 
 /** Why a credential cannot act on a claim: the claim is in another role than the credential's. Null if it can. */
-export function claimRoleFault(claimed: string | null, bound: string | null): string | null {
-  if (applicableAgentRole(claimed, bound).ok) return null;
-  return `This credential is bound to the agent role ${JSON.stringify(bound)}, and the claim is in the role ${JSON.stringify(claimed)}.`;
+export function claimRoleFault(claimRole: string | null, boundRole: string | null): string | null {
+  if (applicableAgentRole(claimRole, boundRole).ok) return null;
+  return `This credential is bound to the agent role ${JSON.stringify(boundRole)}, and the claim is in the role ${JSON.stringify(claimRole)}.`;
 }

@@ -33,8 +33,10 @@ function editDistance(a: string, b: string): number {
   for (let row = 1; row <= a.length; row += 1) {
     const currentRow = [row];
     for (let column = 1; column <= b.length; column += 1) {
-      const changed = (previousRow[column - 1] ?? 0) + (a[row - 1] === b[column - 1] ? 0 : 1);
-      currentRow.push(Math.min(changed, (previousRow[column] ?? 0) + 1, (currentRow[column - 1] ?? 0) + 1));
+      const substitutionCost = (previousRow[column - 1] ?? 0) + (a[row - 1] === b[column - 1] ? 0 : 1);
+      currentRow.push(
+        Math.min(substitutionCost, (previousRow[column] ?? 0) + 1, (currentRow[column - 1] ?? 0) + 1),
+      );
     }
     previousRow = currentRow;
   }

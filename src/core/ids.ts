@@ -1,14 +1,14 @@
 import { z } from 'zod';
-import { ID_LENGTH_MAX, ID_PATTERN, idGrammar, idTooLong } from './id-grammar.js';
+import { ID_LENGTH_MAX, ID_PATTERN, idGrammarMessage, idTooLongMessage } from './id-grammar.js';
 
 export { ID_LENGTH_MAX } from './id-grammar.js';
 
 /** The length check comes first and aborts, so that no pattern runs over text of unbounded size. */
-const idSchema = (what: string) =>
+const idSchema = (label: string) =>
   z
     .string()
-    .max(ID_LENGTH_MAX, { error: idTooLong(what), abort: true })
-    .regex(ID_PATTERN, { error: idGrammar(what) });
+    .max(ID_LENGTH_MAX, { error: idTooLongMessage(label), abort: true })
+    .regex(ID_PATTERN, { error: idGrammarMessage(label) });
 
 export const tenantIdSchema = idSchema('tenant_id');
 export const projectIdSchema = idSchema('project_id');
@@ -25,4 +25,4 @@ export const agentRoleSchema = z
     error: `an agent_role has at most ${AGENT_ROLE_LENGTH_MAX} characters`,
     abort: true,
   })
-  .regex(ID_PATTERN, { error: idGrammar('agent_role') });
+  .regex(ID_PATTERN, { error: idGrammarMessage('agent_role') });

@@ -29,7 +29,7 @@ it('separates changes that are far apart', () => {
   ]);
 });
 
-it('a diff is empty for equal texts, and names an empty side', () => {
+it('a diff of equal texts is empty, and an empty side has the range 0,0', () => {
   expect(unifiedDiff('same\n', 'same\n')).toBe('');
   expect(unifiedDiff('', 'new\n')).toBe('@@ -0,0 +1 @@\n+new');
 });
@@ -38,7 +38,7 @@ it('marks a last line without a line break', () => {
   expect(unifiedDiff('one\n', 'one')).toBe('@@ -1 +1 @@\n-one\n+one\n\\ No newline at end of file');
 });
 
-it('replaces everything from the first difference on if there are too many', () => {
+it('replaces everything from the first difference on if there are too many differences', () => {
   const before = linesText('head', ...Array.from({ length: 2500 }, (_, at) => `a${at}`));
   const after = linesText('head', ...Array.from({ length: 2500 }, (_, at) => `b${at}`));
   const lines = unifiedDiff(before, after).split('\n');
@@ -49,23 +49,23 @@ it('replaces everything from the first difference on if there are too many', () 
 
 /** Applies a diff to the old text. */
 function applyDiff(before: string, diff: string): string {
-  const old = before.split(/(?<=\n)/).filter((line) => line !== '');
+  const oldLines = before.split(/(?<=\n)/).filter((line) => line !== '');
   const result: string[] = [];
-  let read = 0;
+  let nextLine = 0;
   for (const line of diff === '' ? [] : diff.split('\n')) {
     const header = /^@@ -(\d+)(?:,(\d+))? /.exec(line);
     if (header !== null) {
       const start = Number(header[1]) - (header[2] === '0' ? 0 : 1);
-      result.push(...old.slice(read, start));
-      read = start;
+      result.push(...oldLines.slice(nextLine, start));
+      nextLine = start;
     } else if (line.startsWith('\\')) result.push((result.pop() ?? '').slice(0, -1));
-    else if (line.startsWith('-')) read += 1;
+    else if (line.startsWith('-')) nextLine += 1;
     else {
-      if (line.startsWith(' ')) read += 1;
+      if (line.startsWith(' ')) nextLine += 1;
       result.push(`${line.slice(1)}\n`);
     }
   }
-  return [...result, ...old.slice(read)].join('');
+  return [...result, ...oldLines.slice(nextLine)].join('');
 }
 
 it('turns the old text into the new one', () => {

@@ -1,11 +1,11 @@
-/** A run of lines that both texts have, that only the old one has, or that only the new one has. */
+/** A line that both texts have, that only the old text has, or that only the new text has. */
 interface DiffLine {
   readonly kind: ' ' | '-' | '+';
   /** With its line break, if it has one. */
   readonly text: string;
 }
 
-/** Bounds the work and the memory. Texts that differ in more lines are shown as replaced from the first difference on. */
+/** Bounds the work and the memory. If more lines differ, everything from the first to the last difference is replaced. */
 const EDITS_MAX = 2000;
 const CONTEXT_LINES = 3;
 
@@ -13,7 +13,7 @@ const CONTEXT_LINES = 3;
 export function unifiedDiff(before: string, after: string): string {
   const lines = diffLines(linesOf(before), linesOf(after));
   return hunksOf(lines)
-    .flatMap(({ header, shown }) => [header, ...shown.map(renderLine)])
+    .flatMap(({ header, lines }) => [header, ...lines.map(renderLine)])
     .join('\n');
 }
 
@@ -25,14 +25,21 @@ const linesOf = (text: string): string[] => text.split(/(?<=\n)/).filter((line) 
 function diffLines(before: readonly string[], after: readonly string[]): DiffLine[] {
   let start = 0;
   while (start < before.length && start < after.length && before[start] === after[start]) start += 1;
-  let ends = 0;
-  const shorter = Math.min(before.length, after.length) - start;
-  while (ends < shorter && before[before.length - 1 - ends] === after[after.length - 1 - ends]) ends += 1;
+  let commonEndLength = 0;
+  const commonEndMax = Math.min(before.length, after.length) - start;
+  while (
+    commonEndLength < commonEndMax &&
+    before[before.length - 1 - commonEndLength] === after[after.length - 1 - commonEndLength]
+  )
+    commonEndLength += 1;
   const unchangedLine = (text: string): DiffLine => ({ kind: ' ', text });
   return [
     ...before.slice(0, start).map(unchangedLine),
-    ...diffMiddle(before.slice(start, before.length - ends), after.slice(start, after.length - ends)),
-    ...before.slice(before.length - ends).map(unchangedLine),
+    ...diffMiddle(
+      before.slice(start, before.length - commonEndLength),
+      after.slice(start, after.length - commonEndLength),
+    ),
+    ...before.slice(before.length - commonEndLength).map(unchangedLine),
   ];
 }
 
@@ -98,7 +105,7 @@ function backtrack(
 
 interface Hunk {
   readonly header: string;
-  readonly shown: readonly DiffLine[];
+  readonly lines: readonly DiffLine[];
 }
 
 /** Groups changes that are at most two contexts apart. */
@@ -112,22 +119,23 @@ function hunksOf(lines: readonly DiffLine[]): Hunk[] {
     if (last !== undefined && start <= last.end) last.end = end;
     else ranges.push({ start, end });
   }
-  let read = 0;
-  const passed = { '-': 0, '+': 0 };
+  let nextLine = 0;
+  const lineCounts = { '-': 0, '+': 0 };
   return ranges.map(({ start, end }) => {
-    for (; read < start; read += 1) countLine(passed, lines[read]);
-    const first = { ...passed };
-    for (; read < end; read += 1) countLine(passed, lines[read]);
-    const hunkRange = (side: '-' | '+') => rangeText(first[side], passed[side] - first[side]);
-    return { header: `@@ -${hunkRange('-')} +${hunkRange('+')} @@`, shown: lines.slice(start, end) };
+    for (; nextLine < start; nextLine += 1) countLine(lineCounts, lines[nextLine]);
+    const countsBefore = { ...lineCounts };
+    for (; nextLine < end; nextLine += 1) countLine(lineCounts, lines[nextLine]);
+    const hunkRange = (side: '-' | '+') =>
+      rangeText(countsBefore[side], lineCounts[side] - countsBefore[side]);
+    return { header: `@@ -${hunkRange('-')} +${hunkRange('+')} @@`, lines: lines.slice(start, end) };
   });
 }
 
-function countLine(passed: { '-': number; '+': number }, line: DiffLine | undefined): void {
-  if (line?.kind !== '+') passed['-'] += 1;
-  if (line?.kind !== '-') passed['+'] += 1;
+function countLine(lineCounts: { '-': number; '+': number }, line: DiffLine | undefined): void {
+  if (line?.kind !== '+') lineCounts['-'] += 1;
+  if (line?.kind !== '-') lineCounts['+'] += 1;
 }
 
 /** An empty range names the line before it. */
-const rangeText = (passed: number, count: number): string =>
-  count === 1 ? String(passed + 1) : `${count === 0 ? passed : passed + 1},${count}`;
+const rangeText = (linesBefore: number, count: number): string =>
+  count === 1 ? String(linesBefore + 1) : `${count === 0 ? linesBefore : linesBefore + 1},${count}`;

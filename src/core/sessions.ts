@@ -15,7 +15,7 @@ interface SessionCaller {
  * Whether the caller may close a session, reopen it and work as its user: its opener, a credential of its user, or an
  * admin.
  */
-export function controlsSession(owner: SessionOwner, caller: SessionCaller): boolean {
+export function canControlSession(owner: SessionOwner, caller: SessionCaller): boolean {
   if (caller.may_administer || owner.principal === caller.principal) return true;
   return caller.user_id !== null && owner.user_id === caller.user_id;
 }
@@ -24,7 +24,7 @@ export function controlsSession(owner: SessionOwner, caller: SessionCaller): boo
 export const isClaimOfAnother = (userId: string | null, caller: SessionCaller): boolean =>
   !caller.may_administer && (userId === null || userId !== caller.user_id);
 
-/** Begins the session id of an agent's inbox, which is the principal of its commands too. */
+/** The prefix of the session id of an agent's inbox. The id is also the principal of the inbox's commands. */
 export const INBOX_SESSION_PREFIX = 'inbox.';
 
 /** Whether the session id is reserved for an inbox, so that no other credential can open it first. */
@@ -35,5 +35,5 @@ export const isInboxOfAnother = (sessionId: string, { principal, may_administer 
  * Whether the caller may open a session for this user: callers may for their own user, and an admin for any. A session
  * without a user (`userId` null) is always allowed.
  */
-export const opensSessionFor = (userId: string | null, caller: SessionCaller): boolean =>
+export const canOpenSessionFor = (userId: string | null, caller: SessionCaller): boolean =>
   userId === null || userId === caller.user_id || caller.may_administer;

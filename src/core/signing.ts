@@ -24,7 +24,7 @@ export interface CommandToSign {
 
 /** The first line of every signed text, so that the signature is not valid for any other purpose. */
 const SIGNING_DOMAIN = 'gcc/v1';
-const SIGNED_LINES = 9;
+const SIGNED_LINE_COUNT = 9;
 
 /** The text whose SHA-256 represents the body. */
 export const bodyText = ({ body }: CommandToSign): string => canonicalJson({ ...body, signature: undefined });
@@ -57,7 +57,7 @@ export interface SignedTextFields {
 /** Null if the text is not the signed text of a command. */
 export function readSignedText(text: string): SignedTextFields | null {
   const lines = text.split('\n');
-  if (lines.length !== SIGNED_LINES || lines[0] !== SIGNING_DOMAIN) return null;
+  if (lines.length !== SIGNED_LINE_COUNT || lines[0] !== SIGNING_DOMAIN) return null;
   const lineAt = (index: number): string => lines[index] ?? '';
   return {
     tenant_id: lineAt(1),
@@ -75,8 +75,8 @@ export function readSignedText(text: string): SignedTextFields | null {
 export const writeSignature = (issuedAt: string, value: string): string => `v1;${issuedAt};${value}`;
 
 /**
- * Parses a signature; null if it is invalid or not canonical. The log stores it, so equality as text must match
- * verification.
+ * Parses a signature; null if it is invalid or not canonical. The log stores the text, so one signature must not have
+ * two valid texts.
  */
 export function readSignature(signature: string): { issued_at: string; value: string } | null {
   const [, issued_at, value] =

@@ -5,17 +5,17 @@ import { runAllSteps } from './steps.js';
 
 interface Item {
   readonly key: number;
-  readonly at: number;
+  readonly originalIndex: number;
 }
 
 const byKey = (a: Item, b: Item): number => a.key - b.key;
 
 it('sorts like Array.sort and keeps equal items in their original order', () => {
   fc.assert(
-    fc.property(fc.array(fc.nat(50), { maxLength: 20 }), fc.integer({ min: 1, max: 400 }), (keys, times) => {
-      const items = Array.from({ length: times }, () => keys)
+    fc.property(fc.array(fc.nat(50), { maxLength: 20 }), fc.integer({ min: 1, max: 400 }), (keys, copies) => {
+      const items = Array.from({ length: copies }, () => keys)
         .flat()
-        .map((key, index) => ({ key, at: index }));
+        .map((key, index) => ({ key, originalIndex: index }));
       expect(runAllSteps(sortSteps(items, byKey))).toEqual([...items].sort(byKey));
     }),
     { numRuns: 50 },
@@ -23,17 +23,20 @@ it('sorts like Array.sort and keeps equal items in their original order', () => 
 });
 
 it('sorts at most one run between two steps', () => {
-  let compared = 0;
-  const items = Array.from({ length: 50_000 }, (_, index) => ({ key: (index * 7919) % 50_000, at: index }));
+  let comparisonCount = 0;
+  const items = Array.from({ length: 50_000 }, (_, index) => ({
+    key: (index * 7919) % 50_000,
+    originalIndex: index,
+  }));
   const countingCompare = (a: Item, b: Item): number => {
-    compared += 1;
+    comparisonCount += 1;
     return byKey(a, b);
   };
-  let most = 0;
+  let comparisonsPerStepMax = 0;
   for (const _ of sortSteps(items, countingCompare)) {
-    most = Math.max(most, compared);
-    compared = 0;
+    comparisonsPerStepMax = Math.max(comparisonsPerStepMax, comparisonCount);
+    comparisonCount = 0;
   }
   // Sorting a run of 1024 takes at most 1024 × 10 comparisons.
-  expect(most).toBeLessThanOrEqual(10_240);
+  expect(comparisonsPerStepMax).toBeLessThanOrEqual(10_240);
 });

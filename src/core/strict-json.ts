@@ -9,7 +9,7 @@ type JsonParseResult = { readonly value: unknown } | { readonly fault: string };
 
 /**
  * Parses untrusted JSON and rejects duplicate names in an object. `JSON.parse` silently keeps the last duplicate while
- * other parsers keep the first, so a value could be checked by one and another one used.
+ * other parsers keep the first, so one program could check a value and another program use a different one.
  */
 export function readStrictJson(text: string, containersMax = CONTAINERS_MAX): JsonParseResult {
   const fault = structureFault(text, containersMax);
@@ -38,7 +38,7 @@ function structureFault(text: string, containersMax: number): string | null {
   const openScopes: (Set<string> | null)[] = [];
   let names: Set<string> | null = null;
   let isNameNext = false;
-  let containers = 0;
+  let containerCount = 0;
   for (let index = 0; index < text.length; index += 1) {
     switch (text.charCodeAt(index)) {
       case QUOTE: {
@@ -60,8 +60,8 @@ function structureFault(text: string, containersMax: number): string | null {
       case OPEN_LIST:
         if (openScopes.length === JSON_DEPTH_MAX)
           return `expected JSON that is nested at most ${JSON_DEPTH_MAX} deep`;
-        containers += 1;
-        if (containers > containersMax)
+        containerCount += 1;
+        if (containerCount > containersMax)
           return `expected at most ${containersMax} objects and arrays; upload more data as a file`;
         openScopes.push(names);
         isNameNext = text.charCodeAt(index) === OPEN_OBJECT;
@@ -79,9 +79,9 @@ function structureFault(text: string, containersMax: number): string | null {
 /** Index of the closing quote of the string that starts here; the length of the text if there is none. */
 function endOfString(text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); end >= 0; end = text.indexOf('"', end + 1)) {
-    let escapes = 0;
-    while (text.charCodeAt(end - 1 - escapes) === BACKSLASH) escapes += 1;
-    if (escapes % 2 === 0) return end;
+    let backslashCount = 0;
+    while (text.charCodeAt(end - 1 - backslashCount) === BACKSLASH) backslashCount += 1;
+    if (backslashCount % 2 === 0) return end;
   }
   return text.length;
 }
@@ -97,6 +97,6 @@ function nameIn(text: string, start: number, end: number): string {
   }
 }
 
-const NAME_QUOTED_MAX = 100;
+const QUOTED_NAME_LENGTH_MAX = 100;
 const quoteName = (name: string): string =>
-  JSON.stringify(name.length > NAME_QUOTED_MAX ? `${name.slice(0, NAME_QUOTED_MAX)}…` : name);
+  JSON.stringify(name.length > QUOTED_NAME_LENGTH_MAX ? `${name.slice(0, QUOTED_NAME_LENGTH_MAX)}…` : name);

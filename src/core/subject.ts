@@ -12,13 +12,13 @@ export function subjectKindOf(subject: string): SubjectKind {
 export const PLAN_SUBJECT = '~plan';
 export const POLICY_SUBJECT = '~policy';
 export const LIMITS_SUBJECT = '~limits';
-/** The events list what retention has redacted in the log. It has no head. */
+/** Events of this subject list what retention has redacted in the log. The subject has no head. */
 export const HISTORY_SUBJECT = '~history';
-/** Losses of history that an operator accepted. */
+/** The record of the losses of history that an operator accepted. */
 export const LOSS_SUBJECT = '~loss';
-/** The events are the checkpoints of the log and the keys that sign them. It has no head. */
+/** Events of this subject are the checkpoints of the log and the keys that sign them. The subject has no head. */
 export const AUDIT_SUBJECT = '~audit';
-/** The events, in the log of the tenant, are checkpoints of a project that this store keeps for another one. It has no head. */
+/** Events of this subject, in the tenant's log, are checkpoints of a project of another store. The subject has no head. */
 export const anchorSubject = (projectId: string): string => `~anchor/${projectId}`;
 /** The project's methodology. Without it, edges are known by name only. */
 export const METHODOLOGY_SUBJECT = '~methodology';
@@ -38,7 +38,7 @@ export const RUNNERS_SUBJECT = '~runners';
 export const candidateSubject = (edge: string): string => `~candidate/${edge}`;
 /** The record whose number rises with every accepted result of an edge: older evidence is then void. */
 export const BASE_SUBJECT = '~base';
-/** One-time operations have a record each, whose first event is the operation: of two concurrent attempts, one finds it. */
+/** Each one-time operation has its own record, whose first event is the operation. A second attempt finds this event. */
 export const foldBackSubject = (featureId: string): string => `~fold_back/${featureId}`;
 export const releaseSubject = (version: string): string => `~release/${version}`;
 
@@ -52,6 +52,6 @@ export function subjectKeys(subject: string): { task_id?: string; feature_id?: s
   const kind = subjectKindOf(subject);
   if (kind === 'record') return {};
   if (kind === 'task') return { task_id: subject };
-  const cut = subject.indexOf('#');
-  return { feature_id: subject.slice(0, cut), edge: subject.slice(cut + 1) };
+  const separatorIndex = subject.indexOf('#');
+  return { feature_id: subject.slice(0, separatorIndex), edge: subject.slice(separatorIndex + 1) };
 }

@@ -7,7 +7,7 @@ let testServer: TestServer;
 const logged: Record<string, unknown>[] = [];
 beforeAll(async () => {
   testServer = await TestServer.start({ log: (line) => logged.push(line) });
-  await testServer.plan(
+  await testServer.putPlan(
     ...Array.from({ length: 30 }, (_, index) => `A-${String(index + 1).padStart(3, '0')}-x`),
   );
 });
@@ -218,7 +218,7 @@ describe('a symbolic link in the folder of the log', () => {
 
   test('that is dangling affects its own project only', async () => {
     const linkedServer = await TestServer.forTest();
-    await linkedServer.plan('A-001-x');
+    await linkedServer.putPlan('A-001-x');
     await symlink('nowhere', join(linkedServer.folder, 'acme', 'dangling'));
     await linkedServer.restart();
     expect((await linkedServer.request('PUT', `${TENANT_URL}/projects/dangling/plan`, plan)).status).toBe(
@@ -232,7 +232,7 @@ describe('a symbolic link in the folder of the log', () => {
 
   test('that is circular makes its own tenant unavailable until it is removed', async () => {
     const linkedServer = await TestServer.forTest();
-    await linkedServer.plan('A-001-x');
+    await linkedServer.putPlan('A-001-x');
     const circularLink = join(linkedServer.folder, 'acme', 'round');
     await symlink('round', circularLink);
     await linkedServer.restart();

@@ -82,7 +82,7 @@ describe('events of an edge', () => {
   // req: EVT-006
   test('are found by every spelling of its name, and by the task_id of its claim', async () => {
     const testServer = await TestServer.forTest();
-    await testServer.plan('A-001-x');
+    await testServer.putPlan('A-001-x');
     const claim = { feature_id: 'REQ-F-A-001', edge: 'design_code', agent_id: 'alpha', session_id: 's1' };
     await testServer.post(`${PROJECT_URL}/claims`, claim);
     const eventTypes = async (query: Record<string, string>) => {

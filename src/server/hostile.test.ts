@@ -18,7 +18,7 @@ let testServer: TestServer;
 const logged: Record<string, unknown>[] = [];
 beforeAll(async () => {
   testServer = await TestServer.start({ log: (line) => logged.push(line) });
-  await testServer.plan('A-001-x');
+  await testServer.putPlan('A-001-x');
 });
 afterAll(async () => {
   expect((await testServer.get(`${PROJECT_URL}/tasks/A-001-x`)).status).toBe(200);

@@ -15,7 +15,7 @@ const BACKLOG = 4096;
 
 export interface HttpListener {
   readonly port: number;
-  readonly open_connections: number;
+  readonly openConnectionCount: number;
   /** Stops accepting connections, and resolves when all requests are answered, or at the time limit closes the rest. */
   stop(): Promise<void>;
 }
@@ -50,7 +50,7 @@ export async function listen(
   });
   return {
     port: (server.address() as AddressInfo).port,
-    get open_connections() {
+    get openConnectionCount() {
       return connections.size;
     },
     stop: () => stopServer(server, connections, settings.stop_within_ms),

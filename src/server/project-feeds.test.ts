@@ -26,7 +26,7 @@ async function produceEvents(testServer: TestServer, task: string): Promise<numb
 
 test('sends past events, then new ones, each once and in order', async () => {
   const testServer = await TestServer.forTest();
-  await testServer.plan(...taskIds);
+  await testServer.putPlan(...taskIds);
   const positionBefore = await produceEvents(testServer, 'A-001-x');
   const listener = EventStreamClient.open(testServer.running.port, STREAM);
   await listener.waitUntil(() => listener.positions.length === positionBefore);
@@ -38,7 +38,7 @@ test('sends past events, then new ones, each once and in order', async () => {
 // req: PRJ-006
 test('resumes from its cursor without loss or repetition, also after a restart of the server', async () => {
   const testServer = await TestServer.forTest();
-  await testServer.plan(...taskIds);
+  await testServer.putPlan(...taskIds);
   await produceEvents(testServer, 'A-001-x');
   const first = EventStreamClient.open(testServer.running.port, STREAM);
   await first.waitUntil(() => first.positions.length >= 2);
@@ -60,7 +60,7 @@ test('resumes from its cursor without loss or repetition, also after a restart o
 
 test('sends the same events to every subscriber that joins while events arrive', async () => {
   const testServer = await TestServer.forTest();
-  await testServer.plan(...taskIds);
+  await testServer.putPlan(...taskIds);
   const working = (async () => {
     let end = 0;
     for (const id of taskIds) end = await produceEvents(testServer, id);
@@ -80,7 +80,7 @@ test('sends the same events to every subscriber that joins while events arrive',
 
 test('supports the filters of pages, and can start at the current position', async () => {
   const testServer = await TestServer.forTest();
-  await testServer.plan(...taskIds);
+  await testServer.putPlan(...taskIds);
   const positionBefore = await produceEvents(testServer, 'A-001-x');
   const ofOneTask = EventStreamClient.open(testServer.running.port, `${STREAM}?task_id=A-002-x`);
   const fromNow = EventStreamClient.open(testServer.running.port, `${STREAM}?after=now`);
@@ -241,8 +241,8 @@ test('sends nothing to a credential that is no longer valid, even without a noti
   await listener.waitUntil(() => listener.positions.length === 1);
   isValid = false;
   await plan(2);
-  await listener.waitUntil(() => listener.comments > 0 || listener.positions.length > 1);
-  expect([listener.positions, listener.comments]).toEqual([[1], 1]);
+  await listener.waitUntil(() => listener.commentCount > 0 || listener.positions.length > 1);
+  expect([listener.positions, listener.commentCount]).toEqual([[1], 1]);
 });
 
 test('ends a stream that is still reading past events when its credential becomes invalid', async () => {
@@ -263,7 +263,7 @@ test('ends a stream that is still reading past events when its credential become
 test('sends heartbeats as comments', async () => {
   const { port } = await openFeeds({ heartbeat_ms: 5, unsent_bytes_max: 1 << 20 });
   const listener = EventStreamClient.open(port, '/');
-  await listener.waitUntil(() => listener.comments >= 3);
+  await listener.waitUntil(() => listener.commentCount >= 3);
   expect(listener.positions).toEqual([]);
 });
 

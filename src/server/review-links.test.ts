@@ -14,7 +14,7 @@ type Keys = Record<'agent' | 'reviewer' | 'admin', Record<string, string>>;
 /** A server with keys, and a task whose first candidate waits for a review. */
 async function openWithPendingReview(lines: LogLine[] = []) {
   const testServer = await TestServer.forTest({ log: (line) => void lines.push(line) });
-  await testServer.plan(TASK);
+  await testServer.putPlan(TASK);
   const { generation, ...handle } = await testServer.claim(TASK);
   const createKey = async (role: string, headers = {}): Promise<Record<string, string>> => {
     const { body } = await testServer.request('POST', `${TENANT_URL}/keys`, { role }, headers);
@@ -223,7 +223,7 @@ describe('a review link', () => {
 
   test('works with a form whose page has no origin, on a server without keys', async () => {
     const testServer = await TestServer.forTest();
-    await testServer.plan(TASK);
+    await testServer.putPlan(TASK);
     const { generation, ...handle } = await testServer.claim(TASK);
     const candidate = { iteration: 1, candidate_sha256: FIRST_DIGEST };
     await testServer.post(`${PROJECT_URL}/claims/suspend`, {

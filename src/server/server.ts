@@ -145,7 +145,7 @@ async function openParts(options: ServerOptions, host: string): Promise<ServerPa
     feedLag: () => feeds.lag(),
     listeners: () => feeds.subscriberCount(),
     damage: () => store.damage?.() ?? [],
-    connections: () => opened.listener?.open_connections ?? 0,
+    connections: () => opened.listener?.openConnectionCount ?? 0,
     lostLogLines: () => logs.lost_lines,
     auditAlarms: () => coordinator.audit.alarms(),
     undeliveredCheckpoints: () => coordinator.audit.undelivered(),

@@ -12,7 +12,7 @@ const claimFields = (task_id: string, more = {}) => ({
 test('a refusal has its result as the body, and a status that depends on its reason', async () => {
   const limits = { ...DEFAULT_LIMITS, max_concurrent_claims: 1, max_result_size_bytes: 10 };
   const testServer = await TestServer.forTest({ limits });
-  await testServer.plan('A-001-x', 'A-002-x');
+  await testServer.putPlan('A-001-x', 'A-002-x');
   const unknown = await testServer.post(`${PROJECT_URL}/claims`, claimFields('Q-001-none'));
   expect(unknown).toMatchObject({
     status: 404,
@@ -42,7 +42,7 @@ test('a refusal has its result as the body, and a status that depends on its rea
 
 test('a problem has a code, and repeats the id of its request', async () => {
   const testServer = await TestServer.forTest();
-  await testServer.plan('A-001-x', 'A-002-x');
+  await testServer.putPlan('A-001-x', 'A-002-x');
   const request = claimFields('A-001-x', { request_id: 'r1' });
   const granted = await testServer.post(`${PROJECT_URL}/claims`, request);
   const again = await testServer.post(`${PROJECT_URL}/claims`, request);

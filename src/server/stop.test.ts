@@ -20,7 +20,7 @@ const claimFields = (task_id: string) => ({ task_id, agent_id: 'alpha', session_
 test('a stop answers the accepted requests, and a restarted server has their effects', async () => {
   const testServer = await TestServer.forTest();
   const ids = Array.from({ length: 50 }, (_, index) => `A-${String(index + 1).padStart(3, '0')}-x`);
-  await testServer.plan(...ids);
+  await testServer.putPlan(...ids);
   const claims = ids.map((id) => testServer.post(`${PROJECT_URL}/claims`, claimFields(id)).catch(() => null));
   await Promise.race(claims);
   await testServer.running.stop();
@@ -37,7 +37,7 @@ test('a stop answers the accepted requests, and a restarted server has their eff
 
 test('a stop ends streams, closes idle connections, and answers clients that wait for work', async () => {
   const testServer = await TestServer.forTest();
-  await testServer.plan('A-001-x');
+  await testServer.putPlan('A-001-x');
   await testServer.claim('A-001-x');
   const listener = EventStreamClient.open(testServer.running.port, `${PROJECT_URL}/events/stream`);
   await listener.waitUntil(() => listener.positions.length > 1);
@@ -59,7 +59,7 @@ test('a stop ends streams, closes idle connections, and answers clients that wai
 
 test('grants no work to a client that disconnected while waiting', async () => {
   const testServer = await TestServer.forTest();
-  await testServer.plan('A-001-x');
+  await testServer.putPlan('A-001-x');
   const { generation, ...handle } = await testServer.claim('A-001-x');
   const arrived = nextCallArrival(testServer.running);
   const abort = new AbortController();

@@ -12,7 +12,7 @@ import { RoutedStore } from '../stores/routed-store.js';
 import { type Store, StoreRefused, StoreUnavailable } from '../stores/store.js';
 import { parseRoutes, type TenantRoutes } from '../stores/tenant-routes.js';
 import { openWorkspaceStore } from '../workspace/store.js';
-import { STORE_SECRETS, trackedSecrets } from '../workspace/tracked-secrets.js';
+import { findTrackedSecrets, STORE_SECRETS } from '../workspace/tracked-secrets.js';
 import { Workspace } from '../workspace/workspace.js';
 import { folderOf, openBlobsUrl } from './blobs-url.js';
 
@@ -117,7 +117,7 @@ async function openSingle(url: string, warn: Warn): Promise<OpenedStore> {
 /** A new store gets its own `.gitignore`, since its files are local and its secret must not be shared. */
 async function openFolderStore(root: string, warn: Warn): Promise<Store> {
   const isNew = !existsSync(join(root, STORE_FILE));
-  const { hasKeys } = await trackedSecrets(root, STORE_SECRETS);
+  const { hasKeys } = await findTrackedSecrets(root, STORE_SECRETS);
   const untrusted = hasKeys ? { untrusted_files: 'secret' as const } : {};
   const store = await openFileStore({ root, ...untrusted, onWarning: warn });
   // If this cannot be written, the store itself reports what is wrong with the folder.

@@ -1,7 +1,7 @@
 import { cursorAt } from '../coordinator/queries/cursor.js';
 import type { EventFilter } from '../core/contract/events.js';
 import type { EventEnvelope } from '../core/events/envelope.js';
-import { matcher } from '../stores/event-matcher.js';
+import { eventMatcher } from '../stores/event-matcher.js';
 import type { Authorization } from './auth/authorization.js';
 import type { RequestConnection } from './connection.js';
 
@@ -52,7 +52,7 @@ export class StreamSubscriber {
     const { type, ...fields } = filter;
     const types = type === undefined ? {} : { types: [type] };
     this.isUnfiltered = Object.keys(filter).length === 0;
-    this.isWanted = matcher({ ...fields, ...types, after: 0, limit: 0 });
+    this.isWanted = eventMatcher({ ...fields, ...types, after: 0, limit: 0 });
     this.ended = new Promise((resolve) => {
       this.settleEnded = resolve;
     });

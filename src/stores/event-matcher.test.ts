@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { eventOf } from './conformance/fixture.js';
-import { matcher } from './event-matcher.js';
+import { eventMatcher } from './event-matcher.js';
 
 const event = {
   ...eventOf({ tenant_id: 't', project_id: 'p' }, { timestamp: '2026-03-01T12:00:00.000Z' }),
   position: 5,
 };
-const matchesQuery = (query: object) => matcher({ after: 0, limit: 1, ...query })(event);
+const matchesQuery = (query: object) => eventMatcher({ after: 0, limit: 1, ...query })(event);
 
 describe('matching an event', () => {
   it('compares times in any format', () => {

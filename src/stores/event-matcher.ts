@@ -5,7 +5,7 @@ import type { EventQuery } from './store.js';
  * Tests an event against `after`, `until_position` and every filter of a query; the caller applies `limit`. Times are
  * compared as instants, not as strings: `since` is inclusive, `until` exclusive.
  */
-export function matcher(query: EventQuery): (event: EventEnvelope) => boolean {
+export function eventMatcher(query: EventQuery): (event: EventEnvelope) => boolean {
   const types = query.types === undefined ? null : new Set(query.types);
   const sinceMs = query.since === undefined ? Number.NEGATIVE_INFINITY : msOf(query.since);
   const untilMs = query.until === undefined ? Number.POSITIVE_INFINITY : msOf(query.until);

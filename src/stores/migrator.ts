@@ -12,22 +12,22 @@ export interface Migrator {
   /** Applies the pending steps and returns them. Rejects with `StoreRefused` if the schema is newer than this program. */
   up(): Promise<readonly MigrationStep[]>;
   /** The features that the operator may enable besides the schema. Absent: this database has no such features. */
-  readonly features?: DatabaseOptions;
+  readonly features?: DatabaseFeatures;
   close(): Promise<void>;
 }
 
-export type DatabaseOption = 'point_in_time_recovery' | 'streams';
+export type DatabaseFeature = 'point_in_time_recovery' | 'streams';
 
 /** Features are switched on when the operator asks for them, and never switched off. */
-export interface DatabaseOptions {
+export interface DatabaseFeatures {
   /** The steps that `enable` would apply now. Also answered before the schema exists. */
-  pending(wanted: readonly DatabaseOption[]): Promise<readonly DatabaseOptionStep[]>;
+  pending(wanted: readonly DatabaseFeature[]): Promise<readonly DatabaseFeatureStep[]>;
   /** Applies the pending steps and returns them. The schema must exist. */
-  enable(wanted: readonly DatabaseOption[]): Promise<readonly DatabaseOptionStep[]>;
+  enable(wanted: readonly DatabaseFeature[]): Promise<readonly DatabaseFeatureStep[]>;
 }
 
-export interface DatabaseOptionStep {
-  readonly feature: DatabaseOption;
+export interface DatabaseFeatureStep {
+  readonly feature: DatabaseFeature;
   readonly table: string;
   readonly statement: string;
 }

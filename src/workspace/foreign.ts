@@ -8,7 +8,7 @@ import { isOwnLog } from '../stores/file/own-log.js';
 import { type Workspace, WorkspaceError } from './workspace.js';
 
 /** The first bytes of a file, at most `bytesMax`; none if it does not exist. */
-export async function readStart(path: string, bytesMax: number): Promise<Buffer> {
+export async function readFirstBytes(path: string, bytesMax: number): Promise<Buffer> {
   const file = await nodeDisk.openRead(path);
   if (file === null) return Buffer.alloc(0);
   try {
@@ -23,7 +23,7 @@ export const FIRST_LINES_BYTES = 1024 * 1024;
 
 /** Whether a log exists that another program started. Lines that another program appends to our log do not count. */
 export async function hasForeignLog({ events }: Workspace): Promise<boolean> {
-  if (isOwnLog(await readStart(join(events, ACTIVE_FILE), FIRST_LINES_BYTES))) return false;
+  if (isOwnLog(await readFirstBytes(join(events, ACTIVE_FILE), FIRST_LINES_BYTES))) return false;
   return (await closedSegmentPositions(nodeDisk, events)).length === 0;
 }
 
@@ -63,7 +63,7 @@ export async function moveForeignLogAside(workspace: Workspace): Promise<MovedFo
     };
     await moveFile(log, movedPath);
     undo = async () => {
-      if ((await readStart(log, 1)).length === 0) await moveFile(movedPath, log);
+      if ((await readFirstBytes(log, 1)).length === 0) await moveFile(movedPath, log);
     };
   }
   const names = (await nodeDisk.list(folder)).filter((name) => name.endsWith('.jsonl'));

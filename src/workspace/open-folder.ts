@@ -35,9 +35,9 @@ export class OpenFolder {
   static async openBelow(
     root: string,
     path: string,
-    { make = false, by_handle = HAS_HANDLE_PATHS } = {},
+    { make = false, by_handle: byHandle = HAS_HANDLE_PATHS } = {},
   ): Promise<OpenFolder | FolderFault> {
-    let folder = await OpenFolder.openAt(await realpath(root).catch(() => root), null, by_handle);
+    let folder = await OpenFolder.openAt(await realpath(root).catch(() => root), null, byHandle);
     for (const name of path === '.' ? [] : path.split('/')) {
       if (typeof folder === 'string') return folder;
       const next: OpenFolder | FolderFault = await folder.enter(name, { make });

@@ -11,7 +11,7 @@ interface ServeOptions extends Omit<WatchOptions, 'eventsFolder' | 'serialiser'>
   readonly workspace: Workspace;
   readonly context: WorkspaceContext;
   /** False for a single-agent project, which uses no inbox. */
-  readonly has_inboxes: boolean;
+  readonly hasInboxes: boolean;
   /** Loads the configuration files into the log. */
   readonly reload: () => Promise<void>;
 }
@@ -20,7 +20,7 @@ interface ServeOptions extends Omit<WatchOptions, 'eventsFolder' | 'serialiser'>
 export async function serveWorkspace(options: ServeOptions): Promise<void> {
   const { workspace } = options;
   await Promise.all([
-    options.has_inboxes
+    options.hasInboxes
       ? watchInboxes({ ...options, eventsFolder: workspace.events, serialiser: serialiserOf(options) })
       : null,
     maintainWorkspace(options),
@@ -47,7 +47,7 @@ export async function maintainWorkspace({
 export const workspaceContextOf = (
   project: Workspace,
   dependencies: Omit<WorkspaceContext, 'project' | 'has_grant_folders'>,
-): WorkspaceContext => ({ ...dependencies, project, has_grant_folders: true });
+): WorkspaceContext => ({ ...dependencies, project, hasGrantFolders: true });
 
 type SerialisedWorkspace = Pick<ServeOptions, 'workspace' | 'context' | 'warn'>;
 

@@ -7,11 +7,11 @@ import { visitWholeLines } from '../stores/file/line-reader.js';
 import { eventIn } from '../stores/file/log-line.js';
 import { nodeDisk } from '../stores/file/node-disk.js';
 import { LogDamaged, type ProjectKey, type Store, StoreUnavailable } from '../stores/store.js';
-import { assertOwnLog, FIRST_LINES_BYTES, readStart } from './foreign.js';
+import { assertOwnLog, FIRST_LINES_BYTES, readFirstBytes } from './foreign.js';
 import { foreignLineEvents } from './foreign-line-events.js';
 import { COORDINATION_FILE, readProjectKey } from './project-file.js';
 import { isSwapInProgress } from './sync/swap.js';
-import { trackedSecrets, WORKSPACE_SECRETS } from './tracked-secrets.js';
+import { findTrackedSecrets, WORKSPACE_SECRETS } from './tracked-secrets.js';
 import { type Workspace, WorkspaceError } from './workspace.js';
 
 export interface WorkspaceStore {
@@ -34,7 +34,7 @@ export async function openWorkspaceStore(
   }
   await assertLogOfProject(workspace, projectKey);
   const root = workspace.events;
-  const { hasKeys } = await trackedSecrets(root, WORKSPACE_SECRETS);
+  const { hasKeys } = await findTrackedSecrets(root, WORKSPACE_SECRETS);
   const untrusted_files = hasKeys ? 'secret' : 'log';
   const foreign_events = foreignLineEvents(projectKey);
   const store = await openFileStore({
@@ -82,7 +82,7 @@ async function firstSegment(workspace: Workspace): Promise<string> {
 /** The project that a log's first event names; null if the log is empty. */
 async function ownerOf(path: string): Promise<ProjectKey | null> {
   let owner: ProjectKey | null = null;
-  visitWholeLines(await readStart(path, FIRST_LINES_BYTES), 0, (line) => {
+  visitWholeLines(await readFirstBytes(path, FIRST_LINES_BYTES), 0, (line) => {
     owner ??= eventIn(line);
   });
   return owner;

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, expect, it, onTestFinished, vi } from 'vitest';
-import { trackedSecrets, WORKSPACE_SECRETS } from './tracked-secrets.js';
+import { findTrackedSecrets, WORKSPACE_SECRETS } from './tracked-secrets.js';
 
 afterEach(() => vi.unstubAllEnvs());
 
@@ -29,18 +29,21 @@ it.each([
   '.ai-workspace/events/\u017ftore.json',
   '.ai-workspace/events/tenants/_genesis/log.jsonl',
 ])('finds %s, which is a secret of the store on a case-insensitive file system', async (path) => {
-  const { paths, hasKeys } = await trackedSecrets(await repositoryWith(path, 'README.md'), WORKSPACE_SECRETS);
+  const { paths, hasKeys } = await findTrackedSecrets(
+    await repositoryWith(path, 'README.md'),
+    WORKSPACE_SECRETS,
+  );
   expect(paths).toHaveLength(1);
   expect(hasKeys).toBe(true);
 });
 
 it('finds nothing when git tracks only the log', async () => {
   const events = await repositoryWith('.ai-workspace/events/events.jsonl', 'store.json');
-  expect(await trackedSecrets(events, WORKSPACE_SECRETS)).toEqual({ paths: [], hasKeys: false });
+  expect(await findTrackedSecrets(events, WORKSPACE_SECRETS)).toEqual({ paths: [], hasKeys: false });
 });
 
 it('treats the keys as tracked when git cannot run', async () => {
   const events = await repositoryWith('README.md');
   vi.stubEnv('PATH', '/nowhere');
-  expect(await trackedSecrets(events, WORKSPACE_SECRETS)).toEqual({ paths: [], hasKeys: true });
+  expect(await findTrackedSecrets(events, WORKSPACE_SECRETS)).toEqual({ paths: [], hasKeys: true });
 });

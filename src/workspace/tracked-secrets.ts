@@ -19,16 +19,16 @@ export const WORKSPACE_SECRETS: readonly string[] = [STORE_FILE, TENANTS_FOLDER,
  * the API keys or the secret that the keys are bound to. If git fails, `hasKeys` is true, because others may have written
  * the keys.
  */
-export async function trackedSecrets(
+export async function findTrackedSecrets(
   folder: string,
   names: readonly string[],
 ): Promise<{ readonly paths: readonly string[]; readonly hasKeys: boolean }> {
-  const paths = await trackedPaths(folder, names);
+  const paths = await findTrackedPaths(folder, names);
   return paths === null ? { paths: [], hasKeys: true } : { paths, hasKeys: paths.some(isKeyFile) };
 }
 
 /** The paths in the folder that git tracks under one of these names, in any case; null if git fails. */
-export async function trackedPaths(folder: string, names: readonly string[]): Promise<string[] | null> {
+export async function findTrackedPaths(folder: string, names: readonly string[]): Promise<string[] | null> {
   const realFolder = await realpath(folder).catch(() => null);
   const repositoryRoot = realFolder === null ? null : await repositoryOf(realFolder);
   if (realFolder === null || repositoryRoot === null) return [];

@@ -22,7 +22,7 @@ import {
   type Transaction,
 } from '../../src/stores/store.js';
 import { DATABASE_NAMES, onSharedDatabase } from '../../src/stores/testing/shared-database.js';
-import { CoordinatorHarness, P, planOf, unwrap } from '../support/coordinator-harness.js';
+import { CoordinatorHarness, PROJECT_KEY, planOf, unwrap } from '../support/coordinator-harness.js';
 
 interface ImportSize {
   /** Lines of an imported foreign log, which the store must be able to write in one commit. */
@@ -218,11 +218,11 @@ it('in a store of small transactions changes nothing, or in parts leaves whole o
   const capabilities = { ...memory.capabilities, transaction_size_max };
   const store: Store = Object.assign(Object.create(memory) as Store, { capabilities });
   const { wrapped } = new FailingCommits(store, 3, false);
-  await expect(importLog(wrapped, P, LARGE.lines)).rejects.toThrow('Nothing was imported');
-  expect(await eventsOf(store, P)).toEqual([]);
-  await expect(importLog(wrapped, P, LARGE.lines, true)).rejects.toThrow(StoreUnavailable);
-  expect(await eventsOf(store, P)).toHaveLength(100);
-  expect(await importLog(store, P, LARGE.lines, true)).toMatchObject({
+  await expect(importLog(wrapped, PROJECT_KEY, LARGE.lines)).rejects.toThrow('Nothing was imported');
+  expect(await eventsOf(store, PROJECT_KEY)).toEqual([]);
+  await expect(importLog(wrapped, PROJECT_KEY, LARGE.lines, true)).rejects.toThrow(StoreUnavailable);
+  expect(await eventsOf(store, PROJECT_KEY)).toHaveLength(100);
+  expect(await importLog(store, PROJECT_KEY, LARGE.lines, true)).toMatchObject({
     written: LARGE.lines - 100,
     already_there: 100,
   });

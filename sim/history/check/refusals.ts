@@ -143,8 +143,8 @@ export function commandOf(request: HistoryRequest, reachedLimit: GrantLimit | nu
   switch (operation) {
     case 'claim': {
       const facts = {
-        known: true,
-        session_closed: false,
+        is_known_subject: true,
+        is_session_closed: false,
         waiting_for: [],
         inputs: null,
         reached_limit: reachedLimit,
@@ -170,7 +170,7 @@ const SUBMIT_FACTS = {
   past_grant: null,
   authority: 'granted',
   iteration: 1,
-  parking_full: false,
+  is_parking_full: false,
   is_permit_limit_reached: false,
 } as const;
 

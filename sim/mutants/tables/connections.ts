@@ -153,8 +153,8 @@ export const CONNECTION_MUTANTS: readonly Mutant[] = [
   {
     name: 'arrays-without-limit',
     file: 'src/core/strict-json.ts',
-    find: 'if (containers > containersMax)',
-    replace: 'if (containers < 0)',
+    find: 'if (containerCount > containersMax)',
+    replace: 'if (containerCount < 0)',
     why: 'A command of a megabyte delays the renewals of others.',
     tests: ['src/core/strict-json.test.ts'],
   },

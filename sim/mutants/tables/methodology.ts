@@ -24,7 +24,7 @@ export const METHODOLOGY_MUTANTS: readonly Mutant[] = [
   {
     name: 'human-not-asked',
     file: SUBMIT,
-    find: "return authority === 'escalate' || convergence?.needs_human === true;",
+    find: "return authority === 'escalate' || convergence?.needs_human_review === true;",
     replace: "return authority === 'escalate';",
     why: 'A result that a person must review converges without the review.',
     tests: CONVERGE_TESTS,
@@ -56,7 +56,7 @@ export const METHODOLOGY_MUTANTS: readonly Mutant[] = [
   {
     name: 'second-agent-let-in',
     file: CLAIM,
-    find: "  if (facts.edge?.second_agent) return { code: 'DENIED_SINGLE_AGENT' };\n",
+    find: "  if (facts.edge?.is_second_agent) return { code: 'DENIED_SINGLE_AGENT' };\n",
     replace: '',
     why: 'Two agents work where exclusive access was granted to one.',
     tests: EDGE_TESTS,

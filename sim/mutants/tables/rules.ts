@@ -54,8 +54,8 @@ export const RULE_MUTANTS: readonly Mutant[] = [
   {
     name: 'resume-by-another-credential',
     file: CLAIM,
-    find: 'if (takenBy !== resume.principal || facts.session_closed) return false;',
-    replace: 'if (facts.session_closed) return false;',
+    find: 'if (takenBy !== resume.principal || facts.is_session_closed) return false;',
+    replace: 'if (facts.is_session_closed) return false;',
     why: 'A caller that knows the name of a session gets the handles of its claims.',
     tests: RESUME_TESTS,
   },
@@ -112,7 +112,7 @@ export const RULE_MUTANTS: readonly Mutant[] = [
   {
     name: 'grant-to-a-closed-session',
     file: CLAIM,
-    find: "  if (facts.session_closed) return { code: 'SESSION_CLOSED' };\n",
+    find: "  if (facts.is_session_closed) return { code: 'SESSION_CLOSED' };\n",
     replace: '',
     why: 'A session that a person closed continues to work.',
   },

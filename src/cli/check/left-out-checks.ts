@@ -1,5 +1,8 @@
-import { edgePlan, nothingToPass } from '../../core/engine/edge-plan.js';
-import { leftOutByProfile, leftOutOnEdge } from '../../core/methodology/definition/dropped-human-checks.js';
+import { edgePlan, unpassableChecklistFault } from '../../core/engine/edge-plan.js';
+import {
+  edgeOmissionMessage,
+  profileOmissionMessage,
+} from '../../core/methodology/definition/dropped-human-checks.js';
 import { profileOf } from '../../core/methodology/definition/profile.js';
 import { parseMethodology } from '../../core/methodology/definition/read-methodology.js';
 import { readWorkspaceFiles } from '../../workspace/read-files.js';
@@ -21,8 +24,8 @@ export async function warnAboutChecklist(
   const profile = profileOf(methodology, feature);
   const isKnown = methodology.topology.transitions.some((transition) => transition.edge === edge);
   const messages = [
-    leftOutOnEdge(methodology, profile, edge),
-    isKnown ? nothingToPass(edgePlan(methodology, feature, edge), profile.name) : null,
+    edgeOmissionMessage(methodology, profile, edge),
+    isKnown ? unpassableChecklistFault(edgePlan(methodology, feature, edge), profile.name) : null,
   ];
   for (const message of messages) if (message !== null) context.warn(message);
 }
@@ -37,7 +40,7 @@ export async function warnAboutProfiles({ warn }: CommandContext, workspace: Wor
     profileOf(methodology, each),
   );
   for (const profile of new Set(used)) {
-    const message = leftOutByProfile(methodology, profile);
+    const message = profileOmissionMessage(methodology, profile);
     if (message !== null) warn(message);
   }
 }

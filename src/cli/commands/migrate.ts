@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { ApiKey } from '../../core/contract/keys.js';
 import { isModuleUrl } from '../../stores/custom/module-store.js';
 import { STORE_FILE } from '../../stores/file/layout.js';
-import type { DatabaseOptionStep, Migrator } from '../../stores/migrator.js';
+import type { DatabaseFeatureStep, Migrator } from '../../stores/migrator.js';
 import type { Workspace } from '../../workspace/workspace.js';
 import { command } from '../command.js';
 import type { CommandContext } from '../context.js';
@@ -37,7 +37,7 @@ interface StoreMigrationReport {
   readonly wanted: number;
   readonly steps: readonly { readonly version: number; readonly name: string }[];
   /** Features of the database that the options request. */
-  readonly features: readonly DatabaseOptionStep[];
+  readonly features: readonly DatabaseFeatureStep[];
   /** Keys created before keys were bound to their store. */
   readonly keys: readonly ApiKey[];
   /** Lines missing from the workspace's `.gitignore`. */

@@ -127,7 +127,7 @@ function missingLogs(logs: readonly LogReport[], anchors: readonly Anchor[]): Lo
   return [...missing].map(([path, { tenant_id, project_id, position }]) => {
     const verifier = new LogVerifier(() => {});
     const says = `there is no log, and the anchor covers ${position} events`;
-    verifier.add({ file: path, line: 1, rule: 'ANCHOR LOG_SHORTER', subject: null, says });
+    verifier.addViolation({ file: path, line: 1, rule: 'ANCHOR LOG_SHORTER', subject: null, says });
     return { ...verifier.report(path, null), tenant_id, project_id };
   });
 }

@@ -3,7 +3,7 @@ import { Genesis } from '../../client/index.js';
 import type { LogReport } from '../../coordinator/audit/verify/log-verifier.js';
 import type { Lineage } from '../../core/contract/tasks.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
-import { emptyWork, evolveWork, isDone } from '../../core/views/index.js';
+import { emptyWork, evolveWork, isPlanComplete } from '../../core/views/index.js';
 import { unwrapReply } from '../replies.js';
 import { findLogs } from '../verify/find-logs.js';
 import { verifyLog } from '../verify/verify-log.js';
@@ -79,7 +79,7 @@ async function followUntilDone(options: DemoRunOptions, genesis: Genesis, faultI
       options.onEvent(event);
       faultInjector.onEvent(event);
       isZombieAnswered ||= isResultOfZombie(event);
-      if (isZombieAnswered && isDone(state)) break;
+      if (isZombieAnswered && isPlanComplete(state)) break;
     }
   } finally {
     clearTimeout(idleTimer);

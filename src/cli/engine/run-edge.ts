@@ -1,7 +1,12 @@
 import type { Genesis } from '../../client/index.js';
 import { didYouMean } from '../../core/closest-names.js';
 import { planFault } from '../../core/engine/compile-machine.js';
-import { type EdgePlan, edgePlan, nothingToPass, unjudgedChecks } from '../../core/engine/edge-plan.js';
+import {
+  checksWithoutEvaluator,
+  type EdgePlan,
+  edgePlan,
+  unpassableChecklistFault,
+} from '../../core/engine/edge-plan.js';
 import { reviewToDecide } from '../../core/engine/review-to-decide.js';
 import { edgeSubject } from '../../core/methodology/definition/edge-name.js';
 import { profileOf } from '../../core/methodology/definition/profile.js';
@@ -67,9 +72,9 @@ export async function runEdge(
   const { methodology, feature } = await readConfiguration(workspace, genesis, feature_id);
   const plan = await readEdgePlan(context, { feature_id, edge });
   if (plan.construct === null) throw wrongUsage(noConstructor(edge));
-  const fault = nothingToPass(plan, profileOf(methodology, feature).name);
+  const fault = unpassableChecklistFault(plan, profileOf(methodology, feature).name);
   if (fault !== null) throw new CommandFailure(fault);
-  const unjudged = unjudgedChecks(plan);
+  const unjudged = checksWithoutEvaluator(plan);
   if (unjudged.length > 0) throw wrongUsage(noEvaluator(edge, unjudged));
   await assertNotInReview(genesis, { feature_id, edge });
   const options = { isConfirmed, isUnsandboxed, howToConfirm };

@@ -65,7 +65,7 @@ async function refreshedText({ root }: Workspace, { path, earlier }: RefreshedDr
     const content = await readBelow(root, file, { links: 'any' });
     return isFileContent(content) ? shownText(content.bytes) : '';
   };
-  return { path, present: await textAt(path), earlier: await textAt(earlier) };
+  return { path, current: await textAt(path), previousDraft: await textAt(earlier) };
 }
 
 /** The content of a file of a manifest: a blob. */

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { startHarness } from '../testing/cli-harness.js';
-import { gen } from '../testing/terminal.js';
+import { runGen } from '../testing/terminal.js';
 
 it('imports a log that exceeds one request into a server, and nothing when it is imported again', async () => {
   const { terminal } = await startHarness();
@@ -14,7 +14,10 @@ it('imports a log that exceeds one request into a server, and nothing when it is
     });
   await writeFile(join(terminal.cwd, 'old.jsonl'), Array.from({ length: 1500 }, lineOf).join('\n'));
   const argv = ['import', '--foreign', 'old.jsonl', '--project', 'shop', '--json'];
-  const first = await gen(terminal, ...argv);
+  const first = await runGen(terminal, ...argv);
   expect(JSON.parse(first.out), first.err).toMatchObject({ read: 1500, written: 1500 });
-  expect(JSON.parse((await gen(terminal, ...argv)).out)).toMatchObject({ written: 0, already_there: 1500 });
+  expect(JSON.parse((await runGen(terminal, ...argv)).out)).toMatchObject({
+    written: 0,
+    already_there: 1500,
+  });
 });

@@ -5,7 +5,7 @@ import { F, foreignLine, PROJECT_FILES } from '../../../test/support/imported-pr
 import { temporaryFolder } from '../../../test/support/temporary-folder.js';
 import { startServer } from '../../server/server.js';
 import { openMemoryStore } from '../../stores/memory/memory-store.js';
-import { gen, type TerminalOptions } from '../testing/terminal.js';
+import { runGen, type TerminalOptions } from '../testing/terminal.js';
 
 const FIRST = `${F}#intent_requirements`;
 const LOG = [
@@ -17,7 +17,7 @@ const LOG = [
 const IMPORT = ['import', '--foreign', 'old.jsonl'] as const;
 
 const runOk = async (terminal: TerminalOptions, ...argv: string[]): Promise<string> => {
-  const { code, out, err } = await gen(terminal, ...argv);
+  const { code, out, err } = await runGen(terminal, ...argv);
   expect(code, `${argv.join(' ')}: ${err}`).toBe(0);
   return out;
 };
@@ -52,7 +52,7 @@ describe('gen import --trust-imports', () => {
     expect(out).toContain('2 skipped:\n  REQ-F-FORGED-001');
     expect(out).toContain('There is no feature REQ-F-FORGED-001');
     expect(out).not.toContain('\u001b');
-    const claimed = await gen(terminal, 'task', 'claim', FIRST, '--json');
+    const claimed = await runGen(terminal, 'task', 'claim', FIRST, '--json');
     expect(JSON.parse(claimed.out)).toMatchObject({ reason: 'DENIED_COMPLETED' });
     expect(await runForJson(terminal, 'start')).toMatchObject({ feature: F, edge: 'design_code' });
     expect(await runOk(terminal, 'verify')).toContain('Every invariant holds');
@@ -132,7 +132,7 @@ describe('gen import --trust-imports', () => {
     };
     const admin = await createKey('admin');
     for (const role of ['viewer', 'agent', 'reviewer']) {
-      const refused = await gen(
+      const refused = await runGen(
         await createKey(role, admin.env.GENESIS_TOKEN),
         'import',
         '--trust-imports',
@@ -151,7 +151,7 @@ describe('gen import --trust-imports', () => {
 
   it('refuses to be combined with an archive', async () => {
     const terminal = await openFolder();
-    expect(await gen(terminal, 'import', 'old.jsonl', '--trust-imports')).toMatchObject({
+    expect(await runGen(terminal, 'import', 'old.jsonl', '--trust-imports')).toMatchObject({
       code: 2,
       err: expect.stringContaining('not both'),
     });

@@ -11,7 +11,7 @@ import { eventOf, transactionOf } from '../../stores/conformance/fixture.js';
 import { summaryPath } from '../../stores/file/layout.js';
 import { openWorkspaceStore } from '../../workspace/store.js';
 import type { Workspace } from '../../workspace/workspace.js';
-import { gen, type TerminalOptions } from '../testing/terminal.js';
+import { runGen, type TerminalOptions } from '../testing/terminal.js';
 
 const ACTIVE_FILE = '.ai-workspace/events/events.jsonl';
 
@@ -26,7 +26,7 @@ const run = promisify(execFile);
 const PROGRAM = join(import.meta.dirname, '../main.ts');
 const REPOSITORY = join(import.meta.dirname, '../../..');
 
-const statusOf = async (terminal: TerminalOptions): Promise<string> => (await gen(terminal, 'status')).out;
+const statusOf = async (terminal: TerminalOptions): Promise<string> => (await runGen(terminal, 'status')).out;
 
 /** Changes a text of the log that no seal covers and that status shows. A status with the old text did not read it again. */
 async function renameFeatures({ cwd }: { cwd: string }): Promise<void> {
@@ -50,7 +50,7 @@ it('a status summary is read instead of the events before it, and the status sta
 it('the status also shows the events after its summary', async () => {
   const { terminal, summary } = await projectWithLog();
   await statusOf(terminal);
-  const claimed = await gen(terminal, 'task', 'claim', 'REQ-F-BENCH-001#design_test_cases');
+  const claimed = await runGen(terminal, 'task', 'claim', 'REQ-F-BENCH-001#design_test_cases');
   expect(claimed.code, claimed.err).toBe(0);
   const withSummary = await statusOf(terminal);
   await rm(summary);
@@ -74,7 +74,7 @@ it.each<[string, (files: { summary: string; workspace: Workspace }) => Promise<v
   await statusOf(terminal);
   await change({ summary, workspace });
   await renameFeatures(terminal);
-  const { code, out } = await gen(terminal, 'status');
+  const { code, out } = await runGen(terminal, 'status');
   expect(code).toBe(0);
   expect(out).toContain('Work of another name');
 });

@@ -1,4 +1,4 @@
-import type { DatabaseOption, DatabaseOptionStep, Migrator } from '../../stores/migrator.js';
+import type { DatabaseFeature, DatabaseFeatureStep, Migrator } from '../../stores/migrator.js';
 import { wrongUsage } from '../exit.js';
 
 interface OptionFlags {
@@ -6,7 +6,7 @@ interface OptionFlags {
   readonly streams?: boolean | undefined;
 }
 
-export const OPTION_NAMES: Readonly<Record<DatabaseOption, string>> = {
+export const OPTION_NAMES: Readonly<Record<DatabaseFeature, string>> = {
   point_in_time_recovery: 'point-in-time recovery',
   streams: 'the stream',
 };
@@ -15,7 +15,7 @@ export const OPTION_NAMES: Readonly<Record<DatabaseOption, string>> = {
 export const requestedOptions = ({
   pointInTimeRecovery,
   streams,
-}: OptionFlags): readonly DatabaseOption[] => [
+}: OptionFlags): readonly DatabaseFeature[] => [
   ...(pointInTimeRecovery === true ? (['point_in_time_recovery'] as const) : []),
   ...(streams === true ? (['streams'] as const) : []),
 ];
@@ -33,13 +33,15 @@ export async function assertHasFeatures(
   );
 }
 
-export const featuresText = (steps: readonly DatabaseOptionStep[]): string =>
+export const featuresText = (steps: readonly DatabaseFeatureStep[]): string =>
   steps
     .map(({ feature, table, statement }) => `-- ${OPTION_NAMES[feature]} of ${table}\n${statement};`)
     .join('\n\n');
 
-export function tablesByFeature(steps: readonly DatabaseOptionStep[]): ReadonlyMap<DatabaseOption, string[]> {
-  const tables = new Map<DatabaseOption, string[]>();
+export function tablesByFeature(
+  steps: readonly DatabaseFeatureStep[],
+): ReadonlyMap<DatabaseFeature, string[]> {
+  const tables = new Map<DatabaseFeature, string[]>();
   for (const { feature, table } of steps) tables.set(feature, [...(tables.get(feature) ?? []), table]);
   return tables;
 }

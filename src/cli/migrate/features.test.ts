@@ -4,7 +4,7 @@ import { temporaryFolder } from '../../../test/support/temporary-folder.js';
 import { parseDynamodbUrl } from '../../stores/dynamodb/options.js';
 import { type DynamodbHarness, describeOnDynamodb } from '../../stores/dynamodb/testing/harness.js';
 import type { CallFate, DynamodbProxy, ProxiedCall } from '../../stores/dynamodb/testing/proxy.js';
-import { gen } from '../testing/terminal.js';
+import { runGen } from '../testing/terminal.js';
 
 /**
  * The emulator has streams, but no backups: those calls are answered here as AWS documents them. A new table refuses
@@ -56,7 +56,7 @@ await describeOnDynamodb('gen migrate on DynamoDB', (harness) => {
   it('switches on point-in-time recovery of all tables and the stream of the events, once', async () => {
     const { store, backups } = await newTables(harness);
     const cwd = await temporaryFolder();
-    const migrate = (...options: string[]) => gen({ cwd }, 'migrate', '--store', store, ...options);
+    const migrate = (...options: string[]) => runGen({ cwd }, 'migrate', '--store', store, ...options);
     const { namespace } = parseDynamodbUrl(store);
     const tables = ['state', 'log', 'requests', 'blobs'].map((name) => `${namespace}-${name}`);
     const both = ['--point-in-time-recovery', '--streams'];
@@ -92,7 +92,7 @@ await describeOnDynamodb('gen migrate on DynamoDB', (harness) => {
 
 it('refuses the options for a store that has no such features, and changes nothing', async () => {
   const cwd = await temporaryFolder();
-  const refused = await gen({ cwd }, 'migrate', '--store', `file:${cwd}/log`, '--streams');
+  const refused = await runGen({ cwd }, 'migrate', '--store', `file:${cwd}/log`, '--streams');
   expect(refused.code).toBe(2);
   expect(refused.err).toContain('are for dynamodb:// stores, not for file:');
 });

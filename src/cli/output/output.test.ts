@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { startPlannedHarness } from '../testing/cli-harness.js';
-import { gen } from '../testing/terminal.js';
+import { runGen } from '../testing/terminal.js';
 import { table } from './table.js';
 
 const ROWS = [
@@ -40,10 +40,10 @@ it('uses colour only on a terminal, and not if NO_COLOR is set', async () => {
   const { terminal } = await startPlannedHarness();
   const ESCAPE = '\u001b[';
   const { env } = terminal;
-  expect((await gen({ ...terminal, columns: 80 }, 'status')).out).toContain(ESCAPE);
+  expect((await runGen({ ...terminal, columns: 80 }, 'status')).out).toContain(ESCAPE);
   expect(
-    (await gen({ ...terminal, columns: 80, env: { ...env, NO_COLOR: '1' } }, 'status')).out,
+    (await runGen({ ...terminal, columns: 80, env: { ...env, NO_COLOR: '1' } }, 'status')).out,
   ).not.toContain(ESCAPE);
-  expect((await gen(terminal, 'status')).out).not.toContain(ESCAPE);
-  expect((await gen({ ...terminal, columns: 80 }, 'status', '--json')).out).not.toContain(ESCAPE);
+  expect((await runGen(terminal, 'status')).out).not.toContain(ESCAPE);
+  expect((await runGen({ ...terminal, columns: 80 }, 'status', '--json')).out).not.toContain(ESCAPE);
 });

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { human } from '../../../test/support/agent.js';
-import { P, planOf, unwrap } from '../../../test/support/coordinator-harness.js';
+import { PROJECT_KEY, planOf, unwrap } from '../../../test/support/coordinator-harness.js';
 import { evaluatorReport, FILES } from '../../../test/support/workspace-files.js';
 import { checkProof } from '../../core/audit/proof.js';
 import { assembleTaskProof, type TaskProof } from '../../core/audit/task-proof/task-proof.js';
@@ -73,7 +73,7 @@ it('a proof tells of an earlier result, and why the task was reopened', async ()
   const fleet = await EvidenceHarness.open();
   await fleet.complete(A);
   const reset = { expected_generation: 1, reason: 'wrong' };
-  unwrap(await fleet.coordinator.decisions.operate(P, A, 'reset', reset));
+  unwrap(await fleet.coordinator.decisions.operate(PROJECT_KEY, A, 'reset', reset));
   const reopened = fleet.collectProof(A);
   await expect(reopened).rejects.toThrow('A-001-schema is open and has no accepted result');
   await fleet.complete(A, 'beta', 's2');
@@ -151,8 +151,8 @@ it('a proof does not use the signature of one command for another', async () => 
   const { sign, sent } = await fleet.openSigning('signed');
   const claim = (task_id: string) =>
     sign('claim_task', { task_id, agent_id: 'alpha', session_id: 'signed', request_id: 'r' });
-  unwrap(await fleet.coordinator.claims.claimTask(P, claim(A)));
-  await fleet.harness.coordinator.decisions.operate(P, A, 'force_release', {
+  unwrap(await fleet.coordinator.claims.claimTask(PROJECT_KEY, claim(A)));
+  await fleet.harness.coordinator.decisions.operate(PROJECT_KEY, A, 'force_release', {
     expected_generation: 1,
     reason: 'gone',
   });
@@ -180,15 +180,15 @@ it('a proof says what it cannot verify without the bodies', async () => {
 
 async function openConfigured() {
   const fleet = await EvidenceHarness.open();
-  unwrap(await fleet.coordinator.settings.configure(P, { files: FILES }));
+  unwrap(await fleet.coordinator.settings.configure(PROJECT_KEY, { files: FILES }));
   return { fleet, alpha: fleet.agent('alpha', 's1') };
 }
 
 it('a proof tells how an edge converged', async () => {
   const { fleet, alpha } = await openConfigured();
-  await alpha.claims(EDGE, { agent_role: 'architect' });
-  await alpha.renews(EDGE);
-  await alpha.submits(EDGE, { made: 'it' }, evaluatorReport());
+  await alpha.claim(EDGE, { agent_role: 'architect' });
+  await alpha.renew(EDGE);
+  await alpha.submit(EDGE, { made: 'it' }, evaluatorReport());
   const proof = await fleet.collectProof(EDGE);
   expect(proof.summary[0]).toBe(`Edge ${EDGE} of acme/shop: how its result came about.`);
   expect(rolesIn(proof)).toEqual(['session', 'grant', 'result']);
@@ -201,12 +201,12 @@ it('a proof tells how an edge converged', async () => {
 
 it('a proof tells how a person approved an edge', async () => {
   const { fleet, alpha } = await openConfigured();
-  await alpha.claims(SPEC, { agent_role: 'architect' });
+  await alpha.claim(SPEC, { agent_role: 'architect' });
   const { evaluators } = evaluatorReport({ complete: 'pass', wanted: 'pass' });
-  await alpha.submits(SPEC, 'v1', { evaluators, iteration: 2 });
+  await alpha.submit(SPEC, 'v1', { evaluators, iteration: 2 });
   const candidate_sha256 = Buffer.from(testSha256(Buffer.from('"v1"'))).toString('hex');
   const review = { task_id: SPEC, generation: 1, iteration: 2, decision: 'APPROVED', candidate_sha256 };
-  unwrap(await fleet.coordinator.decisions.recordReview(P, review, human('rita')));
+  unwrap(await fleet.coordinator.decisions.recordReview(PROJECT_KEY, review, human('rita')));
   const proof = await fleet.collectProof(SPEC);
   expect(rolesIn(proof)).toEqual(['session', 'grant', 'candidate', 'review', 'result']);
   const [, , candidate, approval, result] = linesOf(proof);
@@ -236,8 +236,8 @@ it('a proof has at most 200 events, and says that there can be more', async () =
   const fleet = await EvidenceHarness.open();
   const alpha = fleet.agent('alpha', 's1');
   for (let at = 0; at < 99; at += 1) {
-    await alpha.claims(A);
-    await alpha.releases(A);
+    await alpha.claim(A);
+    await alpha.release(A);
   }
   await fleet.complete(A);
   const proof = await fleet.collectProof(A);

@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { temporaryFolder } from '../../../test/support/temporary-folder.js';
 import { startPlannedHarness } from '../testing/cli-harness.js';
-import { type CommandResult, gen } from '../testing/terminal.js';
+import { type CommandResult, runGen } from '../testing/terminal.js';
 import { createProject } from '../testing/workspace.js';
 import { VERSION } from '../version.js';
 import { CLIENT_SECTIONS, CLIENTS, type ClientName, type SetupEnvironment } from './clients.js';
@@ -40,7 +40,7 @@ async function createFolders(theirs: Files) {
   for (const [path, text] of Object.entries(theirs)) await write(path, text);
   const env = { HOME: join(root, 'home'), GENESIS_HOME: join(root, 'genesis'), GENESIS_PROJECT: 'shop' };
   const setup = (...argv: string[]): Promise<CommandResult> =>
-    gen({ cwd: join(root, 'folder'), env }, 'setup', ...argv);
+    runGen({ cwd: join(root, 'folder'), env }, 'setup', ...argv);
   const readFiles = async (): Promise<Files> => {
     const entries = await readdir(root, { recursive: true, withFileTypes: true });
     const files: Files = {};
@@ -234,7 +234,7 @@ test.each([
 test('refuses a setup without a project and writes nothing', async () => {
   const { readFiles } = await createFolders({});
   const cwd = await temporaryFolder();
-  const ran = await gen({ cwd, env: { HOME: cwd } }, 'setup', 'claude');
+  const ran = await runGen({ cwd, env: { HOME: cwd } }, 'setup', 'claude');
   expect(ran).toMatchObject({ code: 2, err: expect.stringContaining('--project') });
   expect(Object.keys(await readFiles())).toEqual(['folder', 'home']);
 });
@@ -304,21 +304,21 @@ test('in a workspace, connects to its log, or to the server that --url names', a
   const env = { HOME: cwd, GENESIS_HOME: join(cwd, 'genesis') };
   const serverArguments = async () =>
     JSON.parse(await readFile(join(cwd, '.mcp.json'), 'utf8')).mcpServers.genesis.args.join(' ');
-  const written = await gen({ cwd, env }, 'setup', 'claude');
+  const written = await runGen({ cwd, env }, 'setup', 'claude');
   expect(written).toMatchObject({ code: 0, out: expect.stringContaining('the log of this workspace') });
   expect(await serverArguments()).not.toContain('--url');
-  await gen({ cwd, env }, 'setup', 'claude', '--url', 'http://127.0.0.1:9');
+  await runGen({ cwd, env }, 'setup', 'claude', '--url', 'http://127.0.0.1:9');
   expect(await serverArguments()).toContain('--url http://127.0.0.1:9');
 });
 
 test.each(CLIENTS)('--check connects as %s does, and says what is missing', async (client) => {
   const { terminal, server } = await startPlannedHarness();
   const env = { HOME: terminal.cwd, GENESIS_HOME: join(terminal.cwd, 'genesis') };
-  const check = () => gen({ ...terminal, env }, 'setup', client, '--check');
+  const check = () => runGen({ ...terminal, env }, 'setup', client, '--check');
   const before = await check();
   expect(before).toMatchObject({ code: 1, out: expect.stringContaining('no MCP server is configured') });
   expect(before.out).toContain(`gen setup ${client}`);
-  await gen({ ...terminal, env }, 'setup', client, '--url', server.url, '--project', 'shop');
+  await runGen({ ...terminal, env }, 'setup', client, '--url', server.url, '--project', 'shop');
   const untrusted = await check();
   expect(untrusted.code).toBe(1);
   expect(untrusted.out).toMatch(/^failed {2}trust: .* does not trust this folder yet: start \w+ here once/m);
@@ -352,7 +352,7 @@ test('--check connects to a server that is configured by its URL, and names a co
   const env = { HOME: terminal.cwd };
   const configure = (genesis: object) =>
     writeFile(join(terminal.cwd, '.mcp.json'), JSON.stringify({ mcpServers: { genesis } }));
-  const check = async () => (await gen({ ...terminal, env }, 'setup', 'claude', '--check')).out;
+  const check = async () => (await runGen({ ...terminal, env }, 'setup', 'claude', '--check')).out;
   await configure({ type: 'http', url: `${server.url}/mcp/default/shop` });
   expect(await check()).toMatch(/handshake: \d+ tools from http:.*\n.*status: the project can be read/);
   await configure({ type: 'http', url: 'http://127.0.0.1:1/mcp' });

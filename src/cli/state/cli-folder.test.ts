@@ -4,11 +4,11 @@ import { expect, it } from 'vitest';
 import { temporaryFolder } from '../../../test/support/temporary-folder.js';
 import { WORKSPACE_FOLDER } from '../../workspace/workspace.js';
 import { startPlannedHarness } from '../testing/cli-harness.js';
-import { gen, start } from '../testing/terminal.js';
+import { runGen, startCommand } from '../testing/terminal.js';
 import { cliFolder } from './cli-folder.js';
 
 const homeAt = (cwd: string, env: Record<string, string> = {}): string =>
-  cliFolder(start({ cwd, env }, '--version').io);
+  cliFolder(startCommand({ cwd, env }, '--version').io);
 
 it('uses the nearest .genesis folder upward, or one in the current folder if there is none', async () => {
   const top = await temporaryFolder();
@@ -38,9 +38,9 @@ it('uses the folder next to the workspace, and does not search above it', async 
 
 it('lets a subfolder release a claim made in its parent folder', async () => {
   const { terminal } = await startPlannedHarness();
-  expect((await gen(terminal, 'task', 'claim', 'A-001-schema')).code).toBe(0);
+  expect((await runGen(terminal, 'task', 'claim', 'A-001-schema')).code).toBe(0);
   const below = join(terminal.cwd, 'src');
   await mkdir(below);
-  const released = await gen({ ...terminal, cwd: below }, 'task', 'release', 'A-001-schema');
+  const released = await runGen({ ...terminal, cwd: below }, 'task', 'release', 'A-001-schema');
   expect(released).toMatchObject({ code: 0 });
 });

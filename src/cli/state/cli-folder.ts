@@ -6,7 +6,7 @@ import { findForeignPath, foreignFolderMessage } from '../../workspace/folder-ow
 import { Workspace } from '../../workspace/workspace.js';
 import { failureWithCode } from '../exit.js';
 import type { Io } from '../io.js';
-import { FOLDER, osHomeFolder } from './user-folder.js';
+import { CLI_FOLDER_NAME, osHomeFolder } from './user-folder.js';
 
 /**
  * The CLI's own folder, which also holds the embedded log. Searches upward from the current folder, so that claims made
@@ -19,10 +19,10 @@ export function cliFolder(io: Io): string {
   const cwd = resolve(io.cwd);
   const root = Workspace.findOwn(cwd, io.env)?.root ?? null;
   for (let folder = cwd; ; folder = dirname(folder)) {
-    const path = join(folder, FOLDER);
+    const path = join(folder, CLI_FOLDER_NAME);
     if (folder === root || folder === cwd ? pathExists(path) : isUsableParentFolder(path, io))
       return assertOwned(path, io);
-    if (folder === root || folder === dirname(folder)) return join(root ?? cwd, FOLDER);
+    if (folder === root || folder === dirname(folder)) return join(root ?? cwd, CLI_FOLDER_NAME);
   }
 }
 

@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
 import { temporaryFolder } from '../../../test/support/temporary-folder.js';
-import { gen } from '../testing/terminal.js';
+import { runGen } from '../testing/terminal.js';
 import { createWorkspace, EDGE, KEY, withOfflineCoordinator } from './testing.js';
 
 /** A server that answers every request with the same JSON. */
@@ -44,7 +44,7 @@ it.each([
   );
   const url = await startAnswering(text);
   for (const verb of ['status', 'pull', 'push']) {
-    const { code, err, out } = await gen({ cwd }, 'sync', verb, '--remote', url);
+    const { code, err, out } = await runGen({ cwd }, 'sync', verb, '--remote', url);
     expect(`${err}${out}`, verb).not.toMatch(/TypeError|RangeError|undefined|not iterable|Internal error/);
     if (!text.includes('success')) expect(code, verb).not.toBe(0);
   }

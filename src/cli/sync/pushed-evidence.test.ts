@@ -10,7 +10,7 @@ import { NO_COST } from '../../core/engine/check-outcome.js';
 import { withResultCounts } from '../../core/methodology/definition/convergence.js';
 import { TestServer } from '../../server/testing/test-server.js';
 import type { Workspace } from '../../workspace/workspace.js';
-import { gen } from '../testing/terminal.js';
+import { runGen } from '../testing/terminal.js';
 import { createWorkspace, KEY, withOfflineCoordinator } from './testing.js';
 
 const SUBJECT = 'REQ-F-A#design_code';
@@ -151,7 +151,7 @@ describe('gen sync push', { timeout: 60_000 }, () => {
       const cwd = await create();
       const { testServer, readState, runner, ...tokens } = await serveVerified();
       const env = { GENESIS_TOKEN: tokens[role] };
-      const pushed = await gen({ cwd, env }, 'sync', 'push', '--remote', testServer.url, '--json');
+      const pushed = await runGen({ cwd, env }, 'sync', 'push', '--remote', testServer.url, '--json');
       expect(pushed.code, pushed.err).toBe(1);
       const { types, task, runners, policy, runs } = await readState();
       expect(types).toContain('edge_started');
@@ -181,7 +181,7 @@ describe('gen import of a forged archive', { timeout: 60_000 }, () => {
     const folder = await temporaryFolder();
     const forged = archive.filter((line) => !line.includes('"event_type":"edge_converged"'));
     const imported = await importInto(`file:${folder}`, renumberLines(forged));
-    const verified = await gen({ cwd: await temporaryFolder() }, 'verify', folder);
+    const verified = await runGen({ cwd: await temporaryFolder() }, 'verify', folder);
     expect(imported.code, imported.err).toBe(0);
     expect([verified.code, `${verified.out}${verified.err}`]).toEqual([1, expect.stringContaining('RUN-02')]);
   });
@@ -190,12 +190,12 @@ describe('gen import of a forged archive', { timeout: 60_000 }, () => {
 /** The archive of the forged workspace, as lines. */
 async function exportForged() {
   const cwd = await createForgedWorkspace();
-  const exported = await gen({ cwd }, 'export', '--project', 'shop', '--store', `workspace:${cwd}`);
+  const exported = await runGen({ cwd }, 'export', '--project', 'shop', '--store', `workspace:${cwd}`);
   expect(exported.code, exported.err).toBe(0);
   const importInto = async (store: string, lines: readonly string[]) => {
     const file = join(cwd, 'forged.jsonl');
     await writeFile(file, `${lines.join('\n')}\n`);
-    return gen({ cwd }, 'import', file, '--store', store);
+    return runGen({ cwd }, 'import', file, '--store', store);
   };
   return { archive: exported.out.trim().split('\n'), importInto };
 }

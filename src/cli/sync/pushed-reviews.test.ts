@@ -3,7 +3,7 @@ import { human } from '../../../test/support/agent.js';
 import { temporaryFolder } from '../../../test/support/temporary-folder.js';
 import { sha256Hex } from '../../coordinator/runtime/identity.js';
 import { TestServer } from '../../server/testing/test-server.js';
-import { gen } from '../testing/terminal.js';
+import { runGen } from '../testing/terminal.js';
 import { createWorkspace, EDGE, KEY, withOfflineCoordinator } from './testing.js';
 
 const KEYS_URL = '/api/tenants/default/keys';
@@ -40,7 +40,7 @@ describe('gen sync push', () => {
   it('with a key that may review records the reviewer and that key', async () => {
     const cwd = await createReviewedWork();
     const { testServer, admin, headers, readEvents } = await serveWithKeys();
-    const push = await gen(
+    const push = await runGen(
       { cwd, env: { GENESIS_TOKEN: admin.token } },
       'sync',
       'push',
@@ -55,7 +55,7 @@ describe('gen sync push', () => {
     expect(review.payload.pushed_by).toContain(admin.key_id);
     expect(review.agent_id).not.toBe('rita');
     const env = { GENESIS_TOKEN: admin.token, GENESIS_URL: testServer.url };
-    const shown = await gen(
+    const shown = await runGen(
       { cwd: await temporaryFolder(), env, columns: 300 },
       ...['task', 'history', SUBJECT, '--project', 'shop'],
     );
@@ -70,7 +70,7 @@ describe('gen sync push', () => {
     const cwd = await createReviewedWork();
     const { testServer, agent, readEvents } = await serveWithKeys();
     const env = { GENESIS_TOKEN: agent.token };
-    const push = await gen({ cwd, env }, 'sync', 'push', '--remote', testServer.url, '--json');
+    const push = await runGen({ cwd, env }, 'sync', 'push', '--remote', testServer.url, '--json');
     expect(push.code, push.err).toBe(1);
     expect(JSON.parse(push.out)).toMatchObject({
       sent: 2,

@@ -5,7 +5,7 @@ import type { SyncRemote } from '../../workspace/sync/remote.js';
 import { storeRemote } from '../../workspace/sync/store-remote.js';
 import { readAnyCursor } from '../../workspace/sync/sync-file.js';
 import type { SyncWorkspace } from '../../workspace/sync/sync-workspace.js';
-import { trackedPaths } from '../../workspace/tracked-secrets.js';
+import { findTrackedPaths } from '../../workspace/tracked-secrets.js';
 import type { CommandContext } from '../context.js';
 import { wrongUsage } from '../exit.js';
 import { withCoordinator } from '../open-store.js';
@@ -53,7 +53,7 @@ async function readLastRemote(syncFile: string): Promise<string | null> {
       `The last remote was ${remote}. It runs the code of that file, so it must be named each time: --remote URL.`,
     );
   }
-  const tracked = await trackedPaths(dirname(syncFile), [basename(syncFile)]);
+  const tracked = await findTrackedPaths(dirname(syncFile), [basename(syncFile)]);
   if (tracked?.length === 0) return remote;
   throw wrongUsage(
     `Git tracks ${basename(syncFile)}, or git cannot be run, so another user may have set its remote ${remote}. ` +

@@ -4,7 +4,7 @@ import { onTestFinished } from 'vitest';
 import { temporaryFolder } from '../../../test/support/temporary-folder.js';
 import { type RunningServer, startServer } from '../../server/server.js';
 import { openMemoryStore } from '../../stores/memory/memory-store.js';
-import { gen, type TerminalOptions } from './terminal.js';
+import { runGen, type TerminalOptions } from './terminal.js';
 
 export const PLAN = `project: shop
 tracks:
@@ -41,7 +41,7 @@ export async function startHarness(): Promise<CliHarness> {
 /** A harness whose server has the plan of the file. */
 export async function startPlannedHarness(): Promise<CliHarness> {
   const harness = await startHarness();
-  const { code, err } = await gen(harness.terminal, 'plan', 'import', 'plan.yaml');
+  const { code, err } = await runGen(harness.terminal, 'plan', 'import', 'plan.yaml');
   if (code !== 0) throw new Error(err);
   return harness;
 }

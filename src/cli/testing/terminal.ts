@@ -47,7 +47,7 @@ writeFileSync(
 );
 
 /** Runs a command line in this process, with a simulated terminal or pipes. */
-export function start(terminal: TerminalOptions, ...argv: string[]): RunningCommand {
+export function startCommand(terminal: TerminalOptions, ...argv: string[]): RunningCommand {
   const out = new CapturedOutput();
   const err = new CapturedOutput();
   const listeners = new Set<(signal: StopSignal) => void>();
@@ -80,8 +80,8 @@ export function start(terminal: TerminalOptions, ...argv: string[]): RunningComm
   };
 }
 
-export const gen = (terminal: TerminalOptions, ...argv: string[]): Promise<CommandResult> =>
-  start(terminal, ...argv).ended;
+export const runGen = (terminal: TerminalOptions, ...argv: string[]): Promise<CommandResult> =>
+  startCommand(terminal, ...argv).ended;
 
 class CapturedOutput extends Writable {
   text = '';

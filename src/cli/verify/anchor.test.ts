@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { AuditedProject, expectNamed, resultText } from '../../../test/audit/audited-project.js';
+import { AuditedProject, expectAttackReported, resultText } from '../../../test/audit/audited-project.js';
 import { HarnessAgent } from '../../../test/support/agent.js';
-import { P, planOf } from '../../../test/support/coordinator-harness.js';
+import { PROJECT_KEY, planOf } from '../../../test/support/coordinator-harness.js';
 import { Coordinator } from '../../coordinator/coordinator.js';
 import { openAuditKey } from '../../server/audit/audit-key.js';
 import { FileSink } from '../../server/audit/file-sink.js';
@@ -15,7 +15,7 @@ import { openFileStore } from '../../stores/file/file-store.js';
 import { base64urlDigest, NO_HASH, PAYLOAD } from '../../stores/file/line.js';
 import { UNRECORDED_REDACTION } from '../../stores/file/redacted-lines.js';
 import { SealInput, sealedText } from '../../stores/file/seal.js';
-import { gen, start } from '../testing/terminal.js';
+import { runGen, startCommand } from '../testing/terminal.js';
 
 const TASKS = ['A-001-a', 'A-002-b', 'A-003-c', 'A-004-d'] as const;
 
@@ -40,11 +40,11 @@ class AuditedFolder {
     const { signer } = await openAuditKey(join(this.cwd, key));
     const sinks = [new FileSink(join(this.cwd, anchors))];
     const coordinator = await Coordinator.open({ store, audit: { signer, sinks } });
-    await coordinator.plans.put(P, planOf(...TASKS));
+    await coordinator.plans.put(PROJECT_KEY, planOf(...TASKS));
     const agent = new HarnessAgent({ coordinator } as never, 'alpha', 's1');
     for (const task of tasks) {
-      await agent.claims(task);
-      await agent.submits(task);
+      await agent.claim(task);
+      await agent.submit(task);
     }
     await coordinator.audit.stop();
     coordinator.close();
@@ -66,14 +66,14 @@ class AuditedFolder {
   claim(log: string, task: string): Promise<{ generation: number; claim_id: string }> {
     return this.withCoordinator(log, async (coordinator) => {
       const agent = new HarnessAgent({ coordinator } as never, 'beta', 's2');
-      const { claim } = await agent.claims(task);
+      const { claim } = await agent.claim(task);
       return { generation: claim!.generation, claim_id: claim!.id! };
     });
   }
 
   renew(log: string, task: string, claim: { generation: number; claim_id: string }): Promise<unknown> {
     return this.withCoordinator(log, async (coordinator) =>
-      coordinator.holder.renewLease(P, {
+      coordinator.holder.renewLease(PROJECT_KEY, {
         task_id: task,
         session_id: 's2',
         claim_id: claim.claim_id,
@@ -84,7 +84,7 @@ class AuditedFolder {
 
   async recordLossUnsigned(log: string): Promise<void> {
     const loss = { by: 'mallory', reason: 'none', incarnation: 9, kept_position: 1, lost_events: 1 };
-    await this.withCoordinator(log, (coordinator) => coordinator.audit.acceptLoss(P, loss));
+    await this.withCoordinator(log, (coordinator) => coordinator.audit.acceptLoss(PROJECT_KEY, loss));
   }
 
   copyLog(from: string, to: string): Promise<void> {
@@ -93,7 +93,7 @@ class AuditedFolder {
 
   /** Runs gen verify on the log, with the anchors that were kept. */
   verify(log = 'log', anchors = 'anchors.jsonl') {
-    return gen({ cwd: this.cwd }, 'verify', log, '--anchor', anchors);
+    return runGen({ cwd: this.cwd }, 'verify', log, '--anchor', anchors);
   }
 }
 
@@ -112,7 +112,7 @@ describe('gen verify --anchor', () => {
     await folder.completeTasks([TASKS[0]]);
     await folder.copyLog('log', 'old');
     await folder.completeTasks([TASKS[1]]);
-    expect((await gen({ cwd: folder.cwd }, 'verify', 'old')).code).toBe(0);
+    expect((await runGen({ cwd: folder.cwd }, 'verify', 'old')).code).toBe(0);
     const { code, out } = await folder.verify('old');
     expect(code).toBe(1);
     expect(out).toMatch(/ANCHOR LOG_SHORTER: log ends at \d+, the anchor covers \d+/);
@@ -124,7 +124,7 @@ describe('gen verify --anchor', () => {
     await folder.copyLog('log', 'old');
     await folder.completeTasks([TASKS[1]]);
     const startUp = (log: string) =>
-      start(
+      startCommand(
         { cwd: folder.cwd },
         'up',
         '--store',
@@ -147,7 +147,7 @@ describe('gen verify --anchor', () => {
     const folder = await AuditedFolder.open();
     await folder.completeTasks([TASKS[0], TASKS[1]]);
     await folder.completeTasks([TASKS[2], TASKS[1], TASKS[0]], 'forged', 'forged.pem', 'forged.jsonl');
-    expect((await gen({ cwd: folder.cwd }, 'verify', 'forged')).code).toBe(0);
+    expect((await runGen({ cwd: folder.cwd }, 'verify', 'forged')).code).toBe(0);
     const { code, out } = await folder.verify('forged');
     expect(code).toBe(1);
     expect(out).toContain('ANCHOR DIFFERS');
@@ -237,7 +237,7 @@ describe('gen audit accept-loss', () => {
     return folder;
   }
   const acceptLossIn = (folder: AuditedFolder, log: string, ...options: string[]) =>
-    gen(
+    runGen(
       { cwd: folder.cwd, env: { GENESIS_AUDIT_KEY: 'key.pem' } },
       'audit',
       'accept-loss',
@@ -283,7 +283,7 @@ describe('gen audit accept-loss', () => {
     const env = { GENESIS_AUDIT_KEY: 'key.pem', GENESIS_AUDIT_SINKS: 'file:anchors.jsonl' };
     const store = `file:${join(folder.cwd, 'old')}`;
     const accepting = ['accept-loss', '--store', store, '--anchor', 'anchors.jsonl', '--reason', 'x'];
-    expect(await gen({ cwd: folder.cwd, env }, 'audit', ...accepting)).toMatchObject({ code: 0 });
+    expect(await runGen({ cwd: folder.cwd, env }, 'audit', ...accepting)).toMatchObject({ code: 0 });
     const verified = await folder.verify('old');
     expect(verified.out).toMatch(/agrees with \d+ anchors, the last one covers \d+ events/);
     expect(verified.code).toBe(0);
@@ -297,7 +297,7 @@ describe('gen audit accept-loss', () => {
     expect(granted.generation).toBeGreaterThan(1_000_000);
     expect(granted.claim_id).not.toBe(lost.claim_id);
     expect(await folder.renew('old', TASKS[3], lost)).toMatchObject({ success: false });
-    expect((await gen({ cwd: folder.cwd }, 'verify', 'old')).code).toBe(0);
+    expect((await runGen({ cwd: folder.cwd }, 'verify', 'old')).code).toBe(0);
   });
 
   it('continues a log that forked', async () => {
@@ -381,9 +381,9 @@ describe('an attack on a log of files is named by gen verify and by gen up', () 
     const { project, url, otherUrl } = await attackedFolder();
     await project.work(url, [TASKS[0], TASKS[1]]);
     await project.work(otherUrl, [TASKS[2], TASKS[1], TASKS[0]], { anchors: 'forged.jsonl' });
-    expect((await gen({ cwd: project.cwd }, 'verify', 'other')).code).toBe(0);
+    expect((await runGen({ cwd: project.cwd }, 'verify', 'other')).code).toBe(0);
     const [covered] = await project.anchored();
-    await expectNamed(project, otherUrl, 'ANCHOR DIFFERS', `is between positions 1 and ${covered}`);
+    await expectAttackReported(project, otherUrl, 'ANCHOR DIFFERS', `is between positions 1 and ${covered}`);
   });
 
   it('one payload edited, and every seal computed again', async () => {
@@ -396,7 +396,7 @@ describe('an attack on a log of files is named by gen verify and by gen up', () 
     await rewriteLines(attacked, (line) => editLine(line, resultText(TASKS[1]), forgedResult, true));
     const [before, after] = await project.anchored();
     const where = `is between positions ${before! + 1} and ${after}`;
-    await expectNamed(project, url, 'AUDIT ROOT_DIFFERS', 'ANCHOR DIFFERS', where);
+    await expectAttackReported(project, url, 'AUDIT ROOT_DIFFERS', 'ANCHOR DIFFERS', where);
   });
 
   it.each([
@@ -412,7 +412,7 @@ describe('an attack on a log of files is named by gen verify and by gen up', () 
     expect(await project.redact(url, TASKS[0])).toBeGreaterThan(0);
     expect(await project.verify(url)).toMatchObject({ code: 0 });
     await rewriteLines(attacked, (line) => editLine(line, '"VOLUNTARY"', '"FORGOTTEN"', withDigest));
-    await expectNamed(project, url, ...expectedRules);
+    await expectAttackReported(project, url, ...expectedRules);
   });
 
   it('a checkpoint of a key that is not enrolled', async () => {
@@ -420,7 +420,7 @@ describe('an attack on a log of files is named by gen verify and by gen up', () 
     await project.work(url, [TASKS[0]]);
     const [checkpoint] = await project.checkpoints(url);
     await project.append(url, await project.signedAgain(checkpoint!, 'forged.pem'));
-    await expectNamed(project, url, 'AUDIT UNKNOWN_KEY');
+    await expectAttackReported(project, url, 'AUDIT UNKNOWN_KEY');
   });
 
   it('a checkpoint of lost history, replayed so that the log seems to have it', async () => {
@@ -430,7 +430,7 @@ describe('an attack on a log of files is named by gen verify and by gen up', () 
     await project.work(url, [TASKS[1]]);
     const [covered, lost] = await project.checkpoints(url);
     await project.append(otherUrl, lost!);
-    await expectNamed(project, otherUrl, 'AUDIT BAD_POSITION', 'ANCHOR LOG_SHORTER');
+    await expectAttackReported(project, otherUrl, 'AUDIT BAD_POSITION', 'ANCHOR LOG_SHORTER');
     expect(await project.head(otherUrl)).toMatchObject({ position: covered!.position });
   });
 
@@ -445,7 +445,7 @@ describe('an attack on a log of files is named by gen verify and by gen up', () 
     expect(head.position).toBeLessThan(lost.position);
     for (const task of [TASKS[1], TASKS[2], TASKS[3]]) await project.claim(otherUrl, task);
     expect(await project.append(otherUrl, lost)).toBeGreaterThan(lost.position);
-    await expectNamed(project, otherUrl, 'AUDIT WRONG_INCARNATION', 'AUDIT ROOT_DIFFERS');
+    await expectAttackReported(project, otherUrl, 'AUDIT WRONG_INCARNATION', 'AUDIT ROOT_DIFFERS');
     expect(await project.head(otherUrl)).toEqual(head);
   });
 

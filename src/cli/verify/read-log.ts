@@ -6,7 +6,7 @@ import { NO_HASH } from '../../stores/file/line.js';
 import { visitLines } from '../../stores/file/line-reader.js';
 import { type CheckedLine, type LineFault, LogCheck, type LogEnd } from '../../stores/file/log-check.js';
 import { nodeDisk } from '../../stores/file/node-disk.js';
-import { overlaid, readProjectWal } from '../../stores/file/wal/overlay.js';
+import { overlayFile, readProjectWal } from '../../stores/file/wal/overlay.js';
 import type { LogLocation } from './find-logs.js';
 
 interface LogLinePosition {
@@ -75,7 +75,7 @@ export async function readLog(
       durableExtent.bytes = Math.max(durableExtent.bytes, start + bytes.length);
     const path = `${folder}/${ACTIVE_FILE}`;
     if (active !== null || parts.length > 0)
-      await reader.readActive(overlaid(active, parts), path, durableExtent);
+      await reader.readActive(overlayFile(active, parts), path, durableExtent);
     else reader.reportMissingFile(path, durableExtent);
     if (wal.damage !== null) reader.damage ??= { file: wal.path, ...wal.damage };
     return reader.result();

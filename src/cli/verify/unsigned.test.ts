@@ -6,7 +6,7 @@ import { planOf, unwrap } from '../../../test/support/coordinator-harness.js';
 import { ManualEnvironment } from '../../../test/support/manual-environment.js';
 import { Coordinator } from '../../coordinator/coordinator.js';
 import { openFileStore } from '../../stores/file/file-store.js';
-import { gen } from '../testing/terminal.js';
+import { runGen } from '../testing/terminal.js';
 
 /** A project whose folder sorts before the folder of the tenant's limits. */
 const P = { tenant_id: 'acme', project_id: '1-shop' };
@@ -49,10 +49,10 @@ async function storeWithUnsignedWork(workedAt: string): Promise<string> {
 
 it('notes results without the signature that the tenant required, and does not call them violations', async () => {
   const cwd = await storeWithUnsignedWork('2026-01-04T07:00:00.000Z');
-  const json = JSON.parse((await gen({ cwd }, 'verify', 'log', '--json')).out);
+  const json = JSON.parse((await runGen({ cwd }, 'verify', 'log', '--json')).out);
   const [note] = json.logs.flatMap(({ notes }: { notes: object[] }) => notes);
   expect(note).toMatchObject({ rule: 'UNSIGNED', subject: TASK });
-  const { code, out } = await gen({ cwd }, 'verify', 'log');
+  const { code, out } = await runGen({ cwd }, 'verify', 'log');
   expect(out).toMatch(
     /note: log\/acme\/1-shop\/events\.jsonl:\d+: UNSIGNED A-001-a: position \d+: a command/,
   );
@@ -61,7 +61,7 @@ it('notes results without the signature that the tenant required, and does not c
 
 it('gen verify reports no results from before signatures were required', async () => {
   const cwd = await storeWithUnsignedWork('2026-01-04T05:00:00.000Z');
-  const { code, out } = await gen({ cwd }, 'verify', 'log');
+  const { code, out } = await runGen({ cwd }, 'verify', 'log');
   expect(out).toContain('acme/1-shop');
   expect(out).not.toContain('UNSIGNED');
   expect(code).toBe(0);

@@ -25,11 +25,12 @@ export async function verifyLog(
   const { damage, unrecordedRedactions, unfinished, unsealed, ...counts } = result;
   const audited = await auditAgain(location, checkpoints, anchorOptions);
   for (const location of unrecordedRedactions)
-    verifier.add({ ...location, rule: 'CHAIN', subject: null, says: UNRECORDED_REDACTION });
-  if (damage !== null) verifier.add({ ...damage, rule: 'CHAIN', subject: null, says: damage.why });
-  if (damage === null) for (const trailing of trailingLines(result)) verifier.add(trailing);
+    verifier.addViolation({ ...location, rule: 'CHAIN', subject: null, says: UNRECORDED_REDACTION });
+  if (damage !== null) verifier.addViolation({ ...damage, rule: 'CHAIN', subject: null, says: damage.why });
+  if (damage === null) for (const trailing of trailingLines(result)) verifier.addViolation(trailing);
   const path = 'file' in location ? location.file : location.folder;
-  if (audited !== null) for (const violation of auditViolations(audited, path)) verifier.add(violation);
+  if (audited !== null)
+    for (const violation of auditViolations(audited, path)) verifier.addViolation(violation);
   return { ...verifier.report(path, audited), ...counts };
 }
 
@@ -47,7 +48,7 @@ async function readSettled(
     const verifier = newVerifier();
     const checkpoints = new CheckpointAudit(anchorOptions);
     const result = await readLog(location, (located) => {
-      verifier.visit(located);
+      verifier.verifyEvent(located);
       checkpoints.visit(located);
     });
     const end = JSON.stringify([result.lines, result.unfinished_bytes]);

@@ -16,7 +16,7 @@ import { copyOfFormat1, FORMAT_1_KEY, format1Events } from '../../stores/file/te
 import { WriteBatch } from '../../stores/file/write-batch.js';
 import { transactionOf } from '../../stores/transaction.js';
 import { PLAN } from '../testing/cli-harness.js';
-import { gen } from '../testing/terminal.js';
+import { runGen } from '../testing/terminal.js';
 
 const KEY = { tenant_id: 'default', project_id: 'shop' };
 const TASK = { task_id: 'A-001-schema', agent_id: 'agent-a', session_id: 'sess-a' };
@@ -71,7 +71,7 @@ async function createSignedLog(cwd: string): Promise<readonly EventEnvelope[]> {
 it('checks the signatures of sessions, and reports an event with the signature of another command', async () => {
   const cwd = await temporaryFolder();
   const events = await createSignedLog(cwd);
-  const sound = await gen({ cwd }, 'verify');
+  const sound = await runGen({ cwd }, 'verify');
   expect(sound).toMatchObject({ code: 0, out: expect.stringContaining('2 signatures of sessions checked') });
 
   // The store seals every event: only the signature shows that the session did not send this report.
@@ -88,7 +88,7 @@ it('checks the signatures of sessions, and reports an event with the signature o
   } as NewEvent;
   await store.commit([transactionOf(KEY, { loose_events: [forged] })]);
   await store.close();
-  const broken = await gen({ cwd }, 'verify', '--project', 'shop', '--json');
+  const broken = await runGen({ cwd }, 'verify', '--project', 'shop', '--json');
   expect(broken.code).toBe(1);
   const [{ signatures, breaks }] = JSON.parse(broken.out).logs;
   expect(signatures).toBe(3);
@@ -99,9 +99,9 @@ it('checks the signatures of sessions, and reports an event with the signature o
 
 it('refuses a project that has no log, and names a similar project', async () => {
   const { cwd } = await createWorkedLog();
-  const refused = await gen({ cwd }, 'verify', '--project', 'shpo');
+  const refused = await runGen({ cwd }, 'verify', '--project', 'shpo');
   expect(refused).toMatchObject({ code: 1, err: expect.stringContaining('Did you mean shop?') });
-  expect(await gen({ cwd }, 'verify', '--project', 'shop')).toMatchObject({ code: 0 });
+  expect(await runGen({ cwd }, 'verify', '--project', 'shop')).toMatchObject({ code: 0 });
 });
 
 it('verifies a valid log given by any path in its store, and changes nothing', async () => {
@@ -116,24 +116,24 @@ it('verifies a valid log given by any path in its store, and changes nothing', a
     [join(project, 'events.jsonl')],
     ['copy.jsonl'],
   ]) {
-    const { code, out } = await gen({ cwd }, 'verify', '--json', ...log);
+    const { code, out } = await runGen({ cwd }, 'verify', '--json', ...log);
     expect(code).toBe(0);
     expect(JSON.parse(out)).toMatchObject({ ok: true, logs: [{ ...KEY, events: 8, breaks: [] }] });
   }
   expect(await readFile(join(project, 'events.jsonl'))).toEqual(before);
-  expect((await gen({ cwd }, 'verify')).out).toContain('Every invariant holds.');
-  expect((await gen({ cwd }, 'verify', 'nowhere')).code).toBe(1);
+  expect((await runGen({ cwd }, 'verify')).out).toContain('Every invariant holds.');
+  expect((await runGen({ cwd }, 'verify', 'nowhere')).code).toBe(1);
 });
 
 it('reads a log that consists of several closed files', async () => {
   const { cwd, project } = await createWorkedLog(600);
-  const { out } = await gen({ cwd }, 'verify', '--json');
+  const { out } = await runGen({ cwd }, 'verify', '--json');
   const [report] = JSON.parse(out).logs;
   expect(report).toMatchObject({ events: 8, breaks: [] });
   expect(report.files).toBeGreaterThan(2);
   const [first] = (await readdir(join(project, 'segments'))).sort();
   await writeFile(join(project, 'segments', first ?? ''), '');
-  expect(await gen({ cwd }, 'verify')).toMatchObject({ code: 1, out: expect.stringContaining('CHAIN') });
+  expect(await runGen({ cwd }, 'verify')).toMatchObject({ code: 1, out: expect.stringContaining('CHAIN') });
 });
 
 // req: AUD-005, EVT-013
@@ -142,7 +142,7 @@ it('names the file and the lines of the block of a changed event', async () => {
   const file = join(project, 'events.jsonl');
   const text = await readFile(file, 'utf8');
   await writeFile(file, text.replace('"agent_id":"agent-b"', '"agent_id":"agent-c"'));
-  const { code, out } = await gen({ cwd }, 'verify');
+  const { code, out } = await runGen({ cwd }, 'verify');
   const lines = text.split('\n');
   const changed = lines.findIndex((line) => line.includes('"agent_id":"agent-b"')) + 1;
   const seal = lines.findIndex((line, at) => at >= changed && line.startsWith('{"seal":')) + 1;
@@ -160,11 +160,11 @@ it('detects a removed line, and durable lines removed from the end', async () =>
   const seals = lines.flatMap((line, at) => (line.startsWith('{"seal":') ? [at] : []));
   const block = (seals[0] as number) + 1;
   await writeFile(file, `${lines.toSpliced(block, 1).join('\n')}\n`);
-  expect((await gen({ cwd }, 'verify')).out).toMatch(
+  expect((await runGen({ cwd }, 'verify')).out).toMatch(
     new RegExp(`events\\.jsonl:${block + 1}: CHAIN: it is part 2/2 of a transaction`),
   );
   await writeFile(file, `${lines.slice(0, block).join('\n')}\n`);
-  const { code, out } = await gen({ cwd }, 'verify');
+  const { code, out } = await runGen({ cwd }, 'verify');
   expect(code).toBe(1);
   expect(out).toMatch(new RegExp(`events\\.jsonl:${block + 1}: CHAIN: the log ends here`));
 });
@@ -172,7 +172,7 @@ it('detects a removed line, and durable lines removed from the end', async () =>
 it('names an unfinished line at the end of a log', async () => {
   const { cwd, project } = await createWorkedLog();
   await appendFile(join(project, 'events.jsonl'), '{"event_id":"half ');
-  const { code, out } = await gen({ cwd }, 'verify');
+  const { code, out } = await runGen({ cwd }, 'verify');
   expect(code).toBe(1);
   expect(out).toMatch(/events\.jsonl:\d+: TRAILING: 18 bytes are unfinished/);
 });
@@ -185,7 +185,7 @@ it('detects violated invariants in a log whose hash chain is intact', async () =
   const forged = events.filter(({ event_type }) => event_type !== 'CLAIM_RELEASED');
   await mkdir(join(cwd, 'forged'));
   await writeFile(join(cwd, 'forged', 'events.jsonl'), chainedText(forged));
-  const { code, out } = await gen({ cwd }, 'verify', 'forged');
+  const { code, out } = await runGen({ cwd }, 'verify', 'forged');
   expect(code).toBe(1);
   const line = forged.findLastIndex(({ event_type }) => event_type === 'CLAIM_ACQUIRED') + 1;
   expect(out).toMatch(new RegExp(`forged/events\\.jsonl:${line}: INV-\\d\\d A-001-schema: `));
@@ -214,7 +214,7 @@ it('reports a run that converged without a result, and notes a run that its exec
   ];
   await mkdir(join(cwd, 'forged'));
   await writeFile(join(cwd, 'forged', 'events.jsonl'), chainedText(forged));
-  const { code, out } = await gen({ cwd }, 'verify', 'forged');
+  const { code, out } = await runGen({ cwd }, 'verify', 'forged');
   expect(code).toBe(1);
   const last = forged.length;
   expect(out).toContain(
@@ -246,14 +246,14 @@ it('distinguishes redactions by retention from other changes', async () => {
   await store.commit([transactionOf(KEY, { loose_events: [note] })]);
   await store.redact(KEY, [{ ...(events[0] as EventEnvelope), payload }]);
   await store.close();
-  expect((await gen({ cwd }, 'verify')).out).toContain('Every invariant holds.');
+  expect((await runGen({ cwd }, 'verify')).out).toContain('Every invariant holds.');
 
   const [segment = ''] = await readdir(join(project, 'segments'));
   const file = join(project, 'segments', segment);
   const text = await readFile(file, 'utf8');
   await writeFile(file, text.replace(/"agent-b"(?=[^\n]* \}\n)/, '"agent-c"'));
   expect(await readFile(file, 'utf8')).toHaveLength(text.length);
-  const changed = await gen({ cwd }, 'verify');
+  const changed = await runGen({ cwd }, 'verify');
   expect(changed.code).toBe(1);
 });
 
@@ -262,7 +262,7 @@ it('gen verify counts lines of other programs, and those that no seal covers yet
   const line = `${JSON.stringify({ event_type: 'edge_started', project: 'shop' })}\n`;
   await appendFile(join(project, 'events.jsonl'), line.repeat(2));
   const lineCount = (await readFile(join(project, 'events.jsonl'), 'utf8')).trimEnd().split('\n').length;
-  const unsealed = await gen({ cwd }, 'verify');
+  const unsealed = await runGen({ cwd }, 'verify');
   expect(unsealed).toMatchObject({
     code: 1,
     out: expect.stringContaining('2 lines of other programs, 2 not yet sealed'),
@@ -274,14 +274,14 @@ it('gen verify counts lines of other programs, and those that no seal covers yet
   const { position: _, seq: __, subject: ___, ...eventFields } = event;
   await store.commit([transactionOf(KEY, { loose_events: [{ ...eventFields, event_id: randomUUID() }] })]);
   await store.close();
-  const sealed = await gen({ cwd }, 'verify');
+  const sealed = await runGen({ cwd }, 'verify');
   expect(sealed).toMatchObject({
     code: 0,
     out: expect.stringContaining('2 lines of other programs, all sealed'),
   });
   const text = await readFile(join(project, 'events.jsonl'), 'utf8');
   await writeFile(join(project, 'events.jsonl'), text.replace(line, ''));
-  const { code, out } = await gen({ cwd }, 'verify', '--json');
+  const { code, out } = await runGen({ cwd }, 'verify', '--json');
   const seal = text.replace(line, '').trimEnd().split('\n').length;
   expect([code, JSON.parse(out).logs[0].breaks]).toEqual([
     1,
@@ -297,7 +297,7 @@ it('gen verify counts lines of other programs, and those that no seal covers yet
 
 it('verifies a log in format 1, and a log that continues in format 2', async () => {
   const root = await copyOfFormat1();
-  const before = await gen({ cwd: root }, 'verify', '--json', root);
+  const before = await runGen({ cwd: root }, 'verify', '--json', root);
   expect(JSON.parse(before.out)).toMatchObject({ ok: true, logs: [{ events: 13, lines: 14, files: 3 }] });
   await fileMigrator(root).up();
   const store = await openFileStore({ root });
@@ -305,7 +305,7 @@ it('verifies a log in format 1, and a log that continues in format 2', async () 
   const loose_events = [{ ...event, event_id: randomUUID() }];
   await store.commit([transactionOf(FORMAT_1_KEY, { loose_events })]);
   await store.close();
-  const after = await gen({ cwd: root }, 'verify', '--json', root);
+  const after = await runGen({ cwd: root }, 'verify', '--json', root);
   expect(JSON.parse(after.out)).toMatchObject({
     ok: true,
     logs: [{ events: 14, lines: 16, foreign_lines: 0 }],
@@ -316,10 +316,10 @@ it('gen verify never calls the log of another program valid', async () => {
   const cwd = await temporaryFolder();
   const line = `${JSON.stringify({ event_type: 'edge_started', project: 'shop' })}\n`;
   await writeFile(join(cwd, 'events.jsonl'), line.repeat(3));
-  const { code, out } = await gen({ cwd }, 'verify', 'events.jsonl');
+  const { code, out } = await runGen({ cwd }, 'verify', 'events.jsonl');
   expect(code).toBe(1);
   expect(out).toMatch(/events\.jsonl:1-3: TRAILING: this is the log of another program/);
   // Not JSON, so it is another program's.
   await writeFile(join(cwd, 'events.jsonl'), 'one\ntwo\n');
-  expect((await gen({ cwd }, 'verify', 'events.jsonl')).code).toBe(1);
+  expect((await runGen({ cwd }, 'verify', 'events.jsonl')).code).toBe(1);
 });

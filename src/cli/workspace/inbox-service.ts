@@ -17,13 +17,13 @@ export async function startInboxService(
   await configure(context.warn, workspace, runtime.coordinator);
   const stopController = new AbortController();
   const workspaceContext = workspaceContextOf(workspace, { ...runtime, key: projectKey });
-  const has_inboxes = !(await isSingleAgent(workspace));
+  const hasInboxes = !(await isSingleAgent(workspace));
   // The address is written last, because other commands use it as soon as it is there.
   await writeAddress(workspace, { url, token: null });
   const { signal } = stopController;
   const { warn } = context;
   const reload = reloadConfiguration(warn, workspace, runtime.coordinator);
-  const served = serveWorkspace({ workspace, context: workspaceContext, warn, has_inboxes, reload, signal });
+  const served = serveWorkspace({ workspace, context: workspaceContext, warn, hasInboxes, reload, signal });
   return {
     /** Rejects when the workspace can no longer be served. */
     failed: new Promise<never>((_, reject) => served.catch(reject)),

@@ -71,7 +71,7 @@ async function serveInboxes(
     signal,
     onPass,
     reload,
-    has_inboxes: true,
+    hasInboxes: true,
   });
   if (context.is_json) context.printJson(total);
 }

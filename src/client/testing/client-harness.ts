@@ -13,7 +13,7 @@ import { type FaultyProxy, startFaultyProxy } from './proxy.js';
 
 export const PROJECT_KEY = { tenant_id: 'default', project_id: 'shop' };
 
-/** A real server behind a faulty proxy, with clients through the proxy and beside it. */
+/** A real server behind a faulty proxy, with clients that connect through the proxy or directly. */
 interface ClientHarness {
   readonly server: RunningServer;
   readonly proxy: FaultyProxy;
@@ -94,12 +94,12 @@ export function expectNoProblem<T>(reply: T | ApiProblem): T {
 
 interface ChildProgram {
   readonly process: ChildProcess;
-  /** Writes to its standard input. */
+  /** Writes to the program's standard input. */
   write(text: string): void;
-  /** The next line of its standard output; null after it has ended. */
+  /** The next line of the program's standard output; null after the program has ended. */
   nextLine(): Promise<string | null>;
   kill(): Promise<void>;
-  /** Everything it wrote to standard error, once it has ended. */
+  /** Everything the program wrote to standard error, once it has ended. */
   stderrText(): Promise<string>;
 }
 
@@ -110,8 +110,8 @@ export function startChild(
   env: Readonly<Record<string, string>> = {},
 ): ChildProgram {
   const file = resolve(import.meta.dirname, name);
-  const reader = file.endsWith('.ts') ? ['--import', 'tsx'] : [];
-  const child = spawn(process.execPath, [...reader, file, ...args], {
+  const loaderArgs = file.endsWith('.ts') ? ['--import', 'tsx'] : [];
+  const child = spawn(process.execPath, [...loaderArgs, file, ...args], {
     stdio: ['pipe', 'pipe', 'pipe'],
     env: { ...process.env, ...env },
   });

@@ -6,7 +6,7 @@ import { expectNoProblem, openClientHarness, planTextOf, startChild } from './cl
 
 const LEASE_SECONDS = 1;
 const STEP_SECONDS = 0.3;
-const STEPS = 4;
+const STEP_COUNT = 4;
 
 /**
  * Runs an agent whose handler blocks for longer than its lease, and expects it to keep its claim. Time advances on
@@ -18,8 +18,8 @@ export async function expectBusyAgentToKeepItsClaim(program: string): Promise<st
   const { direct, server, outbox } = await openClientHarness(planTextOf({ A: 1 }));
   const child = startChild(program, [server.url, outbox, String(LEASE_SECONDS), String(STEP_SECONDS)]);
   expect(await child.nextLine()).toBe('working A-001-part');
-  for (let step = 1; step <= STEPS; step += 1) {
-    await renewedTwice(direct);
+  for (let step = 1; step <= STEP_COUNT; step += 1) {
+    await waitForTwoRenewals(direct);
     time.advance(STEP_SECONDS);
     child.write('+');
     expect(await child.nextLine()).toBe('still busy');
@@ -34,11 +34,11 @@ export async function expectBusyAgentToKeepItsClaim(program: string): Promise<st
   return child.stderrText();
 }
 
-/** The first renewal may have been sent earlier; the second is sent only after the reply to the first. */
-async function renewedTwice(direct: Genesis): Promise<void> {
-  let renewed = 0;
+/** The first renewal may have been sent before this call. The second is sent only after the reply to the first. */
+async function waitForTwoRenewals(direct: Genesis): Promise<void> {
+  let renewalCount = 0;
   for await (const _ of direct.follow({ type: 'LEASE_RENEWED', after: 'now' })) {
-    renewed += 1;
-    if (renewed === 2) return;
+    renewalCount += 1;
+    if (renewalCount === 2) return;
   }
 }

@@ -63,7 +63,7 @@ export async function startFaultyProxy(target: { port: number }): Promise<Faulty
     waitForRequest: (request) =>
       new Promise((resolve) => {
         const checkForRequest = () => {
-          if (!requests.some((seen) => seen.includes(request))) return;
+          if (!requests.some((recorded) => recorded.includes(request))) return;
           watchers.delete(checkForRequest);
           resolve();
         };

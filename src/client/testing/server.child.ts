@@ -1,7 +1,7 @@
 import { startServer } from '../../server/server.js';
 import { openStoreUrl } from '../../server/store-url.js';
 
-/** A server on a folder: prints its URL and runs until it is killed. */
+/** A server on a folder: prints its port and runs until it is killed. */
 const [root = '', port = '0'] = process.argv.slice(2);
 const { store, blobs } = await openStoreUrl(`file:${root}`, () => {});
 const server = await startServer({

@@ -3,7 +3,7 @@ import { HarnessAgent } from '../../../test/support/agent.js';
 import {
   type CoordinatorHarness,
   forEachStore,
-  P,
+  PROJECT_KEY,
   planOf,
   unwrap,
 } from '../../../test/support/coordinator-harness.js';
@@ -17,14 +17,14 @@ import { newAuditSigner } from './testing.js';
 import { verifySignatureSync } from './verify-signature.js';
 
 const TASKS = Array.from({ length: 9 }, (_, at) => `A-00${at + 1}-part`);
-const OTHER: ProjectKey = { ...P, project_id: 'shed' };
+const OTHER: ProjectKey = { ...PROJECT_KEY, project_id: 'shed' };
 const ROOT = { ...OPEN_CALLER, user_id: 'root' };
 
 /** Runs a coordinator with a key, which writes a plan and a checkpoint in each project. Returns its alarms. */
 async function runWith(
   harness: CoordinatorHarness,
   audit: AuditOptions,
-  projects = [P],
+  projects = [PROJECT_KEY],
   work: (coordinator: Coordinator) => Promise<unknown> = async () => {},
 ): Promise<string[]> {
   const { store, environment } = harness;
@@ -40,14 +40,14 @@ async function runWith(
 }
 let runs = 0;
 
-async function auditOf(harness: CoordinatorHarness, project = P) {
+async function auditOf(harness: CoordinatorHarness, project = PROJECT_KEY) {
   const audit = new LogAudit({ hash: sha256, verify: verifySignatureSync, project });
   for (const event of await harness.events(project)) audit.visit(event, payloadDigest(event.payload));
   const { checkpoints, faults } = audit.result();
   return { checkpoints, codes: faults.map(({ code }) => code) };
 }
 
-const enrolmentEvents = async (harness: CoordinatorHarness, project = P) =>
+const enrolmentEvents = async (harness: CoordinatorHarness, project = PROJECT_KEY) =>
   (await harness.events(project))
     .filter(({ event_type }) => event_type === 'AUDIT_KEY_ENROLLED')
     .map(({ payload }) => [payload.how, payload.key_id, payload.previous_key_id]);
@@ -56,9 +56,12 @@ forEachStore('audit keys', (open) => {
   it('are rotated by the newest previous key that is active, also after two rotations', async () => {
     const harness = await open();
     const [one, two, three] = [newAuditSigner(), newAuditSigner(), newAuditSigner()];
-    await runWith(harness, { signer: one }, [P, OTHER]);
+    await runWith(harness, { signer: one }, [PROJECT_KEY, OTHER]);
     await runWith(harness, { signer: two, previousSigners: [one] });
-    const alarms = await runWith(harness, { signer: three, previousSigners: [two, one] }, [P, OTHER]);
+    const alarms = await runWith(harness, { signer: three, previousSigners: [two, one] }, [
+      PROJECT_KEY,
+      OTHER,
+    ]);
     expect(alarms).toEqual([]);
     expect(await enrolmentEvents(harness)).toEqual([
       ['first', one.key_id, undefined],
@@ -98,17 +101,21 @@ forEachStore('audit keys', (open) => {
   it('sign no checkpoint once all have ended, until an administrator replaces one', async () => {
     const harness = await open();
     const [one, two] = [newAuditSigner(), newAuditSigner()];
-    await runWith(harness, { signer: one }, [P], async (coordinator) => {
+    await runWith(harness, { signer: one }, [PROJECT_KEY], async (coordinator) => {
       const body = { key_id: one.key_id, reason: 'stolen' };
-      const reply = unwrap(await coordinator.audit.revokeKey(P, body, ROOT));
+      const reply = unwrap(await coordinator.audit.revokeKey(PROJECT_KEY, body, ROOT));
       expect(reply).toMatchObject({ success: true, reason: 'REVOKED', keys: [{ state: 'revoked' }] });
       expect(reply.next).toMatch(/gen audit replace.*no checkpoint is written/);
     });
-    const alarms = await runWith(harness, { signer: two }, [P], async (coordinator) => {
+    const alarms = await runWith(harness, { signer: two }, [PROJECT_KEY], async (coordinator) => {
       const [current] = [...coordinator.audit.alarms()];
       expect(current?.alarm).toContain(`An administrator must run gen audit replace ${one.key_id}`);
       expect(await auditOf(harness)).toEqual({ checkpoints: 1, codes: [] });
-      const reply = await coordinator.audit.replaceKey(P, { key_id: one.key_id, reason: 'stolen' }, ROOT);
+      const reply = await coordinator.audit.replaceKey(
+        PROJECT_KEY,
+        { key_id: one.key_id, reason: 'stolen' },
+        ROOT,
+      );
       expect(unwrap(reply)).toMatchObject({
         reason: 'REPLACED',
         keys: [
@@ -129,10 +136,12 @@ forEachStore('audit keys', (open) => {
     const [lost, alsoLost, current] = [newAuditSigner(), newAuditSigner(), newAuditSigner()];
     await runWith(harness, { signer: lost });
     await runWith(harness, { signer: alsoLost });
-    await runWith(harness, { signer: current }, [P], async ({ audit }) => {
+    await runWith(harness, { signer: current }, [PROJECT_KEY], async ({ audit }) => {
       for (const { key_id } of [lost, alsoLost])
-        expect(unwrap(await audit.replaceKey(P, { key_id, reason: 'lost' }, ROOT)).success).toBe(true);
-      const { keys } = unwrap(await audit.keys(P));
+        expect(unwrap(await audit.replaceKey(PROJECT_KEY, { key_id, reason: 'lost' }, ROOT)).success).toBe(
+          true,
+        );
+      const { keys } = unwrap(await audit.keys(PROJECT_KEY));
       expect(keys.map(({ state, how }) => [state, how])).toEqual([
         ['revoked', 'first'],
         ['revoked', 'first'],
@@ -146,22 +155,22 @@ forEachStore('audit keys', (open) => {
     const harness = await open();
     const [one, two] = [newAuditSigner(), newAuditSigner()];
     await runWith(harness, { signer: one });
-    await runWith(harness, { signer: two }, [P], async ({ audit }) => {
+    await runWith(harness, { signer: two }, [PROJECT_KEY], async ({ audit }) => {
       const reason = 'lost';
-      const unknown = unwrap(await audit.revokeKey(P, { key_id: '0'.repeat(16), reason }, ROOT));
+      const unknown = unwrap(await audit.revokeKey(PROJECT_KEY, { key_id: '0'.repeat(16), reason }, ROOT));
       expect(unknown).toMatchObject({ success: false, reason: 'UNKNOWN_AUDIT_KEY' });
       expect(unknown.next).toContain(`Known: ${one.key_id}, ${two.key_id}.`);
-      const currentReply = await audit.replaceKey(P, { key_id: two.key_id, reason }, ROOT);
+      const currentReply = await audit.replaceKey(PROJECT_KEY, { key_id: two.key_id, reason }, ROOT);
       expect(currentReply).toMatchObject({ success: false, reason: 'AUDIT_KEY_NOT_NEW' });
       const request = { key_id: one.key_id, reason, request_id: 'r-1' };
       const done = { success: true, reason: 'REPLACED' };
-      expect(await audit.replaceKey(P, request, ROOT)).toMatchObject(done);
-      expect(await audit.replaceKey(P, request, ROOT)).toMatchObject(done);
+      expect(await audit.replaceKey(PROJECT_KEY, request, ROOT)).toMatchObject(done);
+      expect(await audit.replaceKey(PROJECT_KEY, request, ROOT)).toMatchObject(done);
       const again = { key_id: one.key_id, reason };
       const ended = { success: false, reason: 'AUDIT_KEY_ENDED' };
-      expect(await audit.replaceKey(P, again, ROOT)).toMatchObject(ended);
-      expect(await audit.revokeKey(P, again, ROOT)).toMatchObject(ended);
-      expect(await audit.revokeKey(P, { key_id: 'nonsense', reason }, ROOT)).toMatchObject({
+      expect(await audit.replaceKey(PROJECT_KEY, again, ROOT)).toMatchObject(ended);
+      expect(await audit.revokeKey(PROJECT_KEY, again, ROOT)).toMatchObject(ended);
+      expect(await audit.revokeKey(PROJECT_KEY, { key_id: 'nonsense', reason }, ROOT)).toMatchObject({
         problem: 'INVALID_REQUEST',
       });
     });
@@ -172,9 +181,9 @@ forEachStore('audit keys', (open) => {
     const one = newAuditSigner();
     await runWith(harness, { signer: one });
     const { audit } = harness.coordinator;
-    const refused = await audit.replaceKey(P, { key_id: one.key_id, reason: 'lost' }, ROOT);
+    const refused = await audit.replaceKey(PROJECT_KEY, { key_id: one.key_id, reason: 'lost' }, ROOT);
     expect(refused).toMatchObject({ success: false, reason: 'NO_AUDIT_KEY' });
-    expect(await audit.revokeKey(P, { key_id: one.key_id, reason: 'lost' }, ROOT)).toMatchObject({
+    expect(await audit.revokeKey(PROJECT_KEY, { key_id: one.key_id, reason: 'lost' }, ROOT)).toMatchObject({
       success: true,
     });
   });
@@ -187,14 +196,14 @@ forEachStore('audit keys', (open) => {
     const slow = {
       ...one,
       sign: async (text: string) => {
-        revoked = coordinator.audit.revokeKey(P, { key_id: one.key_id, reason: 'stolen' }, ROOT);
+        revoked = coordinator.audit.revokeKey(PROJECT_KEY, { key_id: one.key_id, reason: 'stolen' }, ROOT);
         for (let at = 0; at < 20; at += 1) await harness.environment.yieldToEventLoop();
         return one.sign(text);
       },
     };
     const { store, environment } = harness;
     coordinator = await Coordinator.open({ store, environment, audit: { signer: slow } });
-    unwrap(await coordinator.plans.put(P, planOf(...TASKS)));
+    unwrap(await coordinator.plans.put(PROJECT_KEY, planOf(...TASKS)));
     await coordinator.audit.checkpoint();
     expect(await revoked).toMatchObject({ success: true });
     coordinator.close();
@@ -220,7 +229,7 @@ forEachStore('audit keys', (open) => {
     await vi.waitFor(async () => {
       await passSeconds(61);
       expect(activeAlarms()).toEqual([
-        { ...P, alarm: expect.stringContaining('cannot sign now. Start the service.') },
+        { ...PROJECT_KEY, alarm: expect.stringContaining('cannot sign now. Start the service.') },
       ]);
     });
     for (let at = 0; at < 5; at += 1) await passSeconds(2);
@@ -239,7 +248,7 @@ forEachStore('audit keys', (open) => {
     expect(passedSeconds).toBeLessThan(50);
     expect(await auditOf(harness)).toEqual({ checkpoints: 1, codes: [] });
     const agent = new HarnessAgent(harness, 'alpha', 's1');
-    await agent.claims(TASKS[0]!);
+    await agent.claim(TASKS[0]!);
     isDown = true;
     await harness.coordinator.audit.stop();
     expect(activeAlarms()).toHaveLength(1);

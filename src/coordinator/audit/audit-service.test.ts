@@ -4,7 +4,7 @@ import { HarnessAgent } from '../../../test/support/agent.js';
 import {
   CoordinatorHarness,
   forEachStore,
-  P,
+  PROJECT_KEY,
   planOf,
   unwrap,
 } from '../../../test/support/coordinator-harness.js';
@@ -26,8 +26,8 @@ const CHECKS = { hash: sha256, verify: verifySignatureSync };
 /** Claims and completes a task: at least two events. */
 async function complete(harness: CoordinatorHarness, index: number): Promise<void> {
   const agent = new HarnessAgent(harness, 'alpha', 's1');
-  await agent.claims(TASKS[index]!);
-  await agent.submits(TASKS[index]!);
+  await agent.claim(TASKS[index]!);
+  await agent.submit(TASKS[index]!);
 }
 
 /** Runs one round per minute, because the timer is set again only after each round. */
@@ -72,16 +72,18 @@ forEachStore('checkpoints', (open) => {
     await harness.plan(planOf(...TASKS));
     for (let at = 0; at < 10; at += 1) await complete(harness, at);
     await harness.coordinator.audit.stop();
-    const first = unwrap(await harness.coordinator.audit.head(P));
+    const first = unwrap(await harness.coordinator.audit.head(PROJECT_KEY));
     await harness.restart();
     for (let at = 10; at < 20; at += 1) await complete(harness, at);
     await harness.coordinator.audit.stop();
-    const last = unwrap(await harness.coordinator.audit.head(P));
+    const last = unwrap(await harness.coordinator.audit.head(PROJECT_KEY));
     expect(last.position).toBeGreaterThan(first.position);
-    const consistency = unwrap(await harness.coordinator.audit.consistency(P, first.position, null));
+    const consistency = unwrap(
+      await harness.coordinator.audit.consistency(PROJECT_KEY, first.position, null),
+    );
     expect(checkProof(consistency, CHECKS)).toMatchObject({ ok: true });
     for (let position = 1; position <= last.position; position += 1) {
-      const proof = unwrap(await harness.coordinator.audit.proof(P, position));
+      const proof = unwrap(await harness.coordinator.audit.proof(PROJECT_KEY, position));
       expect(checkProof(proof, { ...CHECKS, trustedKeys: [signer.key_id] })).toMatchObject({ ok: true });
     }
   });
@@ -91,7 +93,7 @@ forEachStore('checkpoints', (open) => {
     await harness.plan(planOf(...TASKS));
     await complete(harness, 0);
     const other = await harness.openAnother();
-    await other.plans.get(P);
+    await other.plans.get(PROJECT_KEY);
     await Promise.all([harness.coordinator.audit.stop(), other.audit.stop()]);
     const positions = (await checkpointsIn(harness)).map(({ payload }) => payload.position);
     expect(new Set(positions).size).toBe(positions.length);
@@ -101,18 +103,18 @@ forEachStore('checkpoints', (open) => {
     const harness = await open({ audit: { signer: newAuditSigner() } });
     await harness.plan(planOf(...TASKS));
     const agent = new HarnessAgent(harness, 'alpha', 's1');
-    await agent.claims(TASKS[0]!);
+    await agent.claim(TASKS[0]!);
     await agent.notes(TASKS[0]!, 'a text that retention removes');
-    await agent.releases(TASKS[0]!, { reason: 'ERROR', message: 'another one' });
+    await agent.release(TASKS[0]!, { reason: 'ERROR', message: 'another one' });
     harness.advance(3600);
     await complete(harness, 0);
     await harness.coordinator.audit.stop();
-    const before = unwrap(await harness.coordinator.audit.head(P));
+    const before = unwrap(await harness.coordinator.audit.head(PROJECT_KEY));
     harness.advance(4000 * 24 * 3600);
     expect(await harness.coordinator.redactHistory()).toBeGreaterThan(0);
     await harness.restart();
     for (let position = 1; position <= before.position; position += 1) {
-      const proof = unwrap(await harness.coordinator.audit.proof(P, position));
+      const proof = unwrap(await harness.coordinator.audit.proof(PROJECT_KEY, position));
       expect(checkProof(proof, CHECKS)).toMatchObject({ ok: true });
     }
   });
@@ -121,15 +123,19 @@ forEachStore('checkpoints', (open) => {
     const harness = await open({ audit: { signer: newAuditSigner() } });
     await harness.plan(planOf(...TASKS));
     const agent = new HarnessAgent(harness, 'alpha', 's1');
-    await agent.claims(TASKS[0]!);
+    await agent.claim(TASKS[0]!);
     await agent.notes(TASKS[0]!, 'a text that retention removes');
-    await agent.releases(TASKS[0]!);
+    await agent.release(TASKS[0]!);
     await complete(harness, 0);
     harness.advance(4000 * 24 * 3600);
     await harness.restart();
     expect(await harness.coordinator.redactIdleHistory()).toBe(1);
-    const { position } = unwrap(await harness.coordinator.audit.head(P));
-    const [record] = await harness.store.events(P, { after: 0, limit: 1, types: ['HISTORY_FORGOTTEN'] });
+    const { position } = unwrap(await harness.coordinator.audit.head(PROJECT_KEY));
+    const [record] = await harness.store.events(PROJECT_KEY, {
+      after: 0,
+      limit: 1,
+      types: ['HISTORY_FORGOTTEN'],
+    });
     expect(position).toBeGreaterThanOrEqual(record?.position ?? Number.POSITIVE_INFINITY);
     expect(record?.payload).toHaveProperty('signature');
   });
@@ -137,8 +143,8 @@ forEachStore('checkpoints', (open) => {
   it('are reported as missing before the first one is written', async () => {
     const harness = await open({ audit: { signer: newAuditSigner() } });
     await harness.plan(planOf(...TASKS));
-    expect(isProblem(await harness.coordinator.audit.head(P))).toBe(true);
-    expect(await harness.coordinator.audit.proof(P, 1)).toMatchObject({ problem: 'NOT_FOUND' });
+    expect(isProblem(await harness.coordinator.audit.head(PROJECT_KEY))).toBe(true);
+    expect(await harness.coordinator.audit.proof(PROJECT_KEY, 1)).toMatchObject({ problem: 'NOT_FOUND' });
   });
 
   it('reach a sink that was down, all of them and in order', async () => {
@@ -183,14 +189,14 @@ forEachStore('checkpoints', (open) => {
     await complete(harness, 0);
     await harness.coordinator.audit.checkpoint();
     const [checkpoint] = await harness.store
-      .events(P, { subject: AUDIT_SUBJECT, after: 0, limit: 10 })
+      .events(PROJECT_KEY, { subject: AUDIT_SUBJECT, after: 0, limit: 10 })
       .then((events) => events.filter(({ event_type }) => event_type === 'AUDIT_CHECKPOINT'));
     const { position: _, ...event } = checkpoint!;
     const tiles = { first: 4_000_000_000, roots: [event.payload.root] };
     const planted = { ...event, event_id: randomUUID(), payload: { ...event.payload, tiles } };
-    await harness.store.commit([transactionOf(P, { loose_events: [planted] })]);
+    await harness.store.commit([transactionOf(PROJECT_KEY, { loose_events: [planted] })]);
     await harness.restart();
-    expect(unwrap(await harness.coordinator.audit.head(P)).position).toBe(event.payload.position);
+    expect(unwrap(await harness.coordinator.audit.head(PROJECT_KEY)).position).toBe(event.payload.position);
     const [alarm] = [...harness.coordinator.audit.alarms()];
     expect(alarm?.alarm).toContain('it lists tiles that its tree does not have');
   });
@@ -205,7 +211,7 @@ forEachStore('checkpoints', (open) => {
       environment: harness.environment,
       audit: { signer: newAuditSigner() },
     });
-    await other.plans.get(P);
+    await other.plans.get(PROJECT_KEY);
     await other.audit.stop();
     other.close();
     await complete(harness, 1);
@@ -224,7 +230,7 @@ forEachStore('checkpoints', (open) => {
       environment: harness.environment,
       audit: { signer: forged },
     });
-    await other.plans.get(P);
+    await other.plans.get(PROJECT_KEY);
     await other.audit.stop();
     other.close();
     await harness.coordinator.audit.stop();
@@ -255,7 +261,7 @@ it('reads no events from a store that passes on the leaves of its log, once the 
 it('reads for the first checkpoint only the events from before the tree was started', async () => {
   const harness = await CoordinatorHarness.open('file', { audit: { signer: newAuditSigner() } });
   await harness.plan(planOf(...TASKS));
-  const { position } = (await harness.store.project(P))!;
+  const { position } = (await harness.store.project(PROJECT_KEY))!;
   const reads = vi.spyOn(harness.store, 'events');
   harness.advance(2);
   harness.environment.runDueTimers();

@@ -31,7 +31,7 @@ export class AuditService {
     private readonly options: AuditOptions | null,
   ) {
     const writeDueCheckpoints = (auditOptions: AuditOptions): Promise<void>[] =>
-      [...projects.all()].map(async (project) => {
+      [...projects.listLoaded()].map(async (project) => {
         const audit = this.auditOf(project);
         await audit.startTree();
         if (audit.isDue) await audit.checkpoint(auditOptions);
@@ -77,12 +77,12 @@ export class AuditService {
   }
 
   private loadedAudits(): ProjectAudit[] {
-    return [...this.projects.all()].map((project) => this.auditOf(project));
+    return [...this.projects.listLoaded()].map((project) => this.auditOf(project));
   }
 
   /** The loaded projects whose checkpoints contradict each other, are not valid or cannot be written, and why. */
   *alarms(): Iterable<ProjectKey & { readonly alarm: string }> {
-    for (const project of this.projects.all()) {
+    for (const project of this.projects.listLoaded()) {
       const alarm = this.audits.get(project)?.alarm ?? null;
       if (alarm !== null) yield { ...project.key, alarm };
     }
@@ -90,7 +90,7 @@ export class AuditService {
 
   /** The number of checkpoints that a sink has not confirmed yet. */
   undelivered(): number {
-    return [...this.projects.all()].reduce(
+    return [...this.projects.listLoaded()].reduce(
       (sum, project) => sum + (this.audits.get(project)?.undelivered ?? 0),
       0,
     );

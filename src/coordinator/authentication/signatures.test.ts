@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import {
   CoordinatorHarness,
   forEachStore,
-  P,
+  PROJECT_KEY,
   planOf,
   unwrap,
 } from '../../../test/support/coordinator-harness.js';
@@ -39,7 +39,7 @@ async function prepareSigning(harness: CoordinatorHarness, require_signatures = 
   ) => {
     count += 1;
     const completeBody = { request_id: `r${count}`, ...body };
-    const signature = signCommand({ ...P, command, body: completeBody }, key, new Date(atMs));
+    const signature = signCommand({ ...PROJECT_KEY, command, body: completeBody }, key, new Date(atMs));
     return { ...completeBody, signature };
   };
 }
@@ -48,7 +48,7 @@ async function prepareSigning(harness: CoordinatorHarness, require_signatures = 
 function signaturesIn(events: readonly EventEnvelope[]) {
   const checker = new SessionSignatureChecker(verifySignatureSync);
   const faults = events.map((event) => checker.visit(event)).filter((fault) => fault !== null);
-  return { faults, checked: checker.checked, unchecked: checker.unchecked };
+  return { faults, checked: checker.checkedCount, unchecked: checker.uncheckedCount };
 }
 
 forEachStore('signatures', (open) => {
@@ -58,7 +58,8 @@ forEachStore('signatures', (open) => {
     const payload = { iteration: 1, status: 'iterating' };
     const report = { event_type: 'iteration_completed', ...WHO, payload };
     const forged = { ...report, payload: { ...payload, signature: 'v1;', signed_text: 'x' } };
-    const append = (body: object) => harness.coordinator.holder.appendEvent(P, sign('append_event', body));
+    const append = (body: object) =>
+      harness.coordinator.holder.appendEvent(PROJECT_KEY, sign('append_event', body));
     expect(await append(report)).toMatchObject({ reason: 'APPENDED' });
     expect(await append(forged)).toMatchObject({ problem: 'INVALID_EVENT' });
     expect(signaturesIn(await harness.events())).toEqual({ faults: [], checked: 1, unchecked: 0 });
@@ -70,25 +71,27 @@ forEachStore('signatures', (open) => {
     const { coordinator } = harness;
     const sign = await prepareSigning(harness);
     const claim = sign('claim_task', { task_id: A, ...WHO });
-    expect(await coordinator.claims.claimTask(P, claim)).toMatchObject({ reason: 'GRANTED' });
+    expect(await coordinator.claims.claimTask(PROJECT_KEY, claim)).toMatchObject({ reason: 'GRANTED' });
     const renew = sign('renew_lease', HELD);
-    expect(await coordinator.holder.renewLease(P, renew)).toMatchObject({ reason: 'RENEWED' });
+    expect(await coordinator.holder.renewLease(PROJECT_KEY, renew)).toMatchObject({ reason: 'RENEWED' });
     const suspend = sign('suspend_claim', HELD);
-    expect(await coordinator.holder.suspendClaim(P, suspend)).toMatchObject({ reason: 'SUSPENDED' });
+    expect(await coordinator.holder.suspendClaim(PROJECT_KEY, suspend)).toMatchObject({
+      reason: 'SUSPENDED',
+    });
     const resume = sign('resume_claim', HELD);
-    expect(await coordinator.holder.resumeClaim(P, resume)).toMatchObject({ reason: 'RESUMED' });
+    expect(await coordinator.holder.resumeClaim(PROJECT_KEY, resume)).toMatchObject({ reason: 'RESUMED' });
     const { expected_generation: generation, ...handle } = HELD;
     const note = sign('note', { ...handle, generation, text: 'hello' });
-    expect(await coordinator.holder.note(P, note)).toMatchObject({ reason: 'NOTED' });
+    expect(await coordinator.holder.note(PROJECT_KEY, note)).toMatchObject({ reason: 'NOTED' });
     const submit = sign('submit_result', { ...handle, generation, result_data: { b: 1, a: 2 } });
-    expect(await coordinator.holder.submitResult(P, submit)).toMatchObject({ accepted: true });
+    expect(await coordinator.holder.submitResult(PROJECT_KEY, submit)).toMatchObject({ accepted: true });
     const next = sign('next', WHO);
-    expect(await coordinator.claims.next(P, next)).toMatchObject({
+    expect(await coordinator.claims.next(PROJECT_KEY, next)).toMatchObject({
       reason: 'GRANTED',
       claim: { task_id: B },
     });
     const release = sign('release_claim', { ...HELD, task_id: B });
-    expect(await coordinator.holder.releaseClaim(P, release)).toMatchObject({ reason: 'RELEASED' });
+    expect(await coordinator.holder.releaseClaim(PROJECT_KEY, release)).toMatchObject({ reason: 'RELEASED' });
 
     const events = await harness.events();
     const signedEvents = events.filter(({ payload }) => payload.signature !== undefined);
@@ -98,7 +101,7 @@ forEachStore('signatures', (open) => {
     );
     for (const { position: _, ...event } of events) expect(checkNewEvent(event)).toEqual({ ok: true });
     expect(signaturesIn(events)).toEqual({ faults: [], checked: commands.length, unchecked: 0 });
-    const claims = { ...P, command: 'claim_task', body: claim } as const;
+    const claims = { ...PROJECT_KEY, command: 'claim_task', body: claim } as const;
     const { issued_at, value } = readSignature(String(signedEvents[0]?.payload.signature))!;
     const text = Buffer.from(signedText(claims, sha256Hex(bodyText(claims)), issued_at));
     expect(verify(null, text, sessionKeys.publicKey, Buffer.from(value, 'base64url'))).toBe(true);
@@ -109,7 +112,7 @@ forEachStore('signatures', (open) => {
     const sign = await prepareSigning(harness);
     const signedClaim = sign('claim_task', { task_id: A, ...WHO });
     const claims = [signedClaim, { task_id: B, ...WHO }];
-    const both = unwrap(await harness.coordinator.claims.batchClaim(P, { claims }));
+    const both = unwrap(await harness.coordinator.claims.batchClaim(PROJECT_KEY, { claims }));
     expect(both.results).toMatchObject([{ reason: 'GRANTED' }, { problem: 'SIGNATURE_REQUIRED' }]);
     const claimsWithUnsigned = [
       sign('claim_task', { task_id: B, ...WHO }),
@@ -117,12 +120,12 @@ forEachStore('signatures', (open) => {
     ];
     const mode = 'all_or_nothing';
     expect(
-      await harness.coordinator.claims.batchClaim(P, { claims: claimsWithUnsigned, mode }),
+      await harness.coordinator.claims.batchClaim(PROJECT_KEY, { claims: claimsWithUnsigned, mode }),
     ).toMatchObject({
       problem: 'SIGNATURE_REQUIRED',
     });
     const signed = [claimsWithUnsigned[0], sign('claim_task', { task_id: C, ...WHO })];
-    const all = unwrap(await harness.coordinator.claims.batchClaim(P, { claims: signed, mode }));
+    const all = unwrap(await harness.coordinator.claims.batchClaim(PROJECT_KEY, { claims: signed, mode }));
     expect(all.results).toMatchObject([{ reason: 'GRANTED' }, { reason: 'GRANTED' }]);
     expect(signaturesIn(await harness.events())).toEqual({ faults: [], checked: 3, unchecked: 0 });
   });
@@ -130,14 +133,14 @@ forEachStore('signatures', (open) => {
   test('a refused result is kept with the signature of its submitter', async () => {
     const harness = await open();
     const sign = await prepareSigning(harness);
-    await harness.coordinator.claims.claimTask(P, sign('claim_task', { task_id: A, ...WHO }));
-    await harness.coordinator.decisions.operate(P, A, 'force_release', {
+    await harness.coordinator.claims.claimTask(PROJECT_KEY, sign('claim_task', { task_id: A, ...WHO }));
+    await harness.coordinator.decisions.operate(PROJECT_KEY, A, 'force_release', {
       expected_generation: 1,
       reason: 'gone',
     });
-    await harness.coordinator.claims.claimTask(P, sign('claim_task', { task_id: A, ...WHO }));
+    await harness.coordinator.claims.claimTask(PROJECT_KEY, sign('claim_task', { task_id: A, ...WHO }));
     const late = sign('submit_result', { task_id: A, session_id: 's1', generation: 1, result_data: 1 });
-    expect(await harness.coordinator.holder.submitResult(P, late)).toMatchObject({
+    expect(await harness.coordinator.holder.submitResult(PROJECT_KEY, late)).toMatchObject({
       reason: 'STALE_GENERATION',
     });
     const refused = (await harness.events()).find(({ event_type }) => event_type === 'RESULT_REJECTED');
@@ -148,12 +151,12 @@ forEachStore('signatures', (open) => {
     const harness = await open();
     const sign = await prepareSigning(harness);
     const body = { task_id: A, ...WHO, request_id: 'same' };
-    const first = await harness.coordinator.claims.claimTask(P, sign('claim_task', body));
+    const first = await harness.coordinator.claims.claimTask(PROJECT_KEY, sign('claim_task', body));
     const request = { ...WHO, request_id: 'next' };
-    const second = await harness.coordinator.claims.next(P, sign('next', request));
+    const second = await harness.coordinator.claims.next(PROJECT_KEY, sign('next', request));
     harness.advance(60);
-    expect(await harness.coordinator.claims.claimTask(P, sign('claim_task', body))).toEqual(first);
-    expect(await harness.coordinator.claims.next(P, sign('next', request))).toMatchObject({
+    expect(await harness.coordinator.claims.claimTask(PROJECT_KEY, sign('claim_task', body))).toEqual(first);
+    expect(await harness.coordinator.claims.next(PROJECT_KEY, sign('next', request))).toMatchObject({
       claim: unwrap(second).claim,
     });
   });
@@ -194,9 +197,9 @@ const INVALID_COMMANDS: [string, string, (sign: Sign, harness: CoordinatorHarnes
 test.each(INVALID_COMMANDS)('a command with %s is refused, and nothing is written', async (_, code, make) => {
   const harness = await CoordinatorHarness.open('memory');
   const sign = await prepareSigning(harness);
-  await harness.coordinator.claims.claimTask(P, sign('claim_task', { task_id: A, ...WHO }));
+  await harness.coordinator.claims.claimTask(PROJECT_KEY, sign('claim_task', { task_id: A, ...WHO }));
   const position = await harness.position();
-  expect(await harness.coordinator.holder.renewLease(P, make(sign, harness))).toMatchObject({
+  expect(await harness.coordinator.holder.renewLease(PROJECT_KEY, make(sign, harness))).toMatchObject({
     problem: code,
   });
   expect(await harness.position()).toBe(position);
@@ -220,11 +223,15 @@ test('a signature is optional if the tenant does not require one, but must be va
   const harness = await CoordinatorHarness.open('memory');
   const sign = await prepareSigning(harness, false);
   const signed = sign('claim_task', { task_id: A, ...WHO });
-  expect(await harness.coordinator.claims.claimTask(P, { ...signed, agent_id: 'beta' })).toMatchObject({
+  expect(
+    await harness.coordinator.claims.claimTask(PROJECT_KEY, { ...signed, agent_id: 'beta' }),
+  ).toMatchObject({
     problem: 'SIGNATURE_INVALID',
   });
-  expect(await harness.coordinator.claims.claimTask(P, signed)).toMatchObject({ reason: 'GRANTED' });
-  expect(await harness.coordinator.claims.claimTask(P, { task_id: B, ...WHO })).toMatchObject({
+  expect(await harness.coordinator.claims.claimTask(PROJECT_KEY, signed)).toMatchObject({
+    reason: 'GRANTED',
+  });
+  expect(await harness.coordinator.claims.claimTask(PROJECT_KEY, { task_id: B, ...WHO })).toMatchObject({
     reason: 'GRANTED',
   });
 });
@@ -232,10 +239,10 @@ test('a signature is optional if the tenant does not require one, but must be va
 test('a session opened through one coordinator can sign commands to another', async () => {
   const harness = await CoordinatorHarness.open('memory');
   const second = await harness.openAnother();
-  await second.plans.get(P);
+  await second.plans.get(PROJECT_KEY);
   const sign = await prepareSigning(harness);
   const claim = sign('claim_task', { task_id: A, ...WHO });
-  expect(await second.claims.claimTask(P, claim)).toMatchObject({ reason: 'GRANTED' });
+  expect(await second.claims.claimTask(PROJECT_KEY, claim)).toMatchObject({ reason: 'GRANTED' });
 });
 
 test('a session keeps the key it was opened with, which must be an Ed25519 key', async () => {

@@ -17,7 +17,9 @@ export function pollCommits(projects: Projects, environment: Environment): () =>
   let round = 0;
   return repeatEvery(environment, POLL_MS, () => {
     round = (round + 1) % ROUNDS_PER_WATCHED_POLL;
-    const polled = [...projects.all()].filter((project) => round === 0 || !projects.isOnlyWatched(project));
+    const polled = [...projects.listLoaded()].filter(
+      (project) => round === 0 || !projects.isOnlyWatched(project),
+    );
     return [...groupByStore(polled)].map(([backoff, storeProjects]) => pollStore(backoff, storeProjects));
   });
 }

@@ -3,7 +3,7 @@ import { HarnessAgent } from '../../../test/support/agent.js';
 import {
   type CoordinatorHarness,
   forEachStore,
-  P,
+  PROJECT_KEY,
   planOf,
   unwrap,
 } from '../../../test/support/coordinator-harness.js';
@@ -31,10 +31,10 @@ forEachStore('after a restart, without a command', (open) => {
   async function restartedWithClaim(policy: object = {}) {
     const harness = await open();
     await harness.plan(planOf(A, B));
-    await harness.plan(planOf(A), { ...P, project_id: 'idle' });
-    unwrap(await harness.coordinator.settings.putPolicy(P, policy));
+    await harness.plan(planOf(A), { ...PROJECT_KEY, project_id: 'idle' });
+    unwrap(await harness.coordinator.settings.putPolicy(PROJECT_KEY, policy));
     const alpha = new HarnessAgent(harness, 'alpha', 's1');
-    await alpha.claims(A, { lease_duration_seconds: LEASE_S });
+    await alpha.claim(A, { lease_duration_seconds: LEASE_S });
     await harness.restart();
     await harness.coordinator.waitForHeldProjects();
     return harness;
@@ -45,7 +45,7 @@ forEachStore('after a restart, without a command', (open) => {
     const harness = await restartedWithClaim();
     expect(await countsOf(harness)).toEqual([
       [
-        P.project_id,
+        PROJECT_KEY.project_id,
         { active_claims: 1, stale_claims: 0, ready_tasks: 1, pending_tasks: 2, completed_tasks: 0 },
       ],
     ]);
@@ -56,14 +56,14 @@ forEachStore('after a restart, without a command', (open) => {
     const harness = await restartedWithClaim();
     await untilRecorded(harness, A, 'CLAIM_LOST');
     expect(await countsOf(harness)).toMatchObject([
-      [P.project_id, { active_claims: 0, ready_tasks: 2, pending_tasks: 2 }],
+      [PROJECT_KEY.project_id, { active_claims: 0, ready_tasks: 2, pending_tasks: 2 }],
     ]);
   });
 
   test('a lease that ended while nothing ran is recorded', async () => {
     const harness = await open();
     await harness.plan(planOf(A));
-    await new HarnessAgent(harness, 'alpha', 's1').claims(A, { lease_duration_seconds: LEASE_S });
+    await new HarnessAgent(harness, 'alpha', 's1').claim(A, { lease_duration_seconds: LEASE_S });
     harness.coordinator.close();
     harness.advance(10 * LEASE_S);
     await harness.restart();
@@ -74,7 +74,9 @@ forEachStore('after a restart, without a command', (open) => {
   test('a claim that is held without an end is reported as stale', async () => {
     const harness = await restartedWithClaim({ stale_policy: 'hold', stale_threshold_seconds: 600 });
     await untilRecorded(harness, A, 'CLAIM_LOST');
-    expect(await countsOf(harness)).toMatchObject([[P.project_id, { active_claims: 1, stale_claims: 1 }]]);
+    expect(await countsOf(harness)).toMatchObject([
+      [PROJECT_KEY.project_id, { active_claims: 1, stale_claims: 1 }],
+    ]);
   });
 });
 

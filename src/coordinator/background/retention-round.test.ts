@@ -3,7 +3,7 @@ import { HarnessAgent, human } from '../../../test/support/agent.js';
 import {
   type CoordinatorHarness,
   forEachStore,
-  P,
+  PROJECT_KEY,
   planOf,
   unwrap,
 } from '../../../test/support/coordinator-harness.js';
@@ -19,7 +19,7 @@ const DAY_S = 24 * HOUR_S;
 const ROUNDS_MAX = 1000;
 const NOTE = 'a remark of the first';
 
-const projectNamed = (project_id: string): ProjectKey => ({ ...P, project_id });
+const projectNamed = (project_id: string): ProjectKey => ({ ...PROJECT_KEY, project_id });
 
 /** Claims the task, and returns what its holder names in later commands. */
 async function claimA(coordinator: Coordinator, project: ProjectKey, session_id: string) {
@@ -42,7 +42,7 @@ async function workIn(coordinator: Coordinator, project: ProjectKey): Promise<vo
   expect(await coordinator.holder.submitResult(project, submission)).toMatchObject({ accepted: true });
 }
 
-const hasNote = async (store: Store, project: ProjectKey = P): Promise<boolean> =>
+const hasNote = async (store: Store, project: ProjectKey = PROJECT_KEY): Promise<boolean> =>
   JSON.stringify(await store.events(project, { after: 0, limit: 1000 })).includes(NOTE);
 
 const loadedProjects = async (harness: CoordinatorHarness): Promise<string[]> =>
@@ -62,7 +62,10 @@ function recordCalls(store: Store, member: 'events' | 'scanHeads' | 'openLog'): 
 }
 
 /** Runs the timers that are due until the note is gone. */
-async function untilRedacted({ environment, store }: CoordinatorHarness, project = P): Promise<void> {
+async function untilRedacted(
+  { environment, store }: CoordinatorHarness,
+  project = PROJECT_KEY,
+): Promise<void> {
   for (let round = 0; await hasNote(store, project); round += 1) {
     if (round === ROUNDS_MAX) throw new Error('The note was not redacted.');
     environment.runDueTimers();
@@ -71,7 +74,7 @@ async function untilRedacted({ environment, store }: CoordinatorHarness, project
 }
 
 forEachStore('retention of unused projects', (open, name) => {
-  async function restartedAfter(days: number, projects: readonly ProjectKey[] = [P]) {
+  async function restartedAfter(days: number, projects: readonly ProjectKey[] = [PROJECT_KEY]) {
     const harness = await open();
     for (const project of projects) await workIn(harness.coordinator, project);
     harness.coordinator.close();
@@ -103,18 +106,20 @@ forEachStore('retention of unused projects', (open, name) => {
     // Reads the events of everything that is loaded.
     await harness.coordinator.redactHistory();
     expect(eventReads).toEqual([]);
-    expect(await harness.coordinator.queries.getTaskState(P, A)).toMatchObject({ phase: 'COMPLETED' });
-    expect(await loadedProjects(harness)).toEqual([P.project_id]);
+    expect(await harness.coordinator.queries.getTaskState(PROJECT_KEY, A)).toMatchObject({
+      phase: 'COMPLETED',
+    });
+    expect(await loadedProjects(harness)).toEqual([PROJECT_KEY.project_id]);
   });
 
   test('does not load a project without old events', async () => {
-    const harness = await restartedAfter(89, [P, projectNamed('other')]);
+    const harness = await restartedAfter(89, [PROJECT_KEY, projectNamed('other')]);
     const loads = [recordCalls(harness.store, 'scanHeads'), recordCalls(harness.store, 'openLog')];
     expect(await harness.coordinator.redactIdleHistory()).toBe(0);
     expect(loads.flat()).toEqual([]);
     harness.advance(2 * DAY_S);
     expect(await harness.coordinator.redactIdleHistory()).toBe(2);
-    expect(loads.flat()).toEqual(expect.arrayContaining(['other', P.project_id]));
+    expect(loads.flat()).toEqual(expect.arrayContaining(['other', PROJECT_KEY.project_id]));
   });
 
   test('follows the limits of the tenant and the policy of the project', async () => {
@@ -123,7 +128,9 @@ forEachStore('retention of unused projects', (open, name) => {
     await workIn(harness.coordinator, short);
     await workIn(harness.coordinator, long);
     const { settings } = harness.coordinator;
-    unwrap(await settings.putLimits(P.tenant_id, { claim_history_retention_days: 10 }, human('admin')));
+    unwrap(
+      await settings.putLimits(PROJECT_KEY.tenant_id, { claim_history_retention_days: 10 }, human('admin')),
+    );
     unwrap(await settings.putPolicy(long, { compliance_profile: 'soc2' }, human('admin')));
     harness.advance(11 * DAY_S);
     await harness.restart();
@@ -132,17 +139,21 @@ forEachStore('retention of unused projects', (open, name) => {
   });
 
   test('leaves a project loaded that is used meanwhile', async () => {
-    const harness = await restartedAfter(91, [P, projectNamed('other')]);
+    const harness = await restartedAfter(91, [PROJECT_KEY, projectNamed('other')]);
     const { redact } = harness.store;
     harness.store.redact = async (key, events) => {
-      if (key.project_id === P.project_id)
+      if (key.project_id === PROJECT_KEY.project_id)
         unwrap(
-          await harness.coordinator.claims.claimTask(P, { task_id: B, agent_id: 'gamma', session_id: 's3' }),
+          await harness.coordinator.claims.claimTask(PROJECT_KEY, {
+            task_id: B,
+            agent_id: 'gamma',
+            session_id: 's3',
+          }),
         );
       await redact.call(harness.store, key, events);
     };
     expect(await harness.coordinator.redactIdleHistory()).toBe(2);
-    expect(await loadedProjects(harness)).toEqual([P.project_id]);
+    expect(await loadedProjects(harness)).toEqual([PROJECT_KEY.project_id]);
   });
 
   test('does not let a failing project stop the others, and tries it again an hour later', async () => {
@@ -196,23 +207,23 @@ forEachStore('retention of unused projects', (open, name) => {
   test('leaves a project loaded in which another coordinator has granted a claim', async () => {
     const harness = await restartedAfter(91);
     const other = await harness.openAnother();
-    unwrap(await other.claims.claimTask(P, { task_id: B, agent_id: 'gamma', session_id: 's3' }));
+    unwrap(await other.claims.claimTask(PROJECT_KEY, { task_id: B, agent_id: 'gamma', session_id: 's3' }));
     expect(await harness.coordinator.redactIdleHistory()).toBe(1);
-    expect(await loadedProjects(harness)).toEqual([P.project_id]);
+    expect(await loadedProjects(harness)).toEqual([PROJECT_KEY.project_id]);
   });
 
   test('examines all events of a project again after another coordinator has changed it', async () => {
     const harness = await open();
-    unwrap(await harness.coordinator.plans.put(P, planOf(A)));
+    unwrap(await harness.coordinator.plans.put(PROJECT_KEY, planOf(A)));
     const agent = new HarnessAgent(harness, 'alpha', 's1');
-    await agent.claims(A, { metadata: { said: NOTE } });
-    await agent.releases(A);
+    await agent.claim(A, { metadata: { said: NOTE } });
+    await agent.release(A);
     harness.advance(91 * DAY_S);
     await harness.restart();
     // The metadata is of the current generation.
     expect(await harness.coordinator.redactIdleHistory()).toBe(0);
     const other = await harness.openAnother();
-    unwrap(await other.claims.claimTask(P, { task_id: A, agent_id: 'gamma', session_id: 's3' }));
+    unwrap(await other.claims.claimTask(PROJECT_KEY, { task_id: A, agent_id: 'gamma', session_id: 's3' }));
     expect(await harness.coordinator.redactIdleHistory()).toBe(1);
     expect(await hasNote(harness.store)).toBe(false);
   });
@@ -222,7 +233,7 @@ test('retention of unused projects runs in the stores that can be reached', asyn
   const environment = new ManualEnvironment('2026-01-04T06:00:00.000Z');
   const { clock } = environment;
   const stores = { main: openMemoryStore({ clock }), own: openMemoryStore({ clock }) };
-  const routeOf = (tenantId: string) => (tenantId === P.tenant_id ? 'main' : tenantId);
+  const routeOf = (tenantId: string) => (tenantId === PROJECT_KEY.tenant_id ? 'main' : tenantId);
   const open = async (url: string) => {
     const store = stores[url as keyof typeof stores];
     if (store === undefined) throw new StoreUnavailable('down');
@@ -234,9 +245,9 @@ test('retention of unused projects runs in the stores that can be reached', asyn
     onTestFinished(() => coordinator.close());
     return coordinator;
   };
-  const ownProject = { ...P, tenant_id: 'own' };
+  const ownProject = { ...PROJECT_KEY, tenant_id: 'own' };
   const firstCoordinator = await openCoordinator();
-  await workIn(firstCoordinator, P);
+  await workIn(firstCoordinator, PROJECT_KEY);
   await workIn(firstCoordinator, ownProject);
   firstCoordinator.close();
   environment.advance(91 * DAY_S);

@@ -3,7 +3,7 @@ import { HarnessAgent, human } from '../../../test/support/agent.js';
 import {
   type CoordinatorHarness,
   forEachStore,
-  P,
+  PROJECT_KEY,
   planOf,
   unwrap,
 } from '../../../test/support/coordinator-harness.js';
@@ -19,13 +19,13 @@ async function runThreeGenerations(harness: CoordinatorHarness): Promise<void> {
   await harness.plan(planOf(A));
   const first = new HarnessAgent(harness, 'first', 'session-1');
   const second = new HarnessAgent(harness, 'second', 'session-2');
-  await first.claims(A, { metadata: { secret: 'of the first' } });
+  await first.claim(A, { metadata: { secret: 'of the first' } });
   await first.notes(A, 'a remark of the first');
-  await first.releases(A, { reason: 'ERROR', message: 'secret error' });
+  await first.release(A, { reason: 'ERROR', message: 'secret error' });
   harness.advance(3600);
-  await second.claims(A, { metadata: { secret: 'of the second' } });
-  expect(await first.submits(A, { secret: 'of the zombie' })).toMatchObject({ accepted: false });
-  expect(await second.submits(A, { kept: 'for ever' })).toMatchObject({ accepted: true });
+  await second.claim(A, { metadata: { secret: 'of the second' } });
+  expect(await first.submit(A, { secret: 'of the zombie' })).toMatchObject({ accepted: false });
+  expect(await second.submit(A, { kept: 'for ever' })).toMatchObject({ accepted: true });
 }
 
 const jsonOf = (events: readonly EventEnvelope[]) => JSON.stringify(events);
@@ -33,7 +33,7 @@ const jsonOf = (events: readonly EventEnvelope[]) => JSON.stringify(events);
 async function logViolations(harness: CoordinatorHarness): Promise<unknown[]> {
   const checker = new PolicyAwareLogChecker();
   const eventViolations = (await harness.events()).flatMap((event) => checker.checkEvent(event));
-  const heads = (await harness.store.scanHeads(P, { after: null, limit: 1000 })) as AnyHead[];
+  const heads = (await harness.store.scanHeads(PROJECT_KEY, { after: null, limit: 1000 })) as AnyHead[];
   return [...eventViolations, ...checker.checkHeads(heads)];
 }
 
@@ -42,7 +42,7 @@ forEachStore('retention', (open) => {
   test('removes old payload texts, and keeps every event, the accepted result and every head', async () => {
     const harness = await open();
     await runThreeGenerations(harness);
-    const heads = await harness.store.scanHeads(P, { after: null, limit: 1000 });
+    const heads = await harness.store.scanHeads(PROJECT_KEY, { after: null, limit: 1000 });
     const before = await harness.events();
     harness.advance(90 * DAY_S - 3700);
     expect(await harness.coordinator.redactHistory()).toBe(0);
@@ -58,7 +58,7 @@ forEachStore('retention', (open) => {
     expect(after.slice(0, -1).map(({ payload: _, ...envelope }) => envelope)).toEqual(
       before.map(({ payload: _, ...envelope }) => envelope),
     );
-    expect(await harness.store.scanHeads(P, { after: null, limit: 1000 })).toEqual(heads);
+    expect(await harness.store.scanHeads(PROJECT_KEY, { after: null, limit: 1000 })).toEqual(heads);
     expect(await logViolations(harness)).toEqual([]);
   });
 
@@ -72,11 +72,11 @@ forEachStore('retention', (open) => {
     expect(events).toHaveLength(1);
     expect(events[0]?.payload).toMatchObject({ retention_days: 90 });
     await harness.restart();
-    expect(await harness.coordinator.queries.getTaskState(P, A)).toMatchObject({
+    expect(await harness.coordinator.queries.getTaskState(PROJECT_KEY, A)).toMatchObject({
       phase: 'COMPLETED',
       parked: 0,
     });
-    expect(await harness.coordinator.queries.agents(P)).toMatchObject({
+    expect(await harness.coordinator.queries.agents(PROJECT_KEY)).toMatchObject({
       agents: [{ agent_id: 'first' }, { agent_id: 'second' }],
     });
   });
@@ -106,15 +106,17 @@ forEachStore('retention', (open) => {
         new HarnessAgent(harness, 'first', 's1'),
         new HarnessAgent(harness, 'second', 's2'),
       ];
-      await zombie.claims(A);
-      await zombie.releases(A);
-      await successor.claims(A);
-      await successor.releases(A);
-      const { parked } = await zombie.submits(A, { worth: 'keeping' });
+      await zombie.claim(A);
+      await zombie.release(A);
+      await successor.claim(A);
+      await successor.release(A);
+      const { parked } = await zombie.submit(A, { worth: 'keeping' });
       harness.advance(afterDays * DAY_S);
       await harness.coordinator.redactHistory();
       const body = { expected_generation: 2, reason: 'want it', result_id: parked };
-      return unwrap(await harness.coordinator.decisions.operate(P, A, 'adopt', body, human('admin')));
+      return unwrap(
+        await harness.coordinator.decisions.operate(PROJECT_KEY, A, 'adopt', body, human('admin')),
+      );
     };
     expect(await adoptAfterDays(89)).toMatchObject({ success: true, reason: 'ADOPTED' });
     expect(await adoptAfterDays(91)).toMatchObject({ success: false, reason: 'UNKNOWN_RESULT' });
@@ -128,7 +130,7 @@ forEachStore('retention', (open) => {
   ] as const)('is extended by the compliance profile %s to %i days', async (compliance_profile, days) => {
     const harness = await open();
     await runThreeGenerations(harness);
-    unwrap(await harness.coordinator.settings.putPolicy(P, { compliance_profile }, human('admin')));
+    unwrap(await harness.coordinator.settings.putPolicy(PROJECT_KEY, { compliance_profile }, human('admin')));
     harness.advance((days - 1) * DAY_S);
     expect(await harness.coordinator.redactHistory()).toBe(0);
     harness.advance(2 * DAY_S);

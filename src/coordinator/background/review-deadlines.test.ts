@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { HarnessAgent, human } from '../../../test/support/agent.js';
-import { forEachStore, P, planOf, unwrap } from '../../../test/support/coordinator-harness.js';
+import { forEachStore, PROJECT_KEY, planOf, unwrap } from '../../../test/support/coordinator-harness.js';
 
 const [A, B] = ['A-001-core', 'B-001-data'] as const;
 const DIGEST = '1'.repeat(64);
@@ -12,21 +12,21 @@ forEachStore('the deadline of a review', (open) => {
     const harness = await open();
     const { coordinator } = harness;
     await harness.plan(planOf(A, B));
-    unwrap(await coordinator.settings.putPolicy(P, { stale_policy }));
+    unwrap(await coordinator.settings.putPolicy(PROJECT_KEY, { stale_policy }));
     if (engine !== undefined)
-      unwrap(await coordinator.settings.configure(P, { files: { 'engine.yml': engine } }));
+      unwrap(await coordinator.settings.configure(PROJECT_KEY, { files: { 'engine.yml': engine } }));
     const alpha = new HarnessAgent(harness, 'alpha', 's1');
     const suspend = async (task: string) => {
-      await alpha.claims(task);
+      await alpha.claim(task);
       await alpha.suspends(task, { iteration: 1, candidate_sha256: DIGEST });
     };
     await suspend(A);
     const timeoutEvents = async (task: string = A) =>
       (await harness.eventTypesOf(task)).filter((type) => type === 'escalation_timeout');
-    const pendingReviewsNow = async () => unwrap(await coordinator.methodology.reviews(P)).reviews;
+    const pendingReviewsNow = async () => unwrap(await coordinator.methodology.reviews(PROJECT_KEY)).reviews;
     const approve = (task: string = A) =>
       harness.coordinator.decisions.recordReview(
-        P,
+        PROJECT_KEY,
         { task_id: task, generation: 1, iteration: 1, candidate_sha256: DIGEST, decision: 'APPROVED' },
         human('rita'),
       );
@@ -44,7 +44,7 @@ forEachStore('the deadline of a review', (open) => {
     await coordinator.sweep();
     await harness.restart();
     harness.advance(HOUR);
-    await harness.coordinator.queries.getTaskState(P, A);
+    await harness.coordinator.queries.getTaskState(PROJECT_KEY, A);
     await harness.coordinator.sweep();
     expect(await timeoutEvents()).toHaveLength(1);
     const [event] = (await harness.events()).filter(({ event_type }) => event_type === 'escalation_timeout');
@@ -53,7 +53,7 @@ forEachStore('the deadline of a review', (open) => {
       generation: 1,
       payload: { iteration: 1, candidate_sha256: DIGEST, deadline: '2026-01-18T06:00:00.000Z' },
     });
-    expect(unwrap(await harness.coordinator.methodology.reviews(P)).reviews).toMatchObject([
+    expect(unwrap(await harness.coordinator.methodology.reviews(PROJECT_KEY)).reviews).toMatchObject([
       { overdue: true, since: '2026-01-04T06:00:00.000Z', deadline: '2026-01-18T06:00:00.000Z' },
     ]);
     expect(await approve()).toMatchObject({ success: true, reason: 'APPROVED' });

@@ -3,7 +3,7 @@ import { HarnessAgent } from '../../../test/support/agent.js';
 import {
   type CoordinatorHarness,
   forEachStore,
-  P,
+  PROJECT_KEY,
   planOf,
   unwrap,
 } from '../../../test/support/coordinator-harness.js';
@@ -37,7 +37,7 @@ class ScriptedReceiver implements NoticeSender {
 async function runRound(harness: CoordinatorHarness, seconds = 5): Promise<void> {
   harness.advance(seconds);
   // Loads the project after a restart.
-  await harness.coordinator.queries.getTaskState(P, TASK);
+  await harness.coordinator.queries.getTaskState(PROJECT_KEY, TASK);
   await harness.coordinator.notifyReviews();
 }
 
@@ -46,9 +46,9 @@ forEachStore('notices of reviews', (open) => {
     const receiver = new ScriptedReceiver();
     const harness = await open({ notice_sender: receiver });
     await harness.plan(planOf(TASK));
-    unwrap(await harness.coordinator.settings.configure(P, { files: { 'engine.yml': engine } }));
+    unwrap(await harness.coordinator.settings.configure(PROJECT_KEY, { files: { 'engine.yml': engine } }));
     const alpha = new HarnessAgent(harness, 'alpha', 's1');
-    await alpha.claims(TASK);
+    await alpha.claim(TASK);
     await alpha.suspends(TASK, { iteration: 1, candidate_sha256: FIRST_DIGEST });
     const recordedNoticeEvents = async () =>
       (await harness.events())
@@ -105,7 +105,8 @@ forEachStore('notices of reviews', (open) => {
     expect(receiver.kinds).toEqual(Array(5).fill('requested 0'));
     expect(new Set(receiver.received.map(({ id }) => id)).size).toBe(1);
     expect(await recordedNoticeEvents()).toEqual(['review_notice_failed requested 0']);
-    const pendingReviewsNow = async () => unwrap(await harness.coordinator.methodology.reviews(P)).reviews;
+    const pendingReviewsNow = async () =>
+      unwrap(await harness.coordinator.methodology.reviews(PROJECT_KEY)).reviews;
     expect(await pendingReviewsNow()).toMatchObject([
       { notice_failed: { host: 'hooks.example.com', error: 'status 503' } },
     ]);
@@ -126,7 +127,9 @@ forEachStore('notices of reviews', (open) => {
     await runRound(harness);
     expect(receiver.received.map(({ body }) => body.candidate_sha256)).toEqual([FIRST_DIGEST, SECOND_DIGEST]);
     const candidate = { task_id: TASK, generation: 1, iteration: 2, candidate_sha256: SECOND_DIGEST };
-    unwrap(await harness.coordinator.decisions.recordReview(P, { ...candidate, decision: 'APPROVED' }));
+    unwrap(
+      await harness.coordinator.decisions.recordReview(PROJECT_KEY, { ...candidate, decision: 'APPROVED' }),
+    );
     await runRound(harness, 2 * DAY);
     expect(receiver.received).toHaveLength(2);
   });
@@ -141,7 +144,7 @@ forEachStore('notices of reviews', (open) => {
     const { harness } = await openWaiting();
     for (const event_type of ['review_notified', 'review_notice_failed', 'escalation_timeout']) {
       const body = { event_type, task_id: TASK, agent_id: 'alpha', payload: {} };
-      expect(await harness.coordinator.holder.appendEvent(P, body)).toMatchObject({
+      expect(await harness.coordinator.holder.appendEvent(PROJECT_KEY, body)).toMatchObject({
         problem: 'INVALID_EVENT',
       });
     }

@@ -61,7 +61,7 @@ export class ReviewNotices {
 
   /** Sends the notices that are due in every loaded project. */
   async run(): Promise<void> {
-    const projects = [...this.dependencies.projects.all()].filter(
+    const projects = [...this.dependencies.projects.listLoaded()].filter(
       (project) => !project.backoff.isPausing && settingsOf(project)?.webhook_url !== undefined,
     );
     for (let first = 0; first < projects.length; first += PROJECTS_AT_ONCE) {

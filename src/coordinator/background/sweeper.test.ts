@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { HarnessAgent } from '../../../test/support/agent.js';
-import { forEachStore, P, planOf, unwrap } from '../../../test/support/coordinator-harness.js';
+import { forEachStore, PROJECT_KEY, planOf, unwrap } from '../../../test/support/coordinator-harness.js';
 
 const [A, B, C] = ['A-001-core', 'B-001-data', 'C-001-api'] as const;
 
@@ -18,22 +18,22 @@ forEachStore('the sweeper', (open) => {
       harness.advance(seconds);
       if (hasSweeper) await harness.coordinator.sweep();
     };
-    replies.push(await one.claims(A, { lease_duration_seconds: 60 }), await two.claims(B));
-    replies.push(await three.claims(C));
+    replies.push(await one.claim(A, { lease_duration_seconds: 60 }), await two.claim(B));
+    replies.push(await three.claim(C));
     await advanceAndSweep(60);
-    replies.push(await three.claims(C), await one.renews(A), await one.submits(A));
+    replies.push(await three.claim(C), await one.renew(A), await one.submit(A));
     await advanceAndSweep(600);
-    replies.push(await two.submits(B), await three.releases(C, { reason: 'ERROR', message: 'no' }));
-    replies.push(await four.claims(C));
+    replies.push(await two.submit(B), await three.release(C, { reason: 'ERROR', message: 'no' }));
+    replies.push(await four.claim(C));
     await advanceAndSweep(500);
-    replies.push(await four.claims(C), await four.next());
+    replies.push(await four.claim(C), await four.next());
     const log = (await harness.events()).map(({ event_type, subject, generation, payload }) => ({
       event_type,
       subject,
       generation,
       expired_at: payload.expired_at,
     }));
-    const states = unwrap(await harness.coordinator.queries.batchGetStates(P, [A, B, C])).tasks;
+    const states = unwrap(await harness.coordinator.queries.batchGetStates(PROJECT_KEY, [A, B, C])).tasks;
     return { replies, log, states };
   }
 
@@ -49,9 +49,9 @@ forEachStore('the sweeper', (open) => {
   test('runs every sweep_interval_seconds and writes each expiry once', async () => {
     const harness = await open();
     await harness.plan(planOf(A));
-    await new HarnessAgent(harness, 'alpha', 's1').claims(A, { lease_duration_seconds: 30 });
+    await new HarnessAgent(harness, 'alpha', 's1').claim(A, { lease_duration_seconds: 30 });
     const stopFollowing = new AbortController();
-    const feed = harness.coordinator.feed.follow(P, '', stopFollowing.signal);
+    const feed = harness.coordinator.feed.follow(PROJECT_KEY, '', stopFollowing.signal);
     harness.advance(31);
     harness.environment.runDueTimers();
     const eventTypes: string[] = [];

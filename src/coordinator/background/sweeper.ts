@@ -26,7 +26,7 @@ export class Sweeper {
     private readonly retention: Retention,
   ) {
     this.stop = repeatEvery(environment, TICK_MS, () => {
-      const reachableProjects = [...this.projects.all()].filter(({ backoff }) => !backoff.isPausing);
+      const reachableProjects = [...this.projects.listLoaded()].filter(({ backoff }) => !backoff.isPausing);
       // Retention is not awaited, because it may take long. A failed run is repeated a day later.
       for (const project of reachableProjects)
         if (this.retention.isDue(project)) this.retention.redactOldEvents(project).catch(() => {});
@@ -47,7 +47,7 @@ export class Sweeper {
   }
 
   private async sumOverProjects(count: (project: Project) => Promise<number>): Promise<number> {
-    const counts = await Promise.all([...this.projects.all()].map(count));
+    const counts = await Promise.all([...this.projects.listLoaded()].map(count));
     return counts.reduce((sum, each) => sum + each, 0);
   }
 

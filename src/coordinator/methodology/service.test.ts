@@ -3,7 +3,7 @@ import {
   CoordinatorHarness,
   forEachStore,
   type OpenHarness,
-  P,
+  PROJECT_KEY,
   planOf,
   unwrap,
 } from '../../../test/support/coordinator-harness.js';
@@ -43,7 +43,7 @@ async function openConfigured(open: OpenHarness, extraLines = ''): Promise<Coord
     [`features/active/${F}.yml`]: featureFile(F, extraLines),
     '../specification/INTENT.md': '# Sign in\n\nPeople sign in.\n',
   };
-  unwrap(await harness.coordinator.settings.configure(P, { files }));
+  unwrap(await harness.coordinator.settings.configure(PROJECT_KEY, { files }));
   return harness;
 }
 
@@ -54,11 +54,13 @@ async function convergeEdges(
 ): Promise<void> {
   for (const edge of edges) {
     const by = { agent_id: 'ann', session_id: 's-ann', agent_role: 'human' };
-    const claimed = unwrap(await harness.coordinator.claims.claimTask(P, { feature_id, edge, ...by }));
+    const claimed = unwrap(
+      await harness.coordinator.claims.claimTask(PROJECT_KEY, { feature_id, edge, ...by }),
+    );
     expect(claimed).toMatchObject({ reason: 'GRANTED' });
     const task_id = `${feature_id}#${edge}`;
     const generation = claimed.claim?.generation ?? 0;
-    const submitted = await harness.coordinator.holder.submitResult(P, {
+    const submitted = await harness.coordinator.holder.submitResult(PROJECT_KEY, {
       task_id,
       session_id: 's-ann',
       generation,
@@ -83,7 +85,7 @@ forEachStore('a spawn', (open) => {
   test('creates a record with the next numbered id and a time box, and blocks the named edge', async () => {
     const harness = await openConfigured(open);
     const { methodology } = harness.coordinator;
-    const first = await methodology.spawn(P, { ...spike, edge: 'design→code' });
+    const first = await methodology.spawn(PROJECT_KEY, { ...spike, edge: 'design→code' });
     expect(first).toMatchObject({
       success: true,
       reason: 'SPAWNED',
@@ -97,7 +99,10 @@ forEachStore('a spawn', (open) => {
         parent: { feature: F, edge: 'design_code', reason: 'which library' },
       },
     });
-    expect(await methodology.spawn(P, spike)).toMatchObject({ feature_id: 'REQ-F-SPIKE-002', blocks: null });
+    expect(await methodology.spawn(PROJECT_KEY, spike)).toMatchObject({
+      feature_id: 'REQ-F-SPIKE-002',
+      blocks: null,
+    });
     const events = (await harness.events()).filter(({ event_type }) => event_type === 'spawn_created');
     expect(events.map(({ payload }) => payload.triggered_at_edge)).toEqual(['design_code', undefined]);
     await expectSound(harness);
@@ -106,7 +111,7 @@ forEachStore('a spawn', (open) => {
   test('gets a unique number, also among concurrent spawns and after a restart', async () => {
     const harness = await openConfigured(open);
     const replies = await Promise.all(
-      Array.from({ length: 20 }, () => harness.coordinator.methodology.spawn(P, spike)),
+      Array.from({ length: 20 }, () => harness.coordinator.methodology.spawn(PROJECT_KEY, spike)),
     );
     const ids = replies.map((reply) => ('feature_id' in reply ? reply.feature_id : reply.detail));
     expect(new Set(ids).size).toBe(20);
@@ -117,11 +122,11 @@ forEachStore('a spawn', (open) => {
       agent_id: 'alpha',
     };
     const namedReplies = await Promise.all(
-      [1, 2].map(() => harness.coordinator.methodology.spawn(P, namedSpawn)),
+      [1, 2].map(() => harness.coordinator.methodology.spawn(PROJECT_KEY, namedSpawn)),
     );
     expect(namedReplies.map((reply) => unwrap(reply).reason).sort()).toEqual(['FEATURE_EXISTS', 'SPAWNED']);
     await harness.restart();
-    const next = await harness.coordinator.methodology.spawn(P, spike);
+    const next = await harness.coordinator.methodology.spawn(PROJECT_KEY, spike);
     expect(next).toMatchObject({ feature_id: 'REQ-F-SPIKE-021' });
     await expectSound(harness);
   });
@@ -129,9 +134,9 @@ forEachStore('a spawn', (open) => {
   test('takes effect once when it is repeated with the same request id', async () => {
     const harness = await openConfigured(open);
     const request = { ...spike, request_id: 'r1' };
-    const first = await harness.coordinator.methodology.spawn(P, request);
-    expect(await harness.coordinator.methodology.spawn(P, request)).toEqual(first);
-    const other = await harness.coordinator.methodology.spawn(P, { ...request, reason: 'another' });
+    const first = await harness.coordinator.methodology.spawn(PROJECT_KEY, request);
+    expect(await harness.coordinator.methodology.spawn(PROJECT_KEY, request)).toEqual(first);
+    const other = await harness.coordinator.methodology.spawn(PROJECT_KEY, { ...request, reason: 'another' });
     expect(other).toMatchObject({ problem: 'IDEMPOTENCY_CONFLICT' });
     expect((await typesOf(harness)).filter((type) => type === 'spawn_created')).toHaveLength(1);
   });
@@ -143,9 +148,9 @@ forEachStore('a spawn', (open) => {
     );
     const { methodology } = harness.coordinator;
     const before = await harness.position();
-    const other = { ...P, project_id: 'other' };
+    const other = { ...PROJECT_KEY, project_id: 'other' };
     unwrap(await harness.coordinator.plans.put(other, planOf('A-001-x')));
-    const spawnRefusalReason = async (fields: object, scope = P) => {
+    const spawnRefusalReason = async (fields: object, scope = PROJECT_KEY) => {
       const reply = unwrap(await methodology.spawn(scope, { ...spike, ...fields }));
       expect(reply).toMatchObject({ success: false, feature_id: null, next: expect.stringMatching(/\w/) });
       return reply.reason;
@@ -162,7 +167,7 @@ forEachStore('a spawn', (open) => {
     );
     expect(await harness.position()).toBe(before);
     // By default the child gets the parent's remaining time.
-    expect(await methodology.spawn(P, spike)).toMatchObject({
+    expect(await methodology.spawn(PROJECT_KEY, spike)).toMatchObject({
       vector: { time_box: { duration_seconds: 3600 } },
     });
     harness.advance(3600);
@@ -174,10 +179,12 @@ forEachStore('a spawn', (open) => {
     const { methodology } = harness.coordinator;
     let parent = F;
     for (const depth of [1, 2, 3]) {
-      const reply = unwrap(await methodology.spawn(P, { ...spike, parent, duration: `${10 - depth}h` }));
+      const reply = unwrap(
+        await methodology.spawn(PROJECT_KEY, { ...spike, parent, duration: `${10 - depth}h` }),
+      );
       parent = reply.feature_id ?? '';
     }
-    expect(await methodology.spawn(P, { ...spike, parent, duration: '1h' })).toMatchObject({
+    expect(await methodology.spawn(PROJECT_KEY, { ...spike, parent, duration: '1h' })).toMatchObject({
       reason: 'NESTED_TOO_DEEP',
     });
     await convergeEdges(
@@ -188,7 +195,7 @@ forEachStore('a spawn', (open) => {
       'design_code',
       'code_unit_tests',
     );
-    expect(await methodology.spawn(P, spike)).toMatchObject({ reason: 'PARENT_CONVERGED' });
+    expect(await methodology.spawn(PROJECT_KEY, spike)).toMatchObject({ reason: 'PARENT_CONVERGED' });
   });
 });
 
@@ -197,13 +204,16 @@ forEachStore('a fold-back', (open) => {
   test('happens once, when the question is answered, and unblocks the parent', async () => {
     const harness = await openConfigured(open);
     const { methodology } = harness.coordinator;
-    await methodology.spawn(P, { ...spike, edge: 'design_code' });
+    await methodology.spawn(PROJECT_KEY, { ...spike, edge: 'design_code' });
     const child = { feature_id: 'REQ-F-SPIKE-001', ...answer };
-    expect(await methodology.foldBack(P, child)).toMatchObject({ success: false, reason: 'NOT_CONVERGED' });
+    expect(await methodology.foldBack(PROJECT_KEY, child)).toMatchObject({
+      success: false,
+      reason: 'NOT_CONVERGED',
+    });
     const expired = { ...child, fold_back_status: 'time_box_expired' };
-    expect(await methodology.foldBack(P, expired)).toMatchObject({ reason: 'TIME_BOX_RUNNING' });
+    expect(await methodology.foldBack(PROJECT_KEY, expired)).toMatchObject({ reason: 'TIME_BOX_RUNNING' });
     const replies = await Promise.all(
-      [1, 2].map(() => methodology.foldBack(P, { ...child, question_answered: true })),
+      [1, 2].map(() => methodology.foldBack(PROJECT_KEY, { ...child, question_answered: true })),
     );
     expect(replies.map((reply) => ('reason' in reply ? reply.reason : reply)).sort()).toEqual([
       'ALREADY_FOLDED_BACK',
@@ -216,7 +226,7 @@ forEachStore('a fold-back', (open) => {
     });
     expect((await typesOf(harness)).filter((type) => type === 'spawn_folded_back')).toHaveLength(1);
     await harness.restart();
-    const again = await harness.coordinator.methodology.foldBack(P, child);
+    const again = await harness.coordinator.methodology.foldBack(PROJECT_KEY, child);
     expect(again).toMatchObject({ reason: 'ALREADY_FOLDED_BACK' });
     await expectSound(harness);
   });
@@ -224,16 +234,18 @@ forEachStore('a fold-back', (open) => {
   test('is allowed after the time box expires, and refused for a feature without a parent', async () => {
     const harness = await openConfigured(open);
     const { methodology } = harness.coordinator;
-    await methodology.spawn(P, { ...spike, duration: '1h' });
+    await methodology.spawn(PROJECT_KEY, { ...spike, duration: '1h' });
     harness.advance(3600);
     const expired = { ...answer, fold_back_status: 'time_box_expired' };
-    expect(await methodology.foldBack(P, { ...expired, feature_id: 'REQ-F-SPIKE-001' })).toMatchObject({
+    expect(
+      await methodology.foldBack(PROJECT_KEY, { ...expired, feature_id: 'REQ-F-SPIKE-001' }),
+    ).toMatchObject({
       success: true,
     });
-    expect(await methodology.foldBack(P, { ...expired, feature_id: F })).toMatchObject({
+    expect(await methodology.foldBack(PROJECT_KEY, { ...expired, feature_id: F })).toMatchObject({
       reason: 'NO_PARENT',
     });
-    expect(await methodology.foldBack(P, { ...expired, feature_id: 'REQ-F-X-1' })).toMatchObject({
+    expect(await methodology.foldBack(PROJECT_KEY, { ...expired, feature_id: 'REQ-F-X-1' })).toMatchObject({
       reason: 'UNKNOWN_FEATURE',
     });
   });
@@ -241,11 +253,13 @@ forEachStore('a fold-back', (open) => {
   test('of a hotfix creates a remediation feature', async () => {
     const harness = await openConfigured(open);
     const { methodology } = harness.coordinator;
-    await methodology.spawn(P, { ...spike, vector_type: 'hotfix' });
+    await methodology.spawn(PROJECT_KEY, { ...spike, vector_type: 'hotfix' });
     harness.advance(4 * 3600);
     const hotfix = { ...answer, feature_id: 'REQ-F-HOTFIX-001', fold_back_status: 'time_box_expired' };
-    expect(await methodology.foldBack(P, hotfix)).toMatchObject({ remediation: 'REQ-F-REMEDY-001' });
-    expect(await methodology.feature(P, { feature: 'REQ-F-REMEDY-001' })).toMatchObject({
+    expect(await methodology.foldBack(PROJECT_KEY, hotfix)).toMatchObject({
+      remediation: 'REQ-F-REMEDY-001',
+    });
+    expect(await methodology.feature(PROJECT_KEY, { feature: 'REQ-F-REMEDY-001' })).toMatchObject({
       feature_id: 'REQ-F-REMEDY-001',
     });
     const spawned = (await harness.events()).filter(({ event_type }) => event_type === 'spawn_created');
@@ -266,7 +280,7 @@ forEachStore('a checkpoint', (open) => {
       git_ref: 'c0ffee',
       request_id: 'c1',
     };
-    const first = unwrap(await methodology.checkpoint(P, request));
+    const first = unwrap(await methodology.checkpoint(PROJECT_KEY, request));
     expect(first).toMatchObject({
       success: true,
       snapshot: { position, context_hash: 'sha256:abc', message: 'before the design', git_ref: 'c0ffee' },
@@ -280,9 +294,9 @@ forEachStore('a checkpoint', (open) => {
     ]);
     await convergeEdges(harness, F, 'requirements_design');
     await harness.restart();
-    expect(await harness.coordinator.methodology.checkpoint(P, request)).toEqual(first);
+    expect(await harness.coordinator.methodology.checkpoint(PROJECT_KEY, request)).toEqual(first);
     const unknown = { ...request, request_id: 'c2', features: ['REQ-F-X-1'] };
-    expect(await harness.coordinator.methodology.checkpoint(P, unknown)).toMatchObject({
+    expect(await harness.coordinator.methodology.checkpoint(PROJECT_KEY, unknown)).toMatchObject({
       reason: 'UNKNOWN_FEATURE',
     });
   });
@@ -302,7 +316,7 @@ forEachStore('gaps', (open) => {
   test('raise one intent per domain, and no second one when they are found again', async () => {
     const harness = await openConfigured(open);
     const { methodology } = harness.coordinator;
-    const dryRun = unwrap(await methodology.gaps(P, { ...coverage, dry_run: true }));
+    const dryRun = unwrap(await methodology.gaps(PROJECT_KEY, { ...coverage, dry_run: true }));
     expect(dryRun).toMatchObject({
       result: 'GAPS',
       event_id: null,
@@ -311,16 +325,16 @@ forEachStore('gaps', (open) => {
       partial_coverage: 1,
     });
     expect(await typesOf(harness)).not.toContain('gaps_validated');
-    const first = unwrap(await methodology.gaps(P, coverage));
+    const first = unwrap(await methodology.gaps(PROJECT_KEY, coverage));
     expect(first.clusters).toMatchObject([
       { domain: 'PAY', severity: 'high', key_count: 2, layers: ['code', 'tests'] },
     ]);
     expect(first.clusters).toEqual(dryRun.clusters);
-    await methodology.gaps(P, { ...coverage, agent_id: 'beta' });
+    await methodology.gaps(PROJECT_KEY, { ...coverage, agent_id: 'beta' });
     const types = await typesOf(harness);
     expect(types.filter((type) => type === 'gaps_validated')).toHaveLength(2);
     expect(types.filter((type) => type === 'intent_raised')).toHaveLength(1);
-    expect(await methodology.gapsFound(P)).toMatchObject({
+    expect(await methodology.recordedGaps(PROJECT_KEY)).toMatchObject({
       last: { total_req_keys: 3, full_coverage: 1 },
       open: [{ id: first.clusters[0]?.intent_id, kind: 'intent', severity: 'high' }],
     });
@@ -329,10 +343,10 @@ forEachStore('gaps', (open) => {
   test('have the result COMPLETE if there are none, and a spawn that names an intent resolves the intent', async () => {
     const harness = await openConfigured(open);
     const { methodology } = harness.coordinator;
-    expect(await methodology.gaps(P, { ...coverage, keys: [coverage.keys[0]] })).toMatchObject({
+    expect(await methodology.gaps(PROJECT_KEY, { ...coverage, keys: [coverage.keys[0]] })).toMatchObject({
       result: 'COMPLETE',
     });
-    const { clusters } = unwrap(await methodology.gaps(P, coverage));
+    const { clusters } = unwrap(await methodology.gaps(PROJECT_KEY, coverage));
     const intent = clusters[0]?.intent_id ?? '';
     const feature = {
       vector_type: 'feature',
@@ -341,8 +355,11 @@ forEachStore('gaps', (open) => {
       intent,
       agent_id: 'a',
     };
-    expect(await methodology.spawn(P, feature)).toMatchObject({ success: true, feature_id: 'REQ-F-PAY-001' });
-    expect(await methodology.gapsFound(P)).toMatchObject({ open: [] });
+    expect(await methodology.spawn(PROJECT_KEY, feature)).toMatchObject({
+      success: true,
+      feature_id: 'REQ-F-PAY-001',
+    });
+    expect(await methodology.recordedGaps(PROJECT_KEY)).toMatchObject({ open: [] });
   });
 });
 
@@ -364,15 +381,17 @@ forEachStore('a release', (open) => {
     };
     for (const [event_type, payload] of Object.entries(payloadByType)) {
       const body = { event_type, agent_id: 'eve', payload };
-      expect(await coordinator.holder.appendEvent(P, body, agent)).toMatchObject({
+      expect(await coordinator.holder.appendEvent(PROJECT_KEY, body, agent)).toMatchObject({
         problem: 'INVALID_EVENT',
       });
     }
     const request = { version: '1.0.0', known_gaps: 0 };
-    expect(await coordinator.methodology.release(P, request)).toMatchObject({ reason: 'NOT_READY' });
+    expect(await coordinator.methodology.release(PROJECT_KEY, request)).toMatchObject({
+      reason: 'NOT_READY',
+    });
     // A reviewer can append release_created: this is how decisions made offline are imported.
     const body = { event_type: 'release_created', agent_id: 'ann', payload: payloadByType.release_created };
-    expect(await coordinator.holder.appendEvent(P, body)).toMatchObject({ reason: 'APPENDED' });
+    expect(await coordinator.holder.appendEvent(PROJECT_KEY, body)).toMatchObject({ reason: 'APPENDED' });
   });
 
   test('a reviewer can append decisions of people, and an agent cannot', async () => {
@@ -386,11 +405,17 @@ forEachStore('a release', (open) => {
     };
     for (const [event_type, payload] of Object.entries(payloadByType)) {
       const body = { event_type, agent_id: 'eve', payload };
-      expect(await coordinator.holder.appendEvent(P, body, agent)).toMatchObject({ problem: 'FORBIDDEN' });
-      expect(await coordinator.holder.appendEvent(P, body, reviewer)).toMatchObject({ reason: 'APPENDED' });
+      expect(await coordinator.holder.appendEvent(PROJECT_KEY, body, agent)).toMatchObject({
+        problem: 'FORBIDDEN',
+      });
+      expect(await coordinator.holder.appendEvent(PROJECT_KEY, body, reviewer)).toMatchObject({
+        reason: 'APPENDED',
+      });
     }
     const step = { event_type: 'gaps_validated', agent_id: 'eve', payload: {} };
-    expect(await coordinator.holder.appendEvent(P, step, reviewer)).toMatchObject({ problem: 'FORBIDDEN' });
+    expect(await coordinator.holder.appendEvent(PROJECT_KEY, step, reviewer)).toMatchObject({
+      problem: 'FORBIDDEN',
+    });
   });
 
   // req: EVT-024
@@ -398,7 +423,7 @@ forEachStore('a release', (open) => {
     const harness = await openConfigured(open);
     const { methodology } = harness.coordinator;
     const request = { version: '1.0.0', known_gaps: 0 };
-    const early = unwrap(await methodology.release(P, request));
+    const early = unwrap(await methodology.release(PROJECT_KEY, request));
     expect(early).toMatchObject({ success: false, reason: 'NOT_READY', release: null });
     expect(early.readiness.filter(({ passed }) => !passed).map(({ name }) => name)).toEqual([
       'critical_features',
@@ -411,18 +436,23 @@ forEachStore('a release', (open) => {
       'design_code',
       'code_unit_tests',
     );
-    expect(await methodology.release(P, { version: '1.0.0' })).toMatchObject({ reason: 'NOT_READY' });
-    const dryRun = await methodology.release(P, { ...request, dry_run: true });
+    expect(await methodology.release(PROJECT_KEY, { version: '1.0.0' })).toMatchObject({
+      reason: 'NOT_READY',
+    });
+    const dryRun = await methodology.release(PROJECT_KEY, { ...request, dry_run: true });
     expect(dryRun).toMatchObject({ success: true, reason: 'READY', release: { features_included: [F] } });
     expect(await typesOf(harness)).not.toContain('release_created');
-    const replies = await Promise.all([methodology.release(P, request), methodology.release(P, request)]);
+    const replies = await Promise.all([
+      methodology.release(PROJECT_KEY, request),
+      methodology.release(PROJECT_KEY, request),
+    ]);
     expect(replies.map((reply) => ('reason' in reply ? reply.reason : reply)).sort()).toEqual([
       'RELEASED',
       'VERSION_EXISTS',
     ]);
     expect((await typesOf(harness)).filter((type) => type === 'release_created')).toHaveLength(1);
     await harness.restart();
-    expect(await harness.coordinator.methodology.release(P, request)).toMatchObject({
+    expect(await harness.coordinator.methodology.release(PROJECT_KEY, request)).toMatchObject({
       reason: 'VERSION_EXISTS',
     });
     await expectSound(harness);
@@ -435,19 +465,23 @@ forEachStore('a review', (open) => {
   async function openWithGate(harness: CoordinatorHarness) {
     const by = { agent_id: 'alpha', session_id: 's1', agent_role: 'code_agent' };
     const claimed = unwrap(
-      await harness.coordinator.claims.claimTask(P, { feature_id: F, edge: 'intent_requirements', ...by }),
+      await harness.coordinator.claims.claimTask(PROJECT_KEY, {
+        feature_id: F,
+        edge: 'intent_requirements',
+        ...by,
+      }),
     );
     const task_id = `${F}#intent_requirements`;
     const gate = { iteration: 2, candidate_sha256: sha };
     const handle = { task_id, session_id: 's1', expected_generation: claimed.claim?.generation };
-    unwrap(await harness.coordinator.holder.suspendClaim(P, { ...handle, ...gate }));
+    unwrap(await harness.coordinator.holder.suspendClaim(PROJECT_KEY, { ...handle, ...gate }));
   }
 
   test('is listed with every field that a decision needs, and decided once, for that candidate', async () => {
     const harness = await openConfigured(open);
     const { methodology } = harness.coordinator;
     await openWithGate(harness);
-    const { reviews } = unwrap(await methodology.reviews(P));
+    const { reviews } = unwrap(await methodology.reviews(PROJECT_KEY));
     expect(reviews).toMatchObject([
       {
         feature_id: F,
@@ -461,7 +495,7 @@ forEachStore('a review', (open) => {
       },
     ]);
     expect(reviews[0]?.deadline).not.toBeNull();
-    expect(await methodology.release(P, { version: '1.0.0', known_gaps: 0 })).toMatchObject({
+    expect(await methodology.release(PROJECT_KEY, { version: '1.0.0', known_gaps: 0 })).toMatchObject({
       reason: 'NOT_READY',
     });
     const named = {
@@ -472,23 +506,30 @@ forEachStore('a review', (open) => {
       candidate_sha256: sha,
     };
     const other = { ...named, candidate_sha256: 'b'.repeat(64), decision: 'approved' };
-    expect(await methodology.review(P, other)).toMatchObject({ success: false, reason: 'STALE_REVIEW' });
-    expect(await methodology.review(P, { ...named, decision: 'refined', comment: 'shorter' })).toMatchObject({
+    expect(await methodology.review(PROJECT_KEY, other)).toMatchObject({
+      success: false,
+      reason: 'STALE_REVIEW',
+    });
+    expect(
+      await methodology.review(PROJECT_KEY, { ...named, decision: 'refined', comment: 'shorter' }),
+    ).toMatchObject({
       success: true,
       reason: 'CHANGES_REQUESTED',
     });
-    expect(await methodology.review(P, { ...named, decision: 'approved' })).toMatchObject({ success: false });
-    expect(await methodology.reviews(P)).toMatchObject({ reviews: [] });
+    expect(await methodology.review(PROJECT_KEY, { ...named, decision: 'approved' })).toMatchObject({
+      success: false,
+    });
+    expect(await methodology.reviews(PROJECT_KEY)).toMatchObject({ reviews: [] });
   });
 
   test('is refused if it does not name the candidate it decides on', async () => {
     const harness = await openConfigured(open);
     const bare = { feature_id: F, edge: 'intent_requirements', decision: 'approved' };
-    expect(await harness.coordinator.methodology.review(P, bare)).toMatchObject({
+    expect(await harness.coordinator.methodology.review(PROJECT_KEY, bare)).toMatchObject({
       problem: 'INVALID_REQUEST',
     });
     const both = { ...bare, task_id: 'A-1', generation: 1, iteration: 1, candidate_sha256: sha };
-    expect(await harness.coordinator.methodology.review(P, both)).toMatchObject({
+    expect(await harness.coordinator.methodology.review(PROJECT_KEY, both)).toMatchObject({
       problem: 'INVALID_REQUEST',
     });
   });
@@ -497,15 +538,15 @@ forEachStore('a review', (open) => {
 forEachStore('the read-only views', (open) => {
   test('recommend the next step and write nothing, before and after the project is initialised', async () => {
     const uninitialised = await open();
-    unwrap(await uninitialised.coordinator.plans.put(P, planOf('A-001-x')));
-    expect(await uninitialised.coordinator.methodology.start(P, {})).toMatchObject({
+    unwrap(await uninitialised.coordinator.plans.put(PROJECT_KEY, planOf('A-001-x')));
+    expect(await uninitialised.coordinator.methodology.start(PROJECT_KEY, {})).toMatchObject({
       state: 'UNINITIALISED',
       feature: null,
     });
     const harness = await openConfigured(open);
     const before = await harness.position();
     for (const dry_run of [true, false]) {
-      expect(await harness.coordinator.methodology.start(P, { dry_run })).toMatchObject({
+      expect(await harness.coordinator.methodology.start(PROJECT_KEY, { dry_run })).toMatchObject({
         execution_id: null,
         state: 'IN_PROGRESS',
         feature: F,
@@ -523,20 +564,20 @@ forEachStore('the read-only views', (open) => {
     const harness = await openConfigured(open);
     await convergeEdges(harness, F, 'intent_requirements');
     const { methodology } = harness.coordinator;
-    const both = unwrap(await methodology.trace(P, { req: F }));
+    const both = unwrap(await methodology.trace(PROJECT_KEY, { req: F }));
     expect(both).toMatchObject({ requirement: F, features: [{ feature_id: F, intent: 'INT-001' }] });
     expect(both.features[0]?.chain[0]).toMatchObject({
       stage: 'requirements',
       status: 'converged',
       agent_id: 'ann',
     });
-    expect(await methodology.trace(P, { req: F, direction: 'backward' })).toMatchObject({
+    expect(await methodology.trace(PROJECT_KEY, { req: F, direction: 'backward' })).toMatchObject({
       features: [{ intent: 'INT-001', chain: [] }],
     });
-    expect(await methodology.trace(P, { req: F, direction: 'forward' })).toMatchObject({
+    expect(await methodology.trace(PROJECT_KEY, { req: F, direction: 'forward' })).toMatchObject({
       features: [{ intent: null }],
     });
-    expect(unwrap(await methodology.trace(P, { req: 'REQ-F-NONE-001' })).gaps).toHaveLength(1);
+    expect(unwrap(await methodology.trace(PROJECT_KEY, { req: 'REQ-F-NONE-001' })).gaps).toHaveLength(1);
   });
 
   // req: PRJ-002, PRJ-005, QRY-006, QRY-008
@@ -545,26 +586,31 @@ forEachStore('the read-only views', (open) => {
     await convergeEdges(harness, F, 'intent_requirements');
     const { methodology } = harness.coordinator;
     const currentPosition = { position: await harness.position(), last_updated: expect.stringMatching(/Z$/) };
-    expect(await methodology.status(P)).toMatchObject({
+    expect(await methodology.status(PROJECT_KEY)).toMatchObject({
       ...currentPosition,
       project: { edges_completed: 1, active_features: 1 },
     });
-    expect(await methodology.feature(P, { feature: F })).toMatchObject({
+    expect(await methodology.feature(PROJECT_KEY, { feature: F })).toMatchObject({
       ...currentPosition,
       current_edge: 'requirements_design',
     });
-    expect(await methodology.feature(P, { feature: 'REQ-F-X-1' })).toMatchObject({ problem: 'NOT_FOUND' });
-    expect(await methodology.health(P)).toMatchObject({ ...currentPosition, counts: { features: 1 } });
-    expect(await methodology.gantt(P)).toMatchObject({
+    expect(await methodology.feature(PROJECT_KEY, { feature: 'REQ-F-X-1' })).toMatchObject({
+      problem: 'NOT_FOUND',
+    });
+    expect(await methodology.health(PROJECT_KEY)).toMatchObject({
+      ...currentPosition,
+      counts: { features: 1 },
+    });
+    expect(await methodology.gantt(PROJECT_KEY)).toMatchObject({
       ...currentPosition,
       gantt: expect.stringMatching(/^gantt\n/),
     });
     const query = { edge: 'design→code', feature: F };
-    expect(await methodology.zoom(P, query)).toMatchObject({
+    expect(await methodology.zoom(PROJECT_KEY, query)).toMatchObject({
       ...currentPosition,
       edge: { edge: 'design_code' },
     });
-    expect(await methodology.zoom(P, {})).toMatchObject({
+    expect(await methodology.zoom(PROJECT_KEY, {})).toMatchObject({
       ...currentPosition,
       edge: null,
       unknown_edge: null,
@@ -578,13 +624,13 @@ forEachStore('the read-only views', (open) => {
     const readViews = async (query: { at?: number }) => {
       const { methodology } = harness.coordinator;
       return {
-        status: unwrap(await methodology.status(P, query)),
-        feature: unwrap(await methodology.feature(P, { feature: F, ...query })),
-        health: unwrap(await methodology.health(P, query)),
-        gantt: unwrap(await methodology.gantt(P, query)),
-        zoom: unwrap(await methodology.zoom(P, { edge: 'design→code', ...query })),
-        trace: unwrap(await methodology.trace(P, { req: F, ...query })),
-        gaps: unwrap(await methodology.gapsFound(P, query)),
+        status: unwrap(await methodology.status(PROJECT_KEY, query)),
+        feature: unwrap(await methodology.feature(PROJECT_KEY, { feature: F, ...query })),
+        health: unwrap(await methodology.health(PROJECT_KEY, query)),
+        gantt: unwrap(await methodology.gantt(PROJECT_KEY, query)),
+        zoom: unwrap(await methodology.zoom(PROJECT_KEY, { edge: 'design→code', ...query })),
+        trace: unwrap(await methodology.trace(PROJECT_KEY, { req: F, ...query })),
+        gaps: unwrap(await methodology.recordedGaps(PROJECT_KEY, query)),
       };
     };
     const earlierViews = await readViews({});
@@ -594,7 +640,7 @@ forEachStore('the read-only views', (open) => {
       expect([name, view]).toEqual([name, earlierViews[name as keyof typeof earlierViews]]);
       expect([name, view]).not.toEqual([name, currentViews[name as keyof typeof currentViews]]);
     }
-    const aheadReply = await harness.coordinator.methodology.status(P, {
+    const aheadReply = await harness.coordinator.methodology.status(PROJECT_KEY, {
       at: (await harness.position()) + 1,
     });
     expect(aheadReply).toMatchObject({ problem: 'CURSOR_AHEAD' });
@@ -604,8 +650,12 @@ forEachStore('the read-only views', (open) => {
   test('show a claimed edge as held, and as stale when its holder is inactive', async () => {
     const harness = await openConfigured(open);
     const by = { agent_id: 'alpha', session_id: 's1' };
-    await harness.coordinator.claims.claimTask(P, { feature_id: F, edge: 'intent_requirements', ...by });
-    const shownClaims = async () => unwrap(await harness.coordinator.methodology.status(P)).claims;
+    await harness.coordinator.claims.claimTask(PROJECT_KEY, {
+      feature_id: F,
+      edge: 'intent_requirements',
+      ...by,
+    });
+    const shownClaims = async () => unwrap(await harness.coordinator.methodology.status(PROJECT_KEY)).claims;
     expect(await shownClaims()).toMatchObject([
       { feature_id: F, agent_id: 'alpha', state: 'held', generation: 1 },
     ]);
@@ -619,11 +669,13 @@ describe('two coordinators over one store', () => {
     const harness = await openConfigured((options) => CoordinatorHarness.open('memory', options));
     const second = await harness.openAnother();
     const coordinators = [harness.coordinator, second, harness.coordinator, second];
-    const replies = await Promise.all(coordinators.map((each) => each.methodology.spawn(P, spike)));
+    const replies = await Promise.all(coordinators.map((each) => each.methodology.spawn(PROJECT_KEY, spike)));
     const ids = replies.map((reply) => unwrap(reply).feature_id);
     expect(new Set(ids).size).toBe(4);
     const child = { ...answer, feature_id: ids[0], question_answered: true };
-    const folded = await Promise.all(coordinators.map((each) => each.methodology.foldBack(P, child)));
+    const folded = await Promise.all(
+      coordinators.map((each) => each.methodology.foldBack(PROJECT_KEY, child)),
+    );
     expect(folded.filter((reply) => unwrap(reply).success)).toHaveLength(1);
     await expectSound(harness);
   });

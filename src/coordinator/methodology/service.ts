@@ -223,7 +223,7 @@ export class MethodologyService {
   }
 
   /** The last recorded gaps and their open intents. Does not search for new ones. */
-  gapsFound(projectKey: ProjectKey, { at }: AtQuery = {}): AsyncReply<GapsFoundReply> {
+  recordedGaps(projectKey: ProjectKey, { at }: AtQuery = {}): AsyncReply<GapsFoundReply> {
     return this.readView(projectKey, at, ({ state }) => ({
       last: state.last_gaps,
       open: [...state.signals.values()].filter(({ id }) => id.startsWith('INT-GAP-')),

@@ -10,7 +10,7 @@ import { isLive } from '../../core/claims/lease.js';
 import { type AppendRefusal, adviceFor } from '../../core/contract/codes.js';
 import type { AppendBody, AppendResult } from '../../core/contract/events.js';
 import { runEndRefusal } from '../../core/engine/run-end.js';
-import { beginsRunOrWait, concludesRun, isCancellation } from '../../core/engine/run-events.js';
+import { isCancellation, isRunConclusion, isRunOrWaitStart } from '../../core/engine/run-events.js';
 import { isRunEvent } from '../../core/engine/run-summaries.js';
 import {
   checkNewEvent,
@@ -102,8 +102,8 @@ function appendRefusal(transaction: TransactionBuilder, subject: string, body: A
 
 const reportedStep = (body: AppendBody): ReportedStep => ({
   generation: body.generation,
-  begins_run_or_wait: beginsRunOrWait(body),
-  concludes_run: concludesRun(body),
+  begins_run_or_wait: isRunOrWaitStart(body),
+  concludes_run: isRunConclusion(body),
 });
 
 /** A step that the holder of a live claim reports is a sign of life. */

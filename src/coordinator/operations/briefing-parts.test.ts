@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { HarnessAgent } from '../../../test/support/agent.js';
-import { forEachStore, P, planOf, unwrap } from '../../../test/support/coordinator-harness.js';
+import { forEachStore, PROJECT_KEY, planOf, unwrap } from '../../../test/support/coordinator-harness.js';
 import { coordinationConfig, evaluatorReport, FILES } from '../../../test/support/workspace-files.js';
 
 const BRIEFING_BYTES_MAX = 8 * 1024;
@@ -12,9 +12,9 @@ forEachStore('a briefing', (open) => {
     await harness.plan(planOf(...tasks));
     const alpha = new HarnessAgent(harness, 'alpha', 's1');
     const complete = async (id: string, result: unknown, ...notes: string[]) => {
-      await alpha.claims(id);
+      await alpha.claim(id);
       for (const text of notes) await alpha.notes(id, text);
-      await alpha.submits(id, result);
+      await alpha.submit(id, result);
     };
     return { harness, alpha, complete };
   }
@@ -34,7 +34,9 @@ forEachStore('a briefing', (open) => {
     expect(large).not.toHaveProperty('result');
     const resultId = large?.read?.split('/').at(-1) ?? '';
     expect(large?.read).toMatch(/^GET \/api\/tenants\/.+\/tasks\/B-001-large\/results\/res_/);
-    expect(unwrap(await harness.coordinator.queries.getResult(P, 'B-001-large', resultId))).toMatchObject({
+    expect(
+      unwrap(await harness.coordinator.queries.getResult(PROJECT_KEY, 'B-001-large', resultId)),
+    ).toMatchObject({
       accepted: true,
       result_data: { text: 'x'.repeat(2000) },
     });
@@ -63,22 +65,22 @@ forEachStore('a briefing', (open) => {
       'coordination.yml': coordinationConfig({}),
       'graph/edges/design_code.yml': `${config}agent_guidance: |\n  Follow the design.\n`,
     };
-    unwrap(await harness.coordinator.settings.configure(P, { files }));
+    unwrap(await harness.coordinator.settings.configure(PROJECT_KEY, { files }));
     const alpha = new HarnessAgent(harness, 'alpha', 's1');
     const edge = 'REQ-F-A#design_code';
-    await alpha.claims(edge, { agent_role: 'full_stack' });
+    await alpha.claim(edge, { agent_role: 'full_stack' });
     const { evaluators } = evaluatorReport({ compiles: 'fail', reads_well: 'pass' });
     const details = evaluators.details.map((detail) => ({ ...detail, says: 'line 3' }));
     unwrap(
-      await harness.coordinator.holder.appendEvent(P, {
+      await harness.coordinator.holder.appendEvent(PROJECT_KEY, {
         event_type: 'iteration_completed',
         agent_id: 'alpha',
         ...alpha.handle(edge),
         payload: { iteration: 1, status: 'iterating', evaluators: { ...evaluators, details } },
       }),
     );
-    await alpha.releases(edge);
-    const { briefing } = await alpha.claims(edge, { with_briefing: true });
+    await alpha.release(edge);
+    const { briefing } = await alpha.claim(edge, { with_briefing: true });
     expect(briefing?.description).toBe('the feature REQ-F-A');
     expect(briefing?.instructions).toBe('Follow the design.');
     expect(briefing?.checks?.map(({ name }) => name)).toEqual(['compiles', 'reads_well']);

@@ -10,7 +10,7 @@ import type { ClaimResult } from '../../core/contract/claim-replies.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { SINGLE_AGENT } from '../../core/methodology/single-agent.js';
 import type { RecordHead } from '../../core/record.js';
-import { controlsSession, type SessionOwner } from '../../core/sessions.js';
+import { canControlSession, type SessionOwner } from '../../core/sessions.js';
 import { subjectKindOf } from '../../core/subject.js';
 import type { Transaction } from '../../stores/store.js';
 import type { Caller } from '../authentication/caller.js';
@@ -62,7 +62,7 @@ export class ClaimOperation implements Operation<ClaimResult | Problem> {
     if (body.offline !== undefined || body.signature !== undefined || subjectKindOf(subject) !== 'task')
       return null;
     const session = view.lookUpSession(body.session_id).record;
-    if (session === null || !controlsSession(session.value as unknown as SessionOwner, caller)) return null;
+    if (session === null || !canControlSession(session.value as unknown as SessionOwner, caller)) return null;
     const decision = decideClaim(view, claim, claimCommand(view, claim, caller));
     const step = stepOf(view, decision, requestKey, body.request_id);
     return step === null ? null : { decision, step, reply: renderClaim(view, decision, body.session_id) };
@@ -287,7 +287,7 @@ function principalFields(
 function sessionUserOf(session: RecordHead | null, caller: Caller): string | null {
   if (session === null) return null;
   const owner = session.value as unknown as SessionOwner;
-  return controlsSession(owner, caller) ? owner.user_id : null;
+  return canControlSession(owner, caller) ? owner.user_id : null;
 }
 
 function renderClaim(view: DecisionView, decision: Decision, session_id: string): ClaimResult | Problem {

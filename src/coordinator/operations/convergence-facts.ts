@@ -59,13 +59,13 @@ export function convergenceFacts(
   if (methodology === null && authority.decision === 'granted') return { authority: 'granted' };
   const evaluators = reported.evidence?.evaluators;
   const judged = { subject: head.subject, generation: head.generation, sha256: reported.result.sha256 };
-  const { failing, needs_human } = evaluateConvergence(view, judged, evaluators);
+  const { failing, needs_human_review } = evaluateConvergence(view, judged, evaluators);
   return {
     authority: authority.decision,
     convergence: {
       // A person may override every failing check except those that a program decides.
       failing: (is_human ? failing.filter(isProgramCheck) : failing).map(nameAndMessage),
-      needs_human: needs_human && !is_human,
+      needs_human_review: needs_human_review && !is_human,
       ...authorityDetails,
     },
   };
@@ -118,15 +118,16 @@ function evaluateConvergence(
   view: DecisionView,
   judged: JudgedResult,
   evaluators: Evaluators,
-): { failing: TypedCheck[]; needs_human: boolean } {
+): { failing: TypedCheck[]; needs_human_review: boolean } {
   const { methodology } = view;
   const { subject } = judged;
-  if (methodology === null || subjectKindOf(subject) !== 'edge') return { failing: [], needs_human: false };
+  if (methodology === null || subjectKindOf(subject) !== 'edge')
+    return { failing: [], needs_human_review: false };
   const { feature_id = '', edge = '' } = subjectKeys(subject);
   const feature = view.feature(feature_id);
   if (feature === null) {
     const says = `Feature ${feature_id} has no file, so its required checks are unknown. Write features/active/${feature_id}.yml and run gen init again.`;
-    return { failing: [{ name: 'feature_vector', says, type: 'deterministic' }], needs_human: false };
+    return { failing: [{ name: 'feature_vector', says, type: 'deterministic' }], needs_human_review: false };
   }
   const checks = effectiveChecklist(methodology, feature, edge);
   const details = (evaluators?.details ?? []) as readonly ReportedCheck[];
@@ -136,11 +137,14 @@ function evaluateConvergence(
   // Under `verified`, only what a runner has signed counts for a deterministic check, not what the agent reports.
   const countedDetails =
     verified === null ? details : details.filter(({ name }) => typeOf(name) !== 'deterministic');
-  const { failing, human } = judgeConvergence(checks, [...countedDetails, ...(verified?.outcomes ?? [])]);
+  const { failing, human_checks } = judgeConvergence(checks, [
+    ...countedDetails,
+    ...(verified?.outcomes ?? []),
+  ]);
   const reasonOf = (name: string): string | undefined => verified?.reasons.get(name);
   return {
     failing: failing.map(({ name, says }) => ({ name, says: reasonOf(name) ?? says, type: typeOf(name) })),
-    needs_human: human.length > 0,
+    needs_human_review: human_checks.length > 0,
   };
 }
 

@@ -55,9 +55,9 @@ export function edgeFacts(
   const shared = overlaps.flatMap(({ claim }) => (claim === null ? [] : [claim]));
   return {
     unknown_message: unknownEdgeReason(view, subject),
-    second_agent: isSingleAgentProject(methodology) && agent_id !== SINGLE_AGENT.agent_id,
+    is_second_agent: isSingleAgentProject(methodology) && agent_id !== SINGLE_AGENT.agent_id,
     overlapping_claims: shared.slice(0, NAMES_LISTED_MAX),
-    enforced: methodology.parallelism.enforce,
+    is_overlap_refused: methodology.parallelism.enforce,
     warnings: [
       roleWarning(methodology, subject, agent_role),
       orderWarning(view, subject),

@@ -21,8 +21,8 @@ export function claimFacts(
   const dependencies = dependenciesOf(view.state.plan, subject);
   const edge = edgeFacts(view, subject, agent);
   return {
-    known: edge === undefined ? isKnownSubject(view, subject) : edge.unknown_message === null,
-    session_closed: session?.value.state === 'closed',
+    is_known_subject: edge === undefined ? isKnownSubject(view, subject) : edge.unknown_message === null,
+    is_session_closed: session?.value.state === 'closed',
     waiting_for: dependencies.filter((id) => !view.isCompleted(id)),
     inputs: dependencies.length === 0 ? null : inputsDigest(view, subject),
     reached_limit: view.reachedLimit,

@@ -1,6 +1,6 @@
 import type { ClaimResult } from '../../core/contract/claim-replies.js';
 import type { EdgeQueue } from '../../core/methodology/routing/edge-queue.js';
-import { isDone, subjectsWithOpenClaim } from '../../core/views/index.js';
+import { isPlanComplete, subjectsWithOpenClaim } from '../../core/views/index.js';
 import type { DecisionView } from '../queue/decision-view.js';
 import { openDependencies } from './facts.js';
 import { refusedClaimResult } from './render.js';
@@ -51,7 +51,7 @@ function isWantedWorkDone(view: DecisionView, wanted: WantedWork, blockers: Read
   const hasPlannedTasks = wantsTasks && plan.task_count > 0;
   const hasFeatures = edges !== null && edges.feature_count > 0;
   if (!hasPlannedTasks && !hasFeatures) return false;
-  return (!hasPlannedTasks || isDone(view.state)) && (!hasFeatures || edges.open.length === 0);
+  return (!hasPlannedTasks || isPlanComplete(view.state)) && (!hasFeatures || edges.open.length === 0);
 }
 
 /** No work can become ready. States the reason, and whether other work can be requested. */

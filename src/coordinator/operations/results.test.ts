@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { HarnessAgent, human } from '../../../test/support/agent.js';
-import { forEachStore, P, planOf, unwrap } from '../../../test/support/coordinator-harness.js';
+import { forEachStore, PROJECT_KEY, planOf, unwrap } from '../../../test/support/coordinator-harness.js';
 import { sha256Hex } from '../runtime/identity.js';
 
 const A = 'A-001-core';
@@ -11,18 +11,18 @@ forEachStore('results', (open) => {
     const harness = await open({ limits });
     await harness.plan(planOf(A));
     const alpha = new HarnessAgent(harness, 'alpha', 's1');
-    await alpha.claims(A);
+    await alpha.claim(A);
     return { harness, coordinator: harness.coordinator, queries: harness.coordinator.queries, alpha };
   }
   const textOf = (bytes: number) => 'x'.repeat(bytes - 2);
 
   test('of up to 64 KiB are stored inside the event', async () => {
     const { harness, alpha, queries } = await openWithClaim();
-    expect((await alpha.submits(A, textOf(KIB_64))).accepted).toBe(true);
+    expect((await alpha.submit(A, textOf(KIB_64))).accepted).toBe(true);
     const payload = (await harness.events()).at(-1)?.payload;
     expect(payload).toMatchObject({ result_data: textOf(KIB_64), result_size_bytes: KIB_64 });
     expect(payload).not.toHaveProperty('blob_sha256');
-    const { results } = unwrap(await queries.listResults(P, A));
+    const { results } = unwrap(await queries.listResults(PROJECT_KEY, A));
     expect(results).toMatchObject([{ result_data: textOf(KIB_64), blob_sha256: null, accepted: true }]);
   });
 
@@ -30,14 +30,14 @@ forEachStore('results', (open) => {
   test('of more than 64 KiB are stored as a blob, and read back whole', async () => {
     const { harness, alpha } = await openWithClaim();
     const data = { text: textOf(KIB_64) };
-    expect((await alpha.submits(A, data)).accepted).toBe(true);
+    expect((await alpha.submit(A, data)).accepted).toBe(true);
     const payload = (await harness.events()).at(-1)?.payload;
     expect(payload).not.toHaveProperty('result_data');
     expect(payload?.blob_sha256).toBe(sha256Hex(JSON.stringify(data)));
     await harness.restart();
     const { queries } = harness.coordinator;
-    const id = unwrap(await queries.listResults(P, A)).results[0]?.id ?? '';
-    expect(unwrap(await queries.getResult(P, A, id)).result_data).toEqual(data);
+    const id = unwrap(await queries.listResults(PROJECT_KEY, A)).results[0]?.id ?? '';
+    expect(unwrap(await queries.getResult(PROJECT_KEY, A, id)).result_data).toEqual(data);
     const bytes = unwrap(await queries.getBlob('acme', String(payload?.blob_sha256)));
     expect(Buffer.from(bytes).toString()).toBe(JSON.stringify(data));
   });
@@ -49,7 +49,7 @@ forEachStore('results', (open) => {
     const put = await coordinator.blobs.putBlob('acme', blob_sha256, bytes);
     expect(put).toEqual({ sha256: blob_sha256, size_bytes: 8 });
     const { session_id, generation } = alpha.handle(A);
-    const submitted = await coordinator.holder.submitResult(P, {
+    const submitted = await coordinator.holder.submitResult(PROJECT_KEY, {
       task_id: A,
       session_id,
       generation,
@@ -65,24 +65,26 @@ forEachStore('results', (open) => {
     const { coordinator, queries, alpha } = await openWithClaim();
     const { session_id, generation } = alpha.handle(A);
     const expected = { expected_generation: generation, reason: 'because' };
-    await coordinator.decisions.operate(P, A, 'force_release', expected, human('ops'));
+    await coordinator.decisions.operate(PROJECT_KEY, A, 'force_release', expected, human('ops'));
     const metadata = { git: { branch: 'work', head: 'c0ffee' } };
     const late = { task_id: A, session_id, generation, result_data: 1, metadata };
-    const { parked } = unwrap(await coordinator.holder.submitResult(P, late));
+    const { parked } = unwrap(await coordinator.holder.submitResult(PROJECT_KEY, late));
     await coordinator.decisions.operate(
-      P,
+      PROJECT_KEY,
       A,
       'adopt',
       { ...expected, result_id: parked ?? '' },
       human('ops'),
     );
-    const { results } = unwrap(await queries.listResults(P, A));
+    const { results } = unwrap(await queries.listResults(PROJECT_KEY, A));
     expect(results).toMatchObject([
       { accepted: false, parked: true, metadata },
       { accepted: true, metadata },
     ]);
     const tooLarge = { ...late, metadata: { text: 'x'.repeat(4096) } };
-    expect(await coordinator.holder.submitResult(P, tooLarge)).toMatchObject({ problem: 'INVALID_REQUEST' });
+    expect(await coordinator.holder.submitResult(PROJECT_KEY, tooLarge)).toMatchObject({
+      problem: 'INVALID_REQUEST',
+    });
   });
 
   test('that name a missing blob, or one of another tenant, are refused and the claim stays', async () => {
@@ -92,9 +94,11 @@ forEachStore('results', (open) => {
     const position = await harness.position();
     const { session_id, generation } = alpha.handle(A);
     const body = { task_id: A, session_id, generation, blob_sha256: sha256Hex('theirs') };
-    expect(await coordinator.holder.submitResult(P, body)).toMatchObject({ problem: 'BLOB_MISSING' });
+    expect(await coordinator.holder.submitResult(PROJECT_KEY, body)).toMatchObject({
+      problem: 'BLOB_MISSING',
+    });
     expect(await harness.position()).toBe(position);
-    expect((await alpha.submits(A)).accepted).toBe(true);
+    expect((await alpha.submit(A)).accepted).toBe(true);
   });
 
   test('a blob is stored only under its own hash and within the size limit of the tenant', async () => {
@@ -115,9 +119,9 @@ forEachStore('results', (open) => {
   test('that are refused are kept with their data and can be read', async () => {
     const { harness, queries, alpha } = await openWithClaim();
     harness.advance(301);
-    await new HarnessAgent(harness, 'beta', 's2').claims(A);
-    const { parked } = await alpha.submits(A, { draft: 1 });
-    expect(unwrap(await queries.getResult(P, A, parked ?? ''))).toMatchObject({
+    await new HarnessAgent(harness, 'beta', 's2').claim(A);
+    const { parked } = await alpha.submit(A, { draft: 1 });
+    expect(unwrap(await queries.getResult(PROJECT_KEY, A, parked ?? ''))).toMatchObject({
       id: parked,
       generation: 1,
       agent_id: 'alpha',
@@ -126,6 +130,6 @@ forEachStore('results', (open) => {
       rejection_reason: 'STALE_GENERATION',
       parked: true,
     });
-    expect(await queries.getResult(P, A, 'res_none')).toMatchObject({ problem: 'NOT_FOUND' });
+    expect(await queries.getResult(PROJECT_KEY, A, 'res_none')).toMatchObject({ problem: 'NOT_FOUND' });
   });
 });

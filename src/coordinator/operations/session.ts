@@ -3,7 +3,7 @@ import { adviceFor } from '../../core/contract/codes.js';
 import type { SessionRecord, SessionResult } from '../../core/contract/sessions.js';
 import { isoTime } from '../../core/events/envelope.js';
 import {
-  controlsSession,
+  canControlSession,
   isClaimOfAnother,
   isInboxOfAnother,
   type SessionOwner,
@@ -78,7 +78,7 @@ export function refuseOtherOwner(
   const { view } = transaction;
   const { subject, record } = view.lookUpSession(sessionId);
   if (record !== null) {
-    if (controlsSession(record.value as unknown as SessionOwner, caller)) return null;
+    if (canControlSession(record.value as unknown as SessionOwner, caller)) return null;
   } else if (!isInboxOfAnother(sessionId, caller)) {
     const claimed = claimOfAnother(view, sessionId, caller);
     if (claimed === undefined) return null;

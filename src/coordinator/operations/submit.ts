@@ -41,7 +41,7 @@ export class SubmitOperation implements Operation<SubmissionResult | Problem> {
   /** Null unless the result was pushed, because a result is accepted only once anyway. */
   readonly requestKey: RequestKey | null;
   /** What the log says about a late submitter: its grant, and whether it has the maximum number of parked results. */
-  private grantHistory: { grant: PastGrant | null; parking_full: boolean } | null = null;
+  private grantHistory: { grant: PastGrant | null; is_parking_full: boolean } | null = null;
 
   private readonly recorder: RefusalRecorder;
 
@@ -74,7 +74,7 @@ export class SubmitOperation implements Operation<SubmissionResult | Problem> {
       past_grant: null,
       ...TASK_FACTS,
       iteration: this.submitRequest.body.iteration ?? 1,
-      parking_full: false,
+      is_parking_full: false,
       is_permit_limit_reached: view.reachedLimit !== null,
     };
   }
@@ -94,7 +94,7 @@ export class SubmitOperation implements Operation<SubmissionResult | Problem> {
       past_grant,
       ...this.convergenceFactsOf(view, head, result),
       iteration: body.iteration ?? 1,
-      parking_full: this.grantHistory?.parking_full ?? false,
+      is_parking_full: this.grantHistory?.is_parking_full ?? false,
       is_permit_limit_reached: view.reachedLimit !== null,
     };
     const command = { type: 'submit', handle, result, facts, sender: actorOf(caller) } as const;
@@ -146,6 +146,6 @@ export class SubmitOperation implements Operation<SubmissionResult | Problem> {
     const grant = pastGrant(events, handle.generation);
     const parkedByAgent = parkedResults(events).filter((parked) => parked.agent_id === grant?.agent_id);
     const isRepeat = parkedByAgent.some((parked) => parked.id === result.result_id);
-    this.grantHistory = { grant, parking_full: !isRepeat && parkedByAgent.length >= PARKED_PER_AGENT_MAX };
+    this.grantHistory = { grant, is_parking_full: !isRepeat && parkedByAgent.length >= PARKED_PER_AGENT_MAX };
   }
 }

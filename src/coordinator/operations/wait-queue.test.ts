@@ -1,5 +1,10 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { CoordinatorHarness, P, planOf, unwrap } from '../../../test/support/coordinator-harness.js';
+import {
+  CoordinatorHarness,
+  PROJECT_KEY,
+  planOf,
+  unwrap,
+} from '../../../test/support/coordinator-harness.js';
 import type { ClaimResult } from '../../core/contract/claim-replies.js';
 
 const WAITING = 50;
@@ -23,13 +28,15 @@ async function openWaiters() {
     abort.abort();
     coordinator.close();
   });
-  unwrap(await coordinator.plans.put(P, planOf(HELD, OTHER)));
+  unwrap(await coordinator.plans.put(PROJECT_KEY, planOf(HELD, OTHER)));
   for (const task_id of [HELD, OTHER]) {
-    unwrap(await coordinator.claims.claimTask(P, { task_id, agent_id: 'holder', session_id: 's0' }));
+    unwrap(
+      await coordinator.claims.claimTask(PROJECT_KEY, { task_id, agent_id: 'holder', session_id: 's0' }),
+    );
   }
   const waiting = Array.from({ length: WAITING }, (_, index) => {
     const who = { agent_id: `a${index}`, session_id: `w${index}`, wait_seconds: 30 };
-    return coordinator.claims.next(P, who, undefined, abort.signal) as Promise<ClaimResult>;
+    return coordinator.claims.next(PROJECT_KEY, who, undefined, abort.signal) as Promise<ClaimResult>;
   });
   while (nextCalls < WAITING) await settle();
   await settle();
@@ -43,13 +50,13 @@ async function settle(): Promise<void> {
 test('a waiter is refused at once when its session is closed, and no other waiter is woken', async () => {
   const { coordinator, waiting, nextCallCount, leave } = await openWaiters();
   unwrap(
-    await coordinator.sessions.open(P.tenant_id, {
-      project_id: P.project_id,
+    await coordinator.sessions.open(PROJECT_KEY.tenant_id, {
+      project_id: PROJECT_KEY.project_id,
       session_id: 'w7',
       user_id: 'u',
     }),
   );
-  unwrap(await coordinator.sessions.close(P.tenant_id, 'w7'));
+  unwrap(await coordinator.sessions.close(PROJECT_KEY.tenant_id, 'w7'));
   expect(await waiting[7]).toMatchObject({ success: false, reason: 'SESSION_CLOSED' });
   await settle();
   expect(nextCallCount()).toBe(WAITING + 1);
@@ -58,10 +65,11 @@ test('a waiter is refused at once when its session is closed, and no other waite
 
 test('a change that makes no task ready wakes no waiter, and a ready task wakes one waiter', async () => {
   const { coordinator, waiting, nextCallCount, leave } = await openWaiters();
-  for (let turn = 0; turn < 20; turn += 1) unwrap(await coordinator.holder.renewLease(P, handleOf(HELD)));
+  for (let turn = 0; turn < 20; turn += 1)
+    unwrap(await coordinator.holder.renewLease(PROJECT_KEY, handleOf(HELD)));
   await settle();
   expect(nextCallCount()).toBe(WAITING);
-  unwrap(await coordinator.holder.releaseClaim(P, handleOf(HELD)));
+  unwrap(await coordinator.holder.releaseClaim(PROJECT_KEY, handleOf(HELD)));
   const first = await Promise.race(waiting);
   expect(first.claim?.task_id).toBe(HELD);
   await settle();
@@ -76,11 +84,11 @@ test('a task that the first waiter cannot claim goes to the next', async () => {
   const openIndex = WAITING / 2;
   for (let index = 0; index < WAITING; index += 1) {
     if (index === openIndex) continue;
-    const opening = { session_id: `w${index}`, user_id: 'u', project_id: P.project_id };
-    unwrap(await coordinator.sessions.open(P.tenant_id, opening));
-    unwrap(await coordinator.sessions.close(P.tenant_id, opening.session_id));
+    const opening = { session_id: `w${index}`, user_id: 'u', project_id: PROJECT_KEY.project_id };
+    unwrap(await coordinator.sessions.open(PROJECT_KEY.tenant_id, opening));
+    unwrap(await coordinator.sessions.close(PROJECT_KEY.tenant_id, opening.session_id));
   }
-  unwrap(await coordinator.holder.releaseClaim(P, handleOf(OTHER)));
+  unwrap(await coordinator.holder.releaseClaim(PROJECT_KEY, handleOf(OTHER)));
   expect((await waiting[openIndex])?.claim?.task_id).toBe(OTHER);
 });
 
@@ -91,9 +99,9 @@ const CLOCK_READS = 40;
 async function waitWhileLeaseEnds(endsAtRead: number): Promise<ClaimResult> {
   const { coordinator, environment } = await CoordinatorHarness.open('memory');
   onTestFinished(() => coordinator.close());
-  unwrap(await coordinator.plans.put(P, planOf(HELD)));
+  unwrap(await coordinator.plans.put(PROJECT_KEY, planOf(HELD)));
   const holder = { agent_id: 'holder', session_id: 's0', lease_duration_seconds: LEASE_SECONDS };
-  unwrap(await coordinator.claims.claimTask(P, { task_id: HELD, ...holder }));
+  unwrap(await coordinator.claims.claimTask(PROJECT_KEY, { task_id: HELD, ...holder }));
   environment.advance(LEASE_SECONDS - 0.002);
   const { clock } = environment;
   // Node's timers may fire up to a millisecond early.
@@ -108,7 +116,12 @@ async function waitWhileLeaseEnds(endsAtRead: number): Promise<ClaimResult> {
   };
   const abort = new AbortController();
   const waiter = { agent_id: 'waiter', session_id: 's1', wait_seconds: 30 };
-  const waiting = coordinator.claims.next(P, waiter, undefined, abort.signal) as Promise<ClaimResult>;
+  const waiting = coordinator.claims.next(
+    PROJECT_KEY,
+    waiter,
+    undefined,
+    abort.signal,
+  ) as Promise<ClaimResult>;
   for (let turn = 0; turn < 10; turn += 1) {
     await settle();
     environment.advance(0.001);

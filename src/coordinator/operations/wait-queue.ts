@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import { isDone } from '../../core/views/index.js';
+import { isPlanComplete } from '../../core/views/index.js';
 import type { DecisionView } from '../queue/decision-view.js';
 import type { Project } from '../queue/project.js';
 import type { Environment } from '../runtime/environment.js';
@@ -156,7 +156,7 @@ export class WaitQueue {
   private wakeReady(view: DecisionView): void {
     const { changes } = this;
     const unexamined = [...this.waiters].reverse().filter(({ examinedChanges }) => examinedChanges < changes);
-    const isPlanDone = isDone(this.project.state);
+    const isPlanDone = isPlanComplete(this.project.state);
     if (unexamined.length === 0) return;
     const ready = readyByTrack(view, unexamined.length + this.wokenCount);
     let remaining = -this.wokenCount;

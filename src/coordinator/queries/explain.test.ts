@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { HarnessAgent } from '../../../test/support/agent.js';
-import { forEachStore, P, planOf, unwrap } from '../../../test/support/coordinator-harness.js';
+import { forEachStore, PROJECT_KEY, planOf, unwrap } from '../../../test/support/coordinator-harness.js';
 
 const [A, B] = ['A-001-core', 'B-001-data'] as const;
 const EDGE = 'REQ-F-1#design_code';
@@ -10,7 +10,7 @@ forEachStore('explain', (open) => {
     const harness = await open({ limits });
     await harness.plan(planOf(A, { id: B, depends_on: [A] }));
     const refusalRules = async (taskId: string) =>
-      unwrap(await harness.coordinator.queries.explain(P, taskId)).why.map((one) => one.rule);
+      unwrap(await harness.coordinator.queries.explain(PROJECT_KEY, taskId)).why.map((one) => one.rule);
     return {
       harness,
       coordinator: harness.coordinator,
@@ -21,7 +21,7 @@ forEachStore('explain', (open) => {
 
   test('reports a task that can be claimed', async () => {
     const { coordinator } = await openWithPlan();
-    expect(await coordinator.queries.explain(P, A)).toEqual({
+    expect(await coordinator.queries.explain(PROJECT_KEY, A)).toEqual({
       task_id: A,
       claimable: true,
       is_held_by_you: false,
@@ -32,8 +32,8 @@ forEachStore('explain', (open) => {
 
   test('names the holder, its session and its generation', async () => {
     const { coordinator, alpha } = await openWithPlan();
-    await alpha.claims(A);
-    const { claimable, why, next } = unwrap(await coordinator.queries.explain(P, A));
+    await alpha.claim(A);
+    const { claimable, why, next } = unwrap(await coordinator.queries.explain(PROJECT_KEY, A));
     expect(claimable).toBe(false);
     expect(why).toEqual([
       {
@@ -46,16 +46,19 @@ forEachStore('explain', (open) => {
 
   test('reports that a task is completed, and by whom', async () => {
     const { coordinator, alpha } = await openWithPlan();
-    await alpha.claims(A);
-    await alpha.submits(A);
-    const { why } = unwrap(await coordinator.queries.explain(P, A));
+    await alpha.claim(A);
+    await alpha.submit(A);
+    const { why } = unwrap(await coordinator.queries.explain(PROJECT_KEY, A));
     expect(why).toEqual([{ rule: 'DENIED_COMPLETED', says: 'it was completed by alpha under generation 1' }]);
   });
 
   test('lists every rule that prevents a claim, not only the first', async () => {
     const { coordinator } = await openWithPlan();
-    await coordinator.decisions.operate(P, B, 'hold', { expected_generation: 0, reason: 'ask legal' });
-    expect(unwrap(await coordinator.queries.explain(P, B)).why).toEqual([
+    await coordinator.decisions.operate(PROJECT_KEY, B, 'hold', {
+      expected_generation: 0,
+      reason: 'ask legal',
+    });
+    expect(unwrap(await coordinator.queries.explain(PROJECT_KEY, B)).why).toEqual([
       { rule: 'DENIED_HELD', says: 'ask legal' },
       { rule: 'DENIED_DEPENDENCIES', says: `it waits for ${A}` },
     ]);
@@ -63,9 +66,9 @@ forEachStore('explain', (open) => {
 
   test('reports the backoff after an error, and its end', async () => {
     const { coordinator, alpha, harness, refusalRules } = await openWithPlan();
-    await alpha.claims(A);
-    await alpha.releases(A, { reason: 'ERROR', message: 'disk full' });
-    const { why } = unwrap(await coordinator.queries.explain(P, A));
+    await alpha.claim(A);
+    await alpha.release(A, { reason: 'ERROR', message: 'disk full' });
+    const { why } = unwrap(await coordinator.queries.explain(PROJECT_KEY, A));
     expect(why).toMatchObject([{ rule: 'DENIED_BACKOFF', says: expect.stringContaining('disk full') }]);
     harness.advance(5);
     expect(await refusalRules(A)).toEqual(['GRANTED']);
@@ -73,23 +76,25 @@ forEachStore('explain', (open) => {
 
   test('distinguishes exhausted generations, a suspended claim and a stale holder', async () => {
     const { coordinator, alpha, harness, refusalRules } = await openWithPlan({ max_generations_per_task: 1 });
-    await alpha.claims(A);
+    await alpha.claim(A);
     await alpha.suspends(A);
-    expect(unwrap(await coordinator.queries.explain(P, A)).why[0]?.says).toContain(
+    expect(unwrap(await coordinator.queries.explain(PROJECT_KEY, A)).why[0]?.says).toContain(
       'suspended it without a review',
     );
-    await alpha.releases(A);
+    await alpha.release(A);
     expect(await refusalRules(A)).toEqual(['DENIED_LIMIT']);
-    await alpha.claims(EDGE);
+    await alpha.claim(EDGE);
     harness.advance(1800);
-    expect(unwrap(await coordinator.queries.explain(P, EDGE)).why[0]?.says).toContain('silent since');
+    expect(unwrap(await coordinator.queries.explain(PROJECT_KEY, EDGE)).why[0]?.says).toContain(
+      'silent since',
+    );
   });
 
   test('names no end of an edge that only its holder or an operator releases, stale or not', async () => {
     const { coordinator, alpha, harness } = await openWithPlan();
-    await alpha.claims(EDGE);
+    await alpha.claim(EDGE);
     const explained = async (sessionId?: string) =>
-      unwrap(await coordinator.queries.explain(P, EDGE, sessionId));
+      unwrap(await coordinator.queries.explain(PROJECT_KEY, EDGE, sessionId));
     const [reason] = (await explained()).why;
     expect(reason?.says).toMatch(/ under generation 1 until the holder or an operator releases it$/);
     expect((await explained('s1')).why[0]?.says).toBe('you hold it under generation 1');
@@ -99,9 +104,11 @@ forEachStore('explain', (open) => {
 
   test('explains a task that was removed from the plan, but not a task that was never in it', async () => {
     const { coordinator, refusalRules } = await openWithPlan();
-    await coordinator.decisions.operate(P, B, 'hold', { expected_generation: 0, reason: 'x' });
-    unwrap(await coordinator.plans.put(P, planOf(A)));
+    await coordinator.decisions.operate(PROJECT_KEY, B, 'hold', { expected_generation: 0, reason: 'x' });
+    unwrap(await coordinator.plans.put(PROJECT_KEY, planOf(A)));
     expect(await refusalRules(B)).toEqual(['UNKNOWN_TASK']);
-    expect(await coordinator.queries.explain(P, 'Z-001-never')).toMatchObject({ problem: 'NOT_FOUND' });
+    expect(await coordinator.queries.explain(PROJECT_KEY, 'Z-001-never')).toMatchObject({
+      problem: 'NOT_FOUND',
+    });
   });
 });

@@ -144,7 +144,7 @@ function refusalReasons(view: DecisionView, subject: string, liveClaimCount: num
 /** Refusals because of shared modules, if the project enforces that rule, for an agent without claims. */
 function sharedModuleReasons(view: DecisionView, subject: string): RefusalReason[] {
   const facts = edgeFacts(view, subject, { agent_id: '', agent_role: null });
-  if (!facts?.enforced) return [];
+  if (!facts?.is_overlap_refused) return [];
   return facts.overlapping_claims.map((overlap) => ({
     rule: 'DENIED_PARALLEL',
     says: `${overlap.agent_id} holds ${overlap.subject}, which also touches ${overlap.shared_modules.join(', ')}`,

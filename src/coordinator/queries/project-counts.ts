@@ -31,7 +31,7 @@ export async function countProjects(
   readMethodology: ReadMethodology,
 ): Promise<ProjectCounts[]> {
   const counted: ProjectCounts[] = [];
-  for (const project of [...projects.all()]) {
+  for (const project of [...projects.listLoaded()]) {
     if (project.key.project_id === TENANT_PROJECT) continue;
     const counts = await countProject(project, readMethodology).catch(() => null);
     if (counts !== null) counted.push(counts);

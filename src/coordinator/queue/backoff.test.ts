@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { CoordinatorHarness, P, planOf } from '../../../test/support/coordinator-harness.js';
+import { CoordinatorHarness, PROJECT_KEY, planOf } from '../../../test/support/coordinator-harness.js';
 import { StoreUnavailable } from '../../stores/store.js';
 import { storeRetryDelayMs } from './backoff.js';
 
@@ -9,7 +9,8 @@ const STEP_SECONDS = 0.25;
 /** A harness whose store can be made unavailable, counting the calls of background work. */
 async function withOutage() {
   const harness = await CoordinatorHarness.open('memory');
-  for (const project_id of ['shop', 'bank', 'mill']) await harness.plan(planOf(A), { ...P, project_id });
+  for (const project_id of ['shop', 'bank', 'mill'])
+    await harness.plan(planOf(A), { ...PROJECT_KEY, project_id });
   const { store } = harness;
   const calls = { count: 0 };
   let isGone = false;
@@ -58,13 +59,13 @@ describe('background work while the store is unavailable', () => {
   it('reads the commits of other coordinators once the store answers again', async () => {
     const { harness, passSeconds, setOutage } = await withOutage();
     const second = await harness.openAnother();
-    await second.plans.get(P);
+    await second.plans.get(PROJECT_KEY);
     await passSeconds(1);
     setOutage(true);
     await passSeconds(30);
     setOutage(false);
     const { eventTypes } = await followEvents(harness);
-    await second.claims.claimTask(P, { task_id: A, agent_id: 'beta', session_id: 's2' });
+    await second.claims.claimTask(PROJECT_KEY, { task_id: A, agent_id: 'beta', session_id: 's2' });
     await passSeconds(11);
     expect(eventTypes()).toContain('CLAIM_ACQUIRED');
   });
@@ -76,9 +77,11 @@ describe('background work while the store is unavailable', () => {
     setOutage(true);
     await passSeconds(60);
     const claim = { task_id: A, agent_id: 'alpha', session_id: 's1' };
-    expect(await harness.coordinator.claims.claimTask(P, claim)).toMatchObject({ problem: 'UNAVAILABLE' });
+    expect(await harness.coordinator.claims.claimTask(PROJECT_KEY, claim)).toMatchObject({
+      problem: 'UNAVAILABLE',
+    });
     setOutage(false);
-    expect(await harness.coordinator.claims.claimTask(P, claim)).toMatchObject({ success: true });
+    expect(await harness.coordinator.claims.claimTask(PROJECT_KEY, claim)).toMatchObject({ success: true });
     setOutage(true);
     const before = calls.count;
     await passSeconds(STEP_SECONDS);
@@ -90,7 +93,7 @@ describe('background work while the store is unavailable', () => {
 async function followEvents(harness: CoordinatorHarness) {
   const types: string[] = [];
   const stopFollowing = new AbortController();
-  const feed = harness.coordinator.feed.follow(P, '', stopFollowing.signal);
+  const feed = harness.coordinator.feed.follow(PROJECT_KEY, '', stopFollowing.signal);
   void (async () => {
     for await (const { event } of feed) types.push(event.event_type);
   })();

@@ -57,7 +57,7 @@ export interface CommittingProject extends DecisionSource {
   requeueLast(job: OperationJob): void;
   fetchThenRetry(job: OperationJob, fetch: () => Promise<void>): void;
   /** Counts a try. If there were too many, the job is answered. */
-  mayRetry(job: OperationJob): boolean;
+  countTryOrGiveUp(job: OperationJob): boolean;
 }
 
 /** The state of a project as the store has it. */

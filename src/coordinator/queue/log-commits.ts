@@ -190,7 +190,7 @@ export class LogCommits implements CommitPath {
       }
       view.discardStaged();
       if (outcome.kind === 'replay') return { job, transaction, reply: null, replayed: outcome.request };
-      if (!project.mayRetry(job)) return null;
+      if (!project.countTryOrGiveUp(job)) return null;
       if (outcome.kind !== 'full') {
         // Something was written outside the project's queue, as by an import: the next batch begins with a fresh state.
         project.requeueFirst([job]);

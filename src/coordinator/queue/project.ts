@@ -215,7 +215,7 @@ export class Project implements CommittingProject {
   }
 
   fetchThenRetry(job: OperationJob, fetch: () => Promise<void>): void {
-    if (!this.mayRetry(job)) return;
+    if (!this.countTryOrGiveUp(job)) return;
     fetch().then(
       () => {
         this.requeueFirst([job]);
@@ -226,7 +226,7 @@ export class Project implements CommittingProject {
   }
 
   /** Counts an attempt. After too many it answers the job with a problem, and returns false. */
-  mayRetry(job: OperationJob): boolean {
+  countTryOrGiveUp(job: OperationJob): boolean {
     job.tries += 1;
     if (job.tries <= TRIES_MAX) return true;
     const detail = 'Too many concurrent changes to the same work. Nothing happened; retry.';

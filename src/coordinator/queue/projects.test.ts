@@ -1,5 +1,10 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { CoordinatorHarness, P, planOf, unwrap } from '../../../test/support/coordinator-harness.js';
+import {
+  CoordinatorHarness,
+  PROJECT_KEY,
+  planOf,
+  unwrap,
+} from '../../../test/support/coordinator-harness.js';
 import { ManualEnvironment } from '../../../test/support/manual-environment.js';
 import { openMemoryStore } from '../../stores/memory/memory-store.js';
 import { RoutedStore } from '../../stores/routed-store.js';
@@ -12,7 +17,7 @@ const loadedIds = async (harness: CoordinatorHarness) =>
 test('a project without events is not kept in memory after a request names it', async () => {
   const harness = await CoordinatorHarness.open('memory');
   const { coordinator } = harness;
-  const key = { ...P, project_id: UNKNOWN_ID };
+  const key = { ...PROJECT_KEY, project_id: UNKNOWN_ID };
   const calls = Array.from({ length: 20 }, () => [
     coordinator.queries.status(key),
     coordinator.claims.claimTask(key, { task_id: 'A-001-x', agent_id: 'a', session_id: 's' }),
@@ -26,14 +31,14 @@ test('a listener receives the first event of an empty project, and the project s
   const harness = await CoordinatorHarness.open('memory');
   const { coordinator } = harness;
   const listening = new AbortController();
-  const feed = coordinator.feed.follow(P, '', listening.signal);
+  const feed = coordinator.feed.follow(PROJECT_KEY, '', listening.signal);
   const firstEvent = feed.next();
-  expect(await coordinator.plans.get(P)).toMatchObject({ problem: 'UNKNOWN_PROJECT' });
-  unwrap(await coordinator.plans.put(P, planOf('A-001-x')));
+  expect(await coordinator.plans.get(PROJECT_KEY)).toMatchObject({ problem: 'UNKNOWN_PROJECT' });
+  unwrap(await coordinator.plans.put(PROJECT_KEY, planOf('A-001-x')));
   expect((await firstEvent).value?.event.position).toBe(1);
   listening.abort();
   await feed.return(undefined);
-  expect(await loadedIds(harness)).toEqual([P.project_id]);
+  expect(await loadedIds(harness)).toEqual([PROJECT_KEY.project_id]);
 });
 
 test('the clock margin of a store without a clock applies only to the tenants of that store', async () => {
@@ -41,12 +46,12 @@ test('the clock margin of a store without a clock applies only to the tenants of
   const main = openMemoryStore({ clock: world.clock });
   const own = openMemoryStore({ clock: world.clock });
   Object.defineProperty(own, 'capabilities', { value: { ...own.capabilities, clock: 'coordinator' } });
-  const routeOf = (tenantId: string) => (tenantId === P.tenant_id ? 'own' : 'main');
+  const routeOf = (tenantId: string) => (tenantId === PROJECT_KEY.tenant_id ? 'own' : 'main');
   const store = await RoutedStore.open('main', routeOf, async (url) => (url === 'own' ? own : main));
   const coordinator = await Coordinator.open({ store, environment: world });
   onTestFinished(() => coordinator.close());
   const reasonsAfterTheLease = async (tenant_id: string) => {
-    const project = { ...P, tenant_id };
+    const project = { ...PROJECT_KEY, tenant_id };
     const claim = (name: string) =>
       coordinator.claims.claimTask(project, { task_id: 'A-001-x', agent_id: name, session_id: `s-${name}` });
     unwrap(await coordinator.plans.put(project, planOf('A-001-x')));
@@ -56,6 +61,6 @@ test('the clock margin of a store without a clock applies only to the tenants of
     world.advance(1);
     return [first, unwrap(await claim('beta')).reason];
   };
-  expect(await reasonsAfterTheLease(P.tenant_id)).toEqual(['DENIED_ACTIVE_CLAIM', 'GRANTED']);
+  expect(await reasonsAfterTheLease(PROJECT_KEY.tenant_id)).toEqual(['DENIED_ACTIVE_CLAIM', 'GRANTED']);
   expect(await reasonsAfterTheLease('globex')).toEqual(['GRANTED', 'DENIED_ACTIVE_CLAIM']);
 });

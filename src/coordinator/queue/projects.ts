@@ -78,7 +78,7 @@ export class Projects {
   private readonly referenceCounts = new Map<string, number>();
 
   /** The projects that no command, query or stream here has used yet, and why they are loaded. */
-  private readonly unused = new Map<string, 'watched' | 'visited'>();
+  private readonly unusedProjects = new Map<string, 'watched' | 'visited'>();
   /** Tenants whose limits were loaded for visits only. */
   private readonly visitedTenants = new Set<string>();
 
@@ -92,7 +92,7 @@ export class Projects {
     return projects;
   }
 
-  all(): Iterable<Project> {
+  listLoaded(): Iterable<Project> {
     return this.loadedProjects;
   }
 
@@ -100,7 +100,7 @@ export class Projects {
   async watch(projectKey: ProjectKey): Promise<void> {
     const name = cacheKeyOf(projectKey);
     const isLoaded = this.isLoaded(projectKey);
-    if (!isLoaded || this.unused.get(name) === 'visited') this.unused.set(name, 'watched');
+    if (!isLoaded || this.unusedProjects.get(name) === 'visited') this.unusedProjects.set(name, 'watched');
     if (!isLoaded) await this.get(projectKey);
   }
 
@@ -115,7 +115,7 @@ export class Projects {
     if (this.isLoaded(projectKey)) return null;
     const { tenant_id } = projectKey;
     if (!this.tenantPromises.has(tenant_id)) this.visitedTenants.add(tenant_id);
-    this.unused.set(cacheKeyOf(projectKey), 'visited');
+    this.unusedProjects.set(cacheKeyOf(projectKey), 'visited');
     try {
       return await work(await this.get(projectKey));
     } finally {
@@ -131,7 +131,7 @@ export class Projects {
 
   /** Whether no command, query or stream here has used the project yet. */
   isOnlyWatched(project: Project): boolean {
-    return this.unused.has(cacheKeyOf(project.key));
+    return this.unusedProjects.has(cacheKeyOf(project.key));
   }
 
   /** The ids of a tenant's projects, without the internal project that holds its limits. */
@@ -164,7 +164,7 @@ export class Projects {
   /** Loads the project and keeps it until a matching `dropReference`. */
   addReference(projectKey: ProjectKey): Promise<Project> {
     const name = cacheKeyOf(projectKey);
-    this.unused.delete(name);
+    this.unusedProjects.delete(name);
     this.referenceCounts.set(name, (this.referenceCounts.get(name) ?? 0) + 1);
     return this.get(projectKey);
   }
@@ -184,13 +184,13 @@ export class Projects {
 
   private endVisit({ tenant_id, project_id }: ProjectKey): void {
     const name = cacheKeyOf({ tenant_id, project_id });
-    if (this.unused.get(name) !== 'visited') return;
+    if (this.unusedProjects.get(name) !== 'visited') return;
     const project = this.activeByTenant.get(tenant_id)?.get(project_id);
     if (project !== undefined && project.state.bySession.size > 0) {
-      this.unused.set(name, 'watched');
+      this.unusedProjects.set(name, 'watched');
       return;
     }
-    this.unused.delete(name);
+    this.unusedProjects.delete(name);
     if (project !== undefined) this.unload(project);
   }
 
@@ -218,7 +218,7 @@ export class Projects {
     const name = cacheKeyOf(projectKey);
     return memoizedLoad(this.projectPromises, name, async () => {
       const { tenant_id } = projectKey;
-      const isVisited = this.unused.get(name) === 'visited';
+      const isVisited = this.unusedProjects.get(name) === 'visited';
       const tenant = await (isVisited ? this.loadTenantLimits(tenant_id) : this.keepTenantLimits(tenant_id));
       const project = await this.load(projectKey, () => tenant.currentLimits());
       const tenantProjects = this.activeByTenant.get(projectKey.tenant_id) ?? new Map<string, Project>();
@@ -289,7 +289,7 @@ export class Projects {
   /** The project if it is loaded and not empty: its name is valid, and a command needs no wait. */
   activeProject({ tenant_id, project_id }: ProjectKey): Project | undefined {
     const project = this.activeByTenant.get(tenant_id)?.get(project_id);
-    if (this.unused.size > 0) this.unused.delete(cacheKeyOf({ tenant_id, project_id }));
+    if (this.unusedProjects.size > 0) this.unusedProjects.delete(cacheKeyOf({ tenant_id, project_id }));
     return project?.state.position === 0 ? undefined : project;
   }
 

@@ -71,7 +71,7 @@ export class RefusalCounter {
     const counts = this.countsByGenerationAndSubject.get(key) ?? loaded;
     if (counts === undefined) throw new Error(`the refusals of ${subject} were not loaded`);
     this.remember(key, counts);
-    return nextNumber(counts.countOf(generation, principal), request_identity);
+    return nextNumber(counts.countFor(generation, principal), request_identity);
   }
 
   /** All refusals of a subject under one generation, if they are in memory. */

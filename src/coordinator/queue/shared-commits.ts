@@ -144,7 +144,7 @@ export class SharedCommits implements CommitPath {
       else {
         if (outcome.kind === 'conflict') isBehind = this.applyConflict(outcome) || isBehind;
         if (outcome.kind === 'full') job.reachedLimit = limitNameOfScope(outcome.scope);
-        if (project.mayRetry(job)) retry.push(job);
+        if (project.countTryOrGiveUp(job)) retry.push(job);
       }
     }
     const latest = outcomes.at(-1);

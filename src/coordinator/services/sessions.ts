@@ -8,7 +8,7 @@ import {
   sessionBody,
 } from '../../core/contract/sessions.js';
 import { sessionIdSchema } from '../../core/ids.js';
-import { opensSessionFor } from '../../core/sessions.js';
+import { canOpenSessionFor } from '../../core/sessions.js';
 import { sessionIdOf } from '../../core/subject.js';
 import { emptySession, evolveSession, progressSteps, sessionMemory } from '../../core/views/index.js';
 import { type Caller, OPEN_CALLER } from '../authentication/caller.js';
@@ -52,7 +52,7 @@ export class SessionService {
     const fields = parseBody(openSessionBody, body);
     if (isProblem(fields)) return fields;
     const { user_id = caller.user_id, project_id, public_key = null } = fields;
-    if (!opensSessionFor(user_id, caller)) return otherUserProblem(caller);
+    if (!canOpenSessionFor(user_id, caller)) return otherUserProblem(caller);
     const session_id = fields.session_id ?? this.newId();
     const opening = { session_id, user_id, public_key };
     const requestKey = requestKeyOf(caller, 'open_session', fields);

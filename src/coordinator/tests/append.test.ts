@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { HarnessAgent } from '../../../test/support/agent.js';
-import { forEachStore, P, planOf } from '../../../test/support/coordinator-harness.js';
+import { forEachStore, PROJECT_KEY, planOf } from '../../../test/support/coordinator-harness.js';
 import { OPEN_CALLER } from '../authentication/caller.js';
 
 const A = 'A-001-core';
@@ -24,7 +24,7 @@ forEachStore('appending a methodology event', (open) => {
 
   test('is open to anyone while the subject is not held, and records the subject', async () => {
     const { harness, coordinator } = await openWithPlan();
-    const reply = await coordinator.holder.appendEvent(P, { ...iterationEvent(1), ...EDGE });
+    const reply = await coordinator.holder.appendEvent(PROJECT_KEY, { ...iterationEvent(1), ...EDGE });
     expect(reply).toMatchObject({ success: true, reason: 'APPENDED' });
     expect((await harness.events()).at(-1)).toMatchObject({
       event_type: 'iteration_completed',
@@ -37,10 +37,10 @@ forEachStore('appending a methodology event', (open) => {
 
   test('is restricted to the holder of a held subject, under its generation', async () => {
     const { coordinator, alpha } = await openWithPlan();
-    const { claim } = await alpha.claims(A);
+    const { claim } = await alpha.claim(A);
     const event = { ...iterationEvent(1), task_id: A };
     const appendReason = async (fields: object) => {
-      const reply = await coordinator.holder.appendEvent(P, { ...event, ...fields });
+      const reply = await coordinator.holder.appendEvent(PROJECT_KEY, { ...event, ...fields });
       return 'reason' in reply ? reply.reason : reply.problem;
     };
     expect(await appendReason({})).toBe('SESSION_MISMATCH');
@@ -52,7 +52,7 @@ forEachStore('appending a methodology event', (open) => {
     expect(await appendReason({ session_id: 's1', generation: 1, claim_id: claim?.id })).toBe('APPENDED');
     const callerWithKey = { ...OPEN_CALLER, claim_id_optional: false };
     const withoutClaimId = { ...event, session_id: 's1', generation: 1 };
-    expect(await coordinator.holder.appendEvent(P, withoutClaimId, callerWithKey)).toMatchObject({
+    expect(await coordinator.holder.appendEvent(PROJECT_KEY, withoutClaimId, callerWithKey)).toMatchObject({
       reason: 'SESSION_MISMATCH',
     });
   });
@@ -60,9 +60,12 @@ forEachStore('appending a methodology event', (open) => {
   test('takes effect once when it is repeated with the same request id', async () => {
     const { harness, coordinator } = await openWithPlan();
     const body = { ...iterationEvent(1), request_id: 'r1' };
-    const first = await coordinator.holder.appendEvent(P, body);
-    expect(await coordinator.holder.appendEvent(P, body)).toEqual(first);
-    const other = await coordinator.holder.appendEvent(P, { ...iterationEvent(2), request_id: 'r1' });
+    const first = await coordinator.holder.appendEvent(PROJECT_KEY, body);
+    expect(await coordinator.holder.appendEvent(PROJECT_KEY, body)).toEqual(first);
+    const other = await coordinator.holder.appendEvent(PROJECT_KEY, {
+      ...iterationEvent(2),
+      request_id: 'r1',
+    });
     expect(other).toMatchObject({ problem: 'IDEMPOTENCY_CONFLICT' });
     const events = (await harness.events()).filter(({ event_type }) => event_type === 'iteration_completed');
     expect(events).toHaveLength(1);
@@ -73,14 +76,17 @@ forEachStore('appending a methodology event', (open) => {
     const event_id = '0198c5a2-7d5e-7b2c-9c1f-2f6f3c1d4e5a';
     const occurred_at = '2026-01-03T10:00:00.000Z';
     const body = { ...iterationEvent(1), ...EDGE, event_id, occurred_at };
-    expect(await coordinator.holder.appendEvent(P, body)).toMatchObject({ reason: 'APPENDED', event_id });
-    const again = { ...body, request_id: 'another' };
-    const other = { ...OPEN_CALLER, principal: 'key-2' };
-    expect(await coordinator.holder.appendEvent(P, again, other)).toMatchObject({
+    expect(await coordinator.holder.appendEvent(PROJECT_KEY, body)).toMatchObject({
       reason: 'APPENDED',
       event_id,
     });
-    const changed = await coordinator.holder.appendEvent(P, {
+    const again = { ...body, request_id: 'another' };
+    const other = { ...OPEN_CALLER, principal: 'key-2' };
+    expect(await coordinator.holder.appendEvent(PROJECT_KEY, again, other)).toMatchObject({
+      reason: 'APPENDED',
+      event_id,
+    });
+    const changed = await coordinator.holder.appendEvent(PROJECT_KEY, {
       ...body,
       payload: { iteration: 2, status: 'blocked' },
     });
@@ -92,7 +98,7 @@ forEachStore('appending a methodology event', (open) => {
   test('is refused with an event id of the version reserved for the coordinator', async () => {
     const { coordinator } = await openWithPlan();
     const event_id = '0f5e3a52-6d0b-5d5e-9a55-8c1f6b7d2c11';
-    const reply = await coordinator.holder.appendEvent(P, { ...iterationEvent(1), event_id });
+    const reply = await coordinator.holder.appendEvent(PROJECT_KEY, { ...iterationEvent(1), event_id });
     expect(reply).toMatchObject({ problem: 'INVALID_REQUEST', faults: [{ path: 'event_id' }] });
   });
 
@@ -100,7 +106,7 @@ forEachStore('appending a methodology event', (open) => {
     const { harness, coordinator } = await openWithPlan();
     const before = (await harness.events()).length;
     const appendReason = async (body: object) => {
-      const reply = await coordinator.holder.appendEvent(P, body);
+      const reply = await coordinator.holder.appendEvent(PROJECT_KEY, body);
       return 'problem' in reply ? reply.problem : reply.reason;
     };
     expect(await appendReason({ ...iterationEvent(1), event_type: 'CLAIM_ACQUIRED', task_id: A })).toBe(

@@ -16,7 +16,7 @@ import {
 import {
   type CoordinatorHarness,
   forEachStore,
-  P,
+  PROJECT_KEY,
   planOf,
 } from '../../../test/support/coordinator-harness.js';
 import { isProblem } from '../wire/problem.js';
@@ -34,7 +34,7 @@ forEachStore('bad input', (open) => {
   async function openWithClaim(): Promise<CoordinatorHarness> {
     const harness = await open();
     await harness.plan(planOf(A));
-    await new HarnessAgent(harness, 'alpha', 's1').claims(A);
+    await new HarnessAgent(harness, 'alpha', 's1').claim(A);
     return harness;
   }
   const logPositions = async (harness: CoordinatorHarness) => [
@@ -65,7 +65,7 @@ forEachStore('bad input', (open) => {
     async (_name, endpoint) => {
       const harness = await openWithClaim();
       for (const tenant_id of ['', '..', '../acme', 'a/b', '__proto__', '.', MEGABYTE, 'a\0b']) {
-        const reply = await endpoint.send(harness.coordinator, endpoint.body, { ...P, tenant_id });
+        const reply = await endpoint.send(harness.coordinator, endpoint.body, { ...PROJECT_KEY, tenant_id });
         expect(reply, tenant_id.slice(0, 20)).toMatchObject({ problem: 'INVALID_REQUEST' });
       }
     },
@@ -75,7 +75,7 @@ forEachStore('bad input', (open) => {
     const { coordinator } = await openWithClaim();
     const request = { task_id: A, session_id: 's1' };
     const problemDetail = async (body: object) => {
-      const reply = await coordinator.claims.claimTask(P, body);
+      const reply = await coordinator.claims.claimTask(PROJECT_KEY, body);
       return isProblem(reply) ? reply.detail : '';
     };
     expect(await problemDetail(request)).toBe('agent_id: is missing');
@@ -105,7 +105,10 @@ forEachStore('bad input', (open) => {
     const claim = (task_id: string) => ({ task_id, agent_id: 'a', session_id: 's9' });
     const many = Array.from({ length: 21 }, (_, index) => claim(`A-1${String(index).padStart(2, '0')}-x`));
     for (const claims of [many, [claim(A), claim(A)]]) {
-      const reply = await harness.coordinator.claims.batchClaim(P, { claims, mode: 'all_or_nothing' });
+      const reply = await harness.coordinator.claims.batchClaim(PROJECT_KEY, {
+        claims,
+        mode: 'all_or_nothing',
+      });
       expect(reply).toMatchObject({ problem: 'INVALID_REQUEST' });
     }
   });
@@ -124,12 +127,12 @@ forEachStore('bad input', (open) => {
       7 as never,
     ]) {
       for (const reply of [
-        await queries.getTaskState(P, taskId),
-        await queries.getClaimHistory(P, taskId),
-        await queries.listResults(P, taskId),
-        await queries.getResult(P, taskId, 'x'),
-        await queries.explain(P, taskId),
-        await harness.coordinator.decisions.operate(P, taskId, 'hold', operator),
+        await queries.getTaskState(PROJECT_KEY, taskId),
+        await queries.getClaimHistory(PROJECT_KEY, taskId),
+        await queries.listResults(PROJECT_KEY, taskId),
+        await queries.getResult(PROJECT_KEY, taskId, 'x'),
+        await queries.explain(PROJECT_KEY, taskId),
+        await harness.coordinator.decisions.operate(PROJECT_KEY, taskId, 'hold', operator),
       ]) {
         expect(reply, String(taskId).slice(0, 20)).toMatchObject({ problem: 'INVALID_REQUEST' });
       }
@@ -202,10 +205,10 @@ forEachStore('bad input', (open) => {
       `a: &a [x,x,x,x]\nb: &b [*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b]\ntracks: *c`,
     ];
     for (const plan of plans) {
-      expect(await harness.coordinator.plans.put(P, plan), describeBody(plan)).toMatchObject({
+      expect(await harness.coordinator.plans.put(PROJECT_KEY, plan), describeBody(plan)).toMatchObject({
         problem: 'INVALID_PLAN',
       });
-      const withRequestId = await harness.coordinator.plans.put(P, plan, { request_id: 'r1' });
+      const withRequestId = await harness.coordinator.plans.put(PROJECT_KEY, plan, { request_id: 'r1' });
       expect(withRequestId, describeBody(plan)).toMatchObject({ problem: 'INVALID_PLAN' });
     }
     for (const tasks of [
@@ -219,7 +222,7 @@ forEachStore('bad input', (open) => {
       [nested(100_000)],
       [{ id: MEGABYTE }],
     ]) {
-      const reply = await harness.coordinator.plans.add(P, tasks, { request_id: 'r2' });
+      const reply = await harness.coordinator.plans.add(PROJECT_KEY, tasks, { request_id: 'r2' });
       expect(reply, describeBody(tasks)).toMatchObject({ problem: 'INVALID_PLAN' });
     }
     expect(await logPositions(harness)).toEqual(before);

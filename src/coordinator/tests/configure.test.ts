@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { HarnessAgent } from '../../../test/support/agent.js';
-import { forEachStore, P, planOf, unwrap } from '../../../test/support/coordinator-harness.js';
+import { forEachStore, PROJECT_KEY, planOf, unwrap } from '../../../test/support/coordinator-harness.js';
 import { coordinationConfig, FILES, featureFile } from '../../../test/support/workspace-files.js';
 import { PolicyAwareLogChecker } from '../../core/claims/policy-aware-log-checker.js';
 import { checkNewEvent } from '../../core/events/catalogue.js';
@@ -9,7 +9,7 @@ forEachStore('configuring a project', (open) => {
   async function openUnconfigured() {
     const harness = await open();
     const configure = async (files: Record<string, string> = FILES, options = {}) =>
-      unwrap(await harness.coordinator.settings.configure(P, { files, ...options }));
+      unwrap(await harness.coordinator.settings.configure(PROJECT_KEY, { files, ...options }));
     const eventTypes = async () => (await harness.events()).map(({ event_type }) => event_type);
     return { harness, configure, eventTypes };
   }
@@ -54,7 +54,7 @@ forEachStore('configuring a project', (open) => {
     expect(await configure(changed)).toMatchObject({ reason: 'CONFIGURED', version: 1, features_changed: 1 });
     expect((await eventTypes()).slice(6)).toEqual(['FEATURE_CHANGED']);
     const alpha = new HarnessAgent(harness, 'alpha', 's1');
-    expect(await alpha.claims('REQ-F-D#design_code')).toMatchObject({ reason: 'GRANTED' });
+    expect(await alpha.claim('REQ-F-D#design_code')).toMatchObject({ reason: 'GRANTED' });
   });
 
   test('accepts more features than fit in a transaction, and a repeated request has one effect', async () => {
@@ -68,14 +68,14 @@ forEachStore('configuring a project', (open) => {
     const before = await harness.position();
     expect(await configure(many, { request_id: 'r1' })).toEqual(first);
     expect(await harness.position()).toBe(before);
-    const other = await harness.coordinator.settings.configure(P, { files: {}, request_id: 'r1' });
+    const other = await harness.coordinator.settings.configure(PROJECT_KEY, { files: {}, request_id: 'r1' });
     expect(other).toMatchObject({ problem: 'IDEMPOTENCY_CONFLICT' });
   });
 
   test('changes nothing if a file has faults that everything depends on, and reports their locations', async () => {
     const { harness } = await openUnconfigured();
     const files = { ...FILES, 'agent_roles.yml': 'agent_roles:\n  architect: 7\n' };
-    const reply = await harness.coordinator.settings.configure(P, { files });
+    const reply = await harness.coordinator.settings.configure(PROJECT_KEY, { files });
     expect(reply).toMatchObject({
       problem: 'INVALID_METHODOLOGY',
       detail: expect.stringMatching(/^agent_roles\.yml:\d+:\d+: .*[^.]\. Nothing was changed\.$/),
@@ -88,7 +88,7 @@ forEachStore('configuring a project', (open) => {
     const { harness } = await openUnconfigured();
     const files = { ...FILES, 'profiles/broken.yml': 'profile: broken\ngraph:\n  include: 7\n' };
     const unreadable = { 'features/active/REQ-F-X-001.yml': 'It is a link that leaves the project.' };
-    const reply = await harness.coordinator.settings.configure(P, { files, unreadable });
+    const reply = await harness.coordinator.settings.configure(PROJECT_KEY, { files, unreadable });
     expect(reply).toMatchObject({
       reason: 'CONFIGURED',
       faults: [
@@ -101,13 +101,13 @@ forEachStore('configuring a project', (open) => {
   test('sets the claim policy, which an admin can override until the files change', async () => {
     const { harness, configure } = await openUnconfigured();
     const { coordinator } = harness;
-    const currentPolicy = async () => unwrap(await coordinator.settings.getPolicy(P));
+    const currentPolicy = async () => unwrap(await coordinator.settings.getPolicy(PROJECT_KEY));
     const filesWithClaims = (claims: object) => ({
       ...FILES,
       'coordination.yml': coordinationConfig({ claims }),
     });
     await harness.plan(planOf('A-001-x'));
-    unwrap(await coordinator.settings.putPolicy(P, { claim_ttl_seconds: 700 }));
+    unwrap(await coordinator.settings.putPolicy(PROJECT_KEY, { claim_ttl_seconds: 700 }));
     await configure(
       filesWithClaims({ stale_threshold_seconds: 60, on_ttl: 'takeover', max_hold_seconds: 900 }),
     );
@@ -117,7 +117,7 @@ forEachStore('configuring a project', (open) => {
       max_hold_seconds: 900,
       stale_policy: { task: 'takeover', edge: 'takeover' },
     });
-    await coordinator.settings.putPolicy(P, { stale_threshold_seconds: 90 });
+    await coordinator.settings.putPolicy(PROJECT_KEY, { stale_threshold_seconds: 90 });
     await configure(filesWithClaims({ stale_threshold_seconds: 60 }));
     expect(await currentPolicy()).toMatchObject({
       stale_threshold_seconds: 90,

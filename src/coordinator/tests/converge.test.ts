@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { HarnessAgent, human } from '../../../test/support/agent.js';
 import { candidateDigest } from '../../../test/support/candidate-digest.js';
-import { forEachStore, P, unwrap } from '../../../test/support/coordinator-harness.js';
+import { forEachStore, PROJECT_KEY, unwrap } from '../../../test/support/coordinator-harness.js';
 import { evaluatorReport, FILES } from '../../../test/support/workspace-files.js';
 import { canonicalJson } from '../../core/canonical-json.js';
 import { PolicyAwareLogChecker } from '../../core/claims/policy-aware-log-checker.js';
@@ -19,11 +19,11 @@ const rolesFile = (action: string) =>
 forEachStore('an edge of a configured project', (open) => {
   async function openConfigured(extraFiles: Record<string, string> = {}) {
     const harness = await open();
-    unwrap(await harness.coordinator.settings.configure(P, { files: { ...FILES, ...extraFiles } }));
+    unwrap(await harness.coordinator.settings.configure(PROJECT_KEY, { files: { ...FILES, ...extraFiles } }));
     const alpha = new HarnessAgent(harness, 'alpha', 's1');
     const review = (decision: string, fields: object) =>
       harness.coordinator.decisions.recordReview(
-        P,
+        PROJECT_KEY,
         { task_id: EDGE, generation: 1, iteration: 1, decision, ...fields },
         human('rita'),
       );
@@ -32,7 +32,7 @@ forEachStore('an edge of a configured project', (open) => {
     const findLogViolations = async () => {
       const checker = new PolicyAwareLogChecker();
       const eventViolations = (await harness.events()).flatMap((event) => checker.checkEvent(event));
-      const heads = (await harness.store.scanHeads(P, { after: null, limit: 1000 })) as AnyHead[];
+      const heads = (await harness.store.scanHeads(PROJECT_KEY, { after: null, limit: 1000 })) as AnyHead[];
       return [...eventViolations, ...checker.checkHeads(heads)];
     };
     return { harness, coordinator: harness.coordinator, alpha, review, lastEvent, findLogViolations };
@@ -41,9 +41,9 @@ forEachStore('an edge of a configured project', (open) => {
   // req: EVL-002, EVL-005
   test('converges when its required checks have passed, and records the evidence', async () => {
     const { alpha, lastEvent } = await openConfigured();
-    await alpha.claims(EDGE, { agent_role: 'architect' });
+    await alpha.claim(EDGE, { agent_role: 'architect' });
     const body = { ...evaluatorReport(), iteration: 3, context_hash: 'sha256:11' };
-    expect(await alpha.submits(EDGE, { made: 'it' }, body)).toMatchObject({
+    expect(await alpha.submit(EDGE, { made: 'it' }, body)).toMatchObject({
       accepted: true,
       reason: 'ACCEPTED',
     });
@@ -61,9 +61,9 @@ forEachStore('an edge of a configured project', (open) => {
   // req: EVL-002
   test('does not converge while a required check is missing, failing or skipped, and stays with its holder', async () => {
     const { harness, alpha } = await openConfigured();
-    await alpha.claims(EDGE, { agent_role: 'architect' });
+    await alpha.claim(EDGE, { agent_role: 'architect' });
     const failingCheckNames = async (report: object) => {
-      const reply = await alpha.submits(EDGE, 'v1', { ...report });
+      const reply = await alpha.submit(EDGE, 'v1', { ...report });
       expect(reply).toMatchObject({
         accepted: false,
         reason: 'NOT_CONVERGED',
@@ -88,30 +88,30 @@ forEachStore('an edge of a configured project', (open) => {
       ['compiles'],
       ['compiles', 'reads_well'],
     ]);
-    expect(await alpha.renews(EDGE)).toMatchObject({ reason: 'RENEWED' });
-    expect(await alpha.submits(EDGE, 'v1', evaluatorReport())).toMatchObject({ accepted: true });
+    expect(await alpha.renew(EDGE)).toMatchObject({ reason: 'RENEWED' });
+    expect(await alpha.submit(EDGE, 'v1', evaluatorReport())).toMatchObject({ accepted: true });
   });
 
   test('does not trust the role human of a claim made before the project had roles', async () => {
-    const harness = await open({ home: P });
+    const harness = await open({ home: PROJECT_KEY });
     const alpha = new HarnessAgent(harness, 'alpha', 's1');
     const agent = { ...OPEN_CALLER, principal: 'key-1', may_review: false };
-    await alpha.claims(EDGE, { agent_role: 'human' });
+    await alpha.claim(EDGE, { agent_role: 'human' });
     const rolesWithHuman = 'roles:\n  human: { converge_edges: all }\n';
     unwrap(
-      await harness.coordinator.settings.configure(P, {
+      await harness.coordinator.settings.configure(PROJECT_KEY, {
         files: { ...FILES, 'agent_roles.yml': rolesWithHuman },
       }),
     );
     const body = { task_id: EDGE, session_id: 's1', generation: 1, result_data: 'v1', ...evaluatorReport() };
-    expect(await harness.coordinator.holder.submitResult(P, body, agent)).toMatchObject({
+    expect(await harness.coordinator.holder.submitResult(PROJECT_KEY, body, agent)).toMatchObject({
       reason: 'ESCALATED',
     });
   });
 
   test('is refused with a manifest that cannot be promoted', async () => {
     const { alpha, coordinator } = await openConfigured();
-    await alpha.claims(EDGE, { agent_role: 'architect' });
+    await alpha.claim(EDGE, { agent_role: 'architect' });
     const file = {
       path: 'a',
       sha256: candidateDigest('a'),
@@ -121,7 +121,7 @@ forEachStore('an edge of a configured project', (open) => {
     };
     const filesResult = (...changed: object[]) => ({ kind: 'files', files: changed, total_bytes: 3 });
     const submit = (result: object) =>
-      coordinator.holder.submitResult(P, {
+      coordinator.holder.submitResult(PROJECT_KEY, {
         ...{ task_id: EDGE, session_id: 's1', generation: 1 },
         ...{ result_data: result, ...evaluatorReport() },
       });
@@ -134,19 +134,19 @@ forEachStore('an edge of a configured project', (open) => {
     const bytes = Buffer.from(canonicalJson('a'));
     unwrap(await coordinator.blobs.putBlob('other', file.sha256, bytes));
     expect(await submit(filesResult(file))).toMatchObject({ problem: 'BLOB_MISSING' });
-    unwrap(await coordinator.blobs.putBlob(P.tenant_id, file.sha256, bytes));
+    unwrap(await coordinator.blobs.putBlob(PROJECT_KEY.tenant_id, file.sha256, bytes));
     expect(await submit(filesResult(file))).toMatchObject({ accepted: true });
   });
 
   // req: HUM-001, HUM-002, HUM-004
   test('that requires a person waits for the approval of exactly what was submitted', async () => {
     const { coordinator, alpha, review, lastEvent, findLogViolations } = await openConfigured();
-    await alpha.claims(SPEC, { agent_role: 'architect' });
+    await alpha.claim(SPEC, { agent_role: 'architect' });
     const passed = {
       evaluators: evaluatorReport({ complete: 'pass', wanted: 'pass' }).evaluators,
       iteration: 2,
     };
-    expect(await alpha.submits(SPEC, 'v1', passed)).toMatchObject({
+    expect(await alpha.submit(SPEC, 'v1', passed)).toMatchObject({
       ...{ accepted: false, reason: 'ESCALATED' },
       next: expect.stringMatching(
         /^A person must review this result: the edge has a check that only a person can pass\. .*gen review/,
@@ -156,7 +156,7 @@ forEachStore('an edge of a configured project', (open) => {
       agent_role: 'architect',
       payload: { reason: 'human_review_required', iteration: 2 },
     });
-    const state = unwrap(await coordinator.queries.getTaskState(P, SPEC));
+    const state = unwrap(await coordinator.queries.getTaskState(PROJECT_KEY, SPEC));
     expect(state.claim?.state).toBe('SUSPENDED');
     const about = { task_id: SPEC, iteration: 2, candidate_sha256: candidateDigest('v1') };
     expect(await findLogViolations()).toEqual([]);
@@ -176,11 +176,11 @@ forEachStore('an edge of a configured project', (open) => {
       const { alpha, lastEvent, findLogViolations } = await openConfigured({
         'agent_roles.yml': rolesFile(action),
       });
-      await alpha.claims('REQ-F-A#code_unit_tests', { agent_role: 'architect' });
-      await alpha.releases('REQ-F-A#code_unit_tests');
-      await alpha.claims(EDGE, { agent_role: 'tester' });
+      await alpha.claim('REQ-F-A#code_unit_tests', { agent_role: 'architect' });
+      await alpha.release('REQ-F-A#code_unit_tests');
+      await alpha.claim(EDGE, { agent_role: 'tester' });
       // The role comes from the grant: a submission cannot set one.
-      const { reason, next } = await alpha.submits(EDGE, 'v1', evaluatorReport());
+      const { reason, next } = await alpha.submit(EDGE, 'v1', evaluatorReport());
       const event = await lastEvent('convergence_escalated');
       expect(await findLogViolations()).toEqual([]);
       return {
@@ -199,7 +199,7 @@ forEachStore('an edge of a configured project', (open) => {
     });
     const rejected = await outcomeOfAction('reject');
     expect(rejected).toMatchObject({ reason: 'OUTSIDE_AUTHORITY', escalation: undefined });
-    expect(await rejected.alpha.renews(EDGE)).toMatchObject({ reason: 'RENEWED' });
+    expect(await rejected.alpha.renew(EDGE)).toMatchObject({ reason: 'RENEWED' });
     expect(await outcomeOfAction('warn')).toMatchObject({
       reason: 'ACCEPTED',
       escalation: { seq: undefined, role: 'tester', action: 'warn', reason: 'outside_role_authority' },
@@ -209,60 +209,64 @@ forEachStore('an edge of a configured project', (open) => {
   // req: WSP-004, WSP-005
   test('needs a person if its files are in the specification, in the body or in a blob', async () => {
     const { harness, coordinator, alpha, lastEvent } = await openConfigured();
-    await alpha.claims(EDGE, { agent_role: 'architect' });
+    await alpha.claim(EDGE, { agent_role: 'architect' });
     const changes = manifestOf('src/a.ts', 'specification/INTENT.md');
-    expect(await alpha.submits(EDGE, changes, evaluatorReport())).toMatchObject({ reason: 'ESCALATED' });
+    expect(await alpha.submit(EDGE, changes, evaluatorReport())).toMatchObject({ reason: 'ESCALATED' });
     expect((await lastEvent('convergence_escalated'))?.payload.reason).toBe('spec_mutation');
     const other = 'REQ-F-B#design_code';
-    await alpha.claims(other, { agent_role: 'architect' });
+    await alpha.claim(other, { agent_role: 'architect' });
     const bytes = Buffer.from(JSON.stringify(manifestOf('docs/adrs/1.md')));
     const blob_sha256 = createHash('sha256').update(bytes).digest('hex');
-    await harness.blobs.put(P.tenant_id, blob_sha256, bytes);
+    await harness.blobs.put(PROJECT_KEY.tenant_id, blob_sha256, bytes);
     const body = { ...alpha.handle(other), blob_sha256, ...evaluatorReport() };
-    expect(await coordinator.holder.submitResult(P, body)).toMatchObject({ reason: 'ESCALATED' });
+    expect(await coordinator.holder.submitResult(PROJECT_KEY, body)).toMatchObject({ reason: 'ESCALATED' });
     expect((await lastEvent('convergence_escalated'))?.payload.reason).toBe('spec_mutation');
   });
 
   test('can be converged by a person, unless a deterministic check fails', async () => {
     const { alpha } = await openConfigured({ 'agent_roles.yml': rolesFile('reject') });
-    await alpha.claims(EDGE, { agent_role: 'human' });
+    await alpha.claim(EDGE, { agent_role: 'human' });
     const changes = manifestOf('specification/INTENT.md');
-    expect(await alpha.submits(EDGE, changes, evaluatorReport({ compiles: 'fail' }))).toMatchObject({
+    expect(await alpha.submit(EDGE, changes, evaluatorReport({ compiles: 'fail' }))).toMatchObject({
       reason: 'NOT_CONVERGED',
       failing: [{ name: 'compiles' }],
     });
-    expect(await alpha.submits(EDGE, changes, evaluatorReport({ compiles: 'pass' }))).toMatchObject({
+    expect(await alpha.submit(EDGE, changes, evaluatorReport({ compiles: 'pass' }))).toMatchObject({
       reason: 'ACCEPTED',
     });
-    await alpha.claims(SPEC, { agent_role: 'human' });
-    expect(await alpha.submits(SPEC, 'mine')).toMatchObject({ reason: 'ACCEPTED' });
+    await alpha.claim(SPEC, { agent_role: 'human' });
+    expect(await alpha.submit(SPEC, 'mine')).toMatchObject({ reason: 'ACCEPTED' });
   });
 
   test('cannot be claimed as human without a credential that may review', async () => {
     const { coordinator, alpha } = await openConfigured({ 'agent_roles.yml': rolesFile('reject') });
     const agent = { ...OPEN_CALLER, may_review: false };
     const claim = { task_id: EDGE, agent_id: 'alpha', session_id: 's1', agent_role: 'human' };
-    expect(await coordinator.claims.claimTask(P, claim, agent)).toMatchObject({ problem: 'FORBIDDEN' });
-    expect(await coordinator.claims.batchClaim(P, { claims: [claim] }, agent)).toMatchObject({
+    expect(await coordinator.claims.claimTask(PROJECT_KEY, claim, agent)).toMatchObject({
+      problem: 'FORBIDDEN',
+    });
+    expect(await coordinator.claims.batchClaim(PROJECT_KEY, { claims: [claim] }, agent)).toMatchObject({
       problem: 'FORBIDDEN',
     });
     const { task_id: _, ...next } = claim;
-    expect(await coordinator.claims.next(P, { ...next, kinds: ['edge'] }, agent)).toMatchObject({
+    expect(await coordinator.claims.next(PROJECT_KEY, { ...next, kinds: ['edge'] }, agent)).toMatchObject({
       problem: 'FORBIDDEN',
     });
     const payload = { intent_id: 'INT-1', trigger: 'x', signal_source: 'gap' };
     const intent = { event_type: 'intent_raised', agent_id: 'alpha', session_id: 's1', payload };
-    expect(await coordinator.holder.appendEvent(P, { ...intent, agent_role: 'human' }, agent)).toMatchObject({
+    expect(
+      await coordinator.holder.appendEvent(PROJECT_KEY, { ...intent, agent_role: 'human' }, agent),
+    ).toMatchObject({
       problem: 'FORBIDDEN',
     });
-    expect(await coordinator.holder.appendEvent(P, { ...intent, agent_role: 'tester' }, agent)).toMatchObject(
-      {
-        reason: 'APPENDED',
-      },
-    );
-    await alpha.claims(EDGE, { agent_role: 'human' });
+    expect(
+      await coordinator.holder.appendEvent(PROJECT_KEY, { ...intent, agent_role: 'tester' }, agent),
+    ).toMatchObject({
+      reason: 'APPENDED',
+    });
+    await alpha.claim(EDGE, { agent_role: 'human' });
     const body = { ...alpha.handle(EDGE), result_data: 'v1', ...evaluatorReport() };
-    expect(await coordinator.holder.submitResult(P, body, agent)).toMatchObject({
+    expect(await coordinator.holder.submitResult(PROJECT_KEY, body, agent)).toMatchObject({
       reason: 'OUTSIDE_AUTHORITY',
     });
   });
@@ -273,31 +277,33 @@ forEachStore('an edge of a configured project', (open) => {
       const { coordinator } = await openConfigured({ 'agent_roles.yml': rolesFile('reject') });
       const agent = { ...OPEN_CALLER, may_review: false, claim_id_optional: true };
       const claim = { task_id: EDGE, agent_id: 'human', session_id: 's1', agent_role };
-      const granted = await coordinator.claims.claimTask(P, claim, agent);
+      const granted = await coordinator.claims.claimTask(PROJECT_KEY, claim, agent);
       expect(granted).toSatisfy((reply: object) => 'problem' in reply || 'claim' in reply);
       const body = { task_id: EDGE, session_id: 's1', generation: 1, result_data: 1, ...evaluatorReport() };
-      expect(await coordinator.holder.submitResult(P, body, agent)).not.toMatchObject({ accepted: true });
+      expect(await coordinator.holder.submitResult(PROJECT_KEY, body, agent)).not.toMatchObject({
+        accepted: true,
+      });
     },
   );
 
   test('keeps the role of its grant, whatever events its holder appends', async () => {
     const { coordinator, alpha } = await openConfigured({ 'agent_roles.yml': rolesFile('reject') });
-    await alpha.claims(EDGE, { agent_role: 'tester' });
-    await alpha.claims(EDGE, { agent_role: 'architect' });
+    await alpha.claim(EDGE, { agent_role: 'tester' });
+    await alpha.claim(EDGE, { agent_role: 'architect' });
     const payload = { iteration: 1, status: 'iterating' };
     const about = { feature_id: 'REQ-F-A', edge: 'design_code', agent_id: 'alpha', session_id: 's1' };
     const body = { event_type: 'iteration_completed', ...about, generation: 1, agent_role: 'architect' };
     const { claim_id } = alpha.handle(EDGE);
-    await coordinator.holder.appendEvent(P, { ...body, claim_id, payload });
-    expect(await alpha.submits(EDGE, 'v1', evaluatorReport())).toMatchObject({ reason: 'OUTSIDE_AUTHORITY' });
+    await coordinator.holder.appendEvent(PROJECT_KEY, { ...body, claim_id, payload });
+    expect(await alpha.submit(EDGE, 'v1', evaluatorReport())).toMatchObject({ reason: 'OUTSIDE_AUTHORITY' });
   });
 
   test('claimed before the project was configured converges only after its feature has a file', async () => {
-    const harness = await open({ home: P });
+    const harness = await open({ home: PROJECT_KEY });
     const alpha = new HarnessAgent(harness, 'alpha', 's1');
-    await alpha.claims('REQ-F-OLD#design_code', { agent_role: 'full_stack' });
-    await harness.coordinator.settings.configure(P, { files: FILES });
-    expect(await alpha.submits('REQ-F-OLD#design_code', 'v1', evaluatorReport())).toMatchObject({
+    await alpha.claim('REQ-F-OLD#design_code', { agent_role: 'full_stack' });
+    await harness.coordinator.settings.configure(PROJECT_KEY, { files: FILES });
+    expect(await alpha.submit('REQ-F-OLD#design_code', 'v1', evaluatorReport())).toMatchObject({
       reason: 'NOT_CONVERGED',
       failing: [{ name: 'feature_vector' }],
     });
@@ -305,19 +311,19 @@ forEachStore('an edge of a configured project', (open) => {
 
   test('is adopted from a parked result only if its submitted checks have passed', async () => {
     const { coordinator, alpha, lastEvent, findLogViolations } = await openConfigured();
-    await alpha.claims(EDGE, { agent_role: 'architect' });
+    await alpha.claim(EDGE, { agent_role: 'architect' });
     const operatorFields = { expected_generation: 1, reason: 'gone' };
-    await coordinator.decisions.operate(P, EDGE, 'force_release', operatorFields, human('rita'));
+    await coordinator.decisions.operate(PROJECT_KEY, EDGE, 'force_release', operatorFields, human('rita'));
     const adoptResult = (resultId: string | null) =>
       coordinator.decisions.operate(
-        P,
+        PROJECT_KEY,
         EDGE,
         'adopt',
         { ...operatorFields, result_id: resultId ?? '' },
         human('rita'),
       );
-    const unchecked = await alpha.submits(EDGE, 'v1', evaluatorReport({ compiles: 'fail' }));
-    const checked = await alpha.submits(EDGE, 'v2', evaluatorReport({ compiles: 'pass' }));
+    const unchecked = await alpha.submit(EDGE, 'v1', evaluatorReport({ compiles: 'fail' }));
+    const checked = await alpha.submit(EDGE, 'v2', evaluatorReport({ compiles: 'pass' }));
     expect([unchecked.reason, checked.reason]).toEqual(['NO_CLAIM', 'NO_CLAIM']);
     expect(await adoptResult(unchecked.parked)).toMatchObject({
       reason: 'NOT_CONVERGED',
@@ -330,9 +336,9 @@ forEachStore('an edge of a configured project', (open) => {
 
   test('accepts only well-formed evaluators, and a task accepts none', async () => {
     const { coordinator, alpha } = await openConfigured();
-    await alpha.claims(EDGE);
+    await alpha.claim(EDGE);
     const submit = (fields: object) =>
-      coordinator.holder.submitResult(P, { ...alpha.handle(EDGE), result_data: 1, ...fields });
+      coordinator.holder.submitResult(PROJECT_KEY, { ...alpha.handle(EDGE), result_data: 1, ...fields });
     const malformed = {
       evaluators: { ...evaluatorReport().evaluators, details: [{ name: 'x', result: 'maybe' }] },
     };

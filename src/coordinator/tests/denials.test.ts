@@ -3,7 +3,7 @@ import { HarnessAgent } from '../../../test/support/agent.js';
 import {
   CoordinatorHarness,
   forEachStore,
-  P,
+  PROJECT_KEY,
   planOf,
   unwrap,
 } from '../../../test/support/coordinator-harness.js';
@@ -24,14 +24,14 @@ forEachStore('denials', (open) => {
   const refusalsIn = async (harness: CoordinatorHarness) =>
     (await harness.events()).filter(({ event_type }) => /REJECTED$/.test(event_type));
   const refusedCount = async ({ coordinator }: CoordinatorHarness) =>
-    unwrap(await coordinator.queries.getClaimHistory(P, A)).refused_count;
+    unwrap(await coordinator.queries.getClaimHistory(PROJECT_KEY, A)).refused_count;
 
   // req: AUD-011
   test('are recorded at most 20 times per generation and principal, then counted', async () => {
     const { harness, alpha, beta } = await openWithPlan();
-    await alpha.claims(A);
-    for (let turn = 0; turn < 15; turn += 1) await beta.claims(A);
-    await Promise.all(Array.from({ length: 15 }, () => beta.claims(A)));
+    await alpha.claim(A);
+    for (let turn = 0; turn < 15; turn += 1) await beta.claim(A);
+    await Promise.all(Array.from({ length: 15 }, () => beta.claim(A)));
     expect((await refusalsIn(harness)).map(({ payload }) => payload.refused_count)).toEqual(
       numbersBetween(1, 20),
     );
@@ -41,14 +41,14 @@ forEachStore('denials', (open) => {
     expect(counted[0]).toMatchObject({ task_id: A, generation: 1, payload: { principal: 'open' } });
     const other = { ...OPEN_CALLER, principal: 'key-2' };
     const claim = { task_id: A, agent_id: 'gamma', session_id: 's3' };
-    await harness.coordinator.claims.claimTask(P, claim, other);
+    await harness.coordinator.claims.claimTask(PROJECT_KEY, claim, other);
     expect((await refusalsIn(harness)).at(-1)).toMatchObject({
       agent_id: 'gamma',
       payload: { principal: 'key-2', refused_count: 1 },
     });
-    await alpha.releases(A);
-    await alpha.claims(A);
-    await beta.claims(A);
+    await alpha.release(A);
+    await alpha.claim(A);
+    await beta.claim(A);
     expect((await refusalsIn(harness)).at(-1)).toMatchObject({
       generation: 2,
       payload: { refused_count: 1 },
@@ -57,25 +57,25 @@ forEachStore('denials', (open) => {
 
   test('continue to be counted after a restart, and are never recorded more than 20 times', async () => {
     const { harness, alpha, beta } = await openWithPlan();
-    await alpha.claims(A);
-    for (let turn = 0; turn < 19; turn += 1) await beta.claims(A);
+    await alpha.claim(A);
+    for (let turn = 0; turn < 19; turn += 1) await beta.claim(A);
     await harness.restart();
-    for (let turn = 0; turn < 5; turn += 1) await beta.claims(A);
+    for (let turn = 0; turn < 5; turn += 1) await beta.claim(A);
     expect(await refusalsIn(harness)).toHaveLength(20);
     await harness.restart();
     expect(await refusedCount(harness)).toBe(24);
-    await beta.claims(A);
+    await beta.claim(A);
     expect(await refusalsIn(harness)).toHaveLength(20);
     expect(await refusedCount(harness)).toBe(25);
   });
 
   test('of a repeated request are recorded and counted once, also after a restart', async () => {
     const { harness, alpha, beta } = await openWithPlan();
-    await alpha.claims(A);
+    await alpha.claim(A);
     const submission = { task_id: A, session_id: 's9', generation: 7, result_data: 1, request_id: 'r2' };
     const repeat = async () => {
-      await beta.claims(A, { request_id: 'r1' });
-      await harness.coordinator.holder.submitResult(P, submission);
+      await beta.claim(A, { request_id: 'r1' });
+      await harness.coordinator.holder.submitResult(PROJECT_KEY, submission);
     };
     await repeat();
     await repeat();
@@ -87,10 +87,10 @@ forEachStore('denials', (open) => {
 
   test('of a repeated request are not written again and again', async () => {
     const { harness, alpha, beta } = await openWithPlan();
-    await alpha.claims(A);
-    await beta.claims(A, { request_id: 'r1' });
+    await alpha.claim(A);
+    await beta.claim(A, { request_id: 'r1' });
     const commit = vi.spyOn(harness.store, 'commit');
-    await beta.claims(A, { request_id: 'r1' });
+    await beta.claim(A, { request_id: 'r1' });
     // A shared store commits once, and once more after the log was read.
     expect(commit.mock.calls.length).toBeLessThanOrEqual(2);
     expect(await refusedCount(harness)).toBe(1);
@@ -102,19 +102,19 @@ forEachStore('denials', (open) => {
     const imposter = { ...OPEN_CALLER, principal: 'key-7', claim_id_optional: false };
     const submit = async (fields: object) => {
       const body = { task_id: A, session_id: 's1', claim_id: 'clm_guess', result_data: 'x', ...fields };
-      await harness.coordinator.holder.submitResult(P, body, imposter);
+      await harness.coordinator.holder.submitResult(PROJECT_KEY, body, imposter);
     };
     await submit({ generation: 1 });
-    await alpha.claims(A);
-    const before = unwrap(await harness.coordinator.queries.getTaskState(P, A));
-    const session = unwrap(await harness.coordinator.sessions.get(P.tenant_id, 's1'));
+    await alpha.claim(A);
+    const before = unwrap(await harness.coordinator.queries.getTaskState(PROJECT_KEY, A));
+    const session = unwrap(await harness.coordinator.sessions.get(PROJECT_KEY.tenant_id, 's1'));
     harness.advance(10);
     await submit({ generation: 9 });
     await submit({ generation: 1, session_id: 's-other' });
     await submit({ generation: 1 });
-    expect(unwrap(await harness.coordinator.queries.getTaskState(P, A))).toEqual(before);
-    expect(unwrap(await harness.coordinator.sessions.get(P.tenant_id, 's1'))).toEqual(session);
-    await alpha.submits(A, 'mine');
+    expect(unwrap(await harness.coordinator.queries.getTaskState(PROJECT_KEY, A))).toEqual(before);
+    expect(unwrap(await harness.coordinator.sessions.get(PROJECT_KEY.tenant_id, 's1'))).toEqual(session);
+    await alpha.submit(A, 'mine');
     await submit({ generation: 1 });
     const records = await refusalsIn(harness);
     expect(
@@ -130,29 +130,29 @@ forEachStore('denials', (open) => {
       true,
     );
     expect(JSON.stringify(records)).not.toContain('clm_guess');
-    const { agents } = unwrap(await harness.coordinator.queries.agents(P));
+    const { agents } = unwrap(await harness.coordinator.queries.agents(PROJECT_KEY));
     expect(agents.map(({ agent_id }) => agent_id)).toEqual(['alpha']);
   });
 
   test('are not recorded about work that does not exist, nor if `next` finds nothing', async () => {
     const { harness, alpha, beta } = await openWithPlan();
-    await alpha.claims(A);
+    await alpha.claim(A);
     const submission = { task_id: 'Z-001-none', session_id: 's9', generation: 1, result_data: 1 };
-    await harness.coordinator.holder.submitResult(P, submission);
-    await beta.claims('Z-001-none');
+    await harness.coordinator.holder.submitResult(PROJECT_KEY, submission);
+    await beta.claim('Z-001-none');
     expect(await beta.next()).toMatchObject({ reason: 'NOTHING_READY' });
     expect(await refusalsIn(harness)).toEqual([]);
   });
 
   test('of a zombie’s submissions are recorded once per result', async () => {
     const { harness, alpha, beta } = await openWithPlan();
-    await alpha.claims(A);
+    await alpha.claim(A);
     harness.advance(301);
-    await beta.claims(A);
-    const first = await alpha.submits(A, 'mine');
+    await beta.claim(A);
+    const first = await alpha.submit(A, 'mine');
     harness.advance(5);
-    expect(await alpha.submits(A, 'mine')).toEqual(first);
-    await alpha.submits(A, 'mine, better');
+    expect(await alpha.submit(A, 'mine')).toEqual(first);
+    await alpha.submit(A, 'mine, better');
     const rejected = (await harness.events()).filter((event) => event.event_type === 'RESULT_REJECTED');
     expect(rejected).toHaveLength(2);
     expect(rejected[0]?.payload).toMatchObject({
@@ -167,9 +167,9 @@ forEachStore('denials', (open) => {
 
   test('are counted for the agent that was denied', async () => {
     const { harness, alpha, beta } = await openWithPlan();
-    await alpha.claims(A);
-    await beta.claims(A);
-    const { agents } = unwrap(await harness.coordinator.queries.agents(P));
+    await alpha.claim(A);
+    await beta.claim(A);
+    const { agents } = unwrap(await harness.coordinator.queries.agents(PROJECT_KEY));
     expect(agents).toMatchObject([
       { agent_id: 'alpha', claims: [A], denied: 0 },
       { agent_id: 'beta', claims: [], denied: 1 },
@@ -178,17 +178,17 @@ forEachStore('denials', (open) => {
 
   test('park at most sixteen results of one agent', async () => {
     const { harness, alpha, beta } = await openWithPlan();
-    await alpha.claims(A);
+    await alpha.claim(A);
     harness.advance(301);
-    await beta.claims(A);
-    for (let turn = 0; turn < 16; turn += 1) expect((await alpha.submits(A, turn)).parked).not.toBeNull();
-    expect(await alpha.submits(A, 16)).toMatchObject({
+    await beta.claim(A);
+    for (let turn = 0; turn < 16; turn += 1) expect((await alpha.submit(A, turn)).parked).not.toBeNull();
+    expect(await alpha.submit(A, 16)).toMatchObject({
       reason: 'STALE_GENERATION',
       work_lost: true,
       parked: null,
     });
-    expect((await alpha.submits(A, 3)).parked).not.toBeNull();
-    expect(unwrap(await harness.coordinator.queries.getTaskState(P, A)).parked).toBe(16);
+    expect((await alpha.submit(A, 3)).parked).not.toBeNull();
+    expect(unwrap(await harness.coordinator.queries.getTaskState(PROJECT_KEY, A)).parked).toBe(16);
   });
 });
 
@@ -196,9 +196,9 @@ test('two coordinators of one store record 20 refusals between them, and lose no
   const harness = await CoordinatorHarness.open('memory');
   await harness.plan(planOf(A));
   const second = await harness.openAnother();
-  await new HarnessAgent(harness, 'alpha', 's1').claims(A);
+  await new HarnessAgent(harness, 'alpha', 's1').claim(A);
   const sendRefusedClaim = (n: number) =>
-    (n % 2 === 0 ? harness.coordinator : second).claims.claimTask(P, {
+    (n % 2 === 0 ? harness.coordinator : second).claims.claimTask(PROJECT_KEY, {
       task_id: A,
       agent_id: `agent-${n}`,
       session_id: `s-${n}`,

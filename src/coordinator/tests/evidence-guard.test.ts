@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { HarnessAgent } from '../../../test/support/agent.js';
-import { forEachStore, P, unwrap } from '../../../test/support/coordinator-harness.js';
+import { forEachStore, PROJECT_KEY, unwrap } from '../../../test/support/coordinator-harness.js';
 import { blobsOf, uploadCandidate } from '../../../test/support/test-runner.js';
 import { evaluatorReport, featureFile } from '../../../test/support/workspace-files.js';
 
@@ -39,14 +39,14 @@ forEachStore('under the policy `evidence: verified`, without evidence', (open) =
   async function openProject(files: Readonly<Record<string, string>> = FILES, evidence = 'verified') {
     const harness = await open();
     const { coordinator } = harness;
-    unwrap(await coordinator.settings.configure(P, { files }));
-    unwrap(await coordinator.settings.putPolicy(P, { evidence }));
+    unwrap(await coordinator.settings.configure(PROJECT_KEY, { files }));
+    unwrap(await coordinator.settings.putPolicy(PROJECT_KEY, { evidence }));
     const agent = new HarnessAgent(harness, 'alpha', 's1');
     const submit = async (feature: string, changed: string) => {
       const task = `${feature}#design_code`;
-      await agent.claims(task, { agent_role: 'dev' });
+      await agent.claim(task, { agent_role: 'dev' });
       const { manifest } = await uploadCandidate(blobsOf(coordinator), { [changed]: 'x' }, [changed]);
-      return agent.submits(task, manifest, REPORTED);
+      return agent.submit(task, manifest, REPORTED);
     };
     return { coordinator, submit };
   }
@@ -69,7 +69,7 @@ forEachStore('under the policy `evidence: verified`, without evidence', (open) =
       const spawnFields =
         vector_type === 'feature' ? { feature_id: 'REQ-F-NEW', profile: 'poc' } : { parent: FEATURE };
       const body = { vector_type, ...spawnFields, reason: 'try it', agent_id: 'alpha' };
-      const { feature_id } = unwrap(await coordinator.methodology.spawn(P, body));
+      const { feature_id } = unwrap(await coordinator.methodology.spawn(PROJECT_KEY, body));
       expect(await submit(feature_id ?? '', 'src/cart.ts')).toMatchObject({
         reason: 'ESCALATED',
         next: expect.stringContaining('that the default profile requires: tests_pass'),
@@ -93,7 +93,7 @@ forEachStore('under the policy `evidence: verified`, without evidence', (open) =
       'profiles/weak.yml': profileFile('weak', weak),
     });
     const body = { vector_type: 'feature', feature_id: 'REQ-F-NEW', reason: 'try it', agent_id: 'alpha' };
-    unwrap(await coordinator.methodology.spawn(P, { ...body, profile: 'weak' }));
+    unwrap(await coordinator.methodology.spawn(PROJECT_KEY, { ...body, profile: 'weak' }));
     expect(await submit('REQ-F-NEW', 'src/cart.ts')).toMatchObject({
       reason: 'ESCALATED',
       next: expect.stringContaining('leaves out checks or edges that the default profile requires'),

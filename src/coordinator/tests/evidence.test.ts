@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { HarnessAgent, human } from '../../../test/support/agent.js';
-import { forEachStore, P, unwrap } from '../../../test/support/coordinator-harness.js';
+import { forEachStore, PROJECT_KEY, unwrap } from '../../../test/support/coordinator-harness.js';
 import { blobsOf, outcomeOf, TestRunner, uploadCandidate } from '../../../test/support/test-runner.js';
 import { evaluatorReport, FILES } from '../../../test/support/workspace-files.js';
 import type { CheckOutcome } from '../../core/engine/check-outcome.js';
@@ -17,14 +17,17 @@ forEachStore('under the policy `evidence: verified`, an edge', (open, store) => 
   async function openVerified({ isEnrolled = true } = {}) {
     const harness = await open();
     const { coordinator } = harness;
-    unwrap(await coordinator.settings.configure(P, { files: { ...FILES, 'agent_roles.yml': ROLES } }));
-    unwrap(await coordinator.settings.putPolicy(P, { evidence: 'verified' }));
+    unwrap(
+      await coordinator.settings.configure(PROJECT_KEY, { files: { ...FILES, 'agent_roles.yml': ROLES } }),
+    );
+    unwrap(await coordinator.settings.putPolicy(PROJECT_KEY, { evidence: 'verified' }));
     const runner = new TestRunner();
-    if (isEnrolled) unwrap(await coordinator.evidence.enrolRunner(P, { public_key: runner.public_key }));
+    if (isEnrolled)
+      unwrap(await coordinator.evidence.enrolRunner(PROJECT_KEY, { public_key: runner.public_key }));
     const agent = new HarnessAgent(harness, 'alpha', 's1');
-    await agent.claims(EDGE, { agent_role: 'architect' });
+    await agent.claim(EDGE, { agent_role: 'architect' });
     const record = (statement: EvidenceStatement, signer = runner, to: Coordinator = coordinator) =>
-      to.evidence.record(P, { evidence: signer.signed(statement) });
+      to.evidence.record(PROJECT_KEY, { evidence: signer.signed(statement) });
     const propose = async (
       files: Readonly<Record<string, string>> = NEW_FILE,
       existing: readonly string[] = [],
@@ -33,7 +36,10 @@ forEachStore('under the policy `evidence: verified`, an edge', (open, store) => 
     ) => {
       const { manifest, sha256 } = await uploadCandidate(blobsOf(coordinator), files, existing);
       const proposed = unwrap(
-        await coordinator.evidence.propose(P, { ...by.expectedHandle(edge), candidate_sha256: sha256 }),
+        await coordinator.evidence.propose(PROJECT_KEY, {
+          ...by.expectedHandle(edge),
+          candidate_sha256: sha256,
+        }),
       );
       expect(proposed).toMatchObject({ reason: 'PROPOSED' });
       const base_version = proposed.success ? proposed.base_version : -1;
@@ -42,7 +48,7 @@ forEachStore('under the policy `evidence: verified`, an edge', (open, store) => 
         signer.statement({ task_id: edge, generation, candidate_sha256: sha256, base_version, checks });
       return { manifest, sha256, signedStatement };
     };
-    const submit = (result: unknown, edge = EDGE, by = agent) => by.submits(edge, result, evaluatorReport());
+    const submit = (result: unknown, edge = EDGE, by = agent) => by.submit(edge, result, evaluatorReport());
     const submissionRefusal = async (result: unknown) => {
       const reply = await submit(result);
       expect(reply).toMatchObject({ accepted: false, reason: 'NOT_CONVERGED' });
@@ -58,11 +64,11 @@ forEachStore('under the policy `evidence: verified`, an edge', (open, store) => 
     expect(await record(signedStatement())).toMatchObject({ success: true, reason: 'RECORDED' });
     const recorded = (await harness.events()).filter(({ event_type }) => event_type === 'EVIDENCE_RECORDED');
     expect(recorded).toHaveLength(1);
-    const listed = unwrap(await coordinator.evidence.listCandidates(P));
+    const listed = unwrap(await coordinator.evidence.listCandidates(PROJECT_KEY));
     expect(listed.candidates).toMatchObject([{ task_id: EDGE, checks: [{ name: 'compiles' }] }]);
     expect(listed.candidates[0]?.evidence_of).toHaveLength(1);
     expect(await submit(manifest)).toMatchObject({ accepted: true });
-    expect(unwrap(await coordinator.evidence.listCandidates(P)).candidates).toEqual([]);
+    expect(unwrap(await coordinator.evidence.listCandidates(PROJECT_KEY)).candidates).toEqual([]);
   });
 
   test('does not converge on the reports of its agent alone, and says that no runner is enrolled', async () => {
@@ -127,8 +133,8 @@ forEachStore('under the policy `evidence: verified`, an edge', (open, store) => 
     const { propose, record, submissionRefusal, agent } = await openVerified();
     const { manifest, signedStatement } = await propose();
     await record(signedStatement());
-    await agent.releases(EDGE);
-    await agent.claims(EDGE, { agent_role: 'architect' });
+    await agent.release(EDGE);
+    await agent.claim(EDGE, { agent_role: 'architect' });
     expect(await submissionRefusal(manifest)).toEqual([
       { name: 'compiles', says: expect.stringContaining('The evidence is of generation 1') },
     ]);
@@ -151,7 +157,7 @@ forEachStore('under the policy `evidence: verified`, an edge', (open, store) => 
   test('does not converge after another result was accepted: the base has moved', async () => {
     const { harness, propose, record, submissionRefusal, submit } = await openVerified();
     const beta = new HarnessAgent(harness, 'beta', 's2');
-    await beta.claims(OTHER, { agent_role: 'architect' });
+    await beta.claim(OTHER, { agent_role: 'architect' });
     const mine = await propose();
     const theirs = await propose({ 'src/bill.ts': 'x' }, [], OTHER, beta);
     await record(mine.signedStatement());
@@ -170,12 +176,14 @@ forEachStore('under the policy `evidence: verified`, an edge', (open, store) => 
     const { propose, record, submissionRefusal, coordinator, runner } = await openVerified();
     const { manifest, signedStatement } = await propose();
     await record(signedStatement());
-    unwrap(await coordinator.evidence.revokeRunner(P, runner.runner_id));
+    unwrap(await coordinator.evidence.revokeRunner(PROJECT_KEY, runner.runner_id));
     expect(await submissionRefusal(manifest)).toEqual([
       { name: 'compiles', says: expect.stringContaining('which is revoked') },
     ]);
     expect(await record(signedStatement())).toMatchObject({ reason: 'RUNNER_REVOKED' });
-    expect(await coordinator.evidence.enrolRunner(P, { public_key: runner.public_key })).toMatchObject({
+    expect(
+      await coordinator.evidence.enrolRunner(PROJECT_KEY, { public_key: runner.public_key }),
+    ).toMatchObject({
       problem: 'INVALID_REQUEST',
     });
   });
@@ -195,7 +203,7 @@ forEachStore('under the policy `evidence: verified`, an edge', (open, store) => 
       next: expect.stringContaining(`it changes checks or tests: ${Object.keys(files)[0]}`),
     });
     const review = { task_id: EDGE, generation: 1, iteration: 1, candidate_sha256: sha256 };
-    await coordinator.decisions.recordReview(P, { ...review, decision: 'APPROVED' }, human('rita'));
+    await coordinator.decisions.recordReview(PROJECT_KEY, { ...review, decision: 'APPROVED' }, human('rita'));
     expect(await submit(manifest)).toMatchObject({ accepted: true });
   });
 
@@ -206,18 +214,22 @@ forEachStore('under the policy `evidence: verified`, an edge', (open, store) => 
     await record(signedStatement());
     expect(await submit(manifest)).toMatchObject({ reason: 'ESCALATED' });
     const beta = new HarnessAgent(harness, 'beta', 's2');
-    await beta.claims(OTHER, { agent_role: 'architect' });
+    await beta.claim(OTHER, { agent_role: 'architect' });
     const theirs = await propose({ 'src/bill.ts': 'x' }, [], OTHER, beta);
     await record(theirs.signedStatement());
     expect(await submit(theirs.manifest, OTHER, beta)).toMatchObject({ accepted: true });
     const review = { task_id: EDGE, generation: 1, iteration: 1, candidate_sha256: sha256 };
     const approve = () =>
-      coordinator.decisions.recordReview(P, { ...review, decision: 'APPROVED' as const }, human('rita'));
+      coordinator.decisions.recordReview(
+        PROJECT_KEY,
+        { ...review, decision: 'APPROVED' as const },
+        human('rita'),
+      );
     expect(await approve()).toMatchObject({
       reason: 'NOT_CONVERGED',
       next: expect.stringContaining('The base has moved'),
     });
-    const [waiting] = unwrap(await coordinator.evidence.listCandidates(P)).candidates;
+    const [waiting] = unwrap(await coordinator.evidence.listCandidates(PROJECT_KEY)).candidates;
     expect(waiting).toMatchObject({ task_id: EDGE, evidence_of: [] });
     const again = { ...signedStatement(), base_version: waiting?.base_version ?? 0 };
     expect(await record(again)).toMatchObject({ reason: 'RECORDED' });
@@ -236,7 +248,7 @@ forEachStore('under the policy `evidence: verified`, an edge', (open, store) => 
     const { coordinator, agent, propose } = await openVerified();
     const { sha256 } = await propose();
     const handle = { ...agent.expectedHandle(EDGE), candidate_sha256: sha256 };
-    const proposeAs = (fields: object) => coordinator.evidence.propose(P, { ...handle, ...fields });
+    const proposeAs = (fields: object) => coordinator.evidence.propose(PROJECT_KEY, { ...handle, ...fields });
     expect(await proposeAs({ session_id: 's2' })).toMatchObject({ reason: 'SESSION_MISMATCH' });
     expect(await proposeAs({ claim_id: 'clm_x' })).toMatchObject({ reason: 'SESSION_MISMATCH' });
     expect(await proposeAs({ expected_generation: 7 })).toMatchObject({ reason: 'GENERATION_MISMATCH' });
@@ -257,6 +269,6 @@ forEachStore('under the policy `evidence: verified`, an edge', (open, store) => 
     const { manifest, signedStatement } = await propose();
     await record(signedStatement());
     await harness.restart();
-    expect(await agent.submits(EDGE, manifest, evaluatorReport())).toMatchObject({ accepted: true });
+    expect(await agent.submit(EDGE, manifest, evaluatorReport())).toMatchObject({ accepted: true });
   });
 });

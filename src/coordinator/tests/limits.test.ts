@@ -3,7 +3,7 @@ import { HarnessAgent, human } from '../../../test/support/agent.js';
 import {
   CoordinatorHarness,
   forEachStore,
-  P,
+  PROJECT_KEY,
   planOf,
   unwrap,
 } from '../../../test/support/coordinator-harness.js';
@@ -51,12 +51,12 @@ test('a tenant can have 10,000 live claims, and not one more if that is its limi
   await harness.plan(planOf(A));
   const alpha = new HarnessAgent(harness, 'alpha', 's1');
   const edges = Array.from({ length: 10_001 }, (_, index) => `REQ-F-${index}#design_code`);
-  const replies = await Promise.all(edges.map((edge) => alpha.claims(edge)));
+  const replies = await Promise.all(edges.map((edge) => alpha.claim(edge)));
   const refused = replies.filter(({ success }) => !success);
   expect(refused).toMatchObject([{ limit: 'max_concurrent_claims', limit_value: 10_000 }]);
   expect(await harness.store.countPermits('acme', 'claims')).toBe(10_000);
   const held = replies.find(({ success }) => success)?.claim?.task_id;
-  expect(await alpha.renews(String(held))).toMatchObject({ reason: 'RENEWED' });
+  expect(await alpha.renew(String(held))).toMatchObject({ reason: 'RENEWED' });
 });
 
 forEachStore('limits', (open) => {
@@ -93,12 +93,12 @@ forEachStore('limits', (open) => {
     }
     expect(await harness.position()).toBe(position);
     for (const lease_duration_seconds of [min, max]) {
-      expect((await alpha.claims(A, { lease_duration_seconds })).success).toBe(true);
-      await alpha.releases(A);
+      expect((await alpha.claim(A, { lease_duration_seconds })).success).toBe(true);
+      await alpha.release(A);
     }
-    await alpha.claims(A);
+    await alpha.claim(A);
     const renewal = { ...alpha.expectedHandle(A), lease_duration_seconds: max + 1 };
-    expect(await harness.coordinator.holder.renewLease(P, renewal)).toMatchObject({
+    expect(await harness.coordinator.holder.renewLease(PROJECT_KEY, renewal)).toMatchObject({
       problem: 'INVALID_LEASE',
     });
   });
@@ -107,14 +107,14 @@ forEachStore('limits', (open) => {
     const harness = await open({ limits: { max_lease_duration_seconds: 120 } });
     await harness.plan(planOf(A, 'B-001-data'));
     const alpha = new HarnessAgent(harness, 'alpha', 's1');
-    expect(await alpha.claims(A)).toMatchObject({ claim: { lease_duration_seconds: 120 } });
-    expect(await alpha.claims('REQ-F-1#design_code')).toMatchObject({
+    expect(await alpha.claim(A)).toMatchObject({ claim: { lease_duration_seconds: 120 } });
+    expect(await alpha.claim('REQ-F-1#design_code')).toMatchObject({
       claim: { lease_duration_seconds: 120 },
     });
     const bounds = { min_lease_duration_seconds: 400, max_lease_duration_seconds: 7200 };
     await harness.coordinator.settings.putLimits('acme', bounds);
-    expect(await alpha.claims('B-001-data')).toMatchObject({ claim: { lease_duration_seconds: 400 } });
-    expect(await alpha.claims('REQ-F-2#design_code')).toMatchObject({
+    expect(await alpha.claim('B-001-data')).toMatchObject({ claim: { lease_duration_seconds: 400 } });
+    expect(await alpha.claim('REQ-F-2#design_code')).toMatchObject({
       claim: { lease_duration_seconds: 3600 },
     });
   });
@@ -126,9 +126,9 @@ forEachStore('limits', (open) => {
     await harness.plan(planOf(one, two));
     const alpha = new HarnessAgent(harness, 'alpha', 's1');
     const nextContaining = (text: string) => ({ next: expect.stringContaining(text) });
-    await alpha.claims(one);
+    await alpha.claim(one);
     const claims = { limit: 'max_concurrent_claims', limit_value: 1 };
-    expect(await alpha.claims(two)).toMatchObject({
+    expect(await alpha.claim(two)).toMatchObject({
       ...claims,
       ...nextContaining('max_concurrent_claims (1) is reached'),
     });
@@ -138,12 +138,12 @@ forEachStore('limits', (open) => {
       limit_value: 1,
       ...nextContaining('max_active_sessions (1) is reached'),
     });
-    expect(await alpha.submits(one, 'x'.repeat(20))).toMatchObject({
+    expect(await alpha.submit(one, 'x'.repeat(20))).toMatchObject({
       reason: 'RESULT_TOO_LARGE',
       ...nextContaining('The result has 22 bytes, and max_result_size_bytes is 10.'),
     });
-    await alpha.releases(one);
-    expect(await alpha.claims(one)).toMatchObject({
+    await alpha.release(one);
+    expect(await alpha.claim(one)).toMatchObject({
       limit: 'max_generations_per_task',
       ...nextContaining('max_generations_per_task (1) is reached'),
     });
@@ -152,9 +152,11 @@ forEachStore('limits', (open) => {
     expect(await alpha.tryClaim(two, { lease_duration_seconds: 29 })).toMatchObject({
       detail: outsideLimits,
     });
-    await alpha.claims(two);
+    await alpha.claim(two);
     const renewal = { ...alpha.expectedHandle(two), lease_duration_seconds: 29 };
-    expect(await harness.coordinator.holder.renewLease(P, renewal)).toMatchObject({ detail: outsideLimits });
+    expect(await harness.coordinator.holder.renewLease(PROJECT_KEY, renewal)).toMatchObject({
+      detail: outsideLimits,
+    });
   });
 
   test('of claims refuse one claim too many with the name of the limit, until a claim expires', async () => {
@@ -162,21 +164,21 @@ forEachStore('limits', (open) => {
     const [one, two, three] = numberedTasks(3) as [string, string, string];
     await harness.plan(planOf(one, two, three));
     const alpha = new HarnessAgent(harness, 'alpha', 's1');
-    await alpha.claims(one, { lease_duration_seconds: 60 });
-    await alpha.claims(two);
-    expect(await alpha.claims(three)).toMatchObject({
+    await alpha.claim(one, { lease_duration_seconds: 60 });
+    await alpha.claim(two);
+    expect(await alpha.claim(three)).toMatchObject({
       success: false,
       reason: 'DENIED_LIMIT',
       limit: 'max_concurrent_claims',
     });
     expect(await alpha.next()).toMatchObject({ reason: 'DENIED_LIMIT', limit: 'max_concurrent_claims' });
     harness.advance(59);
-    expect((await alpha.claims(three)).reason).toBe('DENIED_LIMIT');
+    expect((await alpha.claim(three)).reason).toBe('DENIED_LIMIT');
     harness.advance(1);
-    expect((await alpha.claims(three)).reason).toBe('GRANTED');
-    expect((await alpha.claims(one)).reason).toBe('DENIED_LIMIT');
-    await alpha.submits(two);
-    expect((await alpha.claims(one)).reason).toBe('GRANTED');
+    expect((await alpha.claim(three)).reason).toBe('GRANTED');
+    expect((await alpha.claim(one)).reason).toBe('DENIED_LIMIT');
+    await alpha.submit(two);
+    expect((await alpha.claim(one)).reason).toBe('GRANTED');
   });
 
   test('of claims count suspended and held claims until they are released', async () => {
@@ -184,16 +186,16 @@ forEachStore('limits', (open) => {
     const EDGE = 'REQ-F-1#design_code';
     await harness.plan(planOf(A, 'B-001-data'));
     const alpha = new HarnessAgent(harness, 'alpha', 's1');
-    await alpha.claims(EDGE, { lease_duration_seconds: 30 });
-    await alpha.claims(A, { lease_duration_seconds: 30 });
+    await alpha.claim(EDGE, { lease_duration_seconds: 30 });
+    await alpha.claim(A, { lease_duration_seconds: 30 });
     await alpha.suspends(A);
     harness.advance(7200);
-    expect(await alpha.claims('B-001-data')).toMatchObject({ limit: 'max_concurrent_claims' });
+    expect(await alpha.claim('B-001-data')).toMatchObject({ limit: 'max_concurrent_claims' });
     await alpha.resumes(A);
-    await alpha.releases(A);
-    expect((await alpha.claims('B-001-data')).success).toBe(true);
-    await alpha.releases('B-001-data');
-    await harness.coordinator.decisions.operate(P, EDGE, 'force_release', {
+    await alpha.release(A);
+    expect((await alpha.claim('B-001-data')).success).toBe(true);
+    await alpha.release('B-001-data');
+    await harness.coordinator.decisions.operate(PROJECT_KEY, EDGE, 'force_release', {
       expected_generation: 1,
       reason: 'gone',
     });
@@ -206,9 +208,7 @@ forEachStore('limits', (open) => {
     const projects = ['p1', 'p2', 'p3', 'p4', 'p5'].map((project_id) => ({ tenant_id: 'acme', project_id }));
     for (const scope of projects) await harness.plan(planOf(...numberedTasks(100)), scope);
     const claims = projects.flatMap((scope, index) =>
-      numberedTasks(100).map((id) =>
-        new HarnessAgent(harness, 'alpha', `s-${index}`, null, scope).claims(id),
-      ),
+      numberedTasks(100).map((id) => new HarnessAgent(harness, 'alpha', `s-${index}`, null, scope).claim(id)),
     );
     const replies = await Promise.all(claims);
     expect(replies.filter((reply) => reply.success)).toHaveLength(123);
@@ -216,7 +216,7 @@ forEachStore('limits', (open) => {
     expect(await harness.store.countPermits('acme', 'claims')).toBe(123);
     const other = { tenant_id: 'other', project_id: 'p1' };
     await harness.plan(planOf(A), other);
-    expect((await new HarnessAgent(harness, 'alpha', 's1', null, other).claims(A)).success).toBe(true);
+    expect((await new HarnessAgent(harness, 'alpha', 's1', null, other).claim(A)).success).toBe(true);
   });
 
   // req: LIM-006
@@ -224,39 +224,41 @@ forEachStore('limits', (open) => {
     const harness = await open({ limits: { max_active_sessions: 2 } });
     const [one, two, three] = numberedTasks(3) as [string, string, string];
     await harness.plan(planOf(one, two, three));
-    await new HarnessAgent(harness, 'a', 's1').claims(one, { lease_duration_seconds: 30 });
+    await new HarnessAgent(harness, 'a', 's1').claim(one, { lease_duration_seconds: 30 });
     await harness.coordinator.sessions.open('acme', { session_id: 's2', user_id: 'u', project_id: 'shop' });
     const third = new HarnessAgent(harness, 'c', 's3');
     const refusal = { success: false, reason: 'DENIED_LIMIT', limit: 'max_active_sessions' };
-    expect(await third.claims(three)).toMatchObject(refusal);
+    expect(await third.claim(three)).toMatchObject(refusal);
     const opening = { session_id: 's3', user_id: 'u', project_id: 'shop' };
     expect(await harness.coordinator.sessions.open('acme', opening)).toMatchObject(refusal);
-    expect((await new HarnessAgent(harness, 'b', 's2').claims(two)).success).toBe(true);
+    expect((await new HarnessAgent(harness, 'b', 's2').claim(two)).success).toBe(true);
     harness.advance(900);
-    expect((await third.claims(three)).success).toBe(true);
+    expect((await third.claim(three)).success).toBe(true);
   });
 
   test('of sessions free a session whose only claim an operator ends, though the claim could have lasted for ever', async () => {
     const harness = await open({ limits: { max_active_sessions: 1 } });
     const [one, two] = numberedTasks(2) as [string, string];
     await harness.plan(planOf(one, two));
-    await harness.coordinator.settings.putPolicy(P, { stale_policy: { task: 'hold' } });
-    await new HarnessAgent(harness, 'a', 's1').claims(one);
+    await harness.coordinator.settings.putPolicy(PROJECT_KEY, { stale_policy: { task: 'hold' } });
+    await new HarnessAgent(harness, 'a', 's1').claim(one);
     const other = new HarnessAgent(harness, 'b', 's2');
     const end = { expected_generation: 1, reason: 'the agent is gone' };
-    expect(await harness.coordinator.decisions.operate(P, one, 'force_release', end)).toMatchObject({
-      reason: 'FORCED',
-    });
-    expect((await other.claims(two)).success).toBe(false);
+    expect(await harness.coordinator.decisions.operate(PROJECT_KEY, one, 'force_release', end)).toMatchObject(
+      {
+        reason: 'FORCED',
+      },
+    );
+    expect((await other.claim(two)).success).toBe(false);
     harness.advance(900);
-    expect((await other.claims(two)).success).toBe(true);
+    expect((await other.claim(two)).success).toBe(true);
   });
 
   test('of sessions are not exceeded by concurrent sessions', async () => {
     const harness = await open({ limits: { max_active_sessions: 7 } });
     await harness.plan(planOf(...numberedTasks(60)));
     const replies = await Promise.all(
-      numberedTasks(60).map((id, index) => new HarnessAgent(harness, 'a', `s-${index}`).claims(id)),
+      numberedTasks(60).map((id, index) => new HarnessAgent(harness, 'a', `s-${index}`).claim(id)),
     );
     expect(replies.filter((reply) => reply.success)).toHaveLength(7);
     expect(await harness.store.countPermits('acme', 'sessions')).toBe(7);
@@ -268,17 +270,19 @@ forEachStore('limits', (open) => {
     await harness.plan(planOf(A));
     const alpha = new HarnessAgent(harness, 'alpha', 's1');
     for (const generation of [1, 2, 3]) {
-      expect((await alpha.claims(A)).claim?.generation).toBe(generation);
-      await alpha.releases(A);
+      expect((await alpha.claim(A)).claim?.generation).toBe(generation);
+      await alpha.release(A);
     }
-    expect(await alpha.claims(A)).toMatchObject({
+    expect(await alpha.claim(A)).toMatchObject({
       reason: 'DENIED_LIMIT',
       limit: 'max_generations_per_task',
     });
-    expect(unwrap(await harness.coordinator.queries.getTaskState(P, A)).readiness).toBe('exhausted');
+    expect(unwrap(await harness.coordinator.queries.getTaskState(PROJECT_KEY, A)).readiness).toBe(
+      'exhausted',
+    );
     expect((await alpha.next()).reason).toBe('NOTHING_READY');
     await harness.coordinator.settings.putLimits('acme', { max_generations_per_task: 4 });
-    expect((await alpha.claims(A)).claim?.generation).toBe(4);
+    expect((await alpha.claim(A)).claim?.generation).toBe(4);
   });
 
   // req: LIM-005, RES-009
@@ -286,8 +290,8 @@ forEachStore('limits', (open) => {
     const harness = await open({ limits: { max_result_size_bytes: 100 } });
     await harness.plan(planOf(A));
     const alpha = new HarnessAgent(harness, 'alpha', 's1');
-    await alpha.claims(A);
-    expect(await alpha.submits(A, 'x'.repeat(99))).toMatchObject({
+    await alpha.claim(A);
+    expect(await alpha.submit(A, 'x'.repeat(99))).toMatchObject({
       accepted: false,
       reason: 'RESULT_TOO_LARGE',
       parked: null,
@@ -298,7 +302,7 @@ forEachStore('limits', (open) => {
       payload: { rejection_reason: 'RESULT_TOO_LARGE', parked: false, metadata: { result_size_bytes: 101 } },
     });
     expect(refused?.payload.result_data).toBeUndefined();
-    expect(await alpha.submits(A, 'x'.repeat(98))).toMatchObject({ accepted: true });
+    expect(await alpha.submit(A, 'x'.repeat(98))).toMatchObject({ accepted: true });
   });
 });
 
@@ -311,7 +315,11 @@ describe('limits over two coordinators of one store', () => {
     await harness.plan(planOf(...numberedTasks(500)));
     const claims = numberedTasks(500).flatMap((task_id, index) => {
       const coordinator = index % 2 === 0 ? harness.coordinator : other;
-      return coordinator.claims.claimTask(P, { task_id, agent_id: 'alpha', session_id: `s-${index % 20}` });
+      return coordinator.claims.claimTask(PROJECT_KEY, {
+        task_id,
+        agent_id: 'alpha',
+        session_id: `s-${index % 20}`,
+      });
     });
     const replies = (await Promise.all(claims)).map(unwrap);
     expect(replies.filter((reply) => reply.success)).toHaveLength(77);
@@ -326,7 +334,7 @@ describe('limits over two coordinators of one store', () => {
     await harness.coordinator.settings.putLimits('acme', { max_concurrent_claims: 1 });
     const [one, two] = numberedTasks(2);
     const claim = (task_id: string | undefined) =>
-      other.claims.claimTask(P, { task_id, agent_id: 'alpha', session_id: 's1' });
+      other.claims.claimTask(PROJECT_KEY, { task_id, agent_id: 'alpha', session_id: 's1' });
     expect(await other.settings.getLimits('acme')).toMatchObject({ max_concurrent_claims: 1 });
     expect(await claim(one)).toMatchObject({ reason: 'GRANTED' });
     expect(await claim(two)).toMatchObject({ reason: 'DENIED_LIMIT' });

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { P, planOf, unwrap } from '../../../test/support/coordinator-harness.js';
+import { PROJECT_KEY, planOf, unwrap } from '../../../test/support/coordinator-harness.js';
 import { temporaryFolder } from '../../../test/support/temporary-folder.js';
 import { openFileStore } from '../../stores/file/file-store.js';
 import { diskError, faultyDisk } from '../../stores/file/testing.js';
@@ -35,7 +35,7 @@ async function openOnFaultyDisk() {
     coordinator.close();
     await store.close();
   });
-  unwrap(await coordinator.plans.put(P, planOf(A, 'B-001-data')));
+  unwrap(await coordinator.plans.put(PROJECT_KEY, planOf(A, 'B-001-data')));
   return {
     store,
     coordinator,
@@ -83,10 +83,10 @@ const runEventLoopTurns = async () => {
 test('a grant, a refusal that depends on it and a query wait until the grant is durable', async () => {
   const { coordinator, holdWrites } = await openOnFaultyDisk();
   const release = holdWrites();
-  const granted = trackSettling(coordinator.claims.claimTask(P, claimOf(A)));
+  const granted = trackSettling(coordinator.claims.claimTask(PROJECT_KEY, claimOf(A)));
   await runEventLoopTurns();
-  const refused = trackSettling(coordinator.claims.claimTask(P, claimOf(A, 'beta')));
-  const state = trackSettling(coordinator.queries.getTaskState(P, A));
+  const refused = trackSettling(coordinator.claims.claimTask(PROJECT_KEY, claimOf(A, 'beta')));
+  const state = trackSettling(coordinator.queries.getTaskState(PROJECT_KEY, A));
   await runEventLoopTurns();
   expect([granted, refused, state].map(({ isSettled }) => isSettled)).toEqual([false, false, false]);
   release('written');
@@ -98,18 +98,21 @@ test('a grant, a refusal that depends on it and a query wait until the grant is 
 test('a failed write takes back the grant and everything that was decided on it', async () => {
   const { coordinator, holdWrites, allowWrites } = await openOnFaultyDisk();
   const release = holdWrites();
-  const granted = coordinator.claims.claimTask(P, { ...claimOf(A), request_id: 'r1' });
+  const granted = coordinator.claims.claimTask(PROJECT_KEY, { ...claimOf(A), request_id: 'r1' });
   await runEventLoopTurns();
-  const refused = coordinator.claims.claimTask(P, claimOf(A, 'beta'));
-  const repeated = coordinator.claims.claimTask(P, { ...claimOf(A), request_id: 'r1' });
-  const state = coordinator.queries.getTaskState(P, A);
+  const refused = coordinator.claims.claimTask(PROJECT_KEY, claimOf(A, 'beta'));
+  const repeated = coordinator.claims.claimTask(PROJECT_KEY, { ...claimOf(A), request_id: 'r1' });
+  const state = coordinator.queries.getTaskState(PROJECT_KEY, A);
   await runEventLoopTurns();
   release('failed');
   for (const reply of [granted, refused, repeated, state])
     expect(await reply).toMatchObject({ problem: 'UNAVAILABLE' });
   allowWrites();
-  expect(await coordinator.queries.getTaskState(P, A)).toMatchObject({ generation: 0, readiness: 'ready' });
-  expect(await coordinator.claims.claimTask(P, claimOf(A, 'beta'))).toMatchObject({
+  expect(await coordinator.queries.getTaskState(PROJECT_KEY, A)).toMatchObject({
+    generation: 0,
+    readiness: 'ready',
+  });
+  expect(await coordinator.claims.claimTask(PROJECT_KEY, claimOf(A, 'beta'))).toMatchObject({
     reason: 'GRANTED',
     claim: { generation: 1, agent_id: 'beta' },
   });
@@ -118,46 +121,46 @@ test('a failed write takes back the grant and everything that was decided on it'
 test('a failed write takes back only what was decided on arrival for that write', async () => {
   const { store, coordinator, failWrites, allowWrites, holdTurns } = await openOnFaultyDisk();
   // Opens the session, so that the next commands are decided when they arrive.
-  await coordinator.claims.claimTask(P, claimOf(A));
+  await coordinator.claims.claimTask(PROJECT_KEY, claimOf(A));
   const releaseTurns = holdTurns();
   const handle = { task_id: A, session_id: 'alpha', expected_generation: 1 };
-  const renewed = coordinator.holder.renewLease(P, handle);
+  const renewed = coordinator.holder.renewLease(PROJECT_KEY, handle);
   await expect
-    .poll(async () => (await store.events(P, { after: 0, limit: 10 })).at(-1)?.event_type)
+    .poll(async () => (await store.events(PROJECT_KEY, { after: 0, limit: 10 })).at(-1)?.event_type)
     .toBe('LEASE_RENEWED');
   failWrites();
-  const claimed = coordinator.claims.claimTask(P, { ...claimOf(A), task_id: 'B-001-data' });
-  await expect.poll(() => store.countPermits(P.tenant_id, 'claims').catch(() => null)).toBe(1);
+  const claimed = coordinator.claims.claimTask(PROJECT_KEY, { ...claimOf(A), task_id: 'B-001-data' });
+  await expect.poll(() => store.countPermits(PROJECT_KEY.tenant_id, 'claims').catch(() => null)).toBe(1);
   allowWrites();
   releaseTurns();
   expect(await renewed).toMatchObject({ success: true });
   expect(await claimed).toMatchObject({ problem: 'UNAVAILABLE' });
-  const state = await coordinator.queries.getTaskState(P, 'B-001-data');
+  const state = await coordinator.queries.getTaskState(PROJECT_KEY, 'B-001-data');
   expect(state).toMatchObject({ generation: 0, readiness: 'ready' });
 });
 
 test('a query about settings returns only durable values', async () => {
   const { coordinator, holdWrites, allowWrites } = await openOnFaultyDisk();
   const release = holdWrites();
-  const changed = coordinator.settings.putPolicy(P, { max_attempts: 2 });
+  const changed = coordinator.settings.putPolicy(PROJECT_KEY, { max_attempts: 2 });
   await runEventLoopTurns();
-  const policy = trackSettling(coordinator.settings.getPolicy(P));
+  const policy = trackSettling(coordinator.settings.getPolicy(PROJECT_KEY));
   await runEventLoopTurns();
   expect(policy.isSettled).toBe(false);
   release('failed');
   expect(await changed).toMatchObject({ problem: 'UNAVAILABLE' });
   expect(await policy.reply).not.toMatchObject({ max_attempts: 2 });
   allowWrites();
-  expect(await coordinator.settings.getPolicy(P)).toMatchObject({ max_attempts: 10 });
+  expect(await coordinator.settings.getPolicy(PROJECT_KEY)).toMatchObject({ max_attempts: 10 });
 });
 
 test('a command that follows a change of policy in the same batch is decided under the new policy', async () => {
   const { coordinator } = await openOnFaultyDisk();
   const [, , claimed] = await Promise.all([
     // Decided first, so that the policy from before is known.
-    coordinator.claims.claimTask(P, claimOf('B-001-data')),
-    coordinator.settings.putPolicy(P, { max_hold_seconds: 100 }),
-    coordinator.claims.claimTask(P, { ...claimOf(A), lease_duration_seconds: 600 }),
+    coordinator.claims.claimTask(PROJECT_KEY, claimOf('B-001-data')),
+    coordinator.settings.putPolicy(PROJECT_KEY, { max_hold_seconds: 100 }),
+    coordinator.claims.claimTask(PROJECT_KEY, { ...claimOf(A), lease_duration_seconds: 600 }),
   ]);
   const { claim } = claimed as { claim: { claimed_at: string; expires_at: string } };
   expect(Date.parse(claim.expires_at) - Date.parse(claim.claimed_at)).toBe(100_000);
@@ -165,12 +168,12 @@ test('a command that follows a change of policy in the same batch is decided und
 
 test('a command is decided on a state that includes writes that were made outside the project’s queue', async () => {
   const { coordinator, store } = await openOnFaultyDisk();
-  expect(await coordinator.claims.claimTask(P, claimOf(A))).toMatchObject({ reason: 'GRANTED' });
+  expect(await coordinator.claims.claimTask(PROJECT_KEY, claimOf(A))).toMatchObject({ reason: 'GRANTED' });
   const another = await Coordinator.open({ store });
   onTestFinished(() => another.close());
   const submission = { task_id: A, session_id: 'alpha', generation: 1, result_data: 'done' };
-  expect(await another.holder.submitResult(P, submission)).toMatchObject({ reason: 'ACCEPTED' });
-  expect(await coordinator.claims.claimTask(P, claimOf(A, 'beta'))).toMatchObject({
+  expect(await another.holder.submitResult(PROJECT_KEY, submission)).toMatchObject({ reason: 'ACCEPTED' });
+  expect(await coordinator.claims.claimTask(PROJECT_KEY, claimOf(A, 'beta'))).toMatchObject({
     reason: 'DENIED_COMPLETED',
   });
 });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { HarnessAgent } from '../../../test/support/agent.js';
-import { forEachStore, P, planOf, unwrap } from '../../../test/support/coordinator-harness.js';
+import { forEachStore, PROJECT_KEY, planOf, unwrap } from '../../../test/support/coordinator-harness.js';
 import { coordinationConfig, FILES } from '../../../test/support/workspace-files.js';
 
 const EDGES = { kinds: ['edge'] };
@@ -11,12 +11,14 @@ forEachStore('next with edges', (open) => {
     const harness = await open();
     const intent = { '../specification/INTENT.md': '# Sign in\n\nPeople sign in.\n' };
     const files = { ...FILES, ...intent, 'coordination.yml': coordinationConfig(coordination) };
-    unwrap(await harness.coordinator.settings.configure(P, { files }));
+    unwrap(await harness.coordinator.settings.configure(PROJECT_KEY, { files }));
     const agents = ['alpha', 'beta', 'gamma', 'delta', 'omega'].map(
       (name) => new HarnessAgent(harness, name, `s-${name}`),
     );
     const recommendedEdge = async (agent_id: string) => {
-      const { feature, edge } = unwrap(await harness.coordinator.methodology.start(P, { agent_id }));
+      const { feature, edge } = unwrap(
+        await harness.coordinator.methodology.start(PROJECT_KEY, { agent_id }),
+      );
       return `${feature}#${edge}`;
     };
     return { harness, agents: agents as [HarnessAgent, ...HarnessAgent[]], recommendedEdge };
@@ -77,7 +79,7 @@ forEachStore('next with edges', (open) => {
     const { next } = await late.next(EDGES);
     expect(await late.next(BOTH)).toMatchObject({ reason: 'NOTHING_READY', next });
     await harness.plan(planOf('A-001-x'));
-    await agents[0].claims('A-001-x');
+    await agents[0].claim('A-001-x');
     expect((await late.next(BOTH)).next).toContain('Retry when work in waiting_for is completed');
   });
 
@@ -89,9 +91,13 @@ forEachStore('next with edges', (open) => {
       if (claim) held.push([agent, claim.task_id]);
     }
     const waiting = new HarnessAgent(harness, 'late', 's-late').next({ ...EDGES, wait_seconds: 30 });
-    await harness.coordinator.claims.claimTask(P, { task_id: 'Q-999-none', agent_id: 'x', session_id: 'x' });
+    await harness.coordinator.claims.claimTask(PROJECT_KEY, {
+      task_id: 'Q-999-none',
+      agent_id: 'x',
+      session_id: 'x',
+    });
     const [first, subject] = held[0] as [HarnessAgent, string];
-    await first.releases(subject);
+    await first.release(subject);
     expect((await waiting).claim).toMatchObject({ task_id: subject, generation: 2, agent_id: 'late' });
   });
 });

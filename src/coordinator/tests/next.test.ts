@@ -3,7 +3,7 @@ import { HarnessAgent } from '../../../test/support/agent.js';
 import {
   type CoordinatorHarness,
   forEachStore,
-  P,
+  PROJECT_KEY,
   planOf,
   unwrap,
 } from '../../../test/support/coordinator-harness.js';
@@ -16,7 +16,11 @@ async function settle(): Promise<void> {
 
 async function settleOnDisk(harness: CoordinatorHarness): Promise<void> {
   // A project's commands keep their order, so everything sent before this one is answered before it.
-  await harness.coordinator.claims.claimTask(P, { task_id: 'Q-999-none', agent_id: 'x', session_id: 'x' });
+  await harness.coordinator.claims.claimTask(PROJECT_KEY, {
+    task_id: 'Q-999-none',
+    agent_id: 'x',
+    session_id: 'x',
+  });
   await settle();
 }
 
@@ -52,8 +56,8 @@ forEachStore('next', (open) => {
     const { harness, alpha, beta } = await openWithPlan(
       planOf('A-001-x', 'A-002-x', 'B-001-x', 'B-002-x', { id: 'C-001-x', priority: -1 }),
     );
-    await beta.claims('B-001-x');
-    await beta.submits('B-001-x');
+    await beta.claim('B-001-x');
+    await beta.submit('B-001-x');
     expect(await takeNextTask(beta)).toBe('B-002-x');
     expect(await takeNextTask(alpha)).toBe('A-001-x');
     const gamma = new HarnessAgent(harness, 'gamma', 's3');
@@ -63,11 +67,11 @@ forEachStore('next', (open) => {
 
   test('reports when there is nothing to wait for', async () => {
     const { alpha, beta } = await openWithPlan(planOf('A-001-x', 'B-001-x'));
-    await alpha.claims('A-001-x');
+    await alpha.claim('A-001-x');
     const waits = await beta.next({ track: 'A' });
     expect(waits).toMatchObject({ done: false });
     expect(waits.next).toContain('wait_seconds');
-    await alpha.submits('A-001-x');
+    await alpha.submit('A-001-x');
     const nothing = { reason: 'NOTHING_READY', waiting_for: [] };
     expect(await alpha.next({ track: 'A' })).toMatchObject({
       ...nothing,
@@ -79,9 +83,9 @@ forEachStore('next', (open) => {
       done: false,
       next: 'There is no task in track C. Do not wait: add one first (gen task add).',
     });
-    await alpha.claims('B-001-x');
+    await alpha.claim('B-001-x');
     expect(await beta.next()).toMatchObject({ done: false });
-    await alpha.submits('B-001-x');
+    await alpha.submit('B-001-x');
     const done = await alpha.next();
     expect(done).toMatchObject({ done: true });
     expect(done.next).toContain('Every task in the plan is completed');
@@ -89,13 +93,16 @@ forEachStore('next', (open) => {
 
   test('says when all that is left waits for a person, or for the pause after a failure', async () => {
     const { harness, alpha, beta } = await openWithPlan(planOf('A-001-x', 'B-001-x'));
-    await alpha.claims('A-001-x');
-    await alpha.releases('A-001-x', { reason: 'ERROR', message: 'it broke' });
+    await alpha.claim('A-001-x');
+    await alpha.release('A-001-x', { reason: 'ERROR', message: 'it broke' });
     const hold = { expected_generation: 0, reason: 'wait' };
-    unwrap(await harness.coordinator.decisions.operate(P, 'B-001-x', 'hold', hold));
+    unwrap(await harness.coordinator.decisions.operate(PROJECT_KEY, 'B-001-x', 'hold', hold));
     expect((await beta.next()).next).toMatch(/The last attempt at A-001-x failed\. .* at 2026-/);
     unwrap(
-      await harness.coordinator.decisions.operate(P, 'A-001-x', 'hold', { ...hold, expected_generation: 1 }),
+      await harness.coordinator.decisions.operate(PROJECT_KEY, 'A-001-x', 'hold', {
+        ...hold,
+        expected_generation: 1,
+      }),
     );
     expect((await beta.next()).next).toBe(
       'A person must act before other work can start: A-001-x (on hold), B-001-x (on hold). What to do: gen task explain A-001-x',
@@ -115,8 +122,11 @@ forEachStore('next', (open) => {
     const { alpha, beta, coordinator } = await openWithPlan(
       planOf('A-001-x', 'B-001-x', { id: 'C-001-x', depends_on: ['A-001-x'] }),
     );
-    await coordinator.decisions.operate(P, 'B-001-x', 'hold', { expected_generation: 0, reason: 'wait' });
-    await alpha.claims('A-001-x');
+    await coordinator.decisions.operate(PROJECT_KEY, 'B-001-x', 'hold', {
+      expected_generation: 0,
+      reason: 'wait',
+    });
+    await alpha.claim('A-001-x');
     const nothing = await beta.next();
     expect(nothing).toMatchObject({ reason: 'NOTHING_READY', waiting_for: ['A-001-x', 'B-001-x'] });
     expect(nothing.next).toContain('wait_seconds');
@@ -126,15 +136,15 @@ forEachStore('next', (open) => {
     const { alpha } = await openWithPlan(
       planOf('A-001-x', 'B-001-x', { id: 'C-001-x', depends_on: ['A-001-x', 'B-001-x'] }),
     );
-    await alpha.claims('A-001-x');
-    await alpha.claims('B-001-x');
+    await alpha.claim('A-001-x');
+    await alpha.claim('B-001-x');
     const nothing = await alpha.next();
     expect(nothing).toMatchObject({ reason: 'NOTHING_READY', waiting_for: [] });
     expect(nothing.next).toContain('Your session holds A-001-x and 1 more.');
-    const blocked = await alpha.claims('C-001-x');
+    const blocked = await alpha.claim('C-001-x');
     expect(blocked).toMatchObject({ reason: 'DENIED_DEPENDENCIES', waiting_for: ['A-001-x', 'B-001-x'] });
     expect(blocked.next).toContain('Your session holds A-001-x and 1 more.');
-    const again = await alpha.claims('A-001-x');
+    const again = await alpha.claim('A-001-x');
     expect(again).toMatchObject({ reason: 'DENIED_ACTIVE_CLAIM' });
     expect(again.next).toContain('resume: true');
   });
@@ -156,24 +166,24 @@ forEachStore('next', (open) => {
     const { alpha, beta, coordinator } = await openWithPlan(
       planOf('A-001-x', 'A-002-x', 'A-003-x', 'A-004-x', 'B-001-x'),
     );
-    unwrap(await coordinator.settings.putPolicy(P, { max_agents_per_track: 1 }));
-    await alpha.claims('A-001-x');
-    expect(await beta.claims('A-002-x')).toMatchObject({
+    unwrap(await coordinator.settings.putPolicy(PROJECT_KEY, { max_agents_per_track: 1 }));
+    await alpha.claim('A-001-x');
+    expect(await beta.claim('A-002-x')).toMatchObject({
       reason: 'DENIED_LIMIT',
       limit: 'max_agents_per_track',
     });
-    expect((await alpha.claims('A-002-x')).reason).toBe('GRANTED');
-    await alpha.submits('A-001-x');
-    expect((await beta.claims('A-003-x')).reason).toBe('DENIED_LIMIT');
-    await alpha.submits('A-002-x');
-    expect((await beta.claims('A-003-x')).reason).toBe('GRANTED');
+    expect((await alpha.claim('A-002-x')).reason).toBe('GRANTED');
+    await alpha.submit('A-001-x');
+    expect((await beta.claim('A-003-x')).reason).toBe('DENIED_LIMIT');
+    await alpha.submit('A-002-x');
+    expect((await beta.claim('A-003-x')).reason).toBe('GRANTED');
     expect(await takeNextTask(alpha)).toBe('B-001-x');
   });
 
   test('never exceeds max_agents_per_track under concurrent calls', async () => {
     const ids = Array.from({ length: 30 }, (_, index) => `A-${String(index + 1).padStart(3, '0')}-x`);
     const { harness, coordinator } = await openWithPlan(planOf(...ids, 'B-001-x'));
-    unwrap(await coordinator.settings.putPolicy(P, { max_agents_per_track: 3 }));
+    unwrap(await coordinator.settings.putPolicy(PROJECT_KEY, { max_agents_per_track: 3 }));
     const agents = ids.map((_, index) => new HarnessAgent(harness, `a-${index}`, `s-${index}`));
     const replies = await Promise.all(agents.map((agent) => agent.next()));
     const tracks = replies.flatMap((reply) => reply.claim?.track ?? []).sort();
@@ -184,10 +194,10 @@ forEachStore('next', (open) => {
     const { harness, alpha, beta } = await openWithPlan(
       planOf('A-001-x', { id: 'A-002-x', depends_on: ['A-001-x'] }),
     );
-    await alpha.claims('A-001-x');
+    await alpha.claim('A-001-x');
     const waiting = beta.next({ wait_seconds: 30 });
     await settleOnDisk(harness);
-    await alpha.submits('A-001-x');
+    await alpha.submit('A-001-x');
     expect((await waiting).claim?.task_id).toBe('A-002-x');
   });
 
@@ -195,25 +205,25 @@ forEachStore('next', (open) => {
     const { harness, alpha, beta } = await openWithPlan(
       planOf('A-001-x', { id: 'A-002-x', depends_on: ['A-001-x'] }),
     );
-    await alpha.claims('A-001-x');
+    await alpha.claim('A-001-x');
     for (let turns = 0; turns < 12; turns += 1) {
       const waiting = beta.next({ wait_seconds: 30 });
       for (let turn = 0; turn < turns; turn += 1) await Promise.resolve();
       if (turns > 5) await new Promise((resolve) => setImmediate(resolve));
-      await alpha.submits('A-001-x', { turns });
+      await alpha.submit('A-001-x', { turns });
       expect((await waiting).claim?.task_id).toBe('A-002-x');
-      await beta.releases('A-002-x');
-      await harness.coordinator.decisions.operate(P, 'A-001-x', 'reset', {
+      await beta.release('A-002-x');
+      await harness.coordinator.decisions.operate(PROJECT_KEY, 'A-001-x', 'reset', {
         expected_generation: turns + 1,
         reason: 'again',
       });
-      await alpha.claims('A-001-x');
+      await alpha.claim('A-001-x');
     }
   });
 
   test('waits for a lease to expire, without the sweeper', async () => {
     const { harness, alpha, beta } = await openWithPlan(planOf('A-001-x'));
-    await alpha.claims('A-001-x', { lease_duration_seconds: 30 });
+    await alpha.claim('A-001-x', { lease_duration_seconds: 30 });
     const waiting = beta.next({ wait_seconds: 30 });
     await settleOnDisk(harness);
     harness.advance(30);
@@ -223,8 +233,8 @@ forEachStore('next', (open) => {
 
   test('waits for the backoff after an error to end', async () => {
     const { harness, alpha, beta } = await openWithPlan(planOf('A-001-x'));
-    await alpha.claims('A-001-x');
-    await alpha.releases('A-001-x', { reason: 'ERROR', message: 'boom' });
+    await alpha.claim('A-001-x');
+    await alpha.release('A-001-x', { reason: 'ERROR', message: 'boom' });
     const waiting = beta.next({ wait_seconds: 30 });
     await settleOnDisk(harness);
     harness.advance(5);
@@ -234,7 +244,7 @@ forEachStore('next', (open) => {
 
   test('returns NOTHING_READY when the wait time is over', async () => {
     const { harness, alpha, beta } = await openWithPlan(planOf('A-001-x'));
-    await alpha.claims('A-001-x');
+    await alpha.claim('A-001-x');
     const waiting = beta.next({ wait_seconds: 2 });
     await settleOnDisk(harness);
     harness.advance(2);
@@ -244,9 +254,9 @@ forEachStore('next', (open) => {
 
   test('does not wait when the plan is completed', async () => {
     const { alpha, beta } = await openWithPlan(planOf('A-001-x'));
-    await alpha.claims('A-001-x');
+    await alpha.claim('A-001-x');
     const waiting = beta.next({ wait_seconds: 30 });
-    await alpha.submits('A-001-x');
+    await alpha.submit('A-001-x');
     expect(await waiting).toMatchObject({ reason: 'NOTHING_READY', waiting_for: [] });
     expect(await beta.next({ wait_seconds: 30 })).toMatchObject({ reason: 'NOTHING_READY' });
   });
@@ -255,14 +265,14 @@ forEachStore('next', (open) => {
     const { harness, alpha } = await openWithPlan(
       planOf('A-001-x', { id: 'A-002-x', depends_on: ['A-001-x'] }),
     );
-    await alpha.claims('A-001-x');
+    await alpha.claim('A-001-x');
     const agents = Array.from(
       { length: 5 },
       (_, index) => new HarnessAgent(harness, `a-${index}`, `w-${index}`),
     );
     const waiting = agents.map((agent) => agent.next({ wait_seconds: 30 }));
     await settleOnDisk(harness);
-    await alpha.submits('A-001-x');
+    await alpha.submit('A-001-x');
     await settleOnDisk(harness);
     harness.advance(30);
     harness.environment.runDueTimers();
@@ -278,15 +288,15 @@ forEachStore('next', (open) => {
 
   test('grants nothing to a caller that disconnected', async () => {
     const { harness, coordinator, alpha } = await openWithPlan(planOf('A-001-x'));
-    await alpha.claims('A-001-x');
+    await alpha.claim('A-001-x');
     const gone = new AbortController();
     const body = { agent_id: 'beta', session_id: 's2', wait_seconds: 30 };
-    const waiting = coordinator.claims.next(P, body, OPEN_CALLER, gone.signal);
+    const waiting = coordinator.claims.next(PROJECT_KEY, body, OPEN_CALLER, gone.signal);
     await settleOnDisk(harness);
     gone.abort();
     expect(await waiting).toMatchObject({ success: false, reason: 'NOTHING_READY' });
-    await alpha.releases('A-001-x');
-    expect(unwrap(await coordinator.queries.getTaskState(P, 'A-001-x'))).toMatchObject({
+    await alpha.release('A-001-x');
+    expect(unwrap(await coordinator.queries.getTaskState(PROJECT_KEY, 'A-001-x'))).toMatchObject({
       readiness: 'ready',
       generation: 1,
     });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { HarnessAgent, human } from '../../../test/support/agent.js';
-import { forEachStore, P, planOf, unwrap } from '../../../test/support/coordinator-harness.js';
+import { forEachStore, PROJECT_KEY, planOf, unwrap } from '../../../test/support/coordinator-harness.js';
 import type { OperatorVerb } from '../../core/contract/tasks.js';
 import { type Caller, OPEN_CALLER } from '../authentication/caller.js';
 
@@ -14,7 +14,7 @@ forEachStore('an operator', (open) => {
     const [alpha, beta] = [new HarnessAgent(harness, 'alpha', 's1'), new HarnessAgent(harness, 'beta', 's2')];
     const operate = (verb: OperatorVerb, taskId: string, expected_generation: number, fields = {}) =>
       coordinator.decisions.operate(
-        P,
+        PROJECT_KEY,
         taskId,
         verb,
         { expected_generation, reason: 'because', ...fields },
@@ -25,7 +25,7 @@ forEachStore('an operator', (open) => {
 
   test('must name the current generation', async () => {
     const { harness, alpha, operate } = await openWithPlan();
-    await alpha.claims(A);
+    await alpha.claim(A);
     const position = await harness.position();
     for (const verb of ['force_release', 'reset', 'hold', 'unhold'] as const) {
       expect(await operate(verb, A, 2)).toMatchObject({ success: false, reason: 'GENERATION_MISMATCH' });
@@ -52,7 +52,7 @@ forEachStore('an operator', (open) => {
 
   test('force-releases a claim, and its late result is parked', async () => {
     const { alpha, beta, operate, queries } = await openWithPlan();
-    await alpha.claims(A);
+    await alpha.claim(A);
     expect(await operate('force_release', A, 1)).toMatchObject({
       success: true,
       reason: 'FORCED',
@@ -63,15 +63,17 @@ forEachStore('an operator', (open) => {
       claim: { state: 'RELEASED' },
     });
     expect(await operate('force_release', A, 1)).toMatchObject({ success: false, reason: 'NO_CLAIM' });
-    expect(await alpha.submits(A)).toMatchObject({ reason: 'NO_CLAIM', parked: expect.any(String) });
-    expect((await beta.claims(A)).claim?.generation).toBe(2);
-    expect(unwrap(await queries.getClaimHistory(P, A)).generations[0]?.release_reason).toBe('FORCED');
+    expect(await alpha.submit(A)).toMatchObject({ reason: 'NO_CLAIM', parked: expect.any(String) });
+    expect((await beta.claim(A)).claim?.generation).toBe(2);
+    expect(unwrap(await queries.getClaimHistory(PROJECT_KEY, A)).generations[0]?.release_reason).toBe(
+      'FORCED',
+    );
   });
 
   // req: CLM-013
   test('reassigns a live claim in one step', async () => {
     const { alpha, operate, harness, queries } = await openWithPlan();
-    await alpha.claims(A);
+    await alpha.claim(A);
     const reassigned = await operate('reassign', A, 1, { agent_id: 'beta', session_id: 's2' });
     expect(reassigned).toMatchObject({
       success: true,
@@ -80,8 +82,10 @@ forEachStore('an operator', (open) => {
       claim: { agent_id: 'beta', session_id: 's2', state: 'ACTIVE' },
     });
     expect(await harness.eventTypesOf(A)).toEqual(['CLAIM_ACQUIRED', 'CLAIM_LOST', 'CLAIM_ACQUIRED']);
-    expect(await alpha.renews(A)).toMatchObject({ reason: 'GENERATION_MISMATCH' });
-    expect(unwrap(await queries.getClaimHistory(P, A)).generations[0]?.release_reason).toBe('SUPERSEDED');
+    expect(await alpha.renew(A)).toMatchObject({ reason: 'GENERATION_MISMATCH' });
+    expect(unwrap(await queries.getClaimHistory(PROJECT_KEY, A)).generations[0]?.release_reason).toBe(
+      'SUPERSEDED',
+    );
     const tooLong = { agent_id: 'beta', session_id: 's2', lease_duration_seconds: 7201 };
     expect(await operate('reassign', A, 2, tooLong)).toMatchObject({ problem: 'INVALID_LEASE' });
   });
@@ -90,7 +94,7 @@ forEachStore('an operator', (open) => {
     const { harness, coordinator } = await openWithPlan();
     const hold = (taskId: string, caller: Caller, request_id: string) =>
       coordinator.decisions.operate(
-        P,
+        PROJECT_KEY,
         taskId,
         'hold',
         { expected_generation: 0, reason: 'wait', request_id },
@@ -107,19 +111,19 @@ forEachStore('an operator', (open) => {
 
   test('sees how many results are parked, whatever the command', async () => {
     const { alpha, operate } = await openWithPlan();
-    await alpha.claims(A);
-    await alpha.releases(A);
-    await alpha.submits(A);
+    await alpha.claim(A);
+    await alpha.release(A);
+    await alpha.submit(A);
     expect(await operate('hold', A, 1)).toMatchObject({ reason: 'HELD', parked: 1 });
   });
 
   test('does not keep the session of the holder active', async () => {
     const { harness, alpha, operate } = await openWithPlan();
-    await alpha.claims(A, { lease_duration_seconds: 60 });
+    await alpha.claim(A, { lease_duration_seconds: 60 });
     harness.advance(600);
     await operate('hold', A, 1);
     harness.advance(300);
-    expect(await harness.store.countPermits(P.tenant_id, 'sessions')).toBe(0);
+    expect(await harness.store.countPermits(PROJECT_KEY.tenant_id, 'sessions')).toBe(0);
   });
 
   test('holds a task and lifts the hold', async () => {
@@ -134,47 +138,47 @@ forEachStore('an operator', (open) => {
       reason: 'HELD',
     });
     expect(await harness.position()).toBe(position);
-    expect(await alpha.claims(A)).toMatchObject({ reason: 'DENIED_HELD', hold_reason: 'ask legal' });
+    expect(await alpha.claim(A)).toMatchObject({ reason: 'DENIED_HELD', hold_reason: 'ask legal' });
     expect(await operate('unhold', A, 0)).toMatchObject({ reason: 'UNHELD', readiness: 'ready' });
-    expect((await alpha.claims(A)).reason).toBe('GRANTED');
+    expect((await alpha.claim(A)).reason).toBe('GRANTED');
   });
 
   // req: RES-004
   test('resets a completed task, and work that was claimed on the old result is refused', async () => {
     const { alpha, beta, operate, queries } = await openWithPlan();
-    await alpha.claims(A);
+    await alpha.claim(A);
     expect(await operate('reset', A, 1)).toMatchObject({ reason: 'NOT_COMPLETED' });
-    await alpha.submits(A);
-    await beta.claims(B);
+    await alpha.submit(A);
+    await beta.claim(B);
     expect(await operate('reset', A, 1)).toMatchObject({
       reason: 'RESET',
       phase: 'OPEN',
       generation: 1,
       result: null,
     });
-    expect(await alpha.submits(A)).toMatchObject({ accepted: false, reason: 'NO_CLAIM' });
-    expect(await beta.submits(B)).toMatchObject({
+    expect(await alpha.submit(A)).toMatchObject({ accepted: false, reason: 'NO_CLAIM' });
+    expect(await beta.submit(B)).toMatchObject({
       accepted: false,
       reason: 'DEPENDENCY_CHANGED',
       work_lost: true,
       parked: expect.any(String),
     });
-    expect(unwrap(await queries.getTaskState(P, B)).waiting_for).toEqual([A]);
-    expect((await alpha.claims(A)).claim?.generation).toBe(2);
-    await alpha.submits(A, 'new');
-    expect(await beta.submits(B)).toMatchObject({ reason: 'DEPENDENCY_CHANGED' });
-    await beta.releases(B);
-    await beta.claims(B);
-    expect(await beta.submits(B)).toMatchObject({ accepted: true });
+    expect(unwrap(await queries.getTaskState(PROJECT_KEY, B)).waiting_for).toEqual([A]);
+    expect((await alpha.claim(A)).claim?.generation).toBe(2);
+    await alpha.submit(A, 'new');
+    expect(await beta.submit(B)).toMatchObject({ reason: 'DEPENDENCY_CHANGED' });
+    await beta.release(B);
+    await beta.claim(B);
+    expect(await beta.submit(B)).toMatchObject({ accepted: true });
   });
 
   test('adopts a parked result under a new generation', async () => {
     const { harness, alpha, beta, operate, queries } = await openWithPlan();
-    await alpha.claims(A);
+    await alpha.claim(A);
     harness.advance(301);
-    await beta.claims(A);
-    const { parked } = await alpha.submits(A, { good: 'work' });
-    expect(unwrap(await queries.getTaskState(P, A)).parked).toBe(1);
+    await beta.claim(A);
+    const { parked } = await alpha.submit(A, { good: 'work' });
+    expect(unwrap(await queries.getTaskState(PROJECT_KEY, A)).parked).toBe(1);
     expect(await operate('adopt', A, 2, { result_id: 'res_none' })).toMatchObject({
       reason: 'UNKNOWN_RESULT',
     });
@@ -186,14 +190,16 @@ forEachStore('an operator', (open) => {
       parked: 0,
       result: { generation: 3, result_id: parked },
     });
-    expect(await beta.submits(A)).toMatchObject({ reason: 'STALE_GENERATION', current_generation: 3 });
-    const { generations } = unwrap(await queries.getClaimHistory(P, A));
+    expect(await beta.submit(A)).toMatchObject({ reason: 'STALE_GENERATION', current_generation: 3 });
+    const { generations } = unwrap(await queries.getClaimHistory(PROJECT_KEY, A));
     expect(generations.at(-1)).toMatchObject({
       generation: 3,
       result_accepted: true,
       adopted_from: { result_id: parked, generation: 1, agent_id: 'alpha', session_id: 's1' },
     });
-    expect(unwrap(await queries.getResult(P, A, parked ?? '')).result_data).toEqual({ good: 'work' });
+    expect(unwrap(await queries.getResult(PROJECT_KEY, A, parked ?? '')).result_data).toEqual({
+      good: 'work',
+    });
   });
 });
 
@@ -201,7 +207,7 @@ forEachStore('a failing task', (open) => {
   async function openWithPolicy(policy = {}) {
     const harness = await open();
     await harness.plan(planOf(A));
-    unwrap(await harness.coordinator.settings.putPolicy(P, policy));
+    unwrap(await harness.coordinator.settings.putPolicy(PROJECT_KEY, policy));
     return {
       harness,
       coordinator: harness.coordinator,
@@ -213,10 +219,10 @@ forEachStore('a failing task', (open) => {
     const { harness, alpha } = await openWithPolicy();
     const pauses: number[] = [];
     for (let turn = 0; turn < 4; turn += 1) {
-      await alpha.claims(A);
+      await alpha.claim(A);
       const failedMs = harness.environment.clock.wallMs();
-      await alpha.releases(A, { reason: 'ERROR', message: 'no' });
-      const refused = await alpha.claims(A);
+      await alpha.release(A, { reason: 'ERROR', message: 'no' });
+      const refused = await alpha.claim(A);
       expect(refused.reason).toBe('DENIED_BACKOFF');
       pauses.push(Date.parse(refused.retry_at ?? '') - failedMs);
       harness.advance(pauses.at(-1)! / 1000);
@@ -227,7 +233,7 @@ forEachStore('a failing task', (open) => {
   test('can be taken over after expiry without a pause', async () => {
     const { harness, alpha } = await openWithPolicy();
     for (let turn = 1; turn <= 5; turn += 1) {
-      expect((await alpha.claims(A)).claim?.generation).toBe(turn);
+      expect((await alpha.claim(A)).claim?.generation).toBe(turn);
       harness.advance(300);
     }
   });
@@ -235,33 +241,36 @@ forEachStore('a failing task', (open) => {
   test('is held after ten consecutive errors or expiries, until a person lifts the hold', async () => {
     const { harness, coordinator, alpha } = await openWithPolicy();
     for (let turn = 0; turn < 10; turn += 1) {
-      expect((await alpha.claims(A)).reason).toBe('GRANTED');
-      if (turn % 2 === 0) await alpha.releases(A, { reason: 'ERROR', message: `error ${turn}` });
+      expect((await alpha.claim(A)).reason).toBe('GRANTED');
+      if (turn % 2 === 0) await alpha.release(A, { reason: 'ERROR', message: `error ${turn}` });
       harness.advance(900);
     }
-    expect(await alpha.claims(A)).toMatchObject({
+    expect(await alpha.claim(A)).toMatchObject({
       reason: 'DENIED_HELD',
       hold_reason: '10 attempts in a row ended in error or expiry; the last: the lease ran out',
     });
     expect((await alpha.next()).reason).toBe('NOTHING_READY');
-    await coordinator.decisions.operate(P, A, 'unhold', { expected_generation: 10, reason: 'fixed' });
-    expect((await alpha.claims(A)).claim?.generation).toBe(11);
+    await coordinator.decisions.operate(PROJECT_KEY, A, 'unhold', {
+      expected_generation: 10,
+      reason: 'fixed',
+    });
+    expect((await alpha.claim(A)).claim?.generation).toBe(11);
   });
 
   test('starts a new count of failures after a success', async () => {
     const { harness, alpha } = await openWithPolicy({ max_attempts: 2 });
     const fail = async () => {
-      await alpha.claims(A);
-      await alpha.releases(A, { reason: 'ERROR', message: 'x' });
+      await alpha.claim(A);
+      await alpha.release(A, { reason: 'ERROR', message: 'x' });
       harness.advance(900);
     };
     await fail();
-    await alpha.claims(A);
-    await alpha.releases(A);
+    await alpha.claim(A);
+    await alpha.release(A);
     await fail();
-    expect((await alpha.claims(A)).reason).toBe('GRANTED');
-    await alpha.releases(A, { reason: 'ERROR', message: 'the end' });
-    expect(await alpha.claims(A)).toMatchObject({
+    expect((await alpha.claim(A)).reason).toBe('GRANTED');
+    await alpha.release(A, { reason: 'ERROR', message: 'the end' });
+    expect(await alpha.claim(A)).toMatchObject({
       reason: 'DENIED_HELD',
       hold_reason: expect.stringContaining('the end'),
     });

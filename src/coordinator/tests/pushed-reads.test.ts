@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished } from 'vitest';
-import { P, planOf, unwrap } from '../../../test/support/coordinator-harness.js';
+import { PROJECT_KEY, planOf, unwrap } from '../../../test/support/coordinator-harness.js';
 import { ManualEnvironment } from '../../../test/support/manual-environment.js';
 import { temporaryFolder } from '../../../test/support/temporary-folder.js';
 import { BLOCK_BYTES } from '../../stores/file/block-writer.js';
@@ -33,18 +33,21 @@ it.each(['before', 'after'])(
     onTestFinished(() => opened.close());
     let { coordinator } = opened;
     unwrap(
-      await coordinator.plans.put(P, planOf(FREE, ...Array.from({ length: TASKS }, (_, at) => taskOf(at)))),
+      await coordinator.plans.put(
+        PROJECT_KEY,
+        planOf(FREE, ...Array.from({ length: TASKS }, (_, at) => taskOf(at))),
+      ),
     );
     const ada = { agent_id: 'ada', session_id: 's-ada' };
     for (let from = 0; from < TASKS; from += TASKS_PER_SECOND) {
       environment.advance(1);
       const tasks = Array.from({ length: TASKS_PER_SECOND }, (_, at) => taskOf(from + at));
       for (const reply of await Promise.all(
-        tasks.map((task_id) => coordinator.claims.claimTask(P, { task_id, ...ada })),
+        tasks.map((task_id) => coordinator.claims.claimTask(PROJECT_KEY, { task_id, ...ada })),
       ))
         unwrap(reply);
     }
-    const events = await opened.store.events(P, { after: 0, limit: 100_000 });
+    const events = await opened.store.events(PROJECT_KEY, { after: 0, limit: 100_000 });
     const logBytes = JSON.stringify(events).length;
     if (when === 'after') {
       await opened.close();
@@ -54,11 +57,11 @@ it.each(['before', 'after'])(
     const claims = events.filter(({ event_type }) => event_type === 'CLAIM_ACQUIRED');
     const middle = claims[claims.length >> 1]?.event_id as string;
     const push = (event_id: string) =>
-      coordinator.claims.claimTask(P, {
+      coordinator.claims.claimTask(PROJECT_KEY, {
         ...{ task_id: FREE, agent_id: 'bob', session_id: 's-bob' },
         offline: { event_id, occurred_at: '2026-01-04T05:00:00.000Z' },
       });
-    await coordinator.queries.status(P);
+    await coordinator.queries.status(PROJECT_KEY);
     disk.bytesRead = 0;
     expect(await push(middle)).toMatchObject({ problem: 'IDEMPOTENCY_CONFLICT' });
     expect(disk.bytesRead).toBeGreaterThan(0);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { HarnessAgent, human } from '../../../test/support/agent.js';
 import { candidateDigest } from '../../../test/support/candidate-digest.js';
-import { forEachStore, P, planOf, unwrap } from '../../../test/support/coordinator-harness.js';
+import { forEachStore, PROJECT_KEY, planOf, unwrap } from '../../../test/support/coordinator-harness.js';
 import { OPEN_CALLER } from '../authentication/caller.js';
 
 const [A, B] = ['A-001-core', 'B-001-data'] as const;
@@ -27,16 +27,33 @@ forEachStore('a pushed command', (open) => {
 
   test('gives its event the offline id and time, and the timestamp is the time of the commit', async () => {
     const { harness, coordinator } = await openWithPlan();
-    unwrap(await coordinator.claims.claimTask(P, { task_id: A, ...ada, ...pushedAs(1) }));
+    unwrap(await coordinator.claims.claimTask(PROJECT_KEY, { task_id: A, ...ada, ...pushedAs(1) }));
     const handle = { task_id: A, session_id: 's-ada' };
-    unwrap(await coordinator.holder.suspendClaim(P, { ...handle, expected_generation: 1, ...pushedAs(2) }));
-    unwrap(await coordinator.holder.resumeClaim(P, { ...handle, expected_generation: 1, ...pushedAs(3) }));
     unwrap(
-      await coordinator.holder.submitResult(P, { ...handle, generation: 1, result_data: 1, ...pushedAs(4) }),
+      await coordinator.holder.suspendClaim(PROJECT_KEY, {
+        ...handle,
+        expected_generation: 1,
+        ...pushedAs(2),
+      }),
     );
-    unwrap(await coordinator.claims.claimTask(P, { task_id: B, ...ada, ...pushedAs(5) }));
     unwrap(
-      await coordinator.holder.releaseClaim(P, {
+      await coordinator.holder.resumeClaim(PROJECT_KEY, {
+        ...handle,
+        expected_generation: 1,
+        ...pushedAs(3),
+      }),
+    );
+    unwrap(
+      await coordinator.holder.submitResult(PROJECT_KEY, {
+        ...handle,
+        generation: 1,
+        result_data: 1,
+        ...pushedAs(4),
+      }),
+    );
+    unwrap(await coordinator.claims.claimTask(PROJECT_KEY, { task_id: B, ...ada, ...pushedAs(5) }));
+    unwrap(
+      await coordinator.holder.releaseClaim(PROJECT_KEY, {
         ...handle,
         task_id: B,
         expected_generation: 1,
@@ -52,9 +69,9 @@ forEachStore('a pushed command', (open) => {
 
   test('gives the id to the answer, not to the expiry that is recorded before it', async () => {
     const { harness, coordinator } = await openWithPlan();
-    await new HarnessAgent(harness, 'bob', 's-bob').claims(A, { lease_duration_seconds: 60 });
+    await new HarnessAgent(harness, 'bob', 's-bob').claim(A, { lease_duration_seconds: 60 });
     harness.advance(3600);
-    unwrap(await coordinator.claims.claimTask(P, { task_id: A, ...ada, ...pushedAs(1) }));
+    unwrap(await coordinator.claims.claimTask(PROJECT_KEY, { task_id: A, ...ada, ...pushedAs(1) }));
     const [, lost, granted] = (await harness.events()).filter(({ subject }) => subject === A);
     expect(lost).toMatchObject({ event_type: 'CLAIM_LOST' });
     expect(lost?.event_id).not.toBe(idOf(1));
@@ -65,13 +82,17 @@ forEachStore('a pushed command', (open) => {
   test('gets no time in the future, but may be older than the project', async () => {
     const { harness, coordinator } = await openWithPlan();
     const claim = (task_id: string, number: number, occurred_at: string) =>
-      coordinator.claims.claimTask(P, { task_id, ...ada, ...pushedAs(number, occurred_at) });
+      coordinator.claims.claimTask(PROJECT_KEY, { task_id, ...ada, ...pushedAs(number, occurred_at) });
     unwrap(await claim(A, 1, '9999-12-31T23:59:59.999Z'));
     unwrap(await claim(B, 2, '1970-01-01T00:00:00.000Z'));
     const step = { event_type: 'iteration_completed', task_id: A, generation: 1, ...ada };
     const payload = { iteration: 1, status: 'iterating', delta: 2 };
     unwrap(
-      await coordinator.holder.appendEvent(P, { ...step, occurred_at: '9999-12-31T23:59:59.999Z', payload }),
+      await coordinator.holder.appendEvent(PROJECT_KEY, {
+        ...step,
+        occurred_at: '9999-12-31T23:59:59.999Z',
+        payload,
+      }),
     );
     const times = (await harness.events())
       .filter(({ payload }) => payload.occurred_at !== undefined)
@@ -87,27 +108,30 @@ forEachStore('a pushed command', (open) => {
     const { harness, coordinator } = await openWithPlan();
     const claim = { task_id: A, ...ada, ...pushedAs(1) };
     const release = { task_id: A, session_id: 's-ada', expected_generation: 1, ...pushedAs(2) };
-    const granted = unwrap(await coordinator.claims.claimTask(P, claim));
-    const released = unwrap(await coordinator.holder.releaseClaim(P, release));
+    const granted = unwrap(await coordinator.claims.claimTask(PROJECT_KEY, claim));
+    const released = unwrap(await coordinator.holder.releaseClaim(PROJECT_KEY, release));
     const before = await harness.events();
     await harness.restart();
-    expect(await harness.coordinator.claims.claimTask(P, claim)).toEqual(granted);
-    expect(await harness.coordinator.holder.releaseClaim(P, release)).toEqual(released);
+    expect(await harness.coordinator.claims.claimTask(PROJECT_KEY, claim)).toEqual(granted);
+    expect(await harness.coordinator.holder.releaseClaim(PROJECT_KEY, release)).toEqual(released);
     expect(await harness.events()).toEqual(before);
   });
 
   test('with the id of any other event of the project is a conflict and changes nothing', async () => {
     const { harness, coordinator } = await openWithPlan();
-    unwrap(await coordinator.claims.claimTask(P, { task_id: B, agent_id: 'bob', session_id: 's-bob' }));
+    unwrap(
+      await coordinator.claims.claimTask(PROJECT_KEY, { task_id: B, agent_id: 'bob', session_id: 's-bob' }),
+    );
     const ownIds = (await harness.events()).map(({ event_id }) => event_id);
-    unwrap(await coordinator.claims.claimTask(P, { task_id: A, ...ada, ...pushedAs(1) }));
+    unwrap(await coordinator.claims.claimTask(PROJECT_KEY, { task_id: A, ...ada, ...pushedAs(1) }));
     const before = await harness.events();
     const handle = { task_id: A, session_id: 's-ada', expected_generation: 1 };
     for (const event_id of [...ownIds, idOf(1)]) {
       const offline = { event_id, occurred_at: EARLIER };
-      expect(await coordinator.holder.releaseClaim(P, { ...handle, offline }), event_id).toMatchObject(
-        conflict,
-      );
+      expect(
+        await coordinator.holder.releaseClaim(PROJECT_KEY, { ...handle, offline }),
+        event_id,
+      ).toMatchObject(conflict);
     }
     expect(await harness.events()).toEqual(before);
   });
@@ -115,7 +139,7 @@ forEachStore('a pushed command', (open) => {
   test('takes effect with an event id that another project has', async () => {
     const { harness, coordinator } = await openWithPlan();
     await harness.plan(planOf(A), OTHER_PROJECT);
-    unwrap(await coordinator.claims.claimTask(P, { task_id: A, ...ada, ...pushedAs(1) }));
+    unwrap(await coordinator.claims.claimTask(PROJECT_KEY, { task_id: A, ...ada, ...pushedAs(1) }));
     const claim = { task_id: A, ...ada, ...pushedAs(1) };
     expect(await coordinator.claims.claimTask(OTHER_PROJECT, claim)).toMatchObject({ success: true });
   });
@@ -123,26 +147,34 @@ forEachStore('a pushed command', (open) => {
   test('that another credential repeats does not get the reply, which contains the claim id', async () => {
     const { coordinator } = await openWithPlan();
     const claim = { task_id: A, ...ada, ...pushedAs(1) };
-    expect(await coordinator.claims.claimTask(P, claim, withKey('key-1'))).toMatchObject({ success: true });
-    expect(await coordinator.claims.claimTask(P, claim, withKey('key-2'))).toMatchObject(conflict);
+    expect(await coordinator.claims.claimTask(PROJECT_KEY, claim, withKey('key-1'))).toMatchObject({
+      success: true,
+    });
+    expect(await coordinator.claims.claimTask(PROJECT_KEY, claim, withKey('key-2'))).toMatchObject(conflict);
   });
 
   test('cannot use an id that derives from content, or another spelling of one', async () => {
     const { coordinator } = await openWithPlan();
     for (const event_id of [idOf(1).replace('-7', '-5'), idOf(1).replace('019b', '019B'), 'x']) {
       const offline = { event_id, occurred_at: EARLIER };
-      expect(await coordinator.claims.claimTask(P, { task_id: A, ...ada, offline })).toMatchObject({
+      expect(await coordinator.claims.claimTask(PROJECT_KEY, { task_id: A, ...ada, offline })).toMatchObject({
         problem: 'INVALID_REQUEST',
       });
     }
     const batch = { claims: [{ task_id: A, ...ada, ...pushedAs(1) }] };
-    expect(await coordinator.claims.batchClaim(P, batch)).toMatchObject({ problem: 'INVALID_REQUEST' });
+    expect(await coordinator.claims.batchClaim(PROJECT_KEY, batch)).toMatchObject({
+      problem: 'INVALID_REQUEST',
+    });
   });
 
   test('that is refused leaves a refusal with its id as the request, and its time', async () => {
     const { harness, coordinator } = await openWithPlan();
-    unwrap(await coordinator.claims.claimTask(P, { task_id: A, agent_id: 'bob', session_id: 's-bob' }));
-    expect(await coordinator.claims.claimTask(P, { task_id: A, ...ada, ...pushedAs(1) })).toMatchObject({
+    unwrap(
+      await coordinator.claims.claimTask(PROJECT_KEY, { task_id: A, agent_id: 'bob', session_id: 's-bob' }),
+    );
+    expect(
+      await coordinator.claims.claimTask(PROJECT_KEY, { task_id: A, ...ada, ...pushedAs(1) }),
+    ).toMatchObject({
       reason: 'DENIED_ACTIVE_CLAIM',
     });
     const refusal = (await harness.events()).at(-1);
@@ -157,17 +189,17 @@ forEachStore('a pushed command', (open) => {
   test('of a review names the reviewer, and the credential that says so', async () => {
     const { harness, coordinator } = await openWithPlan();
     const alpha = new HarnessAgent(harness, 'alpha', 's1');
-    await alpha.claims(A);
+    await alpha.claim(A);
     await alpha.suspends(A, { iteration: 1, candidate_sha256: candidateDigest('v1') });
     const review = { task_id: A, generation: 1, iteration: 1, candidate_sha256: candidateDigest('v1') };
     const { offline, request_id } = pushedAs(1);
     const body = { ...review, decision: 'REJECTED', request_id, offline: { ...offline, reviewer: 'rita' } };
     const pusher = { ...human('olaf'), principal: 'key-olaf' };
     const repeatedId = { ...body, offline: { ...body.offline, accepted_event_id: idOf(1) } };
-    expect(await coordinator.decisions.recordReview(P, repeatedId, pusher)).toMatchObject({
+    expect(await coordinator.decisions.recordReview(PROJECT_KEY, repeatedId, pusher)).toMatchObject({
       problem: 'INVALID_REQUEST',
     });
-    unwrap(await coordinator.decisions.recordReview(P, body, pusher));
+    unwrap(await coordinator.decisions.recordReview(PROJECT_KEY, body, pusher));
     const [reviewed, released, held] = (await harness.events()).slice(-3);
     expect(reviewed).toMatchObject({
       event_id: idOf(1),
@@ -176,7 +208,9 @@ forEachStore('a pushed command', (open) => {
     });
     expect(released).toMatchObject({ payload: { by: 'rita', occurred_at: EARLIER } });
     expect(held).toMatchObject({ agent_id: 'olaf', payload: { by: 'rita' } });
-    expect(await coordinator.decisions.recordReview(P, body, pusher)).toMatchObject({ reason: 'REJECTED' });
+    expect(await coordinator.decisions.recordReview(PROJECT_KEY, body, pusher)).toMatchObject({
+      reason: 'REJECTED',
+    });
   });
 
   // A review accepts with two events, and each has an offline id.
@@ -184,13 +218,13 @@ forEachStore('a pushed command', (open) => {
     const { harness } = await openWithPlan();
     const alpha = new HarnessAgent(harness, 'alpha', 's1');
     for (const task of [A, B]) {
-      await alpha.claims(task);
+      await alpha.claim(task);
       await alpha.suspends(task, { iteration: 1, candidate_sha256: candidateDigest('v1') });
-      expect(await alpha.submits(task, 'v2', { iteration: 2 })).toMatchObject({ reason: 'ESCALATED' });
+      expect(await alpha.submit(task, 'v2', { iteration: 2 })).toMatchObject({ reason: 'ESCALATED' });
     }
     const approve = (task_id: string, event: number, accepted: number) =>
       harness.coordinator.decisions.recordReview(
-        P,
+        PROJECT_KEY,
         {
           ...{
             task_id,

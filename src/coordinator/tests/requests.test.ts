@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { HarnessAgent, human } from '../../../test/support/agent.js';
-import { forEachStore, P, planOf, unwrap } from '../../../test/support/coordinator-harness.js';
+import { forEachStore, PROJECT_KEY, planOf, unwrap } from '../../../test/support/coordinator-harness.js';
 
 const [A, B] = ['A-001-core', 'B-001-data'] as const;
 
@@ -17,32 +17,32 @@ forEachStore('a request id', (open) => {
 
   test('makes a repeated claim return the same reply, also after a restart and later changes', async () => {
     const { harness, alpha } = await openWithPlan();
-    const first = await alpha.claims(A, { request_id: 'r1' });
+    const first = await alpha.claim(A, { request_id: 'r1' });
     const position = await harness.position();
-    expect(await alpha.claims(A, { request_id: 'r1' })).toEqual(first);
-    await alpha.renews(A);
-    await alpha.submits(A);
+    expect(await alpha.claim(A, { request_id: 'r1' })).toEqual(first);
+    await alpha.renew(A);
+    await alpha.submit(A);
     await harness.restart();
-    expect(await alpha.claims(A, { request_id: 'r1' })).toEqual(first);
+    expect(await alpha.claim(A, { request_id: 'r1' })).toEqual(first);
     expect(await harness.position()).toBe(position + 2);
   });
 
   test('makes a claim that survived a loss of history return a handle that is valid, unlike its first one', async () => {
     const { harness, alpha } = await openWithPlan();
-    const first = await alpha.claims(A, { request_id: 'r1' });
+    const first = await alpha.claim(A, { request_id: 'r1' });
     const before = alpha.expectedHandle(A);
     await harness.store.raiseIncarnation(2);
     await harness.restart();
-    const again = await alpha.claims(A, { request_id: 'r1' });
+    const again = await alpha.claim(A, { request_id: 'r1' });
     expect(again.claim?.id).not.toBe(first.claim?.id);
     expect({ ...again.claim, id: first.claim?.id }).toEqual(first.claim);
-    expect(await alpha.renews(A, before)).toMatchObject({ reason: 'SESSION_MISMATCH' });
-    expect(await alpha.renews(A)).toMatchObject({ reason: 'RENEWED' });
+    expect(await alpha.renew(A, before)).toMatchObject({ reason: 'SESSION_MISMATCH' });
+    expect(await alpha.renew(A)).toMatchObject({ reason: 'RENEWED' });
   });
 
   test('sent twice concurrently takes effect once, and both calls get the same reply', async () => {
     const { harness, alpha } = await openWithPlan();
-    const replies = await Promise.all([1, 2, 3].map(() => alpha.claims(A, { request_id: 'r1' })));
+    const replies = await Promise.all([1, 2, 3].map(() => alpha.claim(A, { request_id: 'r1' })));
     expect(replies[1]).toEqual(replies[0]);
     expect(replies[2]).toEqual(replies[0]);
     expect(await harness.eventTypesOf(A)).toEqual(['CLAIM_ACQUIRED']);
@@ -50,15 +50,15 @@ forEachStore('a request id', (open) => {
 
   test('reused with another body or operation is a conflict and changes nothing', async () => {
     const { harness, alpha, coordinator } = await openWithPlan();
-    await alpha.claims(A, { request_id: 'r1' });
+    await alpha.claim(A, { request_id: 'r1' });
     const position = await harness.position();
     const conflict = { problem: 'IDEMPOTENCY_CONFLICT' };
     expect(await alpha.tryClaim(B, { request_id: 'r1' })).toMatchObject(conflict);
     expect(await alpha.tryClaim(A, { request_id: 'r1', lease_duration_seconds: 60 })).toMatchObject(conflict);
     const next = { agent_id: 'alpha', session_id: 's1', request_id: 'r1' };
-    expect(await coordinator.claims.next(P, next)).toMatchObject(conflict);
+    expect(await coordinator.claims.next(PROJECT_KEY, next)).toMatchObject(conflict);
     expect(
-      await coordinator.plans.add(P, [{ id: 'C-001-x', description: 'x' }], { request_id: 'r1' }),
+      await coordinator.plans.add(PROJECT_KEY, [{ id: 'C-001-x', description: 'x' }], { request_id: 'r1' }),
     ).toMatchObject(conflict);
     expect(await harness.position()).toBe(position);
   });
@@ -68,12 +68,12 @@ forEachStore('a request id', (open) => {
     const body = { agent_id: 'alpha', session_id: 's1', request_id: 'r1' };
     const callerWithKey = (principal: string) => ({ ...human('x'), principal });
     expect(
-      await coordinator.claims.claimTask(P, { task_id: A, ...body }, callerWithKey('key-1')),
+      await coordinator.claims.claimTask(PROJECT_KEY, { task_id: A, ...body }, callerWithKey('key-1')),
     ).toMatchObject({
       success: true,
     });
     expect(
-      await coordinator.claims.claimTask(P, { task_id: B, ...body }, callerWithKey('key-2')),
+      await coordinator.claims.claimTask(PROJECT_KEY, { task_id: B, ...body }, callerWithKey('key-2')),
     ).toMatchObject({
       success: true,
     });
@@ -82,10 +82,10 @@ forEachStore('a request id', (open) => {
   test('of a refused command is decided again', async () => {
     const { harness, alpha } = await openWithPlan();
     const beta = new HarnessAgent(harness, 'beta', 's2');
-    await alpha.claims(A);
-    expect((await beta.claims(A, { request_id: 'r9' })).reason).toBe('DENIED_ACTIVE_CLAIM');
-    await alpha.releases(A);
-    expect((await beta.claims(A, { request_id: 'r9' })).reason).toBe('GRANTED');
+    await alpha.claim(A);
+    expect((await beta.claim(A, { request_id: 'r9' })).reason).toBe('DENIED_ACTIVE_CLAIM');
+    await alpha.release(A);
+    expect((await beta.claim(A, { request_id: 'r9' })).reason).toBe('GRANTED');
   });
 
   test('makes a repeated next return the same task', async () => {
@@ -103,10 +103,10 @@ forEachStore('a request id', (open) => {
       const { coordinator, harness } = await openWithPlan();
       const claims = [A, B].map((task_id) => ({ task_id, agent_id: 'alpha', session_id: 's1' }));
       const batch = { claims, mode, request_id: 'b1' };
-      const first = unwrap(await coordinator.claims.batchClaim(P, batch));
+      const first = unwrap(await coordinator.claims.batchClaim(PROJECT_KEY, batch));
       expect(first.results).toMatchObject([{ success: true }, { success: true }]);
       const position = await harness.position();
-      expect(await coordinator.claims.batchClaim(P, batch)).toEqual(first);
+      expect(await coordinator.claims.batchClaim(PROJECT_KEY, batch)).toEqual(first);
       expect(await harness.position()).toBe(position);
     },
   );
@@ -115,14 +115,16 @@ forEachStore('a request id', (open) => {
     const { coordinator } = await openWithPlan();
     const claim = (task_id: string) => ({ task_id, agent_id: 'alpha', session_id: 's1' });
     const batch = { claims: [claim(A)], mode: 'all_or_nothing', request_id: 'b1' };
-    await coordinator.claims.batchClaim(P, batch);
+    await coordinator.claims.batchClaim(PROJECT_KEY, batch);
     const other = { ...batch, claims: [claim(B)] };
-    expect(await coordinator.claims.batchClaim(P, other)).toMatchObject({ problem: 'IDEMPOTENCY_CONFLICT' });
+    expect(await coordinator.claims.batchClaim(PROJECT_KEY, other)).toMatchObject({
+      problem: 'IDEMPOTENCY_CONFLICT',
+    });
   });
 
   test('makes a repeated operator command take effect once', async () => {
     const { coordinator, harness, alpha } = await openWithPlan();
-    await alpha.claims(A);
+    await alpha.claim(A);
     const reassign = {
       expected_generation: 1,
       reason: 'slow',
@@ -130,26 +132,26 @@ forEachStore('a request id', (open) => {
       session_id: 's2',
       request_id: 'o1',
     };
-    const first = await coordinator.decisions.operate(P, A, 'reassign', reassign);
+    const first = await coordinator.decisions.operate(PROJECT_KEY, A, 'reassign', reassign);
     expect(first).toMatchObject({ success: true, reason: 'REASSIGNED', generation: 2 });
     const position = await harness.position();
-    expect(await coordinator.decisions.operate(P, A, 'reassign', reassign)).toEqual(first);
+    expect(await coordinator.decisions.operate(PROJECT_KEY, A, 'reassign', reassign)).toEqual(first);
     expect(await harness.position()).toBe(position);
     const other = { ...reassign, session_id: 's3' };
-    expect(await coordinator.decisions.operate(P, A, 'reassign', other)).toMatchObject({
+    expect(await coordinator.decisions.operate(PROJECT_KEY, A, 'reassign', other)).toMatchObject({
       problem: 'IDEMPOTENCY_CONFLICT',
     });
   });
 
   test('makes a repeated note take effect once, and a different text a conflict', async () => {
     const { coordinator, harness, alpha } = await openWithPlan();
-    await alpha.claims(A);
+    await alpha.claim(A);
     const note = { ...alpha.handle(A), text: 'half of it', request_id: 'n1' };
-    const first = await coordinator.holder.note(P, note);
+    const first = await coordinator.holder.note(PROJECT_KEY, note);
     expect(first).toMatchObject({ success: true, reason: 'NOTED' });
     const position = await harness.position();
-    expect(await coordinator.holder.note(P, note)).toEqual(first);
-    expect(await coordinator.holder.note(P, { ...note, text: 'all of it' })).toMatchObject({
+    expect(await coordinator.holder.note(PROJECT_KEY, note)).toEqual(first);
+    expect(await coordinator.holder.note(PROJECT_KEY, { ...note, text: 'all of it' })).toMatchObject({
       problem: 'IDEMPOTENCY_CONFLICT',
     });
     expect(await harness.position()).toBe(position);
@@ -157,30 +159,34 @@ forEachStore('a request id', (open) => {
 
   test('keeps a repeated suspend from suspending a claim that was resumed since', async () => {
     const { coordinator, alpha } = await openWithPlan();
-    await alpha.claims(A);
+    await alpha.claim(A);
     const handle = alpha.expectedHandle(A);
-    const suspended = await coordinator.holder.suspendClaim(P, { ...handle, request_id: 'g1' });
-    const resumed = await coordinator.holder.resumeClaim(P, { ...handle, request_id: 'g2' });
+    const suspended = await coordinator.holder.suspendClaim(PROJECT_KEY, { ...handle, request_id: 'g1' });
+    const resumed = await coordinator.holder.resumeClaim(PROJECT_KEY, { ...handle, request_id: 'g2' });
     expect([suspended, resumed]).toMatchObject([{ reason: 'SUSPENDED' }, { reason: 'RESUMED' }]);
-    expect(await coordinator.holder.suspendClaim(P, { ...handle, request_id: 'g1' })).toEqual(suspended);
-    expect(await coordinator.queries.getTaskState(P, A)).toMatchObject({ readiness: 'claimed' });
-    expect(await coordinator.holder.suspendClaim(P, { ...handle, request_id: 'g2' })).toMatchObject({
-      problem: 'IDEMPOTENCY_CONFLICT',
-    });
+    expect(await coordinator.holder.suspendClaim(PROJECT_KEY, { ...handle, request_id: 'g1' })).toEqual(
+      suspended,
+    );
+    expect(await coordinator.queries.getTaskState(PROJECT_KEY, A)).toMatchObject({ readiness: 'claimed' });
+    expect(await coordinator.holder.suspendClaim(PROJECT_KEY, { ...handle, request_id: 'g2' })).toMatchObject(
+      {
+        problem: 'IDEMPOTENCY_CONFLICT',
+      },
+    );
   });
 
   test('makes a repeated review take effect once, and is recorded in its event', async () => {
     const { coordinator, harness, alpha } = await openWithPlan();
-    await alpha.claims(A);
+    await alpha.claim(A);
     const candidate = { iteration: 1, candidate_sha256: 'a'.repeat(64) };
     await alpha.suspends(A, candidate);
     const review = { task_id: A, generation: 1, ...candidate, decision: 'APPROVED', request_id: 'v1' };
-    const first = await coordinator.decisions.recordReview(P, review, human('rita'));
+    const first = await coordinator.decisions.recordReview(PROJECT_KEY, review, human('rita'));
     expect(first).toMatchObject({ success: true, reason: 'APPROVED' });
     expect((await harness.events()).at(-1)).toMatchObject({ request_id: 'v1' });
-    expect(await coordinator.decisions.recordReview(P, review, human('rita'))).toEqual(first);
+    expect(await coordinator.decisions.recordReview(PROJECT_KEY, review, human('rita'))).toEqual(first);
     const other = { ...review, decision: 'REJECTED' };
-    expect(await coordinator.decisions.recordReview(P, other, human('rita'))).toMatchObject({
+    expect(await coordinator.decisions.recordReview(PROJECT_KEY, other, human('rita'))).toMatchObject({
       problem: 'IDEMPOTENCY_CONFLICT',
     });
   });
@@ -188,17 +194,21 @@ forEachStore('a request id', (open) => {
   test('makes a repeated change of plan, policy or limits take effect once', async () => {
     const { coordinator, harness } = await openWithPlan();
     const tasks = [{ id: 'C-001-api', description: 'api' }];
-    const added = await coordinator.plans.add(P, tasks, { request_id: 'p1' });
+    const added = await coordinator.plans.add(PROJECT_KEY, tasks, { request_id: 'p1' });
     expect(added).toMatchObject({ version: 2, added: 1 });
     const plan = planOf(A, B, 'C-001-api', 'D-001-ui');
-    const put = await coordinator.plans.put(P, plan, { request_id: 'p2' });
-    const policy = await coordinator.settings.putPolicy(P, { max_attempts: 3, request_id: 'p3' });
+    const put = await coordinator.plans.put(PROJECT_KEY, plan, { request_id: 'p2' });
+    const policy = await coordinator.settings.putPolicy(PROJECT_KEY, { max_attempts: 3, request_id: 'p3' });
     const position = await harness.position();
-    expect(await coordinator.plans.add(P, tasks, { request_id: 'p1' })).toEqual(added);
-    expect(await coordinator.plans.put(P, plan, { request_id: 'p2' })).toEqual(put);
-    expect(await coordinator.settings.putPolicy(P, { max_attempts: 3, request_id: 'p3' })).toEqual(policy);
+    expect(await coordinator.plans.add(PROJECT_KEY, tasks, { request_id: 'p1' })).toEqual(added);
+    expect(await coordinator.plans.put(PROJECT_KEY, plan, { request_id: 'p2' })).toEqual(put);
+    expect(await coordinator.settings.putPolicy(PROJECT_KEY, { max_attempts: 3, request_id: 'p3' })).toEqual(
+      policy,
+    );
     expect(await harness.position()).toBe(position);
-    expect(await coordinator.settings.putPolicy(P, { max_attempts: 4, request_id: 'p3' })).toMatchObject({
+    expect(
+      await coordinator.settings.putPolicy(PROJECT_KEY, { max_attempts: 4, request_id: 'p3' }),
+    ).toMatchObject({
       problem: 'IDEMPOTENCY_CONFLICT',
     });
     const limits = { max_concurrent_claims: 7, request_id: 'l1' };

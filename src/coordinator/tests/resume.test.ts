@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { HarnessAgent } from '../../../test/support/agent.js';
-import { forEachStore, P, planOf, unwrap } from '../../../test/support/coordinator-harness.js';
+import { forEachStore, PROJECT_KEY, planOf, unwrap } from '../../../test/support/coordinator-harness.js';
 import type { Caller } from '../authentication/caller.js';
 import { OPEN_CALLER } from '../authentication/caller.js';
 
@@ -25,24 +25,24 @@ forEachStore('a claim that its session asks for again', (open) => {
     const again = await alpha.next({ resume: true });
     expect(again).toMatchObject({ success: true, reason: 'GRANTED', resumed: true, claim: granted.claim });
     expect(again.briefing?.handle).toEqual(granted.briefing?.handle);
-    expect(await alpha.claims(granted.claim?.task_id ?? '', { resume: true })).toMatchObject({
+    expect(await alpha.claim(granted.claim?.task_id ?? '', { resume: true })).toMatchObject({
       reason: 'GRANTED',
       resumed: true,
       claim: granted.claim,
     });
     expect((await harness.events()).length).toBe(before);
-    expect(await alpha.submits('A-001-x')).toMatchObject({ reason: 'ACCEPTED' });
+    expect(await alpha.submit('A-001-x')).toMatchObject({ reason: 'ACCEPTED' });
   });
 
   test('comes back oldest first, and new work follows when nothing is held', async () => {
     const { harness, alpha } = await openWithAgent();
-    await alpha.claims('B-001-x');
+    await alpha.claim('B-001-x');
     harness.advance(1);
-    await alpha.claims('A-001-x');
+    await alpha.claim('A-001-x');
     expect((await alpha.next({ resume: true })).claim?.task_id).toBe('B-001-x');
-    await alpha.submits('B-001-x');
+    await alpha.submit('B-001-x');
     expect((await alpha.next({ resume: true })).claim?.task_id).toBe('A-001-x');
-    await alpha.submits('A-001-x');
+    await alpha.submit('A-001-x');
     const fresh = await alpha.next({ resume: true });
     expect(fresh).toMatchObject({ claim: { task_id: 'C-001-x', generation: 1 } });
     expect(fresh).not.toHaveProperty('resumed');
@@ -50,13 +50,13 @@ forEachStore('a claim that its session asks for again', (open) => {
 
   test('is not given to another session, after the lease, or without being asked for', async () => {
     const { harness, alpha } = await openWithAgent();
-    await alpha.claims('A-001-x', { lease_duration_seconds: 60 });
+    await alpha.claim('A-001-x', { lease_duration_seconds: 60 });
     const other = new HarnessAgent(harness, 'alpha', 's2');
-    expect(await other.claims('B-001-x')).toMatchObject({ reason: 'GRANTED' });
-    expect(await other.claims('A-001-x', { resume: true })).toMatchObject({ reason: 'DENIED_ACTIVE_CLAIM' });
-    expect(await alpha.claims('A-001-x')).toMatchObject({ reason: 'DENIED_ACTIVE_CLAIM' });
+    expect(await other.claim('B-001-x')).toMatchObject({ reason: 'GRANTED' });
+    expect(await other.claim('A-001-x', { resume: true })).toMatchObject({ reason: 'DENIED_ACTIVE_CLAIM' });
+    expect(await alpha.claim('A-001-x')).toMatchObject({ reason: 'DENIED_ACTIVE_CLAIM' });
     harness.advance(61);
-    expect(await alpha.claims('A-001-x', { resume: true })).toMatchObject({ claim: { generation: 2 } });
+    expect(await alpha.claim('A-001-x', { resume: true })).toMatchObject({ claim: { generation: 2 } });
   });
 
   test('is given only to the credential that took it', async () => {
@@ -65,7 +65,7 @@ forEachStore('a claim that its session asks for again', (open) => {
     const claim = async (task_id: string, caller: Caller) =>
       unwrap(
         await harness.coordinator.claims.claimTask(
-          P,
+          PROJECT_KEY,
           { task_id, agent_id: 'alpha', session_id: 's1', resume: true },
           caller,
         ),
@@ -82,17 +82,17 @@ forEachStore('a claim that its session asks for again', (open) => {
 
   test('is not given to another agent of the same session', async () => {
     const { harness, alpha } = await openWithAgent();
-    await alpha.claims('A-001-x');
+    await alpha.claim('A-001-x');
     const other = new HarnessAgent(harness, 'beta', 's1');
     expect(await other.next({ resume: true })).toMatchObject({ claim: { task_id: 'B-001-x' } });
-    expect(await other.claims('A-001-x', { resume: true })).toMatchObject({ reason: 'DENIED_ACTIVE_CLAIM' });
+    expect(await other.claim('A-001-x', { resume: true })).toMatchObject({ reason: 'DENIED_ACTIVE_CLAIM' });
     expect(await alpha.next({ resume: true })).toMatchObject({ resumed: true });
   });
 
   test('comes back in a batch of all or nothing, also when the batch is sent again', async () => {
     const { harness, alpha } = await openWithAgent();
-    await alpha.claims('A-001-x');
-    const replies = await alpha.claimsBatch(['A-001-x', 'B-001-x'], { resume: true }, 'all_or_nothing');
+    await alpha.claim('A-001-x');
+    const replies = await alpha.claimBatch(['A-001-x', 'B-001-x'], { resume: true }, 'all_or_nothing');
     expect(replies).toMatchObject([
       { reason: 'GRANTED', resumed: true, claim: { generation: 1 } },
       { reason: 'GRANTED', claim: { generation: 1 } },
@@ -100,11 +100,11 @@ forEachStore('a claim that its session asks for again', (open) => {
     const who = { agent_id: 'alpha', session_id: 's1', resume: true };
     const claims = ['A-001-x', 'C-001-x'].map((task_id) => ({ task_id, ...who }));
     const batch = { mode: 'all_or_nothing', claims, request_id: 'r1' };
-    const first = unwrap(await harness.coordinator.claims.batchClaim(P, batch));
+    const first = unwrap(await harness.coordinator.claims.batchClaim(PROJECT_KEY, batch));
     expect(first.results).toMatchObject([{ resumed: true }, { reason: 'GRANTED' }]);
-    expect(await harness.coordinator.claims.batchClaim(P, batch)).toEqual(first);
-    await alpha.releases('A-001-x');
-    expect(await harness.coordinator.claims.batchClaim(P, batch)).toMatchObject({
+    expect(await harness.coordinator.claims.batchClaim(PROJECT_KEY, batch)).toEqual(first);
+    await alpha.release('A-001-x');
+    expect(await harness.coordinator.claims.batchClaim(PROJECT_KEY, batch)).toMatchObject({
       results: [
         { reason: 'DENIED_BATCH', next: expect.stringContaining('Claim A-001-x again') },
         { success: true },

@@ -4,7 +4,7 @@ import { candidateDigest } from '../../../test/support/candidate-digest.js';
 import {
   type CoordinatorHarnessOptions,
   forEachStore,
-  P,
+  PROJECT_KEY,
   planOf,
   unwrap,
 } from '../../../test/support/coordinator-harness.js';
@@ -18,10 +18,10 @@ forEachStore('a review gate', (open) => {
     await harness.plan(planOf(A, B));
     const { coordinator } = harness;
     const [alpha, beta] = [new HarnessAgent(harness, 'alpha', 's1'), new HarnessAgent(harness, 'beta', 's2')];
-    await alpha.claims(A);
+    await alpha.claim(A);
     const review = (decision: string, fields = {}) =>
       coordinator.decisions.recordReview(
-        P,
+        PROJECT_KEY,
         {
           task_id: A,
           generation: 1,
@@ -45,15 +45,15 @@ forEachStore('a review gate', (open) => {
       until: '2026-01-18T06:00:00.000Z',
     });
     harness.advance(7200);
-    expect((await beta.claims(A)).reason).toBe('DENIED_ACTIVE_CLAIM');
-    expect(unwrap(await queries.getTaskState(P, A))).toMatchObject({
+    expect((await beta.claim(A)).reason).toBe('DENIED_ACTIVE_CLAIM');
+    expect(unwrap(await queries.getTaskState(PROJECT_KEY, A))).toMatchObject({
       readiness: 'suspended',
       claim: { state: 'SUSPENDED' },
     });
     expect(await alpha.resumes(A)).toMatchObject({ reason: 'RESUMED', until: '2026-01-04T08:05:00.000Z' });
     await alpha.suspends(A);
     harness.advance(14 * 24 * 3600);
-    expect((await beta.claims(A)).claim?.generation).toBe(2);
+    expect((await beta.claim(A)).claim?.generation).toBe(2);
   });
 
   test('accepts exactly the approved candidate, and no other', async () => {
@@ -67,7 +67,7 @@ forEachStore('a review gate', (open) => {
     expect(await review('APPROVED')).toMatchObject({ success: true, reason: 'APPROVED' });
     expect(await review('APPROVED')).toMatchObject({ success: true, reason: 'APPROVED' });
     expect(await review('REJECTED')).toMatchObject({ success: false, reason: 'ALREADY_DECIDED' });
-    expect(await alpha.submits(A, 'v1')).toMatchObject({ accepted: true });
+    expect(await alpha.submit(A, 'v1')).toMatchObject({ accepted: true });
   });
 
   test('is decided only by callers that may review, whichever command they use', async () => {
@@ -82,43 +82,43 @@ forEachStore('a review gate', (open) => {
       reviewer: 'rita',
     };
     const refused = { problem: 'FORBIDDEN' };
-    expect(await coordinator.decisions.recordReview(P, approval, agent)).toMatchObject(refused);
-    expect(await coordinator.decisions.recordReview(P, { ...approval, offline }, agent)).toMatchObject(
-      refused,
-    );
+    expect(await coordinator.decisions.recordReview(PROJECT_KEY, approval, agent)).toMatchObject(refused);
+    expect(
+      await coordinator.decisions.recordReview(PROJECT_KEY, { ...approval, offline }, agent),
+    ).toMatchObject(refused);
     const named = { ...candidate, decision: 'approved' };
-    expect(await coordinator.methodology.review(P, named, agent)).toMatchObject(refused);
-    expect(await coordinator.reviewLinks.create(P, { task_id: A, reviewer: 'rita' }, agent)).toMatchObject(
-      refused,
-    );
-    expect(unwrap(await queries.getTaskState(P, A)).readiness).toBe('suspended');
+    expect(await coordinator.methodology.review(PROJECT_KEY, named, agent)).toMatchObject(refused);
+    expect(
+      await coordinator.reviewLinks.create(PROJECT_KEY, { task_id: A, reviewer: 'rita' }, agent),
+    ).toMatchObject(refused);
+    expect(unwrap(await queries.getTaskState(PROJECT_KEY, A)).readiness).toBe('suspended');
     expect(await review('APPROVED')).toMatchObject({ success: true });
   });
 
   test('needs no new permit under stale_policy hold, even if the old permit had expired', async () => {
     const { harness, coordinator, alpha, beta } = await openWithClaim({ limits: { max_active_sessions: 1 } });
-    await coordinator.settings.putPolicy(P, { suspend_max_seconds: 60 });
+    await coordinator.settings.putPolicy(PROJECT_KEY, { suspend_max_seconds: 60 });
     await alpha.suspends(A, { iteration: 1, candidate_sha256: candidateDigest('v1') });
     await alpha.resumes(A);
     harness.advance(1000);
-    expect(await beta.claims(B)).toMatchObject({ success: true });
-    await coordinator.settings.putPolicy(P, { stale_policy: 'hold' });
-    expect(await alpha.submits(A, 'v2')).toMatchObject({ reason: 'ESCALATED', work_lost: false });
+    expect(await beta.claim(B)).toMatchObject({ success: true });
+    await coordinator.settings.putPolicy(PROJECT_KEY, { stale_policy: 'hold' });
+    expect(await alpha.submit(A, 'v2')).toMatchObject({ reason: 'ESCALATED', work_lost: false });
   });
 
   test('requires a new review of any other candidate, and its approval completes the task', async () => {
     const { alpha, review, queries, harness } = await openWithClaim();
     await alpha.suspends(A, { iteration: 1, candidate_sha256: candidateDigest('v1') });
     await review('APPROVED');
-    expect(await alpha.submits(A, 'v2', { iteration: 2 })).toMatchObject({
+    expect(await alpha.submit(A, 'v2', { iteration: 2 })).toMatchObject({
       accepted: false,
       reason: 'ESCALATED',
       work_lost: false,
     });
-    expect(unwrap(await queries.getTaskState(P, A)).readiness).toBe('suspended');
+    expect(unwrap(await queries.getTaskState(PROJECT_KEY, A)).readiness).toBe('suspended');
     const approved = await review('APPROVED', { iteration: 2, candidate_sha256: candidateDigest('v2') });
     expect(approved).toMatchObject({ success: true });
-    expect(unwrap(await queries.getTaskState(P, A))).toMatchObject({
+    expect(unwrap(await queries.getTaskState(PROJECT_KEY, A))).toMatchObject({
       phase: 'COMPLETED',
       result: { generation: 1 },
     });
@@ -132,15 +132,15 @@ forEachStore('a review gate', (open) => {
     harness.advance(3600);
     expect(await review('CHANGES_REQUESTED', { comment: 'shorter' })).toMatchObject({ success: true });
     harness.advance(299);
-    expect((await alpha.renews(A)).reason).toBe('RENEWED');
+    expect((await alpha.renew(A)).reason).toBe('RENEWED');
     await alpha.suspends(A, { iteration: 2, candidate_sha256: candidateDigest('v2') });
     const second = { iteration: 2, candidate_sha256: candidateDigest('v2'), comment: 'no' };
     expect(await review('REJECTED', second)).toMatchObject({ success: true, reason: 'REJECTED' });
-    expect(await beta.claims(A)).toMatchObject({
+    expect(await beta.claim(A)).toMatchObject({
       reason: 'DENIED_HELD',
       hold_reason: 'rejected in review by rita: no',
     });
-    expect(await alpha.submits(A, 'v2')).toMatchObject({ accepted: false, reason: 'NO_CLAIM' });
+    expect(await alpha.submit(A, 'v2')).toMatchObject({ accepted: false, reason: 'NO_CLAIM' });
   });
 
   test('parks a late candidate while no permit is free', async () => {
@@ -150,12 +150,12 @@ forEachStore('a review gate', (open) => {
     await alpha.suspends(A, { iteration: 1, candidate_sha256: candidateDigest('v1') });
     await review('APPROVED');
     harness.advance(301);
-    expect((await beta.claims(B)).reason).toBe('GRANTED');
-    const late = await alpha.submits(A, 'v2', { iteration: 2 });
+    expect((await beta.claim(B)).reason).toBe('GRANTED');
+    const late = await alpha.submit(A, 'v2', { iteration: 2 });
     expect(late).toMatchObject({ reason: 'LEASE_EXPIRED', parked: expect.stringMatching(/^res_/) });
-    expect(unwrap(await queries.getTaskState(P, A)).readiness).not.toBe('suspended');
-    await beta.submits(B);
-    expect((await alpha.submits(A, 'v3', { iteration: 3 })).reason).toBe('ESCALATED');
+    expect(unwrap(await queries.getTaskState(PROJECT_KEY, A)).readiness).not.toBe('suspended');
+    await beta.submit(B);
+    expect((await alpha.submit(A, 'v3', { iteration: 3 })).reason).toBe('ESCALATED');
   });
 
   test('parks a late candidate while its track is full', async () => {
@@ -163,9 +163,9 @@ forEachStore('a review gate', (open) => {
     const other = 'A-002-api';
     await harness.plan(planOf(A, other));
     const { settings, decisions } = harness.coordinator;
-    unwrap(await settings.putPolicy(P, { max_agents_per_track: 1 }));
+    unwrap(await settings.putPolicy(PROJECT_KEY, { max_agents_per_track: 1 }));
     const [alpha, beta] = [new HarnessAgent(harness, 'alpha', 's1'), new HarnessAgent(harness, 'beta', 's2')];
-    await alpha.claims(A);
+    await alpha.claim(A);
     await alpha.suspends(A, { iteration: 1, candidate_sha256: candidateDigest('v1') });
     const review = {
       task_id: A,
@@ -174,11 +174,11 @@ forEachStore('a review gate', (open) => {
       candidate_sha256: candidateDigest('v1'),
       decision: 'APPROVED',
     };
-    await decisions.recordReview(P, review, human('rita'));
+    await decisions.recordReview(PROJECT_KEY, review, human('rita'));
     harness.advance(301);
-    expect((await beta.claims(other)).reason).toBe('GRANTED');
-    expect((await alpha.submits(A, 'v2', { iteration: 2 })).reason).toBe('LEASE_EXPIRED');
-    await beta.submits(other);
-    expect((await alpha.submits(A, 'v3', { iteration: 3 })).reason).toBe('ESCALATED');
+    expect((await beta.claim(other)).reason).toBe('GRANTED');
+    expect((await alpha.submit(A, 'v2', { iteration: 2 })).reason).toBe('LEASE_EXPIRED');
+    await beta.submit(other);
+    expect((await alpha.submit(A, 'v3', { iteration: 3 })).reason).toBe('ESCALATED');
   });
 });

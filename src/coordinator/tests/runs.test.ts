@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import {
   type CoordinatorHarness,
   forEachStore,
-  P,
+  PROJECT_KEY,
   unwrap,
 } from '../../../test/support/coordinator-harness.js';
 import {
@@ -27,12 +27,12 @@ const FILES = {
 };
 const MACHINE = { bucket: '', key: SHA, version: SHA };
 
-async function configureProject(harness: CoordinatorHarness, key = P): Promise<void> {
+async function configureProject(harness: CoordinatorHarness, key = PROJECT_KEY): Promise<void> {
   unwrap(await harness.coordinator.settings.configure(key, { files: FILES }));
 }
 
 /** An executor that holds the edge, and reports its steps. */
-async function executorOf({ coordinator }: CoordinatorHarness, key = P) {
+async function executorOf({ coordinator }: CoordinatorHarness, key = PROJECT_KEY) {
   const who = { agent_id: 'engine', session_id: 's-engine' };
   const claimed = unwrap(
     await coordinator.claims.claimTask(key, { task_id: SUBJECT, ...who, agent_role: 'full_stack' }),
@@ -67,7 +67,7 @@ async function executorOf({ coordinator }: CoordinatorHarness, key = P) {
 }
 
 async function requestRun({ coordinator }: CoordinatorHarness, fields: object = {}) {
-  const reply = unwrap(await coordinator.runs.request(P, { ...EDGE, ...fields }));
+  const reply = unwrap(await coordinator.runs.request(PROJECT_KEY, { ...EDGE, ...fields }));
   if (!reply.success || reply.reason === 'DRY_RUN') throw new Error(reply.reason);
   return reply;
 }
@@ -77,13 +77,13 @@ forEachStore('a request for a run', (open) => {
     const harness = await open();
     await configureProject(harness);
     const body = { ...EDGE, agent_role: 'full_stakk' };
-    expect(await harness.coordinator.runs.request(P, body)).toMatchObject({
+    expect(await harness.coordinator.runs.request(PROJECT_KEY, body)).toMatchObject({
       reason: 'UNKNOWN_ROLE',
       next: expect.stringContaining('The project has no role full_stakk. Did you mean full_stack?'),
     });
     // A role of the credential is not a mistake of this request.
     const callerWithRole = { ...OPEN_CALLER, agent_role: 'ops' };
-    expect(await harness.coordinator.runs.request(P, EDGE, callerWithRole)).toMatchObject({
+    expect(await harness.coordinator.runs.request(PROJECT_KEY, EDGE, callerWithRole)).toMatchObject({
       reason: 'REQUESTED',
     });
   });
@@ -96,18 +96,18 @@ forEachStore('a request for a run', (open) => {
     expect(second.run.run_id).toBe(first.run.run_id);
     expect((await requestRun(harness)).reason).toBe('UNDER_WAY');
     expect(await harness.eventTypesOf(SUBJECT)).toEqual(['run_requested']);
-    expect(unwrap(await harness.coordinator.runs.list(P)).runs).toEqual([first.run]);
+    expect(unwrap(await harness.coordinator.runs.list(PROJECT_KEY)).runs).toEqual([first.run]);
   });
 
   test('sent again with its request_id gets its run, also after the run has ended', async () => {
     const harness = await open();
     await configureProject(harness);
     const { run } = await requestRun(harness, { request_id: 'r1' });
-    unwrap(await harness.coordinator.runs.cancel(P, run.run_id, {}));
+    unwrap(await harness.coordinator.runs.cancel(PROJECT_KEY, run.run_id, {}));
     const again = await requestRun(harness, { request_id: 'r1' });
     expect(again).toMatchObject({ reason: 'REQUESTED', run: { run_id: run.run_id, status: 'CANCELLED' } });
     const other = { ...EDGE, feature_id: 'REQ-F-B', request_id: 'r1' };
-    expect(await harness.coordinator.runs.request(P, other)).toMatchObject({
+    expect(await harness.coordinator.runs.request(PROJECT_KEY, other)).toMatchObject({
       problem: 'IDEMPOTENCY_CONFLICT',
     });
   });
@@ -117,7 +117,7 @@ forEachStore('a request for a run', (open) => {
     await configureProject(harness);
     const { principal } = OPEN_CALLER;
     const predicted = [
-      contentEventId(['run', P.tenant_id, P.project_id, principal, 'r1']),
+      contentEventId(['run', PROJECT_KEY.tenant_id, PROJECT_KEY.project_id, principal, 'r1']),
       contentEventId(['run', principal, 'r1']),
     ];
     const executor = await executorOf(harness);
@@ -133,11 +133,12 @@ forEachStore('a request for a run', (open) => {
 
   test('is refused by the rules, in their order', async () => {
     const harness = await open();
-    const reasonOf = async (body: object) => unwrap(await harness.coordinator.runs.request(P, body)).reason;
+    const reasonOf = async (body: object) =>
+      unwrap(await harness.coordinator.runs.request(PROJECT_KEY, body)).reason;
     await harness.plan({ tracks: {} });
     expect(await reasonOf(EDGE)).toBe('NOT_INITIALISED');
     const { 'engine.yml': _, ...noConstructor } = FILES;
-    unwrap(await harness.coordinator.settings.configure(P, { files: noConstructor }));
+    unwrap(await harness.coordinator.settings.configure(PROJECT_KEY, { files: noConstructor }));
     expect(await reasonOf({ ...EDGE, feature_id: 'REQ-F-Z' })).toBe('UNKNOWN_FEATURE');
     expect(await reasonOf({ ...EDGE, edge: 'nowhere' })).toBe('UNKNOWN_EDGE');
     expect(await reasonOf({ ...EDGE, retry_of: '0199c1de-0000-7000-8000-000000000001' })).toBe('UNKNOWN_RUN');
@@ -145,8 +146,8 @@ forEachStore('a request for a run', (open) => {
     expect(await reasonOf({ ...EDGE, dry_run: true })).toBe('DRY_RUN');
     await configureProject(harness);
     const hold = { expected_generation: 0, reason: 'wait' };
-    unwrap(await harness.coordinator.decisions.operate(P, SUBJECT, 'hold', hold));
-    expect(await harness.coordinator.runs.request(P, EDGE)).toMatchObject({
+    unwrap(await harness.coordinator.decisions.operate(PROJECT_KEY, SUBJECT, 'hold', hold));
+    expect(await harness.coordinator.runs.request(PROJECT_KEY, EDGE)).toMatchObject({
       reason: 'DENIED_HELD',
       next: expect.stringContaining(`gen task unhold ${SUBJECT} --reason`),
     });
@@ -157,9 +158,9 @@ forEachStore('a request for a run', (open) => {
     await configureProject(harness);
     const { run } = await requestRun(harness);
     const retry = async () =>
-      unwrap(await harness.coordinator.runs.request(P, { ...EDGE, retry_of: run.run_id }));
+      unwrap(await harness.coordinator.runs.request(PROJECT_KEY, { ...EDGE, retry_of: run.run_id }));
     expect((await retry()).reason).toBe('RUN_NOT_ENDED');
-    unwrap(await harness.coordinator.runs.cancel(P, run.run_id, {}));
+    unwrap(await harness.coordinator.runs.cancel(PROJECT_KEY, run.run_id, {}));
     expect(await retry()).toMatchObject({ reason: 'REQUESTED', run: { retry_of: run.run_id } });
   });
 
@@ -170,7 +171,10 @@ forEachStore('a request for a run', (open) => {
     const run_id = '0199c1de-0000-7000-8000-000000000001';
     const forged = { event_type: 'run_requested', task_id: SUBJECT, ...executor.handle };
     expect(
-      await harness.coordinator.holder.appendEvent(P, { ...forged, payload: { run_id, retry_of: null } }),
+      await harness.coordinator.holder.appendEvent(PROJECT_KEY, {
+        ...forged,
+        payload: { run_id, retry_of: null },
+      }),
     ).toMatchObject({ problem: 'INVALID_EVENT' });
     await executor.start(run_id);
     expect(await executor.end(run_id, 'CANCELLED')).toMatchObject({ success: false });
@@ -178,7 +182,7 @@ forEachStore('a request for a run', (open) => {
     const payload = { run_id, status: 'CANCELLED', reason: null, says: '', iterations: 1, spent: COST };
     const cancel = () =>
       harness.coordinator.holder.appendEvent(
-        P,
+        PROJECT_KEY,
         { event_type: 'run_ended', task_id: SUBJECT, ...executor.handle, payload },
         agent,
       );
@@ -200,10 +204,14 @@ forEachStore('the end of a run', (open) => {
     const refused = unwrap(await executor.end(run_id, 'CONVERGED'));
     expect(refused).toMatchObject({ success: false, reason: 'NOT_CONVERGED' });
     expect(!refused.success && refused.next).toContain(`The phase of ${SUBJECT} is OPEN.`);
-    expect(unwrap(await harness.coordinator.runs.show(P, run_id)).run).toMatchObject({ status: 'RUNNING' });
+    expect(unwrap(await harness.coordinator.runs.show(PROJECT_KEY, run_id)).run).toMatchObject({
+      status: 'RUNNING',
+    });
     expect(await executor.submit()).toMatchObject({ accepted: true });
     expect(unwrap(await executor.end(run_id, 'CONVERGED'))).toMatchObject({ success: true });
-    expect(unwrap(await harness.coordinator.runs.show(P, run_id)).run).toMatchObject({ status: 'CONVERGED' });
+    expect(unwrap(await harness.coordinator.runs.show(PROJECT_KEY, run_id)).run).toMatchObject({
+      status: 'CONVERGED',
+    });
   });
 
   test.each(['ESCALATED', 'FAILED'])('is not %s while a result of its edge is accepted', async (status) => {
@@ -225,7 +233,7 @@ forEachStore('the end of a run', (open) => {
     expect(await executor.submit()).toMatchObject({ accepted: true });
     const step = { run_id, step: 'request_review', iteration: 1, input_sha256: 'a'.repeat(64), attempt: 1 };
     const append = (event_type: string, fields: object) =>
-      harness.coordinator.holder.appendEvent(P, {
+      harness.coordinator.holder.appendEvent(PROJECT_KEY, {
         ...{ event_type, task_id: SUBJECT, ...executor.handle, payload: { ...step, ...fields } },
       });
     const task = { bucket: 'b', key: 'k', version: 'v' };
@@ -244,16 +252,16 @@ forEachStore('the end of a run', (open) => {
     unwrap(await first.start(run_id));
     const { agent_id: _, generation, ...handle } = first.handle;
     const released = { task_id: SUBJECT, ...handle, expected_generation: generation, reason: 'VOLUNTARY' };
-    unwrap(await coordinator.holder.releaseClaim(P, released));
+    unwrap(await coordinator.holder.releaseClaim(PROJECT_KEY, released));
     const other = { task_id: SUBJECT, agent_id: 'b', session_id: 's-b', agent_role: 'full_stack' };
-    expect(unwrap(await coordinator.claims.claimTask(P, other))).toMatchObject({ success: true });
+    expect(unwrap(await coordinator.claims.claimTask(PROJECT_KEY, other))).toMatchObject({ success: true });
     expect(unwrap(await first.end(run_id, 'FAILED'))).toMatchObject({ reason: 'GENERATION_MISMATCH' });
     const payload = { run_id, status: 'FAILED', reason: null, says: '', iterations: 1, spent: COST };
     const forged = { event_type: 'run_ended', task_id: SUBJECT, ...first.handle, generation: 2, payload };
-    expect(unwrap(await coordinator.holder.appendEvent(P, forged))).toMatchObject({
+    expect(unwrap(await coordinator.holder.appendEvent(PROJECT_KEY, forged))).toMatchObject({
       reason: 'SESSION_MISMATCH',
     });
-    expect(unwrap(await coordinator.runs.show(P, run_id)).run).toMatchObject({ ended_at: null });
+    expect(unwrap(await coordinator.runs.show(PROJECT_KEY, run_id)).run).toMatchObject({ ended_at: null });
   });
 });
 
@@ -264,19 +272,19 @@ forEachStore('a cancelled run', (open) => {
     const { run } = await requestRun(harness);
     const executor = await executorOf(harness);
     unwrap(await executor.start(run.run_id));
-    const cancel = () => harness.coordinator.runs.cancel(P, run.run_id, { comment: 'wrong' });
+    const cancel = () => harness.coordinator.runs.cancel(PROJECT_KEY, run.run_id, { comment: 'wrong' });
     const replies = await Promise.all([cancel(), cancel()]);
     expect(replies.map((reply) => unwrap(reply).reason).sort()).toEqual(['CANCELLED', 'RUN_ENDED']);
     expect(unwrap(await cancel()).reason).toBe('RUN_ENDED');
     expect(unwrap(await executor.step(run.run_id))).toMatchObject({ success: false, reason: 'NO_CLAIM' });
     const types = (await harness.eventTypesOf(SUBJECT)).filter((type) => type !== 'heartbeat');
     expect(types.filter((type) => type === 'run_ended')).toHaveLength(1);
-    expect(unwrap(await harness.coordinator.runs.show(P, run.run_id)).run).toMatchObject({
+    expect(unwrap(await harness.coordinator.runs.show(PROJECT_KEY, run.run_id)).run).toMatchObject({
       status: 'CANCELLED',
       agent_id: 'engine',
       spent: NO_COST,
     });
-    const { claim } = unwrap(await harness.coordinator.queries.getTaskState(P, SUBJECT));
+    const { claim } = unwrap(await harness.coordinator.queries.getTaskState(PROJECT_KEY, SUBJECT));
     expect(claim).toMatchObject({ state: 'RELEASED' });
   });
 
@@ -285,10 +293,14 @@ forEachStore('a cancelled run', (open) => {
     await configureProject(harness);
     const { run } = await requestRun(harness);
     const body = { request_id: 'c1' };
-    const first = unwrap(await harness.coordinator.runs.cancel(P, run.run_id, body));
+    const first = unwrap(await harness.coordinator.runs.cancel(PROJECT_KEY, run.run_id, body));
     expect(first.reason).toBe('CANCELLED');
-    expect(unwrap(await harness.coordinator.runs.cancel(P, run.run_id, body))).toEqual(first);
-    const unknown = await harness.coordinator.runs.cancel(P, '0199c1de-0000-7000-8000-000000000009', {});
+    expect(unwrap(await harness.coordinator.runs.cancel(PROJECT_KEY, run.run_id, body))).toEqual(first);
+    const unknown = await harness.coordinator.runs.cancel(
+      PROJECT_KEY,
+      '0199c1de-0000-7000-8000-000000000009',
+      {},
+    );
     expect(unwrap(unknown).reason).toBe('UNKNOWN_RUN');
   });
 
@@ -300,10 +312,12 @@ forEachStore('a cancelled run', (open) => {
     unwrap(await executor.start(run_id));
     const { agent_id: _, generation: __, ...handle } = executor.handle;
     const released = { task_id: SUBJECT, ...handle, expected_generation: 1, reason: 'VOLUNTARY' };
-    unwrap(await harness.coordinator.holder.releaseClaim(P, released));
+    unwrap(await harness.coordinator.holder.releaseClaim(PROJECT_KEY, released));
     const other = { task_id: SUBJECT, agent_id: 'b', session_id: 's-b', agent_role: 'full_stack' };
-    unwrap(await harness.coordinator.claims.claimTask(P, other));
-    expect(unwrap(await harness.coordinator.runs.cancel(P, run_id, {})).reason).toBe('GENERATION_MISMATCH');
+    unwrap(await harness.coordinator.claims.claimTask(PROJECT_KEY, other));
+    expect(unwrap(await harness.coordinator.runs.cancel(PROJECT_KEY, run_id, {})).reason).toBe(
+      'GENERATION_MISMATCH',
+    );
   });
 });
 
@@ -318,40 +332,40 @@ forEachStore('the runs of a project', (open) => {
       ids.unshift(run.run_id);
     }
     const { runs } = harness.coordinator;
-    const first = unwrap(await runs.list(P, { limit: 1 }));
-    const second = unwrap(await runs.list(P, { limit: 1, after: first.next ?? '' }));
+    const first = unwrap(await runs.list(PROJECT_KEY, { limit: 1 }));
+    const second = unwrap(await runs.list(PROJECT_KEY, { limit: 1, after: first.next ?? '' }));
     expect([...first.runs, ...second.runs].map(({ run_id }) => run_id)).toEqual(ids);
     expect(second.next).toBeNull();
-    expect(unwrap(await runs.list(P, { feature: FEATURE })).runs).toHaveLength(1);
-    expect(unwrap(await runs.list(P, { status: 'RUNNING' })).runs).toEqual([]);
-    expect(await runs.show(P, 'x')).toMatchObject({ problem: 'NOT_FOUND' });
-    expect(await runs.list(P, { after: 'x' })).toMatchObject({ problem: 'INVALID_REQUEST' });
+    expect(unwrap(await runs.list(PROJECT_KEY, { feature: FEATURE })).runs).toHaveLength(1);
+    expect(unwrap(await runs.list(PROJECT_KEY, { status: 'RUNNING' })).runs).toEqual([]);
+    expect(await runs.show(PROJECT_KEY, 'x')).toMatchObject({ problem: 'NOT_FOUND' });
+    expect(await runs.list(PROJECT_KEY, { after: 'x' })).toMatchObject({ problem: 'INVALID_REQUEST' });
   });
 
   // req: ITR-019
   test('sum up what was spent, by feature, project and tenant, and the health shows it with the budget', async () => {
     const harness = await open();
-    const other = { ...P, project_id: 'second' };
+    const other = { ...PROJECT_KEY, project_id: 'second' };
     const files = { ...FILES, 'engine.yml': `${FILES['engine.yml']}budget: { project: { usd: 9 } }\n` };
-    for (const key of [P, other]) {
+    for (const key of [PROJECT_KEY, other]) {
       unwrap(await harness.coordinator.settings.configure(key, { files }));
       const executor = await executorOf(harness, key);
       const run_id = '0199c1de-0000-7000-8000-000000000001';
       unwrap(await executor.start(run_id));
       unwrap(await executor.step(run_id));
     }
-    const { spent } = unwrap(await harness.coordinator.runs.spent(P, { feature: FEATURE }));
+    const { spent } = unwrap(await harness.coordinator.runs.spent(PROJECT_KEY, { feature: FEATURE }));
     expect(spent).toEqual({
       features: { [FEATURE]: COST },
       project: COST,
       tenant: { input_tokens: 6, output_tokens: 4, usd: 1, seconds: 2 },
     });
-    const health = unwrap(await harness.coordinator.methodology.health(P));
+    const health = unwrap(await harness.coordinator.methodology.health(PROJECT_KEY));
     expect(health).toMatchObject({
       spent: { features: { [FEATURE]: COST }, project: COST },
       budget: { project: { usd: 9 } },
     });
-    const before = unwrap(await harness.coordinator.methodology.health(P, { at: 1 }));
+    const before = unwrap(await harness.coordinator.methodology.health(PROJECT_KEY, { at: 1 }));
     expect(before.spent.project).toEqual(NO_COST);
   });
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { HarnessAgent } from '../../../test/support/agent.js';
-import { forEachStore, P, planOf, unwrap } from '../../../test/support/coordinator-harness.js';
+import { forEachStore, PROJECT_KEY, planOf, unwrap } from '../../../test/support/coordinator-harness.js';
 import type { LogStep } from '../../stores/store.js';
 import { noopObserver } from '../runtime/observer.js';
 
@@ -21,7 +21,7 @@ forEachStore('sessions', (open) => {
 
   test('an unopened session is opened by its first claim, with the user who made the claim', async () => {
     const { harness } = await openWithPlan();
-    await new HarnessAgent(harness, 'alpha', 's1', 'alice').claims(A);
+    await new HarnessAgent(harness, 'alpha', 's1', 'alice').claim(A);
     expect(unwrap(await harness.coordinator.sessions.list('acme')).sessions).toEqual([
       {
         session_id: 's1',
@@ -38,7 +38,7 @@ forEachStore('sessions', (open) => {
 
   test('a refused claim opens no session', async () => {
     const { harness } = await openWithPlan();
-    await new HarnessAgent(harness, 'alpha', 's1').claims('A-999-none');
+    await new HarnessAgent(harness, 'alpha', 's1').claim('A-999-none');
     expect(unwrap(await harness.coordinator.sessions.list('acme')).sessions).toEqual([]);
   });
 
@@ -55,8 +55,8 @@ forEachStore('sessions', (open) => {
     const position = await harness.position();
     expect(await coordinator.sessions.open('acme', body)).toEqual(first);
     expect(await harness.position()).toBe(position);
-    await new HarnessAgent(harness, 'alpha', 's1').claims(A);
-    expect(unwrap(await queries.getClaimHistory(P, A)).generations[0]?.user_id).toBe('alice');
+    await new HarnessAgent(harness, 'alpha', 's1').claim(A);
+    expect(unwrap(await queries.getClaimHistory(PROJECT_KEY, A)).generations[0]?.user_id).toBe('alice');
   });
 
   // req: SES-001, SES-002, SES-003, SES-004, SES-005, SES-006
@@ -64,10 +64,10 @@ forEachStore('sessions', (open) => {
     const { harness, coordinator } = await openWithPlan();
     await coordinator.sessions.open('acme', { session_id: 's1', user_id: 'alice', project_id: 'shop' });
     const alpha = new HarnessAgent(harness, 'alpha', 's1');
-    await alpha.claims(A);
+    await alpha.claim(A);
     harness.advance(60);
-    const { work_product_ref } = await alpha.submits(A);
-    await alpha.claims(B);
+    const { work_product_ref } = await alpha.submit(A);
+    await alpha.claim(B);
     await harness.restart();
     expect(await harness.coordinator.sessions.get('acme', 's1')).toMatchObject({
       session_id: 's1',
@@ -99,31 +99,35 @@ forEachStore('sessions', (open) => {
     const other = { tenant_id: 'acme', project_id: 'app' };
     await harness.plan(planOf(A), other);
     const alpha = new HarnessAgent(harness, 'alpha', 's1');
-    await alpha.claimsBatch([A, B]);
-    await new HarnessAgent(harness, 'alpha', 's1', null, other).claims(A);
-    await new HarnessAgent(harness, 'beta', 's2').claims(C);
+    await alpha.claimBatch([A, B]);
+    await new HarnessAgent(harness, 'alpha', 's1', null, other).claim(A);
+    await new HarnessAgent(harness, 'beta', 's2').claim(C);
     expect(await coordinator.sessions.close('acme', 's1')).toMatchObject({
       success: true,
       reason: 'CLOSED',
       session: { state: 'closed', closed_at: '2026-01-04T06:00:00.000Z' },
     });
-    for (const [scope, taskId] of [[P, A] as const, [P, B] as const, [other, A] as const]) {
+    for (const [scope, taskId] of [
+      [PROJECT_KEY, A] as const,
+      [PROJECT_KEY, B] as const,
+      [other, A] as const,
+    ]) {
       expect(unwrap(await queries.getTaskState(scope, taskId)).claim?.state).toBe('RELEASED');
       const { generations } = unwrap(await queries.getClaimHistory(scope, taskId));
       expect(generations.at(-1)?.release_reason).toBe('SESSION_CLOSED');
     }
-    expect(unwrap(await queries.getTaskState(P, C)).claim?.state).toBe('ACTIVE');
+    expect(unwrap(await queries.getTaskState(PROJECT_KEY, C)).claim?.state).toBe('ACTIVE');
     expect(await coordinator.sessions.close('acme', 's9')).toMatchObject({ problem: 'NOT_FOUND' });
   });
 
   test('a closed session cannot claim, and closing it again changes nothing', async () => {
     const { harness, coordinator } = await openWithPlan();
     const alpha = new HarnessAgent(harness, 'alpha', 's1');
-    await alpha.claims(A);
+    await alpha.claim(A);
     await coordinator.sessions.close('acme', 's1');
     const position = await harness.position();
     await coordinator.sessions.close('acme', 's1');
-    expect(await alpha.claims(B)).toMatchObject({ success: false, reason: 'SESSION_CLOSED' });
+    expect(await alpha.claim(B)).toMatchObject({ success: false, reason: 'SESSION_CLOSED' });
     expect(await alpha.next()).toMatchObject({ success: false, reason: 'SESSION_CLOSED' });
     const again = await coordinator.sessions.open('acme', {
       session_id: 's1',
@@ -131,9 +135,9 @@ forEachStore('sessions', (open) => {
       project_id: 'shop',
     });
     expect(again).toMatchObject({ success: false, reason: 'SESSION_CLOSED' });
-    expect(await alpha.submits(A)).toMatchObject({ accepted: false, reason: 'NO_CLAIM' });
+    expect(await alpha.submit(A)).toMatchObject({ accepted: false, reason: 'NO_CLAIM' });
     const reassign = { expected_generation: 1, reason: 'x', agent_id: 'alpha', session_id: 's1' };
-    expect(await coordinator.decisions.operate(P, A, 'reassign', reassign)).toMatchObject({
+    expect(await coordinator.decisions.operate(PROJECT_KEY, A, 'reassign', reassign)).toMatchObject({
       reason: 'SESSION_CLOSED',
     });
     expect((await harness.events()).slice(position).map((event) => event.event_type)).toEqual([
@@ -144,15 +148,15 @@ forEachStore('sessions', (open) => {
   test('a session is active for session_idle_seconds after its last command', async () => {
     const { harness, countActiveSessions } = await openWithPlan();
     const alpha = new HarnessAgent(harness, 'alpha', 's1');
-    await alpha.claims(A, { lease_duration_seconds: 60 });
+    await alpha.claim(A, { lease_duration_seconds: 60 });
     expect(await countActiveSessions()).toBe(1);
     harness.advance(899);
     expect(await countActiveSessions()).toBe(1);
     harness.advance(1);
     expect(await countActiveSessions()).toBe(0);
-    await alpha.claims(B);
+    await alpha.claim(B);
     harness.advance(600);
-    await alpha.submits(B);
+    await alpha.submit(B);
     harness.advance(899);
     expect(await countActiveSessions()).toBe(1);
     harness.advance(1);
@@ -162,11 +166,11 @@ forEachStore('sessions', (open) => {
   test('a session that submits a late result is active as long as its other claims', async () => {
     const { harness, countActiveSessions } = await openWithPlan();
     const alpha = new HarnessAgent(harness, 'alpha', 's1');
-    await alpha.claims(A, { lease_duration_seconds: 60 });
-    await alpha.claims(B, { lease_duration_seconds: 3600 });
+    await alpha.claim(A, { lease_duration_seconds: 60 });
+    await alpha.claim(B, { lease_duration_seconds: 3600 });
     harness.advance(70);
     await harness.coordinator.sweep();
-    await alpha.submits(A);
+    await alpha.submit(A);
     harness.advance(3000);
     expect(await countActiveSessions()).toBe(1);
   });
@@ -174,9 +178,9 @@ forEachStore('sessions', (open) => {
   test('a session whose long claim was released is active for session_idle_seconds only', async () => {
     const { harness, countActiveSessions } = await openWithPlan();
     const alpha = new HarnessAgent(harness, 'alpha', 's1');
-    await alpha.claims(A, { lease_duration_seconds: 3600 });
-    await alpha.claims(B, { lease_duration_seconds: 60 });
-    await alpha.releases(A);
+    await alpha.claim(A, { lease_duration_seconds: 3600 });
+    await alpha.claim(B, { lease_duration_seconds: 60 });
+    await alpha.release(A);
     harness.advance(1000);
     expect(await countActiveSessions()).toBe(0);
   });
@@ -193,13 +197,13 @@ forEachStore('sessions', (open) => {
     );
     const alpha = new HarnessAgent(harness, 'alpha', 's1');
     const startMs = await harness.store.now();
-    await alpha.claims(A);
+    await alpha.claim(A);
     harness.advance(0.3);
-    await alpha.claims(B);
+    await alpha.claim(B);
     harness.advance(0.3);
-    await alpha.renews(B);
+    await alpha.renew(B);
     harness.advance(0.4);
-    await alpha.claims(C);
+    await alpha.claim(C);
     expect(written).toEqual([startMs + 900_000, startMs + 901_000]);
     harness.advance(899.9);
     expect(await countActiveSessions()).toBe(1);
@@ -210,9 +214,9 @@ forEachStore('sessions', (open) => {
   test('a session is active while it holds a live claim, also across a restart', async () => {
     const { harness, countActiveSessions } = await openWithPlan();
     const alpha = new HarnessAgent(harness, 'alpha', 's1');
-    await alpha.claims(A, { lease_duration_seconds: 3600 });
+    await alpha.claim(A, { lease_duration_seconds: 3600 });
     await harness.restart();
-    await alpha.claims(B, { lease_duration_seconds: 30 });
+    await alpha.claim(B, { lease_duration_seconds: 30 });
     harness.advance(3599);
     expect(await countActiveSessions()).toBe(1);
     harness.advance(1);
@@ -222,11 +226,11 @@ forEachStore('sessions', (open) => {
   test('a claim that was renewed keeps its session active while the session finishes other work', async () => {
     const { harness, countActiveSessions } = await openWithPlan();
     const alpha = new HarnessAgent(harness, 'alpha', 's1');
-    await alpha.claims(A, { lease_duration_seconds: 1200 });
-    await alpha.claims(B, { lease_duration_seconds: 1200 });
+    await alpha.claim(A, { lease_duration_seconds: 1200 });
+    await alpha.claim(B, { lease_duration_seconds: 1200 });
     harness.advance(800);
-    await alpha.renews(A);
-    await alpha.submits(B);
+    await alpha.renew(A);
+    await alpha.submit(B);
     harness.advance(1199);
     expect(await countActiveSessions()).toBe(1);
     harness.advance(1);
@@ -237,11 +241,11 @@ forEachStore('sessions', (open) => {
     'under stale_policy %s a session stays active for what it holds beside the work it submits',
     async (stale_policy) => {
       const { harness, coordinator, countActiveSessions } = await openWithPlan();
-      await coordinator.settings.putPolicy(P, { stale_policy, max_hold_seconds: null });
+      await coordinator.settings.putPolicy(PROJECT_KEY, { stale_policy, max_hold_seconds: null });
       const alpha = new HarnessAgent(harness, 'alpha', 's1');
-      await alpha.claims(A);
-      await alpha.claims(B);
-      await alpha.submits(B);
+      await alpha.claim(A);
+      await alpha.claim(B);
+      await alpha.submit(B);
       harness.advance(900);
       expect(await countActiveSessions()).toBe(stale_policy === 'hold' ? 1 : 0);
     },
@@ -257,7 +261,7 @@ forEachStore('sessions', (open) => {
         session_id: 's1',
         lease_duration_seconds,
       }));
-      await coordinator.claims.batchClaim(P, { claims, mode });
+      await coordinator.claims.batchClaim(PROJECT_KEY, { claims, mode });
       harness.advance(3599);
       expect(await countActiveSessions()).toBe(1);
       harness.advance(1);
@@ -267,22 +271,24 @@ forEachStore('sessions', (open) => {
 
   test('a session whose task is reassigned becomes idle like any other', async () => {
     const { harness, coordinator, countActiveSessions } = await openWithPlan({ max_active_sessions: 2 });
-    await coordinator.settings.putPolicy(P, { stale_policy: 'hold', max_hold_seconds: null });
+    await coordinator.settings.putPolicy(PROJECT_KEY, { stale_policy: 'hold', max_hold_seconds: null });
     const alpha = new HarnessAgent(harness, 'alpha', 's1');
-    await alpha.claims(A);
+    await alpha.claim(A);
     const to = { expected_generation: 1, reason: 'gone', agent_id: 'beta', session_id: 's2' };
-    expect(await coordinator.decisions.operate(P, A, 'reassign', to)).toMatchObject({ success: true });
+    expect(await coordinator.decisions.operate(PROJECT_KEY, A, 'reassign', to)).toMatchObject({
+      success: true,
+    });
     expect(await countActiveSessions()).toBe(2);
     harness.advance(900);
     expect(await countActiveSessions()).toBe(1);
-    expect(await new HarnessAgent(harness, 'gamma', 's3').claims(B)).toMatchObject({ success: true });
+    expect(await new HarnessAgent(harness, 'gamma', 's3').claim(B)).toMatchObject({ success: true });
   });
 
   test('a session with a claim under an earlier policy becomes idle once the claim has expired', async () => {
     const { harness, coordinator, countActiveSessions } = await openWithPlan();
-    await coordinator.settings.putPolicy(P, { stale_policy: 'hold', max_hold_seconds: null });
-    await new HarnessAgent(harness, 'alpha', 's1').claims(A);
-    await coordinator.settings.putPolicy(P, { stale_policy: 'takeover' });
+    await coordinator.settings.putPolicy(PROJECT_KEY, { stale_policy: 'hold', max_hold_seconds: null });
+    await new HarnessAgent(harness, 'alpha', 's1').claim(A);
+    await coordinator.settings.putPolicy(PROJECT_KEY, { stale_policy: 'takeover' });
     harness.advance(1000);
     await coordinator.sweep();
     harness.advance(900);
@@ -291,7 +297,7 @@ forEachStore('sessions', (open) => {
 
   test('an expiry that the sweeper writes does not keep a session active', async () => {
     const { harness, coordinator, countActiveSessions } = await openWithPlan();
-    await new HarnessAgent(harness, 'alpha', 's1').claims(A, { lease_duration_seconds: 60 });
+    await new HarnessAgent(harness, 'alpha', 's1').claim(A, { lease_duration_seconds: 60 });
     harness.advance(600);
     expect(await coordinator.sweep()).toBe(1);
     harness.advance(300);
@@ -300,7 +306,7 @@ forEachStore('sessions', (open) => {
 
   test('closing a session releases its permit at once', async () => {
     const { harness, coordinator, countActiveSessions } = await openWithPlan();
-    await new HarnessAgent(harness, 'alpha', 's1').claims(A);
+    await new HarnessAgent(harness, 'alpha', 's1').claim(A);
     await coordinator.sessions.close('acme', 's1');
     expect(await countActiveSessions()).toBe(0);
   });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { HarnessAgent } from '../../../test/support/agent.js';
-import { forEachStore, P, planOf, unwrap } from '../../../test/support/coordinator-harness.js';
+import { forEachStore, PROJECT_KEY, planOf, unwrap } from '../../../test/support/coordinator-harness.js';
 
 const EDGE = 'REQ-F-AUTH-001#design_code';
 const TASK = 'A-001-core';
@@ -10,10 +10,10 @@ forEachStore('signs of life', (open) => {
     const harness = await open({ limits: { max_result_size_bytes: 100 } });
     await harness.plan(planOf(TASK));
     const alpha = new HarnessAgent(harness, 'alpha', 's1');
-    await alpha.claims(EDGE);
-    await alpha.claims(TASK);
+    await alpha.claim(EDGE);
+    await alpha.claim(TASK);
     const iterate = (request_id?: string) =>
-      harness.coordinator.holder.appendEvent(P, {
+      harness.coordinator.holder.appendEvent(PROJECT_KEY, {
         event_type: 'iteration_completed',
         agent_id: 'alpha',
         feature_id: 'REQ-F-AUTH-001',
@@ -24,7 +24,7 @@ forEachStore('signs of life', (open) => {
         ...(request_id === undefined ? {} : { request_id }),
       });
     const stateOf = async (subject: string) =>
-      unwrap(await harness.coordinator.queries.getTaskState(P, subject));
+      unwrap(await harness.coordinator.queries.getTaskState(PROJECT_KEY, subject));
     return { harness, alpha, iterate, stateOf };
   }
 
@@ -34,7 +34,7 @@ forEachStore('signs of life', (open) => {
     const actions = [
       () => alpha.notes(EDGE, 'half done'),
       () => iterate(),
-      () => alpha.submits(EDGE, 'x'.repeat(200)),
+      () => alpha.submit(EDGE, 'x'.repeat(200)),
       () => alpha.notes(EDGE, 'nearly done'),
     ];
     for (const act of actions) {
@@ -55,11 +55,11 @@ forEachStore('signs of life', (open) => {
     const { claim } = await stateOf(TASK);
     harness.advance(200);
     await alpha.notes(TASK, 'half done');
-    await alpha.submits(TASK, 'x'.repeat(200));
+    await alpha.submit(TASK, 'x'.repeat(200));
     expect((await stateOf(TASK)).claim?.expires_at).toBe(claim?.expires_at);
     harness.advance(101);
     await alpha.notes(TASK, 'too late');
-    expect(await alpha.renews(TASK)).toMatchObject({ reason: 'ALREADY_EXPIRED' });
+    expect(await alpha.renew(TASK)).toMatchObject({ reason: 'ALREADY_EXPIRED' });
     expect(await harness.eventTypesOf(TASK)).not.toContain('CLAIM_RESUMED');
   });
 

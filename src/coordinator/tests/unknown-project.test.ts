@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { forEachStore, P, planOf, unwrap } from '../../../test/support/coordinator-harness.js';
+import { forEachStore, PROJECT_KEY, planOf, unwrap } from '../../../test/support/coordinator-harness.js';
 import { cursorAt } from '../queries/cursor.js';
 
-const TYPO = { ...P, project_id: 'shpo' };
+const TYPO = { ...PROJECT_KEY, project_id: 'shpo' };
 const WHO = { agent_id: 'alpha', session_id: 's1' };
 const HANDLE = { task_id: 'A-001-x', session_id: 's1' };
 
@@ -26,7 +26,7 @@ forEachStore('a command in a project that does not exist', (open) => {
       plans.add(TYPO, [{ id: 'A-001-x', description: 'd' }]),
       settings.getPolicy(TYPO),
       settings.putPolicy(TYPO, { max_attempts: 2 }),
-      sessions.open(P.tenant_id, { session_id: 's1', user_id: 'u', project_id: 'shpo' }),
+      sessions.open(PROJECT_KEY.tenant_id, { session_id: 's1', user_id: 'u', project_id: 'shpo' }),
       queries.status(TYPO),
       queries.agents(TYPO),
       queries.listTasks(TYPO),
@@ -43,7 +43,7 @@ forEachStore('a command in a project that does not exist', (open) => {
         detail: expect.stringMatching(/no project shpo\. Did you mean shop\?.*gen plan import/),
       });
     }
-    expect(await queries.projectsOf(P.tenant_id)).toEqual(['shop']);
+    expect(await queries.projectsOf(PROJECT_KEY.tenant_id)).toEqual(['shop']);
   });
 
   test('is refused with the reply of a claim by claimTask, by next and for each claim of a batch', async () => {
@@ -80,7 +80,7 @@ forEachStore('a command in a project that does not exist', (open) => {
 
   test('is accepted once a plan, a configuration or an import has created the project', async () => {
     const { coordinator } = await open();
-    const projectNamed = (project_id: string) => ({ ...P, project_id });
+    const projectNamed = (project_id: string) => ({ ...PROJECT_KEY, project_id });
     unwrap(await coordinator.plans.put(projectNamed('planned'), planOf('A-001-x')));
     unwrap(await coordinator.plans.put(projectNamed('empty'), { tracks: {} }));
     unwrap(await coordinator.settings.configure(projectNamed('configured'), { files: {} }));
@@ -102,9 +102,9 @@ forEachStore('a command in a project that does not exist', (open) => {
   });
 
   test('is accepted in the home project of the store before its first event', async () => {
-    const { coordinator } = await open({ home: P });
-    expect(await coordinator.queries.status(P)).toMatchObject({ position: 0 });
-    expect(await coordinator.feed.page(P)).toMatchObject({ events: [] });
+    const { coordinator } = await open({ home: PROJECT_KEY });
+    expect(await coordinator.queries.status(PROJECT_KEY)).toMatchObject({ position: 0 });
+    expect(await coordinator.feed.page(PROJECT_KEY)).toMatchObject({ events: [] });
   });
 });
 

@@ -3,7 +3,7 @@ import { HarnessAgent } from '../../../test/support/agent.js';
 import {
   CoordinatorHarness,
   forEachStore,
-  P,
+  PROJECT_KEY,
   planOf,
   unwrap,
 } from '../../../test/support/coordinator-harness.js';
@@ -26,8 +26,8 @@ forEachStore('the views', (open) => {
   // req: PRJ-005, QRY-006
   test('report the state of the project at the position they name', async () => {
     const { harness, alpha } = await openWithPlan();
-    await alpha.claims(A);
-    expect(await harness.coordinator.queries.status(P)).toMatchObject({
+    await alpha.claim(A);
+    expect(await harness.coordinator.queries.status(PROJECT_KEY)).toMatchObject({
       tenant_id: 'acme',
       project_id: 'shop',
       position: 3,
@@ -46,51 +46,56 @@ forEachStore('the views', (open) => {
   // req: EVT-014
   test('report the state at an earlier position, regardless of later events', async () => {
     const { harness, alpha, beta } = await openWithPlan();
-    await alpha.claims(A);
+    await alpha.claim(A);
     const { queries } = harness.coordinator;
     const position = await harness.position();
-    const earlierReplies = { status: await queries.status(P), agents: await queries.agents(P) };
+    const earlierReplies = {
+      status: await queries.status(PROJECT_KEY),
+      agents: await queries.agents(PROJECT_KEY),
+    };
     harness.advance(3600);
-    await beta.claims(A);
-    await beta.submits(A);
-    unwrap(await harness.coordinator.settings.putPolicy(P, { stale_policy: 'hold' }));
-    expect(await queries.agents(P, position)).toEqual(earlierReplies.agents);
-    expect(await queries.status(P, position)).toEqual(earlierReplies.status);
-    expect(unwrap(await queries.status(P)).counts).toMatchObject({ completed: 1, ready: 1 });
-    expect(unwrap(await queries.status(P, 1)).counts).toMatchObject({ ready: 1, blocked: 1 });
+    await beta.claim(A);
+    await beta.submit(A);
+    unwrap(await harness.coordinator.settings.putPolicy(PROJECT_KEY, { stale_policy: 'hold' }));
+    expect(await queries.agents(PROJECT_KEY, position)).toEqual(earlierReplies.agents);
+    expect(await queries.status(PROJECT_KEY, position)).toEqual(earlierReplies.status);
+    expect(unwrap(await queries.status(PROJECT_KEY)).counts).toMatchObject({ completed: 1, ready: 1 });
+    expect(unwrap(await queries.status(PROJECT_KEY, 1)).counts).toMatchObject({ ready: 1, blocked: 1 });
   });
 
   // req: EVT-015, PRJ-004
   test('of tasks, results and the plan report the state at an earlier position', async () => {
     const { harness, alpha, beta } = await openWithPlan();
     const { queries, plans } = harness.coordinator;
-    await alpha.claims(A);
+    await alpha.claim(A);
     const at = await harness.position();
     const readAll = async (query: { at?: number }) => ({
-      tasks: unwrap(await queries.listTasks(P, query)),
-      task: unwrap(await queries.getTaskState(P, A, query)),
-      history: unwrap(await queries.getClaimHistory(P, A, query)),
-      results: unwrap(await queries.listResults(P, A, query)),
-      plan: unwrap(await plans.get(P, query)),
+      tasks: unwrap(await queries.listTasks(PROJECT_KEY, query)),
+      task: unwrap(await queries.getTaskState(PROJECT_KEY, A, query)),
+      history: unwrap(await queries.getClaimHistory(PROJECT_KEY, A, query)),
+      results: unwrap(await queries.listResults(PROJECT_KEY, A, query)),
+      plan: unwrap(await plans.get(PROJECT_KEY, query)),
     });
     const earlierReplies = await readAll({});
     harness.advance(3600);
-    await beta.claims(A);
-    await beta.submits(A);
+    await beta.claim(A);
+    await beta.submit(A);
     await harness.plan(planOf(A, B, 'C-001-more'));
     expect(await readAll({ at })).toEqual(earlierReplies);
     expect(await readAll({})).not.toEqual(earlierReplies);
     const later = { at: (await harness.position()) + 1 };
     for (const reply of [
-      await queries.listTasks(P, later),
-      await queries.getTaskState(P, A, later),
-      await queries.getClaimHistory(P, A, later),
-      await queries.listResults(P, A, later),
-      await plans.get(P, later),
-      await queries.expiredClaims(P, later),
+      await queries.listTasks(PROJECT_KEY, later),
+      await queries.getTaskState(PROJECT_KEY, A, later),
+      await queries.getClaimHistory(PROJECT_KEY, A, later),
+      await queries.listResults(PROJECT_KEY, A, later),
+      await plans.get(PROJECT_KEY, later),
+      await queries.expiredClaims(PROJECT_KEY, later),
     ])
       expect(reply).toMatchObject({ problem: 'CURSOR_AHEAD' });
-    expect(await queries.getTaskState(P, 'C-001-more', { at })).toMatchObject({ problem: 'NOT_FOUND' });
+    expect(await queries.getTaskState(PROJECT_KEY, 'C-001-more', { at })).toMatchObject({
+      problem: 'NOT_FOUND',
+    });
   });
 
   // req: QRY-009
@@ -99,10 +104,10 @@ forEachStore('the views', (open) => {
     const { queries } = harness.coordinator;
     const EDGE = 'REQ-F-1#design_code';
     const listExpired = async (query: ExpiredClaimsQuery = {}) =>
-      unwrap(await queries.expiredClaims(P, query));
+      unwrap(await queries.expiredClaims(PROJECT_KEY, query));
     const idsOf = ({ claims }: { claims: readonly TaskClaim[] }) => claims.map(({ task_id }) => task_id);
-    const { claim } = await alpha.claims(A, { lease_duration_seconds: 60 });
-    await alpha.claims(EDGE, { lease_duration_seconds: 60 });
+    const { claim } = await alpha.claim(A, { lease_duration_seconds: 60 });
+    await alpha.claim(EDGE, { lease_duration_seconds: 60 });
     harness.advance(60);
     const end = claim?.expires_at ?? '';
     expect(await listExpired()).toMatchObject({ claims: [], next: null });
@@ -120,9 +125,9 @@ forEachStore('the views', (open) => {
     await harness.coordinator.sweep();
     expect(idsOf(await listExpired())).toEqual([A, EDGE]);
     const at = await harness.position();
-    await beta.claims(A);
+    await beta.claim(A);
     expect(idsOf(await listExpired())).toEqual([EDGE]);
-    await beta.releases(A);
+    await beta.release(A);
     harness.advance(3600);
     expect(idsOf(await listExpired())).toEqual([EDGE]);
     expect(idsOf(await listExpired({ at }))).toEqual([A, EDGE]);
@@ -130,18 +135,18 @@ forEachStore('the views', (open) => {
 
   test('are the same after a restart', async () => {
     const { harness, alpha, beta } = await openWithPlan();
-    await alpha.claims(A);
+    await alpha.claim(A);
     harness.advance(301);
-    await beta.claims(A);
-    await alpha.submits(A);
-    await beta.submits(A);
+    await beta.claim(A);
+    await alpha.submit(A);
+    await beta.submit(A);
     const readViews = async () => {
       const { queries } = harness.coordinator;
       return [
-        await queries.status(P),
-        await queries.agents(P),
-        await queries.listTasks(P),
-        await queries.getClaimHistory(P, A),
+        await queries.status(PROJECT_KEY),
+        await queries.agents(PROJECT_KEY),
+        await queries.listTasks(PROJECT_KEY),
+        await queries.getClaimHistory(PROJECT_KEY, A),
         await harness.coordinator.sessions.get('acme', 's1'),
       ];
     };
@@ -152,9 +157,9 @@ forEachStore('the views', (open) => {
 
   test('show an expired lease at once, without the sweeper', async () => {
     const { harness, alpha } = await openWithPlan();
-    await alpha.claims(A);
+    await alpha.claim(A);
     harness.advance(300);
-    const status = unwrap(await harness.coordinator.queries.status(P));
+    const status = unwrap(await harness.coordinator.queries.status(PROJECT_KEY));
     expect([status.claims, status.counts.ready]).toEqual([[], 1]);
   });
 });
@@ -163,17 +168,19 @@ test('two coordinators over one store report the same state of a project', async
   const harness = await CoordinatorHarness.open('memory');
   const other = await harness.openAnother();
   await harness.plan(planOf(A, B));
-  await new HarnessAgent(harness, 'alpha', 's1').claims(A);
-  expect(await other.queries.getTaskState(P, A)).toEqual(
-    await harness.coordinator.queries.getTaskState(P, A),
+  await new HarnessAgent(harness, 'alpha', 's1').claim(A);
+  expect(await other.queries.getTaskState(PROJECT_KEY, A)).toEqual(
+    await harness.coordinator.queries.getTaskState(PROJECT_KEY, A),
   );
-  expect(await other.queries.status(P)).toEqual(await harness.coordinator.queries.status(P));
-  const submitted = await other.holder.submitResult(P, {
+  expect(await other.queries.status(PROJECT_KEY)).toEqual(
+    await harness.coordinator.queries.status(PROJECT_KEY),
+  );
+  const submitted = await other.holder.submitResult(PROJECT_KEY, {
     task_id: A,
     session_id: 's1',
     generation: 1,
     result_data: 1,
   });
   expect(submitted).toMatchObject({ accepted: true });
-  expect(unwrap(await harness.coordinator.queries.getTaskState(P, A)).phase).toBe('COMPLETED');
+  expect(unwrap(await harness.coordinator.queries.getTaskState(PROJECT_KEY, A)).phase).toBe('COMPLETED');
 });

@@ -1,7 +1,13 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { CoordinatorHarness, P, planOf, STORES, unwrap } from '../../../test/support/coordinator-harness.js';
+import {
+  CoordinatorHarness,
+  PROJECT_KEY,
+  planOf,
+  STORES,
+  unwrap,
+} from '../../../test/support/coordinator-harness.js';
 import { PolicyAwareLogChecker } from '../../core/claims/policy-aware-log-checker.js';
 import { importedEventFault } from '../../core/events/imported-event.js';
 import { foreignLogArbitrary } from '../../core/events/testing/foreign-log-arbitrary.js';
@@ -26,14 +32,14 @@ const importForeign = async (...request: Parameters<typeof importForeignLog>) =>
 
 const EDGES = new Set(['code_unit_tests', 'design_code']);
 const importOptions = {
-  ...P,
+  ...PROJECT_KEY,
   source: 'old.jsonl',
   now_ms: Date.parse('2026-01-04T06:00:00Z'),
   known_edges: EDGES,
 };
 const intoStore = ({ store, blobs }: CoordinatorHarness): ForeignTarget => ({
-  put: async (events) => unwrap(await commitImported(store, P, events, true)),
-  putBlob: (sha256, bytes) => blobs.put(P.tenant_id, sha256, bytes),
+  put: async (events) => unwrap(await commitImported(store, PROJECT_KEY, events, true)),
+  putBlob: (sha256, bytes) => blobs.put(PROJECT_KEY.tenant_id, sha256, bytes),
 });
 
 /** Chunks that end anywhere, independent of line ends. */
@@ -88,7 +94,7 @@ describe.each(STORES)('an imported foreign log (%s store)', (name) => {
       ['edge_started', 8],
     ]);
     for (const { position: _, ...event } of events) expect(importedEventFault(event)).toBeNull();
-    expect(await harness.store.scanHeads(P, { after: null, limit: 10 })).toEqual([]);
+    expect(await harness.store.scanHeads(PROJECT_KEY, { after: null, limit: 10 })).toEqual([]);
   });
 
   test('is not duplicated by a second import, which adds only new lines', async () => {
@@ -112,7 +118,9 @@ describe.each(STORES)('an imported foreign log (%s store)', (name) => {
     await harness.plan(planOf('A-001-core'));
     await importForeign(bytesOf(OLD), intoStore(harness), importOptions);
     const claim = { task_id: 'A-001-core', agent_id: 'ada', session_id: 's' };
-    expect(unwrap(await harness.coordinator.claims.claimTask(P, claim))).toMatchObject({ success: true });
+    expect(unwrap(await harness.coordinator.claims.claimTask(PROJECT_KEY, claim))).toMatchObject({
+      success: true,
+    });
     const checker = new PolicyAwareLogChecker();
     for (const event of await harness.events()) expect(checker.checkEvent(event)).toEqual([]);
   });
@@ -126,7 +134,7 @@ describe.each(STORES)('an imported foreign log (%s store)', (name) => {
     const moved = await importProject(
       target.store,
       target.blobs,
-      exportProject(harness.store, harness.blobs, P),
+      exportProject(harness.store, harness.blobs, PROJECT_KEY),
     );
     expect(moved).toMatchObject({ events: 8 });
     expect(await target.events()).toEqual(await harness.events());
@@ -136,7 +144,7 @@ describe.each(STORES)('an imported foreign log (%s store)', (name) => {
       event_type: 'foreign_line',
       payload: { blob_sha256: sha256, size_bytes: long.length },
     });
-    expect(Buffer.from((await target.blobs.get(P.tenant_id, sha256)) ?? '').toString()).toBe(long);
+    expect(Buffer.from((await target.blobs.get(PROJECT_KEY.tenant_id, sha256)) ?? '').toString()).toBe(long);
   });
 });
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import {
   CoordinatorHarness,
-  P,
+  PROJECT_KEY,
   planOf,
   type TestStoreName,
   unwrap,
@@ -24,19 +24,19 @@ async function exportedSampleProject(
   const harness = await CoordinatorHarness.open(name);
   const { coordinator } = harness;
   await harness.plan(planOf(A, B, C));
-  unwrap(await coordinator.settings.putPolicy(P, { max_agents_per_track: 2 }));
+  unwrap(await coordinator.settings.putPolicy(PROJECT_KEY, { max_agents_per_track: 2 }));
   const agentFields = (agent: string) => ({ agent_id: agent, session_id: `s-${agent}` });
   for (const [task_id, agent] of [
     [A, 'alpha'],
     [B, 'beta'],
   ] as const) {
-    unwrap(await coordinator.claims.claimTask(P, { task_id, ...agentFields(agent) }));
+    unwrap(await coordinator.claims.claimTask(PROJECT_KEY, { task_id, ...agentFields(agent) }));
   }
-  unwrap(await coordinator.claims.claimTask(P, { task_id: A, ...agentFields('gamma') }));
-  unwrap(await coordinator.holder.submitResult(P, submissionOf(A, 'alpha', LARGE)));
-  unwrap(await coordinator.claims.claimTask(P, { task_id: C, ...agentFields('alpha') }));
+  unwrap(await coordinator.claims.claimTask(PROJECT_KEY, { task_id: A, ...agentFields('gamma') }));
+  unwrap(await coordinator.holder.submitResult(PROJECT_KEY, submissionOf(A, 'alpha', LARGE)));
+  unwrap(await coordinator.claims.claimTask(PROJECT_KEY, { task_id: C, ...agentFields('alpha') }));
   const lines: ArchiveLine[] = [];
-  for await (const line of exportProject(harness.store, harness.blobs, P)) lines.push(line);
+  for await (const line of exportProject(harness.store, harness.blobs, PROJECT_KEY)) lines.push(line);
   return { harness, lines };
 }
 
@@ -51,8 +51,8 @@ async function* linesOf(lines: readonly ArchiveLine[]): AsyncGenerator<ArchiveLi
   yield* lines;
 }
 
-const eventsOf = (store: Store) => store.events(P, { after: 0, limit: 1000 });
-const headsOf = (store: Store) => store.scanHeads(P, { after: null, limit: 1000 });
+const eventsOf = (store: Store) => store.events(PROJECT_KEY, { after: 0, limit: 1000 });
+const headsOf = (store: Store) => store.scanHeads(PROJECT_KEY, { after: null, limit: 1000 });
 
 describe('a moved project', () => {
   for (const [from, to] of [
@@ -67,7 +67,7 @@ describe('a moved project', () => {
       const target = await CoordinatorHarness.open(to);
       const position = await harness.position();
       const moved = await importProject(target.store, target.blobs, linesOf(lines));
-      expect(moved).toEqual({ ...P, events: position, found: 0 });
+      expect(moved).toEqual({ ...PROJECT_KEY, events: position, found: 0 });
       expect(await eventsOf(target.store)).toEqual(await eventsOf(harness.store));
       expect(await headsOf(target.store)).toEqual(await headsOf(harness.store));
       for (const [scope, taken] of [
@@ -76,11 +76,11 @@ describe('a moved project', () => {
         [trackScope('A'), 1],
         [trackScope('B'), 1],
       ] as const) {
-        expect(await target.store.countPermits(P.tenant_id, scope), scope).toBe(taken);
+        expect(await target.store.countPermits(PROJECT_KEY.tenant_id, scope), scope).toBe(taken);
       }
       const { queries } = target.coordinator;
-      const [result] = unwrap(await queries.listResults(P, A)).results;
-      expect(await queries.getResult(P, A, result?.id ?? '')).toMatchObject({ result_data: LARGE });
+      const [result] = unwrap(await queries.listResults(PROJECT_KEY, A)).results;
+      expect(await queries.getResult(PROJECT_KEY, A, result?.id ?? '')).toMatchObject({ result_data: LARGE });
     });
   }
 
@@ -88,7 +88,9 @@ describe('a moved project', () => {
     const { lines } = await exportedSampleProject('memory');
     const target = await CoordinatorHarness.open('memory');
     await importProject(target.store, target.blobs, linesOf(lines));
-    expect(await target.coordinator.holder.submitResult(P, submissionOf(B, 'beta', 1))).toMatchObject({
+    expect(
+      await target.coordinator.holder.submitResult(PROJECT_KEY, submissionOf(B, 'beta', 1)),
+    ).toMatchObject({
       accepted: true,
       current_generation: 1,
     });

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import {
   type CoordinatorHarness,
   forEachStore,
-  P,
+  PROJECT_KEY,
   STORES,
   unwrap,
 } from '../../../test/support/coordinator-harness.js';
@@ -29,9 +29,9 @@ const LOG = [
 ];
 
 const trust = async ({ coordinator }: CoordinatorHarness, body: object = REASON) =>
-  unwrap(await coordinator.imports.trustImports(P, body, ADMIN));
+  unwrap(await coordinator.imports.trustImports(PROJECT_KEY, body, ADMIN));
 const claim = async ({ coordinator }: CoordinatorHarness, task_id: string) =>
-  unwrap(await coordinator.claims.claimTask(P, { task_id, ...AGENT }));
+  unwrap(await coordinator.claims.claimTask(PROJECT_KEY, { task_id, ...AGENT }));
 
 /** Replays the log and expects no rule violation, and exactly the heads that the store has. */
 async function expectSound(harness: CoordinatorHarness): Promise<void> {
@@ -40,7 +40,7 @@ async function expectSound(harness: CoordinatorHarness): Promise<void> {
   const subjects = new Set(
     (await harness.events()).flatMap(({ subject, seq }) => (seq === undefined ? [] : [subject!])),
   );
-  const heads = await harness.store.heads(P, [...subjects]);
+  const heads = await harness.store.heads(PROJECT_KEY, [...subjects]);
   expect(checker.checkHeads(heads as AnyHead[])).toEqual([]);
 }
 
@@ -48,7 +48,7 @@ describe.each(STORES)('a trusted import (%s store)', (store) => {
   test('leaves an edge that is on hold, until the hold is lifted', async () => {
     const harness = await openImported(LOG, store);
     const hold = { expected_generation: 0, reason: 'the old tool is in doubt' };
-    await harness.coordinator.decisions.operate(P, FIRST, 'hold', hold);
+    await harness.coordinator.decisions.operate(PROJECT_KEY, FIRST, 'hold', hold);
     for (const body of [{ ...REASON, dry_run: true }, REASON]) {
       const { trusted, skipped } = await trust(harness, body);
       expect(trusted).toEqual([]);
@@ -60,7 +60,7 @@ describe.each(STORES)('a trusted import (%s store)', (store) => {
         },
       ]);
     }
-    await harness.coordinator.decisions.operate(P, FIRST, 'unhold', {
+    await harness.coordinator.decisions.operate(PROJECT_KEY, FIRST, 'unhold', {
       expected_generation: 0,
       reason: 'checked',
     });
@@ -79,7 +79,7 @@ describe.each(STORES)('a trusted import (%s store)', (store) => {
     expect(await claim(harness, FIRST)).toMatchObject({ reason: 'DENIED_COMPLETED' });
     const imported = (await harness.events()).find(({ event_type }) => event_type === 'convergence_achieved');
     const { event_id, position } = imported!;
-    const lineage = unwrap(await harness.coordinator.queries.getClaimHistory(P, FIRST));
+    const lineage = unwrap(await harness.coordinator.queries.getClaimHistory(PROJECT_KEY, FIRST));
     expect(lineage.generations).toMatchObject([
       {
         generation: 1,
@@ -94,19 +94,21 @@ describe.each(STORES)('a trusted import (%s store)', (store) => {
 
 test('start, next and dependent edges count a trusted edge as converged', async () => {
   const harness = await openImported(LOG);
-  const before = unwrap(await harness.coordinator.claims.claimTask(P, { task_id: SECOND, ...AGENT }));
+  const before = unwrap(
+    await harness.coordinator.claims.claimTask(PROJECT_KEY, { task_id: SECOND, ...AGENT }),
+  );
   expect(JSON.stringify(before)).toContain('builds on intent_requirements');
   const other = await openImported(LOG);
   await trust(other);
   const { coordinator } = other;
-  expect(unwrap(await coordinator.methodology.start(P, { agent_id: 'ada' }))).toMatchObject({
+  expect(unwrap(await coordinator.methodology.start(PROJECT_KEY, { agent_id: 'ada' }))).toMatchObject({
     feature: F,
     edge: 'design_code',
   });
-  const next = unwrap(await coordinator.claims.next(P, { ...AGENT, kinds: ['edge'] }));
+  const next = unwrap(await coordinator.claims.next(PROJECT_KEY, { ...AGENT, kinds: ['edge'] }));
   expect(next).toMatchObject({ reason: 'GRANTED', claim: { task_id: SECOND } });
   expect(JSON.stringify(next)).not.toContain('builds on');
-  const { features } = unwrap(await coordinator.methodology.status(P));
+  const { features } = unwrap(await coordinator.methodology.status(PROJECT_KEY));
   expect(features).toMatchObject([{ id: F, edges_converged: 1, edges_total: 2 }]);
 });
 
@@ -114,7 +116,7 @@ test('a reset reopens a trusted edge, and an import does not decide it again', a
   const harness = await openImported(LOG);
   await trust(harness);
   const reset = { expected_generation: 1, reason: 'it was wrong' };
-  expect(await harness.coordinator.decisions.operate(P, FIRST, 'reset', reset)).toMatchObject({
+  expect(await harness.coordinator.decisions.operate(PROJECT_KEY, FIRST, 'reset', reset)).toMatchObject({
     reason: 'RESET',
   });
   expect(await trust(harness)).toMatchObject({ trusted: [], skipped: [], more: false });
@@ -154,7 +156,7 @@ forEachStore('a trusted import', (_open, store) => {
     const other = store === 'memory' ? await harness.openAnother() : harness.coordinator;
     const [one, two, claimed] = await Promise.all([
       trust(harness),
-      other.imports.trustImports(P, REASON, ADMIN).then(unwrap),
+      other.imports.trustImports(PROJECT_KEY, REASON, ADMIN).then(unwrap),
       claim(harness, FIRST),
     ]);
     const winners = [one.trusted.length, two.trusted.length, claimed.reason === 'GRANTED' ? 1 : 0];
@@ -210,7 +212,7 @@ describe('a forged log', () => {
 
   test('completes nothing in a project without a methodology', async () => {
     const harness = await openImported(LOG);
-    const empty = { ...P, project_id: 'empty' };
+    const empty = { ...PROJECT_KEY, project_id: 'empty' };
     const event = (await harness.events()).find(({ event_type }) => event_type === 'convergence_achieved')!;
     const { tenant_id: _, project_id: __, position: ___, ...fields } = event;
     unwrap(await harness.coordinator.imports.importEvents(empty, { events: [fields] }));
@@ -233,7 +235,7 @@ describe('a forged log', () => {
       `feature: ${feature}\ntitle: one of many\nprofile: minimal\n`,
     ]);
     const files = { ...PROJECT_FILES, ...Object.fromEntries(vectors) };
-    unwrap(await harness.coordinator.settings.configure(P, { files }));
+    unwrap(await harness.coordinator.settings.configure(PROJECT_KEY, { files }));
     const first = await trust(harness);
     expect(first).toMatchObject({ more: true, skipped_count: SKIPPED_MAX + 1 });
     expect([first.trusted.length, first.skipped.length]).toEqual([TRUSTED_MAX, SKIPPED_MAX]);

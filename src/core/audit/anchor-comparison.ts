@@ -3,7 +3,7 @@ import type { Anchor } from './checkpoint.js';
 import { isOfLostHistory, type RecordedLoss } from './history-lost.js';
 import { anchorFault, type ProofChecks } from './proof.js';
 
-/** Stable codes of how a log compares with an anchor; the first that applies, from above. */
+/** Stable codes of how a log compares with an anchor. The first code in this list that applies is reported. */
 type AnchorCode =
   /** The anchor itself is wrong, and says nothing about the log. */
   | 'BAD_SIGNATURE'
@@ -27,25 +27,25 @@ export interface AnchorResult {
 }
 
 /** The state of the log after its last event. */
-interface AuditedEnd {
+interface AuditedLogEnd {
   readonly size: number;
   readonly incarnation: number;
-  /** Losses of history that count. */
+  /** Losses of history that an operator accepted and signed. */
   readonly losses: readonly RecordedLoss[];
-  knowsKey(keyId: string): boolean;
+  hasEnrolledKey(keyId: string): boolean;
 }
 
-interface PendingAnchor {
+interface AnchorEntry {
   readonly anchor: Anchor;
   agrees?: boolean;
 }
 
 /** Compares a log with anchors while it is read: the log must have the root of each at its position. */
 export class AnchorComparison {
-  /** The valid ones, by position. */
-  private readonly pending: PendingAnchor[] = [];
+  /** The valid anchors, by position. */
+  private readonly validEntries: AnchorEntry[] = [];
   private readonly invalid: AnchorResult[] = [];
-  private next = 0;
+  private nextIndex = 0;
 
   constructor(project: ProjectIds, anchors: readonly Anchor[], checks: ProofChecks) {
     for (const anchor of anchors) {
@@ -55,24 +55,24 @@ export class AnchorComparison {
       else if (tenant_id !== project.tenant_id || project_id !== project.project_id) {
         const detail = `the anchor is of the project ${tenant_id}/${project_id}`;
         this.invalid.push({ position, code: 'OTHER_PROJECT', detail });
-      } else this.pending.push({ anchor });
+      } else this.validEntries.push({ anchor });
     }
-    this.pending.sort((one, other) => one.anchor.position - other.anchor.position);
+    this.validEntries.sort((one, other) => one.anchor.position - other.anchor.position);
   }
 
   validAnchors(): Anchor[] {
-    return this.pending.map(({ anchor }) => anchor);
+    return this.validEntries.map(({ anchor }) => anchor);
   }
 
   /** Call it at each size of the tree. It computes `root` only for a size that an anchor has. */
   visit(size: number, root: () => Uint8Array): void {
     for (
-      let entry = this.pending[this.next];
+      let entry = this.validEntries[this.nextIndex];
       entry?.anchor.position === size;
-      entry = this.pending[this.next]
+      entry = this.validEntries[this.nextIndex]
     ) {
       entry.agrees = equalBytes(root(), fromBase64url(entry.anchor.root));
-      this.next += 1;
+      this.nextIndex += 1;
     }
   }
 
@@ -82,7 +82,7 @@ export class AnchorComparison {
     readonly differsAt: number | null;
   } {
     let agreesAt = 0;
-    for (const { anchor, agrees } of this.pending) {
+    for (const { anchor, agrees } of this.validEntries) {
       if (isOfLostHistory(losses, anchor)) continue;
       if (agrees === false) return { agreesAt, differsAt: anchor.position };
       if (agrees === true) agreesAt = anchor.position;
@@ -90,12 +90,12 @@ export class AnchorComparison {
     return { agreesAt, differsAt: null };
   }
 
-  anchorResults(log: AuditedEnd): AnchorResult[] {
-    return [...this.invalid, ...this.pending.map((entry) => anchorResult(entry, log))];
+  anchorResults(log: AuditedLogEnd): AnchorResult[] {
+    return [...this.invalid, ...this.validEntries.map((entry) => anchorResult(entry, log))];
   }
 }
 
-function anchorResult({ anchor, agrees }: PendingAnchor, log: AuditedEnd): AnchorResult {
+function anchorResult({ anchor, agrees }: AnchorEntry, log: AuditedLogEnd): AnchorResult {
   const { position, incarnation, key_id } = anchor;
   const loss = log.losses.find((candidate) => isOfLostHistory([candidate], anchor));
   if (loss !== undefined) {
@@ -116,7 +116,7 @@ function anchorResult({ anchor, agrees }: PendingAnchor, log: AuditedEnd): Ancho
     const detail = `the log is of incarnation ${log.incarnation}, the anchor of ${incarnation}`;
     return { position, code: 'LOWER_INCARNATION', detail };
   }
-  if (!log.knowsKey(key_id)) {
+  if (!log.hasEnrolledKey(key_id)) {
     return { position, code: 'UNKNOWN_KEY', detail: `the log has never enrolled the key ${key_id}` };
   }
   return { position, code: 'AGREES', detail: `the log agrees up to ${position}` };

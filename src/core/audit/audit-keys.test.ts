@@ -34,7 +34,7 @@ it('enrols a first key, and the key of another coordinator beside it', () => {
   expect(keys.publicKeyOf(three.key_id)).toBe(null);
 });
 
-it('ends a key with its rotation, which it must have signed itself', () => {
+it('ends a key when it is rotated, and requires its own signature on the rotation', () => {
   enrolFirstKey(one);
   expect(rotateKey(one, two, three)).toBe('BAD_SIGNATURE');
   expect(activeStates()).toEqual([true, false, false]);

@@ -55,9 +55,9 @@ export type FaultWithoutPosition = Omit<AuditFault, 'position'>;
 /**
  * The keys of a project, from the events of its log. An event with a fault has no effect.
  *
- * Anyone who can write to the log can enrol a key: `first` does not mean that a key is trusted. It is allowed beside
- * active keys, because each coordinator of a store signs with its own. It is refused once no key is active any more:
- * then an administrator must replace a key, and is named in the log. Trust comes from outside, by the id of a key.
+ * Anyone who can write to the log can enrol a key: `first` does not mean that a key is trusted. A `first` enrolment is
+ * allowed beside active keys, because each coordinator of a store signs with its own key. It is refused once every key
+ * has ended: then an administrator, whom the log names, must replace a key. Trust comes from outside, by the id of a key.
  */
 export class AuditKeys {
   private readonly keys = new Map<string, EnrolledKey>();
@@ -118,11 +118,11 @@ export class AuditKeys {
     if (keyIdOf(this.hash, key.public_key) !== key.key_id) {
       return { code: 'KEY_ID_MISMATCH', detail: `${key.key_id} is not the id of the public key` };
     }
-    const known = this.keys.get(key.key_id);
-    if (known !== undefined && known.state !== 'active') return this.inactiveReason(key.key_id);
+    const enrolledKey = this.keys.get(key.key_id);
+    if (enrolledKey !== undefined && enrolledKey.state !== 'active') return this.inactiveReason(key.key_id);
     const refusal = this.enrolmentRefusal(event, key);
     if (refusal !== null) return refusal;
-    // A key that is rotated to itself stays.
+    // If the key replaces itself, the line after the next one makes it active again.
     if (key.how === 'rotated') this.keys.get(key.previous_key_id)!.state = 'rotated';
     this.keys.set(key.key_id, { public_key: key.public_key, how: key.how, state: 'active' });
     return null;
@@ -138,8 +138,8 @@ export class AuditKeys {
           }
         : null;
     }
-    const inactive = this.inactiveReason(key.previous_key_id);
-    if (inactive !== null) return inactive;
+    const inactiveFault = this.inactiveReason(key.previous_key_id);
+    if (inactiveFault !== null) return inactiveFault;
     const text = rotationText(event, key);
     return this.verify(this.publicKeyOf(key.previous_key_id)!, text, key.signature)
       ? null

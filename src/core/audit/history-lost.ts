@@ -16,7 +16,7 @@ export const historyLostPayload = z.strictObject({
   /** The number of events known to be lost: those that the last anchor covers beyond `kept_position`. */
   lost_events: nonNegativeInteger,
   record: z.strictObject({
-    /** Every later generation is above it. */
+    /** Every later generation is above this number. */
     generation_floor: nonNegativeInteger,
   }),
   ...recordSignature,
@@ -36,7 +36,7 @@ export const HISTORY_LOST_EVENT = 'HISTORY_LOST';
 
 /**
  * Generations above this number cannot have been granted in the lost history, because an event raises a generation by
- * at most one. An earlier loss, whose floor is lost as well, was at an earlier second.
+ * at most one. If the record of an earlier loss is lost too, that loss took its floor from an earlier second.
  */
 export const floorAfterLoss = (highestGeneration: number, lostEvents: number, nowMs: number): number =>
   Math.max(highestGeneration + lostEvents + UNANCHORED_EVENTS, Math.ceil(nowMs / 1000));

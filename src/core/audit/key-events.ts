@@ -2,16 +2,21 @@ import { z } from 'zod';
 import { name, sentence } from '../events/fields.js';
 import { auditKeyId, bytes32, bytes64, type ProjectIds } from './audit-values.js';
 
-const key = { key_id: auditKeyId, public_key: bytes32 };
+const keyFields = { key_id: auditKeyId, public_key: bytes32 };
 
-/** The payload of `AUDIT_KEY_ENROLLED`: how a key came to be one of the project. */
+/** The payload of `AUDIT_KEY_ENROLLED`: a new key of the project, and how it was enrolled. */
 export const keyEnrolledPayload = z.discriminatedUnion('how', [
   /** Enrolled by a coordinator itself. Each coordinator of a store has its own key, so there can be several. */
-  z.strictObject({ ...key, how: z.literal('first') }),
+  z.strictObject({ ...keyFields, how: z.literal('first') }),
   /** Signed by the previous key, which is then retired. */
-  z.strictObject({ ...key, how: z.literal('rotated'), previous_key_id: auditKeyId, signature: bytes64 }),
+  z.strictObject({
+    ...keyFields,
+    how: z.literal('rotated'),
+    previous_key_id: auditKeyId,
+    signature: bytes64,
+  }),
   /** Enrolled by an administrator, since the key before it is lost or no longer trusted. */
-  z.strictObject({ ...key, how: z.literal('replaced'), by: name, reason: sentence }),
+  z.strictObject({ ...keyFields, how: z.literal('replaced'), by: name, reason: sentence }),
 ]);
 export type KeyEnrolled = z.infer<typeof keyEnrolledPayload>;
 

@@ -15,9 +15,9 @@ function auditEvents(
   events: readonly EventEnvelope[],
   options: Partial<LogAuditOptions> = {},
 ): LogAuditReport {
-  const run = new LogAudit({ hash: testSha256, verify: verifyEd25519, project: PROJECT, ...options });
-  for (const event of events) run.visit(event, testPayloadDigest(event.payload));
-  return run.result();
+  const audit = new LogAudit({ hash: testSha256, verify: verifyEd25519, project: PROJECT, ...options });
+  for (const event of events) audit.visit(event, testPayloadDigest(event.payload));
+  return audit.result();
 }
 const faultCodes = ({ faults }: LogAuditReport): [number, string][] =>
   faults.map(({ position, code }) => [position, code]);
@@ -33,7 +33,7 @@ function newLog(signer = newSigner()): AuditedLog {
   }
   return log;
 }
-const withEvent = (events: readonly EventEnvelope[], position: number): EventEnvelope[] =>
+const withRewrittenEvent = (events: readonly EventEnvelope[], position: number): EventEnvelope[] =>
   events.with(position - 1, { ...events[position - 1]!, payload: { text: 'rewritten' } });
 
 /** The same log with other content from this position on, and all checkpoints signed again. */
@@ -63,7 +63,7 @@ describe('the audit of a log', () => {
   });
 
   it('finds an edit, between the checkpoints around it', () => {
-    const report = auditEvents(withEvent(log.events, 450));
+    const report = auditEvents(withRewrittenEvent(log.events, 450));
     expect(faultCodes(report)).toEqual([500, 600, 700, 800, 900, 1000].map((at) => [at, 'ROOT_DIFFERS']));
     expect(report.differs_between).toEqual({ after: 399, upto: 499 });
     expect(report).toMatchObject({ checkpoints: 4, covered_position: 399 });
@@ -94,11 +94,14 @@ describe('the audit of a log', () => {
     redactEvent(1002, originalSha256);
     redactEvent(1003, testPayloadDigest({}));
     expect([originals.digestAt(49), originals.digestAt(50)]).toEqual([null, originalSha256]);
-    expect([originals.remainingOf(49), originals.remainingOf(50)]).toEqual([null, '0'.repeat(64)]);
-    const run = new LogAudit({ hash: testSha256, verify: verifyEd25519, project: PROJECT });
+    expect([originals.remainingDigestAt(49), originals.remainingDigestAt(50)]).toEqual([
+      null,
+      '0'.repeat(64),
+    ]);
+    const audit = new LogAudit({ hash: testSha256, verify: verifyEd25519, project: PROJECT });
     for (const event of redacted)
-      run.visit(event, originals.digestAt(event.position) ?? testPayloadDigest(event.payload));
-    expect(run.result().faults).toEqual([]);
+      audit.visit(event, originals.digestAt(event.position) ?? testPayloadDigest(event.payload));
+    expect(audit.result().faults).toEqual([]);
     expect(faultCodes(auditEvents(redacted))[0]).toEqual([100, 'ROOT_DIFFERS']);
   });
 });
@@ -181,14 +184,14 @@ describe('a checkpoint', () => {
       [602, 'TWO_ROOTS'],
       [602, 'ROOT_DIFFERS'],
     ]);
-    // After an accepted loss, a position has another event.
+    // After an accepted loss, a position can have another event.
     const later = newFilledLog();
     later.appendCheckpoint(600);
     later.appendCheckpoint(600, { root, incarnation: 2 });
     expect(faultCodes(auditEvents(later.events))).toEqual([[602, 'ROOT_DIFFERS']]);
   });
 
-  it('can be wrong in a log that is right, as a later anchor shows', () => {
+  it('can be wrong although the log is right, as a later anchor shows', () => {
     const log = newFilledLog();
     log.appendCheckpoint(500, { root });
     const report = auditEvents(log.events, { anchors: [log.buildAnchor(600)] });
@@ -224,7 +227,7 @@ describe('a log and its anchors', () => {
   });
 
   it('differ between two checkpoints if only the event was changed', () => {
-    const report = auditEvents(withEvent(log.events, 450), { anchors });
+    const report = auditEvents(withRewrittenEvent(log.events, 450), { anchors });
     expect(anchorCodes(report)).toEqual(['AGREES', 'DIFFERS', 'DIFFERS']);
     expect(report.differs_between).toEqual({ after: 399, upto: 499 });
   });
@@ -255,7 +258,7 @@ describe('a log and its anchors', () => {
     /** The log went back to position 500, and recorded the loss of what followed. */
     function continueAfterLoss(changes: Partial<LossOfHistory> = {}): AuditedLog {
       const copy = new AuditedLog(PROJECT, log.signer);
-      for (const event of log.events.slice(0, 500)) copy.repeat(event);
+      for (const event of log.events.slice(0, 500)) copy.appendCopy(event);
       copy.incarnation = 2;
       const record = { generation_floor: 1_000_500 };
       const lost = { incarnation: 2, kept_position: 500, lost_events: 400, record, ...changes };
@@ -273,15 +276,15 @@ describe('a log and its anchors', () => {
     });
 
     it('count if the loss is not signed, or signed with another key: it may be forged', () => {
-      const planted = new AuditedLog(PROJECT, log.signer);
-      for (const event of log.events.slice(0, 500)) planted.repeat(event);
+      const forgedLog = new AuditedLog(PROJECT, log.signer);
+      for (const event of log.events.slice(0, 500)) forgedLog.appendCopy(event);
       const record = { generation_floor: 9 };
       const lost = { by: 'ada', reason: '', incarnation: 2, kept_position: 500, lost_events: 400, record };
-      planted.append('HISTORY_LOST', lost, LOSS_SUBJECT);
-      planted.appendSigned('HISTORY_LOST', LOSS_SUBJECT, lost, newSigner());
+      forgedLog.append('HISTORY_LOST', lost, LOSS_SUBJECT);
+      forgedLog.appendSigned('HISTORY_LOST', LOSS_SUBJECT, lost, newSigner());
       const { payload } = continueAfterLoss().events[500]!;
-      planted.append('HISTORY_LOST', { ...payload, kept_position: 100 }, LOSS_SUBJECT);
-      const report = auditEvents(planted.events, { anchors });
+      forgedLog.append('HISTORY_LOST', { ...payload, kept_position: 100 }, LOSS_SUBJECT);
+      const report = auditEvents(forgedLog.events, { anchors });
       expect(faultCodes(report)).toEqual([
         [501, 'UNSIGNED_RECORD'],
         [502, 'UNKNOWN_KEY'],
@@ -308,7 +311,7 @@ describe('a log and its anchors', () => {
 
     it('may contradict checkpoints that were written before the loss was noticed', () => {
       const copy = new AuditedLog(PROJECT, log.signer);
-      for (const event of log.events.slice(0, 500)) copy.repeat(event);
+      for (const event of log.events.slice(0, 500)) copy.appendCopy(event);
       copy.append('note', { text: 'other' });
       copy.fill(599).appendCheckpoint();
       const fork = { anchors: [log.buildAnchor(599)] };
@@ -330,7 +333,7 @@ describe('a log and its anchors', () => {
 
   it('do not excuse an unsigned redaction', () => {
     const copy = new AuditedLog(PROJECT, log.signer);
-    for (const event of log.events) copy.repeat(event);
+    for (const event of log.events) copy.appendCopy(event);
     const redacted = { before: '2026-01-04T06:00:00.000Z', retention_days: 90, events: [] };
     copy.appendSigned('HISTORY_FORGOTTEN', HISTORY_SUBJECT, redacted);
     expect(faultCodes(auditEvents(copy.events))).toEqual([]);
@@ -338,15 +341,15 @@ describe('a log and its anchors', () => {
     expect(faultCodes(auditEvents(copy.events))).toEqual([[1002, 'UNSIGNED_RECORD']]);
   });
 
-  it('vouch for the keys before them: a key that is enrolled later without their signature is named', () => {
+  it('vouch only for the keys that signed them: the report names every other key', () => {
     const copy = new AuditedLog(PROJECT, log.signer);
-    for (const event of log.events) copy.repeat(event);
+    for (const event of log.events) copy.appendCopy(event);
     const other = newSigner();
     copy.enrolKey(other);
     const unvouched = { key_id: other.key_id, position: 1001 };
     expect(auditEvents(copy.events, { anchors }).unvouched_keys).toEqual([unvouched]);
     expect(auditEvents(copy.events, { anchors, trustedKeys: [other.key_id] }).unvouched_keys).toEqual([]);
-    // A coordinator signs whatever the log has: that its checkpoint covers the key says nothing.
+    // A coordinator signs whatever the log contains, so a checkpoint that covers the key does not vouch for it.
     expect(auditEvents(copy.events, { anchors: [copy.buildAnchor(1001)] }).unvouched_keys).toEqual([
       unvouched,
     ]);
@@ -375,13 +378,13 @@ describe('a log and its anchors', () => {
 
   it('show an anchor that is wrong itself, or of another key or project', () => {
     const [anchor] = anchors as [(typeof anchors)[0]];
-    const stranger = new AuditedLog(PROJECT, newSigner());
-    for (const event of log.events) stranger.append(event.event_type, event.payload);
+    const logOfOtherKey = new AuditedLog(PROJECT, newSigner());
+    for (const event of log.events) logOfOtherKey.append(event.event_type, event.payload);
     const other = new AuditedLog({ tenant_id: 'acme', project_id: 'other' }, log.signer).fill(3);
     expect(anchorCodes(auditEvents(log.events, { anchors: [{ ...anchor, incarnation: 7 }] }))).toEqual([
       'BAD_SIGNATURE',
     ]);
-    expect(anchorCodes(auditEvents(log.events, { anchors: [stranger.buildAnchor(900)] }))).toEqual([
+    expect(anchorCodes(auditEvents(log.events, { anchors: [logOfOtherKey.buildAnchor(900)] }))).toEqual([
       'UNKNOWN_KEY',
     ]);
     expect(anchorCodes(auditEvents(log.events, { anchors: [other.buildAnchor()] }))).toEqual([

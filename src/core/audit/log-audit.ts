@@ -47,7 +47,7 @@ export interface LogAuditReport {
   readonly fault_count: number;
   readonly anchors: readonly AnchorResult[];
   /** Keys that no anchor vouches for, directly or through a rotation. Every writer to the log can enrol a key. */
-  readonly unvouched_keys: readonly EnrolledAt[];
+  readonly unvouched_keys: readonly KeyEnrolment[];
   /** Losses of history that an operator accepted and signed. */
   readonly losses: readonly RecordedLoss[];
   /** The first event that differs from what was signed is after position `after`, up to and including `upto`. */
@@ -56,7 +56,7 @@ export interface LogAuditReport {
 
 const FAULTS_KEPT = 1000;
 
-interface EnrolledAt {
+interface KeyEnrolment {
   readonly key_id: string;
   readonly position: number;
 }
@@ -87,14 +87,14 @@ export class LogAudit {
   private readonly contradictions: Contradiction[] = [];
   private contradictionCount = 0;
   /** Keys that no other key vouches for: a coordinator or an administrator enrolled them. */
-  private readonly unvouched: EnrolledAt[] = [];
-  /** Null without anchors: then nothing from outside says whose a key is. */
+  private readonly unvouchedKeys: KeyEnrolment[] = [];
+  /** Null without anchors: then nothing outside the log shows who owns a key. */
   private readonly trustedKeys: Set<string> | null;
   private readonly losses: RecordedLoss[] = [];
-  /** The highest in a checkpoint so far. */
+  /** The highest incarnation in a checkpoint so far. */
   private incarnation = 0;
   private checkpoints = 0;
-  /** The last position before the first difference: every checkpoint after it differs too. */
+  /** The last position that a checkpoint covers before the first difference. Every checkpoint after it differs too. */
   private agreesAt = 0;
   private differsAt: number | null = null;
 
@@ -112,7 +112,7 @@ export class LogAudit {
     }
   }
 
-  /** `payloadSha256` is of the payload as it was written: see `OriginalDigests`. */
+  /** `payloadSha256` is the digest of the payload before any redaction: see `OriginalDigests`. */
   visit(event: EventEnvelope, payloadSha256: string): void {
     const { hash } = this.options;
     const expected = this.trees.size + 1;
@@ -124,11 +124,11 @@ export class LogAudit {
     this.anchors.visit(this.trees.size, () => this.trees.root());
   }
 
-  /** Key events of another subject have no effect in a coordinator either. */
+  /** Only called for the audit subject: key events of other subjects have no effect, as in a coordinator. */
   private applyAuditEvent(event: EventEnvelope): void {
     const fault = this.keys.apply(event);
     if (fault !== null) this.report(fault.position, fault.code, fault.detail);
-    else if (event.event_type === KEY_ENROLLED_EVENT) this.addKey(event);
+    else if (event.event_type === KEY_ENROLLED_EVENT) this.recordKeyTrust(event);
     if (event.event_type === CHECKPOINT_EVENT) this.checkCheckpoint(event);
   }
 
@@ -136,20 +136,27 @@ export class LogAudit {
     const { trees, keys } = this;
     const incarnation = Math.max(this.incarnation, this.options.incarnation ?? 0);
     const { losses } = this;
-    const twoRoots = this.contradictions
+    const twoRootsFaults = this.contradictions
       .filter(({ statement }) => !isOfLostHistory(losses, statement))
       .map(({ at, statement }) => twoRootsFault(at, statement.position));
-    const knowsKey = (keyId: string): boolean => keys.publicKeyOf(keyId) !== null;
+    const hasEnrolledKey = (keyId: string): boolean => keys.publicKeyOf(keyId) !== null;
     return {
       size: trees.size,
       root: toBase64url(trees.root()),
       checkpoints: this.checkpoints,
       covered_position: this.agreesAt,
-      faults: [...twoRoots, ...this.faults].sort((a, b) => a.position - b.position).slice(0, FAULTS_KEPT),
-      fault_count: this.faultCount + twoRoots.length,
-      anchors: this.anchors.anchorResults({ size: trees.size, incarnation, losses, knowsKey }),
+      faults: [...twoRootsFaults, ...this.faults]
+        .sort((a, b) => a.position - b.position)
+        .slice(0, FAULTS_KEPT),
+      fault_count: this.faultCount + twoRootsFaults.length,
+      anchors: this.anchors.anchorResults({
+        size: trees.size,
+        incarnation,
+        losses,
+        hasEnrolledKey,
+      }),
       losses,
-      unvouched_keys: this.unvouched,
+      unvouched_keys: this.unvouchedKeys,
       differs_between: this.differsBetween(losses),
     };
   }
@@ -159,14 +166,16 @@ export class LogAudit {
    * log was signed again after the change, so they do not locate it.
    */
   private differsBetween(losses: readonly RecordedLoss[]): LogAuditReport['differs_between'] {
-    const anchors = this.anchors.agreementBounds(losses);
+    const anchorBounds = this.anchors.agreementBounds(losses);
     const { differsAt } = this;
     const isNarrower =
       differsAt !== null &&
-      differsAt > anchors.agreesAt &&
-      differsAt <= (anchors.differsAt ?? Number.POSITIVE_INFINITY);
-    if (isNarrower) return { after: Math.max(anchors.agreesAt, this.agreesAt), upto: differsAt };
-    return anchors.differsAt === null ? null : { after: anchors.agreesAt, upto: anchors.differsAt };
+      differsAt > anchorBounds.agreesAt &&
+      differsAt <= (anchorBounds.differsAt ?? Number.POSITIVE_INFINITY);
+    if (isNarrower) return { after: Math.max(anchorBounds.agreesAt, this.agreesAt), upto: differsAt };
+    return anchorBounds.differsAt === null
+      ? null
+      : { after: anchorBounds.agreesAt, upto: anchorBounds.differsAt };
   }
 
   private checkCheckpoint({ payload, position }: EventEnvelope): void {
@@ -181,8 +190,8 @@ export class LogAudit {
 
   private signatureFault(checkpoint: Checkpoint): FaultWithoutPosition | null {
     const { key_id, position, signature } = checkpoint;
-    const inactive = this.keys.inactiveReason(key_id);
-    if (inactive !== null) return inactive;
+    const inactiveFault = this.keys.inactiveReason(key_id);
+    if (inactiveFault !== null) return inactiveFault;
     const text = checkpointText(this.options.project, checkpoint);
     return this.options.verify(this.keys.publicKeyOf(key_id)!, text, signature)
       ? null
@@ -192,7 +201,7 @@ export class LogAudit {
   /** `at` is the position of the checkpoint itself. */
   private treeFault(checkpoint: Checkpoint, at: number): FaultWithoutPosition | null {
     const { position, root, subtrees } = checkpoint;
-    this.checkAgainstEarlier(checkpoint, at);
+    this.checkAgainstEarlierRoots(checkpoint, at);
     const tree = position < at ? this.trees.treeOfSize(position) : null;
     if (tree === null) {
       const detail = `the checkpoint covers position ${position}, but must cover one of the ${CHECKPOINT_LAG_MAX} positions before its own`;
@@ -216,17 +225,17 @@ export class LogAudit {
     return detail === null ? null : { code: 'BAD_TILES', detail };
   }
 
-  /** Besides being right or wrong about the tree, a checkpoint can contradict what was signed before. */
-  private checkAgainstEarlier(checkpoint: Checkpoint, at: number): void {
+  /** Reports a checkpoint that contradicts or repeats what was signed before, whether or not it fits the tree. */
+  private checkAgainstEarlierRoots(checkpoint: Checkpoint, at: number): void {
     const { incarnation } = checkpoint;
     if (incarnation < this.incarnation) {
       this.report(at, 'WRONG_INCARNATION', `incarnation ${incarnation} after ${this.incarnation}`);
     }
     this.incarnation = Math.max(this.incarnation, incarnation);
-    const compared = this.statedRoots.addCheckpoint(checkpoint);
-    if (compared === 'contradicts') this.addContradiction(at, checkpoint);
-    // A coordinator writes one for each position, so this second one was written by another program.
-    if (compared === 'repeated')
+    const comparison = this.statedRoots.addCheckpoint(checkpoint);
+    if (comparison === 'contradicts') this.addContradiction(at, checkpoint);
+    // A coordinator writes one checkpoint per position, so another program wrote the second one.
+    if (comparison === 'repeated')
       this.report(at, 'REPLAYED', `the log has the checkpoint at ${checkpoint.position} twice`);
   }
 
@@ -236,12 +245,12 @@ export class LogAudit {
   }
 
   /** An anchor vouches for its key, and a trusted key vouches for its successor. */
-  private addKey({ payload, position }: EventEnvelope): void {
+  private recordKeyTrust({ payload, position }: EventEnvelope): void {
     const key = keyEnrolledPayload.parse(payload);
     const { key_id } = key;
     if (this.trustedKeys === null || this.trustedKeys.has(key_id)) return;
     if (key.how === 'rotated' && this.trustedKeys.has(key.previous_key_id)) this.trustedKeys.add(key_id);
-    else if (this.unvouched.length < FAULTS_KEPT) this.unvouched.push({ key_id, position });
+    else if (this.unvouchedKeys.length < FAULTS_KEPT) this.unvouchedKeys.push({ key_id, position });
   }
 
   /** After the log's first key, a record that explains a change of the log, such as lost history, must be signed. */
@@ -261,8 +270,8 @@ export class LogAudit {
       const detail = `${event_type} is not signed: only a coordinator with an enrolled key may write it`;
       return this.keys.isEmpty ? null : { code: 'UNSIGNED_RECORD', detail };
     }
-    const inactive = this.keys.inactiveReason(key_id);
-    if (inactive !== null) return inactive;
+    const inactiveFault = this.keys.inactiveReason(key_id);
+    if (inactiveFault !== null) return inactiveFault;
     if (this.trustedKeys?.has(key_id) === false) {
       const detail = `${event_type} is signed by ${key_id}, for which no anchor vouches. If the key is yours, repeat the command with --key ${key_id}.`;
       return { code: 'UNTRUSTED_KEY', detail };

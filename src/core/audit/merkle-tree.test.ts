@@ -45,11 +45,11 @@ function naiveProof(from: number, leaves: readonly Uint8Array[], isWhole = true)
 }
 
 const rangesOf = (leaves: readonly Uint8Array[]): HashOfRange => {
-  const known = new Map<string, Uint8Array>();
+  const rootsByRange = new Map<string, Uint8Array>();
   return (start, end) => {
     const key = `${start}-${end}`;
-    const root = known.get(key) ?? naiveRoot(leaves.slice(start, end));
-    known.set(key, root);
+    const root = rootsByRange.get(key) ?? naiveRoot(leaves.slice(start, end));
+    rootsByRange.set(key, root);
     return root;
   };
 };
@@ -126,17 +126,18 @@ describe('the vectors of Certificate Transparency', () => {
 });
 
 describe('a tree', () => {
-  const MAX = 300;
-  const leaves = numberedLeaves(MAX);
+  const SIZE_MAX = 300;
+  const leaves = numberedLeaves(SIZE_MAX);
   const roots = rootsOf(leaves);
   const ranges = rangesOf(leaves);
 
   it('has the roots of the definition', () => {
-    for (let size = 0; size <= MAX; size += 1) expect(roots[size]).toEqual(naiveRoot(leaves.slice(0, size)));
+    for (let size = 0; size <= SIZE_MAX; size += 1)
+      expect(roots[size]).toEqual(naiveRoot(leaves.slice(0, size)));
   });
 
   it('has the paths of the definition, which lead to its root, from every leaf', () => {
-    for (let size = 1; size <= MAX; size += 1) {
+    for (let size = 1; size <= SIZE_MAX; size += 1) {
       for (let index = 0; index < size; index += 1) {
         const path = inclusionPath(index, size, ranges);
         const root = rootFromInclusion(testSha256, { index, size, leaf: leaves[index]!, path });
@@ -155,11 +156,11 @@ describe('a tree', () => {
   });
 
   it('has a valid consistency proof from every smaller tree', () => {
-    for (let to = 1; to <= MAX; to += 1) {
+    for (let to = 1; to <= SIZE_MAX; to += 1) {
       for (let from = 1; from <= to; from += 1) {
         const path = consistencyPath(from, to, ranges);
-        const claim = { from, to, fromRoot: roots[from]!, toRoot: roots[to]!, path };
-        if (!isConsistent(testSha256, claim)) throw new Error(`${from} to ${to}`);
+        const statedProof = { from, to, fromRoot: roots[from]!, toRoot: roots[to]!, path };
+        if (!isConsistent(testSha256, statedProof)) throw new Error(`${from} to ${to}`);
       }
     }
     for (const [from, to] of [
@@ -173,10 +174,10 @@ describe('a tree', () => {
     }
   });
 
-  it('is refused with a path that is longer, shorter, or changed', () => {
+  it('does not verify with a path that is longer, shorter or changed', () => {
     const random = seededRandom(1);
     for (let round = 0; round < 2000; round += 1) {
-      const to = 2 + Math.floor(random() * (MAX - 1));
+      const to = 2 + Math.floor(random() * (SIZE_MAX - 1));
       const from = 1 + Math.floor(random() * (to - 1));
       const index = Math.floor(random() * to);
       const proofsHold = (path: Uint8Array[], proof: Uint8Array[]): boolean[] => [
@@ -200,17 +201,19 @@ describe('a tree', () => {
     }
   });
 
-  it('begins with the empty one, and with no larger one', () => {
-    const [none, three, five] = [roots[0]!, roots[3]!, roots[5]!];
+  it('has a consistency proof from the empty tree, and none from a larger tree', () => {
+    const [emptyTreeRoot, three, five] = [roots[0]!, roots[3]!, roots[5]!];
     const path: Uint8Array[] = [];
-    expect(isConsistent(testSha256, { from: 0, to: 3, fromRoot: none, toRoot: three, path })).toBe(true);
+    expect(isConsistent(testSha256, { from: 0, to: 3, fromRoot: emptyTreeRoot, toRoot: three, path })).toBe(
+      true,
+    );
     expect(isConsistent(testSha256, { from: 0, to: 3, fromRoot: three, toRoot: three, path })).toBe(false);
     expect(isConsistent(testSha256, { from: 3, to: 3, fromRoot: three, toRoot: five, path })).toBe(false);
     expect(isConsistent(testSha256, { from: 5, to: 3, fromRoot: five, toRoot: three, path })).toBe(false);
   });
 });
 
-describe('a compactRange', () => {
+describe('a compact range', () => {
   it('continues from its subtrees, at every size', () => {
     const leaves = numberedLeaves(70);
     const roots = rootsOf(leaves);

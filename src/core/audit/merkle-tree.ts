@@ -1,6 +1,6 @@
 import { equalBytes, type HashBytes } from './audit-values.js';
 
-/** Leaves of a tile: a complete subtree whose root is kept, so that a proof reads the leaves of one or two tiles only. */
+/** Leaves per tile. A tile is a complete subtree whose root is kept, so that a proof reads the leaves of one or two tiles. */
 export const TILE_SIZE = 256;
 const TILE_LEVEL = 8;
 const HASH_LENGTH = 32;
@@ -9,7 +9,7 @@ const HASH_LENGTH = 32;
 const LEAF_PREFIX = 0;
 const NODE_PREFIX = 1;
 
-/** Reused by every call, as there is one for each event: the hash function reads it before it returns. */
+/** One buffer for all calls, because every event makes one. The hash function reads the buffer before it returns. */
 const nodeInput = new Uint8Array(1 + 2 * HASH_LENGTH);
 nodeInput[0] = NODE_PREFIX;
 let leafInput = new Uint8Array(2048);
@@ -59,27 +59,27 @@ export class CompactRange<Digest = Uint8Array> {
 
   constructor(
     private readonly hasher: TreeHasher<Digest>,
-    from: CompactRangeState<Digest> = { size: 0, subtrees: [] },
+    state: CompactRangeState<Digest> = { size: 0, subtrees: [] },
     private readonly onTile?: OnTile<Digest>,
   ) {
-    if (from.subtrees.length !== setBits(from.size)) {
+    if (state.subtrees.length !== countSetBits(state.size)) {
       throw new Error(
-        `a tree of ${from.size} leaves does not have ${from.subtrees.length} complete subtrees`,
+        `a tree of ${state.size} leaves does not have ${state.subtrees.length} complete subtrees`,
       );
     }
-    this.count = from.size;
-    this.stack = [...from.subtrees];
+    this.count = state.size;
+    this.stack = [...state.subtrees];
   }
 
   get size(): number {
     return this.count;
   }
 
-  /** Each bit that is set at the end of the size is a subtree as large as the one just completed: the two become one. */
+  /** For each trailing 1 bit of the size, the last subtree is as large as the new one, and the two are combined. */
   append(leaf: Digest): void {
     let node = leaf;
     let level = 0;
-    for (let rest = this.count; rest % 2 === 1; rest = (rest - 1) / 2) {
+    for (let bits = this.count; bits % 2 === 1; bits = (bits - 1) / 2) {
       node = this.hasher.nodeHash(this.stack.pop()!, node);
       level += 1;
       if (level === TILE_LEVEL) this.onTile?.((this.count + 1) / TILE_SIZE - 1, node);
@@ -101,10 +101,10 @@ export class CompactRange<Digest = Uint8Array> {
 }
 
 /** Sizes exceed 32 bits, so no bit operators here and below. */
-function setBits(size: number): number {
-  let bits = 0;
-  for (let rest = size; rest > 0; rest = half(rest)) bits += rest % 2;
-  return bits;
+function countSetBits(size: number): number {
+  let count = 0;
+  for (let bits = size; bits > 0; bits = half(bits)) count += bits % 2;
+  return count;
 }
 
 const half = (size: number): number => Math.floor(size / 2);
@@ -154,7 +154,7 @@ export function consistencyPath(from: number, to: number, hashOfRange: HashOfRan
       start = middle;
     }
   }
-  // From the start it is the smaller tree itself, whose root the checker has.
+  // If the subtree starts at 0, it is the smaller tree itself, whose root the checker has.
   if (start > 0) path.push(hashOfRange(start, end));
   return path.reverse();
 }
@@ -174,17 +174,17 @@ export function rootFromInclusion(
   if (index < 0 || index >= size) return null;
   let root = leaf;
   let node = index;
-  let last = size - 1;
+  let lastNode = size - 1;
   for (const sibling of path) {
-    if (last === 0) return null;
-    if (node % 2 === 1 || node === last) {
+    if (lastNode === 0) return null;
+    if (node % 2 === 1 || node === lastNode) {
       root = nodeHash(hash, sibling, root);
       // The right edge: levels at which the node has no sibling are skipped.
-      while (node % 2 === 0 && node > 0) [node, last] = [half(node), half(last)];
+      while (node % 2 === 0 && node > 0) [node, lastNode] = [half(node), half(lastNode)];
     } else root = nodeHash(hash, root, sibling);
-    [node, last] = [half(node), half(last)];
+    [node, lastNode] = [half(node), half(lastNode)];
   }
-  return last === 0 ? root : null;
+  return lastNode === 0 ? root : null;
 }
 
 interface ConsistencyPath {
@@ -204,21 +204,21 @@ export function isConsistent(
   if (from === to) return path.length === 0 && equalBytes(fromRoot, toRoot);
   if (from === 0) return path.length === 0 && equalBytes(fromRoot, emptyRoot(hash));
   let node = from - 1;
-  let last = to - 1;
-  while (node % 2 === 1) [node, last] = [half(node), half(last)];
-  // Only a complete smaller tree is climbed to the top: the path then starts with its root, which is left out.
-  const [first, ...rest] = node === 0 ? [fromRoot, ...path] : path;
-  if (first === undefined) return false;
-  let fromHash = first;
-  let toHash = first;
-  for (const sibling of rest) {
-    if (last === 0) return false;
-    if (node % 2 === 1 || node === last) {
+  let lastNode = to - 1;
+  while (node % 2 === 1) [node, lastNode] = [half(node), half(lastNode)];
+  // If the smaller tree is complete, the path leaves out its root, which comes first.
+  const [firstHash, ...siblings] = node === 0 ? [fromRoot, ...path] : path;
+  if (firstHash === undefined) return false;
+  let fromHash = firstHash;
+  let toHash = firstHash;
+  for (const sibling of siblings) {
+    if (lastNode === 0) return false;
+    if (node % 2 === 1 || node === lastNode) {
       fromHash = nodeHash(hash, sibling, fromHash);
       toHash = nodeHash(hash, sibling, toHash);
-      while (node % 2 === 0 && node > 0) [node, last] = [half(node), half(last)];
+      while (node % 2 === 0 && node > 0) [node, lastNode] = [half(node), half(lastNode)];
     } else toHash = nodeHash(hash, toHash, sibling);
-    [node, last] = [half(node), half(last)];
+    [node, lastNode] = [half(node), half(lastNode)];
   }
-  return last === 0 && equalBytes(fromHash, fromRoot) && equalBytes(toHash, toRoot);
+  return lastNode === 0 && equalBytes(fromHash, fromRoot) && equalBytes(toHash, toRoot);
 }

@@ -6,7 +6,7 @@ import { HISTORY_SUBJECT } from '../subject.js';
 import { bytes32 } from './audit-values.js';
 
 /** The fields of this event that are read here. Entries of earlier versions have no original digest. */
-const redactions = z.object({
+const redactionPayload = z.object({
   events: z.array(
     z.object({
       position: nonNegativeInteger.min(1),
@@ -23,28 +23,28 @@ const redactions = z.object({
  */
 export class OriginalDigests {
   private readonly digests = new Map<number, string>();
-  private readonly remaining = new Map<number, string>();
+  private readonly remainingDigests = new Map<number, string>();
 
   visit(event: EventEnvelope): void {
     // Only the coordinator writes events about this subject; an imported event of this type has no subject.
     if (event.event_type !== REDACTION_EVENT || event.subject !== HISTORY_SUBJECT) return;
-    const parsed = redactions.safeParse(event.payload);
+    const parsed = redactionPayload.safeParse(event.payload);
     if (!parsed.success) return;
     for (const { position, payload_sha256, original_sha256 } of parsed.data.events) {
       // A redaction can only be about the past.
       if (original_sha256 === undefined || position >= event.position) continue;
       if (!this.digests.has(position)) this.digests.set(position, original_sha256);
-      this.remaining.set(position, payload_sha256);
+      this.remainingDigests.set(position, payload_sha256);
     }
   }
 
-  /** The digest of the payload as it was written, if it was redacted since; null: it is the payload's own. */
+  /** The digest of the payload before its redaction; null if the payload was not redacted. */
   digestAt(position: number): string | null {
     return this.digests.get(position) ?? null;
   }
 
   /** The digest of what the last redaction left of the payload, in hex. */
-  remainingOf(position: number): string | null {
-    return this.remaining.get(position) ?? null;
+  remainingDigestAt(position: number): string | null {
+    return this.remainingDigests.get(position) ?? null;
   }
 }

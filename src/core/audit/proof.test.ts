@@ -89,7 +89,7 @@ describe('a checkpoint in a proof', () => {
     expect(checkVerdict({ ...consistency, to: { ...consistency.to, incarnation: 2 } })).toBe('BAD_SIGNATURE');
   });
 
-  it('must be of a trusted key, by its id or as a whole', () => {
+  it('must be signed by a trusted key, given as an id or a whole public key', () => {
     const { key_id, public_key } = log.signer;
     const { key_id: otherId } = newSigner();
     expect(checkVerdict(inclusion, { trustedKeys: [otherId] })).toBe('UNTRUSTED_KEY');
@@ -99,7 +99,7 @@ describe('a checkpoint in a proof', () => {
   });
 });
 
-it('a proof is malformed with a field too many or too few, a value of the wrong type, or a lone surrogate', () => {
+it('a proof is malformed with an extra or missing field, a value of the wrong type, or a lone surrogate', () => {
   for (const change of [
     { format: 'genesis-fleet inclusion proof 2' },
     { other: 1 },

@@ -121,7 +121,7 @@ function inclusionFault(proof: InclusionProof, hash: HashBytes): RefusedProof | 
     return refused('LEAF_MISMATCH', `the leaf at index ${index} is the event at position ${index + 1}`);
   }
   if (payload !== undefined && toBase64url(hash(utf8(payload))) !== event.payload_sha256) {
-    return refused('PAYLOAD_MISMATCH', 'the payload is not the one whose digest the leaf has');
+    return refused('PAYLOAD_MISMATCH', 'the digest of the payload differs from the digest in the leaf');
   }
   const leafBytes = leafHash(hash, utf8(leaf));
   const hashes = proof.path.map(fromBase64url);

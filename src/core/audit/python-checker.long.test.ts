@@ -21,7 +21,7 @@ sys.path.insert(0, sys.argv[1])
 from check_proof import check
 print(json.dumps([check(text, key) for text, key in json.load(sys.stdin)]))
 `;
-const MUTANTS = 1000;
+const MUTANT_COUNT = 1000;
 
 interface ProofCase {
   readonly text: string;
@@ -62,7 +62,7 @@ function describeChecker(): void {
   it('refuses what ours refuses, with the same code', () => {
     const random = seededRandom(17);
     const other = newSigner('other');
-    const cases = Array.from({ length: MUTANTS }, (_, at) => ({
+    const cases = Array.from({ length: MUTANT_COUNT }, (_, at) => ({
       text: mutatedProof(proofs, at, random, { log, other }),
     }));
     const verdicts = cases.map(ourVerdict);

@@ -2,7 +2,7 @@ import type { HashBytes } from './audit-values.js';
 import { bytesHasher, CompactRange, type CompactRangeState, type OnTile, TILE_SIZE } from './merkle-tree.js';
 
 const TILES_KEPT = 256;
-/** How far a checkpoint may lie behind the end of the log when it is written, and still be compared. */
+/** The number of events by which a checkpoint may lie behind the end of the log and still be compared. */
 export const CHECKPOINT_LAG_MAX = (TILES_KEPT - 1) * TILE_SIZE;
 
 interface TileStart extends CompactRangeState {
@@ -41,7 +41,7 @@ export class RecentTrees {
     if (this.tiles.length > TILES_KEPT) this.tiles.shift();
   }
 
-  /** The tree when it had this size; null if that is too long ago, or yet to come. */
+  /** The tree when it had this size; null if it grew past this size too long ago, or is still smaller. */
   treeOfSize(size: number): CompactRange | null {
     const index = Math.floor((size - this.tiles[0]!.size) / TILE_SIZE);
     const tile = this.tiles[index];

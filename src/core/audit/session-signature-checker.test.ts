@@ -8,11 +8,11 @@ import { sessionSubject } from '../subject.js';
 import { SessionSignatureChecker } from './session-signature-checker.js';
 
 const IDS = { tenant_id: 'acme', project_id: 'shop' };
-const ours = generateKeyPairSync('ed25519');
-const others = generateKeyPairSync('ed25519');
+const sessionKeys = generateKeyPairSync('ed25519');
+const otherKeys = generateKeyPairSync('ed25519');
 
 const isSignedBy = (key: string, text: string, value: string): boolean =>
-  [ours, others].some(
+  [sessionKeys, otherKeys].some(
     ({ publicKey }) =>
       publicKeyText(publicKey) === key &&
       verify(null, Buffer.from(text), publicKey, Buffer.from(value, 'base64url')),
@@ -28,7 +28,7 @@ const eventOf = (fields: object): EventEnvelope =>
     ...fields,
   }) as never;
 
-const sessionOpening = (session_id: string, key: KeyObject | null = ours.publicKey): EventEnvelope =>
+const sessionOpening = (session_id: string, key: KeyObject | null = sessionKeys.publicKey): EventEnvelope =>
   eventOf({
     event_type: 'SESSION_OPENED',
     subject: sessionSubject(session_id),
@@ -45,7 +45,7 @@ function signedBy(key: KeyObject, command: SignedCommand, body: Record<string, u
 }
 
 const BODY = { task_id: 'A-001-core', session_id: 's1', generation: 3, request_id: 'r1', result_data: 1 };
-const SIGNED = signedBy(ours.privateKey, 'submit_result', BODY);
+const SIGNED = signedBy(sessionKeys.privateKey, 'submit_result', BODY);
 const RESULT = {
   event_type: 'RESULT_SUBMITTED',
   subject: 'A-001-core',
@@ -59,7 +59,7 @@ function faultOf(change: object, session = sessionOpening('s1')): string | null 
   const checker = new SessionSignatureChecker(isSignedBy);
   checker.visit(session);
   const fault = checker.visit(eventOf({ ...RESULT, ...change }));
-  expect([checker.checked, checker.unchecked]).toEqual([1, 0]);
+  expect([checker.checkedCount, checker.uncheckedCount]).toEqual([1, 0]);
   return fault;
 }
 
@@ -87,28 +87,28 @@ test.each([
     ),
     'did not sign',
   ],
-  ['a text that is none', { payload: { ...SIGNED, signed_text: 'gcc/v1' } }, 'malformed'],
-  ['a signature that is none', { payload: { ...SIGNED, signature: 'v1;' } }, 'malformed'],
-])('reports an event with %s than the session signed', (_, change, message) => {
+  ['a malformed signed text', { payload: { ...SIGNED, signed_text: 'gcc/v1' } }, 'malformed'],
+  ['a malformed signature', { payload: { ...SIGNED, signature: 'v1;' } }, 'malformed'],
+])('reports a signature that does not match its event: %s', (_, change, message) => {
   expect(faultOf(change)).toContain(message);
 });
 
 test('reports a signature of another key, or of a session without a key', () => {
-  expect(faultOf({}, sessionOpening('s1', others.publicKey))).toContain('did not sign');
+  expect(faultOf({}, sessionOpening('s1', otherKeys.publicKey))).toContain('did not sign');
   expect(faultOf({}, sessionOpening('s1', null))).toContain('was opened without a key');
   expect(faultOf({ session_id: 's2' })).toContain('was opened without a key');
 });
 
-test('reports the signature of a grant on another one, though subject and key are the same', () => {
+test('reports the signature of an earlier grant on a later grant of the same subject', () => {
   const body = { task_id: 'A-001-core', session_id: 's1', request_id: 'r1' };
-  const payload = signedBy(ours.privateKey, 'claim_task', body);
+  const payload = signedBy(sessionKeys.privateKey, 'claim_task', body);
   const grant = { event_type: 'CLAIM_ACQUIRED', subject: 'A-001-core', session_id: 's1', payload };
   const checker = new SessionSignatureChecker(isSignedBy);
   checker.visit(sessionOpening('s1'));
   expect(checker.visit(eventOf({ ...grant, generation: 1, request_id: 'r1' }))).toBeNull();
-  // The claims of a batch that is granted as a whole have its request id.
-  const again = checker.visit(eventOf({ ...grant, generation: 2, request_id: 'r2' }));
-  expect(again).toBe('its signature belongs to an earlier grant');
+  // The claims of a batch that is granted as a whole have the request id of the batch.
+  const repetitionFault = checker.visit(eventOf({ ...grant, generation: 2, request_id: 'r2' }));
+  expect(repetitionFault).toBe('its signature belongs to an earlier grant');
 });
 
 test('a session that is opened again without a key keeps its key', () => {
@@ -117,16 +117,16 @@ test('a session that is opened again without a key keeps its key', () => {
   expect(checker.visit(eventOf(RESULT))).toBeNull();
 });
 
-test('an edge may be spelled in another way than its event has it', () => {
+test('a signed command may spell an edge differently from its event', () => {
   const body = { feature_id: 'REQ-F-1', edge: 'Design → Code', session_id: 's1', request_id: 'r1' };
-  const payload = signedBy(ours.privateKey, 'claim_task', body);
+  const payload = signedBy(sessionKeys.privateKey, 'claim_task', body);
   expect(faultOf({ event_type: 'edge_started', subject: 'REQ-F-1#design_code', payload })).toBeNull();
 });
 
-test('counts what it cannot check: without the text, or of a session that it does not remember', () => {
+test('counts the events it cannot check: without a signed text, or of a session whose key was dropped', () => {
   const checker = new SessionSignatureChecker(isSignedBy, 1);
   for (const event of [sessionOpening('s1'), sessionOpening('s2')]) checker.visit(event);
   expect(checker.visit(eventOf(RESULT))).toBeNull();
   expect(checker.visit(eventOf({ ...RESULT, session_id: 's2', payload: { signature: 'v1;' } }))).toBeNull();
-  expect([checker.checked, checker.unchecked]).toEqual([0, 2]);
+  expect([checker.checkedCount, checker.uncheckedCount]).toEqual([0, 2]);
 });

@@ -23,19 +23,19 @@ const COMMANDS: Partial<Record<ClaimEventKind, readonly SignedCommand[]>> = {
   result_refused: ['submit_result'],
   noted: ['note'],
 };
-/** Every other event of a session was reported by it. */
+/** The commands that can have caused any other event of a session. */
 const REPORTING_COMMANDS: readonly SignedCommand[] = ['append_event'];
 
 /** Checks the signatures of a log's events with the keys of its sessions, in the order of the log. */
 export class SessionSignatureChecker {
-  checked = 0;
+  checkedCount = 0;
   /**
    * Signed events that cannot be checked: the signed text is missing, as in earlier versions, or the key of the session
    * was dropped.
    */
-  unchecked = 0;
+  uncheckedCount = 0;
   private readonly keys = new Map<string, string>();
-  private hasForgotten = false;
+  private hasDroppedKeys = false;
   /** Signatures of grants, oldest first. A claim is one request, so its signature belongs to one grant. */
   private readonly grants = new Set<string>();
 
@@ -46,33 +46,37 @@ export class SessionSignatureChecker {
 
   /** Why the event's signature is wrong; null if it is right, or if there is none that can be checked. */
   visit(event: EventEnvelope): string | null {
-    this.rememberKey(event);
+    this.rememberSessionKey(event);
     const { signature, signed_text } = event.payload;
     if (signature === undefined) return null;
     const key = this.keys.get(event.session_id ?? '');
-    if (signed_text === undefined || (key === undefined && this.hasForgotten)) {
-      this.unchecked += 1;
+    if (signed_text === undefined || (key === undefined && this.hasDroppedKeys)) {
+      this.uncheckedCount += 1;
       return null;
     }
-    this.checked += 1;
+    this.checkedCount += 1;
     if (key === undefined)
       return `it is signed, but its session ${event.session_id} was opened without a key`;
     return this.signatureFault(event, String(signature), String(signed_text), key);
   }
 
   private signatureFault(event: EventEnvelope, signature: string, text: string, key: string): string | null {
-    const read = readSignature(signature);
-    const signed = readSignedText(text);
-    if (read === null || signed === null || signed.issued_at !== read.issued_at)
+    const parsedSignature = readSignature(signature);
+    const signedFields = readSignedText(text);
+    if (
+      parsedSignature === null ||
+      signedFields === null ||
+      signedFields.issued_at !== parsedSignature.issued_at
+    )
       return 'its signature is malformed';
-    if (!this.verify(key, text, read.value))
+    if (!this.verify(key, text, parsedSignature.value))
       return `the key of its session ${event.session_id} did not sign this command`;
-    const difference = differenceFrom(event, signed);
+    const difference = differenceFrom(event, signedFields);
     if (difference !== null) return `its session signed another ${difference}`;
-    return this.isGrantedAgain(event, signature) ? 'its signature belongs to an earlier grant' : null;
+    return this.isRepeatedGrant(event, signature) ? 'its signature belongs to an earlier grant' : null;
   }
 
-  private isGrantedAgain({ event_type }: EventEnvelope, signature: string): boolean {
+  private isRepeatedGrant({ event_type }: EventEnvelope, signature: string): boolean {
     if (claimEventKindOf(event_type) !== 'granted') return false;
     if (this.grants.has(signature)) return true;
     this.grants.add(signature);
@@ -82,7 +86,7 @@ export class SessionSignatureChecker {
   }
 
   /** A session keeps its first key, even if it is opened again without one. */
-  private rememberKey({ event_type, subject, session_id, payload }: EventEnvelope): void {
+  private rememberSessionKey({ event_type, subject, session_id, payload }: EventEnvelope): void {
     if (event_type !== 'SESSION_OPENED' || session_id === undefined) return;
     const key = (payload.record as { public_key?: unknown } | undefined)?.public_key;
     if (subject !== sessionSubject(session_id) || typeof key !== 'string') return;
@@ -90,28 +94,31 @@ export class SessionSignatureChecker {
     if (this.keys.size <= this.keysMax) return;
     const [oldest] = this.keys.keys();
     if (oldest !== undefined) this.keys.delete(oldest);
-    this.hasForgotten = true;
+    this.hasDroppedKeys = true;
   }
 }
 
 /** The first field in which the signed command differs from the event; null if none does. */
-function differenceFrom(event: EventEnvelope, signed: SignedTextFields): string | null {
-  if (signed.tenant_id !== event.tenant_id || signed.project_id !== event.project_id) return 'project';
+function differenceFrom(event: EventEnvelope, signedFields: SignedTextFields): string | null {
+  if (signedFields.tenant_id !== event.tenant_id || signedFields.project_id !== event.project_id)
+    return 'project';
   const kind = claimEventKindOf(event.event_type);
   const commands = (kind === undefined ? undefined : COMMANDS[kind]) ?? REPORTING_COMMANDS;
-  if (!commands.some((command) => command === signed.command)) return 'command';
-  const isAboutWork = signed.command !== 'next' && signed.command !== 'append_event';
-  if (isAboutWork && canonicalSubject(signed.subject) !== event.subject) return 'subject';
+  if (!commands.some((command) => command === signedFields.command)) return 'command';
+  const isAboutWork = signedFields.command !== 'next' && signedFields.command !== 'append_event';
+  if (isAboutWork && canonicalSubject(signedFields.subject) !== event.subject) return 'subject';
   // The claims of a batch that is granted as a whole are one request, and are signed one by one.
-  const hasOwnRequest = signed.command !== 'claim_task';
-  if (hasOwnRequest && signed.request_id !== event.request_id) return 'request_id';
+  const isRequestIdSigned = signedFields.command !== 'claim_task';
+  if (isRequestIdSigned && signedFields.request_id !== event.request_id) return 'request_id';
   const { submitted_generation = event.generation } = event.payload;
-  return signed.generation === '' || signed.generation === String(submitted_generation) ? null : 'generation';
+  return signedFields.generation === '' || signedFields.generation === String(submitted_generation)
+    ? null
+    : 'generation';
 }
 
 /** Edges can be spelled in several ways. */
 function canonicalSubject(subject: string): string {
   if (subjectKindOf(subject) !== 'edge') return subject;
-  const cut = subject.indexOf('#');
-  return edgeSubject(subject.slice(0, cut), subject.slice(cut + 1));
+  const separatorIndex = subject.indexOf('#');
+  return edgeSubject(subject.slice(0, separatorIndex), subject.slice(separatorIndex + 1));
 }

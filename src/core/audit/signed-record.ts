@@ -15,8 +15,8 @@ export interface RecordSignature {
 export function signedRecordText(
   { tenant_id, project_id }: ProjectIds,
   eventType: string,
-  { key_id, signature: _, ...rest }: Readonly<Record<string, unknown>>,
+  { key_id, signature: _, ...signedFields }: Readonly<Record<string, unknown>>,
 ): string {
-  const statement = JSON.stringify(rest);
+  const statement = JSON.stringify(signedFields);
   return ['genesis-fleet record 1', eventType, tenant_id, project_id, key_id, statement].join('\n');
 }

@@ -21,9 +21,9 @@ export class StatedRoots {
   /** All anchors are kept. */
   addAnchor(anchor: CheckpointStatement): RootComparison {
     const key = keyOf(anchor);
-    const stated = this.anchorRoots.get(key);
-    if (stated === undefined) this.anchorRoots.set(key, anchor.root);
-    return compareRoots(stated, anchor.root);
+    const earlierRoot = this.anchorRoots.get(key);
+    if (earlierRoot === undefined) this.anchorRoots.set(key, anchor.root);
+    return compareRoots(earlierRoot, anchor.root);
   }
 
   /**
@@ -32,11 +32,11 @@ export class StatedRoots {
    */
   addCheckpoint(checkpoint: CheckpointStatement): RootComparison {
     const key = keyOf(checkpoint);
-    const anchored = this.anchorRoots.get(key);
-    if (anchored !== undefined && anchored !== checkpoint.root) return 'contradicts';
-    const stated = this.checkpointRoots.get(key);
-    if (stated === undefined) this.keepRoot(key, checkpoint.root);
-    return compareRoots(stated, checkpoint.root);
+    const anchorRoot = this.anchorRoots.get(key);
+    if (anchorRoot !== undefined && anchorRoot !== checkpoint.root) return 'contradicts';
+    const earlierRoot = this.checkpointRoots.get(key);
+    if (earlierRoot === undefined) this.keepRoot(key, checkpoint.root);
+    return compareRoots(earlierRoot, checkpoint.root);
   }
 
   private keepRoot(key: string, root: string): void {
@@ -47,7 +47,7 @@ export class StatedRoots {
   }
 }
 
-function compareRoots(stated: string | undefined, root: string): RootComparison {
-  if (stated === undefined) return 'new';
-  return stated === root ? 'repeated' : 'contradicts';
+function compareRoots(earlierRoot: string | undefined, root: string): RootComparison {
+  if (earlierRoot === undefined) return 'new';
+  return earlierRoot === root ? 'repeated' : 'contradicts';
 }

@@ -13,9 +13,9 @@ import { rangesFromTiles, subtreeRoot, tilesForConsistency, tilesForInclusion } 
 
 const LEAVES = numberedLeaves(2000);
 const TILE_ROOTS: Uint8Array[] = [];
-const ROOTS = rootsAndTiles();
+const ROOTS = collectRootsAndTileRoots();
 
-function rootsAndTiles(): Uint8Array[] {
+function collectRootsAndTileRoots(): Uint8Array[] {
   const compactRange = new CompactRange(bytesHasher(testSha256), undefined, (_, root) =>
     TILE_ROOTS.push(root),
   );
@@ -47,15 +47,15 @@ function checkConsistency(from: number, to: number): void {
   const tiles = tilesForConsistency(from, to);
   expect(tiles.length).toBeLessThanOrEqual(2);
   const path = consistencyPath(from, to, rangesWith(tiles, to));
-  const claim = { from, to, fromRoot: ROOTS[from]!, toRoot: ROOTS[to]!, path };
-  expect(isConsistent(testSha256, claim), `${from} to ${to}`).toBe(true);
+  const statedProof = { from, to, fromRoot: ROOTS[from]!, toRoot: ROOTS[to]!, path };
+  expect(isConsistent(testSha256, statedProof), `${from} to ${to}`).toBe(true);
 }
 
 describe('a proof from tiles', () => {
-  it('needs the leaves of two tiles at most, at every edge of a tile', () => {
-    const edges = [1, 2, 255, 256, 257, 511, 512, 513, 767, 768, 769, 1023, 1024, 1025, 1537, 2000];
-    for (const size of edges) {
-      for (const from of edges) {
+  it('needs the leaves of two tiles at most, at every boundary of a tile', () => {
+    const boundarySizes = [1, 2, 255, 256, 257, 511, 512, 513, 767, 768, 769, 1023, 1024, 1025, 1537, 2000];
+    for (const size of boundarySizes) {
+      for (const from of boundarySizes) {
         if (from > size) continue;
         checkInclusion(from - 1, size);
         checkConsistency(from, size);

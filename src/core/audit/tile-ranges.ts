@@ -2,7 +2,7 @@ import type { HashBytes } from './audit-values.js';
 import { type HashOfRange, nodeHash, splitOf, TILE_SIZE } from './merkle-tree.js';
 
 /**
- * The roots of ranges, from the roots of complete tiles and the leaves of at most two tiles. Loading leaves takes time,
+ * What the roots of ranges are computed from: complete tiles and the leaves of at most two tiles. Loading leaves takes time,
  * so a proof is made in three steps: ask which tiles it needs (`tilesForInclusion`, `tilesForConsistency`), load the
  * hashes of their leaves, and compute the path with `rangesFromTiles`.
  */
@@ -16,16 +16,16 @@ interface TileData {
 
 const tileOf = (index: number): number => Math.floor(index / TILE_SIZE);
 /** The tile that a tree of this size ends within; none if it ends with a complete one. */
-const openTile = (size: number): number[] => (size % TILE_SIZE === 0 ? [] : [tileOf(size)]);
+const incompleteTile = (size: number): number[] => (size % TILE_SIZE === 0 ? [] : [tileOf(size)]);
 
 /** The tiles whose leaves a proof for the leaf at `index` needs. */
 export const tilesForInclusion = (index: number, size: number): number[] => [
-  ...new Set([tileOf(index), ...openTile(size)]),
+  ...new Set([tileOf(index), ...incompleteTile(size)]),
 ];
 
 /** The tiles whose leaves a proof from one size to another needs. */
 export const tilesForConsistency = (from: number, to: number): number[] => [
-  ...new Set([...openTile(from), ...openTile(to)]),
+  ...new Set([...incompleteTile(from), ...incompleteTile(to)]),
 ];
 
 /** Ranges as proofs ask for them: aligned to their size, except that the last one ends with the tree. */

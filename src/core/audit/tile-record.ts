@@ -9,7 +9,7 @@ import { TILE_SIZE } from './merkle-tree.js';
 export class TileRecord {
   /** Roots of the tiles that no checkpoint lists yet, and of the last listed tiles. */
   private readonly roots = new Map<number, string>();
-  private listed = 0;
+  private listedCount = 0;
 
   addTile(index: number, root: Uint8Array): void {
     this.roots.set(index, toBase64url(root));
@@ -19,17 +19,18 @@ export class TileRecord {
   faultOf({ position, tiles }: Checkpoint): string | null {
     const { first, roots } = tiles;
     const end = first + roots.length;
-    const covered = Math.floor(position / TILE_SIZE);
-    if (first > this.listed) return `tiles ${this.listed} to ${first - 1} are in no checkpoint`;
-    if (roots.length > 0 && end > covered) return `tile ${end - 1} is not complete at ${position}`;
-    if (end < covered && roots.length < TILES_PER_CHECKPOINT_MAX) return `tile ${end} is missing`;
-    const wrong = roots.findIndex((root, at) => root !== (this.roots.get(first + at) ?? root));
-    if (wrong >= 0) return `tile ${first + wrong} has another root`;
-    this.list(end);
+    const coveredCount = Math.floor(position / TILE_SIZE);
+    if (first > this.listedCount) return `tiles ${this.listedCount} to ${first - 1} are in no checkpoint`;
+    if (roots.length > 0 && end > coveredCount) return `tile ${end - 1} is not complete at ${position}`;
+    if (end < coveredCount && roots.length < TILES_PER_CHECKPOINT_MAX) return `tile ${end} is missing`;
+    const wrongIndex = roots.findIndex((root, at) => root !== (this.roots.get(first + at) ?? root));
+    if (wrongIndex >= 0) return `tile ${first + wrongIndex} has another root`;
+    this.markListed(end);
     return null;
   }
 
-  private list(end: number): void {
-    for (; this.listed < end; this.listed += 1) this.roots.delete(this.listed - TILES_PER_CHECKPOINT_MAX);
+  private markListed(end: number): void {
+    for (; this.listedCount < end; this.listedCount += 1)
+      this.roots.delete(this.listedCount - TILES_PER_CHECKPOINT_MAX);
   }
 }

@@ -20,7 +20,7 @@ const limitsAt = (minute: number, position: number, record: object): EventEnvelo
   });
 
 /** Signatures are required from minute 60 to minute 120, while another limit changes. */
-function checkerOf(): UnsignedCommands {
+function newChecker(): UnsignedCommands {
   const requirements = new SignatureRequirements();
   const changes = [
     limitsAt(0, 1, { max_concurrent_claims: 9 }),
@@ -41,22 +41,22 @@ describe('a command without a signature', () => {
     ['while another limit changes', 91, true],
     ['just before it ends', 116, false],
     ['after it', 130, false],
-  ])('is found only where one was certainly required: %s', (_, minute, isFound) => {
-    expect(checkerOf().isUnsigned(eventOf({ timestamp: atMinute(minute) }))).toBe(isFound);
+  ])('is found only where a signature was certainly required: %s', (_, minute, isFound) => {
+    expect(newChecker().isUnsigned(eventOf({ timestamp: atMinute(minute) }))).toBe(isFound);
   });
 
   test.each([
-    ['with a signature', { payload: { signature: 'v1;' } }],
-    ['of another tenant', { tenant_id: 'other' }],
-    ['that an operator may have caused', { event_type: 'CLAIM_ACQUIRED' }],
-    ['that may be a sign of life', { event_type: 'LEASE_RENEWED' }],
-    ['without a session', { session_id: undefined }],
-  ])('is not one %s', (_, change) => {
-    expect(checkerOf().isUnsigned(eventOf({ timestamp: atMinute(80), ...change }))).toBe(false);
+    ['an event with a signature', { payload: { signature: 'v1;' } }],
+    ['an event of another tenant', { tenant_id: 'other' }],
+    ['an event that an operator may have caused', { event_type: 'CLAIM_ACQUIRED' }],
+    ['an event that may be a sign of life', { event_type: 'LEASE_RENEWED' }],
+    ['an event without a session', { session_id: undefined }],
+  ])('is not %s', (_, change) => {
+    expect(newChecker().isUnsigned(eventOf({ timestamp: atMinute(80), ...change }))).toBe(false);
   });
 
-  test('is not the acceptance by a reviewer, but a later one is', () => {
-    const checker = checkerOf();
+  test('is not found in the acceptance by a reviewer, but in a later event', () => {
+    const checker = newChecker();
     const timestamp = atMinute(80);
     checker.isUnsigned(eventOf({ timestamp, event_type: 'REVIEW_COMPLETED', position: 8 }));
     expect(checker.isUnsigned(eventOf({ timestamp, position: 9 }))).toBe(false);

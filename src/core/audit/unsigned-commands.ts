@@ -3,13 +3,13 @@ import { type EventEnvelope, msOf } from '../events/envelope.js';
 import { LIMITS_SUBJECT, TENANT_PROJECT } from '../subject.js';
 
 /**
- * The limits are in another log. Coordinators apply a change within seconds, and the clocks of coordinators and signers
- * may differ by minutes. Commands closer to a change than this are not reported.
+ * The limits of a tenant are in another log than its commands. Coordinators apply a change within seconds, and the
+ * clocks of coordinators and signers may differ by minutes. Commands closer to a change than this are not reported.
  */
 const MARGIN_MS = 5 * 60_000;
 
 interface LimitsHistory {
-  /** A log may be read more than once. */
+  /** The position of the last change that was read, because a log may be read more than once. */
   lastPosition: number;
   readonly changes: { readonly at_ms: number; readonly isRequired: boolean }[];
 }
@@ -35,9 +35,9 @@ export class SignatureRequirements {
   /** Whether the tenant certainly required signatures at that time. */
   isRequired(tenantId: string, atMs: number): boolean {
     const { changes = [] } = this.histories.get(tenantId) ?? {};
-    const before = changes.findLast(({ at_ms }) => at_ms < atMs - MARGIN_MS);
-    const around = changes.filter(({ at_ms }) => Math.abs(at_ms - atMs) <= MARGIN_MS);
-    return before?.isRequired === true && around.every(({ isRequired }) => isRequired);
+    const lastChangeBefore = changes.findLast(({ at_ms }) => at_ms < atMs - MARGIN_MS);
+    const changesAround = changes.filter(({ at_ms }) => Math.abs(at_ms - atMs) <= MARGIN_MS);
+    return lastChangeBefore?.isRequired === true && changesAround.every(({ isRequired }) => isRequired);
   }
 }
 

@@ -48,8 +48,8 @@ interface OwnClaimRequest {
 
 /** State of the plan and the tenant that affects a claim. The coordinator collects it, `decide` evaluates it. */
 export interface ClaimFacts {
-  readonly known: boolean;
-  readonly session_closed: boolean;
+  readonly is_known_subject: boolean;
+  readonly is_session_closed: boolean;
   readonly waiting_for: readonly string[];
   /** Digest of the results this work depends on; null if it depends on none. */
   readonly inputs: string | null;
@@ -63,11 +63,11 @@ export interface EdgeFacts {
   /** Why the edge cannot be claimed, as a sentence for a person; null if it exists. */
   readonly unknown_message: string | null;
   /** Whether the project allows only one agent, and another agent makes this claim. */
-  readonly second_agent: boolean;
+  readonly is_second_agent: boolean;
   /** Live claims of other agents whose work touches the same modules. */
   readonly overlapping_claims: readonly OverlappingClaim[];
   /** Whether shared modules cause a refusal, not only a warning. */
-  readonly enforced: boolean;
+  readonly is_overlap_refused: boolean;
   readonly warnings: readonly string[];
 }
 
@@ -88,7 +88,7 @@ export interface SubmitFacts {
   readonly convergence?: ConvergenceFacts;
   readonly iteration: number;
   /** Whether the subject already has the maximum number of parked results of this agent. */
-  readonly parking_full: boolean;
+  readonly is_parking_full: boolean;
   /** Whether the tenant has no permit left for another live claim. False until the store has reported this. */
   readonly is_permit_limit_reached: boolean;
 }
@@ -96,7 +96,7 @@ export interface ConvergenceFacts {
   /** Required checks without a pass, each with the reason. */
   readonly failing: readonly FailingCheck[];
   /** Whether a person must review the result, whatever the role and the reported checks. */
-  readonly needs_human: boolean;
+  readonly needs_human_review: boolean;
   /** Why the role is not sufficient; null if it is. */
   readonly authority_reason: string | null;
   /** Paths that exceed the role's authority, if paths are the reason. */

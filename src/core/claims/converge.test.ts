@@ -30,7 +30,7 @@ const evidence: ConvergenceEvidence = {
 };
 const candidate = { ...result(SHA, 1, EDGE), evidence };
 const withConvergence = (fields: Partial<ConvergenceFacts> = {}): { convergence: ConvergenceFacts } => ({
-  convergence: { failing: [], needs_human: false, authority_reason: null, ...fields },
+  convergence: { failing: [], needs_human_review: false, authority_reason: null, ...fields },
 });
 const givenEdge = (...history: PastEventBuilder[]): DecisionScenario => given(...history).on(EDGE);
 const submitConverged = (facts: Partial<SubmitFacts>) =>
@@ -47,7 +47,7 @@ describe('an edge that converges', () => {
 
   it('records the same evidence after approval by a person', () => {
     const { decision } = givenEdge(granted(ada, 0)).when(
-      submitConverged(withConvergence({ needs_human: true })),
+      submitConverged(withConvergence({ needs_human_review: true })),
       5,
     );
     expect(decision).toMatchObject({ ok: false, code: 'ESCALATED' });
@@ -65,7 +65,7 @@ describe('an edge that converges', () => {
 
   it('is refused while a required check fails: the claim stays, and nothing is lost or parked', () => {
     const { details, loose_events } = givenEdge(granted(ada, 0))
-      .when(submitConverged(withConvergence({ failing, needs_human: true })), 5)
+      .when(submitConverged(withConvergence({ failing, needs_human_review: true })), 5)
       .thenRefusedToHolder('NOT_CONVERGED');
     expect(details).toEqual({ work_lost: false, parked: null, failing });
     expect(loose_events).toMatchObject([
@@ -127,7 +127,7 @@ describe('an edge that converges', () => {
       reasonOf({ authority: 'escalate', ...withConvergence({ authority_reason: 'spec_mutation' }) }),
     ).toBe('spec_mutation');
     expect(reasonOf({ authority: 'escalate' })).toBe('outside_role_authority');
-    expect(reasonOf(withConvergence({ needs_human: true }))).toBe('human_review_required');
+    expect(reasonOf(withConvergence({ needs_human_review: true }))).toBe('human_review_required');
   });
 
   it('is accepted outside the role’s authority if outside_authority_action is warn, and a loose event records it', () => {
@@ -166,9 +166,9 @@ describe('an edge that converges', () => {
 describe('a claim of an edge', () => {
   const edgeFacts: EdgeFacts = {
     unknown_message: null,
-    second_agent: false,
+    is_second_agent: false,
     overlapping_claims: [],
-    enforced: false,
+    is_overlap_refused: false,
     warnings: [],
   };
   const overlappingClaims = [
@@ -193,7 +193,11 @@ describe('a claim of an edge', () => {
     ).decision;
     expect(warned).toMatchObject({ code: 'GRANTED', details: { warnings } });
     const refused = givenEdge().when(
-      claim(ada, {}, { edge: { ...edgeFacts, overlapping_claims: overlappingClaims, enforced: true } }),
+      claim(
+        ada,
+        {},
+        { edge: { ...edgeFacts, overlapping_claims: overlappingClaims, is_overlap_refused: true } },
+      ),
       0,
     ).decision;
     expect(refused).toMatchObject({ code: 'DENIED_PARALLEL', details: { shared: overlappingClaims } });
@@ -218,9 +222,10 @@ describe('a claim of an edge', () => {
   it('cannot be reassigned to a second agent or onto shared modules', () => {
     const reassignUnder = (facts: EdgeFacts) =>
       givenEdge(granted(ada, 0), held(1)).when(reassign(1, bob, {}, { edge: facts }), 2);
-    expect(reassignUnder({ ...edgeFacts, second_agent: true }).decision.code).toBe('DENIED_SINGLE_AGENT');
+    expect(reassignUnder({ ...edgeFacts, is_second_agent: true }).decision.code).toBe('DENIED_SINGLE_AGENT');
     expect(
-      reassignUnder({ ...edgeFacts, overlapping_claims: overlappingClaims, enforced: true }).decision.code,
+      reassignUnder({ ...edgeFacts, overlapping_claims: overlappingClaims, is_overlap_refused: true })
+        .decision.code,
     ).toBe('DENIED_PARALLEL');
     expect(reassignUnder(edgeFacts).decision.code).toBe('REASSIGNED');
   });

@@ -65,13 +65,13 @@ const waitingFacts = { waiting_for: ['A-000-before'] };
 const limitFacts = { reached_limit: 'max_concurrent_claims' } as const;
 const edge = {
   unknown_message: null,
-  second_agent: false,
+  is_second_agent: false,
   overlapping_claims: [],
-  enforced: true,
+  is_overlap_refused: true,
   warnings: [],
 };
 const overlapping_claims = [{ subject: 'REQ-F-B#design_code', agent_id: 'bob', shared_modules: ['auth'] }];
-const secondAgentFacts = { edge: { ...edge, second_agent: true, overlapping_claims } };
+const secondAgentFacts = { edge: { ...edge, is_second_agent: true, overlapping_claims } };
 const sharedModulesFacts = { edge: { ...edge, overlapping_claims } };
 const twoGenerations = { max_generations_per_task: 2 };
 const twoGrants = [granted(ada, 0), released(1), granted(bob, 2)];
@@ -84,7 +84,13 @@ table('claim', [
     command: claim(
       ada,
       { lease_seconds: 1 },
-      { known: false, session_closed: true, ...secondAgentFacts, ...waitingFacts, ...limitFacts },
+      {
+        is_known_subject: false,
+        is_session_closed: true,
+        ...secondAgentFacts,
+        ...waitingFacts,
+        ...limitFacts,
+      },
     ),
     rules: twoGenerations,
   },
@@ -94,14 +100,20 @@ table('claim', [
     command: claim(
       ada,
       {},
-      { known: false, session_closed: true, ...secondAgentFacts, ...waitingFacts, ...limitFacts },
+      {
+        is_known_subject: false,
+        is_session_closed: true,
+        ...secondAgentFacts,
+        ...waitingFacts,
+        ...limitFacts,
+      },
     ),
     rules: twoGenerations,
   },
   {
     code: 'SESSION_CLOSED',
     history: [granted(ada, 0), accepted(1), granted(bob, 2), failedUntil(3, 9000), revived(4), held(5)],
-    command: claim(ada, {}, { session_closed: true, ...secondAgentFacts, ...waitingFacts, ...limitFacts }),
+    command: claim(ada, {}, { is_session_closed: true, ...secondAgentFacts, ...waitingFacts, ...limitFacts }),
     rules: twoGenerations,
   },
   {
@@ -316,7 +328,7 @@ describe('a release', () => {
 const strictRules = { late_submit: 'reject' } as const;
 const largeResult = { result: { ...result('bb22'), size_bytes: 1e9 } };
 const failing = [{ name: 'tests_pass', says: 'It failed.' }];
-const failingChecksFacts = { convergence: { failing, needs_human: true, authority_reason: null } };
+const failingChecksFacts = { convergence: { failing, needs_human_review: true, authority_reason: null } };
 const changedInputsFacts = { inputs: 'other', authority: 'reject', ...failingChecksFacts } as const;
 
 table('submit', [
@@ -445,7 +457,7 @@ describe('a submission', () => {
     ).toMatchObject([{ payload: { parked: false, verified: false } }]);
     expect(
       given(...twoGrants)
-        .when(submit(ada, 1, {}, { past_grant: testGrant(ada, 1), parking_full: true }), 5)
+        .when(submit(ada, 1, {}, { past_grant: testGrant(ada, 1), is_parking_full: true }), 5)
         .thenRefused('STALE_GENERATION', { parked: null }).loose_events,
     ).toMatchObject([{ agent_id: 'ada', payload: { parked: false } }]);
   });
@@ -668,7 +680,12 @@ table('force_release', [
   },
 ]);
 
-const closedSessionFacts = { known: false, session_closed: true, ...waitingFacts, ...limitFacts };
+const closedSessionFacts = {
+  is_known_subject: false,
+  is_session_closed: true,
+  ...waitingFacts,
+  ...limitFacts,
+};
 table('reassign', [
   {
     code: 'GENERATION_MISMATCH',
@@ -691,7 +708,7 @@ table('reassign', [
   {
     code: 'SESSION_CLOSED',
     history: [...twoGrants, accepted(3)],
-    command: reassign(2, eve, {}, { ...closedSessionFacts, known: true }),
+    command: reassign(2, eve, {}, { ...closedSessionFacts, is_known_subject: true }),
     rules: twoGenerations,
   },
   {

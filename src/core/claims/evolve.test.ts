@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ClaimEventPayloads } from '../events/claim-payload-schemas.js';
-import { acceptedResultFields } from './evolve.js';
+import { submittedResultOf } from './evolve.js';
 import {
   ada,
   escalated,
@@ -44,15 +44,15 @@ describe('a submitted result', () => {
   const fields = { ...resultPayload('aa11', 1, TASK), iteration: 1 };
 
   it('has no evidence if only its iteration is known', () => {
-    expect(acceptedResultFields(fields)).not.toHaveProperty('evidence');
+    expect(submittedResultOf(fields)).not.toHaveProperty('evidence');
   });
 
   it('has evidence if its context or its checks are known', () => {
-    expect(acceptedResultFields({ ...fields, context_hash: 'sha256:11' }).evidence).toEqual({
+    expect(submittedResultOf({ ...fields, context_hash: 'sha256:11' }).evidence).toEqual({
       iteration: 1,
       context_hash: 'sha256:11',
     });
-    expect(acceptedResultFields({ ...fields, convergence_type: 'standard' }).evidence).toEqual({
+    expect(submittedResultOf({ ...fields, convergence_type: 'standard' }).evidence).toEqual({
       iteration: 1,
       convergence_type: 'standard',
     });

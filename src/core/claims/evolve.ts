@@ -167,7 +167,7 @@ function onEscalated(head: Head, payload: ClaimEventPayloads['escalated'], atMs:
   const { iteration, result_sha256: candidate_sha256 } = payload;
   return {
     ...onSuspended(head, { until: payload.until }, atMs),
-    gate: openGate(head, { iteration, candidate_sha256, candidate: acceptedResultFields(payload) }, atMs),
+    gate: openGate(head, { iteration, candidate_sha256, candidate: submittedResultOf(payload) }, atMs),
     // A late candidate reactivates its generation, so the expiry no longer counts as a failure.
     ...(head.claim?.state === 'EXPIRED' ? { failures: Math.max(head.failures - 1, 0) } : {}),
   };
@@ -223,7 +223,7 @@ function onReset(head: Head, payload: ClaimEventPayloads['reset']): HeadChanges 
   };
 }
 
-export function acceptedResultFields(fields: ResultFields): SubmittedResult {
+export function submittedResultOf(fields: ResultFields): SubmittedResult {
   return withoutUndefined({
     result_id: fields.result_id,
     sha256: fields.result_sha256,

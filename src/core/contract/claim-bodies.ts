@@ -31,7 +31,7 @@ export const leaseFields = {
   lease_duration_seconds: z.number().int().min(1).max(LEASE_SECONDS_MAX).optional(),
 };
 
-/** If the session holds the work already, its claim comes back. Only to the credential that took it. */
+/** If the session already holds the work, returns its claim, but only to the credential that claimed it. */
 const resume = z.boolean().optional();
 
 export const claimBody = z.strictObject({

@@ -67,7 +67,7 @@ export const TRUST_REFUSALS = [
   'DENIED_HELD',
   'UNKNOWN_RESULT',
 ] as const;
-/** The last two: how a run is reported to end contradicts its edge. */
+/** The last two codes: the reported end of a run contradicts the state of its edge. */
 export const APPEND_REFUSALS = [
   'UNKNOWN_TASK',
   ...HANDLE_REFUSALS,
@@ -124,7 +124,7 @@ export type ClaimRefusal = (typeof CLAIM_REFUSALS)[number];
 export type HandleRefusal = (typeof HANDLE_REFUSALS)[number];
 export type RenewalRefusal = (typeof RENEWAL_REFUSALS)[number];
 export type SubmissionRefusal = (typeof SUBMISSION_REFUSALS)[number];
-/** Refusals of a result after which the claim is still its holder's. */
+/** Refusals of a result after which the holder keeps its claim. */
 const CLAIM_KEPT: ReadonlySet<string> = new Set([
   'RESULT_TOO_LARGE',
   'DEPENDENCY_CHANGED',
@@ -249,7 +249,7 @@ const ADVICE = {
 } as const satisfies Readonly<Record<string, string>>;
 export type RefusalCode = keyof typeof ADVICE;
 
-/** The HTTP status of the refusals that a reader should not treat as a conflict, which is 409. */
+/** The HTTP status of refusals that are not a conflict. All others have 409. */
 const STATUS_OF_REFUSAL: Readonly<Partial<Record<RefusalCode, number>>> = {
   UNKNOWN_PROJECT: 404,
   UNKNOWN_TASK: 404,

@@ -51,7 +51,7 @@ export const appendBody = z.strictObject({
     .uuid()
     .refine((id) => id[14] !== '5', 'expected a UUID of any version except 5')
     .optional(),
-  /** When it happened, if not now. */
+  /** When the event happened, if not now. */
   occurred_at: isoTimestamp.optional(),
   payload: plainObject.refine(...withinBytes(PAYLOAD_BYTES_MAX)),
   ...mutationFields,
@@ -67,12 +67,14 @@ export const importBody = z.strictObject({
   in_parts: z
     .boolean()
     .exactOptional()
-    .describe('write more than one transaction of the store, each of them whole; otherwise that is refused'),
+    .describe(
+      'allow several transactions of the store, each all or nothing; otherwise such an import is refused',
+    ),
   ...mutationFields,
 });
 /** The contents of a chunk of an import. */
 export const importChunk = importBody.shape.events;
-/** Makes what imported logs say has converged authoritative. */
+/** Trusts imported logs: completes the edges that they report as converged. */
 export const trustImportsBody = z.strictObject({
   reason: boundedText(2000),
   /** Only report what would be trusted. */

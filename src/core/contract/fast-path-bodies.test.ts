@@ -6,8 +6,8 @@ import { parseBodyFastPath } from './fast-path-bodies.js';
 
 const HANDLE = { task_id: 'A-001-core', session_id: 's1', claim_id: 'c1' };
 const CLAIM = { task_id: 'A-001-core', agent_id: 'worker', session_id: 's1' };
-/** A common form of each body, with every field that the fast reader knows. */
-const COMMON: readonly (readonly [string, z.ZodObject, Record<string, unknown>])[] = [
+/** A common form of each body, with every field that the fast path knows. */
+const COMMON_BODIES: readonly (readonly [string, z.ZodObject, Record<string, unknown>])[] = [
   [
     'claim',
     claimBody,
@@ -74,7 +74,7 @@ const strangeValue = fc.oneof(
   ),
   fc.jsonValue(),
 );
-const names = [...new Set(COMMON.flatMap(([, { shape }]) => Object.keys(shape)))];
+const names = [...new Set(COMMON_BODIES.flatMap(([, { shape }]) => Object.keys(shape)))];
 
 /** A common body with some fields removed, replaced or added, in any order. */
 const mutatedBody = (body: Record<string, unknown>) =>
@@ -90,38 +90,41 @@ const mutatedBody = (body: Record<string, unknown>) =>
       return Object.fromEntries(isReversed ? all.reverse() : all);
     });
 
-test.each(COMMON)(
-  '%s: the common form is read as by the schema, with its fields in the same order',
+test.each(COMMON_BODIES)(
+  '%s: the fast path reads the common form as the schema does, with the fields in the same order',
   (_, schema, body) => {
-    const read = parseBodyFastPath(schema, body);
-    expect(read).not.toBeNull();
-    expect(JSON.stringify(read)).toBe(JSON.stringify(schema.parse(body)));
+    const fastBody = parseBodyFastPath(schema, body);
+    expect(fastBody).not.toBeNull();
+    expect(JSON.stringify(fastBody)).toBe(JSON.stringify(schema.parse(body)));
   },
 );
 
-test.each(COMMON)('%s: what is read is what the schema returns, whatever the body', (_, schema, body) => {
-  let readCount = 0;
-  fc.assert(
-    fc.property(
-      fc.oneof({ weight: 9, arbitrary: mutatedBody(body) }, { weight: 1, arbitrary: strangeValue }),
-      (input) => {
-        const read = parseBodyFastPath(schema, input);
-        if (read === null) return;
-        readCount += 1;
-        const bySchema = schema.safeParse(input);
-        expect(bySchema.success).toBe(true);
-        expect(read).toStrictEqual(bySchema.data);
-        expect(JSON.stringify(read)).toBe(JSON.stringify(bySchema.data));
-      },
-    ),
-    { numRuns: 2_000 },
-  );
-  expect(readCount).toBeGreaterThan(100);
-});
+test.each(COMMON_BODIES)(
+  '%s: the fast path returns null or what the schema returns, whatever the body',
+  (_, schema, body) => {
+    let fastPathCount = 0;
+    fc.assert(
+      fc.property(
+        fc.oneof({ weight: 9, arbitrary: mutatedBody(body) }, { weight: 1, arbitrary: strangeValue }),
+        (input) => {
+          const fastBody = parseBodyFastPath(schema, input);
+          if (fastBody === null) return;
+          fastPathCount += 1;
+          const bySchema = schema.safeParse(input);
+          expect(bySchema.success).toBe(true);
+          expect(fastBody).toStrictEqual(bySchema.data);
+          expect(JSON.stringify(fastBody)).toBe(JSON.stringify(bySchema.data));
+        },
+      ),
+      { numRuns: 2_000 },
+    );
+    expect(fastPathCount).toBeGreaterThan(100);
+  },
+);
 
-test('a body that changes after it was read does not change what was read', () => {
+test('a later change of a body does not change the fields that were read from it', () => {
   const body: Record<string, unknown> = { ...CLAIM };
-  const read = parseBodyFastPath(claimBody, body);
+  const fastBody = parseBodyFastPath(claimBody, body);
   body.agent_id = 'another';
-  expect(read?.agent_id).toBe('worker');
+  expect(fastBody?.agent_id).toBe('worker');
 });

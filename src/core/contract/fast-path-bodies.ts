@@ -66,7 +66,7 @@ function bodyReader({ shape }: z.ZodObject, checks: Readonly<Record<string, Fiel
   return (body) => {
     if (typeof body !== 'object' || body === null) return null;
     const copy: Record<string, unknown> = {};
-    let found = 0;
+    let presentCount = 0;
     for (const { name, check, ifMissing } of fields) {
       const value = (body as Record<string, unknown>)[name];
       if (value === undefined) {
@@ -75,26 +75,26 @@ function bodyReader({ shape }: z.ZodObject, checks: Readonly<Record<string, Fiel
       } else {
         if (!check(value)) return null;
         copy[name] = value;
-        found += 1;
+        presentCount += 1;
       }
     }
-    return Object.keys(body).length === found ? copy : null;
+    return Object.keys(body).length === presentCount ? copy : null;
   };
 }
 
-// Claims, renewals, releases and submissions run for every piece of work, so their fields are read by name: names
-// that vary cost more than all checks together.
+// Claims, renewals, releases and submissions run for every piece of work, so these functions read fields by fixed
+// names: reading them by variable names costs more than all checks together.
 
 type Body = Readonly<Record<string, unknown>>;
 type Fields = Record<string, unknown>;
 
 const isRecord = (body: unknown): body is Body => typeof body === 'object' && body !== null;
-/** The fields, and the request id that every command may have last; null if the body has others. `known` counts them. */
-function withRequestId(body: Body, fields: Fields, known: number): Fields | null {
+/** The fields, and the request id that every command may have last; null if the body has other fields. `fieldCount` counts `fields`. */
+function withRequestId(body: Body, fields: Fields, fieldCount: number): Fields | null {
   const { request_id } = body;
   const { length } = Object.keys(body);
-  if (request_id === undefined) return length === known ? fields : null;
-  if (!idCheck(request_id) || length !== known + 1) return null;
+  if (request_id === undefined) return length === fieldCount ? fields : null;
+  if (!idCheck(request_id) || length !== fieldCount + 1) return null;
   fields.request_id = request_id;
   return fields;
 }
@@ -104,30 +104,30 @@ function readClaim(body: unknown): Fields | null {
   const { task_id, agent_id, session_id, lease_duration_seconds, agent_role, metadata } = body;
   if (!isTaskId(task_id) || !idCheck(agent_id) || !idCheck(session_id)) return null;
   const fields: Fields = { task_id, agent_id, session_id };
-  let known = 3;
+  let fieldCount = 3;
   if (lease_duration_seconds !== undefined) {
     if (!isLease(lease_duration_seconds)) return null;
     fields.lease_duration_seconds = lease_duration_seconds;
-    known += 1;
+    fieldCount += 1;
   }
   if (agent_role !== undefined) {
     if (!isRole(agent_role)) return null;
     fields.agent_role = agent_role;
-    known += 1;
+    fieldCount += 1;
   }
   if (metadata !== undefined) {
     if (!metadataCheck(metadata)) return null;
     fields.metadata = metadata;
-    known += 1;
+    fieldCount += 1;
   }
-  return withRequestId(body, fields, known);
+  return withRequestId(body, fields, fieldCount);
 }
 
-/** The fields of a handle; null if one is not valid. `known` counts them. */
-function readHandle({ task_id, session_id, claim_id }: Body): { fields: Fields; known: number } | null {
+/** The fields of a handle; null if one is not valid. `fieldCount` counts them. */
+function readHandle({ task_id, session_id, claim_id }: Body): { fields: Fields; fieldCount: number } | null {
   if (!isTaskId(task_id) || !idCheck(session_id)) return null;
-  if (claim_id === undefined) return { fields: { task_id, session_id }, known: 2 };
-  return isClaimId(claim_id) ? { fields: { task_id, session_id, claim_id }, known: 3 } : null;
+  if (claim_id === undefined) return { fields: { task_id, session_id }, fieldCount: 2 };
+  return isClaimId(claim_id) ? { fields: { task_id, session_id, claim_id }, fieldCount: 3 } : null;
 }
 
 function readRenewal(body: unknown): Fields | null {
@@ -136,14 +136,14 @@ function readRenewal(body: unknown): Fields | null {
   const handle = readHandle(body);
   if (handle === null || !isGeneration(expected_generation)) return null;
   const { fields } = handle;
-  let known = handle.known + 1;
+  let fieldCount = handle.fieldCount + 1;
   fields.expected_generation = expected_generation;
   if (lease_duration_seconds !== undefined) {
     if (!isLease(lease_duration_seconds)) return null;
     fields.lease_duration_seconds = lease_duration_seconds;
-    known += 1;
+    fieldCount += 1;
   }
-  return withRequestId(body, fields, known);
+  return withRequestId(body, fields, fieldCount);
 }
 
 function readRelease(body: unknown): Fields | null {
@@ -152,20 +152,20 @@ function readRelease(body: unknown): Fields | null {
   const handle = readHandle(body);
   if (handle === null || !isGeneration(expected_generation)) return null;
   const { fields } = handle;
-  let known = handle.known + 1;
+  let fieldCount = handle.fieldCount + 1;
   fields.expected_generation = expected_generation;
   fields.reason = 'VOLUNTARY';
   if (reason !== undefined) {
     if (!isReleaseReason(reason)) return null;
     fields.reason = reason;
-    known += 1;
+    fieldCount += 1;
   }
   if (message !== undefined) {
     if (!isMessage(message)) return null;
     fields.message = message;
-    known += 1;
+    fieldCount += 1;
   }
-  return withRequestId(body, fields, known);
+  return withRequestId(body, fields, fieldCount);
 }
 
 function readSubmission(body: unknown): Fields | null {
@@ -175,15 +175,15 @@ function readSubmission(body: unknown): Fields | null {
   if (handle === null || !isGeneration(generation)) return null;
   if (result_data === undefined || !isPlainData(result_data)) return null;
   const { fields } = handle;
-  let known = handle.known + 2;
+  let fieldCount = handle.fieldCount + 2;
   fields.generation = generation;
   fields.result_data = result_data;
   if (metadata !== undefined) {
     if (!metadataCheck(metadata)) return null;
     fields.metadata = metadata;
-    known += 1;
+    fieldCount += 1;
   }
-  return withRequestId(body, fields, known);
+  return withRequestId(body, fields, fieldCount);
 }
 
 const readBatch = bodyReader(batchClaimBody, {

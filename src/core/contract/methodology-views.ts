@@ -264,7 +264,7 @@ const zoomView = z.object({
   unknown_edge: text.nullable(),
 });
 const zoomReply = withName('Zoom', zoomView.extend(positionFields));
-/** One edge, or the whole graph if omitted; of one feature, or of all. */
+/** Selects one edge, or the whole graph if `edge` is omitted, for one feature or for all. */
 export const zoomBody = z.strictObject({
   edge: edgeName.optional(),
   feature: featureId.optional(),
@@ -316,7 +316,7 @@ const requirementTrace = z.object({
   features: z.array(tracedFeature),
   gaps: z.array(text),
 });
-/** Backward: its origins, intents and parents. Forward: its outcomes, edges and children. */
+/** Backward: the intents and parents that a requirement comes from. Forward: the edges and children that follow. */
 const traceReply = withName(
   'Trace',
   requirementTrace.extend({ direction: z.enum(TRACE_DIRECTIONS), ...positionFields }),

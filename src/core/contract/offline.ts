@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { isoTimestamp } from '../events/fields.js';
 
 /**
- * The event of an offline log that a pushed command repeats. Only ids as a coordinator assigns them, in one spelling:
- * version 5 is reserved for ids that derive from content.
+ * The event of an offline log that a pushed command repeats. Accepts only ids as a coordinator assigns them, in one
+ * spelling. Version 5 is reserved for ids that derive from content.
  */
 export const offlineEventId = z
   .string()

@@ -5,10 +5,10 @@ import { noteBody } from './tasks.js';
 
 const TWO_BYTES = 'é';
 const jsonBytes = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
-/** The value that `wrap` builds around as many two-byte characters as give it this size. */
+/** A value with this size as JSON. `wrap` builds it around two-byte characters, and one more byte if the size is odd. */
 function valueOfBytes(bytes: number, wrap: (filler: string) => unknown): unknown {
-  const odd = bytes - jsonBytes(wrap(''));
-  const value = wrap(TWO_BYTES.repeat(odd >> 1) + 'x'.repeat(odd & 1));
+  const fillerBytes = bytes - jsonBytes(wrap(''));
+  const value = wrap(TWO_BYTES.repeat(fillerBytes >> 1) + 'x'.repeat(fillerBytes & 1));
   expect(jsonBytes(value)).toBe(bytes);
   return value;
 }

@@ -139,7 +139,7 @@ export const createdReviewLink = withName(
     expires_at: time,
   }),
 );
-/** The form of the page behind a link. An empty comment is none. */
+/** The form of the page behind a link. An empty comment counts as no comment. */
 export const reviewLinkForm = z.strictObject({
   token: z.string().max(TOKEN_LENGTH_MAX),
   decision: z.enum(REVIEW_DECISIONS),

@@ -22,7 +22,7 @@ import {
 } from './schema.js';
 import { RUN_STATUSES } from './values.js';
 
-/** Runs of the iterate engine: requested here, executed by `gen iterate`, told by the log. */
+/** Runs of the iterate engine: requested here, executed by `gen iterate`, recorded in the log. */
 
 const runId = z.uuid();
 

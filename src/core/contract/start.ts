@@ -73,7 +73,7 @@ const routeAdvice = z.object({
 export const startReply = withName(
   'Start',
   routeAdvice.extend({
-    /** Left to the runner of the edge. */
+    /** Always null: this call executes nothing. */
     execution_id: z.null(),
     /** The reasons joined into one line. */
     routing_reason: text,

@@ -24,7 +24,7 @@ export const versionReleaseBody = z.strictObject({
 const readinessCheck = z.object({
   name: text,
   passed: z.boolean(),
-  /** The check passes, but something is missing that a release usually has. */
+  /** Whether something is missing that a release usually has, although the check passes. */
   lacking: z.boolean(),
   says: text,
 });

@@ -31,7 +31,7 @@ const NOTHING: AutoFacts = {
 };
 const PAUSE = { says: 'A waits.', next: 'gen review' };
 
-/** What is decided, in short. */
+/** The decided step as a short text. */
 function decidedStep(facts: Partial<AutoFacts>): string {
   const step = nextAutoStep({ ...NOTHING, ...facts });
   if (step.kind === 'RUN') return `RUN ${step.edge.feature_id}`;
@@ -46,12 +46,12 @@ const ALL = {
 };
 const TABLE: readonly (readonly [string, Partial<AutoFacts>, string])[] = [
   ['ends if there is nothing', {}, 'DONE'],
-  ['waits instead with --loop', { is_loop: true }, 'WAIT'],
+  ['waits if there is nothing, with --loop', { is_loop: true }, 'WAIT'],
   ['runs the named edge first', ALL, 'RUN F'],
   ['then what is unfinished', { ...ALL, first: null }, 'RUN U'],
   ['then what was requested', { ...ALL, first: null, unfinished: [] }, 'RUN Q'],
   ['then what start recommends', { recommended: [autoEdge('R')] }, 'RUN R'],
-  ['skips what was tried in vain', { ...ALL, set_aside: new Set(['F#design_code']) }, 'RUN U'],
+  ['skips an edge whose run did not converge', { ...ALL, set_aside: new Set(['F#design_code']) }, 'RUN U'],
   ['skips an edge without a constructor', { recommended: [autoEdge('R', false), autoEdge('S')] }, 'RUN S'],
   ['ends if no edge has a constructor', { recommended: [autoEdge('R', false)] }, 'DONE'],
   ['leaves other features alone', { requested: [autoEdge('Q'), autoEdge('A')], feature_id: 'A' }, 'RUN A'],
@@ -73,7 +73,7 @@ const TABLE: readonly (readonly [string, Partial<AutoFacts>, string])[] = [
     'RUN S',
   ],
   [
-    'also with --loop',
+    'leaves a feature with an expired time box out also with --loop',
     { is_loop: true, recommended: [autoEdge('R')], escalations: [escalationOf('time_box', 'R')] },
     'WAIT',
   ],

@@ -4,7 +4,7 @@ import type { Escalation } from '../contract/start.js';
 export interface AutoEdge {
   readonly feature_id: string;
   readonly edge: string;
-  /** Without one the engine cannot make a candidate. */
+  /** Without a constructor the engine cannot make a candidate. */
   readonly has_constructor: boolean;
 }
 
@@ -51,17 +51,24 @@ type AutoStep =
 export function nextAutoStep(facts: AutoFacts): AutoStep {
   const { pause, is_loop: isLoop, first, unfinished, requested, recommended } = facts;
   if (pause !== null && !isLoop) return { kind: 'PAUSE', ...pause };
-  const expired = expiredTimeBoxOfWork(facts);
-  if (expired !== undefined && !isLoop) return pauseFor(expired);
-  const named = first === null ? [] : [first];
-  const found = [...named, ...unfinished, ...requested, ...recommended].filter((edge) => isOpen(facts, edge));
-  const edge = found.find(({ has_constructor }) => has_constructor);
+  const expiredTimeBox = expiredTimeBoxOfWork(facts);
+  if (expiredTimeBox !== undefined && !isLoop) return pauseFor(expiredTimeBox);
+  const namedEdges = first === null ? [] : [first];
+  const openEdges = [...namedEdges, ...unfinished, ...requested, ...recommended].filter((edge) =>
+    isOpen(facts, edge),
+  );
+  const edge = openEdges.find(({ has_constructor }) => has_constructor);
   if (edge !== undefined) return { kind: 'RUN', edge };
-  const without = [...new Set(found.map(subjectOf))];
-  const says = without.length === 0 ? nothingReadyMessage(facts) : noConstructorMessage(without);
+  const subjectsWithoutConstructor = [...new Set(openEdges.map(subjectOf))];
+  const says =
+    subjectsWithoutConstructor.length === 0
+      ? nothingReadyMessage(facts)
+      : noConstructorMessage(subjectsWithoutConstructor);
   if (isLoop) return { kind: 'WAIT', says };
-  const waiting = facts.escalations.find((one) => one.kind !== 'intent' && isInScope(facts, one.feature_id));
-  return waiting === undefined ? { kind: 'DONE', says } : pauseFor(waiting);
+  const waitingEscalation = facts.escalations.find(
+    (one) => one.kind !== 'intent' && isInScope(facts, one.feature_id),
+  );
+  return waitingEscalation === undefined ? { kind: 'DONE', says } : pauseFor(waitingEscalation);
 }
 
 const subjectOf = ({ feature_id, edge }: AutoEdge): string => `${feature_id}#${edge}`;
@@ -78,8 +85,8 @@ const isOpen = (facts: AutoFacts, edge: AutoEdge): boolean =>
 
 /** The expired time box of the feature to work on: the named one, the first one, or the one worked on last. */
 function expiredTimeBoxOfWork({ escalations, feature_id, first, last_feature_id }: AutoFacts) {
-  const ofWork = [feature_id, first?.feature_id, last_feature_id];
-  return escalations.find((one) => one.kind === 'time_box' && ofWork.includes(one.feature_id));
+  const workedFeatureIds = [feature_id, first?.feature_id, last_feature_id];
+  return escalations.find((one) => one.kind === 'time_box' && workedFeatureIds.includes(one.feature_id));
 }
 
 const nothingReadyMessage = ({ nothing_recommended: why }: AutoFacts): string =>

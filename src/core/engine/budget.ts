@@ -8,18 +8,18 @@ export type SpentByScope = Readonly<Record<BudgetScope, Cost>>;
 
 /**
  * The first limit that is spent, as a sentence; null if there is none. A limit is spent when it is reached. If the cost in
- * money is unknown, a limit in money counts as spent: it could be.
+ * money is unknown, a limit in money counts as spent, because the cost could have reached it.
  */
 export function spentLimitText(budget: Budget, spent: SpentByScope): string | null {
   for (const scope of BUDGET_SCOPES) {
     const limit = budget[scope];
-    const message = limit === undefined ? null : spentOf(scope, limit, spent[scope]);
+    const message = limit === undefined ? null : spentScopeText(scope, limit, spent[scope]);
     if (message !== null) return message;
   }
   return null;
 }
 
-function spentOf(scope: BudgetScope, limit: SpendLimit, spent: Cost): string | null {
+function spentScopeText(scope: BudgetScope, limit: SpendLimit, spent: Cost): string | null {
   const settingName = (unit: string): string => `budget.${scope}.${unit} in engine.yml or the edge's file`;
   const tokens = spent.input_tokens + spent.output_tokens;
   if (limit.tokens !== undefined && tokens >= limit.tokens) {

@@ -5,7 +5,7 @@ import { REPORT_FORMATS } from '../methodology/definition/engine-settings.js';
 
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
 const count = z.int().min(0);
-/** Sums of them stay exact enough, and finite. */
+/** The limit keeps sums of amounts finite and exact enough. */
 const amount = z.number().min(0).max(1e9);
 
 /** Tokens, money and time that a step has taken. `usd` null: unknown. */
@@ -83,7 +83,7 @@ export const outcomeWithoutCommand = (
   ...{ report: null, output_sha256: null },
 });
 
-/** Whether it prevents the next tier: a required check that has not passed. */
+/** Whether the outcome prevents the next tier: a required check has not passed. */
 export const isBlocking = ({ required, result }: Pick<CheckOutcome, 'required' | 'result'>): boolean =>
   required && result !== 'pass';
 

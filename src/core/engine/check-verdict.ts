@@ -5,9 +5,9 @@ export interface CommandFacts {
   readonly exit_code: number | null;
   readonly signal: string | null;
   /** The limit that ended it, as a sentence; null if it ended by itself. */
-  readonly stopped: string | null;
+  readonly stop_reason: string | null;
   /** Why it did not start; null if it did. */
-  readonly not_started: string | null;
+  readonly start_failure: string | null;
   /** An additional remark for a person, such as a full disk. */
   readonly remark: string | null;
   readonly report: ReportFacts;
@@ -30,9 +30,9 @@ export interface ReportCounts {
 type CheckVerdict = Pick<CheckOutcome, 'result' | 'says'>;
 
 /** Exit codes of a shell if a program does not exist or is not executable. */
-const NOT_A_PROGRAM = [126, 127];
+const PROGRAM_NOT_RUN_EXIT_CODES = [126, 127];
 
-/** A check passes if its exit code is 0 and its report, where it has one, proves it. */
+/** A check passes if its exit code is 0 and its report, if there is one, shows that it passed. */
 export function judgeCommand(facts: CommandFacts): CheckVerdict {
   const { result, says } = verdictOf(facts);
   return { result, says: facts.remark === null ? says : `${says} ${facts.remark}` };
@@ -41,22 +41,24 @@ export function judgeCommand(facts: CommandFacts): CheckVerdict {
 const errorVerdict = (says: string): CheckVerdict => ({ result: 'error', says });
 const failVerdict = (says: string): CheckVerdict => ({ result: 'fail', says });
 
-function verdictOf({ not_started, stopped, exit_code, signal, report }: CommandFacts): CheckVerdict {
-  if (not_started !== null) return errorVerdict(not_started);
-  if (stopped !== null) return failVerdict(stopped);
-  const ended = endText(exit_code, signal);
-  if (exit_code !== null && NOT_A_PROGRAM.includes(exit_code))
-    return errorVerdict(`The program was not found or cannot be run (${ended}).`);
-  if (report.kind === 'unusable') return errorVerdict(`${report.says} The command ended with ${ended}.`);
+function verdictOf({ start_failure, stop_reason, exit_code, signal, report }: CommandFacts): CheckVerdict {
+  if (start_failure !== null) return errorVerdict(start_failure);
+  if (stop_reason !== null) return failVerdict(stop_reason);
+  const endDescription = endText(exit_code, signal);
+  if (exit_code !== null && PROGRAM_NOT_RUN_EXIT_CODES.includes(exit_code))
+    return errorVerdict(`The program was not found or cannot be run (${endDescription}).`);
+  if (report.kind === 'unusable')
+    return errorVerdict(`${report.says} The command ended with ${endDescription}.`);
   if (report.kind === 'none')
     return exit_code === 0
       ? { result: 'pass', says: 'Exit code 0.' }
-      : failVerdict(`It ended with ${ended}.`);
+      : failVerdict(`It ended with ${endDescription}.`);
   const { counts, minimum_percent } = report;
-  const found = countsText(counts);
-  if (exit_code !== 0) return failVerdict(`It ended with ${ended}; its report: ${found}.`);
-  if (counts.coverage_percent === null) return testVerdict(counts, found);
-  return coverageVerdict(counts.coverage_percent, minimum_percent, found);
+  const countsDescription = countsText(counts);
+  if (exit_code !== 0)
+    return failVerdict(`It ended with ${endDescription}; its report: ${countsDescription}.`);
+  if (counts.coverage_percent === null) return testVerdict(counts, countsDescription);
+  return coverageVerdict(counts.coverage_percent, minimum_percent, countsDescription);
 }
 
 function endText(exitCode: number | null, signal: string | null): string {
@@ -69,13 +71,17 @@ function countsText({ passed, failed, skipped, coverage_percent }: ReportCounts)
   return `${passed} passed, ${failed} failed, ${skipped} skipped`;
 }
 
-function testVerdict({ passed, failed }: ReportCounts, found: string): CheckVerdict {
-  if (failed > 0) return failVerdict(`The report says: ${found}.`);
-  if (passed === 0) return failVerdict(`No test was run (${found}).`);
-  return { result: 'pass', says: `${found}.` };
+function testVerdict({ passed, failed }: ReportCounts, countsDescription: string): CheckVerdict {
+  if (failed > 0) return failVerdict(`The report says: ${countsDescription}.`);
+  if (passed === 0) return failVerdict(`No test was run (${countsDescription}).`);
+  return { result: 'pass', says: `${countsDescription}.` };
 }
 
-function coverageVerdict(percent: number, minimum: number | null, found: string): CheckVerdict {
-  if (minimum !== null && percent < minimum) return failVerdict(`${found}; the minimum is ${minimum} %.`);
-  return { result: 'pass', says: minimum === null ? `${found}.` : `${found}; the minimum is ${minimum} %.` };
+function coverageVerdict(percent: number, minimum: number | null, countsDescription: string): CheckVerdict {
+  if (minimum !== null && percent < minimum)
+    return failVerdict(`${countsDescription}; the minimum is ${minimum} %.`);
+  return {
+    result: 'pass',
+    says: minimum === null ? `${countsDescription}.` : `${countsDescription}; the minimum is ${minimum} %.`,
+  };
 }

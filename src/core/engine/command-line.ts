@@ -21,7 +21,7 @@ const REFUSED_UNQUOTED = new Set('|&;<>()`$*?[\n\r');
 /** Also refused inside double quotes, because a shell expands them there. */
 const REFUSED_IN_DOUBLE_QUOTES = new Set('`$');
 /** Refused as the first character of a word. */
-const FIRST_CHARS = new Set('~#!');
+const REFUSED_FIRST_CHARS = new Set('~#!');
 const ASSIGNMENT = /^[A-Za-z_][A-Za-z0-9_]*=/;
 const USE_SHELL =
   'Put it in single quotes to pass it on as it is, or set `shell: true` on the check to run it in a shell.';
@@ -31,37 +31,37 @@ const refuse = (refused: CommandRefusal['refused'], says: string, next: string):
   says,
   next,
 });
-const shellSyntax = (char: string, column: number): CommandRefusal =>
+const shellSyntaxRefusal = (char: string, column: number): CommandRefusal =>
   refuse(
     'SHELL_SYNTAX',
     `The command contains ${JSON.stringify(char)} (character ${column + 1}), which only a shell understands.`,
     USE_SHELL,
   );
-const badCommand = (says: string): CommandRefusal =>
+const badCommandRefusal = (says: string): CommandRefusal =>
   refuse('BAD_COMMAND', says, "Correct the check's `command`.");
 
 export const isCommandRefusal = (value: object): value is CommandRefusal => 'refused' in value;
 
 /** Splits the command of a check into program and arguments, or says why it is refused. */
 export function parseCheckCommand(text: string, isShell: boolean): CheckCommand | CommandRefusal {
-  if (text.trim() === '') return badCommand('The command is empty.');
+  if (text.trim() === '') return badCommandRefusal('The command is empty.');
   if (text.length > COMMAND_CHARS_MAX)
-    return badCommand(`The command has ${text.length} characters; the limit is ${COMMAND_CHARS_MAX}.`);
-  if (text.includes('\0')) return badCommand('The command contains a NUL character.');
+    return badCommandRefusal(`The command has ${text.length} characters; the limit is ${COMMAND_CHARS_MAX}.`);
+  if (text.includes('\0')) return badCommandRefusal('The command contains a NUL character.');
   if (isShell) return { kind: 'shell', line: text.trim() };
   const words = splitWords(text.trim());
   if (!Array.isArray(words)) return words;
-  const [program, ...rest] = words;
-  if (!program) return badCommand('The name of the program is empty.');
+  const [program, ...args] = words;
+  if (!program) return badCommandRefusal('The name of the program is empty.');
   if (words.length > WORDS_MAX)
-    return badCommand(`The command has ${words.length} words; the limit is ${WORDS_MAX}.`);
+    return badCommandRefusal(`The command has ${words.length} words; the limit is ${WORDS_MAX}.`);
   if (ASSIGNMENT.test(program))
     return refuse(
       'SHELL_SYNTAX',
       `The command begins with the assignment ${JSON.stringify(program)}, which only a shell understands.`,
       `Run it through the program \`env\`: env ${program} …, or set \`shell: true\` on the check.`,
     );
-  return { kind: 'argv', argv: [program, ...rest] };
+  return { kind: 'argv', argv: [program, ...args] };
 }
 
 type Quote = "'" | '"' | null;
@@ -75,7 +75,7 @@ function splitWords(text: string): string[] | CommandRefusal {
     const next = text.charAt(at + 1);
     if (quote !== null) {
       if (char === quote) quote = null;
-      else if (quote === '"' && REFUSED_IN_DOUBLE_QUOTES.has(char)) return shellSyntax(char, at);
+      else if (quote === '"' && REFUSED_IN_DOUBLE_QUOTES.has(char)) return shellSyntaxRefusal(char, at);
       else if (quote === '"' && char === '\\' && (next === '"' || next === '\\')) {
         word += next;
         at += 1;
@@ -85,17 +85,17 @@ function splitWords(text: string): string[] | CommandRefusal {
       word ??= '';
     } else if (char === '\\') {
       if (next === '' || next === '\n')
-        return badCommand('The command has a backslash at the end of a line.');
+        return badCommandRefusal('The command has a backslash at the end of a line.');
       word = (word ?? '') + next;
       at += 1;
-    } else if (REFUSED_UNQUOTED.has(char) || (word === null && FIRST_CHARS.has(char)))
-      return shellSyntax(char, at);
+    } else if (REFUSED_UNQUOTED.has(char) || (word === null && REFUSED_FIRST_CHARS.has(char)))
+      return shellSyntaxRefusal(char, at);
     else if (char === ' ' || char === '\t') {
       if (word !== null) words.push(word);
       word = null;
     } else word = (word ?? '') + char;
   }
-  if (quote !== null) return badCommand(`The command has a quote ${quote} without its end.`);
+  if (quote !== null) return badCommandRefusal(`The command has a quote ${quote} without its end.`);
   return word === null ? words : [...words, word];
 }
 

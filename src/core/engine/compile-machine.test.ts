@@ -66,26 +66,26 @@ function expectSound({ machine }: { machine: StateMachine }, plan: EdgePlan): vo
 }
 
 function reachableStates({ StartAt, States }: StateMachine): Set<string> {
-  const found = new Set([StartAt]);
-  for (const name of found) {
+  const reached = new Set([StartAt]);
+  for (const name of reached) {
     const state = States[name];
-    for (const target of state === undefined ? [] : targetsOf(state)) found.add(target);
+    for (const target of state === undefined ? [] : targetsOf(state)) reached.add(target);
   }
-  return found;
+  return reached;
 }
 
 /** The only way back is `NextIteration`, which `ConvergenceCheck` allows a limited number of times. */
 function findCycle({ States }: StateMachine): string | null {
-  const done = new Set<string>();
+  const visited = new Set<string>();
   const visit = (name: string, path: readonly string[]): string | null => {
     if (path.includes(name)) return [...path, name].join(' → ');
     const state = States[name];
-    if (state === undefined || done.has(name) || name === 'NextIteration') return null;
+    if (state === undefined || visited.has(name) || name === 'NextIteration') return null;
     for (const target of targetsOf(state)) {
       const cycle = visit(target, [...path, name]);
       if (cycle !== null) return cycle;
     }
-    done.add(name);
+    visited.add(name);
     return null;
   };
   for (const name of Object.keys(States)) {
@@ -152,8 +152,8 @@ describe('the machine of an edge', () => {
       fc.property(anyPlan, (plan) => {
         const compiled = compileMachine(plan);
         expectSound(compiled, plan);
-        const again = compileMachine(JSON.parse(JSON.stringify(plan)));
-        expect(JSON.stringify(again)).toBe(JSON.stringify(compiled));
+        const recompiled = compileMachine(JSON.parse(JSON.stringify(plan)));
+        expect(JSON.stringify(recompiled)).toBe(JSON.stringify(compiled));
         machines.push(compiled.machine);
       }),
       { numRuns: 200 },
@@ -163,12 +163,12 @@ describe('the machine of an edge', () => {
 
   it('is refused by the validator if it is wrong, alone and among others', () => {
     const { machine } = compileMachine(buildEdgePlan());
-    const wrong = {
+    const brokenMachine = {
       ...machine,
       States: { ...machine.States, Promote: { Type: 'Pass', Next: 'Moon' } as const },
     };
-    expect(aslErrors(wrong)).not.toEqual([]);
-    expect(aslErrorsOfAll([machine, wrong])).not.toEqual([]);
+    expect(aslErrors(brokenMachine)).not.toEqual([]);
+    expect(aslErrorsOfAll([machine, brokenMachine])).not.toEqual([]);
   });
 
   it('leaves out tiers without checks', () => {
@@ -217,7 +217,7 @@ describe('the machine of an edge', () => {
     );
   });
 
-  it('calls the functions it is given', () => {
+  it('calls the functions whose ARNs the caller gives', () => {
     const functionArn = (handler: string) => `arn:aws:lambda:eu-west-1:123456789012:function:my-${handler}`;
     const { machine } = compileMachine(SPECIFICATION_PLAN, { functionArn });
     expect(aslErrors(machine)).toEqual([]);
@@ -341,8 +341,8 @@ describe('the type of a workflow', () => {
     fc.assert(
       fc.property(anyPlan, (plan) => {
         const { workflow_type, machine } = compileMachine(plan);
-        const tokens = JSON.stringify(machine).includes('waitForTaskToken');
-        if (workflow_type === 'EXPRESS') expect(tokens || 'AgentChecks' in machine.States).toBe(false);
+        const hasTaskToken = JSON.stringify(machine).includes('waitForTaskToken');
+        if (workflow_type === 'EXPRESS') expect(hasTaskToken || 'AgentChecks' in machine.States).toBe(false);
         expect(workflow_type === 'EXPRESS').toBe('TimeoutSeconds' in machine);
       }),
     );

@@ -97,12 +97,12 @@ class MachineCompiler {
     const agentChecks = this.#checksOf('agent');
     const afterDeterministic = agentChecks.length > 0 ? 'AgentChecks' : afterAgent;
     const deterministicChecks = this.#checksOf('deterministic');
-    const before = ['run', 'iteration', 'claim', 'config', 'context', 'candidate'];
+    const fieldsBefore = ['run', 'iteration', 'claim', 'config', 'context', 'candidate'];
     const hasDeterministic = deterministicChecks.length > 0;
-    const beforeAgent = hasDeterministic ? [...before, 'deterministic'] : before;
+    const beforeAgent = hasDeterministic ? [...fieldsBefore, 'deterministic'] : fieldsBefore;
     const beforeGate = agentChecks.length > 0 ? [...beforeAgent, 'agent'] : beforeAgent;
     const states = {
-      ...this.#tier('deterministic', deterministicChecks, before, afterDeterministic),
+      ...this.#tier('deterministic', deterministicChecks, fieldsBefore, afterDeterministic),
       ...this.#tier('agent', agentChecks, beforeAgent, afterAgent),
       ...(isHumanRequired ? this.#humanGate(beforeGate) : {}),
     };

@@ -4,7 +4,7 @@ import type { RunEventPayload } from './run-events.js';
 import type { Run } from './runs.js';
 
 /** Whether a person may have decided how a run ends: by the reason why its edge cannot be claimed. */
-export const mayBeDecidedByPerson = (refusalCode: string): boolean =>
+export const canBeDecidedByPerson = (refusalCode: string): boolean =>
   refusalCode === 'DENIED_COMPLETED' || refusalCode === 'DENIED_HELD';
 
 type RunSteps = Pick<Run, 'run_id' | 'started_at' | 'steps'>;
@@ -38,12 +38,14 @@ export const overruledEnd = (run: RunSteps, events: readonly EventEnvelope[]): D
 
 /** An accepted candidate that an operator has reset is not submitted again. */
 function resetEnd(run: RunSteps, events: readonly EventEnvelope[]): DecidedEnd | null {
-  const ofRun = edgeEventsSinceRun(events, run.run_id);
-  const reset = ofRun.findLastIndex(({ event_type }) => claimEventKindOf(event_type) === 'reset');
-  const isOwn = ofRun
-    .slice(0, Math.max(reset, 0))
+  const eventsOfRun = edgeEventsSinceRun(events, run.run_id);
+  const resetIndex = eventsOfRun.findLastIndex(({ event_type }) => claimEventKindOf(event_type) === 'reset');
+  const hasAcceptedResult = eventsOfRun
+    .slice(0, Math.max(resetIndex, 0))
     .some((event) => RESULT_KINDS.has(claimEventKindOf(event.event_type)) && isResultOf(run, event));
-  return isOwn ? { status: 'FAILED', reason: 'RESET', says: 'The accepted candidate was reset.' } : null;
+  return hasAcceptedResult
+    ? { status: 'FAILED', reason: 'RESET', says: 'The accepted candidate was reset.' }
+    : null;
 }
 
 /** How an open run has ended if a person has rejected its last candidate; null if it was not rejected. */

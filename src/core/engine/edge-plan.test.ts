@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { buildFeature, parsedMethodologyOf } from '../methodology/testing.js';
-import { edgePlan, nothingToPass } from './edge-plan.js';
+import { edgePlan, unpassableChecklistFault } from './edge-plan.js';
 import { SPECIFICATION_EDGE_FILE } from './testing.js';
 
 const EDGE_PATH = 'graph/edges/design_code.yml';
@@ -100,6 +100,6 @@ describe('nothingToPass', () => {
       SKIPPED,
     ],
   ])('decides by %s', (_, files, expected) => {
-    expect(nothingToPass(planOf(files, { profile: 'mine' }), 'mine')).toEqual(expected);
+    expect(unpassableChecklistFault(planOf(files, { profile: 'mine' }), 'mine')).toEqual(expected);
   });
 });

@@ -95,7 +95,10 @@ function contextNames(guidance: unknown): EdgePlan['context'] {
 }
 
 /** The required agent checks that no evaluator judges. */
-export const unjudgedChecks = ({ evaluate, checks }: Pick<EdgePlan, 'evaluate' | 'checks'>): string[] =>
+export const checksWithoutEvaluator = ({
+  evaluate,
+  checks,
+}: Pick<EdgePlan, 'evaluate' | 'checks'>): string[] =>
   evaluate !== null
     ? []
     : checks
@@ -106,12 +109,12 @@ export const unjudgedChecks = ({ evaluate, checks }: Pick<EdgePlan, 'evaluate' |
  * Why no candidate can converge, as a sentence; null if one can. A required check that is skipped never passes. Without a
  * required check an edge needs an optional one that passes, and a person is asked only if a required check is human.
  */
-export function nothingToPass(
+export function unpassableChecklistFault(
   { edge, evaluate, checks }: Pick<EdgePlan, 'edge' | 'evaluate' | 'checks'>,
   profile: string,
 ): string | null {
   const skipped = checks.filter((check) => check.required && check.skipped !== null);
-  if (skipped.length > 0) return requiredButSkipped(edge, skipped);
+  if (skipped.length > 0) return skippedChecksMessage(edge, skipped);
   const judges = { deterministic: true, agent: evaluate !== null, human: false };
   if (checks.some(({ type, required, skipped }) => required || (skipped === null && judges[type])))
     return null;
@@ -120,7 +123,7 @@ export function nothingToPass(
 
 const SKIPPED_NAMED_MAX = 3;
 
-function requiredButSkipped(edge: string, skipped: readonly EffectiveCheck[]): string {
+function skippedChecksMessage(edge: string, skipped: readonly EffectiveCheck[]): string {
   const named = skipped.slice(0, SKIPPED_NAMED_MAX).map(({ name, skipped: reason }) => `${name}: ${reason}`);
   const others = skipped.length - named.length;
   const more = others === 0 ? '' : ` And ${others} more.`;

@@ -20,11 +20,11 @@ export interface EvidencePolicyStatus {
 }
 
 export function describeEvidencePolicy(policy: EvidencePolicy, runners: Runners): EvidencePolicyStatus {
-  const enrolled = Object.values(runners).filter(({ state }) => state === 'enrolled').length;
-  const is_blocked = policy === 'verified' && enrolled === 0;
+  const enrolledCount = Object.values(runners).filter(({ state }) => state === 'enrolled').length;
+  const is_blocked = policy === 'verified' && enrolledCount === 0;
   return {
     policy,
-    runners: enrolled,
+    runners: enrolledCount,
     says: is_blocked ? NO_RUNNER : EVIDENCE_POLICY_MESSAGES[policy],
     is_blocked,
   };

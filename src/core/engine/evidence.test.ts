@@ -119,7 +119,7 @@ describe('evidence counts', () => {
   });
 });
 
-test('the signed text is the same for equal statements, and another for every other one', () => {
+test('the signed text is the same for equal statements, and differs for different statements', () => {
   const { statement } = signedStatement();
   const reordered = Object.fromEntries(Object.entries(statement).reverse()) as EvidenceStatement;
   expect(evidenceText(reordered)).toBe(evidenceText(statement));
@@ -127,7 +127,7 @@ test('the signed text is the same for equal statements, and another for every ot
   expect(evidenceText(statement)).toMatch(/^gcc\/evidence\/v1\n\{/);
 });
 
-test('of each runner the last statement is kept, and of all of them the latest', () => {
+test('keeps the last statement of each runner, and only the latest ones if there are too many', () => {
   let candidate = { evidence: [] } as unknown as CandidateRecord;
   for (let at = 0; at <= STATEMENTS_MAX; at += 1)
     candidate = withEvidence(candidate, signedStatement({ runner_id: runnerId(at) }));
@@ -138,7 +138,7 @@ test('of each runner the last statement is kept, and of all of them the latest',
   expect(candidate.evidence.at(-1)?.statement.generation).toBe(4);
 });
 
-test('a new runner takes the place of the one that was revoked first, and none if all are enrolled', () => {
+test('a new runner replaces the runner that was revoked first, and is refused if all are enrolled', () => {
   const ids = Array.from({ length: RUNNERS_MAX }, (_, at) => runnerId(at));
   const full: Runners = Object.fromEntries(ids.map((id) => [id, runnerWith()]));
   expect(withRunner(full, runnerId(99), runnerWith())).toBeNull();

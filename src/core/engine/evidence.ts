@@ -82,10 +82,10 @@ export function withRunner(runners: Runners, runnerId: string, added: RunnerReco
   const ids = Object.keys(runners);
   if (ids.length < RUNNERS_MAX) return { ...runners, [runnerId]: added };
   const revoked = ids.filter((id) => runners[id]?.state === 'revoked');
-  const first = revoked.sort((a, b) => timeOf(runners[a]).localeCompare(timeOf(runners[b])))[0];
-  if (first === undefined) return null;
-  const { [first]: _, ...rest } = runners;
-  return { ...rest, [runnerId]: added };
+  const firstRevokedId = revoked.sort((a, b) => timeOf(runners[a]).localeCompare(timeOf(runners[b])))[0];
+  if (firstRevokedId === undefined) return null;
+  const { [firstRevokedId]: _, ...otherRunners } = runners;
+  return { ...otherRunners, [runnerId]: added };
 }
 
 const timeOf = (runner: RunnerRecord | undefined): string => runner?.revoked_at ?? '';
@@ -148,10 +148,10 @@ export function verifiedOutcomes(
   const runnerOf = new Map<string, string>();
   const reasons = new Map<string, string>();
   for (const check of checks.filter(({ type }) => type === 'deterministic')) {
-    const found = verifiedOutcome(check, evidence, facts);
-    if (typeof found === 'string') reasons.set(check.name, found);
+    const verified = verifiedOutcome(check, evidence, facts);
+    if (typeof verified === 'string') reasons.set(check.name, verified);
     else {
-      const { outcome, runner_id } = found;
+      const { outcome, runner_id } = verified;
       outcomes.push(outcome);
       runnerOf.set(check.name, runner_id);
       if (outcome.result !== 'pass') reasons.set(check.name, outcomeText(outcome));
@@ -200,12 +200,12 @@ const hasEnrolledRunner = (runners: Runners): boolean =>
 
 /** Short, because it is repeated for each check: the advice about runners is in `describeEvidencePolicy`. */
 function noEvidenceReason({ candidate_sha256, is_proposed, runners }: EvidenceFacts): string {
-  const proposed = is_proposed
+  const proposalText = is_proposed
     ? `Proposed as ${candidate_sha256.slice(0, 12)}`
     : 'Not proposed yet (gen task propose)';
   return hasEnrolledRunner(runners)
-    ? `${proposed}; ${is_proposed ? 'waiting for a runner (gen runner run)' : 'a runner runs the checks of proposed candidates'}.`
-    : `${proposed}; no runner is enrolled (gen runner enrol).`;
+    ? `${proposalText}; ${is_proposed ? 'waiting for a runner (gen runner run)' : 'a runner runs the checks of proposed candidates'}.`
+    : `${proposalText}; no runner is enrolled (gen runner enrol).`;
 }
 
 function statementFault(statement: EvidenceStatement, facts: EvidenceFacts): string | null {

@@ -32,7 +32,7 @@ const DEPENDENCY_FOLDERS: ReadonlySet<string> = new Set([
   ...['.venv', 'venv', 'site-packages', '__pypackages__', '__pycache__', '.tox', '.nox', '.eggs'],
   ...['vendor', '.bundle', '.cargo', '.mvn', '.gradle'],
 ]);
-/** What builds leave there is used again. */
+/** Build outputs that later builds and checks use again. */
 const BUILD_OUTPUT = /(?:^|\/)target\/(?:classes|test-classes|debug|release)\//;
 
 /** Files that decide which tests run and what counts as passed, at any depth: also new ones. */
@@ -81,8 +81,9 @@ const RC_FILE = /^\.(?:mocha|nyc|c8|babel|swc|eslint|tap|jshint|stylelint|pylint
 
 const INTERPRETER =
   /^(?:node|nodejs|deno|bun|tsx|ts-node|python[\d.]*|pypy[\d.]*|py|ruby|perl|php|lua|sh|bash)$/;
-/** What interpreters add to the name of a script or module (`node check`, `python -m check`), and run in a folder. */
+/** Extensions that interpreters add to the name of a script or module (`node check`, `python -m check`). */
 const EXTENSION = /\.(?:[cm]?[jt]s|[jt]sx|json|node|pyc?|pyz|so|sh|bash|rb|pl|php|lua|exe|cmd|bat|ps1)$/;
+/** Files that an interpreter runs when it is given their folder, without extension. */
 const FOLDER_ENTRIES: ReadonlySet<string> = new Set(['index', '__main__', '__init__']);
 
 /** The paths among `files` that take part in judging the candidate. */
@@ -94,15 +95,17 @@ export function checkFilePaths(
   if (commands.length === 0) return [];
   const words = {
     named: new Set(commands.flatMap((command) => wordsOf(command).flatMap(moduleSpellings))),
-    run: new Set(commands.flatMap((command) => runWords(wordsOf(command)).flatMap(moduleSpellings))),
+    executed: new Set(
+      commands.flatMap((command) => executedWords(wordsOf(command)).flatMap(moduleSpellings)),
+    ),
   };
   return files.filter((file) => isCheckFile(file, words)).map(({ path }) => path);
 }
 
-/** Words of commands that may be paths. `run`: those that an interpreter runs, in any folder, even if they are folders. */
+/** Words of commands that may be paths. `executed`: those that an interpreter runs, in any folder, or a folder itself. */
 interface CommandWords {
   readonly named: ReadonlySet<string>;
-  readonly run: ReadonlySet<string>;
+  readonly executed: ReadonlySet<string>;
 }
 
 function isCheckFile({ path, is_new }: ChangedFile, words: CommandWords): boolean {
@@ -142,31 +145,32 @@ function moduleSpellings(word: string): string[] {
 }
 
 /** Scripts and modules that an interpreter runs: the first word after its options. A word after an option may be its value. */
-function runWords(words: readonly string[]): string[] {
-  const found: string[] = [];
+function executedWords(words: readonly string[]): string[] {
+  const executed: string[] = [];
   for (const [at, word] of words.entries()) {
     if (!INTERPRETER.test(caseFoldedPath(word).replace(/^.*\//, ''))) continue;
     for (let next = at + 1; next < words.length; next += 1) {
       const [previous = '', script = ''] = [words[next - 1], words[next]];
       if (script.startsWith('-') || script === 'run') continue;
-      found.push(script);
-      if (previous === '-m') found.push(script.replace(/\..*$/, ''));
+      executed.push(script);
+      if (previous === '-m') executed.push(script.replace(/\..*$/, ''));
       if (previous === '-m' || !previous.startsWith('-')) break;
     }
   }
-  return found;
+  return executed;
 }
 
 /** The file itself, without its extension (`node tools/check`), or as the entry of a folder (`node tools` runs `tools/index.js`). */
-function isNamedInCommand(names: readonly string[], { named, run }: CommandWords): boolean {
+function isNamedInCommand(names: readonly string[], { named, executed }: CommandWords): boolean {
   for (let from = 0; from < names.length; from += 1) {
     const path = names.slice(from).join('/');
     // Outside of the root folder, a single word such as `check` is usually an argument.
-    const isNamed = (word: string) => run.has(word) || (named.has(word) && (from === 0 || /[./]/.test(word)));
-    const bare = path.replace(EXTENSION, '');
-    if (isNamed(path) || isNamed(bare)) return true;
-    const [, folder = '', entry = ''] = /^(.*)\/([^/]*)$/.exec(bare) ?? [];
-    if (bare !== path && FOLDER_ENTRIES.has(entry) && run.has(folder)) return true;
+    const isNamed = (word: string) =>
+      executed.has(word) || (named.has(word) && (from === 0 || /[./]/.test(word)));
+    const pathWithoutExtension = path.replace(EXTENSION, '');
+    if (isNamed(path) || isNamed(pathWithoutExtension)) return true;
+    const [, folder = '', entry = ''] = /^(.*)\/([^/]*)$/.exec(pathWithoutExtension) ?? [];
+    if (pathWithoutExtension !== path && FOLDER_ENTRIES.has(entry) && executed.has(folder)) return true;
   }
   return false;
 }

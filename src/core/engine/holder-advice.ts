@@ -18,12 +18,12 @@ interface HeldWork {
 export function holderAdvice(work: HeldWork): string {
   const { subject, suspended, evidence } = work;
   if (suspended !== null) return suspendedAdvice(subject, suspended.has_open_gate, suspended.last_run);
-  const lostHandle = `If you have lost its handle: ${genCommand('task', 'claim', subject)} returns the same claim (over HTTP: claim with resume: true).`;
+  const lostHandleAdvice = `If you have lost its handle: ${genCommand('task', 'claim', subject)} returns the same claim (over HTTP: claim with resume: true).`;
   const step =
     evidence?.policy === 'verified'
       ? verifiedStep(work, evidence)
       : `Submit it: ${genCommand('task', 'submit', subject)}. Or release it: ${genCommand('task', 'release', subject)}.`;
-  return `${step} ${lostHandle}`;
+  return `${step} ${lostHandleAdvice}`;
 }
 
 function verifiedStep(
@@ -34,9 +34,9 @@ function verifiedStep(
   const submit = submitCandidateCommand(subject, checks);
   if (candidate?.generation !== generation) return `Propose your drafts: ${propose}.`;
   const isRequired = (name: string) => checks.some((check) => check.name === name && check.required);
-  const open = missing.filter(({ name }) => isRequired(name));
-  if (open.length === 0) return `Submit now: ${submit}.`;
-  const isFailed = open.some(({ name }) => outcomes.some((outcome) => outcome.name === name));
+  const missingRequired = missing.filter(({ name }) => isRequired(name));
+  if (missingRequired.length === 0) return `Submit now: ${submit}.`;
+  const isFailed = missingRequired.some(({ name }) => outcomes.some((outcome) => outcome.name === name));
   return isFailed
     ? `Correct your drafts and propose them again: ${propose}.`
     : `When a runner has passed all required checks: ${submit}.`;

@@ -21,7 +21,7 @@ export interface IterationFacts {
   readonly checks: readonly EffectiveCheck[];
   /** Outcomes of this iteration, by programs and models. A person's decision is `human`. */
   readonly outcomes: readonly Outcome[];
-  /** Names of the failing checks of each earlier iteration, oldest first: what `failingCheckNames` gave. */
+  /** Names of the failing checks of each earlier iteration, oldest first, as `failingCheckNames` returned them. */
   readonly earlier_failing: readonly (readonly string[])[];
   /** Null if no person was asked. */
   readonly human: HumanDecision | null;
@@ -92,7 +92,7 @@ const automaticOutcomes = (outcomes: readonly Outcome[]): readonly Outcome[] =>
 
 /** Names of the required checks that have not passed, human ones last. */
 function openChecks({ checks, outcomes, human }: IterationFacts): readonly string[] {
-  const { failing, human: humanChecks } = judgeConvergence(checks, automaticOutcomes(outcomes));
+  const { failing, human_checks: humanChecks } = judgeConvergence(checks, automaticOutcomes(outcomes));
   const names = failing.map(({ name }) => name);
   if (human?.decision === 'APPROVED') return names;
   // A decision counts even if no check requires it.

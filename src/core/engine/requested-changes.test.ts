@@ -13,8 +13,8 @@ const eventOf = (event_type: string, payload: Record<string, unknown>, at: numbe
   event_type,
   payload,
 });
-const eventsOf = (...given: [string, Record<string, unknown>][]): EventEnvelope[] =>
-  given.map(([type, payload], at) => eventOf(type, payload, at));
+const eventsOf = (...typesAndPayloads: [string, Record<string, unknown>][]): EventEnvelope[] =>
+  typesAndPayloads.map(([type, payload], at) => eventOf(type, payload, at));
 
 const runStarted = (run_id: string): [string, Record<string, unknown>] => ['run_started', { run_id }];
 const ENDED: [string, Record<string, unknown>] = ['run_ended', { run_id: 'first' }];

@@ -8,22 +8,24 @@ import type { Run } from './runs.js';
  * Empty without a comment; null if the last decision was another one, or there is none.
  */
 export function requestedChanges(runId: string, events: readonly EventEnvelope[]): string | null {
-  const since = edgeEventsSinceRun(events, runId);
-  const next = since.findIndex(
+  const eventsSinceRun = edgeEventsSinceRun(events, runId);
+  const nextStartIndex = eventsSinceRun.findIndex(
     ({ event_type, payload }) => event_type === 'run_started' && payload.run_id !== runId,
   );
-  const ofRun = next === -1 ? since : since.slice(0, next);
+  const eventsOfRun = nextStartIndex === -1 ? eventsSinceRun : eventsSinceRun.slice(0, nextStartIndex);
   // A decision from before the last gate concerns an earlier candidate.
-  const last = ofRun.findLast(({ event_type }) => GATE_KINDS.has(claimEventKindOf(event_type)));
-  if (last === undefined || last.payload.decision !== 'CHANGES_REQUESTED') return null;
-  return String(last.payload.comment ?? '');
+  const lastGateEvent = eventsOfRun.findLast(({ event_type }) =>
+    GATE_KINDS.has(claimEventKindOf(event_type)),
+  );
+  if (lastGateEvent === undefined || lastGateEvent.payload.decision !== 'CHANGES_REQUESTED') return null;
+  return String(lastGateEvent.payload.comment ?? '');
 }
 
 const GATE_KINDS: ReadonlySet<unknown> = new Set(['suspended', 'escalated', 'reviewed']);
 
 /** The id of the escalated run that a new run revises, because a person requested changes; null if there is none. */
 export function runToRevise(runs: readonly Run[], events: readonly EventEnvelope[]): string | null {
-  const last = runs.at(-1);
-  if (last?.status !== 'ESCALATED') return null;
-  return requestedChanges(last.run_id, events) === null ? null : last.run_id;
+  const lastRun = runs.at(-1);
+  if (lastRun?.status !== 'ESCALATED') return null;
+  return requestedChanges(lastRun.run_id, events) === null ? null : lastRun.run_id;
 }

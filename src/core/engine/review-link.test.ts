@@ -23,7 +23,7 @@ const link: ReviewLink = {
 const MAC = 'm'.repeat(43);
 const DAY_MS = 86_400_000;
 
-test('a token has everything that it was made from', () => {
+test('a token contains its link and its code', () => {
   expect(parseReviewToken(reviewToken(link, MAC))).toEqual({ link, mac: MAC });
 });
 
@@ -35,16 +35,16 @@ test('every field is in the text that is signed', () => {
 });
 
 test.each([
-  ['', 'nothing'],
-  ['rvl_', 'a prefix only'],
-  [reviewToken(link, 'short'), 'a short code'],
-  [reviewToken(link, MAC).slice(4), 'no prefix'],
-  [`${reviewToken(link, MAC)}=`, 'padding'],
-  [reviewToken({ ...link, reviewer: 'a b' }, MAC), 'a reviewer with a blank'],
-  [reviewToken({ ...link, more: 1 } as ReviewLink, MAC), 'a field that nobody knows'],
-  [`rvl_${Buffer.from(JSON.stringify(link)).toString('base64url')}.${MAC}`, 'another spelling'],
-  [reviewToken({ ...link, task_id: 'x'.repeat(4000) }, MAC), 'a long text'],
-])('%# no token: %s', (token) => {
+  ['an empty text', ''],
+  ['a prefix only', 'rvl_'],
+  ['a short code', reviewToken(link, 'short')],
+  ['no prefix', reviewToken(link, MAC).slice(4)],
+  ['padding', `${reviewToken(link, MAC)}=`],
+  ['a reviewer with a blank', reviewToken({ ...link, reviewer: 'a b' }, MAC)],
+  ['an unknown field', reviewToken({ ...link, more: 1 } as ReviewLink, MAC)],
+  ['another spelling', `rvl_${Buffer.from(JSON.stringify(link)).toString('base64url')}.${MAC}`],
+  ['a long text', reviewToken({ ...link, task_id: 'x'.repeat(4000) }, MAC)],
+])('refuses %s as a token', (_, token) => {
   expect(parseReviewToken(token)).toBeNull();
 });
 

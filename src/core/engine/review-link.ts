@@ -39,9 +39,9 @@ export function parseReviewToken(token: string): { readonly link: ReviewLink; re
   if (token.length > TOKEN_LENGTH_MAX) return null;
   const [, content = '', mac = ''] = TOKEN.exec(token) ?? [];
   const text = Buffer.from(content, 'base64url').toString('utf8');
-  const read = reviewLinkSchema.safeParse(jsonOrNull(text));
+  const parsed = reviewLinkSchema.safeParse(jsonOrNull(text));
   // One link has one spelling, so that a token can be compared as text.
-  return read.success && reviewToken(read.data, mac) === token ? { link: read.data, mac } : null;
+  return parsed.success && reviewToken(parsed.data, mac) === token ? { link: parsed.data, mac } : null;
 }
 
 function jsonOrNull(text: string): unknown {
@@ -58,8 +58,8 @@ function jsonOrNull(text: string): unknown {
  */
 export function linkExpiryMs(nowMs: number, days: number | null, deadlineMs: number | null): number {
   const latestMs = nowMs + LINK_DAYS_MAX * DAY_MS;
-  const wantedMs = days === null ? (deadlineMs ?? latestMs) : nowMs + Math.round(days * DAY_MS);
-  return Math.min(wantedMs, latestMs);
+  const requestedMs = days === null ? (deadlineMs ?? latestMs) : nowMs + Math.round(days * DAY_MS);
+  return Math.min(requestedMs, latestMs);
 }
 
 /** Who a decision by link is recorded as. No credential has such a name, because names have no colon. */

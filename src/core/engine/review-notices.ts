@@ -39,20 +39,22 @@ export function currentNotice(
   const deadlineMs = deadline === null ? Number.POSITIVE_INFINITY : Date.parse(deadline);
   if (nowMs >= deadlineMs) return { kind: 'deadline', number: 0 };
   const sinceMs = Date.parse(since);
-  const passed = [...new Set(remind_after_days)].filter((days) => sinceMs + days * DAY_MS <= nowMs);
-  return passed.length === 0 ? { kind: 'requested', number: 0 } : { kind: 'reminder', number: passed.length };
+  const dueReminders = [...new Set(remind_after_days)].filter((days) => sinceMs + days * DAY_MS <= nowMs);
+  return dueReminders.length === 0
+    ? { kind: 'requested', number: 0 }
+    : { kind: 'reminder', number: dueReminders.length };
 }
 
-/** Identifies one candidate before a person. */
+/** Identifies the review of one candidate. */
 export type ReviewIdentity = Pick<PendingReview, 'task_id' | 'generation' | 'iteration' | 'candidate_sha256'>;
 
-/** What a notice is identified by. Its id derives from this, so every coordinator gives it the same one. */
+/** What identifies a notice. Its id derives from this, so every coordinator gives the notice the same id. */
 export const noticeNameOf = (
   { task_id, generation, iteration, candidate_sha256 }: ReviewIdentity,
   { kind, number }: ReviewNotice,
 ): readonly (string | number)[] => [task_id, generation, iteration, candidate_sha256, kind, number];
 
-/** Pauses after failed tries: with the first try five in about an hour. */
+/** Pauses after failed tries. With the first try, this makes five tries in about an hour. */
 const RETRY_PAUSES_SECONDS = [60, 240, 900, 2400] as const;
 
 /** The time at which a notice is tried again; null if no further try is made. */

@@ -40,7 +40,7 @@ export const runEventSchemas = {
     ...stepFields,
     attempt: z.int().min(1),
     duration_ms: z.int().min(0),
-    /** Exactly one of them. */
+    /** Either `output` or `output_ref` is present. */
     output: z.record(z.string(), z.unknown()).exactOptional(),
     output_ref: blobReference.exactOptional(),
     cost: costSchema.exactOptional(),
@@ -53,7 +53,7 @@ export const runEventSchemas = {
     cause: saysText,
     cost: costSchema.exactOptional(),
   }),
-  /** The run waits for a person; no process does. */
+  /** The run waits for a person. No process waits meanwhile. */
   run_suspended: z.strictObject({
     ...stepFields,
     attempt: z.int().min(1).exactOptional(),
@@ -86,13 +86,13 @@ interface ReportedEvent {
 }
 
 /** Whether an event begins a run or its wait for a person, which are over once the candidate is decided. */
-export const beginsRunOrWait = ({ event_type }: Pick<ReportedEvent, 'event_type'>): boolean =>
+export const isRunOrWaitStart = ({ event_type }: Pick<ReportedEvent, 'event_type'>): boolean =>
   event_type === 'run_started' || event_type === 'run_suspended';
 
 /** Whether an event only records how a run ends after the decision on its candidate: it spends nothing. */
-export const concludesRun = (event: ReportedEvent): boolean =>
+export const isRunConclusion = (event: ReportedEvent): boolean =>
   event.event_type === 'run_ended' ||
-  (!beginsRunOrWait(event) && CONCLUDING_STEPS.has(event.payload.step) && event.payload.cost === undefined);
+  (!isRunOrWaitStart(event) && CONCLUDING_STEPS.has(event.payload.step) && event.payload.cost === undefined);
 
 /** Whether an event ends a run by cancellation, which needs the right to operate. */
 export const isCancellation = (event: ReportedEvent): boolean =>

@@ -85,14 +85,14 @@ describe('a log of runs', () => {
     ['RUN-08', 'a step before the start', [requested, stepCompleted()]],
     ['RUN-08', 'an event on another edge', [runStarted(), { ...runEnded(), subject: 'REQ-F-B#design_code' }]],
   ])('has the finding %s about %s', (rule, _, events) => {
-    const found = findingsOf(...events);
-    expect(found).toMatchObject([{ rule, run_id: expect.any(String) }]);
-    expect(found[0]?.says).toContain(`position ${events.length}: ${events.at(-1)?.event_type} of run`);
-    expect(found[0]?.says).toContain('recorded by engine');
-    expect(found[0]?.says).toContain(RUN_RULES[rule]);
+    const findings = findingsOf(...events);
+    expect(findings).toMatchObject([{ rule, run_id: expect.any(String) }]);
+    expect(findings[0]?.says).toContain(`position ${events.length}: ${events.at(-1)?.event_type} of run`);
+    expect(findings[0]?.says).toContain('recorded by engine');
+    expect(findings[0]?.says).toContain(RUN_RULES[rule]);
   });
 
-  it('breaks only the rules that the coordinator enforces', () => {
+  it('is damaged only if it breaks a rule that the coordinator enforces', () => {
     const enforced = (Object.keys(RUN_RULES) as RunRule[]).filter(isEnforcedRule);
     expect(enforced).toEqual(['RUN-01', 'RUN-02']);
   });

@@ -38,7 +38,7 @@ interface LoggedRun {
   readonly first_position: number;
   generation: number;
   isStarted: boolean;
-  ended: EventReference | null;
+  endEvent: EventReference | null;
   /** By step, iteration and input. */
   completed: Map<string, EventReference>;
 }
@@ -78,40 +78,40 @@ export class RunLogChecker {
       this.results.set(subject, { ...results, isInForce: false });
     const payload = runPayloadOf(event);
     if (payload === null) return [];
-    const found: RunFinding[] = [];
+    const findings: RunFinding[] = [];
     const report: Report = (rule, problem) => {
       const says = `position ${position}: ${event.event_type} of run ${payload.run_id}, recorded by ${event.agent_id}, ${problem}; ${RUN_RULES[rule]}`;
-      found.push({ rule, run_id: payload.run_id, subject, says });
+      findings.push({ rule, run_id: payload.run_id, subject, says });
     };
     this.checkRunEvent(event, subject, payload, report);
-    return found;
+    return findings;
   }
 
   private checkRunEvent(event: EventEnvelope, subject: string, payload: RunPayload, report: Report): void {
     const { event_type, generation = 0, position } = event;
-    const known = this.runs.get(payload.run_id);
-    if (known !== undefined && known.subject !== subject) {
-      report('RUN-08', `belongs to a run of ${known.subject}`);
+    const loggedRun = this.runs.get(payload.run_id);
+    if (loggedRun !== undefined && loggedRun.subject !== subject) {
+      report('RUN-08', `belongs to a run of ${loggedRun.subject}`);
       return;
     }
     if (event_type === 'run_requested' || event_type === 'run_started') {
-      const run = known ?? newRun(payload.run_id, subject, position);
+      const run = loggedRun ?? newRun(payload.run_id, subject, position);
       this.runs.set(run.run_id, run);
       if (event_type === 'run_started') this.start(run, generation, report);
       return;
     }
-    if (known === undefined || (!known.isStarted && event_type !== 'run_ended')) {
+    if (loggedRun === undefined || (!loggedRun.isStarted && event_type !== 'run_ended')) {
       report('RUN-08', 'comes before the start of the run');
       return;
     }
-    checkGeneration(known, event, report);
-    if ('step' in payload) checkStep(known, event, payload, report);
-    else this.end(known, event, payload as RunEventPayload<'run_ended'>, report);
+    checkGeneration(loggedRun, event, report);
+    if ('step' in payload) checkStep(loggedRun, event, payload, report);
+    else this.end(loggedRun, event, payload as RunEventPayload<'run_ended'>, report);
   }
 
   private start(run: LoggedRun, generation: number, report: Report): void {
-    if (run.isStarted || run.ended !== null) {
-      report('RUN-04', run.ended === null ? 'starts it again' : 'starts it after its end');
+    if (run.isStarted || run.endEvent !== null) {
+      report('RUN-04', run.endEvent === null ? 'starts it again' : 'starts it after its end');
       return;
     }
     const other = this.openRuns.get(run.subject);
@@ -127,12 +127,12 @@ export class RunLogChecker {
     { status }: RunEventPayload<'run_ended'>,
     report: Report,
   ): void {
-    if (run.ended !== null) {
-      report('RUN-04', `ends it again (first at position ${run.ended.position})`);
+    if (run.endEvent !== null) {
+      report('RUN-04', `ends it again (first at position ${run.endEvent.position})`);
       return;
     }
     const { position, event_id } = event;
-    run.ended = { position, event_id };
+    run.endEvent = { position, event_id };
     if (this.openRuns.get(run.subject) === run) this.openRuns.delete(run.subject);
     const results = this.results.get(run.subject);
     if (status === 'CONVERGED' && (results?.accepted_position ?? 0) < run.first_position)
@@ -152,7 +152,7 @@ const newRun = (run_id: string, subject: string, position: number): LoggedRun =>
   first_position: position,
   generation: 0,
   isStarted: false,
-  ended: null,
+  endEvent: null,
   completed: new Map(),
 });
 
@@ -169,15 +169,15 @@ export const completedStepKey = ({ step, iteration, input_sha256 }: StepPayload)
 
 function checkStep(run: LoggedRun, event: EventEnvelope, payload: StepPayload, report: Report): void {
   const { step, iteration } = payload;
-  if (run.ended !== null && !LAST_STEPS.has(step))
-    report('RUN-07', `is about step ${step}, but the run ended at position ${run.ended.position}`);
+  if (run.endEvent !== null && !LAST_STEPS.has(step))
+    report('RUN-07', `is about step ${step}, but the run ended at position ${run.endEvent.position}`);
   if (event.event_type !== 'run_step_completed') return;
   const key = completedStepKey(payload);
-  const before = run.completed.get(key);
-  if (before !== undefined)
+  const firstCompletion = run.completed.get(key);
+  if (firstCompletion !== undefined)
     report(
       'RUN-06',
-      `completes ${step} of iteration ${iteration} again (first at position ${before.position})`,
+      `completes ${step} of iteration ${iteration} again (first at position ${firstCompletion.position})`,
     );
   else run.completed.set(key, { position: event.position, event_id: event.event_id });
 }

@@ -172,13 +172,13 @@ describe('the summaries of runs', () => {
       .map(([status, id]) => runEnded(status, id)),
     step.map((fields) => ({ event_type: 'run_step_started', payload: { ...fields, attempt: 1 } })),
     step.map((fields) => ({ event_type: 'run_suspended', payload: { ...fields, deadline_at: '' } })),
-    fc.tuple(step, fc.record(attempt), optionalCost).map(([fields, tried, some]) => ({
+    fc.tuple(step, fc.record(attempt), optionalCost).map(([fields, attemptFields, some]) => ({
       event_type: 'run_step_completed',
-      payload: { ...fields, ...tried, ...some, output: {} },
+      payload: { ...fields, ...attemptFields, ...some, output: {} },
     })),
-    fc.tuple(step, fc.record(attempt), optionalCost).map(([fields, tried, some]) => ({
+    fc.tuple(step, fc.record(attempt), optionalCost).map(([fields, attemptFields, some]) => ({
       event_type: 'run_step_failed',
-      payload: { ...fields, ...tried, ...some, error: 'Engine.Failed', cause: '' },
+      payload: { ...fields, ...attemptFields, ...some, error: 'Engine.Failed', cause: '' },
     })),
     fc.constantFrom(reviewCompleted('APPROVED'), reviewCompleted('CHANGES_REQUESTED'), accepted),
     fc.constant({ event_type: 'heartbeat', payload: {} }),
@@ -197,9 +197,9 @@ describe('the summaries of runs', () => {
         let total = NO_COST;
         for (const { machine: _, machine_sha256: __, config_sha256: ___, steps, ...summary } of folded) {
           expect(runs.get(summary.run_id)).toEqual(summary);
-          const ofSteps = steps.reduce((sum, each) => addCost(sum, each.cost), NO_COST);
-          expectSameCost(summary.spent, ofSteps);
-          total = addCost(total, ofSteps);
+          const costOfSteps = steps.reduce((sum, each) => addCost(sum, each.cost), NO_COST);
+          expectSameCost(summary.spent, costOfSteps);
+          total = addCost(total, costOfSteps);
         }
         expectSameCost(spent, total);
       }),
@@ -216,7 +216,7 @@ function expectSameCost(actual: Cost, expected: Cost): void {
 }
 
 describe('the open run of an edge', () => {
-  const [running, request, over] = foldRuns(
+  const [running, request, endedRun] = foldRuns(
     eventsOf(
       ...[runStarted(RUNS[0]), runRequested(RUNS[1]), runRequested(RUNS[2])],
       runEnded('CANCELLED', RUNS[2]),
@@ -224,8 +224,8 @@ describe('the open run of an edge', () => {
   );
 
   it('is one that was started, otherwise the oldest request, and never one that has ended', () => {
-    expect(openRunOf([request!, running!, over!])).toBe(running);
-    expect(openRunOf([over!, request!])).toBe(request);
-    expect(openRunOf([over!])).toBeUndefined();
+    expect(openRunOf([request!, running!, endedRun!])).toBe(running);
+    expect(openRunOf([endedRun!, request!])).toBe(request);
+    expect(openRunOf([endedRun!])).toBeUndefined();
   });
 });

@@ -188,7 +188,7 @@ function decideStartedRun({ edges, runs }: RunsState, event: EventEnvelope): voi
   if (started !== undefined) runs.set(started.run_id, decidedRun(started, event));
 }
 
-/** The run of an edge that the log mentioned first most recently; null if it has none. */
+/** The run of an edge whose first event is the most recent; null if the edge has no run. */
 export const lastRunOf = (
   { edges, runs }: Pick<RunsState, 'edges' | 'runs'>,
   subject: string,
@@ -204,16 +204,16 @@ export function decidedEdges({ edges, runs }: RunsState): ReadonlySet<string> {
 }
 
 function recordOfEdge({ edges }: RunsState, before: RunSummary | undefined, after: RunSummary): void {
-  const ofEdge = edges.get(after.task_id) ?? newRunsOfEdge(after.run_id);
-  edges.set(after.task_id, ofEdge);
+  const runsOfEdge = edges.get(after.task_id) ?? newRunsOfEdge(after.run_id);
+  edges.set(after.task_id, runsOfEdge);
   if (after.started_at !== null && (before?.started_at ?? null) === null)
-    ofEdge.last_started_run_id = after.run_id;
+    runsOfEdge.last_started_run_id = after.run_id;
   if (before === undefined) {
-    ofEdge.count += 1;
-    ofEdge.last_run_id = after.run_id;
+    runsOfEdge.count += 1;
+    runsOfEdge.last_run_id = after.run_id;
   }
-  if (after.ended_at === null) ofEdge.open.add(after.run_id);
-  else ofEdge.open.delete(after.run_id);
+  if (after.ended_at === null) runsOfEdge.open.add(after.run_id);
+  else runsOfEdge.open.delete(after.run_id);
 }
 
 const newRunsOfEdge = (runId: string): RunsOfEdge => ({

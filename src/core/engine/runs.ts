@@ -46,10 +46,10 @@ function foldEvent(
     if (started !== undefined) started.summary = decidedRun(started.summary, event);
     return;
   }
-  const known = folds.get(payload.run_id);
-  const summary = evolveRun(known?.summary, event, payload);
-  if (summary === undefined || summary === known?.summary) return;
-  const fold = known ?? { summary, started: null, steps: new Map<string, RunStep>() };
+  const existingFold = folds.get(payload.run_id);
+  const summary = evolveRun(existingFold?.summary, event, payload);
+  if (summary === undefined || summary === existingFold?.summary) return;
+  const fold = existingFold ?? { summary, started: null, steps: new Map<string, RunStep>() };
   fold.summary = summary;
   folds.set(summary.run_id, fold);
   if (event.event_type === 'run_started') {

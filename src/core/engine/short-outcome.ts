@@ -9,7 +9,7 @@ export const CHECKS_PER_EDGE_MAX = 50;
 
 const bytesOf = (outcome: object): number => new TextEncoder().encode(JSON.stringify(outcome)).byteLength;
 
-/** `outcome_sha256` and `blocks` come on top. */
+/** Reserved for `outcome_sha256` and `blocks`, which are added later. */
 const ADDED_BYTES = 120;
 
 /** The outcome without its issues, and with as much of `says` as fits; null if the outcome fits unchanged. */
@@ -18,8 +18,8 @@ export function shortOutcome(outcome: CheckOutcome): CheckOutcome | null {
   if (bytesOf(outcome) <= bytesMax) return null;
   const { issues: _, ...short } = outcome;
   for (let length = short.says.length; length > 0; length = Math.floor(length / 2)) {
-    const cut = { ...short, says: short.says.slice(0, length) };
-    if (bytesOf(cut) <= bytesMax) return cut;
+    const truncated = { ...short, says: short.says.slice(0, length) };
+    if (bytesOf(truncated) <= bytesMax) return truncated;
   }
   return { ...short, says: '' };
 }

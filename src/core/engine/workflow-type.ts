@@ -33,9 +33,15 @@ export function chooseWorkflowType(plan: EdgePlan): { workflow_type: WorkflowTyp
 
 /** The checks of a tier run at the same time, so the slowest counts. */
 function worstCaseSeconds(plan: EdgePlan): number {
-  const step = (handler: Parameters<typeof stepTimeoutSeconds>[0]) => stepTimeoutSeconds(handler, plan);
-  const before = step('claim_edge') + step('load_config') + step('load_context');
-  const checks = Math.max(...plan.checks.map((check) => checkTimeoutSeconds(check, plan)));
-  const iteration = step('construct_candidate') + checks + step('judge_iteration');
-  return before + iteration * plan.max_iterations + Math.max(step('promote'), step('escalate'));
+  const stepSeconds = (handler: Parameters<typeof stepTimeoutSeconds>[0]) =>
+    stepTimeoutSeconds(handler, plan);
+  const setupSeconds = stepSeconds('claim_edge') + stepSeconds('load_config') + stepSeconds('load_context');
+  const checksSeconds = Math.max(...plan.checks.map((check) => checkTimeoutSeconds(check, plan)));
+  const iterationSeconds =
+    stepSeconds('construct_candidate') + checksSeconds + stepSeconds('judge_iteration');
+  return (
+    setupSeconds +
+    iterationSeconds * plan.max_iterations +
+    Math.max(stepSeconds('promote'), stepSeconds('escalate'))
+  );
 }

@@ -97,7 +97,7 @@ const RECORD_TYPES = [
 ];
 const REVIEW_TYPES = ['review_notified', 'review_notice_failed', 'escalation_timeout'];
 
-const held = {
+const heldEvent = {
   event_id: '0198c5a2-7d5e-7b2c-9c1f-2f6f3c1d4e5a',
   event_type: 'TASK_HELD',
   timestamp: '2026-01-04T06:00:00.000Z',
@@ -113,7 +113,7 @@ const faultPaths = (event: unknown): string[] => {
   const check = checkNewEvent(event);
   return check.ok ? [] : check.faults.map(({ path }) => path);
 };
-const { subject: _subject, seq: _seq, task_id: _task, ...unbound } = held;
+const { subject: _subject, seq: _seq, task_id: _task, ...unbound } = heldEvent;
 const ofProject = (event_type: string, payload: Record<string, unknown>) => ({
   ...unbound,
   event_type,
@@ -137,17 +137,17 @@ describe('the catalogue of events', () => {
 
 describe('a new event', () => {
   it('passes when it is complete', () => {
-    expect(checkNewEvent(held)).toEqual({ ok: true });
+    expect(checkNewEvent(heldEvent)).toEqual({ ok: true });
   });
 
   it('names what was adopted: a parked result or an imported event, and not a mixture', () => {
     const adoptionEvent = (adopted_from: unknown) => {
       const result = { result_id: 'res_1', result_sha256: 'a'.repeat(64), result_size_bytes: 2 };
       const payload = { reason: 'good', by: 'hana', ...result, work_product_ref: 'wp-1', adopted_from };
-      return faultPaths({ ...held, event_type: 'RESULT_ADOPTED', payload });
+      return faultPaths({ ...heldEvent, event_type: 'RESULT_ADOPTED', payload });
     };
     const parked = { result_id: 'res_1', generation: 1, agent_id: 'ada', session_id: 's-1' };
-    const imported = { imported: true, event_id: held.event_id, position: 7 };
+    const imported = { imported: true, event_id: heldEvent.event_id, position: 7 };
     expect(adoptionEvent(parked)).toEqual([]);
     expect(adoptionEvent(imported)).toEqual([]);
     expect(adoptionEvent({ ...imported, agent_id: 'primary', source: 'old.jsonl' })).toEqual([]);
@@ -161,7 +161,7 @@ describe('a new event', () => {
   });
 
   it('is refused when its type is unknown', () => {
-    expect(checkNewEvent({ ...held, event_type: 'TASK_PAINTED' })).toEqual({
+    expect(checkNewEvent({ ...heldEvent, event_type: 'TASK_PAINTED' })).toEqual({
       ok: false,
       faults: [{ path: 'event_type', message: 'unknown event_type TASK_PAINTED' }],
     });
@@ -169,38 +169,38 @@ describe('a new event', () => {
 
   // req: EDG-014
   it('is refused when it is a claim command', () => {
-    const check = checkNewEvent({ ...held, event_type: 'edge_claim' });
+    const check = checkNewEvent({ ...heldEvent, event_type: 'edge_claim' });
     expect(check.ok ? '' : check.faults[0]?.message).toMatch(/command/);
   });
 
   it.each([
-    ['an unknown field in the envelope', { ...held, colour: 'red' }, ['']],
+    ['an unknown field in the envelope', { ...heldEvent, colour: 'red' }, ['']],
     [
       'an unknown field in the payload',
-      { ...held, payload: { ...held.payload, colour: 'red' } },
+      { ...heldEvent, payload: { ...heldEvent.payload, colour: 'red' } },
       ['payload'],
     ],
-    ['a missing field in the payload', { ...held, payload: { reason: 'wait' } }, ['payload.by']],
-    ['a time without milliseconds', { ...held, timestamp: '2026-01-04T06:00:00Z' }, ['timestamp']],
-    ['an event_id that is not a UUID', { ...held, event_id: 'e1' }, ['event_id']],
-    ['a position, which only the commit assigns', { ...held, position: 4 }, ['']],
+    ['a missing field in the payload', { ...heldEvent, payload: { reason: 'wait' } }, ['payload.by']],
+    ['a time without milliseconds', { ...heldEvent, timestamp: '2026-01-04T06:00:00Z' }, ['timestamp']],
+    ['an event_id that is not a UUID', { ...heldEvent, event_id: 'e1' }, ['event_id']],
+    ['a position, which only the commit assigns', { ...heldEvent, position: 4 }, ['']],
     ['no seq though it changes a head', withoutSeq(), ['seq']],
-    ['a task_id that is not the subject', { ...held, task_id: 'A-002-x' }, ['task_id']],
-    ['a tenant with a slash', { ...held, tenant_id: 'a/b' }, ['tenant_id']],
+    ['a task_id that is not the subject', { ...heldEvent, task_id: 'A-002-x' }, ['task_id']],
+    ['a tenant with a slash', { ...heldEvent, tenant_id: 'a/b' }, ['tenant_id']],
     ['a value that is not an object', 'held', ['']],
   ])('is refused with %s', (_, event, paths) => {
     expect(faultPaths(event)).toEqual(paths);
   });
 
   it('is refused with a subject of the wrong kind', () => {
-    const { task_id: _, ...rest } = held;
+    const { task_id: _, ...rest } = heldEvent;
     const event = { ...rest, subject: 'F#design_code', feature_id: 'F', edge: 'design_code' };
     expect(faultPaths(event)).toEqual(['subject']);
   });
 
   it('is refused when it records a denial but has a seq', () => {
     const payload = { reason: 'DENIED_HELD', current_generation: 0 };
-    expect(faultPaths({ ...held, event_type: 'CLAIM_REJECTED', payload })).toEqual(['seq']);
+    expect(faultPaths({ ...heldEvent, event_type: 'CLAIM_REJECTED', payload })).toEqual(['seq']);
   });
 
   it.each([
@@ -239,7 +239,7 @@ describe('a new event', () => {
   });
 
   it('may add methodology fields to an edge event', () => {
-    const { task_id: _, ...rest } = held;
+    const { task_id: _, ...rest } = heldEvent;
     const edge = { ...rest, subject: 'F#design_code', feature_id: 'F', edge: 'design_code' };
     const lease = { lease_duration_seconds: 3600, expires_at: '2026-01-04T07:00:00.000Z' };
     const payload = { previous_generation: 0, previous_state: 'NONE', ...lease, iteration: 1 };
@@ -250,7 +250,7 @@ describe('a new event', () => {
   });
 
   it('may open a session without a user', () => {
-    const record = { state: 'open', user_id: null, created_at: held.timestamp };
+    const record = { state: 'open', user_id: null, created_at: heldEvent.timestamp };
     const event = { ...ofProject('SESSION_OPENED', { record }), subject: '~session/s-1', seq: 1 };
     expect(checkNewEvent(event)).toEqual({ ok: true });
     expect(faultPaths({ ...event, payload: { record: { ...record, state: 'ajar' } } })).toEqual([
@@ -267,7 +267,7 @@ describe('a new event', () => {
       user_id: null,
       secret_sha256: 'a'.repeat(64),
       last_four: 'wxyz',
-      created_at: held.timestamp,
+      created_at: heldEvent.timestamp,
       created_by: 'open',
       expires_at: null,
     };
@@ -311,6 +311,6 @@ describe('an id', () => {
 });
 
 function withoutSeq() {
-  const { seq: _, ...rest } = held;
+  const { seq: _, ...rest } = heldEvent;
   return rest;
 }

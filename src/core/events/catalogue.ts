@@ -22,7 +22,7 @@ export type EventPayloads = { [Type in EventType]: z.infer<(typeof payloadSchema
 /** Payload schema per event type. Types that are not listed are never written. */
 export const CATALOGUE: ReadonlyMap<string, z.ZodType> = new Map(Object.entries(payloadSchemas));
 
-/** Whether agents and tools report this type themselves. All other events are written by the commands that cause them. */
+/** Whether agents and tools report this type themselves. Commands write the events of all other types. */
 export const isAgentReported = (eventType: string): boolean =>
   Object.hasOwn(methodologyEventSchemas, eventType) && eventType !== 'run_requested';
 

@@ -40,7 +40,7 @@ export const evidenceFields = {
   context_hash: name.exactOptional(),
 };
 export type ResultFields = z.infer<z.ZodObject<typeof resultFields & typeof evidenceFields>>;
-/** When it was decided offline, if it was pushed. The sender's statement, never later than `timestamp`. */
+/** When a pushed command was decided offline: the sender's statement, never later than `timestamp`. */
 const pushedFields = { occurred_at: isoTimestamp.exactOptional() };
 /** The payload of a command that may be signed, in the format of core/signing.ts, or pushed. */
 const signedPayload = <Shape extends z.core.$ZodLooseShape>(shape: Shape) =>
@@ -150,7 +150,7 @@ export const claimPayloadSchemas = {
     decision: z.enum(REVIEW_DECISIONS),
     iteration: nonNegativeInteger,
     candidate_sha256: eventSha256,
-    /** If `pushed_by` is set, according to that credential. */
+    /** The person who decided. If `pushed_by` is set, that credential named the person. */
     reviewer: name,
     /** The credential that pushed a review that was decided offline. */
     pushed_by: name.exactOptional(),
@@ -191,7 +191,7 @@ export const claimPayloadSchemas = {
   refusals_counted: z.strictObject({
     current_generation: nonNegativeInteger,
     principal: name,
-    /** All refusals so far, with those that are recorded in full. */
+    /** All refusals so far, including those that are recorded in full. */
     refused_count: nonNegativeInteger,
   }),
   noted: signedPayload({ text: sentence }),

@@ -268,15 +268,15 @@ describe('a foreign log', () => {
   it('loses nothing: every value of a line is in its event', () => {
     fc.assert(
       fc.property(foreignLogArbitrary(), (lines) => {
-        const read = foreignEventsOf(...lines);
-        const written = lines.filter((line) => line.trim() !== '');
-        expect(read).toHaveLength(written.length);
-        expect(new Set(read.map(({ event_id }) => event_id)).size).toBe(written.length);
-        for (const [at, { position: _, ...event }] of read.entries()) {
+        const importedEvents = foreignEventsOf(...lines);
+        const nonEmptyLines = lines.filter((line) => line.trim() !== '');
+        expect(importedEvents).toHaveLength(nonEmptyLines.length);
+        expect(new Set(importedEvents.map(({ event_id }) => event_id)).size).toBe(nonEmptyLines.length);
+        for (const [at, { position: _, ...event }] of importedEvents.entries()) {
           expect(envelopeSchema.safeParse(event).error).toBeUndefined();
-          const there = leafValuesOf(event);
-          for (const leaf of leafValuesOf(fieldsOfLine(written[at] as string, event.event_type))) {
-            expect(there, `${leaf} of ${written[at]}`).toContain(leaf);
+          const eventLeaves = leafValuesOf(event);
+          for (const leaf of leafValuesOf(fieldsOfLine(nonEmptyLines[at] as string, event.event_type))) {
+            expect(eventLeaves, `${leaf} of ${nonEmptyLines[at]}`).toContain(leaf);
           }
         }
       }),

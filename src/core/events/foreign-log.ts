@@ -69,14 +69,14 @@ export class ForeignLogReader {
     reason: string,
   ): Omit<NewEvent, 'event_id'> {
     const { tenant_id, project_id, source, now_ms } = this.log;
-    const { why: _, ...apart } = notInline ?? { why: '' };
+    const { why: _, ...notInlineFields } = notInline ?? { why: '' };
     return {
       event_type: UNCONVERTED_LINE,
       timestamp: isoTime(now_ms),
       tenant_id,
       project_id,
       agent_id: 'primary',
-      payload: { line, reason, raw: text, ...apart, imported: { source, line } },
+      payload: { line, reason, raw: text, ...notInlineFields, imported: { source, line } },
     };
   }
 }

@@ -87,7 +87,7 @@ interface FieldLayers {
   readonly inner: JsonObject;
 }
 
-/** Seed 001 calls this field `payload`; other writers call it `data`. */
+/** Specification 001 calls the field with the inner fields `payload`; other writers call it `data`. */
 function fieldLayersOf(rest: JsonObject): FieldLayers {
   const name = 'data' in rest || !isObject(rest.payload) ? 'data' : 'payload';
   const { [name]: data, ...top } = rest;
@@ -150,8 +150,8 @@ function payloadOf({ top, inner }: FieldLayers, imported: JsonObject): JsonObjec
 
 /** Merges both layers; if they share a name, `data` is kept whole so that nothing is lost. */
 function mergeLayers(top: JsonObject, inner: JsonObject): JsonObject {
-  const clash = Object.keys(inner).some((field) => Object.hasOwn(top, field));
-  return clash ? { ...top, data: inner } : { ...top, ...inner };
+  const hasClash = Object.keys(inner).some((field) => Object.hasOwn(top, field));
+  return hasClash ? { ...top, data: inner } : { ...top, ...inner };
 }
 
 function renameHeldBy(payload: JsonObject): JsonObject {

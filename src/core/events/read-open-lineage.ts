@@ -110,15 +110,15 @@ function addJobFields(flat: JsonObject, job: unknown, facets: JsonObject): void 
     if (!hasField(field) && value != null && value !== '') flat[field] = value;
   };
   const { name, namespace }: JsonObject = isObject(job) ? job : {};
-  const named = jobNameParts(name);
+  const jobParts = jobNameParts(name);
   const reqKeys = objectFacet(facets, 'req_keys');
   const universal = objectFacet(facets, 'universal');
-  fillField('edge', hasText(reqKeys.edge) ? reqKeys.edge : named.edge);
+  fillField('edge', hasText(reqKeys.edge) ? reqKeys.edge : jobParts.edge);
   fillField('project', typeof namespace === 'string' ? namespace.replace(NAMESPACE, '') : null);
   if (!hasField('feature_id')) {
     const features = [
       knownFeature(reqKeys.feature_id),
-      named.feature,
+      jobParts.feature,
       instanceFeature(universal.instance_id),
     ];
     fillField(

@@ -109,7 +109,7 @@ export const recordEventSchemas = {
   RUNNER_REVOKED: changedRecord(runnersRecord),
   CANDIDATE_PROPOSED: changedRecord(candidateRecord),
   EVIDENCE_RECORDED: changedRecord(candidateRecord),
-  /** `edge`: whose result was accepted, or for which the first candidate was proposed. */
+  /** `edge`: the edge whose result was accepted, or for which the first candidate was proposed. */
   BASE_MOVED: changedRecord(z.strictObject({ edge: name })),
   KEY_BINDING_REQUIRED: changedRecord(z.strictObject({ required: z.literal(true) })),
 };

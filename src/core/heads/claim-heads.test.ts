@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { emptyHead, type Head } from '../claims/head.js';
-import { ClaimHeads, PAGE_HEADS } from './claim-heads.js';
+import { ClaimHeads, HEADS_PER_PAGE } from './claim-heads.js';
 import { packedSubject, packHead, unpackHead } from './packed-head.js';
 
 const completed = (subject: string, seq = 3): Head => ({
@@ -130,9 +130,9 @@ describe('heads with packed pages', () => {
 
   it('keep no page of outdated heads', () => {
     const heads = new ClaimHeads();
-    for (let seq = 1; seq <= 20 * PAGE_HEADS; seq += 1) heads.set('T-1', completed('T-1', seq));
+    for (let seq = 1; seq <= 20 * HEADS_PER_PAGE; seq += 1) heads.set('T-1', completed('T-1', seq));
     expect(heads.snapshot().pages.join('').length).toBeLessThan(10_000);
-    expect(heads.get('T-1')?.seq).toBe(20 * PAGE_HEADS);
+    expect(heads.get('T-1')?.seq).toBe(20 * HEADS_PER_PAGE);
   });
 });
 

@@ -4,7 +4,7 @@ import { emptyClaimIndex, openClaimOf, updateClaimIndex } from './claim-index.js
 import { packedSubject, packHead, unpackHead } from './packed-head.js';
 
 /** Heads per page. Few, so that packing a page delays no command. */
-export const PAGE_HEADS = 16;
+export const HEADS_PER_PAGE = 16;
 const UNPACKED_MAX = 1024;
 
 /** Packed heads, one per line. */
@@ -44,7 +44,7 @@ export class ClaimHeads {
   /** Cache of unpacked heads, by the index of the packed head. */
   readonly #unpacked = new Map<number, Head>();
 
-  constructor(private readonly headsPerPage = PAGE_HEADS) {}
+  constructor(private readonly headsPerPage = HEADS_PER_PAGE) {}
 
   /** The number of completed tasks and subtasks. */
   get completedTasks(): number {

@@ -17,8 +17,8 @@ export interface CommittedTransaction {
 }
 
 /**
- * Applies a head from the store if it is newer than the known one. Its events, once they arrive, are counted but do not
- * change it. The plan's head is skipped: it has no task data, so its events must be folded.
+ * Applies a head from the store if it is newer than the head in the state. When the events of this head arrive, they are
+ * counted but do not change it. The plan's head is skipped: it has no task data, so its events must be folded.
  */
 export function applyStoredHead(state: WorkState, head: VersionedHead): void {
   if (head.subject === PLAN_SUBJECT) return;
@@ -46,8 +46,8 @@ export function applyCommit(
   transaction: CommittedTransaction,
   positions: readonly (number | null)[],
 ): boolean {
-  const first = positions.find((position) => position !== null);
-  const isNext = first == null || first === state.position + 1;
+  const firstPosition = positions.find((position) => position !== null);
+  const isNext = firstPosition == null || firstPosition === state.position + 1;
   let index = 0;
   for (const { head, events } of transaction.swaps) {
     if (isNext && head.subject === PLAN_SUBJECT) {
@@ -80,7 +80,7 @@ export function applyOwnCommit(
   advancePosition(state, transaction, positions);
 }
 
-/** The same for a step: one decision with one event at this position. */
+/** Applies a step of the only writer of a log: one decision with one event at this position. */
 export function applyOwnStep(
   state: WorkState,
   { head, next }: Pick<Decision, 'head' | 'next'>,
@@ -97,9 +97,9 @@ function advancePosition(
   { swaps, loose_events }: CommittedTransaction,
   positions: readonly (number | null)[],
 ): void {
-  const last = positions.findLast((position) => position !== null);
-  if (last == null) return;
-  state.position = Math.max(state.position, last);
+  const lastPosition = positions.findLast((position) => position !== null);
+  if (lastPosition == null) return;
+  state.position = Math.max(state.position, lastPosition);
   const lastEvent = loose_events.at(-1) ?? swaps.at(-1)?.events.at(-1);
   state.last_updated = lastEvent?.timestamp ?? state.last_updated;
 }

@@ -79,14 +79,14 @@ const rebuiltViews = (events: EventEnvelope[], at: FoldContext) =>
 
 describe('the generated histories', () => {
   it('contain every claim event type of tasks and edges', () => {
-    const seen = new Set<string>();
-    for (const taken of fc.sample(steps, { numRuns: 200, seed: 4 })) {
-      for (const event of new ProjectHistory().run(taken).events) seen.add(event.event_type);
+    const eventTypes = new Set<string>();
+    for (const commandSteps of fc.sample(steps, { numRuns: 200, seed: 4 })) {
+      for (const event of new ProjectHistory().run(commandSteps).events) eventTypes.add(event.event_type);
     }
     const claimEventTypes = [...CATALOGUE.keys()].filter(
       (type) => claimEventKindOf(type) !== undefined && !/note|refusals_counted/i.test(type),
     );
-    expect(claimEventTypes.filter((type) => !seen.has(type))).toEqual([]);
+    expect(claimEventTypes.filter((type) => !eventTypes.has(type))).toEqual([]);
   });
 });
 
@@ -94,8 +94,8 @@ describe('every view', () => {
   // req: EVT-001, PRJ-004
   it('equals a rebuild from scratch at every position', () => {
     fc.assert(
-      fc.property(steps, (taken) => {
-        const history = new ProjectHistory().run(taken);
+      fc.property(steps, (commandSteps) => {
+        const history = new ProjectHistory().run(commandSteps);
         const at = history.foldContext();
         const state = emptyProject();
         const sessions = SESSIONS.map(emptySession);
@@ -105,10 +105,10 @@ describe('every view', () => {
           const prefix = history.events.slice(0, index + 1);
           expect(everyView(state, sessions, prefix, at)).toEqual(rebuiltViews(prefix, at));
           for (const session of sessions) {
-            const held = [...session.active_claims.values()].map(({ task_id }) => task_id);
-            expect(held.sort()).toEqual([...(state.bySession.get(session.session_id) ?? [])].sort());
+            const heldTaskIds = [...session.active_claims.values()].map(({ task_id }) => task_id);
+            expect(heldTaskIds.sort()).toEqual([...(state.bySession.get(session.session_id) ?? [])].sort());
             const latestLeaseEndMs = state.latestLeaseEndBySession.get(session.session_id);
-            expect(latestLeaseEndMs !== undefined).toBe(held.length > 0);
+            expect(latestLeaseEndMs !== undefined).toBe(heldTaskIds.length > 0);
             for (const { task_id, expires_at } of session.active_claims.values()) {
               if (expires_at !== null && expires_at !== undefined)
                 expect(latestLeaseEndMs).toBeGreaterThanOrEqual(Date.parse(expires_at));
@@ -128,12 +128,12 @@ describe('every view', () => {
 
   it('ignores repeated events', () => {
     fc.assert(
-      fc.property(steps, fc.array(fc.nat(200), { maxLength: 20 }), (taken, again) => {
-        const history = new ProjectHistory().run(taken);
+      fc.property(steps, fc.array(fc.nat(200), { maxLength: 20 }), (commandSteps, repeatedIndexes) => {
+        const history = new ProjectHistory().run(commandSteps);
         const { events } = history;
         const repeated = events.flatMap((event, index) => [
           event,
-          ...(again.includes(index) ? events.slice(0, index + 1) : []),
+          ...(repeatedIndexes.includes(index) ? events.slice(0, index + 1) : []),
         ]);
         const at = history.foldContext();
         expect(rebuiltViews(repeated, at)).toEqual(rebuiltViews(events, at));
@@ -144,11 +144,11 @@ describe('every view', () => {
 
   it('is the same if heads are applied before their events', () => {
     fc.assert(
-      fc.property(steps, fc.nat(100), (taken, cut) => {
-        const history = new ProjectHistory().run(taken);
+      fc.property(steps, fc.nat(100), (commandSteps, cut) => {
+        const history = new ProjectHistory().run(commandSteps);
         const { events } = history;
-        const known = events.slice(0, 1 + (cut % events.length));
-        const state = foldProject(known);
+        const eventsBefore = events.slice(0, 1 + (cut % events.length));
+        const state = foldProject(eventsBefore);
         for (const head of history.heads.values()) if (head.seq > 0) applyStoredHead(state, head);
         for (const event of events) evolveProject(state, event);
         const whole = foldProject(events);
@@ -166,11 +166,11 @@ describe('every view', () => {
 
   it('is the same if it continues from a snapshot', () => {
     fc.assert(
-      fc.property(steps, fc.nat(100), (taken, cut) => {
-        const history = new ProjectHistory().run(taken);
+      fc.property(steps, fc.nat(100), (commandSteps, cut) => {
+        const history = new ProjectHistory().run(commandSteps);
         const { events } = history;
-        const known = foldProject(events.slice(0, cut % events.length));
-        const state = loadProject(structuredClone(snapshotProject(known)));
+        const stateBefore = foldProject(events.slice(0, cut % events.length));
+        const state = loadProject(structuredClone(snapshotProject(stateBefore)));
         for (const event of events) evolveProject(state, event);
         const whole = foldProject(events);
         const at = history.foldContext();
@@ -219,7 +219,7 @@ describe('every view', () => {
   });
 
   it('reports ready exactly when a claim would be granted, and otherwise the reason', () => {
-    const codes = {
+    const codeOfReadiness = {
       completed: 'DENIED_COMPLETED',
       held: 'DENIED_HELD',
       suspended: 'DENIED_ACTIVE_CLAIM',
@@ -231,15 +231,17 @@ describe('every view', () => {
       ready: 'GRANTED',
     };
     fc.assert(
-      fc.property(steps, fc.nat(300), (taken, seconds) => {
-        const history = new ProjectHistory().run(taken);
+      fc.property(steps, fc.nat(300), (commandSteps, seconds) => {
+        const history = new ProjectHistory().run(commandSteps);
         const state = foldProject(history.events);
         const at = { ...history.foldContext(), now_ms: history.now_ms + seconds * 1000 };
         for (const subject of SUBJECTS) {
           const { readiness, waiting_for } = taskStateIn(state, subject, at);
           const head = state.heads.get(subject) ?? emptyHead(subject);
           const context = { now_ms: at.now_ms, rules: rulesOf(subject), claimIdOf: () => '' };
-          expect(codes[readiness]).toBe(decide(head, claimBy(WORKERS[0], waiting_for), context).code);
+          expect(codeOfReadiness[readiness]).toBe(
+            decide(head, claimBy(WORKERS[0], waiting_for), context).code,
+          );
         }
       }),
       { numRuns: 100 },
@@ -250,8 +252,8 @@ describe('every view', () => {
 describe('the catalogue', () => {
   it('accepts every event that the claim rules emit', () => {
     fc.assert(
-      fc.property(steps, (taken) => {
-        for (const { position: _, ...event } of new ProjectHistory().run(taken).events) {
+      fc.property(steps, (commandSteps) => {
+        for (const { position: _, ...event } of new ProjectHistory().run(commandSteps).events) {
           expect([event.event_type, checkNewEvent(event)]).toEqual([event.event_type, { ok: true }]);
         }
       }),

@@ -62,17 +62,17 @@ it('starts with the subjects without open dependencies, the best of each track f
 });
 
 it('advances with completed work, subtasks before their merge', () => {
-  const field = new FrontierHarness();
-  field.frontierIds();
-  field.moveHead('A-001-a', 'done');
-  field.moveHead('B-002-b', 'held');
-  expect(nonEmpty(field.frontierIds())).toEqual([['A-002-b::1', 'A-002-b::2'], ['B-001-a']]);
-  field.moveHead('A-002-b::1', 'done');
-  field.moveHead('A-002-b::2', 'done');
-  expect(nonEmpty(field.frontierIds())).toEqual([['A-002-b'], ['B-001-a']]);
-  field.moveHead('A-001-a', 'free');
-  field.moveHead('B-002-b', 'free');
-  expect(nonEmpty(field.frontierIds())).toEqual([
+  const harness = new FrontierHarness();
+  harness.frontierIds();
+  harness.moveHead('A-001-a', 'done');
+  harness.moveHead('B-002-b', 'held');
+  expect(nonEmpty(harness.frontierIds())).toEqual([['A-002-b::1', 'A-002-b::2'], ['B-001-a']]);
+  harness.moveHead('A-002-b::1', 'done');
+  harness.moveHead('A-002-b::2', 'done');
+  expect(nonEmpty(harness.frontierIds())).toEqual([['A-002-b'], ['B-001-a']]);
+  harness.moveHead('A-001-a', 'free');
+  harness.moveHead('B-002-b', 'free');
+  expect(nonEmpty(harness.frontierIds())).toEqual([
     ['A-001-a', 'A-002-b'],
     ['B-001-a', 'B-002-b'],
   ]);
@@ -83,11 +83,11 @@ it('gives the same frontier when updated as when rebuilt', () => {
   const step = fc.tuple(fc.constantFrom(...subjects), fc.constantFrom('held', 'free', 'done'));
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
-      const field = new FrontierHarness();
-      field.frontierIds();
+      const harness = new FrontierHarness();
+      harness.frontierIds();
       for (const [subject, to] of steps) {
-        field.moveHead(subject, to as 'held' | 'free' | 'done');
-        expect(nonEmpty(field.frontierIds())).toEqual(nonEmpty(field.frontierIds(new Frontier())));
+        harness.moveHead(subject, to as 'held' | 'free' | 'done');
+        expect(nonEmpty(harness.frontierIds())).toEqual(nonEmpty(harness.frontierIds(new Frontier())));
       }
     }),
   );
@@ -102,40 +102,40 @@ it('gives the same frontier if heads move during a rebuild', () => {
   });
   fc.assert(
     fc.property(fc.array(step, { maxLength: 30 }), (steps) => {
-      const field = new FrontierHarness();
-      const survey = field.frontier.rebuildSteps(field);
+      const harness = new FrontierHarness();
+      const rebuild = harness.frontier.rebuildSteps(harness);
       for (const { rest, subject, to } of steps) {
-        for (let taken = 0; taken < rest; taken += 1) survey.next();
-        field.moveHead(subject, to as 'held' | 'free' | 'done');
+        for (let taken = 0; taken < rest; taken += 1) rebuild.next();
+        harness.moveHead(subject, to as 'held' | 'free' | 'done');
       }
-      runAllSteps(survey);
-      expect(nonEmpty(field.frontierIds())).toEqual(nonEmpty(field.frontierIds(new Frontier())));
+      runAllSteps(rebuild);
+      expect(nonEmpty(harness.frontierIds())).toEqual(nonEmpty(harness.frontierIds(new Frontier())));
     }),
   );
 });
 
 it('the frontier has the plan version from the start of its rebuild, and needs another rebuild after a plan change', () => {
-  const field = new FrontierHarness();
-  const survey = field.frontier.rebuildSteps(field);
-  survey.next();
+  const harness = new FrontierHarness();
+  const rebuild = harness.frontier.rebuildSteps(harness);
+  rebuild.next();
   const added = [{ id: 'C-001-late', description: 'late' }];
-  applyPlanChange(field.plan, { added, changed: [], removed: ['B-002-b'] });
-  runAllSteps(survey);
-  expect(field.frontier.rebuiltVersion).toBeLessThan(field.frontier.currentVersion(field.plan));
-  expect(nonEmpty(field.frontierIds())).toEqual([['A-001-a'], ['B-001-a'], ['C-001-late']]);
+  applyPlanChange(harness.plan, { added, changed: [], removed: ['B-002-b'] });
+  runAllSteps(rebuild);
+  expect(harness.frontier.rebuiltVersion).toBeLessThan(harness.frontier.currentVersion(harness.plan));
+  expect(nonEmpty(harness.frontierIds())).toEqual([['A-001-a'], ['B-001-a'], ['C-001-late']]);
 });
 
 it('the frontier needs a rebuild if one head frees more subjects than an update handles', () => {
-  const field = new FrontierHarness();
+  const harness = new FrontierHarness();
   const waiting = Array.from({ length: 999 }, (_, index) => ({
     id: `C-${String(index + 1).padStart(3, '0')}-c`,
     description: 'waits',
     depends_on: ['A-001-a'],
     subtasks: 2,
   }));
-  applyPlanChange(field.plan, { added: waiting, changed: [], removed: [] });
-  field.frontierIds();
-  field.moveHead('A-001-a', 'done');
-  expect(field.frontier.rebuiltVersion).toBeLessThan(field.frontier.currentVersion(field.plan));
-  expect(nonEmpty(field.frontierIds()).map((ids) => ids.length)).toEqual([2, 2, 1998]);
+  applyPlanChange(harness.plan, { added: waiting, changed: [], removed: [] });
+  harness.frontierIds();
+  harness.moveHead('A-001-a', 'done');
+  expect(harness.frontier.rebuiltVersion).toBeLessThan(harness.frontier.currentVersion(harness.plan));
+  expect(nonEmpty(harness.frontierIds()).map((ids) => ids.length)).toEqual([2, 2, 1998]);
 });

@@ -23,7 +23,7 @@ export interface FrontierInput {
  * rebuilt; until then the lists may be outdated, so callers check each subject against the plan.
  */
 export class Frontier {
-  /** Set by the first rebuild: before it, there is nothing to update. */
+  /** Set when the first rebuild begins. Before that, there is nothing to update. */
   #isBuilt = false;
   /** Version that the lists were built from. */
   #rebuiltVersion = 0;
@@ -60,10 +60,10 @@ export class Frontier {
     if (!this.#isBuilt) return;
     this.#refresh(input, moved);
     if (input.heads.isCompleted(moved) === wasCompleted) return;
-    let followed = 0;
+    let refreshedCount = 0;
     for (const subject of dependantsOf(input.plan, moved)) {
-      followed += 1;
-      if (followed > DEPENDANTS_FOLLOWED_MAX) {
+      refreshedCount += 1;
+      if (refreshedCount > DEPENDANTS_FOLLOWED_MAX) {
         this.#overflows += 1;
         return;
       }
@@ -103,10 +103,10 @@ export class Frontier {
   }
 
   #updateMembership(input: FrontierInput, subject: string): void {
-    const listed = this.#ranks.get(subject);
+    const listedRank = this.#ranks.get(subject);
     const rank = isOnFrontier(input, subject) ? this.rankedSubject(input.plan, subject) : undefined;
-    if (rank !== undefined && listed === undefined) this.#insert(rank);
-    if (rank === undefined && listed !== undefined) this.#remove(listed);
+    if (rank !== undefined && listedRank === undefined) this.#insert(rank);
+    if (rank === undefined && listedRank !== undefined) this.#remove(listedRank);
   }
 
   #insert(rank: RankedSubject): void {

@@ -174,11 +174,11 @@ describe('the results of a task', () => {
 
   it('are parked when refused, until they are adopted', () => {
     const history = threeGenerations();
-    const [kept, other] = parkedResults(history.eventsOf(TASK));
+    const [resultToAdopt, otherParked] = parkedResults(history.eventsOf(TASK));
     history.command(TASK, { type: 'reset', expected_generation: 3, reason: 'r', by: 'olga' });
     const grant = pastGrant(history.eventsOf(TASK), 2)!;
     const { result } = submitBy(history, TASK, { generation: 2, session_id: 'sess-002', claim_id: null });
-    const word = {
+    const adoptFields = {
       expected_generation: 3,
       reason: 'better',
       by: 'olga',
@@ -187,9 +187,11 @@ describe('the results of a task', () => {
     };
     const { generation, agent_id, session_id } = grant;
     const from = { result_id: result.result_id, generation, agent_id, session_id };
-    expect(history.command(TASK, { type: 'adopt', ...word, adopted: { from, result } })).toBe('ADOPTED');
-    expect(kept?.id).toBe(result.result_id);
-    expect(parkedResults(history.eventsOf(TASK))).toEqual([other]);
+    expect(history.command(TASK, { type: 'adopt', ...adoptFields, adopted: { from, result } })).toBe(
+      'ADOPTED',
+    );
+    expect(resultToAdopt?.id).toBe(result.result_id);
+    expect(parkedResults(history.eventsOf(TASK))).toEqual([otherParked]);
     const { generations } = lineageOf(TASK, history.eventsOf(TASK));
     expect(generations.at(-1)?.adopted_from).toMatchObject({ generation: 2, agent_id: 'agent-B' });
   });

@@ -44,7 +44,7 @@ export interface ProjectState extends WorkWithParked {
 export const emptyProject = (): ProjectState => ({ ...emptyWork(), parked: new Map(), agents: new Map() });
 
 /** Whether the whole plan is complete. A project without a plan is not done. */
-export const isDone = ({ plan, heads }: WorkState): boolean =>
+export const isPlanComplete = ({ plan, heads }: WorkState): boolean =>
   plan.subject_count > 0 && heads.completedTasks >= plan.subject_count;
 
 /** Folds one event into a state that the caller owns. An event that was already folded changes nothing. */
@@ -83,8 +83,8 @@ function foldRecordEvent(state: WorkState, subject: string, event: EventEnvelope
 
 /** Changes the plan, if the event does. */
 export function applyPlanEvent(plan: Plan, event: EventDraft): void {
-  const known = asKnownEvent(event);
-  if (known?.event_type === 'PLAN_CHANGED') applyPlanChange(plan, known.payload);
+  const knownEvent = asKnownEvent(event);
+  if (knownEvent?.event_type === 'PLAN_CHANGED') applyPlanChange(plan, knownEvent.payload);
 }
 
 function foldHeadEvent(state: WorkState, subject: string, event: EventEnvelope): void {

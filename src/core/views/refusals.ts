@@ -24,13 +24,13 @@ export class RefusalCounts {
     return sumOf([...this.byKey].filter(isOfGeneration).map(([, count]) => count));
   }
 
-  countOf(generation: number, principal: string): RefusalCount {
+  countFor(generation: number, principal: string): RefusalCount {
     const key = `${generation} ${principal}`;
-    const known = this.byKey.get(key);
-    if (known !== undefined) return known;
-    const none = { total: 0, numbers: new Map<string, number>() };
-    this.byKey.set(key, none);
-    return none;
+    const existingCount = this.byKey.get(key);
+    if (existingCount !== undefined) return existingCount;
+    const newCount = { total: 0, numbers: new Map<string, number>() };
+    this.byKey.set(key, newCount);
+    return newCount;
   }
 
   add(event: EventDraft): void {
@@ -41,7 +41,7 @@ export class RefusalCounts {
       case 'refusals_counted': {
         const { current_generation, principal = '', refused_count } = claimEvent.payload;
         if (this.onlyGeneration !== null && this.onlyGeneration !== current_generation) return;
-        const count = this.countOf(current_generation, principal);
+        const count = this.countFor(current_generation, principal);
         // Earlier versions recorded refusals without a number.
         count.total = Math.max(count.total, refused_count ?? count.total + 1);
         const identity = refusalIdentity(event);

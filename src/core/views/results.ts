@@ -1,7 +1,7 @@
 import { adoptedResultId } from '../claims/adopted-from.js';
 import { claimEventKindOf } from '../claims/claim-event-kinds.js';
 import type { PastGrant } from '../claims/commands.js';
-import { acceptedResultFields } from '../claims/evolve.js';
+import { submittedResultOf } from '../claims/evolve.js';
 import type { SubmittedResult } from '../claims/head.js';
 import type { TaskResult } from '../contract/tasks.js';
 import { type EventEnvelope, msOf } from '../events/envelope.js';
@@ -67,7 +67,7 @@ export function parkedResults(events: readonly EventEnvelope[]): TaskResult[] {
 /** A refused result as it was submitted; null if no refusal has this id. */
 export function refusedResult(events: readonly EventEnvelope[], resultId: string): SubmittedResult | null {
   for (const { kind, payload } of claimEvents(events)) {
-    if (kind === 'result_refused' && payload.result_id === resultId) return acceptedResultFields(payload);
+    if (kind === 'result_refused' && payload.result_id === resultId) return submittedResultOf(payload);
   }
   return null;
 }

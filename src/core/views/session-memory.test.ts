@@ -62,15 +62,15 @@ describe('the memory of a session', () => {
     history.command('A-001-core', claimBy(bob));
     history.now_ms += 1_000;
     history.command('A-001-core', submitBy(history, 'A-001-core', handleOf('s-1')));
-    const mine = memoryOf('s-1', history.events);
-    expect(mine.task_log.map(({ event, outcome }) => [event, outcome])).toEqual([
+    const ownMemory = memoryOf('s-1', history.events);
+    expect(ownMemory.task_log.map(({ event, outcome }) => [event, outcome])).toEqual([
       ['CLAIM_ACQUIRED', null],
       ['CLAIM_LOST', null],
       ['RESULT_REJECTED', 'REJECTED'],
     ]);
-    expect(mine.active_claims).toEqual([]);
-    const theirs = memoryOf('s-2', history.events);
-    expect(theirs.task_log.map(({ event }) => event)).toEqual(['CLAIM_ACQUIRED']);
+    expect(ownMemory.active_claims).toEqual([]);
+    const otherMemory = memoryOf('s-2', history.events);
+    expect(otherMemory.task_log.map(({ event }) => event)).toEqual(['CLAIM_ACQUIRED']);
   });
 
   it('does not count a lost claim as activity', () => {
@@ -109,13 +109,13 @@ describe('the memory of a session', () => {
     const history = new ProjectHistory();
     history.command('A-001-core', claimBy(ada));
     const last = history.events.at(-1)!;
-    const beats = Array.from({ length: TASK_LOG_MAX + 5 }, (_, beat) => ({
+    const renewals = Array.from({ length: TASK_LOG_MAX + 5 }, (_, index) => ({
       ...last,
       event_type: 'LEASE_RENEWED',
-      position: last.position + 1 + beat,
-      payload: { lease_duration_seconds: beat, expires_at: iso(60) },
+      position: last.position + 1 + index,
+      payload: { lease_duration_seconds: index, expires_at: iso(60) },
     }));
-    const { task_log } = memoryOf('s-1', [...history.events, ...beats]);
+    const { task_log } = memoryOf('s-1', [...history.events, ...renewals]);
     expect(task_log).toHaveLength(TASK_LOG_MAX);
     expect(task_log[0]?.details.lease_duration_seconds).toBe(5);
   });

@@ -61,9 +61,9 @@ function appendLogEntry(session: SessionFold, entry: TaskLogEntry): void {
 }
 
 function evolveOwnRecord(session: SessionFold, event: EventEnvelope): void {
-  const known = asKnownEvent(event);
-  if (known?.event_type === 'SESSION_OPENED' || known?.event_type === 'SESSION_CLOSED') {
-    const { user_id, created_at } = known.payload.record;
+  const sessionEvent = asKnownEvent(event);
+  if (sessionEvent?.event_type === 'SESSION_OPENED' || sessionEvent?.event_type === 'SESSION_CLOSED') {
+    const { user_id, created_at } = sessionEvent.payload.record;
     session.user_id = user_id ?? session.user_id;
     session.created_at = created_at;
   }

@@ -116,9 +116,12 @@ describe('the status of a project', () => {
   it('shows the past by folding up to a position', () => {
     const history = busyProject();
     const grant = history.events.find((event) => event.event_type === 'CLAIM_ACQUIRED')!;
-    const then = projectStatus(foldProject(history.events.slice(0, grant.position)), history.foldContext());
-    expect(then.position).toBe(grant.position);
-    expect(then.total).toEqual({ completed: 0, in_progress: 1, pending: 4 });
+    const pastStatus = projectStatus(
+      foldProject(history.events.slice(0, grant.position)),
+      history.foldContext(),
+    );
+    expect(pastStatus.position).toBe(grant.position);
+    expect(pastStatus.total).toEqual({ completed: 0, in_progress: 1, pending: 4 });
   });
 
   it('counts only refused results that are parked', () => {
@@ -182,12 +185,19 @@ describe('the state of a task', () => {
 
   it('has the work product of the accepted claim until a reset', () => {
     const history = busyProject();
-    const done = stateOf(history, 'A-001-core');
-    expect(done.claim).toMatchObject({ state: 'RELEASED', work_product_ref: done.result?.work_product_ref });
-    expect(done.result).toMatchObject({ generation: 1, agent_id: 'ada', submitted_at: iso(130) });
+    const completedState = stateOf(history, 'A-001-core');
+    expect(completedState.claim).toMatchObject({
+      state: 'RELEASED',
+      work_product_ref: completedState.result?.work_product_ref,
+    });
+    expect(completedState.result).toMatchObject({ generation: 1, agent_id: 'ada', submitted_at: iso(130) });
     history.command('A-001-core', { type: 'reset', ...operatorFields(1) });
-    const again = stateOf(history, 'A-001-core');
-    expect([again.phase, again.result, again.claim?.work_product_ref]).toEqual(['OPEN', null, null]);
+    const stateAfterReset = stateOf(history, 'A-001-core');
+    expect([stateAfterReset.phase, stateAfterReset.result, stateAfterReset.claim?.work_product_ref]).toEqual([
+      'OPEN',
+      null,
+      null,
+    ]);
   });
 
   it('lists its open dependencies', () => {

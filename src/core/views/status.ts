@@ -25,7 +25,7 @@ const SUBJECTS_PER_STEP = 50;
  */
 export function* statusSteps(state: WorkWithParked, context: FoldContext): StepGenerator<ProjectStatus> {
   const { position, last_updated } = state;
-  const parked = [...state.parked].map(([task_id, kept]) => ({ task_id, parked: kept.size }));
+  const parked = [...state.parked].map(([task_id, resultIds]) => ({ task_id, parked: resultIds.size }));
   return {
     ...context.key,
     position,

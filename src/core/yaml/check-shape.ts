@@ -46,9 +46,9 @@ export function parseWithSchema<T>(
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
   const misspelt = misspeltFields(schema, value, parsed.error.issues);
-  const isKnown = ({ path: issuePath }: SchemaIssue) => misspelt.isMeant(issuePath);
+  const isReportedAsMisspelt = ({ path: issuePath }: SchemaIssue) => misspelt.isMissingBySpelling(issuePath);
   for (const issue of parsed.error.issues)
-    if (!isKnown(issue)) reportIssue(issue, value, path, faults, misspelt.suggest);
+    if (!isReportedAsMisspelt(issue)) reportIssue(issue, value, path, faults, misspelt.suggest);
   return null;
 }
 
@@ -59,7 +59,7 @@ type SuggestField = (parent: readonly PropertyKey[], name: string) => string | n
 function misspeltFields(schema: z.ZodType, value: unknown, issues: readonly SchemaIssue[]) {
   const keyOf = (path: readonly PropertyKey[]) => path.map(String).join('\0');
   const suggestions = new Map<string, string>();
-  const meant = new Set<string>();
+  const missingBySpelling = new Set<string>();
   for (const issue of issues) {
     if (issue.code !== 'unrecognized_keys') continue;
     const at = issue.path as (string | number)[];
@@ -68,12 +68,15 @@ function misspeltFields(schema: z.ZodType, value: unknown, issues: readonly Sche
       const [closest] = closestNames(name, names);
       if (closest === undefined) continue;
       suggestions.set(keyOf([...at, name]), closest);
-      if (valueAt(value, [...at, closest]) === undefined) meant.add(keyOf([...at, closest]));
+      if (valueAt(value, [...at, closest]) === undefined) missingBySpelling.add(keyOf([...at, closest]));
     }
   }
   const suggest: SuggestField = (parent, name) => suggestions.get(keyOf([...parent, name])) ?? null;
-  // "command is missing" would only repeat what the unknown field "comand" says.
-  return { suggest, isMeant: (path: readonly PropertyKey[]) => meant.has(keyOf(path)) };
+  // The fault "command is missing" would only repeat the fault of the unknown field "comand".
+  return {
+    suggest,
+    isMissingBySpelling: (path: readonly PropertyKey[]) => missingBySpelling.has(keyOf(path)),
+  };
 }
 
 type SchemaIssue = z.core.$ZodIssue;
@@ -132,10 +135,10 @@ function pathLabel(path: DocumentPath, documentName: string): string {
 }
 
 function valueAt(value: unknown, path: DocumentPath): unknown {
-  let found = value;
+  let current = value;
   for (const step of path) {
-    if (typeof found !== 'object' || found === null) return undefined;
-    found = (found as Record<string | number, unknown>)[step];
+    if (typeof current !== 'object' || current === null) return undefined;
+    current = (current as Record<string | number, unknown>)[step];
   }
-  return found;
+  return current;
 }

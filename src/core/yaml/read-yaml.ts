@@ -47,16 +47,16 @@ export function readYamlText(text: string, documents: 'one' | 'merged'): ParsedY
     const { line, col } = lineCounter.linePos(offset);
     return { line: Math.max(1, line), column: Math.max(1, col) };
   };
-  const parsed = parse(text, documents, lineCounter);
-  const root = mergedRoot(parsed);
+  const parsedDocuments = parseDocuments(text, documents, lineCounter);
+  const root = mergedRoot(parsedDocuments);
   const offsets = new OffsetIndex(root);
   const locate: LocatePath = (path) => sourcePositionAt(offsets.offsetOf(path));
   const problems: YamlProblem[] = [];
-  const yamlErrors = parsed.flatMap((doc) => [...doc.errors, ...doc.warnings]);
+  const yamlErrors = parsedDocuments.flatMap((doc) => [...doc.errors, ...doc.warnings]);
   for (const { message, pos } of yamlErrors.slice(0, PROBLEMS_MAX)) {
     problems.push({ path: [], message: asSentence(message), source_position: sourcePositionAt(pos[0]) });
   }
-  const nonMapOffset = nonMapDocumentOffset(parsed);
+  const nonMapOffset = nonMapDocumentOffset(parsedDocuments);
   if (nonMapOffset !== null) {
     const message = 'Each of several documents in one file must be a map.';
     problems.push({ path: [], message, source_position: sourcePositionAt(nonMapOffset) });
@@ -66,7 +66,7 @@ export function readYamlText(text: string, documents: 'one' | 'merged'): ParsedY
   return { value, problems, locate };
 }
 
-function parse(text: string, documents: 'one' | 'merged', lineCounter: LineCounter): Document[] {
+function parseDocuments(text: string, documents: 'one' | 'merged', lineCounter: LineCounter): Document[] {
   // The library creates an Error per problem; capturing its stack takes longer than finding the problem.
   const { stackTraceLimit } = Error;
   Error.stackTraceLimit = 0;

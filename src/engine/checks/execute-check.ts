@@ -118,8 +118,8 @@ function executedCheckOf(
   const { result, says } = judgeCommand({
     exit_code,
     signal,
-    stopped: stopText(execution, limits),
-    not_started: execution.is_started ? null : setupText(execution),
+    stop_reason: stopText(execution, limits),
+    start_failure: execution.is_started ? null : setupText(execution),
     remark: remarkText(execution, limits),
     report: facts,
   });

@@ -20,6 +20,6 @@ interface EvaluatorAnswer {
 /** Something that judges a candidate: a model, a command-line agent or a transcript. Rejects with an `EngineError`. */
 export interface Evaluator {
   /** Whether the evaluator reads the candidate in the folder. Then the prompt need not contain every file. */
-  readonly reads_folder: boolean;
+  readonly canReadFolder: boolean;
   ask(question: EvaluatorQuestion): Promise<EvaluatorAnswer>;
 }

@@ -90,7 +90,7 @@ async function askForVerdicts(
   const prompt = buildJudgementPrompt({ checks, files }, prompt_tokens_max);
   // A criterion is labelled with the name of its check. A criterion, or a file that the evaluator cannot read in the folder,
   // must not be missing: it could be the one that fails.
-  const unseenLabel = prompt.incomplete.find((label) => !evaluator.reads_folder || names.includes(label));
+  const unseenLabel = prompt.incomplete.find((label) => !evaluator.canReadFolder || names.includes(label));
   if (unseenLabel !== undefined) {
     const fault = `the prompt has no room for ${JSON.stringify(unseenLabel)}; raise context.prompt_tokens_max`;
     return { ...NOT_ASKED, read: { fault } };

@@ -35,7 +35,7 @@ export async function openEvaluator(
 
 /** Each question to a model is a new session, without anything from the construction. */
 const modelEvaluator = (ask: AskModel, timeoutSeconds = MODEL_TIMEOUT_SECONDS_DEFAULT): Evaluator => ({
-  reads_folder: false,
+  canReadFolder: false,
   ask: async ({ prompt, signal }) => ({
     ...(await ask({ system: SYSTEM_PROMPT, prompt, signal: withTimeLimit(signal, timeoutSeconds) })),
     session: `model:${randomUUID()}`,
@@ -43,7 +43,7 @@ const modelEvaluator = (ask: AskModel, timeoutSeconds = MODEL_TIMEOUT_SECONDS_DE
 });
 
 const commandEvaluator = (agent: AgentCommand, env: NodeJS.ProcessEnv): Evaluator => ({
-  reads_folder: true,
+  canReadFolder: true,
   ask: async ({ prompt, folder, signal }) => {
     const { message, session, cost } = await runAgent(agent, { prompt, folder, signal, env });
     return { text: message, session, cost };
@@ -64,7 +64,7 @@ const judgedEntry = z.union([
 async function replayEvaluator(projectFolder: string, file: string): Promise<Evaluator> {
   const transcript = await readTranscript(projectFolder, file, judgedEntry);
   return {
-    reads_folder: true,
+    canReadFolder: true,
     ask: async ({ iteration, checks }) => {
       const entry = entryOf(transcript, iteration);
       const { session = `replay:evaluate:${iteration}`, cost = NO_COST } = entry;

@@ -86,15 +86,15 @@ async function promptInput(
 /** A refreshed file is shown as it is now, so that the next draft includes the changes that others made to it. */
 function withRefreshed(input: ConstructionPrompt, refreshed: readonly RefreshedText[]): ConstructionPrompt {
   const paths = new Set(refreshed.map(({ path }) => path));
-  const present = refreshed.map(({ path, present: text }) => ({ name: path, text }));
-  const earlier = refreshed.map(({ path, earlier: text }) => ({
+  const currentFiles = refreshed.map(({ path, current: text }) => ({ name: path, text }));
+  const previousDrafts = refreshed.map(({ path, previousDraft: text }) => ({
     name: `${path}: the draft before others changed this file in the project`,
     text,
   }));
   return {
     ...input,
-    files: [...input.files.filter(({ name }) => !paths.has(name)), ...present],
-    earlier_attempts: [...earlier, ...input.earlier_attempts],
+    files: [...input.files.filter(({ name }) => !paths.has(name)), ...currentFiles],
+    earlier_attempts: [...previousDrafts, ...input.earlier_attempts],
   };
 }
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { CoordinatorHarness, P, unwrap } from '../../../test/support/coordinator-harness.js';
+import { CoordinatorHarness, PROJECT_KEY, unwrap } from '../../../test/support/coordinator-harness.js';
 import { featureFile } from '../../../test/support/workspace-files.js';
 import { type CheckOutcome, NO_COST } from '../../core/engine/check-outcome.js';
 import { CHECKS_PER_EDGE_MAX, OUTCOME_BYTES_MAX, shortOutcome } from '../../core/engine/short-outcome.js';
@@ -68,12 +68,12 @@ test('a run with as many checks as possible passes its data on, and keeps the wh
     'graph/edges/design_code.yml': JSON.stringify({ edge: 'design→code', checklist }),
     [`features/active/${FEATURE}.yml`]: featureFile(FEATURE),
   };
-  unwrap(await harness.coordinator.settings.configure(P, { files }));
+  unwrap(await harness.coordinator.settings.configure(PROJECT_KEY, { files }));
   const checks = names.map((name) => buildCheck(name, 'deterministic', { required: false }));
   const plan = buildEdgePlan({ feature_id: FEATURE, edge: 'design_code', checks });
   const { coordinator, store, blobs, environment } = harness;
   const services = scriptedServices(
-    { coordinator, store, blobs, environment, key: P },
+    { coordinator, store, blobs, environment, key: PROJECT_KEY },
     { plan, candidate: () => 'right', passes: () => true },
   );
   const findings: string[] = [];
@@ -95,7 +95,7 @@ test('a run with as many checks as possible passes its data on, and keeps the wh
       },
     },
   };
-  const request = { ...P, feature_id: FEATURE, edge: 'design_code', agent_role: 'full_stack' };
+  const request = { ...PROJECT_KEY, feature_id: FEATURE, edge: 'design_code', agent_role: 'full_stack' };
   const end = await executeRun(request, largest, instantHost(), new AbortController().signal);
   expect(end).toMatchObject({ status: 'ENDED', run: { status: 'CONVERGED', iterations: 1 } });
   expect(JSON.parse(findings[0] as string).outcomes[0]).toMatchObject({

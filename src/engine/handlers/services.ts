@@ -21,9 +21,9 @@ export interface ClaimOfRun {
 export interface RefreshedText {
   readonly path: string;
   /** The draft now, which is the file of the project. */
-  readonly present: string;
+  readonly current: string;
   /** The draft before it was refreshed. */
-  readonly earlier: string;
+  readonly previousDraft: string;
 }
 
 interface PreparedDrafts {

@@ -3,7 +3,7 @@ import {
   type CoordinatorHarness,
   forEachStore,
   type OpenHarness,
-  P,
+  PROJECT_KEY,
   unwrap,
 } from '../../../test/support/coordinator-harness.js';
 import { featureFile } from '../../../test/support/workspace-files.js';
@@ -19,7 +19,7 @@ import { executeRun, type RunEnd, type RunHost } from './execute-run.js';
 
 const FEATURE = 'REQ-F-A';
 const SUBJECT = `${FEATURE}#design_code`;
-const REQUEST = { ...P, feature_id: FEATURE, edge: 'design_code', agent_role: 'full_stack' };
+const REQUEST = { ...PROJECT_KEY, feature_id: FEATURE, edge: 'design_code', agent_role: 'full_stack' };
 const SIGNAL = new AbortController().signal;
 
 const edgeFile = (isHumanRequired: boolean): string => `
@@ -48,7 +48,7 @@ const servicesOf = (
   { coordinator, store, blobs, environment }: CoordinatorHarness,
   script: ScriptedRun,
   options?: Parameters<typeof scriptedServices>[2],
-) => scriptedServices({ coordinator, store, blobs, environment, key: P }, script, options);
+) => scriptedServices({ coordinator, store, blobs, environment, key: PROJECT_KEY }, script, options);
 
 const newTrace = (): RunTrace => ({ constructed: [], checked: [] });
 
@@ -63,7 +63,7 @@ forEachStore('a run of an edge', (open) => {
       'engine.yml': 'construct: { type: command, command: [make] }\n',
       [`features/active/${FEATURE}.yml`]: featureFile(FEATURE),
     };
-    unwrap(await harness.coordinator.settings.configure(P, { files }));
+    unwrap(await harness.coordinator.settings.configure(PROJECT_KEY, { files }));
     return harness;
   }
 
@@ -94,7 +94,7 @@ forEachStore('a run of an edge', (open) => {
         takenIds.push(event_id);
         const forged = { event_type: 'iteration_completed', agent_id: 'mallory', event_id };
         const payload = { iteration: 1, status: 'iterating' };
-        unwrap(await harness.coordinator.holder.appendEvent(P, { ...forged, payload }));
+        unwrap(await harness.coordinator.holder.appendEvent(PROJECT_KEY, { ...forged, payload }));
       }
       return coordination.appendEvent(body);
     };
@@ -123,7 +123,7 @@ forEachStore('a run of an edge', (open) => {
       status: 'ENDED',
       run: { status: 'ESCALATED', reason: 'STUCK', iterations: 3 },
     });
-    const { reviews } = unwrap(await harness.coordinator.methodology.reviews(P));
+    const { reviews } = unwrap(await harness.coordinator.methodology.reviews(PROJECT_KEY));
     expect(reviews).toMatchObject([{ task_id: SUBJECT, iteration: 3 }]);
     expect(reviews[0]?.reason).toContain('The same checks have failed 3 times in a row: tests_pass.');
     expect(reviews[0]?.reason).toContain(
@@ -136,7 +136,7 @@ forEachStore('a run of an edge', (open) => {
     const neverPassing = { ...SCRIPT, candidate: () => 'wrong' };
     await executeRun(REQUEST, servicesOf(harness, neverPassing), instantHost(), SIGNAL);
     const stuckIn = async () =>
-      unwrap(await harness.coordinator.methodology.start(P, {})).escalations.filter(
+      unwrap(await harness.coordinator.methodology.start(PROJECT_KEY, {})).escalations.filter(
         ({ kind }) => kind === 'stuck',
       );
     expect(await stuckIn()).toMatchObject([
@@ -147,7 +147,7 @@ forEachStore('a run of an edge', (open) => {
       },
     ]);
     const operator = { expected_generation: 1, reason: 'think first' };
-    unwrap(await harness.coordinator.decisions.operate(P, SUBJECT, 'hold', operator));
+    unwrap(await harness.coordinator.decisions.operate(PROJECT_KEY, SUBJECT, 'hold', operator));
     expect(await stuckIn()).toEqual([]);
   });
 
@@ -159,7 +159,7 @@ forEachStore('a run of an edge', (open) => {
     const submitResult: EdgeCoordination['submitResult'] = async (body) => {
       const reply = await coordination.submitResult(body);
       const operator = { expected_generation: 1, reason: 'wrong after all' };
-      unwrap(await harness.coordinator.decisions.operate(P, SUBJECT, 'reset', operator));
+      unwrap(await harness.coordinator.decisions.operate(PROJECT_KEY, SUBJECT, 'reset', operator));
       return reply;
     };
     const resettingServices = { ...services, coordination: { ...coordination, submitResult } };
@@ -210,17 +210,19 @@ forEachStore('a run of an edge', (open) => {
     const newServices = () => servicesOf(harness, { ...SCRIPT, plan: HUMAN_PLAN }, { trace });
     const waiting = await executeRun(REQUEST, newServices(), instantHost(), SIGNAL);
     expect(waiting).toMatchObject({ status: 'WAITING', run: { status: 'WAITING', iterations: 2 } });
-    const { reviews } = unwrap(await harness.coordinator.methodology.reviews(P));
+    const { reviews } = unwrap(await harness.coordinator.methodology.reviews(PROJECT_KEY));
     const { task_id, generation, iteration, candidate_sha256 } = reviews[0]!;
     const candidate = { task_id, generation, iteration, candidate_sha256 };
     const decision = { ...candidate, decision: 'CHANGES_REQUESTED', comment: 'say why' };
-    unwrap(await harness.coordinator.decisions.recordReview(P, decision));
+    unwrap(await harness.coordinator.decisions.recordReview(PROJECT_KEY, decision));
     const again = await executeRun(REQUEST, newServices(), instantHost(), SIGNAL);
     expect(again).toMatchObject({ status: 'WAITING', run: { iterations: 3 } });
     expect(trace.constructed).toEqual([1, 2, 3]);
-    const second = unwrap(await harness.coordinator.methodology.reviews(P)).reviews[0]!;
+    const second = unwrap(await harness.coordinator.methodology.reviews(PROJECT_KEY)).reviews[0]!;
     const approval = { ...candidate, iteration: second.iteration, candidate_sha256: second.candidate_sha256 };
-    unwrap(await harness.coordinator.decisions.recordReview(P, { ...approval, decision: 'APPROVED' }));
+    unwrap(
+      await harness.coordinator.decisions.recordReview(PROJECT_KEY, { ...approval, decision: 'APPROVED' }),
+    );
     const ended = await executeRun(REQUEST, newServices(), instantHost(), SIGNAL);
     expect(ended).toMatchObject({ status: 'ENDED', run: { status: 'CONVERGED' } });
     expect((await typesIn(harness)).filter((type) => type === 'edge_converged')).toHaveLength(1);
@@ -228,7 +230,7 @@ forEachStore('a run of an edge', (open) => {
 
   const firstReview = async ({ coordinator }: CoordinatorHarness) => {
     const { task_id, generation, iteration, candidate_sha256 } = unwrap(
-      await coordinator.methodology.reviews(P),
+      await coordinator.methodology.reviews(PROJECT_KEY),
     ).reviews[0]!;
     return { task_id, generation, iteration, candidate_sha256 };
   };
@@ -246,10 +248,10 @@ forEachStore('a run of an edge', (open) => {
     expect(await run('wrong')).toMatchObject({ run: { status: 'ESCALATED', reason: 'MAX_ITERATIONS' } });
     const { coordinator } = harness;
     const changes = { ...(await firstReview(harness)), decision: 'CHANGES_REQUESTED', comment: 'again' };
-    unwrap(await coordinator.decisions.recordReview(P, changes));
+    unwrap(await coordinator.decisions.recordReview(PROJECT_KEY, changes));
     expect(await run('right')).toMatchObject({ run: { status: 'ESCALATED', reason: 'NOT_AUTHORISED' } });
     const approval = { ...(await firstReview(harness)), decision: 'APPROVED' };
-    unwrap(await coordinator.decisions.recordReview(P, approval));
+    unwrap(await coordinator.decisions.recordReview(PROJECT_KEY, approval));
     expect((await typesIn(harness)).filter((type) => type === 'edge_converged')).toHaveLength(1);
   });
 
@@ -271,7 +273,10 @@ forEachStore('a run of an edge', (open) => {
       );
     const decide = async (decision: object) =>
       unwrap(
-        await harness.coordinator.decisions.recordReview(P, { ...(await firstReview(harness)), ...decision }),
+        await harness.coordinator.decisions.recordReview(PROJECT_KEY, {
+          ...(await firstReview(harness)),
+          ...decision,
+        }),
       );
     await run();
     await decide({ decision: 'CHANGES_REQUESTED', comment: 'say why' });
@@ -287,7 +292,7 @@ forEachStore('a run of an edge', (open) => {
     const services = servicesOf(harness, { ...SCRIPT, plan, candidate: () => 'wrong' });
     const end = await executeRun(REQUEST, services, instantHost(), SIGNAL);
     expect(end).toMatchObject({ run: { status: 'ESCALATED', reason: 'MAX_ITERATIONS' } });
-    const { reviews } = unwrap(await harness.coordinator.methodology.reviews(P));
+    const { reviews } = unwrap(await harness.coordinator.methodology.reviews(PROJECT_KEY));
     expect(reviews).toMatchObject([
       { work_product_ref: null, file_count: 1, files: [{ size_bytes: 'wrong'.length }] },
     ]);
@@ -302,9 +307,9 @@ forEachStore('a run of an edge', (open) => {
       executeRun(REQUEST, servicesOf(harness, script, { trace, agent_id }), instantHost(), SIGNAL);
     expect(await runAs('first')).toMatchObject({ status: 'WAITING' });
     const rejection = { ...(await firstReview(harness)), decision: 'REJECTED', comment: 'not this' };
-    unwrap(await harness.coordinator.decisions.recordReview(P, rejection));
+    unwrap(await harness.coordinator.decisions.recordReview(PROJECT_KEY, rejection));
     const operator = { expected_generation: 1, reason: 'try again' };
-    unwrap(await harness.coordinator.decisions.operate(P, SUBJECT, 'unhold', operator));
+    unwrap(await harness.coordinator.decisions.operate(PROJECT_KEY, SUBJECT, 'unhold', operator));
     expect(await runAs('second')).toMatchObject({ status: 'WAITING', run: { generation: 2 } });
     expect(trace.constructed).toEqual([1, 1]);
     const [rejected, next] = foldRuns((await harness.events()).filter(({ subject }) => subject === SUBJECT));
@@ -314,7 +319,7 @@ forEachStore('a run of an edge', (open) => {
 
   test('follows a request for changes although another executor has taken over the edge', async () => {
     const harness = await openConfigured(open, true);
-    unwrap(await harness.coordinator.settings.putPolicy(P, { stale_policy: 'takeover' }));
+    unwrap(await harness.coordinator.settings.putPolicy(PROJECT_KEY, { stale_policy: 'takeover' }));
     const trace = newTrace();
     const script = {
       ...SCRIPT,
@@ -326,7 +331,7 @@ forEachStore('a run of an edge', (open) => {
       executeRun(REQUEST, servicesOf(harness, script, { trace, agent_id }), instantHost(), SIGNAL);
     expect(await runAs('first')).toMatchObject({ status: 'WAITING' });
     const changes = { ...(await firstReview(harness)), decision: 'CHANGES_REQUESTED', comment: 'say why' };
-    unwrap(await harness.coordinator.decisions.recordReview(P, changes));
+    unwrap(await harness.coordinator.decisions.recordReview(PROJECT_KEY, changes));
     harness.advance(100_000);
     expect(await runAs('second')).toMatchObject({ status: 'WAITING', run: { iterations: 2, generation: 2 } });
     expect(trace.constructed).toEqual([1, 2]);
@@ -334,7 +339,7 @@ forEachStore('a run of an edge', (open) => {
 
   const requestRun = async ({ coordinator }: CoordinatorHarness, overrides: object = {}): Promise<string> => {
     const body = { feature_id: FEATURE, edge: 'design_code', ...overrides };
-    const reply = unwrap(await coordinator.runs.request(P, body));
+    const reply = unwrap(await coordinator.runs.request(PROJECT_KEY, body));
     if (!reply.success || reply.reason === 'DRY_RUN') throw new Error(reply.reason);
     return reply.run.run_id;
   };
@@ -344,7 +349,7 @@ forEachStore('a run of an edge', (open) => {
     const run_id = await requestRun(harness);
     const end = await executeRun(REQUEST, servicesOf(harness, SCRIPT), instantHost(), SIGNAL);
     expect(end).toMatchObject({ status: 'ENDED', run: { run_id, status: 'CONVERGED', iterations: 2 } });
-    expect(unwrap(await harness.coordinator.runs.list(P)).runs).toMatchObject([{ run_id }]);
+    expect(unwrap(await harness.coordinator.runs.list(PROJECT_KEY)).runs).toMatchObject([{ run_id }]);
   });
 
   test('is cancelled if the edge has converged before an executor started it', async () => {
@@ -352,14 +357,14 @@ forEachStore('a run of an edge', (open) => {
     const run_id = await requestRun(harness);
     const holder = { task_id: SUBJECT, agent_id: 'other', session_id: 's-other' };
     const reply = unwrap(
-      await harness.coordinator.claims.claimTask(P, { ...holder, agent_role: 'full_stack' }),
+      await harness.coordinator.claims.claimTask(PROJECT_KEY, { ...holder, agent_role: 'full_stack' }),
     );
     if (!reply.success) throw new Error(reply.reason);
     const { generation, id: claim_id } = reply.claim;
     const handle = { task_id: SUBJECT, session_id: 's-other', generation, claim_id };
     const evaluators = withResultCounts([{ name: 'tests_pass', result: 'pass' }]);
     const result = { ...handle, result_data: 'right', evaluators };
-    expect(unwrap(await harness.coordinator.holder.submitResult(P, result))).toMatchObject({
+    expect(unwrap(await harness.coordinator.holder.submitResult(PROJECT_KEY, result))).toMatchObject({
       accepted: true,
     });
     const end = await executeRun(REQUEST, servicesOf(harness, SCRIPT), instantHost(), SIGNAL);
@@ -373,7 +378,7 @@ forEachStore('a run of an edge', (open) => {
     const cancellingServices: EngineServices = {
       ...services,
       async openConstructor(plan) {
-        expect(unwrap(await harness.coordinator.runs.cancel(P, run_id, {})).success).toBe(true);
+        expect(unwrap(await harness.coordinator.runs.cancel(PROJECT_KEY, run_id, {})).success).toBe(true);
         return services.openConstructor(plan);
       },
     };
@@ -391,7 +396,7 @@ forEachStore('a run of an edge', (open) => {
     const cancelledServices: EngineServices = {
       ...services,
       async readPlan(...edge) {
-        unwrap(await harness.coordinator.runs.cancel(P, run_id, {}));
+        unwrap(await harness.coordinator.runs.cancel(PROJECT_KEY, run_id, {}));
         return services.readPlan(...edge);
       },
     };
@@ -407,7 +412,7 @@ forEachStore('a run of an edge', (open) => {
     const first = await executeRun(REQUEST, servicesOf(harness, neverPassing), instantHost(), SIGNAL);
     if (first.status !== 'ENDED') throw new Error(first.status);
     const release = { expected_generation: 1, reason: 'try again' };
-    unwrap(await harness.coordinator.decisions.operate(P, SUBJECT, 'force_release', release));
+    unwrap(await harness.coordinator.decisions.operate(PROJECT_KEY, SUBJECT, 'force_release', release));
     const run_id = await requestRun(harness, { retry_of: first.run.run_id });
     const prompts: string[] = [];
     const services = servicesOf(harness, SCRIPT);
@@ -433,7 +438,9 @@ forEachStore('a run of an edge', (open) => {
     const digests = steps
       .filter(({ step }) => step === 'construct_candidate')
       .map(({ output }) => String(output?.prompt_sha256));
-    const prompts = await Promise.all(digests.map((sha256) => harness.blobs.get(P.tenant_id, sha256)));
+    const prompts = await Promise.all(
+      digests.map((sha256) => harness.blobs.get(PROJECT_KEY.tenant_id, sha256)),
+    );
     expect(prompts.map((bytes) => Buffer.from(bytes ?? []).includes(FEATURE))).toEqual([true, true]);
   });
 
@@ -461,7 +468,7 @@ forEachStore('a run of an edge', (open) => {
     };
     expect(await execute()).toEqual(['ConstructCandidate', 'ConstructCandidate']);
     const approval = { ...(await firstReview(harness)), decision: 'APPROVED' };
-    unwrap(await harness.coordinator.decisions.recordReview(P, approval));
+    unwrap(await harness.coordinator.decisions.recordReview(PROJECT_KEY, approval));
     expect(await execute()).toEqual(['(ConstructCandidate)', '(ConstructCandidate)', 'Promote']);
   });
 
@@ -481,7 +488,7 @@ forEachStore('a run of an edge', (open) => {
     'ends without an answer when it is run after the deadline, and the review can still be decided (%s)',
     async (stale_policy) => {
       const harness = await openConfigured(open, true);
-      unwrap(await harness.coordinator.settings.putPolicy(P, { stale_policy }));
+      unwrap(await harness.coordinator.settings.putPolicy(PROJECT_KEY, { stale_policy }));
       const trace = newTrace();
       const newServices = () => servicesOf(harness, { ...SCRIPT, plan: HUMAN_PLAN }, { trace });
       const first = await executeRun(REQUEST, newServices(), instantHost(), SIGNAL);
@@ -490,10 +497,10 @@ forEachStore('a run of an edge', (open) => {
       const ended = await executeRun(REQUEST, newServices(), instantHost(), SIGNAL);
       expect(ended).toMatchObject({ status: 'ENDED', run: { status: 'ESCALATED', reason: 'NO_ANSWER' } });
       expect(trace.constructed).toEqual([1, 2]);
-      const { reviews } = unwrap(await harness.coordinator.methodology.reviews(P));
+      const { reviews } = unwrap(await harness.coordinator.methodology.reviews(PROJECT_KEY));
       const { task_id, generation, iteration, candidate_sha256 } = reviews[0]!;
       const decision = { task_id, generation, iteration, candidate_sha256, decision: 'APPROVED' };
-      expect(await harness.coordinator.decisions.recordReview(P, decision)).toMatchObject({
+      expect(await harness.coordinator.decisions.recordReview(PROJECT_KEY, decision)).toMatchObject({
         reason: 'APPROVED',
       });
     },
@@ -502,7 +509,7 @@ forEachStore('a run of an edge', (open) => {
   test('is refused while another agent holds the edge', async () => {
     const harness = await openConfigured(open);
     const other = { task_id: SUBJECT, agent_id: 'other', session_id: 's-other', agent_role: 'full_stack' };
-    unwrap(await harness.coordinator.claims.claimTask(P, other));
+    unwrap(await harness.coordinator.claims.claimTask(PROJECT_KEY, other));
     const end = await executeRun(REQUEST, servicesOf(harness, SCRIPT), instantHost(), SIGNAL);
     expect(end).toMatchObject({ status: 'REFUSED', refusal: { reason: 'DENIED_ACTIVE_CLAIM' } });
   });
@@ -510,7 +517,7 @@ forEachStore('a run of an edge', (open) => {
   // req: WSP-010
   test('records nothing more when another executor takes over the edge and continues from the last step', async () => {
     const harness = await openConfigured(open);
-    unwrap(await harness.coordinator.settings.putPolicy(P, { stale_policy: 'takeover' }));
+    unwrap(await harness.coordinator.settings.putPolicy(PROJECT_KEY, { stale_policy: 'takeover' }));
     const first = servicesOf(harness, SCRIPT);
     const trace = newTrace();
     let endOfSecond: RunEnd | null = null;
@@ -599,8 +606,8 @@ forEachStore('a run of an edge', (open) => {
     const newServices = () => servicesOf(harness, { ...SCRIPT, plan: HUMAN_PLAN });
     await executeRun(REQUEST, newServices(), instantHost(), SIGNAL);
     const operator = { expected_generation: 1, reason: 'wait for the audit' };
-    unwrap(await harness.coordinator.decisions.operate(P, SUBJECT, 'force_release', operator));
-    unwrap(await harness.coordinator.decisions.operate(P, SUBJECT, 'hold', operator));
+    unwrap(await harness.coordinator.decisions.operate(PROJECT_KEY, SUBJECT, 'force_release', operator));
+    unwrap(await harness.coordinator.decisions.operate(PROJECT_KEY, SUBJECT, 'hold', operator));
     const end = await executeRun(REQUEST, newServices(), instantHost(), SIGNAL);
     expect(end).toMatchObject({ status: 'REFUSED', refusal: { reason: 'DENIED_HELD' } });
     expect(foldRuns(await harness.events())[0]?.ended_at).toBeNull();

@@ -1,7 +1,7 @@
 import type { StateMachine } from '../../core/engine/asl.js';
 import type { Cost } from '../../core/engine/check-outcome.js';
 import { functionName } from '../../core/engine/compile-machine.js';
-import { decidedEnd, mayBeDecidedByPerson, overruledEnd } from '../../core/engine/decided-end.js';
+import { canBeDecidedByPerson, decidedEnd, overruledEnd } from '../../core/engine/decided-end.js';
 import { handlerResults, type RunIdentity, type StepHandlerName } from '../../core/engine/run-data.js';
 import { openRunOf } from '../../core/engine/run-summaries.js';
 import { failedSteps, foldRuns, type Run } from '../../core/engine/runs.js';
@@ -205,7 +205,7 @@ async function endOfRefusedRun(
   refusal: RefusedClaim,
   events: readonly EventEnvelope[],
 ): Promise<RunEnd> {
-  if (!('reason' in refusal) || !mayBeDecidedByPerson(refusal.reason)) return { status: 'REFUSED', refusal };
+  if (!('reason' in refusal) || !canBeDecidedByPerson(refusal.reason)) return { status: 'REFUSED', refusal };
   const openRun = openRunOf(foldRuns(events));
   const end = openRun === undefined ? null : decidedEnd(openRun, events, refusal.reason);
   if (openRun === undefined || end === null) return { status: 'REFUSED', refusal };

@@ -11,7 +11,7 @@ it('a signer that fails is counted in /readyz and /metrics until it signs', asyn
     sign: (text: string) => (isDown ? Promise.reject(new Error('no')) : working.sign(text)),
   };
   const testServer = await TestServer.forTest({ audit: { signer, every_ms: 10 } });
-  await testServer.plan('A-001-x');
+  await testServer.putPlan('A-001-x');
   const readReadiness = async () => (await testServer.get('/readyz')).body;
   const readMetrics = async () => String((await testServer.get('/metrics')).body);
   const soon = { timeout: 10_000, interval: 50 };

@@ -12,7 +12,7 @@ const TASK = 'A-001-core';
 async function openWithKeys(options: Parameters<typeof TestServer.forTest>[0] = {}) {
   const lines: Record<string, unknown>[] = [];
   const testServer = await TestServer.forTest({ log: (line) => lines.push(line), ...options });
-  await testServer.plan(TASK);
+  await testServer.putPlan(TASK);
   const { body } = await testServer.post(`${TENANT_URL}/keys`, { role: 'admin', user_id: 'alice' });
   return {
     testServer,
@@ -143,7 +143,7 @@ test('forbids unsigned commands, and accepts signed ones, when the tenant requir
 
 test('the first key ends open mode, and its reply warns if it cannot create further keys', async () => {
   const testServer = await TestServer.forTest();
-  await testServer.plan('A-001-x');
+  await testServer.putPlan('A-001-x');
   const created = await testServer.post(`${TENANT_URL}/keys`, { role: 'agent' });
   expect(created.status).toBe(201);
   expect(created.body.next).toMatch(/cannot create keys/);

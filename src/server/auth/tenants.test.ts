@@ -132,7 +132,7 @@ let agentOfAcme: string;
 
 beforeAll(async () => {
   testServer = await TestServer.start();
-  await testServer.plan(TASK, 'B-001-data');
+  await testServer.putPlan(TASK, 'B-001-data');
   await testServer.request('PUT', `${PROJECT_URL}/blobs/${BLOB_SHA256}`, Buffer.from('bytes'));
   const { generation: _, ...handle } = await testServer.claim(TASK);
   const { body } = await testServer.post(`${PROJECT_URL}/results`, {

@@ -33,21 +33,21 @@ function createLineWriter(...script: (number | 'all' | string)[]) {
 test('writes lines in order, also after partial writes', async () => {
   const { writer, write, text } = createLineWriter(3, 1);
   await write('one\n', 'two\n');
-  expect([text(), writer.lost_lines]).toEqual(['one\ntwo\n', 0]);
+  expect([text(), writer.lostLineCount]).toEqual(['one\ntwo\n', 0]);
 });
 
 test('drops and counts lines while the disk is full, and starts a new line when writes succeed again', async () => {
   const { writer, write, text } = createLineWriter('all', 2, 'ENOSPC');
   await write('one\n', 'two\n', 'six\n');
-  expect([text(), writer.lost_lines]).toEqual(['one\ntw', 2]);
+  expect([text(), writer.lostLineCount]).toEqual(['one\ntw', 2]);
   await write('ten\n');
-  expect([text(), writer.lost_lines]).toEqual(['one\ntw\nten\n', 2]);
+  expect([text(), writer.lostLineCount]).toEqual(['one\ntw\nten\n', 2]);
 });
 
 test('reports the first failure, and the first failure after a successful write', async () => {
   const { writer, write, failures } = createLineWriter('ENOSPC', 'EPIPE', 'all', 'EIO');
   for (const line of ['1\n', '2\n', '3\n', '4\n']) await write(line);
-  expect([failures, writer.lost_lines]).toEqual([['ENOSPC', 'EIO'], 3]);
+  expect([failures, writer.lostLineCount]).toEqual([['ENOSPC', 'EIO'], 3]);
 });
 
 test('waits for a full pipe to be read', async () => {
@@ -55,13 +55,13 @@ test('waits for a full pipe to be read', async () => {
   const writer = new LogLineWriter(log.append, undefined, SETTINGS);
   writer.write('one\n');
   while (log.text() === '') await new Promise((resolve) => setImmediate(resolve));
-  expect([log.text(), writer.lost_lines]).toEqual(['one\n', 0]);
+  expect([log.text(), writer.lostLineCount]).toEqual(['one\n', 0]);
 });
 
 test('does not wait for a full pipe on close', async () => {
   const { writer, write } = createLineWriter(...Array(100).fill('EAGAIN'));
   await write('one\n', 'two\n');
-  expect(writer.lost_lines).toBe(2);
+  expect(writer.lostLineCount).toBe(2);
 });
 
 test('does not wait on close for a write that never ends', async () => {
@@ -81,7 +81,7 @@ test('drops and counts lines beyond the buffer limit', async () => {
   const log = scriptedAppend();
   const writer = new LogLineWriter((bytes) => released.then(() => log.append(bytes)), undefined, SETTINGS);
   for (let line = 0; line < 10; line += 1) writer.write(`${line}234567\n`);
-  expect(writer.lost_lines).toBe(8);
+  expect(writer.lostLineCount).toBe(8);
   release();
   await writer.close();
   writer.write('again\n');

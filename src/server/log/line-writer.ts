@@ -20,7 +20,7 @@ const NEWLINE = 0x0a;
  * lost, and the next one is tried.
  */
 export class LogLineWriter implements DestinationStream {
-  lost_lines = 0;
+  lostLineCount = 0;
   private pendingLines: string[] = [];
   private pendingChars = 0;
   private drainPromise: Promise<void> | null = null;
@@ -39,7 +39,7 @@ export class LogLineWriter implements DestinationStream {
   /** The line must end with a newline. */
   write(line: string): void {
     if (this.pendingChars + line.length > this.settings.pending_chars_max) {
-      this.lost_lines += 1;
+      this.lostLineCount += 1;
       return;
     }
     this.pendingLines.push(escapeControlChars(line));
@@ -73,7 +73,7 @@ export class LogLineWriter implements DestinationStream {
       while (remaining.length > 0) remaining = remaining.subarray(await this.writeSome(remaining));
       this.isFailing = false;
     } catch (error) {
-      this.lost_lines += remaining.reduce((count, byte) => (byte === NEWLINE ? count + 1 : count), 0);
+      this.lostLineCount += remaining.reduce((count, byte) => (byte === NEWLINE ? count + 1 : count), 0);
       if (!this.isFailing) this.onFailure(error as NodeJS.ErrnoException);
       this.isFailing = true;
     }

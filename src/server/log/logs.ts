@@ -37,7 +37,9 @@ export class ServerLogs {
 
   get lost_lines(): number {
     return (
-      this.lostInSinks + (this.standardError?.writer.lost_lines ?? 0) + (this.options.lostLogLines?.() ?? 0)
+      this.lostInSinks +
+      (this.standardError?.writer.lostLineCount ?? 0) +
+      (this.options.lostLogLines?.() ?? 0)
     );
   }
 

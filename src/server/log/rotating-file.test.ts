@@ -39,7 +39,7 @@ async function writeLines(file: RotatingFile, ...lines: string[]): Promise<numbe
   const writer = new LogLineWriter(file.append);
   for (const line of lines) writer.write(line);
   await writer.close();
-  return writer.lost_lines;
+  return writer.lostLineCount;
 }
 
 test('keeps whole lines in files of a limited size, and a limited number of files', async () => {

@@ -1,7 +1,12 @@
 import { type Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { expect, onTestFinished, test } from 'vitest';
 import { HarnessAgent } from '../../../test/support/agent.js';
-import { CoordinatorHarness, P, planOf, unwrap } from '../../../test/support/coordinator-harness.js';
+import {
+  CoordinatorHarness,
+  PROJECT_KEY,
+  planOf,
+  unwrap,
+} from '../../../test/support/coordinator-harness.js';
 import {
   callTool,
   type McpToolReply,
@@ -126,7 +131,9 @@ test.each(REVISIONS)(
     for (const reply of replies) expect(Buffer.byteLength(JSON.stringify(reply))).toBeLessThan(1024);
     const status = await callTool(await connect(), 'status');
     expect(status).toMatchObject({ project_id: 'shop', done: true, total: { completed: 3 } });
-    expect(await harness.coordinator.queries.getTaskState(P, C)).toMatchObject({ phase: 'COMPLETED' });
+    expect(await harness.coordinator.queries.getTaskState(PROJECT_KEY, C)).toMatchObject({
+      phase: 'COMPLETED',
+    });
   },
 );
 
@@ -208,7 +215,7 @@ test.each(REVISIONS)(
   'claims an edge, reports its checks and escalates it to a person over %s',
   async (revision) => {
     const { harness, connect } = await startMcpServer();
-    await harness.coordinator.settings.configure(P, { files: EDGE_FILES });
+    await harness.coordinator.settings.configure(PROJECT_KEY, { files: EDGE_FILES });
     const client = await connect({ revision });
     const claimant = { session_id: 's1', agent_role: 'architect' };
     const granted = await callTool(client, 'claim', {
@@ -233,18 +240,20 @@ test.each(REVISIONS)(
     const evaluators = [{ name: 'reads_well', result: 'pass' }];
     const submitted = { handle, result_data: 'text', evaluators, iteration: 3 };
     expect(await callTool(client, 'submit', submitted)).toMatchObject({ reason: 'ESCALATED' });
-    const { reviews } = unwrap(await harness.coordinator.methodology.reviews(P));
+    const { reviews } = unwrap(await harness.coordinator.methodology.reviews(PROJECT_KEY));
     const { task_id, generation, candidate_sha256, iteration } = reviews[0] ?? {};
     expect(iteration).toBe(3);
     const decision = { task_id, generation, candidate_sha256, iteration, decision: 'APPROVED' };
-    expect(await harness.coordinator.decisions.recordReview(P, decision)).toMatchObject({ success: true });
+    expect(await harness.coordinator.decisions.recordReview(PROJECT_KEY, decision)).toMatchObject({
+      success: true,
+    });
     expect(await callTool(client, 'submit', submitted)).toMatchObject({ accepted: true });
   },
 );
 
 test('claims an edge by its id or its fields, and refuses both or neither', async () => {
   const { harness, connect } = await startMcpServer();
-  await harness.coordinator.settings.configure(P, { files: EDGE_FILES });
+  await harness.coordinator.settings.configure(PROJECT_KEY, { files: EDGE_FILES });
   const client = await connect();
   expect(await callTool(client, 'claim', { session_id: 's1' })).toMatchObject({ is_error: true });
   expect(
@@ -292,9 +301,9 @@ test('reads the result of a generation that is on a later page of the list', asy
   const generations = 90;
   const text = 't'.repeat(50_000);
   for (let generation = 1; generation <= generations; generation += 1) {
-    await alpha.claims(A);
-    await alpha.submits(A, { of: generation, text });
-    await harness.coordinator.decisions.operate(P, A, 'reset', {
+    await alpha.claim(A);
+    await alpha.submit(A, { of: generation, text });
+    await harness.coordinator.decisions.operate(PROJECT_KEY, A, 'reset', {
       expected_generation: generation,
       reason: 'again',
     });
@@ -313,7 +322,7 @@ test('reads the result of a generation that is on a later page of the list', asy
 
 test('a refusal that keeps the claim returns its handle, and so does a call without a result', async () => {
   const { harness, connect } = await startMcpServer();
-  await harness.coordinator.settings.configure(P, { files: EDGE_FILES });
+  await harness.coordinator.settings.configure(PROJECT_KEY, { files: EDGE_FILES });
   const client = await connect();
   const { tools } = await client.listTools();
   const submit = tools.find(({ name }) => name === 'submit')?.inputSchema.properties;
@@ -344,7 +353,7 @@ test('releases failed work with its error message', async () => {
   const { handle } = await callTool(client, 'next');
   const released = await callTool(client, 'release', { handle, reason: 'ERROR', message: 'no compiler' });
   expect(released).toMatchObject({ success: true, reason: 'RELEASED', task_id: A });
-  const { events } = (await harness.coordinator.feed.page(P, { type: 'CLAIM_RELEASED' })) as {
+  const { events } = (await harness.coordinator.feed.page(PROJECT_KEY, { type: 'CLAIM_RELEASED' })) as {
     events: { payload: McpToolReply }[];
   };
   expect(events[0]?.payload).toMatchObject({ message: 'no compiler' });

@@ -1,6 +1,11 @@
 import { expect, test } from 'vitest';
 import { HarnessAgent } from '../../../test/support/agent.js';
-import { CoordinatorHarness, P, planOf, unwrap } from '../../../test/support/coordinator-harness.js';
+import {
+  CoordinatorHarness,
+  PROJECT_KEY,
+  planOf,
+  unwrap,
+} from '../../../test/support/coordinator-harness.js';
 import { coordinationConfig, FILES } from '../../../test/support/workspace-files.js';
 import { Metrics } from './metrics.js';
 
@@ -43,14 +48,14 @@ async function openWithMetrics() {
 // req: MET-001, MET-002, MET-003, MET-005, MET-010
 test('counts every reply, including the refusals that the log keeps only once', async () => {
   const { metrics, alpha, beta } = await openWithMetrics();
-  await alpha.claims(A);
-  await beta.claims(A);
-  await beta.claims(A);
-  await alpha.renews(A);
-  await alpha.renews(A, { expected_generation: 7 });
-  await alpha.submits(A);
-  await beta.claims(A);
-  await beta.claims('A-999-nowhere');
+  await alpha.claim(A);
+  await beta.claim(A);
+  await beta.claim(A);
+  await alpha.renew(A);
+  await alpha.renew(A, { expected_generation: 7 });
+  await alpha.submit(A);
+  await beta.claim(A);
+  await beta.claim('A-999-nowhere');
   const values = await readSamples(metrics);
   expect(values.get(`coditect_claims_total{${PROJECT_LABELS},result="granted"}`)).toBe('1');
   expect(values.get(`coditect_claims_total{${PROJECT_LABELS},result="denied_active"}`)).toBe('2');
@@ -65,14 +70,14 @@ test('counts every reply, including the refusals that the log keeps only once', 
 // req: MET-006
 test('reports live claims, pending tasks and completed tasks', async () => {
   const { metrics, harness, alpha } = await openWithMetrics();
-  await alpha.claims(A, { lease_duration_seconds: 5 });
+  await alpha.claim(A, { lease_duration_seconds: 5 });
   let values = await readSamples(metrics);
   expect(values.get(`coditect_active_claims{${PROJECT_LABELS}}`)).toBe('1');
   expect(values.get(`coditect_pending_tasks{${PROJECT_LABELS}}`)).toBe('2');
   harness.advance(10);
   values = await readSamples(metrics);
   expect(values.get(`coditect_active_claims{${PROJECT_LABELS}}`)).toBe('0');
-  await alpha.submits(A);
+  await alpha.submit(A);
   values = await readSamples(metrics);
   expect(values.get(`coditect_pending_tasks{${PROJECT_LABELS}}`)).toBe('1');
   expect(values.get(`coditect_completed_tasks{${PROJECT_LABELS}}`)).toBe('1');
@@ -86,7 +91,7 @@ test('counts edges as work', async () => {
   const before = await readSamples(metrics);
   const intent = { '../specification/INTENT.md': '# Sign in\n\nPeople sign in.\n' };
   const files = { ...FILES, ...intent, 'coordination.yml': coordinationConfig({}) };
-  unwrap(await harness.coordinator.settings.configure(P, { files }));
+  unwrap(await harness.coordinator.settings.configure(PROJECT_KEY, { files }));
   const configured = await readSamples(metrics);
   const sampleOf = (values: Map<string, string>, name: string) =>
     Number(values.get(`coditect_${name}{${PROJECT_LABELS}}`));
@@ -98,18 +103,18 @@ test('counts edges as work', async () => {
   expect(sampleOf(claimed, 'active_claims')).toBe(1);
   expect(sampleOf(claimed, 'ready_tasks')).toBeLessThan(sampleOf(configured, 'ready_tasks'));
   expect(sampleOf(claimed, 'pending_tasks')).toBe(sampleOf(configured, 'pending_tasks'));
-  await alpha.claims(A);
+  await alpha.claim(A);
   expect(sampleOf(await readSamples(metrics), 'active_claims')).toBe(2);
 });
 
 // req: MET-004, MET-007, MET-008, MET-009
 test('measures claims, tasks from their first grant, and the generations per task', async () => {
   const { metrics, harness, alpha, beta } = await openWithMetrics();
-  await alpha.claims(A, { lease_duration_seconds: 5 });
+  await alpha.claim(A, { lease_duration_seconds: 5 });
   harness.advance(20);
-  await beta.claims(A, { lease_duration_seconds: 100 });
+  await beta.claim(A, { lease_duration_seconds: 100 });
   harness.advance(50);
-  await beta.submits(A);
+  await beta.submit(A);
   const values = await readSamples(metrics);
   const sampleOf = (name: string, le: string) =>
     values.get(`coditect_${name}_bucket{le="${le}",${PROJECT_LABELS}}`);

@@ -14,7 +14,7 @@ const SKIP_REASON =
 /** A server with activity: grants, refusals, renewals, an expiry, accepted and refused results, and a stream. */
 async function serveWithWork(): Promise<TestServer> {
   const testServer = await TestServer.forTest({ limits: { min_lease_duration_seconds: 1 } });
-  await testServer.plan(A, B);
+  await testServer.putPlan(A, B);
   const stream = EventStreamClient.open(testServer.running.port, `${PROJECT_URL}/events/stream`);
   onTestFinished(() => stream.disconnect());
 

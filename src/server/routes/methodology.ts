@@ -70,5 +70,5 @@ export const methodologyHandlers = jsonHandlers({
   zoom: projectView((service, project, query) => service.zoom(project, query)),
   trace: projectView((service, project, query) => service.trace(project, query)),
   pending_reviews: projectView((service, project) => service.reviews(project)),
-  known_gaps: projectView((service, project, query) => service.gapsFound(project, query)),
+  known_gaps: projectView((service, project, query) => service.recordedGaps(project, query)),
 });

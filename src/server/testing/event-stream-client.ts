@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net';
 /** Reads an event stream over a plain socket and records what it receives. */
 export class EventStreamClient {
   readonly positions: number[] = [];
-  comments = 0;
+  commentCount = 0;
   cursor = '';
   private text = '';
   private notifyWaiter: () => void = () => {};
@@ -55,7 +55,7 @@ export class EventStreamClient {
     for (const block of blocks) {
       const id = /^id: (.+)$/m.exec(block)?.[1];
       const data = /^data: (.+)$/m.exec(block)?.[1];
-      if (/^: /m.test(block)) this.comments += 1;
+      if (/^: /m.test(block)) this.commentCount += 1;
       if (id === undefined || data === undefined) continue;
       this.cursor = id;
       this.positions.push(JSON.parse(data).position);

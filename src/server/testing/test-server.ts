@@ -105,7 +105,7 @@ export class TestServer {
   post = (path: string, body: unknown) => this.request('POST', path, body);
 
   /** Puts a plan of tasks without dependencies. */
-  async plan(...ids: string[]): Promise<void> {
+  async putPlan(...ids: string[]): Promise<void> {
     const tracks: Record<string, unknown[]> = {};
     for (const id of ids) {
       const track = id.split('-')[0] as string;

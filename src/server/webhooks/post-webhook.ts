@@ -6,16 +6,16 @@ import { isPublicAddress } from './public-address.js';
 
 /** Which URLs may be called. The operator's own are trusted; those in the configuration of a project are not. */
 export interface WebhookTargets {
-  readonly allows_plain_http: boolean;
+  readonly allowsPlainHttp: boolean;
   /** Whether private and loopback addresses and every port are allowed. */
-  readonly allows_private: boolean;
+  readonly allowsPrivate: boolean;
   /** Certificates of private authorities, in PEM. */
   readonly ca?: string;
 }
 
-export const OPERATOR_TARGETS: WebhookTargets = { allows_plain_http: true, allows_private: true };
-export const PUBLIC_TARGETS: WebhookTargets = { allows_plain_http: false, allows_private: false };
-export const PUBLIC_AND_PRIVATE_TARGETS: WebhookTargets = { allows_plain_http: false, allows_private: true };
+export const OPERATOR_TARGETS: WebhookTargets = { allowsPlainHttp: true, allowsPrivate: true };
+export const PUBLIC_TARGETS: WebhookTargets = { allowsPlainHttp: false, allowsPrivate: false };
+export const PUBLIC_AND_PRIVATE_TARGETS: WebhookTargets = { allowsPlainHttp: false, allowsPrivate: true };
 
 const TIMEOUT_MS = 5_000;
 const RESPONSE_BYTES_MAX = 64 * 1024;
@@ -47,21 +47,21 @@ export async function postWebhook(call: WebhookCall, targets: WebhookTargets): P
 }
 
 function urlFault({ protocol, port, username, password }: URL, targets: WebhookTargets): string | null {
-  if (protocol !== 'https:' && !(protocol === 'http:' && targets.allows_plain_http))
+  if (protocol !== 'https:' && !(protocol === 'http:' && targets.allowsPlainHttp))
     return 'the URL is not https';
   if (username !== '' || password !== '') return 'the URL contains a password';
-  if (!targets.allows_private && !PUBLIC_PORTS.has(port)) return `port ${port} is not allowed`;
+  if (!targets.allowsPrivate && !PUBLIC_PORTS.has(port)) return `port ${port} is not allowed`;
   return null;
 }
 
 /** Every address of the name must be allowed, so that the result does not depend on their order. */
-async function resolveAddress({ hostname }: URL, { allows_private }: WebhookTargets): Promise<string> {
+async function resolveAddress({ hostname }: URL, { allowsPrivate }: WebhookTargets): Promise<string> {
   const name = hostname.replace(/^\[|\]$/g, '');
   const addresses =
     isIP(name) === 0 ? (await lookup(name, { all: true })).map(({ address }) => address) : [name];
   const [first] = addresses;
   if (first === undefined) throw new WebhookError('the host has no address');
-  if (!allows_private && !addresses.every(isPublicAddress))
+  if (!allowsPrivate && !addresses.every(isPublicAddress))
     throw new WebhookError('the address of the host is not public');
   return first;
 }

@@ -1,6 +1,6 @@
 import { type EventEnvelope, msOf } from '../../core/events/envelope.js';
 import { lineOf } from '../event-line.js';
-import { matcher } from '../event-matcher.js';
+import { eventMatcher } from '../event-matcher.js';
 import type { EventQuery, ProjectKey } from '../store.js';
 import type { DynamodbBlobs } from './blobs.js';
 import { BucketIndex, lastOfBucket, type PositionRange, type ReadPage } from './bucket-index.js';
@@ -101,7 +101,7 @@ export class DynamodbEvents {
 
   /** Matching events from the buckets alone, ordered by position. */
   private async fromBuckets(query: EventQuery, range: PositionRange): Promise<EventEnvelope[]> {
-    const matches = matcher(query);
+    const matches = eventMatcher(query);
     const matching: EventEnvelope[] = [];
     for await (const events of this.readBuckets(range)) {
       for (const event of events) {
@@ -169,7 +169,7 @@ export class DynamodbEvents {
     { field, values }: IndexChoice,
     range: PositionRange,
   ): Promise<EventEnvelope[]> {
-    const matches = matcher({ ...query, until_position: range.until });
+    const matches = eventMatcher({ ...query, until_position: range.until });
     const matching: EventEnvelope[] = [];
     let keys: DynamoKey[] = [];
     const readMatches = async () => {

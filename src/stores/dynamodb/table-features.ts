@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { UpdateContinuousBackupsCommandInput, UpdateTableCommandInput } from '@aws-sdk/client-dynamodb';
-import type { DatabaseOption, DatabaseOptionStep, DatabaseOptions } from '../migrator.js';
+import type { DatabaseFeature, DatabaseFeatureStep, DatabaseFeatures } from '../migrator.js';
 import { StoreUnavailable } from '../store.js';
 import type { DynamoClient } from './connection.js';
 import { ACTIVE_POLL_MS, describeTable, ignoreErrors } from './describe-table.js';
@@ -8,25 +8,25 @@ import { ACTIVE_POLL_MS, describeTable, ignoreErrors } from './describe-table.js
 /** How many times to ask for the backups of a new table, or for the end of a change. */
 const POLLS_MAX = 240;
 
-interface TableChange extends DatabaseOptionStep {
+interface TableChange extends DatabaseFeatureStep {
   apply(): Promise<void>;
 }
 
 /** Features of DynamoDB that are not part of the schema: they cost money, and the operator decides. */
-export class TableFeatures implements DatabaseOptions {
+export class TableFeatures implements DatabaseFeatures {
   constructor(private readonly dynamo: DynamoClient) {}
 
-  async pending(wanted: readonly DatabaseOption[]): Promise<readonly DatabaseOptionStep[]> {
+  async pending(wanted: readonly DatabaseFeature[]): Promise<readonly DatabaseFeatureStep[]> {
     return (await this.pendingChanges(wanted)).map(stepOf);
   }
 
-  async enable(wanted: readonly DatabaseOption[]): Promise<readonly DatabaseOptionStep[]> {
+  async enable(wanted: readonly DatabaseFeature[]): Promise<readonly DatabaseFeatureStep[]> {
     const changes = await this.pendingChanges(wanted);
     for (const { apply } of changes) await apply();
     return changes.map(stepOf);
   }
 
-  private async pendingChanges(wanted: readonly DatabaseOption[]): Promise<readonly TableChange[]> {
+  private async pendingChanges(wanted: readonly DatabaseFeature[]): Promise<readonly TableChange[]> {
     const changes: TableChange[] = [];
     if (wanted.includes('point_in_time_recovery')) {
       // A store is restored as a whole, so all of its tables need it.
@@ -97,7 +97,7 @@ export class TableFeatures implements DatabaseOptions {
   }
 }
 
-const stepOf = ({ feature, table, statement }: DatabaseOptionStep): DatabaseOptionStep => ({
+const stepOf = ({ feature, table, statement }: DatabaseFeatureStep): DatabaseFeatureStep => ({
   feature,
   table,
   statement,

@@ -42,7 +42,11 @@ const isNextPart = (before: TransactionPart, { part, parts }: TransactionPart): 
   before.part < before.parts ? part === before.part + 1 && parts === before.parts : part === 1 && parts >= 1;
 
 /** Why an event is not the one expected at a position of a project's log; null if it is. */
-export function placeError(event: EventEnvelope, projectKey: ProjectKey, position: number): string | null {
+export function eventPositionError(
+  event: EventEnvelope,
+  projectKey: ProjectKey,
+  position: number,
+): string | null {
   if (event.tenant_id !== projectKey.tenant_id || event.project_id !== projectKey.project_id) {
     return `it belongs to ${event.tenant_id}/${event.project_id}, not to ${projectKey.tenant_id}/${projectKey.project_id}`;
   }
@@ -237,7 +241,7 @@ export class LogCheck<Location> {
         : `it is part ${log.unit} of a transaction whose other parts are missing`;
     return event === null
       ? null
-      : placeError(
+      : eventPositionError(
           event,
           this.end.key ?? this.pendingKey ?? event,
           this.end.position + this.pendingEvents + 1,

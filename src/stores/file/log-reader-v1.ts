@@ -4,7 +4,7 @@ import { READ_BYTES_MAX } from './block-reader.js';
 import type { DecodedLine } from './line.js';
 import { visitWholeLines } from './line-reader.js';
 import { decodeV1Line } from './line-v1.js';
-import { placeError } from './log-check.js';
+import { eventPositionError } from './log-check.js';
 import type { LogFiles } from './log-files.js';
 import type { RecoveredLog } from './recovery.js';
 import type { LogState } from './replay.js';
@@ -83,7 +83,7 @@ export const locationError = (
 ): string | null =>
   event === null
     ? `it has no event, but position ${position} was expected`
-    : placeError(event, ledger.key, position);
+    : eventPositionError(event, ledger.key, position);
 
 export const damageTo = (
   { files, state }: RecoveredLog,

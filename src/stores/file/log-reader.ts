@@ -1,5 +1,5 @@
 import type { EventEnvelope } from '../../core/events/envelope.js';
-import { matcher } from '../event-matcher.js';
+import { eventMatcher } from '../event-matcher.js';
 import type { EventQuery } from '../store.js';
 import { BlockReader, READ_BYTES_MAX } from './block-reader.js';
 import { NOT_OURS } from './line.js';
@@ -17,7 +17,7 @@ export async function readEvents(
   query: EventQuery,
   durablePosition: number,
 ): Promise<EventEnvelope[]> {
-  const matches = matcher(query);
+  const matches = eventMatcher(query);
   const until_position = Math.min(query.until_position ?? durablePosition, durablePosition);
   const events: EventEnvelope[] = [];
   const blocks = new BlockReader(log);

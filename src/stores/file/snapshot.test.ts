@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { temporaryFolder } from '../../../test/support/temporary-folder.js';
 import { emptyHead } from '../../core/claims/head.js';
 import { isoTime } from '../../core/events/envelope.js';
-import { PAGE_HEADS } from '../../core/heads/claim-heads.js';
+import { HEADS_PER_PAGE } from '../../core/heads/claim-heads.js';
 import { packHead } from '../../core/heads/packed-head.js';
 import { EventIndex } from '../event-index.js';
 import { type LedgerSnapshot, ProjectLedger } from '../ledger.js';
@@ -34,7 +34,7 @@ const ledgerContents = (): LedgerSnapshot => ({
     },
     last_at_ms: index,
   })),
-  pages: [completedPage(0, PAGE_HEADS), completedPage(PAGE_HEADS, 3)],
+  pages: [completedPage(0, HEADS_PER_PAGE), completedPage(HEADS_PER_PAGE, 3)],
   summary: { tracks_by_agent: [['agent-1', ['A', 'B']]] },
   requests: each((index) => ({
     key: `r-${index}`,

@@ -1,5 +1,5 @@
 import { createHash, type Hash } from 'node:crypto';
-import { type HeadsSummary, PAGE_HEADS } from '../../core/heads/claim-heads.js';
+import { HEADS_PER_PAGE, type HeadsSummary } from '../../core/heads/claim-heads.js';
 import { EventIndex, type EventIndexState } from '../event-index.js';
 import { type LedgerSnapshot, ProjectLedger } from '../ledger.js';
 import type { TenantPermits } from '../permits.js';
@@ -232,7 +232,7 @@ async function readPages(file: DiskFile, digest: Hash): Promise<string[]> {
   const pages: string[] = [];
   for (let start = 0; start < bytes.length; ) {
     let end = start;
-    for (let lines = 0; lines < PAGE_HEADS && end < bytes.length; lines += 1)
+    for (let lines = 0; lines < HEADS_PER_PAGE && end < bytes.length; lines += 1)
       end = bytes.indexOf(NEWLINE, end) + 1;
     pages.push(decodeText(bytes.subarray(start, end)));
     start = end;

@@ -3,7 +3,7 @@ import { appendSynced, type Disk, type DiskFile, readFully, writeFully } from '.
 import { bytesInFile } from './foreign-lines.js';
 import { parseObject } from './line.js';
 import { visitWholeLines } from './line-reader.js';
-import { placeError } from './log-check.js';
+import { eventPositionError } from './log-check.js';
 import { decodeLine, decodeText } from './log-line.js';
 import { OWN_PREFIXES } from './own-log.js';
 import type { Seal } from './seal.js';
@@ -26,7 +26,7 @@ export function splitTail(tail: Buffer, key: ProjectKey, position: number): Spli
     if (typeof decoded === 'string') lines.push({ line, isOwn: isTornLine(line) });
     else if (decoded.kind === 'transaction') {
       const { event } = decoded.line;
-      const isOwn = event === null || placeError(event, key, nextPosition) === null;
+      const isOwn = event === null || eventPositionError(event, key, nextPosition) === null;
       if (isOwn && event !== null) nextPosition += 1;
       lines.push({ line, isOwn });
     } else if (decoded.kind === 'seal') {

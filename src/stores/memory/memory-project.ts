@@ -1,7 +1,7 @@
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { fold } from '../../core/fold.js';
 import { EventIndex } from '../event-index.js';
-import { matcher } from '../event-matcher.js';
+import { eventMatcher } from '../event-matcher.js';
 import { type ApplyResult, ProjectLedger, type TransactionFields } from '../ledger.js';
 import type { TenantPermits } from '../permits.js';
 import type { EventQuery, FoldHead, ProjectKey, Transaction } from '../store.js';
@@ -38,7 +38,7 @@ export class MemoryProject {
   }
 
   events(query: EventQuery): EventEnvelope[] {
-    const matches = matcher(query);
+    const matches = eventMatcher(query);
     const matching: EventEnvelope[] = [];
     for (const position of this.index.candidates(query)) {
       if (matching.length >= query.limit) break;

@@ -1,5 +1,5 @@
 import { type EventEnvelope, msOf } from '../../core/events/envelope.js';
-import { matcher, SELECTIVE_FIELDS } from '../event-matcher.js';
+import { eventMatcher, SELECTIVE_FIELDS } from '../event-matcher.js';
 import type { SqlRow } from '../sql/sql-store.js';
 import type { EventQuery, ProjectKey } from '../store.js';
 import type { SqlValue } from './connection.js';
@@ -57,7 +57,7 @@ class EventReader {
   }
 
   async read(after: number, last: number): Promise<EventEnvelope[]> {
-    const matches = matcher(this.query);
+    const matches = eventMatcher(this.query);
     const matching: EventEnvelope[] = [];
     for (let from = after; from < last && matching.length < this.limit; ) {
       const { events, through } = await this.candidates(from, last);

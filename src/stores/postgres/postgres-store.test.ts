@@ -2,7 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { isoTime } from '../../core/events/envelope.js';
 import { eventOf, kindsOf, range, swapOf, swapWith, transactionOf } from '../conformance/fixture.js';
-import { matcher } from '../event-matcher.js';
+import { eventMatcher } from '../event-matcher.js';
 import { type EventQuery, REQUEST_WINDOW_MS } from '../store.js';
 import { onSharedDatabase } from '../testing/shared-database.js';
 import { eventStatement } from './events.js';
@@ -199,7 +199,7 @@ function describeIndexes(url: string): void {
       { types: ['type-7', 'type-9'] },
       { task_id: 'task-7', edge: 'edge-7' },
     ]) {
-      const isMatch = matcher({ ...query, after: 0, limit: 1 });
+      const isMatch = eventMatcher({ ...query, after: 0, limit: 1 });
       const expected = all.filter(isMatch).map(({ position }) => position);
       for (const limit of [7, 10_000]) {
         const positions: number[] = [];

@@ -1,6 +1,6 @@
 import { type EventEnvelope, msOf } from '../../core/events/envelope.js';
 import { eventFromLine } from '../event-line.js';
-import { matcher, SELECTIVE_FIELDS } from '../event-matcher.js';
+import { eventMatcher, SELECTIVE_FIELDS } from '../event-matcher.js';
 import type { EventQuery, ProjectKey } from '../store.js';
 import type { RedisConnection } from './connection.js';
 import { FOREVER_MS } from './event-columns.js';
@@ -18,7 +18,7 @@ export async function readEvents(
 ): Promise<EventEnvelope[]> {
   const events: EventEnvelope[] = [];
   if (query.types?.length === 0) return events;
-  const matches = matcher(query);
+  const matches = eventMatcher(query);
   for (let after = query.after; events.length < query.limit; ) {
     const reply = await connection.run(EVENTS_SCRIPT, [key], argumentsOf({ ...query, after }));
     const [scannedTo, isLast, ...texts] = reply as [number, number, ...(number | string)[]];

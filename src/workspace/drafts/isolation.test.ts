@@ -3,7 +3,7 @@ import { mkdir, readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { HarnessAgent } from '../../../test/support/agent.js';
-import { CoordinatorHarness, P } from '../../../test/support/coordinator-harness.js';
+import { CoordinatorHarness, PROJECT_KEY } from '../../../test/support/coordinator-harness.js';
 import { git as gitIn } from '../../../test/support/git.js';
 import { runGit } from '../git.js';
 import { beginDrafts } from './begin.js';
@@ -333,11 +333,16 @@ describe('a git worktree for a grant', () => {
 describe('converging an edge from its drafts', () => {
   // req: WSP-001
   test('promotes the files to the project, and keeps the drafts of a refused result', async () => {
-    const harness = await CoordinatorHarness.open('file', { home: P });
+    const harness = await CoordinatorHarness.open('file', { home: PROJECT_KEY });
     const draftsHarness = await DraftsHarness.open();
-    const log = { store: harness.store, blobs: harness.blobs, key: P, coordinator: harness.coordinator };
+    const log = {
+      store: harness.store,
+      blobs: harness.blobs,
+      key: PROJECT_KEY,
+      coordinator: harness.coordinator,
+    };
     const alpha = new HarnessAgent(harness, 'alpha', 's1');
-    await alpha.claims(EDGE);
+    await alpha.claim(EDGE);
     const body = alpha.handle(EDGE);
     const request = { agent_id: 'alpha', body };
     expect(await convergeFromDrafts(draftsHarness, log, request)).toMatchObject({ refused: 'NO_DRAFTS' });

@@ -1,7 +1,7 @@
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import { HarnessAgent, human } from '../../../test/support/agent.js';
-import { CoordinatorHarness, P, unwrap } from '../../../test/support/coordinator-harness.js';
+import { CoordinatorHarness, PROJECT_KEY, unwrap } from '../../../test/support/coordinator-harness.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { collectDrafts } from './collect.js';
 import { type PromotionLog, promoteAccepted } from './promote-accepted.js';
@@ -9,18 +9,18 @@ import { ALPHA, DraftsHarness, digest, EDGE } from './testing/drafts-harness.js'
 
 /** A project with its coordinator, and agents that submit their drafts. */
 async function openWithLog() {
-  const harness = await CoordinatorHarness.open('file', { home: P });
+  const harness = await CoordinatorHarness.open('file', { home: PROJECT_KEY });
   const draftsHarness = await DraftsHarness.open();
-  unwrap(await harness.coordinator.settings.putPolicy(P, { stale_policy: { edge: 'takeover' } }));
-  const log: PromotionLog = { store: harness.store, blobs: harness.blobs, key: P };
+  unwrap(await harness.coordinator.settings.putPolicy(PROJECT_KEY, { stale_policy: { edge: 'takeover' } }));
+  const log: PromotionLog = { store: harness.store, blobs: harness.blobs, key: PROJECT_KEY };
   const harnessAgent = (agentId: string) => new HarnessAgent(harness, agentId, `s-${agentId}`);
   const submitDrafts = async (agent: HarnessAgent, subject = EDGE) => {
     const manifest = await collectDrafts(draftsHarness, log, { agent_id: agent.agent_id, subject });
-    return agent.submits(subject, manifest);
+    return agent.submit(subject, manifest);
   };
   const convergeEdge = async (subject: string, files: Record<string, string>) => {
     const alpha = harnessAgent('alpha');
-    await alpha.claims(subject);
+    await alpha.claim(subject);
     for (const [path, text] of Object.entries(files))
       await draftsHarness.writeDraft(path, text, { ...ALPHA, subject });
     expect(await submitDrafts(alpha, subject)).toMatchObject({ reason: 'ACCEPTED' });
@@ -94,11 +94,11 @@ describe('promoting accepted results', () => {
   test('skips results without files, and writes a watermark at intervals', async () => {
     const { draftsHarness, log, harness, harnessAgent } = await openWithLog();
     const alpha = harnessAgent('alpha');
-    await alpha.claims(EDGE);
-    await alpha.submits(EDGE, { done: true });
+    await alpha.claim(EDGE);
+    await alpha.submit(EDGE, { done: true });
     await promoteAccepted(draftsHarness, log);
     await expect(readFile(watermarkPath(draftsHarness))).rejects.toThrow('ENOENT');
-    await alpha.claims(OTHER_EDGE);
+    await alpha.claim(OTHER_EDGE);
     for (let at = 0; at < 500; at += 1) await alpha.notes(OTHER_EDGE, `${at}`);
     await promoteAccepted(draftsHarness, log);
     expect(JSON.parse(await readFile(watermarkPath(draftsHarness), 'utf8'))).toMatchObject({
@@ -202,11 +202,11 @@ describe('an agent whose claim another agent has taken over', () => {
     const { harness, draftsHarness, log, harnessAgent, submitDrafts } = await openWithLog();
     await draftsHarness.writeShared('src/a', 'old');
     const [alpha, beta] = [harnessAgent('alpha'), harnessAgent('beta')];
-    await alpha.claims(EDGE);
+    await alpha.claim(EDGE);
     await draftsHarness.writeDraft('src/a', 'by alpha');
     await draftsHarness.writeDraft('src/new', 'by alpha');
     harness.advance(24 * 3600);
-    expect(await beta.claims(EDGE)).toMatchObject({ success: true, claim: { generation: 2 } });
+    expect(await beta.claim(EDGE)).toMatchObject({ success: true, claim: { generation: 2 } });
     const lateReply = await submitDrafts(alpha);
     expect(lateReply).toMatchObject({
       accepted: false,
@@ -221,7 +221,13 @@ describe('an agent whose claim another agent has taken over', () => {
     expect((await draftsHarness.collectValid()).files).toHaveLength(2);
 
     const body = { expected_generation: 2, reason: 'it was good', result_id: lateReply.parked };
-    const adopted = await harness.coordinator.decisions.operate(P, EDGE, 'adopt', body, human('ann'));
+    const adopted = await harness.coordinator.decisions.operate(
+      PROJECT_KEY,
+      EDGE,
+      'adopt',
+      body,
+      human('ann'),
+    );
     expect(adopted).toMatchObject({ reason: 'ADOPTED' });
     expect(await promoteAccepted(draftsHarness, log)).toMatchObject({ written: ['src/a', 'src/new'] });
     expect([await draftsHarness.readShared('src/a'), await draftsHarness.readShared('src/new')]).toEqual([
@@ -234,11 +240,11 @@ describe('an agent whose claim another agent has taken over', () => {
     const { harness, draftsHarness, log, harnessAgent, submitDrafts } = await openWithLog();
     await draftsHarness.writeShared('src/a', 'old');
     const [alpha, beta] = [harnessAgent('alpha'), harnessAgent('beta')];
-    await alpha.claims(EDGE);
+    await alpha.claim(EDGE);
     await draftsHarness.writeDraft('src/a', 'by alpha');
     await draftsHarness.collectValid();
     harness.advance(24 * 3600);
-    await beta.claims(EDGE);
+    await beta.claim(EDGE);
     await draftsHarness.writeDraft('src/a', 'by beta', { agent_id: 'beta', subject: EDGE });
     expect(await submitDrafts(beta)).toMatchObject({ reason: 'ACCEPTED' });
     await promoteAccepted(draftsHarness, log);

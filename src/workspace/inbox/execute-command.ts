@@ -53,7 +53,7 @@ export interface WorkspaceContext extends PromotionLog {
   readonly coordinator: Coordinator;
   readonly project: ProjectFolder;
   /** Whether a grant gets folders in the project, which are cleaned up after it. */
-  readonly has_grant_folders?: boolean;
+  readonly hasGrantFolders?: boolean;
 }
 
 /** Runs a command through the coordinator's operations, so the same rules apply as over HTTP. */
@@ -116,7 +116,7 @@ async function withGrantFolders(
   context: WorkspaceContext,
   reply: ClaimResult | Problem,
 ): Promise<InboxReply> {
-  if (!context.has_grant_folders || isProblem(reply) || reply.claim === null || !reply.success) return reply;
+  if (!context.hasGrantFolders || isProblem(reply) || reply.claim === null || !reply.success) return reply;
   const { agent_id, task_id: subject, generation } = reply.claim;
   const folders = await createGrantFolders(context.project, { agent_id, subject, generation });
   return isDraftRefusal(folders) ? reply : { ...reply, work: folders.work, scratch: folders.scratch };
@@ -132,7 +132,7 @@ async function cleanUpEndedGrant(
   { agent_id, body }: InboxCommand,
   reply: InboxReply,
 ): Promise<InboxReply> {
-  if (!context.has_grant_folders || !isSuccess(reply)) return reply;
+  if (!context.hasGrantFolders || !isSuccess(reply)) return reply;
   const subject = parseSubject(body.task_id);
   const generation = body.generation ?? body.expected_generation;
   if (isProblem(subject) || typeof generation !== 'number') return reply;

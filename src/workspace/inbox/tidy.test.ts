@@ -45,7 +45,7 @@ async function openWorktreeSetup(): Promise<WorktreeSetup> {
       store,
       blobs: new FolderBlobs(workspace.events),
       key: KEY,
-      has_grant_folders: true,
+      hasGrantFolders: true,
     },
     now: () => new Date(),
     warn: () => {},

@@ -12,7 +12,7 @@ import {
   agentFields,
   EDGE,
   KEY,
-  OTHER,
+  OTHER_EDGE,
   readWorkspaceLog,
   syncWorkspaceIn,
   workOffline,
@@ -59,13 +59,13 @@ async function createOfflineWork(): Promise<{ folder: string; office: string }> 
   const office = await temporaryFolder();
   await inOffice(office, async (coordinator) => {
     unwrap(await coordinator.plans.put(KEY, { tracks: {} }));
-    expect(await coordinator.claims.claimTask(KEY, { ...OTHER, ...agentFields('bob') })).toMatchObject({
+    expect(await coordinator.claims.claimTask(KEY, { ...OTHER_EDGE, ...agentFields('bob') })).toMatchObject({
       success: true,
     });
   });
   await workOffline(syncWorkspaceIn(folder), async (offline) => {
     unwrap(await offline.claims.claimTask(KEY, { ...EDGE, ...agentFields('ada') }));
-    unwrap(await offline.claims.claimTask(KEY, { ...OTHER, ...agentFields('ada') }));
+    unwrap(await offline.claims.claimTask(KEY, { ...OTHER_EDGE, ...agentFields('ada') }));
     const result = { ...EDGE, session_id: 's-ada', generation: 1, result_data: 'y'.repeat(100_000) };
     unwrap(await offline.holder.submitResult(KEY, result));
   });

@@ -18,7 +18,7 @@ import { isSyncRefusal } from './sync-workspace.js';
 import {
   EDGE,
   KEY,
-  OTHER,
+  OTHER_EDGE,
   quietOptions,
   readWorkspaceLog,
   syncWorkspaceIn,
@@ -78,11 +78,11 @@ describe.each(STORES)('what was decided offline (%s store)', (name) => {
       unwrap(await offline.holder.suspendClaim(KEY, { ...claimFields, expected_generation: 1 }));
       unwrap(await offline.holder.resumeClaim(KEY, { ...claimFields, expected_generation: 1 }));
       unwrap(await offline.holder.releaseClaim(KEY, { ...claimFields, expected_generation: 1 }));
-      unwrap(await offline.claims.claimTask(KEY, { ...OTHER, ...ADA }));
+      unwrap(await offline.claims.claimTask(KEY, { ...OTHER_EDGE, ...ADA }));
       unwrap(
         await offline.holder.submitResult(KEY, {
           ...claimFields,
-          ...OTHER,
+          ...OTHER_EDGE,
           generation: 1,
           result_data: 'done',
         }),

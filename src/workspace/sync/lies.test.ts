@@ -14,7 +14,7 @@ import {
   agentFields,
   EDGE,
   KEY,
-  OTHER,
+  OTHER_EDGE,
   quietOptions,
   readWorkspaceLog,
   syncWorkspaceIn,
@@ -105,7 +105,7 @@ const LIES: readonly [string, (events: readonly EventEnvelope[]) => readonly Eve
 /** At least four events: claims and a release. */
 async function workInOffice(harness: CoordinatorHarness): Promise<void> {
   unwrap(await harness.coordinator.claims.claimTask(KEY, { ...EDGE, ...agentFields('ada') }));
-  unwrap(await harness.coordinator.claims.claimTask(KEY, { ...OTHER, ...agentFields('bob') }));
+  unwrap(await harness.coordinator.claims.claimTask(KEY, { ...OTHER_EDGE, ...agentFields('bob') }));
   unwrap(
     await harness.coordinator.holder.releaseClaim(KEY, {
       ...EDGE,
@@ -230,11 +230,11 @@ test.each(['before', 'after'] as const)(
   async (failureTime) => {
     for (let failingRequest = 1; ; failingRequest += 1) {
       const { harness, remote } = await openOffice();
-      unwrap(await harness.coordinator.claims.claimTask(KEY, { ...OTHER, ...agentFields('bob') }));
+      unwrap(await harness.coordinator.claims.claimTask(KEY, { ...OTHER_EDGE, ...agentFields('bob') }));
       const workspace = await newWorkspace();
       await workOffline(workspace, async (offline) => {
         unwrap(await offline.claims.claimTask(KEY, { ...EDGE, ...agentFields('ada') }));
-        unwrap(await offline.claims.claimTask(KEY, { ...OTHER, ...agentFields('ada') }));
+        unwrap(await offline.claims.claimTask(KEY, { ...OTHER_EDGE, ...agentFields('ada') }));
         unwrap(await offline.holder.note(KEY, { ...EDGE, session_id: 's-ada', generation: 1, text: 'half' }));
         const result = { ...EDGE, session_id: 's-ada', generation: 1, result_data: 'y'.repeat(100_000) };
         unwrap(await offline.holder.submitResult(KEY, result));

@@ -96,12 +96,12 @@ class PullRun {
     try {
       const state = await readSyncState(this.workspace, store, this.remote);
       if (isSyncRefusal(state)) return state;
-      const { common, local_position, cursor } = state;
+      const { common_position, local_position, cursor } = state;
       position = state.remote_position;
       // Keep the local copy of the common part: a remote that now reports other events does not replace it.
-      const replica = { store, until: common };
-      if (local_position === common) {
-        const received = position - common;
+      const replica = { store, until: common_position };
+      if (local_position === common_position) {
+        const received = position - common_position;
         const refused = received === 0 ? null : await this.importInto(store, blobs, position, replica);
         return refused ?? { position, received, rebuilt: false, aside: null };
       }
@@ -118,13 +118,16 @@ class PullRun {
   }
 
   /** Saves the local-only events to a permanent file, one per line. */
-  private async saveOfflineEvents(store: Store, { common, local_position }: SyncState): Promise<OfflineTail> {
+  private async saveOfflineEvents(
+    store: Store,
+    { common_position, local_position }: SyncState,
+  ): Promise<OfflineTail> {
     const { events, key } = this.workspace;
     const lines: string[] = [];
-    const range = { after: common, until_position: local_position };
+    const range = { after: common_position, until_position: local_position };
     for await (const event of eventsUntil({ store, key }, range)) lines.push(`${JSON.stringify(event)}\n`);
     const folder = join(events, OFFLINE_FOLDER);
-    const name = `${paddedPosition(common + 1)}-${paddedPosition(local_position)}.jsonl`;
+    const name = `${paddedPosition(common_position + 1)}-${paddedPosition(local_position)}.jsonl`;
     await nodeDisk.makeFolder(folder);
     await writeAtomically(nodeDisk, folder, name, lines.join(''));
     return { file: join(folder, name), size_bytes: await sizeOf(this.logFile) };
@@ -167,10 +170,10 @@ class PullRun {
   }
 }
 
-const notPushedRefusal = ({ common, local_position }: SyncState): SyncRefusal => ({
+const notPushedRefusal = ({ common_position, local_position }: SyncState): SyncRefusal => ({
   refused: 'TAIL_NOT_PUSHED',
   detail:
-    `${local_position - common} local events have not been pushed to the remote. Push them first: gen sync push. ` +
+    `${local_position - common_position} local events have not been pushed to the remote. Push them first: gen sync push. ` +
     'To replace them and keep a copy in a file instead: gen sync pull --keep-aside.',
 });
 

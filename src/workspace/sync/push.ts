@@ -78,22 +78,22 @@ export async function push(
 ): Promise<PushReport | SyncRefusal> {
   const state = await readSyncState(workspace, local.store, remote);
   if (isSyncRefusal(state)) return state;
-  const { common, local_position, remote_position, cursor } = state;
+  const { common_position, local_position, remote_position, cursor } = state;
   const run = new PushRun(
     local,
     remote,
     workspace,
-    { from: common + 1, to: local_position },
+    { from: common_position + 1, to: local_position },
     onStep,
     remote_position === 0,
   );
-  if (local_position > common) {
+  if (local_position > common_position) {
     await run.configure(texts);
-    await run.sendTail(common, local_position);
+    await run.sendTail(common_position, local_position);
   }
   await onStep('pushed');
   await writeCursor(workspace, remote.name, {
-    replicated_position: common,
+    replicated_position: common_position,
     pushed_position: local_position,
     last_pull: cursor?.last_pull ?? null,
     last_push: isoTime(now_ms),

@@ -28,16 +28,16 @@ export async function syncStatus(
 ): Promise<SyncStatus | SyncRefusal> {
   const state = await readSyncState(workspace, local.store, remote);
   if (isSyncRefusal(state)) return state;
-  const { local_position, remote_position, common, cursor } = state;
+  const { local_position, remote_position, common_position, cursor } = state;
   const last_pull = cursor?.last_pull ?? null;
   return {
     remote: remote.name,
     local_position,
     remote_position,
-    replicated_position: common,
-    tail: local_position - common,
+    replicated_position: common_position,
+    tail: local_position - common_position,
     pushed: cursor?.pushed_position === local_position,
-    behind: remote_position - common,
+    behind: remote_position - common_position,
     last_pull,
     last_push: cursor?.last_push ?? null,
     warning: staleWarning(last_pull, nowMs),

@@ -10,7 +10,7 @@ export interface SyncState {
   readonly local_position: number;
   readonly remote_position: number;
   /** Both logs are equal up to this position; later local events are offline work. */
-  readonly common: number;
+  readonly common_position: number;
   readonly cursor: SyncCursor | null;
 }
 
@@ -27,21 +27,22 @@ export async function readSyncState(
   const knownPosition = Math.min(cursor?.replicated_position ?? 0, local_position);
   if (knownPosition > remote_position)
     return remoteDiffersRefusal(remote, `it ends at position ${remote_position}`);
-  let common = Math.max(knownPosition - 1, 0);
-  while (common < until_position) {
-    const limit = Math.min(PAGE_SIZE, until_position - common);
-    const remoteEvents = await remote.events(common, limit);
-    const page = await store.events(workspace.key, { after: common, until_position, limit });
+  let common_position = Math.max(knownPosition - 1, 0);
+  while (common_position < until_position) {
+    const limit = Math.min(PAGE_SIZE, until_position - common_position);
+    const remoteEvents = await remote.events(common_position, limit);
+    const page = await store.events(workspace.key, { after: common_position, until_position, limit });
     const localEvents = page.slice(0, remoteEvents.length);
     // A pushed event keeps its id at the remote, but not its time and position: only an identical event is a replica.
     const differenceIndex = localEvents.findIndex(
       (event, index) => canonicalJson(event) !== canonicalJson(remoteEvents[index]),
     );
-    common += differenceIndex === -1 ? localEvents.length : differenceIndex;
+    common_position += differenceIndex === -1 ? localEvents.length : differenceIndex;
     if (localEvents.length === 0 || differenceIndex !== -1) break;
   }
-  if (common < knownPosition) return remoteDiffersRefusal(remote, `event ${common + 1} differs`);
-  return { local_position, remote_position, common, cursor };
+  if (common_position < knownPosition)
+    return remoteDiffersRefusal(remote, `event ${common_position + 1} differs`);
+  return { local_position, remote_position, common_position, cursor };
 }
 
 const remoteDiffersRefusal = (remote: SyncRemote, how: string): SyncRefusal => ({

@@ -23,7 +23,7 @@ import {
   agentFields,
   EDGE,
   KEY,
-  OTHER,
+  OTHER_EDGE,
   quietOptions,
   readWorkspaceLog,
   syncWorkspaceIn,
@@ -95,7 +95,7 @@ describe.each(STORES)('a workspace and a coordinator (%s store)', (name) => {
     expect(await pullValid(workspace, remote)).toMatchObject({ received: 2, rebuilt: false, aside: null });
     await expectEqualLogs(scenario);
     unwrap(await harness.coordinator.holder.submitResult(KEY, convergeBody(1, 'ada', 'x'.repeat(100_000))));
-    unwrap(await harness.coordinator.claims.claimTask(KEY, { ...OTHER, ...agentFields('ada') }));
+    unwrap(await harness.coordinator.claims.claimTask(KEY, { ...OTHER_EDGE, ...agentFields('ada') }));
     expect(await pullValid(workspace, remote)).toMatchObject({ received: 2 });
     await expectEqualLogs(scenario);
     expect(await pullValid(workspace, remote)).toMatchObject({ received: 0 });
@@ -137,7 +137,7 @@ describe.each(STORES)('a workspace and a coordinator (%s store)', (name) => {
   test('pushes offline work, after which both logs are equal', async () => {
     const scenario = await openSyncScenario(name);
     const { harness, remote, workspace } = scenario;
-    unwrap(await harness.coordinator.claims.claimTask(KEY, { ...OTHER, ...agentFields('bob') }));
+    unwrap(await harness.coordinator.claims.claimTask(KEY, { ...OTHER_EDGE, ...agentFields('bob') }));
     await pullValid(workspace, remote);
     await workOffline(workspace, async (offline) => {
       unwrap(await offline.claims.claimTask(KEY, { ...EDGE, ...agentFields('ada') }));
@@ -180,7 +180,7 @@ describe.each(STORES)('a workspace and a coordinator (%s store)', (name) => {
       unwrap(await offline.claims.claimTask(KEY, { ...EDGE, ...agentFields('ada') }));
       unwrap(await offline.holder.appendEvent(KEY, iterationBody(1, 'ada')));
       unwrap(await offline.holder.submitResult(KEY, convergeBody(1, 'ada', 1)));
-      unwrap(await offline.claims.claimTask(KEY, { ...OTHER, ...agentFields('ada') }));
+      unwrap(await offline.claims.claimTask(KEY, { ...OTHER_EDGE, ...agentFields('ada') }));
     });
     unwrap(await harness.coordinator.claims.claimTask(KEY, { ...EDGE, ...agentFields('bob') }));
     const report = await pushValid(workspace, remote);
@@ -288,7 +288,7 @@ describe('a pull', () => {
     );
     await pushValid(workspace, remote);
     await workOffline(workspace, async (offline) =>
-      unwrap(await offline.claims.claimTask(KEY, { ...OTHER, ...agentFields('ada') })),
+      unwrap(await offline.claims.claimTask(KEY, { ...OTHER_EDGE, ...agentFields('ada') })),
     );
     expect(await pull(workspace, remote, { ...quietOptions, may_replace_unpushed: false })).toMatchObject({
       refused: 'TAIL_NOT_PUSHED',
@@ -326,7 +326,7 @@ test('reports in the status how far the logs differ, and warns about an old pull
   await pullValid(workspace, remote);
   unwrap(await harness.coordinator.claims.claimTask(KEY, { ...EDGE, ...agentFields('ada') }));
   await workOffline(workspace, async (offline) =>
-    unwrap(await offline.claims.claimTask(KEY, { ...OTHER, ...agentFields('bob') })),
+    unwrap(await offline.claims.claimTask(KEY, { ...OTHER_EDGE, ...agentFields('bob') })),
   );
   expect(await readStatus()).toMatchObject({
     tail: 2,

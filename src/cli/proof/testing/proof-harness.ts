@@ -1,7 +1,12 @@
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { onTestFinished } from 'vitest';
 import { HarnessAgent } from '../../../../test/support/agent.js';
-import { CoordinatorHarness, P, planOf, unwrap } from '../../../../test/support/coordinator-harness.js';
+import {
+  CoordinatorHarness,
+  PROJECT_KEY,
+  planOf,
+  unwrap,
+} from '../../../../test/support/coordinator-harness.js';
 import { Genesis, publicKeyText, signCommand } from '../../../client/index.js';
 import { sha256 } from '../../../coordinator/audit/audit-hash.js';
 import { verifySignatureSync } from '../../../coordinator/audit/verify-signature.js';
@@ -43,7 +48,11 @@ export class EvidenceHarness {
     await harness.plan(planOf(A, { id: B, depends_on: [A] }, C));
     const { app, close } = createInProcessApp(harness.coordinator, harness.store, OPEN_PRINCIPAL);
     onTestFinished(close);
-    const target = { url: 'http://in-process', tenant: P.tenant_id, project: P.project_id };
+    const target = {
+      url: 'http://in-process',
+      tenant: PROJECT_KEY.tenant_id,
+      project: PROJECT_KEY.project_id,
+    };
     return new EvidenceHarness(harness, new Genesis({ ...target, fetch: app.fetch }));
   }
 
@@ -57,36 +66,36 @@ export class EvidenceHarness {
 
   async complete(taskId: string, agentId = 'alpha', sessionId = 's1'): Promise<void> {
     const agent = this.agent(agentId, sessionId);
-    await agent.claims(taskId);
-    await agent.submits(taskId, { made: taskId, by: agentId });
+    await agent.claim(taskId);
+    await agent.submit(taskId, { made: taskId, by: agentId });
   }
 
   /** Generation 1 expires, generation 2 submits its result, and then the first holder submits too. */
   async takeOver(taskId: string): Promise<void> {
     const [zombie, successor] = [this.agent('alpha', 's1'), this.agent('beta', 's2')];
-    await zombie.claims(taskId, { lease_duration_seconds: 60 });
+    await zombie.claim(taskId, { lease_duration_seconds: 60 });
     this.harness.advance(3600);
-    await successor.claims(taskId);
-    await successor.submits(taskId, { made: 'in time' });
-    await zombie.submits(taskId, { made: 'too late', text: 'x'.repeat(2000) });
+    await successor.claim(taskId);
+    await successor.submit(taskId, { made: 'in time' });
+    await zombie.submit(taskId, { made: 'too late', text: 'x'.repeat(2000) });
   }
 
   /** A result is refused and parked, and an operator adopts it while nobody holds the task. */
   async adoptParked(taskId: string): Promise<void> {
     const [late, other] = [this.agent('alpha', 's1'), this.agent('beta', 's2')];
-    await late.claims(taskId, { lease_duration_seconds: 60 });
+    await late.claim(taskId, { lease_duration_seconds: 60 });
     this.harness.advance(3600);
-    await other.claims(taskId);
-    const { parked } = await late.submits(taskId, { made: 'first' });
-    await other.releases(taskId);
+    await other.claim(taskId);
+    const { parked } = await late.submit(taskId, { made: 'first' });
+    await other.release(taskId);
     const body = { expected_generation: 2, reason: 'it is good\nas it is', result_id: parked };
-    unwrap(await this.coordinator.decisions.operate(P, taskId, 'adopt', body));
+    unwrap(await this.coordinator.decisions.operate(PROJECT_KEY, taskId, 'adopt', body));
   }
 
   async openSigning(sessionId: string, keys = generateKeyPairSync('ed25519')): Promise<SigningSession> {
-    const opening = { session_id: sessionId, project_id: P.project_id, user_id: 'alice' };
+    const opening = { session_id: sessionId, project_id: PROJECT_KEY.project_id, user_id: 'alice' };
     unwrap(
-      await this.coordinator.sessions.open(P.tenant_id, {
+      await this.coordinator.sessions.open(PROJECT_KEY.tenant_id, {
         ...opening,
         public_key: publicKeyText(keys.publicKey),
       }),
@@ -99,7 +108,7 @@ export class EvidenceHarness {
     const sign = (command: SignedCommand, fields: object) => {
       const body = { request_id: `r${sent.length + 1}`, ...fields };
       const at = new Date(this.harness.environment.clock.wallMs());
-      const signed = { ...body, signature: signCommand({ ...P, command, body }, key, at) };
+      const signed = { ...body, signature: signCommand({ ...PROJECT_KEY, command, body }, key, at) };
       sent.push(signed);
       return signed;
     };
@@ -110,12 +119,12 @@ export class EvidenceHarness {
   async completeSigned(taskId: string, sessionId = 'signed'): Promise<readonly SentBody[]> {
     const { sent, sign } = await this.openSigning(sessionId);
     const claim = sign('claim_task', { task_id: taskId, agent_id: 'alpha', session_id: sessionId });
-    const reply = unwrap(await this.coordinator.claims.claimTask(P, claim));
+    const reply = unwrap(await this.coordinator.claims.claimTask(PROJECT_KEY, claim));
     const claim_id = reply.claim !== null && 'id' in reply.claim ? reply.claim.id : '';
     const handle = { task_id: taskId, session_id: sessionId, generation: 1, claim_id };
     unwrap(
       await this.coordinator.holder.submitResult(
-        P,
+        PROJECT_KEY,
         sign('submit_result', { ...handle, result_data: { ok: 1 } }),
       ),
     );

@@ -90,22 +90,22 @@ export class LogVerifier {
       covered_position,
       anchors: agreeing.length,
       anchored_position: Math.max(0, ...agreeing.map(({ position }) => position)),
-      signatures: this.signatures.checked,
-      signatures_unchecked: this.signatures.unchecked,
+      signatures: this.signatures.checkedCount,
+      signatures_unchecked: this.signatures.uncheckedCount,
       losses,
       breaks: violations,
       notes,
     };
   }
 
-  visit(located: VisitedEvent): void {
+  verifyEvent(located: VisitedEvent): void {
     const { event, file, line } = located;
     this.events += 1;
     this.onEvent(this.events);
     this.last = located;
     if (event.subject !== undefined) this.subjects.add(event.subject);
     for (const { invariant, subject, message: says } of this.checker.checkEvent(event)) {
-      this.add({ file, line, rule: invariant, subject, says });
+      this.addViolation({ file, line, rule: invariant, subject, says });
     }
     this.checkRuns(located);
     this.checkSignature(located);
@@ -115,7 +115,7 @@ export class LogVerifier {
   private checkRuns({ event, file, line }: VisitedEvent): void {
     for (const { rule, subject, says } of this.runs.checkEvent(event)) {
       const finding = { file, line, rule, subject, says };
-      if (isEnforcedRule(rule)) this.add(finding);
+      if (isEnforcedRule(rule)) this.addViolation(finding);
       else this.addNote(finding);
     }
   }
@@ -125,7 +125,8 @@ export class LogVerifier {
     const location = { file, line, subject: event.subject ?? null };
     const positionText = `position ${event.position}`;
     const fault = this.signatures.visit(event);
-    if (fault !== null) this.add({ ...location, rule: 'SIGNATURE', says: `${positionText}: ${fault}` });
+    if (fault !== null)
+      this.addViolation({ ...location, rule: 'SIGNATURE', says: `${positionText}: ${fault}` });
     if (this.unsigned.isUnsigned(event))
       this.addNote({ ...location, rule: 'UNSIGNED', says: `${positionText}: ${UNSIGNED_TEXT}` });
   }
@@ -134,7 +135,7 @@ export class LogVerifier {
     if (this.notes.length < FINDINGS_MAX) this.notes.push(note);
   }
 
-  add({ file, line, last_line = line, rule, subject, says }: LogFinding): void {
+  addViolation({ file, line, last_line = line, rule, subject, says }: LogFinding): void {
     if (this.violations.length >= FINDINGS_MAX) return;
     const lines = last_line === line ? { line } : { line, last_line };
     this.violations.push({ file, ...lines, rule, subject, says });

@@ -27,6 +27,6 @@ export function withDigest(event: EventEnvelope, originals: OriginalDigests): Au
   const original = originals.digestAt(event.position);
   const isRedacted =
     original !== null &&
-    (currentDigest === original || digest.toString('hex') === originals.remainingOf(event.position));
+    (currentDigest === original || digest.toString('hex') === originals.remainingDigestAt(event.position));
   return { event, payload_sha256: isRedacted ? original : currentDigest, isRedacted };
 }

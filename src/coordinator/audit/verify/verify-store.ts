@@ -26,7 +26,7 @@ export async function verifyStore(
   const checkpoints = new CheckpointAudit(anchorOptions);
   const originals = await originalDigests(store, projectKey);
   const visit = (event: EventEnvelope): void => {
-    verifier.visit({ event, file: path, line: event.position });
+    verifier.verifyEvent({ event, file: path, line: event.position });
     checkpoints.visit(withDigest(event, originals));
   };
   let position = 0;
@@ -36,12 +36,12 @@ export async function verifyStore(
     // Heads and events are comparable only if nothing was committed in between.
     if ((await positionOf(store, projectKey)) !== position) continue;
     for (const { invariant, subject, message: says } of verifier.checker.checkHeads(heads)) {
-      verifier.add({ file: path, line: position, rule: invariant, subject, says });
+      verifier.addViolation({ file: path, line: position, rule: invariant, subject, says });
     }
     break;
   }
   if (await isImportUnfinished(store, projectKey))
-    verifier.add({
+    verifier.addViolation({
       file: path,
       line: position,
       rule: 'IMPORT',
@@ -49,7 +49,8 @@ export async function verifyStore(
       says: unfinishedImportText(projectKey),
     });
   const audited = checkpoints.result();
-  if (audited !== null) for (const violation of auditViolations(audited, path)) verifier.add(violation);
+  if (audited !== null)
+    for (const violation of auditViolations(audited, path)) verifier.addViolation(violation);
   return { ...verifier.report(path, audited), ...projectKey };
 }
 
@@ -71,7 +72,7 @@ async function replay(
     const [first] = events;
     if (first?.position !== after + 1) {
       const message = `event ${after + 1} of ${position} is missing`;
-      verifier.add({ file, line: after + 1, rule: 'CHAIN', subject: null, says: message });
+      verifier.addViolation({ file, line: after + 1, rule: 'CHAIN', subject: null, says: message });
       if (first === undefined) return position;
     }
     for (const event of events) visit(event);

@@ -84,7 +84,7 @@ export function provenEvent({ leaf, payload: payloadText }: InclusionProof): Res
 }
 
 /**
- * The kind of a claim event; null for every other one. An event that moved the head has a seq; without one,
+ * The kind of a claim event; null for every other event. An event that moved the head has a seq; without one,
  * it was reported or imported, and is evidence of nothing. An escalation and a warning have one event type; the
  * seq tells them apart, also if the payload is redacted.
  */

@@ -50,16 +50,16 @@ const isResult = (event: ResultEvent): boolean => ['accepted', 'adopted'].includ
 /** Null if the events contain no accepted result of the task. */
 export function resultContext(evidence: ResultEvents): ResultContext | null {
   const { task_id: taskId, events } = evidence;
-  const own = events.filter(({ subject }) => subject === taskId);
-  const result = own.findLast(isResult);
+  const taskEvents = events.filter(({ subject }) => subject === taskId);
+  const result = taskEvents.findLast(isResult);
   if (result === undefined) return null;
-  const from = result.payload?.adopted_from;
-  const parkedGeneration = from?.imported === true ? undefined : from?.generation;
+  const adoptedFrom = result.payload?.adopted_from;
+  const parkedGeneration = adoptedFrom?.imported === true ? undefined : adoptedFrom?.generation;
   const producingGeneration = parkedGeneration ?? result.generation ?? 0;
-  const grant = own.find(
+  const grant = taskEvents.find(
     (event) => evidenceKind(event) === 'granted' && event.generation === producingGeneration,
   );
-  const sessions = own.flatMap(({ session_id }) => session_id ?? []);
+  const sessions = taskEvents.flatMap(({ session_id }) => session_id ?? []);
   return {
     taskId,
     result,
@@ -80,7 +80,7 @@ function inputsOfGrant(grant: ResultEvent, evidence: ResultEvents): ReadonlySet<
   return names.includes(undefined) ? inputsOfDigest(inputs, grant, evidence) : new Set(names as string[]);
 }
 
-/** The last results of other tasks before the grant, if they have this digest: none may have been reopened. */
+/** The last results of other tasks before the grant; null if the digest is not theirs, as when one was reopened. */
 function inputsOfDigest(
   digest: string,
   grant: ResultEvent,
@@ -102,12 +102,12 @@ export const inputName = ({ subject, generation }: ResultEvent): string => `${su
 
 /** Null if the event is not evidence of this result. */
 function roleOf(event: ResultEvent, context: ResultContext): ResultRole | null {
-  if (event.subject === context.taskId) return ownRole(event, context);
+  if (event.subject === context.taskId) return roleOfTaskEvent(event, context);
   if (isSessionOpening(event)) return context.sessionIds.has(event.session_id ?? '') ? 'session' : null;
   return isResult(event) && context.inputs?.has(inputName(event)) === true ? 'input' : null;
 }
 
-function ownRole(event: ResultEvent, context: ResultContext): ResultRole | null {
+function roleOfTaskEvent(event: ResultEvent, context: ResultContext): ResultRole | null {
   const { result } = context;
   const kind = evidenceKind(event);
   if (kind === 'result_refused') return refusedRole(event, context);
@@ -135,24 +135,24 @@ function ownRole(event: ResultEvent, context: ResultContext): ResultRole | null 
 }
 
 function refusedRole({ payload }: ResultEvent, { result }: ResultContext): ResultRole {
-  const from = result.payload?.adopted_from;
-  if (from === undefined || from.imported === true) return 'refused_result';
-  return payload?.result_id === from.result_id ? 'parked_result' : 'refused_result';
+  const adoptedFrom = result.payload?.adopted_from;
+  if (adoptedFrom === undefined || adoptedFrom.imported === true) return 'refused_result';
+  return payload?.result_id === adoptedFrom.result_id ? 'parked_result' : 'refused_result';
 }
 
-/** The events that belong to a proof of the result, at most as many as it may have, in order of position. */
+/** The events that belong to a proof of the result, at most EVENTS_PER_PROOF_MAX, in order of position. */
 export function selectEvidence(evidence: ResultEvents): ResultEvent[] {
-  const kept = withRoles(evidence)
+  const selectedEvents = withRoles(evidence)
     .map(({ event, role }) => ({ event, rank: RESULT_ROLES.indexOf(role) }))
     .sort((one, other) => one.rank - other.rank || other.event.position - one.event.position)
     .slice(0, EVENTS_PER_PROOF_MAX)
     .map(({ event }) => event)
     .sort((one, other) => one.position - other.position);
-  // A session belongs to a proof because of its acts, and they may have been left out just now.
-  return withRoles({ ...evidence, events: kept }).map(({ event }) => event);
+  // A session belongs to a proof because of its commands, which the limit may have removed.
+  return withRoles({ ...evidence, events: selectedEvents }).map(({ event }) => event);
 }
 
-/** The events that have a role, with it; none if there is no accepted result. */
+/** The events that have a role, each with its role; empty if there is no accepted result. */
 export function withRoles(
   evidence: ResultEvents,
 ): { readonly event: ResultEvent; readonly role: ResultRole }[] {

@@ -58,7 +58,7 @@ const CASES = {
   },
 } as const;
 
-/** What is wrong with a signature that its session made, on an event that says something else. */
+/** The fault of a valid session signature on an event that differs from the signed command. */
 function faultOf(
   command: SignedCommandBody['command'],
   change: { fields?: object; payload?: object; body?: object; events?: ResultEvent[] } = {},
@@ -79,7 +79,7 @@ function faultOf(
 }
 
 const commands = Object.keys(CASES) as SignedCommandBody['command'][];
-const ANOTHER = 'the session signed this command, but it is not the one of the event';
+const OTHER_COMMAND_FAULT = 'the session signed this command, but the event records another one';
 
 describe.each(commands)('a signature of %s', (command) => {
   it('matches its event', () => {
@@ -87,9 +87,9 @@ describe.each(commands)('a signature of %s', (command) => {
   });
 
   it('does not match an event of another request or agent', () => {
-    expect(faultOf(command, { fields: { request_id: 'r2' } })).toBe(ANOTHER);
+    expect(faultOf(command, { fields: { request_id: 'r2' } })).toBe(OTHER_COMMAND_FAULT);
     const isClaim = command === 'claim_task' || command === 'next';
-    expect(faultOf(command, { fields: { agent_id: 'beta' } })).toBe(isClaim ? ANOTHER : null);
+    expect(faultOf(command, { fields: { agent_id: 'beta' } })).toBe(isClaim ? OTHER_COMMAND_FAULT : null);
   });
 
   it('does not fit another body, session or key', () => {
@@ -105,11 +105,13 @@ describe.each(commands)('a signature of %s', (command) => {
 });
 
 it('a signature does not match an event of another task, generation, result or kind', () => {
-  expect(faultOf('claim_task', { fields: { subject: 'A-002-b' } })).toBe(ANOTHER);
-  expect(faultOf('release_claim', { fields: { generation: 4 } })).toBe(ANOTHER);
-  expect(faultOf('release_claim', { fields: { subject: 'REQ-F-A#code_unit_tests' } })).toBe(ANOTHER);
-  expect(faultOf('submit_result', { payload: { submitted_generation: 2 } })).toBe(ANOTHER);
-  expect(faultOf('submit_result', { payload: { result_sha256: hex('other') } })).toBe(ANOTHER);
+  expect(faultOf('claim_task', { fields: { subject: 'A-002-b' } })).toBe(OTHER_COMMAND_FAULT);
+  expect(faultOf('release_claim', { fields: { generation: 4 } })).toBe(OTHER_COMMAND_FAULT);
+  expect(faultOf('release_claim', { fields: { subject: 'REQ-F-A#code_unit_tests' } })).toBe(
+    OTHER_COMMAND_FAULT,
+  );
+  expect(faultOf('submit_result', { payload: { submitted_generation: 2 } })).toBe(OTHER_COMMAND_FAULT);
+  expect(faultOf('submit_result', { payload: { result_sha256: hex('other') } })).toBe(OTHER_COMMAND_FAULT);
   expect(faultOf('claim_task', { fields: { event_type: 'RESULT_SUBMITTED' } })).toBe(
     'claim_task does not cause a RESULT_SUBMITTED',
   );

@@ -63,7 +63,7 @@ export function signedBodyFault(
     return `the key of the session ${event.session_id} did not sign this command`;
   return isCommandOf(event, signed.command, parsed.value, hash)
     ? null
-    : 'the session signed this command, but it is not the one of the event';
+    : 'the session signed this command, but the event records another one';
 }
 
 /** Whether the event records exactly this command. Without this check, a signature could be moved to another event. */
@@ -85,8 +85,8 @@ function isCommandOf(
 function subjectOfBody({ task_id, feature_id, edge }: Readonly<Record<string, unknown>>): string | null {
   if (typeof feature_id === 'string' && typeof edge === 'string') return edgeSubject(feature_id, edge);
   if (typeof task_id !== 'string' || subjectKindOf(task_id) !== 'edge') return (task_id as string) ?? null;
-  const at = task_id.indexOf('#');
-  return edgeSubject(task_id.slice(0, at), task_id.slice(at + 1));
+  const separatorIndex = task_id.indexOf('#');
+  return edgeSubject(task_id.slice(0, separatorIndex), task_id.slice(separatorIndex + 1));
 }
 
 function resultDigest({ result_data, blob_sha256 }: Readonly<Record<string, unknown>>, hash: HashBytes) {

@@ -24,9 +24,9 @@ export function resultSummary(source: SummarySource): string[] {
   const { task_id, checkpoint, events } = source;
   const context = resultContext(source);
   if (context === null) return [];
-  const what = subjectKindOf(task_id) === 'edge' ? 'Edge' : 'Task';
+  const kindName = subjectKindOf(task_id) === 'edge' ? 'Edge' : 'Task';
   return [
-    `${what} ${task_id} of ${checkpoint.tenant_id}/${checkpoint.project_id}: how its result came about.`,
+    `${kindName} ${task_id} of ${checkpoint.tenant_id}/${checkpoint.project_id}: how its result came about.`,
     ...withRoles(source).map(
       ({ event, role }) =>
         `${event.timestamp}, position ${event.position}: ${eventText(event, role, source)}.`,
@@ -44,7 +44,7 @@ export function resultSummary(source: SummarySource): string[] {
 }
 
 function eventText(event: ResultEvent, role: ResultRole, source: SummarySource): string {
-  const text = event.payload === null ? redactedText(event, role) : TEXTS[role](event, event.payload);
+  const text = event.payload === null ? redactedText(event, role) : TEXT_OF_ROLE[role](event, event.payload);
   if (!isActOfSession(event)) return text;
   return `${text}; ${isApproved(event, source) ? 'its submission is above' : signatureText(event, source)}`;
 }
@@ -98,8 +98,8 @@ function originText(from: NonNullable<Payload['adopted_from']>): string {
 function endText(event: ResultEvent, payload: Payload): string {
   const { cause, disposition, expired_at = event.timestamp } = payload;
   if (cause === 'EXPIRED') {
-    const kept = disposition === 'held' ? ', but the claim was kept' : '';
-    return `the lease of ${generationOf(event)} expired at ${expired_at}${kept}`;
+    const keptText = disposition === 'held' ? ', but the claim was kept' : '';
+    return `the lease of ${generationOf(event)} expired at ${expired_at}${keptText}`;
   }
   const ended = cause === 'SUPERSEDED' ? 'taken over' : 'released';
   return `${generationOf(event)} was ${ended}${byText(payload)}${reasonText(payload)}`;
@@ -110,7 +110,7 @@ function openingText({ session_id, agent_id }: ResultEvent, { record }: Payload)
   return `session ${session_id} was opened for ${agent_id} ${key}`;
 }
 
-const TEXTS: Record<ResultRole, (event: ResultEvent, payload: Payload) => string> = {
+const TEXT_OF_ROLE: Record<ResultRole, (event: ResultEvent, payload: Payload) => string> = {
   result: acceptanceText,
   earlier_result: (event, payload) => `earlier, ${acceptanceText(event, payload)}`,
   input: (event, payload) => `input ${event.subject}: ${acceptanceText(event, payload)}`,
@@ -172,17 +172,17 @@ function missingGrants({ result }: ResultContext, source: SummarySource): string
 /** Changes of a subject are numbered without gaps, so the number of the result is how many there were. */
 function missingChanges({ taskId, result }: ResultContext, events: readonly ResultEvent[]): string[] {
   const { seq: changes = 0 } = result;
-  const present = events.filter(({ subject, seq }) => subject === taskId && seq !== undefined).length;
-  if (present >= changes) return [];
+  const presentCount = events.filter(({ subject, seq }) => subject === taskId && seq !== undefined).length;
+  if (presentCount >= changes) return [];
   return [
-    `Not in this file: ${changes - present} of the ${changes} changes up to the result, such as renewals of a lease.`,
+    `Not in this file: ${changes - presentCount} of the ${changes} changes up to the result, such as renewals of a lease.`,
   ];
 }
 
 function missingInputs({ inputs }: ResultContext, events: readonly ResultEvent[]): string[] {
   if (inputs === null) return ['Not in this file: the inputs. The grant has only a digest of them.'];
-  const present = new Set(events.map(inputName));
+  const presentInputs = new Set(events.map(inputName));
   return [...inputs]
-    .filter((input) => !present.has(input))
+    .filter((input) => !presentInputs.has(input))
     .map((input) => `Not in this file: the input ${input.replace(/@(\d+)$/, ', generation $1')}.`);
 }

@@ -137,15 +137,21 @@ export function assembleTaskProof(
   const roles = withRoles({ task_id: taskId, events, hash });
   const [first] = proofs;
   if (first === undefined || roles.length === 0) return null;
-  const kept = roles.map(({ event }) => event);
+  const proofEvents = roles.map(({ event }) => event);
   const { tenant_id, project_id } = first.checkpoint;
-  const signatures = [...signaturesOf(kept)];
+  const signatures = [...signaturesOf(proofEvents)];
   return {
     format: TASK_PROOF_FORMAT,
     task_id: taskId,
     tenant_id,
     project_id,
-    summary: resultSummary({ task_id: taskId, events: kept, hash, checkpoint: first.checkpoint, signatures }),
+    summary: resultSummary({
+      task_id: taskId,
+      events: proofEvents,
+      hash,
+      checkpoint: first.checkpoint,
+      signatures,
+    }),
     events: roles.map(({ event, role }) => ({
       role,
       proof: byPosition.get(event.position) as InclusionProof,

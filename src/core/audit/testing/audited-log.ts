@@ -60,7 +60,7 @@ export class AuditedLog {
   }
 
   /** Appends an event of another log as it is. */
-  repeat(event: EventEnvelope): void {
+  appendCopy(event: EventEnvelope): void {
     this.events.push(event);
     this.leaves.push(leafHash(testSha256, utf8(leafText(event, testPayloadDigest(event.payload)))));
   }
@@ -77,7 +77,7 @@ export class AuditedLog {
     this.append(eventType, { ...keyed, signature }, subject);
   }
 
-  /** Events of no interest, up to this size. */
+  /** Appends notes until the log has this size. */
   fill(size: number): this {
     while (this.size < size) this.append('note', { text: `entry “${this.size}”` });
     return this;
@@ -124,9 +124,9 @@ export class AuditedLog {
   }
 
   buildAnchor(position = this.size): Anchor {
-    const listed = this.listedTiles;
+    const listedTilesBefore = this.listedTiles;
     const anchor = toAnchor(this.project, this.buildCheckpoint(position), this.signer.public_key);
-    this.listedTiles = listed;
+    this.listedTiles = listedTilesBefore;
     return anchor;
   }
 
@@ -151,7 +151,7 @@ export class AuditedLog {
     subtreeRoot(testSha256, this.leaves.slice(start, end));
 }
 
-const subjectOf = (eventType: string, given: string | undefined): { subject?: string } => {
-  const subject = given ?? (eventType.startsWith('AUDIT_') ? AUDIT_SUBJECT : undefined);
+const subjectOf = (eventType: string, explicitSubject: string | undefined): { subject?: string } => {
+  const subject = explicitSubject ?? (eventType.startsWith('AUDIT_') ? AUDIT_SUBJECT : undefined);
   return subject === undefined ? {} : { subject };
 };

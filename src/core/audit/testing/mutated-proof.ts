@@ -22,8 +22,8 @@ const CHARACTERS = [...'AZaz059-_.:,"\\{}[] \n\t\0é', '\ud800', '😀', '１', 
 
 function changedText(text: string, random: Random): string {
   const at = Math.floor(random() * text.length);
-  const rest = text.slice(at + 1);
-  const changed = `${text.slice(0, at)}${pick([...CHARACTERS, ''], random)}${rest}`;
+  const suffix = text.slice(at + 1);
+  const changed = `${text.slice(0, at)}${pick([...CHARACTERS, ''], random)}${suffix}`;
   return changed === text ? `${text}A` : changed;
 }
 
@@ -136,16 +136,16 @@ function changedProofText(text: string, random: Random): string {
   );
 }
 
-/** The text of a proof that is wrong in one way; the way depends on `at`, so that each occurs as often. */
+/** The text of a proof with one mutation. The mutation depends on `caseIndex`, so that all occur equally often. */
 export function mutatedProof(
   proofs: readonly AnyProof[],
-  at: number,
+  caseIndex: number,
   random: Random,
   context: MutationContext,
 ): string {
   const original = pick(proofs, random);
   const proof = structuredClone(original);
-  const kinds = [
+  const mutations = [
     () => changeField(proof as Members, random),
     () => changeField(proof as Members, random),
     () => changeLeaf(proof, random),
@@ -155,9 +155,9 @@ export function mutatedProof(
     () => Object.assign(proof, { path: pick(proofs, random).path }),
     () => Object.assign(proof, { [pick(['other', 'payload', 'constructor', '__proto__ '], random)]: '{}' }),
   ];
-  const kind = kinds[at % (kinds.length + 1)];
-  kind?.();
+  const mutation = mutations[caseIndex % (mutations.length + 1)];
+  mutation?.();
   const text = JSON.stringify(proof);
-  // Some changes are none, as a path that two proofs share.
+  // Some mutations change nothing, such as the path of another proof that is the same.
   return text === JSON.stringify(original) ? changedProofText(text, random) : text;
 }

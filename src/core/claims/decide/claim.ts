@@ -60,7 +60,7 @@ function isOwnClaim(
   // Several agents may share a session. No agent gets the work of another.
   if (claim.agent_id !== agent_id) return false;
   const takenBy = claim.principal ?? resume.session_principal;
-  if (takenBy !== resume.principal || facts.session_closed) return false;
+  if (takenBy !== resume.principal || facts.is_session_closed) return false;
   const { now_ms, rules } = context;
   return isLive(head, now_ms, rules) && now_ms < lapsesAtMs(claim, rules);
 }
@@ -113,9 +113,9 @@ export function grantRefusal(
   if (!isLeaseAllowed(lease_seconds, rules)) {
     return { code: 'INVALID_LEASE', details: { says: leaseBoundsText(lease_seconds, rules) } };
   }
-  if (!facts.known) return unknownSubjectRefusal(facts);
-  if (facts.session_closed) return { code: 'SESSION_CLOSED' };
-  if (facts.edge?.second_agent) return { code: 'DENIED_SINGLE_AGENT' };
+  if (!facts.is_known_subject) return unknownSubjectRefusal(facts);
+  if (facts.is_session_closed) return { code: 'SESSION_CLOSED' };
+  if (facts.edge?.is_second_agent) return { code: 'DENIED_SINGLE_AGENT' };
   if (head.phase === 'COMPLETED') return { code: 'DENIED_COMPLETED' };
   return null;
 }
@@ -131,7 +131,7 @@ export function readinessRefusal(
     return { code: 'DENIED_DEPENDENCIES', details: { waiting_for: facts.waiting_for } };
   }
   const { edge } = facts;
-  if (edge?.enforced && edge.overlapping_claims.length > 0) {
+  if (edge?.is_overlap_refused && edge.overlapping_claims.length > 0) {
     return { code: 'DENIED_PARALLEL', details: { shared: edge.overlapping_claims } };
   }
   if (head.retry_at_ms !== null && context.now_ms < head.retry_at_ms) {

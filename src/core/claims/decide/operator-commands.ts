@@ -94,7 +94,13 @@ function decideAdopt(head: Head, command: SubjectCommand<'adopt'>, context: Deci
       lease_seconds: null,
       request_id: command.request_id,
       metadata: null,
-      facts: { known: true, session_closed: false, waiting_for: [], inputs: null, reached_limit: null },
+      facts: {
+        is_known_subject: true,
+        is_session_closed: false,
+        waiting_for: [],
+        inputs: null,
+        reached_limit: null,
+      },
     },
     context,
   );

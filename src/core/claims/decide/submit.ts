@@ -114,7 +114,7 @@ function isTooLate(head: Head, context: DecisionContext): boolean {
  */
 function needsHumanReview(head: Head, command: SubmitCommand): boolean {
   const { authority, convergence } = command.facts;
-  if (currentGate(head) === null) return authority === 'escalate' || convergence?.needs_human === true;
+  if (currentGate(head) === null) return authority === 'escalate' || convergence?.needs_human_review === true;
   return !isApproved(head, command);
 }
 
@@ -129,7 +129,7 @@ function isApproved(head: Head, command: SubmitCommand): boolean {
 function escalationReason(command: SubmitCommand): string {
   const { authority, convergence } = command.facts;
   if (authority === 'escalate') return authorityReason(command);
-  return convergence?.needs_human === true ? 'human_review_required' : 'review_pending';
+  return convergence?.needs_human_review === true ? 'human_review_required' : 'review_pending';
 }
 
 type EscalationPaths = Pick<ClaimEventPayloads['escalated'], 'paths' | 'path_count'>;
@@ -223,7 +223,7 @@ function refuseSubmission(
 ): Decision {
   const work_lost = WORK_LOST_CODES.has(code);
   const grant = verifiedGrant(head, command.handle, command.facts.past_grant, context);
-  const parked = work_lost && grant !== null && code !== 'SESSION_MISMATCH' && !command.facts.parking_full;
+  const parked = work_lost && grant !== null && code !== 'SESSION_MISMATCH' && !command.facts.is_parking_full;
   const { failing = null, ...otherDetails } = refusalDetails(command, context, code);
   const rejectionEvent = draftClaimEvent(
     head,

@@ -10,8 +10,8 @@ export const testHandleOf = (worker: TestAgent, generation: number): ClaimHandle
 });
 
 const READY_FACTS: ClaimFacts = {
-  known: true,
-  session_closed: false,
+  is_known_subject: true,
+  is_session_closed: false,
   waiting_for: [],
   inputs: null,
   reached_limit: null,
@@ -66,7 +66,7 @@ const UNRESTRICTED_FACTS: SubmitFacts = {
   past_grant: null,
   authority: 'granted',
   iteration: 1,
-  parking_full: false,
+  is_parking_full: false,
   is_permit_limit_reached: false,
 };
 

@@ -122,12 +122,12 @@ const brokenLine = fc.constantFrom(
 
 /** Every leaf of a JSON value, as text. Names are ignored, since the envelope renames some fields. */
 export function leafValuesOf(value: unknown): Set<string> {
-  const found = new Set<string>();
+  const leaves = new Set<string>();
   const visit = (each: unknown): void => {
     if (typeof each === 'object' && each !== null) {
       for (const inner of Object.values(each)) visit(inner);
-    } else if (each !== null && each !== '' && each !== undefined) found.add(JSON.stringify(each));
+    } else if (each !== null && each !== '' && each !== undefined) leaves.add(JSON.stringify(each));
   };
   visit(value);
-  return found;
+  return leaves;
 }

@@ -23,7 +23,7 @@ describe('an edge', () => {
       { name: 'b', result: 'pass' },
       { name: 'c', result: 'fail' },
     ];
-    expect(judgeConvergence(checks, reported)).toEqual({ delta: 0, failing: [], human: [] });
+    expect(judgeConvergence(checks, reported)).toEqual({ delta: 0, failing: [], human_checks: [] });
   });
 
   it.each(['fail', 'skip', 'error', 'pending'] as const)(
@@ -117,7 +117,11 @@ it('counts failing checks, and converges only if every required check has passed
   const checks = fc.uniqueArray(anyCheck, { selector: (check) => check.name });
   fc.assert(
     fc.property(checks, fc.array(fc.record({ name, result })), (edgeChecks, reported) => {
-      const { delta, failing, human } = judgeConvergence(edgeChecks, reported as ReportedCheck[]);
+      const {
+        delta,
+        failing,
+        human_checks: human,
+      } = judgeConvergence(edgeChecks, reported as ReportedCheck[]);
       expect(delta).toBe(failing.length);
       if (delta > 0 || human.length > 0) return;
       expect(edgeChecks).not.toHaveLength(0);

@@ -24,7 +24,7 @@ export interface ConvergenceVerdict {
   readonly delta: number;
   readonly failing: readonly { readonly name: string; readonly says: string }[];
   /** Required human checks: a review decides them, never a report. */
-  readonly human: readonly string[];
+  readonly human_checks: readonly string[];
 }
 
 const RESULT_MESSAGES: Readonly<Record<ReportedCheck['result'], string>> = {
@@ -59,7 +59,7 @@ export function judgeConvergence(
     const message = checks.length === 0 ? 'The edge has no check.' : 'No check of the edge has passed.';
     failing.push({ name: 'checks', says: `${message} An edge needs at least one passed check.` });
   }
-  return { delta: failing.length, failing, human: humanChecks };
+  return { delta: failing.length, failing, human_checks: humanChecks };
 }
 
 /** Null if the check has passed, or if it is a human check without a reported failure. */

@@ -23,7 +23,7 @@ function humanChecksDroppedByProfile(
 }
 
 /** The human checks that a profile leaves out of all edges that it requires, as a sentence; null if there are none. */
-export function leftOutByProfile(
+export function profileOmissionMessage(
   methodology: Pick<Methodology, 'edges' | 'topology'>,
   profile: Profile,
 ): string | null {
@@ -36,7 +36,7 @@ export function leftOutByProfile(
 }
 
 /** The human checks that a profile leaves out of one edge, as a sentence; null if there are none. */
-export function leftOutOnEdge(
+export function edgeOmissionMessage(
   methodology: Pick<Methodology, 'edges'>,
   profile: Profile,
   edge: string,

@@ -31,7 +31,7 @@ import { DEFAULT_THRESHOLDS, type IterationThresholds, parseProfile } from './re
 import { parseRoles } from './read/roles.js';
 import { parseThresholds } from './read/thresholds.js';
 import { type ParsedTopology, parseTopology } from './read/topology.js';
-import { sizeLimitError, WorkspaceFiles, type WorkspaceTexts } from './read/workspace-files.js';
+import { sizeLimitMessage, WorkspaceFiles, type WorkspaceTexts } from './read/workspace-files.js';
 import { ConfigFindings } from './read/yaml-file.js';
 
 const STANDARD_PROFILE = 'standard';
@@ -49,7 +49,7 @@ export const parseMethodology = (
 
 /** Parses the methodology in steps of one file. */
 export function* parseMethodologySteps(texts: WorkspaceTexts): StepGenerator<ParsedMethodology> {
-  const message = sizeLimitError(texts.files);
+  const message = sizeLimitMessage(texts.files);
   if (message !== null) return { ok: false, faults: [{ file: '', path: '', message }] };
   const findings = new ConfigFindings();
   const workspaceFiles = new WorkspaceFiles(texts, findings);

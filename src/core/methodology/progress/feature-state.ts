@@ -122,7 +122,7 @@ export type EdgeClaim = Omit<ClaimSummary, 'feature_id' | 'edge'>;
 export interface FeatureRow {
   readonly feature: Feature;
   /** False if the feature has no definition and is known only from its spawn in the log. */
-  readonly defined: boolean;
+  readonly is_defined: boolean;
   readonly state: FeatureState | null;
   /** By canonical edge. */
   readonly claims: ReadonlyMap<string, EdgeClaim>;

@@ -24,7 +24,7 @@ export function featureRows(
     const featureState = state.features.get(feature.feature_id) ?? null;
     return {
       feature,
-      defined: definedIds.has(feature.feature_id),
+      is_defined: definedIds.has(feature.feature_id),
       state: featureState,
       claims: claimsOfFeature(featureState, claimOf),
     };

@@ -62,8 +62,8 @@ function normalizeInput(rawInput: RouteInput): RouteInput {
 }
 
 /** Features known only from another tool's log can be viewed but not claimed. */
-const isClaimable = ({ defined, feature }: RouteInput['rows'][number]): boolean =>
-  defined || feature.parent !== null;
+const isClaimable = ({ is_defined, feature }: RouteInput['rows'][number]): boolean =>
+  is_defined || feature.parent !== null;
 
 function escalationReasons(escalations: RouteAdvice['escalations']): string[] {
   const [first] = escalations;

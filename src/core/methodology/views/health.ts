@@ -134,7 +134,7 @@ function noticeFindings({ state }: RouteInput): HealthFinding[] {
 
 /** Features and event types in the log that are not defined. */
 function logFindings({ state, rows }: RouteInput): HealthFinding[] {
-  const defined = new Set(rows.filter((row) => row.defined).map(({ feature }) => feature.feature_id));
+  const defined = new Set(rows.filter((row) => row.is_defined).map(({ feature }) => feature.feature_id));
   const findings: HealthFinding[] = [];
   for (const { feature_id, last_position } of state.features.values()) {
     if (defined.has(feature_id)) continue;

@@ -65,7 +65,13 @@ export function claimBy(worker: HistoryAgent, waiting_for: readonly string[] = [
     lease_seconds: 60,
     request_id: null,
     metadata: null,
-    facts: { known: true, session_closed: false, waiting_for, inputs: null, reached_limit: null },
+    facts: {
+      is_known_subject: true,
+      is_session_closed: false,
+      waiting_for,
+      inputs: null,
+      reached_limit: null,
+    },
   };
 }
 
@@ -95,7 +101,7 @@ export function submitBy(
       past_grant: history.grantOf(subject, handle.generation),
       authority: fields.authority ?? 'granted',
       iteration: 1,
-      parking_full: false,
+      is_parking_full: false,
       is_permit_limit_reached: false,
     },
     sender: 'open',

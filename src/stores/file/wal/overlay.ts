@@ -34,7 +34,7 @@ export async function readProjectWal(disk: Disk, folder: string): Promise<Projec
 }
 
 /** The file as it will be when the parts are written to it. `file` null: there is none yet. */
-export function overlaid(file: DiskFile | null, parts: readonly StoredPart[]): ReadableFile {
+export function overlayFile(file: DiskFile | null, parts: readonly StoredPart[]): ReadableFile {
   const end = Math.max(0, ...parts.map(({ start, bytes }) => start + bytes.length));
   const size = async (): Promise<number> => Math.max(end, (await file?.size()) ?? 0);
   return {

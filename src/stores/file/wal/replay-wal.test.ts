@@ -12,7 +12,7 @@ import { commitOne } from '../testing.js';
 import {
   commitTo,
   commitToAll,
-  copyOf,
+  copyOfStoreFolder,
   idsIn,
   keyOf,
   logFile,
@@ -71,7 +71,7 @@ it('ignores a frame that was being written, cut at any byte', async () => {
   const wal = await readFile(walFile(root));
   const last = wal.lastIndexOf('{"frame":"');
   for (let size = last; size < wal.length; size += 97) {
-    const copy = await copyOf(root);
+    const copy = await copyOfStoreFolder(root);
     await truncate(walFile(copy), size);
     const ids = await idsAfterOpening(copy);
     for (const projectIds of ids) expect(['1', '2', '3'].slice(0, projectIds.length)).toEqual(projectIds);
@@ -110,7 +110,7 @@ it('refuses a file that ends before the frame that continues it', async () => {
   await store.close();
   const reopened = await openFileStore({ root, direct_syncs_max: 0 });
   await commitToAll(reopened, PROJECTS, '2');
-  const copy = await copyOf(root);
+  const copy = await copyOfStoreFolder(root);
   await reopened.close();
   await truncate(logFile(copy, 'b'), 10);
   await expect(openFileStore({ root: copy })).rejects.toThrow(/b\/events\.jsonl has 10 bytes, and _wal/);
@@ -176,7 +176,7 @@ it('keeps no redacted payload', async () => {
   expect(await readFile(walFile(root), 'utf8')).toContain('not to be kept');
   await store.redact(key, [reduced]);
   expect(await readFile(walFile(root), 'utf8')).not.toContain('not to be kept');
-  expect(await idsAfterOpening(await copyOf(root))).toEqual([
+  expect(await idsAfterOpening(await copyOfStoreFolder(root))).toEqual([
     ['secret', 'other', 'redaction'],
     ['other'],
     ['other'],

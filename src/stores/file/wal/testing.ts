@@ -61,7 +61,7 @@ export class WatchedDisk {
 
   /** What a power loss leaves at worst: a copy of the folder, in which each file ends where it was last synced. */
   async afterPowerLoss(root: string): Promise<string> {
-    const copy = await copyOf(root);
+    const copy = await copyOfStoreFolder(root);
     for (const path of await readdir(copy, { recursive: true })) {
       if (!FILES.test(`/${path}`)) continue;
       const size = this.synced.get(join(root, path)) ?? 0;
@@ -72,7 +72,7 @@ export class WatchedDisk {
 }
 
 /** A copy of a store's folder as a killed process leaves it: the system keeps what was written, synced or not. */
-export async function copyOf(root: string): Promise<string> {
+export async function copyOfStoreFolder(root: string): Promise<string> {
   const copy = await mkdtemp(join(tmpdir(), 'file-store-'));
   onTestFinished(() => rm(copy, { recursive: true, force: true }));
   // Snapshots and temporary files are written and removed in the background, and are not needed.

@@ -8,7 +8,7 @@ import type { LocalLog, SyncWorkspace } from '../sync-workspace.js';
 
 export const KEY: ProjectKey = { tenant_id: 'acme', project_id: 'shop' };
 export const EDGE = { task_id: 'REQ-F-1#design_code' };
-export const OTHER = { task_id: 'REQ-F-2#design_code' };
+export const OTHER_EDGE = { task_id: 'REQ-F-2#design_code' };
 export const agentFields = (agent_id: string) => ({ agent_id, session_id: `s-${agent_id}` });
 
 export const quietOptions = { now_ms: Date.parse('2026-01-04T06:00:00Z'), onStep: () => {} };

@@ -82,7 +82,7 @@ export class WorkspaceFiles {
 }
 
 /** Says that the files are too many or too large; null if they are within the limits. */
-export function sizeLimitError(texts: ReadonlyMap<string, string>): string | null {
+export function sizeLimitMessage(texts: ReadonlyMap<string, string>): string | null {
   if (texts.size > FILES_MAX) return `There are ${texts.size} files; at most ${FILES_MAX} are allowed.`;
   let length = 0;
   for (const text of texts.values()) length += text.length;
