@@ -11,10 +11,10 @@ import { type Series, SeriesList } from './series.js';
 
 /** Prints the measurements. Fails only if the log and the replies that the agents received disagree. */
 const options = readOptions(process.argv.slice(2));
-const load = (): string => (loadavg()[0] ?? 0).toFixed(1);
+const loadAverage = (): string => (loadavg()[0] ?? 0).toFixed(1);
 
 console.log(
-  `Node ${process.version}, ${cpus().length} cores: ${cpus()[0]?.model ?? 'unknown'}; load before ${load()}`,
+  `Node ${process.version}, ${cpus().length} cores: ${cpus()[0]?.model ?? 'unknown'}; load before ${loadAverage()}`,
 );
 const { series, faults } =
   options.rounds === null ? await measureOnce() : await compare(options, options.rounds);
@@ -32,9 +32,9 @@ async function measureOnce(): Promise<{ series: readonly Series[]; faults: reado
   const remarks: string[] = [];
   for (const part of options.parts) {
     process.stderr.write(`  ${part} …\n`);
-    const shown = await PART_ROWS[part](options);
+    const report = await PART_ROWS[part](options);
     rows.push(...shown.rows);
-    remarks.push(...(shown.remarks ?? []));
+    remarks.push(...(report.remarks ?? []));
     faults.push(...shown.faults.map((fault) => `${part}: ${fault}`));
   }
   console.log(
