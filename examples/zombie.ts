@@ -50,7 +50,9 @@ try {
   );
   console.log(`agent-bob claims      ${bob.reason}, generation ${bob.claim?.generation}`);
   const submit = { task_id, result_data: { files: ['core.ts'] } };
-  const accepted = unwrap(await fleet.holder.submitResult(shop, { ...submit, session_id: 'sess-bob', generation: 2 }));
+  const accepted = unwrap(
+    await fleet.holder.submitResult(shop, { ...submit, session_id: 'sess-bob', generation: 2 }),
+  );
   console.log(`agent-bob submits     ${accepted.reason}, ${accepted.work_product_ref}`);
 
   const late = {

@@ -86,7 +86,8 @@ export function withSections(text: string, sections = SECTIONS): string {
     const [start, end] = [`<!-- generated: ${name} -->\n`, '<!-- end -->'];
     const from = current.indexOf(start);
     const to = current.indexOf(end, from);
-    if (from < 0 || to < 0) throw new Error(
+    if (from < 0 || to < 0)
+      throw new Error(
         `The markers of ${name} are missing. Add <!-- generated: ${name} --> and <!-- end --> to docs/http.md.`,
       );
     return `${current.slice(0, from + start.length)}\n${render()}\n\n${current.slice(to)}`;

@@ -2,7 +2,19 @@ import { cpSync, readdirSync } from 'node:fs';
 import { extname, join, sep } from 'node:path';
 
 /** Kinds of files that modules read at run time. */
-const ASSET_EXTENSIONS = ['.css', '.gz', '.html', '.js', '.lua', '.md', '.sh', '.sql', '.svg', '.txt', '.yml'];
+const ASSET_EXTENSIONS = [
+  '.css',
+  '.gz',
+  '.html',
+  '.js',
+  '.lua',
+  '.md',
+  '.sh',
+  '.sql',
+  '.svg',
+  '.txt',
+  '.yml',
+];
 
 /**
  * Copies the files that modules read at run time to the folder of the built modules. Core has no such files, because

@@ -61,7 +61,9 @@ function uncoveredPlatformFaults(packages: LockedPackages, path: string, locked:
   if (locked.optional === true) return [];
   const binaries = Object.keys(locked.optionalDependencies ?? {})
     .map((name) => resolve(packages, path, name))
-    .filter((lockedPackage) => lockedPackage !== undefined && isPlatformPackage(lockedPackage)) as LockedPackage[];
+    .filter(
+      (lockedPackage) => lockedPackage !== undefined && isPlatformPackage(lockedPackage),
+    ) as LockedPackage[];
   if (binaries.length < 2) return [];
   return PLATFORMS.filter((platform) => !binaries.some((binary) => installsOn(binary, platform))).map(
     (platform) => `${path} has no binary for ${platformName(platform)} in the lock file.`,

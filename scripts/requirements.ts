@@ -77,7 +77,8 @@ function readManifest({ file, text }: SourceText): { requirements: Requirement[]
     }
     const { id } = parsed.data;
     const firstLine = lineById.get(id);
-    if (firstLine !== undefined) faults.push({ file, line, message: `${id} is already in line ${firstLine}` });
+    if (firstLine !== undefined)
+      faults.push({ file, line, message: `${id} is already in line ${firstLine}` });
     lineById.set(id, firstLine ?? line);
     requirements.push(parsed.data);
   }

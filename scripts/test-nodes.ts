@@ -39,7 +39,10 @@ function installNode(major: string): string {
 }
 
 /** Runs the tests; returns whether they passed, and the last line of output. */
-function runTests(bin: string, filters: readonly string[]): Promise<{ hasPassed: boolean; lastLine: string }> {
+function runTests(
+  bin: string,
+  filters: readonly string[],
+): Promise<{ hasPassed: boolean; lastLine: string }> {
   const env = { ...process.env, PATH: `${bin}${delimiter}${process.env.PATH ?? ''}` };
   const vitest = resolve('node_modules', 'vitest', 'vitest.mjs');
   const child = spawn(join(bin, 'node'), [vitest, 'run', ...filters], {

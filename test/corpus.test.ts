@@ -119,17 +119,20 @@ test.each(folders.map(({ name }) => name))(
   },
 );
 
-test.each(folders.map(({ name }) => name))('the imported edges of %s can be trusted, and no others', async (name) => {
-  const { terminal, expected } = await open(name);
-  await run(terminal, 'init');
-  const { trust } = await json(terminal, 'import', '--foreign', LOG, '--trust-imports');
-  const converged = Object.entries(expected.features).flatMap(([id, feature]) =>
-    feature.converged.map((edge) => `${id}#${edge}`),
-  );
-  expect(trust.trusted.map(({ task_id }: { task_id: string }) => task_id).sort()).toEqual(converged.sort());
-  for (const edge of converged) {
-    const { out } = await gen(terminal, 'task', 'claim', edge, '--json');
-    expect(JSON.parse(out)).toMatchObject({ reason: 'DENIED_COMPLETED' });
-  }
-  await run(terminal, 'verify');
-});
+test.each(folders.map(({ name }) => name))(
+  'the imported edges of %s can be trusted, and no others',
+  async (name) => {
+    const { terminal, expected } = await open(name);
+    await run(terminal, 'init');
+    const { trust } = await json(terminal, 'import', '--foreign', LOG, '--trust-imports');
+    const converged = Object.entries(expected.features).flatMap(([id, feature]) =>
+      feature.converged.map((edge) => `${id}#${edge}`),
+    );
+    expect(trust.trusted.map(({ task_id }: { task_id: string }) => task_id).sort()).toEqual(converged.sort());
+    for (const edge of converged) {
+      const { out } = await gen(terminal, 'task', 'claim', edge, '--json');
+      expect(JSON.parse(out)).toMatchObject({ reason: 'DENIED_COMPLETED' });
+    }
+    await run(terminal, 'verify');
+  },
+);

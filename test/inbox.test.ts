@@ -164,7 +164,8 @@ async function throughHttp(time: FrozenTime, files: Record<string, string>): Pro
   };
   const events = () => store.events(KEY, { after: 0, limit: 1000 });
   const perform = async ([agent_id, step]: InboxStep) => {
-    if (step.seconds !== undefined) return advanceAndSweep(time, Number(step.seconds), server.coordinator, events);
+    if (step.seconds !== undefined)
+      return advanceAndSweep(time, Number(step.seconds), server.coordinator, events);
     if (step.decision !== undefined) {
       return (
         unwrap(await server.coordinator.decisions.recordReview(KEY, reviewOf(step), human(agent_id))) as {

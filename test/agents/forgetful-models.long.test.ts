@@ -61,7 +61,7 @@ class ModelRun {
   /** The ids of work that was granted to the model and that it has not submitted. */
   private readonly heldTaskIds = new Set<string>();
   private meetFate = () => {};
-  private readonly fateMet = new Promise<void>((resolve) => {
+  readonly fateMet = new Promise<void>((resolve) => {
     this.meetFate = resolve;
   });
 
@@ -75,7 +75,10 @@ class ModelRun {
     if (model.fate === 'works on') this.meetFate();
   }
 
-  async finish({ at_grant, head_start }: FateSchedule, others: readonly ModelRun[]): Promise<ModelTranscript> {
+  async finish(
+    { at_grant, head_start }: FateSchedule,
+    others: readonly ModelRun[],
+  ): Promise<ModelTranscript> {
     const { model, heard, random } = this;
     let text: string | null = null;
     for (;;) {
@@ -105,7 +108,8 @@ class ModelRun {
   private async expectNoWaitForItself({ tool, args }: ScriptedCall, reply: ModelReply): Promise<void> {
     const { reason } = reply;
     if (reason === 'GRANTED') this.heldTaskIds.add(handleIn(reply)?.task_id ?? '');
-    if (tool === 'submit' && reason !== 'NOT_CONVERGED') this.heldTaskIds.delete(handleIn(args)?.task_id ?? '');
+    if (tool === 'submit' && reason !== 'NOT_CONVERGED')
+      this.heldTaskIds.delete(handleIn(args)?.task_id ?? '');
     if (reason !== 'NOTHING_READY') return;
     for (const subject of this.heldTaskIds)
       expect(await this.project.isHeldBy(subject, this.link.session_id), subject).toBe(false);
@@ -196,10 +200,15 @@ function expectNothingLostOrTwice(log: readonly EventEnvelope[], subjects: reado
 /** Expects that the edge with requested changes was submitted again by the same claim, and approved. Returns the request. */
 function expectChangesMade(log: readonly EventEnvelope[]): EventEnvelope {
   const reviews = eventsOf(log, 'reviewed');
-  const [changeRequest, ...others] = reviews.filter(({ payload }) => payload.decision === 'CHANGES_REQUESTED');
+  const [changeRequest, ...others] = reviews.filter(
+    ({ payload }) => payload.decision === 'CHANGES_REQUESTED',
+  );
   expect(others).toEqual([]);
   const decisions = reviews
-    .filter(({ subject, generation }) => subject === changeRequest?.subject && generation === changeRequest?.generation)
+    .filter(
+      ({ subject, generation }) =>
+        subject === changeRequest?.subject && generation === changeRequest?.generation,
+    )
     .map(({ payload }) => payload.decision);
   expect(decisions).toEqual(['CHANGES_REQUESTED', 'APPROVED']);
   return changeRequest as EventEnvelope;
@@ -278,45 +287,48 @@ const TRANSPORTS = [
   { transport: 'HTTP', link: linkOverHttp, usesDrafts: false },
 ];
 
-describe.each(TRANSPORTS)('three models that forget everything, over $transport', ({ transport, link, usesDrafts }) => {
-  test('finish a plan of 40 tasks, although one is killed and one freezes', async () => {
-    const cwd = await projectFolder();
-    const { text, subjects } = planOfForty();
-    const store = join(cwd, 'log');
-    const project = await ServedProject.start(cwd, store);
-    await writeFile(join(cwd, 'plan.json'), text);
-    await genIn(cwd, 'plan', 'import', 'plan.json', '--url', project.url);
-    project.follow();
-    const heard = await runModels(project, link, { usesDrafts }, { at_grant: 3, head_start: 20 });
-    expectNextStepInEveryReply(heard, transport);
-    const log = await project.wholeLog();
-    expectNothingLostOrTwice(log, subjects);
-    expectTakeover(log, heard);
-    await project.stop();
-    await genIn(cwd, 'verify', store);
-  });
+describe.each(TRANSPORTS)(
+  'three models that forget everything, over $transport',
+  ({ transport, link, usesDrafts }) => {
+    test('finish a plan of 40 tasks, although one is killed and one freezes', async () => {
+      const cwd = await projectFolder();
+      const { text, subjects } = planOfForty();
+      const store = join(cwd, 'log');
+      const project = await ServedProject.start(cwd, store);
+      await writeFile(join(cwd, 'plan.json'), text);
+      await genIn(cwd, 'plan', 'import', 'plan.json', '--url', project.url);
+      project.follow();
+      const heard = await runModels(project, link, { usesDrafts }, { at_grant: 3, head_start: 20 });
+      expectNextStepInEveryReply(heard, transport);
+      const log = await project.wholeLog();
+      expectNothingLostOrTwice(log, subjects);
+      expectTakeover(log, heard);
+      await project.stop();
+      await genIn(cwd, 'verify', store);
+    });
 
-  test('finish three features whose gates a person answers, although one is killed and one freezes', async () => {
-    const { cwd, subjects } = await threeFeatures();
-    const project = await ServedProject.start(cwd);
-    project.follow();
-    void project.reviewAll((agent) => agent.endsWith('ada'));
-    const instructions = { usesDrafts, agent_role: 'full_stack' };
-    const heard = await runModels(project, link, instructions, { at_grant: 1, head_start: 0 });
-    expectNextStepInEveryReply(heard, transport);
-    const log = await project.wholeLog();
-    expectNothingLostOrTwice(log, subjects);
-    expectTakeover(log, heard);
-    const changeRequest = expectChangesMade(log);
-    for (const { subject, generation, payload } of eventsOf(log, 'accepted')) {
-      const comment = subject === changeRequest.subject ? COMMENT : null;
-      if (usesDrafts) {
-        const text = textOf({ task_id: subject ?? '', generation: generation ?? 0 }, comment);
-        const file = () => readFile(join(cwd, fileOf(subject ?? '')), 'utf8').catch(() => null);
-        await expect.poll(file, { timeout: PROMOTION_TIMEOUT_MS }).toBe(text);
-      } else expect(payload.result_data).toEqual({ task_id: subject, generation, comment });
-    }
-    await project.stop();
-    await genIn(cwd, 'verify');
-  });
-});
+    test('finish three features whose gates a person answers, although one is killed and one freezes', async () => {
+      const { cwd, subjects } = await threeFeatures();
+      const project = await ServedProject.start(cwd);
+      project.follow();
+      void project.reviewAll((agent) => agent.endsWith('ada'));
+      const instructions = { usesDrafts, agent_role: 'full_stack' };
+      const heard = await runModels(project, link, instructions, { at_grant: 1, head_start: 0 });
+      expectNextStepInEveryReply(heard, transport);
+      const log = await project.wholeLog();
+      expectNothingLostOrTwice(log, subjects);
+      expectTakeover(log, heard);
+      const changeRequest = expectChangesMade(log);
+      for (const { subject, generation, payload } of eventsOf(log, 'accepted')) {
+        const comment = subject === changeRequest.subject ? COMMENT : null;
+        if (usesDrafts) {
+          const text = textOf({ task_id: subject ?? '', generation: generation ?? 0 }, comment);
+          const file = () => readFile(join(cwd, fileOf(subject ?? '')), 'utf8').catch(() => null);
+          await expect.poll(file, { timeout: PROMOTION_TIMEOUT_MS }).toBe(text);
+        } else expect(payload.result_data).toEqual({ task_id: subject, generation, comment });
+      }
+      await project.stop();
+      await genIn(cwd, 'verify');
+    });
+  },
+);

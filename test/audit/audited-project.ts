@@ -101,7 +101,9 @@ export class AuditedProject {
 
   /** The last checkpoint, as a server answers. */
   head(url: string): Promise<Anchor> {
-    return this.withoutSigner(url, async (coordinator) => unwrap(await coordinator.audit.head(this.projectKey)));
+    return this.withoutSigner(url, async (coordinator) =>
+      unwrap(await coordinator.audit.head(this.projectKey)),
+    );
   }
 
   /** Restores the project, as it is in one store, into another that does not have it. */

@@ -33,7 +33,8 @@ async function servicesOf(name: DatabaseName): Promise<Services> {
 
 /** The credentials and the name of the database in the compose file. */
 function accessOf({ environment = {}, command = [] }: Service) {
-  const variableEndingIn = (end: string) => Object.entries(environment).find(([key]) => key.endsWith(end))?.[1] ?? '';
+  const variableEndingIn = (end: string) =>
+    Object.entries(environment).find(([key]) => key.endsWith(end))?.[1] ?? '';
   const required = command.indexOf('--requirepass');
   return {
     username: variableEndingIn('_USER'),
@@ -46,7 +47,8 @@ for (const name of DATABASE_NAMES) {
   describe(`deploy/compose/${name}.yml`, () => {
     test('declares its services and credentials, and publishes ports on loopback only', async () => {
       const services = await servicesOf(name);
-      const { [name]: databaseService, ...coordinators } = services as Services & Record<DatabaseName, Service>;
+      const { [name]: databaseService, ...coordinators } = services as Services &
+        Record<DatabaseName, Service>;
       const store = new URL(coordinators.migrate?.environment?.GENESIS_STORE ?? '');
       expect(await databaseOf(store.href)).not.toBeNull();
       if (name === 'dynamodb') {

@@ -77,7 +77,9 @@ for (const name of DATABASE_NAMES) {
         areClaimsDone = true;
         await reading;
         const { position } = (await fleet.store.project(fleet.project))!;
-        expect(readPositions).toEqual(Array.from({ length: position - lastPosition }, (_, index) => lastPosition + 1 + index));
+        expect(readPositions).toEqual(
+          Array.from({ length: position - lastPosition }, (_, index) => lastPosition + 1 + index),
+        );
       });
 
       if (name === 'dynamodb') skipGroup(name, 'leases on DynamoDB use the coordinator’s own clock');
@@ -93,11 +95,17 @@ for (const name of DATABASE_NAMES) {
             };
             const skewed = await Coordinator.open({ store: fleet.store, environment });
             const [firstTask, secondTask] = tasks(2) as [string, string];
-            unwrap(await fleet.coordinatorAt(0).claims.claimTask(fleet.project, { task_id: firstTask, ...by(1) }));
-            expect(await skewed.claims.claimTask(fleet.project, { task_id: firstTask, ...by(2) })).toMatchObject({
+            unwrap(
+              await fleet.coordinatorAt(0).claims.claimTask(fleet.project, { task_id: firstTask, ...by(1) }),
+            );
+            expect(
+              await skewed.claims.claimTask(fleet.project, { task_id: firstTask, ...by(2) }),
+            ).toMatchObject({
               reason: 'DENIED_ACTIVE_CLAIM',
             });
-            expect(await skewed.claims.claimTask(fleet.project, { task_id: secondTask, ...by(2) })).toMatchObject({
+            expect(
+              await skewed.claims.claimTask(fleet.project, { task_id: secondTask, ...by(2) }),
+            ).toMatchObject({
               success: true,
             });
             expect(
@@ -129,7 +137,9 @@ const claimAll = async (fleet: DatabaseFleet, lease?: { lease_duration_seconds: 
 /** Thirty concurrent claims, all answered before the first lease expires. */
 async function expiringClaims(url: string) {
   for (const lease_duration_seconds of GROWING_LEASES_SECONDS) {
-    const fleet = await DatabaseFleet.open(url, COORDINATORS, { limits: { max_concurrent_claims: CLAIMS_MAX } });
+    const fleet = await DatabaseFleet.open(url, COORDINATORS, {
+      limits: { max_concurrent_claims: CLAIMS_MAX },
+    });
     // No coordinator timer may help: permits must become free through time alone.
     for (const coordinator of fleet.coordinators) coordinator.close();
     await fleet.plan(planOf(...tasks(30)));

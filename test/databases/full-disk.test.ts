@@ -76,7 +76,9 @@ class FullDiskScenario {
     const granted = [await claimTask(fleet, TASKS[0]!)];
     this.disk.fill();
     const refused =
-      this.name === 'redis' ? await this.claimAcrossRestart(fleet) : await this.claimUntilRefused(fleet, granted);
+      this.name === 'redis'
+        ? await this.claimAcrossRestart(fleet)
+        : await this.claimUntilRefused(fleet, granted);
     const subjects = new Set((await fleet.events()).map(({ subject }) => subject));
     expect(granted.filter((taskId) => !subjects.has(taskId))).toEqual([]);
     expect(refused.filter((taskId) => subjects.has(taskId))).toEqual([]);

@@ -22,7 +22,11 @@ for (const name of DATABASE_NAMES) {
         const fleet = await DatabaseFleet.open(url, 3);
         const { project } = fleet;
         const intent = { '../specification/INTENT.md': '# Sign in\n\nPeople sign in.\n' };
-        const files = { ...FILES, ...intent, 'coordination.yml': coordinationConfig({ enforce: isEnforced }) };
+        const files = {
+          ...FILES,
+          ...intent,
+          'coordination.yml': coordinationConfig({ enforce: isEnforced }),
+        };
         unwrap(await fleet.coordinatorAt(0).settings.configure(project, { files }));
         return { fleet, project };
       }

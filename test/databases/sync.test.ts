@@ -33,7 +33,10 @@ await onSharedDatabase('postgres', ({ url }) => {
     test('agree on one claim of an edge that both completed offline, and rebuild a deleted log', async () => {
       const projectKey = { ...KEY, project_id: `p${randomUUID().slice(0, 8)}` };
       const remote = await startRemote();
-      const laptops = await Promise.all([createLaptop(projectKey.project_id), createLaptop(projectKey.project_id)]);
+      const laptops = await Promise.all([
+        createLaptop(projectKey.project_id),
+        createLaptop(projectKey.project_id),
+      ]);
       for (const [at, { workspace }] of laptops.entries()) {
         const agent = ['ada', 'bob'][at] as string;
         await withOfflineCoordinator(workspace, async (offline) => {
@@ -53,7 +56,9 @@ await onSharedDatabase('postgres', ({ url }) => {
         expect((await gen({ cwd }, 'sync', 'status', ...remote)).out).toContain('In sync.');
         expect((await gen({ cwd }, 'verify', '.ai-workspace/events')).out).toContain('Every invariant holds');
       }
-      const startCounts = await Promise.all(laptops.map(({ workspace }) => startCountIn(workspace, projectKey)));
+      const startCounts = await Promise.all(
+        laptops.map(({ workspace }) => startCountIn(workspace, projectKey)),
+      );
       expect(startCounts).toEqual([1, 1]);
     });
   });

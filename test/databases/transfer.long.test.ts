@@ -33,7 +33,8 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-if (openedStores.size < 2) skipGroup('moving a project between stores', 'fewer than two stores are available');
+if (openedStores.size < 2)
+  skipGroup('moving a project between stores', 'fewer than two stores are available');
 else describe('a project moves unchanged between stores', describeMoves);
 
 function describeMoves(): void {

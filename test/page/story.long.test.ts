@@ -173,7 +173,9 @@ async function surviveRestart(page: Page, { genesis, kill, startAgain }: Shop): 
 }
 
 await describeInBrowser('the page', (open) => {
-  test('shows the whole work of a fleet, also after its server was killed', { timeout: 240_000 }, async () => {
+  test('shows the whole work of a fleet, also after its server was killed', {
+    timeout: 240_000,
+  }, async () => {
     const fleet = await startShop();
     const page = await open(fleet.url);
     await page.getByRole('heading', { name: 'Projects' }).waitFor();

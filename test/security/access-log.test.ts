@@ -119,7 +119,10 @@ test.each([
   ['a named pipe', null],
 ])('the server answers, and stops, while its access log goes to %s that is full', async (_, accessLog) => {
   const pipe = await unreadPipe();
-  const { child, requestHealth, stop } = await up(accessLog ?? pipe.path, accessLog === null ? 'pipe' : pipe.fd);
+  const { child, requestHealth, stop } = await up(
+    accessLog ?? pipe.path,
+    accessLog === null ? 'pipe' : pipe.fd,
+  );
   child.stderr?.resume();
   fillPipe(pipe.path);
   for (let request = 0; request < 5; request += 1) expect(await requestHealth()).toBe(200);

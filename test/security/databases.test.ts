@@ -188,9 +188,15 @@ for (const dialect of [postgres, mysql]) {
         it('can access a database with another name only if the GRANT does not escape the underscore', async () => {
           const mine = await newNamespace();
           const lookalike = mine.namespace.replace('_', 'x');
-          await dialect.runStatements(url, `CREATE DATABASE ${lookalike}`, `CREATE TABLE ${lookalike}.secrets (a int)`);
+          await dialect.runStatements(
+            url,
+            `CREATE DATABASE ${lookalike}`,
+            `CREATE TABLE ${lookalike}.secrets (a int)`,
+          );
           const login = await dialect.makeLogin(url, mine.namespace);
-          await expect(dialect.runStatements(login, `SELECT * FROM ${lookalike}.secrets`)).rejects.toSatisfy(isDenied);
+          await expect(dialect.runStatements(login, `SELECT * FROM ${lookalike}.secrets`)).rejects.toSatisfy(
+            isDenied,
+          );
           const user = new URL(login).username;
           await dialect.runStatements(url, `GRANT SELECT ON \`${mine.namespace}\`.* TO '${user}'@'%'`);
           expect(await dialect.runStatements(login, `SELECT * FROM ${lookalike}.secrets`)).toEqual([]);
@@ -255,7 +261,10 @@ for (const dialect of [postgres, mysql]) {
         const backup = `${namespace}_copy`;
         await dialect.runStatements(url, `CREATE SCHEMA ${backup}`);
         for (const table of dialect.tables) {
-          await dialect.runStatements(url, `CREATE TABLE ${backup}.${table} AS SELECT * FROM ${namespace}.${table}`);
+          await dialect.runStatements(
+            url,
+            `CREATE TABLE ${backup}.${table} AS SELECT * FROM ${namespace}.${table}`,
+          );
         }
         const lost = await claimOnce(first, projectKey, 'alpha', 's1');
         const { next } = unwrap(await first.feed.page(projectKey));

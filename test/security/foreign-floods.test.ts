@@ -102,25 +102,20 @@ it.each([
   ['bytes', `${JSON.stringify({ said: 'x'.repeat(1_000_000) })}\n`.repeat(70)],
   // Each seal counts all lines before it, so that each would be hashed again and again.
   ['seals', forgedSeals(8000)],
-])(
-  'too many lines of another program stop the log, and no line of the log is lost: %s',
-  async (_, flood) => {
-    const root = await temporaryFolder();
-    const store = await openFileStore({ root });
-    await commitOne(store, looseEventTransaction('a'));
-    const before = await readFile(activeFile(root), 'utf8');
-    await appendFile(activeFile(root), flood);
-    await expect(commitOne(store, looseEventTransaction('b'))).rejects.toThrow(LogDamaged);
-    await store.close();
-    await expect(reopenedIds(root)).rejects.toThrow(
-      /more lines of other programs follow than a log takes in/,
-    );
-    expect((await stat(activeFile(root))).size).toBe(before.length + flood.length);
-    expect((await verifyLog(root)).damage?.why).toMatch(/more lines of other programs/);
-    await writeFile(activeFile(root), before);
-    expect(await reopenedIds(root)).toEqual(['a']);
-  },
-);
+])('too many lines of another program stop the log, and no line of the log is lost: %s', async (_, flood) => {
+  const root = await temporaryFolder();
+  const store = await openFileStore({ root });
+  await commitOne(store, looseEventTransaction('a'));
+  const before = await readFile(activeFile(root), 'utf8');
+  await appendFile(activeFile(root), flood);
+  await expect(commitOne(store, looseEventTransaction('b'))).rejects.toThrow(LogDamaged);
+  await store.close();
+  await expect(reopenedIds(root)).rejects.toThrow(/more lines of other programs follow than a log takes in/);
+  expect((await stat(activeFile(root))).size).toBe(before.length + flood.length);
+  expect((await verifyLog(root)).damage?.why).toMatch(/more lines of other programs/);
+  await writeFile(activeFile(root), before);
+  expect(await reopenedIds(root)).toEqual(['a']);
+});
 
 function forgedSeals(count: number): string {
   const seals = Array.from(

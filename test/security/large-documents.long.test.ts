@@ -47,9 +47,13 @@ describe('while a hostile document is read', () => {
   const send = (method: string, path: string, type: string, body: string): Promise<number> =>
     new Promise((resolve, reject) => {
       const headers = { 'content-type': `application/${type}` };
-      const clientRequest = request(testServer.running.url + path, { method, headers, agent: false }, (reply) => {
-        reply.resume().on('end', () => resolve(reply.statusCode ?? 0));
-      });
+      const clientRequest = request(
+        testServer.running.url + path,
+        { method, headers, agent: false },
+        (reply) => {
+          reply.resume().on('end', () => resolve(reply.statusCode ?? 0));
+        },
+      );
       clientRequest.on('error', reject).end(body);
     });
 

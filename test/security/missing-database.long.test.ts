@@ -42,7 +42,9 @@ for (const name of DATABASE_NAMES) {
           await boot();
           await until(async () => (await request(first, 'GET', '/readyz')).status === 200);
           // Claims through the other coordinator: this one sees it only if it follows the store again.
-          await until(async () => (await request(second, 'POST', `${P}/claims`, claim)).body.success === true);
+          await until(
+            async () => (await request(second, 'POST', `${P}/claims`, claim)).body.success === true,
+          );
           await events.until('CLAIM_ACQUIRED');
         });
       });

@@ -135,7 +135,9 @@ describe.each(ROLES.flatMap((role) => [true, false].map((isBound) => ({ role, is
         const token = await tokenOf(role, isBound);
         const tenants = isTenantInPath(route) || route.tenant === 'own' ? [OWN, OTHER] : [OWN];
         for (const tenantId of tenants) {
-          expect(await requestAs(route, tenantId, token), tenantId).toBe(expected(route, role, isBound, tenantId));
+          expect(await requestAs(route, tenantId, token), tenantId).toBe(
+            expected(route, role, isBound, tenantId),
+          );
         }
       },
     );

@@ -158,7 +158,13 @@ test.each([
 
 test('ends a waiting call when its key expires', async () => {
   const { testServer, agent } = await startGuarded({ expires_in_seconds: 1 });
-  const waiting = await request(testServer.url, 'POST', `${PROJECT_URL}/next`, WAITING_REQUEST, bearer(agent.token));
+  const waiting = await request(
+    testServer.url,
+    'POST',
+    `${PROJECT_URL}/next`,
+    WAITING_REQUEST,
+    bearer(agent.token),
+  );
   expect(waiting).toMatchObject({ status: 401, body: { code: 'UNAUTHENTICATED' } });
 });
 
@@ -206,7 +212,9 @@ test('ends waiting calls and streams on another coordinator once it has followed
   });
   const plan = { tracks: { A: [{ id: TASK, description: 'x', depends_on: [] }] } };
   expect((await request(first.url, 'PUT', `${PROJECT_URL}/plan`, plan)).status).toBe(200);
-  const admin = bearer((await request(first.url, 'POST', `${TENANT_URL}/keys`, { role: 'admin' })).body.token);
+  const admin = bearer(
+    (await request(first.url, 'POST', `${TENANT_URL}/keys`, { role: 'admin' })).body.token,
+  );
   const agent = (await request(first.url, 'POST', `${TENANT_URL}/keys`, { role: 'agent' }, admin)).body;
   await request(first.url, 'POST', `${PROJECT_URL}/claims`, who('admin', { task_id: TASK }), admin);
   const statusOnSecond = async () =>

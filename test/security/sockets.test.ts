@@ -285,7 +285,11 @@ test.each([
   ['a named proxy', { exempt_addresses: ['127.0.0.0/8'] }],
 ])('does not limit the connections of %s', async (_, exempt) => {
   const { listening, dropped } = await startListening({ connections_per_address_max: 1, ...exempt });
-  await Promise.all([waitForAnswer(listening.port), waitForAnswer(listening.port), waitForAnswer(listening.port)]);
+  await Promise.all([
+    waitForAnswer(listening.port),
+    waitForAnswer(listening.port),
+    waitForAnswer(listening.port),
+  ]);
   expect(dropped).toEqual([]);
 });
 
