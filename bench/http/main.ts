@@ -33,9 +33,9 @@ async function measureOnce(): Promise<{ series: readonly Series[]; faults: reado
   for (const part of options.parts) {
     process.stderr.write(`  ${part} …\n`);
     const report = await PART_ROWS[part](options);
-    rows.push(...shown.rows);
+    rows.push(...report.rows);
     remarks.push(...(report.remarks ?? []));
-    faults.push(...shown.faults.map((fault) => `${part}: ${fault}`));
+    faults.push(...report.faults.map((fault) => `${part}: ${fault}`));
   }
   console.log(
     `\nClaiming and completing work: milliseconds from the scheduled time of each request\n\n${table(TABLE_HEAD, rows.map(cellsOf))}`,
