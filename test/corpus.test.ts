@@ -1,7 +1,7 @@
 import { cp, mkdir, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { gen, type TerminalOptions } from '../src/cli/testing/terminal.js';
+import { runGen, type TerminalOptions } from '../src/cli/testing/terminal.js';
 import { effectiveChecklist } from '../src/core/methodology/definition/checklist.js';
 import { parseMethodology } from '../src/core/methodology/definition/read-methodology.js';
 import { undecidedDimensions } from '../src/core/methodology/routing/route-state.js';
@@ -40,7 +40,7 @@ async function open(name: string) {
 }
 
 const run = async (terminal: TerminalOptions, ...argv: readonly string[]): Promise<string> => {
-  const { code, out, err } = await gen(terminal, ...argv);
+  const { code, out, err } = await runGen(terminal, ...argv);
   expect(code, `${argv.join(' ')}: ${err}`).toBe(0);
   return out;
 };
@@ -87,7 +87,7 @@ test.each(folders.map(({ name }) => name))(
       expect(done.map(({ edge }: { edge: string }) => edge)).toEqual(converged);
       expect(feature).toMatchObject({ off_profile, status: more.status ?? 'in_progress' });
     }
-    const { code, out } = await gen(terminal, 'start', '--json');
+    const { code, out } = await runGen(terminal, 'start', '--json');
     expect({ code, ...JSON.parse(out) }).toMatchObject({
       code: expected.start.feature === null ? 3 : 0,
       ...expected.start,
@@ -130,7 +130,7 @@ test.each(folders.map(({ name }) => name))(
     );
     expect(trust.trusted.map(({ task_id }: { task_id: string }) => task_id).sort()).toEqual(converged.sort());
     for (const edge of converged) {
-      const { out } = await gen(terminal, 'task', 'claim', edge, '--json');
+      const { out } = await runGen(terminal, 'task', 'claim', edge, '--json');
       expect(JSON.parse(out)).toMatchObject({ reason: 'DENIED_COMPLETED' });
     }
     await run(terminal, 'verify');

@@ -7,7 +7,7 @@ import { openFileStore } from '../src/stores/file/file-store.js';
 import { faultyDisk } from '../src/stores/file/testing.js';
 import { openMemoryStore } from '../src/stores/memory/memory-store.js';
 import { HarnessAgent } from './support/agent.js';
-import { forEachStore, P, planOf, unwrap } from './support/coordinator-harness.js';
+import { forEachStore, PROJECT_KEY, planOf, unwrap } from './support/coordinator-harness.js';
 
 const A = 'A-001-core';
 const PLAN = planOf(A);
@@ -33,13 +33,13 @@ describe('findings of the protocol review', () => {
       before.close();
       after.close();
     });
-    for (const coordinator of [before, after]) unwrap(await coordinator.plans.put(P, PLAN));
-    const lost = unwrap(await before.claims.claimTask(P, claim)).claim;
-    const held = unwrap(await after.claims.claimTask(P, claim)).claim;
+    for (const coordinator of [before, after]) unwrap(await coordinator.plans.put(PROJECT_KEY, PLAN));
+    const lost = unwrap(await before.claims.claimTask(PROJECT_KEY, claim)).claim;
+    const held = unwrap(await after.claims.claimTask(PROJECT_KEY, claim)).claim;
     expect([lost?.generation, held?.generation]).toEqual([1, 1]);
 
     const submit = (claim_id: string | undefined) =>
-      after.holder.submitResult(P, {
+      after.holder.submitResult(PROJECT_KEY, {
         task_id: A,
         session_id: 's1',
         generation: 1,
@@ -58,7 +58,7 @@ describe('findings of the protocol review', () => {
     const store = await openFileStore({ root, disk });
     const coordinator = await Coordinator.open({ store });
     onTestFinished(() => coordinator.close());
-    unwrap(await coordinator.plans.put(P, PLAN));
+    unwrap(await coordinator.plans.put(PROJECT_KEY, PLAN));
 
     let finish = () => {};
     syncing = new Promise((resolve) => {
@@ -66,12 +66,12 @@ describe('findings of the protocol review', () => {
     });
     let hasReplied = false;
     const claim = coordinator.claims
-      .claimTask(P, { task_id: A, agent_id: 'a', session_id: 's1' })
+      .claimTask(PROJECT_KEY, { task_id: A, agent_id: 'a', session_id: 's1' })
       .then((reply) => {
         hasReplied = true;
         return reply;
       });
-    const log = join(root, P.tenant_id, P.project_id, 'events.jsonl');
+    const log = join(root, PROJECT_KEY.tenant_id, PROJECT_KEY.project_id, 'events.jsonl');
     while (!(await readFile(log, 'utf8')).includes('CLAIM_ACQUIRED')) await new Promise(setImmediate);
     await new Promise(setImmediate);
     expect(hasReplied).toBe(false);
@@ -88,18 +88,18 @@ describe('findings of the protocol review', () => {
       one.close();
       two.close();
     });
-    unwrap(await one.plans.put(P, PLAN));
+    unwrap(await one.plans.put(PROJECT_KEY, PLAN));
     const claim = { task_id: A, agent_id: 'a', session_id: 's1' };
-    unwrap(await one.claims.claimTask(P, claim));
+    unwrap(await one.claims.claimTask(PROJECT_KEY, claim));
     // Coordinator one has the grant in its cache. Coordinator two ends the claim.
     const handle = { task_id: A, session_id: 's1', expected_generation: 1 };
-    expect(unwrap(await two.holder.releaseClaim(P, handle)).reason).toBe('RELEASED');
-    expect(unwrap(await one.holder.renewLease(P, handle)).reason).toBe('NO_CLAIM');
-    expect(unwrap(await one.claims.claimTask(P, { ...claim, agent_id: 'b', session_id: 's2' })).reason).toBe(
-      'GRANTED',
-    );
+    expect(unwrap(await two.holder.releaseClaim(PROJECT_KEY, handle)).reason).toBe('RELEASED');
+    expect(unwrap(await one.holder.renewLease(PROJECT_KEY, handle)).reason).toBe('NO_CLAIM');
+    expect(
+      unwrap(await one.claims.claimTask(PROJECT_KEY, { ...claim, agent_id: 'b', session_id: 's2' })).reason,
+    ).toBe('GRANTED');
     // The reverse: coordinator two still considers the task free.
-    expect(unwrap(await two.claims.claimTask(P, { ...claim, session_id: 's3' })).reason).toBe(
+    expect(unwrap(await two.claims.claimTask(PROJECT_KEY, { ...claim, session_id: 's3' })).reason).toBe(
       'DENIED_ACTIVE_CLAIM',
     );
   });
@@ -126,15 +126,20 @@ describe('findings of the protocol review', () => {
       return { store, coordinator, close };
     };
     const first = await open();
-    unwrap(await first.coordinator.plans.put(P, PLAN));
+    unwrap(await first.coordinator.plans.put(PROJECT_KEY, PLAN));
     await first.close();
-    await appendFile(join(root, P.tenant_id, P.project_id, 'events.jsonl'), '{"hash":"half a li');
+    await appendFile(
+      join(root, PROJECT_KEY.tenant_id, PROJECT_KEY.project_id, 'events.jsonl'),
+      '{"hash":"half a li',
+    );
 
     const second = await open();
-    unwrap(await second.coordinator.claims.claimTask(P, { task_id: A, agent_id: 'a', session_id: 's1' }));
+    unwrap(
+      await second.coordinator.claims.claimTask(PROJECT_KEY, { task_id: A, agent_id: 'a', session_id: 's1' }),
+    );
     await second.close();
     const third = await open();
-    const events = await third.store.events(P, { after: 0, limit: 100 });
+    const events = await third.store.events(PROJECT_KEY, { after: 0, limit: 100 });
     expect(events.map((event) => event.event_type)).toEqual([
       'PLAN_CHANGED',
       'SESSION_OPENED',
@@ -148,10 +153,14 @@ describe('findings of the protocol review', () => {
     onTestFinished(() => coordinator.close());
     for (const name of ['../other', 'a/b', '..', '.', '', 'a\0b', '/etc']) {
       const claim = { task_id: A, agent_id: 'a', session_id: 's1' };
-      expect(isProblem(await coordinator.plans.put({ ...P, project_id: name }, PLAN))).toBe(true);
-      expect(isProblem(await coordinator.plans.put({ ...P, tenant_id: name }, PLAN))).toBe(true);
-      expect(isProblem(await coordinator.claims.claimTask(P, { ...claim, agent_id: name }))).toBe(true);
-      expect(isProblem(await coordinator.claims.claimTask(P, { ...claim, session_id: name }))).toBe(true);
+      expect(isProblem(await coordinator.plans.put({ ...PROJECT_KEY, project_id: name }, PLAN))).toBe(true);
+      expect(isProblem(await coordinator.plans.put({ ...PROJECT_KEY, tenant_id: name }, PLAN))).toBe(true);
+      expect(isProblem(await coordinator.claims.claimTask(PROJECT_KEY, { ...claim, agent_id: name }))).toBe(
+        true,
+      );
+      expect(isProblem(await coordinator.claims.claimTask(PROJECT_KEY, { ...claim, session_id: name }))).toBe(
+        true,
+      );
     }
   });
 });
@@ -161,25 +170,29 @@ forEachStore('findings of the protocol review', (open) => {
     const harness = await open();
     await harness.plan(PLAN);
     const agent = new HarnessAgent(harness, 'a', 's1');
-    const first = await agent.claims(A, { request_id: 'r-1' });
+    const first = await agent.claim(A, { request_id: 'r-1' });
     const position = await harness.position();
     await harness.restart();
-    expect(await agent.claims(A, { request_id: 'r-1' })).toEqual(first);
+    expect(await agent.claim(A, { request_id: 'r-1' })).toEqual(first);
     expect(await harness.position()).toBe(position);
   });
 
   // req: CLK-010, TEN-001
   it('F-16: the same ids in two tenants or two projects are independent', async () => {
     const harness = await open();
-    const scopes = [P, { ...P, tenant_id: 'other' }, { ...P, project_id: 'site' }];
+    const scopes = [
+      PROJECT_KEY,
+      { ...PROJECT_KEY, tenant_id: 'other' },
+      { ...PROJECT_KEY, project_id: 'site' },
+    ];
     for (const scope of scopes) await harness.plan(PLAN, scope);
     const [here, there, beside] = scopes.map(
       (scope) => new HarnessAgent(harness, 'primary', 's1', null, scope),
     );
-    expect((await here!.claims(A)).claim?.generation).toBe(1);
-    expect((await here!.submits(A)).accepted).toBe(true);
+    expect((await here!.claim(A)).claim?.generation).toBe(1);
+    expect((await here!.submit(A)).accepted).toBe(true);
     for (const agent of [there!, beside!]) {
-      expect((await agent.claims(A)).claim?.generation).toBe(1);
+      expect((await agent.claim(A)).claim?.generation).toBe(1);
     }
     const query = { after: 0, limit: 100, agent_id: 'primary' };
     const seen = await harness.store.events(scopes[1]!, query);
@@ -192,11 +205,11 @@ forEachStore('findings of the protocol review', (open) => {
     const harness = await open();
     await harness.plan(planOf(A, 'A-002-more'));
     const agent = new HarnessAgent(harness, 'a', 's1');
-    await agent.claims(A);
+    await agent.claim(A);
     harness.environment.clock.stepWall(-3_600_000);
     harness.advance(1);
-    await agent.claims('A-002-more');
-    await agent.submits(A);
+    await agent.claim('A-002-more');
+    await agent.submit(A);
     const events = await harness.events();
     expect(events.map((event) => event.position)).toEqual(events.map((_, index) => index + 1));
     // The timestamps of one subject never decrease, whatever the clock does.
@@ -209,15 +222,15 @@ forEachStore('findings of the protocol review', (open) => {
     const harness = await open();
     await harness.plan(PLAN);
     const [alice, bob] = [new HarnessAgent(harness, 'alice', 's1'), new HarnessAgent(harness, 'bob', 's2')];
-    await alice.claims(A, { lease_duration_seconds: 300 });
+    await alice.claim(A, { lease_duration_seconds: 300 });
     harness.environment.clock.stepWall(3_600_000);
     for (let renewal = 0; renewal < 5; renewal += 1) {
       harness.advance(120);
-      expect((await bob.claims(A)).reason).toBe('DENIED_ACTIVE_CLAIM');
-      expect((await alice.renews(A)).reason).toBe('RENEWED');
+      expect((await bob.claim(A)).reason).toBe('DENIED_ACTIVE_CLAIM');
+      expect((await alice.renew(A)).reason).toBe('RENEWED');
     }
     // The clock of the store catches up at one and a half times real time, so 201 seconds exceed the lease.
     harness.advance(201);
-    expect((await bob.claims(A)).reason).toBe('GRANTED');
+    expect((await bob.claim(A)).reason).toBe('GRANTED');
   });
 });

@@ -8,7 +8,7 @@ import { findLogs } from '../src/cli/verify/find-logs.js';
 import { verifyLog } from '../src/cli/verify/verify-log.js';
 import { Genesis } from '../src/client/index.js';
 import type { EventEnvelope } from '../src/core/events/envelope.js';
-import { emptyWork, evolveWork, isDone } from '../src/core/views/index.js';
+import { emptyWork, evolveWork, isPlanComplete } from '../src/core/views/index.js';
 
 /** The built program, because from source each process would spend longer on TypeScript than on its work. */
 const {
@@ -48,7 +48,7 @@ test('agents continue after the server is killed and restarted: no result is los
       await end(server, 'SIGKILL');
       server = await startDemoServer(folder, server.port);
     }
-    if (isDone(state)) break;
+    if (isPlanComplete(state)) break;
   }
 
   expect(kills).toEqual([]);

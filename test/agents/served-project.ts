@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { onTestFinished } from 'vitest';
-import { gen } from '../../src/cli/testing/terminal.js';
+import { runGen } from '../../src/cli/testing/terminal.js';
 import { Genesis } from '../../src/client/index.js';
 import { claimEventKindOf } from '../../src/core/claims/claim-event-kinds.js';
 import type { ReviewsReply } from '../../src/core/contract/reviews.js';
@@ -17,7 +17,7 @@ export const COMMENT = 'Say for whom.';
 
 /** Runs `gen` in a folder; fails unless it exits with 0. */
 export async function genIn(cwd: string, ...args: string[]): Promise<void> {
-  const { code, err } = await gen({ cwd, env: environmentIn(cwd) }, ...args);
+  const { code, err } = await runGen({ cwd, env: environmentIn(cwd) }, ...args);
   if (code !== 0) throw new Error(`gen ${args.join(' ')}: ${err}`);
 }
 

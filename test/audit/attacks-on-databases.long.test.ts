@@ -9,7 +9,7 @@ import {
   migrate,
   onSharedDatabase,
 } from '../../src/stores/testing/shared-database.js';
-import { AuditedProject, expectNamed, resultText, TASKS } from './audited-project.js';
+import { AuditedProject, expectAttackReported, resultText, TASKS } from './audited-project.js';
 import { REWRITE_EVENTS } from './rewrite-events.js';
 
 const [FIRST, SECOND, THIRD, FOURTH] = TASKS;
@@ -53,7 +53,7 @@ function describeAttacks(name: DatabaseName, sharedUrl: string): void {
     await project.copy(url, otherUrl);
     await project.work(url, [SECOND]);
     const [kept, lost] = await project.anchored();
-    await expectNamed(
+    await expectAttackReported(
       project,
       otherUrl,
       `ANCHOR LOG_SHORTER: log ends at ${kept! + 2}, the anchor covers ${lost}`,
@@ -68,7 +68,7 @@ function describeAttacks(name: DatabaseName, sharedUrl: string): void {
     await project.work(url, [SECOND]);
     await project.work(otherUrl, [THIRD, FOURTH], { anchors: 'fork.jsonl' });
     const [shared, differs] = await project.anchored();
-    await expectNamed(project, otherUrl, 'ANCHOR DIFFERS', positionsText(shared!, differs!));
+    await expectAttackReported(project, otherUrl, 'ANCHOR DIFFERS', positionsText(shared!, differs!));
   });
 
   it('a rewritten row', async () => {
@@ -77,7 +77,13 @@ function describeAttacks(name: DatabaseName, sharedUrl: string): void {
     const { projectKey } = project;
     await REWRITE_EVENTS[name](url, { projectKey, from: resultText(SECOND), to: 'forged' });
     const [before, after] = await project.anchored();
-    await expectNamed(project, url, 'AUDIT ROOT_DIFFERS', 'ANCHOR DIFFERS', positionsText(before!, after!));
+    await expectAttackReported(
+      project,
+      url,
+      'AUDIT ROOT_DIFFERS',
+      'ANCHOR DIFFERS',
+      positionsText(before!, after!),
+    );
   });
 
   it('a rewritten row that a planted record calls a redaction', async () => {
@@ -92,7 +98,7 @@ function describeAttacks(name: DatabaseName, sharedUrl: string): void {
     const events = [{ position, payload_sha256, original_sha256: payloadDigest(original.payload) }];
     const redaction = { before: '2030-01-01T00:00:00.000Z', retention_days: 90, events };
     await project.plant(url, 'HISTORY_FORGOTTEN', HISTORY_SUBJECT, redaction);
-    await expectNamed(project, url, 'AUDIT UNSIGNED_RECORD');
+    await expectAttackReported(project, url, 'AUDIT UNSIGNED_RECORD');
   });
 
   it('a restored backup that a planted record calls an accepted loss', async () => {
@@ -103,7 +109,7 @@ function describeAttacks(name: DatabaseName, sharedUrl: string): void {
     const record = { generation_floor: 9 };
     const lost = { by: 'mallory', reason: '', incarnation: 99, kept_position: 0, lost_events: 1, record };
     await project.plant(otherUrl, 'HISTORY_LOST', LOSS_SUBJECT, lost);
-    await expectNamed(project, otherUrl, 'AUDIT UNSIGNED_RECORD', 'ANCHOR LOG_SHORTER');
+    await expectAttackReported(project, otherUrl, 'AUDIT UNSIGNED_RECORD', 'ANCHOR LOG_SHORTER');
   });
 
   it('what remains of a redacted payload, edited', async () => {
@@ -114,7 +120,7 @@ function describeAttacks(name: DatabaseName, sharedUrl: string): void {
     const { projectKey } = project;
     await REWRITE_EVENTS[name](url, { projectKey, from: '"reason":"VOLUNTARY"', to: '"reason":"ERROR"' });
     const [covered] = await project.anchored();
-    await expectNamed(project, url, 'AUDIT ROOT_DIFFERS', positionsText(0, covered!));
+    await expectAttackReported(project, url, 'AUDIT ROOT_DIFFERS', positionsText(0, covered!));
   });
 
   it('a checkpoint of a key that is not enrolled', async () => {
@@ -122,7 +128,7 @@ function describeAttacks(name: DatabaseName, sharedUrl: string): void {
     await project.work(url, [FIRST]);
     const [checkpoint] = await project.checkpoints(url);
     await project.append(url, await project.signedAgain(checkpoint!, 'forged.pem'));
-    await expectNamed(project, url, 'AUDIT UNKNOWN_KEY');
+    await expectAttackReported(project, url, 'AUDIT UNKNOWN_KEY');
   });
 
   it('a key that enrolled itself after the anchor: the server warns, and starts', async () => {
@@ -146,7 +152,7 @@ function describeAttacks(name: DatabaseName, sharedUrl: string): void {
     await project.work(url, [SECOND]);
     const [known, lost] = await project.checkpoints(url);
     const position = await project.append(otherUrl, lost!);
-    await expectNamed(project, otherUrl, 'AUDIT BAD_POSITION', 'ANCHOR LOG_SHORTER');
+    await expectAttackReported(project, otherUrl, 'AUDIT BAD_POSITION', 'ANCHOR LOG_SHORTER');
     expect(position).toBeLessThan(lost!.position);
     expect(await project.head(otherUrl)).toMatchObject({ position: known!.position });
   });
@@ -161,7 +167,7 @@ function describeAttacks(name: DatabaseName, sharedUrl: string): void {
     expect(await project.head(url)).toMatchObject({ position: last!.position, root: last!.root });
     await project.work(url, [THIRD]);
     expect((await project.head(url)).position).toBeGreaterThan(last!.position);
-    await expectNamed(project, url, 'AUDIT REPLAYED');
+    await expectAttackReported(project, url, 'AUDIT REPLAYED');
   });
 
   it('after a restored backup, the loss can be accepted', async () => {

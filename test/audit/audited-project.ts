@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
-import { type CommandResult, gen, start } from '../../src/cli/testing/terminal.js';
+import { type CommandResult, runGen, startCommand } from '../../src/cli/testing/terminal.js';
 import type { AuditSigner } from '../../src/coordinator/audit/signer.js';
 import { Coordinator } from '../../src/coordinator/coordinator.js';
 import { exportProject } from '../../src/coordinator/transfer/export-project.js';
@@ -67,8 +67,8 @@ export class AuditedProject {
     return this.withSigner(url, options, async (coordinator) => {
       const agent = this.agent(coordinator, 'alpha');
       for (const task of tasks) {
-        await agent.claims(task);
-        await agent.submits(task, { says: resultText(task) });
+        await agent.claim(task);
+        await agent.submit(task, { says: resultText(task) });
       }
     });
   }
@@ -78,10 +78,10 @@ export class AuditedProject {
     const limits = { claim_history_retention_days: 0 };
     return this.withSigner(url, { limits }, async (coordinator) => {
       const agent = this.agent(coordinator, 'alpha');
-      await agent.claims(task);
-      await agent.releases(task, { message: 'private' });
-      await agent.claims(task);
-      await agent.submits(task);
+      await agent.claim(task);
+      await agent.release(task, { message: 'private' });
+      await agent.claim(task);
+      await agent.submit(task);
       await coordinator.audit.checkpoint();
       return coordinator.redactHistory();
     });
@@ -89,7 +89,7 @@ export class AuditedProject {
 
   claim(url: string, task: string): Promise<GrantedHandle> {
     return this.withoutSigner(url, async (coordinator) => {
-      const { claim } = await this.agent(coordinator, 'beta').claims(task);
+      const { claim } = await this.agent(coordinator, 'beta').claim(task);
       return { generation: claim!.generation, claim_id: claim!.id! };
     });
   }
@@ -187,7 +187,7 @@ export class AuditedProject {
 
   /** Starts a server, and stops it if it has started. */
   async up(url: string): Promise<CommandResult & { readonly isStarted: boolean }> {
-    const server = start(this.terminal, 'up', '--store', url, '--port', '0', '--anchor', ANCHORS);
+    const server = startCommand(this.terminal, 'up', '--store', url, '--port', '0', '--anchor', ANCHORS);
     const started = server.waitForOutput('is listening').then(() => true);
     const isStarted = await Promise.race([started, server.ended.then(() => false)]);
     if (isStarted) server.stop('SIGTERM');
@@ -195,7 +195,7 @@ export class AuditedProject {
   }
 
   private gen(...argv: string[]): Promise<CommandResult> {
-    return gen(this.terminal, ...argv);
+    return runGen(this.terminal, ...argv);
   }
 
   private get terminal() {
@@ -249,7 +249,11 @@ export class AuditedProject {
 }
 
 /** Expects that gen verify and gen up name the attack, and that the server does not start. */
-export async function expectNamed(project: AuditedProject, url: string, ...texts: string[]): Promise<void> {
+export async function expectAttackReported(
+  project: AuditedProject,
+  url: string,
+  ...texts: string[]
+): Promise<void> {
   const verified = await project.verify(url);
   const up = await project.up(url);
   for (const text of texts) {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { gen } from '../../src/cli/testing/terminal.js';
+import { runGen } from '../../src/cli/testing/terminal.js';
 import { Coordinator } from '../../src/coordinator/index.js';
 import { evolveRecord, type RecordHead } from '../../src/core/record.js';
 import { type OpenedStore, openStoreUrl } from '../../src/server/store-url.js';
@@ -74,22 +74,22 @@ for (const name of DATABASE_NAMES) {
       test('migrate reports the version, shows a dry run, migrates once, and then has nothing to do', async () => {
         const cwd = await temporaryFolder();
         const storeArgs = ['--store', unusedNamespaceUrl(url, name)];
-        expect(await gen({ cwd }, 'up', '--port', '0', ...storeArgs)).toMatchObject({
+        expect(await runGen({ cwd }, 'up', '--port', '0', ...storeArgs)).toMatchObject({
           code: 1,
           err: expect.stringContaining('gen migrate'),
         });
-        expect(await gen({ cwd }, 'migrate', '--status', ...storeArgs)).toMatchObject({
+        expect(await runGen({ cwd }, 'migrate', '--status', ...storeArgs)).toMatchObject({
           code: 1,
           out: expect.stringContaining('at version 0 of'),
         });
-        const dry = await gen({ cwd }, 'migrate', '--dry-run', ...storeArgs);
+        const dry = await runGen({ cwd }, 'migrate', '--dry-run', ...storeArgs);
         expect([dry.code, dry.out.length > 100]).toEqual([0, true]);
-        expect(await gen({ cwd }, 'migrate', ...storeArgs)).toMatchObject({
+        expect(await runGen({ cwd }, 'migrate', ...storeArgs)).toMatchObject({
           code: 0,
           out: expect.stringMatching(/applied, now at version \d/),
         });
         for (const again of [['migrate'], ['migrate', '--status']]) {
-          expect(await gen({ cwd }, ...again, ...storeArgs)).toMatchObject({
+          expect(await runGen({ cwd }, ...again, ...storeArgs)).toMatchObject({
             code: 0,
             out: expect.stringContaining('nothing to do'),
           });
@@ -99,11 +99,11 @@ for (const name of DATABASE_NAMES) {
       test('migrate binds keys that an older version left unbound, and a key works only in the store that made it', async () => {
         const cwd = await temporaryFolder();
         const [ours, theirs] = [unusedNamespaceUrl(url, name), unusedNamespaceUrl(url, name)];
-        for (const storeUrl of [ours, theirs]) await gen({ cwd }, 'migrate', '--store', storeUrl);
+        for (const storeUrl of [ours, theirs]) await runGen({ cwd }, 'migrate', '--store', storeUrl);
         const old = await onStore(ours, ({ store }) => writeUnboundKey(store));
-        const migrated = await gen({ cwd }, 'migrate', '--store', ours);
+        const migrated = await runGen({ cwd }, 'migrate', '--store', ours);
         expect([migrated.code, migrated.out]).toEqual([0, expect.stringContaining(idOf(old))]);
-        const made = await gen({ cwd }, 'key', 'create', '--role', 'admin', '--store', ours);
+        const made = await runGen({ cwd }, 'key', 'create', '--role', 'admin', '--store', ours);
         const ids = [idOf(old), idOf(made.out)];
         expect(await statesOf(ours, ids)).toEqual(['active', 'active']);
         await onStore(ours, (from) => onStore(theirs, (to) => copyKeys(from.store, to.store)));
@@ -113,24 +113,24 @@ for (const name of DATABASE_NAMES) {
       test('export, import and verify move a project out of the database and back', async () => {
         const cwd = await temporaryFolder();
         const [from, to] = [unusedNamespaceUrl(url, name), unusedNamespaceUrl(url, name)];
-        for (const store of [from, to]) await gen({ cwd }, 'migrate', '--store', store);
-        const emptyStore = await gen({ cwd }, 'verify', to);
+        for (const store of [from, to]) await runGen({ cwd }, 'migrate', '--store', store);
+        const emptyStore = await runGen({ cwd }, 'verify', to);
         expect(emptyStore.out).toContain('contains no log yet');
         expect(emptyStore.out).not.toContain(new URL(to).password || 'no password');
         await work(from);
-        const archive = await gen({ cwd }, 'export', '--project', 'shop', '--store', from);
+        const archive = await runGen({ cwd }, 'export', '--project', 'shop', '--store', from);
         expect(archive.code).toBe(0);
         await writeFile(join(cwd, 'shop.jsonl'), archive.out);
         for (const store of [to, `file:${cwd}/log`]) {
-          expect(await gen({ cwd }, 'import', 'shop.jsonl', '--store', store)).toMatchObject({
+          expect(await runGen({ cwd }, 'import', 'shop.jsonl', '--store', store)).toMatchObject({
             code: 0,
             out: expect.stringContaining('default/shop imported: 4 events'),
           });
-          const back = await gen({ cwd }, 'export', '--project', 'shop', '--store', store);
+          const back = await runGen({ cwd }, 'export', '--project', 'shop', '--store', store);
           expect(back.out).toBe(archive.out);
         }
         for (const log of [from, to, 'log']) {
-          expect(await gen({ cwd }, 'verify', log)).toMatchObject({
+          expect(await runGen({ cwd }, 'verify', log)).toMatchObject({
             code: 0,
             out: expect.stringContaining('Every invariant holds'),
           });
@@ -148,7 +148,7 @@ for (const name of DATABASE_NAMES) {
         for (const wrong of name === 'dynamodb' ? [unreachable] : [unreachable, stranger]) {
           wrong.password = 'hidden-from-all';
           for (const command of [['up', '--port', '0'], ['migrate']]) {
-            const { code, out, err } = await gen({ cwd }, ...command, '--store', wrong.href);
+            const { code, out, err } = await runGen({ cwd }, ...command, '--store', wrong.href);
             expect([code, out]).toEqual([1, '']);
             expect(err).toMatch(/^[A-Z][^\n]+[.?]\n$/);
             expect(err).not.toContain('hidden-from-all');

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { gen, start } from '../../src/cli/testing/terminal.js';
+import { runGen, startCommand } from '../../src/cli/testing/terminal.js';
 import { databaseOf } from '../../src/stores/databases.js';
 import {
   DATABASE_NAMES,
@@ -81,14 +81,14 @@ for (const name of DATABASE_NAMES) {
           ...(services[service]?.command ?? []).map((word) => (word.includes('://') ? storeUrl : word)),
         ] as const;
       const cwd = await temporaryFolder();
-      expect(await gen(...run('migrate'))).toMatchObject({ code: 0 });
-      expect(await gen(...run('one'))).toMatchObject({
+      expect(await runGen(...run('migrate'))).toMatchObject({ code: 0 });
+      expect(await runGen(...run('one'))).toMatchObject({
         code: 1,
         err: expect.stringContaining('Create a key first'),
       });
-      expect((await gen(...run('key'))).out).toMatch(/^\S+\n$/);
+      expect((await runGen(...run('key'))).out).toMatch(/^\S+\n$/);
       // On loopback a coordinator also starts without a key, so the test checks that it reports that keys are required.
-      const up = start({ cwd, env: { GENESIS_STORE: storeUrl } }, 'up', '--port', '0');
+      const up = startCommand({ cwd, env: { GENESIS_STORE: storeUrl } }, 'up', '--port', '0');
       await up.waitForOutput('Authentication: clients need a key or a token.');
       up.stop('SIGTERM');
       expect(await up.ended).toMatchObject({ code: 0 });

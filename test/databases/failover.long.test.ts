@@ -1,6 +1,6 @@
 import { createClient } from 'redis';
 import { expect, onTestFinished, test } from 'vitest';
-import { start } from '../../src/cli/testing/terminal.js';
+import { startCommand } from '../../src/cli/testing/terminal.js';
 import { isProblem } from '../../src/coordinator/index.js';
 import { startOwnRedis } from '../../src/stores/redis/testing.js';
 import { requireDatabase } from '../../src/stores/testing/database.js';
@@ -44,7 +44,7 @@ await onDatabase(
       const store = `${proxy.url}?profile=ha`;
       await migrate(store);
       const before = await DatabaseFleet.open(store, 1);
-      const up = start({ cwd: await temporaryFolder() }, 'up', '--port', '0', '--store', store);
+      const up = startCommand({ cwd: await temporaryFolder() }, 'up', '--port', '0', '--store', store);
       await up.waitForOutput('is listening at');
       await before.plan(planOf(KEPT, LOST));
       const kept = unwrap(await claim(before, KEPT, 'before'));

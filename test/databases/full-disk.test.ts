@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, expect, onTestFinished, test } from 'vitest';
-import { gen } from '../../src/cli/testing/terminal.js';
+import { runGen } from '../../src/cli/testing/terminal.js';
 import { isProblem } from '../../src/coordinator/index.js';
 import { startOwnMysql } from '../../src/stores/mysql/testing.js';
 import { startOwnPostgres } from '../../src/stores/postgres/testing.js';
@@ -61,13 +61,13 @@ class FullDiskScenario {
   async checkMigration(): Promise<void> {
     const [cwd, store] = [await temporaryFolder(), ['--store', this.database.url]];
     this.disk.fill();
-    const { code, out, err } = await gen({ cwd }, 'migrate', ...store);
+    const { code, out, err } = await runGen({ cwd }, 'migrate', ...store);
     expect([code, out]).toEqual([1, '']);
     expect(err).toMatch(/^[A-Z][^\n]+\n$/);
     expect(err).not.toMatch(/\n\s+at /);
     await this.freeDisk();
-    expect((await gen({ cwd }, 'up', '--port', '0', ...store)).err).toContain('gen migrate');
-    expect(await gen({ cwd }, 'migrate', ...store)).toMatchObject({ code: 0 });
+    expect((await runGen({ cwd }, 'up', '--port', '0', ...store)).err).toContain('gen migrate');
+    expect(await runGen({ cwd }, 'migrate', ...store)).toMatchObject({ code: 0 });
   }
 
   async checkWork(): Promise<void> {
@@ -83,7 +83,7 @@ class FullDiskScenario {
     expect(granted.filter((taskId) => !subjects.has(taskId))).toEqual([]);
     expect(refused.filter((taskId) => subjects.has(taskId))).toEqual([]);
     for (const taskId of refused) await claimTask(fleet, taskId);
-    const verified = await gen(
+    const verified = await runGen(
       { cwd: await temporaryFolder() },
       'verify',
       this.database.url,

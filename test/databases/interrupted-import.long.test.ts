@@ -22,7 +22,7 @@ import {
   type Transaction,
 } from '../../src/stores/store.js';
 import { DATABASE_NAMES, onSharedDatabase } from '../../src/stores/testing/shared-database.js';
-import { CoordinatorHarness, P, planOf, unwrap } from '../support/coordinator-harness.js';
+import { CoordinatorHarness, PROJECT_KEY, planOf, unwrap } from '../support/coordinator-harness.js';
 
 interface ImportSize {
   /** Lines of an imported foreign log, which the store must be able to write in one commit. */
@@ -218,11 +218,11 @@ it('an import that exceeds one transaction is refused as a whole, or, in parts, 
   const capabilities = { ...memory.capabilities, transaction_size_max };
   const store: Store = Object.assign(Object.create(memory) as Store, { capabilities });
   const { failingStore } = new FailingCommits(store, 3, false);
-  await expect(importLog(failingStore, P, LARGE.lines)).rejects.toThrow('Nothing was imported');
-  expect(await eventsOf(store, P)).toEqual([]);
-  await expect(importLog(failingStore, P, LARGE.lines, true)).rejects.toThrow(StoreUnavailable);
-  expect(await eventsOf(store, P)).toHaveLength(100);
-  expect(await importLog(store, P, LARGE.lines, true)).toMatchObject({
+  await expect(importLog(failingStore, PROJECT_KEY, LARGE.lines)).rejects.toThrow('Nothing was imported');
+  expect(await eventsOf(store, PROJECT_KEY)).toEqual([]);
+  await expect(importLog(failingStore, PROJECT_KEY, LARGE.lines, true)).rejects.toThrow(StoreUnavailable);
+  expect(await eventsOf(store, PROJECT_KEY)).toHaveLength(100);
+  expect(await importLog(store, PROJECT_KEY, LARGE.lines, true)).toMatchObject({
     written: LARGE.lines - 100,
     already_there: 100,
   });

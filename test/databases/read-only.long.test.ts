@@ -3,7 +3,7 @@ import { createConnection, type RowDataPacket } from 'mysql2/promise';
 import pg from 'pg';
 import { createClient } from 'redis';
 import { afterAll, expect, onTestFinished, test } from 'vitest';
-import { gen } from '../../src/cli/testing/terminal.js';
+import { runGen } from '../../src/cli/testing/terminal.js';
 import { isProblem } from '../../src/coordinator/index.js';
 import { startOwnMysql } from '../../src/stores/mysql/testing.js';
 import { startOwnPostgres } from '../../src/stores/postgres/testing.js';
@@ -22,7 +22,7 @@ const TASKS = ['A-001-a', 'A-002-b', 'A-003-c'];
 async function expectRefused(store: string, sentence: RegExp): Promise<void> {
   const cwd = await temporaryFolder();
   for (const command of [['up', '--port', '0'], ['migrate']]) {
-    const { code, out, err } = await gen({ cwd }, ...command, '--store', store);
+    const { code, out, err } = await runGen({ cwd }, ...command, '--store', store);
     expect([code, out], `${command[0]}: ${err}`).toEqual([1, '']);
     expect(err).toMatch(/^[A-Z][^\n]+([.?]|URL)\n$/);
     expect(err).toMatch(sentence);

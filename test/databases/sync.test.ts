@@ -3,7 +3,7 @@ import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createWorkspace, EDGE, KEY, withOfflineCoordinator } from '../../src/cli/sync/testing.js';
-import { gen } from '../../src/cli/testing/terminal.js';
+import { runGen } from '../../src/cli/testing/terminal.js';
 import { startServer } from '../../src/server/server.js';
 import { openStoreUrl } from '../../src/server/store-url.js';
 import { onSharedDatabase } from '../../src/stores/testing/shared-database.js';
@@ -47,14 +47,16 @@ await onSharedDatabase('postgres', ({ url }) => {
           );
         });
       }
-      const pushes = await Promise.all(laptops.map(({ cwd }) => gen({ cwd }, 'sync', 'push', ...remote)));
+      const pushes = await Promise.all(laptops.map(({ cwd }) => runGen({ cwd }, 'sync', 'push', ...remote)));
       expect(pushes.map(({ code }) => code).sort(), pushes.map(({ err }) => err).join()).toEqual([0, 1]);
       for (const { cwd, workspace } of laptops) {
-        expect(await gen({ cwd }, 'sync', 'pull', ...remote)).toMatchObject({ code: 0 });
+        expect(await runGen({ cwd }, 'sync', 'pull', ...remote)).toMatchObject({ code: 0 });
         await rm(join(workspace.events, 'events.jsonl'));
-        expect(await gen({ cwd }, 'sync', 'pull', ...remote)).toMatchObject({ code: 0 });
-        expect((await gen({ cwd }, 'sync', 'status', ...remote)).out).toContain('In sync.');
-        expect((await gen({ cwd }, 'verify', '.ai-workspace/events')).out).toContain('Every invariant holds');
+        expect(await runGen({ cwd }, 'sync', 'pull', ...remote)).toMatchObject({ code: 0 });
+        expect((await runGen({ cwd }, 'sync', 'status', ...remote)).out).toContain('In sync.');
+        expect((await runGen({ cwd }, 'verify', '.ai-workspace/events')).out).toContain(
+          'Every invariant holds',
+        );
       }
       const startCounts = await Promise.all(
         laptops.map(({ workspace }) => startCountIn(workspace, projectKey)),

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { gen } from '../../src/cli/testing/terminal.js';
+import { runGen } from '../../src/cli/testing/terminal.js';
 import { Coordinator } from '../../src/coordinator/index.js';
 import { openStoreUrl } from '../../src/server/store-url.js';
 import { tenantSlug } from '../../src/stores/tenant-routes.js';
@@ -38,7 +38,7 @@ for (const name of DATABASE_NAMES) {
         const urlPattern = urlPatternOf(url, name, prefix);
         await writeFile(routes, `default: ${JSON.stringify(urlPattern)}\n`);
         const storeUrl = `routes:${routes}`;
-        const migrated = await gen({ cwd }, 'migrate', '--store', storeUrl, '--tenant', TENANTS.join(','));
+        const migrated = await runGen({ cwd }, 'migrate', '--store', storeUrl, '--tenant', TENANTS.join(','));
         expect(migrated).toMatchObject({ code: 0 });
         const { store, blobs } = await openStoreUrl(storeUrl, quiet);
         const coordinator = await Coordinator.open({ store, blobs });

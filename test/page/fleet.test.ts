@@ -20,7 +20,7 @@ async function claimAndReassign(testServer: TestServer) {
 await describeInBrowser('the fleet view', (open) => {
   test('shows claims with their lease, takeovers, refusals, parked and accepted results as they happen', async () => {
     const testServer = await TestServer.forTest();
-    await testServer.plan('A-001-x', 'B-001-y');
+    await testServer.putPlan('A-001-x', 'B-001-y');
     const page = await open(viewUrl(testServer.url));
     await page.getByText('No agent has claimed anything yet').waitFor();
     await page.getByText('No claim is held. Claim a task: gen task claim').waitFor();
@@ -50,7 +50,7 @@ await describeInBrowser('the fleet view', (open) => {
 
   test('shows an agent that waits for a person as suspended, with the time left for the decision', async () => {
     const testServer = await TestServer.forTest();
-    await testServer.plan('A-001-x');
+    await testServer.putPlan('A-001-x');
     const { generation, ...handle } = await testServer.claim('A-001-x', 's1', { agent_id: 'ada' });
     const page = await open(viewUrl(testServer.url));
     const ada = page.getByRole('row').filter({ hasText: 'ada' });

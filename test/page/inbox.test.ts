@@ -13,7 +13,7 @@ const TENANT_HEADER = { 'x-genesis-tenant': 'acme' };
 /** A task whose holder waits for a decision on a candidate. */
 async function openWithReview() {
   const testServer = await TestServer.forTest();
-  await testServer.plan(TASK, 'B-001-y');
+  await testServer.putPlan(TASK, 'B-001-y');
   const { generation, ...handle } = await testServer.claim(TASK);
   const held = { ...handle, expected_generation: generation };
   const suspend = async (iteration: number, candidate_sha256: string) => {
@@ -60,7 +60,7 @@ async function escalateEdge(testServer: TestServer, text: string, session: strin
 await describeInBrowser('the inbox', (open) => {
   test('says when nothing waits', async () => {
     const testServer = await TestServer.forTest();
-    await testServer.plan(TASK);
+    await testServer.putPlan(TASK);
     const page = await open(viewUrl(testServer.url, 'inbox'));
     await page.getByText('Nothing waits for you').waitFor();
     expect(await page.title()).toBe('shop · Genesis Fleet');
@@ -150,7 +150,7 @@ await describeInBrowser('the inbox', (open) => {
 
   test('adopts a parked result', async () => {
     const testServer = await TestServer.forTest();
-    await testServer.plan(TASK);
+    await testServer.putPlan(TASK);
     const zombie = await testServer.claim(TASK);
     await testServer.post(`${PROJECT_URL}/tasks/${TASK}/force_release`, {
       expected_generation: 1,
@@ -169,7 +169,7 @@ await describeInBrowser('the inbox', (open) => {
 
   test('frees a claim whose holder is silent, which the fleet view calls stale', async () => {
     const testServer = await TestServer.forTest({ limits: { min_lease_duration_seconds: 1 } });
-    await testServer.plan(TASK);
+    await testServer.putPlan(TASK);
     const policy = { stale_policy: 'hold', stale_threshold_seconds: 1, sweep_interval_seconds: 1 };
     expect((await testServer.request('PUT', `${PROJECT_URL}/policy`, policy)).status).toBe(200);
     await testServer.claim(TASK, 's1', { lease_duration_seconds: 1 });
@@ -187,7 +187,7 @@ await describeInBrowser('the inbox', (open) => {
 
   test('decides on proposed tasks, which a viewer only reads', async () => {
     const testServer = await TestServer.forTest();
-    await testServer.plan(TASK);
+    await testServer.putPlan(TASK);
     const make = async (role: string, headers = {}): Promise<string> =>
       (await testServer.request('POST', `${TENANT_URL}/keys`, { role }, headers)).body.token;
     const admin = await make('admin');
@@ -213,7 +213,7 @@ await describeInBrowser('the inbox', (open) => {
 
   test('names a limit that was reached', async () => {
     const testServer = await TestServer.forTest();
-    await testServer.plan(TASK, 'B-001-y');
+    await testServer.putPlan(TASK, 'B-001-y');
     const { body: limits } = await testServer.get(`${TENANT_URL}/limits`);
     await testServer.request('PUT', `${TENANT_URL}/limits`, { ...limits.limits, max_concurrent_claims: 1 });
     await testServer.claim(TASK);

@@ -19,7 +19,7 @@ const moonEvent = (index: number) => ({
 /** A project with a plan, a completed task, and 10,000 events of another tool after it. */
 async function longLog(): Promise<TestServer> {
   const testServer = await TestServer.forTest();
-  await testServer.plan('A-001-x', 'A-002-x');
+  await testServer.putPlan('A-001-x', 'A-002-x');
   const handle = await testServer.claim('A-001-x');
   await testServer.post(`${PROJECT_URL}/results`, { ...handle, result_data: 1 });
   for (let from = 0; from < EVENTS; from += BATCH) {
@@ -60,7 +60,7 @@ await describeInBrowser('the log', (open) => {
 
   test('shows an event whole, and the state at it', async () => {
     const testServer = await TestServer.forTest();
-    await testServer.plan('A-001-x', 'A-002-x');
+    await testServer.putPlan('A-001-x', 'A-002-x');
     const handle = await testServer.claim('A-001-x');
     const claimPosition = (await testServer.get(`${PROJECT_URL}/status`)).body.position as number;
     await testServer.post(`${PROJECT_URL}/results`, { ...handle, result_data: 1 });
@@ -83,7 +83,7 @@ await describeInBrowser('the log', (open) => {
 
   test('adds what happens at the top', async () => {
     const testServer = await TestServer.forTest();
-    await testServer.plan('A-001-x');
+    await testServer.putPlan('A-001-x');
     const page = await open(viewUrl(testServer.url, 'log'));
     await page.getByText('new ones appear at the top').waitFor();
     await page.getByRole('status').getByText('live', { exact: true }).waitFor();
@@ -106,7 +106,7 @@ await describeInBrowser('the log', (open) => {
     await testServer.claim('A-002-x');
     const button = page.getByRole('button', { name: /new events?$/ });
     await button.filter({ hasText: '1 new event' }).waitFor();
-    await testServer.plan('A-001-x', 'A-002-x', 'B-001-x');
+    await testServer.putPlan('A-001-x', 'A-002-x', 'B-001-x');
     await button.filter({ hasText: '2 new events' }).waitFor();
     const same = rows(page).filter({ hasText: text as string });
     expect(await topOf(same)).toBe(top);
@@ -120,7 +120,7 @@ await describeInBrowser('the log', (open) => {
 
   test('reads the state of the past once, whatever happens meanwhile', async () => {
     const testServer = await TestServer.forTest();
-    await testServer.plan('A-001-x', 'A-002-x');
+    await testServer.putPlan('A-001-x', 'A-002-x');
     const page = await open(`${testServer.url}/healthz`);
     const requestedUrls: string[] = [];
     page.on('request', (request) => requestedUrls.push(request.url()));
@@ -139,7 +139,7 @@ await describeInBrowser('the log', (open) => {
 
   test('verifies the log on request', async () => {
     const testServer = await TestServer.forTest();
-    await testServer.plan('A-001-x', 'A-002-x');
+    await testServer.putPlan('A-001-x', 'A-002-x');
     await testServer.claim('A-001-x');
     const page = await open(viewUrl(testServer.url, 'log'));
     await page.getByRole('button', { name: 'Verify the log' }).click();
@@ -148,7 +148,7 @@ await describeInBrowser('the log', (open) => {
 
   test('verifies the log when the fleet view asks for it, and only once', async () => {
     const testServer = await TestServer.forTest();
-    await testServer.plan('A-001-x');
+    await testServer.putPlan('A-001-x');
     const handle = await testServer.claim('A-001-x');
     await testServer.post(`${PROJECT_URL}/results`, { ...handle, result_data: 1 });
     const page = await open(viewUrl(testServer.url));
@@ -166,7 +166,7 @@ await describeInBrowser('the log', (open) => {
 
   test('stops a verification when its view is left', async () => {
     const testServer = await TestServer.forTest();
-    await testServer.plan('A-001-x');
+    await testServer.putPlan('A-001-x');
     const page = await open(viewUrl(testServer.url, 'log'));
     await page.route('**/verify', () => {});
     const stopped = page.waitForEvent('requestfailed', (request) => request.url().endsWith('/verify'));
@@ -178,7 +178,7 @@ await describeInBrowser('the log', (open) => {
 
   test('saves the events of the filter as JSON lines', async () => {
     const testServer = await TestServer.forTest();
-    await testServer.plan('A-001-x', 'A-002-x');
+    await testServer.putPlan('A-001-x', 'A-002-x');
     await testServer.claim('A-001-x');
     const page = await open(viewUrl(testServer.url, 'log?type=CLAIM_ACQUIRED'));
     const downloading = page.waitForEvent('download');
@@ -193,7 +193,7 @@ await describeInBrowser('the log', (open) => {
   for (const theme of ['light', 'dark'] as const)
     test(`is readable in the ${theme} theme, also at the width of a phone`, async () => {
       const testServer = await TestServer.forTest();
-      await testServer.plan('A-001-x', 'A-002-x');
+      await testServer.putPlan('A-001-x', 'A-002-x');
       await testServer.claim('A-001-x');
       const page = await open(viewUrl(testServer.url, 'log?at=2&event=1'), { width: 380, theme });
       await page.getByText('State at position 2').waitFor();

@@ -12,7 +12,7 @@ const TENANT_HEADER = { 'x-genesis-tenant': 'acme' };
 /** A candidate that waits for a decision. */
 async function startWithReview(more: object = {}): Promise<TestServer> {
   const testServer = await TestServer.forTest();
-  await testServer.plan(TASK);
+  await testServer.putPlan(TASK);
   const { generation, ...handle } = await testServer.claim(TASK);
   const candidate = { expected_generation: generation, iteration: 1, candidate_sha256: DIGEST, ...more };
   const { body } = await testServer.post(`${PROJECT_URL}/claims/suspend`, { ...handle, ...candidate });

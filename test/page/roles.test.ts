@@ -21,7 +21,7 @@ const ACTIONS = [...new Set(Object.values(VIEWS).flatMap(({ buttons }) => button
 /** A parked result, and a claim that waits for a decision. */
 async function startWithWork() {
   const testServer = await TestServer.forTest();
-  await testServer.plan(PARKED, REVIEWED);
+  await testServer.putPlan(PARKED, REVIEWED);
   const late = await testServer.claim(PARKED, 's1');
   const release = { expected_generation: 1, reason: 'gone' };
   await testServer.post(`${PROJECT_URL}/tasks/${PARKED}/force_release`, release);

@@ -18,7 +18,7 @@ const operate = (testServer: TestServer, verb: string, expected_generation: numb
 /** Two generations: the first was released by force, and its late result is parked while the second is held. */
 async function openWithParked(late: object = { result_data: 'one\ntwo\n' }) {
   const testServer = await TestServer.forTest();
-  await testServer.plan(TASK);
+  await testServer.putPlan(TASK);
   const zombie = await testServer.claim(TASK, 's1');
   await operate(testServer, 'force_release', 1);
   const holder = await testServer.claim(TASK, 's2', { agent_id: 'beta' });
@@ -83,7 +83,7 @@ await describeInBrowser('the page of a task', (open) => {
 
   test('shows files and blobs when they are opened', async () => {
     const testServer = await TestServer.forTest();
-    await testServer.plan(TASK);
+    await testServer.putPlan(TASK);
     const handle = await testServer.claim(TASK);
     const manifest = await putFiles(testServer, { 'src/a.ts': 'const a = 1;\n', 'bin/b': '\0\0' });
     await submit(testServer, handle, { result_data: manifest });
@@ -99,7 +99,7 @@ await describeInBrowser('the page of a task', (open) => {
 
   test('reads a large result in part', async () => {
     const testServer = await TestServer.forTest();
-    await testServer.plan(TASK);
+    await testServer.putPlan(TASK);
     const handle = await testServer.claim(TASK);
     const blob_sha256 = await putText(testServer, `start${'x'.repeat(9 * 1024 * 1024)}`);
     expect((await submit(testServer, handle, { blob_sha256 })).body).toMatchObject({ accepted: true });
@@ -110,7 +110,7 @@ await describeInBrowser('the page of a task', (open) => {
 
   test('answers why it cannot be claimed, and is live', async () => {
     const testServer = await TestServer.forTest();
-    await testServer.plan(TASK, 'B-001-y');
+    await testServer.putPlan(TASK, 'B-001-y');
     const page = await open(viewUrl(testServer.url, `task/${TASK}`));
     const answer = page.getByRole('region', { name: 'Can it be claimed?' });
     await answer.getByText('GRANTED').waitFor();
@@ -125,7 +125,7 @@ await describeInBrowser('the page of a task', (open) => {
 
   test('holds a task, and shows the refusal when the generation has moved', async () => {
     const testServer = await TestServer.forTest();
-    await testServer.plan(TASK);
+    await testServer.putPlan(TASK);
     const page = await open(viewUrl(testServer.url, `task/${TASK}`));
     await page.getByRole('button', { name: /^Hold/ }).click();
     const dialog = page.getByRole('dialog');
@@ -147,7 +147,7 @@ await describeInBrowser('the page of a task', (open) => {
 
   test('keeps an open dialog when another person has done the same', async () => {
     const testServer = await TestServer.forTest();
-    await testServer.plan(TASK);
+    await testServer.putPlan(TASK);
     const page = await open(viewUrl(testServer.url, `task/${TASK}`));
     await page.getByRole('button', { name: /^Hold/ }).click();
     await page.getByLabel('Reason').fill('my reason');
@@ -158,7 +158,7 @@ await describeInBrowser('the page of a task', (open) => {
 
   test('reassigns a task to another session', async () => {
     const testServer = await TestServer.forTest();
-    await testServer.plan(TASK);
+    await testServer.putPlan(TASK);
     await testServer.claim(TASK);
     const page = await open(viewUrl(testServer.url, `task/${TASK}`));
     await page.getByRole('button', { name: /^Reassign/ }).click();

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { lineageTable } from '../../src/core/views/lineage.js';
-import { forEachStore, P, planOf, unwrap } from '../support/coordinator-harness.js';
+import { forEachStore, PROJECT_KEY, planOf, unwrap } from '../support/coordinator-harness.js';
 import { minutes, Timeline } from './timeline.js';
 
 const TASK = 'A-101-build-login';
@@ -18,7 +18,7 @@ forEachStore('the generation clock of specification 004', (open) => {
     const agentA = timeline.agent('Agent-A', 'Session-1');
 
     timeline.T(0);
-    expect(await agentA.claims(TASK, minutes(6))).toEqual({
+    expect(await agentA.claim(TASK, minutes(6))).toEqual({
       success: true,
       reason: 'GRANTED',
       current_holder: null,
@@ -42,14 +42,14 @@ forEachStore('the generation clock of specification 004', (open) => {
     });
 
     timeline.T(5);
-    expect(await agentA.renews(TASK)).toEqual({
+    expect(await agentA.renew(TASK)).toEqual({
       success: true,
       reason: 'RENEWED',
       new_expiry: '2026-01-04T06:11:00.000Z',
     });
 
     timeline.T(10);
-    const submitted = await agentA.submits(TASK, { login: 'works' });
+    const submitted = await agentA.submit(TASK, { login: 'works' });
     expect(submitted).toEqual({
       accepted: true,
       reason: 'ACCEPTED',
@@ -60,12 +60,12 @@ forEachStore('the generation clock of specification 004', (open) => {
       parked: null,
     });
 
-    const state = unwrap(await queries.getTaskState(P, TASK));
+    const state = unwrap(await queries.getTaskState(PROJECT_KEY, TASK));
     expect(state).toMatchObject({ phase: 'COMPLETED', readiness: 'completed', generation: 1, parked: 0 });
     expect(state.claim).toMatchObject({ state: 'RELEASED', work_product_ref: submitted.work_product_ref });
     expect(state.claim).not.toHaveProperty('id');
     expect(state.result).toMatchObject({ generation: 1, agent_id: 'Agent-A', session_id: 'Session-1' });
-    const { generations, rejected } = unwrap(await queries.getClaimHistory(P, TASK));
+    const { generations, rejected } = unwrap(await queries.getClaimHistory(PROJECT_KEY, TASK));
     expect(rejected).toEqual([]);
     expect(generations).toEqual([
       {
@@ -97,9 +97,9 @@ forEachStore('the generation clock of specification 004', (open) => {
     const agentB = timeline.agent('Agent-B', 'Session-2', 'Bob');
 
     timeline.T(0);
-    expect(await agentA.claims(TASK, minutes(15))).toMatchObject({ success: true, claim: { generation: 1 } });
+    expect(await agentA.claim(TASK, minutes(15))).toMatchObject({ success: true, claim: { generation: 1 } });
     timeline.T(10);
-    expect(await agentB.claims(TASK)).toMatchObject({
+    expect(await agentB.claim(TASK)).toMatchObject({
       success: false,
       reason: 'DENIED_ACTIVE_CLAIM',
       claim: null,
@@ -107,18 +107,18 @@ forEachStore('the generation clock of specification 004', (open) => {
       expires_at: '2026-01-04T06:15:00.000Z',
     });
     timeline.T(15);
-    const expired = unwrap(await queries.getTaskState(P, TASK));
+    const expired = unwrap(await queries.getTaskState(PROJECT_KEY, TASK));
     expect(expired).toMatchObject({ phase: 'OPEN', readiness: 'ready', claim: { state: 'EXPIRED' } });
     timeline.T(16);
-    expect(await agentB.claims(TASK, minutes(15))).toMatchObject({
+    expect(await agentB.claim(TASK, minutes(15))).toMatchObject({
       success: true,
       reason: 'GRANTED',
       claim: { generation: 2, agent_id: 'Agent-B' },
     });
     timeline.T(20);
-    expect(await agentB.submits(TASK)).toMatchObject({ accepted: true, current_generation: 2 });
+    expect(await agentB.submit(TASK)).toMatchObject({ accepted: true, current_generation: 2 });
     timeline.T(25);
-    expect(await agentA.submits(TASK)).toEqual({
+    expect(await agentA.submit(TASK)).toEqual({
       accepted: false,
       reason: 'STALE_GENERATION',
       current_generation: 2,
@@ -129,9 +129,9 @@ forEachStore('the generation clock of specification 004', (open) => {
       next: expect.any(String),
     });
 
-    const state = unwrap(await queries.getTaskState(P, TASK));
+    const state = unwrap(await queries.getTaskState(PROJECT_KEY, TASK));
     expect(state).toMatchObject({ phase: 'COMPLETED', result: { agent_id: 'Agent-B', generation: 2 } });
-    const { generations, rejected } = unwrap(await queries.getClaimHistory(P, TASK));
+    const { generations, rejected } = unwrap(await queries.getClaimHistory(PROJECT_KEY, TASK));
     expect(generations).toMatchObject([
       { generation: 1, release_reason: 'EXPIRED', result_accepted: false, work_product_ref: null },
       { generation: 2, release_reason: 'COMPLETED', result_accepted: true },
@@ -155,21 +155,21 @@ forEachStore('the generation clock of specification 004', (open) => {
     const agentC = timeline.agent('Agent-C', 'Session-3');
 
     timeline.T(0);
-    expect((await agentA.claims(TASK, minutes(5))).claim?.generation).toBe(1);
+    expect((await agentA.claim(TASK, minutes(5))).claim?.generation).toBe(1);
     timeline.T(6);
-    expect((await agentB.claims(TASK, minutes(6))).claim?.generation).toBe(2);
+    expect((await agentB.claim(TASK, minutes(6))).claim?.generation).toBe(2);
     timeline.T(13);
-    expect((await agentC.claims(TASK, minutes(6))).claim?.generation).toBe(3);
+    expect((await agentC.claim(TASK, minutes(6))).claim?.generation).toBe(3);
     timeline.T(18);
-    expect(await agentC.submits(TASK)).toMatchObject({ accepted: true, current_generation: 3 });
+    expect(await agentC.submit(TASK)).toMatchObject({ accepted: true, current_generation: 3 });
     timeline.T(20);
     const stale = { accepted: false, reason: 'STALE_GENERATION', current_generation: 3, work_lost: true };
-    expect(await agentA.submits(TASK)).toMatchObject(stale);
+    expect(await agentA.submit(TASK)).toMatchObject(stale);
     timeline.T(22);
-    expect(await agentB.submits(TASK)).toMatchObject(stale);
+    expect(await agentB.submit(TASK)).toMatchObject(stale);
 
-    expect(unwrap(await queries.getTaskState(P, TASK)).result?.agent_id).toBe('Agent-C');
-    const { generations } = unwrap(await queries.getClaimHistory(P, TASK));
+    expect(unwrap(await queries.getTaskState(PROJECT_KEY, TASK)).result?.agent_id).toBe('Agent-C');
+    const { generations } = unwrap(await queries.getClaimHistory(PROJECT_KEY, TASK));
     expect(generations.map((grant) => [grant.generation, grant.release_reason, grant.released_at])).toEqual([
       [1, 'EXPIRED', '2026-01-04T06:05:00.000Z'],
       [2, 'EXPIRED', '2026-01-04T06:12:00.000Z'],
@@ -186,29 +186,29 @@ forEachStore('the generation clock of specification 004', (open) => {
     const reasons = (replies: readonly { reason: string }[]) => replies.map((reply) => reply.reason);
 
     timeline.T(0);
-    const first = await agentA.claimsBatch([part(1), part(2), part(3)], minutes(6));
+    const first = await agentA.claimBatch([part(1), part(2), part(3)], minutes(6));
     expect(first.map((reply) => reply.claim?.generation)).toEqual([1, 1, 1]);
     timeline.T(1);
-    const second = await agentB.claimsBatch([part(3), part(4), part(5)], minutes(10));
+    const second = await agentB.claimBatch([part(3), part(4), part(5)], minutes(10));
     expect(reasons(second)).toEqual(['DENIED_ACTIVE_CLAIM', 'GRANTED', 'GRANTED']);
     expect(second[0]?.current_holder).toBe('Agent-A');
     timeline.T(5);
-    expect((await agentA.submits(part(1))).accepted).toBe(true);
-    expect((await agentA.submits(part(2))).accepted).toBe(true);
+    expect((await agentA.submit(part(1))).accepted).toBe(true);
+    expect((await agentA.submit(part(2))).accepted).toBe(true);
     timeline.T(6);
-    expect(unwrap(await queries.getTaskState(P, part(3))).claim?.state).toBe('EXPIRED');
+    expect(unwrap(await queries.getTaskState(PROJECT_KEY, part(3))).claim?.state).toBe('EXPIRED');
     timeline.T(7);
-    expect((await agentB.claims(part(3))).claim?.generation).toBe(2);
-    expect(await agentB.claims(TASK)).toMatchObject({
+    expect((await agentB.claim(part(3))).claim?.generation).toBe(2);
+    expect(await agentB.claim(TASK)).toMatchObject({
       reason: 'DENIED_DEPENDENCIES',
       waiting_for: [part(3), part(4), part(5)],
     });
     timeline.T(10);
-    for (const index of [3, 4, 5]) expect((await agentB.submits(part(index))).accepted).toBe(true);
+    for (const index of [3, 4, 5]) expect((await agentB.submit(part(index))).accepted).toBe(true);
     timeline.T(12);
-    expect(await agentA.submits(part(3))).toMatchObject({ accepted: false, reason: 'STALE_GENERATION' });
+    expect(await agentA.submit(part(3))).toMatchObject({ accepted: false, reason: 'STALE_GENERATION' });
 
-    const { tasks } = unwrap(await queries.batchGetStates(P, [1, 2, 3, 4, 5].map(part)));
+    const { tasks } = unwrap(await queries.batchGetStates(PROJECT_KEY, [1, 2, 3, 4, 5].map(part)));
     expect(tasks.map((task) => [unwrap(task).result?.agent_id, unwrap(task).result?.generation])).toEqual([
       ['Agent-A', 1],
       ['Agent-A', 1],
@@ -216,10 +216,10 @@ forEachStore('the generation clock of specification 004', (open) => {
       ['Agent-B', 1],
       ['Agent-B', 1],
     ]);
-    expect(unwrap(await queries.getTaskState(P, TASK)).phase).toBe('OPEN');
-    expect((await agentB.claims(TASK)).claim?.generation).toBe(1);
-    expect((await agentB.submits(TASK, { merged: 5 })).accepted).toBe(true);
-    expect(unwrap(await queries.getTaskState(P, TASK)).phase).toBe('COMPLETED');
+    expect(unwrap(await queries.getTaskState(PROJECT_KEY, TASK)).phase).toBe('OPEN');
+    expect((await agentB.claim(TASK)).claim?.generation).toBe(1);
+    expect((await agentB.submit(TASK, { merged: 5 })).accepted).toBe(true);
+    expect(unwrap(await queries.getTaskState(PROJECT_KEY, TASK)).phase).toBe('COMPLETED');
   });
 
   // req: AUD-010, QRY-004, QRY-005, SES-009
@@ -229,19 +229,19 @@ forEachStore('the generation clock of specification 004', (open) => {
     const agentB = timeline.agent('agent-B', 'sess-002', 'Bob');
     const agentC = timeline.agent('agent-C', 'sess-003', 'Alice');
 
-    await agentA.claims(TASK);
+    await agentA.claim(TASK);
     timeline.T(6);
-    await agentB.claims(TASK, minutes(2));
+    await agentB.claim(TASK, minutes(2));
     timeline.T(9);
-    await agentC.claims(TASK, minutes(10));
+    await agentC.claim(TASK, minutes(10));
     timeline.T(15);
-    await agentC.submits(TASK);
+    await agentC.submit(TASK);
     timeline.T(18);
-    await agentB.submits(TASK);
+    await agentB.submit(TASK);
     timeline.T(20);
-    await agentA.submits(TASK);
+    await agentA.submit(TASK);
 
-    expect(lineageTable(unwrap(await queries.getClaimHistory(P, TASK)))).toEqual({
+    expect(lineageTable(unwrap(await queries.getClaimHistory(PROJECT_KEY, TASK)))).toEqual({
       rows: [
         {
           generation: 1,

@@ -1,7 +1,7 @@
 import { Hono } from 'hono';
 import { handle, type LambdaContext, type LambdaEvent } from 'hono/aws-lambda';
 import { expect, onTestFinished, test } from 'vitest';
-import { gen } from '../../src/cli/testing/terminal.js';
+import { runGen } from '../../src/cli/testing/terminal.js';
 import { MemoryBlobs } from '../../src/coordinator/index.js';
 import { systemEnvironment } from '../../src/coordinator/runtime/environment.js';
 import { buildEdgePlan } from '../../src/core/engine/testing.js';
@@ -9,7 +9,7 @@ import { executeRun } from '../../src/engine/runs/execute-run.js';
 import { instantHost, scriptedServices } from '../../src/engine/testing/engine-harness.js';
 import { startServer } from '../../src/server/server.js';
 import { openMemoryStore } from '../../src/stores/memory/memory-store.js';
-import { P, unwrap } from '../support/coordinator-harness.js';
+import { PROJECT_KEY, unwrap } from '../support/coordinator-harness.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 import { featureFile } from '../support/workspace-files.js';
 
@@ -20,7 +20,7 @@ edge: "design→code"
 checklist:
   - { name: tests_pass, type: deterministic, criterion: tests pass, required: true, command: make }
 `;
-const CLAIMS_PATH = `/api/tenants/${P.tenant_id}/projects/${P.project_id}/claims`;
+const CLAIMS_PATH = `/api/tenants/${PROJECT_KEY.tenant_id}/projects/${PROJECT_KEY.project_id}/claims`;
 const [WORKFLOW, FUNCTION, PIPELINE, DEVELOPER] = ['REQ-F-1', 'REQ-F-2', 'REQ-F-3', 'REQ-F-4'] as const;
 const FEATURES = [WORKFLOW, FUNCTION, PIPELINE, DEVELOPER];
 
@@ -32,7 +32,7 @@ async function serveProject() {
   onTestFinished(() => server.stop());
   const files = Object.fromEntries(FEATURES.map((id) => [`features/active/${id}.yml`, featureFile(id)]));
   files['graph/edges/design_code.yml'] = EDGE_FILE;
-  unwrap(await server.coordinator.settings.configure(P, { files }));
+  unwrap(await server.coordinator.settings.configure(PROJECT_KEY, { files }));
   return { server, store, blobs };
 }
 
@@ -43,10 +43,16 @@ const claimBody = (featureId: string, agent_id: string): string =>
 
 /** Runs the state machine of the edge, as an execution of a workflow does. */
 function runWorkflow({ server, store, blobs }: SharedProject, featureId: string) {
-  const harness = { coordinator: server.coordinator, store, blobs, key: P, environment: systemEnvironment };
+  const harness = {
+    coordinator: server.coordinator,
+    store,
+    blobs,
+    key: PROJECT_KEY,
+    environment: systemEnvironment,
+  };
   const plan = buildEdgePlan({ feature_id: featureId, edge: EDGE });
   const script = { plan, candidate: () => 'right', passes: () => true };
-  const request = { ...P, feature_id: featureId, edge: EDGE, agent_role: ROLE };
+  const request = { ...PROJECT_KEY, feature_id: featureId, edge: EDGE, agent_role: ROLE };
   const services = scriptedServices(harness, script, { agent_id: 'workflow' });
   return executeRun(request, services, instantHost(), new AbortController().signal);
 }
@@ -75,10 +81,14 @@ async function claimInPipeline({ server }: SharedProject, featureId: string) {
 
 /** Claims with the command line, as a developer does. */
 async function claimInTerminal({ server }: SharedProject, featureId: string) {
-  const env = { GENESIS_URL: server.url, GENESIS_TENANT: P.tenant_id, GENESIS_PROJECT: P.project_id };
+  const env = {
+    GENESIS_URL: server.url,
+    GENESIS_TENANT: PROJECT_KEY.tenant_id,
+    GENESIS_PROJECT: PROJECT_KEY.project_id,
+  };
   const terminal = { cwd: await temporaryFolder(), env };
   const target = ['task', 'claim', `${featureId}#${EDGE}`, '--agent', 'developer', '--role', ROLE];
-  return JSON.parse((await gen(terminal, ...target, '--json')).out);
+  return JSON.parse((await runGen(terminal, ...target, '--json')).out);
 }
 
 // req: EDG-015
@@ -98,7 +108,7 @@ test('a workflow, a function, a pipeline and a developer claim edges of one proj
     await claimInPipeline(project, DEVELOPER),
   ];
   expect(refusals.map(({ current_holder }) => current_holder)).toEqual(['function', 'pipeline', 'developer']);
-  const events = await project.store.events(P, { after: 0, limit: 1000 });
+  const events = await project.store.events(PROJECT_KEY, { after: 0, limit: 1000 });
   const started = events.filter(({ event_type }) => event_type === 'edge_started');
   expect(started.map(({ agent_id }) => agent_id)).toEqual(['function', 'pipeline', 'developer', 'workflow']);
 });

@@ -66,7 +66,7 @@ function upload(port: number, token: string, sentBytes: number): { socket: Socke
 
 test('unfinished uploads are refused at the limit, while commands and other credentials are served', async () => {
   const testServer = await TestServer.forTest({ body_memory_bytes: 8 * MIB });
-  await testServer.plan('A-001-core');
+  await testServer.putPlan('A-001-core');
   const admin = (await testServer.post(`${TENANT_URL}/keys`, { role: 'admin' })).body;
   const headers = bearer(admin.token);
   const create = async () =>
@@ -108,7 +108,7 @@ test('a response that nobody reads keeps its memory, and others are refused at t
 
 test('the bytes of a reply are counted, not its characters', async () => {
   const testServer = await TestServer.forTest({ body_memory_bytes: 4 * MIB });
-  await testServer.plan('A-001-core');
+  await testServer.putPlan('A-001-core');
   for (const track of ['B', 'C', 'D']) {
     const tasks = Array.from({ length: 100 }, (_, index) => ({
       id: `${track}-${String(index + 1).padStart(3, '0')}-more`,

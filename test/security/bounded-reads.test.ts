@@ -141,7 +141,7 @@ describe('a list in a reply', () => {
 
   test('can be read to its end page by page, each item once', async () => {
     const testServer = await TestServer.forTest();
-    await testServer.plan('A-001-x', 'A-002-x', 'A-003-x', 'A-004-x', 'A-005-x');
+    await testServer.putPlan('A-001-x', 'A-002-x', 'A-003-x', 'A-004-x', 'A-005-x');
     for (let at = 1; at <= 5; at += 1) {
       await testServer.claim(taskId(at), `s${at}`, { agent_id: `agent-${at}` });
     }

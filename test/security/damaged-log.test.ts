@@ -1,7 +1,7 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { gen, start } from '../../src/cli/testing/terminal.js';
+import { runGen, startCommand } from '../../src/cli/testing/terminal.js';
 import { Coordinator } from '../../src/coordinator/coordinator.js';
 import { cursorAt } from '../../src/coordinator/queries/cursor.js';
 import type { EventEnvelope } from '../../src/core/events/envelope.js';
@@ -32,7 +32,7 @@ const fileOf = (testServer: TestServer): string => join(testServer.folder, 'acme
 /** A server with work of two tenants. */
 async function startWithWork(): Promise<TestServer> {
   const testServer = await TestServer.forTest();
-  await testServer.plan(A, B);
+  await testServer.putPlan(A, B);
   const handle = await testServer.claim(A);
   await testServer.post(`${PROJECT_URL}/results`, { ...handle, result_data: { secret: 'plan' } });
   await testServer.claim(B);
@@ -101,7 +101,7 @@ describe('a flipped byte in the log of one tenant', () => {
 
   it('makes the server not ready if it has no other tenant to serve', async () => {
     const testServer = await TestServer.forTest();
-    await testServer.plan(A);
+    await testServer.putPlan(A);
     // The logs of projects without claims are read when they are used.
     await testServer.claim(A);
     expect((await testServer.get('/readyz')).body).toEqual({ status: 'ready' });
@@ -117,7 +117,7 @@ describe('a flipped byte in the log of one tenant', () => {
     await tamper(testServer, (text) => text.replace('"CLAIM_ACQUIRED"', '"CLAIM_ACQUIREE"'));
     await testServer.running.stop();
     const store = `file:${testServer.folder}`;
-    const up = start({ cwd: await temporaryFolder() }, 'up', '--port', '0', '--store', store);
+    const up = startCommand({ cwd: await temporaryFolder() }, 'up', '--port', '0', '--store', store);
     const errorOutput = await up.waitForErrorOutput(
       `acme/shop/events.jsonl, lines ${first} to ${last}: the seal does not match`,
     );
@@ -125,7 +125,7 @@ describe('a flipped byte in the log of one tenant', () => {
     await up.waitForOutput('is listening at');
     up.stop('SIGTERM');
     expect((await up.ended).code).toBe(0);
-    const verified = await gen({ cwd: testServer.folder }, 'verify', testServer.folder);
+    const verified = await runGen({ cwd: testServer.folder }, 'verify', testServer.folder);
     expect(verified.out).toContain(`events.jsonl:${first}-${last}: CHAIN`);
     await testServer.restart();
   });
@@ -155,7 +155,7 @@ describe('a payload that was rewritten', () => {
     const { status, body } = await testServer.get(`${PROJECT_URL}/tasks/${A}/results`);
     expect([status, body.code]).toEqual([503, 'LOG_DAMAGED']);
     expect(body.faults).toEqual([expect.objectContaining({ file: 'acme/shop/events.jsonl', line })]);
-    const verified = await gen({ cwd: testServer.folder }, 'verify', testServer.folder);
+    const verified = await runGen({ cwd: testServer.folder }, 'verify', testServer.folder);
     expect(verified.out).toContain(`events.jsonl:${line}: CHAIN: its payload was changed`);
   });
 

@@ -13,7 +13,7 @@ import { chown, lchown, mkdir, readdir, rename, symlink, writeFile } from 'node:
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { cliFolder } from '../../src/cli/state/cli-folder.js';
-import { gen, start, type TerminalOptions } from '../../src/cli/testing/terminal.js';
+import { runGen, startCommand, type TerminalOptions } from '../../src/cli/testing/terminal.js';
 import { skipGroup } from '../../src/stores/testing/on-database.js';
 import { Workspace } from '../../src/workspace/workspace.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
@@ -35,7 +35,7 @@ async function giveAway(path: string): Promise<void> {
 /** A folder with a workspace and an operator's key in it. */
 async function createWorkspace(): Promise<string> {
   const cwd = await temporaryFolder();
-  expect(await gen({ cwd }, 'init', '--name', 'shop')).toMatchObject({ code: 0 });
+  expect(await runGen({ cwd }, 'init', '--name', 'shop')).toMatchObject({ code: 0 });
   await createKey(cwd, `workspace:${cwd}`);
   return cwd;
 }
@@ -49,14 +49,14 @@ async function createEmbeddedLog(): Promise<string> {
 }
 
 async function createKey(cwd: string, store: string): Promise<string> {
-  const { code, out, err } = await gen({ cwd }, 'key', 'create', '--role', 'operator', '--store', store);
+  const { code, out, err } = await runGen({ cwd }, 'key', 'create', '--role', 'operator', '--store', store);
   expect({ code, err }).toMatchObject({ code: 0 });
   return out.trim();
 }
 
 /** What `gen up` prints when it refuses to start. A server that starts is a failure. */
 async function refusalOf(terminal: TerminalOptions, ...argv: string[]): Promise<string> {
-  const server = start(terminal, ...UP, ...argv);
+  const server = startCommand(terminal, ...UP, ...argv);
   const served = server.waitForOutput('"url"').then((text) => {
     server.stop('SIGINT');
     return `served: ${text}`;
@@ -72,7 +72,7 @@ async function refusalOf(terminal: TerminalOptions, ...argv: string[]): Promise<
 
 /** Starts `gen up` and stops it. */
 async function serve(terminal: TerminalOptions, ...argv: string[]): Promise<void> {
-  const server = start(terminal, ...UP, ...argv);
+  const server = startCommand(terminal, ...UP, ...argv);
   const ended = server.ended.then(({ err }) => Promise.reject(new Error(err)));
   ended.catch(() => {});
   await Promise.race([server.waitForOutput('"url"'), ended]);
@@ -95,7 +95,10 @@ function tests(): void {
         expect(text).toContain(`GENESIS_STORE=workspace:${cwd}, or --store workspace:${cwd}`);
         expect(text).toContain(`chown -R 0 ${cwd}/.ai-workspace`);
       }
-      expect(await gen({ cwd }, 'next')).toMatchObject({ code: 1, err: expect.stringContaining('user id') });
+      expect(await runGen({ cwd }, 'next')).toMatchObject({
+        code: 1,
+        err: expect.stringContaining('user id'),
+      });
     });
 
     it('is refused if only its log, its secret or its keys belong to that user', async () => {
@@ -144,7 +147,7 @@ function tests(): void {
       await mkdir(join(cwd, '.ai-workspace'));
       await mkdir(below);
       await giveAway(join(cwd, '.ai-workspace'));
-      expect(cliFolder(start({ cwd: below }, '--version').io)).toBe(join(below, '.genesis'));
+      expect(cliFolder(startCommand({ cwd: below }, '--version').io)).toBe(join(below, '.genesis'));
     });
   });
 
@@ -166,7 +169,7 @@ function tests(): void {
       await giveAway(join(cwd, '.genesis'));
       const below = join(cwd, 'src');
       await mkdir(below);
-      const { io } = start({ cwd: below }, '--version');
+      const { io } = startCommand({ cwd: below }, '--version');
       expect(() => cliFolder(io)).toThrow(`${cwd}/.genesis is owned by user id ${ATTACKER}`);
     });
 
@@ -238,7 +241,7 @@ function tests(): void {
     try {
       Object.assign(process, { getuid: undefined });
       expect(Workspace.find(cwd)?.root).toBe(cwd);
-      expect(cliFolder(start({ cwd }, '--version').io)).toBe(join(cwd, '.genesis'));
+      expect(cliFolder(startCommand({ cwd }, '--version').io)).toBe(join(cwd, '.genesis'));
     } finally {
       Object.assign(process, { getuid });
     }
@@ -251,7 +254,7 @@ else skipGroup('folders of another user', 'only root can change the owner of a f
 it('a user can continue to use the folders that they created', async () => {
   const cwd = await temporaryFolder();
   await serve({ cwd });
-  expect(await gen({ cwd }, 'init', '--name', 'shop')).toMatchObject({ code: 0 });
+  expect(await runGen({ cwd }, 'init', '--name', 'shop')).toMatchObject({ code: 0 });
   await writeFile(join(cwd, 'README.md'), 'x');
   await serve({ cwd });
 });

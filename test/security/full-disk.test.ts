@@ -72,7 +72,7 @@ async function startOnFaultyDisk() {
   const disk = { ...nodeDisk };
   const blobs = new FolderBlobs(root, disk);
   const server = await TestServer.forTest({ blobs });
-  await server.plan(A);
+  await server.putPlan(A);
   const setFaults = (faults: Partial<Disk>): void => void Object.assign(disk, faults);
   const files = async (): Promise<string[]> => {
     const entries = await readdir(root, { recursive: true, withFileTypes: true });

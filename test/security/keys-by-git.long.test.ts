@@ -14,7 +14,7 @@
 import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { gen, start } from '../../src/cli/testing/terminal.js';
+import { runGen, startCommand } from '../../src/cli/testing/terminal.js';
 import { exportProject } from '../../src/coordinator/transfer/export-project.js';
 import { importProject } from '../../src/coordinator/transfer/import-project.js';
 import { openStoreUrl } from '../../src/server/store-url.js';
@@ -217,10 +217,10 @@ describe('a key from before keys were bound', () => {
     const old = await inStore(store, (opened) => writeUnboundKey(opened.store, { label: 'old' }));
     const warned = await upIn(cwd, store, async (url) => expect(await requestStatus(url, old)).toBe(200));
     expect(warned).toContain(`gen migrate --store ${store}`);
-    expect((await gen({ cwd }, 'migrate', '--status', '--store', store)).code).toBe(1);
-    const migrated = await gen({ cwd }, 'migrate', '--store', store);
+    expect((await runGen({ cwd }, 'migrate', '--status', '--store', store)).code).toBe(1);
+    const migrated = await runGen({ cwd }, 'migrate', '--store', store);
     expect(migrated.out).toContain(`${old.split('_')[2]} admin of default (old)`);
-    expect((await gen({ cwd }, 'migrate', '--status', '--store', store)).code).toBe(0);
+    expect((await runGen({ cwd }, 'migrate', '--status', '--store', store)).code).toBe(0);
     const quiet = await upIn(cwd, store, async (url) => expect(await requestStatus(url, old)).toBe(200));
     expect(quiet).not.toContain('gen migrate');
     const planted = await inStore(store, (opened) =>
@@ -235,7 +235,7 @@ describe('a key from before keys were bound', () => {
   it('is refused in a store whose first key was bound', async () => {
     const cwd = await temporaryFolder();
     const store = `file:${cwd}/log`;
-    await gen({ cwd }, 'key', 'create', '--role', 'admin', '--store', store);
+    await runGen({ cwd }, 'key', 'create', '--role', 'admin', '--store', store);
     const planted = await inStore(store, (opened) => writeUnboundKey(opened.store));
     await upIn(cwd, store, async (url) => expect(await requestStatus(url, planted)).toBe(401));
   });
@@ -244,8 +244,16 @@ describe('a key from before keys were bound', () => {
 describe('a key log that comes from elsewhere than git', () => {
   it('grants no access if its folder is copied into another store', async () => {
     const cwd = await temporaryFolder();
-    const made = await gen({ cwd }, 'key', 'create', '--role', 'operator', '--store', `file:${cwd}/theirs`);
-    await gen({ cwd }, 'key', 'create', '--role', 'admin', '--store', `file:${cwd}/elsewhere`);
+    const made = await runGen(
+      { cwd },
+      'key',
+      'create',
+      '--role',
+      'operator',
+      '--store',
+      `file:${cwd}/theirs`,
+    );
+    await runGen({ cwd }, 'key', 'create', '--role', 'admin', '--store', `file:${cwd}/elsewhere`);
     await cp(join(cwd, 'theirs', '_genesis'), join(cwd, 'ours', '_genesis'), { recursive: true });
     const err = await upIn(cwd, `file:${cwd}/ours`, async (url) => {
       expect(await requestStatus(url, made.out.trim())).toBe(401);
@@ -255,7 +263,7 @@ describe('a key log that comes from elsewhere than git', () => {
 
   it('is not imported from an archive', async () => {
     const cwd = await temporaryFolder();
-    await gen({ cwd }, 'key', 'create', '--role', 'operator', '--store', `file:${cwd}/theirs`);
+    await runGen({ cwd }, 'key', 'create', '--role', 'operator', '--store', `file:${cwd}/theirs`);
     await inStore(`file:${cwd}/theirs`, async (theirs) => {
       const archive = exportProject(theirs.store, theirs.blobs, KEY_LOG);
       const imported = await inStore(`file:${cwd}/ours`, ({ store, blobs }) =>
@@ -287,7 +295,7 @@ describe('a plain store in a repository', () => {
 });
 
 async function upIn(cwd: string, store: string, work: (url: string) => Promise<void>): Promise<string> {
-  const server = start({ cwd }, 'up', '--port', '0', '--json', '--store', store);
+  const server = startCommand({ cwd }, 'up', '--port', '0', '--json', '--store', store);
   const text = await server.waitForOutput('\n');
   try {
     await work((JSON.parse(text.split('\n')[0] ?? '') as { url: string }).url);

@@ -38,7 +38,7 @@ describe('while a hostile document is read', () => {
   let handle: object;
   beforeAll(async () => {
     testServer = await TestServer.start();
-    await testServer.plan('A-001-x');
+    await testServer.putPlan('A-001-x');
     const { generation, ...held } = await testServer.claim('A-001-x');
     handle = { ...held, expected_generation: generation };
   });

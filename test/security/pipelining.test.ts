@@ -18,7 +18,7 @@ const listenerCount = async (testServer: TestServer): Promise<string> =>
 
 it('ends the streams that are queued on a connection when it closes', async () => {
   const testServer = await TestServer.forTest();
-  await testServer.plan('A-001-x');
+  await testServer.putPlan('A-001-x');
   const stream = get(`${PROJECT_URL}/events/stream`);
   const socket = connect(testServer.running.port, '127.0.0.1', () => socket.write(stream.repeat(3)));
   await expect.poll(() => listenerCount(testServer), { timeout: 60_000 }).toBe('3');
@@ -28,7 +28,7 @@ it('ends the streams that are queued on a connection when it closes', async () =
 
 it('closes a connection with too many requests in progress', async () => {
   const testServer = await TestServer.forTest();
-  await testServer.plan('A-001-x');
+  await testServer.putPlan('A-001-x');
   const socket = connect(testServer.running.port, '127.0.0.1', () =>
     socket.write(get(`${PROJECT_URL}/events/stream`).repeat(20)),
   );
@@ -43,7 +43,7 @@ it('closes a connection with too many requests in progress', async () => {
 it('streams every event of a log that needs several pages because of its size', async () => {
   const testServer = await TestServer.forTest();
   const ids = Array.from({ length: 90 }, (_, index) => `A-${String(index + 1).padStart(3, '0')}-x`);
-  await testServer.plan(...ids);
+  await testServer.putPlan(...ids);
   const result_data = 'x'.repeat(60_000);
   for (const id of ids)
     await testServer.post(`${PROJECT_URL}/results`, { ...(await testServer.claim(id)), result_data });

@@ -15,7 +15,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { gen, start, type TerminalOptions } from '../../src/cli/testing/terminal.js';
+import { runGen, startCommand, type TerminalOptions } from '../../src/cli/testing/terminal.js';
 import { createProject, FEATURE_ID, writeProjectFile } from '../../src/cli/testing/workspace.js';
 import { ROUTES } from '../../src/server/routes.js';
 import { openWorkspaceStore } from '../../src/workspace/store.js';
@@ -41,7 +41,7 @@ async function announcedAddress(terminal: TerminalOptions): Promise<AnnouncedAdd
  * Starts a command that keeps running, and so listens for others, as an MCP client or a person who follows events does.
  */
 async function startPrivateServer(terminal: TerminalOptions): Promise<AnnouncedAddress> {
-  const following = start(terminal, 'events', '--follow', '--since', '2020-01-01T00:00:00Z');
+  const following = startCommand(terminal, 'events', '--follow', '--since', '2020-01-01T00:00:00Z');
   // From this output on, the command handles the signal to stop.
   await following.waitForOutput(/METHODOLOGY_CHANGED/);
   onTestFinished(async () => {
@@ -97,10 +97,10 @@ describe('the private server that a command starts when none is running', () => 
     const terminal = await createProject({});
     await startPrivateServer(terminal);
     const env = { ...terminal.env, GENESIS_TOKEN: `gck_live_${'0'.repeat(16)}_${'a'.repeat(43)}` };
-    expect(await gen({ ...terminal, env }, 'task', 'claim', EDGE)).toMatchObject({ code: 0 });
-    expect(await gen(terminal, 'task', 'release', EDGE)).toMatchObject({ code: 0 });
+    expect(await runGen({ ...terminal, env }, 'task', 'claim', EDGE)).toMatchObject({ code: 0 });
+    expect(await runGen(terminal, 'task', 'release', EDGE)).toMatchObject({ code: 0 });
     const spawned = ['spawn', '--type', 'feature', '--id', 'REQ-F-B-001', '--reason', 'x'];
-    expect(await gen({ ...terminal, env }, ...spawned)).toMatchObject({ code: 0 });
+    expect(await runGen({ ...terminal, env }, ...spawned)).toMatchObject({ code: 0 });
   });
 
   it('writes no key to the log', async () => {
@@ -118,10 +118,10 @@ describe('the private server that a command starts when none is running', () => 
   it('stays closed when keys exist, and does not accept them', async () => {
     const terminal = await createProject({});
     const { url } = await startPrivateServer(terminal);
-    const { out } = await gen(terminal, 'key', 'create', '--role', 'operator');
+    const { out } = await runGen(terminal, 'key', 'create', '--role', 'operator');
     const headers = { authorization: `Bearer ${out.trim()}` };
     expect((await fetch(`${url}/api/tenants/default/keys`, { headers })).status).toBe(401);
-    expect(await gen(terminal, 'task', 'claim', EDGE)).toMatchObject({ code: 0 });
+    expect(await runGen(terminal, 'task', 'claim', EDGE)).toMatchObject({ code: 0 });
   });
 });
 
@@ -164,14 +164,14 @@ it('a program under gen run gets the address and the token, and needs both', asy
   const terminal = await createProject({
     'plan.yaml': 'project: shop\ntracks:\n  A:\n    - {id: A-001-x, description: x}\n',
   });
-  expect(await gen(terminal, 'plan', 'import', 'plan.yaml')).toMatchObject({ code: 0 });
+  expect(await runGen(terminal, 'plan', 'import', 'plan.yaml')).toMatchObject({ code: 0 });
   const script = `const { GENESIS_URL, GENESIS_TOKEN } = process.env;
     const ask = (headers) => fetch(GENESIS_URL + '/api/tenants/default/projects/shop/status', { headers });
     Promise.all([ask({}), ask({ authorization: 'Bearer ' + GENESIS_TOKEN })]).then((replies) =>
       process.stdout.write('statuses ' + replies.map(({ status }) => status).join(' ')));`;
   await writeFile(join(terminal.cwd, 'agent.cjs'), script);
   const env = { ...terminal.env, GENESIS_TOKEN: 'a-token-for-another-server' };
-  const { code, out } = await gen(
+  const { code, out } = await runGen(
     { ...terminal, env },
     'run',
     '--kind',
@@ -239,7 +239,7 @@ async function expectRefused({ forge, message }: (typeof FORGERIES)[string]): Pr
   const { url, receivedRequests } = await startTrapServer();
   await forge(addressFile(terminal), `${JSON.stringify({ url, pid: process.pid })}\n`);
   const env = { ...terminal.env, GENESIS_TOKEN: 'the-victims-own-token' };
-  const reply = await gen({ ...terminal, env }, 'task', 'claim', EDGE);
+  const reply = await runGen({ ...terminal, env }, 'task', 'claim', EDGE);
   expect(reply).toMatchObject({ code: 1, err: expect.stringMatching(message) });
   expect(receivedRequests).toEqual([]);
   await store.close();
@@ -255,6 +255,6 @@ it.runIf(HAS_OWNERS)(
 it('gen init keeps the address file out of git', async () => {
   const cwd = await temporaryFolder();
   await writeProjectFile(cwd, 'README.md', 'x');
-  expect(await gen({ cwd }, 'init', '--name', 'shop')).toMatchObject({ code: 0 });
+  expect(await runGen({ cwd }, 'init', '--name', 'shop')).toMatchObject({ code: 0 });
   expect(await readFile(join(cwd, '.ai-workspace/.gitignore'), 'utf8')).toMatch(/^events\/server\.json/m);
 });

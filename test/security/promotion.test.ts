@@ -13,7 +13,7 @@ import { spawnSync } from 'node:child_process';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { gen } from '../../src/cli/testing/terminal.js';
+import { runGen } from '../../src/cli/testing/terminal.js';
 import { createProject, FEATURE_ID, writeProjectFile } from '../../src/cli/testing/workspace.js';
 import { OPEN_CALLER } from '../../src/coordinator/authentication/caller.js';
 import { sha256Hex } from '../../src/coordinator/runtime/identity.js';
@@ -32,7 +32,7 @@ import {
   withLocalLog,
 } from '../../src/workspace/sync/testing/sync-harness.js';
 import { HarnessAgent, human } from '../support/agent.js';
-import { CoordinatorHarness, P, unwrap } from '../support/coordinator-harness.js';
+import { CoordinatorHarness, PROJECT_KEY, unwrap } from '../support/coordinator-harness.js';
 import { git } from '../support/git.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 import { evaluatorReport, FILES } from '../support/workspace-files.js';
@@ -118,18 +118,18 @@ const NO_HUMAN_FOR_THE_SPECIFICATION =
 
 /** A project with a coordinator, and an agent with the role that may converge the edge. */
 async function openWithClaim(files: Record<string, string> | null = FILES) {
-  const harness = await CoordinatorHarness.open('file', { home: P });
+  const harness = await CoordinatorHarness.open('file', { home: PROJECT_KEY });
   const draftsHarness = await DraftsHarness.open();
-  if (files !== null) unwrap(await harness.coordinator.settings.configure(P, { files }));
-  await harness.blobs.put(P.tenant_id, sha256Hex(TEXT), Buffer.from(TEXT));
+  if (files !== null) unwrap(await harness.coordinator.settings.configure(PROJECT_KEY, { files }));
+  await harness.blobs.put(PROJECT_KEY.tenant_id, sha256Hex(TEXT), Buffer.from(TEXT));
   const alpha = new HarnessAgent(harness, 'alpha', 's1');
-  await alpha.claims(EDGE, { agent_role: 'architect' });
-  const log = { store: harness.store, blobs: harness.blobs, key: P };
+  await alpha.claim(EDGE, { agent_role: 'architect' });
+  const log = { store: harness.store, blobs: harness.blobs, key: PROJECT_KEY };
   const checks = files === null ? {} : evaluatorReport();
-  const submits = (...paths: string[]) => alpha.submits(EDGE, manifestOf(...paths), checks);
+  const submits = (...paths: string[]) => alpha.submit(EDGE, manifestOf(...paths), checks);
   const approves = (...paths: string[]) =>
     harness.coordinator.decisions.recordReview(
-      P,
+      PROJECT_KEY,
       {
         task_id: EDGE,
         generation: 1,
@@ -148,7 +148,7 @@ describe('a closed folder', () => {
   test.each(CLOSED)('accepts no result: %j', async (path) => {
     const { harness, alpha } = await openWithClaim();
     const body = { ...alpha.handle(EDGE), result_data: manifestOf('src/a.ts', path), ...evaluatorReport() };
-    expect(await harness.coordinator.holder.submitResult(P, body, OPEN_CALLER)).toMatchObject({
+    expect(await harness.coordinator.holder.submitResult(PROJECT_KEY, body, OPEN_CALLER)).toMatchObject({
       problem: 'INVALID_REQUEST',
     });
   });
@@ -234,8 +234,8 @@ describe('a file that controls other programs', () => {
     const { harness, draftsHarness, log } = await openWithClaim();
     const rita = new HarnessAgent(harness, 'rita', 's-rita');
     const edge = 'REQ-F-B#design_code';
-    await rita.claims(edge, { agent_role: 'human' });
-    const submitted = await rita.submits(edge, manifestOf('AGENTS.md'), evaluatorReport());
+    await rita.claim(edge, { agent_role: 'human' });
+    const submitted = await rita.submit(edge, manifestOf('AGENTS.md'), evaluatorReport());
     expect(submitted).toMatchObject({ reason: 'ACCEPTED' });
     expect(await promoteAccepted(draftsHarness, log)).toMatchObject({ written: ['AGENTS.md'] });
   });
@@ -258,9 +258,11 @@ describe('a file that controls other programs', () => {
     const agent = { ...OPEN_CALLER, may_review: false };
     const who = { task_id: 'REQ-F-B#design_code', session_id: 's9' };
     const claim = { ...who, agent_id: 'mallory', agent_role: 'human' };
-    expect(await harness.coordinator.claims.claimTask(P, claim, agent)).toMatchObject({ success: true });
+    expect(await harness.coordinator.claims.claimTask(PROJECT_KEY, claim, agent)).toMatchObject({
+      success: true,
+    });
     const body = { ...who, generation: 1, result_data: manifestOf('.mcp.json') };
-    expect(await harness.coordinator.holder.submitResult(P, body, agent)).toMatchObject({
+    expect(await harness.coordinator.holder.submitResult(PROJECT_KEY, body, agent)).toMatchObject({
       reason: 'ESCALATED',
     });
   });
@@ -313,8 +315,8 @@ describe('a file that controls other programs', () => {
     const draftsHarness = await DraftsHarness.open();
     await harness.blobs.put(KEY.tenant_id, sha256Hex(TEXT), Buffer.from(TEXT));
     const alpha = new HarnessAgent(harness, 'alpha', 's1', null, KEY);
-    await alpha.claims(EDGE);
-    expect(await alpha.submits(EDGE, manifestOf('docs/a.md', 'docs/b.md'))).toMatchObject({ accepted: true });
+    await alpha.claim(EDGE);
+    expect(await alpha.submit(EDGE, manifestOf('docs/a.md', 'docs/b.md'))).toMatchObject({ accepted: true });
     const { coordinator, store, blobs } = harness;
     const honest = storeRemote({ name: 'office', coordinator, store, blobs, key: KEY });
     const remote = {
@@ -370,7 +372,7 @@ describe('a bare git repository in a result', () => {
       [REFS, ''],
     ] as const;
     for (const [, content] of repository) {
-      await harness.blobs.put(P.tenant_id, sha256Hex(content), Buffer.from(content));
+      await harness.blobs.put(PROJECT_KEY.tenant_id, sha256Hex(content), Buffer.from(content));
     }
     const gitStatus = () => spawnSync('git', ['status'], { cwd: folder });
     const hasRun = async () => (await readdir(draftsHarness.root)).includes('command-has-run');
@@ -398,14 +400,14 @@ test('a reviewer sees the paths before deciding, and approved files are promoted
     columns: 300,
   };
   const edge = `${FEATURE_ID}#intent_requirements`;
-  const claimed = await gen(terminal, 'task', 'claim', edge, '--role', 'architect', '--json');
+  const claimed = await runGen(terminal, 'task', 'claim', edge, '--role', 'architect', '--json');
   await writeProjectFile(terminal.cwd, `${JSON.parse(claimed.out).draft_folder}/docs/CLAUDE.md`, TEXT);
-  const submitted = await gen(terminal, 'task', 'submit', edge, '--drafts', '--check', 'reads_well=pass');
+  const submitted = await runGen(terminal, 'task', 'submit', edge, '--drafts', '--check', 'reads_well=pass');
   expect(submitted).toMatchObject({ code: 3, err: expect.stringContaining('docs/CLAUDE.md') });
-  const { out } = await gen(terminal, 'review', '--feature', FEATURE_ID);
+  const { out } = await runGen(terminal, 'review', '--feature', FEATURE_ID);
   expect(out).toContain('docs/CLAUDE.md (commands_programs)');
   const shared = () => readFile(join(terminal.cwd, 'docs/CLAUDE.md'), 'utf8').catch(() => null);
   expect(await shared()).toBeNull();
-  expect((await gen(terminal, 'review', '--feature', FEATURE_ID, '--approve')).code).toBe(0);
+  expect((await runGen(terminal, 'review', '--feature', FEATURE_ID, '--approve')).code).toBe(0);
   expect(await shared()).toBe(TEXT);
 });

@@ -13,7 +13,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { gen } from '../../src/cli/testing/terminal.js';
+import { runGen } from '../../src/cli/testing/terminal.js';
 import { GitClone } from './support/repository.js';
 
 /** A server of the attacker. Returns its URL and the credentials that it was sent. */
@@ -39,7 +39,7 @@ it.each(['status', 'push', 'pull'])(
     await writeFile(join(clone.root, '.ai-workspace/sync.yml'), syncFile(url));
     await clone.git('add', '--force', '.ai-workspace/sync.yml');
     const terminal = { cwd: clone.root, env: { GENESIS_TOKEN: 'the-victims-token' } };
-    const { code, err } = await gen(terminal, 'sync', command);
+    const { code, err } = await runGen(terminal, 'sync', command);
     expect(code).toBe(2);
     expect(err).toContain('Git tracks sync.yml');
     expect(err).toContain('--remote URL');
@@ -52,7 +52,7 @@ it('gen sync status uses a remembered remote that git does not track', async () 
   const clone = await GitClone.create();
   await writeFile(join(clone.root, '.ai-workspace/sync.yml'), syncFile(url));
   const terminal = { cwd: clone.root, env: { GENESIS_TOKEN: 'my-token' } };
-  await gen(terminal, 'sync', 'status');
+  await runGen(terminal, 'sync', 'status');
   expect(credentials).toContain('Bearer my-token');
 });
 
@@ -61,7 +61,7 @@ it('gen sync status does not run a module that a file names as the last remote',
   const module = join(clone.root, 'store.mjs');
   await writeFile(module, `import { writeFileSync } from 'node:fs'; writeFileSync('${module}.ran', '');`);
   await writeFile(join(clone.root, '.ai-workspace/sync.yml'), syncFile(`module:${module}`));
-  const { code, err } = await gen({ cwd: clone.root }, 'sync', 'status');
+  const { code, err } = await runGen({ cwd: clone.root }, 'sync', 'status');
   expect(code).toBe(2);
   expect(err).toContain('it must be named each time: --remote URL');
   expect(existsSync(`${module}.ran`)).toBe(false);

@@ -12,7 +12,7 @@
 import { access, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { gen, start, type TerminalOptions } from '../../src/cli/testing/terminal.js';
+import { runGen, startCommand, type TerminalOptions } from '../../src/cli/testing/terminal.js';
 import { createProject, FEATURE_ID, writeProjectFile } from '../../src/cli/testing/workspace.js';
 
 const SUBJECT = `${FEATURE_ID}#intent_requirements`;
@@ -43,9 +43,9 @@ async function projectWith(engine: string, ...checks: string[]): Promise<ClonedP
 const commandSection = (section: 'construct' | 'evaluate', script: string) =>
   `${section}: { type: command, command: [sh, -c, ${JSON.stringify(script)}] }\n`;
 const iterate = (project: ClonedProject, ...argv: string[]) =>
-  gen(project, 'iterate', ...argv, '--unsandboxed', '--role', 'full_stack');
+  runGen(project, 'iterate', ...argv, '--unsandboxed', '--role', 'full_stack');
 const runsOf = async (project: ClonedProject) =>
-  (JSON.parse((await gen(project, 'runs', '--json')).out) as { runs: { status: string }[] }).runs;
+  (JSON.parse((await runGen(project, 'runs', '--json')).out) as { runs: { status: string }[] }).runs;
 const hasFile = (path: string) =>
   access(path).then(
     () => true,
@@ -84,7 +84,7 @@ describe('the commands of constructors and evaluators', { timeout: 120_000 }, ()
 
   it('are not confirmed by a check with the same words, which runs in a sandbox', async () => {
     const project = await projectWith('construct: { type: command, command: [test, -d, docs] }\n', HAS_DOCS);
-    await gen(project, 'check', SUBJECT, '--yes', '--unsandboxed');
+    await runGen(project, 'check', SUBJECT, '--yes', '--unsandboxed');
     const refused = await iterate(project, SUBJECT);
     expect(refused.code).toBe(3);
     expect(singleLine(refused.err)).toContain('(no sandbox, with your environment): test -d docs');
@@ -99,8 +99,8 @@ describe('the commands of constructors and evaluators', { timeout: 120_000 }, ()
     const ended = await iterate(project, SUBJECT, '--yes');
     expect(singleLine(ended.err)).toContain("evaluator (no sandbox, with your environment): sh -c 'touch");
     expect([ended.code, await hasFile(mark)]).toEqual([3, false]);
-    const [run] = JSON.parse((await gen(project, 'runs', '--json')).out).runs;
-    expect(singleLine((await gen(project, 'runs', 'show', run.run_id)).out)).toContain(
+    const [run] = JSON.parse((await runGen(project, 'runs', '--json')).out).runs;
+    expect(singleLine((await runGen(project, 'runs', 'show', run.run_id)).out)).toContain(
       'is not confirmed here',
     );
   });
@@ -116,7 +116,15 @@ describe('the commands of checks', { timeout: 120_000 }, () => {
       `, shell: true, command: ${JSON.stringify(`touch ${mark}; sleep 60`)}`,
     );
     await writeProjectFile(project.cwd, EDGE_FILE, edgeFile(hostile));
-    const interrupted = start(project, 'iterate', SUBJECT, '--unsandboxed', '--yes', '--role', 'full_stack');
+    const interrupted = startCommand(
+      project,
+      'iterate',
+      SUBJECT,
+      '--unsandboxed',
+      '--yes',
+      '--role',
+      'full_stack',
+    );
     await interrupted.waitForErrorOutput('DeterministicChecks');
     interrupted.stop('SIGTERM');
     expect((await interrupted.ended).code).toBe(130);
@@ -127,8 +135,8 @@ describe('the commands of checks', { timeout: 120_000 }, () => {
     const resumed = await iterate(project, SUBJECT, '--yes');
     expect(singleLine(resumed.err)).toContain('has_docs: test -d docs');
     expect([resumed.code, await hasFile(mark)]).toEqual([3, false]);
-    const [run] = JSON.parse((await gen(project, 'runs', '--json')).out).runs;
-    expect(singleLine((await gen(project, 'runs', 'show', run.run_id)).out)).toContain(
+    const [run] = JSON.parse((await runGen(project, 'runs', '--json')).out).runs;
+    expect(singleLine((await runGen(project, 'runs', 'show', run.run_id)).out)).toContain(
       'is not confirmed here',
     );
   });

@@ -44,7 +44,7 @@ async function request(url: string, method: string, path: string, body?: unknown
 /** A server with an admin's key, an agent's key, and one task that the admin holds. */
 async function startGuarded(agent: object = {}) {
   const testServer = await TestServer.forTest();
-  await testServer.plan(TASK);
+  await testServer.putPlan(TASK);
   const admin = bearer((await testServer.post(`${TENANT_URL}/keys`, { role: 'admin' })).body.token);
   const createdKey = (
     await testServer.request('POST', `${TENANT_URL}/keys`, { role: 'agent', ...agent }, admin)
@@ -191,7 +191,7 @@ test('ends the stream of a key that expires', async () => {
 
 test('ends the calls and streams of anonymous callers when the first key closes an open server', async () => {
   const testServer = await TestServer.forTest();
-  await testServer.plan(TASK);
+  await testServer.putPlan(TASK);
   await testServer.claim(TASK);
   const arrived = waitForNextCall(testServer.running);
   const waiting = request(testServer.url, 'POST', `${PROJECT_URL}/next`, WAITING_REQUEST);

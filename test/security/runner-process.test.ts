@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { selfCommand } from '../../src/cli/self.js';
 import { startHarness } from '../../src/cli/testing/cli-harness.js';
-import { gen } from '../../src/cli/testing/terminal.js';
+import { runGen } from '../../src/cli/testing/terminal.js';
 import { Genesis } from '../../src/client/index.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 import { uploadCandidate } from '../support/test-runner.js';
@@ -37,7 +37,7 @@ async function startRunner(check: string, files: Readonly<Record<string, string>
   for (const [path, text] of Object.entries(files)) await writeFile(join(base, path), text);
   const key = join(terminal.cwd, 'runner.pem');
   const env = { ...terminal.env, GENESIS_PROJECT: 'shop', PATH: process.env.PATH ?? '' };
-  await gen({ ...terminal, env }, 'runner', 'enrol', '--key', key);
+  await runGen({ ...terminal, env }, 'runner', 'enrol', '--key', key);
   const argv = ['runner', 'run', '--root', base, '--key', key, '--unsandboxed'];
   const child = spawn(PROGRAM, [...ARGUMENTS, ...argv], {
     ...{ cwd: terminal.cwd, env: { ...env, TMPDIR: temporary }, stdio: 'ignore' },

@@ -35,7 +35,7 @@ let otherUserless: ApiActor;
 
 beforeEach(async () => {
   testServer = await TestServer.forTest();
-  await testServer.plan(TASK, OTHER_TASK);
+  await testServer.putPlan(TASK, OTHER_TASK);
   let headers: Record<string, string> = {};
   const create = async (body: object): Promise<ApiActor> => {
     const { key_id, token } = (await testServer.request('POST', `${TENANT_URL}/keys`, body, headers)).body;
@@ -296,7 +296,7 @@ describe('an event that an agent appends', () => {
 
 it('every caller controls every session of an open server, which has only one principal', async () => {
   const openServer = await TestServer.forTest();
-  await openServer.plan(TASK);
+  await openServer.putPlan(TASK);
   const session = { session_id: 'sess-1', user_id: 'alice', project_id: 'shop' };
   expect((await openServer.post(`${TENANT_URL}/sessions`, session)).body.reason).toBe('OPENED');
   expect((await openServer.request('DELETE', `${TENANT_URL}/sessions/sess-1`)).body.reason).toBe('CLOSED');

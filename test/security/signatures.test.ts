@@ -17,7 +17,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { publicKeyText, signCommand } from '../../src/client/sign-command.js';
 import { isPublicKey } from '../../src/coordinator/authentication/public-key.js';
 import { openTokenVerifier } from '../../src/server/auth/jwt.js';
-import { CoordinatorHarness, P, planOf } from '../support/coordinator-harness.js';
+import { CoordinatorHarness, PROJECT_KEY, planOf } from '../support/coordinator-harness.js';
 
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
 
@@ -41,15 +41,19 @@ test('a signed command is accepted in canonical base64url only, not in other spe
   await coordinator.settings.putLimits('acme', { require_signatures: true });
   const body = { task_id: A, agent_id: 'alpha', session_id: 's1', request_id: 'r1' };
   const now = new Date(harness.environment.clock.wallMs());
-  const signature = signCommand({ ...P, command: 'claim_task', body }, privateKey, now);
+  const signature = signCommand({ ...PROJECT_KEY, command: 'claim_task', body }, privateKey, now);
   const cut = signature.lastIndexOf(';') + 1;
   const others = otherSpellings(signature.slice(cut));
   expect(others).toHaveLength(17);
   for (const other of others) {
     const spelled = { ...body, signature: signature.slice(0, cut) + other };
-    expect(await coordinator.claims.claimTask(P, spelled)).toMatchObject({ problem: 'SIGNATURE_INVALID' });
+    expect(await coordinator.claims.claimTask(PROJECT_KEY, spelled)).toMatchObject({
+      problem: 'SIGNATURE_INVALID',
+    });
   }
-  expect(await coordinator.claims.claimTask(P, { ...body, signature })).toMatchObject({ reason: 'GRANTED' });
+  expect(await coordinator.claims.claimTask(PROJECT_KEY, { ...body, signature })).toMatchObject({
+    reason: 'GRANTED',
+  });
 });
 
 test('a public key is accepted in canonical base64url only', () => {

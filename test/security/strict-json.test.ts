@@ -29,7 +29,7 @@ describe('over HTTP', () => {
   let testServer: TestServer;
   beforeAll(async () => {
     testServer = await TestServer.start();
-    await testServer.plan('A-001-x', 'B-001-y');
+    await testServer.putPlan('A-001-x', 'B-001-y');
   });
   afterAll(() => testServer.remove());
 

@@ -14,7 +14,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startPlannedHarness } from '../../src/cli/testing/cli-harness.js';
-import { type CommandResult, gen, type TerminalOptions } from '../../src/cli/testing/terminal.js';
+import { type CommandResult, runGen, type TerminalOptions } from '../../src/cli/testing/terminal.js';
 import { createProject, FEATURE_ID, writeProjectFile } from '../../src/cli/testing/workspace.js';
 
 const WORD = 'evil-words';
@@ -85,13 +85,13 @@ describe('text that an agent wrote to the log', () => {
   it.each(READS)('is sanitized in the output of gen %s', async (line) => {
     const terminal = await startAttackedServer();
     for (const kind of [TERMINAL, PIPE]) {
-      expectPlain(line, await gen({ ...terminal, ...kind }, ...line.split(' ')));
+      expectPlain(line, await runGen({ ...terminal, ...kind }, ...line.split(' ')));
     }
   });
 
   it('keeps its value in JSON, without characters that control a terminal', async () => {
     const terminal = await startAttackedServer();
-    const reply = await gen(terminal, 'events', '--json');
+    const reply = await runGen(terminal, 'events', '--json');
     expectPlain('events --json', reply);
     const events = reply.out
       .trim()
@@ -125,12 +125,12 @@ describe('text in the files of a workspace', () => {
       '--reason',
       HOSTILE,
     ];
-    expectPlain('spawn', await gen(terminal, ...spawned));
+    expectPlain('spawn', await runGen(terminal, ...spawned));
     const edge = `${FEATURE_ID}#intent_requirements`;
-    const claimed = await gen(terminal, 'task', 'claim', edge, '--role', 'full_stack');
+    const claimed = await runGen(terminal, 'task', 'claim', edge, '--role', 'full_stack');
     expect(claimed).toMatchObject({ code: 0, out: expect.stringContaining(WORD) });
     const submit = ['task', 'submit', edge, '--data', hostileText, '--check', 'says_enough=pass'];
-    const submitted = await gen(terminal, ...submit);
+    const submitted = await runGen(terminal, ...submit);
     expect(submitted).toMatchObject({ code: 3, err: expect.stringContaining('ESCALATED') });
     for (const reply of [claimed, submitted]) expectPlain('task', reply);
     return terminal;
@@ -150,7 +150,7 @@ describe('text in the files of a workspace', () => {
     const terminal = await createAttackedWorkspace();
     for (const kind of [TERMINAL, PIPE]) {
       const { columns: _, ...rest } = terminal;
-      expectPlain(line, await gen({ ...rest, ...kind }, ...line.split(' ')));
+      expectPlain(line, await runGen({ ...rest, ...kind }, ...line.split(' ')));
     }
   });
 });
@@ -205,7 +205,7 @@ describe('the reply of a hostile server', () => {
     for (const kind of [TERMINAL, PIPE]) {
       for (const more of [[], ['--json']]) {
         const env = { ...terminal.env, GENESIS_URL: url, GENESIS_PROJECT: 'shop' };
-        const reply = await gen({ ...terminal, ...kind, env }, ...line.split(' '), ...more);
+        const reply = await runGen({ ...terminal, ...kind, env }, ...line.split(' '), ...more);
         expectPlain(line, reply);
         expect(`${reply.out}${reply.err}`, line).toContain(WORD);
       }
@@ -217,7 +217,7 @@ describe('the reply of a hostile server', () => {
     const url = await startTaintingProxy(terminal.env?.GENESIS_URL ?? '', status);
     const env = { ...terminal.env, GENESIS_URL: url, GENESIS_PROJECT: 'shop' };
     for (const kind of [TERMINAL, PIPE]) {
-      const reply = await gen({ ...terminal, ...kind, env }, 'task', 'show', 'A-001-schema');
+      const reply = await runGen({ ...terminal, ...kind, env }, 'task', 'show', 'A-001-schema');
       expectPlain('task show', reply);
       expect(reply.err).toContain(WORD);
     }
@@ -229,15 +229,15 @@ it('the output of an agent under gen run is sanitized, even if a character arriv
   const script = `process.stdout.write(${JSON.stringify(HOSTILE)}); process.stderr.write(Buffer.from([0xc2]));
     setTimeout(() => process.stderr.write(Buffer.from([0x9d, 0x35])), 50);`;
   await writeFile(join(terminal.cwd, 'agent.cjs'), script);
-  const reply = await gen({ ...terminal, ...TERMINAL }, 'run', '--', process.execPath, 'agent.cjs');
+  const reply = await runGen({ ...terminal, ...TERMINAL }, 'run', '--', process.execPath, 'agent.cjs');
   expect(reply).toMatchObject({ code: 0, out: expect.stringContaining(WORD) });
   expectPlain('run', reply);
 });
 
 it('an unknown argument of the command line is sanitized in the error message', async () => {
   const { terminal } = await startPlannedHarness();
-  expectPlain('hostile', await gen({ ...terminal, ...TERMINAL }, `--${HOSTILE}`));
-  expectPlain('hostile', await gen({ ...terminal, ...TERMINAL }, 'task', 'show', HOSTILE));
+  expectPlain('hostile', await runGen({ ...terminal, ...TERMINAL }, `--${HOSTILE}`));
+  expectPlain('hostile', await runGen({ ...terminal, ...TERMINAL }, 'task', 'show', HOSTILE));
 });
 
 it('only src/cli/io.ts writes to a terminal', async () => {

@@ -49,7 +49,7 @@ function countArrivals(count: number): { arrive(): void; allArrived: Promise<voi
 it('many concurrent calls that wait for work cause no Node warning in the server', async () => {
   const warnings = watchWarnings();
   const server = await TestServer.forTest();
-  await server.plan(A);
+  await server.putPlan(A);
   await server.claim(A);
   const { claims } = server.running.coordinator;
   const waiting = countArrivals(MANY);

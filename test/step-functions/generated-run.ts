@@ -122,7 +122,7 @@ export class ScriptedWorld {
         };
       },
       openEvaluator: async () => ({
-        reads_folder: true,
+        canReadFolder: true,
         ask: async ({ checks: names, iteration }) => ({
           text: JSON.stringify({
             verdicts: names.map((name) => {

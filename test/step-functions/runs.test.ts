@@ -9,7 +9,7 @@ import { executeRun } from '../../src/engine/runs/execute-run.js';
 import { answerWaitingTask, invokeStep } from '../../src/engine/runs/invoke-step.js';
 import { type EngineHarness, instantHost } from '../../src/engine/testing/engine-harness.js';
 import { skipGroup } from '../../src/stores/testing/on-database.js';
-import { CoordinatorHarness, P, unwrap } from '../support/coordinator-harness.js';
+import { CoordinatorHarness, PROJECT_KEY, unwrap } from '../support/coordinator-harness.js';
 import type { FunctionAnswer } from '../support/step-functions/function-server.js';
 import { StepFunctionsServer } from '../support/step-functions/step-functions-server.js';
 import { featureFile } from '../support/workspace-files.js';
@@ -27,7 +27,7 @@ const RUNS = fc.sample(generatedRun, { seed: 20_261_120, numRuns: 50 });
 const SUBJECT = `${FEATURE}#${EDGE}`;
 const RUN_ID = '0190a0a0-0000-7000-8000-000000000001';
 const NEXT_RUN_ID = '0190a0a0-0000-7000-8000-000000000002';
-const REQUEST = { ...P, feature_id: FEATURE, edge: EDGE, agent_role: 'full_stack' };
+const REQUEST = { ...PROJECT_KEY, feature_id: FEATURE, edge: EDGE, agent_role: 'full_stack' };
 const SIGNAL = new AbortController().signal;
 const HANDLERS = Object.keys(handlerResults) as StepHandlerName[];
 
@@ -38,16 +38,16 @@ async function openConfigured({ plan }: GeneratedRun): Promise<EngineHarness & C
     'graph/edges/design_code.yml': edgeFileOf(plan),
     [`features/active/${FEATURE}.yml`]: featureFile(FEATURE),
   };
-  unwrap(await harness.coordinator.settings.configure(P, { files }));
-  return Object.assign(harness, { key: P });
+  unwrap(await harness.coordinator.settings.configure(PROJECT_KEY, { files }));
+  return Object.assign(harness, { key: PROJECT_KEY });
 }
 
 async function decide({ coordinator }: EngineHarness, world: ScriptedWorld): Promise<void> {
-  const { reviews } = unwrap(await coordinator.methodology.reviews(P));
+  const { reviews } = unwrap(await coordinator.methodology.reviews(PROJECT_KEY));
   const { task_id, generation, iteration, candidate_sha256 } = reviews[0]!;
   const candidate = { task_id, generation, iteration, candidate_sha256 };
   unwrap(
-    await coordinator.decisions.recordReview(P, {
+    await coordinator.decisions.recordReview(PROJECT_KEY, {
       ...candidate,
       decision: world.nextDecision(),
       comment: 'say why',
@@ -109,7 +109,7 @@ async function runOn(
   const renamed = JSON.parse(JSON.stringify(machine).replaceAll(':function:', `:function:${prefix}`));
   for (const [at, run_id] of runIds.entries()) {
     if (at > 0) await decide(harness, world);
-    const input = { run: { run_id, ...P, feature_id: FEATURE, edge: EDGE }, iteration: 1 };
+    const input = { run: { run_id, ...PROJECT_KEY, feature_id: FEATURE, edge: EDGE }, iteration: 1 };
     await server.run(renamed as StateMachine, input);
   }
   return harness.events();

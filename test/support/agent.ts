@@ -7,7 +7,7 @@ import type {
   SubmissionResult,
 } from '../../src/core/contract/claim-replies.js';
 import type { ProjectKey } from '../../src/stores/store.js';
-import { type CoordinatorHarness, P, unwrap } from './coordinator-harness.js';
+import { type CoordinatorHarness, PROJECT_KEY, unwrap } from './coordinator-harness.js';
 
 interface TestHandle {
   readonly task_id: string;
@@ -31,12 +31,12 @@ export class HarnessAgent {
     readonly agent_id: string,
     readonly session_id: string,
     user_id: string | null = null,
-    private readonly projectKey: ProjectKey = P,
+    private readonly projectKey: ProjectKey = PROJECT_KEY,
   ) {
     this.caller = { ...OPEN_CALLER, user_id };
   }
 
-  async claims(taskId: string, extraFields: Record<string, unknown> = {}): Promise<AllFields<ClaimResult>> {
+  async claim(taskId: string, extraFields: Record<string, unknown> = {}): Promise<AllFields<ClaimResult>> {
     const reply = unwrap(await this.tryClaim(taskId, extraFields));
     this.remember(reply);
     return reply as AllFields<ClaimResult>;
@@ -51,7 +51,7 @@ export class HarnessAgent {
     );
   }
 
-  async claimsBatch(
+  async claimBatch(
     taskIds: readonly string[],
     extraFields: Record<string, unknown> = {},
     mode: 'partial' | 'all_or_nothing' = 'partial',
@@ -80,17 +80,17 @@ export class HarnessAgent {
     return reply as AllFields<ClaimResult>;
   }
 
-  async renews(taskId: string, extraFields: Record<string, unknown> = {}): Promise<RenewalResult> {
+  async renew(taskId: string, extraFields: Record<string, unknown> = {}): Promise<RenewalResult> {
     const body = { ...this.expectedHandle(taskId), ...extraFields };
     return unwrap(await this.harness.coordinator.holder.renewLease(this.projectKey, body, this.caller));
   }
 
-  async releases(taskId: string, extraFields: Record<string, unknown> = {}): Promise<ReleaseResult> {
+  async release(taskId: string, extraFields: Record<string, unknown> = {}): Promise<ReleaseResult> {
     const body = { ...this.expectedHandle(taskId), ...extraFields };
     return unwrap(await this.harness.coordinator.holder.releaseClaim(this.projectKey, body, this.caller));
   }
 
-  async submits(
+  async submit(
     taskId: string,
     result_data: unknown = { by: this.agent_id },
     extraFields: Record<string, unknown> = {},

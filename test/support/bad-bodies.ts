@@ -1,5 +1,5 @@
 import type { Coordinator } from '../../src/coordinator/index.js';
-import { P } from './coordinator-harness.js';
+import { PROJECT_KEY } from './coordinator-harness.js';
 
 export const A = 'A-001-core';
 export const MEGABYTE = 'A'.repeat(1_000_000);
@@ -13,7 +13,7 @@ export function nested(depth: number): unknown {
   return value;
 }
 
-type SendBody = (coordinator: Coordinator, body: unknown, scope?: typeof P) => Promise<unknown>;
+type SendBody = (coordinator: Coordinator, body: unknown, scope?: typeof PROJECT_KEY) => Promise<unknown>;
 interface BodyEndpoint {
   readonly send: SendBody;
   readonly body: Readonly<Record<string, unknown>>;
@@ -26,61 +26,79 @@ export const operator = { expected_generation: 1, reason: 'because' };
 /** Every operation that takes a body, with a valid one. */
 export const BODY_ENDPOINTS: Readonly<Record<string, BodyEndpoint>> = {
   claim: {
-    send: (to, body, scope = P) => to.claims.claimTask(scope, body),
+    send: (to, body, scope = PROJECT_KEY) => to.claims.claimTask(scope, body),
     body: { task_id: A, agent_id: 'a', session_id: 's9' },
   },
   batch_claim: {
-    send: (to, body, scope = P) => to.claims.batchClaim(scope, body),
+    send: (to, body, scope = PROJECT_KEY) => to.claims.batchClaim(scope, body),
     body: { claims: [{ task_id: A, agent_id: 'a', session_id: 's9' }] },
   },
-  renew: { send: (to, body, scope = P) => to.holder.renewLease(scope, body), body: handle },
-  release: { send: (to, body, scope = P) => to.holder.releaseClaim(scope, body), body: handle },
-  submit: { send: (to, body, scope = P) => to.holder.submitResult(scope, body), body: result },
-  renew_batch: { send: (to, body, scope = P) => to.holder.renewBatch(scope, body), body: { items: [] } },
-  release_batch: { send: (to, body, scope = P) => to.holder.releaseBatch(scope, body), body: { items: [] } },
-  submit_batch: { send: (to, body, scope = P) => to.holder.submitBatch(scope, body), body: { items: [] } },
-  suspend: { send: (to, body, scope = P) => to.holder.suspendClaim(scope, body), body: handle },
-  resume: { send: (to, body, scope = P) => to.holder.resumeClaim(scope, body), body: handle },
+  renew: { send: (to, body, scope = PROJECT_KEY) => to.holder.renewLease(scope, body), body: handle },
+  release: { send: (to, body, scope = PROJECT_KEY) => to.holder.releaseClaim(scope, body), body: handle },
+  submit: { send: (to, body, scope = PROJECT_KEY) => to.holder.submitResult(scope, body), body: result },
+  renew_batch: {
+    send: (to, body, scope = PROJECT_KEY) => to.holder.renewBatch(scope, body),
+    body: { items: [] },
+  },
+  release_batch: {
+    send: (to, body, scope = PROJECT_KEY) => to.holder.releaseBatch(scope, body),
+    body: { items: [] },
+  },
+  submit_batch: {
+    send: (to, body, scope = PROJECT_KEY) => to.holder.submitBatch(scope, body),
+    body: { items: [] },
+  },
+  suspend: { send: (to, body, scope = PROJECT_KEY) => to.holder.suspendClaim(scope, body), body: handle },
+  resume: { send: (to, body, scope = PROJECT_KEY) => to.holder.resumeClaim(scope, body), body: handle },
   review: {
-    send: (to, body, scope = P) => to.decisions.recordReview(scope, body),
+    send: (to, body, scope = PROJECT_KEY) => to.decisions.recordReview(scope, body),
     body: { task_id: A, generation: 1, iteration: 1, candidate_sha256: HASH, decision: 'APPROVED' },
   },
   next: {
-    send: (to, body, scope = P) => to.claims.next(scope, body),
+    send: (to, body, scope = PROJECT_KEY) => to.claims.next(scope, body),
     body: { agent_id: 'a', session_id: 's9' },
   },
   note: {
-    send: (to, body, scope = P) => to.holder.note(scope, body),
+    send: (to, body, scope = PROJECT_KEY) => to.holder.note(scope, body),
     body: { task_id: A, session_id: 's1', generation: 1, text: 'x' },
   },
-  hold: { send: (to, body, scope = P) => to.decisions.operate(scope, A, 'hold', body), body: operator },
-  reset: { send: (to, body, scope = P) => to.decisions.operate(scope, A, 'reset', body), body: operator },
+  hold: {
+    send: (to, body, scope = PROJECT_KEY) => to.decisions.operate(scope, A, 'hold', body),
+    body: operator,
+  },
+  reset: {
+    send: (to, body, scope = PROJECT_KEY) => to.decisions.operate(scope, A, 'reset', body),
+    body: operator,
+  },
   force_release: {
-    send: (to, body, scope = P) => to.decisions.operate(scope, A, 'force_release', body),
+    send: (to, body, scope = PROJECT_KEY) => to.decisions.operate(scope, A, 'force_release', body),
     body: operator,
   },
   reassign: {
-    send: (to, body, scope = P) => to.decisions.operate(scope, A, 'reassign', body),
+    send: (to, body, scope = PROJECT_KEY) => to.decisions.operate(scope, A, 'reassign', body),
     body: { ...operator, agent_id: 'b', session_id: 's2' },
   },
   adopt: {
-    send: (to, body, scope = P) => to.decisions.operate(scope, A, 'adopt', body),
+    send: (to, body, scope = PROJECT_KEY) => to.decisions.operate(scope, A, 'adopt', body),
     body: { ...operator, result_id: 'res_x' },
   },
   open_session: {
-    send: (to, body, scope = P) => to.sessions.open(scope.tenant_id, body),
+    send: (to, body, scope = PROJECT_KEY) => to.sessions.open(scope.tenant_id, body),
     body: { project_id: 'shop' },
   },
   enrol_runner: {
-    send: (to, body, scope = P) => to.evidence.enrolRunner(scope, body),
+    send: (to, body, scope = PROJECT_KEY) => to.evidence.enrolRunner(scope, body),
     body: { public_key: 'A'.repeat(43) },
   },
   propose_candidate: {
-    send: (to, body, scope = P) => to.evidence.propose(scope, body),
+    send: (to, body, scope = PROJECT_KEY) => to.evidence.propose(scope, body),
     body: { ...handle, candidate_sha256: HASH },
   },
-  put_policy: { send: (to, body, scope = P) => to.settings.putPolicy(scope, body), body: {} },
-  put_limits: { send: (to, body, scope = P) => to.settings.putLimits(scope.tenant_id, body), body: {} },
+  put_policy: { send: (to, body, scope = PROJECT_KEY) => to.settings.putPolicy(scope, body), body: {} },
+  put_limits: {
+    send: (to, body, scope = PROJECT_KEY) => to.settings.putLimits(scope.tenant_id, body),
+    body: {},
+  },
 };
 
 /** Invalid values by field, sent to every operation whose body has the field. */

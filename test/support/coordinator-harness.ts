@@ -23,7 +23,7 @@ import { ManualEnvironment } from './manual-environment.js';
 export const STORES = ['memory', 'file'] as const;
 export type TestStoreName = (typeof STORES)[number];
 
-export const P: ProjectKey = { tenant_id: 'acme', project_id: 'shop' };
+export const PROJECT_KEY: ProjectKey = { tenant_id: 'acme', project_id: 'shop' };
 const START = '2026-01-04T06:00:00.000Z';
 const SECRET = '5'.repeat(64);
 
@@ -96,20 +96,20 @@ export class CoordinatorHarness {
     this.environment.advance(seconds);
   }
 
-  async plan(plan: unknown, scope = P): Promise<void> {
+  async plan(plan: unknown, scope = PROJECT_KEY): Promise<void> {
     unwrap(await this.coordinator.plans.put(scope, plan));
   }
 
-  async position(scope = P): Promise<number> {
+  async position(scope = PROJECT_KEY): Promise<number> {
     return (await this.store.project(scope))?.position ?? 0;
   }
 
-  events(scope = P): Promise<EventEnvelope[]> {
+  events(scope = PROJECT_KEY): Promise<EventEnvelope[]> {
     return this.store.events(scope, { after: 0, limit: 100_000 });
   }
 
   /** The types of a task's events, in order. */
-  async eventTypesOf(taskId: string, scope = P): Promise<string[]> {
+  async eventTypesOf(taskId: string, scope = PROJECT_KEY): Promise<string[]> {
     const events = await this.store.events(scope, { after: 0, limit: 100_000, subject: taskId });
     return events.map((event) => event.event_type);
   }

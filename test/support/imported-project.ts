@@ -1,7 +1,7 @@
 import { importForeign } from '../../src/coordinator/transfer/import-foreign.js';
 import { commitImported } from '../../src/coordinator/transfer/imported-events.js';
 import type { Store } from '../../src/stores/store.js';
-import { CoordinatorHarness, P, type TestStoreName, unwrap } from './coordinator-harness.js';
+import { CoordinatorHarness, PROJECT_KEY, type TestStoreName, unwrap } from './coordinator-harness.js';
 
 export const F = 'REQ-F-AUTH-001';
 
@@ -15,10 +15,10 @@ export async function importLines(store: Store, lines: readonly string[], source
   }
   const target = {
     put: async (events: Parameters<typeof commitImported>[2]) =>
-      unwrap(await commitImported(store, P, events)),
+      unwrap(await commitImported(store, PROJECT_KEY, events)),
     putBlob: async () => {},
   };
-  const options = { ...P, source, now_ms: Date.parse('2026-01-01'), known_edges: null };
+  const options = { ...PROJECT_KEY, source, now_ms: Date.parse('2026-01-01'), known_edges: null };
   unwrap(await importForeign(bytes(), target, options));
 }
 
@@ -37,7 +37,7 @@ export async function openImported(
   store: TestStoreName = 'memory',
 ): Promise<CoordinatorHarness> {
   const harness = await CoordinatorHarness.open(store);
-  unwrap(await harness.coordinator.settings.configure(P, { files: PROJECT_FILES }));
+  unwrap(await harness.coordinator.settings.configure(PROJECT_KEY, { files: PROJECT_FILES }));
   await importLines(harness.store, lines);
   return harness;
 }

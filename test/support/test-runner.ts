@@ -5,7 +5,7 @@ import type { EffectiveCheck } from '../../src/core/contract/checks.js';
 import { checkDigestText } from '../../src/core/engine/check-digest.js';
 import type { CheckOutcome } from '../../src/core/engine/check-outcome.js';
 import { type EvidenceStatement, evidenceText } from '../../src/core/engine/evidence.js';
-import { P, unwrap } from './coordinator-harness.js';
+import { PROJECT_KEY, unwrap } from './coordinator-harness.js';
 
 export const sha256Of = (content: string | Uint8Array): string =>
   createHash('sha256').update(content).digest('hex');
@@ -42,7 +42,7 @@ export class TestRunner {
 
   statement(fields: Partial<EvidenceStatement> & Pick<EvidenceStatement, 'task_id'>): EvidenceStatement {
     return {
-      ...{ version: 1, ...P, generation: 1, candidate_sha256: '0'.repeat(64) },
+      ...{ version: 1, ...PROJECT_KEY, generation: 1, candidate_sha256: '0'.repeat(64) },
       ...{ base: { kind: 'git', commit: 'c'.repeat(40) }, base_version: 1, runner_id: this.runner_id },
       ...{ started_at: '2026-01-04T06:00:00.000Z', ended_at: '2026-01-04T06:00:01.000Z', checks: [] },
       ...fields,
@@ -75,5 +75,5 @@ export async function uploadCandidate(
 
 export const blobsOf = (coordinator: Coordinator) => ({
   putBlob: async (sha256: string, bytes: Uint8Array) =>
-    unwrap(await coordinator.blobs.putBlob(P.tenant_id, sha256, bytes)),
+    unwrap(await coordinator.blobs.putBlob(PROJECT_KEY.tenant_id, sha256, bytes)),
 });

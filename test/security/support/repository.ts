@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { onTestFinished } from 'vitest';
-import { type CommandResult, gen, start } from '../../../src/cli/testing/terminal.js';
+import { type CommandResult, runGen, startCommand } from '../../../src/cli/testing/terminal.js';
 
 const run = promisify(execFile);
 
@@ -55,7 +55,7 @@ export class GitClone {
   }
 
   gen(...argv: string[]): Promise<CommandResult> {
-    return gen({ cwd: this.root }, ...argv);
+    return runGen({ cwd: this.root }, ...argv);
   }
 
   async createKey(role = 'admin'): Promise<string> {
@@ -66,7 +66,7 @@ export class GitClone {
 
   /** Runs `gen up` in this clone while `work` runs, and returns its standard error. */
   async serveWhile(work: (url: string) => Promise<void>): Promise<string> {
-    const server = start({ cwd: this.root }, 'up', '--port', '0', '--json');
+    const server = startCommand({ cwd: this.root }, 'up', '--port', '0', '--json');
     const text = await Promise.race([server.waitForOutput('\n'), server.ended.then(({ err }) => fail(err))]);
     try {
       await work((JSON.parse(text.split('\n')[0] ?? '') as { url: string }).url);
