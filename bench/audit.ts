@@ -15,19 +15,19 @@ const PROOFS = 200;
 
 /** Measures what checkpoints add to the CPU time of the events that they cover, and how fast and small proofs are. */
 export async function benchAudit(tasks: number, rounds: number): Promise<void> {
-  const cpu: Record<'without' | 'with', number[]> = { without: [], with: [] };
+  const cpuUs: Record<'without' | 'with', number[]> = { without: [], with: [] };
   for (let round = 0; round < rounds; round += 1) {
     const order = round % 2 === 0 ? (['without', 'with'] as const) : (['with', 'without'] as const);
-    for (const which of order) cpu[which].push(await cpuPerEvent(tasks, which === 'with'));
+    for (const variant of order) cpuUs[variant].push(await cpuUsPerEvent(tasks, variant === 'with'));
     process.stderr.write(
-      `  round ${round + 1} of ${rounds}: ${cpu.without.at(-1)?.toFixed(1)} without, ${cpu.with.at(-1)?.toFixed(1)} with\n`,
+      `  round ${round + 1} of ${rounds}: ${cpuUs.without.at(-1)?.toFixed(1)} without, ${cpuUs.with.at(-1)?.toFixed(1)} with\n`,
     );
   }
-  const { ratio, lowest, highest } = ratioOf(cpu.without, cpu.with);
+  const { ratio, lowest, highest } = ratioOf(cpuUs.without, cpuUs.with);
   const rows = [
-    ['CPU µs per event, no checkpoints', median(cpu.without).toFixed(1)],
-    ['CPU µs per event, with checkpoints', median(cpu.with).toFixed(1)],
-    ['ratio, of rounds', `${ratio.toFixed(3)} (${spreadText(lowest, highest)})`],
+    ['CPU µs per event, no checkpoints', median(cpuUs.without).toFixed(1)],
+    ['CPU µs per event, with checkpoints', median(cpuUs.with).toFixed(1)],
+    ['median ratio of the rounds', `${ratio.toFixed(3)} (${spreadText(lowest, highest)})`],
     ...(await proofRows(tasks)),
   ];
   console.log(`\nCheckpoints of ${integerText(2 * tasks)} events, ${rounds} rounds in turn\n`);
@@ -41,6 +41,7 @@ async function openAudited(tasks: number, isAudited: boolean): Promise<BenchHarn
   return harnessOn(store, root, 1, tasks, isAudited ? { audit } : {});
 }
 
+/** Returns the CPU time per event, in microseconds. */
 async function claimAndSubmitAll(harness: BenchHarness, tasks: number): Promise<number> {
   const costs = [
     await meterOperations(tasks, IN_FLIGHT, (index) => claim(harness, index)),
@@ -49,10 +50,10 @@ async function claimAndSubmitAll(harness: BenchHarness, tasks: number): Promise<
   return costs.reduce((sum, { cpu_us }) => sum + cpu_us, 0) / costs.length;
 }
 
-async function cpuPerEvent(tasks: number, isAudited: boolean): Promise<number> {
+async function cpuUsPerEvent(tasks: number, isAudited: boolean): Promise<number> {
   const harness = await openAudited(tasks, isAudited);
   try {
-    // A first checkpoint: after it the tree is built from the leaves that the log passes on.
+    // From the first checkpoint on, the tree is built from the leaves that the log passes on.
     await harness.coordinator.audit.checkpoint();
     return await claimAndSubmitAll(harness, tasks);
   } finally {
@@ -68,22 +69,22 @@ async function proofRows(tasks: number): Promise<string[][]> {
     const { project } = harness.tasks[0]!;
     const head = await harness.coordinator.audit.head(project);
     if (isProblem(head)) throw new Error(head.detail);
-    const tookMs: number[] = [];
-    let bytesMax = 0;
+    const latenciesMs: number[] = [];
+    let largestProofBytes = 0;
     for (let at = 0; at < PROOFS; at += 1) {
       const position = 1 + Math.floor((at * (head.position - 1)) / PROOFS);
       const startMs = performance.now();
       const proof = await harness.coordinator.audit.proof(project, position);
-      tookMs.push(performance.now() - startMs);
-      bytesMax = Math.max(bytesMax, JSON.stringify(proof).length);
+      latenciesMs.push(performance.now() - startMs);
+      largestProofBytes = Math.max(largestProofBytes, JSON.stringify(proof).length);
     }
-    const { p50_ms, p99_ms } = percentiles(Float64Array.from(tookMs));
+    const { p50_ms, p99_ms } = percentiles(Float64Array.from(latenciesMs));
     return [
       [
         `a proof among ${integerText(head.position)} events`,
         `p50 ${millisText(p50_ms)} ms, p99 ${millisText(p99_ms)} ms`,
       ],
-      ['the largest proof', `${integerText(bytesMax)} bytes`],
+      ['the largest proof', `${integerText(largestProofBytes)} bytes`],
     ];
   } finally {
     await harness.close();

@@ -7,18 +7,18 @@ import { type BenchHarness, harnessOn, newTempFolder } from './harness.js';
 import { measure } from './load.js';
 import { table } from './table.js';
 
-/** Commands in flight: half of them wait while the others are committed. */
+/** Commands in flight. Of several, half wait while the others are committed. */
 const IN_FLIGHT = [1, 40] as const;
 /** Enough for one bucket of events, so that indexing it is measured with every operation. */
 const COMMANDS = 1024;
-/** The first claims are not measured: they open the sessions of all agents. */
+/** Before the measurement, each agent claims one task, which opens its session. */
 const AGENTS = 100;
 type CommandRun = (harness: BenchHarness, index: number) => Promise<void>;
-const agentOf = (index: number) => index % AGENTS;
+const agentIndexOf = (index: number) => index % AGENTS;
 const OPERATIONS: Readonly<Record<string, CommandRun>> = {
-  claim: (harness, index) => claim(harness, index, agentOf(index)),
-  renew: (harness, index) => renew(harness, index, agentOf(index)),
-  submit: (harness, index) => submit(harness, index, agentOf(index)),
+  claim: (harness, index) => claim(harness, index, agentIndexOf(index)),
+  renew: (harness, index) => renew(harness, index, agentIndexOf(index)),
+  submit: (harness, index) => submit(harness, index, agentIndexOf(index)),
 };
 
 /**
@@ -39,7 +39,7 @@ export async function benchCapacity(): Promise<void> {
     const store = await openDynamodbStore(proxy.options);
     const tenant_id = `t${inFlight}`;
     const harness = await harnessOn(store, await newTempFolder(), 1, AGENTS + COMMANDS, { tenant_id });
-    await measure(AGENTS, 1, (index) => claim(harness, index, agentOf(index)));
+    await measure(AGENTS, 1, (index) => claim(harness, index, agentIndexOf(index)));
     for (const [name, operation] of Object.entries(OPERATIONS)) {
       meter.reset();
       await measure(COMMANDS, inFlight, (index) => operation(harness, AGENTS + index));
@@ -51,7 +51,10 @@ export async function benchCapacity(): Promise<void> {
   await database.stop();
   console.log('\nDynamoDB, per command: items and capacity units, including indexes\n');
   console.log(
-    table(['command', 'per transaction', 'its items', 'other items', 'WCU', 'items read', 'RCU'], rows),
+    table(
+      ['command', 'commands per transaction', 'transaction items', 'other items', 'WCU', 'items read', 'RCU'],
+      rows,
+    ),
   );
 }
 

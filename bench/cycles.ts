@@ -3,7 +3,7 @@ import { type LoadResult, measure } from './load.js';
 import { integerText, millisText, table } from './table.js';
 
 const AGENTS = 1000;
-const agentOf = (index: number) => ({
+const agentIds = (index: number) => ({
   agent_id: `agent-${index % AGENTS}`,
   session_id: `session-${index % AGENTS}`,
 });
@@ -16,12 +16,12 @@ interface CycleSetting {
 }
 
 /** Measures claim, renew, submit and the whole cycle; every reply is durable and checked. */
-export async function benchCycles(quick: boolean): Promise<void> {
+export async function benchCycles(isQuick: boolean): Promise<void> {
   const rows: string[][] = [];
   for (const store of ['memory', 'file'] as const) {
     for (const projects of [1, 100]) {
       for (const in_flight of [1, 64, 1000]) {
-        const tasks = in_flight === 1 ? 4_000 : quick ? 20_000 : 100_000;
+        const tasks = in_flight === 1 ? 4_000 : isQuick ? 20_000 : 100_000;
         for (const [name, measured] of await measureSetting({ store, projects, in_flight, tasks })) {
           rows.push([name, store, String(projects), String(in_flight), ...latencyCells(measured)]);
         }
@@ -62,26 +62,38 @@ async function measureSetting({
   }
 }
 
-export async function claim({ commands, tasks }: BenchHarness, index: number, agent = index): Promise<void> {
+export async function claim(
+  { commands, tasks }: BenchHarness,
+  index: number,
+  agentIndex = index,
+): Promise<void> {
   const { project, task_id } = tasks[index]!;
   const reply = await commands.claimTask(project, {
     task_id,
-    ...agentOf(agent),
+    ...agentIds(agentIndex),
     request_id: `claim-${index}`,
   });
   if (!('success' in reply) || !reply.success) throw new Error(JSON.stringify(reply));
 }
 
-export async function renew({ commands, tasks }: BenchHarness, index: number, agent = index): Promise<void> {
+export async function renew(
+  { commands, tasks }: BenchHarness,
+  index: number,
+  agentIndex = index,
+): Promise<void> {
   const { project, task_id } = tasks[index]!;
-  const { session_id } = agentOf(agent);
+  const { session_id } = agentIds(agentIndex);
   const reply = await commands.renewLease(project, { task_id, session_id, expected_generation: 1 });
   if (!('success' in reply) || !reply.success) throw new Error(JSON.stringify(reply));
 }
 
-export async function submit({ commands, tasks }: BenchHarness, index: number, agent = index): Promise<void> {
+export async function submit(
+  { commands, tasks }: BenchHarness,
+  index: number,
+  agentIndex = index,
+): Promise<void> {
   const { project, task_id } = tasks[index]!;
-  const { session_id } = agentOf(agent);
+  const { session_id } = agentIds(agentIndex);
   const result_data = { summary: 'done', index };
   const reply = await commands.submitResult(project, {
     task_id,

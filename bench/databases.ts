@@ -20,7 +20,8 @@ const DATABASES = {
 type BenchDatabaseName = keyof typeof DATABASES;
 
 const IN_FLIGHT = [1, 64, 1000] as const;
-const JOB_QUEUES: Partial<Record<BenchDatabaseName, readonly string[]>> = {
+/** The parts of bench:http that run on each database: our server, and the job queues. */
+const HTTP_PARTS: Partial<Record<BenchDatabaseName, readonly string[]>> = {
   postgres: ['postgres', 'pg-boss', 'graphile-worker'],
   redis: ['redis', 'bullmq'],
 };
@@ -29,26 +30,26 @@ const JOB_QUEUES: Partial<Record<BenchDatabaseName, readonly string[]>> = {
  * Measures claims and whole cycles through one coordinator and one project, and compares the server with job
  * queues on the same database.
  */
-export async function benchDatabases(selection: string, quick: boolean): Promise<void> {
+export async function benchDatabases(selection: string, isQuick: boolean): Promise<void> {
   const names = (Object.keys(DATABASES) as BenchDatabaseName[]).filter(
     (name) => selection === 'all' || selection.split(',').includes(name),
   );
   if (names.length === 0)
-    throw new Error(`--stores: expected all, or a list of ${Object.keys(DATABASES).join(',')}`);
+    throw new Error(`--stores ${selection}: expected all, or a list of ${Object.keys(DATABASES).join(',')}`);
   const rows: string[][] = [];
-  for (const name of names) rows.push(...(await measureDatabase(name, quick)));
+  for (const name of names) rows.push(...(await measureDatabase(name, isQuick)));
   console.log('\nCommands in process over one project of a real database, every reply durable\n');
   console.log(table(['operation', 'database', 'in flight', 'per second', 'p50 ms', 'p99 ms'], rows));
-  const queues = names.flatMap((name) => JOB_QUEUES[name] ?? []);
-  if (queues.length > 0) await runJobQueues(queues, quick);
+  const httpParts = names.flatMap((name) => HTTP_PARTS[name] ?? []);
+  if (httpParts.length > 0) await runHttpBench(httpParts, isQuick);
 }
 
-async function measureDatabase(name: BenchDatabaseName, quick: boolean): Promise<string[][]> {
+async function measureDatabase(name: BenchDatabaseName, isQuick: boolean): Promise<string[][]> {
   const database = await DATABASES[name]();
   if ('missing' in database) return [['not run', name, database.missing, '', '', '']];
   const rows: string[][] = [];
   for (const inFlight of IN_FLIGHT) {
-    const harness = await harnessAt(database.url, tasksFor(name, inFlight, quick));
+    const harness = await harnessAt(database.url, tasksFor(name, inFlight, isQuick));
     try {
       for (const [operation, measured] of await measureTwoOperations(harness, inFlight)) {
         rows.push([operation, name, String(inFlight), ...latencyCells(measured)]);
@@ -63,9 +64,9 @@ async function measureDatabase(name: BenchDatabaseName, quick: boolean): Promise
 }
 
 /** Enough tasks for a measurement of a few seconds. */
-function tasksFor(name: BenchDatabaseName, inFlight: number, quick: boolean): number {
+function tasksFor(name: BenchDatabaseName, inFlight: number, isQuick: boolean): number {
   const countMax = name === 'dynamodb' ? 400 : 20_000;
-  return Math.ceil((inFlight === 1 ? countMax / 20 : countMax) / (quick ? 4 : 1));
+  return Math.ceil((inFlight === 1 ? countMax / 20 : countMax) / (isQuick ? 4 : 1));
 }
 
 async function harnessAt(url: string, tasks: number): Promise<BenchHarness> {
@@ -95,16 +96,16 @@ async function measureTwoOperations(
   ];
 }
 
-async function runJobQueues(queues: readonly string[], quick: boolean): Promise<void> {
+async function runHttpBench(httpParts: readonly string[], isQuick: boolean): Promise<void> {
   const args = [
     'run',
     '--silent',
     'bench:http',
     '--',
     '--only',
-    queues.join(','),
+    httpParts.join(','),
     '--seconds',
-    quick ? '3' : '10',
+    isQuick ? '3' : '10',
   ];
   const child = spawn('npm', args, { stdio: 'inherit' });
   await once(child, 'exit');

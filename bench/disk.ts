@@ -23,17 +23,17 @@ async function appendAndSync(root: string, lines: number): Promise<string[]> {
   const file = await open(join(root, `append-${lines}`), 'a');
   const batch = Buffer.alloc(lines * LINE_BYTES, 'x');
   const rounds = lines === 1000 ? 300 : 2000;
-  const tookMs = new Float64Array(rounds);
+  const latenciesMs = new Float64Array(rounds);
   const startMs = performance.now();
   for (let round = 0; round < rounds; round += 1) {
     const writeStartMs = performance.now();
     await file.write(batch);
     await file.datasync();
-    tookMs[round] = performance.now() - writeStartMs;
+    latenciesMs[round] = performance.now() - writeStartMs;
   }
   const seconds = (performance.now() - startMs) / 1000;
   await file.close();
-  const { p50_ms, p99_ms } = percentiles(tookMs);
+  const { p50_ms, p99_ms } = percentiles(latenciesMs);
   return [
     String(lines),
     integerText(rounds / seconds),

@@ -3,10 +3,10 @@ import { startMeasuredServer } from './formats/server.js';
 import * as texts from './formats/texts.js';
 import { integerText, table } from './table.js';
 
-const P = '/api/tenants/default/projects';
+const PROJECTS_PATH = '/api/tenants/default/projects';
 const MIB = 1024 * 1024;
-const PLAN_MAX = 5 * MIB;
-const COMMAND_MAX = MIB;
+const PLAN_MAX_BYTES = 5 * MIB;
+const COMMAND_MAX_BYTES = MIB;
 
 interface FormatCase {
   readonly name: string;
@@ -31,7 +31,7 @@ const jsonCase = (
 const yamlPlanCase = (name: string, project: string, body: () => string): FormatCase => ({
   name,
   method: 'PUT',
-  path: `${P}/${project}/plan`,
+  path: `${PROJECTS_PATH}/${project}/plan`,
   contentType: 'application/yaml',
   body,
 });
@@ -40,17 +40,19 @@ const jsonItems = (count: number, item: (at: number) => object): string =>
   JSON.stringify({ items: Array.from({ length: count }, (_, index) => item(index)) });
 const handle = { task_id: 'A-001-x', session_id: 's', claim_id: 'c' };
 
-/** Every format that is read from outside, at its size limit; for hostile input, the refusal is shown. */
+/** Every format that the server reads, at its size limit. Hostile input is refused, and its status is shown. */
 const FORMATS: readonly FormatCase[] = [
-  yamlPlanCase('plan, YAML, 5 MiB', 'yaml', () => texts.planYaml(PLAN_MAX)),
-  jsonCase('plan, JSON, 5 MiB', `${P}/json/plan`, () => texts.planJson(PLAN_MAX), 'PUT'),
+  yamlPlanCase('plan, YAML, 5 MiB', 'yaml', () => texts.planYaml(PLAN_MAX_BYTES)),
+  jsonCase('plan, JSON, 5 MiB', `${PROJECTS_PATH}/json/plan`, () => texts.planJson(PLAN_MAX_BYTES), 'PUT'),
   yamlPlanCase('plan, YAML, a million subtasks in 6 KB', 'million', texts.millionSubtasks),
   yamlPlanCase('plan, YAML, 0.39 MB of unknown fields', 'bad', () => texts.unknownFields(390_000)),
   yamlPlanCase('plan, YAML, 4.5 MB of unknown fields', 'bad', () => texts.unknownFields(4_500_000)),
-  yamlPlanCase('plan, YAML, 5 MiB of commas', 'bad', () => texts.badCommas(PLAN_MAX - 100)),
-  jsonCase('tasks added, JSON, 1 MiB', `${P}/added/tasks`, () => texts.addedTasks(COMMAND_MAX)),
-  jsonCase('events imported, JSON, 1 MiB', `${P}/imported/events/import`, () =>
-    texts.importedEvents(COMMAND_MAX),
+  yamlPlanCase('plan, YAML, 5 MiB of commas', 'bad', () => texts.badCommas(PLAN_MAX_BYTES - 100)),
+  jsonCase('tasks added, JSON, 1 MiB', `${PROJECTS_PATH}/added/tasks`, () =>
+    texts.addedTasks(COMMAND_MAX_BYTES),
+  ),
+  jsonCase('events imported, JSON, 1 MiB', `${PROJECTS_PATH}/imported/events/import`, () =>
+    texts.importedEvents(COMMAND_MAX_BYTES),
   ),
   jsonCase('workspace, 16 files of 256 KiB', '/api/init', () =>
     JSON.stringify({ project_id: 'large', files: texts.workspaceFiles(4 * MIB, 256 * 1024) }),
@@ -58,14 +60,14 @@ const FORMATS: readonly FormatCase[] = [
   jsonCase('workspace, 2,000 files of 2 KiB', '/api/init', () =>
     JSON.stringify({ project_id: 'many', files: texts.workspaceFiles(4 * MIB, 2 * 1024) }),
   ),
-  jsonCase('result, JSON, 1 MiB', `${P}/added/results`, () =>
+  jsonCase('result, JSON, 1 MiB', `${PROJECTS_PATH}/added/results`, () =>
     JSON.stringify({
       ...handle,
       generation: 1,
       result_data: Array.from({ length: 60_000 }, (_, index) => ({ at: index })),
     }),
   ),
-  jsonCase('1,000 claims', `${P}/added/claims/batch`, () =>
+  jsonCase('1,000 claims', `${PROJECTS_PATH}/added/claims/batch`, () =>
     JSON.stringify({
       claims: Array.from({ length: 1000 }, (_, index) => ({
         task_id: `AAA-${String((index % 999) + 1).padStart(3, '0')}-work`,
@@ -74,10 +76,10 @@ const FORMATS: readonly FormatCase[] = [
       })),
     }),
   ),
-  jsonCase('1,000 renewals', `${P}/added/claims/renew/batch`, () =>
+  jsonCase('1,000 renewals', `${PROJECTS_PATH}/added/claims/renew/batch`, () =>
     jsonItems(1000, () => ({ ...handle, expected_generation: 1 })),
   ),
-  jsonCase('1,000 results', `${P}/added/results/batch`, () =>
+  jsonCase('1,000 results', `${PROJECTS_PATH}/added/results/batch`, () =>
     jsonItems(1000, () => ({ ...handle, generation: 1, result_data: 'x'.repeat(900) })),
   ),
   jsonCase('gaps, 5,000 keys', '/api/gaps', () =>
@@ -90,11 +92,18 @@ const FORMATS: readonly FormatCase[] = [
       method: 'tools/call',
       params: {
         name: 'submit',
-        arguments: { handle: { ...handle, generation: 1 }, result_data: 'x'.repeat(COMMAND_MAX - 1000) },
+        arguments: {
+          handle: { ...handle, generation: 1 },
+          result_data: 'x'.repeat(COMMAND_MAX_BYTES - 1000),
+        },
       },
     }),
   ),
-  jsonCase('JSON, 1 MiB of one name twice', `${P}/added/claims`, () => `{${'"a":1,'.repeat(170_000)}"a":1}`),
+  jsonCase(
+    'JSON, 1 MiB of one name twice',
+    `${PROJECTS_PATH}/added/claims`,
+    () => `{${'"a":1,'.repeat(170_000)}"a":1}`,
+  ),
 ];
 
 /**
@@ -107,7 +116,7 @@ export async function benchFormats(): Promise<void> {
   try {
     await send(
       server.url,
-      jsonCase('warm', `${P}/warm/plan`, () => texts.planJson(20_000), 'PUT'),
+      jsonCase('warm', `${PROJECTS_PATH}/warm/plan`, () => texts.planJson(20_000), 'PUT'),
       texts.planJson(20_000),
     );
     for (const format of FORMATS) {
@@ -146,11 +155,11 @@ async function send(url: string, { method, path, contentType }: FormatCase, body
   return `${status}${code === undefined ? '' : ` ${code}`}`;
 }
 
-/** Requests work in every project that was touched: the request must not pay for the earlier read. */
+/** Requests work in each project that the formats change. Shows whether this later request waits for an earlier one. */
 async function requestWork(url: string): Promise<void> {
   for (const project of ['yaml', 'json', 'million', 'added']) {
     const body = JSON.stringify({ agent_id: 'a', session_id: `s-${project}` });
     const headers = { 'content-type': 'application/json' };
-    await sendRequest(`${url}${P}/${project}/next`, { method: 'POST', headers, body });
+    await sendRequest(`${url}${PROJECTS_PATH}/${project}/next`, { method: 'POST', headers, body });
   }
 }

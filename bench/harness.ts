@@ -30,16 +30,16 @@ export const newTempFolder = (): Promise<string> => mkdtemp(join(tmpdir(), 'gene
 export async function openHarness(
   name: BenchStoreName,
   projects: number,
-  tasksEach: number,
+  tasksPerProject: number,
 ): Promise<BenchHarness> {
   const root = await newTempFolder();
   const store = name === 'file' ? await openFileStore({ root }) : openMemoryStore();
-  return harnessOn(store, root, projects, tasksEach);
+  return harnessOn(store, root, projects, tasksPerProject);
 }
 
 type BenchCommands = Pick<ClaimService, 'claimTask'> & Pick<HolderService, 'renewLease' | 'submitResult'>;
 
-/** Commits before the commands became services have them on the coordinator itself; `--against` measures those too. */
+/** `--against` also measures older versions, in which the coordinator itself has the commands. */
 function commandsOf(coordinator: Coordinator): BenchCommands {
   const { claims, holder } = coordinator;
   if (claims === undefined) return coordinator as unknown as BenchCommands;
@@ -50,7 +50,7 @@ function commandsOf(coordinator: Coordinator): BenchCommands {
   };
 }
 
-/** What a benchmark measures: by default this version. */
+/** The version that a benchmark measures, by default this one. */
 export interface Implementation {
   readonly Coordinator: typeof Coordinator;
 }
@@ -65,14 +65,14 @@ export async function harnessOn(
   store: Store,
   root: string,
   projects: number,
-  tasksEach: number,
+  tasksPerProject: number,
   { tenant_id = TENANT, implementation = { Coordinator } as Implementation, ...options }: HarnessOptions = {},
 ): Promise<BenchHarness> {
   const coordinator = await implementation.Coordinator.open({ store, limits: WIDE_LIMITS, ...options });
   const tasks: { project: ProjectKey; task_id: string }[] = [];
   for (let index = 0; index < projects; index += 1) {
     const project = { tenant_id, project_id: `project-${index}` };
-    const tracks = tracksOf(tasksEach);
+    const tracks = tracksOf(tasksPerProject);
     const reply = await coordinator.plans.put(project, { tracks });
     if (isProblem(reply)) throw new Error(reply.detail);
     for (const { id } of Object.values(tracks).flat()) tasks.push({ project, task_id: id });
@@ -98,15 +98,15 @@ export function tracksOf(
   count: number,
 ): Record<string, { id: string; description: string; depends_on: [] }[]> {
   const tracks: Record<string, { id: string; description: string; depends_on: [] }[]> = {};
-  for (let made = 0, track = 0; made < count; track += 1) {
+  for (let taskCount = 0, track = 0; taskCount < count; track += 1) {
     const name = trackLetters(track);
-    const size = Math.min(TASKS_PER_TRACK, count - made);
+    const size = Math.min(TASKS_PER_TRACK, count - taskCount);
     tracks[name] = Array.from({ length: size }, (_, index) => ({
       id: `${name}-${String(index + 1).padStart(3, '0')}-work`,
       description: 'one piece of work',
       depends_on: [],
     }));
-    made += size;
+    taskCount += size;
   }
   return tracks;
 }

@@ -14,39 +14,42 @@ import { median } from './against/statistics.js';
 import { childrenOf, startUsageMeter } from './process-usage.js';
 import { integerText, table } from './table.js';
 
-const HEADS_FEW = 1000;
-/** HEADS_FEW is doubled this many times: 1,024,000. */
+const SMALL_PROJECT_HEADS = 1000;
+/** SMALL_PROJECT_HEADS is doubled this many times: 1,024,000. */
 const DOUBLINGS = 10;
 const ROUNDS = 9;
 const BATCHES = 40;
-const BATCH = 50;
+const BATCH_CLAIMS = 50;
 const NAMESPACE = 'genesis_fleet';
 
 /** Copies every head of a project, appending the letter to each subject. */
 type DoubleHeads = (project: ProjectKey, letter: string) => Promise<void>;
 
 const DATABASES = {
-  postgres: { start: startPostgres, filler: fillPostgres },
-  mysql: { start: startMysql, filler: fillMysql },
-  redis: { start: startRedis, filler: fillRedis },
+  postgres: { start: startPostgres, openFiller: openPostgresFiller },
+  mysql: { start: startMysql, openFiller: openMysqlFiller },
+  redis: { start: startRedis, openFiller: openRedisFiller },
 } as const;
 type HeadsDatabaseName = keyof typeof DATABASES;
 
 /**
- * Processor time that a claim costs the database in a project of a thousand heads and in one of a million. The two
- * alternate, so that any other load on the machine affects both.
+ * Processor time that a claim costs the database in a project of a thousand heads and in a project of a million.
+ * The measurements alternate, so that any other load on the machine affects both.
  */
 export async function benchHeads(selection: string): Promise<void> {
   const names = (Object.keys(DATABASES) as HeadsDatabaseName[]).filter(
     (name) => selection === 'all' || selection.split(',').includes(name),
   );
   if (names.length === 0)
-    throw new Error(`--heads: expected all, or a list of ${Object.keys(DATABASES).join(',')}`);
+    throw new Error(`--heads ${selection}: expected all, or a list of ${Object.keys(DATABASES).join(',')}`);
   const rows: string[][] = [];
   for (const name of names) rows.push(await measureDatabase(name));
   console.log(`\nCPU time of the database per claim, median of ${ROUNDS} alternating rounds\n`);
   console.log(
-    table(['database', `${integerText(HEADS_FEW)} heads`, 'a million heads', 'ratio', 'load'], rows),
+    table(
+      ['database', `${integerText(SMALL_PROJECT_HEADS)} heads`, 'a million heads', 'ratio', 'load'],
+      rows,
+    ),
   );
 }
 
@@ -54,19 +57,19 @@ async function measureDatabase(name: HeadsDatabaseName): Promise<string[]> {
   const database = await DATABASES[name].start();
   if ('missing' in database) return [name, database.missing, '', '', ''];
   const { migrator, open } = (await databaseOf(database.url))!;
-  const migrating = await migrator(database.url);
-  await migrating.up();
-  await migrating.close();
+  const openedMigrator = await migrator(database.url);
+  await openedMigrator.up();
+  await openedMigrator.close();
   const store = await open(database.url);
-  const { double, close } = await DATABASES[name].filler(database.url);
-  const many = await newProject(store);
-  for (const step of numbersBetween(1, DOUBLINGS)) await double(many, String.fromCharCode(96 + step));
+  const { double, close } = await DATABASES[name].openFiller(database.url);
+  const largeProject = await newProject(store);
+  for (const step of numbersBetween(1, DOUBLINGS)) await double(largeProject, String.fromCharCode(96 + step));
   await close();
   process.stderr.write(`  ${name}: filled\n`);
   const [fewUs, manyUs]: [number[], number[]] = [[], []];
   for (const _ of numbersBetween(1, ROUNDS)) {
     fewUs.push(await measureClaimCpuUs(store, await newProject(store)));
-    manyUs.push(await measureClaimCpuUs(store, many));
+    manyUs.push(await measureClaimCpuUs(store, largeProject));
   }
   await store.close();
   await database.stop();
@@ -80,16 +83,18 @@ async function measureDatabase(name: HeadsDatabaseName): Promise<string[]> {
   ];
 }
 
-/** Creates a project with a thousand heads, made by commits. */
+/** Creates a project with a thousand heads by commits to the store. */
 async function newProject(store: Store): Promise<ProjectKey> {
   const project = { tenant_id: `t${randomUUID().slice(0, 8)}`, project_id: 'p' };
-  for (const batch of numbersBetween(1, HEADS_FEW / BATCH)) {
-    await store.commit(numbersBetween(1, BATCH).map((n) => claimTransaction(project, `~${batch}-${n}-`)));
+  for (const batch of numbersBetween(1, SMALL_PROJECT_HEADS / BATCH_CLAIMS)) {
+    await store.commit(
+      numbersBetween(1, BATCH_CLAIMS).map((n) => claimTransaction(project, `~${batch}-${n}-`)),
+    );
   }
   return project;
 }
 
-/** What a claim is to a store: a head with a permit, its event, the permit of its session and a request. */
+/** The transaction of a claim: a head with a permit, its event, the permit of its session and a request. */
 function claimTransaction(projectKey: ProjectKey, subject: string) {
   const until_ms = Date.now() + 3_600_000;
   return transactionOf(projectKey, {
@@ -125,12 +130,14 @@ async function measureClaimCpuUs(store: Store, projectKey: ProjectKey): Promise<
   // This process has no other children than the database.
   const usageSince = startUsageMeter(childrenOf(process.pid));
   for (const _ of numbersBetween(1, BATCHES)) {
-    await store.commit(numbersBetween(1, BATCH).map(() => claimTransaction(projectKey, `~${randomUUID()}`)));
+    await store.commit(
+      numbersBetween(1, BATCH_CLAIMS).map(() => claimTransaction(projectKey, `~${randomUUID()}`)),
+    );
   }
-  return ((usageSince()?.cpu_seconds ?? Number.NaN) * 1e6) / (BATCHES * BATCH);
+  return ((usageSince()?.cpu_seconds ?? Number.NaN) * 1e6) / (BATCHES * BATCH_CLAIMS);
 }
 
-async function fillPostgres(url: string): Promise<{ double: DoubleHeads; close(): Promise<void> }> {
+async function openPostgresFiller(url: string): Promise<{ double: DoubleHeads; close(): Promise<void> }> {
   const client = new pg.Client(url);
   await client.connect();
   return {
@@ -152,7 +159,7 @@ async function fillPostgres(url: string): Promise<{ double: DoubleHeads; close()
   };
 }
 
-async function fillMysql(url: string): Promise<{ double: DoubleHeads; close(): Promise<void> }> {
+async function openMysqlFiller(url: string): Promise<{ double: DoubleHeads; close(): Promise<void> }> {
   const connection = await createConnection({ uri: url });
   return {
     double: async ({ tenant_id, project_id }, letter) => {
@@ -172,7 +179,7 @@ async function fillMysql(url: string): Promise<{ double: DoubleHeads; close(): P
   };
 }
 
-const DOUBLE = `
+const DOUBLE_SCRIPT = `
 local all = redis.call('HGETALL', KEYS[1])
 for at = 1, #all, 2 do
   redis.call('HSET', KEYS[1], all[at] .. ARGV[1], all[at + 1])
@@ -180,14 +187,14 @@ for at = 1, #all, 2 do
   redis.call('HSET', KEYS[3], all[at] .. ARGV[1], redis.call('HGET', KEYS[3], all[at]))
 end`;
 
-async function fillRedis(url: string): Promise<{ double: DoubleHeads; close(): Promise<void> }> {
+async function openRedisFiller(url: string): Promise<{ double: DoubleHeads; close(): Promise<void> }> {
   const client = createClient({ url });
   await client.connect();
   const keys = new RedisKeys(NAMESPACE);
   return {
     double: async (project, letter) => {
       const [subjects, marks] = ['subjects', 'marks'].map((name) => `${keys.project(project)}:${name}`);
-      await client.sendCommand(['EVAL', DOUBLE, '3', keys.heads(project), subjects!, marks!, letter]);
+      await client.sendCommand(['EVAL', DOUBLE_SCRIPT, '3', keys.heads(project), subjects!, marks!, letter]);
     },
     close: async () => client.destroy(),
   };

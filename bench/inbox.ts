@@ -24,8 +24,8 @@ export async function benchInbox(cycles = 25): Promise<void> {
     warn: console.error,
   });
   const rows: string[][] = [];
-  const measure = async (name: string, drop: () => Promise<void>): Promise<void> => {
-    await drop();
+  const measure = async (name: string, writeCommands: () => Promise<void>): Promise<void> => {
+    await writeCommands();
     const startMs = performance.now();
     const cpuBefore = process.cpuUsage();
     const { commands, outcomes } = await serialiser.pass();
@@ -40,11 +40,11 @@ export async function benchInbox(cycles = 25): Promise<void> {
       JSON.stringify(outcomes),
     ]);
   };
-  await measure('warm-up', () => dropAll(workspace, 2, 0));
+  await measure('warm-up', () => writeAllCommands(workspace, 2, 0));
   await measure(`${cycles} edges of each agent, from claim to convergence`, () =>
-    dropAll(workspace, cycles, 1),
+    writeAllCommands(workspace, cycles, 1),
   );
-  await measure('the same, one command per agent at a time', () => dropAll(workspace, 1, 2));
+  await measure('the same, one command per agent at a time', () => writeAllCommands(workspace, 1, 2));
   console.log(`\nThe inbox: ${AGENTS} agents, one process, outcomes written\n`);
   console.log(table(['', 'commands', 'commands/s', 'CPU µs per command', 'outcomes'], rows.slice(1)));
   coordinator.close();
@@ -52,13 +52,13 @@ export async function benchInbox(cycles = 25): Promise<void> {
   await rm(root, { recursive: true, force: true });
 }
 
-/** For every agent and edge: a claim, a heartbeat, an iteration and a result. */
-async function dropAll(workspace: Workspace, cycles: number, series: number): Promise<void> {
+/** Writes, for every agent and edge, a claim, a heartbeat, an iteration and a result. */
+async function writeAllCommands(workspace: Workspace, cycles: number, seriesNumber: number): Promise<void> {
   for (let agent = 0; agent < AGENTS; agent += 1) {
     const folder = workspace.path('events', 'inbox', `agent-${agent}`);
     await mkdir(folder, { recursive: true });
     for (let cycle = 0; cycle < cycles; cycle += 1) {
-      const edgeFields = { feature: `F-${agent}-${series}-${cycle}`, edge: 'design→code' };
+      const edgeFields = { feature: `F-${agent}-${seriesNumber}-${cycle}`, edge: 'design→code' };
       const handle = { ...edgeFields, generation: 1 };
       const iterationEvent = {
         event_type: 'iteration_completed',
@@ -74,7 +74,7 @@ async function dropAll(workspace: Workspace, cycles: number, series: number): Pr
         { event_type: 'edge_converged', ...handle, iteration: 1, result: { asset: 'src/auth.ts' } },
       ];
       for (const [step, command] of commands.entries()) {
-        const name = `${series}-${String(cycle).padStart(4, '0')}-${step}.json`;
+        const name = `${seriesNumber}-${String(cycle).padStart(4, '0')}-${step}.json`;
         await writeFile(`${folder}/.${name}.tmp`, JSON.stringify(command));
         await rename(`${folder}/.${name}.tmp`, `${folder}/${name}`);
       }

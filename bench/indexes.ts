@@ -10,31 +10,31 @@ import { integerText, table } from './table.js';
 const NAMESPACE = 'genesis_fleet';
 const ROUNDS = 7;
 const BATCHES = 200;
-/** As many as a batch of commands writes. */
+/** Events per statement, as many as a batch of commands writes. */
 const BATCH_EVENTS = 256;
-const TYPES = ['TASK_CLAIMED', 'LEASE_RENEWED', 'RESULT_ACCEPTED'];
+const EVENT_TYPES = ['TASK_CLAIMED', 'LEASE_RENEWED', 'RESULT_ACCEPTED'];
 const NO_INDEX = 'none';
 
-/** The cost of an event, by the one index that the table has. */
+/** The cost of an event in a table with one index. */
 interface EventCost {
   readonly cpu_us: number;
   readonly written_bytes: number;
 }
 
 /**
- * The price of each index of the events on PostgreSQL: events are written to copies of the table, each with one index
- * only, in turn. Every field of the events is set, so that no index leaves them out. The price of the index of names
+ * The price of each index of the events on PostgreSQL. Events are written in turn to copies of the table, each with one
+ * index only. Every field of the events is set, so that each index contains all events. The price of the index of names
  * includes its rows.
  */
 export async function benchIndexes(): Promise<void> {
-  const before = childrenOf(process.pid);
-  const started = await startOwnPostgres();
-  if ('missing' in started) return console.log(`not run: ${started.missing}`);
-  const pids = childrenOf(process.pid).filter((pid) => !before.includes(pid));
-  const migrator = await (await databaseOf(started.url))!.migrator(started.url);
+  const earlierPids = childrenOf(process.pid);
+  const testDatabase = await startOwnPostgres();
+  if ('missing' in testDatabase) return console.log(`not run: ${testDatabase.missing}`);
+  const pids = childrenOf(process.pid).filter((pid) => !earlierPids.includes(pid));
+  const migrator = await (await databaseOf(testDatabase.url))!.migrator(testDatabase.url);
   await migrator.up();
   await migrator.close();
-  const client = new pg.Client(started.url);
+  const client = new pg.Client(testDatabase.url);
   await client.connect();
   const definitions = new Map([[NO_INDEX, ''], ...(await indexDefinitions(client))]);
   const costs = new Map([...definitions.keys()].map((name) => [name, [] as EventCost[]]));
@@ -44,7 +44,7 @@ export async function benchIndexes(): Promise<void> {
     process.stderr.write(`  round ${round} of ${ROUNDS}\n`);
   }
   await client.end();
-  await started.stop();
+  await testDatabase.stop();
   console.log(
     `\nPostgreSQL, per event; the price of each index is in addition to the row: ${ROUNDS} rounds\n`,
   );
@@ -66,18 +66,18 @@ async function measureEvents(
   pids: readonly number[],
   definition: string,
 ): Promise<EventCost> {
-  const hasNames = / ON \S+\.event_names /.test(definition);
+  const isNameIndex = / ON \S+\.event_names /.test(definition);
   await client.query(`CREATE TABLE ${NAMESPACE}.copy (LIKE ${NAMESPACE}.event)`);
   await client.query(`CREATE TABLE ${NAMESPACE}.names_copy (LIKE ${NAMESPACE}.event_names)`);
   if (definition !== '') {
-    const copy = `${NAMESPACE}.${hasNames ? 'names_copy' : 'copy'}`;
+    const copy = `${NAMESPACE}.${isNameIndex ? 'names_copy' : 'copy'}`;
     await client.query(definition.replace(/INDEX \S+ ON \S+/, `INDEX copy_index ON ${copy}`));
   }
   await client.query('CHECKPOINT');
   const usageSince = startUsageMeter(pids);
   for (let batch = 0; batch < BATCHES; batch += 1) {
     await writeEvents(client, batch * BATCH_EVENTS);
-    if (hasNames) await writeNames(client, batch * BATCH_EVENTS);
+    if (isNameIndex) await writeNames(client, batch * BATCH_EVENTS);
   }
   const usage = usageSince();
   await client.query(`DROP TABLE ${NAMESPACE}.copy, ${NAMESPACE}.names_copy`);
@@ -88,7 +88,7 @@ async function measureEvents(
   };
 }
 
-/** Events of a thousand agents, each on work of its own. */
+/** Writes events of a thousand agents, each event about its own task. */
 const writeEvents = (client: pg.Client, after: number) =>
   client.query(
     `INSERT INTO ${NAMESPACE}.copy (project_no, task_is_subject, position, at_ms, event_type, subject, task_id, feature_id,
@@ -97,15 +97,15 @@ const writeEvents = (client: pg.Client, after: number) =>
        'task-' || n, 'task-' || n, 'feature-' || n % 250, 'edge-' || n % 12, 'agent-' || n * 7 % 1000,
        'session-' || n * 7 % 1000, repeat('x', 400)
      FROM generate_series($1::int + 1, $1::int + ${BATCH_EVENTS}) AS n`,
-    [after, TYPES],
+    [after, EVENT_TYPES],
   );
 
-/** The names of these events, as a commit passes them. */
+/** Writes the names of these events, as a commit passes them. */
 function writeNames(client: pg.Client, after: number) {
   const events = Array.from({ length: BATCH_EVENTS }, (_, index) => {
     const n = after + index + 1;
     return {
-      event_type: TYPES[n % TYPES.length],
+      event_type: EVENT_TYPES[n % EVENT_TYPES.length],
       feature_id: `feature-${n % 250}`,
       edge: `edge-${n % 12}`,
       agent_id: `agent-${(n * 7) % 1000}`,
@@ -130,13 +130,13 @@ function priceRows(costs: ReadonlyMap<string, readonly EventCost[]>): string[][]
     const priceOf = (field: keyof EventCost): number[] =>
       rounds.map((cost, round) => cost[field] - (name === NO_INDEX ? 0 : (base[round]?.[field] ?? 0)));
     const cpu = priceOf('cpu_us');
-    const text = (value: number): string => value.toFixed(1);
-    const label = name === NO_INDEX ? 'none: the row' : name;
+    const decimalText = (value: number): string => value.toFixed(1);
+    const label = name === NO_INDEX ? 'none, the row alone' : name;
     return [
       label,
-      text(median(cpu)),
-      text(Math.min(...cpu)),
-      text(Math.max(...cpu)),
+      decimalText(median(cpu)),
+      decimalText(Math.min(...cpu)),
+      decimalText(Math.max(...cpu)),
       integerText(median(priceOf('written_bytes'))),
     ];
   });

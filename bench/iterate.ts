@@ -34,7 +34,7 @@ export async function benchIterate(): Promise<void> {
   );
 }
 
-async function measure(runs: number, atOnce: number): Promise<string[]> {
+async function measure(runs: number, concurrentRuns: number): Promise<string[]> {
   const root = await newTempFolder();
   const store = await openFileStore({ root: join(root, 'store') });
   const blobs = new FolderBlobs(join(root, 'blobs'));
@@ -43,43 +43,43 @@ async function measure(runs: number, atOnce: number): Promise<string[]> {
     blobs,
     limits: { max_concurrent_claims: 1000, max_active_sessions: 1000 },
   });
-  const features = Array.from({ length: runs }, (_, nr) => `REQ-F-${nr}`);
-  const vectors = features.map((id) => [
+  const features = Array.from({ length: runs }, (_, index) => `REQ-F-${index}`);
+  const featureFiles = features.map((id) => [
     `features/active/${id}.yml`,
     `feature: ${id}\ntitle: ${id}\nprofile: standard\n`,
   ]);
-  const files = { 'graph/edges/design_code.yml': EDGE_FILE, ...Object.fromEntries(vectors) };
+  const files = { 'graph/edges/design_code.yml': EDGE_FILE, ...Object.fromEntries(featureFiles) };
   const configured = await coordinator.settings.configure(key, { files });
   if (isProblem(configured)) throw new Error(configured.detail);
   const startMs = performance.now();
   const cpuBefore = process.cpuUsage();
   const ends: RunEnd[] = [];
-  for (let done = 0; done < runs; done += atOnce) {
-    const begun = features
-      .slice(done, done + atOnce)
+  for (let from = 0; from < runs; from += concurrentRuns) {
+    const batch = features
+      .slice(from, from + concurrentRuns)
       .map((feature) => runOnce({ coordinator, store, blobs, key, environment: systemEnvironment }, feature));
-    ends.push(...(await Promise.all(begun)));
+    ends.push(...(await Promise.all(batch)));
   }
-  const ms = performance.now() - startMs;
+  const elapsedMs = performance.now() - startMs;
   const { user, system } = process.cpuUsage(cpuBefore);
   if (ends.some((end) => end.status !== 'ENDED' || end.run.status !== 'CONVERGED'))
-    throw new Error('a run has not converged');
+    throw new Error('A run of the benchmark has not converged.');
   const iterations = runs * ITERATIONS;
   const position = (await store.project(key))?.position ?? 0;
   coordinator.close();
   await store.close();
   await rm(root, { recursive: true, force: true });
-  const perIteration = (each: number): string => (each / iterations).toFixed(2);
+  const perIteration = (total: number): string => (total / iterations).toFixed(2);
   return [
-    integerText(atOnce),
+    integerText(concurrentRuns),
     integerText(iterations),
-    perIteration(ms),
+    perIteration(elapsedMs),
     perIteration((user + system) / 1000),
     integerText(position),
   ];
 }
 
-/** The last iteration passes. */
+/** Executes a run whose last iteration passes. */
 function runOnce(harness: Parameters<typeof scriptedServices>[0], feature_id: string) {
   const plan = buildEdgePlan({
     feature_id,

@@ -24,8 +24,8 @@ export async function measure(
   };
   const startMs = performance.now();
   await Promise.all(Array.from({ length: Math.min(inFlight, count) }, runOperations));
-  const tookMs = performance.now() - startMs;
-  return { count, per_second: (count * 1000) / tookMs, ...percentiles(latenciesMs) };
+  const totalMs = performance.now() - startMs;
+  return { count, per_second: (count * 1000) / totalMs, ...percentiles(latenciesMs) };
 }
 
 export function percentiles(latenciesMs: Float64Array): { p50_ms: number; p99_ms: number } {

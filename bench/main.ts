@@ -35,28 +35,29 @@ import { benchStages } from './stages.js';
  *   on databases, with the CPU time of the database
  * - `npm run bench -- --outage all|postgres,mysql,redis,dynamodb`: cost of a stopped database to an idle server
  */
-const quick = process.argv.includes('--quick');
-const at = process.argv.indexOf('--tasks');
-const tasks = at > 0 ? Number(process.argv[at + 1]) : quick ? 50_000 : 1_000_000;
-const only = process.argv[process.argv.indexOf('--only') + 1];
+const isQuick = process.argv.includes('--quick');
+const tasksIndex = process.argv.indexOf('--tasks');
+const tasks = tasksIndex > 0 ? Number(process.argv[tasksIndex + 1]) : isQuick ? 50_000 : 1_000_000;
+const onlyOption = process.argv[process.argv.indexOf('--only') + 1];
 const parts: Record<string, () => Promise<void>> = {
   disk: benchDisk,
   stages: benchStages,
-  cycles: () => benchCycles(quick),
+  cycles: () => benchCycles(isQuick),
   'live-claims': benchLiveClaims,
   million: () => benchMillion(tasks),
   methodology: benchMethodology,
-  inbox: () => benchInbox(quick ? 5 : 25),
+  inbox: () => benchInbox(isQuick ? 5 : 25),
   iterate: benchIterate,
   formats: benchFormats,
   readers: benchReaders,
-  audit: () => benchAudit(at > 0 ? tasks : quick ? 20_000 : 100_000, Number(optionValue('--rounds') ?? 7)),
+  audit: () =>
+    benchAudit(tasksIndex > 0 ? tasks : isQuick ? 20_000 : 100_000, Number(optionValue('--rounds') ?? 7)),
 };
 
 console.log(`Node ${process.version}, ${cpus().length} cores: ${cpus()[0]?.model ?? 'unknown'}`);
 const optionValue = (option: string): string | null => {
-  const at = process.argv.indexOf(option);
-  return at < 0 ? null : (process.argv[at + 1] ?? null);
+  const index = process.argv.indexOf(option);
+  return index < 0 ? null : (process.argv[index + 1] ?? null);
 };
 const [storesOption, headsOption, outageOption] = [
   optionValue('--stores'),
@@ -65,28 +66,28 @@ const [storesOption, headsOption, outageOption] = [
 ];
 const refOption = optionValue('--against');
 if (refOption !== null) {
-  const isChosen = (name: string): boolean => only === name || !process.argv.includes('--only');
+  const isChosen = (name: string): boolean => onlyOption === name || !process.argv.includes('--only');
   const workloads = (['cycles', 'projects'] as const).filter(isChosen);
   const rounds = Number(optionValue('--rounds') ?? 7);
-  if (storesOption !== null) await benchDatabasesAgainst(refOption, storesOption, workloads, rounds, quick);
+  if (storesOption !== null) await benchDatabasesAgainst(refOption, storesOption, workloads, rounds, isQuick);
   else {
     await benchAgainst(refOption, workloads, rounds);
     if (isChosen('restart')) await benchRestartAgainst(refOption, tasks, rounds);
     if (isChosen('status')) await benchStatusAgainst(refOption, rounds);
   }
 }
-if (storesOption !== null && refOption === null) await benchDatabases(storesOption, quick);
+if (storesOption !== null && refOption === null) await benchDatabases(storesOption, isQuick);
 if (headsOption !== null) await benchHeads(headsOption);
 if (outageOption !== null) await benchOutage(outageOption);
-const isCapacity = process.argv.includes('--capacity');
-if (isCapacity) await benchCapacity();
-const isIndexes = process.argv.includes('--indexes');
-if (isIndexes) await benchIndexes();
+const hasCapacityOption = process.argv.includes('--capacity');
+if (hasCapacityOption) await benchCapacity();
+const hasIndexesOption = process.argv.includes('--indexes');
+if (hasIndexesOption) await benchIndexes();
 const hasExclusiveOption =
-  isCapacity ||
-  isIndexes ||
+  hasCapacityOption ||
+  hasIndexesOption ||
   [storesOption, headsOption, outageOption, refOption].some((value) => value !== null);
 for (const [name, run] of hasExclusiveOption ? [] : Object.entries(parts)) {
-  if (process.argv.includes('--only') && only !== name) continue;
+  if (process.argv.includes('--only') && onlyOption !== name) continue;
   await run();
 }

@@ -21,7 +21,7 @@ export async function benchMethodology(): Promise<void> {
     const workspace = await workspaceWithLog(root, EVENTS);
     const rows = [['node alone', ...(await measureCommand(root, ['-e', '0']))]];
     rows.push(['gen status', ...(await measureCommand(root, [PROGRAM, 'status']))]);
-    // Makes every file newer than the log, with the same content, as a clone does.
+    // Makes every file newer than the log without a change of its content, as `git clone` does.
     await touchAll(workspace.path('features/active'));
     rows.push(['gen status, every file just touched', ...(await measureCommand(root, [PROGRAM, 'status']))]);
     console.log(`\ngen status on ${EVENTS} events: milliseconds from start to exit, ${ROUNDS} runs\n`);
@@ -37,14 +37,14 @@ async function touchAll(folder: string): Promise<void> {
 }
 
 async function measureCommand(cwd: string, argv: readonly string[]): Promise<string[]> {
-  const walls: number[] = [];
-  const processor: number[] = [];
+  const wallMs: number[] = [];
+  const cpuMs: number[] = [];
   for (let round = 0; round < ROUNDS; round += 1) {
     const { wall_ms, cpu_ms } = await meterCommand(cwd, argv);
-    walls.push(wall_ms);
-    processor.push(cpu_ms);
+    wallMs.push(wall_ms);
+    cpuMs.push(cpu_ms);
   }
-  return [...bestAndMedian(walls), ...bestAndMedian(processor)];
+  return [...bestAndMedian(wallMs), ...bestAndMedian(cpuMs)];
 }
 
 export interface CommandCost {
@@ -61,7 +61,7 @@ export async function meterCommand(cwd: string, argv: readonly string[]): Promis
   return { wall_ms, cpu_ms: Number(/processor (\d+)/.exec(stderr)?.[1]) / 1000 };
 }
 
-function bestAndMedian(taken: number[]): string[] {
-  taken.sort((a, b) => a - b);
-  return [taken[0] ?? 0, taken[Math.floor(taken.length / 2)] ?? 0].map(integerText);
+function bestAndMedian(durationsMs: number[]): string[] {
+  durationsMs.sort((a, b) => a - b);
+  return [durationsMs[0] ?? 0, durationsMs[Math.floor(durationsMs.length / 2)] ?? 0].map(integerText);
 }

@@ -16,7 +16,7 @@ export async function benchMillion(tasks: number): Promise<void> {
   const harness = await openHarness('file', 1, tasks);
   const rows: string[][] = [];
   try {
-    await work(harness, tasks);
+    await completeTasks(harness, tasks);
     global.gc?.();
     const { heapUsed, external, rss } = process.memoryUsage();
     rows.push([
@@ -42,7 +42,7 @@ export async function benchMillion(tasks: number): Promise<void> {
 }
 
 /** Claims and completes every task except the first, which goes through a hundred generations. */
-async function work({ coordinator, tasks }: BenchHarness, count: number): Promise<void> {
+async function completeTasks({ coordinator, tasks }: BenchHarness, count: number): Promise<void> {
   await measure(count - 1, 1000, async (index) => {
     const { project, task_id } = tasks[index + 1]!;
     const session_id = `session-${index % 500}`;
@@ -71,15 +71,15 @@ async function work({ coordinator, tasks }: BenchHarness, count: number): Promis
 
 async function measureHistories({ coordinator, tasks }: BenchHarness): Promise<string> {
   const { project, task_id } = tasks[0]!;
-  const tookMs = new Float64Array(200);
-  for (let round = 0; round < tookMs.length; round += 1) {
+  const latenciesMs = new Float64Array(200);
+  for (let round = 0; round < latenciesMs.length; round += 1) {
     const startMs = performance.now();
     const reply = await coordinator.queries.getClaimHistory(project, task_id);
-    tookMs[round] = performance.now() - startMs;
+    latenciesMs[round] = performance.now() - startMs;
     if (!('generations' in reply) || reply.generations.length !== GENERATIONS)
       throw new Error(JSON.stringify(reply));
   }
-  const { p50_ms, p99_ms } = percentiles(tookMs);
+  const { p50_ms, p99_ms } = percentiles(latenciesMs);
   return `p50 ${millisText(p50_ms)} ms, p99 ${millisText(p99_ms)} ms`;
 }
 

@@ -6,7 +6,7 @@ import { table } from './table.js';
 
 const PROJECTS = 10;
 const OUTAGE_SECONDS = 30;
-/** The median of three windows is reported: a single window occasionally shows about 300 ms that do not recur. */
+/** The median of three windows is reported, because a single window occasionally shows about 300 ms more. */
 const WINDOWS = 3;
 /** Lets operations that were in flight when the database stopped finish first. */
 const SETTLE_SECONDS = 15;
@@ -14,7 +14,8 @@ const SETTLE_SECONDS = 15;
 /** Measures the processor time of an idle server with ten loaded projects while its database is stopped. */
 export async function benchOutage(selection: string): Promise<void> {
   const names = DATABASE_NAMES.filter((name) => selection === 'all' || selection.split(',').includes(name));
-  if (names.length === 0) throw new Error(`--outage: expected all, or a list of ${DATABASE_NAMES.join(',')}`);
+  if (names.length === 0)
+    throw new Error(`--outage ${selection}: expected all, or a list of ${DATABASE_NAMES.join(',')}`);
   const rows: string[][] = [];
   for (const name of names) rows.push(await measureDatabase(name));
   console.log(`\nAn idle server with ${PROJECTS} projects, its database stopped for ${OUTAGE_SECONDS} s\n`);
@@ -40,12 +41,12 @@ async function measureDatabase(name: DatabaseName): Promise<string[]> {
   await sleep(SETTLE_SECONDS * 1000);
   const usedMs: number[] = [];
   for (let window = 0; window < WINDOWS; window += 1) usedMs.push(await cpuMsOver(OUTAGE_SECONDS));
-  const [middleMs = 0] = usedMs.sort((a, b) => a - b).slice(WINDOWS >> 1);
+  const [medianMs = 0] = usedMs.sort((a, b) => a - b).slice(WINDOWS >> 1);
   const ready = await fetch(`${server.url}/readyz`);
   await ready.body?.cancel();
   await server.stop();
-  const percent = (middleMs / OUTAGE_SECONDS / 10).toFixed(2);
-  return [name, middleMs.toFixed(0), percent, String(ready.status)];
+  const percent = (medianMs / OUTAGE_SECONDS / 10).toFixed(2);
+  return [name, medianMs.toFixed(0), percent, String(ready.status)];
 }
 
 async function cpuMsOver(seconds: number): Promise<number> {

@@ -21,8 +21,8 @@ interface ProcessStat {
  * The usage of processes and of all their descendants, ended ones included: PostgreSQL has a process for each connection
  * and for each table that it vacuums. Null where the system does not report it, or if none of them runs.
  */
-export function usageOf(roots: readonly number[]): ProcessUsage | null {
-  const members = treeOf(roots, processStats());
+export function usageOf(rootPids: readonly number[]): ProcessUsage | null {
+  const members = treeOf(rootPids, processStats());
   if (members.length === 0) return null;
   const ticks = members.reduce((sum, member) => sum + member.ticks, 0);
   const written = members.map(({ pid }) => writtenBytesOf(pid));
@@ -35,10 +35,10 @@ export function usageOf(roots: readonly number[]): ProcessUsage | null {
 }
 
 /** Starts counting; the returned function gives the usage since. */
-export function startUsageMeter(roots: readonly number[]): () => ProcessUsage | null {
-  const before = usageOf(roots);
+export function startUsageMeter(rootPids: readonly number[]): () => ProcessUsage | null {
+  const before = usageOf(rootPids);
   return () => {
-    const after = usageOf(roots);
+    const after = usageOf(rootPids);
     if (before === null || after === null) return null;
     const hasBytes = before.written_bytes !== null && after.written_bytes !== null;
     return {
@@ -52,8 +52,8 @@ export const childrenOf = (parent: number): number[] =>
   processStats().flatMap((stat) => (stat.parent === parent ? [stat.pid] : []));
 
 /** The processes with these ids, and their descendants. */
-export function treeOf(roots: readonly number[], processes: readonly ProcessStat[]): ProcessStat[] {
-  const ids = new Set(roots);
+export function treeOf(rootPids: readonly number[], processes: readonly ProcessStat[]): ProcessStat[] {
+  const ids = new Set(rootPids);
   for (let size = 0; size < ids.size; ) {
     size = ids.size;
     for (const { pid, parent } of processes) if (ids.has(parent)) ids.add(pid);
@@ -62,7 +62,7 @@ export function treeOf(roots: readonly number[], processes: readonly ProcessStat
 }
 
 export function parseStat(text: string): ProcessStat {
-  // The name in parentheses may contain anything; the later fields are numbers, from the third, the state, on.
+  // The name in parentheses may contain any character. The fields after it begin with the third, the state.
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
   const [user, system, childrenUser, childrenSystem] = fields.slice(11, 15).map(Number);
   return {

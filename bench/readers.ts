@@ -3,8 +3,8 @@ import { type MeasuredServer, startMeasuredServer } from './formats/server.js';
 import * as texts from './formats/texts.js';
 import { integerText, table } from './table.js';
 
-const T = '/api/tenants/default';
-const P = `${T}/projects/read`;
+const TENANT_PATH = '/api/tenants/default';
+const PROJECT_PATH = `${TENANT_PATH}/projects/read`;
 const READERS = 30;
 const CLAIMS = 900;
 const ROUNDS = 10;
@@ -12,15 +12,15 @@ const JSON_TYPE = { 'content-type': 'application/json' };
 
 /** The most expensive views. */
 const READS: readonly (readonly [name: string, path: string])[] = [
-  ['status', `${P}/status`],
-  ['status at event 9,900', `${P}/status?at=9900`],
-  ['agents at event 9,900', `${P}/agents?at=9900`],
-  ['1,000 tasks', `${P}/tasks?limit=1000`],
-  ['tasks, none of which match', `${P}/tasks?readiness=held`],
-  ['the memory of a session', `${T}/sessions/s`],
-  ['the claims of a session', `${T}/sessions/s/claims`],
-  ['the plan', `${P}/plan`],
-  ['1,000 events', `${P}/events?limit=1000`],
+  ['status', `${PROJECT_PATH}/status`],
+  ['status at event 9,900', `${PROJECT_PATH}/status?at=9900`],
+  ['agents at event 9,900', `${PROJECT_PATH}/agents?at=9900`],
+  ['1,000 tasks', `${PROJECT_PATH}/tasks?limit=1000`],
+  ['tasks, none of which match', `${PROJECT_PATH}/tasks?readiness=held`],
+  ['the memory of a session', `${TENANT_PATH}/sessions/s`],
+  ['the claims of a session', `${TENANT_PATH}/sessions/s/claims`],
+  ['the plan', `${PROJECT_PATH}/plan`],
+  ['1,000 events', `${PROJECT_PATH}/events?limit=1000`],
 ];
 
 /**
@@ -46,17 +46,18 @@ export async function benchReaders(): Promise<void> {
 async function fill({ url }: MeasuredServer): Promise<string> {
   const post = (path: string, body: object) =>
     sendRequest(url + path, { method: 'POST', headers: JSON_TYPE, body: JSON.stringify(body) });
-  await sendRequest(`${url}${P}/plan`, {
+  await sendRequest(`${url}${PROJECT_PATH}/plan`, {
     method: 'PUT',
     headers: JSON_TYPE,
     body: texts.planJson(1024 * 1024),
   });
   const ids = Array.from({ length: CLAIMS }, (_, index) => `AAA-${String(index + 1).padStart(3, '0')}-work`);
-  await post(`${P}/claims/batch`, {
+  await post(`${PROJECT_PATH}/claims/batch`, {
     claims: ids.map((task_id) => ({ task_id, agent_id: 'a', session_id: 's' })),
   });
   const renewals = ids.map((task_id) => ({ task_id, session_id: 's', expected_generation: 1 }));
-  for (let round = 0; round < ROUNDS; round += 1) await post(`${P}/claims/renew/batch`, { items: renewals });
+  for (let round = 0; round < ROUNDS; round += 1)
+    await post(`${PROJECT_PATH}/claims/renew/batch`, { items: renewals });
   return JSON.stringify(renewals[0]);
 }
 
@@ -86,16 +87,20 @@ async function measureWaitsDuringReads(
     const waits = Promise.all([
       longestWaitMs(() => sendRequest(`${url}/healthz`, { method: 'GET', headers: {} })),
       longestWaitMs(() =>
-        sendRequest(`${url}${P}/claims/renew`, { method: 'POST', headers: JSON_TYPE, body: renewal }),
+        sendRequest(`${url}${PROJECT_PATH}/claims/renew`, {
+          method: 'POST',
+          headers: JSON_TYPE,
+          body: renewal,
+        }),
       ),
     ]);
     await Promise.all(reading);
     isOver = true;
     return waits;
   });
-  const answers = [...statuses].map(([status, count]) => `${count} × ${status}`).join(', ');
+  const statusCounts = [...statuses].map(([status, count]) => `${count} × ${status}`).join(', ');
   process.stderr.write(
-    `  ${name}: ${integerText(wall_ms)} ms, blocked ${integerText(blocked_ms)} ms, ${answers}\n`,
+    `  ${name}: ${integerText(wall_ms)} ms, blocked ${integerText(blocked_ms)} ms, ${statusCounts}\n`,
   );
   return [
     name,
@@ -103,6 +108,6 @@ async function measureWaitsDuringReads(
     integerText(result[0]),
     integerText(result[1]),
     integerText(blocked_ms),
-    answers,
+    statusCounts,
   ];
 }

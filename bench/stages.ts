@@ -32,15 +32,15 @@ export async function benchStages(): Promise<void> {
 }
 
 function runRound(): string[] {
-  const took = new Map<string, number>();
+  const stageMs = new Map<string, number>();
   const timeStage = <T>(stage: (typeof STAGES)[number], work: () => T): T => {
     const startMs = performance.now();
-    const done = work();
-    took.set(stage, (took.get(stage) ?? 0) + performance.now() - startMs);
-    return done;
+    const result = work();
+    stageMs.set(stage, (stageMs.get(stage) ?? 0) + performance.now() - startMs);
+    return result;
   };
   const { source, ids } = plannedProject();
-  const sessionUntil = source.sessionUntilMs as Map<string, number>;
+  const sessionUntilMsById = source.sessionUntilMs as Map<string, number>;
   const ledger = new ProjectLedger(KEY, new TenantPermits());
   const index = new EventIndex();
   const overlay = new Overlay();
@@ -65,8 +65,8 @@ function runRound(): string[] {
     const applied = timeStage('apply', () =>
       attempts.map(({ transaction }) => ledger.apply(transaction, nowMs)),
     );
-    const transactions = applied.flatMap(({ fields, ...rest }) =>
-      fields === null ? [] : [{ ...rest, fields }],
+    const transactions = applied.flatMap(({ fields, ...writes }) =>
+      fields === null ? [] : [{ ...writes, fields }],
     );
     const batch = new WriteBatch(writers, seal, 0);
     timeStage('encode', () => {
@@ -83,15 +83,15 @@ function runRound(): string[] {
       for (const [offset, { transaction }] of attempts.entries()) {
         const outcome = applied[offset]?.outcome;
         if (outcome?.kind !== 'committed')
-          throw new Error(`a claim of the benchmark was refused: ${outcome?.kind}`);
+          throw new Error(`A claim of the benchmark was not committed: ${outcome?.kind}.`);
         for (const { scope, member, until_ms } of transaction.permits) {
-          if (scope === SESSIONS_SCOPE) sessionUntil.set(member, until_ms ?? 0);
+          if (scope === SESSIONS_SCOPE) sessionUntilMsById.set(member, until_ms ?? 0);
         }
         applyCommit(source.state, transaction, outcome.positions);
       }
     });
   }
-  const each = STAGES.map((stage) => ((took.get(stage) ?? 0) * 1000) / CLAIMS);
+  const each = STAGES.map((stage) => ((stageMs.get(stage) ?? 0) * 1000) / CLAIMS);
   return [...each, each.reduce((sum, us) => sum + us, 0)].map((us) => us.toFixed(2));
 }
 

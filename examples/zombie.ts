@@ -3,7 +3,7 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as pass } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Coordinator, isProblem, type Problem } from 'genesis-fleet/coordinator';
 import { lineageTable } from 'genesis-fleet/core';
 import { openFileStore } from 'genesis-fleet/stores/file';
@@ -21,7 +21,7 @@ tracks:
 const shop = { tenant_id: 'acme', project_id: 'shop' };
 const task_id = 'A-001-core-framework';
 
-function ok<T>(reply: T | Problem): T {
+function unwrap<T>(reply: T | Problem): T {
   if (isProblem(reply)) throw new Error(reply.detail);
   return reply;
 }
@@ -30,28 +30,30 @@ const root = await mkdtemp(join(tmpdir(), 'genesis-example-'));
 const store = await openFileStore({ root });
 const fleet = await Coordinator.open({ store, limits: { min_lease_duration_seconds: 1 } });
 try {
-  ok(await fleet.plans.put(shop, PLAN));
+  unwrap(await fleet.plans.put(shop, PLAN));
   const lease = { task_id, lease_duration_seconds: 1 };
 
-  const alice = ok(
+  const alice = unwrap(
     await fleet.claims.claimTask(shop, { ...lease, agent_id: 'agent-alice', session_id: 'sess-alice' }),
   );
   console.log(`agent-alice claims    ${alice.reason}, generation ${alice.claim?.generation}`);
-  const early = ok(
+  const denied = unwrap(
     await fleet.claims.claimTask(shop, { ...lease, agent_id: 'agent-bob', session_id: 'sess-bob' }),
   );
-  console.log(`agent-bob claims      ${early.reason}, held by ${early.current_holder}`);
+  console.log(`agent-bob claims      ${denied.reason}, held by ${denied.current_holder}`);
 
   console.log('agent-alice does not renew until her lease has expired …');
-  await pass(1100);
+  await sleep(1100);
 
-  const bob = ok(
+  const bob = unwrap(
     await fleet.claims.claimTask(shop, { ...lease, agent_id: 'agent-bob', session_id: 'sess-bob' }),
   );
   console.log(`agent-bob claims      ${bob.reason}, generation ${bob.claim?.generation}`);
   const submit = { task_id, result_data: { files: ['core.ts'] } };
-  const won = ok(await fleet.holder.submitResult(shop, { ...submit, session_id: 'sess-bob', generation: 2 }));
-  console.log(`agent-bob submits     ${won.reason}, ${won.work_product_ref}`);
+  const accepted = unwrap(
+    await fleet.holder.submitResult(shop, { ...submit, session_id: 'sess-bob', generation: 2 }),
+  );
+  console.log(`agent-bob submits     ${accepted.reason}, ${accepted.work_product_ref}`);
 
   const late = {
     task_id,
@@ -59,10 +61,10 @@ try {
     session_id: 'sess-alice',
     generation: 1,
   };
-  const lost = ok(await fleet.holder.submitResult(shop, late));
-  console.log(`agent-alice submits   ${lost.reason}, her work is kept as ${lost.parked}`);
+  const refused = unwrap(await fleet.holder.submitResult(shop, late));
+  console.log(`agent-alice submits   ${refused.reason}, her work is kept as ${refused.parked}`);
 
-  const { rows } = lineageTable(ok(await fleet.queries.getClaimHistory(shop, task_id)));
+  const { rows } = lineageTable(unwrap(await fleet.queries.getClaimHistory(shop, task_id)));
   console.log();
   console.table(
     rows.map(({ generation, agent, session, result }) => ({ generation, agent, session, result })),
@@ -70,8 +72,8 @@ try {
   const log = await readFile(join(root, 'acme', 'shop', 'events.jsonl'), 'utf8');
   console.log(`${log.trim().split('\n').length} events in events.jsonl, each line chained to the one before`);
 
-  const held = lost.reason === 'STALE_GENERATION' && lost.parked !== null && won.accepted;
-  process.exitCode = held ? 0 : 1;
+  const isGuaranteed = refused.reason === 'STALE_GENERATION' && refused.parked !== null && accepted.accepted;
+  process.exitCode = isGuaranteed ? 0 : 1;
 } finally {
   fleet.close();
   await store.close();

@@ -54,7 +54,7 @@ export const SECTIONS: Readonly<Record<string, () => string>> = {
   problems: () => {
     const problems = Object.entries(PROBLEM_STATUS);
     const codesOf = (status: number) =>
-      problems.flatMap(([code, of]) => (of === status ? `\`${code}\`` : [])).join(', ');
+      problems.flatMap(([code, codeStatus]) => (codeStatus === status ? `\`${code}\`` : [])).join(', ');
     const statuses = [...new Set(problems.map(([, status]) => status))];
     return table(
       ['status', 'problem codes'],
@@ -86,7 +86,10 @@ export function withSections(text: string, sections = SECTIONS): string {
     const [start, end] = [`<!-- generated: ${name} -->\n`, '<!-- end -->'];
     const from = current.indexOf(start);
     const to = current.indexOf(end, from);
-    if (from < 0 || to < 0) throw new Error(`The markers of ${name} are missing.`);
+    if (from < 0 || to < 0)
+      throw new Error(
+        `The markers of ${name} are missing. Add <!-- generated: ${name} --> and <!-- end --> to docs/http.md.`,
+      );
     return `${current.slice(0, from + start.length)}\n${render()}\n\n${current.slice(to)}`;
   }, text);
 }

@@ -1,7 +1,7 @@
 import { nameFaults } from './names.js';
 import { dashboardSources, reportFaults, typescriptSources } from './source-files.js';
 
-// Apart: the dashboard may call a type as the part of the contract that it shows, such as `Feature`.
+// Two groups, because a type of the dashboard may have the name of the contract type that it shows, such as `Feature`.
 const groups = [typescriptSources(), dashboardSources()];
 const faults = groups.flatMap((sources) => nameFaults(sources));
 

@@ -74,7 +74,7 @@ it.each([
   'const { house: harness } = open();',
   'const fixture = { house: open() };',
   'interface Fixture { house: object }',
-])('refuses a retired name that no record has as a field in %s', (text) => {
+])('refuses a retired name also as a field if no record has such a field: %s', (text) => {
   expect(messages(text)).toEqual(['house is a retired name: use harness']);
 });
 

@@ -2,7 +2,7 @@ import ts from 'typescript';
 import type { SourceFault, SourceText } from './source-files.js';
 import { valueNameFaults } from './value-names.js';
 
-/** Words of the first months that nobody outside this repository would understand. Prefer what the glossary says. */
+/** Retired words, which nobody outside this repository would understand, and what to write instead. */
 const RETIRED_WORDS: Readonly<Record<string, string>> = {
   Asked: 'Request',
   Ask: 'RequestContext',
@@ -39,8 +39,8 @@ const RETIRED_WORDS: Readonly<Record<string, string>> = {
   told: 'reply, event, or a specific name',
 };
 
-/** Retired words that no stored or sent record has as a field: they are refused as fields too. */
-const NO_FIELDS: ReadonlySet<string> = new Set([
+/** Retired words that no stored or sent record has as a field. They are refused as fields too. */
+const RETIRED_FIELDS: ReadonlySet<string> = new Set([
   'asked',
   'ctx',
   'house',
@@ -61,10 +61,10 @@ const VERBS: ReadonlySet<string> = new Set(['ask', 'judge']);
 const AUXILIARIES: ReadonlySet<string> = new Set(['has', 'is', 'was']);
 
 const REPLACEMENTS: ReadonlyMap<string, string> = new Map(
-  Object.entries(RETIRED_WORDS).map(([word, plain]) => [word.toLowerCase(), plain]),
+  Object.entries(RETIRED_WORDS).map(([word, replacement]) => [word.toLowerCase(), replacement]),
 );
 
-/** It lists the words. */
+/** This file lists the retired words, so it may contain them. */
 const THIS_FILE = 'scripts/names.ts';
 
 const CONTRACT_FOLDER = 'src/core/contract/';
@@ -78,7 +78,7 @@ export function nameFaults(sources: readonly SourceText[]): SourceFault[] {
     ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true),
   );
   const exporters = exportersByType(parsed);
-  const inFiles = parsed.flatMap((source) => {
+  const fileFaults = parsed.flatMap((source) => {
     const file = source.fileName;
     const shorthand = shorthandNames(source);
     const faults: SourceFault[] = [];
@@ -87,11 +87,11 @@ export function nameFaults(sources: readonly SourceText[]): SourceFault[] {
     };
     const visit = (node: ts.Node): void => {
       const field = fieldName(node);
-      if (field !== null && NO_FIELDS.has(field.text)) {
-        const plain = plainWordFor(field.text, file);
-        if (plain !== undefined) report(field, `${field.text} is a retired name: use ${plain}`);
+      if (field !== null && RETIRED_FIELDS.has(field.text)) {
+        const replacement = plainWordFor(field.text, file);
+        if (replacement !== undefined) report(field, `${field.text} is a retired name: use ${replacement}`);
       }
-      const schema = inferredFrom(node);
+      const schema = inferredAlias(node);
       if (schema !== null && file.replaceAll('\\', '/').includes(CONTRACT_FOLDER)) {
         const expected = `${schema.type[0]?.toLowerCase()}${schema.type.slice(1)}`;
         if (schema.constant !== expected)
@@ -108,10 +108,10 @@ export function nameFaults(sources: readonly SourceText[]): SourceFault[] {
         if (isSnakeCase(word) && mustBeCamelCase(node) && !shorthand.has(word)) {
           report(name, `${word} is a local, a parameter or a private field: write it in camelCase`);
         }
-        const plain = plainWordFor(word, file);
-        if (plain !== undefined && (!isRecordField(node) || NO_FIELDS.has(word)))
-          report(name, `${word} is a retired name: use ${plain}`);
-        const part = plain === undefined ? retiredPart(word) : null;
+        const replacement = plainWordFor(word, file);
+        if (replacement !== undefined && (!isRecordField(node) || RETIRED_FIELDS.has(word)))
+          report(name, `${word} is a retired name: use ${replacement}`);
+        const part = replacement === undefined ? retiredPart(word) : null;
         if (part !== null) report(name, `${word} contains a retired name: use ${REPLACEMENTS.get(part)}`);
       }
       ts.forEachChild(node, visit);
@@ -119,7 +119,7 @@ export function nameFaults(sources: readonly SourceText[]): SourceFault[] {
     visit(source);
     return faults;
   });
-  return [...inFiles, ...valueNameFaults(parsed)];
+  return [...fileFaults, ...valueNameFaults(parsed)];
 }
 
 function plainWordFor(word: string, file: string): string | undefined {
@@ -133,17 +133,17 @@ function retiredPart(name: string): string | null {
   if (!/[a-z]/.test(name)) return null;
   const words = name.match(/[A-Z]?[a-z]+|[A-Z]+(?![a-z])/g) ?? [];
   const parts = words.map((word) => word.toLowerCase());
-  const found = parts.find((part, index) => {
-    // A small letter begins a name: whether the whole word is retired, its own entry says.
+  const retired = parts.find((part, index) => {
     if (!REPLACEMENTS.has(part) || ORDINARY_IN_COMPOUNDS.has(part)) return false;
+    // A first word in lower case, such as `desk` in `deskOf`, is retired only if the list has it in lower case.
     if (index === 0) return !VERBS.has(part) && (words[0] !== part || Object.hasOwn(RETIRED_WORDS, part));
     return !AUXILIARIES.has(parts[index - 1] as string);
   });
-  return found ?? null;
+  return retired ?? null;
 }
 
 /** The two names of `type X = Infer<typeof x>`. */
-function inferredFrom(node: ts.Node): { type: string; constant: string } | null {
+function inferredAlias(node: ts.Node): { type: string; constant: string } | null {
   if (!ts.isTypeAliasDeclaration(node) || !ts.isTypeReferenceNode(node.type)) return null;
   const [argument, ...others] = node.type.typeArguments ?? [];
   if (argument === undefined || others.length > 0 || !ts.isTypeQueryNode(argument)) return null;
@@ -206,7 +206,7 @@ function exportersByType(sources: readonly ts.SourceFile[]): ReadonlyMap<string,
 
 const isSnakeCase = (name: string): boolean => /^[a-z][a-z0-9]*(_[a-z0-9]+)+$/.test(name);
 
-/** Fields of records that are written down keep their snake_case, and so does what is destructured from them. */
+/** Fields of stored and sent records are snake_case, and so are the variables destructured from them. */
 function mustBeCamelCase(node: ts.Node): boolean {
   if (ts.isBindingElement(node))
     return node.propertyName !== undefined || ts.isArrayBindingPattern(node.parent);
@@ -218,7 +218,7 @@ function mustBeCamelCase(node: ts.Node): boolean {
   );
 }
 
-/** A field of an interface, or of an object that is one, may be a wire field. */
+/** A field of an interface, or a variable destructured from an object, may have the name of a wire field. */
 const isRecordField = (node: ts.Node): boolean => ts.isPropertySignature(node) || ts.isBindingElement(node);
 
 /** Names that stand for a record's field where they are used: `{ agent_id }`. */

@@ -25,8 +25,8 @@ describe('a lock file', () => {
   });
 
   it('is refused when the binary for a platform is missing', () => {
-    const some = all.filter((name) => name !== 'darwin-arm64');
-    expect(findPlatformFaults({ 'node_modules/tool': tool, ...binaries(some) })).toEqual([
+    const incomplete = all.filter((name) => name !== 'darwin-arm64');
+    expect(findPlatformFaults({ 'node_modules/tool': tool, ...binaries(incomplete) })).toEqual([
       expect.stringContaining('names @tool/darwin-arm64, which is missing in the lock file'),
       expect.stringContaining('has no binary for darwin-arm64'),
     ]);
@@ -48,7 +48,7 @@ describe('a lock file', () => {
     ).toEqual([]);
   });
 
-  it('finds binaries that are nested below the package that names them', () => {
+  it('may nest binaries below the package that names them', () => {
     const nested = Object.fromEntries(
       Object.entries(binaries(all)).map(([path, locked]) => [`node_modules/tool/${path}`, locked]),
     );
@@ -57,7 +57,7 @@ describe('a lock file', () => {
 });
 
 // req: OPS-001
-it('of this repository installs on Linux, macOS and Windows', () => {
+it('every lock file of this repository installs on Linux, macOS and Windows', () => {
   const faults = readLockFiles<LockedPackage>().map(({ packages }) => findPlatformFaults(packages));
   expect(faults.length).toBeGreaterThan(0);
   expect(faults.flat()).toEqual([]);

@@ -24,18 +24,18 @@ type LockedPackages = Readonly<Record<string, LockedPackage>>;
 export const platformName = ({ os, cpu }: Platform): string => `${os}-${cpu}`;
 
 /**
- * Returns the reasons why a lock file does not install on every platform. npm cannot check this itself: `--os` and
- * `--cpu` do not apply to plain dependencies, which npm judges by the machine it runs on.
+ * Returns the reasons why a lock file does not install on every platform. npm cannot check this itself: it
+ * ignores `--os` and `--cpu` for plain dependencies, and checks them for the machine on which it runs.
  */
 export function findPlatformFaults(packages: LockedPackages): string[] {
   return Object.entries(packages).flatMap(([path, locked]) => [
-    ...plainPlatformPackage(path, locked),
-    ...missingOptionalPackages(packages, path, locked),
-    ...uncoveredPlatforms(packages, path, locked),
+    ...requiredPackageFaults(path, locked),
+    ...missingPackageFaults(packages, path, locked),
+    ...uncoveredPlatformFaults(packages, path, locked),
   ]);
 }
 
-function plainPlatformPackage(path: string, locked: LockedPackage): string[] {
+function requiredPackageFaults(path: string, locked: LockedPackage): string[] {
   if (!isPlatformPackage(locked) || locked.optional === true) return [];
   return [`${path} supports one platform only and is not optional: npm install fails on all others.`];
 }
@@ -44,7 +44,7 @@ function plainPlatformPackage(path: string, locked: LockedPackage): string[] {
  * npm omits from the lock file any optional package that the registry lacked when the file was written; `npm ci` then
  * fails.
  */
-function missingOptionalPackages(packages: LockedPackages, path: string, locked: LockedPackage): string[] {
+function missingPackageFaults(packages: LockedPackages, path: string, locked: LockedPackage): string[] {
   return Object.keys(locked.optionalDependencies ?? {})
     .filter((name) => resolve(packages, path, name) === undefined)
     .map(
@@ -57,11 +57,13 @@ function missingOptionalPackages(packages: LockedPackages, path: string, locked:
  * A package that lists several platform packages picks the one with its binary. A single platform package (`fsevents`)
  * is an optional extra, and so is anything that belongs to an optional package.
  */
-function uncoveredPlatforms(packages: LockedPackages, path: string, locked: LockedPackage): string[] {
+function uncoveredPlatformFaults(packages: LockedPackages, path: string, locked: LockedPackage): string[] {
   if (locked.optional === true) return [];
   const binaries = Object.keys(locked.optionalDependencies ?? {})
     .map((name) => resolve(packages, path, name))
-    .filter((found) => found !== undefined && isPlatformPackage(found)) as LockedPackage[];
+    .filter(
+      (lockedPackage) => lockedPackage !== undefined && isPlatformPackage(lockedPackage),
+    ) as LockedPackage[];
   if (binaries.length < 2) return [];
   return PLATFORMS.filter((platform) => !binaries.some((binary) => installsOn(binary, platform))).map(
     (platform) => `${path} has no binary for ${platformName(platform)} in the lock file.`,
@@ -89,7 +91,7 @@ function allows(list: readonly string[] | undefined, value: string): boolean {
 /** Node's resolution: the nearest `node_modules` on the way up. */
 function resolve(packages: LockedPackages, from: string, name: string): LockedPackage | undefined {
   for (let folder = from; ; folder = folder.slice(0, Math.max(0, folder.lastIndexOf('/node_modules/')))) {
-    const found = packages[folder === '' ? `node_modules/${name}` : `${folder}/node_modules/${name}`];
-    if (found !== undefined || folder === '') return found;
+    const lockedPackage = packages[folder === '' ? `node_modules/${name}` : `${folder}/node_modules/${name}`];
+    if (lockedPackage !== undefined || folder === '') return lockedPackage;
   }
 }

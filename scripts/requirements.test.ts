@@ -46,11 +46,11 @@ describe('a citation', () => {
     expect(faults([line()], '// req:\nit(')).toEqual(['0.ts:1  is not a requirement of m']);
   });
 
-  it('is missing for what is built or partly built and named by no test', () => {
+  it('is reported as missing for a built or partly built requirement that no test names', () => {
     const planned = line({ id: 'CLK-003', status: 'planned', note: 'n' });
-    const found = check([line(), other, planned], '// req: CLK-001\nit(');
-    expect(found.uncited.map(({ id }) => id)).toEqual(['CLK-002']);
-    expect(summaryOf(found)).toBe(
+    const result = check([line(), other, planned], '// req: CLK-001\nit(');
+    expect(result.uncited.map(({ id }) => id)).toEqual(['CLK-002']);
+    expect(summaryOf(result)).toBe(
       '3 requirements: 1 built, 1 partly, 1 planned, 0 dropped.\n1 built without a citing test: CLK-002',
     );
     expect(summaryOf(check([line()], '// req: CLK-001\nit('))).toBe(
@@ -58,7 +58,7 @@ describe('a citation', () => {
     );
   });
 
-  it('is not needed for what only a benchmark shows', () => {
+  it('is not needed for a requirement that only a benchmark measures', () => {
     expect(check([line({ measured_by: 'npm run bench -- --only cycles' })])).toMatchObject({
       faults: [],
       uncited: [],

@@ -11,7 +11,7 @@ const requirementSchema = z
     statement: z.string().min(1),
     status: z.enum(STATUSES),
     note: z.string().min(1).exactOptional(),
-    /** The command that measures it, where a test would depend on the speed of the machine. */
+    /** The command that measures the requirement, if a test would depend on the speed of the machine. */
     measured_by: z
       .string()
       .regex(/^npm run bench\S* /)
@@ -19,7 +19,7 @@ const requirementSchema = z
   })
   .refine(({ status, note }) => status === 'built' || note !== undefined, {
     path: ['note'],
-    message: 'says why, unless the status is built',
+    message: 'must say why, unless the status is built',
   });
 
 type Requirement = z.infer<typeof requirementSchema>;
@@ -54,7 +54,7 @@ export function checkRequirements(manifest: SourceText, sources: readonly Source
 /** One line with the counts, and one with the ids of what no test cites. */
 export function summaryOf({ requirements, uncited }: RequirementsCheck): string {
   const counts = STATUSES.map(
-    (status) => `${requirements.filter((one) => one.status === status).length} ${status}`,
+    (status) => `${requirements.filter((requirement) => requirement.status === status).length} ${status}`,
   );
   const lines = [`${requirements.length} requirements: ${counts.join(', ')}.`];
   if (uncited.length > 0)
@@ -66,7 +66,7 @@ function readManifest({ file, text }: SourceText): { requirements: Requirement[]
   const requirements: Requirement[] = [];
   const faults: SourceFault[] = [];
   const lines = text.trimEnd().split('\n');
-  const lineOf = new Map<string, number>();
+  const lineById = new Map<string, number>();
   for (const [at, content] of lines.entries()) {
     const line = at + 1;
     const parsed = requirementSchema.safeParse(jsonOf(content));
@@ -76,9 +76,10 @@ function readManifest({ file, text }: SourceText): { requirements: Requirement[]
       continue;
     }
     const { id } = parsed.data;
-    const first = lineOf.get(id);
-    if (first !== undefined) faults.push({ file, line, message: `${id} is already in line ${first}` });
-    lineOf.set(id, first ?? line);
+    const firstLine = lineById.get(id);
+    if (firstLine !== undefined)
+      faults.push({ file, line, message: `${id} is already in line ${firstLine}` });
+    lineById.set(id, firstLine ?? line);
     requirements.push(parsed.data);
   }
   return { requirements, faults };

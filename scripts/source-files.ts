@@ -15,13 +15,13 @@ export interface SourceFault {
 
 const FOLDERS = ['src', 'sim', 'bench', 'test', 'scripts', 'examples'];
 
-const PAGE_FOLDER = join('dashboard', 'src');
+const DASHBOARD_FOLDER = join('dashboard', 'src');
 
 /** Every TypeScript file of the project without the dashboard, in the order of the paths. */
 export const typescriptSources = (): SourceText[] => sourcesIn(FOLDERS);
 
 /** Every TypeScript file of the dashboard, in the order of the paths. */
-export const dashboardSources = (): SourceText[] => sourcesIn([PAGE_FOLDER]);
+export const dashboardSources = (): SourceText[] => sourcesIn([DASHBOARD_FOLDER]);
 
 function sourcesIn(folders: readonly string[]): SourceText[] {
   return folders

@@ -37,7 +37,7 @@ const INSTALL_SCRIPTS: ReadonlySet<string> = new Set([
 
 /**
  * Returns one sentence for each unapproved licence, origin or install script in a lock file. `isPublished`: users
- * install its packages too.
+ * install the packages of this lock file too.
  */
 export const findSupplyFaults = (
   packages: Readonly<Record<string, CheckedPackage>>,

@@ -9,7 +9,7 @@ const TIMEOUT_MS = 300_000;
 const WINDOW = { width: 1280, height: 920 };
 
 const executablePath = findInstalledProgram('chromium', 'chromium-browser', 'google-chrome');
-if (executablePath === null) throw new Error('chromium is not installed (npm run engines:install)');
+if (executablePath === null) throw new Error('chromium is not installed. Run npm run engines:install.');
 await mkdir(FOLDER, { recursive: true });
 const browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] });
 const demo = await startKeptDemo();

@@ -39,7 +39,10 @@ function installNode(major: string): string {
 }
 
 /** Runs the tests; returns whether they passed, and the last line of output. */
-function runTests(bin: string, filters: readonly string[]): Promise<{ passed: boolean; closing: string }> {
+function runTests(
+  bin: string,
+  filters: readonly string[],
+): Promise<{ hasPassed: boolean; lastLine: string }> {
   const env = { ...process.env, PATH: `${bin}${delimiter}${process.env.PATH ?? ''}` };
   const vitest = resolve('node_modules', 'vitest', 'vitest.mjs');
   const child = spawn(join(bin, 'node'), [vitest, 'run', ...filters], {
@@ -54,7 +57,7 @@ function runTests(bin: string, filters: readonly string[]): Promise<{ passed: bo
   return new Promise((done, reject) => {
     child.on('error', reject);
     child.on('close', (code) =>
-      done({ passed: code === 0, closing: tail.trim().split('\n').at(-1) ?? 'no output' }),
+      done({ hasPassed: code === 0, lastLine: tail.trim().split('\n').at(-1) ?? 'no output' }),
     );
   });
 }
@@ -66,8 +69,8 @@ const summary: string[] = [];
 for (const major of requestedMajors.length > 0 ? requestedMajors : MAJORS) {
   const bin = installNode(major);
   const version = execFileSync(join(bin, 'node'), ['--version'], { encoding: 'utf8' }).trim();
-  const { passed, closing } = await runTests(bin, filters);
-  summary.push(`Node ${version}: ${closing}`);
-  if (!passed) process.exitCode = 1;
+  const { hasPassed, lastLine } = await runTests(bin, filters);
+  summary.push(`Node ${version}: ${lastLine}`);
+  if (!hasPassed) process.exitCode = 1;
 }
 process.stdout.write(`\n${summary.join('\n')}\n`);

@@ -4,7 +4,7 @@ import type { SourceFault } from './source-files.js';
 /** Names that several files may export, and why. */
 const SHARED_NAMES: readonly { readonly names: ReadonlySet<string>; readonly files: RegExp }[] = [
   {
-    // Each store does the same job in its own folder, and no file imports two of them.
+    // Each store has these functions in its own folder, and no file imports them from two stores.
     names: new Set([
       'classifyError',
       'FOREVER_MS',
@@ -21,16 +21,16 @@ const SHARED_NAMES: readonly { readonly names: ReadonlySet<string>; readonly fil
     files: /^src\/stores\//,
   },
   {
-    // Public names: the client and the embedded coordinator have different problems, and users import one of them.
+    // Public names: the problems of the client and of the embedded coordinator have different types. Users import one.
     names: new Set(['isProblem']),
     files: /^src\/(client\/replies|coordinator\/wire\/problem)\.ts$/,
   },
 ];
 
-/** Test support has short names for its fixtures, such as KEY: a test imports those of one harness. */
+/** Test support may share short names of fixtures, such as KEY, because a test imports those of one harness only. */
 const TEST_FILE = /\.test\.ts$|\/testing(\/|\.ts$)/;
 
-/** Constants, functions, classes and enums of `src` with the name of one that another file exports. */
+/** Returns a fault for each exported value of `src` with the name of a value that another file exports. */
 export function valueNameFaults(sources: readonly ts.SourceFile[]): SourceFault[] {
   const exporters = new Map<string, string>();
   const faults: SourceFault[] = [];

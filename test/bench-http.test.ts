@@ -24,8 +24,8 @@ test('the best batch is the fastest within the latency limit, or the fastest of 
 });
 
 test('--batch selects the batch sizes, and all four are the default', () => {
-  expect(readOptions([]).batch).toEqual([50, 100, 250, 500]);
-  expect(readOptions(['--batch', '250']).batch).toEqual([250]);
+  expect(readOptions([]).batchSizes).toEqual([50, 100, 250, 500]);
+  expect(readOptions(['--batch', '250']).batchSizes).toEqual([250]);
   expect(() => readOptions(['--batch', '0'])).toThrow('not a positive integer');
 });
 

@@ -9,10 +9,10 @@ import { temporaryFolder } from './support/temporary-folder.js';
 
 const run = promisify(execFile);
 const EXAMPLE = 'examples/claude-code';
-const PIECES = ['A-001-schema', 'A-002-index', 'A-002-index::1', 'A-002-index::2', 'B-001-api'];
+const TASK_IDS = ['A-001-schema', 'A-002-index', 'A-002-index::1', 'A-002-index::2', 'B-001-api'];
 
 /** Installs `gen` as a link to the program, as npm does. */
-async function installed(): Promise<{ cwd: string; env: Record<'PATH' | 'HOME', string> }> {
+async function installGen(): Promise<{ cwd: string; env: Record<'PATH' | 'HOME', string> }> {
   const cwd = await temporaryFolder();
   const bin = join(cwd, 'bin');
   await mkdir(bin);
@@ -29,17 +29,17 @@ const play = async (cwd: string, env: Record<string, string>) =>
   run(process.execPath, [await plainScript(`${EXAMPLE}/play.ts`), cwd], { env });
 
 test('the example has the configuration that gen setup writes', async () => {
-  const { cwd, env } = await installed();
+  const { cwd, env } = await installGen();
   await run('gen', ['setup', 'claude', '--project', 'shop'], { cwd, env });
   expect(await configuration(EXAMPLE)).toEqual(await configuration(cwd));
 });
 
 test('an MCP client that remembers only the last reply completes a whole plan', async () => {
   const { server } = await startPlannedHarness();
-  const { cwd, env } = await installed();
+  const { cwd, env } = await installGen();
   await run('gen', ['setup', 'claude', '--project', 'shop', '--url', server.url], { cwd, env });
   const { stdout } = await play(cwd, env);
-  for (const taskId of PIECES) expect(stdout).toContain(`${taskId} generation 1: ACCEPTED`);
+  for (const taskId of TASK_IDS) expect(stdout).toContain(`${taskId} generation 1: ACCEPTED`);
   expect(stdout).toContain('the plan is done');
   const scope = { tenant_id: 'default', project_id: 'shop' };
   expect(await server.coordinator.queries.status(scope)).toMatchObject({
@@ -52,7 +52,7 @@ test('the example exits with code 1 if the plan is not completed', async () => {
   const scope = { tenant_id: 'default', project_id: 'shop' };
   const other = { task_id: 'A-001-schema', agent_id: 'other', session_id: 'theirs' };
   await server.coordinator.claims.claimTask(scope, other);
-  const { cwd, env } = await installed();
+  const { cwd, env } = await installGen();
   await run('gen', ['setup', 'claude', '--project', 'shop', '--url', server.url], { cwd, env });
   await expect(play(cwd, env)).rejects.toMatchObject({
     code: 1,

@@ -14,7 +14,7 @@ import { storeTests } from '../src/stores/conformance/suite.js';
 const run = promisify(execFile);
 const LARGE = Buffer.from(JSON.stringify('x'.repeat(300_000)));
 const blob_sha256 = createHash('sha256').update(LARGE).digest('hex');
-const KINDS = ['log-store', 'shared-store'];
+const EXAMPLES = ['log-store', 'shared-store'];
 
 /** The examples inside the built package, which they import by its name as they do in a project that installs it. */
 let examples: string;
@@ -30,7 +30,7 @@ async function newFolder(): Promise<string> {
   return folder;
 }
 
-const gen = (): string => join(inject('built'), 'dist/cli/main.js');
+const programPath = (): string => join(inject('built'), 'dist/cli/main.js');
 
 const environment = (home: string): NodeJS.ProcessEnv => ({
   ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('GENESIS_'))),
@@ -39,7 +39,7 @@ const environment = (home: string): NodeJS.ProcessEnv => ({
 
 /** Starts a server on a store, in a separate process. */
 async function serve(cwd: string, store: string): Promise<{ genesis: Genesis; stop: () => Promise<void> }> {
-  const args = [gen(), 'up', '--json', '--port', '0', '--store', store];
+  const args = [programPath(), 'up', '--json', '--port', '0', '--store', store];
   const child = spawn(process.execPath, args, {
     cwd,
     env: environment(cwd),
@@ -64,7 +64,7 @@ async function serve(cwd: string, store: string): Promise<{ genesis: Genesis; st
   return { genesis: new Genesis({ url, project: 'shop' }), stop };
 }
 
-describe.each(KINDS)('examples/stores/%s.mjs', (kind) => {
+describe.each(EXAMPLES)('examples/stores/%s.mjs', (kind) => {
   // req: STO-005
   test('passes the conformance suite', async () => {
     const { stdout } = await run(process.execPath, ['--test', '--test-reporter=tap', `${kind}.test.mjs`], {
@@ -93,14 +93,14 @@ describe.each(KINDS)('examples/stores/%s.mjs', (kind) => {
     expect(await second.genesis.task('A-001-part')).toMatchObject({ phase: 'COMPLETED' });
     expect(Buffer.from(expectNoProblem(await second.genesis.getBlob(blob_sha256)))).toEqual(LARGE);
     await second.stop();
-    const { stdout } = await run(process.execPath, [gen(), 'verify', store, '--json'], {
+    const { stdout } = await run(process.execPath, [programPath(), 'verify', store, '--json'], {
       cwd,
       env: environment(cwd),
     });
     expect(JSON.parse(stdout)).toMatchObject({ ok: true, logs: [{ project_id: 'shop' }] });
   });
 
-  test('is shown in docs/custom-stores.md as it is', async () => {
+  test('is quoted unchanged in docs/custom-stores.md', async () => {
     const shown = await readFile('docs/custom-stores.md', 'utf8');
     expect(shown).toContain(`\`\`\`js\n${await readFile(`examples/stores/${kind}.mjs`, 'utf8')}\`\`\``);
   });

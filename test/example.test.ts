@@ -10,8 +10,8 @@ const run = promisify(execFile);
 
 it('the zombie example of the README runs and shows that the late result is refused', async () => {
   // Leases last one second, so the clock stands still between sleeps, however slow the machine is.
-  const still = ['--require', './test/support/sleepless.cjs'];
-  const { stdout } = await run(process.execPath, [...still, await plainScript('examples/zombie.ts')]);
+  const frozenClock = ['--require', './test/support/sleepless.cjs'];
+  const { stdout } = await run(process.execPath, [...frozenClock, await plainScript('examples/zombie.ts')]);
   expect(stdout).toContain('agent-bob claims      GRANTED, generation 2');
   expect(stdout).toContain('agent-alice submits   STALE_GENERATION, her work is kept as res_');
 });

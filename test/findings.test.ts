@@ -12,7 +12,7 @@ import { forEachStore, PROJECT_KEY, planOf, unwrap } from './support/coordinator
 const A = 'A-001-core';
 const PLAN = planOf(A);
 
-async function freshRoot(): Promise<string> {
+async function newRoot(): Promise<string> {
   const root = await mkdtemp(join(tmpdir(), 'findings-'));
   onTestFinished(() => rm(root, { recursive: true, force: true }));
   return root;
@@ -52,7 +52,7 @@ describe('findings of the protocol review', () => {
 
   // req: STO-012
   it('F-42: a reply is sent only after the sync that covers it', async () => {
-    const root = await freshRoot();
+    const root = await newRoot();
     let syncing = Promise.resolve();
     const disk = faultyDisk({ sync: (path, sync) => (path.endsWith('events.jsonl') ? syncing : sync()) });
     const store = await openFileStore({ root, disk });
@@ -64,17 +64,17 @@ describe('findings of the protocol review', () => {
     syncing = new Promise((resolve) => {
       finish = resolve;
     });
-    let replied = false;
+    let hasReplied = false;
     const claim = coordinator.claims
       .claimTask(PROJECT_KEY, { task_id: A, agent_id: 'a', session_id: 's1' })
       .then((reply) => {
-        replied = true;
+        hasReplied = true;
         return reply;
       });
     const log = join(root, PROJECT_KEY.tenant_id, PROJECT_KEY.project_id, 'events.jsonl');
     while (!(await readFile(log, 'utf8')).includes('CLAIM_ACQUIRED')) await new Promise(setImmediate);
     await new Promise(setImmediate);
-    expect(replied).toBe(false);
+    expect(hasReplied).toBe(false);
     finish();
     expect(unwrap(await claim).reason).toBe('GRANTED');
     await store.close();
@@ -91,7 +91,7 @@ describe('findings of the protocol review', () => {
     unwrap(await one.plans.put(PROJECT_KEY, PLAN));
     const claim = { task_id: A, agent_id: 'a', session_id: 's1' };
     unwrap(await one.claims.claimTask(PROJECT_KEY, claim));
-    // Coordinator one has the grant in its cache; coordinator two ends the claim.
+    // Coordinator one has the grant in its cache. Coordinator two ends the claim.
     const handle = { task_id: A, session_id: 's1', expected_generation: 1 };
     expect(unwrap(await two.holder.releaseClaim(PROJECT_KEY, handle)).reason).toBe('RELEASED');
     expect(unwrap(await one.holder.renewLease(PROJECT_KEY, handle)).reason).toBe('NO_CLAIM');
@@ -106,7 +106,7 @@ describe('findings of the protocol review', () => {
 
   // req: INB-010
   it('F-62: a log has one writer, and a second one is refused with the process id of the first', async () => {
-    const root = await freshRoot();
+    const root = await newRoot();
     const first = await openFileStore({ root });
     await expect(openFileStore({ root })).rejects.toThrow(new RegExp(String(process.pid)));
     await first.close();
@@ -115,7 +115,7 @@ describe('findings of the protocol review', () => {
   });
 
   it('F-65: a torn last line is dropped and does not damage the next event', async () => {
-    const root = await freshRoot();
+    const root = await newRoot();
     const open = async () => {
       const store = await openFileStore({ root });
       const coordinator = await Coordinator.open({ store });
@@ -229,7 +229,7 @@ forEachStore('findings of the protocol review', (open) => {
       expect((await bob.claim(A)).reason).toBe('DENIED_ACTIVE_CLAIM');
       expect((await alice.renew(A)).reason).toBe('RENEWED');
     }
-    // At one and a half times real time, 200 seconds cover a whole lease.
+    // The clock of the store catches up at one and a half times real time, so 201 seconds exceed the lease.
     harness.advance(201);
     expect((await bob.claim(A)).reason).toBe('GRANTED');
   });

@@ -80,7 +80,7 @@ function comparableEvents(events: readonly EventEnvelope[]): object[] {
       until: _____,
       principal: ______,
       record,
-      ...rest
+      ...otherFields
     } = payload;
     return {
       event_type,
@@ -89,8 +89,8 @@ function comparableEvents(events: readonly EventEnvelope[]): object[] {
       agent_role,
       generation,
       seq,
-      rest,
-      opens: record !== undefined,
+      other_fields: otherFields,
+      opens_session: record !== undefined,
     };
   });
 }
@@ -106,7 +106,7 @@ type InboxRun = {
 };
 
 /** Advances the time and sweeps; returns the type of the last event. */
-const passes = async (
+const advanceAndSweep = async (
   time: FrozenTime,
   seconds: number,
   coordinator: Coordinator,
@@ -136,7 +136,7 @@ async function throughTheInbox(time: FrozenTime, files: Record<string, string>):
   await prepare(coordinator, files);
   const events = () => harness.events();
   const perform = async ([who, step]: InboxStep, at: number) => {
-    if (step.seconds !== undefined) return passes(time, Number(step.seconds), coordinator, events);
+    if (step.seconds !== undefined) return advanceAndSweep(time, Number(step.seconds), coordinator, events);
     if (step.decision !== undefined) {
       return (
         unwrap(await coordinator.decisions.recordReview(KEY, reviewOf(step), human(who))) as {
@@ -164,7 +164,8 @@ async function throughHttp(time: FrozenTime, files: Record<string, string>): Pro
   };
   const events = () => store.events(KEY, { after: 0, limit: 1000 });
   const perform = async ([agent_id, step]: InboxStep) => {
-    if (step.seconds !== undefined) return passes(time, Number(step.seconds), server.coordinator, events);
+    if (step.seconds !== undefined)
+      return advanceAndSweep(time, Number(step.seconds), server.coordinator, events);
     if (step.decision !== undefined) {
       return (
         unwrap(await server.coordinator.decisions.recordReview(KEY, reviewOf(step), human(agent_id))) as {
@@ -196,19 +197,19 @@ async function runBothWays(
   const time = FrozenTime.begin();
   const inbox = await throughTheInbox(time, files);
   const http = await throughHttp(time, files);
-  const answers: string[] = [];
+  const reasons: string[] = [];
   for (const [at, step] of steps.entries()) {
     const [one, other] = [await inbox.perform(step, at), await http.perform(step, at)];
     expect(other).toBe(one);
-    answers.push(one);
+    reasons.push(one);
   }
   expect(comparableEvents(await http.events())).toEqual(comparableEvents(await inbox.events()));
-  return answers;
+  return reasons;
 }
 
 // req: EVT-010, INB-005, INB-013
 test('the flow of specification 002 produces the same log through the inbox and through HTTP', async () => {
-  const answers = await runBothWays([
+  const reasons = await runBothWays([
     ['a-01', { event_type: 'edge_claim', agent_role: 'architect' }],
     ['b-01', { event_type: 'edge_claim', agent_role: 'architect' }],
     ['b-01', { event_type: 'edge_released', generation: 1 }],
@@ -222,7 +223,7 @@ test('the flow of specification 002 produces the same log through the inbox and 
     ['a-01', { event_type: 'edge_converged', generation: 1, result: { asset: 'late' } }],
     ['b-01', { event_type: 'edge_converged', generation: 2, iteration: 2, result: { asset: 'code' } }],
   ]);
-  expect(answers).toEqual([
+  expect(reasons).toEqual([
     'GRANTED',
     'DENIED_ACTIVE_CLAIM',
     'SESSION_MISMATCH',
@@ -236,7 +237,7 @@ test('the flow of specification 002 produces the same log through the inbox and 
 });
 
 /**
- * Seed 000: acquire, heartbeat, a silent holder that only a person ends, and convergence outside the authority of a
+ * Specification 000: acquire, heartbeat, a silent holder that only a person ends, and convergence outside the authority of a
  * role.
  */
 // req: INB-013, ROL-002, STL-003
@@ -247,7 +248,7 @@ test('the lifecycle of specification 000 produces the same log through the inbox
     'coordination.yml': coordinationConfig({ claims: { stale_threshold_seconds: 1, on_ttl: 'hold' } }),
   };
   const done = { iteration: 2, result: { asset: 'code' } };
-  const answers = await runBothWays(
+  const reasons = await runBothWays(
     [
       ['sf-exec-abc123', { event_type: 'edge_claim', agent_role: 'tdd_engineer' }],
       ['cicd-pipeline-42', { event_type: 'edge_claim', agent_role: 'architect' }],
@@ -259,7 +260,7 @@ test('the lifecycle of specification 000 produces the same log through the inbox
     ],
     files,
   );
-  expect(answers).toEqual([
+  expect(reasons).toEqual([
     'GRANTED',
     'DENIED_ACTIVE_CLAIM',
     'RENEWED',

@@ -67,16 +67,16 @@ function startGen(
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const exited = once(child, 'exit');
-  let complaints = '';
+  let errors = '';
   child.stderr.on('data', (chunk) => {
-    complaints += chunk;
+    errors += chunk;
   });
   onTestFinished(async () => {
     child.kill();
     await exited;
   });
   const failed = exited.then(() => {
-    throw new Error(`gen ${args.join(' ')} exited before the test ended: ${complaints}`);
+    throw new Error(`gen ${args.join(' ')} exited before the test ended: ${errors}`);
   });
   failed.catch(() => {});
   return { lines: createInterface({ input: child.stdout }), failed };
@@ -136,7 +136,7 @@ const EXAMPLES = [
   'zombie.ts',
 ];
 
-/** Concurrent: most of them wait. */
+/** Concurrent, because most of these tests wait for a child process. */
 describe.concurrent('the published package', () => {
   describe('the tarball', () => {
     const filesOf = async (folder: string): Promise<string[]> => {
@@ -255,7 +255,7 @@ console.log(summary.outcomes.filter(({ reason }) => reason === 'ACCEPTED').lengt
       expect(stdout).toBe(`${'true\n'.repeat(names.length)}${openCount} ${openCount}\n`);
     });
 
-    test('compiles in a strict program that opens engines if the drivers are installed', async () => {
+    test('compiles in a strict program that imports every database store if the drivers are installed', async () => {
       const program = await compile(published.fullProject, importing(DATABASE_EXPORTS));
       const { stdout } = await run(process.execPath, [program], {
         cwd: published.fullProject,
@@ -307,7 +307,7 @@ console.log(summary.outcomes.filter(({ reason }) => reason === 'ACCEPTED').lengt
       expect(planned).toMatchObject({ version: 1, task_count: expect.any(Number) });
     });
 
-    const doesThePlan = (name: string, command: () => readonly [string, ...string[]]): void =>
+    const testWorker = (name: string, command: () => readonly [string, ...string[]]): void =>
       test(`${name} completes a whole plan`, async (context) => {
         const { env, cwd, openCount, countDone } = await servePlan(context, published.bareProject);
         const [program, ...args] = command();
@@ -317,12 +317,12 @@ console.log(summary.outcomes.filter(({ reason }) => reason === 'ACCEPTED').lengt
         expect(await countDone()).toBe(openCount);
       });
 
-    doesThePlan('typescript/worker.ts', () => [TSX, example('typescript/worker.ts')]);
+    testWorker('typescript/worker.ts', () => [TSX, example('typescript/worker.ts')]);
     onProgram('examples/bash', missingProgram('bash', 'curl'), () =>
-      doesThePlan('bash/worker.sh', () => [example('bash/worker.sh')]),
+      testWorker('bash/worker.sh', () => [example('bash/worker.sh')]),
     );
     onProgram('examples/python', missingProgram('python3'), () =>
-      doesThePlan('python/worker.py', () => ['python3', example('python/worker.py')]),
+      testWorker('python/worker.py', () => ['python3', example('python/worker.py')]),
     );
 
     onProgram('examples/audit', missingProgram('python3'), () =>

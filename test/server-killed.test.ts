@@ -10,7 +10,7 @@ import { Genesis } from '../src/client/index.js';
 import type { EventEnvelope } from '../src/core/events/envelope.js';
 import { emptyWork, evolveWork, isPlanComplete } from '../src/core/views/index.js';
 
-/** The built program: from its sources, each process would spend longer on TypeScript than on its work. */
+/** The built program, because from source each process would spend longer on TypeScript than on its work. */
 const {
   endProcess: end,
   logFolder,
@@ -35,13 +35,13 @@ test('agents continue after the server is killed and restarted: no result is los
   for (const name of AGENTS) agents.push(await startDemoAgent(name, server.url, folder));
 
   // Events that the stream showed before the server died were acknowledged: all of them must be there afterwards.
-  const seen: EventEnvelope[] = [];
+  const streamedEvents: EventEnvelope[] = [];
   const state = emptyWork();
   const kills = [...KILLED_AFTER_RESULTS];
-  const results = () => seen.filter(({ event_type }) => event_type === 'RESULT_SUBMITTED');
+  const results = () => streamedEvents.filter(({ event_type }) => event_type === 'RESULT_SUBMITTED');
   const stop = new AbortController();
   for await (const { event } of genesis.follow({}, { signal: stop.signal })) {
-    seen.push(event);
+    streamedEvents.push(event);
     evolveWork(state, event);
     if (results().length === kills[0]) {
       kills.shift();
@@ -52,15 +52,15 @@ test('agents continue after the server is killed and restarted: no result is los
   }
 
   expect(kills).toEqual([]);
-  expect(seen.map(({ position }) => position)).toEqual(seen.map((_, index) => index + 1));
+  expect(streamedEvents.map(({ position }) => position)).toEqual(streamedEvents.map((_, index) => index + 1));
   const subjects = results().map(({ subject }) => subject);
   expect([...subjects].sort()).toEqual([...state.plan.subjects()].sort());
   const [log] = (await findLogs(join(logFolder(folder), 'default'))) ?? [];
-  const kept: string[] = [];
+  const loggedIds: string[] = [];
   if (log === undefined) throw new Error('No log was found.');
   const report = await verifyLog(log, () => {});
   expect(report.breaks).toEqual([]);
   const page = await genesis.events({ limit: 1000 });
-  if ('events' in page) kept.push(...page.events.map(({ event_id }) => event_id));
-  expect(kept.slice(0, seen.length)).toEqual(seen.map(({ event_id }) => event_id));
+  if ('events' in page) loggedIds.push(...page.events.map(({ event_id }) => event_id));
+  expect(loggedIds.slice(0, streamedEvents.length)).toEqual(streamedEvents.map(({ event_id }) => event_id));
 });

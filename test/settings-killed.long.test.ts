@@ -10,7 +10,7 @@ import { bundleScript } from './support/bundle-script.js';
 
 const SERVER = join(import.meta.dirname, '../src/client/testing/server.child.ts');
 const ROUNDS = 3;
-const ANSWERED_PER_ROUND = 25;
+const CONFIRMED_PER_ROUND = 25;
 const WRITERS = 8;
 
 /** Settings that were confirmed before the server died, and the highest limit that was only requested. */
@@ -27,8 +27,9 @@ async function writeUntilConfirmed(count: number, genesis: Genesis, settings: Se
   await new Promise<void>((resolve) => {
     const write = async (writer: number): Promise<void> => {
       while (!isOver) {
-        const done = writer === 0 ? await changeLimit(genesis, settings) : await makeKey(genesis, settings);
-        if (done && --missing === 0) resolve();
+        const isConfirmed =
+          writer === 0 ? await changeLimit(genesis, settings) : await makeKey(genesis, settings);
+        if (isConfirmed && --missing === 0) resolve();
       }
     };
     for (let writer = 0; writer < WRITERS; writer += 1) void write(writer);
@@ -61,24 +62,24 @@ test('a server killed while it writes keys and limits keeps every confirmed chan
   const start = async () => {
     const server = startChild(program.script, [root]);
     const url = `http://127.0.0.1:${await server.nextLine()}`;
-    const client = (given: string | null) =>
+    const client = (clientToken: string | null) =>
       new Genesis({
         url,
         project: 'shop',
         timeout_seconds: 600,
         retry: { tries: 1 },
-        ...(given === null ? {} : { token: given }),
+        ...(clientToken === null ? {} : { token: clientToken }),
       });
     return { server, client };
   };
   for (let round = 0; round < ROUNDS; round += 1) {
     const { server, client } = await start();
     token ??= expectNoProblem(await client(null).createKey({ role: 'admin' })).token;
-    await writeUntilConfirmed(ANSWERED_PER_ROUND, client(token), settings);
+    await writeUntilConfirmed(CONFIRMED_PER_ROUND, client(token), settings);
     await server.kill();
   }
   const { client } = await start();
-  for (const known of settings.tokens) expectNoProblem(await client(known).projects());
+  for (const confirmedToken of settings.tokens) expectNoProblem(await client(confirmedToken).projects());
   expect(expectNoProblem(await client(token).keys()).keys.length).toBeGreaterThan(settings.tokens.length);
   const { max_concurrent_claims } = expectNoProblem(await client(token).limits());
   expect(max_concurrent_claims).toBeGreaterThanOrEqual(settings.confirmedLimit);

@@ -70,7 +70,7 @@ const WORKERS: Record<string, ExampleWorker> = {
 };
 
 /** A server with the plan that README imports. No lease expires there, however slow a worker is. */
-async function planned() {
+async function startPlanned() {
   FrozenTime.begin();
   const folder = await mkdtemp(join(tmpdir(), 'worker-'));
   const server = await startServer({ ...(await openStoreUrl(`file:${folder}/log`, () => {})), port: 0 });
@@ -94,7 +94,7 @@ for (const [name, { needs, start }] of Object.entries(WORKERS)) {
 function describeWorker(name: string, start: ExampleWorker['start']): void {
   test(`a worker in ${name} completes a whole plan`, async () => {
     const [program, ...args] = await start();
-    const { genesis, env, task_count } = await planned();
+    const { genesis, env, task_count } = await startPlanned();
     const mistyped = run(program, args, { env: { ...env, GENESIS_PROJECT: 'shopp' } });
     await expect(mistyped).rejects.toMatchObject({
       code: 2,
@@ -112,8 +112,8 @@ function describeWorker(name: string, start: ExampleWorker['start']): void {
     const [program, ...args] = await start();
     const url = `http://127.0.0.1:${await closedPort()}`;
     const env = { ...process.env, GENESIS_URL: url, GENESIS_PROJECT: '' };
-    const nameless = run(program, args, { env });
-    await expect(nameless).rejects.toMatchObject({
+    const withoutProject = run(program, args, { env });
+    await expect(withoutProject).rejects.toMatchObject({
       code: 2,
       stderr: expect.stringMatching(/^GENESIS_PROJECT is not set.*\n$/),
     });
@@ -151,7 +151,7 @@ function describeWork(worker: PlainWorker): void {
   const { program } = worker;
 
   test(`the work of a worker in ${program} gets the whole briefing`, async () => {
-    const { genesis, env } = await planned();
+    const { genesis, env } = await startPlanned();
     const tricky = 'Braces } { and "quotes" \\\\" in → a description';
     await genesis.putPlan({ tracks: { A: [{ id: 'A-001-x', description: tricky }] } });
     await run(program, [await workerWith(worker, worker.echoes)], { env });
@@ -161,7 +161,7 @@ function describeWork(worker: PlainWorker): void {
   });
 
   test(`a worker in ${program} releases a task whose work fails, with the error`, async () => {
-    const { genesis, env } = await planned();
+    const { genesis, env } = await startPlanned();
     const child = spawn(program, [await workerWith(worker, worker.fails)], {
       env,
       stdio: ['ignore', 'pipe', 'ignore'],
@@ -179,7 +179,7 @@ function describeWork(worker: PlainWorker): void {
   });
 
   test(`a worker in ${program} submits a result of a megabyte as a blob`, async () => {
-    const { genesis, env, task_count } = await planned();
+    const { genesis, env, task_count } = await startPlanned();
     const { stdout } = await run(program, [await workerWith(worker, worker.large)], { env });
     expect(stdout.match(/ generation 1: ACCEPTED$/gm)).toHaveLength(task_count);
     const done = await genesis.tasks({ phase: 'COMPLETED' });
@@ -193,7 +193,7 @@ function describeWork(worker: PlainWorker): void {
 }
 
 test('the gen run agent of the README completes a whole plan', async () => {
-  const { genesis, env, task_count } = await planned();
+  const { genesis, env, task_count } = await startPlanned();
   const [, command = ''] = /`gen (run --loop -- [^`]+)`/.exec(await readFile('README.md', 'utf8')) ?? [];
   await run(process.execPath, [join(inject('built'), 'dist/cli/main.js'), ...command.split(' ')], { env });
   const done = await genesis.tasks({ phase: 'COMPLETED' });
@@ -214,10 +214,10 @@ async function closedPort(): Promise<number> {
 
 void onProgram('the requests of docs/http.md', missingProgram('bash', 'curl'), () => {
   test('the requests of docs/http.md claim, renew and complete a task as written', async () => {
-    const { url, env } = await planned();
-    const [, walk = ''] = /```bash\n([\s\S]*?)```/.exec(await readFile('docs/http.md', 'utf8')) ?? [];
-    const here = walk.replace('http://127.0.0.1:4680', url).replaceAll('curl -s ', "curl -s -w '\\n' ");
-    const { stdout } = await run('bash', ['-euc', here], { env });
+    const { url, env } = await startPlanned();
+    const [, requests = ''] = /```bash\n([\s\S]*?)```/.exec(await readFile('docs/http.md', 'utf8')) ?? [];
+    const script = requests.replace('http://127.0.0.1:4680', url).replaceAll('curl -s ', "curl -s -w '\\n' ");
+    const { stdout } = await run('bash', ['-euc', script], { env });
     const reasons = stdout
       .trim()
       .split('\n')

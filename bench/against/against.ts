@@ -17,7 +17,7 @@ const MEASURES: readonly Measure<OperationCost>[] = [
   ['p99_ms', 'p99 ms', (value) => value.toFixed(2)],
 ];
 
-/** Compares the working tree with a commit on the file store, each in its own process. */
+/** Compares the working tree with a Git commit on the file store. Each version runs in its own process. */
 export async function benchAgainst(
   ref: string,
   workloads: readonly WorkloadName[],
@@ -25,7 +25,7 @@ export async function benchAgainst(
 ): Promise<void> {
   const builds = [await buildRef(ref), await buildWorkingTree()] as const;
   for (const workload of workloads) {
-    const done = await runRounds(
+    const measuredRounds = await runRounds(
       builds,
       rounds,
       ({ dist }) => runChild<OperationCost>(CHILD, [dist, workload]),
@@ -33,6 +33,6 @@ export async function benchAgainst(
     );
     const names = builds.map(({ name }) => name).toReversed();
     console.log(`\n${workload}: ${names.join(' against ')}, medians of ${rounds} rounds\n`);
-    console.log(roundsTable(builds, done, MEASURES));
+    console.log(roundsTable(builds, measuredRounds, MEASURES));
   }
 }

@@ -26,7 +26,7 @@ export async function buildWorkingTree(): Promise<Build> {
   return { name: 'working tree', dist: join(target, 'dist'), sources: REPOSITORY };
 }
 
-/** Builds a commit with the dependencies of its lock file, once. */
+/** Builds a Git commit with the dependencies of its lock file, or returns the earlier build of this commit. */
 export async function buildRef(ref: string): Promise<Build> {
   const commit = await git('rev-parse', '--verify', '--end-of-options', `${ref}^{commit}`);
   const target = join(BUILDS, commit);

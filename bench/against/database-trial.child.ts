@@ -15,13 +15,13 @@ export interface DatabaseTrial {
 }
 
 const IN_FLIGHT = 1000;
-/** The part of the tasks that is claimed and completed before anything is measured. */
-const WARM_UP = 0.4;
+/** Tasks completed before the measurement, relative to the number of measured tasks. */
+const WARM_UP_SHARE = 0.4;
 
-/** Versions before the rename of databases have `engineOf`. */
+/** Older versions export this function as `engineOf`, from `engines.js`. */
 async function databaseOf(dist: string, url: string): Promise<Database> {
-  const isOlder = existsSync(`${dist}/stores/engines.js`);
-  if (isOlder) return (await import(`${dist}/stores/engines.js`)).engineOf(url);
+  const isOlderVersion = existsSync(`${dist}/stores/engines.js`);
+  if (isOlderVersion) return (await import(`${dist}/stores/engines.js`)).engineOf(url);
   return (await import(`${dist}/stores/databases.js`)).databaseOf(url);
 }
 
@@ -31,19 +31,25 @@ async function runTrial({ dist, url, database_pids, projects, tasks }: DatabaseT
   const migrator = await database.migrator(url);
   await migrator.up();
   await migrator.close();
-  const warmUp = Math.ceil(tasks * WARM_UP);
-  const tasksEach = Math.ceil((warmUp + tasks) / projects);
-  const harness = await harnessOn(await database.open(url), await newTempFolder(), projects, tasksEach, {
-    implementation: { Coordinator },
-  });
+  const warmUpTasks = Math.ceil(tasks * WARM_UP_SHARE);
+  const tasksPerProject = Math.ceil((warmUpTasks + tasks) / projects);
+  const harness = await harnessOn(
+    await database.open(url),
+    await newTempFolder(),
+    projects,
+    tasksPerProject,
+    {
+      implementation: { Coordinator },
+    },
+  );
   const measure = (count: number, operation: (index: number) => Promise<void>) =>
     meterDatabase(database_pids, count, IN_FLIGHT, operation);
   const costs: Record<string, DatabaseOperationCost> = {};
   try {
     for (const operation of [claim, renew, submit])
-      await measure(warmUp, (index) => operation(harness, index));
+      await measure(warmUpTasks, (index) => operation(harness, index));
     for (const [name, operation] of Object.entries({ claim, renew, submit }))
-      costs[name] = await measure(tasks, (index) => operation(harness, warmUp + index));
+      costs[name] = await measure(tasks, (index) => operation(harness, warmUpTasks + index));
   } finally {
     await harness.close();
   }

@@ -14,7 +14,7 @@ import type { WorkloadName } from './trial.child.js';
 
 const CHILD = join(import.meta.dirname, 'database-trial.child.ts');
 
-/** Never the database of a URL variable: its processes could not be told from other processes. */
+/** Private databases only: the processes of one that a URL variable names could not be told from other processes. */
 const DATABASES = {
   postgres: () => startOwnPostgres(),
   mysql: () => startOwnMysql(),
@@ -35,22 +35,22 @@ const MEASURES: readonly Measure<DatabaseOperationCost>[] = [
   ['p99_ms', 'p99 ms', integerText],
 ];
 
-/** Compares the working tree with a commit on databases. Every run has a new database. */
+/** Compares the working tree with a Git commit on databases. Every run has a new database. */
 export async function benchDatabasesAgainst(
   ref: string,
   selection: string,
   workloads: readonly WorkloadName[],
   rounds: number,
-  quick: boolean,
+  isQuick: boolean,
 ): Promise<void> {
   const databases = selectedDatabases(selection);
   const builds = [await buildRef(ref), await buildWorkingTree()] as const;
   for (const database of databases) {
-    const tasks = TASKS[database] / (quick ? 4 : 1);
-    const missing = await whyMissing(database);
+    const tasks = TASKS[database] / (isQuick ? 4 : 1);
+    const missing = await checkStartable(database);
     if (missing !== null) console.log(`\n${database}: not run, ${missing}`);
     for (const workload of missing === null ? workloads : []) {
-      const done = await runRounds(
+      const measuredRounds = await runRounds(
         builds,
         rounds,
         (build) => runTrial(build, database, PROJECTS[workload], tasks),
@@ -59,24 +59,27 @@ export async function benchDatabasesAgainst(
       const taskCount = integerText(tasks);
       const load = `${taskCount} of each operation, 1000 in flight, ${PROJECTS[workload]} project(s)`;
       console.log(`\n${database}, ${load}; medians of ${rounds} rounds, per operation\n`);
-      console.log(roundsTable(builds, done, MEASURES));
+      console.log(roundsTable(builds, measuredRounds, MEASURES));
     }
   }
 }
 
 function selectedDatabases(selection: string): ComparedDatabase[] {
-  const known = Object.keys(DATABASES) as ComparedDatabase[];
-  const names = selection === 'all' ? known : selection.split(',');
-  const databases = known.filter((name) => names.includes(name));
+  const databaseNames = Object.keys(DATABASES) as ComparedDatabase[];
+  const names = selection === 'all' ? databaseNames : selection.split(',');
+  const databases = databaseNames.filter((name) => names.includes(name));
   if (databases.length < names.length)
-    throw new Error(`--stores with --against: expected all, or a list of ${known.join(',')}`);
+    throw new Error(
+      `--stores ${selection} with --against: expected all, or a list of ${databaseNames.join(',')}`,
+    );
   return databases;
 }
 
-async function whyMissing(database: ComparedDatabase): Promise<string | null> {
-  const started = await DATABASES[database]();
-  if ('missing' in started) return started.missing;
-  await started.stop();
+/** Starts and stops the database. Returns why it cannot be started, or null. */
+async function checkStartable(database: ComparedDatabase): Promise<string | null> {
+  const testDatabase = await DATABASES[database]();
+  if ('missing' in testDatabase) return testDatabase.missing;
+  await testDatabase.stop();
   return null;
 }
 
@@ -86,14 +89,14 @@ async function runTrial(
   projects: number,
   tasks: number,
 ): Promise<RunCosts<DatabaseOperationCost>> {
-  const before = childrenOf(process.pid);
-  const started: TestDatabase | MissingDatabase = await DATABASES[database]();
-  if ('missing' in started) throw new Error(started.missing);
-  const database_pids = childrenOf(process.pid).filter((pid) => !before.includes(pid));
-  const trial: DatabaseTrial = { dist, url: started.url, database_pids, projects, tasks };
+  const earlierPids = childrenOf(process.pid);
+  const testDatabase: TestDatabase | MissingDatabase = await DATABASES[database]();
+  if ('missing' in testDatabase) throw new Error(testDatabase.missing);
+  const database_pids = childrenOf(process.pid).filter((pid) => !earlierPids.includes(pid));
+  const trial: DatabaseTrial = { dist, url: testDatabase.url, database_pids, projects, tasks };
   try {
     return await runChild<DatabaseOperationCost>(CHILD, [JSON.stringify(trial)]);
   } finally {
-    await started.stop();
+    await testDatabase.stop();
   }
 }

@@ -7,7 +7,7 @@ export interface OperationCost {
   readonly cpu_us: number;
   readonly wall_us: number;
   readonly allocated_bytes: number;
-  /** Null where the system does not count it. */
+  /** Null where the operating system does not count written bytes. */
   readonly written_bytes: number | null;
   readonly p50_ms: number;
   readonly p99_ms: number;
@@ -20,24 +20,25 @@ export async function meterOperations(
   operation: (index: number) => Promise<void>,
 ): Promise<OperationCost> {
   global.gc?.();
-  const allocated = countAllocated();
+  const allocatedBytesSince = startAllocationMeter();
   const writtenBefore = writtenBytes();
   const cpuBefore = process.cpuUsage();
   const load: LoadResult = await measure(count, inFlight, operation);
   const { user, system } = process.cpuUsage(cpuBefore);
-  const written = writtenBytes();
+  const writtenAfter = writtenBytes();
   return {
     cpu_us: (user + system) / count,
     wall_us: 1e6 / load.per_second,
-    allocated_bytes: allocated() / count,
-    written_bytes: written === null || writtenBefore === null ? null : (written - writtenBefore) / count,
+    allocated_bytes: allocatedBytesSince() / count,
+    written_bytes:
+      writtenAfter === null || writtenBefore === null ? null : (writtenAfter - writtenBefore) / count,
     p50_ms: load.p50_ms,
     p99_ms: load.p99_ms,
   };
 }
 
-/** Bytes allocated on the heap: its growth, plus what each garbage collection freed. */
-function countAllocated(): () => number {
+/** Counts bytes allocated on the heap from this call on: its growth, plus what each garbage collection freed. */
+function startAllocationMeter(): () => number {
   const profiler = new GCProfiler();
   const usedBefore = process.memoryUsage().heapUsed;
   profiler.start();

@@ -24,7 +24,7 @@ const MEASURES: readonly Measure<RestartCost>[] = [
   ['wall_ms', 'wall ms', integerText],
 ];
 
-/** Compares the memory for a plan of completed tasks, and the time to open its log from the snapshot. */
+/** Compares two versions: the memory for a plan of completed tasks, and the time to open its log from the snapshot. */
 export async function benchRestartAgainst(ref: string, tasks: number, rounds: number): Promise<void> {
   const builds = [await buildRef(ref), await buildWorkingTree()] as const;
   const temporary = await newTempFolder();
@@ -34,12 +34,12 @@ export async function benchRestartAgainst(ref: string, tasks: number, rounds: nu
     for (const build of builds) {
       await mkdir(rootOf(build));
       const args = ['write', build.dist, rootOf(build), String(tasks)];
-      const written = await runChildOnce<WrittenLog>(CHILD, args);
-      logs.set(build, written);
-      const mebibytes = integerText(written.memory_bytes / 2 ** 20);
+      const writtenLog = await runChildOnce<WrittenLog>(CHILD, args);
+      logs.set(build, writtenLog);
+      const mebibytes = integerText(writtenLog.memory_bytes / 2 ** 20);
       console.log(`${build.name}: ${mebibytes} MiB used with ${integerText(tasks)} completed tasks`);
     }
-    const done = await runRounds(
+    const measuredRounds = await runRounds(
       builds,
       rounds,
       (build) => {
@@ -49,7 +49,7 @@ export async function benchRestartAgainst(ref: string, tasks: number, rounds: nu
       (round) => process.stderr.write(`  restart: round ${round} of ${rounds}\n`),
     );
     console.log(`\nopening from the snapshot, medians of ${rounds} rounds\n`);
-    console.log(roundsTable(builds, done, MEASURES));
+    console.log(roundsTable(builds, measuredRounds, MEASURES));
   } finally {
     await rm(temporary, { recursive: true, force: true });
   }

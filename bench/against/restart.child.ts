@@ -5,7 +5,7 @@ import { measure } from '../load.js';
 
 const IN_FLIGHT = 1000;
 
-/** Completes a plan of this many tasks, closes the log with a snapshot, and prints the memory that it took. */
+/** Completes a plan of this many tasks and closes the log with a snapshot. Returns the memory used before the close. */
 async function write(dist: string, root: string, tasks: number): Promise<object> {
   const { Coordinator } = await import(`${dist}/coordinator/index.js`);
   const { openFileStore } = await import(`${dist}/stores/file/file-store.js`);
@@ -23,7 +23,7 @@ async function write(dist: string, root: string, tasks: number): Promise<object>
   return { project: harness.tasks[0]?.project, memory_bytes: heapUsed + external };
 }
 
-/** Prints the cost of a restart: from a cold store to the first answered query. */
+/** Returns the cost of a restart: from a cold store to the first answered query. */
 async function open(dist: string, root: string, project: ProjectKey): Promise<object> {
   const { Coordinator } = await import(`${dist}/coordinator/index.js`);
   const { openFileStore } = await import(`${dist}/stores/file/file-store.js`);
@@ -41,9 +41,9 @@ async function open(dist: string, root: string, project: ProjectKey): Promise<ob
   return { open: cost };
 }
 
-const [, , mode = '', dist = '', root = '', argument = ''] = process.argv;
-const printed =
+const [, , mode = '', dist = '', root = '', tasksOrProject = ''] = process.argv;
+const result =
   mode === 'write'
-    ? await write(dist, root, Number(argument))
-    : await open(dist, root, JSON.parse(argument) as ProjectKey);
-console.log(JSON.stringify(printed));
+    ? await write(dist, root, Number(tasksOrProject))
+    : await open(dist, root, JSON.parse(tasksOrProject) as ProjectKey);
+console.log(JSON.stringify(result));

@@ -24,18 +24,18 @@ export async function runRounds<Cost>(
   run: (build: Build) => Promise<RunCosts<Cost>>,
   onRound: (round: number) => void,
 ): Promise<Round<Cost>[]> {
-  const done: Round<Cost>[] = [];
+  const measuredRounds: Round<Cost>[] = [];
   for (let round = 0; round < rounds; round += 1) {
     const isEven = round % 2 === 0;
     const first = await run(isEven ? before : after);
     const second = await run(isEven ? after : before);
-    done.push(isEven ? { before: first, after: second } : { before: second, after: first });
+    measuredRounds.push(isEven ? { before: first, after: second } : { before: second, after: first });
     onRound(round + 1);
   }
-  return done;
+  return measuredRounds;
 }
 
-/** Medians of both versions; a ratio is of two runs of the same round. */
+/** A table with the medians of both versions. Each ratio compares two runs of the same round. */
 export function roundsTable<Cost>(
   [before, after]: readonly [Build, Build],
   rounds: readonly Round<Cost>[],
@@ -45,9 +45,9 @@ export function roundsTable<Cost>(
     measures.map(([field, title, format]) => {
       const valuesOf = (version: keyof Round<Cost>): number[] =>
         rounds.map((round) => Number(round[version][operation]?.[field] ?? Number.NaN));
-      const [old, current] = [valuesOf('before'), valuesOf('after')];
-      const { ratio, lowest, highest } = ratioOf(old, current);
-      const cells = [format(median(old)), format(median(current)), ratio.toFixed(2)];
+      const [beforeValues, afterValues] = [valuesOf('before'), valuesOf('after')];
+      const { ratio, lowest, highest } = ratioOf(beforeValues, afterValues);
+      const cells = [format(median(beforeValues)), format(median(afterValues)), ratio.toFixed(2)];
       return [operation, title, ...cells, spreadText(lowest, highest)];
     }),
   );

@@ -11,11 +11,11 @@ const MEASURES: readonly Measure<CommandCost>[] = [
   ['wall_ms', 'wall ms', integerText],
 ];
 
-/** Compares `gen status`, from process start to exit, in a workspace that each version has written itself. */
+/** Compares `gen status`, from process start to exit, in a workspace. Each version writes its own workspace. */
 export async function benchStatusAgainst(ref: string, rounds: number): Promise<void> {
   const builds = [await buildRef(ref), await buildWorkingTree()] as const;
   const folders = new Map<Build, string>();
-  const status = (build: Build): Promise<CommandCost> =>
+  const measureStatus = (build: Build): Promise<CommandCost> =>
     meterCommand(folders.get(build) as string, [join(build.dist, 'cli/main.js'), 'status']);
   try {
     for (const build of builds) {
@@ -23,16 +23,16 @@ export async function benchStatusAgainst(ref: string, rounds: number): Promise<v
       folders.set(build, folder);
       const { workspaceWithLog } = await import(join(build.sources, 'bench/methodology-log.ts'));
       await workspaceWithLog(folder, EVENTS);
-      await status(build);
+      await measureStatus(build);
     }
-    const done = await runRounds(
+    const measuredRounds = await runRounds(
       builds,
       rounds,
-      async (build) => ({ 'gen status': await status(build) }),
+      async (build) => ({ 'gen status': await measureStatus(build) }),
       (round) => process.stderr.write(`  gen status: round ${round} of ${rounds}\n`),
     );
     console.log(`\ngen status on ${integerText(EVENTS)} events, medians of ${rounds} rounds\n`);
-    console.log(roundsTable(builds, done, MEASURES));
+    console.log(roundsTable(builds, measuredRounds, MEASURES));
   } finally {
     for (const folder of folders.values()) await rm(folder, { recursive: true, force: true });
   }

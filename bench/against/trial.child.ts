@@ -16,17 +16,17 @@ const WORKLOADS: Readonly<Record<WorkloadName, Workload>> = {
   projects: { projects: 100, in_flight: 64, tasks: 20_000 },
 };
 
-/** The part of the tasks that is claimed and completed before anything is measured. */
-const WARM_UP = 0.25;
+/** Tasks completed before the measurement, relative to the number of measured tasks. */
+const WARM_UP_SHARE = 0.25;
 
 async function runTrial(dist: string, { projects, in_flight, tasks }: Workload) {
   const { Coordinator } = await import(`${dist}/coordinator/index.js`);
   const { openFileStore } = await import(`${dist}/stores/file/file-store.js`);
   const implementation: Implementation = { Coordinator };
   const root = await newTempFolder();
-  const warmUp = Math.ceil(tasks * WARM_UP);
+  const warmUpTasks = Math.ceil(tasks * WARM_UP_SHARE);
   const store = await openFileStore({ root });
-  const harness = await harnessOn(store, root, projects, Math.ceil((warmUp + 2 * tasks) / projects), {
+  const harness = await harnessOn(store, root, projects, Math.ceil((warmUpTasks + 2 * tasks) / projects), {
     implementation,
   });
   const costs: Record<string, OperationCost> = {};
@@ -35,12 +35,12 @@ async function runTrial(dist: string, { projects, in_flight, tasks }: Workload) 
       await claim(harness, index);
       await submit(harness, index);
     };
-    await meterOperations(warmUp, in_flight, claimAndSubmit);
-    costs.claim = await meterOperations(tasks, in_flight, (index) => claim(harness, warmUp + index));
-    costs.renew = await meterOperations(tasks, in_flight, (index) => renew(harness, warmUp + index));
-    costs.submit = await meterOperations(tasks, in_flight, (index) => submit(harness, warmUp + index));
+    await meterOperations(warmUpTasks, in_flight, claimAndSubmit);
+    costs.claim = await meterOperations(tasks, in_flight, (index) => claim(harness, warmUpTasks + index));
+    costs.renew = await meterOperations(tasks, in_flight, (index) => renew(harness, warmUpTasks + index));
+    costs.submit = await meterOperations(tasks, in_flight, (index) => submit(harness, warmUpTasks + index));
     costs['claim+submit'] = await meterOperations(tasks, in_flight, (index) =>
-      claimAndSubmit(warmUp + tasks + index),
+      claimAndSubmit(warmUpTasks + tasks + index),
     );
   } finally {
     await harness.close();

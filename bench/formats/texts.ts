@@ -42,15 +42,15 @@ export function planJson(lengthMax: number): string {
 
 const linesOfLength = (length: number, line: (at: number) => string): string => {
   const lines: string[] = [];
-  for (let at = 0, long = 0; long < length; at += 1) {
+  for (let at = 0, totalLength = 0; totalLength < length; at += 1) {
     const text = line(at);
     lines.push(text);
-    long += text.length;
+    totalLength += text.length;
   }
   return lines.join('');
 };
 
-/** An attack: a fault in every line, each of which would be listed. */
+/** An attack: every line has a fault, and each fault would be listed. */
 export const unknownFields = (length: number): string => linesOfLength(length, (at) => `k${at}: 1\n`);
 export const badCommas = (length: number): string => `tracks: [${','.repeat(length)}]`;
 

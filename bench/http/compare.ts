@@ -4,23 +4,23 @@ import { integerText, millisText, table } from '../table.js';
 import type { RunMeasurement } from './measurement.js';
 import { type BenchOptions, isQueue } from './options.js';
 import { PART_ROWS } from './rows.js';
-import { databaseCpuPerJob, jobsPerSecond, type Series, SeriesList, serverCpuPerJob } from './series.js';
+import { databaseCpuUsPerJob, jobsPerSecond, type Series, SeriesList, serverCpuUsPerJob } from './series.js';
 
 const HEAD = [
   ...['system', 'workload', 'jobs/s', 'ratio', 'spread'],
   ...['server CPU µs/job', 'ratio', 'spread', 'database CPU µs/job', 'ratio', 'spread', 'p99 ms'],
 ];
 
-/** A version of ours: its name, if there are two, and the folder of its compiled server. */
+/** A version of Genesis Fleet: its name, null if no other is measured, and the folder of its compiled server. */
 interface Version {
   readonly name: string | null;
   readonly dist: string;
 }
 
 /**
- * Measures this version, another one if asked to, and the job queues in turn, round by round, and prints medians. A
- * ratio is of two measurements of the same round, with the lowest and the highest. Returns what this version and the
- * job queues were measured with, and the faults.
+ * Measures this version, the version of `--against` if there is one, and the job queues in turn, round by round. Prints
+ * medians, and the ratios of measurements of the same round: median, lowest and highest. Returns the measurements of
+ * this version and of the job queues, and the faults.
  */
 export async function compare(
   options: BenchOptions,
@@ -37,19 +37,23 @@ export async function compare(
     process.stderr.write(`  round ${round + 1} of ${rounds}\n`);
   }
   const isBefore = ({ version }: Series): boolean => version !== null && version === before?.name;
-  const rows = series.all.map((one) => {
-    const other =
-      one.version === null || isBefore(one)
+  const rows = series.all.map((each) => {
+    const baseline =
+      each.version === null || isBefore(each)
         ? undefined
-        : series.find({ ...one, version: before?.name ?? null });
-    return [[one.version, one.system].filter(Boolean).join(': '), one.workload, ...ratioCells(one, other)];
+        : series.find({ ...each, version: before?.name ?? null });
+    return [
+      [each.version, each.system].filter(Boolean).join(': '),
+      each.workload,
+      ...ratioCells(each, baseline),
+    ];
   });
   console.log(`\nMedians of ${rounds} rounds${before === null ? '' : `; ratios to ${before.name}`}\n`);
   console.log(table(HEAD, rows, 2));
-  return { series: series.all.filter((one) => !isBefore(one)), faults };
+  return { series: series.all.filter((each) => !isBefore(each)), faults };
 }
 
-/** Runs all parts; every other round in the opposite order, so that nothing always comes second. */
+/** Runs all parts. Every other round runs in the opposite order, so that no part or version always comes second. */
 async function runRound(
   options: BenchOptions,
   versions: readonly Version[],
@@ -70,19 +74,19 @@ async function runRound(
   return faults;
 }
 
-function ratioCells({ measured }: Series, other: Series | undefined): string[] {
-  const valuesOf = (of: (one: RunMeasurement) => number) => measured.map(of);
-  const withRatio = (of: (one: RunMeasurement) => number): string[] => {
-    const value = wholeOrDash(median(valuesOf(of)));
-    if (other === undefined || value === '-') return [value, '', ''];
-    const { ratio, lowest, highest } = ratioOf(other.measured.map(of), valuesOf(of));
+function ratioCells({ measured }: Series, baseline: Series | undefined): string[] {
+  const valuesOf = (metric: (run: RunMeasurement) => number) => measured.map(metric);
+  const withRatio = (metric: (run: RunMeasurement) => number): string[] => {
+    const value = wholeOrDash(median(valuesOf(metric)));
+    if (baseline === undefined || value === '-') return [value, '', ''];
+    const { ratio, lowest, highest } = ratioOf(baseline.measured.map(metric), valuesOf(metric));
     return [value, ratio.toFixed(2), spreadText(lowest, highest)];
   };
   const p99 = median(valuesOf(({ latencies }) => latencies.claim?.p99_ms ?? Number.NaN));
   return [
     ...withRatio(jobsPerSecond),
-    ...withRatio(serverCpuPerJob),
-    ...withRatio(databaseCpuPerJob),
+    ...withRatio(serverCpuUsPerJob),
+    ...withRatio(databaseCpuUsPerJob),
     Number.isNaN(p99) ? '-' : millisText(p99),
   ];
 }

@@ -13,7 +13,7 @@ export type BenchDatabase = Exclude<BenchStore, 'file'>;
 
 interface DatabaseSetup {
   readonly start: () => Promise<PrivateServer | null>;
-  readonly store: (port: number) => string;
+  readonly storeUrl: (port: number) => string;
   readonly durable: string;
 }
 
@@ -21,17 +21,18 @@ interface DatabaseSetup {
 export const DATABASES: Readonly<Record<BenchDatabase, DatabaseSetup>> = {
   redis: {
     start: startRedis,
-    store: (port) => `redis://127.0.0.1:${port}`,
+    storeUrl: (port) => `redis://127.0.0.1:${port}`,
     durable: 'appendfsync always',
   },
   postgres: {
     start: startPostgres,
-    store: (port) => `postgres://postgres@127.0.0.1:${port}/postgres`,
+    storeUrl: (port) => `postgres://postgres@127.0.0.1:${port}/postgres`,
     durable: 'fsync on',
   },
 };
 
-const RUNS: Readonly<Record<string, (options: BenchOptions) => string>> = {
+/** The description of each load, by its name in worker.ts. */
+const WORKLOADS: Readonly<Record<string, (options: BenchOptions) => string>> = {
   'flat-out': ({ agents }) => `claim, submit, ${integerText(agents)} agents flat out`,
   sdk: () => 'the same through the SDK, which shares requests',
   'batched-jobs': () => `claim, submit, ${BATCH_JOBS} per request`,
@@ -39,19 +40,19 @@ const RUNS: Readonly<Record<string, (options: BenchOptions) => string>> = {
 
 /** Measures our server on a database. Every run has a new database. */
 export async function benchOnDatabase(name: BenchDatabase, options: BenchOptions): Promise<PartReport> {
-  const { start, store, durable } = DATABASES[name];
+  const { start, storeUrl, durable } = DATABASES[name];
   const rows: PartRow[] = [];
   const faults: string[] = [];
-  for (const [job, workloadOf] of Object.entries(RUNS)) {
+  for (const [loadName, workloadOf] of Object.entries(WORKLOADS)) {
     const server = await start();
     if (server === null) return notInstalled('Genesis Fleet', name);
     try {
-      const done = await runOnce(job, options, store(server.port), server.pid);
-      faults.push(...done.faults);
+      const run = await runOnce(loadName, options, storeUrl(server.port), server.pid);
+      faults.push(...run.faults);
       rows.push({
         ...{ system: `Genesis Fleet, ${server.version}`, is_ours: true, store: name },
-        ...{ workload: workloadOf(options), durable, measured: done.result.measured },
-        remarks: `${done.result.replies.unanswered} unanswered`,
+        ...{ workload: workloadOf(options), durable, measured: run.result.measured },
+        remarks: `${run.result.replies.unanswered} unanswered`,
       });
     } finally {
       await server.stop();
@@ -60,12 +61,12 @@ export async function benchOnDatabase(name: BenchDatabase, options: BenchOptions
   return { rows, faults };
 }
 
-function runOnce(job: string, options: BenchOptions, store: string, database_pid: number) {
+function runOnce(loadName: string, options: BenchOptions, store: string, database_pid: number) {
   const { dist } = options;
   migrateStore(store, dist);
   return runOnServer<{ readonly measured: RunMeasurement; readonly replies: FleetReplies }>({
-    ...{ job, options, database_pid },
+    ...{ loadName, options, database_pid },
     server: { store, dist, access_log: null },
-    log: logOfDatabase(store, dist),
+    readBenchLog: logOfDatabase(store, dist),
   });
 }

@@ -11,10 +11,10 @@ import { type Series, SeriesList } from './series.js';
 
 /** Prints the measurements. Fails only if the log and the replies that the agents received disagree. */
 const options = readOptions(process.argv.slice(2));
-const load = (): string => (loadavg()[0] ?? 0).toFixed(1);
+const loadAverage = (): string => (loadavg()[0] ?? 0).toFixed(1);
 
 console.log(
-  `Node ${process.version}, ${cpus().length} cores: ${cpus()[0]?.model ?? 'unknown'}; load before ${load()}`,
+  `Node ${process.version}, ${cpus().length} cores: ${cpus()[0]?.model ?? 'unknown'}; load before ${loadAverage()}`,
 );
 const { series, faults } =
   options.rounds === null ? await measureOnce() : await compare(options, options.rounds);
@@ -32,10 +32,10 @@ async function measureOnce(): Promise<{ series: readonly Series[]; faults: reado
   const remarks: string[] = [];
   for (const part of options.parts) {
     process.stderr.write(`  ${part} …\n`);
-    const shown = await PART_ROWS[part](options);
-    rows.push(...shown.rows);
-    remarks.push(...(shown.remarks ?? []));
-    faults.push(...shown.faults.map((fault) => `${part}: ${fault}`));
+    const report = await PART_ROWS[part](options);
+    rows.push(...report.rows);
+    remarks.push(...(report.remarks ?? []));
+    faults.push(...report.faults.map((fault) => `${part}: ${fault}`));
   }
   console.log(
     `\nClaiming and completing work: milliseconds from the scheduled time of each request\n\n${table(TABLE_HEAD, rows.map(cellsOf))}`,

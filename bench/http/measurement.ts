@@ -7,15 +7,15 @@ export interface LatencySummary {
   readonly p99_ms: number;
 }
 
-export const summarizeLatencies = (tookMs: readonly number[]): LatencySummary => ({
-  count: tookMs.length,
-  ...percentiles(Float64Array.from(tookMs)),
+export const summarizeLatencies = (latenciesMs: readonly number[]): LatencySummary => ({
+  count: latenciesMs.length,
+  ...percentiles(Float64Array.from(latenciesMs)),
 });
 
 /** The result of one part of the run. */
 export interface RunMeasurement {
   readonly seconds: number;
-  /** Claimed and completed. */
+  /** Jobs that were claimed and completed. */
   readonly jobs: number;
   readonly requests: number;
   /** Processor time of the server, where it was counted. */

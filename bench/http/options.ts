@@ -28,7 +28,7 @@ export interface BenchOptions {
   /** Requests per second of the paced part. */
   readonly rate: number;
   /** Items per request of the batched part; one run for each value. */
-  readonly batch: readonly number[];
+  readonly batchSizes: readonly number[];
   readonly parts: readonly BenchPart[];
   /** Folder of the compiled server. */
   readonly dist: string;
@@ -62,7 +62,7 @@ export function readOptions(args: readonly string[]): BenchOptions {
     seconds: positiveInteger(values.seconds),
     agents: positiveInteger(values.agents),
     rate: positiveInteger(values.rate),
-    batch: values.batch.split(',').map(positiveInteger),
+    batchSizes: values.batch.split(',').map(positiveInteger),
     parts: PARTS.filter((part) => requested.includes(part)),
     dist: fileURLToPath(new URL('../../dist', import.meta.url)),
     against: values.against ?? null,

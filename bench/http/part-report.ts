@@ -3,7 +3,7 @@ import type { RunMeasurement } from './measurement.js';
 /** Where a system keeps its data: ratios are formed between systems on the same database. */
 export type BenchStore = 'file' | 'redis' | 'postgres';
 
-/** The measurement of one workload on one system; null if the system is not installed. */
+/** A row of the table: one workload on one system. `measured` is null if the system is not installed. */
 export interface PartRow {
   readonly system: string;
   readonly is_ours: boolean;

@@ -1,7 +1,7 @@
 import { median, ratioOf, spreadText } from '../against/statistics.js';
 import { integerText, table } from '../table.js';
 import type { RunMeasurement } from './measurement.js';
-import { databaseCpuPerJob, jobsPerSecond, type Series } from './series.js';
+import { databaseCpuUsPerJob, jobsPerSecond, type Series } from './series.js';
 
 const HEAD = [
   ...['ours', 'job queue', 'its workload'],
@@ -28,14 +28,14 @@ const labelCells = (ours: Series, peer: Series): string[] => [
 ];
 
 const figureCells = (ours: Series, peer: Series): string[] =>
-  [jobsPerSecond, databaseCpuPerJob].flatMap((of) => pairOf(ours, peer, of));
+  [jobsPerSecond, databaseCpuUsPerJob].flatMap((metric) => comparisonCells(ours, peer, metric));
 
-function pairOf(ours: Series, peer: Series, of: (one: RunMeasurement) => number): string[] {
-  const [our, their] = [ours.measured.map(of), peer.measured.map(of)];
-  const { ratio, lowest, highest } = ratioOf(their, our);
+function comparisonCells(ours: Series, peer: Series, metric: (run: RunMeasurement) => number): string[] {
+  const [ourValues, peerValues] = [ours.measured.map(metric), peer.measured.map(metric)];
+  const { ratio, lowest, highest } = ratioOf(peerValues, ourValues);
   return [
-    integerText(median(our)),
-    integerText(median(their)),
+    integerText(median(ourValues)),
+    integerText(median(peerValues)),
     ratio.toFixed(2),
     spreadText(lowest, highest),
   ];

@@ -42,26 +42,26 @@ export function cellsOf({ system, workload, durable, measured, remarks }: PartRo
 }
 
 export function bestRemark(
-  what: string,
+  itemsName: string,
   operation: TimedOperation,
   runs: readonly BatchRun[],
   measuredOf: (run: BatchRun) => RunMeasurement,
 ): string {
-  const found = bestOf(runs, operation, measuredOf);
-  if (found === null) return `${what}: nothing was measured`;
-  const { jobs, seconds, latencies } = measuredOf(found.run);
+  const best = bestOf(runs, operation, measuredOf);
+  if (best === null) return `${itemsName}: nothing was measured`;
+  const { jobs, seconds, latencies } = measuredOf(best.run);
   const bound = `p99 within ${P99_MS_MAX[operation]} ms`;
-  const rate = `${integerText(jobs / seconds)} ${what}/s, ${found.run.items} per request`;
-  return `best: ${rate}, p99 ${latencyCell(latencies[operation], 'p99_ms')} ms (${found.in_time ? bound : `none had ${bound}`})`;
+  const rate = `${integerText(jobs / seconds)} ${itemsName}/s, ${best.run.batchSize} per request`;
+  return `best: ${rate}, p99 ${latencyCell(latencies[operation], 'p99_ms')} ms (${best.in_time ? bound : `none had ${bound}`})`;
 }
 
-export const latencyCell = (times: LatencySummary | undefined, which: 'p50_ms' | 'p99_ms'): string =>
-  times === undefined ? '-' : millisText(times[which]);
+export const latencyCell = (times: LatencySummary | undefined, percentile: 'p50_ms' | 'p99_ms'): string =>
+  times === undefined ? '-' : millisText(times[percentile]);
 
 export function cpuText({ server_cpu_seconds, requests, jobs }: RunMeasurement, per?: string): string {
   if (server_cpu_seconds == null) return 'server CPU unknown';
-  const each = server_cpu_seconds / (per === undefined ? requests : jobs);
-  return `server CPU ${integerText(each * 1e6)} µs/${per ?? 'request'}`;
+  const perItem = server_cpu_seconds / (per === undefined ? requests : jobs);
+  return `server CPU ${integerText(perItem * 1e6)} µs/${per ?? 'request'}`;
 }
 
 function databaseCpu({ database_cpu_seconds, jobs }: RunMeasurement): string {

@@ -55,9 +55,9 @@ export const PART_ROWS: Readonly<Record<BenchPart, (options: BenchOptions) => Pr
       'batched',
       options,
       ({ runs }) =>
-        runs.flatMap(({ items, claims, submits }) => [
-          ourRow(`claims, ${items} per request`, claims, cpuText(claims, 'claim')),
-          ourRow(`results, ${items} per request`, submits, cpuText(submits, 'result')),
+        runs.flatMap(({ batchSize, claims, submits }) => [
+          ourRow(`claims, ${batchSize} per request`, claims, cpuText(claims, 'claim')),
+          ourRow(`results, ${batchSize} per request`, submits, cpuText(submits, 'result')),
         ]),
       ({ runs }) => [
         bestRemark('claims', 'claim', runs, ({ claims }) => claims),
@@ -107,8 +107,8 @@ async function onFileStore<Result extends { readonly replies: FleetReplies }>(
   const server = { store: `file:${root}`, dist: options.dist, access_log };
   try {
     const { result, faults } = await runOnServer<Result>({
-      ...{ job: part, options, server },
-      log: fileLog(root),
+      ...{ loadName: part, options, server },
+      readBenchLog: fileLog(root),
     });
     return { rows: rowsOf(result), remarks: remarksOf(result), faults };
   } finally {
@@ -122,7 +122,7 @@ async function onQueue(
   part: BenchPart,
   database: BenchDatabase,
   options: BenchOptions,
-  workOfRuns: Readonly<Record<string, string>>,
+  workloadByRun: Readonly<Record<string, string>>,
 ): Promise<PartReport> {
   const { start, durable } = DATABASES[database];
   const server = await start();
@@ -131,7 +131,7 @@ async function onQueue(
     const input = { ...options, port: server.port, database_pid: server.pid };
     const runs = await inOwnProcess<Record<string, RunMeasurement>>(part, input);
     const system = `${name}, ${server.version}`;
-    const rows = Object.entries(workOfRuns).map(([run, workload]) => ({
+    const rows = Object.entries(workloadByRun).map(([run, workload]) => ({
       ...{ system, is_ours: false, store: database, workload, durable, measured: runs[run]!, remarks: '' },
     }));
     return { rows, faults: [] };

@@ -3,7 +3,7 @@ import type { PartRow } from './part-report.js';
 
 /** The measurements of one workload on one system, one for each round. */
 export interface Series extends Omit<PartRow, 'measured' | 'remarks'> {
-  /** The version of ours, where two are compared. */
+  /** The version of Genesis Fleet, where two versions are compared. */
   readonly version: string | null;
   readonly measured: RunMeasurement[];
 }
@@ -17,9 +17,9 @@ export class SeriesList {
   add({ measured, remarks: _, ...row }: PartRow, version: string | null = null): void {
     if (measured === null) return;
     const key = { ...row, version: row.is_ours ? version : null };
-    const known = this.find(key);
-    if (known === undefined) this.byKey.set(textOf(key), { ...key, measured: [measured] });
-    else known.measured.push(measured);
+    const existing = this.find(key);
+    if (existing === undefined) this.byKey.set(textOf(key), { ...key, measured: [measured] });
+    else existing.measured.push(measured);
   }
 
   find(key: SeriesKey): Series | undefined {
@@ -37,9 +37,9 @@ const textOf = ({ version, system, workload }: SeriesKey): string =>
 export const jobsPerSecond = ({ jobs, seconds }: RunMeasurement): number => jobs / seconds;
 
 /** Processor time of our server per job, in microseconds. */
-export const serverCpuPerJob = ({ server_cpu_seconds, jobs }: RunMeasurement): number =>
+export const serverCpuUsPerJob = ({ server_cpu_seconds, jobs }: RunMeasurement): number =>
   server_cpu_seconds == null ? Number.NaN : (server_cpu_seconds / jobs) * 1e6;
 
 /** Processor time of the database per job, in microseconds. */
-export const databaseCpuPerJob = ({ database_cpu_seconds, jobs }: RunMeasurement): number =>
+export const databaseCpuUsPerJob = ({ database_cpu_seconds, jobs }: RunMeasurement): number =>
   database_cpu_seconds == null ? Number.NaN : (database_cpu_seconds / jobs) * 1e6;

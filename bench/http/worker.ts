@@ -1,7 +1,7 @@
 /**
  * The process behind `inOwnProcess`: its argument names the workload, one message carries the input, one message the result.
  */
-const WORKLOADS: Readonly<Record<string, () => Promise<(given: never) => Promise<unknown>>>> = {
+const WORKLOADS: Readonly<Record<string, () => Promise<(input: never) => Promise<unknown>>>> = {
   paced: async () => (await import('./fleet/paced.js')).measurePaced,
   'flat-out': async () => (await import('./fleet/flat-out.js')).measureFlatOut,
   keys: async () => (await import('./fleet/flat-out.js')).measureFlatOut,
@@ -13,9 +13,9 @@ const WORKLOADS: Readonly<Record<string, () => Promise<(given: never) => Promise
   'graphile-worker': async () => (await import('./queues/graphile-worker.js')).measureGraphileWorker,
 };
 
-process.once('message', async (given) => {
+process.once('message', async (input) => {
   const workload = await WORKLOADS[process.argv[2] ?? '']?.();
   if (workload === undefined) throw new Error(`Unknown workload: ${process.argv[2]}`);
-  const result = await workload(given as never);
+  const result = await workload(input as never);
   process.send?.(result, () => process.exit(0));
 });

@@ -4,7 +4,7 @@ import { PAGE_QUERY } from './fleet.js';
 
 const ROUNDS = 5;
 
-interface Load {
+interface PageLoad {
   readonly paint_ms: number;
   readonly shown_ms: number;
   /** Bytes as sent over the network. */
@@ -13,14 +13,14 @@ interface Load {
   readonly requests: number;
 }
 
-/** How much the first view loads, and when something is seen. */
+/** Measures how much the first view loads, and when it is shown. */
 export async function benchFirstView(browser: Browser, url: string): Promise<void> {
-  const cold: Load[] = [];
-  const warm: Load[] = [];
+  const cold: PageLoad[] = [];
+  const warm: PageLoad[] = [];
   for (let round = 0; round < ROUNDS; round++) {
     const context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
-    cold.push(await load(context, url));
-    warm.push(await load(context, url));
+    cold.push(await loadPage(context, url));
+    warm.push(await loadPage(context, url));
     await context.close();
   }
   console.log(`\nFirst view: the fleet of a project with 1,000 tasks, loaded ${ROUNDS} times each way\n`);
@@ -37,7 +37,7 @@ export async function benchFirstView(browser: Browser, url: string): Promise<voi
   console.log(table(head, [tableRow('cold', cold), tableRow('warm', warm)]));
 }
 
-async function load(context: BrowserContext, url: string): Promise<Load> {
+async function loadPage(context: BrowserContext, url: string): Promise<PageLoad> {
   const page = await context.newPage();
   const session = await context.newCDPSession(page);
   await session.send('Network.enable');
@@ -62,9 +62,9 @@ async function load(context: BrowserContext, url: string): Promise<Load> {
   return { paint_ms, shown_ms, file_bytes, reply_bytes, requests };
 }
 
-function tableRow(name: string, loads: readonly Load[]): string[] {
-  const sortedBy = (read: (load: Load) => number) => loads.map(read).sort((a, b) => a - b);
-  const medianOf = (read: (load: Load) => number) => sortedBy(read)[Math.floor(loads.length / 2)] ?? 0;
+function tableRow(name: string, loads: readonly PageLoad[]): string[] {
+  const sortedBy = (read: (load: PageLoad) => number) => loads.map(read).sort((a, b) => a - b);
+  const medianOf = (read: (load: PageLoad) => number) => sortedBy(read)[Math.floor(loads.length / 2)] ?? 0;
   const kilobytes = (bytes: number): string => (bytes / 1000).toFixed(1);
   return [
     name,

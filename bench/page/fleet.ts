@@ -50,7 +50,7 @@ export class BenchFleet {
         const handle: Handle = { task_id, session_id, generation: claim.generation, claim_id: claim.id };
         generations.set(task_id, claim.generation);
         yield;
-        yield* this.hold(handle, step);
+        yield* this.renewAndContest(handle, step);
         await this.send('POST', '/results', { ...handle, result_data: { step, lines: 'x'.repeat(200) } });
         yield;
       }
@@ -61,7 +61,7 @@ export class BenchFleet {
     }
   }
 
-  private async *hold(handle: Handle, step: number): AsyncGenerator<void> {
+  private async *renewAndContest(handle: Handle, step: number): AsyncGenerator<void> {
     const { generation: expected_generation, ...claim } = handle;
     for (let renewals = 0; renewals < RENEWALS; renewals++) {
       await this.send('POST', '/claims/renew', { ...claim, expected_generation });

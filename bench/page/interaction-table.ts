@@ -2,12 +2,12 @@ import type { Browser, Page } from 'playwright-core';
 import { millisText, table } from '../table.js';
 import { PAGE_QUERY } from './fleet.js';
 import { INTERACTION_GROUPS, type InteractionGroup } from './interactions.js';
-import { type Measured, measure } from './probe.js';
+import { type InteractionTimes, measure } from './probe.js';
 import { Renderer } from './renderer.js';
 
-/** How long the page takes to react, with 1,000 tasks in the plan. */
+/** Measures how long the page takes to react, with 1,000 tasks in the plan. */
 export async function benchInteractions(browser: Browser, url: string): Promise<void> {
-  const measured = new Map<string, Measured[]>();
+  const measured = new Map<string, InteractionTimes[]>();
   for (const group of INTERACTION_GROUPS) {
     const page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
     await page.goto(`${url}/${PAGE_QUERY}#/${group.address}`);
@@ -36,7 +36,7 @@ export async function benchInteractions(browser: Browser, url: string): Promise<
 async function measureGroup(
   page: Page,
   group: InteractionGroup,
-  measured: Map<string, Measured[]>,
+  measured: Map<string, InteractionTimes[]>,
 ): Promise<void> {
   await group.start?.(page);
   const renderer = await Renderer.attachTo(page);
@@ -50,11 +50,11 @@ async function measureGroup(
   }
 }
 
-function tableRow(name: string, rows: readonly Measured[]): string[] {
-  const sortedBy = (read: (each: Measured) => number) => rows.map(read).sort((a, b) => a - b);
-  const medianText = (read: (each: Measured) => number) =>
+function tableRow(name: string, rows: readonly InteractionTimes[]): string[] {
+  const sortedBy = (read: (each: InteractionTimes) => number) => rows.map(read).sort((a, b) => a - b);
+  const medianText = (read: (each: InteractionTimes) => number) =>
     millisText(sortedBy(read)[Math.floor(rows.length / 2)] ?? 0);
-  const highestText = (read: (each: Measured) => number) => millisText(sortedBy(read).at(-1) ?? 0);
+  const highestText = (read: (each: InteractionTimes) => number) => millisText(sortedBy(read).at(-1) ?? 0);
   return [
     name,
     String(rows.length),

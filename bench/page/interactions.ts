@@ -61,8 +61,8 @@ const opening: Interaction = {
   shownExpression: () => "document.querySelector('h1')?.textContent.includes('-step')",
 };
 
-const toTab = (name: 'Graph' | 'List', shownExpression: string, more = ''): Interaction => ({
-  name: `${name === 'List' ? 'the graph' : 'the list'} changed to the ${name.toLowerCase()}${more}`,
+const toTab = (name: 'Graph' | 'List', shownExpression: string, suffix = ''): Interaction => ({
+  name: `${name === 'List' ? 'the graph' : 'the list'} changed to the ${name.toLowerCase()}${suffix}`,
   event: 'click',
   act: (page) => page.getByRole('link', { name, exact: true }).click(),
   shownExpression: () => shownExpression,
@@ -116,36 +116,36 @@ const searching: Interaction = {
   shownExpression: (round) => `/^50 of 1../.test(${STATUS}) === ${round % 2 === 0}`,
 };
 
-/** A part of the benchmark: its interactions are measured in turn, after the page was brought to its start. */
+/** A part of the benchmark: its interactions are measured in turn, after `start` has prepared the page. */
 export interface InteractionGroup {
   readonly address: string;
   readonly rounds: number;
   readonly interactions: readonly Interaction[];
   start?(page: Page): Promise<unknown>;
-  /** Between two rounds. */
+  /** Runs after each round. */
   reset?(page: Page): Promise<unknown>;
 }
 
-const rowsDrawn = (page: Page) => page.locator('.plan-rows .plan-row').first().waitFor();
+const waitForRows = (page: Page) => page.locator('.plan-rows .plan-row').first().waitFor();
 const openPalette = async (page: Page): Promise<void> => {
-  await rowsDrawn(page);
+  await waitForRows(page);
   await page.getByRole('button', { name: 'Search and commands' }).click();
   await page.locator('.palette [role=option]').first().waitFor();
 };
-const nodesDrawn = (page: Page) => page.locator('.task-node').first().waitFor();
+const waitForNodes = (page: Page) => page.locator('.task-node').first().waitFor();
 
 export const INTERACTION_GROUPS: readonly InteractionGroup[] = [
-  { address: 'plan?tab=list', rounds: 2 * KEYS, interactions: [typing], start: rowsDrawn },
-  { address: 'plan?tab=list&sort=id', rounds: 40, interactions: [sorting], start: rowsDrawn },
-  { address: 'plan?tab=list', rounds: 40, interactions: [scrolling], start: rowsDrawn },
+  { address: 'plan?tab=list', rounds: 2 * KEYS, interactions: [typing], start: waitForRows },
+  { address: 'plan?tab=list&sort=id', rounds: 40, interactions: [sorting], start: waitForRows },
+  { address: 'plan?tab=list', rounds: 40, interactions: [scrolling], start: waitForRows },
   {
     address: 'plan?tab=list',
     rounds: 20,
     interactions: [opening],
-    start: rowsDrawn,
+    start: waitForRows,
     reset: async (page) => {
       await page.goBack();
-      await rowsDrawn(page);
+      await waitForRows(page);
     },
   },
   {
@@ -155,21 +155,21 @@ export const INTERACTION_GROUPS: readonly InteractionGroup[] = [
       toTab('List', `document.querySelector('.plan-rows .plan-row') !== null`),
       toTab('Graph', IS_NODE_SHOWN),
     ],
-    start: nodesDrawn,
+    start: waitForNodes,
   },
   {
     address: 'plan?tab=list',
     rounds: 12,
     interactions: [toTab('Graph', IS_NODE_SHOWN, ' for the first time')],
-    start: rowsDrawn,
+    start: waitForRows,
     reset: async (page) => {
       await page.goBack();
       await page.reload();
-      await rowsDrawn(page);
+      await waitForRows(page);
     },
   },
   { address: 'plan?tab=list', rounds: 40, interactions: [searching], start: openPalette },
-  { address: 'plan', rounds: 24, interactions: [zooming], start: nodesDrawn },
-  { address: 'plan', rounds: 40, interactions: [dragging], start: nodesDrawn },
-  { address: 'plan', rounds: 48, interactions: [wheeling], start: nodesDrawn },
+  { address: 'plan', rounds: 24, interactions: [zooming], start: waitForNodes },
+  { address: 'plan', rounds: 40, interactions: [dragging], start: waitForNodes },
+  { address: 'plan', rounds: 48, interactions: [wheeling], start: waitForNodes },
 ];

@@ -7,7 +7,7 @@ import { Renderer } from './renderer.js';
 const VIEWS = { fleet: '', log: 'log' } as const;
 type View = keyof typeof VIEWS;
 const SAMPLES = 10;
-/** The samples before this one are ignored: until its lists are full, a view grows. */
+/** The samples before this one are ignored, because a view grows until its lists are full. */
 const SETTLED_FROM = 5;
 /** The lowest of several readings counts: a reading while a reply is being processed includes that reply. */
 const READINGS = 4;
@@ -19,7 +19,7 @@ interface Sample {
   readonly nodes: number;
 }
 
-/** Memory of the fleet and the log view while events arrive for the given minutes. */
+/** Measures the memory of the fleet view and of the log view while events arrive for the given minutes. */
 export async function benchMemory(browser: Browser, url: string, minutes: number): Promise<void> {
   const series: Record<View, Sample[]> = { fleet: [], log: [] };
   const renderers = new Map<View, Renderer>();

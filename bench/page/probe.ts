@@ -6,7 +6,7 @@ export interface Interaction {
   readonly name: string;
   /** The first event of this type starts the clock. */
   readonly event: 'keydown' | 'click' | 'wheel' | 'pointermove';
-  /** Before the clock can start. */
+  /** Runs before the clock starts. */
   prepare?(page: Page, round: number): Promise<void>;
   act(page: Page, round: number): Promise<void>;
   /** An expression that is true in the page once the result is shown. */
@@ -15,7 +15,7 @@ export interface Interaction {
   readonly state?: string;
 }
 
-export interface Measured {
+export interface InteractionTimes {
   /** From the event to the next frame on the screen. */
   readonly paint_ms: number;
   /** From the event to the frame with its result. */
@@ -28,7 +28,7 @@ export async function measure(
   renderer: Renderer,
   interaction: Interaction,
   round: number,
-): Promise<Measured> {
+): Promise<InteractionTimes> {
   await interaction.prepare?.(page, round);
   await page.evaluate(probeScript(interaction, round));
   const before = await renderer.mainThreadTime();
@@ -43,16 +43,16 @@ export async function measure(
   return { ...times, cpu };
 }
 
-/** After this time without a result, the benchmark is considered broken. */
+/** Without a result after this time, the benchmark fails. */
 const RESULT_MAX_MS = 10_000;
 
-/** A frame is on the screen when a message that was sent before it is drawn arrives. */
+/** A message that is sent in the callback of a frame arrives after the frame is drawn. */
 const probeScript = (
   { name, event, shownExpression, state = 'null' }: Interaction,
   round: number,
 ): string => `
   window.measured = new Promise((resolve, reject) => {
-    setTimeout(() => reject(new Error('${name}: no result')), ${RESULT_MAX_MS});
+    setTimeout(() => reject(new Error('${name}: no result after ${RESULT_MAX_MS} ms')), ${RESULT_MAX_MS});
     const before = ${state};
     const onEvent = ({ timeStamp }) => {
       let paint_ms = null;

@@ -12,7 +12,7 @@ interface PageTask {
 
 const idOf = (track: string, index: number): string => `${track}-${String(index + 1).padStart(3, '0')}-step`;
 
-/** Tasks of one track. Each waits for the one of the previous column. */
+/** Tasks of one track. Each depends on the task before it in its chain. */
 const tasksOf = (track: string): PageTask[] =>
   Array.from({ length: TASKS_PER_TRACK }, (_, index) => ({
     id: idOf(track, index),

@@ -13,7 +13,7 @@ interface PageMemory {
   readonly nodes: number;
 }
 
-/** What the browser's own instruments say of a page. */
+/** Reads the performance counters that the browser keeps for a page. */
 export class Renderer {
   private constructor(private readonly session: CDPSession) {}
 
@@ -26,7 +26,7 @@ export class Renderer {
 
   async mainThreadTime(): Promise<MainThreadTime> {
     const { metrics } = await this.session.send('Performance.getMetrics');
-    const read = (wanted: string): number => 1000 * (metrics.find(({ name }) => name === wanted)?.value ?? 0);
+    const read = (metric: string): number => 1000 * (metrics.find(({ name }) => name === metric)?.value ?? 0);
     return {
       task: read('TaskDuration'),
       script: read('ScriptDuration'),

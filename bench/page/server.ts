@@ -10,7 +10,7 @@ interface PageServer {
   stop(): Promise<void>;
 }
 
-/** `gen up` in its own process, on a file store in a temporary folder. */
+/** Starts `gen up` in its own process, on a file store in a temporary folder. */
 export async function startPageServer(): Promise<PageServer> {
   const folder = await newTempFolder();
   const args = ['up', '--store', `file:${join(folder, 'log')}`, '--port', '0', '--json'];
@@ -25,7 +25,7 @@ export async function startPageServer(): Promise<PageServer> {
     output += line;
     if (line.endsWith('}')) break;
   }
-  if (output === '') throw new Error('The server did not start.');
+  if (output === '') throw new Error('gen up exited before it printed its address.');
   const { url } = JSON.parse(output) as { url: string };
   return {
     url,

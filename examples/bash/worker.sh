@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # A worker that needs only bash, curl and sha256sum (or shasum). It claims tasks until the plan is done, renews its claim
-# while it works, and submits the result; a large one as a blob. If the work fails, it releases the task with the error.
+# while it works, and submits the result, as a blob if it is large. If the work fails, it releases the task with the error.
 # Exits with 1 if work failed or a result was not accepted, and with 2 if it cannot start. If the server is unreachable,
 # it reports that after the first attempt and retries for about half a minute.
 #
@@ -54,9 +54,9 @@ field() { [[ $2 =~ \"$1\":\"?([^\",}]*) ]] && printf %s "${BASH_REMATCH[1]}"; }
 
 # object NAME JSON: prints the first object with that name.
 object() {
-  local LC_ALL=C rest=${2#*\"$1\":} depth=0 in_string='' at char
-  for ((at = 0; at < ${#rest}; at++)); do
-    char=${rest:at:1}
+  local LC_ALL=C json=${2#*\"$1\":} depth=0 in_string='' at char
+  for ((at = 0; at < ${#json}; at++)); do
+    char=${json:at:1}
     if [[ $char == '\' ]]; then
       at=$((at + 1))
     elif [[ $char == '"' ]]; then
@@ -65,7 +65,7 @@ object() {
       depth=$((depth + 1))
     elif [[ ! $in_string && $char == '}' ]]; then
       depth=$((depth - 1))
-      ((depth > 0)) || { printf %s "${rest:0:at+1}"; return; }
+      ((depth > 0)) || { printf %s "${json:0:at+1}"; return; }
     fi
   done
 }

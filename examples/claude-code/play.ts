@@ -21,15 +21,15 @@ const { command, args } = mcpServers.genesis;
 const client = new Client({ name: 'stand-in', version: '1' });
 await client.connect(new StdioClientTransport({ command, args, env: process.env as Record<string, string> }));
 
-let accepted = 0;
-let refused = 0;
-let last: McpReply = {};
-while (last.reason !== 'NOTHING_READY') last = await nextStep(last);
+let acceptedCount = 0;
+let refusedCount = 0;
+let lastReply: McpReply = {};
+while (lastReply.reason !== 'NOTHING_READY') lastReply = await nextStep(lastReply);
 
 const { done, total } = await call('status', {});
 console.log(done ? 'the plan is done' : `not done: ${JSON.stringify(total)}`);
 await client.close();
-process.exitCode = done === true && accepted > 0 && refused === 0 ? 0 : 1;
+process.exitCode = done === true && acceptedCount > 0 && refusedCount === 0 ? 0 : 1;
 
 /** Chooses the next tool call from the last reply, as a model would. */
 async function nextStep({ reason, handle, session_id, briefing }: McpReply): Promise<McpReply> {
@@ -37,8 +37,8 @@ async function nextStep({ reason, handle, session_id, briefing }: McpReply): Pro
   if (reason === 'GRANTED') return call('note', { handle, text: `began: ${briefing?.description}` });
   const reply = await call('submit', { handle, result_data: { made: handle.task_id } });
   console.log(`${handle.task_id} generation ${handle.generation}: ${reply.reason}`);
-  if (reply.reason === 'ACCEPTED') accepted += 1;
-  else refused += 1;
+  if (reply.reason === 'ACCEPTED') acceptedCount += 1;
+  else refusedCount += 1;
   return reply;
 }
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Claims and releases an edge with boto3 only, in the DynamoDB tables of a Genesis Fleet.
+"""Claims and releases an edge with boto3 only, in the DynamoDB tables of Genesis Fleet.
 
 For a Lambda or a pipeline that cannot reach a coordinator. Each command is one conditional transaction, which writes
 the claim, its event and the project's position together. No head is ever deleted. The reply to a refused claim names
@@ -148,7 +148,7 @@ def page_item(bucket, lines, row):
 
 def put_row(row, now_ms, events):
     """Increments the version, so only one transaction at a time can use the next positions."""
-    moved = {
+    new_row = {
         **row,
         "row_version": row["row_version"] + 1,
         "position": row["position"] + len(events),
@@ -156,13 +156,13 @@ def put_row(row, now_ms, events):
         "time_high_ms": max(row["time_high_ms"], now_ms),
         "late_max_ms": max(row["late_max_ms"], row["time_high_ms"] - now_ms),
     }
-    item = {**ROW, **{name: {"N": str(value)} for name, value in moved.items()}}
+    item = {**ROW, **{name: {"N": str(value)} for name, value in new_row.items()}}
     if row["row_version"] == 0:
         return put(STATE, item, "attribute_not_exists(pk)")
     return put(STATE, item, "row_version = :v", {":v": {"N": str(row["row_version"])}})
 
 
-def count(scope, by):
+def change_count(scope, by):
     """Updates the coordinator's count of live permits. This program checks no limit, but its permits must be counted."""
     values = {":by": {"N": str(by)}, ":minus": {"N": str(-by)}}
     expression = "ADD registered :by, spare :minus"
@@ -226,8 +226,8 @@ NO_HEAD = {"seq": 0, "generation": 0, "epoch": 0, "phase": "OPEN", "claim": None
            "failures": 0, "last_error": None, "retry_at_ms": None}  # fmt: skip
 
 
-def why_not(head):
-    """Returns why the edge cannot be claimed, or None. Expired claims are not taken over: a human releases them."""
+def refusal_code_of(head):
+    """Returns why the edge cannot be claimed, or None. Expired claims are not taken over: a person releases them."""
     if head["phase"] == "COMPLETED":
         return "DENIED_COMPLETED"
     if head["hold"] is not None:
@@ -238,7 +238,7 @@ def why_not(head):
 
 def claim(before, now_ms, args):
     head = {**NO_HEAD, **(before or {}), "subject": args.subject}
-    refusal = why_not(head)
+    refusal = refusal_code_of(head)
     if refusal:
         holder = head["claim"]["agent_id"] if refusal == "DENIED_ACTIVE_CLAIM" else None
         return {"success": False, "reason": refusal, "current_holder": holder, "generation": head["generation"]}, [], []
@@ -257,7 +257,7 @@ def claim(before, now_ms, args):
     }  # fmt: skip
     after = {**head, "seq": head["seq"] + 1, "generation": head["generation"] + 1, "claim": granted, "last_at_ms": now_ms}
     permit = {**member_key("claims", args.subject), "until_ms": {"N": str(FOREVER_MS)}}
-    permits = [put(STATE, permit, "attribute_not_exists(pk)"), count("claims", 1)]
+    permits = [put(STATE, permit, "attribute_not_exists(pk)"), change_count("claims", 1)]
     swaps = [*open_session(now_ms, args), (before, after, edge_event("edge_started", after, now_ms, args, payload))]
     return {"success": True, "reason": "GRANTED", "generation": after["generation"]}, swaps, permits
 
@@ -270,9 +270,9 @@ def release(before, now_ms, args):
     released = {**held, "state": "RELEASED", "release_reason": "VOLUNTARY"}
     after = {**before, "seq": before["seq"] + 1, "claim": released, "last_at_ms": now_ms}
     key = member_key("claims", args.subject)
-    gone = {"Delete": {"TableName": STATE, "Key": key, "ConditionExpression": "attribute_exists(pk)"}}
+    delete_permit = {"Delete": {"TableName": STATE, "Key": key, "ConditionExpression": "attribute_exists(pk)"}}
     swaps = [(before, after, edge_event("edge_released", after, now_ms, args, {"reason": "VOLUNTARY"}))]
-    return {"success": True, "reason": "RELEASED"}, swaps, [gone, count("claims", -1)]
+    return {"success": True, "reason": "RELEASED"}, swaps, [delete_permit, change_count("claims", -1)]
 
 
 def main(args):
@@ -286,9 +286,9 @@ def main(args):
         reasons = transact(row, now_ms, swaps, permits) if swaps else None
         if reasons is None:
             return reply
-        mine = reasons[len(swaps)]  # writes: the row, then the heads; the edge's head is the last of them
-        if mine["Code"] == "ConditionalCheckFailed":
-            before = head_of(mine.get("Item"))
+        head_reason = reasons[len(swaps)]  # writes: the row, then the heads; the edge's head is the last of them
+        if head_reason["Code"] == "ConditionalCheckFailed":
+            before = head_of(head_reason.get("Item"))
         time.sleep(random.random() * min(0.01 * 2**attempt, 1))
     return {"success": False, "reason": "UNAVAILABLE"}
 
@@ -302,9 +302,9 @@ if __name__ == "__main__":
     parser.add_argument("--session")
     parser.add_argument("--role", default="full_stack")
     parser.add_argument("--generation", type=int)
-    given = parser.parse_args()
-    given.subject = f"{given.feature}#{given.edge}"
-    given.session = given.session or f"{given.agent}-session"
-    reply = main(given)
+    args = parser.parse_args()
+    args.subject = f"{args.feature}#{args.edge}"
+    args.session = args.session or f"{args.agent}-session"
+    reply = main(args)
     print(json.dumps(reply))
     sys.exit(0 if reply["success"] else 1)

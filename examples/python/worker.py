@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """A worker that needs only Python's standard library.
 
-It claims tasks until the plan is done, renews its claim in a separate thread while it works, and submits the result; a
-large one as a blob. If the work raises an exception, it releases the task with the error. Exits with 1 if work failed or
+It claims tasks until the plan is done, renews its claim in a separate thread while it works, and submits the result,
+as a blob if it is large. If the work raises an exception, it releases the task with the error. Exits with 1 if work failed or
 a result was not accepted, and with 2 if it cannot start. If the server is unreachable, it reports that after the first
 attempt and retries for about half a minute.
 

@@ -34,10 +34,10 @@ async function openLines(folder) {
       await file.datasync();
     },
     async replaceAll(records) {
-      const next = await open(`${path}.new`, 'w', 0o600);
-      await next.writeFile(linesOf(records));
-      await next.sync();
-      await next.close();
+      const newFile = await open(`${path}.new`, 'w', 0o600);
+      await newFile.writeFile(linesOf(records));
+      await newFile.sync();
+      await newFile.close();
       await file.close();
       await rename(`${path}.new`, path);
       await syncFolder(folder);
@@ -54,7 +54,7 @@ async function openLines(folder) {
 const linesOf = (records) => records.map((record) => `${record}\n`).join('');
 
 /**
- * A crash can leave a part of the last line. It was never confirmed, and must not become a part of the next line.
+ * A crash can leave a part of the last line. That record was never confirmed, and must not become part of the next line.
  *
  * @param {string} path
  */
@@ -68,7 +68,7 @@ async function removeTornLine(path) {
 }
 
 /**
- * A new name of a file is durable only when its folder is.
+ * A new file name is durable only after its folder is synced.
  *
  * @param {string} folder
  */

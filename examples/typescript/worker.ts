@@ -1,6 +1,6 @@
 // A worker that uses the SDK and works until the plan is done. The SDK renews leases, retries lost requests and keeps
 // finished results safe if the worker crashes. Exits with 1 if one of its results was not accepted, and with 2 if it
-// cannot start. If the server is unreachable, it reports that after the first attempt and waits.
+// cannot start. If the server is unreachable, it reports that after the initialStatus attempt and waits.
 //
 //   GENESIS_PROJECT=shop npx tsx examples/typescript/worker.ts
 import { Genesis, isProblem } from 'genesis-fleet';
@@ -10,11 +10,11 @@ if (!project) {
   console.error('GENESIS_PROJECT is not set. Set it to a project id, for example GENESIS_PROJECT=shop.');
   process.exit(2);
 }
-const first = await new Genesis({ retry: { tries: 1 } }).status();
-if (isProblem(first)) {
-  console.error(first.detail);
+const initialStatus = await new Genesis({ retry: { tries: 1 } }).status();
+if (isProblem(initialStatus)) {
+  console.error(initialStatus.detail);
   // A refusal is final; a server that did not answer may come back.
-  if (first.status >= 400 && first.status < 500) process.exit(2);
+  if (initialStatus.status >= 400 && initialStatus.status < 500) process.exit(2);
 }
 
 const genesis = new Genesis();

@@ -17,11 +17,11 @@ import {
 } from './scripted-model.js';
 import { COMMENT, genIn, projectFolder, ServedProject } from './served-project.js';
 
-/** Short: of a model that dies or freezes, so that its work is soon given to another. */
+/** The lease of a model that dies or freezes: short, so that its work is soon granted to another model. */
 const SHORT_LEASE_SECONDS = 2;
-const FORGETS_PERCENT = 20;
-/** Ends a test that hangs. Files are copied after their result was accepted. */
-const PROMOTED_WITHIN_MS = 600_000;
+const FORGET_CHANCE_PERCENT = 20;
+/** Maximum time from an accepted result to its promoted file; ends a test that hangs. */
+const PROMOTION_TIMEOUT_MS = 600_000;
 
 interface Model {
   readonly name: string;
@@ -30,38 +30,38 @@ interface Model {
 }
 
 const modelsWith = (common: Instructions): Model[] => {
-  const brief = { ...common, lease_duration_seconds: SHORT_LEASE_SECONDS };
+  const withShortLease = { ...common, lease_duration_seconds: SHORT_LEASE_SECONDS };
   return [
     { name: 'ada', fate: 'works on', instructions: common },
-    { name: 'ben', fate: 'is killed', instructions: brief },
-    { name: 'cleo', fate: 'freezes', instructions: brief },
+    { name: 'ben', fate: 'is killed', instructions: withShortLease },
+    { name: 'cleo', fate: 'freezes', instructions: withShortLease },
   ];
 };
 
 /** When a model meets its fate. */
-interface Course {
-  /** With which grant one is killed and one freezes. */
+interface FateSchedule {
+  /** The number of the grant at which one model is killed and one freezes. */
   readonly at_grant: number;
-  /** After how many replies the third waits until that has happened, so that work is left for them. */
+  /** Replies after which the third model waits for that, so that work is left for the other two. */
   readonly head_start: number;
 }
 
-/** What a model heard, in order. */
-interface Heard {
+/** The replies that a model received, in order. */
+interface ModelTranscript {
   readonly model: Model;
   readonly replies: ModelReply[];
-  /** The reply to the result of work that another model had been given meanwhile. */
-  readonly late: ModelReply[];
+  /** The reply to a result of work that was granted to another model in the meantime. */
+  readonly lateReplies: ModelReply[];
 }
 
-/** Lets one model work until it is told that all is done, or dies. What the model itself knows is in `text`. */
+/** Runs one model until all work is done or the model is killed. `text` holds all that the model itself knows. */
 class ModelRun {
-  readonly heard: Heard;
+  readonly heard: ModelTranscript;
   private grants = 0;
-  /** What it was granted and has not submitted. */
-  private readonly held = new Set<string>();
+  /** The ids of work that was granted to the model and that it has not submitted. */
+  private readonly heldTaskIds = new Set<string>();
   private meetFate = () => {};
-  private readonly fate = new Promise<void>((resolve) => {
+  readonly fateMet = new Promise<void>((resolve) => {
     this.meetFate = resolve;
   });
 
@@ -71,16 +71,19 @@ class ModelRun {
     private readonly project: ServedProject,
     private readonly random: SeededRandom,
   ) {
-    this.heard = { model, replies: [], late: [] };
+    this.heard = { model, replies: [], lateReplies: [] };
     if (model.fate === 'works on') this.meetFate();
   }
 
-  async finish({ at_grant, head_start }: Course, others: readonly ModelRun[]): Promise<Heard> {
+  async finish(
+    { at_grant, head_start }: FateSchedule,
+    others: readonly ModelRun[],
+  ): Promise<ModelTranscript> {
     const { model, heard, random } = this;
     let text: string | null = null;
     for (;;) {
       if (model.fate === 'works on' && heard.replies.length === head_start)
-        await Promise.all(others.map(({ fate }) => fate));
+        await Promise.all(others.map(({ fateMet }) => fateMet));
       const call = nextCall(text, model.instructions);
       if (call === null) return heard;
       text = await this.link.call(call);
@@ -97,31 +100,32 @@ class ModelRun {
         }
         text = await this.freezeAndSubmit(reply);
       }
-      if (random.chance(FORGETS_PERCENT)) text = null;
+      if (random.chance(FORGET_CHANCE_PERCENT)) text = null;
     }
   }
 
-  /** It is never told to wait while it holds work. A candidate under review waits for a person. */
+  /** Expects that the model is never told to wait while it holds work. A candidate under review does not count. */
   private async expectNoWaitForItself({ tool, args }: ScriptedCall, reply: ModelReply): Promise<void> {
     const { reason } = reply;
-    if (reason === 'GRANTED') this.held.add(handleIn(reply)?.task_id ?? '');
-    if (tool === 'submit' && reason !== 'NOT_CONVERGED') this.held.delete(handleIn(args)?.task_id ?? '');
+    if (reason === 'GRANTED') this.heldTaskIds.add(handleIn(reply)?.task_id ?? '');
+    if (tool === 'submit' && reason !== 'NOT_CONVERGED')
+      this.heldTaskIds.delete(handleIn(args)?.task_id ?? '');
     if (reason !== 'NOTHING_READY') return;
-    for (const subject of this.held)
+    for (const subject of this.heldTaskIds)
       expect(await this.project.isHeldBy(subject, this.link.session_id), subject).toBe(false);
   }
 
-  /** Freezes until another model has its work, and submits all the same. */
+  /** Freezes until another model has been granted the same work, and then submits. */
   private async freezeAndSubmit(granted: ModelReply): Promise<string> {
     const { task_id = '', generation = 0 } = handleIn(granted) ?? {};
     this.link.freeze();
-    await this.project.granted(task_id, generation + 1);
+    await this.project.waitForGrant(task_id, generation + 1);
     this.link.thaw();
     // Resumed work is submitted without a note before it.
     const call = nextCall(JSON.stringify({ ...granted, resumed: true }), this.model.instructions);
     if (call?.tool !== 'submit') throw new Error('The model did not submit.');
     const text = await this.link.call(call);
-    this.heard.late.push(readReply(text));
+    this.heard.lateReplies.push(readReply(text));
     return text;
   }
 }
@@ -130,7 +134,7 @@ class ModelRun {
 const hasNextStep = (reply: ModelReply): boolean =>
   handleIn(reply) !== undefined || (reply.next ?? '') !== '' || reply.done === true;
 
-/** Over HTTP a success says only that: which call comes next is known to the program that made it. */
+/** Over HTTP a success names no next call, because the program that made the call knows which one comes next. */
 const isPlainSuccess = ({ accepted, success, reason }: ModelReply): boolean =>
   (accepted === true && reason === 'ACCEPTED') || (success === true && reason === 'NOTED');
 
@@ -138,8 +142,8 @@ async function runModels(
   project: ServedProject,
   link: (target: LinkTarget, name: string) => Promise<ModelLink>,
   common: Instructions,
-  course: Course,
-): Promise<Heard[]> {
+  course: FateSchedule,
+): Promise<ModelTranscript[]> {
   const runs = await Promise.all(
     modelsWith(common).map(
       async (model, seed) =>
@@ -149,15 +153,15 @@ async function runModels(
   return Promise.all(runs.map((run) => run.finish(course, runs)));
 }
 
-function expectEveryReplyToLeadOn(heard: readonly Heard[], transport: string): void {
-  for (const { model, replies, late } of heard) {
-    for (const reply of [...replies, ...late]) {
-      const leadsOn = hasNextStep(reply) || (transport === 'HTTP' && isPlainSuccess(reply));
-      expect(leadsOn, JSON.stringify(reply)).toBe(true);
+function expectNextStepInEveryReply(heard: readonly ModelTranscript[], transport: string): void {
+  for (const { model, replies, lateReplies } of heard) {
+    for (const reply of [...replies, ...lateReplies]) {
+      const canContinue = hasNextStep(reply) || (transport === 'HTTP' && isPlainSuccess(reply));
+      expect(canContinue, JSON.stringify(reply)).toBe(true);
     }
     if (model.fate !== 'is killed') expect(replies.at(-1), model.name).toMatchObject({ done: true });
-    expect(late, model.name).toHaveLength(model.fate === 'freezes' ? 1 : 0);
-    for (const reply of late)
+    expect(lateReplies, model.name).toHaveLength(model.fate === 'freezes' ? 1 : 0);
+    for (const reply of lateReplies)
       expect(reply).toMatchObject({
         accepted: false,
         reason: 'STALE_GENERATION',
@@ -166,8 +170,8 @@ function expectEveryReplyToLeadOn(heard: readonly Heard[], transport: string): v
   }
 }
 
-/** What the killed model held was given to another. */
-function expectTakeover(log: readonly EventEnvelope[], heard: readonly Heard[]): void {
+/** Expects that the work of the killed model was granted to another model. */
+function expectTakeover(log: readonly EventEnvelope[], heard: readonly ModelTranscript[]): void {
   const killed = heard.find(({ model }) => model.fate === 'is killed');
   const { task_id, generation = 0 } = handleIn(killed?.replies.at(-1) ?? {}) ?? {};
   const granted = eventsOf(log, 'granted').filter(({ subject }) => subject === task_id);
@@ -177,7 +181,7 @@ function expectTakeover(log: readonly EventEnvelope[], heard: readonly Heard[]):
 const eventsOf = (log: readonly EventEnvelope[], kind: ClaimEventKind): EventEnvelope[] =>
   log.filter(({ event_type }) => claimEventKindOf(event_type) === kind);
 
-/** Generations rise by one per grant, and each subject has one accepted result, from its last generation. */
+/** Expects generations that rise by one per grant, and one accepted result per subject, of its last generation. */
 function expectNothingLostOrTwice(log: readonly EventEnvelope[], subjects: readonly string[]): void {
   const generationsOf = (subject: string, kind: ClaimEventKind) =>
     eventsOf(log, kind)
@@ -189,20 +193,25 @@ function expectNothingLostOrTwice(log: readonly EventEnvelope[], subjects: reado
     expect(generationsOf(subject, 'accepted'), subject).toEqual([granted.length]);
     expect(generationsOf(subject, 'adopted'), subject).toEqual([]);
   }
-  const worked = new Set(eventsOf(log, 'granted').map(({ subject }) => subject));
-  expect([...worked].sort()).toEqual([...subjects].sort());
+  const grantedSubjects = new Set(eventsOf(log, 'granted').map(({ subject }) => subject));
+  expect([...grantedSubjects].sort()).toEqual([...subjects].sort());
 }
 
-/** The edge of which changes were asked for was submitted again with them, by the claim that it had. */
+/** Expects that the edge with requested changes was submitted again by the same claim, and approved. Returns the request. */
 function expectChangesMade(log: readonly EventEnvelope[]): EventEnvelope {
   const reviews = eventsOf(log, 'reviewed');
-  const [refined, ...others] = reviews.filter(({ payload }) => payload.decision === 'CHANGES_REQUESTED');
+  const [changeRequest, ...others] = reviews.filter(
+    ({ payload }) => payload.decision === 'CHANGES_REQUESTED',
+  );
   expect(others).toEqual([]);
   const decisions = reviews
-    .filter(({ subject, generation }) => subject === refined?.subject && generation === refined?.generation)
+    .filter(
+      ({ subject, generation }) =>
+        subject === changeRequest?.subject && generation === changeRequest?.generation,
+    )
     .map(({ payload }) => payload.decision);
   expect(decisions).toEqual(['CHANGES_REQUESTED', 'APPROVED']);
-  return refined as EventEnvelope;
+  return changeRequest as EventEnvelope;
 }
 
 /** 40 tasks in five tracks. Some wait for another track, and two have subtasks. */
@@ -216,11 +225,11 @@ function planOfForty(): { text: string; subjects: string[] } {
         const parts = index === 3 && at < 2 ? [1, 2] : [];
         subjects.push(id, ...parts.map((part) => `${id}::${part}`));
         const isIndependent = index % 2 === 1;
-        const crossing = index === 4 && at > 0 ? { depends_on: [`${track}-004-part`, 'A-004-part'] } : {};
+        const otherTrack = index === 4 && at > 0 ? { depends_on: [`${track}-004-part`, 'A-004-part'] } : {};
         return {
           id,
           description: `Part ${index + 1} of ${track}`,
-          ...(isIndependent && index > 4 ? { depends_on: [] } : crossing),
+          ...(isIndependent && index > 4 ? { depends_on: [] } : otherTrack),
           ...(parts.length === 0 ? {} : { subtasks: parts.length }),
         };
       }),
@@ -237,10 +246,10 @@ checklist:
   - {name: owner_agrees, type: human, criterion: The owner has read it, required: true}
 `;
 
-async function replaceIn(path: string, what: string | RegExp, by: string): Promise<void> {
+async function replaceIn(path: string, pattern: string | RegExp, replacement: string): Promise<void> {
   const before = await readFile(path, 'utf8');
-  const after = before.replace(what, by);
-  if (after === before) throw new Error(`${path} has no ${what}`);
+  const after = before.replace(pattern, replacement);
+  if (after === before) throw new Error(`${path} has no ${pattern}`);
   await writeFile(path, after);
 }
 
@@ -278,47 +287,48 @@ const TRANSPORTS = [
   { transport: 'HTTP', link: linkOverHttp, usesDrafts: false },
 ];
 
-describe.each(TRANSPORTS)('three models that forget everything, over $transport', (way) => {
-  const { transport, link, usesDrafts } = way;
+describe.each(TRANSPORTS)(
+  'three models that forget everything, over $transport',
+  ({ transport, link, usesDrafts }) => {
+    test('finish a plan of 40 tasks, although one is killed and one freezes', async () => {
+      const cwd = await projectFolder();
+      const { text, subjects } = planOfForty();
+      const store = join(cwd, 'log');
+      const project = await ServedProject.start(cwd, store);
+      await writeFile(join(cwd, 'plan.json'), text);
+      await genIn(cwd, 'plan', 'import', 'plan.json', '--url', project.url);
+      project.follow();
+      const heard = await runModels(project, link, { usesDrafts }, { at_grant: 3, head_start: 20 });
+      expectNextStepInEveryReply(heard, transport);
+      const log = await project.wholeLog();
+      expectNothingLostOrTwice(log, subjects);
+      expectTakeover(log, heard);
+      await project.stop();
+      await genIn(cwd, 'verify', store);
+    });
 
-  test('finish a plan of 40 tasks, although one is killed and one freezes', async () => {
-    const cwd = await projectFolder();
-    const { text, subjects } = planOfForty();
-    const store = join(cwd, 'log');
-    const project = await ServedProject.start(cwd, store);
-    await writeFile(join(cwd, 'plan.json'), text);
-    await genIn(cwd, 'plan', 'import', 'plan.json', '--url', project.url);
-    project.follow();
-    const heard = await runModels(project, link, { usesDrafts }, { at_grant: 3, head_start: 20 });
-    expectEveryReplyToLeadOn(heard, transport);
-    const log = await project.wholeLog();
-    expectNothingLostOrTwice(log, subjects);
-    expectTakeover(log, heard);
-    await project.stop();
-    await genIn(cwd, 'verify', store);
-  });
-
-  test('finish three features whose gates a person answers, although one is killed and one freezes', async () => {
-    const { cwd, subjects } = await threeFeatures();
-    const project = await ServedProject.start(cwd);
-    project.follow();
-    void project.reviewAll((agent) => agent.endsWith('ada'));
-    const instructions = { usesDrafts, agent_role: 'full_stack' };
-    const heard = await runModels(project, link, instructions, { at_grant: 1, head_start: 0 });
-    expectEveryReplyToLeadOn(heard, transport);
-    const log = await project.wholeLog();
-    expectNothingLostOrTwice(log, subjects);
-    expectTakeover(log, heard);
-    const refined = expectChangesMade(log);
-    for (const { subject, generation, payload } of eventsOf(log, 'accepted')) {
-      const comment = subject === refined.subject ? COMMENT : null;
-      if (usesDrafts) {
-        const text = textOf({ task_id: subject ?? '', generation: generation ?? 0 }, comment);
-        const file = () => readFile(join(cwd, fileOf(subject ?? '')), 'utf8').catch(() => null);
-        await expect.poll(file, { timeout: PROMOTED_WITHIN_MS }).toBe(text);
-      } else expect(payload.result_data).toEqual({ task_id: subject, generation, comment });
-    }
-    await project.stop();
-    await genIn(cwd, 'verify');
-  });
-});
+    test('finish three features whose gates a person answers, although one is killed and one freezes', async () => {
+      const { cwd, subjects } = await threeFeatures();
+      const project = await ServedProject.start(cwd);
+      project.follow();
+      void project.reviewAll((agent) => agent.endsWith('ada'));
+      const instructions = { usesDrafts, agent_role: 'full_stack' };
+      const heard = await runModels(project, link, instructions, { at_grant: 1, head_start: 0 });
+      expectNextStepInEveryReply(heard, transport);
+      const log = await project.wholeLog();
+      expectNothingLostOrTwice(log, subjects);
+      expectTakeover(log, heard);
+      const changeRequest = expectChangesMade(log);
+      for (const { subject, generation, payload } of eventsOf(log, 'accepted')) {
+        const comment = subject === changeRequest.subject ? COMMENT : null;
+        if (usesDrafts) {
+          const text = textOf({ task_id: subject ?? '', generation: generation ?? 0 }, comment);
+          const file = () => readFile(join(cwd, fileOf(subject ?? '')), 'utf8').catch(() => null);
+          await expect.poll(file, { timeout: PROMOTION_TIMEOUT_MS }).toBe(text);
+        } else expect(payload.result_data).toEqual({ task_id: subject, generation, comment });
+      }
+      await project.stop();
+      await genIn(cwd, 'verify');
+    });
+  },
+);

@@ -11,7 +11,7 @@ export interface ModelLink {
   readonly session_id: string;
   /** The reply, as the text that the model sees. */
   readonly call: (call: ScriptedCall) => Promise<string>;
-  /** It never calls again. */
+  /** Ends the model: it makes no more calls. */
   readonly kill: () => void;
   readonly freeze: () => void;
   readonly thaw: () => void;
@@ -25,7 +25,7 @@ export interface LinkTarget {
 
 export const PROGRAM = join(inject('built'), 'dist/cli/main.js');
 
-/** A `gen mcp` of its own. */
+/** Connects a model through a `gen mcp` process of its own. */
 export async function linkOverMcp({ url, cwd }: LinkTarget, name: string): Promise<ModelLink> {
   const env = {
     PATH: process.env.PATH ?? '',
@@ -38,11 +38,11 @@ export async function linkOverMcp({ url, cwd }: LinkTarget, name: string): Promi
   const transport = new StdioClientTransport({ command: process.execPath, args: [PROGRAM, 'mcp'], cwd, env });
   const client = await mcpClient(transport, '2025-11-25');
   const pid = transport.pid as number;
-  const signal = (which: NodeJS.Signals) => void process.kill(pid, which);
+  const sendSignal = (signal: NodeJS.Signals) => void process.kill(pid, signal);
   let isKilled = false;
-  // A frozen process would not end.
+  // A frozen process does not end, so it is thawed at the end of the test.
   onTestFinished(() => {
-    if (!isKilled) signal('SIGCONT');
+    if (!isKilled) sendSignal('SIGCONT');
   });
   return {
     session_id: env.GENESIS_SESSION,
@@ -56,16 +56,16 @@ export async function linkOverMcp({ url, cwd }: LinkTarget, name: string): Promi
     },
     kill() {
       isKilled = true;
-      signal('SIGKILL');
+      sendSignal('SIGKILL');
     },
-    freeze: () => signal('SIGSTOP'),
-    thaw: () => signal('SIGCONT'),
+    freeze: () => sendSignal('SIGSTOP'),
+    thaw: () => sendSignal('SIGCONT'),
   };
 }
 
 const PATHS = { next: '/next', submit: '/results' } as const;
 
-/** Plain HTTP. The session is all that the model knows of itself. A model that makes no calls is frozen or dead. */
+/** Connects a model over plain HTTP. It knows only its session. A frozen or dead model just makes no calls. */
 export async function linkOverHttp({ url }: LinkTarget, name: string): Promise<ModelLink> {
   const session_id = `session-${name}`;
   const project = `${url}/api/tenants/default/projects/shop`;

@@ -7,7 +7,7 @@
 export interface Instructions {
   readonly lease_duration_seconds?: number;
   readonly agent_role?: string;
-  /** It writes files, and submits its drafts. */
+  /** Whether the model writes files and submits them as drafts. */
   readonly usesDrafts: boolean;
 }
 
@@ -51,7 +51,7 @@ export interface ModelReply {
 
 export const readReply = (text: string): ModelReply => JSON.parse(text) as ModelReply;
 
-/** The work that a reply hands over, if it does. */
+/** The handle of the work that a reply grants, if it grants any. */
 export const handleIn = ({ handle, briefing }: ModelReply): Handle | undefined => handle ?? briefing?.handle;
 
 /** The file of a piece of work, under its path in the project. */
@@ -69,15 +69,15 @@ export function nextCall(text: string | null, instructions: Instructions): Scrip
   const handle = handleIn(reply);
   if (handle === undefined) return askForWork(instructions);
   if (reply.reason === 'GRANTED') return workOn(handle, reply, instructions);
-  // After a note the checks are forgotten. A reply that lists what fails has them.
-  const evaluators = reply.failing?.map(passed);
+  // After a note the model has forgotten the checks. A reply that lists failing checks names them again.
+  const evaluators = reply.failing?.map(passedCheck);
   return handle.task_id.includes('#') && evaluators === undefined
     ? askForWork(instructions)
     : submission(handle, instructions, { evaluators });
 }
 
-function askForWork({ usesDrafts: _, ...wanted }: Instructions): ScriptedCall {
-  return { tool: 'next', args: { ...wanted, kinds: ['task', 'edge'], wait_seconds: WAIT_SECONDS } };
+function askForWork({ usesDrafts: _, ...fields }: Instructions): ScriptedCall {
+  return { tool: 'next', args: { ...fields, kinds: ['task', 'edge'], wait_seconds: WAIT_SECONDS } };
 }
 
 function workOn(handle: Handle, reply: ModelReply, instructions: Instructions): ScriptedCall {
@@ -85,19 +85,19 @@ function workOn(handle: Handle, reply: ModelReply, instructions: Instructions): 
   const isEdge = handle.task_id.includes('#');
   if (!isEdge && !resumed) return { tool: 'note', args: { handle, text: 'Half of it is done.' } };
   const checks = reply.checks ?? briefing.checks ?? [];
-  // At first it reports no check, so that it hears which it must.
-  const isCareless = isEdge && !resumed && briefing.failed === undefined;
-  const evaluators = isCareless ? [] : checks.filter(({ type }) => type !== 'human').map(passed);
+  // At first the model reports no checks, so that the refusal names the required ones.
+  const omitsChecks = isEdge && !resumed && briefing.failed === undefined;
+  const evaluators = omitsChecks ? [] : checks.filter(({ type }) => type !== 'human').map(passedCheck);
   const { draft_folder, review } = briefing;
   return submission(handle, instructions, { evaluators, draft_folder, comment: review?.comment ?? null });
 }
 
-const passed = ({ name }: Check) => ({ name, result: 'pass' });
+const passedCheck = ({ name }: Check) => ({ name, result: 'pass' });
 
 interface FinishedWork {
   readonly evaluators?: readonly object[] | undefined;
   readonly draft_folder?: string | undefined;
-  /** Of the review that asked for changes. */
+  /** The comment of the review that requested changes. */
   readonly comment?: string | null;
 }
 

@@ -12,7 +12,7 @@ import type { ReviewsReply } from '../../src/core/contract/reviews.js';
 import type { EventEnvelope } from '../../src/core/events/envelope.js';
 import { PROGRAM } from './model-links.js';
 
-/** What the person says of the first candidate. */
+/** The comment with which the person requests changes. */
 export const COMMENT = 'Say for whom.';
 
 /** Runs `gen` in a folder; fails unless it exits with 0. */
@@ -34,11 +34,11 @@ export async function projectFolder(): Promise<string> {
   return folder;
 }
 
-/** A project that `gen up` serves in a process of its own, and everything that its log says. */
+/** A project that `gen up` serves in a process of its own, and all events of its log. */
 export class ServedProject {
   readonly events: EventEnvelope[] = [];
-  private readonly waiting = new Set<() => void>();
-  private readonly following = new AbortController();
+  private readonly waiters = new Set<() => void>();
+  private readonly followAbort = new AbortController();
   private readonly genesis: Genesis;
   private isStopping = false;
 
@@ -50,11 +50,11 @@ export class ServedProject {
     this.genesis = new Genesis({ url, project: 'shop' });
   }
 
-  /** `store`: a folder; absent: the workspace's. */
+  /** `store`: the folder of a file store; by default the store of the workspace. */
   static async start(cwd: string, store?: string): Promise<ServedProject> {
-    const where = store === undefined ? [] : ['--store', `file:${store}`];
+    const storeArgs = store === undefined ? [] : ['--store', `file:${store}`];
     const limit = ['--limit', 'min_lease_duration_seconds=1'];
-    const args = [PROGRAM, 'up', '--json', '--port', '0', ...where, ...limit];
+    const args = [PROGRAM, 'up', '--json', '--port', '0', ...storeArgs, ...limit];
     const child = spawn(process.execPath, args, {
       cwd,
       env: environmentIn(cwd),
@@ -72,38 +72,38 @@ export class ServedProject {
 
   async stop(): Promise<void> {
     this.isStopping = true;
-    this.following.abort();
+    this.followAbort.abort();
     await this.endServer();
   }
 
-  /** Reads the log from its beginning, and on as it grows. */
+  /** Reads the log from its beginning, and then each event as it is written. */
   follow(): void {
-    onTestFinished(() => this.following.abort());
+    onTestFinished(() => this.followAbort.abort());
     void (async () => {
-      for await (const { event } of this.genesis.follow({}, { signal: this.following.signal })) {
+      for await (const { event } of this.genesis.follow({}, { signal: this.followAbort.signal })) {
         this.events.push(event);
-        for (const wake of this.waiting) wake();
+        for (const wake of this.waiters) wake();
       }
     })().catch(() => {});
   }
 
-  /** Resolves when the log has an event. */
-  async happened(isWanted: (event: EventEnvelope) => boolean): Promise<void> {
+  /** Resolves when the log has such an event. */
+  async waitForEvent(isWanted: (event: EventEnvelope) => boolean): Promise<void> {
     for (let read = 0; ; ) {
       while (read < this.events.length) if (isWanted(this.events[read++] as EventEnvelope)) return;
       await new Promise<void>((resolve) => {
         const wake = () => {
-          this.waiting.delete(wake);
+          this.waiters.delete(wake);
           resolve();
         };
-        this.waiting.add(wake);
+        this.waiters.add(wake);
       });
     }
   }
 
   /** Resolves when somebody was granted the subject at this generation. */
-  granted(subject: string, generation: number): Promise<void> {
-    return this.happened(
+  waitForGrant(subject: string, generation: number): Promise<void> {
+    return this.waitForEvent(
       (event) =>
         event.subject === subject &&
         event.generation === generation &&
@@ -131,14 +131,14 @@ export class ServedProject {
   }
 
   /**
-   * A person who decides on each candidate as soon as it waits: asks for changes of the first one of an agent, and
+   * Decides on each candidate as soon as it waits, as a person would. Requests changes of the first one of an agent, and
    * approves all others.
    */
   async reviewAll(isAskedForChanges: (agentId: string) => boolean): Promise<void> {
     try {
       await this.reviewEach(isAskedForChanges);
     } catch (error) {
-      // A call that the end of the server has ended.
+      // The end of the server also ends a call that is in progress.
       if (!this.isStopping) throw error;
     }
   }
@@ -146,7 +146,7 @@ export class ServedProject {
   private async reviewEach(isAskedForChanges: (agentId: string) => boolean): Promise<void> {
     let hasAsked = false;
     for (let escalations = 1; ; escalations += 1) {
-      await this.escalated(escalations);
+      await this.waitForEscalations(escalations);
       const reply = await fetch(`${this.url}/api/review?project_id=shop`);
       const { reviews } = (await reply.json()) as ReviewsReply;
       for (const { task_id, generation, iteration, candidate_sha256, agent_id } of reviews) {
@@ -162,11 +162,11 @@ export class ServedProject {
     }
   }
 
-  private escalated(times: number): Promise<void> {
-    let seen = 0;
-    return this.happened(({ event_type }) => {
-      if (claimEventKindOf(event_type) === 'escalated') seen += 1;
-      return seen === times;
+  private waitForEscalations(count: number): Promise<void> {
+    let escalations = 0;
+    return this.waitForEvent(({ event_type }) => {
+      if (claimEventKindOf(event_type) === 'escalated') escalations += 1;
+      return escalations === count;
     });
   }
 }

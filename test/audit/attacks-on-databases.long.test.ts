@@ -157,7 +157,7 @@ function describeAttacks(name: DatabaseName, sharedUrl: string): void {
     expect(await project.head(otherUrl)).toMatchObject({ position: known!.position });
   });
 
-  // It states what was true, and is true: it covers less than the last one, which stays the last.
+  // The old checkpoint is still true, but it covers less than the last one. The last one remains the head.
   it('an old checkpoint, replayed, which changes nothing', async () => {
     const project = await AuditedProject.create();
     await project.work(url, [FIRST]);

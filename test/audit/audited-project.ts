@@ -50,7 +50,7 @@ async function openUrl(url: string): Promise<OpenedStore> {
 /** The result of a task, as a text that occurs once in the log. */
 export const resultText = (task: string): string => `result of ${task}`;
 
-/** A project with signed checkpoints, its key, and its anchors in a folder: every method names the store it works on. */
+/** A project with signed checkpoints, its key, and its anchors in a folder. Methods take the URL of the store that they work on. */
 export class AuditedProject {
   readonly projectKey: ProjectKey = { tenant_id: `t${randomUUID().slice(0, 8)}`, project_id: 'shop' };
 
@@ -64,7 +64,7 @@ export class AuditedProject {
 
   /** Completes tasks and writes a checkpoint, as one run of a server does. */
   work(url: string, tasks: readonly string[], options: RunOptions = {}): Promise<void> {
-    return this.signed(url, options, async (coordinator) => {
+    return this.withSigner(url, options, async (coordinator) => {
       const agent = this.agent(coordinator, 'alpha');
       for (const task of tasks) {
         await agent.claim(task);
@@ -73,10 +73,10 @@ export class AuditedProject {
     });
   }
 
-  /** Gives a task up with a message, completes it, and lets retention remove the message. Returns how many it reduced. */
+  /** Releases a task with a message, completes it, and redacts the message. Returns the number of redacted events. */
   redact(url: string, task: string): Promise<number> {
     const limits = { claim_history_retention_days: 0 };
-    return this.signed(url, { limits }, async (coordinator) => {
+    return this.withSigner(url, { limits }, async (coordinator) => {
       const agent = this.agent(coordinator, 'alpha');
       await agent.claim(task);
       await agent.release(task, { message: 'private' });
@@ -88,7 +88,7 @@ export class AuditedProject {
   }
 
   claim(url: string, task: string): Promise<GrantedHandle> {
-    return this.unsigned(url, async (coordinator) => {
+    return this.withoutSigner(url, async (coordinator) => {
       const { claim } = await this.agent(coordinator, 'beta').claim(task);
       return { generation: claim!.generation, claim_id: claim!.id! };
     });
@@ -96,12 +96,14 @@ export class AuditedProject {
 
   renew(url: string, task_id: string, { generation, claim_id }: GrantedHandle): Promise<unknown> {
     const handle = { task_id, session_id: 's-beta', claim_id, expected_generation: generation };
-    return this.unsigned(url, (coordinator) => coordinator.holder.renewLease(this.projectKey, handle));
+    return this.withoutSigner(url, (coordinator) => coordinator.holder.renewLease(this.projectKey, handle));
   }
 
   /** The last checkpoint, as a server answers. */
   head(url: string): Promise<Anchor> {
-    return this.unsigned(url, async (coordinator) => unwrap(await coordinator.audit.head(this.projectKey)));
+    return this.withoutSigner(url, async (coordinator) =>
+      unwrap(await coordinator.audit.head(this.projectKey)),
+    );
   }
 
   /** Restores the project, as it is in one store, into another that does not have it. */
@@ -125,12 +127,12 @@ export class AuditedProject {
     return payloads.map(({ payload }) => payload as Checkpoint);
   }
 
-  /** Writes a checkpoint past the coordinator, as whoever can write to the store. Returns its position. */
+  /** Writes a checkpoint directly to the store, as an attacker with write access can. Returns its position. */
   append(url: string, checkpoint: Checkpoint): Promise<number> {
     return this.plant(url, 'AUDIT_CHECKPOINT', AUDIT_SUBJECT, checkpoint);
   }
 
-  /** Writes an event past the coordinator. Returns its position. */
+  /** Writes an event directly to the store. Returns its position. */
   plant(url: string, event_type: string, subject: string, payload: Record<string, unknown>): Promise<number> {
     const event = {
       event_id: randomUUID(),
@@ -147,7 +149,7 @@ export class AuditedProject {
     });
   }
 
-  /** The statement of a checkpoint, signed with another key. */
+  /** Returns a copy of a checkpoint that is signed with another key. */
   async signedAgain(checkpoint: Checkpoint, key: string): Promise<Checkpoint> {
     const signer = await this.signer(key);
     const forged = { ...checkpoint, key_id: signer.key_id };
@@ -214,7 +216,7 @@ export class AuditedProject {
   }
 
   /** Runs a step with a coordinator that signs nothing. */
-  private unsigned<T>(url: string, step: (coordinator: Coordinator) => Promise<T>): Promise<T> {
+  private withoutSigner<T>(url: string, step: (coordinator: Coordinator) => Promise<T>): Promise<T> {
     return this.withStore(url, async (opened) => {
       const coordinator = await Coordinator.open(opened);
       try {
@@ -226,7 +228,7 @@ export class AuditedProject {
   }
 
   /** Runs a step with a coordinator that signs, and ends it with a checkpoint. */
-  private signed<T>(
+  private withSigner<T>(
     url: string,
     { key = OWN_KEY, anchors = ANCHORS, limits = {} }: RunOptions,
     step: (coordinator: Coordinator) => Promise<T>,
@@ -246,15 +248,15 @@ export class AuditedProject {
   }
 }
 
-/** gen verify and gen up name what is wrong, and the server does not start. */
+/** Expects that gen verify and gen up name the attack, and that the server does not start. */
 export async function expectAttackReported(
   project: AuditedProject,
   url: string,
-  ...what: string[]
+  ...texts: string[]
 ): Promise<void> {
   const verified = await project.verify(url);
   const up = await project.up(url);
-  for (const text of what) {
+  for (const text of texts) {
     expect(verified.out).toContain(text);
     expect(up.err).toContain(text);
   }

@@ -19,7 +19,7 @@ interface Rewrite {
   readonly to: string;
 }
 
-/** Changes stored events in the database itself, with its own commands, as a user with its password. */
+/** Changes stored events with commands of the database, as a user with its password can. */
 export const REWRITE_EVENTS: Readonly<
   Record<DatabaseName, (url: string, rewrite: Rewrite) => Promise<void>>
 > = {
@@ -28,7 +28,7 @@ export const REWRITE_EVENTS: Readonly<
     const client = new pg.Client({ ...options, ...(password === null ? {} : { password }), ssl: false });
     await client.connect();
     try {
-      // What the policy of the tables asks of their owner.
+      // The policy of the tables requires this setting, also of their owner.
       await client.query(`SELECT set_config('genesis.commit', 'on', false)`);
       await client.query(
         `UPDATE ${namespace}.event SET body = replace(body, $1, $2) WHERE project_no =

@@ -20,7 +20,7 @@ import { temporaryFolder } from '../support/temporary-folder.js';
 const TASK = 'A-001-core';
 
 /** URL of an unused namespace in the database. */
-function fresh(url: string, name: DatabaseName): string {
+function unusedNamespaceUrl(url: string, name: DatabaseName): string {
   const namespace = `n${randomUUID().slice(0, 8)}`;
   const storeUrl = new URL(url);
   if (name === 'dynamodb' || name === 'mysql') storeUrl.pathname = `/${namespace}`;
@@ -73,7 +73,7 @@ for (const name of DATABASE_NAMES) {
       // req: STO-013
       test('migrate reports the version, shows a dry run, migrates once, and then has nothing to do', async () => {
         const cwd = await temporaryFolder();
-        const storeArgs = ['--store', fresh(url, name)];
+        const storeArgs = ['--store', unusedNamespaceUrl(url, name)];
         expect(await runGen({ cwd }, 'up', '--port', '0', ...storeArgs)).toMatchObject({
           code: 1,
           err: expect.stringContaining('gen migrate'),
@@ -96,9 +96,9 @@ for (const name of DATABASE_NAMES) {
         }
       });
 
-      test('migrate binds keys from before key binding, and a key works only in the store that made it', async () => {
+      test('migrate binds keys that an older version left unbound, and a key works only in the store that made it', async () => {
         const cwd = await temporaryFolder();
-        const [ours, theirs] = [fresh(url, name), fresh(url, name)];
+        const [ours, theirs] = [unusedNamespaceUrl(url, name), unusedNamespaceUrl(url, name)];
         for (const storeUrl of [ours, theirs]) await runGen({ cwd }, 'migrate', '--store', storeUrl);
         const old = await onStore(ours, ({ store }) => writeUnboundKey(store));
         const migrated = await runGen({ cwd }, 'migrate', '--store', ours);
@@ -112,11 +112,11 @@ for (const name of DATABASE_NAMES) {
 
       test('export, import and verify move a project out of the database and back', async () => {
         const cwd = await temporaryFolder();
-        const [from, to] = [fresh(url, name), fresh(url, name)];
+        const [from, to] = [unusedNamespaceUrl(url, name), unusedNamespaceUrl(url, name)];
         for (const store of [from, to]) await runGen({ cwd }, 'migrate', '--store', store);
-        const nothing = await runGen({ cwd }, 'verify', to);
-        expect(nothing.out).toContain('contains no log yet');
-        expect(nothing.out).not.toContain(new URL(to).password || 'no password');
+        const emptyStore = await runGen({ cwd }, 'verify', to);
+        expect(emptyStore.out).toContain('contains no log yet');
+        expect(emptyStore.out).not.toContain(new URL(to).password || 'no password');
         await work(from);
         const archive = await runGen({ cwd }, 'export', '--project', 'shop', '--store', from);
         expect(archive.code).toBe(0);
@@ -139,13 +139,13 @@ for (const name of DATABASE_NAMES) {
 
       test('an unreachable URL or a wrong password is reported in one sentence without the password', async () => {
         const cwd = await temporaryFolder();
-        const nobody = new URL(fresh(url, name));
-        if (name === 'dynamodb') nobody.searchParams.set('endpoint', 'http://127.0.0.1:9');
-        else nobody.port = '9';
-        const stranger = new URL(fresh(url, name));
+        const unreachable = new URL(unusedNamespaceUrl(url, name));
+        if (name === 'dynamodb') unreachable.searchParams.set('endpoint', 'http://127.0.0.1:9');
+        else unreachable.port = '9';
+        const stranger = new URL(unusedNamespaceUrl(url, name));
         stranger.username = 'stranger';
         // DynamoDB takes credentials from the environment, not from the URL.
-        for (const wrong of name === 'dynamodb' ? [nobody] : [nobody, stranger]) {
+        for (const wrong of name === 'dynamodb' ? [unreachable] : [unreachable, stranger]) {
           wrong.password = 'hidden-from-all';
           for (const command of [['up', '--port', '0'], ['migrate']]) {
             const { code, out, err } = await runGen({ cwd }, ...command, '--store', wrong.href);

@@ -22,7 +22,7 @@ interface Service {
 type Services = Readonly<Record<string, Service>>;
 
 /** Environment variables that a coordinator in a compose file may set. */
-const READ = ['GENESIS_STORE', 'AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY'];
+const ALLOWED_VARIABLES = ['GENESIS_STORE', 'AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY'];
 
 /** Parses the file as docker compose does when no variable is set. */
 async function servicesOf(name: DatabaseName): Promise<Services> {
@@ -33,12 +33,13 @@ async function servicesOf(name: DatabaseName): Promise<Services> {
 
 /** The credentials and the name of the database in the compose file. */
 function accessOf({ environment = {}, command = [] }: Service) {
-  const named = (end: string) => Object.entries(environment).find(([key]) => key.endsWith(end))?.[1] ?? '';
+  const variableEndingIn = (end: string) =>
+    Object.entries(environment).find(([key]) => key.endsWith(end))?.[1] ?? '';
   const required = command.indexOf('--requirepass');
   return {
-    username: named('_USER'),
-    password: required === -1 ? named('_PASSWORD') : command[required + 1],
-    database: named('_DB') || named('_DATABASE'),
+    username: variableEndingIn('_USER'),
+    password: required === -1 ? variableEndingIn('_PASSWORD') : command[required + 1],
+    database: variableEndingIn('_DB') || variableEndingIn('_DATABASE'),
   };
 }
 
@@ -46,7 +47,8 @@ for (const name of DATABASE_NAMES) {
   describe(`deploy/compose/${name}.yml`, () => {
     test('declares its services and credentials, and publishes ports on loopback only', async () => {
       const services = await servicesOf(name);
-      const { [name]: itsDatabase, ...coordinators } = services as Services & Record<DatabaseName, Service>;
+      const { [name]: databaseService, ...coordinators } = services as Services &
+        Record<DatabaseName, Service>;
       const store = new URL(coordinators.migrate?.environment?.GENESIS_STORE ?? '');
       expect(await databaseOf(store.href)).not.toBeNull();
       if (name === 'dynamodb') {
@@ -54,13 +56,13 @@ for (const name of DATABASE_NAMES) {
       } else {
         const { username, password, pathname } = store;
         expect(store.hostname).toBe(name);
-        expect({ username, password, database: pathname.slice(1) }).toEqual(accessOf(itsDatabase));
+        expect({ username, password, database: pathname.slice(1) }).toEqual(accessOf(databaseService));
       }
       expect(Object.keys(coordinators).sort()).toEqual(['key', 'migrate', 'one', 'two']);
-      expect(itsDatabase.ports).toBeUndefined();
-      expect(itsDatabase.healthcheck).toBeDefined();
+      expect(databaseService.ports).toBeUndefined();
+      expect(databaseService.healthcheck).toBeDefined();
       for (const { environment, ports = [], depends_on = {} } of Object.values(coordinators)) {
-        expect(READ).toEqual(expect.arrayContaining(Object.keys(environment ?? {})));
+        expect(ALLOWED_VARIABLES).toEqual(expect.arrayContaining(Object.keys(environment ?? {})));
         for (const port of ports) expect(port).toMatch(/^127\.0\.0\.1:468[01]:4680$/);
         for (const [on, { condition }] of Object.entries(depends_on)) {
           expect(condition).toBe(on === name ? 'service_healthy' : 'service_completed_successfully');
@@ -85,7 +87,7 @@ for (const name of DATABASE_NAMES) {
         err: expect.stringContaining('Create a key first'),
       });
       expect((await runGen(...run('key'))).out).toMatch(/^\S+\n$/);
-      // On loopback it would also start without a key, so check that it reports that one is required.
+      // On loopback a coordinator also starts without a key, so the test checks that it reports that keys are required.
       const up = startCommand({ cwd, env: { GENESIS_STORE: storeUrl } }, 'up', '--port', '0');
       await up.waitForOutput('Authentication: clients need a key or a token.');
       up.stop('SIGTERM');
@@ -96,10 +98,10 @@ for (const name of DATABASE_NAMES) {
 
 /** The store URL of the file, pointed at an unused namespace in the database of this test. */
 function replaceService(services: Services, url: string, name: DatabaseName): string {
-  const [wanted, here] = [new URL(services.migrate?.environment?.GENESIS_STORE ?? ''), new URL(url)];
-  const own = `c${randomUUID().slice(0, 8)}`;
-  here.search = name === 'dynamodb' ? here.search : wanted.search;
-  if (name === 'mysql' || name === 'dynamodb') here.pathname = `/${own}`;
-  else here.searchParams.set('namespace', own);
-  return here.href;
+  const [fileUrl, testUrl] = [new URL(services.migrate?.environment?.GENESIS_STORE ?? ''), new URL(url)];
+  const namespace = `c${randomUUID().slice(0, 8)}`;
+  testUrl.search = name === 'dynamodb' ? testUrl.search : fileUrl.search;
+  if (name === 'mysql' || name === 'dynamodb') testUrl.pathname = `/${namespace}`;
+  else testUrl.searchParams.set('namespace', namespace);
+  return testUrl.href;
 }

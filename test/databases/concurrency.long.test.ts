@@ -7,7 +7,7 @@ import { DatabaseFleet, GROWING_LEASES_SECONDS } from './fleet.js';
 
 const COORDINATORS = 3;
 const HOUR_MS = 3_600_000;
-const LIMIT = 5;
+const CLAIMS_MAX = 5;
 const by = (index: number) => ({ agent_id: `agent-${index}`, session_id: `s-${index}` });
 const idOf = (index: number) => `A-${String(index + 1).padStart(3, '0')}-work`;
 const tasks = (count: number) => Array.from({ length: count }, (_, index) => idOf(index));
@@ -36,7 +36,7 @@ for (const name of DATABASE_NAMES) {
 
       test('never exceed the claim limit, and an expired claim frees its permit without a sweep', async () => {
         const { fleet, replies } = await expiringClaims(url);
-        expect(replies.filter(({ success }) => success)).toHaveLength(LIMIT);
+        expect(replies.filter(({ success }) => success)).toHaveLength(CLAIMS_MAX);
         expect(replies.find(({ success }) => !success)).toMatchObject({
           reason: 'DENIED_LIMIT',
           limit: 'max_concurrent_claims',
@@ -48,25 +48,25 @@ for (const name of DATABASE_NAMES) {
             .at(-1),
         );
         const again = await claimAll(fleet);
-        expect(again.filter(({ success }) => success)).toHaveLength(LIMIT);
-        expect(await fleet.store.countPermits(fleet.project.tenant_id, 'claims')).toBe(LIMIT);
+        expect(again.filter(({ success }) => success)).toHaveLength(CLAIMS_MAX);
+        expect(await fleet.store.countPermits(fleet.project.tenant_id, 'claims')).toBe(CLAIMS_MAX);
         const granted = (await fleet.events()).filter(({ event_type }) => event_type === 'CLAIM_ACQUIRED');
-        expect(granted).toHaveLength(2 * LIMIT);
+        expect(granted).toHaveLength(2 * CLAIMS_MAX);
       });
 
       test('deliver every event exactly once to a concurrent reader of the feed', async () => {
         const fleet = await DatabaseFleet.open(url, COORDINATORS);
         await fleet.plan(planOf(...tasks(60)));
-        const last = (await fleet.events()).length;
-        const seen: number[] = [];
-        let done = false;
+        const lastPosition = (await fleet.events()).length;
+        const readPositions: number[] = [];
+        let areClaimsDone = false;
         const reading = (async () => {
-          for (let after = last; ; ) {
-            const wasDone = done;
+          for (let after = lastPosition; ; ) {
+            const wereClaimsDone = areClaimsDone;
             const events = await fleet.stores[1]!.events(fleet.project, { after, limit: 7 });
-            seen.push(...events.map(({ position }) => position));
+            readPositions.push(...events.map(({ position }) => position));
             after = events.at(-1)?.position ?? after;
-            if (wasDone && events.length === 0) return;
+            if (wereClaimsDone && events.length === 0) return;
           }
         })();
         await Promise.all(
@@ -74,10 +74,12 @@ for (const name of DATABASE_NAMES) {
             fleet.coordinatorAt(index).claims.claimTask(fleet.project, { task_id, ...by(index) }),
           ),
         );
-        done = true;
+        areClaimsDone = true;
         await reading;
         const { position } = (await fleet.store.project(fleet.project))!;
-        expect(seen).toEqual(Array.from({ length: position - last }, (_, index) => last + 1 + index));
+        expect(readPositions).toEqual(
+          Array.from({ length: position - lastPosition }, (_, index) => lastPosition + 1 + index),
+        );
       });
 
       if (name === 'dynamodb') skipGroup(name, 'leases on DynamoDB use the coordinator’s own clock');
@@ -91,28 +93,34 @@ for (const name of DATABASE_NAMES) {
               ...systemEnvironment,
               clock: { ...clock, wallMs: () => clock.wallMs() + offMs },
             };
-            const off = await Coordinator.open({ store: fleet.store, environment });
-            const [held, own] = tasks(2) as [string, string];
-            unwrap(await fleet.coordinatorAt(0).claims.claimTask(fleet.project, { task_id: held, ...by(1) }));
-            expect(await off.claims.claimTask(fleet.project, { task_id: held, ...by(2) })).toMatchObject({
-              reason: 'DENIED_ACTIVE_CLAIM',
-            });
-            expect(await off.claims.claimTask(fleet.project, { task_id: own, ...by(2) })).toMatchObject({
-              success: true,
-            });
+            const skewed = await Coordinator.open({ store: fleet.store, environment });
+            const [firstTask, secondTask] = tasks(2) as [string, string];
+            unwrap(
+              await fleet.coordinatorAt(0).claims.claimTask(fleet.project, { task_id: firstTask, ...by(1) }),
+            );
             expect(
-              await fleet.coordinatorAt(0).claims.claimTask(fleet.project, { task_id: own, ...by(3) }),
+              await skewed.claims.claimTask(fleet.project, { task_id: firstTask, ...by(2) }),
             ).toMatchObject({
               reason: 'DENIED_ACTIVE_CLAIM',
             });
             expect(
-              await off.holder.renewLease(fleet.project, {
-                task_id: own,
+              await skewed.claims.claimTask(fleet.project, { task_id: secondTask, ...by(2) }),
+            ).toMatchObject({
+              success: true,
+            });
+            expect(
+              await fleet.coordinatorAt(0).claims.claimTask(fleet.project, { task_id: secondTask, ...by(3) }),
+            ).toMatchObject({
+              reason: 'DENIED_ACTIVE_CLAIM',
+            });
+            expect(
+              await skewed.holder.renewLease(fleet.project, {
+                task_id: secondTask,
                 session_id: 's-2',
                 expected_generation: 1,
               }),
             ).toMatchObject({ reason: 'RENEWED' });
-            off.close();
+            skewed.close();
           }
         });
     });
@@ -129,7 +137,9 @@ const claimAll = async (fleet: DatabaseFleet, lease?: { lease_duration_seconds: 
 /** Thirty concurrent claims, all answered before the first lease expires. */
 async function expiringClaims(url: string) {
   for (const lease_duration_seconds of GROWING_LEASES_SECONDS) {
-    const fleet = await DatabaseFleet.open(url, COORDINATORS, { limits: { max_concurrent_claims: LIMIT } });
+    const fleet = await DatabaseFleet.open(url, COORDINATORS, {
+      limits: { max_concurrent_claims: CLAIMS_MAX },
+    });
     // No coordinator timer may help: permits must become free through time alone.
     for (const coordinator of fleet.coordinators) coordinator.close();
     await fleet.plan(planOf(...tasks(30)));

@@ -10,7 +10,7 @@ const ROLES = 'roles:\n  architect: { converge_edges: [design_code] }\n';
 
 for (const name of DATABASE_NAMES) {
   await onSharedDatabase(name, ({ url }) => {
-    /** Two claimed edges whose candidates have evidence. Every coordinator has seen it. */
+    /** Two claimed edges whose candidates have evidence. Both coordinators have read the evidence. */
     async function openVerified() {
       const fleet = await DatabaseFleet.open(url, 2);
       const { project } = fleet;
@@ -34,8 +34,8 @@ for (const name of DATABASE_NAMES) {
         const proposed = unwrap(await first.evidence.propose(project, proposal));
         const base_version = proposed.success ? proposed.base_version : -1;
         const checks = [outcomeOf('compiles', 'make')];
-        const about = { ...project, task_id, candidate_sha256: sha256, base_version, checks };
-        const signed = runner.signed(runner.statement(about));
+        const statementFields = { ...project, task_id, candidate_sha256: sha256, base_version, checks };
+        const signed = runner.signed(runner.statement(statementFields));
         expect(await first.evidence.record(project, { evidence: signed })).toMatchObject({ success: true });
         evidence.push(signed);
         const result = {
@@ -47,8 +47,8 @@ for (const name of DATABASE_NAMES) {
         };
         submits.push((coordinator) => coordinator.holder.submitResult(project, result));
       }
-      for (const one of [first, second])
-        expect(unwrap(await one.evidence.listCandidates(project)).candidates).toHaveLength(2);
+      for (const coordinator of [first, second])
+        expect(unwrap(await coordinator.evidence.listCandidates(project)).candidates).toHaveLength(2);
       return { project, first, second, runner, evidence, submits };
     }
 
@@ -72,7 +72,7 @@ for (const name of DATABASE_NAMES) {
       });
     });
 
-    test(`on ${name}, of two results with evidence of one base only one is accepted`, async () => {
+    test(`on ${name}, of two results with evidence of coordinator base only coordinator is accepted`, async () => {
       const { first, second, submits } = await openVerified();
       const replies = await Promise.all([submits[0]?.(first), submits[1]?.(second)]);
       expect(

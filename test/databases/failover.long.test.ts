@@ -40,28 +40,28 @@ await onDatabase(
       await runRedisCommand(replica.url, 'REPLICAOF', hostname, port);
       while (!(await runRedisCommand(replica.url, 'INFO', 'replication')).includes('master_link_status:up'));
 
-      const line = await TcpSwitch.to(primary.url);
-      const store = `${line.url}?profile=ha`;
+      const proxy = await TcpSwitch.to(primary.url);
+      const store = `${proxy.url}?profile=ha`;
       await migrate(store);
       const before = await DatabaseFleet.open(store, 1);
       const up = startCommand({ cwd: await temporaryFolder() }, 'up', '--port', '0', '--store', store);
       await up.waitForOutput('is listening at');
       await before.plan(planOf(KEPT, LOST));
       const kept = unwrap(await claim(before, KEPT, 'before'));
-      const caughtUp = ['WAIT', '1', '0'];
-      expect(await runRedisCommand(primary.url, ...caughtUp)).toBe('1');
+      const waitForReplica = ['WAIT', '1', '0'];
+      expect(await runRedisCommand(primary.url, ...waitForReplica)).toBe('1');
 
       replication.pointTo(NOWHERE);
       const lost = unwrap(await claim(before, LOST, 'before'));
       expect([kept.success, lost.success, lost.claim?.generation]).toEqual([true, true, 1]);
       await runRedisCommand(replica.url, 'REPLICAOF', 'NO', 'ONE');
-      line.pointTo(replica.url);
+      proxy.pointTo(replica.url);
 
       expect(await up.ended).toMatchObject({ code: 1, err: expect.stringContaining('may be lost') });
       const late = await submit(before, LOST, 'before', lost.claim?.id);
       expect(isProblem(late) && late.problem).toBe('UNKNOWN');
 
-      const after = await reopened(before, store);
+      const after = await reopenFleet(before, store);
       const again = unwrap(await claim(after, LOST, 'after'));
       expect(again.claim).toMatchObject({ generation: 1, session_id: 's-after' });
       for (const [task, old] of [
@@ -74,8 +74,8 @@ await onDatabase(
       expect(unwrap(await submit(after, LOST, 'after', again.claim?.id))).toMatchObject({
         accepted: true,
       });
-      const [was, is] = [await before.store.meta(), await after.store.meta()];
-      expect(is.incarnation).toBeGreaterThan(was.incarnation);
+      const [metaBefore, metaAfter] = [await before.store.meta(), await after.store.meta()];
+      expect(metaAfter.incarnation).toBeGreaterThan(metaBefore.incarnation);
     });
   },
 );
@@ -93,7 +93,7 @@ const submit = (fleet: DatabaseFleet, task_id: string, who: string, claim_id: st
   });
 
 /** New coordinators in the same project, started after the failover. */
-async function reopened(before: DatabaseFleet, url: string): Promise<DatabaseFleet> {
+async function reopenFleet(before: DatabaseFleet, url: string): Promise<DatabaseFleet> {
   const after = await DatabaseFleet.open(url, 1);
   return Object.assign(after, { project: before.project });
 }

@@ -73,14 +73,16 @@ class FullDiskScenario {
   async checkWork(): Promise<void> {
     const fleet = await DatabaseFleet.open(this.database.url, 1);
     await fleet.plan(planOf(...TASKS));
-    const granted = [await claimed(fleet, TASKS[0]!)];
+    const granted = [await claimTask(fleet, TASKS[0]!)];
     this.disk.fill();
     const refused =
-      this.name === 'redis' ? await this.settledLater(fleet) : await this.refused(fleet, granted);
+      this.name === 'redis'
+        ? await this.claimAcrossRestart(fleet)
+        : await this.claimUntilRefused(fleet, granted);
     const subjects = new Set((await fleet.events()).map(({ subject }) => subject));
     expect(granted.filter((taskId) => !subjects.has(taskId))).toEqual([]);
     expect(refused.filter((taskId) => subjects.has(taskId))).toEqual([]);
-    for (const taskId of refused) await claimed(fleet, taskId);
+    for (const taskId of refused) await claimTask(fleet, taskId);
     const verified = await runGen(
       { cwd: await temporaryFolder() },
       'verify',
@@ -92,7 +94,7 @@ class FullDiskScenario {
   }
 
   /** Claims succeed while the database has preallocated space; then they fail with UNAVAILABLE and have no effect. */
-  private async refused(fleet: DatabaseFleet, granted: string[]): Promise<string[]> {
+  private async claimUntilRefused(fleet: DatabaseFleet, granted: string[]): Promise<string[]> {
     const refused: string[] = [];
     for (const taskId of TASKS.slice(1)) {
       const reply = await claim(fleet, taskId);
@@ -109,7 +111,7 @@ class FullDiskScenario {
   }
 
   /** Redis exits when it cannot sync. The pending claim is retried and takes effect once Redis is back. */
-  private async settledLater(fleet: DatabaseFleet): Promise<string[]> {
+  private async claimAcrossRestart(fleet: DatabaseFleet): Promise<string[]> {
     const requestId = 'under-way';
     const underWay = claim(fleet, TASKS[1]!, requestId);
     await this.freeDisk();
@@ -125,7 +127,7 @@ class FullDiskScenario {
 
   /** Frees the disk, and restarts the database if it exited. */
   private async freeDisk(): Promise<void> {
-    if (this.name === 'redis') while (await answers(this.database.url)) await pause(20);
+    if (this.name === 'redis') while (await isAnswering(this.database.url)) await pause(20);
     this.disk.freeSpace();
     if (this.name === 'redis') await this.database.restart();
   }
@@ -140,12 +142,12 @@ const claim = (fleet: DatabaseFleet, task_id: string, request_id?: string) =>
     ...(request_id === undefined ? {} : { request_id }),
   });
 
-async function claimed(fleet: DatabaseFleet, taskId: string): Promise<string> {
+async function claimTask(fleet: DatabaseFleet, taskId: string): Promise<string> {
   expect(unwrap(await claim(fleet, taskId)).success).toBe(true);
   return taskId;
 }
 
-function answers(url: string): Promise<boolean> {
+function isAnswering(url: string): Promise<boolean> {
   const { hostname, port } = new URL(url);
   return new Promise((resolve) => {
     const socket = connect(Number(port), hostname, () => {

@@ -37,17 +37,17 @@ const SMALL: ImportSize = { ...LARGE, lines: 45 };
 
 const newProjectKey = (): ProjectKey => ({ tenant_id: `t${randomUUID().slice(0, 8)}`, project_id: 'shop' });
 
-/** The commits of a store up to the k-th; that one fails, before or after it took effect. */
+/** Passes commits on to a store. One of them, `failingCommit`, fails before or after it takes effect. */
 class FailingCommits {
   count = 0;
 
   constructor(
     private readonly store: Store,
-    private readonly failing: number,
+    private readonly failingCommit: number,
     private readonly isApplied: boolean,
   ) {}
 
-  get wrapped(): Store {
+  get failingStore(): Store {
     return Object.assign(Object.create(this.store) as Store, {
       commit: (transactions: readonly Transaction[]) => this.commit(transactions),
     });
@@ -55,7 +55,7 @@ class FailingCommits {
 
   private async commit(transactions: readonly Transaction[]) {
     this.count += 1;
-    if (this.count !== this.failing) return this.store.commit(transactions);
+    if (this.count !== this.failingCommit) return this.store.commit(transactions);
     if (!this.isApplied) throw new StoreUnavailable('The store failed.');
     await this.store.commit(transactions);
     throw new StoreUncertain('The reply was lost.');
@@ -119,19 +119,19 @@ function describeImports(name: string, openStore: OpenStore, { lines, tasks }: I
         for (let failing = 1; ; failing += 1) {
           const projectKey = newProjectKey();
           const commits = new FailingCommits(store, failing, isApplied);
-          const error = await importLog(commits.wrapped, projectKey, lines).then(
+          const error = await importLog(commits.failingStore, projectKey, lines).then(
             () => null,
             (reason: unknown) => reason,
           );
-          const found = (await eventsOf(store, projectKey)).length;
+          const eventCount = (await eventsOf(store, projectKey)).length;
           if (error === null) {
-            expect([found, failing > 1]).toEqual([lines, true]);
+            expect([eventCount, failing > 1]).toEqual([lines, true]);
             break;
           }
-          expect(found).toBe(isApplied ? lines : 0);
+          expect(eventCount).toBe(isApplied ? lines : 0);
           expect(await importLog(store, projectKey, lines)).toMatchObject({
             read: lines,
-            already_there: found,
+            already_there: eventCount,
           });
           expect(await eventsOf(store, projectKey)).toHaveLength(lines);
         }
@@ -146,7 +146,7 @@ function describeImports(name: string, openStore: OpenStore, { lines, tasks }: I
           const coordinator = await Coordinator.open({ store });
           onTestFinished(() => coordinator.close());
           const commits = new FailingCommits(store, failing, isApplied);
-          const error = await importProject(commits.wrapped, new MemoryBlobs(), linesOf(archive)).then(
+          const error = await importProject(commits.failingStore, new MemoryBlobs(), linesOf(archive)).then(
             () => null,
             (reason: unknown) => reason,
           );
@@ -212,15 +212,15 @@ for (const name of DATABASE_NAMES) {
   });
 }
 
-it('in a store of small transactions changes nothing, or in parts leaves whole ones until it is repeated', async () => {
+it('an import that exceeds one transaction is refused as a whole, or, in parts, is completed by a repetition', async () => {
   const memory = openMemoryStore();
   const transaction_size_max = { events: 50, bytes: 1_000_000 };
   const capabilities = { ...memory.capabilities, transaction_size_max };
   const store: Store = Object.assign(Object.create(memory) as Store, { capabilities });
-  const { wrapped } = new FailingCommits(store, 3, false);
-  await expect(importLog(wrapped, PROJECT_KEY, LARGE.lines)).rejects.toThrow('Nothing was imported');
+  const { failingStore } = new FailingCommits(store, 3, false);
+  await expect(importLog(failingStore, PROJECT_KEY, LARGE.lines)).rejects.toThrow('Nothing was imported');
   expect(await eventsOf(store, PROJECT_KEY)).toEqual([]);
-  await expect(importLog(wrapped, PROJECT_KEY, LARGE.lines, true)).rejects.toThrow(StoreUnavailable);
+  await expect(importLog(failingStore, PROJECT_KEY, LARGE.lines, true)).rejects.toThrow(StoreUnavailable);
   expect(await eventsOf(store, PROJECT_KEY)).toHaveLength(100);
   expect(await importLog(store, PROJECT_KEY, LARGE.lines, true)).toMatchObject({
     written: LARGE.lines - 100,

@@ -18,20 +18,24 @@ const by = (index: number) => ({
 for (const name of DATABASE_NAMES) {
   await onSharedDatabase(name, ({ url }) => {
     describe(`edges of features on ${name} with three coordinators`, () => {
-      async function openFleet(enforce = false) {
+      async function openFleet(isEnforced = false) {
         const fleet = await DatabaseFleet.open(url, 3);
         const { project } = fleet;
         const intent = { '../specification/INTENT.md': '# Sign in\n\nPeople sign in.\n' };
-        const files = { ...FILES, ...intent, 'coordination.yml': coordinationConfig({ enforce }) };
+        const files = {
+          ...FILES,
+          ...intent,
+          'coordination.yml': coordinationConfig({ enforce: isEnforced }),
+        };
         unwrap(await fleet.coordinatorAt(0).settings.configure(project, { files }));
         return { fleet, project };
       }
 
-      async function faults(fleet: DatabaseFleet): Promise<unknown[]> {
+      async function findFaults(fleet: DatabaseFleet): Promise<unknown[]> {
         const checker = new PolicyAwareLogChecker();
-        const found = (await fleet.events()).flatMap((event) => checker.checkEvent(event));
+        const eventFaults = (await fleet.events()).flatMap((event) => checker.checkEvent(event));
         const heads = await fleet.store.scanHeads(fleet.project, { after: null, limit: 1000 });
-        return [...found, ...checker.checkHeads(heads as AnyHead[])];
+        return [...eventFaults, ...checker.checkHeads(heads as AnyHead[])];
       }
 
       test('are granted to one of many agents, and each rejection names the holder', async () => {
@@ -49,17 +53,17 @@ for (const name of DATABASE_NAMES) {
         const rejected = events.filter(({ event_type }) => event_type === 'claim_rejected');
         expect(rejected).toHaveLength(11);
         expect(new Set(rejected.map(({ payload }) => payload.holding_agent))).toEqual(new Set([winner]));
-        expect(await faults(fleet)).toEqual([]);
+        expect(await findFaults(fleet)).toEqual([]);
       });
 
       test('are handed out by next, and come back from any coordinator to a session that forgot them', async () => {
         const { fleet, project } = await openFleet();
-        const ask = (at: number, agent: number, more: object = {}) =>
+        const requestNext = (at: number, agent: number, more: object = {}) =>
           fleet
             .coordinatorAt(at)
             .claims.next(project, { ...by(agent), kinds: ['edge'], wait_seconds: 0, ...more })
             .then(unwrap);
-        const replies = await Promise.all([0, 1, 2].map((agent) => ask(agent, agent)));
+        const replies = await Promise.all([0, 1, 2].map((agent) => requestNext(agent, agent)));
         const winner = replies.findIndex(({ success }) => success);
         const granted = replies.flatMap(({ claim }) => claim?.task_id ?? []);
         expect(granted.length).toBeGreaterThan(0);
@@ -67,14 +71,14 @@ for (const name of DATABASE_NAMES) {
         const before = (await fleet.events()).length;
         const { id, generation, task_id } = replies[winner]?.claim ?? {};
         for (const at of [winner + 1, winner + 2]) {
-          expect(await ask(at, winner, { resume: true })).toMatchObject({
+          expect(await requestNext(at, winner, { resume: true })).toMatchObject({
             reason: 'GRANTED',
             resumed: true,
             claim: { id, generation, task_id },
           });
         }
         expect(await fleet.events()).toHaveLength(before);
-        expect(await faults(fleet)).toEqual([]);
+        expect(await findFaults(fleet)).toEqual([]);
       });
 
       test('converge by their checklist, and by the review of a person if the checklist requires it', async () => {
@@ -104,7 +108,7 @@ for (const name of DATABASE_NAMES) {
         });
         const status = unwrap(await fleet.coordinatorAt(0).methodology.status(project));
         expect(status).toMatchObject({ project: { edges_completed: 2 } });
-        expect(await faults(fleet)).toEqual([]);
+        expect(await findFaults(fleet)).toEqual([]);
       });
 
       test('are granted one at a time across features that share modules, if that is enforced', async () => {
@@ -114,7 +118,7 @@ for (const name of DATABASE_NAMES) {
         );
         const reasons = (await Promise.all(claims)).map((reply) => unwrap(reply).reason);
         expect(reasons.sort()).toEqual(['DENIED_PARALLEL', 'GRANTED']);
-        expect(await faults(fleet)).toEqual([]);
+        expect(await findFaults(fleet)).toEqual([]);
       });
     });
   });

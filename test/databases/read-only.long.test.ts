@@ -19,7 +19,7 @@ import { DatabaseFleet } from './fleet.js';
 const TASKS = ['A-001-a', 'A-002-b', 'A-003-c'];
 
 /** `gen up` and `gen migrate` give the reason in one sentence each and exit with 1. */
-async function refusedWith(store: string, sentence: RegExp): Promise<void> {
+async function expectRefused(store: string, sentence: RegExp): Promise<void> {
   const cwd = await temporaryFolder();
   for (const command of [['up', '--port', '0'], ['migrate']]) {
     const { code, out, err } = await runGen({ cwd }, ...command, '--store', store);
@@ -38,13 +38,13 @@ async function expectUnavailable(fleet: DatabaseFleet, taskId: string): Promise<
 }
 
 /** Points the address at another server and lets the store notice, so that everything from here on goes there. */
-async function moved(line: TcpSwitch, url: string, { store }: DatabaseFleet): Promise<void> {
-  line.pointTo(url);
+async function redirect(proxy: TcpSwitch, url: string, { store }: DatabaseFleet): Promise<void> {
+  proxy.pointTo(url);
   for (let tries = 0; tries < 3; tries += 1) await store.now().catch(() => {});
 }
 
 /** Retries while the reply is UNAVAILABLE, then expects a grant. */
-async function granted(fleet: DatabaseFleet, taskId: string): Promise<void> {
+async function expectGranted(fleet: DatabaseFleet, taskId: string): Promise<void> {
   for (;;) {
     const reply = await claim(fleet, taskId);
     if (isProblem(reply) && reply.problem === 'UNAVAILABLE') continue;
@@ -63,31 +63,31 @@ await onDatabase(
       await migrate(primary.url);
       const standby = await primary.startReplica();
       onTestFinished(() => standby.stop());
-      const says = await connected(primary.url);
-      const standbySays = await connected(standby.url);
-      await refusedWith(standby.url, /is a read-only replica\. Use the URL of the primary/);
+      const primaryClient = await connectClient(primary.url);
+      const standbyClient = await connectClient(standby.url);
+      await expectRefused(standby.url, /is a read-only replica\. Use the URL of the primary/);
       const elsewhere = `${standby.url}?namespace=n${randomUUID().slice(0, 8)}`;
-      await refusedWith(elsewhere, /is a read-only replica/);
+      await expectRefused(elsewhere, /is a read-only replica/);
 
-      const line = await TcpSwitch.to(primary.url);
-      const fleet = await DatabaseFleet.open(line.url, 1);
+      const proxy = await TcpSwitch.to(primary.url);
+      const fleet = await DatabaseFleet.open(proxy.url, 1);
       await fleet.plan(planOf(...TASKS));
-      await granted(fleet, TASKS[0]!);
-      const [{ lsn }] = (await says.query('SELECT pg_current_wal_lsn() AS lsn')).rows;
+      await expectGranted(fleet, TASKS[0]!);
+      const [{ lsn }] = (await primaryClient.query('SELECT pg_current_wal_lsn() AS lsn')).rows;
       const caughtUp = `SELECT pg_last_wal_replay_lsn() >= '${lsn}'::pg_lsn AS done`;
-      while (!(await standbySays.query(caughtUp)).rows[0].done);
-      await moved(line, standby.url, fleet);
+      while (!(await standbyClient.query(caughtUp)).rows[0].done);
+      await redirect(proxy, standby.url, fleet);
       await expectUnavailable(fleet, TASKS[1]!);
       const position = (await fleet.events()).length;
       await expectUnavailable(fleet, TASKS[1]!);
       expect(await fleet.events()).toHaveLength(position);
-      await standbySays.query('SELECT pg_promote()');
-      await granted(fleet, TASKS[1]!);
+      await standbyClient.query('SELECT pg_promote()');
+      await expectGranted(fleet, TASKS[1]!);
     });
   },
 );
 
-async function connected(url: string): Promise<pg.Client> {
+async function connectClient(url: string): Promise<pg.Client> {
   const client = new pg.Client(url);
   client.on('error', () => {});
   await client.connect();
@@ -97,7 +97,7 @@ async function connected(url: string): Promise<pg.Client> {
 
 await onDatabase('mysql', startOwnMysql, ({ url, stop }) => {
   afterAll(stop);
-  const say = async (sql: string) => {
+  const query = async (sql: string) => {
     const connection = await createConnection({ uri: url.replace('/genesis_fleet', '') });
     const [rows] = await connection.query<RowDataPacket[]>(sql);
     await connection.end();
@@ -106,24 +106,24 @@ await onDatabase('mysql', startOwnMysql, ({ url, stop }) => {
 
   test('a read-only MySQL server is refused, also for a user who could still write to it', async () => {
     await migrate(url);
-    await say("CREATE USER app IDENTIFIED BY 'of-it'");
-    await say('GRANT SELECT, INSERT, UPDATE, DELETE, EXECUTE ON genesis_fleet.* TO app');
+    await query("CREATE USER app IDENTIFIED BY 'of-it'");
+    await query('GRANT SELECT, INSERT, UPDATE, DELETE, EXECUTE ON genesis_fleet.* TO app');
     const app = new URL(url);
     [app.username, app.password] = ['app', 'of-it'];
     const fleet = await DatabaseFleet.open(app.href, 1);
     await fleet.plan(planOf(...TASKS));
-    await granted(fleet, TASKS[0]!);
-    await say('SET GLOBAL read_only = 1');
-    await refusedWith(url, /read-only/);
-    await refusedWith(app.href, /read-only/);
-    await refusedWith(url.replace('genesis_fleet', 'elsewhere'), /read-only|gen migrate/);
-    expect(await say("SHOW DATABASES LIKE 'elsewhere'")).toEqual([]);
+    await expectGranted(fleet, TASKS[0]!);
+    await query('SET GLOBAL read_only = 1');
+    await expectRefused(url, /read-only/);
+    await expectRefused(app.href, /read-only/);
+    await expectRefused(url.replace('genesis_fleet', 'elsewhere'), /read-only|gen migrate/);
+    expect(await query("SHOW DATABASES LIKE 'elsewhere'")).toEqual([]);
     const position = (await fleet.events()).length;
     await expectUnavailable(fleet, TASKS[1]!);
     await expectUnavailable(fleet, TASKS[1]!);
     expect(await fleet.events()).toHaveLength(position);
-    await say('SET GLOBAL read_only = 0');
-    await granted(fleet, TASKS[1]!);
+    await query('SET GLOBAL read_only = 0');
+    await expectGranted(fleet, TASKS[1]!);
   });
 });
 
@@ -135,18 +135,18 @@ await onDatabase('redis', startOwnRedis, ({ url, stop }) => {
     const replica = requireDatabase(await startOwnRedis());
     onTestFinished(replica.stop);
     await replicate(replica.url, url);
-    await refusedWith(replica.url, /read-only replica\. Connect to its primary/);
-    await refusedWith(`${replica.url}?namespace=elsewhere`, /read-only replica/);
+    await expectRefused(replica.url, /read-only replica\. Connect to its primary/);
+    await expectRefused(`${replica.url}?namespace=elsewhere`, /read-only replica/);
 
-    const line = await TcpSwitch.to(url);
-    const fleet = await DatabaseFleet.open(line.url, 1);
+    const proxy = await TcpSwitch.to(url);
+    const fleet = await DatabaseFleet.open(proxy.url, 1);
     await fleet.plan(planOf(...TASKS));
-    await granted(fleet, TASKS[0]!);
-    await moved(line, replica.url, fleet);
+    await expectGranted(fleet, TASKS[0]!);
+    await redirect(proxy, replica.url, fleet);
     await expectUnavailable(fleet, TASKS[1]!);
     await expectUnavailable(fleet, TASKS[1]!);
-    await moved(line, url, fleet);
-    await granted(fleet, TASKS[1]!);
+    await redirect(proxy, url, fleet);
+    await expectGranted(fleet, TASKS[1]!);
   });
 });
 

@@ -29,7 +29,7 @@ for (const name of DATABASE_NAMES) {
   await onSharedDatabase(name, ({ url }) => {
     describe(`a coordinator that starts on ${name}, without a command`, () => {
       // req: LSE-014, MET-006
-      test('records the end of a lease, and knows the numbers of projects with claims', async () => {
+      test('records the end of a lease, and counts the claims and tasks of projects with claims', async () => {
         const fleet = await DatabaseFleet.open(url, 1);
         const { project } = fleet;
         await fleet.plan(planOf(A, B, C));
@@ -45,9 +45,9 @@ for (const name of DATABASE_NAMES) {
             }),
           );
         await claim(A, 3600);
-        const short = await claim(B, 1);
+        const shortClaim = await claim(B, 1);
         fleet.coordinatorAt(0).close();
-        await fleet.waitUntilExpired(short.claim?.expires_at);
+        await fleet.waitUntilExpired(shortClaim.claim?.expires_at);
 
         const store = await openWithoutTimeouts(url);
         const restarted = await Coordinator.open({

@@ -26,8 +26,8 @@ for (const name of DATABASE_NAMES) {
             await one.claims.claimTask(project, { task_id: TASK, ...alice, lease_duration_seconds }),
           );
           const denied = await other.claims.claimTask(project, { task_id: TASK, ...bob });
-          const inTime = (await fleet.store.now()) < Date.parse(first.claim?.expires_at ?? '');
-          if (inTime) return { ...fixture, first, denied };
+          const isInTime = (await fleet.store.now()) < Date.parse(first.claim?.expires_at ?? '');
+          if (isInTime) return { ...fixture, first, denied };
         }
         throw new Error('Two claims were not answered within the longest lease.');
       }

@@ -16,7 +16,7 @@ const by = (agent_id: string) => ({ agent_id, session_id: `s-${agent_id}` });
 await onSharedDatabase('postgres', ({ url }) => {
   describe('two workspaces and a server on postgres', () => {
     /** Creates a workspace for a project of its own. */
-    async function laptop(projectId: string): Promise<{ cwd: string; workspace: Workspace }> {
+    async function createLaptop(projectId: string): Promise<{ cwd: string; workspace: Workspace }> {
       const cwd = await temporaryFolder();
       const workspace = await createWorkspace(cwd);
       const name = `project: {name: Shop, project_id: ${projectId}}\n`;
@@ -24,7 +24,7 @@ await onSharedDatabase('postgres', ({ url }) => {
       return { cwd, workspace };
     }
 
-    async function testServer(): Promise<string[]> {
+    async function startRemote(): Promise<string[]> {
       const server = await startServer({ ...(await openStoreUrl(url, () => {})), port: 0 });
       onTestFinished(() => server.stop());
       return ['--remote', server.url];
@@ -32,9 +32,12 @@ await onSharedDatabase('postgres', ({ url }) => {
 
     test('agree on one claim of an edge that both completed offline, and rebuild a deleted log', async () => {
       const projectKey = { ...KEY, project_id: `p${randomUUID().slice(0, 8)}` };
-      const remote = await testServer();
-      const both = await Promise.all([laptop(projectKey.project_id), laptop(projectKey.project_id)]);
-      for (const [at, { workspace }] of both.entries()) {
+      const remote = await startRemote();
+      const laptops = await Promise.all([
+        createLaptop(projectKey.project_id),
+        createLaptop(projectKey.project_id),
+      ]);
+      for (const [at, { workspace }] of laptops.entries()) {
         const agent = ['ada', 'bob'][at] as string;
         await withOfflineCoordinator(workspace, async (offline) => {
           unwrap(await offline.claims.claimTask(projectKey, { ...EDGE, ...by(agent) }));
@@ -44,9 +47,9 @@ await onSharedDatabase('postgres', ({ url }) => {
           );
         });
       }
-      const pushes = await Promise.all(both.map(({ cwd }) => runGen({ cwd }, 'sync', 'push', ...remote)));
+      const pushes = await Promise.all(laptops.map(({ cwd }) => runGen({ cwd }, 'sync', 'push', ...remote)));
       expect(pushes.map(({ code }) => code).sort(), pushes.map(({ err }) => err).join()).toEqual([0, 1]);
-      for (const { cwd, workspace } of both) {
+      for (const { cwd, workspace } of laptops) {
         expect(await runGen({ cwd }, 'sync', 'pull', ...remote)).toMatchObject({ code: 0 });
         await rm(join(workspace.events, 'events.jsonl'));
         expect(await runGen({ cwd }, 'sync', 'pull', ...remote)).toMatchObject({ code: 0 });
@@ -55,7 +58,9 @@ await onSharedDatabase('postgres', ({ url }) => {
           'Every invariant holds',
         );
       }
-      const startCounts = await Promise.all(both.map(({ workspace }) => startCountIn(workspace, projectKey)));
+      const startCounts = await Promise.all(
+        laptops.map(({ workspace }) => startCountIn(workspace, projectKey)),
+      );
       expect(startCounts).toEqual([1, 1]);
     });
   });

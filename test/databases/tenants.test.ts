@@ -20,7 +20,7 @@ const TENANTS = ['acme', 'Globex.Corp'] as const;
 const quiet = () => {};
 
 /** The URL of a database with `{tenant}` in its namespace. */
-function pattern(url: string, name: DatabaseName, prefix: string): string {
+function urlPatternOf(url: string, name: DatabaseName, prefix: string): string {
   const namespace = `${prefix}_{tenant}`;
   if (name === 'mysql') return url.replace(/\/genesis_fleet$/, `/${namespace}`);
   if (name === 'dynamodb') return url.replace('/genesis_fleet?', `/${namespace}?`);
@@ -35,7 +35,7 @@ for (const name of DATABASE_NAMES) {
         const cwd = await temporaryFolder();
         const prefix = `n${randomUUID().slice(0, 6)}`;
         const routes = join(cwd, 'tenants.yml');
-        const urlPattern = pattern(url, name, prefix);
+        const urlPattern = urlPatternOf(url, name, prefix);
         await writeFile(routes, `default: ${JSON.stringify(urlPattern)}\n`);
         const storeUrl = `routes:${routes}`;
         const migrated = await runGen({ cwd }, 'migrate', '--store', storeUrl, '--tenant', TENANTS.join(','));
@@ -55,10 +55,10 @@ for (const name of DATABASE_NAMES) {
           });
         }
         for (const tenantId of TENANTS) {
-          const own = await openWithoutTimeouts(urlPattern.replace('{tenant}', tenantSlug(tenantId)));
-          const held = await Promise.all(TENANTS.map((tenant) => own.projects(tenant)));
-          await own.close();
-          expect(held.map((projects) => projects.length > 0)).toEqual(
+          const tenantStore = await openWithoutTimeouts(urlPattern.replace('{tenant}', tenantSlug(tenantId)));
+          const projectLists = await Promise.all(TENANTS.map((tenant) => tenantStore.projects(tenant)));
+          await tenantStore.close();
+          expect(projectLists.map((projects) => projects.length > 0)).toEqual(
             TENANTS.map((each) => each === tenantId),
           );
         }

@@ -48,12 +48,12 @@ interface CliExit {
   readonly err: string;
 }
 
-/** Runs in its own process, since Node reads its trusted authorities at startup. */
+/** Runs `gen` in its own process, because Node reads its trusted authorities at startup. */
 async function gen(cwd: string, env: Record<string, string>, ...argv: string[]): Promise<CliExit> {
-  const { NODE_EXTRA_CA_CERTS: _, ...rest } = process.env;
+  const { NODE_EXTRA_CA_CERTS: _, ...inherited } = process.env;
   const child = spawn(process.execPath, [join(inject('built'), 'dist/cli/main.js'), ...argv], {
     cwd,
-    env: { ...rest, ...env },
+    env: { ...inherited, ...env },
   });
   const [out, err, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')]);
   return { code, out, err };

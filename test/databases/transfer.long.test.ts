@@ -16,40 +16,41 @@ import { planOf, unwrap } from '../support/coordinator-harness.js';
 
 const LARGE = 'x'.repeat(100_000);
 const folder = await mkdtemp(join(tmpdir(), 'genesis-move-'));
-const opened = new Map<string, OpenedStore>();
+const openedStores = new Map<string, OpenedStore>();
 const quiet = () => {};
 
 for (const url of ['memory:', `file:${folder}`]) {
   const name = url.split(':', 1)[0] ?? '';
-  if (isSelected(name)) opened.set(name, await openStoreUrl(url, quiet));
+  if (isSelected(name)) openedStores.set(name, await openStoreUrl(url, quiet));
 }
 for (const name of DATABASE_NAMES) {
   await onSharedDatabase(name, async ({ url }) => {
-    opened.set(name, await openStoreUrl(url, quiet));
+    openedStores.set(name, await openStoreUrl(url, quiet));
   });
 }
 afterAll(async () => {
-  for (const { store } of opened.values()) await store.close();
+  for (const { store } of openedStores.values()) await store.close();
   await rm(folder, { recursive: true, force: true });
 });
 
-if (opened.size < 2) skipGroup('moving a project between stores', 'fewer than two stores are available');
+if (openedStores.size < 2)
+  skipGroup('moving a project between stores', 'fewer than two stores are available');
 else describe('a project moves unchanged between stores', describeMoves);
 
 function describeMoves(): void {
-  for (const from of opened.keys()) {
-    for (const to of opened.keys()) {
+  for (const from of openedStores.keys()) {
+    for (const to of openedStores.keys()) {
       if (from === to) continue;
       test(`from ${from} to ${to}`, async () => {
-        const [source, target] = [opened.get(from), opened.get(to)] as [OpenedStore, OpenedStore];
+        const [source, target] = [openedStores.get(from), openedStores.get(to)] as [OpenedStore, OpenedStore];
         const projectKey = { tenant_id: `t${randomUUID().slice(0, 8)}`, project_id: 'shop' };
-        await workedOn(source, projectKey);
-        const moved = await importProject(
+        await createHistory(source, projectKey);
+        const imported = await importProject(
           target.store,
           target.blobs,
           exportProject(source.store, source.blobs, projectKey),
         );
-        expect(moved).toMatchObject({ ...projectKey, found: 0 });
+        expect(imported).toMatchObject({ ...projectKey, found: 0 });
         expect(await contents(target.store, projectKey)).toEqual(await contents(source.store, projectKey));
         for (const { store } of [source, target])
           expect((await verifyStore(store, projectKey, quiet)).breaks).toEqual([]);
@@ -73,7 +74,7 @@ async function contents(store: Store, projectKey: ProjectKey) {
 }
 
 /** Produces a takeover, a parked result, a result in a blob and a live claim. */
-async function workedOn({ store, blobs }: OpenedStore, projectKey: ProjectKey): Promise<void> {
+async function createHistory({ store, blobs }: OpenedStore, projectKey: ProjectKey): Promise<void> {
   const coordinator = await Coordinator.open({ store, blobs });
   const [done, held] = ['A-001-core', 'A-002-more'];
   const by = (agent: string) => ({ agent_id: agent, session_id: `s-${agent}` });

@@ -12,7 +12,7 @@ import { LogDamaged, type ProjectKey, type Store, StoreRefused } from '../../src
 const ROOT = '/data';
 const PROJECTS = ['a', 'b', 'c', 'd'].map((project_id): ProjectKey => ({ tenant_id: 't', project_id }));
 const ROUNDS = 6;
-/** Made before the simulation, in which nothing may be random. */
+/** Created before the simulation, because it allows no real randomness. */
 const TRANSACTIONS = new Map(
   PROJECTS.map((key) => [
     key,
@@ -75,17 +75,17 @@ class CrashRun {
     if (losesPower) this.diskImage.losePower(this.rng);
   }
 
-  /** What was confirmed is there, and nothing else but the event that came next. */
+  /** Reports a violation unless the store has all confirmed events, and at most one more: the next event. */
   async check(store: Store): Promise<void> {
     for (const key of PROJECTS) {
       const found = (await store.events(key, { after: 0, limit: 1000 })).map(({ event_id }) => event_id);
       const confirmed = this.confirmed.get(key) ?? [];
       const expected = Array.from({ length: found.length }, (_, at) => `${key.project_id}-${at + 1}`);
-      const isRight =
+      const isComplete =
         found.join() === expected.join() &&
         found.length >= confirmed.length &&
         found.length <= confirmed.length + 1;
-      if (!isRight)
+      if (!isComplete)
         this.world.reportViolation('LOST', `${key.project_id}: confirmed ${confirmed}, found ${found}`);
     }
   }
@@ -100,7 +100,7 @@ const NO_FAULTS: DiskFaults = {
   onPathAppeared: () => {},
 };
 
-/** Crashes at a step, crashes again while the store recovers, and then reads everything. False: it ended before. */
+/** Crashes at a step, crashes again during recovery, and then checks all events. Returns false if the run ended before. */
 async function crashAt(run: CrashRun, step: number): Promise<boolean> {
   const { world } = run;
   let isDone = false;
@@ -128,13 +128,13 @@ async function crashAt(run: CrashRun, step: number): Promise<boolean> {
 }
 
 for (const directSyncsMax of [0, 2]) {
-  it(`keeps every confirmed event through a power loss at any step, ${directSyncsMax} synced directly`, async () => {
+  it(`keeps every confirmed event through a power loss at any step, with at most ${directSyncsMax} direct syncs`, async () => {
     let step = 1;
-    for (let isGoing = true; isGoing; step += 1) {
+    for (let hasCrashed = true; hasCrashed; step += 1) {
       const world = new SimWorld(step);
       const run = new CrashRun(world, `step ${step}`, directSyncsMax);
       const violation = await runToFirstViolation(world, async () => {
-        isGoing = await crashAt(run, step);
+        hasCrashed = await crashAt(run, step);
       });
       expect(violation, `at step ${step}`).toBeNull();
     }

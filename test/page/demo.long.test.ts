@@ -29,36 +29,36 @@ await describeInBrowser('the page of a kept demo', (open) => {
     page.setDefaultTimeout(AFTERWARDS_TIMEOUT_MS);
     const killed = faultIn(output, 'killed');
     const frozen = faultIn(output, 'frozen');
-    const happened = (text: string | RegExp) =>
+    const feedEntry = (text: string | RegExp) =>
       page
         .getByRole('log', { name: 'What happened' })
         .getByRole('listitem')
         .filter({ hasText: text })
         .first();
-    const expired = ({ agent, task }: typeof killed, signal: string) =>
-      happened(
+    const waitForExpiry = ({ agent, task }: typeof killed, signal: string) =>
+      feedEntry(
         new RegExp(`${agent} went silent: its lease on ${task} has expired .*\\(${signal}\\)`),
       ).waitFor();
-    const takenOver = ({ agent, task }: typeof killed) =>
-      happened(
+    const takeoverEntry = ({ agent, task }: typeof killed) =>
+      feedEntry(
         new RegExp(`\\w+ took over ${task} from ${agent}, whose lease had expired \\(generation 2\\)`),
       );
-    await expired(killed, 'SIGKILL');
-    await expired(frozen, 'SIGSTOP');
-    await takenOver(killed).waitFor();
-    await takenOver(frozen).waitFor();
+    await waitForExpiry(killed, 'SIGKILL');
+    await waitForExpiry(frozen, 'SIGSTOP');
+    await takeoverEntry(killed).waitFor();
+    await takeoverEntry(frozen).waitFor();
     await page.getByRole('row').filter({ hasText: killed.agent }).getByText('gone').waitFor();
     await page.getByText('15 of 15 done').waitFor();
     await page.getByText('Every task has one accepted result.').waitFor();
 
     const refused = `the late result of ${frozen.agent} for ${frozen.task} was refused (STALE_GENERATION)`;
-    await happened(refused).getByText('can be adopted').waitFor();
+    await feedEntry(refused).getByText('can be adopted').waitFor();
     await page.getByRole('link', { name: 'Everything' }).click();
-    await happened(/the plan was imported: 12 tasks/).waitFor();
-    await happened(/finished D-003-guide/).waitFor();
+    await feedEntry(/the plan was imported: 12 tasks/).waitFor();
+    await feedEntry(/finished D-003-guide/).waitFor();
     await expectAccessible(page);
 
-    await happened(refused).getByRole('link').click();
+    await feedEntry(refused).getByRole('link').click();
     const submissions = page.getByRole('region', { name: 'Refused submissions' });
     await submissions.getByText('parked', { exact: true }).waitFor();
     await submissions.getByRole('button', { name: /adopt res_/ }).waitFor();

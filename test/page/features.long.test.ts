@@ -10,7 +10,7 @@ const featuresUrl = (testServer: TestServer, query = '') =>
   `${testServer.url}/?project=shop#/features${query}`;
 
 /** Two features; one is worked on by an agent, and has spawned a spike. */
-async function workspace(): Promise<TestServer> {
+async function openWorkspace(): Promise<TestServer> {
   const testServer = await TestServer.forTest();
   const files = { '../specification/INTENT.md': '# Sign in\n\nPeople sign in with a key.\n' };
   await testServer.post('/api/init', { project_id, files });
@@ -42,7 +42,7 @@ const claimEdge = (testServer: TestServer) =>
 
 await describeInBrowser('the features', (open) => {
   test('are a matrix of features and edges that follows the work, and leads to the edge', async () => {
-    const testServer = await workspace();
+    const testServer = await openWorkspace();
     const page = await open(featuresUrl(testServer));
     const matrix = page.getByRole('region', { name: 'Features by edge' });
     const cell = matrix.getByRole('link', { name: 'REQ-F-B-001 intent_requirements: pending' });
@@ -57,7 +57,7 @@ await describeInBrowser('the features', (open) => {
   });
 
   test('are on the fleet view too, with the oldest claim', async () => {
-    const testServer = await workspace();
+    const testServer = await openWorkspace();
     await claimEdge(testServer);
     const page = await open(`${testServer.url}/?project=shop`);
     const progress = page.getByRole('region', { name: 'Features' });
@@ -71,7 +71,7 @@ await describeInBrowser('the features', (open) => {
   });
 
   test('show what was spawned, what comes next, and what is not covered', async () => {
-    const testServer = await workspace();
+    const testServer = await openWorkspace();
     const page = await open(featuresUrl(testServer, `?feature=${A}`));
     const chosen = page.getByRole('region', { name: 'Chosen feature' });
     await chosen.getByText('spike on intent_requirements, not folded back').waitFor();
@@ -92,7 +92,7 @@ await describeInBrowser('the features', (open) => {
 
   for (const theme of ['light', 'dark'] as const)
     test(`are readable in the ${theme} theme, also at the width of a phone`, async () => {
-      const testServer = await workspace();
+      const testServer = await openWorkspace();
       await claimEdge(testServer);
       const page = await open(featuresUrl(testServer, '?feature=REQ-F-B-001'), { width: 380, theme });
       await page.getByRole('heading', { name: 'Timeline', exact: true }).waitFor();

@@ -4,13 +4,13 @@ import { expectAccessible } from './support/accessible.js';
 import { HOSTILE_DESCRIPTION, HOSTILE_INSTRUCTIONS } from './support/hostile-text.js';
 import { describeInBrowser, viewUrl } from './support/open-page.js';
 
-const OPERATOR = { reason: 'too slow', expected_generation: 1 };
+const REASSIGNMENT = { reason: 'too slow', expected_generation: 1 };
 
-/** A task that bob was given while ada still worked on it. */
-async function withTakeover(testServer: TestServer) {
+/** Claims a task for ada, and reassigns it to bob while ada still works on it. Returns ada's handle. */
+async function claimAndReassign(testServer: TestServer) {
   const handle = await testServer.claim('A-001-x', 's1', { agent_id: 'ada', lease_duration_seconds: 600 });
   await testServer.post(`${PROJECT_URL}/tasks/A-001-x/reassign`, {
-    ...OPERATOR,
+    ...REASSIGNMENT,
     agent_id: 'bob',
     session_id: 's2',
   });
@@ -26,17 +26,17 @@ await describeInBrowser('the fleet view', (open) => {
     await page.getByText('No claim is held. Claim a task: gen task claim').waitFor();
     await page.getByText('0 results accepted in the last hour').waitFor();
 
-    const handle = await withTakeover(testServer);
+    const handle = await claimAndReassign(testServer);
     const bob = page.getByRole('row').filter({ hasText: 'bob' });
     await bob.filter({ hasText: 'active' }).waitFor();
     await bob.getByText(/^(\d+ min )?(\d+ s )?left$|min .*left$/).waitFor();
-    const happenings = page.getByRole('log').getByRole('listitem');
-    await happenings.filter({ hasText: 'bob took over A-001-x from ada (generation 2)' }).waitFor();
+    const feedItems = page.getByRole('log').getByRole('listitem');
+    await feedItems.filter({ hasText: 'bob took over A-001-x from ada (generation 2)' }).waitFor();
 
     await testServer.post(`${PROJECT_URL}/results`, { ...handle, result_data: 'late' });
     const parked =
       'the late result of ada for A-001-x was refused (STALE_GENERATION): it is of generation 1, and generation 2 is current. It is kept and can be adopted.';
-    await happenings.filter({ hasText: parked }).waitFor();
+    await feedItems.filter({ hasText: parked }).waitFor();
     await page.getByText('1 parked result', { exact: true }).waitFor();
 
     const other = await testServer.claim('B-001-y', 's3', { agent_id: 'cyd' });
@@ -44,7 +44,7 @@ await describeInBrowser('the fleet view', (open) => {
     await page.getByText('1 result accepted in the last hour, 1 in the last minute').waitFor();
     await page.getByRole('progressbar', { name: 'Track B: 1 of 1 done' }).waitFor();
 
-    await happenings.filter({ hasText: parked }).getByRole('link').click();
+    await feedItems.filter({ hasText: parked }).getByRole('link').click();
     await page.waitForURL(/#\/task\/A-001-x$/);
   });
 
@@ -64,7 +64,7 @@ await describeInBrowser('the fleet view', (open) => {
     const testServer = await TestServer.forTest();
     const task = { id: 'A-001-x', description: HOSTILE_DESCRIPTION, instructions: HOSTILE_INSTRUCTIONS };
     await testServer.request('PUT', `${PROJECT_URL}/plan`, { tracks: { A: [task] } });
-    const { generation, ...handle } = await withTakeover(testServer);
+    const { generation, ...handle } = await claimAndReassign(testServer);
     await testServer.post(`${PROJECT_URL}/results`, { ...handle, generation, result_data: 'late' });
     const hold = { reason: HOSTILE_DESCRIPTION, expected_generation: 2 };
     expect((await testServer.post(`${PROJECT_URL}/tasks/A-001-x/hold`, hold)).status).toBe(200);

@@ -17,7 +17,7 @@ async function expectHeaderLines(page: Page, count: number): Promise<void> {
 }
 
 await describeInBrowser('the page', (open) => {
-  test('is live, and shows what has happened without being asked', async () => {
+  test('is live, and shows what has happened without a reload', async () => {
     const testServer = await TestServer.forTest();
     await testServer.request('PUT', `${PROJECT_URL}/plan`, PLAN);
     const page = await open(viewUrl(testServer.url));
@@ -61,7 +61,7 @@ await describeInBrowser('the page', (open) => {
     expect(await projects.locator('html').getAttribute('data-theme')).toBe('dark');
   });
 
-  test('has its theme and its reference at the right of the header of a phone, also while a key is missing', async () => {
+  test('has the theme switch and the API link at the right of the header on a phone, also while a key is missing', async () => {
     const testServer = await TestServer.forTest();
     await testServer.request('POST', `${TENANT_URL}/keys`, { role: 'admin' });
     const page = await open(viewUrl(testServer.url), { width: 390 });

@@ -29,18 +29,18 @@ await describeInBrowser('the viewport of the plan graph', (open) => {
     const { testServer, page } = await openGraph(open);
     const node = nodeOf(page, 'A-001-base');
     const parts = [
-      { part: node.getByRole('link'), claimed: 'A-001-base' },
-      { part: node.locator('.task-id'), claimed: 'C-001-api' },
-      { part: node, claimed: 'D-001-cli' },
+      { part: node.getByRole('link'), taskId: 'A-001-base' },
+      { part: node.locator('.task-id'), taskId: 'C-001-api' },
+      { part: node, taskId: 'D-001-cli' },
     ];
-    for (const { part, claimed } of parts) {
+    for (const { part, taskId } of parts) {
       const before = await transform(page);
       const box = await part.boundingBox();
       if (box === null) throw new Error('The task is not shown.');
       await page.mouse.move(box.x + box.width - 4, box.y + box.height / 2);
       await page.mouse.down();
-      await testServer.claim(claimed, claimed, { agent_id: 'ada' });
-      await nodeOf(page, claimed).getByText('ada').waitFor();
+      await testServer.claim(taskId, taskId, { agent_id: 'ada' });
+      await nodeOf(page, taskId).getByText('ada').waitFor();
       expect(await transform(page)).toBe(before);
       await page.mouse.move(box.x + box.width + 30, box.y + 40);
       await expect.poll(() => transform(page)).not.toBe(before);

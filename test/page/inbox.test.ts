@@ -8,7 +8,7 @@ import { describeInBrowser, viewUrl } from './support/open-page.js';
 const TASK = 'A-001-x';
 const EDGE = 'REQ-F-A#intent_requirements';
 const DIGEST = 'a'.repeat(64);
-const OWN = { 'x-genesis-tenant': 'acme' };
+const TENANT_HEADER = { 'x-genesis-tenant': 'acme' };
 
 /** A task whose holder waits for a decision on a candidate. */
 async function openWithReview() {
@@ -26,7 +26,7 @@ async function openWithReview() {
   return { testServer, suspend, resume };
 }
 
-const decide = (testServer: TestServer) =>
+const approveByRequest = (testServer: TestServer) =>
   testServer.request(
     'POST',
     '/api/review',
@@ -38,7 +38,7 @@ const decide = (testServer: TestServer) =>
       candidate_sha256: DIGEST,
       decision: 'APPROVED',
     },
-    OWN,
+    TENANT_HEADER,
   );
 
 const reviewsOf = async (testServer: TestServer): Promise<AnyJson[]> =>
@@ -73,7 +73,7 @@ await describeInBrowser('the inbox', (open) => {
     await card.getByText(DIGEST).waitFor();
     await page.waitForFunction("document.title.startsWith('(1) ')");
     await card.getByLabel('Comment').fill('Name the limits.');
-    // Something else happens: what was typed stays.
+    // The typed comment stays when other events arrive.
     await testServer.claim('B-001-y', 's9');
     const held = { expected_generation: 1, reason: 'later' };
     await testServer.post(`${PROJECT_URL}/tasks/B-001-y/hold`, held);
@@ -94,8 +94,8 @@ await describeInBrowser('the inbox', (open) => {
     const page = await open(viewUrl(testServer.url, 'inbox'));
     const card = page.getByRole('article', { name: `Review ${TASK}` });
     await card.getByLabel('Comment').fill('No.');
-    expect((await decide(testServer)).status).toBe(200);
-    await page.getByText('This item no longer waits.', { exact: false }).waitFor();
+    expect((await approveByRequest(testServer)).status).toBe(200);
+    await page.getByText('This no longer waits.', { exact: false }).waitFor();
     await card.getByRole('button', { name: 'Reject' }).click();
     await card.getByText('ALREADY_DECIDED').waitFor();
     await card.getByText(/List what is still waiting/).waitFor();
@@ -119,7 +119,7 @@ await describeInBrowser('the inbox', (open) => {
     await page.unroute('**/api/review?*');
     await testServer.claim('B-001-y', 's9');
     await page.getByText('b'.repeat(64)).waitFor();
-    await card.getByText(/decide on that/).waitFor();
+    await card.getByText(/approveByRequest on that/).waitFor();
     await page.getByRole('button', { name: 'Remove' }).click();
     await card.waitFor({ state: 'detached' });
     expect(await reviewsOf(testServer)).toEqual([]);
@@ -127,7 +127,7 @@ await describeInBrowser('the inbox', (open) => {
 
   test('shows the files of a candidate against the accepted version, its checks, and approves it', async () => {
     const testServer = await TestServer.forTest();
-    await testServer.request('POST', '/api/init', { project_id: 'shop', files: FILES }, OWN);
+    await testServer.request('POST', '/api/init', { project_id: 'shop', files: FILES }, TENANT_HEADER);
     await escalateEdge(testServer, 'Fast.\nSmall.\n', 's1');
     const page = await open(viewUrl(testServer.url, 'inbox'));
     const card = page.getByRole('article', { name: `Review ${EDGE}` });

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 
 const PACKAGE_NAME = /^.*\/node_modules\/((?:@[^/]+\/)?[^/]+)/;
 
-/** Packages without a licence file, whose licence does not ask for its text. */
+/** Packages without a licence file, whose licence does not require that its text is included. */
 const WITHOUT_TEXT = ['wouter'];
 
 test('licences.txt has every package that is bundled in the page, with its licence', async () => {
@@ -22,6 +22,6 @@ test('licences.txt has every package that is bundled in the page, with its licen
     .slice(1);
   const textOf = new Map(sections.map((section) => [section.split(' - ')[0], section]));
   expect([...bundled].filter((name) => !textOf.has(name))).toEqual([]);
-  const bare = [...bundled].filter((name) => (textOf.get(name) ?? '').length < 200);
-  expect(bare).toEqual(WITHOUT_TEXT);
+  const withoutText = [...bundled].filter((name) => (textOf.get(name) ?? '').length < 200);
+  expect(withoutText).toEqual(WITHOUT_TEXT);
 });

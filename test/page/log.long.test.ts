@@ -62,18 +62,18 @@ await describeInBrowser('the log', (open) => {
     const testServer = await TestServer.forTest();
     await testServer.putPlan('A-001-x', 'A-002-x');
     const handle = await testServer.claim('A-001-x');
-    const claimed = (await testServer.get(`${PROJECT_URL}/status`)).body.position as number;
+    const claimPosition = (await testServer.get(`${PROJECT_URL}/status`)).body.position as number;
     await testServer.post(`${PROJECT_URL}/results`, { ...handle, result_data: 1 });
     const page = await open(viewUrl(testServer.url, 'log'));
     await rows(page).getByText('CLAIM_ACQUIRED').click();
-    const detail = page.getByRole('region', { name: `Event ${claimed}` });
+    const detail = page.getByRole('region', { name: `Event ${claimPosition}` });
     await detail.getByText('"event_type": "CLAIM_ACQUIRED"').waitFor();
     await detail.getByRole('link', { name: 'State at this event' }).click();
-    const then = page.getByRole('region', { name: 'State at this position' });
-    await then.getByText('0 of 2 done, 1 in progress').waitFor();
-    await then.getByRole('cell', { name: 'ACTIVE' }).waitFor();
-    await page.getByText(`up to position ${claimed}`).waitFor();
-    await rows(page).first().getByText(String(claimed), { exact: true }).waitFor();
+    const stateAtPosition = page.getByRole('region', { name: 'State at this position' });
+    await stateAtPosition.getByText('0 of 2 done, 1 in progress').waitFor();
+    await stateAtPosition.getByRole('cell', { name: 'ACTIVE' }).waitFor();
+    await page.getByText(`up to position ${claimPosition}`).waitFor();
+    await rows(page).first().getByText(String(claimPosition), { exact: true }).waitFor();
 
     await page.getByRole('slider').press('Home');
     await page.getByText('up to position 1', { exact: false }).first().waitFor();

@@ -18,25 +18,25 @@ async function startWithPlan(): Promise<TestServer> {
   return testServer;
 }
 
-const live = (page: Page) => page.getByRole('status').getByText('live', { exact: true }).waitFor();
-const field = (page: Page) => page.getByRole('combobox', { name: /^Search for/ });
+const waitUntilLive = (page: Page) => page.getByRole('status').getByText('live', { exact: true }).waitFor();
+const searchField = (page: Page) => page.getByRole('combobox', { name: /^Search for/ });
 async function openPalette(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Search and commands' }).click();
-  await field(page).waitFor();
+  await searchField(page).waitFor();
 }
-const selected = (page: Page) => page.locator('[role=option][aria-selected=true]');
+const selectedOption = (page: Page) => page.locator('[role=option][aria-selected=true]');
 
 await describeInBrowser('the palette', (open) => {
   test('opens a task by a word of its description, with the keyboard alone', async () => {
     const testServer = await startWithPlan();
     const page = await open(viewUrl(testServer.url));
-    await live(page);
+    await waitUntilLive(page);
     await page.keyboard.press('/');
-    await field(page).waitFor();
-    expect(await selected(page).textContent()).toContain('Fleet');
+    await searchField(page).waitFor();
+    expect(await selectedOption(page).textContent()).toContain('Fleet');
     await page.keyboard.type('the parser');
     await page.getByRole('option', { name: /A-001-x/ }).waitFor();
-    expect(await selected(page).textContent()).toContain('A-001-x');
+    expect(await selectedOption(page).textContent()).toContain('A-001-x');
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { level: 1, name: 'A-001-x' }).waitFor();
     expect(await page.getByRole('dialog').count()).toBe(0);
@@ -45,17 +45,17 @@ await describeInBrowser('the palette', (open) => {
   test('moves its selection by the arrow keys, and closes by Escape', async () => {
     const testServer = await startWithPlan();
     const page = await open(viewUrl(testServer.url));
-    await live(page);
+    await waitUntilLive(page);
     await page.keyboard.press('Control+k');
-    await field(page).waitFor();
+    await searchField(page).waitFor();
     await page.keyboard.press('ArrowDown');
     await page.locator('[role=option][aria-selected=true]', { hasText: 'Plan: graph' }).waitFor();
-    const active = await field(page).getAttribute('aria-activedescendant');
-    expect(active).toBe(await selected(page).getAttribute('id'));
+    const active = await searchField(page).getAttribute('aria-activedescendant');
+    expect(active).toBe(await selectedOption(page).getAttribute('id'));
     await page.keyboard.press('Escape');
-    await field(page).waitFor({ state: 'detached' });
+    await searchField(page).waitFor({ state: 'detached' });
     await page.keyboard.press('Control+k');
-    await field(page).waitFor();
+    await searchField(page).waitFor();
     await page.keyboard.type('no such thing');
     await page.getByText('Nothing found.').waitFor();
   });
@@ -74,7 +74,7 @@ await describeInBrowser('the palette', (open) => {
   test('verifies the log, also on the log view', async () => {
     const testServer = await startWithPlan();
     const page = await open(viewUrl(testServer.url, 'log'));
-    await live(page);
+    await waitUntilLive(page);
     await openPalette(page);
     await page.keyboard.type('verify');
     await page.getByRole('option', { name: /Verify the log/ }).click();
@@ -103,7 +103,7 @@ await describeInBrowser('the palette', (open) => {
     await page.getByRole('option', { name: /A-001-x/ }).waitFor();
     expect(await page.getByRole('option', { name: /Hold/ }).count()).toBe(0);
     await page.keyboard.press('Escape');
-    await field(page).waitFor({ state: 'detached' });
+    await searchField(page).waitFor({ state: 'detached' });
     await page.goto(viewUrl(testServer.url, 'task/A-001-x?do=hold'));
     await page.reload();
     await page.getByRole('region', { name: 'Can it be claimed?' }).waitFor();

@@ -7,7 +7,7 @@ import { describeInBrowser, viewUrl } from './support/open-page.js';
 const TASK = 'A-001-x';
 const DIGEST = 'a'.repeat(64);
 const FAILING = [{ name: 'unit_tests', says: '2 of 7 fail' }];
-const OWN = { 'x-genesis-tenant': 'acme' };
+const TENANT_HEADER = { 'x-genesis-tenant': 'acme' };
 
 /** A candidate that waits for a decision. */
 async function startWithReview(more: object = {}): Promise<TestServer> {
@@ -22,7 +22,7 @@ async function startWithReview(more: object = {}): Promise<TestServer> {
 
 async function linkUrl(testServer: TestServer): Promise<string> {
   const linkRequest = { project_id: 'shop', task_id: TASK, reviewer: 'rita@example.com' };
-  const { body } = await testServer.request('POST', '/api/review/link', linkRequest, OWN);
+  const { body } = await testServer.request('POST', '/api/review/link', linkRequest, TENANT_HEADER);
   return `${testServer.url}${body.path}`;
 }
 
@@ -32,8 +32,8 @@ const buttonsOf = (page: Page) => page.getByRole('main').getByRole('button').all
 await describeInBrowser('a review', (open) => {
   test.each(['viewer', 'agent'])('has no answers for the role %s, and says why', async (role) => {
     const testServer = await startWithReview();
-    const create = async (wanted: string, headers = {}) =>
-      (await testServer.request('POST', `${TENANT_URL}/keys`, { role: wanted }, headers)).body.token;
+    const create = async (keyRole: string, headers = {}) =>
+      (await testServer.request('POST', `${TENANT_URL}/keys`, { role: keyRole }, headers)).body.token;
     const admin = await create('admin');
     const key = await create(role, { authorization: `Bearer ${admin}` });
     const page = await open(viewUrl(testServer.url, 'inbox'), { key });

@@ -8,7 +8,7 @@ const PARKED = 'A-001-x';
 const REVIEWED = 'B-001-y';
 const DIGEST = 'a'.repeat(64);
 
-/** A text of each view that is there once it has loaded, and the buttons of those who may press them. */
+/** For each view, a text that shows that it has loaded, and the buttons of a caller who may press them. */
 const VIEWS: Readonly<Record<string, { readonly text: string; readonly buttons: readonly string[] }>> = {
   '': { text: '0 of 2 done', buttons: [] },
   plan: { text: PARKED, buttons: [] },
@@ -44,15 +44,15 @@ async function actionsIn(page: Page): Promise<string[]> {
 }
 
 async function actionsByView(open: OpenPage, testServer: TestServer, role: string, key: string) {
-  const found: Record<string, string[]> = {};
+  const actions: Record<string, string[]> = {};
   const page = await open(viewUrl(testServer.url), { key });
   await page.getByText(`ada · ${role}`).waitFor();
   for (const [view, { text }] of Object.entries(VIEWS)) {
     await page.goto(viewUrl(testServer.url, view));
     await page.getByRole('main').getByText(text).first().waitFor();
-    found[view] = await actionsIn(page);
+    actions[view] = await actionsIn(page);
   }
-  return found;
+  return actions;
 }
 
 const noActions = Object.fromEntries(Object.keys(VIEWS).map((view) => [view, []]));
@@ -85,15 +85,15 @@ await describeInBrowser('the page of a caller', (open) => {
     }
   });
 
-  test('has no action before the server has said who it is', async () => {
+  test('has no action before the server has identified the caller', async () => {
     const { testServer, admin } = await startWithWork();
     const page = await open(`${testServer.url}/healthz`, { key: admin.token });
     let answer = () => {};
-    const isAnswered = new Promise<void>((resolve) => {
+    const answered = new Promise<void>((resolve) => {
       answer = resolve;
     });
     await page.route('**/api/whoami', async (route) => {
-      await isAnswered;
+      await answered;
       await route.continue();
     });
     await page.goto(viewUrl(testServer.url, `task/${PARKED}`));

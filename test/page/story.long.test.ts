@@ -173,7 +173,9 @@ async function surviveRestart(page: Page, { genesis, kill, startAgain }: Shop): 
 }
 
 await describeInBrowser('the page', (open) => {
-  test('shows the whole work of a fleet, also over a killed server', { timeout: 240_000 }, async () => {
+  test('shows the whole work of a fleet, also after its server was killed', {
+    timeout: 240_000,
+  }, async () => {
     const fleet = await startShop();
     const page = await open(fleet.url);
     await page.getByRole('heading', { name: 'Projects' }).waitFor();
@@ -189,8 +191,8 @@ await describeInBrowser('the page', (open) => {
     await page.getByText('RESULT_ADOPTED').first().waitFor();
     await surviveRestart(page, fleet);
 
-    const held = { expected_generation: 0, reason: HOSTILE_DESCRIPTION };
-    await fleet.genesis.operate(LAST_TASK, 'hold', { ...held, expected_generation: 1 });
+    const reason = HOSTILE_DESCRIPTION;
+    await fleet.genesis.operate(LAST_TASK, 'hold', { reason, expected_generation: 1 });
     const views = [
       ['', 'Fleet'],
       ['plan', 'Plan'],

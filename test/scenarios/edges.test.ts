@@ -155,7 +155,7 @@ forEachStore('the edges of specifications 000 and 002', (open) => {
       'result_rejected',
     ]);
     const { generations } = unwrap(await queries.getClaimHistory(PROJECT_KEY, EDGE));
-    expect(generations.map((past) => past.release_reason)).toEqual(['FORCED', null]);
+    expect(generations.map((grant) => grant.release_reason)).toEqual(['FORCED', null]);
   });
 
   test('the result of a silent holder is still accepted under the hold policy', async () => {

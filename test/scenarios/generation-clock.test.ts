@@ -170,7 +170,7 @@ forEachStore('the generation clock of specification 004', (open) => {
 
     expect(unwrap(await queries.getTaskState(PROJECT_KEY, TASK)).result?.agent_id).toBe('Agent-C');
     const { generations } = unwrap(await queries.getClaimHistory(PROJECT_KEY, TASK));
-    expect(generations.map((past) => [past.generation, past.release_reason, past.released_at])).toEqual([
+    expect(generations.map((grant) => [grant.generation, grant.release_reason, grant.released_at])).toEqual([
       [1, 'EXPIRED', '2026-01-04T06:05:00.000Z'],
       [2, 'EXPIRED', '2026-01-04T06:12:00.000Z'],
       [3, 'COMPLETED', '2026-01-04T06:18:00.000Z'],

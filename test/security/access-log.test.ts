@@ -25,7 +25,7 @@ import { temporaryFolder } from '../support/temporary-folder.js';
 
 const DIST = join(inject('built'), 'dist');
 
-function started(cwd: string, argv: readonly string[], stderr: 'pipe' | number = 'pipe'): ChildProcess {
+function spawnNode(cwd: string, argv: readonly string[], stderr: 'pipe' | number = 'pipe'): ChildProcess {
   const stdio: StdioOptions = ['ignore', 'pipe', stderr];
   const env = { PATH: process.env.PATH ?? '', HOME: join(cwd, 'home') };
   const child = spawn(process.execPath, argv, { cwd, env, stdio });
@@ -43,50 +43,50 @@ async function up(accessLog: string | null, stderr: 'pipe' | number = 'pipe', fo
   const cwd = folder ?? (await temporaryFolder());
   const argv = ['up', '--port', '0', '--store', `file:${join(cwd, 'store')}`, '--json'];
   const option = accessLog === null ? [] : ['--access-log', accessLog];
-  const child = started(cwd, [join(DIST, 'cli/main.js'), ...argv, ...option], stderr);
+  const child = spawnNode(cwd, [join(DIST, 'cli/main.js'), ...argv, ...option], stderr);
   const { url } = JSON.parse(await firstLine(child));
-  const lost = async (): Promise<number> => {
+  const countLostLines = async (): Promise<number> => {
     const metrics = await (await fetch(`${url}/metrics`)).text();
     return Number(/^coditect_log_lines_lost_total (\d+)$/m.exec(metrics)?.[1]);
   };
-  const ask = async (): Promise<number> => {
+  const requestHealth = async (): Promise<number> => {
     const response = await fetch(`${url}/healthz`);
     await response.arrayBuffer();
     return response.status;
   };
-  const stopped = async (): Promise<unknown> => {
+  const stop = async (): Promise<unknown> => {
     const exit = once(child, 'exit');
     child.kill('SIGTERM');
     return (await exit)[0];
   };
-  return { cwd, child, url, lost, ask, stopped };
+  return { cwd, child, url, countLostLines, requestHealth, stop };
 }
 
 /** Polls until the server has counted lost lines: each request writes one more. */
-async function untilLost(lost: () => Promise<number>): Promise<void> {
-  while ((await lost()) === 0);
+async function waitUntilLost(countLostLines: () => Promise<number>): Promise<void> {
+  while ((await countLostLines()) === 0);
 }
 
 test.runIf(existsSync('/dev/full'))(
   'the server answers while the disk of its access log is full, counts the lost lines, and reports it once',
   async () => {
-    const { child, lost, ask, stopped } = await up('/dev/full');
+    const { child, countLostLines, requestHealth, stop } = await up('/dev/full');
     const err = text(child.stderr ?? process.stdin);
-    expect(await ask()).toBe(200);
-    await untilLost(lost);
-    expect(await ask()).toBe(200);
-    expect(await stopped()).toBe(0);
+    expect(await requestHealth()).toBe(200);
+    await waitUntilLost(countLostLines);
+    expect(await requestHealth()).toBe(200);
+    expect(await stop()).toBe(0);
     expect((await err).match(/access log.*ENOSPC/g)).toHaveLength(1);
   },
 );
 
 test('the server answers after the reader of its log on standard error is gone, and counts lost lines', async () => {
-  const { child, lost, ask, stopped } = await up('-');
-  expect(await ask()).toBe(200);
+  const { child, countLostLines, requestHealth, stop } = await up('-');
+  expect(await requestHealth()).toBe(200);
   child.stderr?.destroy();
-  await untilLost(lost);
-  expect(await ask()).toBe(200);
-  expect(await stopped()).toBe(0);
+  await waitUntilLost(countLostLines);
+  expect(await requestHealth()).toBe(200);
+  expect(await stop()).toBe(0);
 });
 
 /** A named pipe without a reader. */
@@ -119,21 +119,24 @@ test.each([
   ['a named pipe', null],
 ])('the server answers, and stops, while its access log goes to %s that is full', async (_, accessLog) => {
   const pipe = await unreadPipe();
-  const { child, ask, stopped } = await up(accessLog ?? pipe.path, accessLog === null ? 'pipe' : pipe.fd);
+  const { child, requestHealth, stop } = await up(
+    accessLog ?? pipe.path,
+    accessLog === null ? 'pipe' : pipe.fd,
+  );
   child.stderr?.resume();
   fillPipe(pipe.path);
-  for (let request = 0; request < 5; request += 1) expect(await ask()).toBe(200);
-  expect(await stopped()).toBe(0);
+  for (let request = 0; request < 5; request += 1) expect(await requestHealth()).toBe(200);
+  expect(await stop()).toBe(0);
 });
 
 test('the server answers after the reader of a named pipe is gone, and counts the lost lines', async () => {
   const pipe = await unreadPipe();
-  const { child, lost, ask, stopped } = await up(pipe.path);
+  const { child, countLostLines, requestHealth, stop } = await up(pipe.path);
   child.stderr?.resume();
   pipe.close();
-  await untilLost(lost);
-  expect(await ask()).toBe(200);
-  expect(await stopped()).toBe(0);
+  await waitUntilLost(countLostLines);
+  expect(await requestHealth()).toBe(200);
+  expect(await stop()).toBe(0);
 });
 
 test.each([
@@ -142,7 +145,7 @@ test.each([
 ])('the server refuses to start with %s as its access log', async (_, path, code) => {
   const cwd = await temporaryFolder();
   const argv = ['up', '--port', '0', '--store', 'memory:', '--access-log', path];
-  const child = started(cwd, [join(DIST, 'cli/main.js'), ...argv]);
+  const child = spawnNode(cwd, [join(DIST, 'cli/main.js'), ...argv]);
   const err = text(child.stderr ?? process.stdin);
   const out = text(child.stdout ?? process.stdin);
   const [exitCode] = await once(child, 'exit');
@@ -151,10 +154,10 @@ test.each([
 });
 
 test('the server writes the lines of all requests before it exits', async () => {
-  const { cwd, child, ask, stopped } = await up('access.log');
+  const { cwd, child, requestHealth, stop } = await up('access.log');
   child.stderr?.resume();
-  for (let request = 0; request < 5; request += 1) await ask();
-  expect(await stopped()).toBe(0);
+  for (let request = 0; request < 5; request += 1) await requestHealth();
+  expect(await stop()).toBe(0);
   const lines = (await readFile(join(cwd, 'access.log'), 'utf8')).trimEnd().split('\n');
   expect(lines.map((line) => JSON.parse(line).route)).toEqual(Array(5).fill('healthz'));
 });
@@ -176,14 +179,14 @@ const routesIn = (text: string): unknown[] =>
     .map((line) => JSON.parse(line).route);
 
 test('an open server writes no access log; with its first key it begins one that only its owner can read', async () => {
-  const { cwd, child, url, ask, stopped } = await up(null);
+  const { cwd, child, url, requestHealth, stop } = await up(null);
   child.stderr?.resume();
-  await ask();
+  await requestHealth();
   const folder = join(cwd, '.genesis');
   expect(existsSync(folder)).toBe(false);
   await createKey(url);
-  await ask();
-  expect(await stopped()).toBe(0);
+  await requestHealth();
+  expect(await stop()).toBe(0);
   const path = join(folder, 'access.log');
   expect(routesIn(await readFile(path, 'utf8'))).toEqual(['create_key', 'healthz']);
   expect((await stat(path)).mode & 0o777).toBe(0o600);
@@ -193,25 +196,25 @@ test('an open server writes no access log; with its first key it begins one that
 
   const again = await up(null, 'pipe', cwd);
   again.child.stderr?.resume();
-  await again.ask();
-  expect(await again.stopped()).toBe(0);
+  await again.requestHealth();
+  expect(await again.stop()).toBe(0);
   expect(routesIn(await readFile(path, 'utf8'))).toEqual(['create_key', 'healthz', 'healthz']);
 
-  const off = await up('off', 'pipe', cwd);
-  off.child.stderr?.resume();
-  await off.ask();
-  expect(await off.stopped()).toBe(0);
+  const disabled = await up('off', 'pipe', cwd);
+  disabled.child.stderr?.resume();
+  await disabled.requestHealth();
+  expect(await disabled.stop()).toBe(0);
   expect(routesIn(await readFile(path, 'utf8'))).toHaveLength(3);
 });
 
 test('where its folder cannot be written the default access log goes to standard error, with one notice', async () => {
   const cwd = await temporaryFolder();
   await writeFile(join(cwd, '.genesis'), 'a file, so that no folder can be here');
-  const { child, url, ask, stopped } = await up(null, 'pipe', cwd);
+  const { child, url, requestHealth, stop } = await up(null, 'pipe', cwd);
   const err = text(child.stderr ?? process.stdin);
   await createKey(url);
-  await ask();
-  expect(await stopped()).toBe(0);
+  await requestHealth();
+  expect(await stop()).toBe(0);
   const lines = (await err).split('\n');
   expect(lines.filter((line) => line.includes('The access log cannot be written'))).toHaveLength(1);
   const logged = lines.filter((line) => line.startsWith('{'));
@@ -230,7 +233,7 @@ const FAILING = `
 `;
 
 test('the server logs the id of a 500 to standard error, also without an access log, with a single level', async () => {
-  const child = started(await temporaryFolder(), ['--input-type=module', '-e', FAILING, DIST]);
+  const child = spawnNode(await temporaryFolder(), ['--input-type=module', '-e', FAILING, DIST]);
   const err = text(child.stderr ?? process.stdin);
   const url = await firstLine(child);
   const response = await fetch(`${url}/api/tenants/acme/projects/shop/status`);

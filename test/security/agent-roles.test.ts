@@ -17,8 +17,8 @@ import { startIssuer } from './support/issuer.js';
 
 const EDGE = 'REQ-F-A#design_code';
 const TASK = 'A-001-core';
-const OTHER = 'human-reviewer';
-const WHO = { agent_id: 'alpha', session_id: 's1' };
+const OTHER_ROLE = 'human-reviewer';
+const IDENTITY = { agent_id: 'alpha', session_id: 's1' };
 const ROLES_FILE =
   'roles:\n  architect: { converge_edges: [design_code] }\n  developer: { converge_edges: [] }\nauthority: { outside_authority_action: reject }\n';
 
@@ -59,28 +59,28 @@ describe('a key that is bound to developer', () => {
     payload: { intent_id: 'INT-1', trigger: 'x', signal_source: 'gap' },
   };
   const REQUESTS: [string, string, object][] = [
-    ['claim of a task', `${PROJECT_URL}/claims`, { task_id: TASK, ...WHO, agent_role: OTHER }],
-    ['claim of an edge', `${PROJECT_URL}/claims`, { task_id: EDGE, ...WHO, agent_role: OTHER }],
-    ['claim as human', `${PROJECT_URL}/claims`, { task_id: EDGE, ...WHO, agent_role: 'human' }],
+    ['claim of a task', `${PROJECT_URL}/claims`, { task_id: TASK, ...IDENTITY, agent_role: OTHER_ROLE }],
+    ['claim of an edge', `${PROJECT_URL}/claims`, { task_id: EDGE, ...IDENTITY, agent_role: OTHER_ROLE }],
+    ['claim as human', `${PROJECT_URL}/claims`, { task_id: EDGE, ...IDENTITY, agent_role: 'human' }],
     [
       'batch of claims',
       `${PROJECT_URL}/claims/batch`,
-      { claims: [{ task_id: TASK, ...WHO, agent_role: OTHER }] },
+      { claims: [{ task_id: TASK, ...IDENTITY, agent_role: OTHER_ROLE }] },
     ],
     [
       'batch of claims, the second in another role',
       `${PROJECT_URL}/claims/batch`,
       {
         claims: [
-          { task_id: TASK, ...WHO },
-          { task_id: EDGE, ...WHO, agent_role: OTHER },
+          { task_id: TASK, ...IDENTITY },
+          { task_id: EDGE, ...IDENTITY, agent_role: OTHER_ROLE },
         ],
         mode: 'all_or_nothing',
       },
     ],
-    ['next', `${PROJECT_URL}/next`, { ...WHO, kinds: ['edge'], agent_role: OTHER }],
-    ['reported event', `${PROJECT_URL}/events`, { ...intent, ...WHO, agent_role: OTHER }],
-    ['start', '/api/start', { project_id: 'shop', agent_role: OTHER }],
+    ['next', `${PROJECT_URL}/next`, { ...IDENTITY, kinds: ['edge'], agent_role: OTHER_ROLE }],
+    ['reported event', `${PROJECT_URL}/events`, { ...intent, ...IDENTITY, agent_role: OTHER_ROLE }],
+    ['start', '/api/start', { project_id: 'shop', agent_role: OTHER_ROLE }],
   ];
 
   // req: ROL-007
@@ -96,11 +96,11 @@ describe('a key that is bound to developer', () => {
   });
 
   it('acts as developer if a body names no role, or its own, whatever its metadata says', async () => {
-    const claim = { task_id: TASK, ...WHO, metadata: { agent_role: OTHER } };
+    const claim = { task_id: TASK, ...IDENTITY, metadata: { agent_role: OTHER_ROLE } };
     expect((await send('POST', `${PROJECT_URL}/claims`, claim, developer)).body.reason).toBe('GRANTED');
-    const edge = { task_id: EDGE, ...WHO, agent_role: 'developer' };
+    const edge = { task_id: EDGE, ...IDENTITY, agent_role: 'developer' };
     expect((await send('POST', `${PROJECT_URL}/claims`, edge, developer)).body.reason).toBe('GRANTED');
-    const reported = { ...intent, ...WHO, payload: { ...intent.payload, agent_role: OTHER } };
+    const reported = { ...intent, ...IDENTITY, payload: { ...intent.payload, agent_role: OTHER_ROLE } };
     await send('POST', `${PROJECT_URL}/events`, reported, developer);
     const { events } = (await send('GET', `${PROJECT_URL}/events?limit=500`, undefined, admin)).body;
     const own = events.filter(({ agent_id }: { agent_id: string }) => agent_id === 'alpha');
@@ -111,7 +111,7 @@ describe('a key that is bound to developer', () => {
   });
 
   it('converges only what its role may', async () => {
-    const granted = await send('POST', `${PROJECT_URL}/claims`, { task_id: EDGE, ...WHO }, developer);
+    const granted = await send('POST', `${PROJECT_URL}/claims`, { task_id: EDGE, ...IDENTITY }, developer);
     const { id: claim_id, generation } = granted.body.claim;
     const result = { task_id: EDGE, session_id: 's1', claim_id, generation, result_data: 1 };
     const submitted = await send(
@@ -132,10 +132,10 @@ describe('a key that is bound to developer', () => {
 
   it('does not submit what another credential of its user claimed in another role', async () => {
     const user = { role: 'agent', user_id: 'dana' };
-    const any = bearer(await createKey(user));
+    const unbound = bearer(await createKey(user));
     const bound = bearer(await createKey({ ...user, agent_role: 'developer' }));
-    const claim = { task_id: EDGE, ...WHO, agent_role: 'architect' };
-    const granted = await send('POST', `${PROJECT_URL}/claims`, claim, any);
+    const claim = { task_id: EDGE, ...IDENTITY, agent_role: 'architect' };
+    const granted = await send('POST', `${PROJECT_URL}/claims`, claim, unbound);
     const { id: claim_id, generation } = granted.body.claim;
     const result = {
       task_id: EDGE,
@@ -150,7 +150,7 @@ describe('a key that is bound to developer', () => {
     expect(refused.body.detail).toMatch(/"developer".*"architect".*release the claim/s);
     const batch = await send('POST', `${PROJECT_URL}/results/batch`, { items: [result] }, bound);
     expect(batch.body.results).toMatchObject([{ code: 'FORBIDDEN' }]);
-    expect((await send('POST', `${PROJECT_URL}/results`, result, any)).body).toMatchObject({
+    expect((await send('POST', `${PROJECT_URL}/results`, result, unbound)).body).toMatchObject({
       accepted: true,
     });
   });
@@ -163,7 +163,7 @@ describe('a key that is bound to developer', () => {
       ['claim', { task_id: TASK }],
       ['next', {}],
     ] as const) {
-      const refused = await callTool(client, tool, { ...args, agent_role: OTHER });
+      const refused = await callTool(client, tool, { ...args, agent_role: OTHER_ROLE });
       expect(refused).toMatchObject({ is_error: true });
       expect(JSON.stringify(refused)).toMatch(/developer.*human-reviewer/);
     }
@@ -173,8 +173,8 @@ describe('a key that is bound to developer', () => {
   it('is refused another role through the SDK, and only the call that names it', async () => {
     const genesis = new Genesis({ url: testServer.url, tenant: 'acme', project: 'shop', token });
     const [own, other] = await Promise.all([
-      genesis.claimTask({ task_id: TASK, ...WHO }),
-      genesis.claimTask({ task_id: EDGE, ...WHO, agent_role: OTHER }),
+      genesis.claimTask({ task_id: TASK, ...IDENTITY }),
+      genesis.claimTask({ task_id: EDGE, ...IDENTITY, agent_role: OTHER_ROLE }),
     ]);
     expect(own).toMatchObject({ reason: 'GRANTED' });
     expect(other).toMatchObject({ code: 'FORBIDDEN', status: 403 });
@@ -187,7 +187,7 @@ describe('a key that is bound to developer', () => {
       null,
       'developer',
     ]);
-    const claim = { task_id: TASK, ...WHO, agent_role: OTHER };
+    const claim = { task_id: TASK, ...IDENTITY, agent_role: OTHER_ROLE };
     expect((await send('POST', `${PROJECT_URL}/claims`, claim, developer)).status).toBe(403);
     const anyRole = { ...claim, session_id: 's2' };
     expect((await send('POST', `${PROJECT_URL}/claims`, anyRole, admin)).body.reason).toBe('GRANTED');
@@ -205,15 +205,15 @@ it('a bound admin can create, rotate and reassign only in its own role', async (
   await startConfigured();
   admin = bearer((await testServer.post(`${TENANT_URL}/keys`, { role: 'admin' })).body.token);
   const bound = bearer(await createKey({ role: 'admin', agent_role: 'developer' }));
-  const other = await send('POST', `${TENANT_URL}/keys`, { role: 'agent', agent_role: OTHER }, bound);
+  const other = await send('POST', `${TENANT_URL}/keys`, { role: 'agent', agent_role: OTHER_ROLE }, bound);
   expect([other.status, other.body.code]).toEqual([403, 'FORBIDDEN']);
   const created = await send('POST', `${TENANT_URL}/keys`, { role: 'admin' }, bound);
   expect(created.body).toMatchObject({ role: 'admin', agent_role: 'developer' });
   const renewed = bearer(created.body.token);
-  const claim = { task_id: EDGE, ...WHO, agent_role: 'human' };
+  const claim = { task_id: EDGE, ...IDENTITY, agent_role: 'human' };
   expect((await send('POST', `${PROJECT_URL}/claims`, claim, renewed)).status).toBe(403);
-  await send('POST', `${PROJECT_URL}/claims`, { task_id: TASK, ...WHO }, admin);
-  const reassign = { expected_generation: 1, reason: 'x', ...WHO, agent_role: OTHER };
+  await send('POST', `${PROJECT_URL}/claims`, { task_id: TASK, ...IDENTITY }, admin);
+  const reassign = { expected_generation: 1, reason: 'x', ...IDENTITY, agent_role: OTHER_ROLE };
   const path = `${PROJECT_URL}/tasks/${TASK}/reassign`;
   expect((await send('POST', path, reassign, renewed)).status).toBe(403);
 });
@@ -226,8 +226,8 @@ it('a token is bound by its claim, and a second token of the user does not submi
   await startConfigured({ auth: { jwt: issuer.jwt } }, await token({ role: 'admin' }));
   const architect = await token({ agent_role: 'architect' });
   const developer = await token({ agent_role: 'developer' });
-  const any = await token({});
-  const claim = { task_id: EDGE, ...WHO, request_id: 'r1' };
+  const unbound = await token({});
+  const claim = { task_id: EDGE, ...IDENTITY, request_id: 'r1' };
   const named = await send('POST', `${PROJECT_URL}/claims`, { ...claim, agent_role: 'architect' }, developer);
   expect([named.status, named.body.code]).toEqual([403, 'FORBIDDEN']);
   const granted = await send('POST', `${PROJECT_URL}/claims`, claim, architect);
@@ -249,8 +249,8 @@ it('a token is bound by its claim, and a second token of the user does not submi
   expect((await send('POST', `${PROJECT_URL}/results`, result, architect)).body).toMatchObject({
     accepted: true,
   });
-  const free = { task_id: TASK, ...WHO, agent_role: OTHER };
-  expect((await send('POST', `${PROJECT_URL}/claims`, free, any)).body.reason).toBe('GRANTED');
+  const free = { task_id: TASK, ...IDENTITY, agent_role: OTHER_ROLE };
+  expect((await send('POST', `${PROJECT_URL}/claims`, free, unbound)).body.reason).toBe('GRANTED');
 });
 
 describe('a user whose new token is bound to another role', () => {
@@ -263,12 +263,12 @@ describe('a user whose new token is bound to another role', () => {
     await startConfigured({ auth: { jwt: issuer.jwt } }, admin);
     const developer = await token({ agent_role: 'developer' });
     const architect = await token({ agent_role: 'architect' });
-    const granted = await send('POST', `${PROJECT_URL}/claims`, { task_id: EDGE, ...WHO }, architect);
+    const granted = await send('POST', `${PROJECT_URL}/claims`, { task_id: EDGE, ...IDENTITY }, architect);
     const { id: claim_id, generation } = granted.body.claim;
     const result = { task_id: EDGE, session_id: 's1', claim_id, generation, result_data: 1 };
     return { developer, architect, result: { ...result, ...evaluatorReport() } };
   }
-  const resume = { ...WHO, resume: true };
+  const resume = { ...IDENTITY, resume: true };
   const lastRefusal = async () =>
     (await send('GET', `${PROJECT_URL}/events?type=result_rejected`, undefined, admin)).body.events.at(-1);
 

@@ -24,7 +24,7 @@ const MIB = 1024 ** 2;
 const SHA = '0'.repeat(64);
 const agentOf = (tenant_id: string, id: string) => ({ ...OPEN_PRINCIPAL, tenant_id, id });
 
-test('a credential may use a quarter of the memory, a tenant half of it, and all of them all of it', () => {
+test('a credential may use a quarter of the memory, a tenant half of it, and all tenants together all of it', () => {
   const memory = new BodyMemory(8 * MIB);
   const grow = (tenant: string, id: string, bytes: number): boolean =>
     new BodyReservation(memory, agentOf(tenant, id)).grow(bytes);
@@ -64,7 +64,7 @@ function upload(port: number, token: string, sentBytes: number): { socket: Socke
   return { socket, reply };
 }
 
-test('unfinished uploads are refused at the limit, commands and other credentials go on', async () => {
+test('unfinished uploads are refused at the limit, while commands and other credentials are served', async () => {
   const testServer = await TestServer.forTest({ body_memory_bytes: 8 * MIB });
   await testServer.putPlan('A-001-core');
   const admin = (await testServer.post(`${TENANT_URL}/keys`, { role: 'admin' })).body;
@@ -80,7 +80,7 @@ test('unfinished uploads are refused at the limit, commands and other credential
   expect(claimed.body.reason).toBe('GRANTED');
   const other = upload(port, colleague, MIB);
   other.socket.write(Buffer.alloc(MIB));
-  // It arrived as a whole: refused because its digest differs, not for memory.
+  // The body arrived as a whole. It is refused because its digest differs, not for lack of memory.
   expect(await other.reply).toMatch(/ 4\d\d /);
 });
 

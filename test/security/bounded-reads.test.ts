@@ -98,10 +98,10 @@ describe('a renewal is not delayed by thirty readers of', () => {
 
 describe('the read scheduler', () => {
   test('serves tenants in turn, and refuses reads beyond the queue limit of a tenant', async () => {
-    const turns = new ReadScheduler(systemEnvironment, { running_max: 1, queued_max: 2 });
+    const scheduler = new ReadScheduler(systemEnvironment, { running_max: 1, queued_max: 2 });
     const order: string[] = [];
     const read = async (tenant_id: string) => {
-      const reply = await turns.run(tenant_id, async () => ({ tenant_id }));
+      const reply = await scheduler.run(tenant_id, async () => ({ tenant_id }));
       order.push(isProblem(reply) ? `${tenant_id} ${reply.problem}` : tenant_id);
     };
     await Promise.all([read('a'), read('a'), read('a'), read('a'), read('b')]);
@@ -109,9 +109,9 @@ describe('the read scheduler', () => {
   });
 
   test('continues after a failed read', async () => {
-    const turns = new ReadScheduler(systemEnvironment, { running_max: 1, queued_max: 1 });
-    const failed = turns.run('a', () => Promise.reject(new Error('no store')));
-    const next = turns.run('a', async () => ({ read: true }));
+    const scheduler = new ReadScheduler(systemEnvironment, { running_max: 1, queued_max: 1 });
+    const failed = scheduler.run('a', () => Promise.reject(new Error('no store')));
+    const next = scheduler.run('a', async () => ({ read: true }));
     await expect(failed).rejects.toThrow('no store');
     expect(await next).toEqual({ read: true });
   });
@@ -221,8 +221,8 @@ const BOUNDS: Readonly<Record<string, string>> = {
 };
 
 test('every read route has a bound', () => {
-  const reading = ROUTES.filter(({ method }) => method === 'GET').map(({ id }) => id);
-  expect(reading.filter((id) => BOUNDS[id] === undefined)).toEqual([]);
+  const readRouteIds = ROUTES.filter(({ method }) => method === 'GET').map(({ id }) => id);
+  expect(readRouteIds.filter((id) => BOUNDS[id] === undefined)).toEqual([]);
   for (const { id, query } of ROUTES) {
     if (BOUNDS[id]?.startsWith('a page'))
       expect([id, query?.safeParse({ limit: '1' }).success]).toEqual([id, true]);

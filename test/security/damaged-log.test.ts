@@ -26,17 +26,17 @@ import { temporaryFolder } from '../support/temporary-folder.js';
 
 const A = 'A-001-core';
 const B = 'B-001-data';
-const GLOBEX = '/api/tenants/globex/projects/shop';
+const GLOBEX_URL = '/api/tenants/globex/projects/shop';
 const fileOf = (testServer: TestServer): string => join(testServer.folder, 'acme', 'shop', 'events.jsonl');
 
 /** A server with work of two tenants. */
-async function withWork(): Promise<TestServer> {
+async function startWithWork(): Promise<TestServer> {
   const testServer = await TestServer.forTest();
   await testServer.putPlan(A, B);
   const handle = await testServer.claim(A);
   await testServer.post(`${PROJECT_URL}/results`, { ...handle, result_data: { secret: 'plan' } });
   await testServer.claim(B);
-  await testServer.request('PUT', `${GLOBEX}/plan`, planOf(A));
+  await testServer.request('PUT', `${GLOBEX_URL}/plan`, planOf(A));
   return testServer;
 }
 
@@ -65,7 +65,7 @@ function blockOf(text: string, part: string): { first: number; last: number } {
 
 describe('a flipped byte in the log of one tenant', () => {
   it('gives 503 LOG_DAMAGED with file and line on every call of that tenant, without absolute paths', async () => {
-    const testServer = await withWork();
+    const testServer = await startWithWork();
     const { first: line } = blockOf(await readFile(fileOf(testServer), 'latin1'), '"CLAIM_ACQUIRED"');
     await tamper(testServer, (text) => text.replace('"CLAIM_ACQUIRED"', '"CLAIM_ACQUIREE"'));
     const calls = [
@@ -88,10 +88,10 @@ describe('a flipped byte in the log of one tenant', () => {
   });
 
   it('does not affect other tenants, and is reported by /readyz and /metrics', async () => {
-    const testServer = await withWork();
+    const testServer = await startWithWork();
     await tamper(testServer, (text) => text.replace('"CLAIM_ACQUIRED"', '"CLAIM_ACQUIREE"'));
     const claim = { task_id: A, agent_id: 'b', session_id: 's2' };
-    expect((await testServer.post(`${GLOBEX}/claims`, claim)).body).toMatchObject({ success: true });
+    expect((await testServer.post(`${GLOBEX_URL}/claims`, claim)).body).toMatchObject({ success: true });
     const ready = await testServer.get('/readyz');
     expect([ready.status, ready.body]).toEqual([200, { status: 'ready', damaged_logs: 1 }]);
     expect((await testServer.get('/metrics')).body).toContain(
@@ -112,7 +112,7 @@ describe('a flipped byte in the log of one tenant', () => {
   });
 
   it('is reported on standard error by gen up, which starts and serves the other tenants', async () => {
-    const testServer = await withWork();
+    const testServer = await startWithWork();
     const { first, last } = blockOf(await readFile(fileOf(testServer), 'latin1'), '"CLAIM_ACQUIRED"');
     await tamper(testServer, (text) => text.replace('"CLAIM_ACQUIRED"', '"CLAIM_ACQUIREE"'));
     await testServer.running.stop();
@@ -145,7 +145,7 @@ describe('a flipped byte in the log of one tenant', () => {
 
 describe('a payload that was rewritten', () => {
   it('is detected, because no event of the log records it as a redaction', async () => {
-    const testServer = await withWork();
+    const testServer = await startWithWork();
     const line = lineOf(await readFile(fileOf(testServer), 'latin1'), '"result_data":{"secret"');
     await tamper(testServer, (text) =>
       text.replace(/"result_data":\{"secret":"plan"\}(.*?)\}\n/, '"result_data":{"secret":"no"}$1  }\n'),
@@ -160,7 +160,7 @@ describe('a payload that was rewritten', () => {
   });
 
   it('is detected when it is read if a snapshot kept the server from reading it at startup', async () => {
-    const { root, key, position } = await snapshotted();
+    const { root, key, position } = await createSnapshottedLog();
     const file = join(root, key.tenant_id, key.project_id, 'segments', '000000000001.jsonl');
     const text = await readFile(file, 'latin1');
     await writeFile(file, text.replace(/"text":"note 1"(.*?)\}\n/, '"text":"other"$1 }\n'), 'latin1');
@@ -180,7 +180,7 @@ describe('a payload that was rewritten', () => {
 });
 
 /** A log whose first lines are in a closed segment before a snapshot. */
-async function snapshotted(): Promise<{ root: string; key: typeof SHOP; position: number }> {
+async function createSnapshottedLog(): Promise<{ root: string; key: typeof SHOP; position: number }> {
   const root = await temporaryFolder();
   const store = await openFileStore({ root, segment_bytes_max: 4096 });
   const coordinator = await Coordinator.open({ store });
@@ -203,9 +203,9 @@ describe('a log line of a running server', () => {
   it.each([
     ['truncated at the end of the file', (text: string) => text.slice(0, -40)],
     ['changed', (text: string) => text.replace('"secret":"plan"', '"secret":"nalp"')],
-    ['swapped with another', (text: string) => swapped(text)],
+    ['swapped with another', (text: string) => swapFirstLines(text)],
   ])('is never silently left out of a reply if it was %s', async (_, change) => {
-    const testServer = await withWork();
+    const testServer = await startWithWork();
     const before = await testServer.get(`${PROJECT_URL}/events`);
     const text = await readFile(fileOf(testServer), 'latin1');
     await writeFile(fileOf(testServer), change(text), 'latin1');
@@ -221,7 +221,7 @@ describe('a log line of a running server', () => {
 });
 
 /** Swaps the first two lines. */
-function swapped(text: string): string {
+function swapFirstLines(text: string): string {
   const lines = text.split('\n');
   const [first = '', second = ''] = lines;
   return [second, first, ...lines.slice(2)].join('\n');
@@ -229,7 +229,7 @@ function swapped(text: string): string {
 
 describe('a cursor beyond the end of the log', () => {
   it('gets 409 CURSOR_AHEAD with the last position, on pages, streams and views', async () => {
-    const testServer = await withWork();
+    const testServer = await startWithWork();
     const { position } = (await testServer.get(`${PROJECT_URL}/status`)).body;
     const ahead = cursorAt(position + 5);
     const calls = [
@@ -247,7 +247,7 @@ describe('a cursor beyond the end of the log', () => {
   });
 
   it('is distinguished from a cursor at the end, which is valid', async () => {
-    const testServer = await withWork();
+    const testServer = await startWithWork();
     const { position } = (await testServer.get(`${PROJECT_URL}/status`)).body;
     const page = await testServer.get(`${PROJECT_URL}/events?after=${cursorAt(position)}`);
     expect([page.status, page.body.events]).toEqual([200, []]);
@@ -261,7 +261,7 @@ describe('a cursor beyond the end of the log', () => {
   });
 
   it('is reported to a reader that returns after the log was restored from a backup', async () => {
-    const testServer = await withWork();
+    const testServer = await startWithWork();
     await testServer.running.stop();
     const copy = await readFile(fileOf(testServer));
     await testServer.restart();

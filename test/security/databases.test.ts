@@ -30,7 +30,7 @@ interface Dialect {
   /** The URL of a separate schema or database. */
   namespaceUrl(url: string, namespace: string): string;
   /** Runs statements as the user in the URL. */
-  ask(url: string, ...statements: string[]): Promise<DatabaseRow[]>;
+  runStatements(url: string, ...statements: string[]): Promise<DatabaseRow[]>;
   /** Creates a login for one schema or database, as the docs describe. */
   makeLogin(url: string, namespace: string): Promise<string>;
   /** Statements by which the login of one tenant attacks another tenant's schema or database. */
@@ -49,7 +49,7 @@ type DatabaseRow = Record<string, unknown>;
 const postgres: Dialect = {
   name: 'postgres',
   namespaceUrl: (url, namespace) => `${url}?namespace=${namespace}`,
-  async ask(url, ...statements) {
+  async runStatements(url, ...statements) {
     const { default: pg } = await import('pg');
     const client = new pg.Client({ connectionString: url.split('?')[0] });
     await client.connect();
@@ -64,7 +64,7 @@ const postgres: Dialect = {
   async makeLogin(url, namespace) {
     const login = `${namespace}_app`;
     const roles = `${namespace}_write, ${namespace}_read`;
-    await this.ask(url, `CREATE ROLE ${login} LOGIN PASSWORD '${LOGIN_PASSWORD}' IN ROLE ${roles}`);
+    await this.runStatements(url, `CREATE ROLE ${login} LOGIN PASSWORD '${LOGIN_PASSWORD}' IN ROLE ${roles}`);
     return withUser(url, login);
   },
   attacks: (own, other) => [
@@ -99,7 +99,7 @@ const postgres: Dialect = {
 const mysql: Dialect = {
   name: 'mysql',
   namespaceUrl: (url, namespace) => url.replace(/\/genesis_fleet$/, `/${namespace}`),
-  async ask(url, ...statements) {
+  async runStatements(url, ...statements) {
     const { createConnection } = await import('mysql2/promise');
     const { hostname: host, port, username, password } = new URL(url);
     const connection = await createConnection({ host, port: Number(port), user: username, password });
@@ -115,7 +115,7 @@ const mysql: Dialect = {
     const login = `${namespace.slice(0, 20)}_app`;
     // In a GRANT an underscore matches any character, as in LIKE.
     const escaped = namespace.replaceAll('_', '\\_');
-    await this.ask(
+    await this.runStatements(
       url,
       `CREATE USER '${login}'@'%' IDENTIFIED BY '${LOGIN_PASSWORD}'`,
       `GRANT SELECT, INSERT, UPDATE, DELETE, EXECUTE ON \`${escaped}\`.* TO '${login}'@'%'`,
@@ -172,13 +172,13 @@ for (const dialect of [postgres, mysql]) {
     describe(`the login of a tenant on ${dialect.name}`, () => {
       it('can do all work of its tenant, and cannot read or write data of another tenant', async () => {
         const [own, other] = [await newNamespace(), await newNamespace()];
-        await work(await opened(other.at), 'globex');
+        await work(await openCoordinator(other.at), 'globex');
         const before = await readAndClose(await openWithoutTimeouts(other.at), 'globex');
         const login = await dialect.makeLogin(url, own.namespace);
         const loginUrl = dialect.name === 'postgres' ? dialect.namespaceUrl(login, own.namespace) : login;
-        await work(await opened(loginUrl), 'acme');
+        await work(await openCoordinator(loginUrl), 'acme');
         for (const attack of dialect.attacks(own.namespace, other.namespace)) {
-          const denied = await dialect.ask(login, attack).then(() => 'allowed', isDenied);
+          const denied = await dialect.runStatements(login, attack).then(() => 'allowed', isDenied);
           expect([attack, denied]).toEqual([attack, true]);
         }
         expect(await readAndClose(await openWithoutTimeouts(other.at), 'globex')).toEqual(before);
@@ -188,12 +188,18 @@ for (const dialect of [postgres, mysql]) {
         it('can access a database with another name only if the GRANT does not escape the underscore', async () => {
           const mine = await newNamespace();
           const lookalike = mine.namespace.replace('_', 'x');
-          await dialect.ask(url, `CREATE DATABASE ${lookalike}`, `CREATE TABLE ${lookalike}.secrets (a int)`);
+          await dialect.runStatements(
+            url,
+            `CREATE DATABASE ${lookalike}`,
+            `CREATE TABLE ${lookalike}.secrets (a int)`,
+          );
           const login = await dialect.makeLogin(url, mine.namespace);
-          await expect(dialect.ask(login, `SELECT * FROM ${lookalike}.secrets`)).rejects.toSatisfy(isDenied);
+          await expect(dialect.runStatements(login, `SELECT * FROM ${lookalike}.secrets`)).rejects.toSatisfy(
+            isDenied,
+          );
           const user = new URL(login).username;
-          await dialect.ask(url, `GRANT SELECT ON \`${mine.namespace}\`.* TO '${user}'@'%'`);
-          expect(await dialect.ask(login, `SELECT * FROM ${lookalike}.secrets`)).toEqual([]);
+          await dialect.runStatements(url, `GRANT SELECT ON \`${mine.namespace}\`.* TO '${user}'@'%'`);
+          expect(await dialect.runStatements(login, `SELECT * FROM ${lookalike}.secrets`)).toEqual([]);
         });
       }
     });
@@ -217,17 +223,17 @@ for (const dialect of [postgres, mysql]) {
         ],
       ])('is detected by gen verify if it is %s', async (_, rewrite) => {
         const { namespace, at } = await newNamespace();
-        await work(await opened(at), 'acme');
+        await work(await openCoordinator(at), 'acme');
         const store = await openWithoutTimeouts(at);
         onTestFinished(() => store.close());
-        expect((await verified(store)).breaks).toEqual([]);
-        await dialect.ask(url, rewrite(namespace));
-        expect((await verified(store)).breaks).not.toEqual([]);
+        expect((await verifyShop(store)).breaks).toEqual([]);
+        await dialect.runStatements(url, rewrite(namespace));
+        expect((await verifyShop(store)).breaks).not.toEqual([]);
       });
 
       it('is not detected if no head depends on it, because databases keep no hash chain', async () => {
         const { namespace, at } = await newNamespace();
-        const coordinator = await opened(at);
+        const coordinator = await openCoordinator(at);
         await work(coordinator, 'acme');
         const handle = { task_id: A, session_id: 's1', generation: 1 };
         unwrap(
@@ -236,13 +242,13 @@ for (const dialect of [postgres, mysql]) {
             { ...handle, text: 'first words' },
           ),
         );
-        await dialect.ask(
+        await dialect.runStatements(
           url,
           `UPDATE ${namespace}.event SET ${columns.event} = REPLACE(${columns.event}, 'first words', 'other words')`,
         );
         const store = await openWithoutTimeouts(at);
         onTestFinished(() => store.close());
-        expect((await verified(store)).breaks).toEqual([]);
+        expect((await verifyShop(store)).breaks).toEqual([]);
       });
     });
 
@@ -250,29 +256,32 @@ for (const dialect of [postgres, mysql]) {
       it('invalidates cursors and handles from after the copy, once the incarnation is raised', async () => {
         const { namespace, at } = await newNamespace();
         const projectKey = { tenant_id: 'acme', project_id: 'shop' };
-        const first = await opened(at);
+        const first = await openCoordinator(at);
         unwrap(await first.plans.put(projectKey, planOf(A)));
         const backup = `${namespace}_copy`;
-        await dialect.ask(url, `CREATE SCHEMA ${backup}`);
+        await dialect.runStatements(url, `CREATE SCHEMA ${backup}`);
         for (const table of dialect.tables) {
-          await dialect.ask(url, `CREATE TABLE ${backup}.${table} AS SELECT * FROM ${namespace}.${table}`);
+          await dialect.runStatements(
+            url,
+            `CREATE TABLE ${backup}.${table} AS SELECT * FROM ${namespace}.${table}`,
+          );
         }
-        const lost = await claimed(first, projectKey, 'alpha', 's1');
+        const lost = await claimOnce(first, projectKey, 'alpha', 's1');
         const { next } = unwrap(await first.feed.page(projectKey));
         for (const table of dialect.tables) {
-          await dialect.ask(url, `DELETE FROM ${namespace}.${table}`);
-          await dialect.ask(
+          await dialect.runStatements(url, `DELETE FROM ${namespace}.${table}`);
+          await dialect.runStatements(
             url,
             `INSERT INTO ${namespace}.${table} ${dialect.selectCopySql} FROM ${backup}.${table}`,
           );
         }
-        await dialect.ask(url, `UPDATE ${namespace}.meta SET incarnation = incarnation + 1`);
-        const second = await opened(at);
+        await dialect.runStatements(url, `UPDATE ${namespace}.meta SET incarnation = incarnation + 1`);
+        const second = await openCoordinator(at);
         expect(await second.feed.page(projectKey, { after: next })).toMatchObject({
           problem: 'CURSOR_AHEAD',
         });
         // The same generation is granted to another agent: only the claim id distinguishes the two.
-        const granted = await claimed(second, projectKey, 'beta', 's1');
+        const granted = await claimOnce(second, projectKey, 'beta', 's1');
         expect(granted.generation).toBe(lost.generation);
         expect(granted.claim_id).not.toBe(lost.claim_id);
         const result = { task_id: A, session_id: 's1', result_data: 1 };
@@ -287,7 +296,7 @@ for (const dialect of [postgres, mysql]) {
   });
 }
 
-async function opened(url: string): Promise<Coordinator> {
+async function openCoordinator(url: string): Promise<Coordinator> {
   const store = await openWithoutTimeouts(url);
   const coordinator = await Coordinator.open({ store, blobs: store.blobs });
   onTestFinished(async () => {
@@ -301,10 +310,10 @@ async function opened(url: string): Promise<Coordinator> {
 async function work(coordinator: Coordinator, tenant_id: string): Promise<void> {
   const projectKey = { tenant_id, project_id: 'shop' };
   unwrap(await coordinator.plans.put(projectKey, planOf(A)));
-  await claimed(coordinator, projectKey, 'alpha', 's1');
+  await claimOnce(coordinator, projectKey, 'alpha', 's1');
 }
 
-async function claimed(
+async function claimOnce(
   coordinator: Coordinator,
   projectKey: { tenant_id: string; project_id: string },
   agent_id: string,
@@ -317,7 +326,7 @@ async function claimed(
   return { generation: claim.generation, claim_id: claim.id };
 }
 
-const verified = (store: DatabaseStore) =>
+const verifyShop = (store: DatabaseStore) =>
   verifyStore(store, { tenant_id: 'acme', project_id: 'shop' }, () => {});
 
 /** All events and heads of a tenant's project in a store. */

@@ -17,7 +17,7 @@ import { LogDamaged, StoreBroken, StoreUnavailable } from '../../src/stores/stor
 import { transactionOf } from '../../src/stores/transaction.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 
-/** Another program appends a whole log of ours, or more lines than a log can take in. */
+/** Attack: another program appends a whole log of ours, or more lines than a log can take in. */
 
 const idsOf = async (store: Awaited<ReturnType<typeof openFileStore>>) =>
   (await allEvents(store)).map(({ event_id }) => event_id);
@@ -32,7 +32,7 @@ async function reopenedIds(root: string): Promise<string[]> {
   }
 }
 
-const verified = (root: string) => readLog({ folder: projectLogFolder(root) }, () => {});
+const verifyLog = (root: string) => readLog({ folder: projectLogFolder(root) }, () => {});
 
 /** The lines of a log of ours with this many blocks, of another project or of this one. */
 async function ownLog(project: string, blocks: number): Promise<string> {
@@ -48,7 +48,7 @@ async function ownLog(project: string, blocks: number): Promise<string> {
 }
 
 it.each(['other', KEY.project_id])(
-  'lines of another program may be a whole log of ours that is longer: of project %s',
+  'lines of another program may be a longer log of ours: of project %s',
   async (from) => {
     const root = await temporaryFolder();
     const store = await openFileStore({ root });
@@ -57,7 +57,7 @@ it.each(['other', KEY.project_id])(
     await commitOne(store, looseEventTransaction('b'));
     await store.close();
     expect(await reopenedIds(root)).toEqual(['a', 'b']);
-    const report = await verified(root);
+    const report = await verifyLog(root);
     expect(report.damage).toBe(null);
   },
 );
@@ -71,7 +71,7 @@ it('lines of the log of another project prove nothing about this one at its end'
   expect(await reopenedIds(root)).toEqual(['a']);
 });
 
-it('lines of another program may be more than a call takes as arguments', async () => {
+it('lines of another program may be more than the arguments that a function call takes', async () => {
   const root = await temporaryFolder();
   const options = { root, home: KEY, foreign_events: () => [] };
   let store = await openFileStore(options);
@@ -85,7 +85,7 @@ it('lines of another program may be more than a call takes as arguments', async 
   await store.close();
 });
 
-it('lines of another program that are more than can be taken in at once are first read, and commits wait for that', async () => {
+it('a commit is refused while very many lines of another program are read, and later commits succeed', async () => {
   const root = await temporaryFolder();
   const store = await openFileStore({ root });
   await commitOne(store, looseEventTransaction('a'));
@@ -102,25 +102,20 @@ it.each([
   ['bytes', `${JSON.stringify({ said: 'x'.repeat(1_000_000) })}\n`.repeat(70)],
   // Each seal counts all lines before it, so that each would be hashed again and again.
   ['seals', forgedSeals(8000)],
-])(
-  'lines of another program of which there are too many stop the log, and nothing of it is lost: %s',
-  async (_, flood) => {
-    const root = await temporaryFolder();
-    const store = await openFileStore({ root });
-    await commitOne(store, looseEventTransaction('a'));
-    const before = await readFile(activeFile(root), 'utf8');
-    await appendFile(activeFile(root), flood);
-    await expect(commitOne(store, looseEventTransaction('b'))).rejects.toThrow(LogDamaged);
-    await store.close();
-    await expect(reopenedIds(root)).rejects.toThrow(
-      /more lines of other programs follow than a log takes in/,
-    );
-    expect((await stat(activeFile(root))).size).toBe(before.length + flood.length);
-    expect((await verified(root)).damage?.why).toMatch(/more lines of other programs/);
-    await writeFile(activeFile(root), before);
-    expect(await reopenedIds(root)).toEqual(['a']);
-  },
-);
+])('too many lines of another program stop the log, and no line of the log is lost: %s', async (_, flood) => {
+  const root = await temporaryFolder();
+  const store = await openFileStore({ root });
+  await commitOne(store, looseEventTransaction('a'));
+  const before = await readFile(activeFile(root), 'utf8');
+  await appendFile(activeFile(root), flood);
+  await expect(commitOne(store, looseEventTransaction('b'))).rejects.toThrow(LogDamaged);
+  await store.close();
+  await expect(reopenedIds(root)).rejects.toThrow(/more lines of other programs follow than a log takes in/);
+  expect((await stat(activeFile(root))).size).toBe(before.length + flood.length);
+  expect((await verifyLog(root)).damage?.why).toMatch(/more lines of other programs/);
+  await writeFile(activeFile(root), before);
+  expect(await reopenedIds(root)).toEqual(['a']);
+});
 
 function forgedSeals(count: number): string {
   const seals = Array.from(

@@ -57,7 +57,7 @@ async function createKey(cwd: string, store: string): Promise<string> {
 /** What `gen up` prints when it refuses to start. A server that starts is a failure. */
 async function refusalOf(terminal: TerminalOptions, ...argv: string[]): Promise<string> {
   const server = startCommand(terminal, ...UP, ...argv);
-  const testServer = server.waitForOutput('"url"').then((text) => {
+  const served = server.waitForOutput('"url"').then((text) => {
     server.stop('SIGINT');
     return `served: ${text}`;
   });
@@ -65,7 +65,7 @@ async function refusalOf(terminal: TerminalOptions, ...argv: string[]): Promise<
     ({ code, err }) => `exit code ${code}: ${err}`,
     (error: Error) => `exit code 1: ${error.message}`,
   );
-  const text = await Promise.race([testServer, ended]);
+  const text = await Promise.race([served, ended]);
   await ended;
   return text.replace(/\s+/g, ' ');
 }

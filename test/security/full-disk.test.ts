@@ -67,7 +67,7 @@ function diskError(code: string): NodeJS.ErrnoException {
   return Object.assign(error, { code, syscall: 'open' });
 }
 
-async function testServer() {
+async function startOnFaultyDisk() {
   const root = await temporaryFolder();
   const disk = { ...nodeDisk };
   const blobs = new FolderBlobs(root, disk);
@@ -78,14 +78,14 @@ async function testServer() {
     const entries = await readdir(root, { recursive: true, withFileTypes: true });
     return entries.filter((entry) => entry.isFile()).map(({ name }) => name);
   };
-  return { server, setFaults, mend: () => setFaults(nodeDisk), files };
+  return { server, setFaults, repairDisk: () => setFaults(nodeDisk), files };
 }
 
 for (const code of ['ENOSPC', 'EMFILE']) {
   it.each(Object.keys(FAULTS))(
     `a blob that fails with ${code} while %s gets 503 and leaves no partial file`,
     async (when) => {
-      const { server, setFaults, mend, files } = await testServer();
+      const { server, setFaults, repairDisk, files } = await startOnFaultyDisk();
       setFaults(FAULTS[when]?.(code) ?? {});
       const { status, body } = await server.request('PUT', `${PROJECT_URL}/blobs/${SHA256}`, BYTES);
       expect([status, body.code]).toEqual([503, 'UNAVAILABLE']);
@@ -93,14 +93,14 @@ for (const code of ['ENOSPC', 'EMFILE']) {
       expect(JSON.stringify(body)).not.toContain('secret-path');
       // The content was synced before the file got its name: it is complete, or not there.
       expect((await files()).filter((name) => name !== SHA256)).toEqual([]);
-      mend();
+      repairDisk();
       expect((await server.request('PUT', `${PROJECT_URL}/blobs/${SHA256}`, BYTES)).status).toBe(200);
       expect(await files()).toEqual([SHA256]);
     },
   );
 
   it(`a large result that fails with ${code} gets 503, and the task still waits for its result`, async () => {
-    const { server, setFaults, mend, files } = await testServer();
+    const { server, setFaults, repairDisk, files } = await startOnFaultyDisk();
     const handle = await server.claim(A);
     setFaults(FAULTS['writing the content']?.(code) ?? {});
     const result = { ...handle, result_data: { text: 'x'.repeat(100_000) } };
@@ -108,17 +108,17 @@ for (const code of ['ENOSPC', 'EMFILE']) {
     expect([status, body.code]).toEqual([503, 'UNAVAILABLE']);
     expect(await files()).toEqual([]);
     expect((await server.get(`${PROJECT_URL}/tasks/${A}/results`)).body.results).toEqual([]);
-    mend();
+    repairDisk();
     expect((await server.post(`${PROJECT_URL}/results`, result)).body).toMatchObject({ accepted: true });
   });
 }
 
 it('a blob whose folder was not synced is synced by the next upload of that blob', async () => {
-  const { server, setFaults, mend } = await testServer();
+  const { server, setFaults, repairDisk } = await startOnFaultyDisk();
   setFaults(FAULTS['syncing the folder']?.('EMFILE') ?? {});
   expect((await server.request('PUT', `${PROJECT_URL}/blobs/${SHA256}`, BYTES)).status).toBe(503);
   const synced: string[] = [];
-  mend();
+  repairDisk();
   setFaults({
     syncFolder: async (path) => {
       synced.push(path);

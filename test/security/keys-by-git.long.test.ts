@@ -26,8 +26,8 @@ import { KEY_LOG, writeUnboundKey } from './support/unbound-key.js';
 const EVENTS = '.ai-workspace/events';
 const [SECRET, TENANTS, KEYS] = [`${EVENTS}/store.json`, `${EVENTS}/tenants`, `${EVENTS}/tenants/_genesis`];
 
-/** Status of a request that every key of the tenant may make. */
-async function use(url: string, token: string | null): Promise<number> {
+/** Returns the status of a request that every key of the tenant may make. */
+async function requestStatus(url: string, token: string | null): Promise<number> {
   const response = await fetch(`${url}/api/tenants/default/limits`, {
     headers: token === null ? {} : bearer(token),
   });
@@ -55,8 +55,8 @@ describe('a key that was created in another clone', () => {
     await attacker.commit(TENANTS);
     const victim = await attacker.clone();
     const err = await victim.serveWhile(async (url) => {
-      expect(await use(url, token)).toBe(401);
-      expect(await use(url, null)).toBe(401);
+      expect(await requestStatus(url, token)).toBe(401);
+      expect(await requestStatus(url, null)).toBe(401);
     });
     expect(err).toContain('gen key create');
   });
@@ -67,7 +67,7 @@ describe('a key that was created in another clone', () => {
     await attacker.commit(TENANTS, SECRET);
     const victim = await attacker.clone();
     const err = await victim.serveWhile(async (url) => {
-      expect(await use(url, token)).toBe(401);
+      expect(await requestStatus(url, token)).toBe(401);
     });
     expect(err).toContain(SECRET);
   });
@@ -76,12 +76,12 @@ describe('a key that was created in another clone', () => {
     const attacker = await GitClone.create();
     await attacker.commit();
     const victim = await attacker.clone();
-    const own = await victim.createKey();
-    await victim.serveWhile(async (url) => expect(await use(url, own)).toBe(200));
+    const ownToken = await victim.createKey();
+    await victim.serveWhile(async (url) => expect(await requestStatus(url, ownToken)).toBe(200));
     const token = await attacker.createKey('operator');
     await attacker.commit(TENANTS, SECRET);
     await victim.git('pull', '--quiet');
-    await victim.serveWhile(async (url) => expect(await use(url, token)).toBe(401));
+    await victim.serveWhile(async (url) => expect(await requestStatus(url, token)).toBe(401));
   });
 });
 
@@ -92,23 +92,23 @@ describe('a key that was revoked', () => {
     const victim = await attacker.clone();
     await victim.createKey();
     const token = await victim.createKey('agent');
-    const older = await readFolder(victim);
+    const older = await copyKeyLog(victim);
     const admin = await victim.createKey('admin');
     await victim.serveWhile(async (url) => {
       const keyId = token.split('_')[2];
       const path = `${url}/api/tenants/default/keys/${keyId}`;
       expect((await fetch(path, { method: 'DELETE', headers: bearer(admin) })).status).toBe(200);
-      expect(await use(url, token)).toBe(401);
+      expect(await requestStatus(url, token)).toBe(401);
     });
     await cp(older, join(attacker.root, KEYS), { recursive: true });
     await attacker.commit(TENANTS);
     await victim.git('pull', '--quiet');
-    await victim.serveWhile(async (url) => expect(await use(url, token)).toBe(401));
+    await victim.serveWhile(async (url) => expect(await requestStatus(url, token)).toBe(401));
   });
 });
 
-/** A copy of the victim's key log, such as a former colleague may have kept. */
-async function readFolder(victim: GitClone): Promise<string> {
+/** Copies the victim's key log, as a former colleague may have done, and returns the folder of the copy. */
+async function copyKeyLog(victim: GitClone): Promise<string> {
   const copy = join(victim.root, '..', `${victim.root.split('/').at(-1)}-copy`);
   await cp(join(victim.root, KEYS), copy, { recursive: true });
   return copy;
@@ -130,10 +130,10 @@ describe('a secret file that git tracks', () => {
     }
     for (const line of commandsIn(err)) await victim.shell(line);
     expect(await victim.git('ls-files', EVENTS)).not.toMatch(/store\.json|tenants/);
-    const own = await victim.createKey();
+    const ownToken = await victim.createKey();
     const quiet = await victim.serveWhile(async (url) => {
-      expect(await use(url, own)).toBe(200);
-      expect(await use(url, token)).toBe(401);
+      expect(await requestStatus(url, ownToken)).toBe(200);
+      expect(await requestStatus(url, token)).toBe(401);
     });
     expect(commandsIn(quiet)).toEqual([]);
   });
@@ -142,7 +142,7 @@ describe('a secret file that git tracks', () => {
     const clone = await GitClone.create();
     await clone.shell('rm -rf .git');
     const token = await clone.createKey();
-    const err = await clone.serveWhile(async (url) => expect(await use(url, token)).toBe(200));
+    const err = await clone.serveWhile(async (url) => expect(await requestStatus(url, token)).toBe(200));
     expect(err).not.toContain('git');
   });
 
@@ -160,7 +160,7 @@ describe('a secret file that git tracks', () => {
     await writeFile(join(events, 'config'), settings);
     await attacker.commit(TENANTS, SECRET);
     const victim = await attacker.clone();
-    const err = await victim.serveWhile(async (url) => expect(await use(url, token)).toBe(401));
+    const err = await victim.serveWhile(async (url) => expect(await requestStatus(url, token)).toBe(401));
     expect(err).toContain(SECRET);
     await expect(readFile(join(attacker.root, 'taken'))).rejects.toThrow('ENOENT');
   });
@@ -202,33 +202,33 @@ describe('a key from before keys were bound', () => {
     const store = `workspace:${clone.root}`;
     const token = await inStore(store, (opened) => writeUnboundKey(opened.store));
     const err = await clone.serveWhile(async (url) => {
-      expect(await use(url, token)).toBe(401);
-      expect(await use(url, null)).toBe(401);
+      expect(await requestStatus(url, token)).toBe(401);
+      expect(await requestStatus(url, null)).toBe(401);
     });
     expect(err).toContain('1 key of this log is refused');
     expect(err).toContain(`gen key create --role admin --store ${store}`);
     await clone.gen('migrate');
-    await clone.serveWhile(async (url) => expect(await use(url, token)).toBe(401));
+    await clone.serveWhile(async (url) => expect(await requestStatus(url, token)).toBe(401));
   });
 
   it('works in other stores, and gen migrate binds it, after which unbound keys are refused', async () => {
     const cwd = await temporaryFolder();
     const store = `file:${cwd}/log`;
     const old = await inStore(store, (opened) => writeUnboundKey(opened.store, { label: 'old' }));
-    const warned = await upIn(cwd, store, async (url) => expect(await use(url, old)).toBe(200));
+    const warned = await upIn(cwd, store, async (url) => expect(await requestStatus(url, old)).toBe(200));
     expect(warned).toContain(`gen migrate --store ${store}`);
     expect((await runGen({ cwd }, 'migrate', '--status', '--store', store)).code).toBe(1);
     const migrated = await runGen({ cwd }, 'migrate', '--store', store);
     expect(migrated.out).toContain(`${old.split('_')[2]} admin of default (old)`);
     expect((await runGen({ cwd }, 'migrate', '--status', '--store', store)).code).toBe(0);
-    const quiet = await upIn(cwd, store, async (url) => expect(await use(url, old)).toBe(200));
+    const quiet = await upIn(cwd, store, async (url) => expect(await requestStatus(url, old)).toBe(200));
     expect(quiet).not.toContain('gen migrate');
     const planted = await inStore(store, (opened) =>
       writeUnboundKey(opened.store, { role: 'operator', tenant_id: null }),
     );
     await upIn(cwd, store, async (url) => {
-      expect(await use(url, planted)).toBe(401);
-      expect(await use(url, old)).toBe(200);
+      expect(await requestStatus(url, planted)).toBe(401);
+      expect(await requestStatus(url, old)).toBe(200);
     });
   });
 
@@ -237,7 +237,7 @@ describe('a key from before keys were bound', () => {
     const store = `file:${cwd}/log`;
     await runGen({ cwd }, 'key', 'create', '--role', 'admin', '--store', store);
     const planted = await inStore(store, (opened) => writeUnboundKey(opened.store));
-    await upIn(cwd, store, async (url) => expect(await use(url, planted)).toBe(401));
+    await upIn(cwd, store, async (url) => expect(await requestStatus(url, planted)).toBe(401));
   });
 });
 
@@ -256,7 +256,7 @@ describe('a key log that comes from elsewhere than git', () => {
     await runGen({ cwd }, 'key', 'create', '--role', 'admin', '--store', `file:${cwd}/elsewhere`);
     await cp(join(cwd, 'theirs', '_genesis'), join(cwd, 'ours', '_genesis'), { recursive: true });
     const err = await upIn(cwd, `file:${cwd}/ours`, async (url) => {
-      expect(await use(url, made.out.trim())).toBe(401);
+      expect(await requestStatus(url, made.out.trim())).toBe(401);
     });
     expect(err).toContain('gen key create');
   });
@@ -288,7 +288,7 @@ describe('a plain store in a repository', () => {
     await clone.commit();
     const victim = await clone.clone();
     const err = await upIn(victim.root, `file:${victim.root}/data`, async (url) => {
-      expect(await use(url, made.out.trim())).toBe(401);
+      expect(await requestStatus(url, made.out.trim())).toBe(401);
     });
     expect(commandsIn(err)).toHaveLength(2);
   });

@@ -5,11 +5,11 @@ import * as texts from '../../bench/formats/texts.js';
 import { ThreadedDocumentReader } from '../../src/coordinator/documents/documents.js';
 import { PROJECT_URL, TestServer } from '../../src/server/testing/test-server.js';
 
-const AT_ONCE = 4;
+const CONCURRENT_DOCUMENTS = 4;
 const CALLS = 5;
 const LENGTH = 100_000;
 
-const init = (): string => {
+const initBody = (): string => {
   const files = texts.workspaceFiles(LENGTH, 30_000);
   return JSON.stringify({ project_id: 'shop', files });
 };
@@ -30,7 +30,7 @@ const DOCUMENTS: readonly (readonly [
   ],
   ['a YAML plan of commas only', 'PUT', `${PROJECT_URL}/plan`, 'yaml', () => texts.badCommas(LENGTH)],
   ['a valid YAML plan', 'PUT', '/api/tenants/acme/projects/other/plan', 'yaml', () => texts.planYaml(LENGTH)],
-  ['a workspace', 'POST', '/api/init', 'json', init],
+  ['a workspace', 'POST', '/api/init', 'json', initBody],
 ];
 
 describe('while a hostile document is read', () => {
@@ -47,10 +47,14 @@ describe('while a hostile document is read', () => {
   const send = (method: string, path: string, type: string, body: string): Promise<number> =>
     new Promise((resolve, reject) => {
       const headers = { 'content-type': `application/${type}` };
-      const sent = request(testServer.running.url + path, { method, headers, agent: false }, (reply) => {
-        reply.resume().on('end', () => resolve(reply.statusCode ?? 0));
-      });
-      sent.on('error', reject).end(body);
+      const clientRequest = request(
+        testServer.running.url + path,
+        { method, headers, agent: false },
+        (reply) => {
+          reply.resume().on('end', () => resolve(reply.statusCode ?? 0));
+        },
+      );
+      clientRequest.on('error', reject).end(body);
     });
 
   test.each(DOCUMENTS)(
@@ -58,7 +62,7 @@ describe('while a hostile document is read', () => {
     async (_, method, path, type, body) => {
       const order: string[] = [];
       const text = body();
-      const hostile = Array.from({ length: AT_ONCE }, async () => {
+      const hostile = Array.from({ length: CONCURRENT_DOCUMENTS }, async () => {
         await send(method, path, type, text);
         order.push('document');
       });
@@ -75,7 +79,7 @@ describe('while a hostile document is read', () => {
 
 describe('a document that exceeds its memory limit', () => {
   const limits = { ms_max: 600_000, heap_mb_max: 768, queued_max: 4, idle_ms: 60_000 };
-  const sound = {
+  const validDocument = {
     kind: 'plan',
     form: 'json',
     text: '{"tracks":{"A":[{"id":"A-001-x","description":"d"}]}}',
@@ -88,7 +92,7 @@ describe('a document that exceeds its memory limit', () => {
       problem: 'INVALID_REQUEST',
       detail: expect.stringContaining('24 MB'),
     });
-    expect(await documents.read('acme', sound)).toMatchObject({ kind: 'plan' });
+    expect(await documents.read('acme', validDocument)).toMatchObject({ kind: 'plan' });
     documents.close();
   });
 });

@@ -3,7 +3,7 @@
  *
  * What they want: to stop all work with one document. Claims depend on renewals: a coordinator that spends half a
  * minute on reading renews nothing, and every claim of every tenant expires. A YAML plan of 0.39 MB with a fault in
- * each line took 26 seconds to refuse, one of 4.5 MB took minutes.
+ * each line took 26 seconds to refuse, and a plan of 4.5 MB took minutes.
  *
  * What stops them: a large document is read in a separate thread (`src/coordinator/documents`), one at a time, tenants
  * in turn. Reading is linear and bounded in time and memory, and only few documents of a tenant may wait. The remaining
@@ -49,12 +49,12 @@ describe('claims are renewed before the document reader starts on', () => {
     id: `B-${String(index + 1).padStart(3, '0')}-y`,
     description: 'one of many tasks, so that the text is larger than a few KB',
   }));
-  const long = JSON.stringify(tasks);
+  const tasksJson = JSON.stringify(tasks);
   const files = { 'features/active/REQ-F-A.yml': `feature: REQ-F-A\ntitle: T\nnotes: ${'n'.repeat(5000)}\n` };
-  const SENT: readonly (readonly [string, (coordinator: Coordinator) => Promise<object>])[] = [
-    ['a plan in YAML', ({ plans }) => plans.put(scope, `tracks:\n  B: ${long}`)],
-    ['a plan in JSON', ({ plans }) => plans.put(scope, new JsonText(`{"tracks":{"B":${long}}}`))],
-    ['tasks in JSON', ({ plans }) => plans.add(scope, new JsonText(`{"tasks":${long}}`))],
+  const COMMANDS: readonly (readonly [string, (coordinator: Coordinator) => Promise<object>])[] = [
+    ['a plan in YAML', ({ plans }) => plans.put(scope, `tracks:\n  B: ${tasksJson}`)],
+    ['a plan in JSON', ({ plans }) => plans.put(scope, new JsonText(`{"tracks":{"B":${tasksJson}}}`))],
+    ['tasks in JSON', ({ plans }) => plans.add(scope, new JsonText(`{"tasks":${tasksJson}}`))],
     ['the files of a workspace', ({ settings }) => settings.configure(scope, { files })],
     [
       'the files of a workspace in JSON',
@@ -63,7 +63,7 @@ describe('claims are renewed before the document reader starts on', () => {
     ],
   ];
 
-  test.each(SENT)('%s', async (_, send) => {
+  test.each(COMMANDS)('%s', async (_, send) => {
     const documents = new HeldDocuments();
     const coordinator = await Coordinator.open({ store: openMemoryStore(), documents });
     const other = { tenant_id: 'acme', project_id: 'other' };
@@ -76,7 +76,7 @@ describe('claims are renewed before the document reader starts on', () => {
       session_id: 's',
     });
     const order: string[] = [];
-    const sent = send(coordinator).then((reply) => {
+    const sending = send(coordinator).then((reply) => {
       expect(isProblem(reply)).toBe(false);
       order.push('document');
     });
@@ -86,7 +86,7 @@ describe('claims are renewed before the document reader starts on', () => {
       order.push('renewed');
     }
     documents.resume();
-    await sent;
+    await sending;
     expect(granted).toMatchObject({ success: true });
     expect(order).toEqual([...Array.from({ length: CALLS }, () => 'renewed'), 'document']);
     coordinator.close();
@@ -95,10 +95,10 @@ describe('claims are renewed before the document reader starts on', () => {
 
 test('claims are renewed while the tasks of a changed plan are scanned', async () => {
   // Every reading of this clock takes a millisecond, so that a slice covers a few subjects on any machine.
-  let looks = 0;
+  let readings = 0;
   const environment = {
     ...systemEnvironment,
-    clock: { ...systemEnvironment.clock, monotonicMs: () => (looks += 1) },
+    clock: { ...systemEnvironment.clock, monotonicMs: () => (readings += 1) },
   };
   const coordinator = await Coordinator.open({ store: openMemoryStore(), environment });
   const scope = { tenant_id: 'acme', project_id: 'shop' };
@@ -130,7 +130,7 @@ test('claims are renewed while the tasks of a changed plan are scanned', async (
 
 describe('a document that exceeds a limit', () => {
   const limits = { ms_max: 600_000, heap_mb_max: 768, queued_max: 4, idle_ms: 60_000 };
-  const sound = {
+  const validDocument = {
     kind: 'plan',
     form: 'json',
     text: '{"tracks":{"A":[{"id":"A-001-x","description":"d"}]}}',
@@ -150,7 +150,7 @@ describe('a document that exceeds a limit', () => {
     const documents = new ThreadedDocumentReader({ ...limits, queued_max: 2 });
     const order: string[] = [];
     const read = async (tenantId: string) => {
-      const reply = await documents.read(tenantId, sound);
+      const reply = await documents.read(tenantId, validDocument);
       order.push('problem' in reply ? `${tenantId} ${reply.problem}` : tenantId);
     };
     await Promise.all([...['a', 'a', 'a', 'a'].map(read), read('b')]);

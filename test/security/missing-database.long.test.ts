@@ -29,21 +29,23 @@ for (const name of DATABASE_NAMES) {
       onOwnDatabase(name, database, ({ url, halt, boot }) => {
         it(`/readyz and commands are 503 while ${name} is stopped, and all recovers once it is back`, async () => {
           const [first, second] = [await serverOn(url), await serverOn(url)];
-          expect((await ask(first, 'PUT', `${P}/plan`, planOf(A))).status).toBe(200);
-          const heard = listen(first);
-          await heard.until('PLAN_CHANGED');
+          expect((await request(first, 'PUT', `${P}/plan`, planOf(A))).status).toBe(200);
+          const events = listen(first);
+          await events.until('PLAN_CHANGED');
           await halt();
-          const ready = await ask(first, 'GET', '/readyz');
+          const ready = await request(first, 'GET', '/readyz');
           expect([ready.status, ready.body.code]).toEqual([503, 'UNAVAILABLE']);
           expect(ready.body.detail).not.toMatch(/127\.0\.0\.1|localhost|genesis_fleet/);
-          expect((await ask(first, 'GET', '/healthz')).status).toBe(200);
+          expect((await request(first, 'GET', '/healthz')).status).toBe(200);
           const claim = { task_id: A, agent_id: 'alpha', session_id: 's1' };
-          expect((await ask(first, 'POST', `${P}/claims`, claim)).status).toBe(503);
+          expect((await request(first, 'POST', `${P}/claims`, claim)).status).toBe(503);
           await boot();
-          await until(async () => (await ask(first, 'GET', '/readyz')).status === 200);
+          await until(async () => (await request(first, 'GET', '/readyz')).status === 200);
           // Claims through the other coordinator: this one sees it only if it follows the store again.
-          await until(async () => (await ask(second, 'POST', `${P}/claims`, claim)).body.success === true);
-          await heard.until('CLAIM_ACQUIRED');
+          await until(
+            async () => (await request(second, 'POST', `${P}/claims`, claim)).body.success === true,
+          );
+          await events.until('CLAIM_ACQUIRED');
         });
       });
     },
@@ -62,7 +64,7 @@ interface HttpAnswer {
   readonly success?: boolean;
 }
 
-async function ask(
+async function request(
   { url }: RunningServer,
   method: string,
   path: string,
@@ -80,12 +82,12 @@ async function until(holds: () => Promise<boolean>): Promise<void> {
 
 /** The event stream of a server, from the first event on. */
 function listen({ url }: RunningServer): { until(type: string): Promise<void> } {
-  const leaving = new AbortController();
-  onTestFinished(() => leaving.abort());
+  const streamAbort = new AbortController();
+  onTestFinished(() => streamAbort.abort());
   let text = '';
   let wake = (): void => {};
   const reading = (async () => {
-    const stream = await fetch(`${url}${P}/events/stream?after=`, { signal: leaving.signal });
+    const stream = await fetch(`${url}${P}/events/stream?after=`, { signal: streamAbort.signal });
     const decoder = new TextDecoder();
     for await (const chunk of stream.body ?? []) {
       text += decoder.decode(chunk as Uint8Array, { stream: true });

@@ -1,8 +1,8 @@
 /**
  * Who: anybody who can open a connection, with or without a credential.
  *
- * What they want: to make the server keep what it prepared for a connection that is gone, by sending many requests on
- * it before reading a response, until the memory is used up; or to hold many large responses at once.
+ * What they want: to use up the memory with responses that are prepared for a closed connection, by sending many requests
+ * on the connection before reading a response; or to hold many large responses at once.
  *
  * What stops them: a connection that closes takes its queued responses with it, and one with too many requests in
  * progress is closed.
@@ -13,7 +13,7 @@ import { EventStreamClient } from '../../src/server/testing/event-stream-client.
 import { PROJECT_URL, TestServer } from '../../src/server/testing/test-server.js';
 
 const get = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`;
-const listeners = async (testServer: TestServer): Promise<string> =>
+const listenerCount = async (testServer: TestServer): Promise<string> =>
   /feed_listeners (\d+)/.exec((await testServer.get('/metrics')).body)?.[1] ?? '';
 
 it('ends the streams that are queued on a connection when it closes', async () => {
@@ -21,9 +21,9 @@ it('ends the streams that are queued on a connection when it closes', async () =
   await testServer.putPlan('A-001-x');
   const stream = get(`${PROJECT_URL}/events/stream`);
   const socket = connect(testServer.running.port, '127.0.0.1', () => socket.write(stream.repeat(3)));
-  await expect.poll(() => listeners(testServer), { timeout: 60_000 }).toBe('3');
+  await expect.poll(() => listenerCount(testServer), { timeout: 60_000 }).toBe('3');
   socket.destroy();
-  await expect.poll(() => listeners(testServer), { timeout: 60_000 }).toBe('0');
+  await expect.poll(() => listenerCount(testServer), { timeout: 60_000 }).toBe('0');
 });
 
 it('closes a connection with too many requests in progress', async () => {
@@ -34,7 +34,7 @@ it('closes a connection with too many requests in progress', async () => {
   );
   socket.on('error', () => {});
   await new Promise((resolve) => socket.once('close', resolve));
-  await expect.poll(() => listeners(testServer), { timeout: 60_000 }).toBe('0');
+  await expect.poll(() => listenerCount(testServer), { timeout: 60_000 }).toBe('0');
   expect((await testServer.get('/metrics')).body).toContain(
     'connections_dropped_total{reason="pipelining"} 1',
   );

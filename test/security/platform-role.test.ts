@@ -104,14 +104,14 @@ const IDS: Readonly<Record<string, string>> = {
   name: 'index.html',
 };
 
-async function ask(route: Route, requestedTenant: string, token: string): Promise<AccessVerdict> {
+async function requestAs(route: Route, requestedTenant: string, token: string): Promise<AccessVerdict> {
   const path = route.path.replace(/\{(\w+)\}/g, (_, name) =>
     name === 'tenant_id' ? requestedTenant : (IDS[name] ?? ''),
   );
-  const named = route.tenant === 'own' ? { 'x-genesis-tenant': requestedTenant } : {};
+  const tenantHeader = route.tenant === 'own' ? { 'x-genesis-tenant': requestedTenant } : {};
   const response = await fetch(testServer.url + path, {
     method: route.method,
-    headers: { 'content-type': 'application/json', ...named, ...bearer(token) },
+    headers: { 'content-type': 'application/json', ...tenantHeader, ...bearer(token) },
     ...(route.body === undefined ? {} : { body: route.body.kind === 'bytes' ? 'bytes' : '{}' }),
   });
   const isStream = response.headers.get('content-type')?.includes('event-stream') ?? false;
@@ -135,7 +135,9 @@ describe.each(ROLES.flatMap((role) => [true, false].map((isBound) => ({ role, is
         const token = await tokenOf(role, isBound);
         const tenants = isTenantInPath(route) || route.tenant === 'own' ? [OWN, OTHER] : [OWN];
         for (const tenantId of tenants) {
-          expect(await ask(route, tenantId, token), tenantId).toBe(expected(route, role, isBound, tenantId));
+          expect(await requestAs(route, tenantId, token), tenantId).toBe(
+            expected(route, role, isBound, tenantId),
+          );
         }
       },
     );

@@ -40,9 +40,9 @@ async function announcedAddress(terminal: TerminalOptions): Promise<AnnouncedAdd
 /**
  * Starts a command that keeps running, and so listens for others, as an MCP client or a person who follows events does.
  */
-async function startServerToEnd(terminal: TerminalOptions): Promise<AnnouncedAddress> {
+async function startPrivateServer(terminal: TerminalOptions): Promise<AnnouncedAddress> {
   const following = startCommand(terminal, 'events', '--follow', '--since', '2020-01-01T00:00:00Z');
-  // From here on it handles the signal to stop.
+  // From this output on, the command handles the signal to stop.
   await following.waitForOutput(/METHODOLOGY_CHANGED/);
   onTestFinished(async () => {
     following.stop('SIGINT');
@@ -61,7 +61,7 @@ const pathOf = (path: string): string =>
 describe('the private server that a command starts when none is running', () => {
   it('requires its token on every route that is not public', async () => {
     const terminal = await createProject({});
-    const { url, token } = await startServerToEnd(terminal);
+    const { url, token } = await startPrivateServer(terminal);
     expect(token).toMatch(/^[\w-]{43,}$/);
     const wrong = `${token.slice(0, -1)}${token.endsWith('A') ? 'B' : 'A'}`;
     const credentials: Record<string, string>[] = [
@@ -95,7 +95,7 @@ describe('the private server that a command starts when none is running', () => 
 
   it('serves the other commands of its user, whatever key their environment contains', async () => {
     const terminal = await createProject({});
-    await startServerToEnd(terminal);
+    await startPrivateServer(terminal);
     const env = { ...terminal.env, GENESIS_TOKEN: `gck_live_${'0'.repeat(16)}_${'a'.repeat(43)}` };
     expect(await runGen({ ...terminal, env }, 'task', 'claim', EDGE)).toMatchObject({ code: 0 });
     expect(await runGen(terminal, 'task', 'release', EDGE)).toMatchObject({ code: 0 });
@@ -105,7 +105,7 @@ describe('the private server that a command starts when none is running', () => 
 
   it('writes no key to the log', async () => {
     const terminal = await createProject({});
-    const { url, token } = await startServerToEnd(terminal);
+    const { url, token } = await startPrivateServer(terminal);
     const headers = { authorization: `Bearer ${token}` };
     const reply = await fetch(`${url}/api/tenants/default/keys`, { headers });
     expect(await reply.json()).toMatchObject({ keys: [] });
@@ -117,7 +117,7 @@ describe('the private server that a command starts when none is running', () => 
 
   it('stays closed when keys exist, and does not accept them', async () => {
     const terminal = await createProject({});
-    const { url } = await startServerToEnd(terminal);
+    const { url } = await startPrivateServer(terminal);
     const { out } = await runGen(terminal, 'key', 'create', '--role', 'operator');
     const headers = { authorization: `Bearer ${out.trim()}` };
     expect((await fetch(`${url}/api/tenants/default/keys`, { headers })).status).toBe(401);
@@ -130,10 +130,10 @@ describe.runIf(HAS_OWNERS)('the address file', () => {
 
   it('is readable by its owner only', async () => {
     const terminal = await createProject({});
-    await startServerToEnd(terminal);
+    await startPrivateServer(terminal);
     expect(await modeOf(addressFile(terminal))).toBe(0o600);
-    const left = await readdir(join(terminal.cwd, '.ai-workspace/events'));
-    expect(left.filter((name) => name.includes('server'))).toEqual(['server.json']);
+    const files = await readdir(join(terminal.cwd, '.ai-workspace/events'));
+    expect(files.filter((name) => name.includes('server'))).toEqual(['server.json']);
   });
 
   it('is a new file, even if another process has the old one open', async () => {
@@ -143,7 +143,7 @@ describe.runIf(HAS_OWNERS)('the address file', () => {
     await chmod(addressFile(terminal), 0o666);
     const spying = await open(addressFile(terminal), 'r+');
     onTestFinished(() => spying.close());
-    const { token } = await startServerToEnd(terminal);
+    const { token } = await startPrivateServer(terminal);
     expect(await modeOf(addressFile(terminal))).toBe(0o600);
     expect(await spying.readFile('utf8')).not.toContain(token);
   });
@@ -154,7 +154,7 @@ describe.runIf(HAS_OWNERS)('the address file', () => {
     await writeFile(elsewhere, '');
     await mkdir(join(terminal.cwd, '.ai-workspace/events'), { recursive: true });
     await symlink(elsewhere, addressFile(terminal));
-    const { token } = await startServerToEnd(terminal);
+    const { token } = await startPrivateServer(terminal);
     expect(await readFile(elsewhere, 'utf8')).not.toContain(token);
     expect(await modeOf(addressFile(terminal))).toBe(0o600);
   });
@@ -197,27 +197,27 @@ async function startTrapServer(): Promise<{ url: string; receivedRequests: strin
 
 type Forge = (path: string, text: string) => Promise<void>;
 
-const FORGERIES: Record<string, { forge: Forge; says: RegExp }> = {
+const FORGERIES: Record<string, { forge: Forge; message: RegExp }> = {
   'that others can write to': {
     forge: async (path, text) => {
       await writeFile(path, text);
       await chmod(path, 0o666);
     },
-    says: /server\.json .*mode 666/,
+    message: /server\.json .*mode 666/,
   },
   'that others can read': {
     forge: async (path, text) => {
       await writeFile(path, text);
       await chmod(path, 0o644);
     },
-    says: /server\.json .*mode 644/,
+    message: /server\.json .*mode 644/,
   },
   'that is a link': {
     forge: async (path, text) => {
       await writeFile(`${path}.theirs`, text, { mode: 0o600 });
       await symlink(`${path}.theirs`, path);
     },
-    says: /server\.json .*link/,
+    message: /server\.json .*link/,
   },
   ...(process.getuid?.() === 0
     ? {
@@ -226,21 +226,21 @@ const FORGERIES: Record<string, { forge: Forge; says: RegExp }> = {
             await writeFile(path, text, { mode: 0o600 });
             await chown(path, 65_534, 65_534);
           },
-          says: /server\.json .*another user/,
+          message: /server\.json .*another user/,
         },
       }
     : {}),
 };
 
 /** A command reads the address file only while another process has the log open, so the forgery is tried then. */
-async function refusalOf({ forge, says }: (typeof FORGERIES)[string]): Promise<void> {
+async function expectRefused({ forge, message }: (typeof FORGERIES)[string]): Promise<void> {
   const terminal = await createProject({});
   const { store } = await openWorkspaceStore(new Workspace(terminal.cwd), () => {});
   const { url, receivedRequests } = await startTrapServer();
   await forge(addressFile(terminal), `${JSON.stringify({ url, pid: process.pid })}\n`);
   const env = { ...terminal.env, GENESIS_TOKEN: 'the-victims-own-token' };
   const reply = await runGen({ ...terminal, env }, 'task', 'claim', EDGE);
-  expect(reply).toMatchObject({ code: 1, err: expect.stringMatching(says) });
+  expect(reply).toMatchObject({ code: 1, err: expect.stringMatching(message) });
   expect(receivedRequests).toEqual([]);
   await store.close();
 }
@@ -248,7 +248,7 @@ async function refusalOf({ forge, says }: (typeof FORGERIES)[string]): Promise<v
 it.runIf(HAS_OWNERS)(
   'a command sends no request to the address in a forged file, and reports what is wrong with it',
   async () => {
-    await Promise.all(Object.values(FORGERIES).map(refusalOf));
+    await Promise.all(Object.values(FORGERIES).map(expectRefused));
   },
 );
 

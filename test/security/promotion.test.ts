@@ -385,7 +385,7 @@ describe('a bare git repository in a result', () => {
     gitStatus();
     expect(await hasRun()).toBe(false);
 
-    // Counter-check: git runs the command once both files are in workspace.
+    // Counter-check: git runs the command once both files are in the workspace.
     for (const [path, content] of repository) await draftsHarness.writeShared(path, content);
     gitStatus();
     expect(await hasRun()).toBe(true);

@@ -5,7 +5,7 @@
  * can name a server of theirs there, and the next `gen sync status` would send `GENESIS_TOKEN` to it.
  *
  * What stops them: a remote that is remembered in a file which git tracks is not used; `--remote URL` names it instead.
- * A remembered remote that is a module is never used: it would run its code.
+ * A remembered remote that is a module is never used, because opening it would run its code.
  */
 import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
@@ -17,7 +17,7 @@ import { runGen } from '../../src/cli/testing/terminal.js';
 import { GitClone } from './support/repository.js';
 
 /** A server of the attacker. Returns its URL and the credentials that it was sent. */
-async function listener(): Promise<{ url: string; credentials: unknown[] }> {
+async function startAttackerServer(): Promise<{ url: string; credentials: unknown[] }> {
   const credentials: unknown[] = [];
   const server = createServer((request, response) => {
     credentials.push(request.headers.authorization);
@@ -34,7 +34,7 @@ const syncFile = (url: string): string =>
 it.each(['status', 'push', 'pull'])(
   'gen sync %s sends no token to a remote that came with the repository',
   async (command) => {
-    const { url, credentials } = await listener();
+    const { url, credentials } = await startAttackerServer();
     const clone = await GitClone.create();
     await writeFile(join(clone.root, '.ai-workspace/sync.yml'), syncFile(url));
     await clone.git('add', '--force', '.ai-workspace/sync.yml');
@@ -48,7 +48,7 @@ it.each(['status', 'push', 'pull'])(
 );
 
 it('gen sync status uses a remembered remote that git does not track', async () => {
-  const { url, credentials } = await listener();
+  const { url, credentials } = await startAttackerServer();
   const clone = await GitClone.create();
   await writeFile(join(clone.root, '.ai-workspace/sync.yml'), syncFile(url));
   const terminal = { cwd: clone.root, env: { GENESIS_TOKEN: 'my-token' } };

@@ -6,8 +6,8 @@
  *
  * What stops them: a command runs only after a person has confirmed it once for this project. The confirmations are
  * outside of the repository, by the digest of the command, so a changed command must be confirmed again. The engine looks
- * them up again each time before it starts a command, also one of a check: a resumed run has the commands of the plan with
- * which another began it. The commands of `gen check`: `src/cli/check.test.ts`.
+ * them up again each time before it starts a command, also a command of a check, because a resumed run has the commands of
+ * the plan with which another person started the run. The commands of `gen check`: `src/cli/check.test.ts`.
  */
 import { access, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -54,7 +54,7 @@ const hasFile = (path: string) =>
 const singleLine = (text: string) => text.replace(/\s+/g, ' ');
 
 describe('the commands of constructors and evaluators', { timeout: 120_000 }, () => {
-  // The mark shows that it was run.
+  // The file `mark` shows that the command was run.
   const download = (mark: string) =>
     `touch ${mark}; curl -s file:///dev/null | sh; mkdir docs; echo > docs/a.md`;
 
@@ -116,10 +116,18 @@ describe('the commands of checks', { timeout: 120_000 }, () => {
       `, shell: true, command: ${JSON.stringify(`touch ${mark}; sleep 60`)}`,
     );
     await writeProjectFile(project.cwd, EDGE_FILE, edgeFile(hostile));
-    const begun = startCommand(project, 'iterate', SUBJECT, '--unsandboxed', '--yes', '--role', 'full_stack');
-    await begun.waitForErrorOutput('DeterministicChecks');
-    begun.stop('SIGTERM');
-    expect((await begun.ended).code).toBe(130);
+    const interrupted = startCommand(
+      project,
+      'iterate',
+      SUBJECT,
+      '--unsandboxed',
+      '--yes',
+      '--role',
+      'full_stack',
+    );
+    await interrupted.waitForErrorOutput('DeterministicChecks');
+    interrupted.stop('SIGTERM');
+    expect((await interrupted.ended).code).toBe(130);
     // The same project of a person who has confirmed nothing yet, and sees the harmless command.
     await rm(join(project.cwd, '.home', 'confirmed-commands'), { recursive: true });
     await rm(mark, { force: true });

@@ -32,7 +32,7 @@ interface StatusAndBody {
   readonly body: any;
 }
 
-async function ask(url: string, method: string, path: string, body?: unknown, headers: Headers = {}) {
+async function request(url: string, method: string, path: string, body?: unknown, headers: Headers = {}) {
   const response = await fetch(url + path, {
     method,
     headers: { 'content-type': 'application/json', ...headers },
@@ -42,7 +42,7 @@ async function ask(url: string, method: string, path: string, body?: unknown, he
 }
 
 /** A server with an admin's key, an agent's key, and one task that the admin holds. */
-async function guarded(agent: object = {}) {
+async function startGuarded(agent: object = {}) {
   const testServer = await TestServer.forTest();
   await testServer.putPlan(TASK);
   const admin = bearer((await testServer.post(`${TENANT_URL}/keys`, { role: 'admin' })).body.token);
@@ -62,16 +62,16 @@ async function guarded(agent: object = {}) {
     admin,
     agent: { token: createdKey.token as string, ...bearer(createdKey.token) },
     revoke: () => testServer.request('DELETE', `${TENANT_URL}/keys/${createdKey.key_id}`, undefined, admin),
-    free: () => testServer.request('POST', `${PROJECT_URL}/claims/release`, handle, admin),
+    releaseTask: () => testServer.request('POST', `${PROJECT_URL}/claims/release`, handle, admin),
     task: () => testServer.request('GET', `${PROJECT_URL}/tasks/${TASK}`, undefined, admin),
   };
 }
 
 const who = (agent_id: string, more: object) => ({ agent_id, session_id: `s-${agent_id}`, ...more });
-const WAITING = who('mallory', { wait_seconds: 30 });
+const WAITING_REQUEST = who('mallory', { wait_seconds: 30 });
 
 /** Resolves when a request for work has passed authentication. */
-function arrival({ coordinator }: RunningServer): Promise<void> {
+function waitForNextCall({ coordinator }: RunningServer): Promise<void> {
   return new Promise((resolve) => {
     const next = coordinator.claims.next.bind(coordinator.claims);
     coordinator.claims.next = (...args) => {
@@ -118,34 +118,34 @@ const NEXT_TOOL = {
 };
 
 test.each([
-  ['HTTP', `${PROJECT_URL}/next`, WAITING, {}],
+  ['HTTP', `${PROJECT_URL}/next`, WAITING_REQUEST, {}],
   ['MCP', '/mcp/acme/shop', NEXT_TOOL, MCP],
 ] as const)(
   'grants nothing to a %s call that waits when its key is revoked',
   async (_, path, body, headers) => {
-    const { testServer, agent, revoke, free, task } = await guarded();
-    const arrived = arrival(testServer.running);
-    const waiting = ask(testServer.url, 'POST', path, body, {
+    const { testServer, agent, revoke, releaseTask, task } = await startGuarded();
+    const arrived = waitForNextCall(testServer.running);
+    const waiting = request(testServer.url, 'POST', path, body, {
       ...headers,
       authorization: agent.authorization,
     });
     await arrived;
     await revoke();
-    await free();
+    await releaseTask();
     expect(await waiting).toMatchObject({ status: 401, body: { code: 'UNAUTHENTICATED' } });
     expect((await task()).body).toMatchObject({ readiness: 'ready', generation: 1 });
   },
 );
 
 test.each([
-  ['HTTP', `${PROJECT_URL}/next`, WAITING, {}],
+  ['HTTP', `${PROJECT_URL}/next`, WAITING_REQUEST, {}],
   ['MCP', '/mcp/acme/shop', NEXT_TOOL, MCP],
 ] as const)(
   'ends a waiting %s call when its key is revoked, before its wait time is over',
   async (_, path, body, headers) => {
-    const { testServer, agent, revoke } = await guarded();
-    const arrived = arrival(testServer.running);
-    const waiting = ask(testServer.url, 'POST', path, body, {
+    const { testServer, agent, revoke } = await startGuarded();
+    const arrived = waitForNextCall(testServer.running);
+    const waiting = request(testServer.url, 'POST', path, body, {
       ...headers,
       authorization: agent.authorization,
     });
@@ -157,19 +157,25 @@ test.each([
 );
 
 test('ends a waiting call when its key expires', async () => {
-  const { testServer, agent } = await guarded({ expires_in_seconds: 1 });
-  const waiting = await ask(testServer.url, 'POST', `${PROJECT_URL}/next`, WAITING, bearer(agent.token));
+  const { testServer, agent } = await startGuarded({ expires_in_seconds: 1 });
+  const waiting = await request(
+    testServer.url,
+    'POST',
+    `${PROJECT_URL}/next`,
+    WAITING_REQUEST,
+    bearer(agent.token),
+  );
   expect(waiting).toMatchObject({ status: 401, body: { code: 'UNAUTHENTICATED' } });
 });
 
 test('ends the stream of a revoked key before the next event, and leaves other streams open', async () => {
-  const { testServer, admin, agent, revoke, free } = await guarded();
+  const { testServer, admin, agent, revoke, releaseTask } = await startGuarded();
   const theirs = listen(testServer.running.port, agent.token);
   const other = listen(testServer.running.port, admin.authorization.slice('Bearer '.length));
   expect(await theirs.has('CLAIM_ACQUIRED')).toBe(true);
   expect(await other.has('CLAIM_ACQUIRED')).toBe(true);
   await revoke();
-  await free();
+  await releaseTask();
   expect(await other.has('CLAIM_RELEASED')).toBe(true);
   const reply = await theirs.ended();
   expect(reply).not.toContain('CLAIM_RELEASED');
@@ -178,7 +184,7 @@ test('ends the stream of a revoked key before the next event, and leaves other s
 });
 
 test('ends the stream of a key that expires', async () => {
-  const { testServer, agent } = await guarded({ expires_in_seconds: 1 });
+  const { testServer, agent } = await startGuarded({ expires_in_seconds: 1 });
   const reply = await listen(testServer.running.port, agent.token).ended();
   expect(reply).toContain(': ended: the credential');
 });
@@ -187,8 +193,8 @@ test('ends the calls and streams of anonymous callers when the first key closes 
   const testServer = await TestServer.forTest();
   await testServer.putPlan(TASK);
   await testServer.claim(TASK);
-  const arrived = arrival(testServer.running);
-  const waiting = ask(testServer.url, 'POST', `${PROJECT_URL}/next`, WAITING);
+  const arrived = waitForNextCall(testServer.running);
+  const waiting = request(testServer.url, 'POST', `${PROJECT_URL}/next`, WAITING_REQUEST);
   const stream = listen(testServer.running.port, null);
   expect(await stream.has('CLAIM_ACQUIRED')).toBe(true);
   await arrived;
@@ -205,20 +211,22 @@ test('ends waiting calls and streams on another coordinator once it has followed
     await second.stop();
   });
   const plan = { tracks: { A: [{ id: TASK, description: 'x', depends_on: [] }] } };
-  expect((await ask(first.url, 'PUT', `${PROJECT_URL}/plan`, plan)).status).toBe(200);
-  const admin = bearer((await ask(first.url, 'POST', `${TENANT_URL}/keys`, { role: 'admin' })).body.token);
-  const agent = (await ask(first.url, 'POST', `${TENANT_URL}/keys`, { role: 'agent' }, admin)).body;
-  await ask(first.url, 'POST', `${PROJECT_URL}/claims`, who('admin', { task_id: TASK }), admin);
-  const known = async () =>
-    (await ask(second.url, 'GET', `${PROJECT_URL}/status`, undefined, bearer(agent.token))).status;
-  while ((await known()) !== 200);
-  const arrived = arrival(second);
-  const waiting = ask(second.url, 'POST', `${PROJECT_URL}/next`, WAITING, bearer(agent.token));
+  expect((await request(first.url, 'PUT', `${PROJECT_URL}/plan`, plan)).status).toBe(200);
+  const admin = bearer(
+    (await request(first.url, 'POST', `${TENANT_URL}/keys`, { role: 'admin' })).body.token,
+  );
+  const agent = (await request(first.url, 'POST', `${TENANT_URL}/keys`, { role: 'agent' }, admin)).body;
+  await request(first.url, 'POST', `${PROJECT_URL}/claims`, who('admin', { task_id: TASK }), admin);
+  const statusOnSecond = async () =>
+    (await request(second.url, 'GET', `${PROJECT_URL}/status`, undefined, bearer(agent.token))).status;
+  while ((await statusOnSecond()) !== 200);
+  const arrived = waitForNextCall(second);
+  const waiting = request(second.url, 'POST', `${PROJECT_URL}/next`, WAITING_REQUEST, bearer(agent.token));
   const stream = listen(second.port, agent.token);
   expect(await stream.has('CLAIM_ACQUIRED')).toBe(true);
   await arrived;
   expect(
-    (await ask(first.url, 'DELETE', `${TENANT_URL}/keys/${agent.key_id}`, undefined, admin)).status,
+    (await request(first.url, 'DELETE', `${TENANT_URL}/keys/${agent.key_id}`, undefined, admin)).status,
   ).toBe(200);
   expect(await waiting).toMatchObject({ status: 401, body: { code: 'UNAUTHENTICATED' } });
   expect(await stream.ended()).toContain(': ended: the credential');
@@ -226,7 +234,7 @@ test('ends waiting calls and streams on another coordinator once it has followed
 
 // Not a command, so only the server itself re-authenticates after the body has arrived.
 test('refuses a request whose key is revoked while its body is still arriving', async () => {
-  const { testServer, agent, revoke } = await guarded();
+  const { testServer, agent, revoke } = await startGuarded();
   const body = JSON.stringify({ task_ids: [TASK] });
   const socket = connect(testServer.running.port, '127.0.0.1');
   onTestFinished(() => void socket.destroy());
@@ -264,13 +272,13 @@ test('refuses a queued command if the credential of its caller is revoked before
   });
   const first = coordinator.claims.claimTask(PROJECT_KEY, who('alice', { task_id: TASK }));
   await new Promise((resolve) => setImmediate(resolve));
-  let valid = true;
-  const mallory = { ...OPEN_CALLER, principal: 'key-1', isStillAuthorized: () => valid };
+  let isValid = true;
+  const mallory = { ...OPEN_CALLER, principal: 'key-1', isStillAuthorized: () => isValid };
   const queued = [
     coordinator.claims.claimTask(PROJECT_KEY, who('mallory', { task_id: 'A-002-x' }), mallory),
     coordinator.claims.next(PROJECT_KEY, who('mallory', {}), mallory),
   ];
-  valid = false;
+  isValid = false;
   release();
   expect(await first).toMatchObject({ reason: 'GRANTED' });
   for (const reply of await Promise.all(queued)) {

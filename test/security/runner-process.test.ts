@@ -12,8 +12,8 @@ import { uploadCandidate } from '../support/test-runner.js';
 import { FILES } from '../support/workspace-files.js';
 
 const EDGE = 'REQ-F-A#design_code';
-const [PROGRAM, ...WORDS] = selfCommand();
-/** Each level of subtests reads all lines below it again: this takes longer to read than the runner allows. */
+const [PROGRAM, ...ARGUMENTS] = selfCommand();
+/** Each level of subtests reads all lines below it again, so that reading takes longer than the runner allows. */
 const NESTED_TAP = Array.from({ length: 1500 }, (_, depth) => `${' '.repeat(4 * depth)}ok 1\n`)
   .reverse()
   .join('');
@@ -39,7 +39,7 @@ async function startRunner(check: string, files: Readonly<Record<string, string>
   const env = { ...terminal.env, GENESIS_PROJECT: 'shop', PATH: process.env.PATH ?? '' };
   await runGen({ ...terminal, env }, 'runner', 'enrol', '--key', key);
   const argv = ['runner', 'run', '--root', base, '--key', key, '--unsandboxed'];
-  const child = spawn(PROGRAM, [...WORDS, ...argv], {
+  const child = spawn(PROGRAM, [...ARGUMENTS, ...argv], {
     ...{ cwd: terminal.cwd, env: { ...env, TMPDIR: temporary }, stdio: 'ignore' },
   });
   onTestFinished(() => void child.kill('SIGKILL'));

@@ -27,11 +27,11 @@ interface ApiActor {
 let testServer: TestServer;
 let admin: ApiActor;
 let alice: ApiActor;
-let aliceAgain: ApiActor;
+let aliceSecondKey: ApiActor;
 let bob: ApiActor;
 /** An agent's key without a user. */
-let nameless: ApiActor;
-let namelessToo: ApiActor;
+let userless: ApiActor;
+let otherUserless: ApiActor;
 
 beforeEach(async () => {
   testServer = await TestServer.forTest();
@@ -44,10 +44,10 @@ beforeEach(async () => {
   admin = await create({ role: 'admin', user_id: 'root' });
   headers = admin.headers;
   alice = await create({ role: 'agent', user_id: 'alice' });
-  aliceAgain = await create({ role: 'agent', user_id: 'alice' });
+  aliceSecondKey = await create({ role: 'agent', user_id: 'alice' });
   bob = await create({ role: 'agent', user_id: 'bob' });
-  nameless = await create({ role: 'agent' });
-  namelessToo = await create({ role: 'agent' });
+  userless = await create({ role: 'agent' });
+  otherUserless = await create({ role: 'agent' });
 });
 
 const open = (actor: ApiActor, body: object) =>
@@ -77,32 +77,32 @@ describe('closing a session', () => {
     await claim(alice, TASK, 'sess-alice');
     const listed = await testServer.request('GET', `${TENANT_URL}/sessions`, undefined, bob.headers);
     const [{ session_id }] = listed.body.sessions;
-    for (const stranger of [bob, nameless])
+    for (const stranger of [bob, userless])
       expect(statusAndCode(await close(stranger, session_id))).toEqual(FORBIDDEN);
     expect(await claimState(TASK)).toBe('ACTIVE');
     expect(await events('SESSION_CLOSED')).toEqual([]);
   });
 
   it('is refused to another credential if neither has a user', async () => {
-    await claim(nameless, TASK, 'sess-nameless');
-    expect(statusAndCode(await close(namelessToo, 'sess-nameless'))).toEqual(FORBIDDEN);
+    await claim(userless, TASK, 'sess-nameless');
+    expect(statusAndCode(await close(otherUserless, 'sess-nameless'))).toEqual(FORBIDDEN);
     expect(await claimState(TASK)).toBe('ACTIVE');
   });
 
   it('is allowed for the principal that opened it, another credential of its user, and an admin', async () => {
-    await claim(nameless, TASK, 'sess-nameless');
+    await claim(userless, TASK, 'sess-nameless');
     await open(alice, { session_id: 'sess-1', user_id: 'alice' });
     await open(alice, { session_id: 'sess-2', user_id: 'alice' });
     await open(alice, { session_id: 'sess-3', user_id: 'alice' });
-    expect(statusAndCode(await close(nameless, 'sess-nameless'))).toEqual([200, 'CLOSED']);
+    expect(statusAndCode(await close(userless, 'sess-nameless'))).toEqual([200, 'CLOSED']);
     expect(statusAndCode(await close(alice, 'sess-1'))).toEqual([200, 'CLOSED']);
-    expect(statusAndCode(await close(aliceAgain, 'sess-2'))).toEqual([200, 'CLOSED']);
+    expect(statusAndCode(await close(aliceSecondKey, 'sess-2'))).toEqual([200, 'CLOSED']);
     expect(statusAndCode(await close(admin, 'sess-3'))).toEqual([200, 'CLOSED']);
     const closed = await events('SESSION_CLOSED');
     expect(closed.map(({ payload }) => payload.principal)).toEqual([
-      nameless.principal,
+      userless.principal,
       alice.principal,
-      aliceAgain.principal,
+      aliceSecondKey.principal,
       admin.principal,
     ]);
   });
@@ -122,7 +122,7 @@ describe('closing a session', () => {
 
 describe('opening a session', () => {
   it('is refused in the name of another user', async () => {
-    for (const impostor of [bob, nameless]) {
+    for (const impostor of [bob, userless]) {
       const refused = await open(impostor, { session_id: 'sess-x', user_id: 'alice' });
       expect(statusAndCode(refused)).toEqual(FORBIDDEN);
       expect(refused.body.detail).toContain('user_id');
@@ -133,14 +133,14 @@ describe('opening a session', () => {
   it('is allowed for the caller’s own user, which may be omitted, and for an admin in any name', async () => {
     const own = await open(alice, { session_id: 'sess-1' });
     expect([own.status, own.body.session.user_id]).toEqual([200, 'alice']);
-    const none = await open(nameless, { session_id: 'sess-2' });
+    const none = await open(userless, { session_id: 'sess-2' });
     expect([none.status, none.body.session.user_id]).toEqual([200, null]);
     const other = await open(admin, { session_id: 'sess-3', user_id: 'alice' });
     expect([other.status, other.body.session.user_id]).toEqual([200, 'alice']);
     const opened = await events('SESSION_OPENED');
     expect(opened.map(({ payload }) => payload.principal)).toEqual([
       alice.principal,
-      nameless.principal,
+      userless.principal,
       admin.principal,
     ]);
   });
@@ -148,7 +148,7 @@ describe('opening a session', () => {
   it('is refused if another user has it open, even if its first claim opened it', async () => {
     await claim(alice, TASK, 'sess-alice');
     expect(statusAndCode(await open(bob, { session_id: 'sess-alice', user_id: 'bob' }))).toEqual(FORBIDDEN);
-    expect(statusAndCode(await open(aliceAgain, { session_id: 'sess-alice' }))).toEqual([200, 'OPENED']);
+    expect(statusAndCode(await open(aliceSecondKey, { session_id: 'sess-alice' }))).toEqual([200, 'OPENED']);
     const [opened] = await events('SESSION_OPENED');
     expect(opened.payload.principal).toBe(alice.principal);
   });

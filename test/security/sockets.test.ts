@@ -76,11 +76,11 @@ async function startListening(settings: Partial<ListenSettings>) {
   const all: ListenSettings = { ...DEFAULT_LISTEN_SETTINGS, ...PATIENT, ...settings };
   const listening = await listen(app, { host: '127.0.0.1', port: 0 }, all, (reason) => dropped.push(reason));
   onTestFinished(() => listening.stop());
-  return { listening, dropped, ...accepted(listening.port) };
+  return { listening, dropped, ...trackAccepted(listening.port) };
 }
 
 /** The server's side of each connection, in the order of acceptance. */
-function accepted(port: number) {
+function trackAccepted(port: number) {
   const sockets: Socket[] = [];
   const ends = new Map<Socket, Promise<unknown>>();
   let wake = (): void => {};
@@ -109,7 +109,7 @@ function accepted(port: number) {
 }
 
 /** A peer that never closes its side by itself. */
-function stubborn(port: number): Socket {
+function openStubbornPeer(port: number): Socket {
   const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
   socket.on('error', () => {});
   onTestFinished(() => void socket.destroy());
@@ -117,20 +117,20 @@ function stubborn(port: number): Socket {
 }
 
 /** Everything the peer received. Unlike `text` of node:stream/consumers, this leaves the peer's side open. */
-async function heardBy(socket: Socket): Promise<string> {
-  let heard = '';
+async function receivedBy(socket: Socket): Promise<string> {
+  let received = '';
   socket.on('data', (chunk) => {
-    heard += chunk;
+    received += chunk;
   });
   await new Promise((resolve) => socket.once('end', resolve).once('close', resolve));
-  return heard;
+  return received;
 }
 
 const REQUEST = 'POST /echo HTTP/1.1\r\nHost: 127.0.0.1\r\n';
 
 test('closes a connection that never sends a byte, and counts it', async () => {
   const { listening, closed, dropped } = await startListening({ first_byte_timeout_ms: 20 });
-  stubborn(listening.port);
+  openStubbornPeer(listening.port);
   await closed(0);
   expect(dropped).toEqual(['silent']);
 });
@@ -146,8 +146,8 @@ test.each([
   ],
 ])('closes a connection that %s, although the peer keeps its side open', async (_, sent, answer) => {
   const { listening, closed } = await startListening({ linger_ms: 20 });
-  const socket = stubborn(listening.port);
-  const reply = heardBy(socket);
+  const socket = openStubbornPeer(listening.port);
+  const reply = receivedBy(socket);
   socket.write(sent);
   await closed(0);
   expect(await reply).toMatch(answer);
@@ -155,8 +155,8 @@ test.each([
 
 test('closes an idle connection after a refused credential earlier than other idle connections', async () => {
   const { listening, closed } = await startListening({ linger_ms: 20 });
-  const socket = stubborn(listening.port);
-  const reply = heardBy(socket);
+  const socket = openStubbornPeer(listening.port);
+  const reply = receivedBy(socket);
   socket.write('GET /guarded HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n');
   await closed(0);
   expect(await reply).toMatch(/^HTTP\/1\.1 401 /);
@@ -164,29 +164,29 @@ test('closes an idle connection after a refused credential earlier than other id
 
 test('keeps a connection that sends another request after a refused one', async () => {
   const { listening, closed } = await startListening({ linger_ms: 20 });
-  const ask = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`;
-  const [socket, other] = [stubborn(listening.port), stubborn(listening.port)];
-  let heard = '';
+  const requestFor = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`;
+  const [socket, other] = [openStubbornPeer(listening.port), openStubbornPeer(listening.port)];
+  let received = '';
   socket.on('data', (chunk) => {
-    heard += chunk;
+    received += chunk;
   });
-  const answersAre = async (count: number): Promise<void> => {
-    while (heard.split('HTTP/1.1 ').length <= count) await once(socket, 'data');
+  const waitForAnswers = async (count: number): Promise<void> => {
+    while (received.split('HTTP/1.1 ').length <= count) await once(socket, 'data');
   };
-  socket.write(ask('/guarded') + ask('/nothing'));
-  await answersAre(2);
+  socket.write(requestFor('/guarded') + requestFor('/nothing'));
+  await waitForAnswers(2);
   // By the time this one is closed, the first would be closed too.
-  other.write(ask('/guarded'));
+  other.write(requestFor('/guarded'));
   await closed(1);
-  socket.write(ask('/nothing'));
-  await answersAre(3);
-  expect(heard.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 401', 'HTTP/1.1 404', 'HTTP/1.1 404']);
+  socket.write(requestFor('/nothing'));
+  await waitForAnswers(3);
+  expect(received.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 401', 'HTTP/1.1 404', 'HTTP/1.1 404']);
 });
 
 test('closes a connection that sends half a header, although the peer keeps its side open', async () => {
   const { listening, closed } = await startListening({ headers_timeout_ms: 20, linger_ms: 20 });
-  const socket = stubborn(listening.port);
-  const reply = heardBy(socket);
+  const socket = openStubbornPeer(listening.port);
+  const reply = receivedBy(socket);
   socket.write(`${REQUEST}Content-Le`);
   await closed(0);
   expect(await reply).toMatch(/^HTTP\/1\.1 408 /);
@@ -197,7 +197,7 @@ test('closes a connection that sends only empty lines after a request, which res
     headers_timeout_ms: 500,
     keep_alive_ms: 500,
   });
-  const socket = stubborn(listening.port);
+  const socket = openStubbornPeer(listening.port);
   // Node answers it, because there is no such route.
   socket.write('GET /nothing HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n');
   const sending = setInterval(() => socket.write('\r\n'), 10);
@@ -208,7 +208,7 @@ test('closes a connection that sends only empty lines after a request, which res
 
 test('closes a connection that sends only empty lines after a request that was answered directly', async () => {
   const { listening, closed } = await startListening({ headers_timeout_ms: 50, linger_ms: 50 });
-  const socket = stubborn(listening.port);
+  const socket = openStubbornPeer(listening.port);
   socket.write('GET /guarded HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n');
   await once(socket, 'data');
   const sending = setInterval(() => socket.write('\r\n'), 10);
@@ -218,7 +218,7 @@ test('closes a connection that sends only empty lines after a request that was a
 
 test('closes an idle connection whose request was answered directly, and does not count it as dropped', async () => {
   const { listening, closed, dropped } = await startListening({ headers_timeout_ms: 20, keep_alive_ms: 20 });
-  const socket = stubborn(listening.port);
+  const socket = openStubbornPeer(listening.port);
   socket.write(`${REQUEST}Content-Length: 1\r\n\r\nx`);
   socket.resume();
   await closed(0);
@@ -231,13 +231,13 @@ test.each([
   ['in the middle of a body', `${REQUEST}Content-Length: 5\r\n\r\n1`],
 ])('closes a connection whose peer closes its sending side %s', async (_, sent) => {
   const { listening, closed } = await startListening({});
-  stubborn(listening.port).end(sent);
+  openStubbornPeer(listening.port).end(sent);
   await closed(0);
 });
 
 test('closes a connection whose peer does not finish its body', async () => {
   const { listening, closed } = await startListening({ headers_timeout_ms: 20, request_timeout_ms: 20 });
-  stubborn(listening.port).write(`${REQUEST}Content-Length: 5\r\n\r\n1`);
+  openStubbornPeer(listening.port).write(`${REQUEST}Content-Length: 5\r\n\r\n1`);
   await closed(0);
 });
 
@@ -247,7 +247,7 @@ test.each([
   ['by Node', 'GET /nothing HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n'],
 ])('closes a connection whose peer does not read a response that is sent %s', async (_, first) => {
   const { listening, closed } = await startListening({ headers_timeout_ms: 200, request_timeout_ms: 200 });
-  const socket = stubborn(listening.port);
+  const socket = openStubbornPeer(listening.port);
   socket.write(first);
   if (first !== '') await once(socket, 'data');
   socket.pause();
@@ -257,13 +257,13 @@ test.each([
 
 test('drops connections over the total limit, counts them, and serves new ones once others are closed', async () => {
   const { listening, dropped } = await startListening({ connections_max: 2 });
-  const held = [stubborn(listening.port), stubborn(listening.port)];
-  await Promise.all(held.map((socket) => once(socket, 'connect')));
-  const third = stubborn(listening.port).resume();
+  const openSockets = [openStubbornPeer(listening.port), openStubbornPeer(listening.port)];
+  await Promise.all(openSockets.map((socket) => once(socket, 'connect')));
+  const third = openStubbornPeer(listening.port).resume();
   await once(third, 'end');
   expect(dropped).toEqual(['total_limit']);
-  held[0]?.destroy();
-  await answered(listening.port);
+  openSockets[0]?.destroy();
+  await waitForAnswer(listening.port);
 });
 
 test('drops connections over the limit per address, and counts them', async () => {
@@ -271,13 +271,13 @@ test('drops connections over the limit per address, and counts them', async () =
     connections_per_address_max: 2,
     exempt_addresses: [],
   });
-  const held = [stubborn(listening.port), stubborn(listening.port)];
-  await Promise.all(held.map((socket) => once(socket, 'connect')));
-  const third = stubborn(listening.port).resume();
+  const openSockets = [openStubbornPeer(listening.port), openStubbornPeer(listening.port)];
+  await Promise.all(openSockets.map((socket) => once(socket, 'connect')));
+  const third = openStubbornPeer(listening.port).resume();
   await once(third, 'end');
   expect(dropped).toEqual(['address_limit']);
-  for (const socket of held) socket.destroy();
-  await answered(listening.port);
+  for (const socket of openSockets) socket.destroy();
+  await waitForAnswer(listening.port);
 });
 
 test.each([
@@ -285,7 +285,11 @@ test.each([
   ['a named proxy', { exempt_addresses: ['127.0.0.0/8'] }],
 ])('does not limit the connections of %s', async (_, exempt) => {
   const { listening, dropped } = await startListening({ connections_per_address_max: 1, ...exempt });
-  await Promise.all([answered(listening.port), answered(listening.port), answered(listening.port)]);
+  await Promise.all([
+    waitForAnswer(listening.port),
+    waitForAnswer(listening.port),
+    waitForAnswer(listening.port),
+  ]);
   expect(dropped).toEqual([]);
 });
 
@@ -303,7 +307,7 @@ test('reports the numbers of open and dropped connections in the metrics', async
  * Retries until there is a response: a closed connection frees its share of the limit a moment later. A request on a
  * connection that is dropped at once may never settle.
  */
-async function answered(port: number): Promise<void> {
+async function waitForAnswer(port: number): Promise<void> {
   for (;;) {
     const signal = AbortSignal.timeout(500);
     const reply = await fetch(`http://127.0.0.1:${port}/nothing`, { signal }).catch(() => null);

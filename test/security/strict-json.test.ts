@@ -106,13 +106,13 @@ describe('over HTTP', () => {
 test('a duplicate name over MCP on standard input gets an error and reaches no tool', async () => {
   const replies: string[] = [];
   const input = new PassThrough();
-  const passed = input.pipe(new StrictJsonLines((line) => replies.push(line)));
+  const filtered = input.pipe(new StrictJsonLines((line) => replies.push(line)));
   const good = '{"jsonrpc":"2.0","id":1,"method":"ping"}';
   const bad = '{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"claim","name":"submit"}}';
   input.write(`${good}\n${bad.slice(0, 20)}`);
   input.end(`${bad.slice(20)}\nnot json\n${good}\n`);
   let lines = '';
-  for await (const chunk of passed) lines += chunk;
+  for await (const chunk of filtered) lines += chunk;
   expect(lines).toBe(`${good}\nnot json\n${good}\n`);
   expect(replies.map((line) => JSON.parse(line))).toMatchObject([
     { id: 7, error: { code: -32600, message: expect.stringContaining('"name" occurs twice') } },

@@ -26,7 +26,7 @@ const BIDI = '\u202egnp.exe\u202c\u2066x\u2069';
 const INVISIBLE = '\u200b\u200e\u2060\ufeff\u{e0041}';
 const HOSTILE = `${WORD}${CLIPBOARD}${CLEAR_SCREEN}${BLINKING}${C1_CLIPBOARD}${BIDI}${INVISIBLE}\rover\b\u007f`;
 
-/** Deliberately independent of the rule under test. */
+/** Sequences that a terminal obeys. Deliberately independent of the rule under test. */
 const OBEYED_SEQUENCE =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: what a terminal obeys is what this finds
   /[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|\udb40[\udc00-\udc7f]/;
@@ -45,7 +45,7 @@ const TERMINAL = { columns: 200, isStderrTty: true };
 const PIPE = {};
 
 /** A project in which an agent has left hostile text everywhere a person reads what agents write. */
-async function attackedServer(): Promise<TerminalOptions> {
+async function startAttackedServer(): Promise<TerminalOptions> {
   const { terminal, server } = await startPlannedHarness();
   const path = `${server.url}/api/tenants/default/projects/shop`;
   const post = async (route: string, body: object, method = 'POST') => {
@@ -83,14 +83,14 @@ const READS = [
 
 describe('text that an agent wrote to the log', () => {
   it.each(READS)('is sanitized in the output of gen %s', async (line) => {
-    const terminal = await attackedServer();
+    const terminal = await startAttackedServer();
     for (const kind of [TERMINAL, PIPE]) {
       expectPlain(line, await runGen({ ...terminal, ...kind }, ...line.split(' ')));
     }
   });
 
   it('keeps its value in JSON, without characters that control a terminal', async () => {
-    const terminal = await attackedServer();
+    const terminal = await startAttackedServer();
     const reply = await runGen(terminal, 'events', '--json');
     expectPlain('events --json', reply);
     const events = reply.out
@@ -102,7 +102,7 @@ describe('text that an agent wrote to the log', () => {
 });
 
 describe('text in the files of a workspace', () => {
-  async function attackedWorkspace(): Promise<TerminalOptions> {
+  async function createAttackedWorkspace(): Promise<TerminalOptions> {
     const terminal = await createProject({});
     const hostileText = JSON.stringify(HOSTILE);
     const feature = `feature: ${FEATURE_ID}\ntitle: ${hostileText}\nintent: INT-001\nprofile: standard\npriority: high\n`;
@@ -147,7 +147,7 @@ describe('text in the files of a workspace', () => {
     'zoom',
     'gaps',
   ])('is sanitized in the output of gen %s', async (line) => {
-    const terminal = await attackedWorkspace();
+    const terminal = await createAttackedWorkspace();
     for (const kind of [TERMINAL, PIPE]) {
       const { columns: _, ...rest } = terminal;
       expectPlain(line, await runGen({ ...rest, ...kind }, ...line.split(' ')));
@@ -156,7 +156,7 @@ describe('text in the files of a workspace', () => {
 });
 
 /** A proxy between the client and its server that puts hostile text into every string of every response. */
-async function lyingServer(target: string, status?: number): Promise<string> {
+async function startTaintingProxy(target: string, status?: number): Promise<string> {
   const server = createServer((incoming, answer) => {
     const { method, url, headers } = incoming;
     const passed = request(`${target}${url}`, {
@@ -175,7 +175,7 @@ async function lyingServer(target: string, status?: number): Promise<string> {
         status,
         faults: [{ path: HOSTILE, message: HOSTILE }],
       };
-      answer.end(JSON.stringify(status === undefined ? tainted(replyBody) : problem));
+      answer.end(JSON.stringify(status === undefined ? taint(replyBody) : problem));
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -183,11 +183,11 @@ async function lyingServer(target: string, status?: number): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-function tainted(value: unknown): unknown {
+function taint(value: unknown): unknown {
   if (typeof value === 'string') return `${value}${HOSTILE}`;
-  if (Array.isArray(value)) return value.map(tainted);
+  if (Array.isArray(value)) return value.map(taint);
   if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, tainted(each)]));
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, taint(each)]));
 }
 
 /** Without `plan show`: a tainted plan is not a valid one, so none of it is shown. */
@@ -200,8 +200,8 @@ const CALLS = [
 
 describe('the reply of a hostile server', () => {
   it.each(CALLS)('is sanitized in the output of gen %s', async (line) => {
-    const terminal = await attackedServer();
-    const url = await lyingServer(terminal.env?.GENESIS_URL ?? '');
+    const terminal = await startAttackedServer();
+    const url = await startTaintingProxy(terminal.env?.GENESIS_URL ?? '');
     for (const kind of [TERMINAL, PIPE]) {
       for (const more of [[], ['--json']]) {
         const env = { ...terminal.env, GENESIS_URL: url, GENESIS_PROJECT: 'shop' };
@@ -213,8 +213,8 @@ describe('the reply of a hostile server', () => {
   });
 
   it.each([400, 409, 500])('is sanitized as an error with status %i', async (status) => {
-    const terminal = await attackedServer();
-    const url = await lyingServer(terminal.env?.GENESIS_URL ?? '', status);
+    const terminal = await startAttackedServer();
+    const url = await startTaintingProxy(terminal.env?.GENESIS_URL ?? '', status);
     const env = { ...terminal.env, GENESIS_URL: url, GENESIS_PROJECT: 'shop' };
     for (const kind of [TERMINAL, PIPE]) {
       const reply = await runGen({ ...terminal, ...kind, env }, 'task', 'show', 'A-001-schema');

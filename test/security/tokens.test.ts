@@ -6,7 +6,7 @@
  * What they want: a token dated in the future, whose lifetime looks short while it is valid for years.
  * What stops them: a token with an issue time in the future is refused, and its remaining lifetime is limited too.
  *
- * Who: someone who gets a claim of a token written twice, where a gateway before the server reads the first one.
+ * Who: someone who gets a token with a duplicate claim, where a gateway before the server reads the first of the two.
  * What stops them: the JSON of a token is read as strictly as a body.
  *
  * Who: a web page, opened in a browser on the machine where an open server runs.
@@ -33,13 +33,13 @@ describe('a token', () => {
     await issuer.remove();
   });
 
-  async function use(iat: number, exp: number) {
+  async function requestLimits(iat: number, exp: number) {
     const token = await issuer.sign({ tenant_id: 'acme', role: 'agent', iat, exp });
     return testServer.request('GET', `${TENANT_URL}/limits`, undefined, bearer(token));
   }
 
   it('is accepted if it was issued now and expires within the limit', async () => {
-    expect((await use(nowSeconds(), nowSeconds() + 600)).status).toBe(200);
+    expect((await requestLimits(nowSeconds(), nowSeconds() + 600)).status).toBe(200);
   });
 
   it.each([
@@ -48,13 +48,13 @@ describe('a token', () => {
     ['a minute', 60],
   ])('is refused if it was issued %s in the future, however short its lifetime is', async (_, ahead) => {
     const iat = nowSeconds() + ahead;
-    const { status, body } = await use(iat, iat + 600);
+    const { status, body } = await requestLimits(iat, iat + 600);
     expect([status, body.code]).toEqual([401, 'UNAUTHENTICATED']);
     expect(body.detail).toContain('iat');
   });
 
   it('is refused if its issue time is the largest number', async () => {
-    const { status } = await use(Number.MAX_VALUE, nowSeconds() + 10 * YEAR_SECONDS);
+    const { status } = await requestLimits(Number.MAX_VALUE, nowSeconds() + 10 * YEAR_SECONDS);
     expect(status).toBe(401);
   });
 });

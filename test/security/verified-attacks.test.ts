@@ -170,7 +170,7 @@ describe('under `evidence: verified`', () => {
     await expectOpen();
   });
 
-  test('evidence is neither recorded with the key of another tenant nor for it', async () => {
+  test('evidence is recorded neither with the key of another tenant nor for that tenant', async () => {
     const { keys, post, put, runner, proposeManifest, submit, expectOpen } = await openVerified();
     await put(CONTENT);
     const { candidate_sha256, reply } = await proposeManifest(manifestOf(fileAt('src/a.ts')));
@@ -231,7 +231,7 @@ describe('a review link', () => {
     expect((await link({ project_id: 'bank' })).status).toBe(404);
   });
 
-  test('is for a year at most, and so is the wait for a review', async () => {
+  test('is valid for a year at most, and a review is waited for no longer than that', async () => {
     const { testServer, keys, link } = await openWaiting();
     for (const valid_days of [367, 1e9, -1, Number.MAX_SAFE_INTEGER, '9'.repeat(400)])
       expect([valid_days, (await link({ valid_days })).status]).toEqual([valid_days, 400]);

@@ -30,19 +30,19 @@ function watchWarnings(): { expectNone(): Promise<void> } {
   };
 }
 
-/** `all` resolves with the `count`-th call of `one`. */
-function calls(count: number): { one(): void; all: Promise<void> } {
-  let left = count;
+/** `allArrived` resolves with the `count`-th call of `arrive`. */
+function countArrivals(count: number): { arrive(): void; allArrived: Promise<void> } {
+  let missing = count;
   let resolve = (): void => {};
-  const all = new Promise<void>((done) => {
+  const allArrived = new Promise<void>((done) => {
     resolve = done;
   });
   return {
-    one: () => {
-      left -= 1;
-      if (left === 0) resolve();
+    arrive: () => {
+      missing -= 1;
+      if (missing === 0) resolve();
     },
-    all,
+    allArrived,
   };
 }
 
@@ -52,10 +52,10 @@ it('many concurrent calls that wait for work cause no Node warning in the server
   await server.putPlan(A);
   await server.claim(A);
   const { claims } = server.running.coordinator;
-  const waiting = calls(MANY);
+  const waiting = countArrivals(MANY);
   const next = claims.next.bind(claims);
   vi.spyOn(claims, 'next').mockImplementation((...args) => {
-    waiting.one();
+    waiting.arrive();
     return next(...args);
   });
   const replies = Promise.allSettled(
@@ -67,7 +67,7 @@ it('many concurrent calls that wait for work cause no Node warning in the server
       }),
     ),
   );
-  await waiting.all;
+  await waiting.allArrived;
   await server.running.stop();
   const reasons = (await replies).map((reply) =>
     reply.status === 'fulfilled' ? reply.value.body.reason : null,
@@ -82,12 +82,12 @@ it('an agent that works on many tasks concurrently with one abort signal causes 
   const warnings = watchWarnings();
   const { genesis, direct } = await openClientHarness(planTextOf({ A: MANY }));
   const stop = new AbortController();
-  const working = calls(MANY);
+  const working = countArrivals(MANY);
   const summary = await genesis.work(
     { agent_id: 'agent-a', concurrency: MANY, signal: stop.signal },
     async () => {
-      working.one();
-      await working.all;
+      working.arrive();
+      await working.allArrived;
       return {};
     },
   );

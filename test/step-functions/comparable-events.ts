@@ -1,8 +1,8 @@
 import type { EdgePlan } from '../../src/core/engine/edge-plan.js';
 import type { EventEnvelope } from '../../src/core/events/envelope.js';
 
-/** Renewals, and the claims of an executor that asks whether it may go on: a machine on AWS asks less and renews more. */
-const OF_THE_EXECUTOR: ReadonlySet<string> = new Set(['heartbeat', 'claim_rejected']);
+/** Events whose number depends on the executor: renewals, and claims by which it checks that it may continue. */
+const EXECUTOR_EVENTS: ReadonlySet<string> = new Set(['heartbeat', 'claim_rejected']);
 
 interface ComparableEvent {
   readonly event_type: string;
@@ -14,21 +14,21 @@ interface ComparableEvent {
  * of a tier, which run side by side.
  */
 export function comparableEvents(events: readonly EventEnvelope[], plan: EdgePlan): ComparableEvent[] {
-  const kept = events.filter(({ event_type }) => !OF_THE_EXECUTOR.has(event_type));
-  const comparable = kept.map(({ event_type, agent_id, subject, generation, payload }) => ({
+  const comparedEvents = events.filter(({ event_type }) => !EXECUTOR_EVENTS.has(event_type));
+  const comparable = comparedEvents.map(({ event_type, agent_id, subject, generation, payload }) => ({
     ...{ event_type, agent_id, subject, generation },
     payload: withoutTimes(payload, plan),
   }));
   return sortedTiers(comparable);
 }
 
-/** A digest of something that contains a duration differs: only judgements by models have one here. */
+/** Digests of texts with a duration differ between executions. Only judgements by models have such digests. */
 function withoutTimes(payload: object, { checks }: EdgePlan): unknown {
   const hasDurations = checks.some(({ type }) => type === 'agent');
   const digests = hasDurations ? ['input_sha256', 'findings', 'prompt_sha256'] : [];
   return JSON.parse(JSON.stringify(payload), (key, value) => {
     if (key === 'duration_ms') return 0;
-    // The reference to a blob with the token.
+    // The task is a reference to a blob with the token.
     if (key === 'task') return 'TASK';
     return digests.includes(key) ? 'DIGEST' : value;
   });
@@ -39,7 +39,7 @@ const checkOf = ({ payload }: ComparableEvent): string | null => {
   return step?.startsWith('run_check') || step?.startsWith('judge_check') ? step : null;
 };
 
-/** Events of checks that follow each other, by check and then in their order. */
+/** Sorts consecutive events of checks by check. The events of one check keep their order. */
 function sortedTiers(events: readonly ComparableEvent[]): ComparableEvent[] {
   const sorted: ComparableEvent[] = [];
   let tier: ComparableEvent[] = [];

@@ -171,12 +171,12 @@ const failingBranchStage: fc.Arbitrary<StageOf> = fc
   .record({
     answers,
     others: fc.array(success, { minLength: 1, maxLength: 2 }),
-    place: fc.nat(2),
+    failingIndex: fc.nat(2),
     Retry: retriers,
     Catch: catchers,
     ResultPath: fc.boolean(),
   })
-  .map(({ answers, others, place, Retry, Catch, ResultPath }) => (number, Next) => {
+  .map(({ answers, others, failingIndex, Retry, Catch, ResultPath }) => (number, Next) => {
     const names = others.map((_, index) => `other-${number}-${index}`);
     const branches = names.map((name) => machineOf({ [name]: task(name) }));
     const failing = machineOf({ [`Failing ${number}`]: task(`failing-${number}`) });
@@ -184,7 +184,7 @@ const failingBranchStage: fc.Arbitrary<StageOf> = fc
       states: {
         [`Branches ${number}`]: {
           Type: 'Parallel',
-          Branches: branches.toSpliced(place, 0, failing),
+          Branches: branches.toSpliced(failingIndex, 0, failing),
           Retry,
           Catch,
           ResultPath: ResultPath ? `$.stage${number}` : null,
@@ -243,7 +243,7 @@ const choiceStage: fc.Arbitrary<StageOf> = fc
     };
   });
 
-/** Somebody answers later, with the token. */
+/** A stage that waits until somebody answers with the token. */
 const reviewStage: fc.Arbitrary<StageOf> = fc
   .record({ answers, Retry: retriers, Catch: catchers })
   .map(({ answers, Retry, Catch }) => (number, Next) => ({

@@ -9,7 +9,7 @@ import { type EngineHarness, scriptedServices } from '../../src/engine/testing/e
 export const FEATURE = 'REQ-F-A';
 export const EDGE = 'design_code';
 
-/** What comes of a step in an iteration: `busy` is throttled twice and then passes, `refused` is throttled for good. */
+/** The outcome of a step in an iteration: `busy` is throttled twice and then passes, `refused` is throttled for good. */
 const SCRIPTED_OUTCOMES = ['pass', 'fail', 'error', 'malformed', 'busy', 'refused', 'away'] as const;
 type ScriptedOutcome = (typeof SCRIPTED_OUTCOMES)[number];
 type ScriptedDecision = 'APPROVED' | 'REJECTED' | 'CHANGES_REQUESTED';
@@ -96,7 +96,7 @@ export function edgeFileOf({ checks, max_iterations, stuck_threshold }: EdgePlan
   });
 }
 
-/** The world around a run: what was called how often, which no step remembers. */
+/** Plays the script of a run, and counts the calls of each step, which no step remembers itself. */
 export class ScriptedWorld {
   private readonly calls = new Map<string, number>();
   private decided = 0;
@@ -109,14 +109,14 @@ export class ScriptedWorld {
     const scripted = scriptedServices(harness, {
       plan,
       candidate: (iteration) => `candidate ${iteration}`,
-      passes: (check, content) => this.isPassed(check, Number(content.split(' ')[1]), checks[check]),
+      passes: (check, content) => this.playStep(check, Number(content.split(' ')[1]), checks[check]),
     });
     return {
       ...scripted,
       openConstructor: async (ofPlan) => {
         const construct = await scripted.openConstructor(ofPlan);
         return async (construction) => {
-          this.isPassed('construct', construction.iteration, this.run.construct);
+          this.playStep('construct', construction.iteration, this.run.construct);
           const cost = { input_tokens: 10, output_tokens: construction.iteration, usd: 0.5, seconds: 1 };
           return { ...(await construct(construction)), cost };
         };
@@ -126,7 +126,7 @@ export class ScriptedWorld {
         ask: async ({ checks: names, iteration }) => ({
           text: JSON.stringify({
             verdicts: names.map((name) => {
-              const result = this.isPassed(name, iteration, checks[name]) ? 'pass' : 'fail';
+              const result = this.playStep(name, iteration, checks[name]) ? 'pass' : 'fail';
               return {
                 name,
                 result,
@@ -148,16 +148,17 @@ export class ScriptedWorld {
     return decisions[this.decided - 1] ?? (decisions.at(-1) as ScriptedDecision);
   }
 
-  private isPassed(what: string, iteration: number, script: readonly ScriptedOutcome[] = ['pass']): boolean {
-    const call = `${what} ${iteration}`;
-    const before = this.calls.get(call) ?? 0;
-    this.calls.set(call, before + 1);
+  /** Records the call. Throws the scripted error, or returns whether the step passes. */
+  private playStep(name: string, iteration: number, script: readonly ScriptedOutcome[] = ['pass']): boolean {
+    const call = `${name} ${iteration}`;
+    const earlierCalls = this.calls.get(call) ?? 0;
+    this.calls.set(call, earlierCalls + 1);
     const result = script[iteration - 1] ?? script.at(-1);
     if (result === 'error') throw engineError('failed', `${call} has failed`);
     if (result === 'malformed') throw engineError('malformed', `${call} has no valid answer`);
-    if (result === 'refused' || (result === 'busy' && before < 2))
+    if (result === 'refused' || (result === 'busy' && earlierCalls < 2))
       throw engineError('throttled', `${call} is throttled`);
-    if (result === 'away' && before < 1) throw engineError('unavailable', `${call} is away`);
+    if (result === 'away' && earlierCalls < 1) throw engineError('unavailable', `${call} is away`);
     return result !== 'fail';
   }
 }

@@ -135,14 +135,14 @@ else {
     });
 
     it.concurrent.each(Object.entries(TIMEOUTS))(
-      'take a timeout of %s for no failed task',
+      'do not treat a timeout of %s as a failed task',
       async (_, state) => {
         const machine = machineOf({
           ...state,
           Timeout: { Type: 'Succeed' },
           Failed: { Type: 'Fail', Error: 'No' },
         });
-        // It answers neither the call nor with the token.
+        // The first function never answers its call. For the second, nobody answers with the token.
         server.functions.add('silent', () => new Promise(() => {}));
         server.functions.add('silent-review', async () => ({ result: null }));
         const host = new ScriptedHost({

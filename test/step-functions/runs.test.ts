@@ -32,7 +32,7 @@ const SIGNAL = new AbortController().signal;
 const HANDLERS = Object.keys(handlerResults) as StepHandlerName[];
 
 /** A new coordinator that knows the edge. */
-async function configured({ plan }: GeneratedRun): Promise<EngineHarness & CoordinatorHarness> {
+async function openConfigured({ plan }: GeneratedRun): Promise<EngineHarness & CoordinatorHarness> {
   const harness = await CoordinatorHarness.open('memory');
   const files = {
     'graph/edges/design_code.yml': edgeFileOf(plan),
@@ -57,7 +57,7 @@ async function decide({ coordinator }: EngineHarness, world: ScriptedWorld): Pro
 
 /** In this process. A person decides whenever a run waits, and between two runs. */
 async function runHere(run: GeneratedRun, runIds: readonly string[] = [RUN_ID]): Promise<EventEnvelope[]> {
-  const harness = await configured(run);
+  const harness = await openConfigured(run);
   const world = new ScriptedWorld(run);
   for (const [at, runId] of runIds.entries()) {
     if (at > 0) await decide(harness, world);
@@ -78,7 +78,7 @@ async function runOn(
   run: GeneratedRun,
   runIds: readonly string[] = [RUN_ID],
 ): Promise<EventEnvelope[]> {
-  const harness = await configured(run);
+  const harness = await openConfigured(run);
   const world = new ScriptedWorld(run);
   const invoke = async (name: StepHandlerName, payload: unknown): Promise<FunctionAnswer> => {
     try {

@@ -18,9 +18,9 @@ const readFromSource: Plugin = {
       const text = await readFile(path, 'utf8');
       const contents = text.replace(
         /new URL\('(\.[^']+\.(?!ts')\w+)', import\.meta\.url\)/g,
-        (found, name: string) => {
+        (match, name: string) => {
           const url = new URL(name, pathToFileURL(path));
-          return existsSync(fileURLToPath(url)) ? `new URL(${JSON.stringify(url.href)})` : found;
+          return existsSync(fileURLToPath(url)) ? `new URL(${JSON.stringify(url.href)})` : match;
         },
       );
       return { contents, loader: 'ts' };

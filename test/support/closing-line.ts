@@ -15,21 +15,21 @@ export default class ClosingLine implements Reporter {
       for (const test of module.children.allTests()) counts[test.result().state] += 1;
     }
     const skipped = counts.skipped + counts.pending;
-    const rest = skipped === 0 ? '' : `, ${skipped} skipped`;
-    const lines = [...reasons(modules), `${counts.passed} passed, ${counts.failed} failed${rest}`];
+    const skippedText = skipped === 0 ? '' : `, ${skipped} skipped`;
+    const lines = [...reasons(modules), `${counts.passed} passed, ${counts.failed} failed${skippedText}`];
     process.stdout.write(`\n${lines.join('\n')}\n`);
   }
 }
 
 /** One line per group and reason, over all files; a test that is skipped without a reason shows its title. */
 function reasons(modules: readonly TestModule[]): string[] {
-  const found = new Set<string>();
+  const lines = new Set<string>();
   for (const module of modules) {
     for (const test of module.children.allTests()) {
       if (!['skipped', 'pending'].includes(test.result().state)) continue;
       const group = test.parent.type === 'suite' ? test.parent.name : '';
-      found.add(group.startsWith(NOT_RUN) ? `${group}: ${test.name}` : `${NOT_RUN}${test.fullName}`);
+      lines.add(group.startsWith(NOT_RUN) ? `${group}: ${test.name}` : `${NOT_RUN}${test.fullName}`);
     }
   }
-  return [...found].sort();
+  return [...lines].sort();
 }

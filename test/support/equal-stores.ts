@@ -103,7 +103,7 @@ class ClientGroup {
  * The log, with refusals of one moment in the order of their ids: how often work was refused before is read from the
  * log, so the refusals of a batch are recorded in the order in which these reads end.
  */
-function inOneOrder(events: readonly EventEnvelope[]): Omit<EventEnvelope, 'position'>[] {
+function sortRefusals(events: readonly EventEnvelope[]): Omit<EventEnvelope, 'position'>[] {
   const refusedAt = (event: EventEnvelope): string => (event.seq === undefined ? event.timestamp : '');
   const ordered = events.map(({ position: _, ...event }) => event as EventEnvelope);
   for (let start = 0; start < ordered.length; ) {
@@ -138,7 +138,7 @@ async function readProject(
   const { tenant_id } = scope;
   const position = await harness.position(scope);
   return {
-    log: inOneOrder(await harness.events(scope)),
+    log: sortRefusals(await harness.events(scope)),
     states: await queries.batchGetStates(scope, subjects),
     lineages: (await Promise.all(subjects.map((subject) => queries.getClaimHistory(scope, subject)))).map(
       withoutCount,
@@ -183,14 +183,14 @@ export function describeMemoryAndFileEquivalence(groups: readonly number[], isWh
         const steps = STEPS_MIN + random.below(STEPS_MAX - STEPS_MIN + 1);
         for (let step = 0; step < steps; step += 1) {
           const [seconds, shouldSweep] = [random.pick(SECONDS), random.chance(15)];
-          const turns = await memory.step(seconds, shouldSweep);
-          const others = await file.step(seconds, shouldSweep);
-          for (const [at, turn] of turns.entries()) {
+          const memoryTurns = await memory.step(seconds, shouldSweep);
+          const fileTurns = await file.step(seconds, shouldSweep);
+          for (const [at, turn] of memoryTurns.entries()) {
             seenOutcomes.add((turn.reply as { reason?: string }).reason ?? '');
             expectSame(
               `sequence ${first + at}, step ${step}: ${JSON.stringify(turn.step)}`,
               turn,
-              others[at],
+              fileTurns[at],
             );
           }
         }

@@ -1,8 +1,8 @@
 const { getEnvironmentData, setEnvironmentData } = require('node:worker_threads');
 
 /**
- * Required before a program (`node --require`): the monotonic clock that it counts its leases by stands still, in all
- * of its threads, until somebody writes another time into this memory. Timers go on by real time.
+ * Load this file before a program, with `node --require`. The monotonic clock that the program uses for leases then
+ * stands still in all its threads, until another time is written to this shared memory. Timers run in real time.
  */
 const NAME = 'frozen-clock';
 if (getEnvironmentData(NAME) === undefined) {

@@ -11,9 +11,9 @@ import type { ProjectKey } from '../../src/stores/store.js';
 import { transactionOf } from '../../src/stores/transaction.js';
 import { ManualEnvironment } from './manual-environment.js';
 
-const LEASE_S = 60;
+const LEASE_SECONDS = 60;
 const TEST_MS_MAX = 10 * 60_000;
-const HELD: ProjectKey = { tenant_id: 'acme', project_id: 'held' };
+const CLAIMED_PROJECT: ProjectKey = { tenant_id: 'acme', project_id: 'held' };
 
 /** A start of a file store with one project that holds a claim, and `idleCount` idle ones. */
 export function describeIdleProjects(idleCount: number): void {
@@ -25,11 +25,16 @@ export function describeIdleProjects(idleCount: number): void {
       const environment = new ManualEnvironment('2026-01-04T06:00:00.000Z');
       const { clock } = environment;
       const first = await openFileStore({ root, clock });
-      const idle = Array.from({ length: idleCount }, (_, nr) => ({ ...HELD, project_id: `idle-${nr}` }));
+      const idle = Array.from({ length: idleCount }, (_, index) => ({
+        ...CLAIMED_PROJECT,
+        project_id: `idle-${index}`,
+      }));
       await first.commit(idle.map((key) => transactionOf(key, { swaps: [swapOf(key, '~a', 0)] })));
-      const until_ms = (await first.now()) + LEASE_S * 1000;
+      const until_ms = (await first.now()) + LEASE_SECONDS * 1000;
       const permits = [{ scope: 'claims', member: '~a', until_ms, on_head: true }] as const;
-      await first.commit([transactionOf(HELD, { swaps: [swapOf(HELD, '~a', 0)], permits })]);
+      await first.commit([
+        transactionOf(CLAIMED_PROJECT, { swaps: [swapOf(CLAIMED_PROJECT, '~a', 0)], permits }),
+      ]);
       await first.close();
 
       const { disk, opened } = countingDisk();
@@ -43,7 +48,7 @@ export function describeIdleProjects(idleCount: number): void {
       expect([...opened].filter((name) => name.startsWith('idle-'))).toEqual([]);
       expect(await store.projects('acme')).toContain('idle-7');
       expect((await store.projects('acme')).length).toBeGreaterThan(idleCount);
-      const used = { ...HELD, project_id: 'idle-7' };
+      const used = { ...CLAIMED_PROJECT, project_id: 'idle-7' };
       expect(await store.heads(used, ['~a'])).toMatchObject([{ subject: '~a', seq: 1 }]);
       expect([...opened].filter((name) => name.startsWith('idle-'))).toEqual(['idle-7']);
     },

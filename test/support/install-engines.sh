@@ -29,7 +29,7 @@ fi
 if ((${#packages[@]} > 0)); then
   if ! has apt-get; then
     echo "apt-get was not found. Install these Debian packages, or their equivalents, yourself: ${packages[*]}" >&2
-    echo 'Tests whose programs are missing are skipped. To test with an engine that runs already, set its URL in' >&2
+    echo 'Tests whose programs are missing are skipped. To test with a database that already runs, set its URL in' >&2
     echo 'GENESIS_TEST_MYSQL, GENESIS_TEST_REDIS, GENESIS_TEST_DYNAMODB or GENESIS_TEST_POSTGRES (CONTRIBUTING.md).' >&2
   else
     sudo=()

@@ -4,7 +4,7 @@ import { rm } from 'node:fs/promises';
 
 interface KeptDemo {
   readonly pageUrl: string;
-  /** Everything that it printed, once it has ended. Its server still runs then. */
+  /** Resolves with the whole output when the demo has ended. Its server still runs then. */
   readonly ended: Promise<string>;
   /** Ends the demo and its server, and removes its data. */
   stop(): Promise<void>;

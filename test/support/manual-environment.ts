@@ -10,7 +10,7 @@ interface ManualTimer {
 export class ManualEnvironment implements Environment {
   readonly clock: ManualClock;
   private readonly timers = new Set<ManualTimer>();
-  private drawn = 0;
+  private drawCount = 0;
 
   constructor(start: string) {
     this.clock = new ManualClock(Date.parse(start));
@@ -18,12 +18,12 @@ export class ManualEnvironment implements Environment {
 
   /** Different for every call, and the same in every run. */
   randomBytes(count: number): Uint8Array {
-    this.drawn += 1;
+    this.drawCount += 1;
     const bytes = new Uint8Array(count);
     // Written at both ends, because an id of time and random bytes drops some of them.
     const view = new DataView(bytes.buffer);
-    view.setUint32(0, this.drawn);
-    view.setUint32(count - 4, this.drawn);
+    view.setUint32(0, this.drawCount);
+    view.setUint32(count - 4, this.drawCount);
     return bytes;
   }
 

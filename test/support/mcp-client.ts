@@ -8,7 +8,7 @@ export type Revision = (typeof REVISIONS)[number];
 const REQUEST_OPTIONS = { timeout: 600_000 };
 
 export interface McpToolReply {
-  readonly [word: string]: unknown;
+  readonly [field: string]: unknown;
 }
 
 /** The official client, pinned to one revision of the protocol. */
@@ -20,7 +20,7 @@ export async function mcpClient(transport: Transport, revision: Revision): Promi
   return client;
 }
 
-/** Calls a tool and returns its reply, which is said once, as text. */
+/** Calls a tool and returns its reply, which must occur exactly once, as text. */
 export async function callTool(
   client: Client,
   name: string,
@@ -31,7 +31,7 @@ export async function callTool(
   const text = first?.type === 'text' ? first.text : '';
   const reply = JSON.parse(text) as McpToolReply;
   if (result.structuredContent !== undefined || result.content.length !== 1)
-    throw new Error(`The reply is said more than once: ${text}`);
+    throw new Error(`The reply occurs more than once: ${text}`);
   return result.isError === true ? { ...reply, is_error: true } : reply;
 }
 
@@ -41,21 +41,21 @@ export async function callTool(
  */
 export async function runForgetfulAgent(client: Client): Promise<McpToolReply[]> {
   const replies: McpToolReply[] = [];
-  let last: McpToolReply = {};
+  let lastReply: McpToolReply = {};
   for (;;) {
-    if ('handle' in last) {
-      const tool = last.reason === 'GRANTED' ? 'note' : 'submit';
+    if ('handle' in lastReply) {
+      const tool = lastReply.reason === 'GRANTED' ? 'note' : 'submit';
       const args = tool === 'note' ? { text: 'half way' } : { result_data: { made: 'something' } };
-      last = await callTool(client, tool, { handle: last.handle, ...args });
-    } else if (last.reason === 'NOTHING_READY') {
+      lastReply = await callTool(client, tool, { handle: lastReply.handle, ...args });
+    } else if (lastReply.reason === 'NOTHING_READY') {
       return replies;
     } else {
-      last = await callTool(
+      lastReply = await callTool(
         client,
         'next',
-        last.session_id === undefined ? {} : { session_id: last.session_id },
+        lastReply.session_id === undefined ? {} : { session_id: lastReply.session_id },
       );
     }
-    replies.push(last);
+    replies.push(lastReply);
   }
 }

@@ -53,7 +53,7 @@ export class RandomClient {
   private readonly gates: { task_id: string; generation: number; candidate_sha256: string }[] = [];
   private readonly completed: string[] = [];
   private readonly generations = new Map<string, number>();
-  private readonly sent: ClientStep[] = [];
+  private readonly sentSteps: ClientStep[] = [];
   private requests = 0;
 
   constructor(
@@ -94,9 +94,9 @@ export class RandomClient {
   }
 
   async step(): Promise<{ step: ClientStep; reply: unknown }> {
-    const repeated = this.random.chance(8) ? this.sent.at(-1 - this.random.below(3)) : undefined;
+    const repeated = this.random.chance(8) ? this.sentSteps.at(-1 - this.random.below(3)) : undefined;
     const step = repeated ?? this.choose();
-    this.sent.push(step);
+    this.sentSteps.push(step);
     const reply = await this.senders[step.name]?.(step.body as never);
     this.learn(reply, step);
     return { step, reply };
@@ -275,7 +275,7 @@ export class RandomClient {
 
   private learn(reply: unknown, { name, body }: ClientStep): void {
     const fields = (reply ?? {}) as ReplyFields;
-    for (const one of fields.results ?? []) this.learn(one, { name: 'claim', body: null });
+    for (const itemReply of fields.results ?? []) this.learn(itemReply, { name: 'claim', body: null });
     if (fields.claim?.id !== undefined) {
       const { task_id, session_id, generation, id } = fields.claim;
       this.handles.push({ task_id, session_id, generation, claim_id: id });

@@ -2,8 +2,8 @@ const { syncBuiltinESMExports } = require('node:module');
 const timers = require('node:timers/promises');
 
 /**
- * Required before a program (`node --require`): its clocks stand still, save that whoever sleeps wakes up at once and
- * finds that the time has passed. What it does then takes no time at all, on any machine.
+ * Load this file before a program, with `node --require`. Its clocks then stand still, except that a sleep returns at
+ * once and advances the clocks by its duration. Other work takes no time, on any machine.
  */
 const [wallMs, monotonicMs] = [Date.now(), performance.now()];
 let sleptMs = 0;

@@ -1,6 +1,6 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** A long file that starts last delays the end of the whole run. Most of these wait for their own child processes. */
+/** Files that start first, because a slow file that starts last delays the end of the whole run. */
 const SLOWEST = [
   'sim/sim.test.ts',
   'test/databases/methodology.test.ts',

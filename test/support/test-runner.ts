@@ -14,7 +14,7 @@ const checkOf = (name: string, command: string): EffectiveCheck => ({
   ...{ name, type: 'deterministic', criterion: '', required: true, command, skipped: null },
 });
 
-/** What a runner says of a command that it ran. */
+/** The outcome that a runner reports for a command that it ran. */
 export const outcomeOf = (name: string, command: string, more: Partial<CheckOutcome> = {}): CheckOutcome => ({
   ...{ name, type: 'deterministic', required: true, result: 'pass', says: '' },
   ...{

@@ -8,9 +8,12 @@ export type AgentOperation = 'claim' | 'renew' | 'submit';
 export class BenchAgent {
   private readonly connection: Connection;
   private readonly sessionId: string;
-  private held: { readonly task: BenchTask; readonly generation: number; readonly claim_id: string } | null =
-    null;
-  private renewed = false;
+  private claimed: {
+    readonly task: BenchTask;
+    readonly generation: number;
+    readonly claim_id: string;
+  } | null = null;
+  private hasRenewed = false;
 
   constructor(
     url: string,
@@ -23,9 +26,9 @@ export class BenchAgent {
     this.sessionId = `session-${index}`;
   }
 
-  get next(): AgentOperation {
-    if (this.held === null) return 'claim';
-    return this.shouldRenew && !this.renewed ? 'renew' : 'submit';
+  get nextOperation(): AgentOperation {
+    if (this.claimed === null) return 'claim';
+    return this.shouldRenew && !this.hasRenewed ? 'renew' : 'submit';
   }
 
   async claim(task: BenchTask): Promise<void> {
@@ -38,27 +41,27 @@ export class BenchAgent {
       return;
     }
     const { generation, id: claim_id } = reply.claim;
-    this.held = { task, generation, claim_id };
-    this.renewed = false;
+    this.claimed = { task, generation, claim_id };
+    this.hasRenewed = false;
     this.replies.granted.push(this.replyRecord(task, generation));
   }
 
   async renew(): Promise<void> {
-    const { task, generation, claim_id } = this.held!;
+    const { task, generation, claim_id } = this.claimed!;
     const { sessionId: session_id } = this;
     const body = { task_id: task.task_id, session_id, expected_generation: generation, claim_id };
     const reply = await this.post(`${task.path}/claims/renew`, body);
     if (reply !== null && reply.success !== true) this.replies.refused += 1;
-    this.renewed = true;
+    this.hasRenewed = true;
   }
 
   async submit(): Promise<void> {
-    const { task, generation, claim_id } = this.held!;
+    const { task, generation, claim_id } = this.claimed!;
     const { sessionId: session_id } = this;
     const result_data = { summary: 'done', by: this.index };
     const body = { task_id: task.task_id, session_id, generation, claim_id, result_data };
     const reply = await this.post(`${task.path}/results`, body);
-    this.held = null;
+    this.claimed = null;
     if (reply === null) return;
     if (reply.accepted === true) this.replies.completed.push(this.replyRecord(task, generation));
     else this.replies.refused += 1;

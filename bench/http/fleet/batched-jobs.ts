@@ -23,7 +23,7 @@ export async function measureBatchedJobs(options: LoadOptions) {
 
 class BatchAgent implements FlatOutAgent<readonly BenchTask[]> {
   private readonly connection: Connection;
-  private held: { readonly path: string; readonly records: readonly ReplyRecord[] } | null = null;
+  private claimed: { readonly path: string; readonly records: readonly ReplyRecord[] } | null = null;
 
   constructor(
     url: string,
@@ -33,8 +33,8 @@ class BatchAgent implements FlatOutAgent<readonly BenchTask[]> {
     this.connection = new Connection(url);
   }
 
-  get next(): 'claim' | 'submit' {
-    return this.held === null ? 'claim' : 'submit';
+  get nextOperation(): 'claim' | 'submit' {
+    return this.claimed === null ? 'claim' : 'submit';
   }
 
   async claim(batch: readonly BenchTask[]): Promise<void> {
@@ -48,12 +48,12 @@ class BatchAgent implements FlatOutAgent<readonly BenchTask[]> {
     const records = granted.map(({ claim }: { claim: ReplyRecord }) => ({ ...claim, project_id }));
     this.replies.granted.push(...records);
     this.replies.refused += results.length - records.length;
-    this.held = { path, records };
+    this.claimed = { path, records };
   }
 
   async submit(): Promise<void> {
-    const { path, records } = this.held!;
-    this.held = null;
+    const { path, records } = this.claimed!;
+    this.claimed = null;
     const items = records.map(({ task_id, session_id, generation }) => ({
       ...{ task_id, session_id, generation },
       result_data: { summary: 'done', by: session_id },

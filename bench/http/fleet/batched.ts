@@ -12,26 +12,27 @@ const TASKS_PER_SECOND = 6_000;
 
 export interface BatchedLoadOptions extends LoadOptions {
   /** Items per request; one run for each value. */
-  readonly batch: readonly number[];
+  readonly batchSizes: readonly number[];
 }
 
 export interface BatchRun {
-  readonly items: number;
+  /** Items per request. */
+  readonly batchSize: number;
   readonly claims: RunMeasurement;
   readonly submits: RunMeasurement;
 }
 
 /** Sends batches of claims, then batches of results for them; all batch sizes run on the same warm server. */
-export async function measureBatched({ url, pid, agents, seconds, batch }: BatchedLoadOptions) {
-  const warming = await uploadPlans(url, TASKS_PER_SECOND * WARM_UP_SECONDS, 'warm-up');
+export async function measureBatched({ url, pid, agents, seconds, batchSizes }: BatchedLoadOptions) {
+  const warmUpTasks = await uploadPlans(url, TASKS_PER_SECOND * WARM_UP_SECONDS, 'warm-up');
   const replies = new FleetReplies();
-  const crew = { url, pid, agents, replies };
-  const [first = ITEMS_IN_FLIGHT] = batch;
-  await runBatches(crew, warming, first);
+  const clients = { url, pid, agents, replies };
+  const [firstBatchSize = ITEMS_IN_FLIGHT] = batchSizes;
+  await runBatches(clients, warmUpTasks, firstBatchSize);
   const runs: BatchRun[] = [];
-  for (const items of batch) {
-    const tasks = await uploadPlans(url, TASKS_PER_SECOND * seconds, `batches-of-${items}`);
-    runs.push(await runBatches(crew, tasks, items));
+  for (const batchSize of batchSizes) {
+    const tasks = await uploadPlans(url, TASKS_PER_SECOND * seconds, `batches-of-${batchSize}`);
+    runs.push(await runBatches(clients, tasks, batchSize));
   }
   return { runs, replies };
 }
@@ -46,19 +47,19 @@ interface BatchClients {
 async function runBatches(
   { url, pid, agents, replies }: BatchClients,
   tasks: readonly BenchTask[],
-  items: number,
+  batchSize: number,
 ): Promise<BatchRun> {
-  const inFlight = Math.max(REQUESTS_IN_FLIGHT_MIN, Math.ceil(ITEMS_IN_FLIGHT / items));
+  const inFlight = Math.max(REQUESTS_IN_FLIGHT_MIN, Math.ceil(ITEMS_IN_FLIGHT / batchSize));
   const connections = Array.from({ length: inFlight }, () => new Connection(url));
   const grantedBefore = replies.granted.length;
-  const batches = inBatches(tasks, items);
+  const batches = inBatches(tasks, batchSize);
   const claims = await driveBatches(
     'claim',
     batches,
     { pid, connections },
     async (batch, connection, batchIndex) => {
       const claims = batch.map(({ task_id }, at) => {
-        const agent = (batchIndex * items + at) % agents;
+        const agent = (batchIndex * batchSize + at) % agents;
         return { task_id, agent_id: `agent-${agent}`, session_id: `session-${agent}` };
       });
       const { results } = await postOrThrow(connection, `${batch[0]!.path}/claims/batch`, { claims });
@@ -68,10 +69,10 @@ async function runBatches(
       });
     },
   );
-  const held = heldTasksOf(tasks, replies.granted.slice(grantedBefore));
+  const heldTasks = heldTasksOf(tasks, replies.granted.slice(grantedBefore));
   const submits = await driveBatches(
     'complete',
-    inBatches(held, items),
+    inBatches(heldTasks, batchSize),
     { pid, connections },
     async (batch, connection) => {
       const items = batch.map(({ task_id, session_id, generation }) => ({
@@ -86,7 +87,7 @@ async function runBatches(
     },
   );
   await Promise.all(connections.map((connection) => connection.close()));
-  return { items, claims, submits };
+  return { batchSize, claims, submits };
 }
 
 type HeldTask = ReplyRecord & Pick<BenchTask, 'path'>;
@@ -119,7 +120,7 @@ async function driveBatches<Item>(
   { pid, connections }: { pid: number; connections: readonly Connection[] },
   send: (batch: readonly Item[], connection: Connection, batchIndex: number) => Promise<void>,
 ): Promise<RunMeasurement> {
-  const tookMs: number[] = [];
+  const latenciesMs: number[] = [];
   let next = 0;
   let items = 0;
   const cpuSince = startCpuMeter(pid);
@@ -130,7 +131,7 @@ async function driveBatches<Item>(
       const batch = batches[batchIndex]!;
       const callStartMs = performance.now();
       await send(batch, connection, batchIndex);
-      tookMs.push(performance.now() - callStartMs);
+      latenciesMs.push(performance.now() - callStartMs);
       items += batch.length;
     }
   };
@@ -140,7 +141,7 @@ async function driveBatches<Item>(
     jobs: items,
     requests: batches.length,
     server_cpu_seconds: cpuSince(),
-    latencies: { [operation]: summarizeLatencies(tookMs) },
+    latencies: { [operation]: summarizeLatencies(latenciesMs) },
   };
 }
 

@@ -9,12 +9,12 @@ import type { Store } from '../../../src/stores/store.js';
 import { BENCH_TENANT } from './plan.js';
 
 /** Verifies a server's log, passes on all its events, and returns the faults. */
-export type BenchLog = (onEvent: (event: EventEnvelope) => void) => Promise<string[]>;
+export type ReadBenchLog = (onEvent: (event: EventEnvelope) => void) => Promise<string[]>;
 
 const EVENTS_PER_PAGE = 1000;
 
 export const fileLog =
-  (root: string): BenchLog =>
+  (root: string): ReadBenchLog =>
   async (onEvent) => {
     const faults: string[] = [];
     for (const logFile of (await findLogs(root)) ?? []) {
@@ -24,16 +24,16 @@ export const fileLog =
     return faults;
   };
 
-/** Versions before the rename of databases have `engineOf`. */
+/** Older versions export this function as `engineOf`, from `engines.js`. */
 async function databaseLookupOf(dist: string) {
-  const older = `${dist}/stores/engines.js`;
-  if (existsSync(older)) return (await import(pathToFileURL(older).href)).engineOf;
+  const olderModule = `${dist}/stores/engines.js`;
+  if (existsSync(olderModule)) return (await import(pathToFileURL(olderModule).href)).engineOf;
   return (await import(pathToFileURL(`${dist}/stores/databases.js`).href)).databaseOf;
 }
 
-/** Reads with the version that wrote: another version may refuse the schema. */
+/** Reads the log with the version that wrote it, because another version may refuse the schema. */
 export const logOfDatabase =
-  (url: string, dist: string): BenchLog =>
+  (url: string, dist: string): ReadBenchLog =>
   async (onEvent) => {
     const databaseOf = await databaseLookupOf(dist);
     const { verifyStore } = await import(

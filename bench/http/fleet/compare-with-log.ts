@@ -1,12 +1,12 @@
-import type { BenchLog } from './bench-log.js';
+import type { ReadBenchLog } from './bench-log.js';
 import type { FleetReplies, ReplyRecord } from './fleet-replies.js';
 
 const REPLY_KIND_OF_EVENT = { CLAIM_ACQUIRED: 'granted', RESULT_SUBMITTED: 'completed' } as const;
 
-/** Compares the replies that the agents received with the log. Empty: they agree. */
-export async function compareWithLog(log: BenchLog, replies: FleetReplies): Promise<string[]> {
+/** Compares the replies that the agents received with the log. Returns the differences, and the faults of the log. */
+export async function compareWithLog(readBenchLog: ReadBenchLog, replies: FleetReplies): Promise<string[]> {
   const logged = { granted: new Map<string, string[]>(), completed: new Map<string, string[]>() };
-  const faults = await log((event) => {
+  const faults = await readBenchLog((event) => {
     const kind = REPLY_KIND_OF_EVENT[event.event_type as keyof typeof REPLY_KIND_OF_EVENT];
     if (kind === undefined) return;
     const { project_id, task_id = '', session_id = '', generation = 0 } = event;

@@ -26,7 +26,7 @@ export const tasksFor = ({ seconds }: LoadOptions, tasksPerSecond: number): numb
 
 /** An agent that claims work, a task or a batch of them, and submits the results. */
 export interface FlatOutAgent<Work> {
-  readonly next: 'claim' | 'renew' | 'submit';
+  readonly nextOperation: 'claim' | 'renew' | 'submit';
   claim(work: Work): Promise<void>;
   submit(): Promise<void>;
   close(): Promise<void>;
@@ -38,7 +38,7 @@ export async function runFlatOut<Work>(
   agents: readonly FlatOutAgent<Work>[],
   tasksPerWork = 1,
 ): Promise<RunMeasurement> {
-  const tookMs = { claim: [] as number[], submit: [] as number[] };
+  const latenciesMs = { claim: [] as number[], submit: [] as number[] };
   let nextWork = 0;
   const measuredFromMs = performance.now() + WARM_UP_SECONDS * 1000;
   const untilMs = measuredFromMs + seconds * 1000;
@@ -46,11 +46,11 @@ export async function runFlatOut<Work>(
     while (performance.now() < untilMs && nextWork < work.length) {
       const startMs = performance.now();
       await agent.claim(work[nextWork++]!);
-      const takenMs = performance.now();
-      if (startMs >= measuredFromMs) tookMs.claim.push(takenMs - startMs);
-      if (agent.next === 'claim') continue;
+      const claimedAtMs = performance.now();
+      if (startMs >= measuredFromMs) latenciesMs.claim.push(claimedAtMs - startMs);
+      if (agent.nextOperation === 'claim') continue;
       await agent.submit();
-      if (takenMs >= measuredFromMs) tookMs.submit.push(performance.now() - takenMs);
+      if (claimedAtMs >= measuredFromMs) latenciesMs.submit.push(performance.now() - claimedAtMs);
     }
   };
   const working = agents.map(runAgent);
@@ -61,7 +61,7 @@ export async function runFlatOut<Work>(
   const [server_cpu_seconds, database_cpu_seconds] = [cpuSince(), databaseCpuSince()];
   const measuredSeconds = (performance.now() - measuredFromMs) / 1000;
   await Promise.all(agents.map((agent) => agent.close()));
-  const { claim, submit } = tookMs;
+  const { claim, submit } = latenciesMs;
   return {
     seconds: measuredSeconds,
     server_cpu_seconds,

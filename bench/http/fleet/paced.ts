@@ -14,6 +14,7 @@ export interface LoadOptions {
   /** Tokens that the agents share; empty: the server is open. */
   readonly tokens: readonly string[];
   readonly agents: number;
+  /** Requests per second. */
   readonly rate: number;
   readonly seconds: number;
 }
@@ -21,7 +22,7 @@ export interface LoadOptions {
 /** Excluded from the measurement: a new server is still compiling its code. */
 export const WARM_UP_SECONDS = 4;
 const OPERATIONS_PER_TASK = 3;
-/** Every fifth round, two neighbours request the same task at the same time, and one of them gets it. */
+/** Every fifth turn, two neighbours request the same task at the same time, and one of them gets it. */
 const CONTESTED_EVERY = 5;
 
 /**
@@ -33,7 +34,7 @@ export async function measurePaced({ url, pid, agents: count, rate, seconds }: L
   const tasks = await uploadPlans(url, Math.ceil((rate * totalSeconds) / OPERATIONS_PER_TASK) + 2 * count);
   const replies = new FleetReplies();
   const agents = Array.from({ length: count }, (_, index) => new BenchAgent(url, index, replies, true));
-  const tookMs: Record<AgentOperation, number[]> = { claim: [], renew: [], submit: [] };
+  const latenciesMs: Record<AgentOperation, number[]> = { claim: [], renew: [], submit: [] };
   let nextTask = 0;
   const recentChoices = new Map<number, BenchTask>();
   const chooseTask = (agent: number, turn: number): BenchTask => {
@@ -52,9 +53,9 @@ export async function measurePaced({ url, pid, agents: count, rate, seconds }: L
       if (dueMs >= startMs + totalSeconds * 1000) return;
       const earlyMs = dueMs - performance.now();
       if (earlyMs > 0) await sleep(Math.ceil(earlyMs));
-      const operation = agent.next;
+      const operation = agent.nextOperation;
       await (operation === 'claim' ? agent.claim(chooseTask(index, turn)) : agent[operation]());
-      if (dueMs >= measuredFromMs) tookMs[operation].push(performance.now() - dueMs);
+      if (dueMs >= measuredFromMs) latenciesMs[operation].push(performance.now() - dueMs);
     }
   };
   const working = agents.map(runAgent);
@@ -64,7 +65,7 @@ export async function measurePaced({ url, pid, agents: count, rate, seconds }: L
   const server_cpu_seconds = cpuSince();
   const measuredSeconds = (performance.now() - measuredFromMs) / 1000;
   await Promise.all(agents.map((agent) => agent.close()));
-  const { claim, renew, submit } = tookMs;
+  const { claim, renew, submit } = latenciesMs;
   const measured: RunMeasurement = {
     seconds: measuredSeconds,
     server_cpu_seconds,

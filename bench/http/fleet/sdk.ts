@@ -20,8 +20,8 @@ export async function measureSdk(options: SdkLoadOptions) {
   const { Genesis } = await import(pathToFileURL(`${options.dist}/client/index.js`).href);
   const clientByProject = new Map<string, Genesis>();
   const clientOf = (project: string): Genesis => {
-    const known = clientByProject.get(project);
-    if (known !== undefined) return known;
+    const existing = clientByProject.get(project);
+    if (existing !== undefined) return existing;
     const client: Genesis = new Genesis({
       url: options.url,
       tenant: BENCH_TENANT,
@@ -37,8 +37,11 @@ export async function measureSdk(options: SdkLoadOptions) {
 }
 
 class SdkAgent {
-  private held: { readonly task: BenchTask; readonly generation: number; readonly claim_id: string } | null =
-    null;
+  private claimed: {
+    readonly task: BenchTask;
+    readonly generation: number;
+    readonly claim_id: string;
+  } | null = null;
   private readonly session_id: string;
 
   constructor(
@@ -49,8 +52,8 @@ class SdkAgent {
     this.session_id = `session-${index}`;
   }
 
-  get next(): 'claim' | 'submit' {
-    return this.held === null ? 'claim' : 'submit';
+  get nextOperation(): 'claim' | 'submit' {
+    return this.claimed === null ? 'claim' : 'submit';
   }
 
   async claim(task: BenchTask): Promise<void> {
@@ -62,17 +65,17 @@ class SdkAgent {
     else if (!reply.success) this.replies.refused += 1;
     else {
       const { generation, id: claim_id } = reply.claim;
-      this.held = { task, generation, claim_id };
+      this.claimed = { task, generation, claim_id };
       this.replies.granted.push({ project_id, task_id, session_id, generation });
     }
   }
 
   async submit(): Promise<void> {
-    const { task, generation, claim_id } = this.held!;
+    const { task, generation, claim_id } = this.claimed!;
     const { task_id, project_id } = task;
     const { session_id } = this;
     const result_data = { summary: 'done', by: this.index };
-    this.held = null;
+    this.claimed = null;
     const submission = { task_id, session_id, generation, claim_id, result_data };
     const reply = await this.clientOf(project_id).submitResult(submission);
     if (!('accepted' in reply)) this.replies.unanswered += 1;

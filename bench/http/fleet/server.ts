@@ -24,7 +24,7 @@ export interface BenchServerOptions {
   readonly store: string;
   /** Folder of the compiled server. */
   readonly dist: string;
-  /** With keys, and with an access log in this file; null: open. */
+  /** The access log of a server that requires keys; null: the server is open and has no access log. */
   readonly access_log: string | null;
 }
 
@@ -52,7 +52,7 @@ export async function startBenchServer({
     output += line;
     if (line.endsWith('}')) break;
   }
-  if (output === '') throw new Error('The server did not start.');
+  if (output === '') throw new Error(`gen up --store ${store} exited before it printed its address.`);
   const { url, pid } = JSON.parse(output) as { url: string; pid: number };
   return {
     url,

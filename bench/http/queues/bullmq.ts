@@ -7,7 +7,7 @@ import {
   resultOf,
   runAfterWarmUp,
   takeAndComplete,
-  timeUp,
+  waitForEndOfRun,
 } from './load.js';
 
 const NAME = 'bench';
@@ -25,13 +25,13 @@ export async function measureBullmq(
   await enqueue(queue, jobsFor(load, 'worker'));
   const agents = await measureByAgents(connection, load);
   await enqueue(queue, jobsFor(load, 'worker'));
-  const byWorkersOf = (count: number) =>
+  const measureWithWorkers = (count: number) =>
     runAfterWarmUp(load, async (load) =>
       measureByWorkers(connection, load, count, await queue.getWaitingCount()),
     );
-  const worker = await byWorkersOf(1);
+  const worker = await measureWithWorkers(1);
   await enqueue(queue, jobsFor(load, 'worker'));
-  const workers = await byWorkersOf(WORKERS);
+  const workers = await measureWithWorkers(WORKERS);
   await queue.close();
   return { agents, worker, workers };
 }
@@ -47,16 +47,16 @@ async function enqueue(queue: Queue, count: number): Promise<void> {
 }
 
 async function measureByAgents(connection: object, load: QueueLoad): Promise<RunMeasurement> {
-  const taker = new Worker(NAME, null, { connection });
-  await taker.waitUntilReady();
+  const fetcher = new Worker(NAME, null, { connection });
+  await fetcher.waitUntilReady();
   const measured = await runAfterWarmUp(load, (load) =>
     takeAndComplete<Job>(
       load,
-      async (agent) => (await taker.getNextJob(`token-${agent}`, { block: false })) ?? undefined,
+      async (agent) => (await fetcher.getNextJob(`token-${agent}`, { block: false })) ?? undefined,
       (job, agent) => job.moveToCompleted(resultOf(agent), `token-${agent}`, false),
     ),
   );
-  await taker.close();
+  await fetcher.close();
   return measured;
 }
 
@@ -74,14 +74,14 @@ async function measureByWorkers(
     { length: count },
     () => new Worker(NAME, async () => resultOf(0), { connection, concurrency }),
   );
-  const emptied = new Promise<void>((resolve) => {
+  const queueEmptied = new Promise<void>((resolve) => {
     const onCompleted = (): void => {
       jobs += 1;
       if (jobs === waiting) resolve();
     };
     for (const worker of workers) worker.on('completed', onCompleted);
   });
-  await timeUp(seconds, emptied);
+  await waitForEndOfRun(seconds, queueEmptied);
   const measured = { seconds: (performance.now() - startMs) / 1000, jobs, requests: jobs, latencies: {} };
   await Promise.all(workers.map((worker) => worker.close()));
   return measured;

@@ -2,12 +2,12 @@ import { EventEmitter, once } from 'node:events';
 import { Logger, run, runMigrations, type WorkerEvents } from 'graphile-worker';
 import pg from 'pg';
 import { type RunMeasurement, summarizeLatencies } from '../measurement.js';
-import { jobsFor, POOL_CONNECTIONS, type QueueLoad, runAfterWarmUp, timeUp } from './load.js';
+import { jobsFor, POOL_CONNECTIONS, type QueueLoad, runAfterWarmUp, waitForEndOfRun } from './load.js';
 
 const NAME = 'bench';
 const logger = new Logger(() => () => {});
 
-/** The settings of the page "Performance" of its documentation. */
+/** The settings on the page "Performance" of the documentation of graphile-worker. */
 const DOCUMENTED = {
   concurrentJobs: 24,
   localQueue: { size: 500 },
@@ -17,8 +17,8 @@ const DOCUMENTED = {
 const DOCUMENTED_CONNECTIONS = 25;
 
 /**
- * Measures its workers with one job at a time each, with the local queue and batched completion that it recommends, and
- * with the settings that its documentation publishes figures for.
+ * Measures the workers of graphile-worker with one job at a time each, with the recommended local queue and batched
+ * completion, and with the settings for which its documentation publishes figures.
  */
 export async function measureGraphileWorker(
   load: QueueLoad,
@@ -63,22 +63,22 @@ async function runFor(load: QueueLoad, pgPool: pg.Pool, settings: object): Promi
   const claimMs: number[] = [];
   events.on('worker:getJob:start', ({ worker }) => startedAtMs.set(worker, performance.now()));
   events.on('job:start', ({ worker }) => claimMs.push(performance.now() - (startedAtMs.get(worker) ?? 0)));
-  const before = await jobsLeft(pgPool);
+  const jobsBefore = await countJobsLeft(pgPool);
   const startMs = performance.now();
   const runner = await run({
     ...{ pgPool, logger, events, noHandleSignals: true },
     taskList: { [NAME]: async () => {} },
     preset: { worker: settings },
   });
-  await timeUp(load.seconds, once(events, 'worker:getJob:empty'));
-  // It starts the next job before the last one is completed, so only the end of the run shows how many were completed.
+  await waitForEndOfRun(load.seconds, once(events, 'worker:getJob:empty'));
+  // A worker starts the next job before the last one is completed, so only the end of the run shows how many were completed.
   await runner.stop();
   const seconds = (performance.now() - startMs) / 1000;
-  const jobs = before - (await jobsLeft(pgPool));
+  const jobs = jobsBefore - (await countJobsLeft(pgPool));
   return { seconds, jobs, requests: 2 * jobs, latencies: { claim: summarizeLatencies(claimMs) } };
 }
 
-async function jobsLeft(pgPool: pg.Pool): Promise<number> {
+async function countJobsLeft(pgPool: pg.Pool): Promise<number> {
   const { rows } = await pgPool.query('select count(*)::int as left from graphile_worker.jobs');
   return rows[0].left;
 }

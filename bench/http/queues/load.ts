@@ -16,7 +16,7 @@ const WARM_UP_SECONDS = 2;
 
 export const secondsWithWarmUp = ({ seconds }: QueueLoad): number => WARM_UP_SECONDS + seconds;
 
-/** Jobs enqueued before the clock starts: more than a queue finishes one by one, by its worker, or in batches. */
+/** Jobs enqueued before the run, per second: more than a queue finishes one by one, by its worker, or in batches. */
 const JOBS_ENQUEUED_PER_SECOND = { one: 5_000, worker: 12_000, batch: 25_000 } as const;
 export const jobsFor = (load: QueueLoad, mode: keyof typeof JOBS_ENQUEUED_PER_SECOND): number =>
   JOBS_ENQUEUED_PER_SECOND[mode] * secondsWithWarmUp(load);
@@ -32,7 +32,7 @@ export const BATCHES_IN_FLIGHT = 2;
 /** The result that an agent submits, as small as in our own runs. */
 export const resultOf = (agent: number): object => ({ summary: 'done', by: agent });
 
-/** Runs briefly, and then for the time of the measurement, with the CPU time of the database. */
+/** Runs the load briefly, and then for the measurement, which includes the CPU time of the database. */
 export async function runAfterWarmUp(
   load: QueueLoad,
   run: (load: QueueLoad) => Promise<RunMeasurement>,
@@ -75,6 +75,6 @@ export async function takeAndComplete<Job>(
   };
 }
 
-/** Resolves when the time is up, or when `emptied` resolves before. */
-export const timeUp = (seconds: number, emptied: Promise<unknown>): Promise<unknown> =>
-  Promise.race([sleep(seconds * 1000, undefined, { ref: false }), emptied]);
+/** Resolves when the time is up, or as soon as `queueEmptied` resolves. */
+export const waitForEndOfRun = (seconds: number, queueEmptied: Promise<unknown>): Promise<unknown> =>
+  Promise.race([sleep(seconds * 1000, undefined, { ref: false }), queueEmptied]);

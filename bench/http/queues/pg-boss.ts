@@ -10,7 +10,7 @@ import {
   runAfterWarmUp,
   secondsWithWarmUp,
   takeAndComplete,
-  timeUp,
+  waitForEndOfRun,
 } from './load.js';
 
 /** A worker polls at most twice a second, so that several are needed to keep the database busy. */
@@ -18,8 +18,8 @@ const WORKERS = 10;
 const POLLING_SECONDS_MIN = 0.5;
 
 /**
- * Jobs waiting at first, per second of the run. Every fetch sorts all waiting jobs, so that more than a run finishes would
- * only slow it down; a run that finishes all of them ends early.
+ * Jobs waiting at the start, per second of the run. Every fetch sorts all waiting jobs, so more jobs than a run finishes
+ * would slow it down. A run that finishes all of them ends early.
  */
 const JOBS_WAITING_PER_SECOND = { agents: 500, batches: 5_000, workers: 5_000 } as const;
 type PgBossRun = keyof typeof JOBS_WAITING_PER_SECOND;
@@ -68,18 +68,18 @@ const measureByBatches = (boss: PgBoss, queue: string, load: QueueLoad): Promise
   takeAndComplete<PgBoss.Job<unknown>[]>(
     { ...load, agents: BATCHES_IN_FLIGHT },
     async () => {
-      const taken = await boss.fetch(queue, { batchSize: BATCH_JOBS });
-      return taken.length === 0 ? undefined : taken;
+      const jobs = await boss.fetch(queue, { batchSize: BATCH_JOBS });
+      return jobs.length === 0 ? undefined : jobs;
     },
-    (taken) =>
+    (jobs) =>
       boss.complete(
         queue,
-        taken.map(({ id }) => id),
+        jobs.map(({ id }) => id),
       ),
-    (taken) => taken.length,
+    (jobs) => jobs.length,
   );
 
-/** Its workers do not wait for the completion of a batch, so only the table shows how many jobs were completed. */
+/** The workers of pg-boss do not wait for the completion of a batch, so only the table shows how many jobs were completed. */
 async function measureByWorkers(
   boss: PgBoss,
   queue: string,
@@ -87,24 +87,24 @@ async function measureByWorkers(
 ): Promise<RunMeasurement> {
   const settings = { batchSize: BATCH_JOBS, pollingIntervalSeconds: POLLING_SECONDS_MIN };
   const waiting = await boss.getQueueSize(queue);
-  const before = await completedJobs(boss, queue);
+  const completedBefore = await countCompletedJobs(boss, queue);
   const startMs = performance.now();
-  let started = 0;
-  const emptied = new Promise<void>((resolve) => {
+  let startedJobs = 0;
+  const queueEmptied = new Promise<void>((resolve) => {
     const countJobs = async (jobs: readonly unknown[]): Promise<void> => {
-      started += jobs.length;
-      if (started >= waiting) resolve();
+      startedJobs += jobs.length;
+      if (startedJobs >= waiting) resolve();
     };
     for (let worker = 0; worker < WORKERS; worker += 1) void boss.work(queue, settings, countJobs);
   });
-  await timeUp(seconds, emptied);
-  const jobs = (await completedJobs(boss, queue)) - before;
+  await waitForEndOfRun(seconds, queueEmptied);
+  const jobs = (await countCompletedJobs(boss, queue)) - completedBefore;
   const measuredSeconds = (performance.now() - startMs) / 1000;
   await boss.offWork(queue);
   return { seconds: measuredSeconds, jobs, requests: (2 * jobs) / BATCH_JOBS, latencies: {} };
 }
 
-async function completedJobs(boss: PgBoss, queue: string): Promise<number> {
+async function countCompletedJobs(boss: PgBoss, queue: string): Promise<number> {
   const count = "select count(*)::int as jobs from pgboss.job where name = $1 and state = 'completed'";
   const { rows } = await boss.getDb().executeSql(count, [queue]);
   return rows[0].jobs;

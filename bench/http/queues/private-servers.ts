@@ -76,8 +76,8 @@ async function postgresFolder(): Promise<string | null> {
     .sort((a, b) => Number(b) - Number(a))
     .map((version) => join(debian, version, 'bin'));
   for (const folder of ['', ...folders]) {
-    const found = await run(join(folder, 'initdb'), ['--version']).catch(() => null);
-    if (found !== null) return folder;
+    const version = await run(join(folder, 'initdb'), ['--version']).catch(() => null);
+    if (version !== null) return folder;
   }
   return null;
 }
@@ -103,16 +103,16 @@ async function waitUntilAnswering(port: number, child: ChildProcess): Promise<vo
   const deadlineMs = performance.now() + 20_000;
   while (performance.now() < deadlineMs && child.exitCode === null) {
     const socket = connect(port, '127.0.0.1');
-    const [open] = await Promise.race([
+    const [isOpen] = await Promise.race([
       once(socket, 'connect').then(() => [true]),
       once(socket, 'close').then(() => [false]),
     ]).catch(() => [false]);
     socket.destroy();
-    // It listens shortly before it accepts clients.
-    if (open) return sleep(500);
+    // The server listens shortly before it accepts clients.
+    if (isOpen) return sleep(500);
     await sleep(50);
   }
-  throw new Error(`${child.spawnfile} did not start`);
+  throw new Error(`${child.spawnfile} did not accept connections on port ${port} within 20 s.`);
 }
 
 async function stopServer(child: ChildProcess, signal: NodeJS.Signals, dir: string): Promise<void> {

@@ -3,8 +3,8 @@ import type { Locator, Page } from 'playwright-core';
 import { expect } from 'vitest';
 
 /**
- * No serious or critical fault of accessibility, and nothing wider than the window. `ignored`: rules that a viewer made by
- * others breaks.
+ * Expects no serious or critical accessibility fault, and no content wider than the window. `ignored`: rules that a
+ * third-party component breaks.
  */
 export async function expectAccessible(page: Page, ignored: string[] = []): Promise<void> {
   const { violations } = await new AxeBuilder({ page }).disableRules(ignored).analyze();
@@ -16,7 +16,7 @@ export async function expectAccessible(page: Page, ignored: string[] = []): Prom
   expect(excessWidth).toBeLessThanOrEqual(0);
 }
 
-/** All columns are within the region: nothing has to be scrolled sideways. */
+/** Expects that all columns fit into the region, without sideways scrolling. */
 export async function expectNotCut(region: Locator): Promise<void> {
   const [inner, outer] = await region.evaluate((element) => [element.scrollWidth, element.clientWidth]);
   expect(inner).toBe(outer);

@@ -10,7 +10,7 @@ export async function putText(testServer: TestServer, text: string): Promise<str
   return sha256;
 }
 
-/** The manifest of files with these contents. */
+/** Uploads files with these contents and returns their manifest. */
 export async function putFiles(testServer: TestServer, contents: Readonly<Record<string, string>>) {
   const files = [];
   for (const [path, text] of Object.entries(contents)) {

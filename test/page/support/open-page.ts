@@ -11,10 +11,10 @@ interface OpenOptions {
   readonly key?: string;
 }
 
-/** Opens an address in a window of its own, closed after the test. What the browser complains about fails the test. */
+/** Opens an address in a window of its own, closed after the test. An error in the page or its console fails the test. */
 export type OpenPage = (url: string, options?: OpenOptions) => Promise<Page>;
 
-/** Registers tests of the page; skipped, with the reason, where no browser is. */
+/** Registers tests of the page; skipped, with the reason, if no browser is installed. */
 export async function describeInBrowser(name: string, tests: (open: OpenPage) => void): Promise<void> {
   if (process.platform !== 'linux') return skipGroup('a browser', 'browser tests run on Linux only');
   await onProgram(
@@ -36,16 +36,16 @@ async function openWindow(browser: Browser, url: string, options: OpenOptions): 
   const { width = 1280, height = 900, theme = 'light', key } = options;
   const context = await browser.newContext({ viewport: { width, height }, colorScheme: theme });
   const page = await context.newPage();
-  const complaints: string[] = [];
-  page.on('pageerror', (error) => complaints.push(String(error)));
+  const consoleErrors: string[] = [];
+  page.on('pageerror', (error) => consoleErrors.push(String(error)));
   page.on('console', (message) => {
-    // A request that fails is shown by the page; the browser's own line about it is not of interest.
+    // The page itself shows a failed request, so the line of the browser about it is ignored.
     if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
-      complaints.push(message.text());
+      consoleErrors.push(message.text());
   });
   onTestFinished(async () => {
     await context.close();
-    expect(complaints).toEqual([]);
+    expect(consoleErrors).toEqual([]);
   });
   if (key !== undefined)
     await page.addInitScript(`sessionStorage.setItem('genesis-key', ${JSON.stringify(key)})`);

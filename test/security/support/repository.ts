@@ -25,7 +25,7 @@ export class GitClone {
 
   /** A new repository with a workspace; nothing is committed yet. */
   static async create(): Promise<GitClone> {
-    const clone = new GitClone(await folder());
+    const clone = new GitClone(await newFolder());
     await clone.git('init', '--quiet', '--initial-branch=main');
     await clone.gen('init', '--name', 'shop');
     return clone;
@@ -33,7 +33,7 @@ export class GitClone {
 
   /** Clones this repository: the clone has only what git carries. */
   async clone(): Promise<GitClone> {
-    const clone = new GitClone(await folder());
+    const clone = new GitClone(await newFolder());
     await clone.git('clone', '--quiet', this.root, '.');
     return clone;
   }
@@ -81,7 +81,7 @@ const fail = (err: string): never => {
   throw new Error(`gen up exited: ${err}`);
 };
 
-async function folder(): Promise<string> {
+async function newFolder(): Promise<string> {
   const root = await realpath(await mkdtemp(join(tmpdir(), 'clone-')));
   onTestFinished(() => rm(root, { recursive: true, force: true }));
   return root;

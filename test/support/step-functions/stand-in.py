@@ -18,7 +18,7 @@ import types
 try:
     import flask_cors  # noqa: F401
 except ImportError:
-    # The server imports it for the headers that browsers need.
+    # The server imports flask_cors for the headers that browsers need.
     sys.modules["flask_cors"] = types.SimpleNamespace(CORS=lambda *_, **__: None)
 
 import boto3
@@ -35,7 +35,7 @@ from werkzeug.serving import WSGIRequestHandler
 
 PORT, FUNCTIONS_URL = sys.argv[1:] or (None, None)
 
-# Without it, executions are recorded and not run.
+# Without this setting, executions are recorded and not run.
 config.default_user_config.setdefault("stepfunctions", {})["execute_state_machine"] = True
 
 # The server and the application both send a Date header, and the SDK for JavaScript fails to parse two.
@@ -46,7 +46,7 @@ parsing = threading.Lock()
 
 
 def one_at_a_time(parse):
-    """The parsers share tables between threads: at times one fails that runs beside another."""
+    """The parsers share tables between threads, so one that runs at the same time as another sometimes fails."""
 
     def locked(*args):
         with parsing:
@@ -59,7 +59,7 @@ AmazonStateLanguageParser.parse = staticmethod(one_at_a_time(AmazonStateLanguage
 
 
 def end_with_thread(failure):
-    """Without it, an execution whose thread has failed would count as running for ever."""
+    """Ends the process. Otherwise an execution whose thread has failed would count as running for ever."""
     threading.__excepthook__(failure)
     os._exit(1)
 
@@ -91,7 +91,7 @@ def functions_client_in(region):
 # Functions are called over HTTP instead of in containers.
 lambda_eval_utils.boto_client_for = lambda region, **_: functions_client_in(region)
 
-# A second between retries passes in a hundredth.
+# A wait of one second between retries takes a hundredth of a second.
 retrier_decl.time = types.SimpleNamespace(sleep=lambda seconds: time.sleep(seconds / 100))
 
 
@@ -117,7 +117,7 @@ def extract_json(path, data, original=json_path.extract_json):
 
 replaced = {
     json_path.extract_json: extract_json,
-    # They build the tables of their grammar again for every path.
+    # The originals build the tables of their grammar again for every path.
     jsonpath_ng.parse: one_at_a_time(functools.cache(jsonpath_ng.parse)),
     jsonpath_ng.ext.parse: one_at_a_time(functools.cache(jsonpath_ng.ext.parse)),
 }
