@@ -4,7 +4,7 @@ import { compress } from './compress.js';
 import { notices } from './notices.js';
 
 const LICENCES = 'licences.txt';
-const COORDINATOR = 'http://127.0.0.1:4747';
+const COORDINATOR = 'http://127.0.0.1:4680';
 
 /** The built files are assets of the server. File names carry a digest, so browsers may keep them for ever. */
 export default defineConfig({

@@ -99,7 +99,7 @@ async function* framesOf(
       const blocks = (incompleteFrame + text.decode(chunk as Uint8Array, { stream: true })).split('\n\n');
       incompleteFrame = blocks.pop() ?? '';
       if (incompleteFrame.length > FRAME_CHARS_MAX)
-        throw replyTooLargeError(response.status, FRAME_CHARS_MAX);
+        throw replyTooLargeError(response.status, `${FRAME_CHARS_MAX} characters per event`);
       yield* blocks.map(parseFrame).filter((frame) => frame !== null);
     }
   } finally {

@@ -8,8 +8,8 @@ export const REPLY_BLOB_BYTES_MAX = 1024 ** 3;
 export const FRAME_CHARS_MAX = 4 * 1024 * 1024;
 
 /** The error for a reply over the size limit. Such a reply is not from a Genesis server, and must not fill the memory. */
-export function replyTooLargeError(status: number, bytesMax: number): GenesisError {
-  const detail = `The reply exceeds ${bytesMax} bytes. Check that GENESIS_URL is the address of a coordinator.`;
+export function replyTooLargeError(status: number, limitText: string): GenesisError {
+  const detail = `The reply exceeds ${limitText}. Check that GENESIS_URL is the address of a coordinator.`;
   return new GenesisError({ code: 'REPLY_TOO_LARGE', detail, status });
 }
 
@@ -20,7 +20,7 @@ export async function bytesOf(response: Response, bytesMax: number): Promise<Buf
   // Leaving the loop early closes the connection.
   for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
     sizeBytes += chunk.byteLength;
-    if (sizeBytes > bytesMax) throw replyTooLargeError(response.status, bytesMax);
+    if (sizeBytes > bytesMax) throw replyTooLargeError(response.status, `${bytesMax} bytes`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);

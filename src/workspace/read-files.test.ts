@@ -69,7 +69,6 @@ it('names a file that this user may not read, and reads the rest', async () => {
   // Root may read every file, so for root the unreadable file is a link to itself.
   const isRoot = process.getuid?.() === 0;
   if (isRoot) {
-    await mkdir(workspace.path('features/active/C.yml.d'));
     await symlink('C.yml', workspace.path('features/active/C.yml'));
   } else {
     await writeFile(workspace.path('features/active/C.yml'), featureText('C'), { mode: 0o000 });

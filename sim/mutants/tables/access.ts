@@ -20,7 +20,7 @@ export const ACCESS_MUTANTS: readonly Mutant[] = [
     name: 'no-tenant-is-every-tenant',
     file: AUTHORIZE,
     find: 'if (principal.tenant_id !== tenantId)',
-    replace: 'if (principal.tenantId !== null && principal.tenantId !== tenantId)',
+    replace: 'if (principal.tenant_id !== null && principal.tenant_id !== tenantId)',
     why: 'A credential without a tenant and without the role operator works in every tenant.',
     tests: ['src/server/auth/authorize.test.ts'],
   },

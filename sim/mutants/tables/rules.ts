@@ -176,7 +176,7 @@ export const RULE_MUTANTS: readonly Mutant[] = [
     name: 'renewal-not-written',
     file: HOLDER_COMMANDS,
     find: 'const builder = new DecisionBuilder(head, context);\n  const leaseSeconds = command.lease_seconds ?? claim.lease_seconds;',
-    replace: `if (claim.leaseSeconds !== null) return succeedUnchanged(head, 'RENEWED', { expires_at_ms: context.now_ms + claim.leaseSeconds * 1000 });\n  const builder = new DecisionBuilder(head, context);\n  const leaseSeconds = command.leaseSeconds ?? claim.leaseSeconds;`,
+    replace: `if (claim.lease_seconds !== null) return succeedUnchanged(head, 'RENEWED', { expires_at_ms: context.now_ms + claim.lease_seconds * 1000 });\n  const builder = new DecisionBuilder(head, context);\n  const leaseSeconds = command.lease_seconds ?? claim.lease_seconds;`,
     why: 'The holder gets a lease that is not in the log.',
   },
   {

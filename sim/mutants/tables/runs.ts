@@ -163,8 +163,8 @@ export const RUN_MUTANTS: readonly Mutant[] = [
   {
     name: 'second-end-not-found',
     file: 'src/core/engine/run-log-checker.ts',
-    find: '    if (run.ended !== null) {\n',
-    replace: '    if (run.ended === event) {\n',
+    find: '    if (run.endEvent !== null) {\n',
+    replace: '    if (run.endEvent === event) {\n',
     why: 'The verification of a log misses a run that ended twice.',
     tests: ['src/core/engine/run-log-checker.test.ts'],
   },

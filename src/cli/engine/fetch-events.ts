@@ -2,6 +2,7 @@ import type { Genesis } from '../../client/index.js';
 import { isProblem } from '../../client/replies.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { engineError } from '../../engine/engine-error.js';
+import { CommandFailure } from '../exit.js';
 
 const PAGE_SIZE = 1000;
 /** The maximum number of events that are read for an edge, or for the runs of a project. */
@@ -23,6 +24,10 @@ export async function fetchEvents(
     if (isProblem(page)) throw engineError('unavailable', page.detail);
     events.push(...page.events);
     after = page.events.length < PAGE_SIZE ? undefined : page.next;
-  } while (after !== undefined && events.length < EVENTS_MAX);
+    if (after !== undefined && events.length >= EVENTS_MAX)
+      throw new CommandFailure(
+        `${filter.task_id ?? filter.type ?? 'The project'} has more than ${EVENTS_MAX} events, which this command does not read. Use gen events.`,
+      );
+  } while (after !== undefined);
   return events;
 }

@@ -94,8 +94,9 @@ async function showGantt(
   context.printReply({ ...reply, path }, () => path);
 }
 
-/** Only a page that starts with this mark is overwritten. */
-const GENERATED_MARK = '<!-- gen status --gantt --write makes this page; what is changed here is lost. -->';
+/** Only a page that starts with this is overwritten. */
+const MARK_START = '<!-- gen status --gantt --write';
+const GENERATED_MARK = `${MARK_START} generates this page and overwrites all changes. -->`;
 
 /** Writes the Gantt diagram to the workspace as a Markdown page. Returns its path. */
 async function writeStatusPage(workspace: Workspace | null, gantt: string): Promise<string> {
@@ -103,7 +104,7 @@ async function writeStatusPage(workspace: Workspace | null, gantt: string): Prom
     throw failureWithCode('NO_WORKSPACE', '--write needs a workspace. Create one: gen init');
   const path = workspace.path('STATUS.md');
   const existingText = await readFile(path, 'utf8').catch(() => '');
-  if (existingText.trim() !== '' && !existingText.startsWith(GENERATED_MARK)) {
+  if (existingText.trim() !== '' && !existingText.startsWith(MARK_START)) {
     throw new CommandFailure(
       `${path} was not written by gen status, so it is kept. Move or delete it, then try again.`,
     );

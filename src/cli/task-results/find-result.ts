@@ -52,7 +52,8 @@ export function resultWithId(results: readonly TaskResult[], id: string): TaskRe
 export function resultsText(results: readonly TaskResult[]): string {
   if (results.length === 0) return 'The task has no results.';
   const names = results.toReversed().map((result) => `${result.id} (${describeOutcome(result)})`);
-  return `Its results, latest first: ${joinFirst(names, NAMES_MAX)}.`;
+  const limitText = results.length < RESULTS_MAX ? '' : ` Only the first ${RESULTS_MAX} results are listed.`;
+  return `Its results, latest first: ${joinFirst(names, NAMES_MAX)}.${limitText}`;
 }
 
 export function describeOutcome({ generation, accepted, parked, rejection_reason }: TaskResult): string {

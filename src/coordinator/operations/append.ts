@@ -146,7 +146,8 @@ export function appendSubjectOf(body: AppendBody, caller: Caller) {
   if (problem !== null) return problem;
   const isEdge = edge !== undefined || (task_id !== undefined && subjectKindOf(task_id) === 'edge');
   // For other subjects, no claim protects a run or its cost.
-  if (isRunEvent(body.event_type) && !isEdge) return fieldProblem('task_id', 'expected the edge of the run');
+  if (isRunEvent(body.event_type) && !isEdge)
+    return fieldProblem('task_id', 'expected the edge of the run: send feature_id and edge');
   if (task_id !== undefined && feature_id === undefined && edge === undefined) return task_id;
   if (task_id === undefined && feature_id !== undefined && edge !== undefined) {
     return edgeSubject(feature_id, edge);

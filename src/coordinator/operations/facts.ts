@@ -44,7 +44,8 @@ export function unknownReason(view: DecisionView, subject: string): string | nul
 
 export function unknownSubjectProblem(view: DecisionView, subject: string): Problem {
   const reason = unknownReason(view, subject);
-  if (reason === null) return problem('NOT_FOUND', `${subject} has no history yet.`);
+  if (reason === null)
+    return problem('NOT_FOUND', `${subject} has no history yet. It begins with the first claim.`);
   if (subjectKindOf(subject) === 'edge') return problem('NOT_FOUND', reason);
   const track = subject.slice(0, subject.indexOf('-'));
   const suggestion = didYouMean(

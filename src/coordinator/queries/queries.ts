@@ -198,7 +198,7 @@ export class Queries {
 
   async getBlob(tenantId: string, sha256: string): AsyncReply<Uint8Array> {
     const bytes = isBlobName(tenantId, sha256) ? await this.blobs.get(tenantId, sha256) : null;
-    return bytes ?? problem('NOT_FOUND', 'There is no blob with that hash.');
+    return bytes ?? problem('NOT_FOUND', `There is no blob ${sha256}. Check the hash, or upload the blob.`);
   }
 
   /** With a session id, the reply also says whether that session holds the work. */

@@ -5,7 +5,7 @@ import { verifyEd25519 } from './testing/primitives.js';
 
 const log = new AuditedLog().fill(300);
 
-it('signs the text of decision 17', () => {
+it('signs the text that docs/decisions/0017 fixes', () => {
   const { project_id, tenant_id } = log.project;
   const checkpoint = log.buildCheckpoint(300);
   const { root, time, key_id } = checkpoint;

@@ -37,7 +37,7 @@ const requiredKeys = [
 ] as const;
 const envelope = fc.record(fields, { requiredKeys: [...requiredKeys] }) as fc.Arbitrary<LeafEnvelope>;
 
-it('a leaf is the JSON of the envelope in the order of decision 17, with the digest of the payload last', () => {
+it('a leaf is the JSON of the envelope in the order that docs/decisions/0017 fixes, with the digest of the payload last', () => {
   fc.assert(
     fc.property(envelope, text, (event, payload_sha256) => {
       const ordered = Object.keys(fields).map((key) => [key, event[key as keyof LeafEnvelope]]);

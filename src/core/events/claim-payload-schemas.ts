@@ -72,8 +72,8 @@ const adoptedFrom = z.union([
 ]);
 export type AdoptedFrom = z.infer<typeof adoptedFrom>;
 
-/** Maximum number of failing checks listed in an event. */
-export const FAILING_LISTED_MAX = 20;
+/** Maximum number of failing checks that an event of a submission names. */
+export const FAILING_NAMES_MAX = 20;
 
 /** Schema per kind of claim event. Tasks and edges use different event types for the same payloads. */
 export const claimPayloadSchemas = {
@@ -111,7 +111,7 @@ export const claimPayloadSchemas = {
         /** The first of the required checks that the candidate has not passed. */
         failing: z
           .array(z.strictObject({ name: textUpTo(1024), says: textUpTo(1024) }))
-          .max(FAILING_LISTED_MAX)
+          .max(FAILING_NAMES_MAX)
           .readonly()
           .exactOptional(),
       })
@@ -183,7 +183,7 @@ export const claimPayloadSchemas = {
     /** Present if the sender did not prove to be the agent of a grant; the `session_id` is then unverified. */
     verified: z.literal(false).exactOptional(),
     /** NOT_CONVERGED: the names of the first checks that did not pass. */
-    failing: z.array(name).max(FAILING_LISTED_MAX).readonly().exactOptional(),
+    failing: z.array(name).max(FAILING_NAMES_MAX).readonly().exactOptional(),
     metadata: z.strictObject({ result_size_bytes: nonNegativeInteger, ...processingTime }),
     ...senderFields,
     ...resultFields,

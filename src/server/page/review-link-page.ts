@@ -114,7 +114,7 @@ function checkItems({ evaluators }: PendingReview): string[] {
   if (!Array.isArray(details) || details.length === 0) return ['No check has reported a result.'];
   const reports = details.slice(0, CHECKS_MAX) as readonly ReportedCheckLine[];
   return reports.map(({ name, check, type = '', result = '?' }) => {
-    const style = RESULT_CLASSES[String(result)] ?? 'odd';
+    const style = RESULT_CLASSES[String(result)] ?? 'quiet';
     const shownType = type === '' ? '' : ` <span class="quiet">${escapedExcerpt(String(type))}</span>`;
     return `${escapedExcerpt(String(name ?? check ?? '?'))}: <span class="${style}">${escapedExcerpt(String(result))}</span>${shownType}`;
   });

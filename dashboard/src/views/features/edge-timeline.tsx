@@ -2,13 +2,13 @@ import type { FeatureView, TrajectoryEntry } from '../../../../src/core/contract
 import { TaskLink } from '../../components/links.js';
 import { TimeText } from '../../components/time-text.js';
 import { visibleText } from '../../components/untrusted-text.js';
-import { useClock } from '../../live/use-clock.js';
+import { useServerClock } from '../../live/server-clock.js';
 import { actorName } from '../../model/actor-name.js';
 import { type TimeBar, timeBars } from './trajectory.js';
 
 /** When each edge of a feature was worked on. */
 export function EdgeTimeline({ feature }: { feature: FeatureView }) {
-  const bars = timeBars(feature.trajectory, useClock());
+  const bars = timeBars(feature.trajectory, useServerClock());
   if (bars.length === 0) return <p className="quiet">No edge has been started.</p>;
   return (
     <ol className="features-time">

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 import { TaskLink } from '../../components/links.js';
-import { useClock } from '../../live/use-clock.js';
+import { useServerClock } from '../../live/server-clock.js';
 import { durationText } from '../../model/duration.js';
 import type { InboxItem } from './inbox-items.js';
 
@@ -31,7 +31,7 @@ export function ItemFrame({
 }
 
 function Age({ since }: { since: string }) {
-  const nowMs = useClock();
+  const nowMs = useServerClock();
   return (
     <time className="quiet age" dateTime={since} title={since}>
       for {durationText(nowMs - Date.parse(since))}

@@ -1,6 +1,6 @@
 import { AgentName } from '../../components/agent-name.js';
 import { TimeText } from '../../components/time-text.js';
-import { useClock } from '../../live/use-clock.js';
+import { useServerClock } from '../../live/server-clock.js';
 import { durationText } from '../../model/duration.js';
 import {
   type GenerationTimelineRow,
@@ -13,7 +13,7 @@ const barStyle = ({ start, width }: Span) => ({ left: `${start}%`, width: `${wid
 
 /** The generations as bars on one axis of time. A striped bar: the agent continued after its claim had ended. */
 export function GenerationTimelineView({ history }: { history: TaskHistory }) {
-  const timeline = generationTimelineOf(history, useClock());
+  const timeline = generationTimelineOf(history, useServerClock());
   if (timeline === null) return null;
   const { start_ms, end_ms, rows } = timeline;
   return (

@@ -1,5 +1,6 @@
 import type { Worker } from 'node:worker_threads';
 import type { LogVerification } from '../../../core/contract/audit.js';
+import { adviceFor } from '../../../core/contract/codes.js';
 import type { ProjectKey } from '../../../stores/store.js';
 import { startWorker } from '../../runtime/start-worker.js';
 import { catchStoreErrors, type Problem, problem } from '../../wire/problem.js';
@@ -42,7 +43,10 @@ export class Verifications {
 
   private async verify(projectKey: ProjectKey, signal: AbortSignal): Promise<LogVerification | Problem> {
     if ((await this.store.project(projectKey)) === null)
-      return problem('UNKNOWN_PROJECT', `The project ${projectKey.project_id} does not exist.`);
+      return problem(
+        'UNKNOWN_PROJECT',
+        `There is no project ${projectKey.project_id}. ${adviceFor('UNKNOWN_PROJECT')}`,
+      );
     const stopSignal = AbortSignal.any([signal, AbortSignal.timeout(VERIFICATION_MS_MAX)]);
     const worker = startWorker(new URL('./verify.worker.js', import.meta.url), WORKER_MEMORY);
     const stopWorker = () => void worker.terminate();

@@ -1,7 +1,7 @@
 import { checkFilesMessage, omittedChecksMessage } from '../../engine/guarded-check-files.js';
 import {
   type ClaimEventPayloads,
-  FAILING_LISTED_MAX,
+  FAILING_NAMES_MAX,
   type ResultFields,
 } from '../../events/claim-payload-schemas.js';
 import { isoTime } from '../../events/envelope.js';
@@ -236,7 +236,7 @@ function refuseSubmission(
       work_lost,
       parked,
       ...(grant === null ? { verified: false } : {}),
-      ...(failing === null ? {} : { failing: failing.slice(0, FAILING_LISTED_MAX).map(({ name }) => name) }),
+      ...(failing === null ? {} : { failing: failing.slice(0, FAILING_NAMES_MAX).map(({ name }) => name) }),
       metadata: { result_size_bytes: command.result.size_bytes, ...processingTime(grant, context) },
       ...refusedResultFields(command.result, parked),
     },
