@@ -11,7 +11,7 @@ import { ENTERPRISE_LIMITS } from '../src/core/claims/policy.js';
 import { applyCommit, emptyWork, evolveWork } from '../src/core/views/index.js';
 import { EventIndex } from '../src/stores/event-index.js';
 import { BlockWriters } from '../src/stores/file/block-writer.js';
-import { NO_HASH } from '../src/stores/file/line.js';
+import { CHAIN_START } from '../src/stores/file/line.js';
 import { WriteBatch } from '../src/stores/file/write-batch.js';
 import { ProjectLedger } from '../src/stores/ledger.js';
 import { TenantPermits } from '../src/stores/permits.js';
@@ -45,7 +45,7 @@ function runRound(): string[] {
   const index = new EventIndex();
   const overlay = new Overlay();
   const writers = new BlockWriters();
-  let seal = NO_HASH;
+  let seal = CHAIN_START;
   for (let at = 0; at < CLAIMS; at += BATCH) {
     const bodies = ids.slice(at, at + BATCH).map((taskId, offset) => bodyOf(taskId, at + offset));
     const claims = timeStage('read', () =>

@@ -12,8 +12,8 @@ export interface SimHandle {
   readonly generation: number;
   readonly session_id: string;
   readonly claim_id: string;
-  /** Id of the request that was granted; null if the claim came back to a session that had forgotten it. */
-  readonly granted_by: string | null;
+  /** Id of the request that was granted; null if the agent had lost the handle and got it again with `resume`. */
+  readonly grant_request_id: string | null;
   /** Incarnation of the store when a coordinator gave this handle. */
   readonly incarnation: number;
 }

@@ -20,7 +20,7 @@ export function grantedHandles(outcome: CallOutcome, { request_ids }: SimCommand
     const { success, claim, resumed } = item as Partial<GrantReplyFields>;
     if (success !== true || claim == null) return [];
     const { task_id, generation, session_id, id: claim_id } = claim;
-    const granted_by = resumed === true ? null : (request_ids[index] ?? '');
-    return [{ task_id, generation, session_id, claim_id, granted_by, incarnation }];
+    const grant_request_id = resumed === true ? null : (request_ids[index] ?? '');
+    return [{ task_id, generation, session_id, claim_id, grant_request_id, incarnation }];
   });
 }

@@ -189,13 +189,13 @@ export class CallHistory {
       }
       const grant = projectMonitor.findEvent(handle.task_id, handle.generation, 'granted');
       const isGranted =
-        handle.granted_by === null
+        handle.grant_request_id === null
           ? grant?.session_id === handle.session_id
-          : grant?.request_id === handle.granted_by;
+          : grant?.request_id === handle.grant_request_id;
       if (!isGranted) {
         this.world.reportViolation(
           'INV-05',
-          `${command.op} was accepted with a handle that ${handle.granted_by ?? handle.session_id} was not granted`,
+          `${command.op} was accepted with a handle that ${handle.grant_request_id ?? handle.session_id} was not granted`,
         );
       }
       const eventKind = EVENT_KIND_OF_OP[command.op];

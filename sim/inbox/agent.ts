@@ -81,7 +81,7 @@ export class InboxAgent {
   private checkFile(commandFile: CommandFile): void {
     const { tracker, world } = this.context;
     if (tracker.isWaiting(commandFile) || this.inTransit.has(commandFile)) return;
-    if (commandFile.dropped_in_outage === tracker.outages) {
+    if (commandFile.outages_at_drop === tracker.outages) {
       world.reportViolation(
         'INBOX-LOST',
         `${commandFile.label} disappeared without an outcome and without a power failure`,

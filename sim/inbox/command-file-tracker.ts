@@ -43,7 +43,7 @@ export class CommandFileTracker {
 
   /** The agent renamed the file into the inbox. */
   onDropped(commandFile: CommandFile): void {
-    commandFile.dropped_in_outage = this.outages;
+    commandFile.outages_at_drop = this.outages;
     commandFile.drops += 1;
     const waitingByAgent = new Map<string, number>();
     let filesAhead = 0;

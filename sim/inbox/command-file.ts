@@ -21,7 +21,7 @@ export class CommandFile {
   /** The outcomes that the agent could see, in order. */
   readonly outcomes: ObservedOutcome[] = [];
   /** Number of power failures when the file was last dropped; null: never dropped. */
-  dropped_in_outage: number | null = null;
+  outages_at_drop: number | null = null;
   drops = 0;
 
   constructor(

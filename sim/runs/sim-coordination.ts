@@ -36,8 +36,8 @@ export function simCoordination({ commands, call, knowledge }: CoordinationParts
   const handleOf = ({ task_id = '', session_id = '', claim_id = '' }: PartialHandle, generation: number) => {
     const grantedHandle = handlesByClaimId.get(claim_id);
     if (grantedHandle === undefined) throw new Error(`no reply gave the handle ${claim_id} of ${task_id}`);
-    const { granted_by, incarnation } = grantedHandle;
-    return { task_id, session_id, claim_id, generation, granted_by, incarnation };
+    const { grant_request_id, incarnation } = grantedHandle;
+    return { task_id, session_id, claim_id, generation, grant_request_id, incarnation };
   };
   return {
     async claimTask({ feature_id = '', edge = '', session_id, resume, agent_role, lease_duration_seconds }) {

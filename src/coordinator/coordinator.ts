@@ -15,7 +15,7 @@ import { ReviewLinks } from './methodology/review-links.js';
 import { MethodologyService } from './methodology/service.js';
 import { EventFeed } from './queries/feed.js';
 import { EventHistory } from './queries/history.js';
-import { countProjects, type ProjectCounts } from './queries/project-counts.js';
+import { countWorkByProject, type ProjectCounts } from './queries/project-counts.js';
 import { Queries } from './queries/queries.js';
 import { ReadScheduler } from './queries/read-scheduler.js';
 import { type DefaultLimits, Projects } from './queue/projects.js';
@@ -190,7 +190,7 @@ export class Coordinator {
 
   /** The numbers of claims and tasks in each loaded project, for metrics. */
   projectCounts(): Promise<ProjectCounts[]> {
-    return countProjects(this.projects, (project) => this.methodology.stateOf(project));
+    return countWorkByProject(this.projects, (project) => this.methodology.stateOf(project));
   }
 
   /** Runs the sweeper once in every loaded project. Resolves to the number of expiries that it records. */

@@ -34,6 +34,7 @@ export async function openWorkspaceStore(
   }
   await assertLogOfProject(workspace, projectKey);
   const root = workspace.events;
+  // A folder that git tracks can come from anybody. If git tracks the keys too, the secret in the folder proves nothing.
   const { hasKeys } = await findTrackedSecrets(root, WORKSPACE_SECRETS);
   const untrusted_files = hasKeys ? 'secret' : 'log';
   const foreign_events = foreignLineEvents(projectKey);

@@ -42,7 +42,7 @@ const modelsWith = (common: Instructions): Model[] => {
 interface FateSchedule {
   /** The number of the grant at which one model is killed and one freezes. */
   readonly at_grant: number;
-  /** Replies after which the third model waits for that, so that work is left for the other two. */
+  /** After so many replies the model that stays alive waits for the fate of the other two, so that work is left for them. */
   readonly head_start: number;
 }
 
@@ -142,7 +142,7 @@ async function runModels(
   project: ServedProject,
   link: (target: LinkTarget, name: string) => Promise<ModelLink>,
   common: Instructions,
-  course: FateSchedule,
+  schedule: FateSchedule,
 ): Promise<ModelTranscript[]> {
   const runs = await Promise.all(
     modelsWith(common).map(
@@ -150,7 +150,7 @@ async function runModels(
         new ModelRun(model, await link(project, model.name), project, new SeededRandom(seed + 1)),
     ),
   );
-  return Promise.all(runs.map((run) => run.finish(course, runs)));
+  return Promise.all(runs.map((run) => run.finish(schedule, runs)));
 }
 
 function expectNextStepInEveryReply(heard: readonly ModelTranscript[], transport: string): void {

@@ -27,7 +27,7 @@ async function claimAndRelease(fleet: DatabaseFleet): Promise<void> {
 
 for (const name of DATABASE_NAMES) {
   await onSharedDatabase(name, ({ url }) => {
-    describe(`a coordinator that starts on ${name}, without a command`, () => {
+    describe(`a coordinator that has started on ${name} and gets no request`, () => {
       // req: LSE-014, MET-006
       test('records the end of a lease, and counts the claims and tasks of projects with claims', async () => {
         const fleet = await DatabaseFleet.open(url, 1);

@@ -33,7 +33,7 @@ async function longLog(): Promise<TestServer> {
 const rows = (page: Page) => page.getByRole('region', { name: 'Events' }).getByRole('listitem');
 
 await describeInBrowser('the log', (open) => {
-  test('shows 10,000 events with few rows in the document, and filters them by the address', async () => {
+  test('shows 10,000 events with few rows in the document, and keeps the filter in the URL', async () => {
     const testServer = await longLog();
     const end = (await testServer.get(`${PROJECT_URL}/status`)).body.position as number;
     const page = await open(viewUrl(testServer.url, 'log'));

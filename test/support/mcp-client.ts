@@ -20,7 +20,7 @@ export async function mcpClient(transport: Transport, revision: Revision): Promi
   return client;
 }
 
-/** Calls a tool and returns its reply, which must occur exactly once, as text. */
+/** Calls a tool and returns its reply. The result must have the reply once, as its only text block. */
 export async function callTool(
   client: Client,
   name: string,

@@ -13,7 +13,7 @@ export type Connection =
 interface StreamListener {
   onConnection(connection: Connection): void;
   onEvents(events: readonly EventEnvelope[]): void;
-  /** Called when the stream is open. Data that was read before may lack events from before the stream was open. */
+  /** Called when the stream is open. It does not repeat earlier events, so data that was read before must be read again. */
   onOpen(isInterrupted: boolean): void;
 }
 

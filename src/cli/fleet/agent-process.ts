@@ -43,7 +43,7 @@ interface AgentOptions {
   readonly leaseSeconds: number | undefined;
   readonly env: NodeJS.ProcessEnv;
   /** Variables with the server's address and the CLI's folder. */
-  readonly address: NodeJS.ProcessEnv;
+  readonly targetVariables: NodeJS.ProcessEnv;
   readonly sessions: AgentSessions;
   readonly restartsMax: number;
   readonly printLine: (line: string) => void;
@@ -161,7 +161,7 @@ export class AgentProcess {
   }
 
   private startWorker(sessionId: string): ChildProcess {
-    const { spec, folder, processGroupFile, leaseSeconds, env, address } = this.options;
+    const { spec, folder, processGroupFile, leaseSeconds, env, targetVariables } = this.options;
     const [program, ...words] = selfCommand();
     const args = [
       ...['run', '--loop'],
@@ -178,7 +178,7 @@ export class AgentProcess {
     };
     return spawn(program, [...words, ...args], {
       cwd: folder,
-      env: { ...env, ...spec.environment, ...address, ...identity },
+      env: { ...env, ...spec.environment, ...targetVariables, ...identity },
       // A separate group: Ctrl-C reaches only the fleet, which then stops all agents in order.
       detached: HAS_GROUPS,
       // The channel closes when this process ends, however it ends. The worker stops then.

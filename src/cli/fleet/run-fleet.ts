@@ -75,7 +75,7 @@ async function runLocked(
   const shared = {
     leaseSeconds: options.leaseSeconds,
     env: io.env,
-    address: {
+    targetVariables: {
       ...targetEnvironment(io, target),
       ...workspaceVariable(io),
       [OUTBOX_SERVER_VARIABLE]: target.outbox_server,

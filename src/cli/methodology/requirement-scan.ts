@@ -15,9 +15,9 @@ export async function scanRequirements(
   feature?: string,
 ) {
   const scan = await scanTags(root);
-  const feature_keys = await requirementKeys(calls, feature);
-  const only = feature === undefined ? {} : { only: new Set(feature_keys) };
-  const coverage = coverageOf({ scan, feature_keys, layers, ...only });
+  const delivered_keys = await requirementKeys(calls, feature);
+  const only = feature === undefined ? {} : { only: new Set(delivered_keys) };
+  const coverage = coverageOf({ scan, delivered_keys, layers, ...only });
   const gapsRequest: GapsBody = {
     layers_run: [...layers],
     ...(feature === undefined ? {} : { feature }),
@@ -40,7 +40,7 @@ async function requirementKeys(
 ): Promise<string[]> {
   if (feature !== undefined) return [...unwrapReply(await calls.feature(feature)).requirements, feature];
   const { features } = unwrapReply(await calls.status());
-  // Only features deliver requirements; spikes and other child vectors do not.
+  // Only features of the type `feature` deliver requirements. Spikes and the other types do not.
   const requirementFeatures = features.filter(({ vector_type }) => vector_type === 'feature');
   return requirementFeatures.flatMap(({ feature_id, requirements }) => [feature_id, ...requirements]);
 }

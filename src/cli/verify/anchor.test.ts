@@ -12,7 +12,7 @@ import { openAuditKey } from '../../server/audit/audit-key.js';
 import { FileSink } from '../../server/audit/file-sink.js';
 import { openSinks } from '../../server/audit/sinks.js';
 import { openFileStore } from '../../stores/file/file-store.js';
-import { base64urlDigest, NO_HASH, PAYLOAD } from '../../stores/file/line.js';
+import { base64urlDigest, CHAIN_START, PAYLOAD_MARK } from '../../stores/file/line.js';
 import { UNRECORDED_REDACTION } from '../../stores/file/redacted-lines.js';
 import { SealInput, sealedText } from '../../stores/file/seal.js';
 import { runGen, startCommand } from '../testing/terminal.js';
@@ -344,7 +344,7 @@ describe('an attack on a log of files is named by gen verify and by gen up', () 
     const folder = join(url.slice('file:'.length), tenant_id, project_id);
     const segments = (await readdir(join(folder, 'segments')).catch(() => [])).sort();
     const seals = new SealInput();
-    let seal = NO_HASH;
+    let seal = CHAIN_START;
     seals.begin(seal);
     const rewriteLine = (line: string): string => {
       if (!line.startsWith('{"seal":')) {
@@ -368,12 +368,12 @@ describe('an attack on a log of files is named by gen verify and by gen up', () 
 
   /** Replaces a text in the payload of a line. With `withDigest`, the line also states the new digest. */
   const editLine = (line: string, from: string, to: string, withDigest: boolean): string => {
-    const [envelope = '', payload = ''] = line.split(PAYLOAD);
+    const [envelope = '', payload = ''] = line.split(PAYLOAD_MARK);
     if (!payload.includes(from)) return line;
     const forged = payload.replace(from, to);
     const digest = `"payload_sha256":"${base64urlDigest(forged.slice(0, -1))}"`;
     return [withDigest ? envelope.replace(/"payload_sha256":"[^"]+"/, digest) : envelope, forged].join(
-      PAYLOAD,
+      PAYLOAD_MARK,
     );
   };
 

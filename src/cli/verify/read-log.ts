@@ -2,7 +2,7 @@ import type { EventEnvelope } from '../../core/events/envelope.js';
 import type { ReadableFile } from '../../stores/file/disk.js';
 import { addProvenDurable, type DurableProgress, readDurableMark } from '../../stores/file/durable-mark.js';
 import { ACTIVE_FILE, positionOfSegment, SEGMENTS_FOLDER, segmentName } from '../../stores/file/layout.js';
-import { NO_HASH } from '../../stores/file/line.js';
+import { CHAIN_START } from '../../stores/file/line.js';
 import { visitLines } from '../../stores/file/line-reader.js';
 import { type CheckedLine, type LineFault, LogCheck, type LogEnd } from '../../stores/file/log-check.js';
 import { nodeDisk } from '../../stores/file/node-disk.js';
@@ -101,7 +101,7 @@ class LogReader {
   private isTooLargeToCheck = false;
   /** Position of the last event of a whole block. */
   position = 0;
-  private readonly end: LogEnd = { key: null, seal: NO_HASH, position: 0, foreign: [], isFormat1: true };
+  private readonly end: LogEnd = { key: null, seal: CHAIN_START, position: 0, foreign: [], isFormat1: true };
   private readonly check = new LogCheck<LogLinePosition & { readonly end: number }>(this.end, {
     onTransaction: (lines) => this.visitTransaction(lines),
     onWhole: (last, block) => {

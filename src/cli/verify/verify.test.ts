@@ -9,7 +9,7 @@ import type { EventEnvelope, NewEvent } from '../../core/events/envelope.js';
 import type { SignedCommand } from '../../core/signing.js';
 import { BlockWriters } from '../../stores/file/block-writer.js';
 import { openFileStore } from '../../stores/file/file-store.js';
-import { NO_HASH } from '../../stores/file/line.js';
+import { CHAIN_START } from '../../stores/file/line.js';
 import { eventIn } from '../../stores/file/log-line.js';
 import { fileMigrator } from '../../stores/file/migrator.js';
 import { copyOfFormat1, FORMAT_1_KEY, format1Events } from '../../stores/file/testing/format-1.js';
@@ -228,7 +228,7 @@ it('reports a run that converged without a result, and notes a run that its exec
 });
 
 function chainedText(events: readonly EventEnvelope[]): string {
-  const batch = new WriteBatch(new BlockWriters(), NO_HASH, 0);
+  const batch = new WriteBatch(new BlockWriters(), CHAIN_START, 0);
   for (const [at, event] of events.entries()) batch.add([event], at + 1, {}, 0);
   return batch.finish(0, undefined).bytes.toString();
 }

@@ -26,7 +26,7 @@ export type ComputedChange =
 
 /** A requested plan change, computed against the current plan. */
 export interface PlanUpdate {
-  /** Precomputes the slow part, yielding to other work. Null if `changeFor` can run within a decision. */
+  /** Returns a function that computes the slow part in advance, yielding to other work; null if no part is slow. */
   preparation?(plan: Plan): (() => Promise<void>) | null;
   changeFor(plan: Plan, startedTasks: StartedTasks): ComputedChange;
 }

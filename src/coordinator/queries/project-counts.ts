@@ -25,8 +25,8 @@ export interface ProjectCounts {
 type WorkCounts = Pick<ProjectCounts, 'ready_tasks' | 'pending_tasks' | 'completed_tasks'>;
 type ReadMethodology = (project: Project) => Promise<MethodologyState>;
 
-/** Counts the loaded projects. A project whose events cannot be read now is left out. */
-export async function countProjects(
+/** Counts the work of each loaded project. A project whose events cannot be read now is left out. */
+export async function countWorkByProject(
   projects: Projects,
   readMethodology: ReadMethodology,
 ): Promise<ProjectCounts[]> {

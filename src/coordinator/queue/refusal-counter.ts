@@ -89,14 +89,14 @@ interface CountedRefusal {
 }
 
 function nextNumber(count: RefusalCount, identity: string | null): number {
-  const knownNumber = identity === null ? undefined : count.numbers.get(identity);
+  const knownNumber = identity === null ? undefined : count.ordinals.get(identity);
   if (knownNumber !== undefined) return knownNumber;
   count.total += 1;
   if (identity === null) return count.total;
-  count.numbers.set(identity, count.total);
-  if (count.numbers.size > IDENTITIES_MAX) {
-    const late = [...count.numbers].find(([, number]) => number > REFUSALS_RECORDED_MAX);
-    if (late !== undefined) count.numbers.delete(late[0]);
+  count.ordinals.set(identity, count.total);
+  if (count.ordinals.size > IDENTITIES_MAX) {
+    const late = [...count.ordinals].find(([, number]) => number > REFUSALS_RECORDED_MAX);
+    if (late !== undefined) count.ordinals.delete(late[0]);
   }
   return count.total;
 }

@@ -15,19 +15,19 @@ import { limitNameOfScope } from './permit-limits.js';
 export class SharedCommits implements CommitPath {
   private readonly overlay = new Overlay();
   /** For each batch under way, the subjects that it would change. */
-  private readonly changingByBatch = new Set<Set<string>>();
+  private readonly changingSubjectSets = new Set<Set<string>>();
 
   constructor(private readonly project: CommittingProject) {}
 
   async commitBatch(batch: readonly OperationJob[], earlierBatches: Promise<void>): Promise<void> {
     const view = new DecisionView(this.project, this.project.now(), this.overlay);
     const changingSubjects = new Set<string>();
-    this.changingByBatch.add(changingSubjects);
+    this.changingSubjectSets.add(changingSubjects);
     const { jobs, attempts } = this.decideAll(view, batch, changingSubjects);
     const outcomes = jobs.length === 0 ? [] : await this.commit(attempts);
     await earlierBatches;
     view.discardStaged();
-    this.changingByBatch.delete(changingSubjects);
+    this.changingSubjectSets.delete(changingSubjects);
     if (isProblem(outcomes)) for (const job of jobs) this.project.resolveJob(job, outcomes);
     else await this.settleAll(jobs, attempts, outcomes);
   }
@@ -104,7 +104,7 @@ export class SharedCommits implements CommitPath {
    */
   private dependsOnPending({ swaps, checks }: Transaction, changingSubjects: Set<string>): boolean {
     const isChanging = ({ subject }: { subject: string }) => {
-      for (const subjects of this.changingByBatch) if (subjects.has(subject)) return true;
+      for (const subjects of this.changingSubjectSets) if (subjects.has(subject)) return true;
       return false;
     };
     const isDependent = swaps.some(isChanging) || checks.some(isChanging);

@@ -63,7 +63,7 @@ forEachStore('signs of life', (open) => {
     expect(await harness.eventTypesOf(TASK)).not.toContain('CLAIM_RESUMED');
   });
 
-  test('carry no request id, so that a repeated request gets the event that it asked for', async () => {
+  test('are recorded as a heartbeat without the id of the request, so that a repeated request finds its own event', async () => {
     const { harness, iterate } = await openWithClaims();
     harness.advance(10);
     const first = unwrap(await iterate('r1'));

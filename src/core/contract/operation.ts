@@ -1,7 +1,10 @@
 import { z } from 'zod';
 import { projectIdSchema } from '../ids.js';
 
-/** What an operation requires. The server maps roles to actions. */
+/**
+ * What an operation requires. The server maps roles to actions. `tell`: appends an event of the methodology. `attest`:
+ * reports what a trusted check found.
+ */
 export const ACTIONS = [
   'public',
   'read',
@@ -16,9 +19,11 @@ export const ACTIONS = [
 export type Action = (typeof ACTIONS)[number];
 
 /**
- * `json`: a command, validated by the coordinator, small unless `bytes_max` is set. `is_document`: a large body
- * arrives as text, to be parsed in a thread. `plan`: the same, or YAML. `form`: what a browser sends for a form.
- * `bytes`: unparsed.
+ * - `json`: a command, validated by the coordinator, small unless `bytes_max` is set. With `is_document` it may be large,
+ *   and arrives as text, to be parsed in a thread.
+ * - `plan`: such a document, in JSON or YAML.
+ * - `form`: what a browser sends for a form.
+ * - `bytes`: not parsed.
  */
 export type RequestBody =
   | {

@@ -13,15 +13,15 @@ export function requestedChanges(runId: string, events: readonly EventEnvelope[]
     ({ event_type, payload }) => event_type === 'run_started' && payload.run_id !== runId,
   );
   const eventsOfRun = nextStartIndex === -1 ? eventsSinceRun : eventsSinceRun.slice(0, nextStartIndex);
-  // A decision from before the last gate concerns an earlier candidate.
+  // If the edge waited for a person again after a decision, the decision was about an earlier candidate.
   const lastGateEvent = eventsOfRun.findLast(({ event_type }) =>
-    GATE_KINDS.has(claimEventKindOf(event_type)),
+    GATE_AND_REVIEW_KINDS.has(claimEventKindOf(event_type)),
   );
   if (lastGateEvent === undefined || lastGateEvent.payload.decision !== 'CHANGES_REQUESTED') return null;
   return String(lastGateEvent.payload.comment ?? '');
 }
 
-const GATE_KINDS: ReadonlySet<unknown> = new Set(['suspended', 'escalated', 'reviewed']);
+const GATE_AND_REVIEW_KINDS: ReadonlySet<unknown> = new Set(['suspended', 'escalated', 'reviewed']);
 
 /** The id of the escalated run that a new run revises, because a person requested changes; null if there is none. */
 export function runToRevise(runs: readonly Run[], events: readonly EventEnvelope[]): string | null {

@@ -4,8 +4,8 @@ import { asClaimEvent } from '../events/known-event.js';
 /** The refusals of one principal under one generation of a subject. */
 export interface RefusalCount {
   total: number;
-  /** The number of each refusal that has an identity: see `refusalIdentity`. */
-  readonly numbers: Map<string, number>;
+  /** The ordinal of each refusal that has a `refusalIdentity`, by that identity. */
+  readonly ordinals: Map<string, number>;
 }
 
 /** The refused claims and submissions of one subject, folded from its events. */
@@ -28,7 +28,7 @@ export class RefusalCounts {
     const key = `${generation} ${principal}`;
     const existingCount = this.byKey.get(key);
     if (existingCount !== undefined) return existingCount;
-    const newCount = { total: 0, numbers: new Map<string, number>() };
+    const newCount = { total: 0, ordinals: new Map<string, number>() };
     this.byKey.set(key, newCount);
     return newCount;
   }
@@ -45,7 +45,7 @@ export class RefusalCounts {
         // Earlier versions recorded refusals without a number.
         count.total = Math.max(count.total, refused_count ?? count.total + 1);
         const identity = refusalIdentity(event);
-        if (identity !== null) count.numbers.set(identity, refused_count ?? count.total);
+        if (identity !== null) count.ordinals.set(identity, refused_count ?? count.total);
       }
     }
   }

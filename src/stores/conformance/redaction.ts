@@ -6,7 +6,7 @@ import { describe, it } from './test-list.js';
 
 const LARGE = 'x'.repeat(150_000);
 
-const remainingOf = ({ position, payload }: EventEnvelope) => ({
+const shortenedDigestOf = ({ position, payload }: EventEnvelope) => ({
   position,
   payload_sha256: createHash('sha256').update(JSON.stringify(payload)).digest('hex'),
 });
@@ -27,7 +27,7 @@ export function describeRedaction(fixture: () => StoreFixture): void {
     });
   }
 
-  /** Redacts as retention does: first commits an event with the remaining digests, then redacts. */
+  /** Redacts as retention does: first commits an event with the digests of the shortened payloads, then redacts. */
   async function redactTwo(): Promise<void> {
     const { store, project } = fixture();
     const [, second, , , fifth] = await allEvents();
@@ -37,7 +37,7 @@ export function describeRedaction(fixture: () => StoreFixture): void {
       { ...fifth, payload: {} },
     ];
     const event_type = 'HISTORY_FORGOTTEN';
-    const payload = { events: shortened.map(remainingOf) };
+    const payload = { events: shortened.map(shortenedDigestOf) };
     const redaction = { event_id: 'redaction', event_type, subject: '~history', payload };
     await fixture().expectCommitted({ loose_events: [eventOf(project, redaction)] });
     await store.redact(project, shortened);

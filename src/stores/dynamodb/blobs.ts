@@ -35,7 +35,7 @@ export class DynamodbBlobs implements Blobs {
     return first === undefined ? null : numberOf(first.size);
   }
 
-  /** Deletes one of the store's own texts that nothing refers to. The first chunk goes first, so that the text is gone at once. */
+  /** Deletes a blob to which nothing refers any more. The first chunk goes first, so that the blob is gone at once. */
   async drop(tenantId: string, sha256: string): Promise<void> {
     const size = await this.size(tenantId, sha256);
     const pk = S(blobPartition(tenantId, sha256));

@@ -1,4 +1,4 @@
-import { NO_HASH } from './line.js';
+import { CHAIN_START } from './line.js';
 import { NumberList } from './offsets.js';
 
 /** A block's range of bytes in the whole log, with its seal. */
@@ -11,7 +11,7 @@ export interface BlockRange {
 export class BlockIndex {
   constructor(
     /** The seal before the first block. */
-    public sealBefore = NO_HASH,
+    public sealBefore = CHAIN_START,
     /** The start and the end of each block, alternating. */
     private readonly bounds = new NumberList(),
   ) {}

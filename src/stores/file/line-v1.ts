@@ -7,7 +7,7 @@ import {
   type LinePermit,
   type LogFields,
   NOT_OURS,
-  PAYLOAD_BYTES,
+  PAYLOAD_MARK_BYTES,
   parseObject,
 } from './line.js';
 
@@ -46,7 +46,7 @@ export const isV1Line = (bytes: Buffer): boolean =>
 
 /** Decodes one line, without its newline, and checks it by itself. A string is the reason why it is invalid. */
 export function decodeV1Line(bytes: Buffer): V1Line | string {
-  const payloadIndex = bytes.indexOf(PAYLOAD_BYTES);
+  const payloadIndex = bytes.indexOf(PAYLOAD_MARK_BYTES);
   if (
     !isV1Line(bytes) ||
     !hasHashEnd(bytes) ||
@@ -57,7 +57,7 @@ export function decodeV1Line(bytes: Buffer): V1Line | string {
   const hash = bytes.toString('latin1', V1_PREFIX.length, V1_PREFIX.length + DIGEST_LENGTH);
   if (base64urlDigest(bytes.subarray(V1_HASHED_FROM, payloadIndex)) !== hash)
     return 'its hash does not match its text';
-  const payload = bytes.subarray(payloadIndex + PAYLOAD_BYTES.length, bytes.length - 1);
+  const payload = bytes.subarray(payloadIndex + PAYLOAD_MARK_BYTES.length, bytes.length - 1);
   // A required field may be missing although the hash matches: anybody can compute a hash.
   const parsed = parseObject(
     `{${bytes.toString('utf8', V1_HASHED_FROM, payloadIndex)}}`,

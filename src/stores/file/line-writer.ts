@@ -2,7 +2,7 @@ import type { NewEvent } from '../../core/events/envelope.js';
 import type { TransactionFields } from '../ledger.js';
 import type { LoggedRequest, Permit } from '../store.js';
 import type { ByteWriter } from './byte-writer.js';
-import { base64urlDigest, PAYLOAD } from './line.js';
+import { base64urlDigest, PAYLOAD_MARK } from './line.js';
 
 /** Where the parts of the last line end. */
 interface LineParts {
@@ -38,7 +38,7 @@ export class LineWriter {
     if (fields !== null) writeRecordFields(out, fields);
     out.ascii('}');
     const covered_end = out.length;
-    out.ascii(PAYLOAD);
+    out.ascii(PAYLOAD_MARK);
     out.utf8(payload);
     out.ascii('}\n');
     return { envelope_end, covered_end };

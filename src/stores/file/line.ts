@@ -21,11 +21,11 @@ import type { LoggedRequest, Permit } from '../store.js';
  */
 export const DIGEST_LENGTH = 43;
 
-/** Stands for the seal before the first block of a log. */
-export const NO_HASH = 'A'.repeat(DIGEST_LENGTH);
+/** Stands in for the predecessor's seal at the start of a chain. */
+export const CHAIN_START = 'A'.repeat(DIGEST_LENGTH);
 
-export const PAYLOAD = ',"payload":';
-export const PAYLOAD_BYTES = Buffer.from(PAYLOAD);
+export const PAYLOAD_MARK = ',"payload":';
+export const PAYLOAD_MARK_BYTES = Buffer.from(PAYLOAD_MARK);
 
 export const base64urlDigest = (data: string | Uint8Array): string => hash('sha256', data, 'base64url');
 
@@ -36,11 +36,12 @@ export interface LogFields {
   /** The part number of this line and the number of lines in its transaction: `1/2`. Missing if it is the only one. */
   readonly unit?: string;
   readonly rules_seq?: number;
+  /** The permits. The format keeps this older name. */
   readonly slots?: readonly LinePermit[];
   readonly requests?: readonly LineRequest[];
 }
 
-/** Scope, member and `until_ms`: JSON has no Infinity. */
+/** A permit as a list. 'forever' stands for Infinity, which JSON does not have. Null releases the permit. */
 export type LinePermit = readonly [scope: string, member: string, until_ms: number | null | 'forever'];
 type LineRequest = { readonly key: string; readonly digest: string; readonly reply?: string };
 
@@ -94,9 +95,9 @@ export function transactionLineOf(bytes: Buffer, parsed: ParsedLine): DecodedLin
   if (!isObject(log)) return NOT_OURS;
   const isEventless = Object.keys(event).length === 0;
   if (isEventless) return { event: null, isRedacted: false, log };
-  const payloadIndex = bytes.indexOf(PAYLOAD_BYTES);
+  const payloadIndex = bytes.indexOf(PAYLOAD_MARK_BYTES);
   if (event.event_id === undefined || payloadIndex < 0 || !isObject(event.payload)) return NOT_OURS;
-  const payload = bytes.subarray(payloadIndex + PAYLOAD_BYTES.length, bytes.length - 1);
+  const payload = bytes.subarray(payloadIndex + PAYLOAD_MARK_BYTES.length, bytes.length - 1);
   return { event, isRedacted: log.payload_sha256 !== base64urlDigest(payload), log };
 }
 

@@ -7,7 +7,7 @@ import { eventOf, transactionOf } from '../conformance/fixture.js';
 import type { TransactionFields } from '../ledger.js';
 import { BLOCK_BYTES, BlockWriters } from './block-writer.js';
 import { openFileStore } from './file-store.js';
-import { type DecodedLine, fieldsFromLog, NO_HASH } from './line.js';
+import { CHAIN_START, type DecodedLine, fieldsFromLog } from './line.js';
 import { LogCheck } from './log-check.js';
 import { decodeLine } from './log-line.js';
 import {
@@ -35,7 +35,7 @@ const EVENT: EventEnvelope = {
 
 /** The text of a batch of transactions. */
 function batchText(transactions: readonly (readonly [readonly NewEvent[], TransactionFields])[]): string {
-  const batch = new WriteBatch(new BlockWriters(), NO_HASH, 0);
+  const batch = new WriteBatch(new BlockWriters(), CHAIN_START, 0);
   let position = 1;
   for (const [events, record] of transactions) {
     batch.add(events, position, record, 7);
@@ -56,7 +56,7 @@ const decodeTransaction = (line: string | undefined): DecodedLine => {
 /** The events in text that is read from the start of a log, or why it is not valid. */
 function checkText(text: string): EventEnvelope[] | string {
   const events: EventEnvelope[] = [];
-  const start = { key: null, seal: NO_HASH, position: 0, foreign: [], isFormat1: true };
+  const start = { key: null, seal: CHAIN_START, position: 0, foreign: [], isFormat1: true };
   const check = new LogCheck<number>(start, {
     onTransaction: (lines) => events.push(...lines.flatMap(({ line }) => line.event ?? [])),
     onWhole: () => {},
@@ -188,7 +188,9 @@ it('writes lines of valid JSON, and seals them as documented', async () => {
     createHash('sha256')
       .update(`${[prev, ...block.map(coveredPart), text.slice('{"seal":"",'.length + 43)].join('\n')}`)
       .digest('base64url');
-  expect(parsed[2].seal).toBe(seal(NO_HASH, [lines[2] as string, lines[0] as string, lines[1] as string]));
+  expect(parsed[2].seal).toBe(
+    seal(CHAIN_START, [lines[2] as string, lines[0] as string, lines[1] as string]),
+  );
   expect(parsed[4].seal).toBe(seal(parsed[2].seal, [lines[4] as string, lines[3] as string]));
   expect(Object.keys(parsed[0])).toEqual([
     'event_id',

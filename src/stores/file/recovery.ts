@@ -189,7 +189,7 @@ async function readActiveFile(
   }
   const { position } = replay.state.ledger;
   if (fault !== null) {
-    // A log that begins with another project was put here as a whole.
+    // If no line of this project was read, somebody put a log of another project here, and the seals of that project count.
     const key = position === 0 ? null : context.key;
     await addProvenDurable(durable, file, wholeBytes, key, position);
   }

@@ -1,6 +1,6 @@
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { type Disk, readFully, withFile, writeAtomically } from './disk.js';
-import { PAYLOAD_BYTES } from './line.js';
+import { PAYLOAD_MARK_BYTES } from './line.js';
 import { visitWholeLines } from './line-reader.js';
 import type { LogFiles, Segment } from './log-files.js';
 import type { LogState } from './replay.js';
@@ -42,7 +42,7 @@ export async function redactSegments(
 
 /** Replaces the payload of a line in place, and fills what is left with spaces. */
 function blankPayload(line: Buffer, { position, payload }: EventEnvelope): void {
-  const from = line.indexOf(PAYLOAD_BYTES) + PAYLOAD_BYTES.length;
+  const from = line.indexOf(PAYLOAD_MARK_BYTES) + PAYLOAD_MARK_BYTES.length;
   const to = line.length - CLOSING_BYTES;
   const text = Buffer.from(JSON.stringify(payload));
   if (text.length > to - from)

@@ -5,7 +5,7 @@ import { ProjectLedger } from '../ledger.js';
 import type { TenantPermits } from '../permits.js';
 import type { FoldHead, ProjectKey } from '../store.js';
 import { BlockIndex } from './block-index.js';
-import { fieldsFromLog, NO_HASH } from './line.js';
+import { CHAIN_START, fieldsFromLog } from './line.js';
 import { type CheckedLine, type LineFault, LogCheck } from './log-check.js';
 import { LineOffsets } from './offsets.js';
 
@@ -29,7 +29,7 @@ export const emptyState = (projectKey: ProjectKey, permits: TenantPermits): LogS
   offsets: new LineOffsets(),
   blocks: new BlockIndex(),
   foreign: [],
-  seal: NO_HASH,
+  seal: CHAIN_START,
   newest_ms: 0,
 });
 

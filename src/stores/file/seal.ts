@@ -1,5 +1,5 @@
 import { isObject } from '../../core/events/plain-data.js';
-import { base64urlDigest, DIGEST_LENGTH, NO_HASH, NOT_OURS, PAYLOAD_BYTES } from './line.js';
+import { base64urlDigest, CHAIN_START, DIGEST_LENGTH, NOT_OURS, PAYLOAD_MARK_BYTES } from './line.js';
 
 /**
  * The last line of a block:
@@ -54,7 +54,7 @@ export function sealAtEnd(bytes: Buffer): string {
   const line = bytes.subarray(bytes.lastIndexOf(NEWLINE, bytes.length - 2) + 1);
   return line
     .toString('latin1', SEAL_PREFIX.length, SEAL_PREFIX.length + DIGEST_LENGTH)
-    .padEnd(DIGEST_LENGTH, NO_HASH);
+    .padEnd(DIGEST_LENGTH, CHAIN_START);
 }
 
 /** The text of a seal line after the seal itself. */
@@ -80,7 +80,7 @@ export class SealInput {
 
   /** Adds a line without its newline. */
   addLine(line: Buffer): void {
-    const payloadIndex = line.indexOf(PAYLOAD_BYTES);
+    const payloadIndex = line.indexOf(PAYLOAD_MARK_BYTES);
     this.addCovered(line, 0, payloadIndex < 0 ? line.length : payloadIndex);
   }
 

@@ -1,4 +1,4 @@
-import { DIGEST_LENGTH, type LogFields, PAYLOAD } from './line.js';
+import { DIGEST_LENGTH, type LogFields, PAYLOAD_MARK } from './line.js';
 import { V1_HASHED_FROM, V1_PREFIX } from './line-v1.js';
 import { decodeLine } from './log-line.js';
 import { SEAL_PREFIX, type Seal } from './seal.js';
@@ -36,7 +36,7 @@ export function skimLine(line: string): SkimmedLine | null {
 function skimEvent(line: string): SkimmedLine | null {
   const logIndex = line.indexOf(LOG);
   if (logIndex < 0) return skimOther(line);
-  const payloadIndex = line.indexOf(PAYLOAD, logIndex);
+  const payloadIndex = line.indexOf(PAYLOAD_MARK, logIndex);
   const unitIndex = logIndex + LOG.length + DIGEST_LENGTH;
   const hasUnit = line.startsWith(UNIT, unitIndex);
   const from = unitIndex + UNIT.length;
@@ -51,7 +51,7 @@ const NO_LOG: LogFields = {};
 
 function skimV1(line: string): SkimmedLine | null {
   const logIndex = line.indexOf(V1_LOG);
-  const payloadIndex = line.indexOf(PAYLOAD, logIndex);
+  const payloadIndex = line.indexOf(PAYLOAD_MARK, logIndex);
   const prevIndex = logIndex + V1_LOG.length;
   const unitIndex = prevIndex + DIGEST_LENGTH;
   if (logIndex < V1_HASHED_FROM || payloadIndex < 0 || !line.startsWith(V1_UNIT, unitIndex)) return null;

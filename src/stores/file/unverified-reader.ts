@@ -4,7 +4,7 @@ import type { ProjectKey } from '../store.js';
 import { type Disk, type DiskFile, readFully, withFile } from './disk.js';
 import { readDurableMark } from './durable-mark.js';
 import { ACTIVE_FILE, closedSegmentPositions, segmentPath } from './layout.js';
-import { NO_HASH } from './line.js';
+import { CHAIN_START } from './line.js';
 import { LogCheck, type LogEnd } from './log-check.js';
 import { decodeText } from './log-line.js';
 import { SEAL_BYTES_MAX, type Seal, SealInput, sealAtEnd, sealedText } from './seal.js';
@@ -45,7 +45,7 @@ export async function readLogUnverified(
   from: LogPoint | null = null,
 ): Promise<UnverifiedRead | null> {
   const mark = await readDurableMark(disk, folder);
-  const { key = null, seal = NO_HASH, position = 0 } = from ?? {};
+  const { key = null, seal = CHAIN_START, position = 0 } = from ?? {};
   const logEnd: LogEnd = { key, seal, position, foreign: [], isFormat1: from === null };
   const check: LogCheck<null> = new LogCheck(logEnd, {
     onTransaction: (lines) => {

@@ -16,7 +16,7 @@ export function migrationSteps(metaKey: string): readonly RedisStep[] {
   const commands = FIRST_SCRIPT.text.match(/^redis\.call.*$/gm) ?? [];
   const create = commands.map((command) => command.replace('KEYS[1]', `'${metaKey}'`));
   const convert = [
-    '-- converts every project: events in chunks, packed heads, an index of postings, permits counted by their end',
+    '-- converts every project: events in chunks, packed heads, an index of events, permits counted by their end',
     `redis.call('HSET', '${metaKey}', 'version', 2)`,
   ];
   return [

@@ -36,16 +36,16 @@ export interface Coverage {
 interface CoverageInput {
   readonly scan: TagScan;
   /** Keys that features deliver: required like the keys of a specification. */
-  readonly feature_keys: readonly string[];
+  readonly delivered_keys: readonly string[];
   readonly layers: readonly CoverageLayer[];
   /** If given, only these keys. */
   readonly only?: ReadonlySet<string>;
 }
 
 /** Compares required keys with tagged ones. The coordinator derives the verdict from the counts. */
-export function coverageOf({ scan, feature_keys, layers, only }: CoverageInput): Coverage {
+export function coverageOf({ scan, delivered_keys, layers, only }: CoverageInput): Coverage {
   const byKey = locationsByKey(scan.tags);
-  const fromFeatures = feature_keys.filter(isReqKey).map(withoutVersion);
+  const fromFeatures = delivered_keys.filter(isReqKey).map(withoutVersion);
   const fromText = [...byKey].filter(([, locations]) => locations.specified.length > 0).map(([key]) => key);
   const required = new Set([...fromText, ...fromFeatures]);
   const selected = [...required].filter((key) => only === undefined || only.has(key)).sort();

@@ -95,7 +95,7 @@ it('compares requirements with tags, layer by layer', async () => {
     'tests/auth.test.ts': '// Validates: REQ-F-AUTH-001\n// Validates: REQ-COORD-001',
   });
   const scan = await scanTags(root);
-  const all = coverageOf({ scan, feature_keys: ['REQ-F-PAY-001', 'unknown'], layers: [1, 2, 3] });
+  const all = coverageOf({ scan, delivered_keys: ['REQ-F-PAY-001', 'unknown'], layers: [1, 2, 3] });
   expect(all.keys.map(({ key, missing }) => [key, missing])).toEqual([
     ['REQ-COORD-001', [1, 3]],
     ['REQ-F-AUTH-001', []],
@@ -104,7 +104,7 @@ it('compares requirements with tags, layer by layer', async () => {
   ]);
   expect(all.orphans).toEqual([{ key: 'REQ-F-GONE-009', places: [{ file: 'src/auth.ts', line: 1 }] }]);
   expect(all.untagged_files).toEqual(['src/plain.ts']);
-  const one = coverageOf({ scan, feature_keys: [], layers: [2], only: new Set(['REQ-COORD-001']) });
+  const one = coverageOf({ scan, delivered_keys: [], layers: [2], only: new Set(['REQ-COORD-001']) });
   expect(one.keys.map(({ key, missing }) => [key, missing])).toEqual([['REQ-COORD-001', []]]);
   expect(one).toMatchObject({ orphans: [], untagged_files: [] });
 });

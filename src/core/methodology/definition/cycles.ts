@@ -5,11 +5,11 @@ export function featureCycles(features: readonly Feature[], cyclesMax?: number):
   const dependsOn = features.map(
     ({ feature_id, dependencies }) => [feature_id, dependencies.map(({ feature }) => feature)] as const,
   );
-  return findClosedCycles(new Map(dependsOn), cyclesMax);
+  return findDependencyCycles(new Map(dependsOn), cyclesMax);
 }
 
 /** Finds each dependency cycle once, with its first name repeated at the end. Iterative: chains may be long. */
-export function findClosedCycles(
+export function findDependencyCycles(
   dependsOn: ReadonlyMap<string, readonly string[]>,
   cyclesMax = Number.POSITIVE_INFINITY,
 ): string[][] {

@@ -107,7 +107,7 @@ it('a group whose frame cannot be written is taken back, and never replayed', as
   const { root, watched, store } = await openStore();
   watched.faults.write = async (path, bytes, write) => {
     if (!isWal(path)) return write(bytes);
-    // Whole, so that only cutting it off keeps it from being replayed.
+    // The frame is written completely, so only cutting it off prevents that it is replayed.
     await write(bytes);
     throw diskError('EIO');
   };

@@ -1,4 +1,4 @@
-import { NO_HASH } from '../line.js';
+import { CHAIN_START } from '../line.js';
 import { FRAME_PREFIX, frameAt, type WalFrame } from './frame.js';
 
 export interface WalContents {
@@ -13,7 +13,7 @@ export interface WalContents {
  */
 export function readFrames(bytes: Buffer): WalContents {
   const frames: WalFrame[] = [];
-  let prev = NO_HASH;
+  let prev = CHAIN_START;
   let offset = 0;
   while (offset < bytes.length) {
     const frame = frameAt(bytes, offset);

@@ -1,7 +1,7 @@
 import { StoreBroken } from '../../store.js';
 import { type Disk, type DiskFile, writeFully } from '../disk.js';
 import { WAL_FILE } from '../layout.js';
-import { NO_HASH } from '../line.js';
+import { CHAIN_START } from '../line.js';
 import { encodeFrame, type WalPart } from './frame.js';
 
 /**
@@ -15,7 +15,7 @@ export class WriteAheadLog {
   /** The length of the durable content. */
   bytes = 0;
   private file: DiskFile | null = null;
-  private lastFrame = NO_HASH;
+  private lastFrame = CHAIN_START;
   /** The content of the file is unknown: it must be read again before anything is written. */
   private failure: StoreBroken | null = null;
 
@@ -53,7 +53,7 @@ export class WriteAheadLog {
       await file.truncate(0);
       await file.sync();
       this.bytes = 0;
-      this.lastFrame = NO_HASH;
+      this.lastFrame = CHAIN_START;
     });
   }
 
