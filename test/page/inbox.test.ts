@@ -95,7 +95,7 @@ await describeInBrowser('the inbox', (open) => {
     const card = page.getByRole('article', { name: `Review ${TASK}` });
     await card.getByLabel('Comment').fill('No.');
     expect((await approveByRequest(testServer)).status).toBe(200);
-    await page.getByText('This no longer waits.', { exact: false }).waitFor();
+    await page.getByText('no longer waits. What you have written is kept', { exact: false }).waitFor();
     await card.getByRole('button', { name: 'Reject' }).click();
     await card.getByText('ALREADY_DECIDED').waitFor();
     await card.getByText(/List what is still waiting/).waitFor();
@@ -119,7 +119,7 @@ await describeInBrowser('the inbox', (open) => {
     await page.unroute('**/api/review?*');
     await testServer.claim('B-001-y', 's9');
     await page.getByText('b'.repeat(64)).waitFor();
-    await card.getByText(/approveByRequest on that/).waitFor();
+    await card.getByText(/decide on that/).waitFor();
     await page.getByRole('button', { name: 'Remove' }).click();
     await card.waitFor({ state: 'detached' });
     expect(await reviewsOf(testServer)).toEqual([]);

@@ -15,12 +15,13 @@ export const countText = (count: number, one: string, many = `${one}s`): string 
 export const formatUtc = (iso: string | null): string =>
   iso === null ? '' : iso.slice(0, 19).replace('T', ' ');
 
-/** A time relative to now: `in 4 min`, `12 s ago`. */
+/** A time relative to now: `in 4 min`, `now`, `12 s ago`. */
 export function relativeTime(iso: string | null, nowMs: number): string {
   if (iso === null) return '';
   const seconds = Math.round((Date.parse(iso) - nowMs) / 1000);
+  if (seconds === 0) return 'now';
   const durationPart = durationText(Math.abs(seconds));
-  return seconds >= 0 ? `in ${durationPart}` : `${durationPart} ago`;
+  return seconds > 0 ? `in ${durationPart}` : `${durationPart} ago`;
 }
 
 export const untilText = (iso: string): string =>

@@ -210,7 +210,10 @@ describe('a claim of an edge', () => {
   });
 
   it('that does not exist is refused with the reason and not logged', () => {
-    const facts = { known: false, edge: { ...edgeFacts, unknown_message: 'There is no such feature.' } };
+    const facts = {
+      is_known_subject: false,
+      edge: { ...edgeFacts, unknown_message: 'There is no such feature.' },
+    };
     const { decision } = givenEdge().when(claim(ada, {}, facts), 0);
     expect(decision).toMatchObject({
       code: 'UNKNOWN_TASK',

@@ -124,7 +124,7 @@ it('does not ask a model about a candidate that it cannot see whole', async () =
   expect(outcomes).toMatchObject([{ result: 'error', says: expect.stringContaining('big.md') }]);
   expect(evaluator.prompts).toEqual([]);
   // An agent reads the file in the folder, but cannot know a criterion that is missing in the prompt.
-  const agent = { ...evaluator, reads_folder: true };
+  const agent = { ...evaluator, canReadFolder: true };
   expect((await judgeChecks(agent, limited)).outcomes[0]?.result).toBe('pass');
   const longCriterion = { ...limited, checks: [check('clear', { criterion: 'y'.repeat(20_000) })] };
   expect((await judgeChecks(agent, longCriterion)).outcomes[0]?.result).toBe('error');

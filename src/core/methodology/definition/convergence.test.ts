@@ -45,7 +45,7 @@ describe('an edge', () => {
         { name: 'a', says },
         { name: 'b', says },
       ],
-      human: [],
+      human_checks: [],
     });
   });
 
@@ -95,11 +95,11 @@ describe('a human check', () => {
       { name: 'a', result: 'pass' },
       { name: 'h', result: 'pass' },
     ] as const;
-    expect(judgeConvergence(checks, passed)).toEqual({ delta: 0, failing: [], human: ['h'] });
+    expect(judgeConvergence(checks, passed)).toEqual({ delta: 0, failing: [], human_checks: ['h'] });
     expect(judgeConvergence(checks, [...passed, { name: 'h', result: 'fail' }])).toMatchObject({
       delta: 1,
       failing: [{ name: 'h' }],
-      human: [],
+      human_checks: [],
     });
   });
 });
