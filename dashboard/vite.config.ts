@@ -15,7 +15,7 @@ export default defineConfig({
     outDir: '../src/server/page/assets',
     emptyOutDir: true,
     assetsDir: '.',
-    // The page's policy forbids inline styles and scripts, and data: only as images.
+    // The page's policy forbids inline styles and scripts, and allows data: URLs only for images.
     assetsInlineLimit: 0,
     license: { fileName: LICENCES },
     modulePreload: { polyfill: false },

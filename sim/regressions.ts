@@ -169,6 +169,12 @@ export const REGRESSIONS: readonly Regression[] = [
     commands_max: 120,
     bug: 'The simulator ended a run before the sessions that nobody used, which were at the limit, had ended.',
   },
+  {
+    seed: 20000731,
+    mode: 'safety',
+    commands_max: 120,
+    bug: 'The simulator demanded a permit for the escalation of a claim that a new policy had kept.',
+  },
 ];
 
 /** A run that `npm test` can afford: `npm run test:long` plays the other runs. */

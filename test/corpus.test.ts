@@ -24,6 +24,7 @@ interface ExpectedFeature {
   readonly checks_on?: { edge: string; includes: readonly string[] };
 }
 
+/** Workspaces that other tools of the family have written. */
 const CORPUS = join(import.meta.dirname, 'corpus');
 const LOG = '.ai-workspace/events/events.jsonl';
 const folders = (await readdir(CORPUS, { withFileTypes: true })).filter((entry) => entry.isDirectory());
@@ -48,7 +49,7 @@ const json = async (terminal: TerminalOptions, ...argv: readonly string[]) =>
   JSON.parse(await run(terminal, ...argv, '--json'));
 
 test.each(folders.map(({ name }) => name))(
-  'the configuration of %s is read or named in a warning, and no check is lost',
+  'each setting of the workspace %s is applied or named in a warning, and no check is lost',
   async (name) => {
     const { terminal, expected } = await open(name);
     const parsed = parseMethodology((await readWorkspaceFiles(new Workspace(terminal.cwd))).files);

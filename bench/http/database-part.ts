@@ -17,7 +17,7 @@ interface DatabaseSetup {
   readonly durable: string;
 }
 
-/** The databases that our server and the job queues share, with the same settings. */
+/** The databases on which both our server and the job queues are measured, with the same settings. */
 export const DATABASES: Readonly<Record<BenchDatabase, DatabaseSetup>> = {
   redis: {
     start: startRedis,

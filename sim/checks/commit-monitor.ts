@@ -175,7 +175,11 @@ export class CommitMonitor {
     const eventKinds = events.map((event) => claimEventKindOf(event.event_type));
     this.checkTime(transaction, outcome.now_ms);
     const liveBefore = this.countLiveClaims(transaction.tenant_id, outcome.now_ms);
-    const isPermitTaken = eventKinds.includes('granted') || eventKinds.includes('escalated');
+    const isPermitTaken = events.some(
+      ({ subject = '' }, index) =>
+        eventKinds[index] === 'granted' ||
+        (eventKinds[index] === 'escalated' && !projectMonitor.isHeld(subject, outcome.now_ms)),
+    );
     const tracksBefore = isPermitTaken ? agentsInTracks(projectMonitor, outcome.now_ms) : null;
     // The adoption of a result does not wait for its dependencies.
     if (!eventKinds.includes('adopted')) {
@@ -234,7 +238,8 @@ export class CommitMonitor {
 
   /**
    * INV-15, at the store's time of the commit and counted from the log alone. A policy change that keeps expired claims
-   * may leave a tenant above its limit. Then no grant may raise the number of live claims further.
+   * may leave a tenant above its limit. Then no grant may raise the number of live claims further. A kept claim may be
+   * escalated, although its permit has ended.
    */
   private checkLimit(tenantId: string, liveBefore: number, nowMs: number): void {
     const max = this.limits.max_concurrent_claims;

@@ -2,7 +2,7 @@ import { isRefusal } from '../../src/coordinator/queue/refusal-recorder.js';
 import { type ClaimEventKind, claimEventKindOf } from '../../src/core/claims/claim-event-kinds.js';
 import { emptyHead, type Head } from '../../src/core/claims/head.js';
 import { LogChecker } from '../../src/core/claims/invariants.js';
-import { permitHeldUntilMs } from '../../src/core/claims/lease.js';
+import { isLive, permitHeldUntilMs } from '../../src/core/claims/lease.js';
 import {
   DEFAULT_POLICY,
   generationFloor,
@@ -57,6 +57,12 @@ export class ProjectMonitor {
 
   rulesOf(subject: string): Rules {
     return rulesFor(subjectKindOf(subject), this.policy, this.limits, 0, this.generationFloor);
+  }
+
+  /** Whether the subject has a claim that nobody may take over under the current rules. */
+  isHeld(subject: string, nowMs: number): boolean {
+    const head = this.state.heads.get(subject);
+    return head !== undefined && isLive(head, nowMs, this.rulesOf(subject));
   }
 
   addEvent(event: EventEnvelope): void {

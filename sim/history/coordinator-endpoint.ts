@@ -13,7 +13,7 @@ const SETUP_TIMEOUT_MS = 10 * 60_000;
 
 /** A coordinator as a client reaches it, over plain HTTP without retries. */
 export class CoordinatorEndpoint {
-  private readonly agent = new Agent({ keepAlive: true });
+  private readonly connections = new Agent({ keepAlive: true });
 
   constructor(
     readonly name: string,
@@ -45,7 +45,7 @@ export class CoordinatorEndpoint {
   }
 
   close(): void {
-    this.agent.destroy();
+    this.connections.destroy();
   }
 
   private send(
@@ -54,7 +54,7 @@ export class CoordinatorEndpoint {
     body: object,
     timeoutMs: number,
   ): Promise<{ status: number; text: string }> {
-    const { agent, port } = this;
+    const { connections: agent, port } = this;
     const bodyText = JSON.stringify(body);
     const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(bodyText) };
     const options = { host: '127.0.0.1', port, method, path: `${this.projectPath}${path}`, headers, agent };

@@ -16,7 +16,7 @@ export const mcpCommand = command('mcp', {
   description: 'serve MCP on standard input and output, and renew the claims made here (see --renew-for)',
   options: {
     '--renew-for <seconds>': {
-      about: 'how long to renew claims after the last call (or 90s, 5m, 2h)',
+      about: 'how long to renew claims after the last call, in seconds or as 90s, 5m, 2h',
       parse: parseSecondsOption,
       default: RENEW_FOR_SECONDS,
     },

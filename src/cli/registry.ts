@@ -61,12 +61,12 @@ const COMMANDS_BY_HEADING: Readonly<Record<string, readonly CommandGroup[]>> = {
       names: ['export', 'import'],
       load: async () => (await import('./commands/transfer.js')).transferCommands,
     },
-    // The group has no names: it completes all commands, so it needs all modules.
+    // Shell completion needs the modules of all commands: a group without names is loaded together with all others.
     { names: [], load: async () => (await import('./commands/completion.js')).completionCommand },
   ],
 };
 
-/** Lists the commands that `add` adds under a heading of the help. */
+/** Wraps `add`, so that the help shows its commands under this heading. */
 const underHeading =
   (heading: string, add: AddCommands): AddCommands =>
   (program, wrapAction) => {

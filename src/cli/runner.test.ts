@@ -90,7 +90,7 @@ describe('gen runner', { timeout: 120_000 }, () => {
     );
   });
 
-  it('runs the checks of a candidate over the commit that it resolves, and the edge converges by this evidence', async () => {
+  it('lays the candidate over the commit that `--ref` names, runs its checks, and the edge converges by this evidence', async () => {
     const { terminal, key, propose, submit, runOnce, client } = await openVerifiedProject();
     const repo = await createRepository();
     await runGen(terminal, 'runner', 'enrol', '--key', key);

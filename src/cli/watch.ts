@@ -16,13 +16,13 @@ export const showView = (context: CommandContext, { json, text }: RenderedView):
   context.printReply(json, () => text);
 
 /** Calls `onChange` whenever something may have changed, until the signal aborts. */
-type ChangeListener = (onChange: () => void, signal: AbortSignal) => Promise<void>;
+type ChangeSource = (onChange: () => void, signal: AbortSignal) => Promise<void>;
 
 /** Redraws when the rendered view has changed. Renders on every change notification and at a fixed interval. */
 export async function watch(
   context: CommandContext,
   render: () => Promise<RenderedView>,
-  listenForChanges: ChangeListener = noChanges,
+  listenForChanges: ChangeSource = noChanges,
 ): Promise<void> {
   const stop = abortOnStop(context.io);
   const { signal } = stop;
@@ -49,7 +49,7 @@ export async function watch(
 }
 
 /** No notifications: only the interval triggers. */
-const noChanges: ChangeListener = async (_, signal) => {
+const noChanges: ChangeSource = async (_, signal) => {
   if (!signal.aborted) await once(signal, 'abort');
 };
 

@@ -28,7 +28,7 @@ export class Genesis extends ApiClient {
   async work(options: WorkOptions, handler: WorkHandler): Promise<WorkSummary> {
     const renewals = await LeaseRenewals.start(this.resolvedOptions(), (renewal) => this.renewOnce(renewal));
     try {
-      const dependencies = { client: this, outbox: this.outbox, renewals, submit: this.submitFinished };
+      const dependencies = { client: this, outbox: this.outbox, renewals, submit: this.submitToServer };
       return await new WorkLoop(dependencies, options, handler).run();
     } finally {
       await renewals.stop();
@@ -37,7 +37,7 @@ export class Genesis extends ApiClient {
 
   /** Submits finished results that an earlier run left behind. */
   flushOutbox(): Promise<readonly SubmitOutcome[]> {
-    return this.outbox.flush(this.submitFinished);
+    return this.outbox.flush(this.submitToServer);
   }
 
   /** Outcomes of the results that `work` produced on this machine, in this run and earlier ones. */
@@ -45,5 +45,5 @@ export class Genesis extends ApiClient {
     return this.outbox.outcomes();
   }
 
-  private readonly submitFinished: SubmitFinished = (finished) => submitFinished(this, finished);
+  private readonly submitToServer: SubmitFinished = (finished) => submitFinished(this, finished);
 }

@@ -6,7 +6,7 @@ import type { Authenticator } from './auth/authenticator.js';
 import type { RateLimiter } from './auth/rate-limit.js';
 import { ClientGone, FetchConnection } from './connection.js';
 import type { LogSink } from './log/logs.js';
-import { startAccessLog } from './middleware/access-log.js';
+import { beginLogLine } from './middleware/access-log.js';
 import { authenticate, limitRate, requirePermission, setCaller } from './middleware/authentication.js';
 import { bodyMemoryFullResponse, readBody } from './middleware/body.js';
 import { guardOrigin } from './middleware/origin-guard.js';
@@ -48,7 +48,7 @@ export function createApp(dependencies: AppDependencies): App {
    */
   const respond = async (request: IncomingRequest): Promise<HttpResponse> => {
     try {
-      const writeLog = log === null ? null : startAccessLog(log, isAccessLogged);
+      const writeLog = log === null ? null : beginLogLine(log, isAccessLogged);
       const { path } = request;
       // HEAD is GET without the body, which the adapters leave out.
       const method = request.method === 'HEAD' ? 'GET' : request.method;

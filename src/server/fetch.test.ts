@@ -81,7 +81,7 @@ test('ends a waiting call when its request is aborted', async () => {
   expect(await (await waiting).json()).toMatchObject({ reason: 'NOTHING_READY' });
 });
 
-test('fetch serves a client in the same process completely, and renewals need no thread', async () => {
+test('the SDK completes a plan through fetch in the same process, without a thread for renewals', async () => {
   const { app } = await openApp();
   const genesis = new Genesis({ fetch: app.fetch, tenant: 'acme', project: 'shop' });
   const worked: string[] = [];

@@ -7,8 +7,8 @@ import type { Route } from './route.js';
 import { ROUTES } from './routes.js';
 import { type AnyJson, TestServer } from './testing/test-server.js';
 
-const METHODOLOGY_IDS = Object.keys({ ...methodologyOperations, ...methodologyViewOperations });
-const methodologyRoutes = ROUTES.filter(({ id }) => METHODOLOGY_IDS.includes(id));
+const METHODOLOGY_OPERATION_IDS = Object.keys({ ...methodologyOperations, ...methodologyViewOperations });
+const methodologyRoutes = ROUTES.filter(({ id }) => METHODOLOGY_OPERATION_IDS.includes(id));
 
 const FEATURE = 'REQ-F-AUTH-001';
 /** A valid input for each route, for a project with features. A route missing here fails the test. */

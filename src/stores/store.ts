@@ -170,7 +170,7 @@ export interface StoreCapabilities {
    * Set if a program other than the coordinator may have written the store's files, as git does in a workspace. `log`:
    * the events may come from elsewhere. `secret`: others may also know the store's secret, so it proves nothing.
    */
-  readonly untrusted_files?: UntrustedFiles;
+  readonly untrusted_files?: ForeignAccess;
 }
 
 export interface TransactionSize {
@@ -182,7 +182,8 @@ export interface TransactionSize {
 /** Every store applies a transaction of this many loose events, unless its capabilities say otherwise. */
 export const TRANSACTION_SIZE_MAX: TransactionSize = { events: 10_000, bytes: 8 * 1024 * 1024 };
 
-export type UntrustedFiles = 'log' | 'secret';
+/** What programs other than the coordinator may write or know: the events, or the store's secret too. */
+export type ForeignAccess = 'log' | 'secret';
 
 export interface StoreMeta {
   /** Incremented whenever history may have been lost; handles of an older incarnation are refused. */

@@ -20,7 +20,7 @@ import { importProject } from '../../src/coordinator/transfer/import-project.js'
 import { openStoreUrl } from '../../src/server/store-url.js';
 import { bearer } from '../support/bearer.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
-import { GitClone } from './support/repository.js';
+import { GitRepository } from './support/repository.js';
 import { KEY_LOG, writeUnboundKey } from './support/unbound-key.js';
 
 const EVENTS = '.ai-workspace/events';
@@ -40,7 +40,7 @@ const commandsIn = (err: string): string[] => err.match(/git -C .*$/gm) ?? [];
 
 describe('a key that was created in another clone', () => {
   it('is not in the files that git tracks', async () => {
-    const attacker = await GitClone.create();
+    const attacker = await GitRepository.create();
     await attacker.createKey();
     await attacker.serveWhile(async () => {});
     await attacker.commit();
@@ -50,7 +50,7 @@ describe('a key that was created in another clone', () => {
   });
 
   it('grants no access if git carries its record anyway, and does not open the server to everyone', async () => {
-    const attacker = await GitClone.create();
+    const attacker = await GitRepository.create();
     const token = await attacker.createKey('operator');
     await attacker.commit(TENANTS);
     const victim = await attacker.clone();
@@ -62,7 +62,7 @@ describe('a key that was created in another clone', () => {
   });
 
   it('grants no access if git also carries the secret of its store', async () => {
-    const attacker = await GitClone.create();
+    const attacker = await GitRepository.create();
     const token = await attacker.createKey('operator');
     await attacker.commit(TENANTS, SECRET);
     const victim = await attacker.clone();
@@ -73,7 +73,7 @@ describe('a key that was created in another clone', () => {
   });
 
   it('grants no access after a pull replaces the files of a victim that has its own keys', async () => {
-    const attacker = await GitClone.create();
+    const attacker = await GitRepository.create();
     await attacker.commit();
     const victim = await attacker.clone();
     const ownToken = await victim.createKey();
@@ -87,7 +87,7 @@ describe('a key that was created in another clone', () => {
 
 describe('a key that was revoked', () => {
   it('stays revoked with an older state of the log', async () => {
-    const attacker = await GitClone.create();
+    const attacker = await GitRepository.create();
     await attacker.commit();
     const victim = await attacker.clone();
     await victim.createKey();
@@ -108,7 +108,7 @@ describe('a key that was revoked', () => {
 });
 
 /** Copies the victim's key log, as a former colleague may have done, and returns the folder of the copy. */
-async function copyKeyLog(victim: GitClone): Promise<string> {
+async function copyKeyLog(victim: GitRepository): Promise<string> {
   const copy = join(victim.root, '..', `${victim.root.split('/').at(-1)}-copy`);
   await cp(join(victim.root, KEYS), copy, { recursive: true });
   return copy;
@@ -116,7 +116,7 @@ async function copyKeyLog(victim: GitClone): Promise<string> {
 
 describe('a secret file that git tracks', () => {
   it('is reported by gen up and gen verify with the commands that untrack it, after which new keys work', async () => {
-    const attacker = await GitClone.create();
+    const attacker = await GitRepository.create();
     const token = await attacker.createKey('operator');
     await attacker.commit(TENANTS, SECRET);
     const victim = await attacker.clone();
@@ -139,7 +139,7 @@ describe('a secret file that git tracks', () => {
   });
 
   it('is not searched for outside a repository', async () => {
-    const clone = await GitClone.create();
+    const clone = await GitRepository.create();
     await clone.shell('rm -rf .git');
     const token = await clone.createKey();
     const err = await clone.serveWhile(async (url) => expect(await requestStatus(url, token)).toBe(200));
@@ -147,7 +147,7 @@ describe('a secret file that git tracks', () => {
   });
 
   it('is not hidden by a bare repository that an attacker adds, whose configuration is not used', async () => {
-    const attacker = await GitClone.create();
+    const attacker = await GitRepository.create();
     const token = await attacker.createKey('operator');
     const events = join(attacker.root, EVENTS);
     for (const name of ['objects', 'refs']) {
@@ -168,7 +168,7 @@ describe('a secret file that git tracks', () => {
 
 describe('the .gitignore of an existing workspace', () => {
   it('gets the missing lines from gen migrate, and keeps the lines of a person', async () => {
-    const clone = await GitClone.create();
+    const clone = await GitRepository.create();
     const file = join(clone.root, '.ai-workspace', '.gitignore');
     await writeFile(file, '# mine\nnotes/\nevents/store.json\nevents/lock\n');
     const err = await clone.serveWhile(async () => {});
@@ -198,7 +198,7 @@ async function inStore<T>(
 
 describe('a key from before keys were bound', () => {
   it('is refused in a workspace, with the command that creates a new one', async () => {
-    const clone = await GitClone.create();
+    const clone = await GitRepository.create();
     const store = `workspace:${clone.root}`;
     const token = await inStore(store, (opened) => writeUnboundKey(opened.store));
     const err = await clone.serveWhile(async (url) => {
@@ -279,7 +279,7 @@ describe('a key log that comes from elsewhere than git', () => {
 
 describe('a plain store in a repository', () => {
   it('keeps itself out of git, and trusts no key if git carries it anyway', async () => {
-    const clone = await GitClone.create();
+    const clone = await GitRepository.create();
     const store = `file:${clone.root}/data`;
     const made = await clone.gen('key', 'create', '--role', 'operator', '--store', store);
     await clone.commit();

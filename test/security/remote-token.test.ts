@@ -14,7 +14,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { runGen } from '../../src/cli/testing/terminal.js';
-import { GitClone } from './support/repository.js';
+import { GitRepository } from './support/repository.js';
 
 /** A server of the attacker. Returns its URL and the credentials that it was sent. */
 async function startAttackerServer(): Promise<{ url: string; credentials: unknown[] }> {
@@ -35,7 +35,7 @@ it.each(['status', 'push', 'pull'])(
   'gen sync %s sends no token to a remote that came with the repository',
   async (command) => {
     const { url, credentials } = await startAttackerServer();
-    const clone = await GitClone.create();
+    const clone = await GitRepository.create();
     await writeFile(join(clone.root, '.ai-workspace/sync.yml'), syncFile(url));
     await clone.git('add', '--force', '.ai-workspace/sync.yml');
     const terminal = { cwd: clone.root, env: { GENESIS_TOKEN: 'the-victims-token' } };
@@ -49,7 +49,7 @@ it.each(['status', 'push', 'pull'])(
 
 it('gen sync status uses a remembered remote that git does not track', async () => {
   const { url, credentials } = await startAttackerServer();
-  const clone = await GitClone.create();
+  const clone = await GitRepository.create();
   await writeFile(join(clone.root, '.ai-workspace/sync.yml'), syncFile(url));
   const terminal = { cwd: clone.root, env: { GENESIS_TOKEN: 'my-token' } };
   await runGen(terminal, 'sync', 'status');
@@ -57,7 +57,7 @@ it('gen sync status uses a remembered remote that git does not track', async () 
 });
 
 it('gen sync status does not run a module that a file names as the last remote', async () => {
-  const clone = await GitClone.create();
+  const clone = await GitRepository.create();
   const module = join(clone.root, 'store.mjs');
   await writeFile(module, `import { writeFileSync } from 'node:fs'; writeFileSync('${module}.ran', '');`);
   await writeFile(join(clone.root, '.ai-workspace/sync.yml'), syncFile(`module:${module}`));

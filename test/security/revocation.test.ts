@@ -82,7 +82,7 @@ function waitForNextCall({ coordinator }: RunningServer): Promise<void> {
 }
 
 /** An event stream over a plain socket: the text so far, and signals for its first events and its end. */
-function listen(port: number, token: string | null) {
+function openStream(port: number, token: string | null) {
   const authorization = token === null ? '' : `Authorization: Bearer ${token}\r\n`;
   const request = `GET ${PROJECT_URL}/events/stream HTTP/1.1\r\nHost: 127.0.0.1\r\n${authorization}Connection: close\r\n\r\n`;
   const socket = connect(port, '127.0.0.1', () => socket.write(request));
@@ -170,8 +170,8 @@ test('ends a waiting call when its key expires', async () => {
 
 test('ends the stream of a revoked key before the next event, and leaves other streams open', async () => {
   const { testServer, admin, agent, revoke, releaseTask } = await startGuarded();
-  const theirs = listen(testServer.running.port, agent.token);
-  const other = listen(testServer.running.port, admin.authorization.slice('Bearer '.length));
+  const theirs = openStream(testServer.running.port, agent.token);
+  const other = openStream(testServer.running.port, admin.authorization.slice('Bearer '.length));
   expect(await theirs.has('CLAIM_ACQUIRED')).toBe(true);
   expect(await other.has('CLAIM_ACQUIRED')).toBe(true);
   await revoke();
@@ -185,7 +185,7 @@ test('ends the stream of a revoked key before the next event, and leaves other s
 
 test('ends the stream of a key that expires', async () => {
   const { testServer, agent } = await startGuarded({ expires_in_seconds: 1 });
-  const reply = await listen(testServer.running.port, agent.token).ended();
+  const reply = await openStream(testServer.running.port, agent.token).ended();
   expect(reply).toContain(': ended: the credential');
 });
 
@@ -195,7 +195,7 @@ test('ends the calls and streams of anonymous callers when the first key closes 
   await testServer.claim(TASK);
   const arrived = waitForNextCall(testServer.running);
   const waiting = request(testServer.url, 'POST', `${PROJECT_URL}/next`, WAITING_REQUEST);
-  const stream = listen(testServer.running.port, null);
+  const stream = openStream(testServer.running.port, null);
   expect(await stream.has('CLAIM_ACQUIRED')).toBe(true);
   await arrived;
   expect((await testServer.post(`${TENANT_URL}/keys`, { role: 'admin' })).status).toBe(201);
@@ -222,7 +222,7 @@ test('ends waiting calls and streams on another coordinator once it has followed
   while ((await statusOnSecond()) !== 200);
   const arrived = waitForNextCall(second);
   const waiting = request(second.url, 'POST', `${PROJECT_URL}/next`, WAITING_REQUEST, bearer(agent.token));
-  const stream = listen(second.port, agent.token);
+  const stream = openStream(second.port, agent.token);
   expect(await stream.has('CLAIM_ACQUIRED')).toBe(true);
   await arrived;
   expect(

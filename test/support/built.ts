@@ -11,7 +11,7 @@ declare module 'vitest' {
   }
 }
 
-const FOLDERS = '.mutants';
+const TEMPORARY_FOLDER = '.mutants';
 
 /**
  * Builds once for all tests that start the program: a process takes longer to load TypeScript than to do most of its
@@ -26,8 +26,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
 
 /** Inside the repository, so that the build finds its libraries. */
 export async function newFolder(prefix: string): Promise<string> {
-  await mkdir(FOLDERS, { recursive: true });
-  return resolve(await mkdtemp(join(FOLDERS, prefix)));
+  await mkdir(TEMPORARY_FOLDER, { recursive: true });
+  return resolve(await mkdtemp(join(TEMPORARY_FOLDER, prefix)));
 }
 
 export async function buildProgram(source: string, folder: string): Promise<void> {

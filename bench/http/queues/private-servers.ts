@@ -44,7 +44,7 @@ export async function startPostgres(): Promise<PrivateServer | null> {
   if (bin === null) return null;
   const dir = await mkdtemp(join(tmpdir(), 'bench-postgres-'));
   const port = await freePort();
-  const owner = await ownerOf(dir);
+  const owner = await giveToPostgresUser(dir);
   const data = join(dir, 'data');
   await run(join(bin, 'initdb'), ['-D', data, '-A', 'trust', '-U', 'postgres', '-E', 'UTF8'], owner);
   const settings = [
@@ -83,7 +83,7 @@ async function postgresFolder(): Promise<string | null> {
 }
 
 /** PostgreSQL refuses to run as root, so then it runs as the user postgres. */
-async function ownerOf(dir: string): Promise<{ uid?: number; gid?: number }> {
+async function giveToPostgresUser(dir: string): Promise<{ uid?: number; gid?: number }> {
   if (process.getuid?.() !== 0) return {};
   const posixId = async (flag: string) => Number((await run('id', [flag, 'postgres'])).stdout);
   const owner = { uid: await posixId('-u'), gid: await posixId('-g') };

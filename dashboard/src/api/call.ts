@@ -75,8 +75,9 @@ export async function send(
   const [method, template] = OPERATIONS[id];
   // The caller asks about itself, whatever tenant and project the page shows.
   const isOfCaller = id === 'whoami';
-  const isOfProject = isOfCaller || template.includes('{project_id}') || template.startsWith('/api/tenants/');
-  const project = isOfProject ? {} : { project_id: scope().project };
+  const omitsProjectField =
+    isOfCaller || template.includes('{project_id}') || template.startsWith('/api/tenants/');
+  const project = omitsProjectField ? {} : { project_id: scope().project };
   const url = new URL(fill(template, { ...pathScope(), ...params }), location.origin);
   const queryFields = method === 'GET' ? { ...project, ...query } : query;
   for (const [name, value] of Object.entries(queryFields))

@@ -28,7 +28,7 @@ const FLEET_OPTIONS = {
   '--name <name>': 'name the agents NAME-1, NAME-2, … (default: the program and a short id)',
   ...WORKER_OPTIONS,
   '--restarts <n>': {
-    about: 'restarts of an agent in a row without an accepted result, after which it is given up',
+    about: 'give up an agent after this many restarts in a row without an accepted result',
     parse: parseWholeNumber,
     default: RESTARTS_DEFAULT,
   },

@@ -31,7 +31,7 @@ export const verifyCommand = command('verify [log]', {
     '--anchor <file|url|store:url>':
       'compare with checkpoints kept elsewhere: a file or URL with the output of gen audit head --json, or a store that keeps them',
     '--key <key_id>': {
-      about: 'with --anchor: also trust this audit key, although it signed none of the anchors; repeatable',
+      about: 'with --anchor: also trust this audit key, even if it signed none of the anchors; repeatable',
       parse: collectOption,
     },
   },

@@ -17,7 +17,7 @@ export function edgeGrantLines(context: CommandContext, grant: EdgeGrant, taskId
   return [...lines, '', ...whenDoneLines(grant, taskId, context.repeatedOptions())];
 }
 
-/** Only drafts can be proposed, so under the policy `evidence: verified` there is no other way to submit. */
+/** Under the policy `evidence: verified` a result must first be proposed. Only drafts can be, so `--file` is not offered. */
 function whenDoneLines({ draft_folder, checks, needs_evidence }: EdgeGrant, taskId: string, options: string) {
   if (needs_evidence) {
     return [

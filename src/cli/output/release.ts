@@ -1,5 +1,5 @@
 import type { VersionReleaseReply } from '../../core/contract/version-releases.js';
-import type { CommitWithKeys } from '../../workspace/scan/git-ref.js';
+import type { CommitWithRequirements } from '../../workspace/scan/git-ref.js';
 import type { CommandContext } from '../context.js';
 import { countText, firstLines, section, truncate } from './text.js';
 
@@ -7,7 +7,7 @@ const COMMITS_SHOWN_MAX = 30;
 
 export function releaseText(
   { version, reason, readiness, release }: VersionReleaseReply,
-  changelog: readonly CommitWithKeys[],
+  changelog: readonly CommitWithRequirements[],
   path: string | null,
   context: CommandContext,
 ): string {

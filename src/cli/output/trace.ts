@@ -1,6 +1,6 @@
 import type { TraceReply } from '../../core/contract/methodology-views.js';
 import type { TagLocation } from '../../workspace/scan/coverage.js';
-import type { CommitWithKeys } from '../../workspace/scan/git-ref.js';
+import type { CommitWithRequirements } from '../../workspace/scan/git-ref.js';
 import type { TagKind } from '../../workspace/scan/tags.js';
 import type { CommandContext } from '../context.js';
 import { statusMark } from './marks.js';
@@ -10,7 +10,7 @@ import { firstLines, formatUtc } from './text.js';
 export interface TraceResult extends TraceReply {
   /** Null if the project's files are not on this machine. */
   readonly places: Readonly<Record<TagKind, readonly TagLocation[]>> | null;
-  readonly commits: readonly CommitWithKeys[];
+  readonly commits: readonly CommitWithRequirements[];
 }
 
 const STAGES: readonly (readonly [TagKind, string])[] = [

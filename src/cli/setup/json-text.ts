@@ -5,7 +5,7 @@ export interface JsonNode {
   readonly start: number;
   /** The position after its last character. */
   readonly end: number;
-  /** The value, as JSON without comments has it. */
+  /** The parsed value, as if the text had no comments. */
   readonly value: unknown;
   /** The members of an object or the items of a list; null for any other value. */
   readonly children: readonly JsonChild[] | null;

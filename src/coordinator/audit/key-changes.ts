@@ -66,7 +66,7 @@ function revokeRefusal({ keys, body }: KeyChangeRequest): AuditKeyRefusal | null
   return keys.isActive(body.key_id) ? null : 'AUDIT_KEY_ENDED';
 }
 
-/** A key that has ended can still be replaced as long as no other took its place: it may have been revoked before. */
+/** A revoked key can still be replaced, as long as no other key has replaced it: an administrator may revoke it first. */
 function replaceRefusal({ keys, signer, body }: KeyChangeRequest): AuditKeyRefusal | null {
   if (signer === null) return 'NO_AUDIT_KEY';
   if (keys.publicKeyOf(body.key_id) === null) return 'UNKNOWN_AUDIT_KEY';

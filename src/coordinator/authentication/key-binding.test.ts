@@ -5,7 +5,7 @@ import { unwrap } from '../../../test/support/coordinator-harness.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import type { KeyRecord } from '../../core/events/record-events.js';
 import { openMemoryStore } from '../../stores/memory/memory-store.js';
-import type { Store, UntrustedFiles } from '../../stores/store.js';
+import type { ForeignAccess, Store } from '../../stores/store.js';
 import { Coordinator } from '../coordinator.js';
 import { bindingOf, isBound } from './key-binding.js';
 
@@ -14,7 +14,7 @@ const idOf = (token: string): string => token.split('_')[2] ?? '';
 const newMeta = () => ({ incarnation: 1, secret: randomBytes(32).toString('hex') });
 
 /** The keys of a store as a newly started coordinator sees them. */
-async function keysOf(store: Store, untrusted_files?: UntrustedFiles) {
+async function keysOf(store: Store, untrusted_files?: ForeignAccess) {
   if (untrusted_files !== undefined) {
     Object.assign(store, { capabilities: { ...store.capabilities, untrusted_files } });
   }

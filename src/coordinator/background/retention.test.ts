@@ -15,7 +15,7 @@ const A = 'A-001-core';
 const DAY_S = 24 * 3600;
 
 /** Generation 1 fails with a message and submits too late. Generation 2 submits a result that is accepted. */
-async function runThreeGenerations(harness: CoordinatorHarness): Promise<void> {
+async function runTwoGenerations(harness: CoordinatorHarness): Promise<void> {
   await harness.plan(planOf(A));
   const first = new HarnessAgent(harness, 'first', 'session-1');
   const second = new HarnessAgent(harness, 'second', 'session-2');
@@ -41,7 +41,7 @@ forEachStore('retention', (open) => {
   // req: LIM-004
   test('removes old payload texts, and keeps every event, the accepted result and every head', async () => {
     const harness = await open();
-    await runThreeGenerations(harness);
+    await runTwoGenerations(harness);
     const heads = await harness.store.scanHeads(PROJECT_KEY, { after: null, limit: 1000 });
     const before = await harness.events();
     harness.advance(90 * DAY_S - 3700);
@@ -64,7 +64,7 @@ forEachStore('retention', (open) => {
 
   test('records a redaction once, and a second run finds nothing', async () => {
     const harness = await open();
-    await runThreeGenerations(harness);
+    await runTwoGenerations(harness);
     harness.advance(91 * DAY_S);
     expect(await harness.coordinator.redactHistory()).toBe(4);
     expect(await harness.coordinator.redactHistory()).toBe(0);
@@ -83,7 +83,7 @@ forEachStore('retention', (open) => {
 
   test('finishes a run that was interrupted between recording and redacting', async () => {
     const harness = await open();
-    await runThreeGenerations(harness);
+    await runTwoGenerations(harness);
     harness.advance(91 * DAY_S);
     const { redact } = harness.store;
     harness.store.redact = async () => {
@@ -129,7 +129,7 @@ forEachStore('retention', (open) => {
     ['pci', 365],
   ] as const)('is extended by the compliance profile %s to %i days', async (compliance_profile, days) => {
     const harness = await open();
-    await runThreeGenerations(harness);
+    await runTwoGenerations(harness);
     unwrap(await harness.coordinator.settings.putPolicy(PROJECT_KEY, { compliance_profile }, human('admin')));
     harness.advance((days - 1) * DAY_S);
     expect(await harness.coordinator.redactHistory()).toBe(0);
@@ -139,7 +139,7 @@ forEachStore('retention', (open) => {
 
   test('runs by timer, an hour after the project is registered and daily after that', async () => {
     const harness = await open();
-    await runThreeGenerations(harness);
+    await runTwoGenerations(harness);
     const redactedCounts: number[] = [];
     const { redact } = harness.store;
     const firstRedaction = new Promise<void>((resolve) => {

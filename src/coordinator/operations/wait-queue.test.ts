@@ -95,7 +95,7 @@ test('a task that the first waiter cannot claim goes to the next', async () => {
 const LEASE_SECONDS = 300;
 const CLOCK_READS = 40;
 
-/** The last millisecond of a lease passes at the given reading of the clock, while a waiter waits for its end. */
+/** A waiter waits for the end of a lease, which ends when the clock is read for the `endsAtRead`th time. */
 async function waitWhileLeaseEnds(endsAtRead: number): Promise<ClaimResult> {
   const { coordinator, environment } = await CoordinatorHarness.open('memory');
   onTestFinished(() => coordinator.close());

@@ -25,13 +25,13 @@ export class KeyService {
     private readonly environment: Environment,
   ) {}
 
-  /** The platform's keys, for the authenticator. */
+  /** The keys of all tenants and of the platform, for the authenticator. */
   openKeyRing(): Promise<KeyRing> {
     return KeyRing.open(this.projects);
   }
 
   async create(scope: KeyScope, body: unknown, caller = OPEN_CALLER): AsyncReply<CreatedApiKey> {
-    // A bound credential creates keys of the same agent role only: otherwise it could give itself another role.
+    // A credential that is restricted to an agent role creates keys of the same agent role only: otherwise it could give itself another role.
     const fields = parseRoleBody(keyBody, body, caller);
     if (isProblem(fields)) return fields;
     if (fields.role === 'operator' && !scope.platform) {
@@ -61,7 +61,7 @@ export class KeyService {
   }
 
   /**
-   * Binds legacy keys, then makes unbound keys invalid. Refused for a log that others may have written, because its
+   * Binds older keys to this store, then makes unbound keys invalid. Refused for a log that others may have written, because its
    * unbound keys may come from anywhere. A repeated call continues after an interruption.
    */
   bind(caller = OPEN_CALLER): AsyncReply<{ keys: readonly ApiKey[] }> {
@@ -86,7 +86,7 @@ export class KeyService {
   }
 }
 
-/** Such a key would never work, and would permanently close an open server. */
+/** Such a key would never work, and an open server that has a key requires one from everybody. */
 const unusableKeyProblem = (): Problem =>
   problem(
     'FORBIDDEN',

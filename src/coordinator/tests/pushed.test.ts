@@ -167,7 +167,7 @@ forEachStore('a pushed command', (open) => {
     });
   });
 
-  test('that is refused leaves a refusal with its id as the request, and its time', async () => {
+  test('that is refused is logged as a refusal with its id as the request id, and with its offline time', async () => {
     const { harness, coordinator } = await openWithPlan();
     unwrap(
       await coordinator.claims.claimTask(PROJECT_KEY, { task_id: A, agent_id: 'bob', session_id: 's-bob' }),
@@ -245,18 +245,21 @@ forEachStore('a pushed command', (open) => {
   test.each([
     ['the same id for the results they accept', 3],
     ['the id of the other one for the result it accepts', 1],
-  ])('of two approvals at once with %s, one is a conflict', async (_, accepted) => {
-    const { approve, countOf } = await openWithApprovals();
-    const replies = await Promise.all([approve(A, 1, 3), approve(B, 2, accepted)]);
-    // Either may be first.
-    const isAFirst = !('problem' in replies[0]);
-    expect(replies[isAFirst ? 0 : 1]).toMatchObject({ reason: 'APPROVED' });
-    expect(replies[isAFirst ? 1 : 0]).toMatchObject(conflict);
-    const recorded = isAFirst ? [1, 3] : [2, accepted];
-    for (const number of [1, 2, 3]) expect(await countOf(number)).toBe(recorded.includes(number) ? 1 : 0);
-  });
+  ])(
+    'with two approvals at once that use %s is answered to one of them with a conflict',
+    async (_, accepted) => {
+      const { approve, countOf } = await openWithApprovals();
+      const replies = await Promise.all([approve(A, 1, 3), approve(B, 2, accepted)]);
+      // Either may be first.
+      const isAFirst = !('problem' in replies[0]);
+      expect(replies[isAFirst ? 0 : 1]).toMatchObject({ reason: 'APPROVED' });
+      expect(replies[isAFirst ? 1 : 0]).toMatchObject(conflict);
+      const recorded = isAFirst ? [1, 3] : [2, accepted];
+      for (const number of [1, 2, 3]) expect(await countOf(number)).toBe(recorded.includes(number) ? 1 : 0);
+    },
+  );
 
-  test('of an approval that is repeated gets its reply again', async () => {
+  test('that repeats an approval gets the same reply', async () => {
     const { harness, approve } = await openWithApprovals();
     const first = unwrap(await approve(A, 1, 3));
     const before = await harness.events();

@@ -14,8 +14,8 @@ export const clampTimestamps = (events: readonly NewEvent[], nowMs: number): New
   events.map((event) => (msOf(event.timestamp) <= nowMs ? event : { ...event, timestamp: isoTime(nowMs) }));
 
 /**
- * Commits imported events in one transaction, so that a failure leaves all of them or none. More than the store applies
- * at once are refused, unless they may be written in parts. Events with a known id are skipped.
+ * Commits imported events in one transaction, so that a failure leaves all of them or none. If they exceed what the
+ * store applies at once, the import is refused, unless it may be written in parts. Events with a known id are skipped.
  */
 export async function commitImported(
   store: Store,

@@ -9,7 +9,7 @@ const HASH_LENGTH = 32;
 const LEAF_PREFIX = 0;
 const NODE_PREFIX = 1;
 
-/** One buffer for all calls, because every event makes one. The hash function reads the buffer before it returns. */
+/** Reused by all calls: a new buffer for each hash would be slow. The hash function reads the buffer before it returns. */
 const nodeInput = new Uint8Array(1 + 2 * HASH_LENGTH);
 nodeInput[0] = NODE_PREFIX;
 let leafInput = new Uint8Array(2048);

@@ -107,7 +107,7 @@ function differenceFrom(event: EventEnvelope, signedFields: SignedTextFields): s
   if (!commands.some((command) => command === signedFields.command)) return 'command';
   const isAboutWork = signedFields.command !== 'next' && signedFields.command !== 'append_event';
   if (isAboutWork && canonicalSubject(signedFields.subject) !== event.subject) return 'subject';
-  // The claims of a batch that is granted as a whole are one request, and are signed one by one.
+  // In an all_or_nothing batch the events carry the request id of the batch, but each claim is signed with its own.
   const isRequestIdSigned = signedFields.command !== 'claim_task';
   if (isRequestIdSigned && signedFields.request_id !== event.request_id) return 'request_id';
   const { submitted_generation = event.generation } = event.payload;

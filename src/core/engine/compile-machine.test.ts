@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { buildFeature, parsedMethodologyOf } from '../methodology/testing.js';
+import { buildFeature, methodologyOf } from '../methodology/testing.js';
 import type { StateMachine } from './asl.js';
 import { type CompiledMachine, compileMachine } from './compile-machine.js';
 import { type EdgePlan, edgePlan } from './edge-plan.js';
@@ -40,12 +40,12 @@ function aslErrorsOfAll(machines: readonly StateMachine[]): readonly object[] {
   return aslErrors(all).filter((error) => !isDuplicate(error));
 }
 
-const BUILT_IN = parsedMethodologyOf();
+const BUILT_IN = methodologyOf();
 const EDGES = BUILT_IN.topology.transitions.map(({ edge }) => edge);
 const builtInPlan = (edge: string, profile: string): EdgePlan =>
   edgePlan(BUILT_IN, buildFeature({ profile }), edge);
 const SPECIFICATION_PLAN = edgePlan(
-  parsedMethodologyOf({ 'config/edge_params/requirements_design.yml': SPECIFICATION_EDGE_FILE }),
+  methodologyOf({ 'config/edge_params/requirements_design.yml': SPECIFICATION_EDGE_FILE }),
   buildFeature({ profile: 'full' }),
   'requirements_design',
 );

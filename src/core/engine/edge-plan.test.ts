@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { buildFeature, parsedMethodologyOf } from '../methodology/testing.js';
+import { buildFeature, methodologyOf } from '../methodology/testing.js';
 import { edgePlan, unpassableChecklistFault } from './edge-plan.js';
 import { SPECIFICATION_EDGE_FILE } from './testing.js';
 
 const EDGE_PATH = 'graph/edges/design_code.yml';
 const edgeFile = (...lines: string[]): string => ['edge: design→code', ...lines, ''].join('\n');
 const planOf = (files: Record<string, string> = {}, overrides: Parameters<typeof buildFeature>[0] = {}) =>
-  edgePlan(parsedMethodologyOf(files), buildFeature(overrides), 'design→code');
+  edgePlan(methodologyOf(files), buildFeature(overrides), 'design→code');
 
 describe('the plan of an edge', () => {
   it('has the ends of the edge, its guidance, and the names of its context', () => {
@@ -33,7 +33,7 @@ describe('the plan of an edge', () => {
   });
 
   it('equals the example in the specification', () => {
-    const methodology = parsedMethodologyOf({
+    const methodology = methodologyOf({
       'config/edge_params/requirements_design.yml': SPECIFICATION_EDGE_FILE,
     });
     const plan = edgePlan(methodology, buildFeature({ profile: 'full' }), 'requirements_design');
@@ -70,7 +70,7 @@ review: { deadline_days: 3 }
   });
 
   it('has no checks for an edge whose file has faults, and does not exist for an unknown edge', () => {
-    const methodology = { ...parsedMethodologyOf(), edges: {} };
+    const methodology = { ...methodologyOf(), edges: {} };
     expect(edgePlan(methodology, buildFeature(), 'design_code').checks).toEqual([]);
     expect(() => edgePlan(methodology, buildFeature(), 'design_moon')).toThrow('has no edge design_moon');
   });

@@ -26,7 +26,9 @@ export const isCommandType = (eventType: string): boolean => COMMAND_TYPES.has(e
 const LEGACY_AGENT_ID = 'primary';
 
 const { event_type: type, agent_id, agent_role, session_id, generation, request_id } = envelopeSchema.shape;
-const subjectKeyField = envelopeSchema.shape.feature_id.refine((id) => id !== undefined && !/^~|#/.test(id));
+const subjectPartSchema = envelopeSchema.shape.feature_id.refine(
+  (id) => id !== undefined && !/^~|#/.test(id),
+);
 const nameValidator = {
   safeParse: (value: unknown) => ({ success: typeof value === 'string' && value.length <= 1024 }),
 };
@@ -35,8 +37,8 @@ type ForeignField = readonly [field: string, spellings: readonly string[], valid
 
 /** Envelope fields, their names in the flat dialect, and the schema a value must match. */
 const ENVELOPE_FIELDS: readonly ForeignField[] = [
-  ['task_id', ['task_id'], subjectKeyField],
-  ['feature_id', ['feature_id', 'feature'], subjectKeyField],
+  ['task_id', ['task_id'], subjectPartSchema],
+  ['feature_id', ['feature_id', 'feature'], subjectPartSchema],
   ['agent_id', ['agent_id'], agent_id],
   ['agent_role', ['agent_role'], agent_role],
   ['session_id', ['session_id'], session_id],
@@ -125,7 +127,7 @@ function takeFields(layers: FieldLayers, fields: readonly ForeignField[]): JsonO
 
 const edgeValidator: FieldValidator = {
   safeParse: (value) => ({
-    success: typeof value === 'string' && subjectKeyField.safeParse(canonicalEdge(value)).success,
+    success: typeof value === 'string' && subjectPartSchema.safeParse(canonicalEdge(value)).success,
   }),
 };
 

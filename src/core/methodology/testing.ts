@@ -11,7 +11,7 @@ export function parseValidMethodology(files: Readonly<Record<string, string>> = 
   return parsed;
 }
 
-export const parsedMethodologyOf = (files: Readonly<Record<string, string>> = {}): Methodology =>
+export const methodologyOf = (files: Readonly<Record<string, string>> = {}): Methodology =>
   parseValidMethodology(files).methodology;
 
 export const buildFeature = (overrides: Partial<Feature> = {}): Feature =>

@@ -37,9 +37,9 @@ function applyClaimHead(state: WorkState, head: Head): void {
 }
 
 /**
- * Applies a commit to the state. `positions` of its events: swaps in order, then loose events; null for a loose
- * event that was already stored. Heads are taken as committed, so that state and store share them. Returns true if
- * other commits came in between: their events must be read first, and until then only the heads are known.
+ * Applies a commit to the state. `positions` are those of its events: swaps in order, then loose events; null for a
+ * loose event that was already stored. The state keeps the committed heads themselves, not copies. Returns true if other
+ * commits came in between. Then the caller must read their events, and until then the state has only these heads.
  */
 export function applyCommit(
   state: WorkState,

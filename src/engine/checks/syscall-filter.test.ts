@@ -26,7 +26,7 @@ describe('the filter of system calls', () => {
     ['arm64', 0xc00000b7, [279, 447, 194]],
     ['arm64', 0x40000028, [385, 447, 307, 117]],
   ])(
-    'of %s hides only the calls for uncounted memory from programs with the AUDIT_ARCH %i',
+    'of %s hides only the calls that allocate memory outside the limits, from programs with the AUDIT_ARCH %i',
     (arch, auditArch, hiddenCalls) => {
       for (let number = 0; number < 600; number += 1)
         expect([number, decide(arch, auditArch, number)]).toEqual([

@@ -6,7 +6,7 @@ import type { Constructor } from './constructor.js';
 import { modelConstructor } from './model.js';
 import { replayConstructor } from './replay.js';
 
-export interface OpenAgentOptions {
+export interface ProcessContext {
   /** The root of the project: transcripts and programs with a slash are relative to it. */
   readonly folder: string;
   readonly env?: NodeJS.ProcessEnv;
@@ -15,7 +15,7 @@ export interface OpenAgentOptions {
 /** Opens the constructor that is configured. Rejects with an `EngineError` that says what is missing. */
 export async function openConstructor(
   settings: ConstructSettings,
-  { folder, env = process.env }: OpenAgentOptions,
+  { folder, env = process.env }: ProcessContext,
 ): Promise<Constructor> {
   switch (settings.type) {
     case 'command':

@@ -9,7 +9,7 @@ interface ContextText {
   readonly text: string;
 }
 
-/** The estimated tokens of RAG_THRESHOLD_BYTES of text, which is the most that is passed on whole by default. */
+/** About the tokens of RAG_THRESHOLD_BYTES of text (load-context.ts). Longer documents are searched by default, not passed on whole. */
 export const PASSAGE_TOKENS_MAX = 12_500;
 const CHARS_PER_TOKEN = 4;
 

@@ -4,7 +4,7 @@ import { costSchema, NO_COST } from '../../core/engine/check-outcome.js';
 import type { EvaluateSettings } from '../../core/methodology/definition/engine-settings.js';
 import type { AskModel } from '../constructors/constructor.js';
 import { MODEL_TIMEOUT_SECONDS_DEFAULT } from '../constructors/model.js';
-import type { OpenAgentOptions } from '../constructors/open-constructor.js';
+import type { ProcessContext } from '../constructors/open-constructor.js';
 import { type AgentCommand, runAgent } from '../constructors/run-agent.js';
 import { entryOf, readTranscript } from '../constructors/transcript.js';
 import { openModel } from '../models/ask-model.js';
@@ -19,7 +19,7 @@ const SYSTEM_PROMPT =
 /** Opens the evaluator that is configured. Rejects with an `EngineError` that says what is missing. */
 export async function openEvaluator(
   settings: EvaluateSettings,
-  { folder, env = process.env }: OpenAgentOptions,
+  { folder, env = process.env }: ProcessContext,
 ): Promise<Evaluator> {
   switch (settings.type) {
     case 'command':

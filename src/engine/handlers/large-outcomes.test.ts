@@ -44,7 +44,7 @@ const maximalOutcome = (unit: string): CheckOutcome => ({
   },
 });
 
-test('an outcome of any size is short in the data of a run', () => {
+test('an outcome of any size is shortened to fit into the data of a run', () => {
   const units = fc.constantFrom('x', '\u0000', '"', '→', '😀', '\ud800');
   fc.assert(
     fc.property(units, fc.integer({ min: 0, max: 2000 }), (unit, length) => {
@@ -58,7 +58,7 @@ test('an outcome of any size is short in the data of a run', () => {
 });
 
 // req: ITR-016
-test('a run with as many checks as possible passes its data on, and keeps the whole outcomes', async () => {
+test('with the maximum number of checks, the data of a run fits between its steps, and the whole outcomes are stored as a blob', async () => {
   const names = Array.from({ length: CHECKS_PER_EDGE_MAX }, (_, at) => `check_${at}`);
   const harness = await CoordinatorHarness.open('memory');
   const checklist = names.map((name) => ({

@@ -11,7 +11,7 @@ import { EngineError, engineError } from '../engine-error.js';
 import { MachineStopped } from '../interpreter/run-machine.js';
 import type { RunJournal, StepKey } from './run-journal.js';
 
-/** What a task of a machine gets: the data of the run, for a check its name, and for a review the token of the task. */
+/** What the handler of a step gets: the data of the run, for a check its name, and for a review the token of the step. */
 const stepPayloadSchema = runDataSchema.extend({
   check: z.string().min(1).max(256).optional(),
   task_token: z.string().min(1).max(2048).optional(),
@@ -20,7 +20,7 @@ const stepPayloadSchema = runDataSchema.extend({
 export interface StepCall {
   readonly data: RunData;
   readonly check: string | null;
-  /** The token of a task that waits: the answer may be sent with it later. */
+  /** The token of a step that waits. The answer may be sent later, with this token. */
   readonly task_token: string | null;
   /** 0 for a step that is not recorded. */
   readonly attempt: number;

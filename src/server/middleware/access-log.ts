@@ -16,12 +16,13 @@ const TEXT_CHARS_MAX = 200;
 const SECRET_PATTERN = /gc[kw]_\w|rvl_|clm_[\w-]{22}|eyJ[\w-]+\.|^v1;/;
 
 /** Starts to measure a request. The returned function writes its log line, for a stream after the last event. */
-export function startAccessLog(
+export function beginLogLine(
   log: LogSink,
   isLogged: () => boolean = () => true,
 ): (response: HttpResponse, call: ApiCall | null) => void {
   const [atMs, startMs] = [Date.now(), performance.now()];
   return (response, call) => {
+    // A call that a route of this server made itself is part of the outer call, which is logged.
     if (call !== null && call.outerPrincipal !== null) return;
     const write = (): void => {
       if (isLogged()) log(accessLogLine(response, call, atMs, performance.now() - startMs));

@@ -70,7 +70,7 @@ export function describeHeldProjects(fixture: () => StoreFixture): void {
       expect(await heldProjectIds()).toEqual([]);
     });
 
-    it('are listed when it has ended, after a swap of the head too', async () => {
+    it('are listed after the permit has ended, also if the head was swapped since', async () => {
       const { project } = fixture();
       await takePermit(project, (await now()) + SHORT_LEASE_MS);
       await fixture().advanceClock(2 * SHORT_LEASE_MS);

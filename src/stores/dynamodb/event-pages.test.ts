@@ -11,7 +11,7 @@ const pagesOf = (lines: readonly string[], first: number): EventPages => {
 const lastPositions = ({ pages }: EventPages): number[] => pages.map((page) => page.last_position);
 
 describe('pages of events', () => {
-  it('end with their bucket, and know the latest time before them', () => {
+  it('end where their bucket ends, and have the latest time of all earlier events', () => {
     const pages = pagesOf(
       range(1, 10).map(() => 'x'),
       BUCKET_SIZE - 4,

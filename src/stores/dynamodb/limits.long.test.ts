@@ -42,7 +42,7 @@ await describeOnDynamodb('the limits of DynamoDB', ({ options, store: open, prox
     );
   });
 
-  it('allow a transaction of ninety swaps with two events each, which filters find', async () => {
+  it('allow a transaction of ninety swaps with two events each, and event filters find these events', async () => {
     const store = await open();
     const projectKey = newProjectKey();
     await store.commit([transactionOf(projectKey, { swaps: [swapOf(projectKey, '~first', 0)] })]);
@@ -67,7 +67,7 @@ await describeOnDynamodb('the limits of DynamoDB', ({ options, store: open, prox
     expect(await store.project(projectKey)).toBeNull();
   });
 
-  it('apply a time to live to requests only', async () => {
+  it('give a time to live to requests only', async () => {
     const proxy = await openProxy();
     const store = await open(proxy.options);
     const projectKey = newProjectKey();

@@ -5,6 +5,7 @@ import { pageOfProjects } from '../project-order.js';
 import {
   type CommitOutcome,
   type EventQuery,
+  type ForeignAccess,
   type FoundDamage,
   type HeldProjectsPage,
   LogDamaged,
@@ -17,7 +18,6 @@ import {
   type StoreMeta,
   StoreUnavailable,
   type Transaction,
-  type UntrustedFiles,
   type WritableLog,
 } from '../store.js';
 import { BlockWriters } from './block-writer.js';
@@ -41,7 +41,7 @@ export interface FileStoreOptions {
   readonly root: string;
   /** The project whose log is the root's own `events.jsonl`. All other projects then have folders below the root. */
   readonly home?: ProjectKey;
-  readonly untrusted_files?: UntrustedFiles;
+  readonly untrusted_files?: ForeignAccess;
   /** Makes events of the lines that other programs append to the home project's log. Without it, the lines are only kept. */
   readonly foreign_events?: ForeignEvents;
   readonly disk?: Disk;

@@ -99,7 +99,7 @@ class GroupLists {
     permits: [] as unknown[],
     limits: [] as unknown[],
   };
-  readonly group: Record<string, unknown>;
+  readonly header: Record<string, unknown>;
   private readonly usages = new ScopeUsages();
   private hasLooseEvents = 0;
   private hasReleases = 0;
@@ -113,7 +113,7 @@ class GroupLists {
     for (const [transactionIndex, transaction] of transactions.entries())
       this.add(transactionIndex, transaction);
     this.lists.scopes = this.usages.rows();
-    this.group = {
+    this.header = {
       tenant_id: checkedName(first.tenant_id),
       project_id: checkedName(first.project_id),
       events: this.lists.events.length,
@@ -254,14 +254,14 @@ export function encodeGroups(groups: readonly TransactionGroup[]): BatchValue[] 
   const [{ lists }] = groupLists as [GroupLists];
   const names = Object.keys(lists) as (keyof typeof lists)[];
   const projects = new Map(
-    groupLists.map(({ group: { tenant_id, project_id } }) => {
+    groupLists.map(({ header: { tenant_id, project_id } }) => {
       return [`${tenant_id}\n${project_id}`, [tenant_id, project_id]];
     }),
   );
   return [
     groups.length,
     JSON.stringify([...projects].sort(byName).map(([, key]) => key)),
-    JSON.stringify(groupLists.map(({ group }) => group)),
+    JSON.stringify(groupLists.map(({ header }) => header)),
     ...names.map((name) =>
       JSON.stringify(groupLists.length === 1 ? lists[name] : groupLists.map((each) => each.lists[name])),
     ),
@@ -270,7 +270,7 @@ export function encodeGroups(groups: readonly TransactionGroup[]): BatchValue[] 
   ];
 }
 
-/** A row of `batches`: the result of a group. */
+/** A row of `batch`: the result of a group. */
 export interface GroupRow {
   /** The position before the group. */
   readonly position: number;

@@ -12,17 +12,17 @@ import { requestText } from './whole-batch.js';
 /** The first number of an outcome. */
 export const OUTCOME_CODE = { REPLAY: 1, CONFLICT: 2, EARLY: 3, LATE: 4, FULL: 5, COMMITTED: 6 } as const;
 
-/** Distinct names: a number plus the base of the list is the name's index in Lua. */
+/** Distinct names. The script finds a name by its number here plus the offset of the list: see commit.lua. */
 class NameTable extends NumberedRows<[name: string]> {
   get list(): string[] {
     return this.column(0);
   }
 }
 
-interface ScopeNames {
+interface EncodedScope {
   readonly scopeNumber: number;
   readonly isOnHeads: boolean;
-  /** Empty for a scope on heads, since its members are the subjects. */
+  /** Empty if the permits of the scope are kept with heads: their members are subjects, which have a table already. */
   readonly members: NameTable;
 }
 
@@ -34,7 +34,7 @@ class BatchEncoder {
   private readonly requests = new NameTable();
   private readonly looseIds = new NameTable();
   private readonly indexNames = new NameTable();
-  private readonly scopes = new Map<string, ScopeNames>();
+  private readonly scopes = new Map<string, EncodedScope>();
 
   /** Adds eleven numbers, the last of which is the length of the transaction, and then the parts of the transaction. */
   add(transaction: Transaction): void {
@@ -63,8 +63,8 @@ class BatchEncoder {
     numbers[start + 10] = numbers.length - start;
   }
 
-  /** The arguments of the script. The tape begins with the number of names of each kind. */
-  finish(transactionCount: number, lineage: string, projectId: string): (string | Buffer)[] {
+  /** The arguments of the script: lists of names, and the tape of numbers (see commit.lua), which begins with their lengths. */
+  finish(transactionCount: number, replicationId: string, projectId: string): (string | Buffer)[] {
     const { subjects, requests, looseIds, indexNames } = this;
     const lists = [subjects.list, requests.list, looseIds.list, indexNames.list];
     const header = [...lists.map(({ length }) => length), this.scopes.size, transactionCount];
@@ -74,7 +74,7 @@ class BatchEncoder {
       strings.push(scope, ...members.list);
     }
     const tape = packDoubles(header.concat(this.numbers));
-    return [lineage as string | Buffer, tape].concat(strings, this.texts);
+    return [replicationId as string | Buffer, tape].concat(strings, this.texts);
   }
 
   private addRequestsAndHeads({ requests, swaps, checks }: Transaction): void {
@@ -115,7 +115,7 @@ class BatchEncoder {
     this.numbers[start - 1] = this.numbers.length - start;
   }
 
-  private scopeOf({ scope: name, on_head }: Permit): ScopeNames {
+  private scopeOf({ scope: name, on_head }: Permit): EncodedScope {
     const existing = this.scopes.get(name);
     if (existing !== undefined) return existing;
     const scope = {

@@ -1,7 +1,7 @@
 import { runGit } from '../git.js';
 import { KEY_IN_TEXT, withoutVersion } from './req-key.js';
 
-export interface CommitWithKeys {
+export interface CommitWithRequirements {
   readonly sha: string;
   readonly at: string;
   readonly subject: string;
@@ -31,7 +31,7 @@ const FIELD_SEPARATOR = '\u001f';
 const RECORD_SEPARATOR = '\u001e';
 
 /** Commits that name a requirement, newest first: all of them, or those after a tag. */
-export async function commitsWithKeys(root: string, since: string | null): Promise<CommitWithKeys[]> {
+export async function commitsWithKeys(root: string, since: string | null): Promise<CommitWithRequirements[]> {
   const range = since === null ? 'HEAD' : `refs/tags/${since}..HEAD`;
   const format = `--format=%H${FIELD_SEPARATOR}%cI${FIELD_SEPARATOR}%s${FIELD_SEPARATOR}%b${RECORD_SEPARATOR}`;
   const bounds = [`--max-count=${COMMITS_MAX}`, '--no-show-signature'];

@@ -20,20 +20,20 @@ const ENV = {
 };
 
 /** A clone of a repository, with or without a workspace. */
-export class GitClone {
+export class GitRepository {
   private constructor(readonly root: string) {}
 
   /** A new repository with a workspace; nothing is committed yet. */
-  static async create(): Promise<GitClone> {
-    const clone = new GitClone(await newFolder());
+  static async create(): Promise<GitRepository> {
+    const clone = new GitRepository(await newFolder());
     await clone.git('init', '--quiet', '--initial-branch=main');
     await clone.gen('init', '--name', 'shop');
     return clone;
   }
 
   /** Clones this repository: the clone has only what git carries. */
-  async clone(): Promise<GitClone> {
-    const clone = new GitClone(await newFolder());
+  async clone(): Promise<GitRepository> {
+    const clone = new GitRepository(await newFolder());
     await clone.git('clone', '--quiet', this.root, '.');
     return clone;
   }

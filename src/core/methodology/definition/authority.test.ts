@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { parsedMethodologyOf } from '../testing.js';
+import { methodologyOf } from '../testing.js';
 import { checkAuthority } from './authority.js';
 
-const BUILT_IN = parsedMethodologyOf();
+const BUILT_IN = methodologyOf();
 const decide = (overrides: Partial<Parameters<typeof checkAuthority>[1]>, methodology = BUILT_IN) =>
   checkAuthority(methodology, {
     edge: 'design_code',
@@ -35,7 +35,7 @@ describe('a role', () => {
     'outside its authority gets the configured action %s',
     (decision) => {
       const text = `roles: { a: { converge_edges: [tdd] } }\nauthority: { outside_authority_action: ${decision} }\n`;
-      const methodology = parsedMethodologyOf({ 'agent_roles.yml': text });
+      const methodology = methodologyOf({ 'agent_roles.yml': text });
       expect(decide({ agent_role: 'a', edge: 'code_unit_tests' }, methodology)).toEqual(GRANTED);
       expect(decide({ agent_role: 'a' }, methodology)).toEqual({
         decision,
@@ -72,7 +72,7 @@ describe('the specification of a project', () => {
   it('can be changed by a role if the project allows it', () => {
     const text =
       'roles: { a: { converge_edges: all } }\nauthority: { spec_mutation_requires_human: false }\n';
-    const methodology = parsedMethodologyOf({ 'agent_roles.yml': text });
+    const methodology = methodologyOf({ 'agent_roles.yml': text });
     expect(decide({ agent_role: 'a', files: ['specification/a.md'] }, methodology)).toEqual(GRANTED);
   });
 });
@@ -88,7 +88,7 @@ describe('the configuration of other programs', () => {
   it('can be changed by a person only, whatever the role and the project configuration', () => {
     const text =
       'roles: { a: { converge_edges: all } }\nauthority: { spec_mutation_requires_human: false, outside_authority_action: warn }\n';
-    const methodology = parsedMethodologyOf({ 'agent_roles.yml': text });
+    const methodology = methodologyOf({ 'agent_roles.yml': text });
     for (const configuration of [BUILT_IN, methodology])
       expect(decide({ agent_role: 'a', files }, configuration)).toEqual(ESCALATED);
     const unconfigured = { edge: 'design_code', agent_role: null, files, is_human: false };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { buildFeature, parsedMethodologyOf } from '../testing.js';
+import { buildFeature, methodologyOf } from '../testing.js';
 import { effectiveChecklist } from './checklist.js';
 import type { Methodology } from './methodology.js';
 
@@ -18,7 +18,7 @@ constraint_dimensions:
   security_model: rbac
   build_system: npm
 `;
-const WITH_TOOLS = parsedMethodologyOf({ 'context/project_constraints.yml': CONSTRAINTS });
+const WITH_TOOLS = methodologyOf({ 'context/project_constraints.yml': CONSTRAINTS });
 
 const checksByName = (
   methodology: Methodology,
@@ -26,8 +26,8 @@ const checksByName = (
   overrides: Parameters<typeof buildFeature>[0] = {},
 ) =>
   new Map(effectiveChecklist(methodology, buildFeature(overrides), edge).map((check) => [check.name, check]));
-const edgeOf = (checklist: string) =>
-  parsedMethodologyOf({
+const methodologyWithChecklist = (checklist: string) =>
+  methodologyOf({
     'graph/edges/tdd.yml': `edge: tdd\nchecklist:\n${checklist}`,
     'context/project_constraints.yml': CONSTRAINTS,
   });
@@ -59,15 +59,15 @@ describe('variables', () => {
 
   it('may decide whether a check is required', () => {
     expect(checksByName(WITH_TOOLS, 'tdd').get('type_check')?.required).toBe(true);
-    expect(checksByName(parsedMethodologyOf(), 'tdd').get('type_check')?.required).toBe(false);
+    expect(checksByName(methodologyOf(), 'tdd').get('type_check')?.required).toBe(false);
   });
 
   it('that are not set leave the check required and skipped', () => {
-    expect(checksByName(parsedMethodologyOf(), 'tdd').get('tests_pass')).toMatchObject({
+    expect(checksByName(methodologyOf(), 'tdd').get('tests_pass')).toMatchObject({
       required: true,
       skipped: '$tools.test_runner.command is empty in .ai-workspace/context/project_constraints.yml.',
     });
-    const methodology = edgeOf(
+    const methodology = methodologyWithChecklist(
       '  - { name: a, type: agent, required: $tools.moon.required, criterion: "as $standards.moon" }\n',
     );
     expect(checksByName(methodology, 'tdd').get('a')).toMatchObject({
@@ -79,7 +79,7 @@ describe('variables', () => {
 
 describe('a check', () => {
   it('of type deterministic without a command is skipped', () => {
-    const methodology = edgeOf('  - { name: a, type: deterministic }\n');
+    const methodology = methodologyWithChecklist('  - { name: a, type: deterministic }\n');
     expect(checksByName(methodology, 'tdd').get('a')).toMatchObject({
       required: true,
       skipped: 'It has no command.',
@@ -104,7 +104,9 @@ describe('a check', () => {
 
   it('with a duplicate name appears once, in its most restrictive form', () => {
     const check = { name: 'tests_pass', type: 'deterministic', criterion: 'x', source: 'feature' } as const;
-    const methodology = edgeOf('  - { name: tests_pass, type: deterministic, required: false }\n');
+    const methodology = methodologyWithChecklist(
+      '  - { name: tests_pass, type: deterministic, required: false }\n',
+    );
     expect(
       effectiveChecklist(
         methodology,
@@ -177,7 +179,7 @@ describe('a human check', () => {
   it('is added if the edge requires it', () => {
     const text = 'edge: design→code\nchecklist: []\nconvergence: { human_required: true }\n';
     expect(
-      humanChecks('standard', 'design_code', parsedMethodologyOf({ 'graph/edges/design_code.yml': text })),
+      humanChecks('standard', 'design_code', methodologyOf({ 'graph/edges/design_code.yml': text })),
     ).toEqual(['human_approval']);
   });
 });
@@ -188,7 +190,7 @@ it('gives an empty checklist for an unknown edge', () => {
 });
 
 it('keeps a human check even if a deterministic check has the same name', () => {
-  const methodology = edgeOf(
+  const methodology = methodologyWithChecklist(
     '  - { name: agreed, type: deterministic, criterion: c, required: true, command: make }\n',
   );
   const criterion = { id: 'agreed', description: 'd', evaluator: 'human', required: true } as const;
@@ -204,7 +206,9 @@ describe('how a check is run', () => {
 
   it('is taken from the edge file, with variables of the minimum replaced', () => {
     const report = '{format: lcov, path: lcov.info, minimum_percent: $thresholds.test_coverage_minimum}';
-    const methodology = edgeOf(check(`shell: true, timeout_seconds: 30, report: ${report}`));
+    const methodology = methodologyWithChecklist(
+      check(`shell: true, timeout_seconds: 30, report: ${report}`),
+    );
     expect(checksByName(methodology, 'tdd').get('covered')).toMatchObject({
       shell: true,
       timeout_seconds: 30,
@@ -215,8 +219,8 @@ describe('how a check is run', () => {
 
   it('skips a check whose minimum cannot be resolved', () => {
     const report = '{format: lcov, path: lcov.info, minimum_percent: $thresholds.unknown}';
-    expect(checksByName(edgeOf(check(`report: ${report}`)), 'tdd').get('covered')?.skipped).toContain(
-      'unknown',
-    );
+    expect(
+      checksByName(methodologyWithChecklist(check(`report: ${report}`)), 'tdd').get('covered')?.skipped,
+    ).toContain('unknown');
   });
 });

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { buildFeature, parsedMethodologyOf, parseValidMethodology } from '../testing.js';
+import { buildFeature, methodologyOf, parseValidMethodology } from '../testing.js';
 import { effectiveChecklist } from './checklist.js';
 import { engineSettingsSchema, REPORT_FORMATS } from './engine-settings.js';
 import { parseMethodology } from './read-methodology.js';
@@ -21,7 +21,7 @@ describe('the documentation page about the engine', () => {
   );
 
   it('shows every setting', () => {
-    const settings = blocks.map(([, path = '', text = '']) => parsedMethodologyOf({ [path]: text }).engine);
+    const settings = blocks.map(([, path = '', text = '']) => methodologyOf({ [path]: text }).engine);
     expect(Object.keys(settings[2] ?? {})).toEqual(Object.keys(engineSettingsSchema.shape));
     expect(page).toContain(REPORT_FORMATS.map((format) => `\`${format}\``).join(', '));
   });
@@ -29,8 +29,8 @@ describe('the documentation page about the engine', () => {
 
 describe('engine.yml', () => {
   it('gives no settings of the engine if it is missing or empty', () => {
-    expect(parsedMethodologyOf()).not.toHaveProperty('engine');
-    expect(parsedMethodologyOf({ 'engine.yml': '# nothing yet\n' })).not.toHaveProperty('engine');
+    expect(methodologyOf()).not.toHaveProperty('engine');
+    expect(methodologyOf({ 'engine.yml': '# nothing yet\n' })).not.toHaveProperty('engine');
   });
 
   it.each(['engine.yml', 'engine.yaml', 'config/engine.yml'])('is read from %s', (path) => {
@@ -152,7 +152,7 @@ describe('the run fields of a check', () => {
   });
 
   it('come with the command of a traceability check', () => {
-    const methodology = parsedMethodologyOf({
+    const methodology = methodologyOf({
       [EDGE_PATH]: edgeFile('checklist: [{ name: tags, type: deterministic, source: traceability }]'),
       'graph/edges/traceability.yml':
         'layer_1: [{ name: tags, type: deterministic, command: tags, timeout_seconds: 5 }]\n',

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { parsedMethodologyOf } from '../testing.js';
+import { methodologyOf } from '../testing.js';
 import type { Profile, Transition } from './methodology.js';
 import { profileEdges, profileOf } from './profile.js';
 import { orderTransitions } from './read/topology.js';
 
-const { profiles, topology } = parsedMethodologyOf();
+const { profiles, topology } = methodologyOf();
 const edgesOnPath = (profile: Profile | undefined, graph = topology) =>
   profileEdges(profile as Profile, graph).map(({ edge, optional }) => (optional ? `${edge}?` : edge));
 
@@ -68,6 +68,6 @@ it('orders feedback edges last, wherever they are in the file', () => {
 });
 
 it('uses the default profile if the profile of a feature does not exist', () => {
-  expect(profileOf(parsedMethodologyOf(), { profile: 'gone' }).name).toBe('standard');
-  expect(profileOf(parsedMethodologyOf(), { profile: 'spike' }).name).toBe('spike');
+  expect(profileOf(methodologyOf(), { profile: 'gone' }).name).toBe('standard');
+  expect(profileOf(methodologyOf(), { profile: 'spike' }).name).toBe('spike');
 });

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ConfigFault } from '../../contract/problem.js';
-import { parsedMethodologyOf, parseValidMethodology } from '../testing.js';
+import { methodologyOf, parseValidMethodology } from '../testing.js';
 import { DEFAULT_FILES } from './defaults.generated.js';
 import { featureSchema, METHODOLOGY_LENGTH_MAX, methodologySchema } from './methodology.js';
 import { FILE_LENGTH_MAX } from './read/yaml-file.js';
@@ -98,7 +98,7 @@ describe('an empty workspace', () => {
   });
 
   it('gives the same methodology when the built-in files are written out', () => {
-    expect(parsedMethodologyOf(Object.fromEntries(DEFAULT_FILES))).toEqual(methodology);
+    expect(methodologyOf(Object.fromEntries(DEFAULT_FILES))).toEqual(methodology);
   });
 
   it('gives a record far below the size limit of the log', () => {
@@ -340,7 +340,7 @@ describe('workspace files of other tools', () => {
   });
 
   it('add the checks of adr.yml and code_tagging.yml to their edges', () => {
-    const { edges } = parsedMethodologyOf({
+    const { edges } = methodologyOf({
       'graph/edges/adr.yml':
         'edge: requirements→design\nchecklist:\n  - { name: has_context, type: agent }\n',
       'graph/edges/code_tagging.yml': 'checklist:\n  - { name: valid_tag_format, type: agent }\n',
@@ -355,7 +355,7 @@ describe('workspace files of other tools', () => {
   });
 
   it('may have the traceability commands in a separate file', () => {
-    const { edges } = parsedMethodologyOf({
+    const { edges } = methodologyOf({
       'graph/edges/design_code.yml':
         'edge: "design→code"\nchecklist:\n  - { name: tags, type: deterministic, source: traceability }\n',
       'graph/edges/traceability.yml':
@@ -368,7 +368,7 @@ describe('workspace files of other tools', () => {
 
   it('may contain several YAML documents', () => {
     const text = '---\ncoordination: { mode: single }\n---\nparallelism: { enforce: true }\n';
-    expect(parsedMethodologyOf({ 'coordination.yml': text })).toMatchObject({
+    expect(methodologyOf({ 'coordination.yml': text })).toMatchObject({
       mode: 'single',
       parallelism: { enforce: true },
     });
@@ -382,7 +382,7 @@ describe('workspace files of other tools', () => {
       - { name: confidence_floor, default: 0.7 }
 `;
     const night = 'profile: night\ngraph: { include: all }\n';
-    const { profiles } = parsedMethodologyOf({
+    const { profiles } = methodologyOf({
       'config/intentengine_config.yml': text,
       'profiles/night.yml': night,
     });

@@ -18,17 +18,17 @@ export const edgeHandlers = {
   result_adopted: onConverged,
   convergence_escalated: onEscalated,
   review_completed: onReviewed,
+  edge_held: onHeld,
+  edge_unheld: onUnheld,
+  edge_reset: onReset,
   // Names that other Genesis tools use.
   convergence_achieved: onConverged,
   human_review_completed: onReviewed,
   review_approved: onReviewed,
   review_rejected: onReviewed,
-  edge_held: onHeld,
-  edge_unheld: onUnheld,
-  edge_reset: onReset,
 };
 
-/** Starts a new episode: counters of earlier episodes do not apply to it. */
+/** The edge starts, perhaps again: what was counted before this start no longer applies. */
 function onStarted(context: EventContext): void {
   const edge = context.ensureEdge();
   if (edge === null) return;
