@@ -86,7 +86,7 @@ export const RUN_MUTANTS: readonly Mutant[] = [
     find: 'const end = openRun === undefined ? null : overruledEnd(openRun, events);',
     replace: 'const end = openRun === undefined || true ? null : overruledEnd(openRun, events);',
     why: 'The next executor asks again about a candidate that a person has rejected.',
-    mode: 'runs',
+    tests: ['src/engine/runs/execute-run.test.ts'],
   },
   {
     name: 'result-of-another-input',
