@@ -216,7 +216,7 @@ export function observeCommits(store: Store, listener: CommitListener): Store {
     projects: (tenantId) => store.projects(tenantId),
     tenantIds: () => store.tenantIds(),
     countPermits: (tenantId, scope) => store.countPermits(tenantId, scope),
-    heldProjects: (page) => store.heldProjects(page),
+    projectsWithPermits: (page) => store.projectsWithPermits(page),
     now: () => store.now(),
     meta: () => store.meta(),
     raiseIncarnation: (incarnation) => store.raiseIncarnation(incarnation),

@@ -40,7 +40,7 @@ export class StoreLink {
       projects: (tenantId) => this.read((store) => store.projects(tenantId)),
       tenantIds: () => this.read((store) => store.tenantIds()),
       countPermits: (tenantId, scope) => this.read((store) => store.countPermits(tenantId, scope)),
-      heldProjects: (page) => this.read((store) => store.heldProjects(page)),
+      projectsWithPermits: (page) => this.read((store) => store.projectsWithPermits(page)),
       now: () => this.read((store) => store.now()),
       meta: () => this.read((store) => store.meta()),
       raiseIncarnation: (incarnation) => this.read((store) => store.raiseIncarnation(incarnation)),

@@ -5,7 +5,7 @@ import { AuditService } from './audit/audit-service.js';
 import type { AuditOptions } from './audit/signer.js';
 import { Verifications } from './audit/verify/verifications.js';
 import { pollCommits } from './background/commit-poller.js';
-import { HeldProjectsWatch } from './background/held-projects.js';
+import { ProjectsWithPermitsWatch } from './background/projects-with-permits.js';
 import { Retention } from './background/retention.js';
 import { RetentionRound } from './background/retention-round.js';
 import { type NoticeSender, ReviewNotices, recordedNotices } from './background/review-notices.js';
@@ -84,7 +84,7 @@ export class Coordinator {
   private readonly sweeper: Sweeper;
   private readonly retentionRound: RetentionRound;
   private readonly reviewNotices: ReviewNotices | null;
-  private readonly heldProjects: HeldProjectsWatch;
+  private readonly projectsWithPermits: ProjectsWithPermitsWatch;
   private readonly stopPolling: () => void;
 
   private constructor(
@@ -146,7 +146,7 @@ export class Coordinator {
             pendingReviews: (project) => this.methodology.pendingReviews(project),
             recordedNotices: (key, subject) => recordedNotices(this.history, key, subject),
           });
-    this.heldProjects = new HeldProjectsWatch(projects, store, environment);
+    this.projectsWithPermits = new ProjectsWithPermitsWatch(projects, store, environment);
     const isShared = !store.capabilities.single_writer;
     this.stopPolling = isShared ? pollCommits(projects, environment) : () => {};
   }
@@ -173,15 +173,15 @@ export class Coordinator {
     this.sweeper.stop();
     this.reviewNotices?.stop();
     this.retentionRound.stop();
-    this.heldProjects.stop();
+    this.projectsWithPermits.stop();
     this.stopPolling();
   }
 
   /** Resolves when the projects that have claims are loaded, and at the latest after a few seconds. */
-  waitForHeldProjects(): Promise<void> {
+  waitForProjectsWithPermits(): Promise<void> {
     return new Promise((resolve) => {
       const cancel = this.environment.setTimer(FIRST_LOAD_WAIT_MS, resolve);
-      void this.heldProjects.firstLoad.then(() => {
+      void this.projectsWithPermits.firstLoad.then(() => {
         cancel();
         resolve();
       });

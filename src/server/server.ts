@@ -161,7 +161,7 @@ function appOf(parts: ServerParts, authenticator: Authenticator, options: Server
       coordinator,
       feeds,
       readiness: readinessProbe(store, stopping, coordinator.audit),
-      metrics: () => coordinator.waitForHeldProjects().then(() => metrics.text()),
+      metrics: () => coordinator.waitForProjectsWithPermits().then(() => metrics.text()),
       stopping,
       bodyMemory: new BodyMemory(options.body_memory_bytes),
     },

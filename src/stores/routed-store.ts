@@ -1,8 +1,8 @@
 import {
   type CommitOutcome,
   type FoundDamage,
-  type HeldProjectsPage,
   type ProjectKey,
+  type ProjectsWithPermitsPage,
   type Store,
   type StoreBroken,
   type StoreCapabilities,
@@ -91,14 +91,14 @@ export class RoutedStore implements Store {
     (await this.storeOf(tenantId)).countPermits(tenantId, scope);
 
   /** One store after the other: the stores of tenants with a route, and others that were used. */
-  async heldProjects({ after, limit }: HeldProjectsPage): Promise<ProjectKey[]> {
+  async projectsWithPermits({ after, limit }: ProjectsWithPermitsPage): Promise<ProjectKey[]> {
     if (after === null) await this.openRouted();
     const stores = [...this.openStores];
     const first = after === null ? 0 : stores.indexOf(await this.storeOf(after.tenant_id));
     const projectKeys: ProjectKey[] = [];
     for (const [index, store] of stores.slice(first).entries()) {
       const page = { after: index === 0 ? after : null, limit: limit - projectKeys.length };
-      projectKeys.push(...(await unlessUnavailable(store.heldProjects(page))));
+      projectKeys.push(...(await unlessUnavailable(store.projectsWithPermits(page))));
       if (projectKeys.length >= limit) break;
     }
     return projectKeys;

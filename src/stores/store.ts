@@ -62,7 +62,7 @@ export interface Store {
    * later. One page at a time, in an order that the store chooses; `after` is the last project of the page before. The cost
    * depends on the number of such projects, not on how many others the store has.
    */
-  heldProjects(page: HeldProjectsPage): Promise<ProjectKey[]>;
+  projectsWithPermits(page: ProjectsWithPermitsPage): Promise<ProjectKey[]>;
 
   /** The time of the store's clock. */
   now(): Promise<number>;
@@ -206,7 +206,7 @@ export interface ProjectKey {
 /** `tenant/project`, in messages and as the key of a map. */
 export const projectPath = ({ tenant_id, project_id }: ProjectKey): string => `${tenant_id}/${project_id}`;
 
-export interface HeldProjectsPage {
+export interface ProjectsWithPermitsPage {
   readonly after: ProjectKey | null;
   readonly limit: number;
 }

@@ -80,7 +80,7 @@ forEachStore('retention of unused projects', (open, name) => {
     harness.coordinator.close();
     harness.advance(days * DAY_S);
     await harness.restart();
-    await harness.coordinator.waitForHeldProjects();
+    await harness.coordinator.waitForProjectsWithPermits();
     expect(await loadedProjects(harness)).toEqual([]);
     return harness;
   }

@@ -4,11 +4,11 @@ import { describeDurability } from './durability.js';
 import { describeEvents } from './events.js';
 import { StoreFixture, type StoreUnderTest } from './fixture.js';
 import { describeHeads } from './heads.js';
-import { describeHeldProjects } from './held.js';
 import { describeIsolation } from './isolation.js';
 import { describeLooseEvents } from './loose-events.js';
 import { describeOrder } from './order.js';
 import { describePermits } from './permits.js';
+import { describeProjectsWithPermits } from './projects-with-permits.js';
 import { describeRedaction } from './redaction.js';
 import { describeRequests } from './requests.js';
 import { describeRules } from './rules.js';
@@ -57,7 +57,7 @@ const GROUPS = [
   describeRedaction,
   describePermits,
   describePermitsOnHeads,
-  describeHeldProjects,
+  describeProjectsWithPermits,
   describeTenants,
   describeTime,
   describeOrder,

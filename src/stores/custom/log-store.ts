@@ -8,10 +8,10 @@ import {
   type CommitOutcome,
   type DurableListener,
   type EventQuery,
-  type HeldProjectsPage,
   type LogStore,
   type ProjectKey,
   type ProjectRow,
+  type ProjectsWithPermitsPage,
   StoreBroken,
   type StoreCapabilities,
   type StoredHead,
@@ -160,8 +160,8 @@ export class CustomLogStore implements LogStore {
     return this.resultWhenDurable(() => this.image.countPermits(tenantId, scope, this.clock.now()));
   }
 
-  heldProjects({ after, limit }: HeldProjectsPage): Promise<ProjectKey[]> {
-    return this.resultWhenDurable(() => pageOfProjects(this.image.heldProjects(), after, limit));
+  projectsWithPermits({ after, limit }: ProjectsWithPermitsPage): Promise<ProjectKey[]> {
+    return this.resultWhenDurable(() => pageOfProjects(this.image.projectsWithPermits(), after, limit));
   }
 
   now(): Promise<number> {

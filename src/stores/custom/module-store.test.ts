@@ -17,7 +17,7 @@ async function moduleUrlOf(text: string): Promise<string> {
 
 /** A store whose members do nothing, changed by `change`. */
 const storeText = (change: string): string => `
-  const names = 'commit heads scanHeads events redact project projects tenantIds countPermits heldProjects now meta ' +
+  const names = 'commit heads scanHeads events redact project projects tenantIds countPermits projectsWithPermits now meta ' +
     'raiseIncarnation close';
   export async function openStore({ parameters, warn }) {
     warn('opened ' + parameters.get('folder'));
@@ -38,7 +38,7 @@ test('passes the parameters of the URL to the module, and returns its store', as
 test.each([
   ['delete store.scanHeads;', /has no scanHeads \(a function\)/],
   ['delete store.tenantIds;', /has no tenantIds \(a function\)/],
-  ['delete store.heldProjects;', /has no heldProjects \(a function\)/],
+  ['delete store.projectsWithPermits;', /has no projectsWithPermits \(a function\)/],
   ['delete store.close;', /has no close \(a function\)/],
   ['delete store.capabilities;', /has no capabilities \(an object\)/],
   ['delete store.capabilities.durable;', /has no capabilities\.durable \(a boolean\)/],

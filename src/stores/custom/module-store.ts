@@ -99,7 +99,7 @@ const METHODS = [
   'projects',
   'tenantIds',
   'countPermits',
-  'heldProjects',
+  'projectsWithPermits',
   'now',
   'meta',
   'raiseIncarnation',

@@ -6,9 +6,9 @@ import { pageOfProjects } from '../project-order.js';
 import {
   type CommitOutcome,
   type EventQuery,
-  type HeldProjectsPage,
   type ProjectKey,
   type ProjectRow,
+  type ProjectsWithPermitsPage,
   type Store,
   StoreBroken,
   type StoreCapabilities,
@@ -134,12 +134,14 @@ export class CustomSharedStore implements Store {
     );
   }
 
-  async heldProjects({ after, limit }: HeldProjectsPage): Promise<ProjectKey[]> {
+  async projectsWithPermits({ after, limit }: ProjectsWithPermitsPage): Promise<ProjectKey[]> {
     this.assertOpen();
     const projectKeys: ProjectKey[] = [];
     for (const tenantId of await this.tenants.all()) {
       projectKeys.push(
-        ...(await this.withTenant(tenantId, (replica) => replica.read((image) => image.heldProjects()))),
+        ...(await this.withTenant(tenantId, (replica) =>
+          replica.read((image) => image.projectsWithPermits()),
+        )),
       );
     }
     return pageOfProjects(projectKeys, after, limit);

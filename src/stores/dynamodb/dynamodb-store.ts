@@ -4,9 +4,9 @@ import { assertSchemaVersion } from '../migrator.js';
 import {
   type CommitOutcome,
   type EventQuery,
-  type HeldProjectsPage,
   type ProjectKey,
   type ProjectRow,
+  type ProjectsWithPermitsPage,
   type Store,
   type StoreCapabilities,
   type StoredHead,
@@ -22,7 +22,6 @@ import { DynamodbBlobs } from './blobs.js';
 import { type ContentionLimit, ProjectCommitter } from './commit.js';
 import { DynamoClient } from './connection.js';
 import { DynamodbEvents } from './events.js';
-import { DynamodbHeldProjects } from './held-projects.js';
 import { headFromItem } from './items.js';
 import {
   headKey,
@@ -40,6 +39,7 @@ import { mergeSorted } from './merge-sorted.js';
 import { DynamodbMigrator } from './migrator.js';
 import type { DynamodbOptions } from './options.js';
 import { PermitShares } from './permits.js';
+import { DynamodbProjectsWithPermits } from './projects-with-permits.js';
 import { migrationSteps } from './schema.js';
 
 export { openDynamodbMigrator } from './migrator.js';
@@ -96,7 +96,7 @@ export class DynamodbStore implements Store {
   };
   readonly blobs: DynamodbBlobs;
   private readonly permitShares: PermitShares;
-  private readonly heldProjectFinder: DynamodbHeldProjects;
+  private readonly permitProjectFinder: DynamodbProjectsWithPermits;
   private readonly committers = new Map<string, ProjectCommitter>();
 
   constructor(
@@ -106,13 +106,13 @@ export class DynamodbStore implements Store {
     private readonly contentionLimit: ContentionLimit,
   ) {
     this.blobs = new DynamodbBlobs(dynamo);
-    this.heldProjectFinder = new DynamodbHeldProjects(dynamo);
-    this.permitShares = new PermitShares(dynamo, this.heldProjectFinder);
+    this.permitProjectFinder = new DynamodbProjectsWithPermits(dynamo);
+    this.permitShares = new PermitShares(dynamo, this.permitProjectFinder);
   }
 
   /** Consecutive transactions of one project are committed together; the overall order is kept. */
   async commit(transactions: readonly Transaction[]): Promise<CommitOutcome[]> {
-    await this.heldProjectFinder.addScopes(transactions);
+    await this.permitProjectFinder.addScopes(transactions);
     const outcomes: CommitOutcome[] = [];
     while (outcomes.length < transactions.length) {
       const first = transactions[outcomes.length] as Transaction;
@@ -184,11 +184,11 @@ export class DynamodbStore implements Store {
 
   /** The tenants that have had a permit on a head: no other item lists tenants, and a scan would read everything. */
   tenantIds(): Promise<string[]> {
-    return this.heldProjectFinder.tenantIds();
+    return this.permitProjectFinder.tenantIds();
   }
 
-  heldProjects(page: HeldProjectsPage): Promise<ProjectKey[]> {
-    return this.heldProjectFinder.page(page, this.clock.now());
+  projectsWithPermits(page: ProjectsWithPermitsPage): Promise<ProjectKey[]> {
+    return this.permitProjectFinder.page(page, this.clock.now());
   }
 
   async now(): Promise<number> {

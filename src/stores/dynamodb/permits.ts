@@ -3,7 +3,6 @@ import type { TransactWriteItem } from '@aws-sdk/client-dynamodb';
 import type { ProjectKey } from '../store.js';
 import { type DynamoClient, pause } from './connection.js';
 import { classifyError } from './errors.js';
-import type { DynamodbHeldProjects } from './held-projects.js';
 import { shareFromItem, untilFromItem, untilValue } from './items.js';
 import {
   ALLOCATION_SK,
@@ -21,6 +20,7 @@ import {
   textOf,
 } from './keys.js';
 import type { PermitCount, PermitShare } from './project-cache.js';
+import type { DynamodbProjectsWithPermits } from './projects-with-permits.js';
 import { allocate, type ScopeShares } from './share-allocation.js';
 
 const ROUNDS_MAX = 50;
@@ -48,7 +48,7 @@ interface StoredShares extends ScopeShares {
 export class PermitShares {
   constructor(
     private readonly dynamo: DynamoClient,
-    private readonly heldProjects: Pick<DynamodbHeldProjects, 'isOnHeads'>,
+    private readonly projectsWithPermits: Pick<DynamodbProjectsWithPermits, 'isOnHeads'>,
   ) {}
 
   /** Live members of a scope, over all projects of the tenant. */
@@ -200,7 +200,7 @@ export class PermitShares {
       ExpressionAttributeValues: { ':minus': N(-members.length), ':plus': N(members.length) },
     };
     const Item = { ...endedPermitsKey(tenantId, projectPart), at_ms: N(nowMs) };
-    const endedListing = this.heldProjects.isOnHeads(tenantId, scope)
+    const endedListing = this.projectsWithPermits.isOnHeads(tenantId, scope)
       ? [{ Put: { TableName: state, Item } }]
       : [];
     return this.transact([{ Update }, ...endedListing, ...deletes]);

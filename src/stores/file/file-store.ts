@@ -7,11 +7,11 @@ import {
   type EventQuery,
   type ForeignAccess,
   type FoundDamage,
-  type HeldProjectsPage,
   LogDamaged,
   type LogStore,
   type ProjectKey,
   type ProjectRow,
+  type ProjectsWithPermitsPage,
   StoreBroken,
   type StoreCapabilities,
   type StoredHead,
@@ -288,7 +288,7 @@ export class FileStore implements LogStore {
   }
 
   /** Opens the logs of the projects that are not known to be idle. A damaged tenant is left out, and reported. */
-  heldProjects({ after, limit }: HeldProjectsPage): Promise<ProjectKey[]> {
+  projectsWithPermits({ after, limit }: ProjectsWithPermitsPage): Promise<ProjectKey[]> {
     return this.unlessBroken(async () => {
       const projectKeys: ProjectKey[] = [];
       for (const tenant_id of await this.tenantIds()) {
@@ -296,7 +296,8 @@ export class FileStore implements LogStore {
           if (error instanceof LogDamaged) return null;
           throw error;
         });
-        for (const project_id of tenant?.heldProjects() ?? []) projectKeys.push({ tenant_id, project_id });
+        for (const project_id of tenant?.projectsWithPermits() ?? [])
+          projectKeys.push({ tenant_id, project_id });
       }
       return pageOfProjects(projectKeys, after, limit);
     });

@@ -64,7 +64,7 @@ export class TenantLogs {
   }
 
   /** The open projects with a permit on a head that was not released. */
-  heldProjects(): string[] {
+  projectsWithPermits(): string[] {
     return [...this.logs.keys()].filter((projectId) => this.permits.isHeld(projectId));
   }
 

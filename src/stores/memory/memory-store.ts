@@ -5,9 +5,9 @@ import { pageOfProjects } from '../project-order.js';
 import {
   type CommitOutcome,
   type EventQuery,
-  type HeldProjectsPage,
   type ProjectKey,
   type ProjectRow,
+  type ProjectsWithPermitsPage,
   type Store,
   type StoreCapabilities,
   type StoredHead,
@@ -96,8 +96,8 @@ export class MemoryStore implements Store {
     return this.image.countPermits(tenantId, scope, this.clock.now());
   }
 
-  async heldProjects({ after, limit }: HeldProjectsPage): Promise<ProjectKey[]> {
-    return pageOfProjects(this.image.heldProjects(), after, limit);
+  async projectsWithPermits({ after, limit }: ProjectsWithPermitsPage): Promise<ProjectKey[]> {
+    return pageOfProjects(this.image.projectsWithPermits(), after, limit);
   }
 
   async now(): Promise<number> {

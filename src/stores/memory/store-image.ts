@@ -82,7 +82,7 @@ export class StoreImage {
   }
 
   /** The projects with a permit on a head that was not released. */
-  heldProjects(): ProjectKey[] {
+  projectsWithPermits(): ProjectKey[] {
     return [...this.tenants].flatMap(([tenant_id, { permits, projects }]) =>
       [...projects.keys()]
         .filter((project_id) => permits.isHeld(project_id))

@@ -5,8 +5,8 @@ import { type SqlRow, SqlStore } from '../sql/sql-store.js';
 import {
   type CommitOutcome,
   type EventQuery,
-  type HeldProjectsPage,
   type ProjectKey,
+  type ProjectsWithPermitsPage,
   type StoreCapabilities,
   TRANSACTION_SIZE_MAX,
   type Transaction,
@@ -79,7 +79,7 @@ export class MysqlStore extends SqlStore {
     return this.projectsOf(results[0] as unknown as SqlRow[]);
   }
 
-  async heldProjects({ after, limit }: HeldProjectsPage): Promise<ProjectKey[]> {
+  async projectsWithPermits({ after, limit }: ProjectsWithPermitsPage): Promise<ProjectKey[]> {
     const names = [after?.tenant_id ?? '', after?.project_id ?? ''];
     return this.projectsOf(await this.query('held_projects', names, Math.floor(limit)));
   }

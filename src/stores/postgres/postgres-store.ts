@@ -4,8 +4,8 @@ import { SqlStore } from '../sql/sql-store.js';
 import {
   type CommitOutcome,
   type EventQuery,
-  type HeldProjectsPage,
   type ProjectKey,
+  type ProjectsWithPermitsPage,
   StoreRefused,
   type Transaction,
 } from '../store.js';
@@ -92,7 +92,7 @@ export class PostgresStore extends SqlStore {
     return this.projectsOf(await this.query('due_projects', null, this.latestMs, Math.floor(limit)));
   }
 
-  async heldProjects({ after, limit }: HeldProjectsPage): Promise<ProjectKey[]> {
+  async projectsWithPermits({ after, limit }: ProjectsWithPermitsPage): Promise<ProjectKey[]> {
     const names = [after?.tenant_id ?? null, after?.project_id ?? null];
     return this.projectsOf(await this.query('held_projects', null, ...names, Math.floor(limit)));
   }

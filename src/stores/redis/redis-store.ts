@@ -4,9 +4,9 @@ import { assertSchemaVersion } from '../migrator.js';
 import {
   type CommitOutcome,
   type EventQuery,
-  type HeldProjectsPage,
   type ProjectKey,
   type ProjectRow,
+  type ProjectsWithPermitsPage,
   type Store,
   type StoreBroken,
   type StoreCapabilities,
@@ -21,9 +21,9 @@ import { type OnConnected, RedisConnection } from './connection.js';
 import { HistoryLost } from './errors.js';
 import { readEvents } from './events.js';
 import { headFromText } from './head-text.js';
-import { RedisHeldProjects } from './held-projects.js';
 import { RedisKeys } from './keys.js';
 import type { RedisOptions } from './options.js';
+import { RedisProjectsWithPermits } from './projects-with-permits.js';
 import { IDENTIFY_SCRIPT, migrationSteps, SCHEMA } from './schema.js';
 import { readScript } from './script.js';
 
@@ -69,7 +69,7 @@ export class RedisStore implements Store {
   readonly broken: Promise<StoreBroken>;
   private readonly keys: RedisKeys;
   private readonly committer: RedisCommitter;
-  private readonly heldProjectFinder: RedisHeldProjects;
+  private readonly permitProjectFinder: RedisProjectsWithPermits;
   private latestMs = 0;
 
   constructor(
@@ -81,13 +81,13 @@ export class RedisStore implements Store {
     this.blobs = new RedisBlobs(connection, this.keys);
     const lineage = () => (options.profile === 'ha' ? identity.replication_id : '');
     this.committer = new RedisCommitter(connection, this.keys, lineage);
-    this.heldProjectFinder = new RedisHeldProjects(connection, this.keys);
+    this.permitProjectFinder = new RedisProjectsWithPermits(connection, this.keys);
     this.broken = connection.broken;
     this.capabilities = capabilitiesOf(options);
   }
 
   async commit(transactions: readonly Transaction[]): Promise<CommitOutcome[]> {
-    await this.heldProjectFinder.addTenants(transactions);
+    await this.permitProjectFinder.addTenants(transactions);
     const outcomes = await this.committer.commit(transactions);
     for (const { now_ms } of outcomes) this.latestMs = Math.max(this.latestMs, now_ms);
     return outcomes;
@@ -139,11 +139,11 @@ export class RedisStore implements Store {
   }
 
   tenantIds(): Promise<string[]> {
-    return this.heldProjectFinder.tenantIds();
+    return this.permitProjectFinder.tenantIds();
   }
 
-  heldProjects(page: HeldProjectsPage): Promise<ProjectKey[]> {
-    return this.heldProjectFinder.page(page);
+  projectsWithPermits(page: ProjectsWithPermitsPage): Promise<ProjectKey[]> {
+    return this.permitProjectFinder.page(page);
   }
 
   async now(): Promise<number> {

@@ -3,9 +3,9 @@ import type { Blobs } from '../blobs.js';
 import type {
   CommitOutcome,
   EventQuery,
-  HeldProjectsPage,
   ProjectKey,
   ProjectRow,
+  ProjectsWithPermitsPage,
   Store,
   StoreCapabilities,
   StoredHead,
@@ -75,7 +75,7 @@ export abstract class SqlStore implements Store {
     return rows.map(({ tenant_id }) => this.nameFromColumn(tenant_id));
   }
 
-  abstract heldProjects(page: HeldProjectsPage): Promise<ProjectKey[]>;
+  abstract projectsWithPermits(page: ProjectsWithPermitsPage): Promise<ProjectKey[]>;
 
   protected projectsOf(rows: readonly SqlRow[]): ProjectKey[] {
     return rows.map(({ tenant_id, project_id }) => ({

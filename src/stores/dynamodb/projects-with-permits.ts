@@ -1,5 +1,5 @@
 import { pageOfProjects } from '../project-order.js';
-import type { HeldProjectsPage, ProjectKey, Transaction } from '../store.js';
+import type { ProjectKey, ProjectsWithPermitsPage, Transaction } from '../store.js';
 import type { DynamoClient } from './connection.js';
 import {
   type DynamoItem,
@@ -27,7 +27,7 @@ interface ScopeOnHeads {
  * Finds the projects that hold permits on heads. Each project's share of a scope tells how many it has; the scopes
  * themselves are listed before their first permit, once per scope and process.
  */
-export class DynamodbHeldProjects {
+export class DynamodbProjectsWithPermits {
   private readonly listedScopes = new Set<string>();
 
   constructor(private readonly dynamo: DynamoClient) {}
@@ -55,7 +55,7 @@ export class DynamodbHeldProjects {
   }
 
   /** Ordered by tenant, then by project. */
-  async page({ after, limit }: HeldProjectsPage, nowMs: number): Promise<ProjectKey[]> {
+  async page({ after, limit }: ProjectsWithPermitsPage, nowMs: number): Promise<ProjectKey[]> {
     const items = await this.dynamo.partition(this.dynamo.tables.state, HELD_PARTITION);
     const ended = endedIn(items, nowMs);
     const scopes = scopesIn(items)

@@ -17,7 +17,7 @@ const onHead = (until_ms: number | null): Permit => ({
   on_head: true,
 });
 
-export function describeHeldProjects(fixture: () => StoreFixture): void {
+export function describeProjectsWithPermits(fixture: () => StoreFixture): void {
   const now = (): Promise<number> => fixture().store.now();
 
   async function takePermit(project: ProjectKey, untilMs: number): Promise<void> {
@@ -28,11 +28,11 @@ export function describeHeldProjects(fixture: () => StoreFixture): void {
   }
 
   /** The projects of this test's tenant; a database has the data of other tests. */
-  async function heldProjectIds(): Promise<string[]> {
+  async function projectIdsWithPermits(): Promise<string[]> {
     const projectKeys: ProjectKey[] = [];
     let after: ProjectKey | null = null;
     for (let pages = 0; pages < PAGES_MAX; pages += 1) {
-      const page: ProjectKey[] = await fixture().store.heldProjects({ after, limit: PAGE_SIZE });
+      const page: ProjectKey[] = await fixture().store.projectsWithPermits({ after, limit: PAGE_SIZE });
       expect(page.length).toBeLessThanOrEqual(PAGE_SIZE);
       projectKeys.push(...page);
       after = page.at(-1) ?? null;
@@ -50,35 +50,35 @@ export function describeHeldProjects(fixture: () => StoreFixture): void {
       await fixture().expectCommitted({ swaps: [fixture().swap('~a')] });
       const member: Permit = { scope: 'sessions', member: 's1', until_ms: (await now()) + LEASE_MS };
       await fixture().expectCommitted({ permits: [member] });
-      expect(await heldProjectIds()).toEqual([]);
+      expect(await projectIdsWithPermits()).toEqual([]);
       const names = ['p1', 'p2', 'p3', 'p4', 'p5'];
       for (const name of names) await takePermit({ ...project, project_id: name }, (await now()) + LEASE_MS);
-      expect(await heldProjectIds()).toEqual(names);
+      expect(await projectIdsWithPermits()).toEqual(names);
     });
 
     it('are listed until it is released, with a swap of the head or without', async () => {
       const [first, second] = [fixture().projectKey('p1'), fixture().projectKey('p2')];
       await takePermit(first, (await now()) + LEASE_MS);
       await takePermit(second, Number.POSITIVE_INFINITY);
-      expect(await heldProjectIds()).toEqual(['p1', 'p2']);
+      expect(await projectIdsWithPermits()).toEqual(['p1', 'p2']);
       await fixture().expectCommitted({ swaps: [swapOf(first, '~a', 1)] }, first);
       await fixture().expectCommitted({ permits: [onHead((await now()) + 2 * LEASE_MS)] }, first);
-      expect(await heldProjectIds()).toEqual(['p1', 'p2']);
+      expect(await projectIdsWithPermits()).toEqual(['p1', 'p2']);
       await fixture().expectCommitted({ swaps: [swapOf(first, '~a', 2)], permits: [onHead(null)] }, first);
-      expect(await heldProjectIds()).toEqual(['p2']);
+      expect(await projectIdsWithPermits()).toEqual(['p2']);
       await fixture().expectCommitted({ permits: [onHead(null)] }, second);
-      expect(await heldProjectIds()).toEqual([]);
+      expect(await projectIdsWithPermits()).toEqual([]);
     });
 
     it('are listed after the permit has ended, also if the head was swapped since', async () => {
       const { project } = fixture();
       await takePermit(project, (await now()) + SHORT_LEASE_MS);
       await fixture().advanceClock(2 * SHORT_LEASE_MS);
-      expect(await heldProjectIds()).toEqual([project.project_id]);
+      expect(await projectIdsWithPermits()).toEqual([project.project_id]);
       await fixture().expectCommitted({ swaps: [fixture().swap('~a', 1)] });
-      expect(await heldProjectIds()).toEqual([project.project_id]);
+      expect(await projectIdsWithPermits()).toEqual([project.project_id]);
       await fixture().expectCommitted({ swaps: [fixture().swap('~a', 2)], permits: [onHead(null)] });
-      expect(await heldProjectIds()).toEqual([]);
+      expect(await projectIdsWithPermits()).toEqual([]);
     });
 
     it('are listed when another project has taken the permit that has ended', async () => {
@@ -88,7 +88,7 @@ export function describeHeldProjects(fixture: () => StoreFixture): void {
       const permit_limits = [{ scope: 'work', max: 1 }];
       const permits = [onHead((await now()) + LEASE_MS)];
       await fixture().expectCommitted({ swaps: [swapOf(other, '~a', 0)], permits, permit_limits }, other);
-      expect(await heldProjectIds()).toEqual(['other', fixture().project.project_id]);
+      expect(await projectIdsWithPermits()).toEqual(['other', fixture().project.project_id]);
     });
 
     it('are listed after reopening', async () => {
@@ -99,10 +99,10 @@ export function describeHeldProjects(fixture: () => StoreFixture): void {
       await fixture().expectCommitted({ permits: [onHead(null)] }, fixture().projectKey('released'));
       await fixture().advanceClock(2 * SHORT_LEASE_MS);
       await fixture().reopen();
-      expect(await heldProjectIds()).toEqual(['ended', 'live']);
+      expect(await projectIdsWithPermits()).toEqual(['ended', 'live']);
       // The first start has recorded which projects are idle.
       await fixture().reopen();
-      expect(await heldProjectIds()).toEqual(['ended', 'live']);
+      expect(await projectIdsWithPermits()).toEqual(['ended', 'live']);
       expect((await fixture().store.projects(fixture().tenant_id)).sort()).toEqual([
         'ended',
         'live',

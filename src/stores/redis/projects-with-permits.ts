@@ -1,5 +1,5 @@
 import { pageOfProjects } from '../project-order.js';
-import type { HeldProjectsPage, ProjectKey } from '../store.js';
+import type { ProjectKey, ProjectsWithPermitsPage } from '../store.js';
 import type { RedisConnection } from './connection.js';
 import type { RedisKeys } from './keys.js';
 
@@ -10,7 +10,7 @@ const TENANTS_AT_ONCE = 100;
  * Finds the projects that hold permits on heads. The commits of a tenant list its projects; a script may write only the
  * keys of one tenant, so the tenants are listed in another key, before the first commit.
  */
-export class RedisHeldProjects {
+export class RedisProjectsWithPermits {
   /** The tenants that this process has added. */
   private readonly addedTenants = new Set<string>();
 
@@ -34,7 +34,7 @@ export class RedisHeldProjects {
   }
 
   /** Ordered by tenant, then by project. */
-  async page({ after, limit }: HeldProjectsPage): Promise<ProjectKey[]> {
+  async page({ after, limit }: ProjectsWithPermitsPage): Promise<ProjectKey[]> {
     const all = await this.tenantIds();
     const tenants = all.filter((tenantId) => after === null || tenantId >= after.tenant_id);
     let projects: ProjectKey[] = [];

@@ -15,7 +15,7 @@ const LIST_TICK_MS = 60_000;
  * Loads the projects in which something is due, without a command: at the start all that have claims, and later those
  * whose claims another coordinator had. Idle projects cost nothing.
  */
-export class HeldProjectsWatch {
+export class ProjectsWithPermitsWatch {
   readonly stop: () => void;
   /** Resolves when the first attempt to load these projects is over, whether it succeeded or not. */
   readonly firstLoad: Promise<void>;
@@ -49,7 +49,7 @@ export class HeldProjectsWatch {
   private async loadAll(): Promise<void> {
     let after: ProjectKey | null = null;
     do {
-      const page: ProjectKey[] = await this.store.heldProjects({ after, limit: PAGE_SIZE });
+      const page: ProjectKey[] = await this.store.projectsWithPermits({ after, limit: PAGE_SIZE });
       await this.load(page);
       after = page.length < PAGE_SIZE ? null : (page.at(-1) as ProjectKey);
     } while (after !== null && !this.isStopped);
