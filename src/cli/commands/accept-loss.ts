@@ -10,7 +10,7 @@ export const acceptLoss = command('accept-loss', {
     '--anchor <file|url>': 'the anchors, which cover more than the log has (default: GENESIS_AUDIT_ANCHOR)',
     '--reason <text>': { about: 'reason, recorded in the log', required: true },
     '--key <key_id>': {
-      about: 'also trust this audit key, although it signed none of the anchors; repeatable',
+      about: 'also trust this audit key, even if it signed none of the anchors; repeatable',
       parse: collectOption,
     },
   },
