@@ -7,7 +7,7 @@ const only = (layer, allowed) => ({
   to: { path: '^(src|sim|bench|test)/', pathNot: [layer, ...allowed].map(ours) },
 });
 
-// Within the methodology: what a project defines, how far its features are, which edge comes next, what is shown.
+// The folders of the methodology, in layers: what a project defines, how far its features are, which edge comes next, views.
 const METHODOLOGY_ORDER = ['definition', 'progress', 'routing', 'views'];
 const methodologyOrder = METHODOLOGY_ORDER.map((folder, at) => ({
   name: `methodology-${folder}-imports-no-later-folder`,
@@ -28,7 +28,7 @@ module.exports = {
     {
       name: 'client-imports-wire-types-only',
       comment:
-        'who installs the SDK gets no store, no coordinator and no server: it takes their types, and the bytes that are signed',
+        'a program with the SDK loads no store, coordinator or server: the SDK imports their types, and a few pure modules of core',
       severity: 'error',
       from: { path: ours('client'), pathNot: ['\\.test\\.ts$', '/testing/'] },
       to: {
@@ -45,7 +45,7 @@ module.exports = {
     {
       name: 'core-is-pure',
       comment:
-        'core reads no clock, makes no id, does no I/O: no node:*, and no library but schemas and YAML',
+        'core reads no clock, generates no id and does no I/O: it imports no node:* module, and no library but zod and yaml',
       severity: 'error',
       from: { path: ours('core'), pathNot: ['\\.test\\.ts$', '/testing/'] },
       to: { pathNot: ['^src/', '^node_modules/(zod|yaml)/'] },
@@ -56,7 +56,7 @@ module.exports = {
   ],
   options: {
     doNotFollow: { path: 'node_modules' },
-    // A package whose dependencies are not installed here, and the built page.
+    // bench/http is a package whose dependencies are not installed here; the assets are the built page.
     exclude: { path: ['^bench/http/', '^src/server/page/assets/'] },
     tsPreCompilationDeps: true,
     tsConfig: { fileName: 'tsconfig.json' },

@@ -7,7 +7,7 @@ import { type BenchHarness, harnessOn, newTempFolder } from './harness.js';
 import { measure } from './load.js';
 import { table } from './table.js';
 
-/** Commands in flight. Of several, half wait while the others are committed. */
+/** Commands in flight. Of 40, half wait while the others are committed, and are then committed together. */
 const IN_FLIGHT = [1, 40] as const;
 /** Enough for one bucket of events, so that indexing it is measured with every operation. */
 const COMMANDS = 1024;

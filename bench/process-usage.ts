@@ -81,7 +81,7 @@ function processStats(): ProcessStat[] {
   });
 }
 
-/** Includes the children that have ended, as the processor time does. */
+/** Bytes that a process sent to the disk. Includes its children that have ended, as the processor time does. */
 function writtenBytesOf(pid: number): number | null {
   const text = readOrNull(() => readFileSync(`/proc/${pid}/io`, 'utf8'));
   const match = /^write_bytes: (\d+)$/m.exec(text ?? '');

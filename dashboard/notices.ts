@@ -13,7 +13,8 @@ export const notices = (fileName: string): Plugin => ({
     order: 'post',
     handler(_, bundle) {
       const licences = bundle[fileName];
-      if (licences?.type !== 'asset') throw new Error(`The build has made no ${fileName}.`);
+      if (licences?.type !== 'asset')
+        throw new Error(`The build has not written ${fileName}. Set license.fileName in vite.config.ts.`);
       const chunks = Object.values(bundle).filter((output) => output.type === 'chunk');
       const modules = chunks.flatMap(({ moduleIds }) => moduleIds.map((id) => id.replace(/[?#].*$/, '')));
       const files = modules.flatMap((path) => {

@@ -1,5 +1,5 @@
-// A zombie agent returns: alice's agent falls silent, bob's takes over, and alice's late result must not count. Run it
-// with `npm run example`. It checks its own result and exits with 1 if a guarantee does not hold.
+// A zombie agent returns: alice's agent falls silent, bob's takes over, and alice's late result must not count. Run this
+// program with `npm run example`. It exits with 1 if a guarantee does not hold.
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -70,7 +70,9 @@ try {
     rows.map(({ generation, agent, session, result }) => ({ generation, agent, session, result })),
   );
   const log = await readFile(join(root, 'acme', 'shop', 'events.jsonl'), 'utf8');
-  console.log(`${log.trim().split('\n').length} events in events.jsonl, each line chained to the one before`);
+  console.log(
+    `${log.trim().split('\n').length} lines in events.jsonl: events, and seals that chain blocks of events`,
+  );
 
   const isGuaranteed = refused.reason === 'STALE_GENERATION' && refused.parked !== null && accepted.accepted;
   process.exitCode = isGuaranteed ? 0 : 1;

@@ -13,5 +13,7 @@ it('writes a module that holds every text unchanged', () => {
 
 it('refuses a missing file and a file that is not listed', () => {
   expect(() => defaultsModule(new Map())).toThrow('There is no graph/graph_topology.yml');
-  expect(() => defaultsModule(filesOf('').set('other.yml', ''))).toThrow('DEFAULT_PATHS: other.yml');
+  expect(() => defaultsModule(filesOf('').set('other.yml', ''))).toThrow(
+    'DEFAULT_PATHS does not list other.yml',
+  );
 });

@@ -34,10 +34,12 @@ export const DEFAULT_FILES: ReadonlyMap<string, string> = new Map([
 /** The module that holds the built-in files as text, because core reads no file. */
 export function defaultsModule(files: ReadonlyMap<string, string>): string {
   const unlisted = [...files.keys()].filter((path) => !DEFAULT_PATHS.some((listed) => listed === path));
-  if (unlisted.length > 0) throw new Error(`Add to DEFAULT_PATHS: ${unlisted.join(', ')}`);
+  if (unlisted.length > 0)
+    throw new Error(`DEFAULT_PATHS does not list ${unlisted.join(', ')}. Add it to scripts/defaults.ts.`);
   const entries = DEFAULT_PATHS.map((path) => {
     const text = files.get(path);
-    if (text === undefined) throw new Error(`There is no ${path}.`);
+    if (text === undefined)
+      throw new Error(`There is no ${path}. Add the file, or remove it from DEFAULT_PATHS.`);
     return `  [\n    '${path}',\n    \`${text.replace(/[\\`]|\$\{/g, '\\$&')}\`,\n  ],\n`;
   });
   return `${HEADER}${entries.join('')}]);\n`;

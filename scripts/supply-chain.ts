@@ -55,18 +55,21 @@ function faultsOf(
 ): string[] {
   const name = path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length);
   const faults: string[] = [];
-  if (license === undefined) faults.push(`${path} has no licence.`);
+  if (license === undefined) faults.push(`${path} has no licence. Use another package.`);
   else if (!isAllowed(license) && !(dev === true && DEVELOPMENT_LICENCES.has(license)))
-    faults.push(`${path} has the licence ${license}, which is not allowed.`);
+    faults.push(
+      `${path} has the licence ${license}, which is not allowed. Use another package, or allow it in scripts/supply-chain.ts.`,
+    );
   if (integrity === undefined) faults.push(`${path} has no digest: its content could change unnoticed.`);
-  if (resolved !== undefined && !/^https:/.test(resolved)) faults.push(`${path} is loaded from ${resolved}.`);
+  if (resolved !== undefined && !/^https:/.test(resolved))
+    faults.push(`${path} is loaded from ${resolved}. Use a package from a registry, over https.`);
   if (hasInstallScript !== true) return faults;
   if (!INSTALL_SCRIPTS.has(name)) {
     faults.push(
       `${path} runs a script when it is installed. Review it, then add it to scripts/supply-chain.ts.`,
     );
   } else if (dev !== true) {
-    faults.push(`${path} runs a script when the published package is installed.`);
+    faults.push(`${path} runs a script when the published package is installed. Use another package.`);
   }
   return faults;
 }

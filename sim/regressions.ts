@@ -117,7 +117,7 @@ export const REGRESSIONS: readonly Regression[] = [
     seed: 4370079,
     mode: 'runs',
     ...BEFORE_LOSSES_OF_RUNS,
-    bug: 'The next executor asked again about a candidate that a person had rejected, and its run never ended.',
+    bug: 'The next executor requested another review of a candidate that a person had rejected, and its run never ended.',
   },
   {
     seed: 5063,
@@ -127,7 +127,7 @@ export const REGRESSIONS: readonly Regression[] = [
   {
     seed: 5189,
     mode: 'runs',
-    bug: 'The store was restored from a copy without the run, and its executor crashed: the log has no run.',
+    bug: 'An executor threw "the log has no run" after the store had been restored from a copy without its run.',
   },
   {
     seed: 5194,
@@ -149,13 +149,13 @@ export const REGRESSIONS: readonly Regression[] = [
     seed: 3100912,
     mode: 'safety',
     commands_max: 33,
-    bug: 'A coordinator that knew a claim and not its session refused the owner that repeated the claim.',
+    bug: 'A coordinator that had read a claim but not its session refused the owner when it repeated the claim.',
   },
   {
     seed: 9400721,
     mode: 'safety',
     commands_max: 37,
-    bug: 'A renewal that was durable was answered as not written, because the write of a later command failed.',
+    bug: 'A durable renewal was reported to its caller as not written, because the write of a later command failed.',
   },
   {
     seed: 9807847,
@@ -167,7 +167,7 @@ export const REGRESSIONS: readonly Regression[] = [
     seed: 9903325,
     mode: 'liveness',
     commands_max: 120,
-    bug: 'The simulator ended a run before the sessions that nobody used, which were at the limit, had ended.',
+    bug: 'The simulator stopped waiting for a run while unused sessions still filled the limit of sessions.',
   },
   {
     seed: 20000731,

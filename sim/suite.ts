@@ -69,7 +69,7 @@ export async function expectNoViolation(
     onResult: (result) => {
       addSeedResult(totals, result);
       const { mode, commands_max = COMMANDS } = result.run;
-      // Agents of an inbox and executors of runs choose how much they send.
+      // In the modes `inbox` and `runs` the actors choose how many commands they send.
       const commandsMin = mode === 'inbox' || mode === 'runs' ? 1 : commands_max;
       if (result.violation === null && result.commands < commandsMin) seedsCutShort.push(result.run.seed);
     },

@@ -29,7 +29,7 @@ test('--batch selects the batch sizes, and all four are the default', () => {
   expect(() => readOptions(['--batch', '0'])).toThrow('not a positive integer');
 });
 
-test('--rounds alone measures in rounds, --against in seven, and neither once', () => {
+test('--rounds sets the number of rounds, --against alone means seven rounds, and neither means no rounds', () => {
   expect(readOptions([]).rounds).toBeNull();
   expect(readOptions(['--rounds', '3'])).toMatchObject({ rounds: 3, against: null });
   expect(readOptions(['--against', 'main']).rounds).toBe(7);

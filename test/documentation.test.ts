@@ -14,7 +14,7 @@ function linksOf(page: string): string[] {
   return targets.filter((target) => !/^[a-z]+:/.test(target)).map((target) => join(page, '..', target));
 }
 
-/** The page that a link shows: of a folder, its README. */
+/** The page that a link leads to; for a folder, the README in it. */
 const pageOf = (link: string): string => (entryOf(link)?.isDirectory() ? join(link, 'README.md') : link);
 
 // req: OPS-002

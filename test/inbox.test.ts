@@ -237,8 +237,8 @@ test('the flow of specification 002 produces the same log through the inbox and 
 });
 
 /**
- * Specification 000: acquire, heartbeat, a silent holder that only a person ends, and convergence outside the authority of a
- * role.
+ * Specification 000: acquire, heartbeat, a silent holder whose claim only a person ends, and convergence outside the
+ * authority of a role.
  */
 // req: INB-013, ROL-002, STL-003
 test('the lifecycle of specification 000 produces the same log through the inbox and through HTTP', async () => {
@@ -272,7 +272,7 @@ test('the lifecycle of specification 000 produces the same log through the inbox
 });
 
 // req: STL-008
-test('every message of the holder is a sign of life, and none moves the lease', async () => {
+test('every message of the holder is a sign of life, and none changes the end of the lease', async () => {
   const time = FrozenTime.begin();
   const workspace = await bareWorkspace();
   const harness = await WorkspaceHarness.open(workspace);

@@ -22,7 +22,7 @@ const TSX = resolve('node_modules/.bin/tsx');
 const STRICT_TSC_FLAGS =
   `--strict --module nodenext --moduleResolution nodenext --target es2022 --lib es2022 --types node
   --skipLibCheck false`.split(/\s+/);
-/** Each needs a driver, which is an optional peer dependency; all other exports must work without one. */
+/** The exports that need a driver, which is an optional peer dependency. All other exports must work without drivers. */
 const DATABASE_EXPORTS = ['./stores/dynamodb', './stores/mysql', './stores/postgres', './stores/redis'];
 
 let root: string;

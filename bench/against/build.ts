@@ -16,7 +16,7 @@ export interface Build {
   readonly sources: string;
 }
 
-/** Builds the working tree and keeps a copy, so that editing can go on during a long run. */
+/** Builds the working tree and keeps a copy, so that the sources can be edited during a long run. */
 export async function buildWorkingTree(): Promise<Build> {
   await run('npm', ['run', '--silent', 'build'], { cwd: REPOSITORY });
   // Inside the repository, so that the copy finds its dependencies.

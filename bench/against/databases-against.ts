@@ -14,7 +14,7 @@ import type { WorkloadName } from './trial.child.js';
 
 const CHILD = join(import.meta.dirname, 'database-trial.child.ts');
 
-/** Private databases only: the processes of one that a URL variable names could not be told from other processes. */
+/** Private databases only: the processes of a database that is known by its URL cannot be found and measured. */
 const DATABASES = {
   postgres: () => startOwnPostgres(),
   mysql: () => startOwnMysql(),

@@ -54,7 +54,7 @@ const linesOfLength = (length: number, line: (at: number) => string): string => 
 export const unknownFields = (length: number): string => linesOfLength(length, (at) => `k${at}: 1\n`);
 export const badCommas = (length: number): string => `tracks: [${','.repeat(length)}]`;
 
-/** A plan of a few kilobytes that asks for a million subtasks. */
+/** A plan of a few kilobytes that declares a million subtasks. */
 export const millionSubtasks = (): string =>
   `tracks:\n  A:\n${Array.from({ length: 99 }, (_, index) => `    - {id: A-${sequenceText(index + 1)}-w, description: x, subtasks: 9999}\n`).join('')}`;
 

@@ -3,8 +3,8 @@ import { table } from '../table.js';
 /**
  * What each system guarantees or offers, in the versions that package.json names. The statements on the job queues come
  * from their documentation (docs.bullmq.io, timgit.github.io/pg-boss, worker.graphile.org) and their source. On the result
- * of a worker that lost its job: moveToFinished of BullMQ compares the token of the lock; completeJobs of pg-boss asks
- * only that the job is active; graphile-worker deletes the job by its id.
+ * of a worker that lost its job: moveToFinished of BullMQ compares the token of the lock; completeJobs of pg-boss
+ * requires only that the job is active; graphile-worker deletes the job by its id.
  */
 const GUARANTEES: readonly (readonly [string, string, string, string, string])[] = [
   [
@@ -64,14 +64,14 @@ const GUARANTEES: readonly (readonly [string, string, string, string, string])[]
   ['retries with growing delay', 'yes, then on hold', 'yes', 'yes, then a dead letter queue if set', 'yes'],
   [
     'rate limit of jobs',
-    'no, of requests per key',
+    'no; only requests, per key',
     'yes',
     'throttled when added',
-    'own code, by forbidden flags',
+    'own code (forbidden flags)',
   ],
   ['jobs added in bulk', 'yes, a plan', 'yes', 'yes', 'yes'],
   ['job added in a transaction of the application', 'no', 'no, on Redis', 'yes', 'yes'],
-  ['worker pushed new jobs', 'waits in a request', 'yes', 'no, it polls', 'yes, LISTEN/NOTIFY'],
+  ['new jobs are pushed to workers', 'waits in a request', 'yes', 'no, it polls', 'yes, LISTEN/NOTIFY'],
 ];
 
 export const guaranteesTable = (): string =>

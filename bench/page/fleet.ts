@@ -3,7 +3,7 @@ import { BENCH_CHAINS, BENCH_TRACKS } from './project.js';
 
 const PROJECT_PATH = '/api/tenants/bench/projects/page';
 const RENEWALS = 3;
-/** For one task in this many, a second agent also asks for the claim and is refused. */
+/** For one task in this many, a second agent also requests the claim and is refused. */
 const STEPS_PER_REFUSAL = 4;
 export const PAGE_QUERY = '?tenant=bench&project=page';
 

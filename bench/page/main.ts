@@ -18,7 +18,7 @@ const optionValue = (option: string): string | null => {
   return index < 0 ? null : (process.argv[index + 1] ?? null);
 };
 const minutes = Number(optionValue('--minutes') ?? 10);
-/** Events per second of fifty agents. The memory is measured with six times as many: those of an hour in ten minutes. */
+/** Events per second of fifty agents. Memory is measured with six times as many, so that ten minutes have those of an hour. */
 const EVENTS_PER_SECOND = 10;
 
 interface PagePart {

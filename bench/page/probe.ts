@@ -46,7 +46,10 @@ export async function measure(
 /** Without a result after this time, the benchmark fails. */
 const RESULT_MAX_MS = 10_000;
 
-/** A message that is sent in the callback of a frame arrives after the frame is drawn. */
+/**
+ * The script that measures an interaction in the page. A message that is sent in the callback of a frame arrives after the
+ * frame is drawn, so its arrival is the time of the frame.
+ */
 const probeScript = (
   { name, event, shownExpression, state = 'null' }: Interaction,
   round: number,

@@ -1,4 +1,4 @@
-"""SHA-256, base64url, and the verification of Ed25519 signatures (RFC 8032) for machines without a library for it."""
+"""SHA-256, base64url, and the verification of Ed25519 signatures (RFC 8032) without a library outside Python's own."""
 import base64, hashlib
 
 def sha(data): return hashlib.sha256(data).digest()
@@ -19,7 +19,7 @@ def times(n, p):
         total, p, n = add(total, p) if n % 2 else total, add(p, p), n // 2
     return total
 
-def point(data):  # None: there is no such point
+def point(data):  # decodes a point of the curve; None: there is no such point
     y, sign = int.from_bytes(data, "little") % 2**255, data[31] >> 7
     square = (y * y - 1) * pow(D * y * y + 1, -1, P) % P
     for x in (pow(square, (P + 3) // 8, P), pow(square, (P + 3) // 8, P) * ROOT % P):

@@ -23,11 +23,11 @@ headers=()
 # A larger result is sent as a blob: the body of a request has at most 1 MiB.
 inline_bytes_max=$((512 * 1024))
 scratch=$(mktemp -d)
-# A background process that is killed at once still has this trap: only the worker itself removes the folder.
+# A background process inherits this trap until it resets it, so the trap removes the folder only in the worker itself.
 trap '[[ ${BASHPID:-$$} != "$$" ]] || rm -rf "$scratch"' EXIT
 
-# post PATH: sends the JSON on standard input and prints the reply. A refusal is also a reply; only an unreachable server
-# is an error. The body is not an argument, because arguments are limited in size.
+# post PATH: sends the JSON on standard input and prints the reply, which may be a refusal. Fails only if the server is
+# unreachable. The body is not an argument, because arguments are limited in size.
 post() {
   curl --silent --show-error --retry 5 --retry-connrefused ${headers[@]+"${headers[@]}"} \
     -H 'content-type: application/json' --data-binary @- "$api$1"
@@ -79,7 +79,8 @@ fi
 status=$(curl --silent --show-error ${headers[@]+"${headers[@]}"} "$api/status")
 [[ $(field code "$status") == UNKNOWN_PROJECT ]] && { field detail "$status" >&2; exit 2; }
 
-# renew_until_done HANDLE PID: renews the claim. If a renewal is refused, the claim is lost: stops the process that does the work.
+# renew_until_done HANDLE PID: renews the claim. If a renewal is refused, the claim is lost, so it stops the process that
+# does the work.
 renew_until_done() {
   trap - EXIT
   while sleep $((lease / 3)); do

@@ -89,7 +89,7 @@ def read_row():
 
 
 def head_of(item):
-    """A long head is compressed."""
+    """Reads the head from an item, decompressing it if it is long. None if there is no item."""
     if not item:
         return None
     head = item["head"]
@@ -121,7 +121,7 @@ def put_head(before, head):
 
 
 def line_of(event):
-    """An event without the names of its fields, and without the project, which is in the key."""
+    """The values of an event, without the names of its fields, and without the project, which is in the key."""
     names = ("event_id", "event_type", "timestamp", "agent_id", "payload", "subject", "seq", "session_id", "task_id",
              "generation", "request_id", "feature_id", "edge", "agent_role")  # fmt: skip
     return json.dumps([event.get(name) for name in names])
@@ -136,7 +136,7 @@ def put_events(events, row):
 
 
 def page_item(bucket, lines, row):
-    """With the latest timestamp before the page, by which times are found."""
+    """One page of events, with the latest timestamp before it, by which a coordinator finds a time."""
     is_first = lines[0][0] == row["position"] + 1
     return {
         "pk": {"S": f"{PROJECT_PART}#E#{bucket}"},
@@ -188,7 +188,7 @@ def transact(row, now_ms, swaps, permits):
         return error.response["CancellationReasons"]
 
 
-# Commands: each returns the reply, the head swaps and the permit changes.
+# Commands. Each returns the reply, the changed heads with their events, and the changed permits.
 
 
 def event_of(kind, subject, seq, now_ms, args, payload, **fields):

@@ -1,6 +1,6 @@
 // A worker that uses the SDK and works until the plan is done. The SDK renews leases, retries lost requests and keeps
 // finished results safe if the worker crashes. Exits with 1 if one of its results was not accepted, and with 2 if it
-// cannot start. If the server is unreachable, it reports that after the initialStatus attempt and waits.
+// cannot start. If the server is unreachable, it reports that after the first attempt and waits.
 //
 //   GENESIS_PROJECT=shop npx tsx examples/typescript/worker.ts
 import { Genesis, isProblem } from 'genesis-fleet';

@@ -74,7 +74,7 @@ export class SimAgent extends SimActor {
     return this.claim(this.commands.batch(requests, action === 'batch' ? 'partial' : 'all_or_nothing'));
   }
 
-  /** Forgets its handles, as a model may, and asks for the claims of its session: any of them, or one task by name. */
+  /** Forgets its handles, as a model may, and resumes a claim of its session: of one named task, or whichever `next` gives. */
   private forgetAndResume(): Promise<void> {
     const [first] = this.heldHandles;
     this.heldHandles = [];

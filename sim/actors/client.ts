@@ -14,7 +14,7 @@ export type CallOutcome = SimReply | { readonly kind: 'unknown' };
 interface SimReply {
   readonly kind: 'reply';
   readonly reply: unknown;
-  /** Incarnation of the store when the coordinator answered. It may have ended before the reply arrives. */
+  /** Incarnation of the store when the coordinator answered. The store may have a newer one when the reply arrives. */
   readonly incarnation: number;
 }
 
@@ -92,7 +92,7 @@ export class SimClient {
   }
 }
 
-/** The server's reply to a credential that it knows to be revoked; the request does not reach the coordinator. */
+/** The server's reply to a revoked credential. The request does not reach the coordinator. */
 const refuseUnauthenticated = async (): Promise<unknown> => unauthorizedProblem();
 
 export const isRevoked = (reply: unknown): boolean => isProblem(reply) && reply.problem === 'UNAUTHENTICATED';

@@ -49,7 +49,7 @@ type SendToCoordinator = (
 ) => Promise<unknown>;
 
 type HolderOp = 'renew' | 'release' | 'submit' | 'suspend' | 'resume' | 'note';
-/** Idempotent because of the state of the head; the store does not remember these requests. */
+/** Operations whose repetition is recognised by the state of the head, so the store does not remember their requests. */
 const HEAD_IDEMPOTENT_OPS: ReadonlySet<HolderOp> = new Set(['renew', 'release', 'submit']);
 
 type SimOperatorVerb = Parameters<Coordinator['decisions']['operate']>[2];

@@ -5,7 +5,7 @@ import type { SimWorld } from '../world/world.js';
 
 /** Longest time until a coordinator sees a revocation that was made at another coordinator. */
 const PROPAGATION_MS_MAX = 3000;
-/** Longest time from then until the coordinator ends the calls that wait there. */
+/** Longest time from the revocation until a coordinator ends the calls that wait there. */
 const ABORT_DELAY_MS_MAX = 2000;
 
 /** The credential of one actor. A revocation takes effect at each coordinator at a different time. */
@@ -43,14 +43,14 @@ export class SimCredential {
     for (const [index, coordinator] of coordinators.entries()) {
       const takeEffect = (): void => {
         this.staleCoordinators.delete(coordinator);
-        coordinator.runAfter(delayMs(ABORT_DELAY_MS_MAX), 'ends what waits', () => {
+        coordinator.runAfter(delayMs(ABORT_DELAY_MS_MAX), 'ends the calls that wait', () => {
           for (const controller of this.waitingCalls.get(coordinator) ?? []) controller.abort();
         });
       };
       if (index === 0) takeEffect();
       else {
         this.staleCoordinators.add(coordinator);
-        coordinator.runAfter(delayMs(PROPAGATION_MS_MAX), 'follows to a revocation', takeEffect);
+        coordinator.runAfter(delayMs(PROPAGATION_MS_MAX), 'reads a revocation', takeEffect);
       }
     }
   }

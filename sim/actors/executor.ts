@@ -10,15 +10,15 @@ import { type CallOutcome, SimClient } from './client.js';
 import { CommandFactory, type SimCommand } from './commands.js';
 import { type ActorContext, callerOf } from './sim-actor.js';
 
-/** Shorter leases expire between two renewals of a healthy executor. */
+/** The shortest lease of an executor. A shorter lease would expire between two renewals of a healthy executor. */
 const LEASE_SECONDS_MIN = 15;
-/** Share of calls at which the process dies: before the call is sent, on its way, or when the reply has come. */
+/** Share of calls at which the process dies: before the call is sent, while it is in transit, or after its reply. */
 const CRASH_CHANCE = 0.02;
 const CRASH_DELAY_MS_MAX = 40;
 
 /**
- * Runs edges with the real engine. Its process dies at any call and is started again, is frozen longer than its lease, and
- * is cut off from the network. Other executors want the same edges.
+ * Runs edges with the real engine. Its process may die at any call and start again, may be frozen for longer than its lease,
+ * and may be cut off from the network. Other executors compete for the same edges.
  */
 export class SimExecutor {
   private readonly commands: CommandFactory;
@@ -74,7 +74,7 @@ export class SimExecutor {
     const { rng } = this;
     return {
       newRunId: derivedRunId,
-      // No run is stopped here: the process dies instead.
+      // No stop signal is needed: a simulated executor is never told to stop. Its process dies instead.
       sleep: (seconds) => process.sleep(seconds * 1000, 'waits before it tries a step again'),
       random: () => rng.float(),
       setTimer: process.environment().setTimer,
@@ -113,7 +113,7 @@ export class SimExecutor {
     return rng.pick(['before', 'on its way', 'after']);
   }
 
-  /** The process dies, and is started again after a while. */
+  /** Kills the process, and starts it again after a while. */
   private die(process = this.process): void {
     const { context, rng, scope } = this;
     if (process !== this.process || !process.isAlive) return;

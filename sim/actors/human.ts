@@ -49,7 +49,7 @@ export class SimHuman extends SimActor {
     if (command !== null) await this.call(command);
   }
 
-  /** Lifts every hold, and releases subjects that have not moved for so long that only a person can free them. */
+  /** Lifts every hold, and releases subjects whose head has not changed for so long that only a person can free them. */
   protected override async actDiligently(): Promise<void> {
     for (const head of [...this.projectMonitor().state.heads.values()]) {
       if (head.phase === 'COMPLETED') continue;
@@ -131,7 +131,7 @@ export class SimHuman extends SimActor {
     return choices.length === 0 ? null : this.rng.pick(choices);
   }
 
-  /** Resets a dependency of work that is in progress, and completes it again. */
+  /** Resets a dependency of work that is in progress, and then completes that dependency again. */
   private async redo(): Promise<void> {
     const head = this.pickHeadInUse();
     if (head === null) return;
@@ -146,7 +146,7 @@ export class SimHuman extends SimActor {
       await this.call(
         this.commands.holderCommand('submit', handle, { result_data: { anew: this.rng.int(3) } }),
       );
-      this.context.coverage.hit('done anew');
+      this.context.coverage.hit('completed again');
     }
   }
 

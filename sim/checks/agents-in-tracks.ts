@@ -2,10 +2,9 @@ import { planPositionOf } from '../../src/core/plan/plan-position.js';
 import { maxAgentsIn } from '../../src/core/plan/track-capacity.js';
 import type { ProjectMonitor } from './project-monitor.js';
 
-/** The agents with live claims, by track. */
 type AgentsInTracks = ReadonlyMap<string, ReadonlySet<string>>;
 
-/** `fromPosition`: grants before this position of the log do not count. */
+/** The agents with live claims now, by track. Grants before `fromPosition` of the log do not count. */
 export function agentsInTracks(
   projectMonitor: ProjectMonitor,
   nowMs: number,

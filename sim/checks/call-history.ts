@@ -14,11 +14,11 @@ interface CommandDelivery {
   readonly began_step: number;
   ended_step: number | null;
   /**
-   * `open`: not answered, perhaps never. `no_effect`: the command has certainly changed nothing. `unknown`: the effect
-   * cannot be determined.
+   * `open`: not answered yet, and perhaps never. `no_effect`: the command has certainly changed nothing. `unknown`: the
+   * effect cannot be determined.
    */
   outcome: 'open' | 'ok' | 'refused' | 'no_effect' | 'unknown';
-  /** Whether the log had the effect of the command when the command was answered. Then later replies must be equal. */
+  /** Whether the log had the effect of the command when this reply was sent. If so, later replies must equal this reply. */
   hasTakenEffect: boolean;
   reply: unknown;
 }
@@ -34,7 +34,7 @@ export interface CommandRecord {
 /** Records commands and replies, and checks them against the log. */
 export class CallHistory {
   readonly records: CommandRecord[] = [];
-  /** By claim id, the incarnation of the store in which a reply first had it. */
+  /** For each claim id, the incarnation of the store in which a reply first contained the id. */
   private readonly incarnationByClaimId = new Map<string, number>();
 
   constructor(
@@ -232,8 +232,8 @@ export class CallHistory {
   }
 
   /**
-   * INV-01: a loss of history makes all handles invalid. A grant that survived is repeated with a new claim id, to its
-   * request and to its session. A reply with the old claim id would make the handles from before the loss valid again.
+   * INV-01: a loss of history makes all handles invalid. When a request is repeated or a session resumes its claim, and the
+   * grant survived, the reply has a new claim id. The old claim id would make the handles from before the loss valid again.
    */
   private checkClaimId({ id, task_id }: RepliedClaim): void {
     const firstIncarnation = this.incarnationByClaimId.get(id);
@@ -273,8 +273,8 @@ export class CallHistory {
   }
 
   /**
-   * Whether anyone may append this event, so that its handle does not count. Such an event records how a run ends whose
-   * candidate is decided, or reports on an edge that no claim has taken since the handle was granted.
+   * Whether anyone may append this event; if so, its handle is not checked. Such an event records the end of a run whose
+   * candidate has been accepted or rejected, or reports on an edge that has not been granted again since this handle.
    */
   private isOpenToAll({ concludes_run, is_open_report, scope, handle }: SimCommand): boolean {
     if (handle === null) return false;
@@ -296,14 +296,14 @@ export class CallHistory {
   }
 }
 
-/** The few actors never conflict that often. This error means that a coordinator keeps deciding on an outdated view. */
+/** A simulation has too few actors for real contention, so this error means that a coordinator decides on an outdated view. */
 const CONTENTION_MESSAGE = 'Too many concurrent changes to the same work';
 
 /**
  * Errors of a broken connection, a failing disk or a store that gave up; any other cause of an unknown outcome is a
  * bug.
  */
-const INFRASTRUCTURE_ERRORS = /the line broke|again|ENOSPC|EIO/;
+const INFRASTRUCTURE_ERRORS = /the connection broke|again|ENOSPC|EIO/;
 
 /** A hold by a request and the automatic poison hold at the same moment count as different effects. */
 const effectKey = ({ event_type, subject, payload }: EventEnvelope): string =>

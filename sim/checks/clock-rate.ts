@@ -1,7 +1,7 @@
 import type { CommitOutcome } from '../../src/stores/store.js';
 import type { SimWorld } from '../world/world.js';
 
-/** A steady clock catches up with a step at no more than 1.5 times real time, plus a margin for drift. */
+/** After the wall clock is set forward, a steady clock catches up at no more than 1.5 times real time; the rest is for drift. */
 const SPEED_MAX = 1.51;
 const ROUNDING_MS = 5;
 
@@ -13,7 +13,7 @@ export class ClockRateCheck {
     private readonly world: SimWorld,
     /** Resolution of the clock: how far it jumps at once. */
     private readonly tickMs: number,
-    /** Null: the first time that the store reports. */
+    /** The time of the store's clock when the check starts. Null: the first time that the store reports. */
     private storeStartMs: number | null = null,
   ) {
     this.worldStartMs = world.now_ms;

@@ -132,7 +132,7 @@ export class CommitMonitor {
     }
   }
 
-  /** Checked by the store's clock at the commit: the decision may have been made long before. */
+  /** Checks the time bounds of a transaction at its commit, by the store's clock: its decision may be much older. */
   private checkTime({ not_before_ms, not_after_ms, swaps }: Transaction, nowMs: number): void {
     if (nowMs < (not_before_ms ?? nowMs))
       this.world.reportViolation('INV-04', 'committed before not_before_ms');
@@ -175,13 +175,14 @@ export class CommitMonitor {
     const eventKinds = events.map((event) => claimEventKindOf(event.event_type));
     this.checkTime(transaction, outcome.now_ms);
     const liveBefore = this.countLiveClaims(transaction.tenant_id, outcome.now_ms);
+    // The escalation of an expired claim that the policy keeps held takes no permit.
     const isPermitTaken = events.some(
       ({ subject = '' }, index) =>
         eventKinds[index] === 'granted' ||
         (eventKinds[index] === 'escalated' && !projectMonitor.isHeld(subject, outcome.now_ms)),
     );
     const tracksBefore = isPermitTaken ? agentsInTracks(projectMonitor, outcome.now_ms) : null;
-    // The adoption of a result does not wait for its dependencies.
+    // An operator can adopt a result while dependencies of its subject are open.
     if (!eventKinds.includes('adopted')) {
       for (const [index, { subject = '' }] of events.entries()) {
         if (eventKinds[index] === 'granted') this.checkDependencies(projectMonitor, subject);
@@ -238,8 +239,7 @@ export class CommitMonitor {
 
   /**
    * INV-15, at the store's time of the commit and counted from the log alone. A policy change that keeps expired claims
-   * may leave a tenant above its limit. Then no grant may raise the number of live claims further. A kept claim may be
-   * escalated, although its permit has ended.
+   * held may leave a tenant above its limit. Then no grant may raise the number of live claims further.
    */
   private checkLimit(tenantId: string, liveBefore: number, nowMs: number): void {
     const max = this.limits.max_concurrent_claims;

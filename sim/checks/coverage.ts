@@ -15,7 +15,7 @@ export const COVERAGE_GOALS = [
   'escalated',
   'reviewed',
   'merge race',
-  'done anew',
+  'completed again',
   'limit reached',
   'permit recovered',
   'conflict retried',
@@ -49,7 +49,7 @@ export const RUN_GOALS = [
   'run converged',
   'run escalated',
   'run taken over',
-  'step tried again',
+  'step retried',
   'late step refused',
   'executor crash',
 ] as const;

@@ -149,7 +149,7 @@ export class ProjectMonitor {
   }
 
   private checkLooseEvent(event: EventEnvelope): void {
-    // Events of runs are checked by their content.
+    // `RunChecks` checks the events of runs.
     if (event.seq !== undefined || isRunEvent(event.event_type)) return;
     if (isRefusal(event) && event.payload.parked !== true) this.checkRefusal(event);
     else this.checkUnique(event);

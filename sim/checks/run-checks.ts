@@ -31,8 +31,8 @@ export class ExecutionKnowledge {
 }
 
 /**
- * Checks the runs of one project event by event: by the rules that every log keeps, and by what executors know and people
- * decide.
+ * Checks the runs of one project event by event: against the rules for every log, the knowledge of the executors and the
+ * decisions of people.
  */
 export class RunChecks {
   private readonly checker = new RunLogChecker();
@@ -48,7 +48,7 @@ export class RunChecks {
     private readonly coverage: CoverageCounter,
   ) {}
 
-  /** A new execution begins, and knows nothing yet. */
+  /** Begins a new execution, which has read nothing of the log yet. */
   newExecution(agentId: string): ExecutionKnowledge {
     const knowledge = new ExecutionKnowledge();
     this.executions.set(agentId, knowledge);
@@ -86,7 +86,7 @@ export class RunChecks {
     this.accepted.set(subject, [...(this.accepted.get(subject) ?? []), { sha256, position, resets }]);
   }
 
-  /** Whether the author of the event knew of the end. A late request of a dead process that did not is no violation. */
+  /** Whether the author of the event knew that the run had ended. If not, the event of a late request is no violation. */
   private isEndKnown(event: EventEnvelope): boolean {
     const end = this.checker.runOf(String(event.payload.run_id))?.endEvent ?? null;
     return end !== null && this.knows(event, end);
@@ -103,7 +103,7 @@ export class RunChecks {
     const completed = this.checker.runOf(payload.run_id)?.completed.get(completedStepKey(payload));
     if (completed !== undefined && this.knows(event, completed))
       this.reportViolation(event, `of ${step}, which its executor knows to be completed`);
-    if (attempt > 1) this.coverage.hit('step tried again');
+    if (attempt > 1) this.coverage.hit('step retried');
   }
 
   private rememberCandidate({ payload }: EventEnvelope): void {

@@ -24,7 +24,7 @@ export interface CoordinatorInstance {
 
 /** The coordinators that agents send commands to, with the faults injected into them. */
 export interface SimFleet {
-  /** The coordinator with this number; null: it is down. */
+  /** The coordinator with this number; null while it is down. */
   instanceAt(index: number): CoordinatorInstance | null;
   readonly size: number;
   readonly blobs: Blobs;
@@ -35,7 +35,7 @@ export interface SimFleet {
   stopFaults(): void;
   /** Whether all coordinators are up. */
   readonly isUp: boolean;
-  /** Runs after the last command: a final power loss where there is a disk, then a check of what remains. */
+  /** Runs after the last command: simulates a final power loss if there is a disk, and checks what remains. */
   finish(): Promise<void>;
 }
 
@@ -78,7 +78,7 @@ interface LogHooks {
   /** A transaction is about to be applied. A step counts as one transaction. */
   onAttempt?(transactions: readonly Transaction[]): void;
   onApplied?(applied: AppliedTransaction): void;
-  /** Returns what the coordinator waits for in place of the write. */
+  /** Returns the promise that the coordinator awaits in place of `written`. */
   onStepApplied?(applied: AppliedTransaction, written: Promise<void>): Promise<void>;
   /** Waits in place of `log.durable()`. */
   waitUntilDurable?(wait: () => Promise<void>): Promise<void>;

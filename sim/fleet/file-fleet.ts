@@ -55,7 +55,7 @@ export class FileFleet implements SimFleet {
   private isLogStalled = false;
   /** The process crashes a second time soon after its restart. */
   private willCrashAfterRestart = false;
-  /** Whether a boot has damaged the log. The damage is repaired when its process ends. */
+  /** Whether the log was damaged before the last boot. The damage is repaired when the process of that boot ends. */
   private isDamaged = false;
   private diskImage = new DiskImage();
   private readonly lossOperator: LossOperator;
@@ -140,7 +140,7 @@ export class FileFleet implements SimFleet {
     if (atMs === null) return;
     const { world } = this.context;
     world.schedule(atMs / 2, 'backup', () => {
-      // The restore of a damaged backup would bring the damage back.
+      // Restoring a damaged copy would damage the log again, and nothing would repair it.
       if (this.isDamaged) return;
       const backup = this.diskImage.copy();
       world.schedule(atMs / 2, 'restore', () => this.restore(backup));
@@ -158,7 +158,7 @@ export class FileFleet implements SimFleet {
     this.bootLater();
   }
 
-  /** A checkpoint is written between two moments at which a crash must lose nothing. */
+  /** Sometimes crashes around the commit of a checkpoint: neither a crash before it nor one after it may lose anything. */
   private maybeCrashAtCheckpoint(transactions: readonly Transaction[]): void {
     const { scenario, coverage } = this.context;
     if (!this.areFaultsOn || !scenario.has('ambush') || !writesCheckpoint(transactions)) return;
@@ -193,7 +193,7 @@ export class FileFleet implements SimFleet {
     );
   }
 
-  /** A commit takes a few milliseconds in hours, so random crashes almost never hit one. */
+  /** Crashes on purpose: commits take so little of the simulated time that random crashes almost never hit one. */
   private maybeCrashDuringCommit(): void {
     if (!this.willCrashOnNextCommit) return;
     this.willCrashOnNextCommit = false;
@@ -201,7 +201,7 @@ export class FileFleet implements SimFleet {
     this.crashAfter(this.ambushRng.between(0, COMMIT_MS), this.context.scenario.rates.power_chance / 2);
   }
 
-  /** A snapshot is valid as soon as it has its name, whatever happens to the log that it was taken from. */
+  /** Sometimes crashes after a snapshot: it is valid as soon as it has its name, whatever happens to the log afterwards. */
   private maybeCrashAfterSnapshot(): void {
     const { scenario, coverage } = this.context;
     const chance = this.isLogStalled ? 1 : SNAPSHOT_AMBUSH_CHANCE;
@@ -262,7 +262,7 @@ export class FileFleet implements SimFleet {
       this.areFaultsOn && this.rng.chance(this.context.scenario.rates.rot_chance)
         ? this.damageSomeLog()
         : null;
-    // The damage ends with the process: its store refuses to open, or the process dies before.
+    // The damage is repaired when the process ends: it ends because its store refuses to open, or dies before that.
     this.isDamaged = repair !== null;
     process.onKilled(() => {
       repair?.();
@@ -376,7 +376,7 @@ export class FileFleet implements SimFleet {
   }
 
   private damageSomeLog(): (() => void) | null {
-    // The next start repairs whatever the write-ahead log has.
+    // With a write-ahead log, the next start would write its events into the log again, and so repair damage to them.
     if (this.walContent() !== null) return null;
     const projectKey = this.rng.pick(this.context.projects);
     return damageLog(this.diskImage, `${ROOT}/${projectKey.tenant_id}/${projectKey.project_id}`, this.rng);

@@ -50,14 +50,14 @@ export class StoreLink {
 
   private async read<T>(query: (store: Store) => Promise<T>): Promise<T> {
     await this.delay();
-    if (this.rng.chance(this.faults.failure_chance)) throw new StoreUnavailable('the line is down');
+    if (this.rng.chance(this.faults.failure_chance)) throw new StoreUnavailable('the connection is down');
     return query(this.store());
   }
 
   private async commit(transactions: readonly Transaction[]): Promise<CommitOutcome[]> {
     const linkOutcome = this.pickOutcome();
     await this.delay();
-    if (linkOutcome === 'never sent') throw new StoreUnavailable('the line is down');
+    if (linkOutcome === 'never sent') throw new StoreUnavailable('the connection is down');
     if (linkOutcome === 'done after giving up') {
       const store = this.store();
       // The commit is in transit and arrives even if the sender dies.
@@ -67,11 +67,11 @@ export class StoreLink {
         () => void store.commit(transactions),
       );
       await this.delay();
-      throw new ConnectionLost('the line broke');
+      throw new ConnectionLost('the connection broke');
     }
     const outcomes = await this.store().commit(transactions);
     await this.delay();
-    if (linkOutcome === 'reply lost') throw new ConnectionLost('the line broke');
+    if (linkOutcome === 'reply lost') throw new ConnectionLost('the connection broke');
     return outcomes;
   }
 

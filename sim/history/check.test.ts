@@ -6,7 +6,7 @@ import { HistoryBuilder, LIMITS } from './testing/history-builder.js';
 
 const CHECK_OPTIONS = { limits: LIMITS, isDurable: true, skew_margin_ms: 0, tolerance_ms: 100 };
 const SUBJECT = 'A-001-one';
-const UNKNOWN: RecordedOutcome = { kind: 'unknown', why: 'the line broke' };
+const UNKNOWN: RecordedOutcome = { kind: 'unknown', why: 'the connection broke' };
 const NO_EFFECT: RecordedOutcome = { kind: 'no_effect', why: 'UNAVAILABLE' };
 const refusedOutcome = (reason: string, replyFields = {}): RecordedOutcome => ({
   kind: 'refused',
@@ -45,7 +45,7 @@ const ACCEPTED_HISTORIES: Record<string, (history: HistoryBuilder) => void> = {
     history.replaceLastOutcome(UNKNOWN);
     history.calls.push({ ...history.last, call_number: 2, invoked_ms: 100, returned_ms: 120, outcome });
   },
-  'a claim that its session asks for again, renewed meanwhile': (history) => {
+  'a claim that its session resumes, renewed meanwhile': (history) => {
     const handle = history.claim('ada', SUBJECT, { at: 0 });
     history.renew(handle, { at: 500 });
     history.claim('ada', SUBJECT, { at: 900, resume: true });

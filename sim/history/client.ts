@@ -56,7 +56,7 @@ export class HistoryClient {
     }
   }
 
-  /** A model forgets its handle, and asks for it again. It may get a new grant, or none. */
+  /** Sometimes forgets the handle, as a model may, and resumes its claim. By then the reply may be a new grant or a refusal. */
   private async maybeForget(handle: HistoryHandle): Promise<HistoryHandle> {
     if (!this.rng.chance(FORGET_CHANCE)) return handle;
     await this.pause(this.rng.between(0, LEASE_MS * 1.2));

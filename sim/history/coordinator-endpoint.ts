@@ -100,7 +100,7 @@ function bodyOf(recordedRequest: HistoryRequest): object {
 /** The result that a client submits; no two requests submit the same one. */
 export const resultData = (requestId: string): object => ({ made_by: requestId });
 
-/** The fields that are evaluated, of all replies. */
+/** The fields of replies that are evaluated. */
 interface WireReplyFields {
   readonly success?: boolean;
   readonly accepted?: boolean;

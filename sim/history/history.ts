@@ -15,18 +15,18 @@ export interface HistoryRequest {
   readonly lease_seconds: number | null;
   /** Digest of a submitted result. */
   readonly sha256: string | null;
-  /** A claim that asks for its own live claim again. */
+  /** Whether the request resumes a live claim of its session. */
   readonly resume?: boolean;
 }
 
-/** The fields of a reply that can be compared with the log; absent fields are left out. */
+/** The fields of a reply that can be compared with the log, as far as the reply has them. */
 export interface RecordedReplyFields {
   readonly generation?: number;
   readonly claim_id?: string;
   readonly expires_at?: string | null;
   readonly holder?: string | null;
   readonly limit?: string;
-  /** The session held the claim already. */
+  /** Whether the session already held the claim. */
   readonly resumed?: boolean;
 }
 

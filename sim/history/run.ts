@@ -184,7 +184,7 @@ class HistoryRun {
 
   private async waitForCall(matches: (call: RecordedCall) => boolean, fromCallNumber = 1): Promise<void> {
     const timeout = sleep(ANSWER_TIMEOUT_MS, undefined, { ref: false }).then(() => {
-      throw new Error(`No call was answered for ${ANSWER_TIMEOUT_MS / 60_000} minutes.`);
+      throw new Error(`No call was answered for ${ANSWER_TIMEOUT_MS / 60_000} minutes. Check the store.`);
     });
     await Promise.race([this.recorder.waitFor(matches, fromCallNumber), timeout]);
   }

@@ -79,7 +79,7 @@ export class CommandFileTracker {
       this.world.reportViolation('INBOX-WHOLE', `an incomplete outcome was renamed to ${path}`);
       return;
     }
-    this.world.trace(`${commandFile.label} is told ${outcome.code}`);
+    this.world.trace(`${commandFile.label} has the outcome ${outcome.code}`);
     this.answeredFiles.add(commandFile);
     commandFile.outcomes.push({ ...outcome, deaths: this.deaths, drops: commandFile.drops });
     if (commandFile.command === null) this.fairness.onDone(commandFile, (waiting) => this.isWaiting(waiting));

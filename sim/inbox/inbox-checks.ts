@@ -88,8 +88,8 @@ function checkOutcomes(
   for (const [index, outcome] of commandFile.outcomes.slice(1).entries()) {
     const previous = commandFile.outcomes[index];
     if (previous === undefined || previous.code === outcome.code) continue;
-    // A refusal without an event is decided again if the agent asks again, or if a crash came before the file was
-    // removed.
+    // A refusal without an event is decided again if the agent drops the file again, or if the serialiser crashed before
+    // it removed the file.
     const isRedecided =
       previous.code !== code && (previous.drops !== outcome.drops || previous.deaths !== outcome.deaths);
     if (!isRedecided) {
@@ -108,7 +108,7 @@ const CONFIRMED_EVENTS: Readonly<Record<string, string>> = {
   edge_converged: 'edge_converged',
 };
 
-/** A release or convergence that already happened is confirmed again, and a holder gets its claim back. */
+/** Whether the log shows that a command without an event is a repetition, and so was answered with the earlier effect. */
 function isConfirmedByLog(
   { agent_id, command, lastOutcome }: CommandFile,
   log: readonly EventEnvelope[],

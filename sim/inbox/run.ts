@@ -91,6 +91,6 @@ class InboxSeedRun {
   }
 }
 
-/** If the disk fails for one agent, the others go on without it, so fairness cannot be expected. */
+/** If the disk fails for one agent, the other agents are served meanwhile, so fairness cannot be expected. */
 const isFairnessExpected = (scenario: InboxScenario): boolean =>
   scenario.write_failure_chance === 0 && scenario.disk_full_every_ms === null;

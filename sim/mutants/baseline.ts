@@ -2,8 +2,7 @@ import { MutantProcess, violationIn } from './mutant-process.js';
 import type { TrialJob } from './worker.js';
 
 /**
- * Runs on the unmodified code. A run that kills a mutant must pass here; if it fails here too, it has not detected the
- * mutant.
+ * Repeats, on the unmodified code, the runs that fail on a mutant. A run that fails here too has not detected the mutant.
  */
 export class Baseline {
   private readonly child: MutantProcess;

@@ -30,7 +30,7 @@ export function mutantsOf(file: string, text: string): Mutant[] {
   return mutants;
 }
 
-/** Types and imports are gone when the program runs. */
+/** Whether a node leaves no code at run time, as types and imports do. */
 const isWithoutCode = (node: ts.Node): boolean =>
   ts.isTypeNode(node) ||
   ts.isInterfaceDeclaration(node) ||
@@ -73,7 +73,7 @@ function* neighboursOf(literal: ts.NumericLiteral): Generator<Change> {
   for (const step of [1, -1]) yield { node: literal, mutated: String(Number(literal.text) + step) };
 }
 
-/** A concatenation is not a sum. */
+/** Whether the `+` joins texts; turned into `-`, it would only give NaN. */
 const isConcatenation = ({ left, operatorToken, right }: ts.BinaryExpression): boolean =>
   operatorToken.kind === SyntaxKind.PlusToken && (isText(left) || isText(right));
 

@@ -66,7 +66,7 @@ export function simServices(
       if (iteration > 1 && !hasHuman && !prompt.includes(FAILING_TEXT) && !prompt.includes('error: Engine'))
         world.reportViolation(
           'RUN',
-          `${subject}: iteration ${iteration} does not know why the last iteration failed`,
+          `${subject}: the prompt of iteration ${iteration} does not say why the last iteration failed`,
         );
       await spendTime('makes a candidate', constructionMs);
       signal.throwIfAborted();

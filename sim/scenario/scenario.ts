@@ -34,11 +34,12 @@ interface Rates {
   readonly freeze_every_ms: number | null;
   readonly clock_step_every_ms: number | null;
   readonly disk_full_every_ms: number | null;
+  /** Mean time between attempts of a second process to open the log. */
   readonly rival_every_ms: number | null;
   readonly partition_every_ms: number | null;
   readonly agent_freeze_every_ms: number | null;
   readonly failover_at_ms: number | null;
-  /** When the disk is replaced by a copy from half that time. */
+  /** When the disk is replaced by a copy that was made at half of this time. */
   readonly restore_at_ms: number | null;
   /** Share of crashes that are also power losses. */
   readonly power_chance: number;

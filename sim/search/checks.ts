@@ -35,7 +35,10 @@ export function checkDecision(
   checkEvents(decision, context, report);
 }
 
-/** INV-07: a refusal changes nothing, except that it records a sign of life. It needs the handle, and extends no lease. */
+/**
+ * INV-07: a refusal changes nothing, except that it may record a sign of life. A sign of life needs the handle, and extends
+ * no lease.
+ */
 function checkSignOfLife(
   decision: Decision,
   command: SubjectCommand,
@@ -161,7 +164,7 @@ export function checkSweeper(
   } else if (!isJsonEqual(decision.details, afterSweep.details)) {
     report('INV-12', `${decision.code} with other details after the sweeper ran`);
   }
-  // If neither decision changed anything, sweeping one head gives the other.
+  // If neither decision changed anything, the two heads differ only by the sweep.
   if (decision.next === decision.head && afterSweep.next === swept) return;
   if (sweptKey(decision.next, context) !== sweptKey(afterSweep.next, context)) {
     report('INV-12', `after ${decision.code} the head depends on whether the sweeper ran`);

@@ -202,7 +202,7 @@ const CLAIMS: readonly SubjectCommand[] = CLAIMANTS.map((worker) => ({
   ...claimFields(worker, READY_FACTS),
 }));
 
-/** A claim that only the state of the subject can refuse. */
+/** A claim that can be refused only because of the state of the subject. */
 export const PLAIN_CLAIM: SubjectCommand = { type: 'claim', ...claimFields(WORKERS[0], READY_FACTS) };
 
 /** One subject through its generations: everything except review gates, by every worker, with every handle. */

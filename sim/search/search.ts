@@ -9,7 +9,7 @@ interface SearchOptions {
   readonly models?: readonly SearchModel[];
   /** The search stops after this many violations. */
   readonly violations_max?: number;
-  /** A model with more states than this is built wrongly. */
+  /** The search throws if a model has more states than this: then the model itself is faulty. */
   readonly states_max?: number;
 }
 
@@ -122,7 +122,9 @@ class ModelSearch {
     this.visitedKeys.add(key);
     this.queue.push(state);
     if (this.queue.length > (this.options.states_max ?? STATES_MAX)) {
-      throw new Error(`${this.model.name} exceeds the limit of states: ${this.queue.length}`);
+      throw new Error(
+        `${this.model.name} has more states than states_max: ${this.queue.length}. Limit the model.`,
+      );
     }
   }
 

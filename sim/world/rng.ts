@@ -15,7 +15,7 @@ const WARM_UP_ROUNDS = 12;
 
 /**
  * A deterministic random number generator (sfc32). Streams are named, one per purpose, so that switching a fault off
- * does not change the others.
+ * does not change the random numbers of other faults.
  */
 export class Rng {
   private a: number;

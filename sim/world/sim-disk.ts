@@ -21,7 +21,7 @@ export interface DiskFaults {
 }
 
 interface PendingOperation {
-  /** May still reach the disk although the requesting process has died. */
+  /** Completes the operation. This can happen even after the requesting process has died. */
   readonly finish: () => void;
 }
 

@@ -6,13 +6,13 @@ import type { CommandContext } from './context.js';
 import { wrongUsage } from './exit.js';
 import { cliFolder } from './state/cli-folder.js';
 
-/** The default file. It is in the CLI's folder, beside the embedded log, and never in a store or a workspace. */
+/** The name of the default file. It is in the CLI's folder (`.genesis/`), beside the embedded log, and in no store. */
 const ACCESS_LOG_NAME = 'access.log';
 const PRIVATE_FOLDER = 0o700;
 
 export interface AccessLog {
   readonly options: ServerLogOptions;
-  /** Opens the log of a server that requires credentials. Otherwise a notice about its file would wait for the first request. */
+  /** Opens the file at the start of a server that requires credentials: a notice about the file must not wait for a request. */
   open(): Promise<void>;
   close(): Promise<void>;
 }
@@ -51,7 +51,7 @@ async function defaultLog(context: CommandContext): Promise<AccessLog> {
   return {
     options: {
       log: (line) => {
-        // The error log is standard error already.
+        // Errors also go to the error log, which is standard error: there they must not be written twice.
         if (line.level !== 'error' || !file.isOnStandardError) write(line);
       },
       shouldLogOpenMode: false,

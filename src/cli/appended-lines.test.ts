@@ -110,7 +110,7 @@ it('imports lines that another tool appends while gen up runs, as events that de
   });
 });
 
-it('imports lines that were appended while the log was closed, and gen verify reports them until then', async () => {
+it('imports lines that were appended while the log was closed; gen verify reports them until they are imported', async () => {
   const { cwd, log } = await newWorkspace();
   const env = { HOME: cwd };
   await appendFile(log, `${foreignEventLine('tool_started')}not JSON\n`);

@@ -80,7 +80,7 @@ it('gen audit rotate refuses without a key, and explains how to rotate the key o
   const ofCommand = await folder.gen({ GENESIS_AUDIT_KEY: 'command:./sign' }, 'audit', 'rotate');
   expect(ofCommand.code).toBe(1);
   expect(ofCommand.err).toMatch(
-    /GENESIS_AUDIT_KEY to the command of the new key and\s+GENESIS_AUDIT_PREVIOUS_KEY to that of the old key/,
+    /GENESIS_AUDIT_KEY to the command of the new key and\s+GENESIS_AUDIT_PREVIOUS_KEY to the command of the old key/,
   );
   await expect(stat(join(folder.cwd, 'key.pem'))).rejects.toThrow('ENOENT');
 });

@@ -83,7 +83,7 @@ describe('gen iterate --auto', { timeout: 120_000 }, () => {
     expect(await readFile(join(project.cwd, 'docs/design.md'), 'utf8')).toBe('done\n');
   });
 
-  it('stops at a review gate with exit code 3, and goes on after the decision', async () => {
+  it('stops at a review gate with exit code 3, and continues after the decision', async () => {
     const gate = edgeFile('intent→requirements', { moreConvergence: ', human_required: true' });
     const project = await createAutoProject({ [edgePath('intent_requirements')]: gate });
     const waiting = await runAuto(project, SUBJECT);
@@ -210,7 +210,7 @@ describe('gen iterate --auto', { timeout: 120_000 }, () => {
     });
     const ended = await runAuto(project);
     expect(ended.code).toBe(0);
-    expect(ended.out).toContain(`Without a constructor: ${FEATURE_ID}#requirements_design`);
+    expect(ended.out).toContain(`Edges without a constructor: ${FEATURE_ID}#requirements_design`);
   });
 
   // req: ITR-017
@@ -271,7 +271,7 @@ describe('gen iterate --auto', { timeout: 120_000 }, () => {
     expect(lastDrawing).toContain('CONVERGED');
   });
 
-  it('refuses options that do not fit together', async () => {
+  it('refuses options that cannot be combined', async () => {
     const project = await createAutoProject();
     for (const argv of [['--loop', SUBJECT], ['--auto', '--dry-run'], []])
       expect((await runGen(project, 'iterate', ...argv)).code, argv.join(' ')).toBe(2);

@@ -143,12 +143,12 @@ describe.skipIf(sandbox.kind === 'none')(`gen check${skippedSuffix}`, { timeout:
     const { out, code } = await runGen(project, 'check', SUBJECT, '--yes');
     expect(code).toBe(1);
     expect(out).toContain('the project as it is');
-    expect(out).toMatch(/fails +fail +[\d.]+ s +It ended with exit code 4/);
+    expect(out).toMatch(/fails +fail +[\d.]+ s +The command ended with exit code 4/);
     expect(out).toContain('    the reason');
     expect(await runGen(project, 'check', SUBJECT, 'fine')).toMatchObject({ code: 0 });
   });
 
-  it('refuses a command that only a shell understands, and takes the result of a check from its report', async () => {
+  it('refuses a command that only a shell understands, and reads the result of a check from its report', async () => {
     const report = 'report: {format: junit, path: r.xml}';
     const line = `command: "echo '<testsuite/>' > r.xml", shell: true`;
     const project = await projectWith(
@@ -194,7 +194,7 @@ describe('gen check without bubblewrap', { timeout: 120_000 }, () => {
     const allowed = await runForJson(bare, '--unsandboxed');
     expect(allowed.code).toBe(0);
     expect(allowed.reply).toMatchObject({ is_sandboxed: false, checks: [{ result: 'pass' }] });
-    expect(allowed.err).toContain('Without a sandbox');
+    expect(allowed.err).toContain('without a sandbox');
   });
 
   it('does not run an unconfirmed command without a sandbox either', async () => {

@@ -3,7 +3,7 @@ import type { ReadStream } from 'node:tty';
 import type { CommandContext } from './context.js';
 import { wrapNotice } from './output/wrap.js';
 
-/** Asks a yes-or-no question; yes is the default answer. False without asking if there is no terminal to answer on. */
+/** Asks a yes-or-no question; yes is the default answer. False without a question if there is no terminal, or with `--json`. */
 export const confirmAtTerminal = (context: CommandContext, question: string): Promise<boolean> =>
   ask(context, `${question} [Y/n]: `, /^(y|yes|)$/i);
 

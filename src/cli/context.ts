@@ -22,13 +22,13 @@ export const GLOBAL_OPTIONS = {
   '--tenant <id>': 'tenant (GENESIS_TENANT; default: default)',
   '--project <id>': 'project (GENESIS_PROJECT; default: the last plan imported here)',
   '--agent <id>':
-    'agent id of the caller (GENESIS_AGENT; default: the user; of a worker, its program and a short id)',
+    'agent id of the caller (GENESIS_AGENT; default: the user; for a worker, its program and a short id)',
   '--session <id>': 'session (GENESIS_SESSION; default: one per agent and terminal)',
 } as const;
 export type GlobalOptions = OptionsOf<typeof GLOBAL_OPTIONS>;
 
 const DEFAULT_URL = 'http://127.0.0.1:4680';
-/** Short, because a person waits: enough for a server restart. */
+/** How long requests are retried: short, because a person waits, but long enough for a server restart. */
 const RETRY_POLICY = { tries: 4, within_seconds: 10 };
 
 const optionsOf = (io: Io, target: CliTarget, token: string | null): ApiClientOptions => ({
@@ -46,11 +46,11 @@ function assertServerUrl(url: string): void {
   );
 }
 
-/** What a command runs with: identity, server address, stored CLI state, and output. */
+/** The environment of a command: identity, server address, stored CLI state, and output. */
 export class CommandContext {
   readonly paint: Paint;
   readonly is_json: boolean;
-  /** The value of the option, else of its environment variable; null if neither is set. Also of the next four fields. */
+  /** This and the next four fields: the value of the option, else of the environment variable; null if neither is set. */
   readonly explicitProject: string | null;
   readonly explicitSession: string | null;
   private readonly uncheckedUrl: string | null;
@@ -148,7 +148,7 @@ export class CommandContext {
     return { url, tenant, project };
   }
 
-  /** One attempt, and a short one: the refusal must not wait for a server that does not answer. */
+  /** The projects of the tenant, as text for a refusal. One short attempt: the refusal must not wait for a slow server. */
   private async knownProjects(tenant: string): Promise<string> {
     const { Genesis } = await import('../client/index.js');
     const { knownProjectsText } = await import('./known-projects.js');
@@ -181,12 +181,12 @@ export class CommandContext {
     return [await this.target(), agentId, terminal];
   }
 
-  /** Whether a token is given: the command acts under a credential. */
+  /** Whether a token is set (GENESIS_TOKEN). */
   get hasCredential(): boolean {
     return this.explicitToken !== null;
   }
 
-  /** Loads the client only now: commands on a workspace's own files do not pay its load time. */
+  /** Opens a client. Its module is loaded only now, because commands on a workspace's own files do not need it. */
   async genesisAt(target: CliTarget, token = this.explicitToken): Promise<Genesis> {
     const { Genesis } = await import('../client/index.js');
     return new Genesis(optionsOf(this.io, target, token));
@@ -211,7 +211,7 @@ export class CommandContext {
 
   /**
    * The server to call, and its token. Without an explicit URL, a workspace uses its own server, which this command
-   * may have to start. A server with its own token gets that token only.
+   * may have to start. A server that has a token of its own gets that token, and never the one in GENESIS_TOKEN.
    */
   async server(): Promise<ServerAddress> {
     const workspace = this.explicitUrl === null ? Workspace.find(this.io.cwd) : null;

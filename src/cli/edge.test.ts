@@ -367,7 +367,7 @@ it('shows the reviewer every file, its draft, the reason and the checks', async 
   expect(out).toContain(`sha256 ${digest}`);
   expect(out).toContain(`    ${work}/docs/login.md\n`);
   expect(out).toContain(`    ${work}/specification/login.md\n`);
-  expect(out).toContain('it changes the specification (spec_mutation)');
+  expect(out).toContain('the result changes the specification (spec_mutation)');
   expect(out).toContain('product_owner_agrees: The owner has read it');
   expect(out).not.toContain('changed since');
   expect(stripVTControlCharacters(out)).toContain(

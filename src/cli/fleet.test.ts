@@ -107,7 +107,8 @@ it('gen fleet runs the sample plan in worktrees, and restarts an agent that was 
 
 it('gen fleet gives up an agent that dies again and again, and says which tasks are left', async () => {
   const { terminal } = await startPlannedHarness();
-  // The program kills its worker only after the fleet knows its process group, so that the fleet stops the program too.
+  // The program kills its worker only when the file with the program's process group exists, so that the fleet stops the
+  // program too.
   const dying = 'until ls .genesis/fleet/*.group; do sleep 0.1; done; kill -9 $PPID; sleep 600';
   const fleet = await runGen(terminal, 'fleet', '--restarts', '1', '--', 'sh', '-c', dying);
   expect(fleet.out).toMatch(/sh-[0-9a-f]{4} ended \(SIGKILL\) and is given up after 1 restarts? in a row/);
@@ -196,7 +197,7 @@ it('gen fleet stops its agents if its output is no longer read', async () => {
   await waitForExit(group);
 });
 
-it('gen fleet is refused while another fleet has agents with the same names, and keeps their worktrees', async () => {
+it('gen fleet is refused while another fleet has agents with the same names, and does not change their worktrees', async () => {
   const { terminal } = await startPlannedHarness();
   const { cwd } = terminal;
   git(cwd, 'init', '--quiet', '--initial-branch', 'main');
@@ -218,11 +219,11 @@ it('gen fleet is refused while another fleet has agents with the same names, and
   expect(code).toBe(0);
   expect(out).toContain('branch fleet/worker-1: 5 commits');
   expect(out).toMatch(/^ *git merge fleet\/worker-1$/m);
-  // The names are free again.
+  // When the first fleet has ended, another fleet may use its names.
   expect((await runGen(terminal, 'fleet', '--name', 'worker', '--', 'true')).code).toBe(0);
 });
 
-it('a killed gen fleet stops its agents, and they release their claims', async () => {
+it('the agents of a killed gen fleet stop, and release their claims', async () => {
   const harness = await startPlannedHarness();
   const { terminal } = harness;
   const [program, ...words] = selfCommand();

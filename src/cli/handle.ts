@@ -9,7 +9,7 @@ import type { OptionsOf } from './option-table.js';
 import { formatUtc } from './output/text.js';
 import type { StoredHandle } from './state/cli-state.js';
 
-/** A handle given by options instead of the stored one. */
+/** Options with a handle that is used instead of the stored one. */
 export const HANDLE_OPTIONS = {
   '--generation <n>': { about: 'generation of a handle that is not stored here', parse: parseWholeNumber },
   '--claim-id <id>': 'claim id of a handle that is not stored here',
@@ -39,8 +39,8 @@ export async function resolveHandle(
   throw (
     (await alreadyCompletedFailure(context, task_id)) ??
     new CommandFailure(
-      `No handle for ${task_id} of project ${(await context.target()).project} is stored for session ${session_id}. Claim it first (gen task claim ${task_id}), ` +
-        'pass the session that holds it with --session, or pass the handle with --generation and --claim-id.',
+      `No handle for ${task_id} of project ${(await context.target()).project} is stored for session ${session_id}. Claim the work first (gen task claim ${task_id}), ` +
+        'pass the session that holds the claim with --session, or pass the handle with --generation and --claim-id.',
     )
   );
 }

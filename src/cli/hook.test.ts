@@ -77,7 +77,7 @@ test('never renews the claims of another conversation', async () => {
   expect(await countRenewals()).toBe(1);
 });
 
-test('lists the handles at the start after a conversation was compacted', async () => {
+test('lists the handles when a conversation continues after compaction', async () => {
   const { runHookVerb, toolEvent, grantEvent, handle } = await startWithClaim();
   await runHookVerb('renew', grantEvent);
   const compacted = { ...toolEvent, hook_event_name: 'SessionStart', source: 'compact' };

@@ -9,7 +9,10 @@ export function explicitAgent(io: Io, option: string | undefined): string | null
   const agentId = option ?? io.env.GENESIS_AGENT;
   if (agentId === undefined || agentId === '') return null;
   const fault = idFault('agent_id', agentId);
-  if (fault !== null) throw wrongUsage(`${JSON.stringify(agentId)} is not a valid agent id: ${fault}.`);
+  if (fault !== null)
+    throw wrongUsage(
+      `${JSON.stringify(agentId)} is not a valid agent id: ${fault}. Set another one: --agent or GENESIS_AGENT.`,
+    );
   return agentId;
 }
 

@@ -82,7 +82,7 @@ export function processIo(): RawIo {
   };
 }
 
-/** Node 22.15 and later can replace a process: its id and its standard streams stay. */
+/** Restarts by replacing the process, which keeps its id and standard streams. Null before Node 22.15, which cannot do this. */
 function restartFunction(): RawIo['restartWith'] {
   const { execve, execPath, execArgv, argv, env } = process as NodeJS.Process & {
     execve?: (file: string, args: readonly string[], env: NodeJS.ProcessEnv) => never;

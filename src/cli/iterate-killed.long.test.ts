@@ -135,7 +135,7 @@ await onProgram('bwrap', await missingSandbox(), () => {
       const label = `killed-at-${count}`;
       const folder = await copyOf(count <= eventsUntilReview ? fresh : waiting, label);
       await iterateKilled(folder, count);
-      // Killed after its end, the run has nothing left to do.
+      // If the process was killed after the end of the run, nothing is left to do.
       if (!(await hasEnded(folder))) await finish(folder);
       await expectOneRun(folder, label);
       await rm(folder, { recursive: true, force: true });

@@ -131,7 +131,7 @@ await onProgram('bwrap', await missingSandbox(), () => {
     expect(retried, retried.out).toMatchObject({ code: 0 });
   }, 180_000);
 
-  test('without an enrolled runner a run says so at once, constructs nothing and is escalated', async () => {
+  test('a run without an enrolled runner is escalated at once with this reason, and constructs nothing', async () => {
     const { run, client } = await openVerifiedWorkspace();
     const ended = await run('iterate', SUBJECT, '--yes', '--role', 'architect');
     expect([ended.code, ended.out]).toEqual([3, expect.stringMatching(/no runner is\s+enrolled/)]);

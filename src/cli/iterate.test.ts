@@ -62,7 +62,7 @@ test('gen runs lists, shows, cancels and retries runs, by the beginning of their
   const listed = JSON.parse((await runGen(terminal, 'runs', '--json')).out).runs;
   expect(listed).toMatchObject([{ status: 'REQUESTED', retry_of: id }, { run_id: id }]);
   const ambiguous = await runGen(terminal, 'runs', 'show', '');
-  expect(ambiguous).toMatchObject({ code: 1, err: expect.stringContaining('begins the ids of 2 runs') });
+  expect(ambiguous).toMatchObject({ code: 1, err: expect.stringContaining('The ids of 2 runs begin with') });
   for (const { run_id } of listed) expect(ambiguous.err).toContain(run_id);
   expect((await runGen(terminal, 'runs', 'cancel', listed[0].run_id)).out).toContain('is cancelled');
   const again = await runGen(terminal, 'runs', 'cancel', listed[0].run_id);

@@ -92,7 +92,7 @@ describe('under `evidence: verified` no edge converges', { timeout: 60_000 }, ()
       reason: 'RECORDED',
     });
     expect(await submit(manifest)).toMatchObject({ reason: 'NOT_CONVERGED' });
-    await expectOpen(/tests_pass: A runner ran it: fail\. 3 tests failed\./);
+    await expectOpen(/tests_pass: A runner ran the check: fail\. 3 tests failed\./);
   });
 
   it('if an agent signs evidence with its own key, or enrols that key, or records as a runner', async () => {
@@ -127,7 +127,7 @@ describe('under `evidence: verified` no edge converges', { timeout: 60_000 }, ()
     await runnerClient.recordEvidence(evidence);
     await releaseAndClaim();
     expect(await submit(good.manifest)).toMatchObject({ reason: 'NOT_CONVERGED' });
-    await expectOpen(/tests_pass: The evidence is of generation 1, and this is generation 2/);
+    await expectOpen(/tests_pass: The evidence is of generation 1, but the current one is 2/);
   });
 
   it('if an agent appends that the edge has converged, or imports a log that says so', async () => {
@@ -149,7 +149,7 @@ describe('under `evidence: verified` no edge converges', { timeout: 60_000 }, ()
     await runnerClient.recordEvidence(runner.signed(signedStatement()));
     expect(await submit(manifest)).toMatchObject({
       reason: 'ESCALATED',
-      next: expect.stringContaining(`it changes checks or tests: ${path}`),
+      next: expect.stringContaining(`the result changes checks or tests: ${path}`),
     });
     await expectOpen(/waits for a person/);
   });

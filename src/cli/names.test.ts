@@ -28,7 +28,7 @@ it('the agent name of a person is the user name, without the name of the machine
   expect(JSON.parse(claimed.out).claim).toMatchObject({ agent_id: 'tester' });
 });
 
-it('--agent and GENESIS_AGENT win over the name of the program', async () => {
+it('--agent and GENESIS_AGENT take precedence over the name of the program', async () => {
   const { terminal } = await startUnnamed();
   const print = ['--', 'sh', '-c', 'echo "$GENESIS_AGENT"'];
   expect((await runGen(terminal, 'run', '--agent', 'ada', ...print)).out).toBe('ada\n');

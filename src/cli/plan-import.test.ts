@@ -97,7 +97,7 @@ it('imports issues from standard input, and reports a dependency that is not in 
   expect((await runForJson(terminal, 'task', 'show', 'B-001-search')).waiting_for).toEqual(['A-001-index']);
 });
 
-it('takes the format from --format, and refuses an unknown format', async () => {
+it('reads the format from --format, and refuses an unknown format', async () => {
   const terminal = await terminalWith(CHECKLIST);
   await writeFile(join(terminal.cwd, 'todo.txt'), CHECKLIST);
   const preview = await runForJson(

@@ -25,7 +25,7 @@ import { problemFailure, unwrapReply } from './replies.js';
 const PAGE_SIZE = 1000;
 const NOT_FOUND_STATUS = 404;
 
-/** A file that a plan is made of. */
+/** A file from which a plan is made. */
 export interface PlanSourceFile {
   readonly name: string;
   readonly text: string;

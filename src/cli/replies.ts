@@ -11,7 +11,7 @@ export function unwrapReply<T>(reply: T | ApiProblem): T {
   return reply;
 }
 
-/** The server's advice names the header; the CLI reads the token from a variable. */
+/** Advice for a missing or invalid token. The advice of the server names a header, but the CLI reads a variable. */
 const TOKEN_ADVICE = [
   'Set GENESIS_TOKEN to the token of a valid key. An admin creates keys: gen key create.',
 ];
@@ -35,7 +35,7 @@ interface DecisionReply {
   readonly success?: boolean;
 }
 
-/** Shows a granted reply. Otherwise reports the refusal and sets its exit code. */
+/** Shows the reply to a command that took effect. Otherwise reports the refusal and sets its exit code. */
 export function showDecision<T extends DecisionReply>(
   context: CommandContext,
   reply: T,

@@ -4,7 +4,7 @@ import type { Genesis } from '../client/index.js';
 import { jsonOrText } from './json-or-text.js';
 import { unwrapReply } from './replies.js';
 
-/** Larger results are uploaded as blobs, because a request body has at most 1 MiB. */
+/** Maximum size of a result in a request, whose body has at most 1 MiB. Larger results are uploaded as blobs. */
 const INLINE_BYTES_MAX = 768 * 1024;
 
 export type ResultBody = { readonly result_data: unknown } | { readonly blob_sha256: string };

@@ -75,7 +75,7 @@ it('run --loop works on the edges of a feature in their draft folders until all 
   expect(single).toMatchObject({ code: 0, err: 'All work of shop is done.\n' });
 });
 
-it('run --kind task takes no edges, and a project without a plan is not done', async () => {
+it('run --kind task claims no edges, and a project without a plan is not done', async () => {
   const terminal = await createProject(WITH_CHECKS);
   const idle = await runGen(terminal, 'run', '--kind', 'task', '--', 'true');
   expect(idle).toMatchObject({ code: 1, err: expect.stringContaining('NOTHING_READY') });

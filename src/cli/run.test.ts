@@ -107,7 +107,7 @@ it('run --loop continues until all tasks are done', async () => {
   expect(single).toMatchObject({ code: 0, err: 'All work of shop is done.\n' });
 });
 
-it('run --loop says that all tasks are done and exits with 0, even if a task failed on the way', async () => {
+it('run --loop says that all tasks are done and exits with 0, even if a task failed at first', async () => {
   const { terminal } = await startPlannedHarness();
   const failOnce = 'if [ -e tried ]; then exit 0; fi; touch tried; echo no disk >&2; exit 7';
   const looped = await runGen(
@@ -139,7 +139,7 @@ it('run --loop exits with 130 if a signal stops it while nothing is under way', 
   expect(await waiting.ended).toMatchObject({ code: 130, err: expect.stringContaining('0 released') });
 });
 
-it('run --loop says what became of a task before it starts the next', async () => {
+it('run --loop reports the outcome of a task before it starts the next', async () => {
   const { terminal } = await startPlannedHarness();
   const looped = await runGen(terminal, 'run', '--loop', '--', 'true');
   const lines = looped.err.split('\n').filter((line) => /is done:|generation/.test(line));

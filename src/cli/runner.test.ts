@@ -97,7 +97,7 @@ describe('gen runner', { timeout: 120_000 }, () => {
     const wrong = await propose('not yet');
     expect((await runOnce('--repo', repo)).out).toContain('compiles fail');
     const explainEdge = async () => (await runGen(terminal, 'task', 'explain', EDGE, '--session', 's1')).out;
-    expect(await explainEdge()).toContain('compiles: A runner ran it: fail');
+    expect(await explainEdge()).toContain('compiles: A runner ran the check: fail');
     expect(await explainEdge()).toContain(`propose them again: gen task propose ${EDGE}. If`);
     expect(await submit(wrong)).toMatchObject({ reason: 'NOT_CONVERGED', failing: [{ name: 'compiles' }] });
     const right = await propose('ready');
@@ -185,7 +185,7 @@ evaluators: {default: [agent, deterministic]}
     await run('runner', 'enrol');
     const claimed = await run('task', 'claim', subject, '--role', 'architect');
     expect(claimed.out).toMatch(
-      /When done: gen task propose .*\nWhen a runner has passed it .*: gen task submit /,
+      /When done: gen task propose .*\nWhen a runner has recorded that the checks passed .*: gen task submit /,
     );
     const draftFolder = /Write to +(\S+)/.exec(claimed.out)?.[1] ?? '';
     await writeProjectFile(terminal.cwd, `${draftFolder}/docs/login.md`, 'login\n');

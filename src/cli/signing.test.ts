@@ -43,7 +43,7 @@ async function signingFleet(isRequired = true) {
     if (isProblem(page)) throw new Error(page.detail);
     const checker = new SessionSignatureChecker(verifySignatureSync);
     for (const event of page.events) expect(checker.visit(event)).toBeNull();
-    // A sign of life is a renewal that no command asked for: it has no request id.
+    // A renewal that no command requested is a sign of life of the holder. It has no request id.
     const sessionEvents = page.events.filter(
       ({ event_type, request_id }) => SESSION_EVENTS.has(event_type) && request_id !== undefined,
     );
@@ -100,7 +100,7 @@ it('a key that others can read signs nothing', async () => {
   expect(await signedEvents()).toEqual([]);
 });
 
-it('a worker signs, and so does a command that its program runs', async () => {
+it('a worker signs its commands, and so does a command that its program runs', async () => {
   const { agent, signedEvents } = await signingFleet();
   const note = `"${process.execPath}" "${MAIN}" task note "$GENESIS_TASK_ID" working`;
   const ran = await runGen(agent, 'run', '--', 'sh', '-c', note);
@@ -108,7 +108,7 @@ it('a worker signs, and so does a command that its program runs', async () => {
   expect(await signedEvents()).toEqual(['CLAIM_ACQUIRED', 'NOTE_ADDED', 'RESULT_SUBMITTED']);
 });
 
-it('the agents of a fleet sign', async () => {
+it('the agents of a fleet sign their commands', async () => {
   const { agent, signedEvents } = await signingFleet();
   const fleet = await runGen(agent, 'fleet', '--', 'sh', '-c', 'exit 0');
   expect(fleet).toMatchObject({ code: 0 });

@@ -5,7 +5,7 @@ import type { CommandContext } from './context.js';
 import type { Io } from './io.js';
 import { openSigningKey } from './state/signing-key.js';
 
-/** The user's signing key if the tenant requires signatures. For a program that opens sessions before it sends a command. */
+/** The user's signing key if the tenant requires signatures: sessions that a program opens must be opened with this key. */
 export async function requiredSigningKey(io: Io, genesis: Genesis): Promise<KeyObject | undefined> {
   const limits = await genesis.limits();
   if (isProblem(limits) || !limits.require_signatures) return undefined;

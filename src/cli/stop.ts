@@ -11,7 +11,7 @@ export function abortOnStop(io: Io): { signal: AbortSignal; end: () => void } {
   return { signal: controller.signal, end: stopAndAbort };
 }
 
-/** Resolves on the first stop signal. A second one exits at once. */
+/** Resolves on the first stop signal. A second signal ends the process at once. */
 export function waitForStop(io: Io): Promise<StopSignal> {
   return new Promise((resolve) => {
     let isRequested = false;

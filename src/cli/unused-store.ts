@@ -7,8 +7,8 @@ import { LOCK_FILE, STORE_FILE } from '../stores/file/layout.js';
 const FILES_OF_AN_EMPTY_STORE = new Set<string>([LOCK_FILE, STORE_FILE, '.gitignore']);
 
 /**
- * Called before a store is opened; the returned function removes the folders that opening it created. Folders that
- * existed before stay, and so does a store that has anything in it.
+ * Call this before a store is opened: the returned function then removes the folders that the opening has created. Folders
+ * that existed before stay, and so does a store that contains anything.
  */
 export function unusedStoreRemover(folder: string | null): () => Promise<void> {
   if (folder === null || existsSync(folder)) return async () => {};

@@ -74,7 +74,7 @@ it('up prints its address, locks its log, stops on a signal, and leaves a valid 
 });
 
 it.skipIf(!('execve' in process))(
-  'up restarts Node with a larger young generation in the same process',
+  'up restarts Node in the same process with a larger heap space for new objects',
   async () => {
     const { server, address } = await serveUp();
     expect(address.pid).toBe(server.pid);

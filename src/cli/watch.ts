@@ -4,7 +4,7 @@ import { markSequences } from './output/sanitize.js';
 import { abortOnStop } from './stop.js';
 
 const CLEAR = markSequences('\u001b[H\u001b[2J\u001b[3J');
-/** Some changes produce no event: a backoff ends, a claim becomes stale. */
+/** Interval of renderings without a notification: the end of a backoff, and a claim that becomes stale, produce no event. */
 const POLL_INTERVAL_MS = 2000;
 
 export interface RenderedView {
@@ -48,7 +48,7 @@ export async function watch(
   }
 }
 
-/** No notifications: only the interval triggers. */
+/** A source without notifications: the view is rendered at the interval only. */
 const noChanges: ChangeSource = async (_, signal) => {
   if (!signal.aborted) await once(signal, 'abort');
 };

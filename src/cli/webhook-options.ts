@@ -21,7 +21,7 @@ export async function webhookOptions({
 
 const NO_SECRET = 'GENESIS_WEBHOOK_SECRET is not set';
 
-/** Warns when the first notice is due, and once: most projects have no webhook. */
+/** A sender that fails. It warns once, when the first notice is due and not at the start: most projects have no webhook. */
 function senderWithoutSecret(warn: CommandContext['warn']): NoticeSender {
   let hasWarned = false;
   return {

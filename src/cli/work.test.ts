@@ -8,7 +8,7 @@ import { runGen } from './testing/terminal.js';
 
 const TASK = 'A-001-schema';
 
-it('claims a task and submits its result by the stored handle', async () => {
+it('claims a task and submits its result with the stored handle', async () => {
   const { terminal } = await startHarness();
   expect((await runGen(terminal, 'plan', 'import', 'plan.yaml')).code).toBe(0);
   const taken = await runGen(terminal, 'next');
@@ -57,7 +57,7 @@ it('repeats the options that select server, agent and session in the command it 
   expect(await runGen(elsewhere, ...proposed.split(' '))).toMatchObject({ code: 0 });
 });
 
-it('prints the briefing for task claim as for next', async () => {
+it('prints the same briefing for task claim as for next', async () => {
   const { terminal } = await startPlannedHarness();
   const next = await runGen(terminal, 'next', '--json');
   const { briefing } = JSON.parse(next.out);
@@ -182,7 +182,7 @@ it('explains how to start a server if none responds', async () => {
   expect(err).not.toContain('    at ');
 });
 
-it('renews, notes and releases by the stored handle', async () => {
+it('renews a lease, adds a note and releases a claim with the stored handle', async () => {
   FrozenTime.begin();
   const { terminal } = await startPlannedHarness();
   await runGen(terminal, 'task', 'claim', TASK, '--lease', '10m');
@@ -199,7 +199,7 @@ it('renews, notes and releases by the stored handle', async () => {
   });
 });
 
-it('accepts a handle from elsewhere by --generation and --claim-id', async () => {
+it('accepts a handle that is not stored here by --generation and --claim-id', async () => {
   const { terminal } = await startPlannedHarness();
   const { claim } = JSON.parse((await runGen(terminal, 'next', '--json')).out);
   const elsewhere = {

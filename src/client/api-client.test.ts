@@ -92,7 +92,7 @@ test('agent and session come from the environment if they are omitted', async ()
 
 // req: SDK-004
 test.each(['lose_reply', 'lose_request'] as const)(
-  'repeats a call after %s, and it takes effect once',
+  'a call that is repeated after %s takes effect once',
   async (loss) => {
     const { genesis, direct, proxy } = await openClientHarness(planTextOf({ A: 1 }));
     let lost = 0;
@@ -131,7 +131,7 @@ describe('a busy server', () => {
   });
 });
 
-test('a claim is suspended while a human decides, reviewed, and resumed', async () => {
+test('a claim can be suspended for a review, decided on by a person, and resumed', async () => {
   const { genesis } = await openClientHarness(planTextOf({ A: 1 }));
   const first = expectNoProblem(await genesis.next(AGENT));
   if (!first.success) throw new Error(first.reason);

@@ -51,8 +51,8 @@ export class ApiClient extends ProjectEndpoint {
     options: { mode?: 'partial' | 'all_or_nothing'; request_id?: string } = {},
   ): ReplyPromise<BatchClaimReply> {
     const batch = withRequestId(options);
-    // Request ids are derived as the server derives them for unsigned claims, so that a batch that is sent again is the
-    // same request.
+    // Each claim has the request id that the server would derive for it, so that a batch that is sent again repeats every
+    // claim, whether it is signed or not.
     const bodies: Record<string, unknown>[] = claims.map((claim, index) => ({
       request_id: `${batch.request_id}~${index}`,
       ...withoutUndefined(withEnvAgent(claim)),
@@ -76,7 +76,7 @@ export class ApiClient extends ProjectEndpoint {
     return this.sendSigned('renew_lease', withEnvSession(renewal), (body) => this.renewalBatcher.call(body));
   }
 
-  /** A single attempt in its own request, for a caller that watches a lease and retries by itself. */
+  /** Renews a lease with one attempt, in a request of its own: for a caller that watches the lease and retries by itself. */
   renewOnce({
     handle,
     lease_seconds,
@@ -179,7 +179,7 @@ export class ApiClient extends ProjectEndpoint {
     });
   }
 
-  /** A larger blob than `bytes_max` is a problem with the code `REPLY_TOO_LARGE`. */
+  /** Reads a blob. Returns a problem with the code `REPLY_TOO_LARGE` if the blob is larger than `bytes_max`. */
   getBlob(sha256: string, options: { bytes_max?: number } = {}): ReplyPromise<Uint8Array> {
     return this.http.bytes({ method: 'GET', path: this.projectPath(`/blobs/${sha256}`) }, options.bytes_max);
   }
@@ -247,7 +247,7 @@ export class ApiClient extends ProjectEndpoint {
     return this.read(this.projectPath('/plan'), options);
   }
 
-  /** The plan as YAML text or as data. `if_match` is the version it replaces. */
+  /** Replaces the plan. The new plan is YAML text or data; `if_match` is the version of the plan that it replaces. */
   putPlan(
     plan: string | PlanInput,
     options: { if_match?: number; request_id?: string } = {},
@@ -325,7 +325,7 @@ export class ApiClient extends ProjectEndpoint {
     });
   }
 
-  /** The candidates that wait for a runner, or have its evidence. */
+  /** The candidates that wait for a runner's evidence, and those that have it. */
   candidates(query: PageQuery = {}): OperationReplyPromise<'list_candidates'> {
     return this.read(this.projectPath('/candidates'), { ...query });
   }
@@ -345,7 +345,7 @@ export class ApiClient extends ProjectEndpoint {
     return this.read(this.projectPath('/audit/head'));
   }
 
-  /** A proof that the event at a position is in the log of the last checkpoint. */
+  /** A proof that the last checkpoint covers the event at a position. */
   auditProof(position: number): OperationReplyPromise<'audit_proof'> {
     return this.read(this.projectPath('/audit/proof'), { position });
   }
@@ -381,7 +381,7 @@ export class ApiClient extends ProjectEndpoint {
   /** Appends a methodology event. */
   appendEvent(event: Readonly<Record<string, unknown>>): OperationReplyPromise<'append_event'> {
     const send = (body: object): OperationReplyPromise<'append_event'> => this.command('/events', body);
-    // An event without a session has no key to be signed with.
+    // Only the key of a session can sign an event.
     return event.session_id === undefined ? send(event) : this.sendSigned('append_event', event, send);
   }
 

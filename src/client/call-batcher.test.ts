@@ -59,7 +59,7 @@ test('a malformed call does not affect the others in its batch', async () => {
   ]);
 });
 
-test('repeats a batch whose reply is lost, and it takes effect once', async () => {
+test('repeats a batch whose reply is lost, and the batch takes effect once', async () => {
   const { genesis, direct, proxy } = await openClientHarness(planTextOf({ A: 50 }));
   let batchRequestCount = 0;
   proxy.actionFor = (request) =>

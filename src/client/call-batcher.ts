@@ -2,7 +2,7 @@ import { type ApiProblem, isProblem } from './replies.js';
 import type { ReplyPromise } from './requests.js';
 
 const ITEMS_MAX = 500;
-/** Below the 1 MiB limit of a command, leaving space for what surrounds the items. */
+/** Maximum size of the items in one request: below the 1 MiB limit of a command, with space for the JSON around them. */
 const BYTES_MAX = 900 * 1024;
 /** Maximum number of requests under way; further calls wait and are batched. */
 const IN_FLIGHT_MAX = 4;

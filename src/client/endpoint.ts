@@ -16,13 +16,13 @@ export interface ApiClientOptions extends Partial<HttpOptions> {
   readonly project?: string;
   /** Ed25519 key that signs the session's commands. The session must be opened with `public_key`. */
   readonly signing_key?: KeyObject;
-  /** Finds the key when the server refuses a command because it is not signed. From then on commands are signed. */
+  /** Loads the key when the server first refuses an unsigned command. All later commands are signed with it. */
   readonly find_signing_key?: () => Promise<KeyObject>;
 }
 
 const DEFAULT_URL = 'http://127.0.0.1:4680';
 
-/** A project on a server: builds its paths, signs and sends its commands. */
+/** One project on a server: builds the paths of its API, signs commands and sends requests. */
 export class ProjectEndpoint {
   readonly url: string;
   readonly tenant: string;
@@ -47,7 +47,7 @@ export class ProjectEndpoint {
     this.http = new Http({ ...options, url: this.url, ...withoutUndefined({ token }) });
   }
 
-  /** The key to open a session with, so that the server can verify its signatures; null if nothing is signed. */
+  /** The public key to open a session with: the server verifies the session's signatures with it. Null without a key. */
   get public_key(): string | null {
     return this.signingKey === null ? null : publicKeyText(this.signingKey);
   }
@@ -59,7 +59,7 @@ export class ProjectEndpoint {
     return { ...body, signature: signCommand(commandToSign, this.signingKey) };
   }
 
-  /** Finds the signing key if there is none yet. False if there is no key. */
+  /** Loads the signing key unless it is loaded already. False if there is no key. */
   protected async loadSigningKey(): Promise<boolean> {
     this.signingKey ??= (await this.options.find_signing_key?.()) ?? null;
     return this.signingKey !== null;
@@ -83,7 +83,7 @@ export class ProjectEndpoint {
     });
   }
 
-  /** Many commands in one request: a list of bodies that are JSON already. */
+  /** Sends many commands in one request. `bodyTexts`: their bodies, already encoded as JSON. */
   protected batchCommand<T>(path: string, listName: string, bodyTexts: readonly string[]): ReplyPromise<T> {
     const body = `{"request_id":"${newRequestId()}","${listName}":[${bodyTexts.join(',')}]}`;
     return this.http.json({

@@ -3,13 +3,16 @@ import { basename, join } from 'node:path';
 import { remove, removeOldest } from './folder-files.js';
 import { OwnedFiles } from './owned-files.js';
 
-/** A claim whose result waits for a person. If changes are requested, a process with its session and agent can continue it. */
+/**
+ * A claim whose result waits for a person. If the person requests changes, any process can continue the claim under the
+ * same session and agent.
+ */
 export interface EscalatedClaim {
   readonly task_id: string;
   readonly session_id: string;
   readonly agent_id: string;
   readonly generation: number;
-  /** Only workers of the same role continue it. */
+  /** Only workers of this role continue the claim. */
   readonly agent_role?: string;
 }
 
@@ -22,7 +25,10 @@ export interface OwnedEscalation {
 const SUFFIX = '.escalated';
 export const ESCALATED_MAX = 1000;
 
-/** The claims that wait for a person, as files that outlive the worker. Only the process that owns a file asks for its claim. */
+/**
+ * The claims that wait for a person, as files that outlive the worker. Only the process that owns a file requests its
+ * claim again.
+ */
 export class EscalatedClaims {
   private readonly files: OwnedFiles;
 

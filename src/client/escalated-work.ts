@@ -11,8 +11,8 @@ import type { WorkOptions } from './work-options.js';
 const OWNERSHIP_REFRESH_INTERVAL_MS = 60_000;
 
 /**
- * The claims of one work loop that wait for a person. The loop asks for them again, because the person may request
- * changes. It also takes over such claims from workers that have ended.
+ * The claims of one work loop that wait for a person. The loop requests them again before it requests new work, because
+ * the person may have requested changes. It also takes over the waiting claims of workers that have ended.
  */
 export class EscalatedWork {
   /** Includes claims that are being worked on. */
@@ -30,7 +30,7 @@ export class EscalatedWork {
     this.timer = setInterval(() => void this.keepOwnershipOfAll(), OWNERSHIP_REFRESH_INTERVAL_MS).unref();
   }
 
-  /** Takes the claims that no living worker has and that this one may perform. */
+  /** Takes the claims that no living worker owns and that this worker can perform. */
   async takeAbandoned(): Promise<void> {
     if (this.owned.size >= ESCALATED_MAX) return;
     for (const escalation of await this.claims.take((claim) => this.canPerform(claim))) {
@@ -44,7 +44,7 @@ export class EscalatedWork {
     return this.waiting.length;
   }
 
-  /** Whether there are claims that were not requested again yet. */
+  /** Whether there are claims that this loop has not requested yet. */
   get hasUnrequestedClaims(): boolean {
     return this.unrequested.size > 0;
   }
@@ -53,7 +53,7 @@ export class EscalatedWork {
     return [...this.owned].some(({ claim }) => claim.session_id === sessionId);
   }
 
-  /** The next claim to ask for; null if there is none. A claim is handed out once, until it returns to waiting. */
+  /** The next claim to request; null if there is none. A claim is not returned again until `returnToWaiting` is called. */
   async next(): Promise<OwnedEscalation | null> {
     for (let escalation = this.waiting.shift(); escalation !== undefined; escalation = this.waiting.shift()) {
       this.unrequested.delete(escalation);

@@ -6,7 +6,7 @@ import { changedAtMs } from './folder-files.js';
 /** A file owned by a process for longer than this without a change counts as abandoned, even if that process seems alive. */
 const UNCHANGED_MS_MAX = 10 * 60 * 1000;
 const HOST = createHash('sha256').update(hostname()).digest('hex').slice(0, 8);
-/** Identifies this process, and not an earlier one with the same pid. */
+/** Identifies this process. The random part distinguishes it from an earlier process with the same pid. */
 export const OWNER = `${HOST}-${process.pid}-${randomUUID().slice(0, 8)}`;
 
 /** Whether the process that the end of this file's name identifies has ended or seems to hang. */

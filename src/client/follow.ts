@@ -71,7 +71,7 @@ interface SseFrame {
   readonly data: string;
 }
 
-/** The frames of one connection. It closes when this generator ends, on abort, or after a silence. */
+/** Yields the frames of one connection. The connection closes when this generator ends, on abort, or after a silence. */
 async function* framesOf(
   http: Http,
   request: HttpRequest,

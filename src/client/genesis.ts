@@ -9,7 +9,7 @@ import type { WorkHandler, WorkOptions, WorkSummary } from './work-options.js';
 export interface GenesisOptions extends ApiClientOptions {
   /** Folder for finished results until the server has answered. Default: in the user's state folder. */
   readonly outbox?: string;
-  /** Identifies the server in the outbox if the address of the server changes. Default: its URL. */
+  /** Name of the server in the outbox, for a server whose URL may change. Default: the URL. */
   readonly outbox_server?: string;
 }
 
@@ -24,7 +24,7 @@ export class Genesis extends ApiClient {
     this.outbox = new Outbox(outboxFolder(root, outbox_server, this.tenant, this.project));
   }
 
-  /** Claims work and passes it to `handler` until none is left, renewing each claim meanwhile. */
+  /** Claims work and passes it to `handler` until no work is left. Renews each claim meanwhile. */
   async work(options: WorkOptions, handler: WorkHandler): Promise<WorkSummary> {
     const renewals = await LeaseRenewals.start(this.resolvedOptions(), (renewal) => this.renewOnce(renewal));
     try {

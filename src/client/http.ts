@@ -43,7 +43,7 @@ interface AttemptFailure {
   readonly may_have_happened: boolean;
   /** Why there was no response; empty if there was one. */
   readonly cause: string;
-  /** Null: the server names no time. */
+  /** When the server says to retry; null if it does not say. */
   readonly retry_after_ms: number | null;
 }
 type AttemptOutcome<T> = { readonly reply: T } | AttemptFailure;
@@ -51,11 +51,11 @@ type AttemptOutcome<T> = { readonly reply: T } | AttemptFailure;
 const DEFAULT_TRIES = 10;
 const DEFAULT_WITHIN_SECONDS = 30;
 const DEFAULT_TIMEOUT_SECONDS = 10;
-/** A longer timer fires at once. */
+/** The longest timer that Node supports: a longer one fires at once. */
 const TIMER_MS_MAX = 2 ** 31 - 1;
 const RETRY_DELAY_MS = 100;
 const RETRY_DELAY_MS_MAX = 2000;
-/** Statuses after which the outcome is unknown, or the request may be sent again. */
+/** Statuses after which the request is sent again: its outcome is unknown, or the server is busy. */
 const TRANSIENT_STATUSES = new Set([408, 429, 502, 503, 504]);
 
 export const newRequestId = (): string => randomUUID();
@@ -217,7 +217,7 @@ function noAnswerFailure(
       ? 'Nothing was changed. Try again.'
       : 'The outcome is unknown: retry with the same request_id.';
   const detail = `No response from ${url} (${cause}). ${advice}`;
-  // For a port that it blocks, fetch gives this text and no code.
+  // If `fetch` blocks the port, its error has this text and no code.
   const isNeverSent = NEVER_SENT_CODES.has(text) || text === 'bad port';
   return {
     problem: { code: 'UNKNOWN', detail, status: 0 },

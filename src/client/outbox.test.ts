@@ -13,7 +13,7 @@ import {
   tempFolder,
 } from './testing/client-harness.js';
 
-/** Built, because the child is restarted often and starts faster without compiling. */
+/** The path of a child program. It is built, because the tests start it often, and it starts faster without compiling. */
 const childOf = (name: string): string => builtFile(`client/testing/${name}.child.js`);
 
 const AGENT = { agent_id: 'agent-a' };

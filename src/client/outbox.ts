@@ -59,13 +59,13 @@ export function defaultOutbox(): string {
   return join(state, 'genesis-fleet', 'outbox');
 }
 
-/** One folder per server, tenant and project, so that a result is never sent to another. */
+/** One folder per server, tenant and project, so that no result is sent to the wrong one. */
 export const outboxFolder = (root: string, ...scope: readonly string[]): string =>
   join(root, createHash('sha256').update(scope.join('\n')).digest('hex').slice(0, 16));
 
 /**
- * Finished results on disk until they have a final answer, so that they survive a crash. A process owns a file by
- * renaming it to its own name; a result sent twice still counts once, by its request_id.
+ * Keeps finished results on disk until the server has given a final answer, so that they survive a crash. A process takes
+ * a file by renaming it. A result that is sent twice counts once, by its request_id.
  */
 export class Outbox {
   /** The claims whose results wait for a person. */
@@ -105,7 +105,7 @@ export class Outbox {
     return outcomes;
   }
 
-  /** A transient problem is not an answer: the file stays, still owned by this process. */
+  /** Sends the result in a file. After a transient problem, the file stays and this process still owns it. */
   async send(path: string, submit: SubmitFinished): Promise<SubmitOutcome | ApiProblem> {
     const text = await readFile(path, 'utf8').catch(() => null);
     // If the file is gone, another process considers this process dead and sends the result.
@@ -117,7 +117,8 @@ export class Outbox {
     const outcome = await sendOnce(finished, submit, refusedPath);
     if (isProblem(outcome)) return outcome;
     await this.settle(path, finished, outcome).catch((error: unknown) => {
-      // The server has answered even if its answer cannot be recorded here. If sent again, the result gets the same answer.
+      // The answer counts even if it cannot be recorded here. If the file remains, its result is sent again later, and the
+      // server repeats the answer.
       const what = `The outcome of ${outcome.task_id} (${outcome.reason})`;
       const why = `cannot be written to ${this.folder} (${String(error)})`;
       process.emitWarning(`${what} ${why}.`, 'GenesisWarning');

@@ -41,7 +41,7 @@ export class OwnedFiles {
     return this.isFree(file) ? file.slice(0, -this.freeSuffix.length) : file.slice(0, file.lastIndexOf('~'));
   }
 
-  /** The path of the file, now owned by this process; null if another owns or has removed it. */
+  /** Takes a file for this process. Returns its new path; null if another process owns the file or has removed it. */
   async takeOwnership(name: string): Promise<string | null> {
     if (!(await this.isAvailable(name))) return null;
     const path = this.ownedPath(this.idOf(name));

@@ -12,7 +12,7 @@ import {
 import { startRenewerThread } from './renewer-thread.js';
 import { type GrantedClaim, hasLease } from './replies.js';
 
-/** The abort reason when a claim is lost or may be. */
+/** The abort reason when a claim is lost or may be lost. */
 export class ClaimLost extends Error {
   constructor(
     readonly task_id: string,
@@ -46,12 +46,12 @@ export class LeaseMonitor {
     this.scheduleCheck(this.marginMs);
   }
 
-  /** Aborts when the claim is lost or may be. */
+  /** Aborts when the claim is lost or may be lost. */
   get signal(): AbortSignal {
     return this.lossController.signal;
   }
 
-  /** Correct even within a long synchronous turn, in which no signal fires. */
+  /** Whether the claim is certainly held now. Correct even within a long synchronous turn, in which no signal fires. */
   isHeld(): boolean {
     if (this.cell.isLost) return false;
     return this.marginMs === null || monotonicMs() < this.cell.endsAtMs - this.marginMs;
@@ -76,7 +76,7 @@ export class LeaseMonitor {
   }
 }
 
-/** Renews the claims of one process, in its own thread or, if that does not start, on the main thread. */
+/** Renews the claims of one process: in a separate thread or, if that thread does not run, on the main thread. */
 export class LeaseRenewals {
   private readonly monitors = new Map<number, { monitor: LeaseMonitor; lease: LeaseToRenew }>();
   private localRenewer: Renewer | null = null;

@@ -14,7 +14,7 @@ export function handleOf({ task_id, generation, id, session_id }: GrantedClaim):
   return { task_id, generation, claim_id: id, session_id };
 }
 
-/** The handle for calls that take the generation as `expected_generation`. */
+/** The handle for calls in which the field of the generation is named `expected_generation`. */
 export const withExpectedGeneration = ({ generation, ...fields }: LeaseHandle) => ({
   ...fields,
   expected_generation: generation,
@@ -80,7 +80,7 @@ export class Renewer {
   }
 }
 
-/** The delay is spread by `random`, from 0 to 1, so that the agents of a fleet do not renew at the same moment. */
+/** The delay until a renewal. `random`, from 0 to 1, spreads it, so that the agents of a fleet do not renew all at once. */
 export const renewalDelayMs = (leaseMs: number, random: number): number =>
   leaseMs * RENEW_AT_RATIO * (1 + JITTER_RATIO * (2 * random - 1));
 
@@ -125,7 +125,10 @@ class LeaseRenewal {
     this.start();
   }
 
-  /** Takes the earlier of two ends, neither later than the server's. The shifted end is earlier after a shortened lease. */
+  /**
+   * Sets the earlier of two ends; neither is later than the server's. One is a full lease after the request was sent. The
+   * other is the known end, moved by as much as the server moved its own: it is earlier if the server shortened the lease.
+   */
   private extendLease(sentMs: number, expiresAtMs: number): void {
     const shiftedEndMs = this.cell.endsAtMs + (expiresAtMs - this.expiresAtMs);
     this.cell.endsAtMs = Math.min(sentMs + this.leaseMs, shiftedEndMs);

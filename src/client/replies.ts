@@ -3,8 +3,8 @@ import type { ClaimResult } from '../core/contract/claim-replies.js';
 import type { ProblemDocument } from '../core/contract/problem.js';
 
 /**
- * A fault of the request, the credential or the connection, as opposed to a decided refusal. The code is the server's,
- * or `UNREACHABLE` if no server answered; the status is 0 if there was no response.
+ * An error of the request, the credential or the connection. A refusal is not a problem but a decision. The code is the
+ * server's, or the client's own if there was no usable response, such as `UNREACHABLE`; without a response the status is 0.
  */
 export type ApiProblem = Pick<ProblemDocument, 'detail' | 'status' | 'faults' | 'request_id'> & {
   readonly code: string;

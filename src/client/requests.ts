@@ -5,14 +5,14 @@ import type { NoteBody } from '../core/contract/tasks.js';
 import type { ApiProblem } from './replies.js';
 
 export type ReplyPromise<T> = Promise<T | ApiProblem>;
-/** What an operation replies. */
+/** The reply of an operation. */
 export type ReplyTo<Id extends OperationId> = (typeof OPERATIONS)[Id] extends {
   reply: infer Reply extends ZodType;
 }
   ? ReplyOf<Reply>
   : never;
 export type OperationReplyPromise<Id extends OperationId> = ReplyPromise<ReplyTo<Id>>;
-/** What an operation takes as its body, unsigned. */
+/** The body of a request to an operation, without the signature. */
 export type BodyOf<Id extends OperationId> = (typeof OPERATIONS)[Id] extends {
   body: { schema: infer Body extends ZodType };
 }
@@ -21,7 +21,7 @@ export type BodyOf<Id extends OperationId> = (typeof OPERATIONS)[Id] extends {
 type EnvField = 'agent_id' | 'session_id';
 /** Makes fields optional that default to GENESIS_AGENT and GENESIS_SESSION. */
 type WithEnvDefaults<T> = Omit<T, EnvField> & { [Name in EnvField & keyof T]?: string };
-/** What a session's command takes. */
+/** The request of a session's command, without the fields that have defaults in the environment. */
 export type RequestTo<Id extends OperationId> = WithEnvDefaults<BodyOf<Id>>;
 
 export type ClaimTaskRequest = RequestTo<'claim_task'>;

@@ -11,8 +11,8 @@ import type { LeaseMonitor } from './renewals.js';
 import { type ApiProblem, isProblem, isTransient } from './replies.js';
 
 /**
- * Delivers finished results: writes each to the outbox, then sends it until it is answered, as long as the claim can
- * be renewed meanwhile. Unanswered results are sent later, by this run or another.
+ * Delivers finished results: writes each to the outbox, then sends it until the server answers or the claim is no longer
+ * held. Unanswered results are sent later, by this run or a later one.
  */
 export class ResultDelivery {
   readonly outcomes: SubmitOutcome[] = [];
@@ -45,7 +45,7 @@ export class ResultDelivery {
     return null;
   }
 
-  /** Sends earlier results before new work is claimed; otherwise this agent might take over its own finished task. */
+  /** Sends earlier results before new work is claimed: otherwise this agent might claim its own finished task again. */
   async flushEarlierResults(): Promise<void> {
     if (this.unsavedResults.length > 0 || (await this.outbox.hasUnsent())) await this.flush();
   }

@@ -1,11 +1,14 @@
 import { isClaimKept } from '../core/contract/codes.js';
 import { type ApiProblem, isProblem, type SubmissionReply } from './replies.js';
 
-/** Whether the result itself was refused, so that a retry is pointless. A wrong key or address can still be corrected. */
+/** Whether a retry is pointless, because the result itself was refused. A wrong key or address is not final. */
 export const isFinalProblem = ({ status, code }: ApiProblem): boolean =>
   (status === 400 || status === 409 || status === 413) && !/^(HTTP|SIGNATURE)_/.test(code);
 
-/** Why the holder should release its claim; null if the result is accepted, unanswered, waits for a person or has lost its claim. */
+/**
+ * The message with which the holder releases its claim after a refusal. Null if there is nothing to release: the result
+ * is accepted, unanswered or waits for a person, or the claim is lost.
+ */
 export function releaseMessage(reply: SubmissionReply | ApiProblem): string | null {
   const isClaimStillHeld = isProblem(reply) ? isFinalProblem(reply) : isClaimKept(reply.reason);
   if (!isClaimStillHeld) return null;

@@ -11,7 +11,7 @@ export const RELEASE_MESSAGE_CHARS_MAX = 2000;
 
 /**
  * Submits a finished result. If it is refused and the claim is still held, the claim is released with the reason:
- * otherwise the work would wait for its lease to end, and the next holder would not learn what was wrong.
+ * otherwise nobody could claim the work until the lease ends, and the next holder would not learn what was wrong.
  */
 export async function submitFinished(
   client: ApiClient,

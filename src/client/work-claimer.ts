@@ -21,7 +21,7 @@ import type { Work, WorkDependencies, WorkOptions } from './work-options.js';
 
 interface PendingNextRequest {
   readonly body: NextTaskRequest;
-  /** When it was first sent. */
+  /** When the request was first sent. */
   readonly sent_ms: number;
 }
 
@@ -37,7 +37,7 @@ export interface GrantedWork {
 const WAIT_SECONDS = 5;
 const WAIT_SECONDS_PER_TRACK = 1;
 /**
- * A grant that took longer than this part of its lease is renewed at once, because the end of its lease is uncertain.
+ * A grant whose reply took longer than this part of its lease is renewed at once, because the end of its lease is uncertain.
  */
 const LATE_GRANT_RATIO = 0.1;
 
@@ -45,8 +45,8 @@ const LATE_GRANT_RATIO = 0.1;
 const ESCALATED_REQUESTS_MAX = 20;
 
 /**
- * `ask_again`: no work now, ask again. `later`: retry after a pause. `idle`: no track has work, and the option `until`
- * is `idle`. `done`: all work is complete.
+ * What one attempt to claim work returns. `ask_again`: there is no work now, request again. `later`: retry after a pause.
+ * `idle`: no track has work, and the option `until` is `idle`. `done`: all work is complete.
  */
 export type ClaimAttempt = GrantedWork | 'ask_again' | 'later' | 'idle' | 'done';
 
@@ -71,7 +71,7 @@ export class WorkClaimer {
     return (await this.resumeReviewed()) ?? this.claimReady(shouldWait);
   }
 
-  /** Asks again for claims that wait for a person. Returns the first with requested changes; null if there is none. */
+  /** Requests waiting claims again. Returns the first for which a person has requested changes; null if there is none. */
   private async resumeReviewed(): Promise<GrantedWork | 'later' | null> {
     await this.escalated.takeAbandoned();
     for (
@@ -86,7 +86,7 @@ export class WorkClaimer {
     return null;
   }
 
-  /** The claim belongs to the session that escalated it, perhaps the session of a worker that has ended. */
+  /** Requests a claim for the session that escalated it, which may be the session of a worker that has ended. */
   private async resumeOne(escalation: OwnedEscalation): Promise<GrantedWork | 'later' | null> {
     const { task_id, session_id, agent_id } = escalation.claim;
     const { agent_role } = this.options;
@@ -115,7 +115,7 @@ export class WorkClaimer {
       this.escalated.returnToWaiting(escalation);
       return null;
     }
-    // A resumed lease began at an unknown time before this request: it may end now.
+    // A resumed lease began at an unknown time before this request. It may end now, so `monitorLease` renews it at once.
     const { lease_duration_seconds } = reply.claim;
     const startMs = reply.resumed === true ? sentMs - (lease_duration_seconds ?? 0) * 1000 : sentMs;
     const lease = await this.monitorLease(reply.claim, startMs);
@@ -152,7 +152,7 @@ export class WorkClaimer {
     return { body, sent_ms: monotonicMs() };
   }
 
-  /** The tracks to ask for in turn; undefined: any. */
+  /** The tracks to request work of, in turn; undefined means any track. */
   private get tracks(): readonly (string | undefined)[] {
     const { tracks = [] } = this.options;
     return tracks.length === 0 ? [undefined] : tracks;

@@ -72,7 +72,7 @@ test('works on edges, whose results carry the results of their checks, until all
   ]);
 });
 
-test('asks for tasks only if `kinds` is omitted', async () => {
+test('requests only tasks if `kinds` is omitted', async () => {
   const { genesis } = await openWithFeature();
   const summary = await genesis.work(AGENT, async ({ task_id }) => task_id);
   expect(summary).toMatchObject({ accepted: 1, is_done: true, outcomes: [{ task_id: 'A-001-part' }] });
@@ -133,7 +133,7 @@ test('fails the work if evaluators is not a list', async () => {
     return { result: 1, evaluators: { reads_well: 'pass' } };
   });
   expect(ended).toMatchObject([
-    { outcome: 'failed', message: expect.stringContaining('evaluators: expected a list') },
+    { outcome: 'failed', message: expect.stringContaining('`evaluators` is not a list') },
   ]);
 });
 

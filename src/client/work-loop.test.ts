@@ -160,7 +160,7 @@ test('submits a large result by blob', async () => {
 });
 
 // req: LSE-012
-test('proposes a lease from the durations of the track, within the limits of the tenant', async () => {
+test('estimates the lease from the durations of the track, within the limits of the tenant', async () => {
   FrozenTime.begin();
   const { genesis, direct } = await openClientHarness(planTextOf({ A: 2, B: 1 }), {
     max_lease_duration_seconds: 100,
@@ -174,12 +174,12 @@ test('proposes a lease from the durations of the track, within the limits of the
   await workAndRecordLeases(['A']);
   await workAndRecordLeases(['A']);
   await workAndRecordLeases(['B']);
-  // Without past durations the default lease is proposed, which exceeds this tenant's limit.
+  // Without past durations the default lease is requested, which exceeds this tenant's limit.
   expect(leases).toEqual({ 'A-001-part': 100, 'A-002-part': 30, 'B-001-part': 100 });
   expect(expectNoProblem(await direct.tasks({ phase: 'OPEN' })).tasks).toEqual([]);
 });
 
-test('until idle, asks every track before it ends', async () => {
+test('with `until: idle`, requests work of every track before it ends', async () => {
   const { genesis, direct } = await openClientHarness(planTextOf({ A: 1, B: 1 }));
   const other = { agent_id: 'agent-b', session_id: 'sess-b' };
   expectNoProblem(await direct.claimTask({ task_id: 'A-001-part', ...other }));
@@ -188,7 +188,7 @@ test('until idle, asks every track before it ends', async () => {
   expect(summary).toMatchObject({ accepted: 1, is_done: false, outcomes: [{ task_id: 'B-001-part' }] });
 });
 
-test('waits for work in a track without any', async () => {
+test('waits for work in a track that has none', async () => {
   const { genesis, direct, proxy } = await openClientHarness(planTextOf({ A: 1 }));
   let polls = 0;
   proxy.actionFor = (request) => {

@@ -84,7 +84,7 @@ export class WorkLoop {
       await Promise.all(slots.map((slot) => slot.catch((error) => this.failWith(error))));
       await this.delivery.flush();
       const pending = await this.delivery.pending();
-      // Closing the session would release what waits for a person.
+      // Closing the session would release the claims that wait for a person.
       const isSessionNeeded =
         pending > 0 || (this.escalated.hasClaimOfSession(this.identity.session_id) && !this.isDone);
       if (this.isOwnSession && !isSessionNeeded) await client.closeSession(this.identity.session_id);
@@ -96,7 +96,7 @@ export class WorkLoop {
     }
   }
 
-  /** The first claim would open the session too, but without the public key that verifies its signatures. */
+  /** Opens this loop's own session if there is a public key to register. Otherwise the first claim opens the session. */
   private async openSession(): Promise<void> {
     const { client } = this.dependencies;
     const { public_key } = client;
@@ -149,7 +149,8 @@ export class WorkLoop {
         if (outcome?.accepted) await this.leaseEstimates.recordDuration(track, monotonicMs() - startMs);
         if (outcome === null) await this.reportEnd(work, 'pending', 'the server has not answered');
       } else await this.releaseWork(work, lease, ended.error);
-      // An unanswered result is kept in the outbox. If the result is escalated again, its claim is kept too.
+      // The earlier escalation is no longer needed: an unanswered result is in the outbox, and a result that is escalated
+      // again has a new file.
       if (escalation !== undefined) await this.escalated.remove(escalation);
     } finally {
       lease.end();
@@ -179,7 +180,7 @@ export class WorkLoop {
     }
   }
 
-  /** The result must be JSON data; otherwise the handler fails. */
+  /** Calls the handler. Throws if its result is not JSON data. */
   private async handlerResult(work: Work, lease: LeaseMonitor, signal: AbortSignal): Promise<HandlerResult> {
     let metadata: HandlerResult['metadata'];
     const context = this.contextFor(work, lease, signal, (submittedMetadata) => {

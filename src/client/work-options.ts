@@ -16,11 +16,14 @@ export interface WorkOptions {
   /** Only tasks of these tracks. Default: all tracks. */
   readonly tracks?: readonly string[];
   readonly agent_role?: string;
-  /** Default: proposed from the past durations of the track. */
+  /** Default: estimated from the past durations of the track. */
   readonly lease_duration_seconds?: number;
   /** Maximum number of tasks and edges worked on concurrently. */
   readonly concurrency?: number;
-  /** `done` (default): until all work of the kinds and tracks is complete. `idle`: until none is ready. `stopped`: until aborted. */
+  /**
+   * When the loop ends. `done` (default): when all work of the kinds and tracks is complete. `idle`: when no work is ready.
+   * `stopped`: only when `signal` aborts.
+   */
   readonly until?: 'done' | 'idle' | 'stopped';
   /** Stops the loop: handlers are aborted, their claims released, finished results submitted. */
   readonly signal?: AbortSignal;
@@ -30,7 +33,7 @@ export interface WorkOptions {
   readonly onIdle?: (advice: string) => void;
 }
 
-/** What became of one piece of work. */
+/** How the work on one task or edge ended. */
 export interface EndedWork {
   readonly task_id: string;
   readonly generation: number;
@@ -54,11 +57,11 @@ export interface Work {
 }
 
 export interface WorkContext {
-  /** Aborts when the claim is lost or may be (ClaimLost), and when the loop is stopped. */
+  /** Aborts when the claim is lost or may be lost (ClaimLost), and when the loop is stopped. */
   readonly signal: AbortSignal;
   /** Whether the claim is certainly held now. Correct even within a long synchronous turn, in which no signal fires. */
   readonly held: () => boolean;
-  /** Metadata to submit with the result, such as where it was made. */
+  /** Sets metadata to submit with the result, such as the machine on which it was made. */
   readonly setMetadata: (metadata: Readonly<Record<string, unknown>>) => void;
   readonly note: (text: string) => Promise<NoteReply | ApiProblem>;
   /** Stops claiming; the loop ends once the work under way is done. */

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 
-/** Leaves room for the id within the length of an agent id. */
+/** Leaves room for the short id within the maximum length of an agent id. */
 const NAME_LENGTH_MAX = 100;
 const EXTENSION = /\.(?:[cm]?[jt]s|sh|py|exe|cmd|bat)$/i;
 
@@ -13,7 +13,7 @@ export function workerName(program: string, id = PROCESS_ID): string {
   return `${agentIdFrom(name.replace(EXTENSION, ''))}-${id}`;
 }
 
-/** The text as an agent id: what the grammar of ids does not allow is replaced. */
+/** Converts a text to an agent id: replaces the characters that the grammar of ids does not allow. */
 export const agentIdFrom = (text: string): string =>
   text
     .replace(/[^A-Za-z0-9._~@+-]+/g, '-')

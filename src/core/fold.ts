@@ -6,7 +6,10 @@ import { subjectKindOf } from './subject.js';
 
 export type AnyHead = Head | RecordHead;
 
-/** Folds one event of any subject, claimed work or record. Stores that keep only events rebuild heads with it. */
+/**
+ * Folds one event into the head of its subject: a task, an edge or a record. Stores that keep only events rebuild heads
+ * with it.
+ */
 export function fold(before: AnyHead | null, event: EventDraft): AnyHead {
   return subjectKindOf(event.subject ?? '') === 'record'
     ? evolveRecord(before as RecordHead | null, event)

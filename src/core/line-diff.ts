@@ -48,7 +48,8 @@ function diffMiddle(before: readonly string[], after: readonly string[]): DiffLi
   const furthestByEdits: Int32Array[] = [];
   let previous = new Int32Array(1);
   for (let edits = 0; edits <= Math.min(before.length + after.length, EDITS_MAX); edits += 1) {
-    // Diagonal k is at index k + edits; the row before has its diagonal k at k + edits - 1.
+    // `furthest` has diagonal k at index k + edits. `previous` is for one edit fewer and has diagonal k at index k + edits
+    // - 1.
     const furthest = new Int32Array(2 * edits + 1);
     for (let k = -edits; k <= edits; k += 2) {
       let x = edits === 0 ? 0 : stepInto(previous, edits, k);
@@ -108,7 +109,7 @@ interface Hunk {
   readonly lines: readonly DiffLine[];
 }
 
-/** Groups changes that are at most two contexts apart. */
+/** Groups the changes into hunks; changes that are at most two contexts apart share a hunk. */
 function hunksOf(lines: readonly DiffLine[]): Hunk[] {
   const ranges: { start: number; end: number }[] = [];
   for (const [at, { kind }] of lines.entries()) {
@@ -136,6 +137,6 @@ function countLine(lineCounts: { '-': number; '+': number }, line: DiffLine | un
   if (line?.kind !== '-') lineCounts['+'] += 1;
 }
 
-/** An empty range names the line before it. */
+/** The range of one side in the header of a hunk. An empty range names the line before it. */
 const rangeText = (linesBefore: number, count: number): string =>
   count === 1 ? String(linesBefore + 1) : `${count === 0 ? linesBefore : linesBefore + 1},${count}`;

@@ -20,14 +20,20 @@ export function canControlSession(owner: SessionOwner, caller: SessionCaller): b
   return caller.user_id !== null && owner.user_id === caller.user_id;
 }
 
-/** Whether a claim that was granted to this user belongs to another user than the caller. */
+/**
+ * Whether the caller may not act on a claim because of the claim's user (`userId`): another user, or none. An admin may act
+ * on every claim.
+ */
 export const isClaimOfAnother = (userId: string | null, caller: SessionCaller): boolean =>
   !caller.may_administer && (userId === null || userId !== caller.user_id);
 
 /** The prefix of the session id of an agent's inbox. The id is also the principal of the inbox's commands. */
 export const INBOX_SESSION_PREFIX = 'inbox.';
 
-/** Whether the session id is reserved for an inbox, so that no other credential can open it first. */
+/**
+ * Whether the session id belongs to the inbox of another principal. Such ids are reserved, so that nobody else can open the
+ * session of an inbox first.
+ */
 export const isInboxOfAnother = (sessionId: string, { principal, may_administer }: SessionCaller): boolean =>
   sessionId.startsWith(INBOX_SESSION_PREFIX) && sessionId !== principal && !may_administer;
 

@@ -1,6 +1,6 @@
 import type { StepGenerator } from './steps.js';
 
-/** Items sorted in one step, which takes well under a millisecond. */
+/** Number of items sorted in one step, which takes well under a millisecond. */
 const RUN_LENGTH = 1024;
 
 /** Merge sort in steps, for lists too long to sort without a pause. */

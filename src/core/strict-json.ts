@@ -1,7 +1,10 @@
 /** Maximum nesting: prevents stack overflow in recursive code, and no input needs more. */
 export const JSON_DEPTH_MAX = 100;
 
-/** Objects and arrays in one JSON document. They take far longer to parse than their length suggests. */
+/**
+ * Maximum number of objects and arrays in one JSON document. Parsing them takes far longer than the length of the text
+ * suggests.
+ */
 const CONTAINERS_MAX = 50_000;
 
 /** Parsed value, or what is wrong with the text, for a person. */
@@ -30,11 +33,11 @@ const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 
 /**
- * Finds duplicate names, excessive nesting and too many objects and arrays in one pass before parsing. Looks at
- * strings, brackets and commas only; other syntax errors are left to `JSON.parse`.
+ * Finds duplicate names, excessive nesting and too many objects and arrays in one pass before parsing. The pass reads only
+ * strings, brackets and commas; other syntax errors are left to `JSON.parse`.
  */
 function structureFault(text: string, containersMax: number): string | null {
-  /** Names of every open object; null for an array. */
+  /** The names seen so far in each enclosing object, outermost first; null for an array and for the top level. */
   const openScopes: (Set<string> | null)[] = [];
   let names: Set<string> | null = null;
   let isNameNext = false;

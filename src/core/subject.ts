@@ -1,6 +1,7 @@
 /**
- * Kinds of subject: everything that has a head. Tasks and edges can be claimed. The project's own records (plan,
- * policy, methodology, features, sessions, limits, keys, runners, candidates, losses) start with `~`, which no task id and no feature id can.
+ * Kinds of subject: everything that has a head. Tasks and edges can be claimed. The project's own records (plan, policy,
+ * methodology, features, sessions, limits, keys, runners, candidates, losses) start with `~`, with which no task id and no
+ * feature id can start.
  */
 export type SubjectKind = 'task' | 'edge' | 'record';
 
@@ -20,7 +21,7 @@ export const LOSS_SUBJECT = '~loss';
 export const AUDIT_SUBJECT = '~audit';
 /** Events of this subject, in the tenant's log, are checkpoints of a project of another store. The subject has no head. */
 export const anchorSubject = (projectId: string): string => `~anchor/${projectId}`;
-/** The project's methodology. Without it, edges are known by name only. */
+/** The project's methodology. In a project without one, nothing but the names of edges is known. */
 export const METHODOLOGY_SUBJECT = '~methodology';
 export const featureSubject = (featureId: string): string => `~feature/${featureId}`;
 const SESSION_PREFIX = '~session/';
@@ -28,7 +29,10 @@ export const sessionSubject = (sessionId: string): string => `${SESSION_PREFIX}$
 export const sessionIdOf = (subject: string): string | null =>
   subject.startsWith(SESSION_PREFIX) ? subject.slice(SESSION_PREFIX.length) : null;
 export const keySubject = (keyId: string): string => `~key/${keyId}`;
-/** From the first event of this record on, the keys of the log must be bound to the store. */
+/**
+ * Once this record exists, a key of the log is valid only with a proof that the store of this log created it: its
+ * `binding`.
+ */
 export const KEY_BINDING_SUBJECT = '~key_binding';
 /** Tasks that an agent proposed. */
 export const proposalSubject = (proposalId: string): string => `~proposal/${proposalId}`;

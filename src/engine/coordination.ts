@@ -18,7 +18,7 @@ import type { Explanation } from '../core/contract/tasks.js';
 import type { EventEnvelope } from '../core/events/envelope.js';
 import { type EngineError, engineError } from './engine-error.js';
 
-/** The coordinator cannot answer: it is not reachable, the caller may not ask, or the request is not valid. */
+/** A reply without a decision: the coordinator is not reachable, the caller is not authorized, or the request is not valid. */
 export interface CoordinationFailure {
   readonly code: string;
   readonly detail: string;
@@ -35,13 +35,13 @@ const TRANSIENT_CODES: ReadonlySet<string> = new Set([
   'RATE_LIMITED',
 ]);
 
-/** The machine tries again where that may help, and hands everything else to a person. */
+/** The error for a failure. The machine retries after a transient failure, and hands every other one to a person. */
 export const coordinationError = ({ code, detail }: CoordinationFailure): EngineError =>
   engineError(TRANSIENT_CODES.has(code) ? 'unavailable' : 'failed', `${code}: ${detail}`);
 
 type Reply<Result> = Promise<Result | CoordinationFailure>;
 
-/** What the engine asks of the coordinator of one project. A client over HTTP and a coordinator in process provide it. */
+/** The coordinator of one project, as the engine uses it: over HTTP, or in the same process. */
 export interface EdgeCoordination {
   claimTask(body: ClaimBody): Reply<ClaimResult>;
   renewLease(body: RenewBody): Reply<RenewalResult>;

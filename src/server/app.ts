@@ -28,7 +28,7 @@ export interface AppDependencies {
   readonly rateLimiter: RateLimiter;
   /** Access log, one line per request. Null disables it, and no line is built. */
   readonly accessLog: LogSink | null;
-  /** Whether the access log is on now. Asked when a request is answered. Default: always. */
+  /** Whether the access log is on now. Called when a request is answered. Default: the log is always on. */
   readonly isAccessLogged?: () => boolean;
   /** Error log, written whether or not there is an access log. */
   readonly errorLog: LogSink;
@@ -43,8 +43,8 @@ export function createApp(dependencies: AppDependencies): App {
   const router = new Router(routes);
 
   /**
-   * Never rejects: no caller handles the rejection of a request of the socket, and the process would end. One function
-   * and few promises: thousands of requests wait in it at once, and each keeps its variables in memory.
+   * Responds to a request. Never rejects: the listener handles no rejection, so the process would end. It is one function
+   * with few promises, because thousands of requests wait in it at once, and each keeps its variables in memory.
    */
   const respond = async (request: IncomingRequest): Promise<HttpResponse> => {
     try {
@@ -106,7 +106,7 @@ const guardCaller = (
 /** Each middleware returns the response that ends the request, or null to let it pass. */
 async function handle(call: ApiCall, dependencies: AppDependencies): Promise<HttpResponse> {
   const { authenticator, rateLimiter } = dependencies;
-  // A page without referrer sends its form with the origin `null`; the token in the form is what counts.
+  // A page that sends no referrer submits its form with the origin `null`. Such a route relies on the token in the form.
   const originRefusal = call.route.hasOwnToken ? null : guardCaller(call.request, dependencies, call.route);
   if (originRefusal !== null) return originRefusal;
   const authentication = authenticate(call, authenticator);
@@ -127,7 +127,7 @@ async function handle(call: ApiCall, dependencies: AppDependencies): Promise<Htt
 
 function readQuery(call: ApiCall): HttpResponse | null {
   const { query, action } = call.route;
-  // A call that ignored `at` would return the present state to a client that asked for a past one.
+  // A call that ignored `at` would return the present state to a client that requested a past state.
   if (action === 'read' && call.request.search !== '' && !takesPosition(query) && 'at' in call.queryFields())
     return toResponse(fieldProblem('at', NO_PAST_MESSAGE));
   if (query === undefined) return null;
@@ -151,7 +151,7 @@ function withRequestId(response: HttpResponse, body: unknown): HttpResponse {
   return { ...response, body: JSON.stringify({ ...JSON.parse(response.body as string), request_id }) };
 }
 
-/** Response to an unexpected error. The caller gets an id to ask about; the error itself goes only to the log. */
+/** Response to an unexpected error. The caller gets an id to report to the operator; only the log has the error itself. */
 function errorResponse(
   error: unknown,
   { accessLog, errorLog, isAccessLogged = () => true }: AppDependencies,

@@ -196,7 +196,7 @@ describe('a hundred concurrent requests with one request_id', () => {
     expect((await testServer.get(`${PROJECT_URL}/tasks/A-020-x/results`)).body.results).toHaveLength(1);
   });
 
-  test('but two bodies apply one body, and refuse the other as a conflict', async () => {
+  test('and two different bodies apply one of the bodies, and refuse the other as a conflict', async () => {
     const claims = Array.from({ length: 100 }, (_, index) =>
       testServer.post(`${PROJECT_URL}/claims`, {
         task_id: `A-02${1 + (index % 2)}-x`,

@@ -61,7 +61,7 @@ await onStandIn('s3', startS3Server, (server) => {
   afterAll(() => server.stop());
 
   // req: WSP-008
-  test('keeps new blobs in S3, and reads those that the store has from before', async () => {
+  test('keeps new blobs in S3, and still reads the older blobs in the store', async () => {
     vi.stubEnv('AWS_ENDPOINT_URL_S3', server.url);
     const bucket = await server.createBucket();
     await expectOldAndNew(await storeWithOldBlob(), `s3://${bucket}/fleet`);

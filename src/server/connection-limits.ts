@@ -62,7 +62,7 @@ export class AddressLimit {
 const normalizeAddress = (address: string): string =>
   address.replace(/^::ffff:(?=\d+\.)/i, '').replace(/%.*$/, '');
 
-/** An IPv6 client usually controls a whole /64, so that is counted as one client. */
+/** The key that a client is counted under. An IPv6 client usually controls a whole /64, so each /64 counts as one client. */
 function clientKeyOf(address: string): string {
   if (isIP(address) !== 6) return address;
   const [head = '', tail] = address.split('::', 2);

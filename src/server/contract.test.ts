@@ -140,7 +140,7 @@ describe('limits', () => {
   const readLimits = async (testServer: TestServer, authorization: Record<string, string> = {}) =>
     (await testServer.request('GET', `${TENANT_URL}/limits`, undefined, authorization)).body;
 
-  test('are the enterprise limits on an open server, and the default limits once a key exists', async () => {
+  test('are the enterprise limits in open mode, and the default limits once a key exists', async () => {
     const testServer = await TestServer.forTest();
     expect(await readLimits(testServer)).toMatchObject({
       max_concurrent_claims: 1000,

@@ -146,7 +146,7 @@ class DirectRequest implements RequestConnection, PendingResponse {
     return () => void this.closeListeners?.delete(once);
   }
 
-  /** Called when its response has been sent, or its client is gone. */
+  /** Ends the request: its response has been sent, or its client is gone. */
   end(): void {
     this.hasEnded = true;
     for (const listener of [...(this.closeListeners ?? [])]) listener();

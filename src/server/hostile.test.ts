@@ -193,7 +193,7 @@ describe('a client that', () => {
     expect((await testServer.get('/healthz')).status).toBe(200);
   });
 
-  test('is a page of another site is refused while the server is open', async () => {
+  test('is a page of another site is refused in open mode', async () => {
     const foreignPage = await testServer.request(
       'POST',
       `${PROJECT_URL}/claims`,

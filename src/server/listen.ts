@@ -16,7 +16,7 @@ const BACKLOG = 4096;
 export interface HttpListener {
   readonly port: number;
   readonly openConnectionCount: number;
-  /** Stops accepting connections, and resolves when all requests are answered, or at the time limit closes the rest. */
+  /** Stops accepting connections. Resolves when all requests are answered; after a time limit, closes what is still open. */
   stop(): Promise<void>;
 }
 
@@ -98,7 +98,10 @@ const CLIENT_ERRORS: Readonly<Record<string, () => ReturnType<typeof problemResp
       `The request headers exceed ${HEADER_BYTES_MAX} bytes. Send fewer or shorter headers.`,
     ),
   ERR_HTTP_REQUEST_TIMEOUT: () =>
-    problemResponse('TIMEOUT', 'The request did not arrive within the time limit. Send it again, faster.'),
+    problemResponse(
+      'TIMEOUT',
+      'The request did not arrive within the time limit. Send it again without pauses.',
+    ),
 };
 
 type ClientSocket = Socket & { _httpMessage?: IncomingMessage };

@@ -156,7 +156,7 @@ describe.each(ROLES.filter((role) => role !== 'operator'))('a %s of another tena
   });
 });
 
-/** Invalid in every field. */
+/** Values that are invalid in every field. */
 const INVALID_VALUES: readonly unknown[] = [
   MEGABYTE,
   PROTO,

@@ -74,7 +74,7 @@ function readBytes(
     };
     incoming.on('data', onData);
     incoming.on('end', () => resolve(body.bytes()));
-    // The 'close' event that follows rejects the promise. Creating an error for each event is expensive.
+    // The 'close' event that follows rejects the promise, so that only one error is created: creating it is expensive.
     incoming.on('error', () => {});
     incoming.on('close', () => {
       if (!incoming.readableEnded) reject(new ClientGone('The client disconnected.'));

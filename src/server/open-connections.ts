@@ -17,7 +17,7 @@ export interface PendingResponse {
 
 interface OpenConnection {
   readonly pending: Set<PendingResponse>;
-  /** When the connection is closed, unless a complete request has arrived. */
+  /** When the connection is closed if no complete request has arrived by then. */
   deadlineMs: number;
   /** Whether Node's HTTP server, which has its own timers, serves the connection. */
   isLeftToNode: boolean;
@@ -92,7 +92,10 @@ export class OpenConnections {
     connection.deadlineMs = this.deadlineIn(connection.isRefused ? linger_ms : keep_alive_ms);
   }
 
-  /** Needed beside Node's own timers, which every byte restarts and which ignore empty lines before a request. */
+  /**
+   * Closes connections that are past their deadline. Node's own timers do not suffice: every byte restarts them, and they
+   * ignore empty lines before a request.
+   */
   private dropIdle(): void {
     const nowMs = performance.now();
     for (const [socket, { deadlineMs, pending, isLeftToNode }] of this.open) {
@@ -103,7 +106,9 @@ export class OpenConnections {
     }
   }
 
-  /** Later than Node's own timers, because Node sends a response before it closes a connection with slow headers. */
+  /**
+   * A deadline that is later than Node's own timers: Node sends a response before it closes a connection with slow headers.
+   */
   private deadlineIn(idleMs: number): number {
     const graceMs = this.settings.headers_timeout_ms + 2 * checkingIntervalMs(this.settings);
     return performance.now() + idleMs + graceMs;
@@ -116,7 +121,7 @@ export class OpenConnections {
 
   /** Whether the request may be answered. Tracks its response until it is settled. */
   admitRequest(socket: Socket, response: PendingResponse): boolean {
-    // Node emits no 'close' on a response that is queued behind another when the socket closes.
+    // On a closed socket, Node would emit no 'close' for a response that is queued behind another: it would never settle.
     const connection = this.open.get(socket);
     if (socket.destroyed || connection === undefined) return false;
     connection.pending.add(response);
@@ -148,7 +153,7 @@ export class OpenConnections {
     if (this.isStopping) socket.destroySoon();
   }
 
-  /** Closes connections without a pending request, now and from here on. The others close with their response. */
+  /** Closes connections without a pending request, now and from here on. The others close after their response. */
   closeIdle(): void {
     this.isStopping = true;
     for (const [socket, { pending }] of this.open) {
@@ -157,7 +162,7 @@ export class OpenConnections {
     }
   }
 
-  /** Cuts off what is still in progress. */
+  /** Closes all connections, also those with a request in progress. */
   closeAll(): void {
     for (const socket of this.open.keys()) socket.destroy();
   }

@@ -11,7 +11,7 @@ const PLAN = {
 const CLAIM = { agent_id: 'a', lease_duration_seconds: 7200 };
 
 // req: LIM-001, LIM-002
-it('an open server has the enterprise limits until the first key, and then the default limits without a restart', async () => {
+it('a server in open mode has the enterprise limits until the first key, and then the default limits without a restart', async () => {
   const server = await startServer({
     store: openMemoryStore(),
     port: 0,

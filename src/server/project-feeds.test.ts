@@ -78,7 +78,7 @@ test('sends the same events to every subscriber that joins while events arrive',
   }
 });
 
-test('supports the filters of pages, and can start at the current position', async () => {
+test('supports the same filters as a page of events, and can start at the current position', async () => {
   const testServer = await TestServer.forTest();
   await testServer.putPlan(...taskIds);
   const positionBefore = await produceEvents(testServer, 'A-001-x');

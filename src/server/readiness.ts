@@ -29,11 +29,11 @@ export function readinessProbe(
     const alarms = audit_alarms === 0 ? {} : { audit_alarms };
     if (damaged.length === 0) return { status: 'ready', ...alarms };
     if (await hasServableTenant(store)) return { status: 'ready', damaged_logs: damaged.length, ...alarms };
-    return `Every tenant has a damaged log (${damaged.length} damaged places found), so none can be served. Run gen verify on the server.`;
+    return `Every tenant has a damaged log (${damaged.length} damaged places found), so no tenant can be served. Run gen verify on the server.`;
   };
 }
 
-/** `now` alone is not enough: for a database without its own clock it does not contact the database. */
+/** Whether the store responds. `now` alone does not suffice: it does not contact a database that has no clock of its own. */
 async function isAnswering(store: Store): Promise<boolean> {
   try {
     await store.now();
@@ -51,11 +51,11 @@ async function isAnswering(store: Store): Promise<boolean> {
  */
 async function openAllLogs(routedStore: Store, stopping: AbortSignal): Promise<void> {
   const store = (await routedStore.storeOf?.(PLATFORM_TENANT)) ?? routedStore;
-  // A store that verifies nothing would find nothing, and may have many tenants.
+  // A store that does not verify its logs would find no damage, and may have very many tenants.
   if (store.damage === undefined) return;
   for (const tenantId of await store.tenantIds()) {
     if (stopping.aborted) return;
-    // The store records the damage it finds; other errors recur with the requests that meet them.
+    // The store records the damage that it finds. Any other error recurs in the requests that need the log.
     await store.projects(tenantId).catch(() => {});
   }
 }

@@ -119,7 +119,7 @@ describe('a review gate over HTTP', () => {
     expect(await pendingReview()).toMatchObject({ iteration: 2 });
   });
 
-  test('takes one answer, and repeats it for the same reviewer', async () => {
+  test('accepts one decision and its repetition by the same reviewer, and no other decision', async () => {
     const { decide, first } = await openGate(await TestServer.forTest());
     await decide(first, 'APPROVED');
     expect((await decide(first, 'APPROVED')).body).toMatchObject({ success: true });
@@ -127,7 +127,7 @@ describe('a review gate over HTTP', () => {
     expect([second.status, second.body.reason]).toEqual([409, 'ALREADY_DECIDED']);
   });
 
-  test('refuses an answer for an older candidate', async () => {
+  test('refuses a decision on an older candidate', async () => {
     const { decide, first, submit, pendingReview, candidateOf } = await openGate(await TestServer.forTest());
     await decide(first, 'CHANGES_REQUESTED');
     await submit('second', 2);

@@ -168,7 +168,7 @@ describe('a review link', () => {
     expect(await reviewPayloads()).toEqual([]);
   });
 
-  test('is for a year at most', async () => {
+  test('is valid for 366 days at most', async () => {
     const { createLink } = await openWithPendingReview();
     expect((await createLink('reviewer', { valid_days: 367 })).status).toBe(400);
     expect((await createLink('reviewer', { valid_days: 366 })).status).toBe(200);

@@ -39,7 +39,7 @@ export interface IncomingRequest {
 }
 
 export interface App {
-  /** The route of a request; null if there is none, or the request names it in an invalid way. */
+  /** The route of a request; null if there is none, or if the path or the query is malformed. */
   match(request: Pick<IncomingRequest, 'method' | 'path' | 'search'>): RouteMatch | null;
   /** Answers a request. Never rejects. */
   respond(request: IncomingRequest): Promise<HttpResponse>;
@@ -52,7 +52,7 @@ export interface App {
   request(path: string, init?: RequestInit): Promise<Response>;
 }
 
-/** A call of a route. Each middleware adds its part; the handler gets it authenticated and validated. */
+/** A call of a route. Each middleware adds its part, so that the handler gets an authenticated and validated call. */
 export class ApiCall<Query = Record<string, unknown>> {
   readonly route: Route;
   readonly params: Readonly<Record<string, string>>;

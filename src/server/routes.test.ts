@@ -25,7 +25,7 @@ const renewalBody = ({ generation, ...handle }: Awaited<ReturnType<TestServer['c
 });
 const claimFields = (task_id: string, session_id = 's1') => ({ task_id, agent_id: 'alpha', session_id });
 
-describe('plan', () => {
+describe('a plan', () => {
   const yaml = 'project: shop\ntracks:\n  A:\n    - id: A-001-x\n      description: first\n';
 
   test('is put as YAML, read with its version as ETag, and replaced only if the version matches', async () => {
@@ -370,7 +370,7 @@ describe('queries and settings', () => {
     expect((await testServer.get('/api/tenants/nobody/projects')).body).toEqual({ projects: [], next: null });
   });
 
-  test('every view either takes a position or refuses it with 400', async () => {
+  test('every view either accepts a position or refuses it with 400', async () => {
     const views = OPERATION_LIST.filter(({ method, action }) => method === 'GET' && action === 'read');
     const takesPosition = views.filter(({ query }) => query instanceof z.ZodObject && 'at' in query.shape);
     expect(takesPosition.map(({ id }) => id).sort()).toEqual([
@@ -696,7 +696,7 @@ describe('the methodology', () => {
     expect((await get('/api/review')).body.reviews).toEqual([]);
   });
 
-  test('refuses a decision on a proposal that is not there', async () => {
+  test('refuses a decision on a proposal that does not exist', async () => {
     const proposal = { proposal_id: `prop_${'0'.repeat(24)}`, decision: 'approve' };
     expect(await post('/api/review/proposal', proposal)).toMatchObject({ status: 404 });
   });
@@ -776,7 +776,7 @@ describe('the server itself', () => {
     }
   });
 
-  test('tells a caller who it is and what it may call', async () => {
+  test('returns the identity of the caller and the operations that it may call', async () => {
     const { body } = await testServer.get('/api/whoami');
     expect(body).toMatchObject({ name: null, role: 'operator', tenant_id: null });
     expect(body.operations).toEqual(ROUTES.map(({ id }) => id).sort());

@@ -27,7 +27,7 @@ test('opens memory: without durability, and refuses unknown URLs', async () => {
   }
 });
 
-test('opens the store of a module, and asks for GENESIS_BLOBS if the store keeps no large results', async () => {
+test('opens the store of a module, and requires GENESIS_BLOBS if the store keeps no large results', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'module-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const file = join(folder, 'store.mjs');

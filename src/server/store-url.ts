@@ -28,11 +28,11 @@ const WORKSPACE_SCHEME = 'workspace:';
 
 /**
  * Opens a store URL: `file:./dir`, `workspace:./project`, `memory:`, a database, `routes:./tenants.yml`, which names a
- * store for each tenant, or `module:./my-store.js`, which runs that file. `blobsUrl` keeps new large results outside the
- * store. Large results that the store already has are still read.
+ * store for each tenant, or `module:./my-store.js`, which runs that file. `blobsUrl`: where new large results are kept
+ * instead of in the store. Large results that the store already has are still read.
  */
 export async function openStoreUrl(url: string, warn: Warn, blobsUrl?: string): Promise<OpenedStore> {
-  // Before the store, so that no store is left open if the URL of the blobs is refused.
+  // Opened before the store, so that no store is left open if the URL of the blobs is refused.
   const newBlobs = blobsUrl === undefined ? undefined : await openBlobsUrl(blobsUrl);
   const { store, blobs } = await openWithOwnBlobs(url, warn);
   if (newBlobs !== undefined)
@@ -120,7 +120,7 @@ async function openFolderStore(root: string, warn: Warn): Promise<Store> {
   const { hasKeys } = await findTrackedSecrets(root, STORE_SECRETS);
   const untrusted = hasKeys ? { untrusted_files: 'secret' as const } : {};
   const store = await openFileStore({ root, ...untrusted, onWarning: warn });
-  // If this cannot be written, the store itself reports what is wrong with the folder.
+  // If the file cannot be written, the store itself reports what is wrong with the folder.
   if (isNew) await writeFile(join(root, '.gitignore'), '*\n', { flag: 'wx' }).catch(() => {});
   return store;
 }

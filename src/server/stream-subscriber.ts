@@ -68,7 +68,7 @@ export class StreamSubscriber {
     );
   }
 
-  /** The first frame: the browser's reconnect delay and its cursor, so that it can resume even if no event follows. */
+  /** Sends the first frame: a reconnect delay and a cursor, with which the client can resume even if no event follows. */
   sendHello(): void {
     this.write(Buffer.from(`retry: 1000\nid: ${cursorAt(this.position)}\n\n`));
   }
@@ -105,7 +105,7 @@ export class StreamSubscriber {
     else this.endUnauthorized();
   }
 
-  /** Unsent events are discarded with the connection: the credential may no longer read them. */
+  /** Ends the response of a credential that is no longer valid. Discards unsent events, which it may no longer read. */
   endUnauthorized(): void {
     if (this.isEnded) return;
     if (this.hasUnsent) this.destroy();
@@ -141,7 +141,7 @@ export class StreamSubscriber {
     void this.authorization.recheck();
   }
 
-  /** Whether the reader has still to read something. */
+  /** Whether the client has not read everything yet. */
   private get hasUnsent(): boolean {
     return (this.controller.desiredSize ?? 0) < this.unsentBytesMax;
   }

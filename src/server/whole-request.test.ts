@@ -57,7 +57,7 @@ test.each([
   ['has a space in its path', head('GET /a b HTTP/1.1', HOST)],
   ['has a fragment', head('GET /a#b HTTP/1.1', HOST)],
   ['has a whole URL', head('GET http://x/ HTTP/1.1', HOST)],
-  ['asks for the head only', head('HEAD / HTTP/1.1', HOST)],
+  ['requests only the head', head('HEAD / HTTP/1.1', HOST)],
   ['has another method', head('OPTIONS * HTTP/1.1', HOST)],
   ['has a method in small letters', head('get / HTTP/1.1', HOST)],
   ['has another version', head('GET / HTTP/1.0', HOST)],

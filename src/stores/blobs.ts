@@ -2,7 +2,7 @@ import type { BlobReference } from '../core/engine/run-data.js';
 
 /** Content-addressed storage for large results. A blob is written before the commit that names it and never changes. */
 export interface Blobs {
-  /** Durable when it resolves. Writing an existing blob is a no-op. */
+  /** Writes a blob, which is durable when the promise resolves. Writing an existing blob is a no-op. */
   put(tenantId: string, sha256: string, bytes: Uint8Array): Promise<void>;
   get(tenantId: string, sha256: string): Promise<Uint8Array | null>;
   size(tenantId: string, sha256: string): Promise<number | null>;

@@ -12,8 +12,8 @@ export const systemClock: ProcessClock = {
 };
 
 /**
- * How far an event may be ahead of this machine's clock, for example after the clock was set back. An event further
- * ahead does not move the clock: that would shift the time of later events, and end leases and keys.
+ * How far ahead of the clock an event may be, for example after the machine's clock was set back. The clock is not moved
+ * to an event that is further ahead: the jump would expire leases and keys, and give later events a wrong time.
  */
 export const FUTURE_MS_MAX = 24 * 3600 * 1000;
 
@@ -37,7 +37,7 @@ export class SteadyClock {
     this.monotonicMs = clock.monotonicMs();
   }
 
-  /** Whole milliseconds, monotonic. */
+  /** The current time in whole milliseconds; never decreases. */
   now(): number {
     const monotonicMs = this.clock.monotonicMs();
     const elapsedMs = monotonicMs - this.monotonicMs;

@@ -2,13 +2,13 @@
 export interface Deadline {
   until_ms: number;
   heap_index: number;
-  /** The deadline the heap sorted it by: never later than `until_ms`. */
+  /** The deadline by which the heap has sorted this member: never later than `until_ms`. */
   heapKeyMs: number;
 }
 
 /**
- * A min-heap of deadlines. A changed deadline is updated in place, so renewals leave no stale entries. A later deadline
- * is re-sorted only when it reaches the top, so a renewal costs nothing.
+ * A min-heap of deadlines. A changed deadline is updated in place, so renewals leave no stale entries. A member whose
+ * deadline moved later is re-sorted only when it reaches the top, so a renewal itself sorts nothing.
  */
 export class DeadlineHeap<T extends Deadline> {
   private readonly items: T[] = [];

@@ -50,7 +50,7 @@ describe('the event index', () => {
     },
   );
 
-  it('continues after it was rebuilt', () => {
+  it('accepts further events after it was rebuilt', () => {
     const index = EventIndex.fromState(indexOf([{ subject: 'a', session_id: 's' }]).exportState());
     index.add(2, eventOf('b'));
     index.add(3, eventOf('a', 's'));
@@ -83,7 +83,7 @@ describe('the event index', () => {
     fc.assert(
       fc.property(seconds, fc.nat(20), fc.nat(20), fc.nat(1500), (offsets, from, length, after) => {
         const built = new EventIndex();
-        // Rising times, some of which are up to twenty seconds late.
+        // The times rise by a second per event, but each event may be up to twenty seconds late.
         const times = offsets.map((late, at) => 1000 * (at - late));
         times.forEach((ms, at) => {
           built.add(at + 1, eventOf(undefined, undefined, at % 99 === 98 ? 'unreadable' : isoTime(ms)));

@@ -3,7 +3,7 @@ import { type ChainPage, type ChainState, PositionChain } from './position-chain
 import type { EventQuery } from './store.js';
 import { TimeIndex } from './time-index.js';
 
-/** The serialised form of an index. The `owners` arrays are views: write or copy them before adding events. */
+/** The serialised form of an index. The `owners` arrays are views of its memory; events added later do not change them. */
 export interface EventIndexState extends Readonly<Record<'subjects' | 'sessions', ChainState>> {
   readonly times: Float64Array;
 }
@@ -11,10 +11,10 @@ export interface EventIndexState extends Readonly<Record<'subjects' | 'sessions'
 /** The fields that are indexed. */
 export type IndexedEvent = Pick<EventEnvelope, 'subject' | 'session_id' | 'timestamp'>;
 
-/** Number of positions that a search reads from a chain at a time. */
+/** Number of positions that a search reads from an index at a time. */
 const CANDIDATES_PAGE = 256;
 
-/** An index of events by subject, session and time. It keeps no events: sixteen bytes per event, plus the names. */
+/** An index of events by subject, session and time. It keeps no events; it takes sixteen bytes per event, plus the names. */
 export class EventIndex {
   private subjects = new PositionChain();
   private sessions = new PositionChain();
@@ -42,7 +42,7 @@ export class EventIndex {
     return this.sessions.page(sessionId, page);
   }
 
-  /** A page of ascending positions that include every match of the query in that part of the log. Uses an index if one applies. */
+  /** A page of ascending positions of the events that can match the query. Uses an index if one applies. */
   page({ subject, session_id, since, until }: EventQuery, page: ChainPage): number[] {
     if (subject !== undefined) return this.bySubject(subject, page);
     if (session_id !== undefined) return this.bySession(session_id, page);

@@ -1,12 +1,12 @@
 import { type EventEnvelope, isoTime, msOf, type NewEvent } from '../core/events/envelope.js';
 import type { ProjectKey } from './store.js';
 
-/** Stands for `task_id` in a line when it equals `subject`. */
+/** What a line has in place of a `task_id` that equals its `subject`. */
 const TASK_IS_SUBJECT = 1;
 
 /**
  * An event as a line: a JSON array without field names, which would take half of the line, and without the project, which
- * is in the key. A missing field is null. The last three fields are usually missing, and are then left out.
+ * is part of the database key. A missing field is null. If the last three fields are missing, as usual, they are left out.
  */
 type EventLineRow = [
   event_id: string,

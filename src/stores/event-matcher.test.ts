@@ -23,7 +23,7 @@ describe('matching an event', () => {
     expect(matchesQuery({ until_position: 4 })).toBe(false);
   });
 
-  it('does not match an event without the field', () => {
+  it('does not match an event that lacks the field of a filter', () => {
     expect(matchesQuery({ task_id: 'undefined' })).toBe(false);
   });
 });

@@ -20,9 +20,9 @@ export function eventMatcher(query: EventQuery): (event: EventEnvelope) => boole
     (!isTimed || isBetween(msOf(event.timestamp), sinceMs, untilMs));
 }
 
-/** The filters that match one field exactly, in the order in which the functions in PostgreSQL take them. */
+/** The filters that match one field exactly, in the order of the parameters of the PostgreSQL functions. */
 export const FILTER_FIELDS = ['subject', 'task_id', 'feature_id', 'edge', 'agent_id', 'session_id'] as const;
-/** The filter fields, the most selective first. The first of them that a query has chooses the index. */
+/** The filter fields, the most selective first. The first one that a query has determines the index to use. */
 export const SELECTIVE_FIELDS = [
   'subject',
   'task_id',

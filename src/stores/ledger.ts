@@ -26,7 +26,7 @@ export interface TransactionFields {
 
 export interface ApplyResult {
   readonly outcome: CommitOutcome;
-  /** To be appended in order, the first at `first_position`. */
+  /** The events to append, in this order; the first one gets `first_position`. */
   readonly events: readonly NewEvent[];
   readonly first_position: number;
   /** Null: there is nothing to write, neither events nor other state. */
@@ -83,7 +83,7 @@ export class ProjectLedger {
     return { outcome: refusal, events: [], first_position: this.position + 1, fields: null };
   }
 
-  /** Applies a step. Returns what the log records of it; null: nothing changed, and the caller must apply a transaction. */
+  /** Applies a step. Returns what the log records of it; null: nothing changed, apply the step as a transaction instead. */
   applyStep(
     { event, head, permits, permit_limits, request }: LogStep,
     nowMs: number,
@@ -254,7 +254,7 @@ export class ProjectLedger {
     for (const permit of permits) this.setPermit(permit);
   }
 
-  /** The log does not say which permits are on heads; the member of such a permit is the subject of a head. */
+  /** The log does not record which permits are on heads, so a permit is on a head if its member is a head's subject. */
   private setPermit(permit: Permit): void {
     const isOnHead = permit.on_head === true || this.heads.has(permit.member);
     this.permits.set(this.key.project_id, permit, isOnHead);

@@ -20,7 +20,7 @@ export type DatabaseFeature = 'point_in_time_recovery' | 'streams';
 
 /** Features are switched on when the operator asks for them, and never switched off. */
 export interface DatabaseFeatures {
-  /** The steps that `enable` would apply now. Also answered before the schema exists. */
+  /** The steps that `enable` would apply now. May be called before the schema exists. */
   pending(wanted: readonly DatabaseFeature[]): Promise<readonly DatabaseFeatureStep[]>;
   /** Applies the pending steps and returns them. The schema must exist. */
   enable(wanted: readonly DatabaseFeature[]): Promise<readonly DatabaseFeatureStep[]>;

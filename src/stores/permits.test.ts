@@ -86,7 +86,7 @@ describe('the permits of a tenant', () => {
     );
   });
 
-  it('keep nothing of expired permits', () => {
+  it('do not include expired permits', () => {
     const permits = new TenantPermits();
     for (let n = 0; n < 1000; n += 1) permits.set('p', { scope: `s${n}`, member: 'm', until_ms: 10 });
     expect(permits.count('s1', 10)).toBe(0);

@@ -8,7 +8,7 @@ interface HeldPermit extends Deadline {
   readonly isOnHead: boolean;
 }
 
-/** The live members of a scope in all projects. */
+/** The number of live members of a scope in all projects. */
 interface ScopeCount {
   live: number;
 }

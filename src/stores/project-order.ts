@@ -6,7 +6,7 @@ function compareProjects(a: ProjectKey, b: ProjectKey): number {
   return a.project_id === b.project_id ? 0 : a.project_id < b.project_id ? -1 : 1;
 }
 
-/** A page of a list that is known as a whole. */
+/** A page of a complete list of projects. */
 export function pageOfProjects(
   projects: readonly ProjectKey[],
   after: ProjectKey | null,

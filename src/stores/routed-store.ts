@@ -47,7 +47,7 @@ export class RoutedStore implements Store {
     return new RoutedStore(routeOf, open, await open(defaultUrl), defaultUrl, routedTenants);
   }
 
-  /** Those of the default store, but several stores have several writers. For a project, ask its own store. */
+  /** The default store's, but without a single writer. The store of one tenant (`storeOf`) has its own capabilities. */
   get capabilities(): StoreCapabilities {
     return { ...this.defaultStore.capabilities, single_writer: false };
   }
@@ -90,7 +90,7 @@ export class RoutedStore implements Store {
   readonly countPermits: Store['countPermits'] = async (tenantId, scope) =>
     (await this.storeOf(tenantId)).countPermits(tenantId, scope);
 
-  /** One store after the other: the stores of tenants with a route, and others that were used. */
+  /** Reads one store after the other: the stores of tenants with a route, and the other stores used so far. */
   async projectsWithPermits({ after, limit }: ProjectsWithPermitsPage): Promise<ProjectKey[]> {
     if (after === null) await this.openRouted();
     const stores = [...this.openStores];
@@ -105,8 +105,8 @@ export class RoutedStore implements Store {
   }
 
   /**
-   * The tenants of the default store, and of every store that can be reached, of the tenants with a route or used
-   * before.
+   * The tenants of the default store, of the stores of tenants with a route, and of the other stores used so far. A store
+   * that cannot be reached is left out.
    */
   async tenantIds(): Promise<string[]> {
     await this.openRouted();
@@ -145,7 +145,7 @@ export class RoutedStore implements Store {
     await this.defaultStore.close();
   }
 
-  /** Stores that cannot be reached are left out. */
+  /** Opens the stores of the tenants with a route. A store that cannot be reached is left out. */
   private async openRouted(): Promise<void> {
     await Promise.allSettled(this.routedTenants.map((tenantId) => this.storeOf(tenantId)));
   }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { StoreBroken, StoreUncertain } from './store.js';
 
-/** How long a commit is retried, counted from its first failure: the call itself may have taken long. */
+/** How long a commit is retried, counted from its first failure because the first attempt itself may take long. */
 const RETRY_MS = 10_000;
 const PAUSE_MS = { first: 20, longest: 1_000 };
 

@@ -14,7 +14,7 @@ function statementsOf(text: string): SqlStatements {
 }
 
 describe('an SQL file', () => {
-  it('gives statements by name, without the comments below the name', () => {
+  it('returns statements by name, without the comments below the name', () => {
     const sql = statementsOf(
       '-- About the file.\n\n-- name: a\n-- Why.\nSELECT 1;\n\n-- name: b\nSELECT 2 -- two\n',
     );

@@ -6,8 +6,8 @@ type SqlValues = Readonly<Record<string, string | number>>;
 export type SqlStatements = (name: string, values?: SqlValues) => string;
 
 /**
- * Reads a file of SQL statements. A line `-- name: x` begins each, and comments below it are not part of it. `${y}`
- * stands for a value or, if there is none, for the statement of that name. Values are identifiers and numbers, never data.
+ * Reads a file of SQL statements. Each begins with a line `-- name: x`; comments directly below that line are left out.
+ * `${y}` stands for the value y or, if there is none, for the statement y. Values are identifiers and numbers, never data.
  */
 export function readSqlFile(url: URL, constants: SqlValues = {}): SqlStatements {
   const texts = new Map<string, string>();
@@ -27,6 +27,6 @@ export function readSqlFile(url: URL, constants: SqlValues = {}): SqlStatements 
   return statement;
 }
 
-/** The statements in SQL text. Semicolons in comments, and between `$$` in the body of a function, do not separate statements. */
+/** The statements in SQL text. Semicolons in comments, and between the `$$` of a function body, separate nothing. */
 export const splitStatements = (text: string): string[] =>
   (text.match(/(?:--.*|\$\$[\s\S]*?\$\$|[^;])+/g) ?? []).map((statement) => statement.trim());

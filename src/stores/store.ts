@@ -30,9 +30,9 @@ export interface Store {
   events(project: ProjectKey, query: EventQuery): Promise<EventEnvelope[]>;
 
   /**
-   * Retention: replaces the payloads of old events with reduced ones. Only payloads change, and only by removed fields;
-   * positions, envelopes and heads stay the same. Durable when it resolves, and idempotent. If it is interrupted, some
-   * of the events are reduced and the others are not.
+   * Retention: replaces the payloads of old events with reduced ones. Only payloads change, and they only lose fields;
+   * positions, envelopes and heads stay the same. Durable when the promise resolves, and idempotent. If it is
+   * interrupted, some of the payloads are reduced and the others are not.
    *
    * A `HISTORY_FORGOTTEN` event with the digest of each remaining payload must be committed first: a store that
    * verifies what it reads treats a reduced payload without such an event as damage.
@@ -53,14 +53,14 @@ export interface Store {
 
   /**
    * The projects in which a permit `on_head` has ended at the store's time and was not released, the earliest first.
-   * Answered from an index without loading a project. Absent: the store has no such index.
+   * Reads an index and loads no project. Absent: the store has no such index.
    */
   dueProjects?(limit: number): Promise<ProjectKey[]>;
 
   /**
-   * The projects with a permit `on_head` that has not been released, even if it has ended: those in which something is due, now or
-   * later. One page at a time, in an order that the store chooses; `after` is the last project of the page before. The cost
-   * depends on the number of such projects, not on how many others the store has.
+   * The projects with a permit `on_head` that has not been released, even if it has ended: those in which a lease may end
+   * or has ended unrecorded. One page at a time, in an order that the store chooses; `after` is the last project of the
+   * previous page. The cost depends on the number of such projects, not on how many others the store has.
    */
   projectsWithPermits(page: ProjectsWithPermitsPage): Promise<ProjectKey[]>;
 
@@ -71,8 +71,8 @@ export interface Store {
   meta(): Promise<StoreMeta>;
 
   /**
-   * Raises the incarnation to this number, durably, and returns the metadata; a lower number changes nothing. For an
-   * operator: other coordinators of the store learn of it only when they open it again.
+   * Raises the incarnation to this number, durably, and returns the metadata; a lower number changes nothing. Only an
+   * operator does this: other coordinators read the new incarnation only when they open the store again.
    */
   raiseIncarnation(incarnation: number): Promise<StoreMeta>;
 
@@ -125,21 +125,21 @@ export interface WritableLog {
   /**
    * Applies a step at once, like a transaction that has only this swap. The caller decided it on the heads of this log, in
    * the same turn of the event loop. Returns the promise of the write that makes the step durable; several steps may share
-   * a write. Null: nothing changed, and the caller must apply a transaction. Absent: the caller always does.
+   * a write. Null: nothing changed, and the caller must apply the step as a transaction. Absent: the caller always does so.
    */
   applyStep?(step: LogStep, nowMs: number): Promise<void> | null;
 
   /** Resolves when everything applied so far is durable. Rejects if some of it is lost. */
   durable(): Promise<void>;
 
-  /** Called with events that have become durable, which costs less than to read them. Some events may be left out. */
+  /** Receives the hashes of events that have become durable, to save reading the events. Some events may be left out. */
   set onDurable(listener: DurableListener | null);
 }
 
 /** One event and what it changes: the most frequent kind of transaction, without its lists of swaps and checks. */
 export interface LogStep {
   readonly event: NewEvent;
-  /** After the event. */
+  /** The head after the event. */
   readonly head: StoredHead;
   readonly permits: readonly Permit[];
   readonly permit_limits: readonly PermitLimit[];
@@ -168,7 +168,8 @@ export interface StoreCapabilities {
   readonly note?: string;
   /**
    * Set if a program other than the coordinator may have written the store's files, as git does in a workspace. `log`:
-   * the events may come from elsewhere. `secret`: others may also know the store's secret, so it proves nothing.
+   * the events may come from elsewhere. `secret`: others may also know the store's secret, so what is derived from the
+   * secret proves nothing.
    */
   readonly untrusted_files?: ForeignAccess;
 }
@@ -218,7 +219,7 @@ export interface ProjectRow {
   readonly rules_seq: number;
 }
 
-/** Opaque to the store except for its subject and seq. */
+/** A head as the store sees it: opaque except for its subject and seq. */
 export interface StoredHead {
   readonly subject: string;
   readonly seq: number;
@@ -242,7 +243,7 @@ export interface RequestRecord {
   readonly key: string;
   /** Digest of the command's body. The same key with another digest is a caller error. */
   readonly digest: string;
-  /** Remember the request with this transaction. False: only look it up. */
+  /** True: remember the request with this transaction. False: only look it up. */
   readonly keep: boolean;
   /** What the caller needs, in addition to the events, to repeat the reply. Keep it small. */
   readonly reply?: unknown;
@@ -253,16 +254,16 @@ export type LoggedRequest = Omit<RequestRecord, 'keep'>;
 
 /**
  * A member's permit in a scope. `until_ms` null releases it; `Infinity` holds it until it is released. It belongs to
- * the project that took it. Permits that a transaction releases are available to those it takes; the last entry per
- * member wins.
+ * the project that took it. A permit that a transaction releases is available to the same transaction. If a transaction
+ * has several entries for a member, the last one wins.
  */
 export interface Permit {
   readonly scope: string;
   readonly member: string;
   readonly until_ms: number | null;
   /**
-   * The member is the subject of a head, and the permit the only one of that head, so a store may keep it with the
-   * head. Set for all permits of a scope or for none; the head exists before a permit is taken.
+   * The member is the subject of a head, and the permit is the only one of that head, so a store may keep it with the
+   * head. Set for all permits of a scope or for none. The head exists already, or the same transaction creates it.
    */
   readonly on_head?: true;
 }
@@ -272,7 +273,7 @@ export interface PermitLimit {
   readonly max: number;
 }
 
-/** An atomic write set. A transaction without events may still remember a request, move permits or change the rules. */
+/** An atomic write set. Even without events it may remember a request, take or release permits, or change the rules. */
 export interface Transaction extends ProjectKey {
   readonly swaps: readonly HeadSwap[];
   readonly checks: readonly HeadCheck[];
@@ -322,8 +323,8 @@ export interface CompletedRequest {
 }
 
 /**
- * A query for events. Filters combine with AND; `since` is inclusive, `until` exclusive. A store answers `subject`,
- * `session_id` and times from an index and may scan for the rest.
+ * A query for events. Filters combine with AND; `since` is inclusive, `until` exclusive. A store has an index for
+ * `subject`, `session_id` and times, and may scan events for the other filters.
  */
 export interface EventQuery {
   readonly after: number;
@@ -397,7 +398,7 @@ export class StoreUncertain extends Error {
   override readonly name = 'StoreUncertain';
 }
 
-/** The storage backend cannot be used as configured, or in its present state. The message says what is wrong and how to fix it. */
+/** The storage backend cannot be used as configured, or in its present state. The message explains how to fix it. */
 export class StoreRefused extends Error {
   override readonly name = 'StoreRefused';
 }

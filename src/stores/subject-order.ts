@@ -19,7 +19,7 @@ export class SubjectOrder {
       const from = firstAfter(names, after);
       return names.slice(from, from + limit);
     });
-    // Sorting two sorted runs is a merge.
+    // On two sorted runs, `sort` only merges.
     return candidates.sort().slice(0, limit);
   }
 
@@ -28,7 +28,7 @@ export class SubjectOrder {
    * time.
    */
   private sortRecent(): void {
-    // The default order is code-unit order, and takes two thirds of the time of a comparison function.
+    // Without a comparison function, `sort` uses code-unit order, and takes two thirds of the time.
     if (!this.isRecentSorted) this.recent.sort();
     this.isRecentSorted = true;
     if (this.recent.length <= RECENT_MAX) return;

@@ -1,6 +1,6 @@
 import type { ProjectKey, Transaction } from './store.js';
 
-/** A transaction in which everything not given is empty. */
+/** Returns a transaction with the given parts; everything else is empty or null. */
 export function transactionOf(projectKey: ProjectKey, parts: Partial<Transaction>): Transaction {
   return {
     tenant_id: projectKey.tenant_id,

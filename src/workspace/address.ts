@@ -23,8 +23,8 @@ const OWNER_ONLY = 0o600;
 const addressFile = (workspace: Workspace): string => workspace.path('events', ADDRESS_FILE);
 
 /**
- * Publishes the address of this process, which holds the log. Always creates a new file that only its owner can
- * read: an existing one may be open elsewhere, readable by others, or a link.
+ * Publishes the address of this process, which holds the log. Always creates a new file that only its owner can read: an
+ * existing file may be open in another process, readable by others, or a link.
  */
 export async function writeAddress(workspace: Workspace, { url, token }: ServerAddress): Promise<void> {
   const temporary = `${addressFile(workspace)}.${randomBytes(8).toString('hex')}.tmp`;

@@ -11,8 +11,8 @@ export interface ForeignPath {
 }
 
 /**
- * The first of these paths that another user owns; null if there is none. Missing paths are ignored. For a
- * link, both the link and its target are checked, because git carries links. Null on platforms without owners.
+ * The first of these paths that another user owns; null if there is none, or if the platform has no owners. Missing paths
+ * are ignored. For a link, both the link and its target are checked, because a git repository can contain links.
  */
 export function findForeignPath(paths: readonly string[], env: ProcessEnvironment): ForeignPath | null {
   const user = process.getuid?.();
@@ -28,8 +28,7 @@ export function findForeignPath(paths: readonly string[], env: ProcessEnvironmen
 }
 
 /**
- * The user who called sudo. Only root may trust the variable: another process may have got the variable from any
- * source.
+ * The user who called sudo. Only a process of root trusts the variable: for any other process, anyone may have set it.
  */
 function sudoUser(user: number, { SUDO_UID = '' }: ProcessEnvironment): number[] {
   return user === 0 && /^\d{1,10}$/.test(SUDO_UID) ? [Number(SUDO_UID)] : [];

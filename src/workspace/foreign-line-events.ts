@@ -5,13 +5,13 @@ import type { ForeignEvents } from '../stores/file/foreign-lines.js';
 import { ACTIVE_FILE } from '../stores/file/layout.js';
 import type { ProjectKey } from '../stores/store.js';
 
-/** A longer line stays in the log, and its event has its digest and its beginning. */
+/** Maximum size of a line in its event. A longer line stays in the log; its event has only its digest and its beginning. */
 const INLINE_BYTES_MAX = 64 * 1024;
 const PREFIX_BYTES = 1024;
 
 /**
- * The events of lines that another tool appends to the log of a workspace. Like the events of an imported log, they report
- * what that tool says, and change no head.
+ * The events of lines that another tool appends to the log of a workspace. Like the events of an imported log, they only
+ * report what that tool has written, and change no head.
  */
 export const foreignLineEvents =
   (key: ProjectKey): ForeignEvents =>

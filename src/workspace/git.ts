@@ -11,7 +11,7 @@ const SAFE_GIT_OPTIONS = [
   ...['-c', 'core.quotePath=false', '-c', 'diff.external=', '-c', 'submodule.recurse=false'],
 ];
 
-/** Limits the time for an agent's worktree, so that endless files do not block other agents. */
+/** Time limit of one git command: a worktree with endless files must not block other agents. */
 const GIT_TIMEOUT_MS = 60_000;
 
 interface GitOptions {

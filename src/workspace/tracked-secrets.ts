@@ -47,7 +47,7 @@ export async function findTrackedPaths(folder: string, names: readonly string[])
     .filter((path) => names.some((name) => matchesName(path, name)));
 }
 
-/** Whether a file system that ignores case may take the path for this name, or for a file below it. */
+/** Whether a case-insensitive file system may treat the path as this name, or as a file below a folder of this name. */
 function matchesName(path: string, name: string): boolean {
   const folded = caseFoldedPath(path);
   const foldedName = caseFoldedPath(name);

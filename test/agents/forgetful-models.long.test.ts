@@ -38,11 +38,11 @@ const modelsWith = (common: Instructions): Model[] => {
   ];
 };
 
-/** When a model meets its fate. */
+/** When one model is killed and one freezes. */
 interface FateSchedule {
   /** The number of the grant at which one model is killed and one freezes. */
   readonly at_grant: number;
-  /** After so many replies the model that stays alive waits for the fate of the other two, so that work is left for them. */
+  /** After this many replies the third model waits until one is killed and one freezes, so that these two get work. */
   readonly head_start: number;
 }
 
@@ -130,11 +130,11 @@ class ModelRun {
   }
 }
 
-/** A model can continue: it has work, is told what to do, or is done. */
+/** Whether the model can continue after this reply: it has work, is told the next call, or all work is done. */
 const hasNextStep = (reply: ModelReply): boolean =>
   handleIn(reply) !== undefined || (reply.next ?? '') !== '' || reply.done === true;
 
-/** Over HTTP a success names no next call, because the program that made the call knows which one comes next. */
+/** Whether the reply is a success without a next call. Over HTTP it has none, because the calling program decides that. */
 const isPlainSuccess = ({ accepted, success, reason }: ModelReply): boolean =>
   (accepted === true && reason === 'ACCEPTED') || (success === true && reason === 'NOTED');
 
@@ -197,7 +197,7 @@ function expectNothingLostOrTwice(log: readonly EventEnvelope[], subjects: reado
   expect([...grantedSubjects].sort()).toEqual([...subjects].sort());
 }
 
-/** Expects that the edge with requested changes was submitted again by the same claim, and approved. Returns the request. */
+/** Expects one request for changes, and then an approval under the same claim. Returns the event of the request. */
 function expectChangesMade(log: readonly EventEnvelope[]): EventEnvelope {
   const reviews = eventsOf(log, 'reviewed');
   const [changeRequest, ...others] = reviews.filter(

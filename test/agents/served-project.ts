@@ -101,7 +101,7 @@ export class ServedProject {
     }
   }
 
-  /** Resolves when somebody was granted the subject at this generation. */
+  /** Resolves when the subject was granted at this generation, to any session. */
   waitForGrant(subject: string, generation: number): Promise<void> {
     return this.waitForEvent(
       (event) =>
@@ -131,8 +131,8 @@ export class ServedProject {
   }
 
   /**
-   * Decides on each candidate as soon as it waits, as a person would. Requests changes of the first one of an agent, and
-   * approves all others.
+   * Decides on each candidate as soon as it waits, as a person would. Requests changes once, for the first candidate whose
+   * agent `isAskedForChanges` accepts, and approves all other candidates.
    */
   async reviewAll(isAskedForChanges: (agentId: string) => boolean): Promise<void> {
     try {

@@ -34,7 +34,7 @@ const positionsText = (after: number, upto: number): string =>
 
 for (const name of DATABASE_NAMES) {
   await onSharedDatabase(name, ({ url }) => {
-    describe(`an attack on the log of ${name} is named`, () => describeAttacks(name, url));
+    describe(`the verification of a log on ${name}`, () => describeAttacks(name, url));
   });
 }
 
@@ -47,7 +47,7 @@ function describeAttacks(name: DatabaseName, sharedUrl: string): void {
     otherUrl = await emptyStore(name, url);
   });
 
-  it('a restored backup', async () => {
+  it('reports a restored backup', async () => {
     const project = await AuditedProject.create();
     await project.work(url, [FIRST]);
     await project.copy(url, otherUrl);
@@ -56,12 +56,12 @@ function describeAttacks(name: DatabaseName, sharedUrl: string): void {
     await expectAttackReported(
       project,
       otherUrl,
-      `ANCHOR LOG_SHORTER: log ends at ${kept! + 2}, the anchor covers ${lost}`,
+      `ANCHOR LOG_SHORTER: the log ends at ${kept! + 2}, but the anchor covers ${lost}`,
     );
     await expectSound(project, url);
   });
 
-  it('a fork', async () => {
+  it('reports a fork', async () => {
     const project = await AuditedProject.create();
     await project.work(url, [FIRST]);
     await project.copy(url, otherUrl);
@@ -71,7 +71,7 @@ function describeAttacks(name: DatabaseName, sharedUrl: string): void {
     await expectAttackReported(project, otherUrl, 'ANCHOR DIFFERS', positionsText(shared!, differs!));
   });
 
-  it('a rewritten row', async () => {
+  it('reports a rewritten row', async () => {
     const project = await AuditedProject.create();
     for (const task of [FIRST, SECOND, THIRD]) await project.work(url, [task]);
     const { projectKey } = project;
@@ -86,7 +86,7 @@ function describeAttacks(name: DatabaseName, sharedUrl: string): void {
     );
   });
 
-  it('a rewritten row that a planted record calls a redaction', async () => {
+  it('reports a rewritten row that a planted record calls a redaction', async () => {
     const project = await AuditedProject.create();
     await project.work(url, [FIRST]);
     const { projectKey } = project;
@@ -101,7 +101,7 @@ function describeAttacks(name: DatabaseName, sharedUrl: string): void {
     await expectAttackReported(project, url, 'AUDIT UNSIGNED_RECORD');
   });
 
-  it('a restored backup that a planted record calls an accepted loss', async () => {
+  it('reports a restored backup that a planted record calls an accepted loss', async () => {
     const project = await AuditedProject.create();
     await project.work(url, [FIRST]);
     await project.copy(url, otherUrl);
@@ -112,7 +112,7 @@ function describeAttacks(name: DatabaseName, sharedUrl: string): void {
     await expectAttackReported(project, otherUrl, 'AUDIT UNSIGNED_RECORD', 'ANCHOR LOG_SHORTER');
   });
 
-  it('what remains of a redacted payload, edited', async () => {
+  it('reports a change of what a redaction has left of a payload', async () => {
     const project = await AuditedProject.create();
     expect(await project.redact(url, FIRST)).toBeGreaterThan(0);
     expect(JSON.stringify(await project.events(url))).not.toContain('private');
@@ -123,7 +123,7 @@ function describeAttacks(name: DatabaseName, sharedUrl: string): void {
     await expectAttackReported(project, url, 'AUDIT ROOT_DIFFERS', positionsText(0, covered!));
   });
 
-  it('a checkpoint of a key that is not enrolled', async () => {
+  it('reports a checkpoint of a key that is not enrolled', async () => {
     const project = await AuditedProject.create();
     await project.work(url, [FIRST]);
     const [checkpoint] = await project.checkpoints(url);
@@ -131,7 +131,7 @@ function describeAttacks(name: DatabaseName, sharedUrl: string): void {
     await expectAttackReported(project, url, 'AUDIT UNKNOWN_KEY');
   });
 
-  it('a key that enrolled itself after the anchor: the server warns, and starts', async () => {
+  it('reports a key that enrolled itself after the anchor, with which the server starts, but warns', async () => {
     const project = await AuditedProject.create();
     await project.work(url, [FIRST]);
     await project.work(url, [SECOND], { key: 'forged.pem', anchors: 'forged.jsonl' });
@@ -145,7 +145,7 @@ function describeAttacks(name: DatabaseName, sharedUrl: string): void {
     expect(up).toMatchObject({ isStarted: true, code: 0 });
   });
 
-  it('a checkpoint of lost history, replayed so that the log seems to have it', async () => {
+  it('reports a checkpoint of lost history that was written again, as if the log still had that history', async () => {
     const project = await AuditedProject.create();
     await project.work(url, [FIRST]);
     await project.copy(url, otherUrl);
@@ -158,7 +158,7 @@ function describeAttacks(name: DatabaseName, sharedUrl: string): void {
   });
 
   // The old checkpoint is still true, but it covers less than the last one. The last one remains the head.
-  it('an old checkpoint, replayed, which changes nothing', async () => {
+  it('reports an old checkpoint that was written again, which changes nothing', async () => {
     const project = await AuditedProject.create();
     await project.work(url, [FIRST]);
     await project.work(url, [SECOND]);
@@ -170,7 +170,7 @@ function describeAttacks(name: DatabaseName, sharedUrl: string): void {
     await expectAttackReported(project, url, 'AUDIT REPLAYED');
   });
 
-  it('after a restored backup, the loss can be accepted', async () => {
+  it('succeeds again once the loss from a restored backup was accepted', async () => {
     const restoredUrl = await emptyStore(name, url);
     const project = await AuditedProject.create();
     await project.work(url, [FIRST]);

@@ -99,14 +99,14 @@ export class AuditedProject {
     return this.withoutSigner(url, (coordinator) => coordinator.holder.renewLease(this.projectKey, handle));
   }
 
-  /** The last checkpoint, as a server answers. */
+  /** The last checkpoint, as a server returns it. */
   head(url: string): Promise<Anchor> {
     return this.withoutSigner(url, async (coordinator) =>
       unwrap(await coordinator.audit.head(this.projectKey)),
     );
   }
 
-  /** Restores the project, as it is in one store, into another that does not have it. */
+  /** Copies the project from one store into another that does not have it. */
   async copy(from: string, to: string): Promise<void> {
     await this.withStore(from, (source) =>
       this.withStore(to, async (target) => {

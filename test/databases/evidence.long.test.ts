@@ -72,7 +72,7 @@ for (const name of DATABASE_NAMES) {
       });
     });
 
-    test(`on ${name}, of two results with evidence of coordinator base only coordinator is accepted`, async () => {
+    test(`on ${name}, only one of two results is accepted if their evidence has the same base`, async () => {
       const { first, second, submits } = await openVerified();
       const replies = await Promise.all([submits[0]?.(first), submits[1]?.(second)]);
       expect(

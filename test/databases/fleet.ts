@@ -11,8 +11,8 @@ import { openWithoutTimeouts } from '../../src/stores/testing/open-without-timeo
 import { unwrap } from '../support/coordinator-harness.js';
 
 /**
- * Leases short enough to wait for. If the machine is too slow for what must happen within one, the test retries with
- * the next.
+ * Leases short enough to wait for. If the machine is too slow for what must happen within one lease, the test is repeated
+ * with the next length.
  */
 export const GROWING_LEASES_SECONDS = [2, 6, 20, 60, 300];
 const LIMITS: Partial<Limits> = { min_lease_duration_seconds: 1 };

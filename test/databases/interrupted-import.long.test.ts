@@ -212,7 +212,7 @@ for (const name of DATABASE_NAMES) {
   });
 }
 
-it('an import that exceeds one transaction is refused as a whole, or, in parts, is completed by a repetition', async () => {
+it('an import that exceeds one transaction is refused as a whole; if parts are allowed, a repetition completes it', async () => {
   const memory = openMemoryStore();
   const transaction_size_max = { events: 50, bytes: 1_000_000 };
   const capabilities = { ...memory.capabilities, transaction_size_max };

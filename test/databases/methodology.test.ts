@@ -56,7 +56,7 @@ for (const name of DATABASE_NAMES) {
         expect(await findFaults(fleet)).toEqual([]);
       });
 
-      test('are handed out by next, and come back from any coordinator to a session that forgot them', async () => {
+      test('are granted by next, and a session that forgot them can resume them at any coordinator', async () => {
         const { fleet, project } = await openFleet();
         const requestNext = (at: number, agent: number, more: object = {}) =>
           fleet

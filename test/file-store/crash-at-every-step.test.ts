@@ -138,7 +138,7 @@ for (const directSyncsMax of [0, 2]) {
       });
       expect(violation, `at step ${step}`).toBeNull();
     }
-    // Fewer would mean that nothing was written.
+    // Fewer steps would mean that nothing was written.
     expect(step).toBeGreaterThan(200);
   });
 }

@@ -62,7 +62,7 @@ await describeInBrowser('the page of a kept demo', (open) => {
     const submissions = page.getByRole('region', { name: 'Refused submissions' });
     await submissions.getByText('parked', { exact: true }).waitFor();
     await submissions.getByRole('button', { name: /adopt res_/ }).waitFor();
-    await page.getByRole('img', { name: /^Generation 1: EXPIRED, worked on after its claim/ }).waitFor();
+    await page.getByRole('img', { name: /^Generation 1: EXPIRED, continued after its claim/ }).waitFor();
     await page.getByRole('row').filter({ hasText: 'ACCEPTED' }).waitFor();
 
     await page.getByRole('link', { name: 'Fleet', exact: true }).click();

@@ -6,7 +6,7 @@ import { describeInBrowser } from './support/open-page.js';
 const PLAN = { tracks: { A: [{ id: 'A-001-x', description: 'x' }] } };
 
 await describeInBrowser('the API reference', (open) => {
-  test('tries a request with the key of the page, and asks no other host', async () => {
+  test('sends a request with the key of the page, and contacts no other host', async () => {
     const testServer = await TestServer.forTest();
     await testServer.request('PUT', `${PROJECT_URL}/plan`, PLAN);
     const { body } = await testServer.request('POST', `${TENANT_URL}/keys`, { role: 'admin' });

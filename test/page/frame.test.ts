@@ -6,7 +6,7 @@ import { describeInBrowser, viewUrl } from './support/open-page.js';
 
 const PLAN = { tracks: { A: [{ id: 'A-001-x', description: 'x' }] } };
 
-/** Parts of the header whose middles are at the same height are in one line. */
+/** Expects this number of lines in the header. Parts whose middles are at the same height are in one line. */
 async function expectHeaderLines(page: Page, count: number): Promise<void> {
   const parts = await page.getByRole('banner').locator('> *').all();
   const boxes = await Promise.all(parts.map((part) => part.boundingBox()));
@@ -87,7 +87,7 @@ await describeInBrowser('the page', (open) => {
     }
   });
 
-  test('says that it is not live while the server is down, and goes on when it is back', async () => {
+  test('says that it is not live while the server is down, and continues when the server is back', async () => {
     const testServer = await TestServer.forTest();
     await testServer.request('PUT', `${PROJECT_URL}/plan`, PLAN);
     const page = await open(viewUrl(testServer.url), { width: 380 });

@@ -66,7 +66,7 @@ await describeInBrowser('the inbox', (open) => {
     expect(await page.title()).toBe('shop · Genesis Fleet');
   });
 
-  test('shows a review as it comes, and answers it with a comment', async () => {
+  test('shows a review when it arrives, and sends a decision with a comment', async () => {
     const { testServer } = await openWithReview();
     const page = await open(viewUrl(testServer.url, 'inbox'));
     const card = page.getByRole('article', { name: `Review ${TASK}` });
@@ -89,7 +89,7 @@ await describeInBrowser('the inbox', (open) => {
     ]);
   });
 
-  test('keeps a begun answer when another person was faster, and shows the refusal', async () => {
+  test('keeps a begun answer when another person has decided first, and shows the refusal', async () => {
     const { testServer } = await openWithReview();
     const page = await open(viewUrl(testServer.url, 'inbox'));
     const card = page.getByRole('article', { name: `Review ${TASK}` });

@@ -81,7 +81,7 @@ await describeInBrowser('the log', (open) => {
     await page.getByText('new ones appear at the top').waitFor();
   });
 
-  test('adds what happens at the top', async () => {
+  test('adds new events at the top of the list', async () => {
     const testServer = await TestServer.forTest();
     await testServer.putPlan('A-001-x');
     const page = await open(viewUrl(testServer.url, 'log'));
@@ -146,7 +146,7 @@ await describeInBrowser('the log', (open) => {
     await page.getByText('valid', { exact: true }).waitFor();
   });
 
-  test('verifies the log when the fleet view asks for it, and only once', async () => {
+  test('verifies the log when the fleet view requests it, and only once', async () => {
     const testServer = await TestServer.forTest();
     await testServer.putPlan('A-001-x');
     const handle = await testServer.claim('A-001-x');

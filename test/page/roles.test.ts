@@ -58,11 +58,14 @@ async function actionsByView(open: OpenPage, testServer: TestServer, role: strin
 const noActions = Object.fromEntries(Object.keys(VIEWS).map((view) => [view, []]));
 
 await describeInBrowser('the page of a caller', (open) => {
-  test.each(['viewer', 'agent'])('with the role %s has no button that it may not press', async (role) => {
-    const { testServer, createKey, asAdmin } = await startWithWork();
-    const { token } = await createKey(role, asAdmin);
-    expect(await actionsByView(open, testServer, role, token)).toEqual(noActions);
-  });
+  test.each(['viewer', 'agent'])(
+    'with the role %s has no button that the caller may not press',
+    async (role) => {
+      const { testServer, createKey, asAdmin } = await startWithWork();
+      const { token } = await createKey(role, asAdmin);
+      expect(await actionsByView(open, testServer, role, token)).toEqual(noActions);
+    },
+  );
 
   test('with the role reviewer has the buttons that decide, and no others', async () => {
     const { testServer, createKey, asAdmin } = await startWithWork();
@@ -110,7 +113,7 @@ await describeInBrowser('the page of a caller', (open) => {
     await page.getByText('0 of 2 done').waitFor();
   });
 
-  test('asks for a key after its own was revoked, and for another on request', async () => {
+  test('asks for a key after the key of the caller was revoked, and for another key on request', async () => {
     const { testServer, admin, createKey, asAdmin } = await startWithWork();
     const { token, key_id } = await createKey('viewer', asAdmin);
     const page = await open(viewUrl(testServer.url));

@@ -72,7 +72,7 @@ async function twoIterations(testServer: TestServer) {
 }
 
 await describeInBrowser('the view of runs', (open) => {
-  test('says how to start one, lists them live, and filters them by status in the address', async () => {
+  test('says how to start a run, lists runs live, and filters them by the status in the address', async () => {
     const testServer = await openProject();
     const page = await open(viewUrl(testServer.url, 'runs'));
     await page.getByText('gen iterate FEATURE#EDGE').waitFor();

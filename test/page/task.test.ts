@@ -31,7 +31,7 @@ await describeInBrowser('the page of a task', (open) => {
     const { testServer } = await openWithParked();
     const page = await open(viewUrl(testServer.url, `task/${TASK}`));
     await page
-      .getByRole('img', { name: /Generation 1: FORCED, worked on after its claim had ended/ })
+      .getByRole('img', { name: /Generation 1: FORCED, continued after its claim had ended/ })
       .waitFor();
     await page.getByRole('img', { name: /Generation 2: IN_PROGRESS; 0 refused/ }).waitFor();
     const refused = page.getByRole('region', { name: 'Refused submissions' });
@@ -60,7 +60,7 @@ await describeInBrowser('the page of a task', (open) => {
     await difference.getByText('+two').waitFor();
   });
 
-  test('says which adoption replaced an accepted result, names a caller without a key, and that a reset took its result back', async () => {
+  test('names the adoption that replaced a result and the caller without a key, and shows that a reset reopened the task', async () => {
     const { testServer, holder } = await openWithParked();
     await submit(testServer, holder, { result_data: 'one\nthree\n' });
     const page = await open(viewUrl(testServer.url, `task/${TASK}`));
@@ -97,18 +97,18 @@ await describeInBrowser('the page of a task', (open) => {
     expect((await downloading).suggestedFilename()).toMatch(/^(a\.ts|b)$/);
   });
 
-  test('reads a large result in part', async () => {
+  test('reads only the start of a large result', async () => {
     const testServer = await TestServer.forTest();
     await testServer.putPlan(TASK);
     const handle = await testServer.claim(TASK);
     const blob_sha256 = await putText(testServer, `start${'x'.repeat(9 * 1024 * 1024)}`);
     expect((await submit(testServer, handle, { blob_sha256 })).body).toMatchObject({ accepted: true });
     const page = await open(viewUrl(testServer.url, `task/${TASK}`));
-    await page.getByText('Large: open it').click();
-    await page.getByText('Only its start is shown.').waitFor();
+    await page.getByText('Open the large content').click();
+    await page.getByText('Only the start of the text is shown.').waitFor();
   });
 
-  test('answers why it cannot be claimed, and is live', async () => {
+  test('says why the task cannot be claimed, and is live', async () => {
     const testServer = await TestServer.forTest();
     await testServer.putPlan(TASK, 'B-001-y');
     const page = await open(viewUrl(testServer.url, `task/${TASK}`));
@@ -123,7 +123,7 @@ await describeInBrowser('the page of a task', (open) => {
     await page.getByText('mind the gap').waitFor();
   });
 
-  test('holds a task, and shows the refusal when the generation has moved', async () => {
+  test('holds a task, and shows the refusal when the generation has changed', async () => {
     const testServer = await TestServer.forTest();
     await testServer.putPlan(TASK);
     const page = await open(viewUrl(testServer.url, `task/${TASK}`));

@@ -68,7 +68,7 @@ async function waitUntilLost(countLostLines: () => Promise<number>): Promise<voi
 }
 
 test.runIf(existsSync('/dev/full'))(
-  'the server answers while the disk of its access log is full, counts the lost lines, and reports it once',
+  'the server answers while the disk of its access log is full, counts the lost lines, and reports the full disk once',
   async () => {
     const { child, countLostLines, requestHealth, stop } = await up('/dev/full');
     const err = text(child.stderr ?? process.stdin);
@@ -207,7 +207,7 @@ test('an open server writes no access log; with its first key it begins one that
   expect(routesIn(await readFile(path, 'utf8'))).toHaveLength(3);
 });
 
-test('where its folder cannot be written the default access log goes to standard error, with one notice', async () => {
+test('the default access log goes to standard error, with one notice, if its folder cannot be written', async () => {
   const cwd = await temporaryFolder();
   await writeFile(join(cwd, '.genesis'), 'a file, so that no folder can be here');
   const { child, url, requestHealth, stop } = await up(null, 'pipe', cwd);

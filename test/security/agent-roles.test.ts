@@ -306,7 +306,7 @@ describe('a user whose new token is bound to another role', () => {
 });
 
 it.each([7, null, ['developer'], { name: 'developer' }, '', 'two words', 'a'.repeat(65)])(
-  'a token with the agent role %j is refused, not taken as one without',
+  'a token with the agent role %j is refused, not treated as a token without an agent role',
   async (agent_role) => {
     const issuer = await startIssuer();
     onTestFinished(() => issuer.remove());

@@ -59,7 +59,7 @@ async function busyProject(): Promise<Coordinator> {
   return coordinator;
 }
 
-/** `end`: the position of the last event. */
+/** A read of the test's project. `end`: the position of the last event. */
 type ProjectRead = (coordinator: Coordinator, end: number) => Promise<object>;
 const READS: readonly (readonly [string, ProjectRead])[] = [
   ['the status of a project', ({ queries }) => queries.status(scope)],

@@ -17,9 +17,9 @@ import { temporaryFolder } from '../support/temporary-folder.js';
  *
  * What they want: the server to accept the change, or to hide it behind other errors.
  *
- * What stops them: every line carries a digest of its payload, and every block of lines a seal that covers them and the
- * seal before. The server and `gen verify` read with the same function. A damaged log is 503 `LOG_DAMAGED`, with file
- * and line, for its tenant only; standard error, `/readyz` and `/metrics` report it.
+ * What stops them: every line has a digest of its payload, and every block of lines has a seal that covers them and the
+ * previous seal. The server and `gen verify` read with the same function. Requests that need a damaged log get 503
+ * `LOG_DAMAGED`, with file and line, in its tenant only; standard error, `/readyz` and `/metrics` report the damage.
  *
  * Not defended: anyone who recomputes the seals of all later blocks can rewrite history. The chain has no secret.
  */

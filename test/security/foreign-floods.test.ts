@@ -17,7 +17,7 @@ import { LogDamaged, StoreBroken, StoreUnavailable } from '../../src/stores/stor
 import { transactionOf } from '../../src/stores/transaction.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 
-/** Attack: another program appends a whole log of ours, or more lines than a log can take in. */
+/** Attack: another program appends the lines of a whole other log of this format, or more lines than a log can take in. */
 
 const idsOf = async (store: Awaited<ReturnType<typeof openFileStore>>) =>
   (await allEvents(store)).map(({ event_id }) => event_id);
@@ -34,7 +34,7 @@ async function reopenedIds(root: string): Promise<string[]> {
 
 const verifyLog = (root: string) => readLog({ folder: projectLogFolder(root) }, () => {});
 
-/** The lines of a log of ours with this many blocks, of another project or of this one. */
+/** The lines of a valid log with this many blocks, of another project or of this one. */
 async function ownLog(project: string, blocks: number): Promise<string> {
   const root = await temporaryFolder();
   const key = { ...KEY, project_id: project };
@@ -48,7 +48,7 @@ async function ownLog(project: string, blocks: number): Promise<string> {
 }
 
 it.each(['other', KEY.project_id])(
-  'lines of another program may be a longer log of ours: of project %s',
+  'a log stays valid if the lines of another program are a longer valid log, of project %s',
   async (from) => {
     const root = await temporaryFolder();
     const store = await openFileStore({ root });
@@ -62,7 +62,7 @@ it.each(['other', KEY.project_id])(
   },
 );
 
-it('lines of the log of another project prove nothing about this one at its end', async () => {
+it('lines of the log of another project at the end of a log do not become events of that log', async () => {
   const root = await temporaryFolder();
   const store = await openFileStore({ root });
   await commitOne(store, looseEventTransaction('a'));
@@ -71,7 +71,7 @@ it('lines of the log of another project prove nothing about this one at its end'
   expect(await reopenedIds(root)).toEqual(['a']);
 });
 
-it('lines of another program may be more than the arguments that a function call takes', async () => {
+it('a log takes in more lines of another program than a function call can have arguments', async () => {
   const root = await temporaryFolder();
   const options = { root, home: KEY, foreign_events: () => [] };
   let store = await openFileStore(options);
@@ -100,7 +100,7 @@ it('a commit is refused while very many lines of another program are read, and l
 it.each([
   ['lines', 'x\n'.repeat(450_000)],
   ['bytes', `${JSON.stringify({ said: 'x'.repeat(1_000_000) })}\n`.repeat(70)],
-  // Each seal counts all lines before it, so that each would be hashed again and again.
+  // Each forged seal covers all lines before it, so checking every seal would hash the same lines again and again.
   ['seals', forgedSeals(8000)],
 ])('too many lines of another program stop the log, and no line of the log is lost: %s', async (_, flood) => {
   const root = await temporaryFolder();
@@ -110,7 +110,7 @@ it.each([
   await appendFile(activeFile(root), flood);
   await expect(commitOne(store, looseEventTransaction('b'))).rejects.toThrow(LogDamaged);
   await store.close();
-  await expect(reopenedIds(root)).rejects.toThrow(/more lines of other programs follow than a log takes in/);
+  await expect(reopenedIds(root)).rejects.toThrow(/more lines of other programs follow than a log accepts/);
   expect((await stat(activeFile(root))).size).toBe(before.length + flood.length);
   expect((await verifyLog(root)).damage?.why).toMatch(/more lines of other programs/);
   await writeFile(activeFile(root), before);

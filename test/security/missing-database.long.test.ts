@@ -41,7 +41,7 @@ for (const name of DATABASE_NAMES) {
           expect((await request(first, 'POST', `${P}/claims`, claim)).status).toBe(503);
           await boot();
           await until(async () => (await request(first, 'GET', '/readyz')).status === 200);
-          // Claims through the other coordinator: this one sees it only if it follows the store again.
+          // Claims through the second coordinator. The first sees the claim only if it follows the store again.
           await until(
             async () => (await request(second, 'POST', `${P}/claims`, claim)).body.success === true,
           );

@@ -81,7 +81,7 @@ describe('the private server that a command starts when none is running', () => 
           ...(method === 'GET' ? {} : { body: '{}' }),
         });
         await reply.body?.cancel();
-        // The routes of a review link have a token of their own, and do not know any other.
+        // The routes of a review link have a token of their own, and accept no other.
         const isOfLink = id === 'review_link' || id === 'decide_review_link';
         if (isOfLink) expect([id, reply.status]).toEqual([id, 404]);
         else if (action === 'public') expect([id, reply.status]).toEqual([id, 200]);

@@ -4,10 +4,10 @@
  * What they want: that `gen iterate` runs their command on the victim's machine, with the victim's environment: the
  * `command` of a constructor or an evaluator in `engine.yml`, such as `curl … | sh`.
  *
- * What stops them: a command runs only after a person has confirmed it once for this project. The confirmations are
- * outside of the repository, by the digest of the command, so a changed command must be confirmed again. The engine looks
- * them up again each time before it starts a command, also a command of a check, because a resumed run has the commands of
- * the plan with which another person started the run. The commands of `gen check`: `src/cli/check.test.ts`.
+ * What stops them: a command runs only after a person has confirmed it once for this project. Confirmations are stored
+ * outside of the repository, under the digest of the command, so a changed command must be confirmed again. The engine
+ * looks them up each time before it starts a command, also a command of a check, because a resumed run has the commands of
+ * the plan with which another person started the run. `src/cli/check.test.ts` tests the commands of `gen check`.
  */
 import { access, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -58,7 +58,7 @@ describe('the commands of constructors and evaluators', { timeout: 120_000 }, ()
   const download = (mark: string) =>
     `touch ${mark}; curl -s file:///dev/null | sh; mkdir docs; echo > docs/a.md`;
 
-  it('are not run before a person has confirmed them, and again when they change', async () => {
+  it('are run only after a person has confirmed them, and must be confirmed again when they change', async () => {
     const project = await projectWith('', HAS_DOCS);
     const mark = join(project.cwd, 'was-run');
     await writeProjectFile(project.cwd, ENGINE_FILE, commandSection('construct', download(mark)));

@@ -151,7 +151,7 @@ test.each([
     });
     await arrived;
     await revoke();
-    // Nothing else changes, so only the signal can end it. Without the signal the reply would be 409 NOTHING_READY.
+    // Nothing else changes, so only the signal can end the call. Without the signal the reply would be 409 NOTHING_READY.
     expect(await waiting).toMatchObject({ status: 401, body: { code: 'UNAUTHENTICATED' } });
   },
 );
@@ -232,7 +232,7 @@ test('ends waiting calls and streams on another coordinator once it has followed
   expect(await stream.ended()).toContain(': ended: the credential');
 });
 
-// Not a command, so only the server itself re-authenticates after the body has arrived.
+// The request is a query: unlike for a command, only the server authenticates the caller again after the body has arrived.
 test('refuses a request whose key is revoked while its body is still arriving', async () => {
   const { testServer, agent, revoke } = await startGuarded();
   const body = JSON.stringify({ task_ids: [TASK] });

@@ -231,7 +231,7 @@ describe('a review link', () => {
     expect((await link({ project_id: 'bank' })).status).toBe(404);
   });
 
-  test('is valid for a year at most, and a review is waited for no longer than that', async () => {
+  test('is valid for a year at most, and a claim cannot wait longer than a year for its review', async () => {
     const { testServer, keys, link } = await openWaiting();
     for (const valid_days of [367, 1e9, -1, Number.MAX_SAFE_INTEGER, '9'.repeat(400)])
       expect([valid_days, (await link({ valid_days })).status]).toEqual([valid_days, 400]);

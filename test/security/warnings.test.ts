@@ -8,8 +8,8 @@ import { PROJECT_URL, TestServer } from '../../src/server/testing/test-server.js
  * What they want: a server or an agent that fills its log with Node's leak warnings, among which a real warning goes
  * unread.
  *
- * What stops them: signals that many calls listen to are declared as such where they are created or received, and every
- * call stops listening when it ends.
+ * What stops them: the limit of listeners is removed from signals that many calls listen to, where these signals are created
+ * or received, and every call stops listening when it ends.
  */
 
 const MANY = 20;

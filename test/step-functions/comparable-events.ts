@@ -22,7 +22,7 @@ export function comparableEvents(events: readonly EventEnvelope[], plan: EdgePla
   return sortedTiers(comparable);
 }
 
-/** Digests of texts with a duration differ between executions. Only judgements by models have such digests. */
+/** The payload without durations, and without digests of texts that contain one: those of an edge with agent checks. */
 function withoutTimes(payload: object, { checks }: EdgePlan): unknown {
   const hasDurations = checks.some(({ type }) => type === 'agent');
   const digests = hasDurations ? ['input_sha256', 'findings', 'prompt_sha256'] : [];

@@ -76,7 +76,7 @@ async function runOn(
   return { outcome: await server.run(renamed as StateMachine, input), calls: scripted.calls };
 }
 
-/** Tokens differ, and Lambda reports the cause of an error as JSON. */
+/** The run without what always differs: tokens, and the JSON in which Lambda reports the cause of an error. */
 const comparable = (run: ComparedRun): unknown =>
   JSON.parse(JSON.stringify(run), (key, value) => {
     if (key === 'token') return 'TOKEN';

@@ -55,7 +55,7 @@ async function decide({ coordinator }: EngineHarness, world: ScriptedWorld): Pro
   );
 }
 
-/** In this process. A person decides whenever a run waits, and between two runs. */
+/** Executes the runs in this process. A person decides whenever a run waits, and between two runs. */
 async function runHere(run: GeneratedRun, runIds: readonly string[] = [RUN_ID]): Promise<EventEnvelope[]> {
   const harness = await openConfigured(run);
   const world = new ScriptedWorld(run);
@@ -71,7 +71,7 @@ async function runHere(run: GeneratedRun, runIds: readonly string[] = [RUN_ID]):
   return harness.events();
 }
 
-/** The same machine on the stand-in. Each task is a new invocation, with services of its own. */
+/** Executes the same machine on the stand-in. Each task is a new invocation, with services of its own. */
 async function runOn(
   server: StepFunctionsServer,
   prefix: string,
@@ -89,7 +89,7 @@ async function runOn(
       return { error: type, cause: message };
     }
   };
-  /** As the function that is called for a review in the log. */
+  /** Answers the waiting task, as the function that is called for a review in the log does. */
   const answer = async (): Promise<void> => {
     const answered = await answerWaitingTask(world.services(harness), SUBJECT, SIGNAL);
     if (answered === null) throw new Error('The run does not wait for the review.');
@@ -152,7 +152,7 @@ else {
       },
     );
 
-    it('begins with the findings and the comment of a run of which a person requested changes', async () => {
+    it('begins with the findings of an earlier run, and the comment with which a person requested changes', async () => {
       const checks = [buildCheck('tests_pass', 'deterministic')];
       const plan = buildEdgePlan({ feature_id: FEATURE, edge: EDGE, checks, max_iterations: 1 });
       const run: GeneratedRun = {

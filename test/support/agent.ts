@@ -18,7 +18,7 @@ interface TestHandle {
 
 type KeyOf<Union> = Union extends unknown ? keyof Union : never;
 type FieldOf<Union, Key> = Union extends unknown ? (Key extends keyof Union ? Union[Key] : undefined) : never;
-/** A reply whose fields a test can read without asking first which reply it is. */
+/** A reply whose fields a test can read without first narrowing the union to one reply. */
 type AllFields<Union> = { readonly [Key in KeyOf<Union>]: FieldOf<Union, Key> };
 
 /** An agent in a session that remembers the handles it was granted, including expired ones. */

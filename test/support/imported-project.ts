@@ -31,7 +31,7 @@ export const PROJECT_FILES = {
     'constraint_dimensions: { ecosystem_compatibility: a, deployment_target: b, security_model: c, build_system: d }\n',
 };
 
-/** Such a project, with a log of another tool imported. */
+/** A project with this configuration, into which lines of another tool's log are imported. */
 export async function openImported(
   lines: readonly string[],
   store: TestStoreName = 'memory',

@@ -30,19 +30,19 @@ if ((${#packages[@]} > 0)); then
   if ! has apt-get; then
     echo "apt-get was not found. Install these Debian packages, or their equivalents, yourself: ${packages[*]}" >&2
     echo 'Tests whose programs are missing are skipped. To test with a database that already runs, set its URL in' >&2
-    echo 'GENESIS_TEST_MYSQL, GENESIS_TEST_REDIS, GENESIS_TEST_DYNAMODB or GENESIS_TEST_POSTGRES (CONTRIBUTING.md).' >&2
+    echo 'GENESIS_TEST_MYSQL, GENESIS_TEST_REDIS, GENESIS_TEST_DYNAMODB or GENESIS_TEST_POSTGRES (docs/testing.md).' >&2
   else
     sudo=()
     [[ $EUID == 0 ]] || sudo=(sudo)
     "${sudo[@]}" apt-get update -qq
-    # RUNLEVEL=1: the packages start no service.
+    # RUNLEVEL=1 keeps the packages from starting services.
     "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 \
       apt-get install -y -qq --no-install-recommends "${packages[@]}"
   fi
 fi
 
 if [[ $(uname -s) == Linux ]]; then
-  # --os and --cpu choose among optional packages: this one is for x64 also where the machine is not.
+  # --os and --cpu select the optional package for x64, which other processors run under emulation.
   npm ci --prefix test/support/dynamodb-engine --os=linux --cpu=x64 --no-audit --no-fund
 else
   echo 'The DynamoDB-compatible server needs Linux. Set GENESIS_TEST_DYNAMODB to a URL, or its tests are skipped.'

@@ -85,7 +85,7 @@ async function installPackage(project: string, tarball: string): Promise<string>
   return project;
 }
 
-/** Nested in the bare project, where it finds everything that it does not have itself. */
+/** A project with all optional packages, nested in the bare project, where Node also finds the packages of that project. */
 async function installOptional(bareProject: string): Promise<string> {
   const fullProject = join(bareProject, 'full');
   await cp(join(bareProject, PACKAGE), join(fullProject, PACKAGE), { recursive: true });

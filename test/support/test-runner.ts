@@ -55,7 +55,7 @@ export class TestRunner {
   }
 }
 
-/** Uploads a manifest and its files, and returns it with its digest. */
+/** Uploads a manifest and its files, and returns the manifest with its digest. */
 export async function uploadCandidate(
   target: { putBlob: (sha256: string, bytes: Uint8Array) => Promise<unknown> },
   files: Readonly<Record<string, string>>,

@@ -53,7 +53,7 @@ async function enqueue(boss: PgBoss, queue: string, count: number): Promise<void
     const length = Math.min(JOBS_PER_INSERT, count - from);
     await boss.insert(Array.from({ length }, (_, at) => ({ name: queue, data: { number: from + at } })));
   }
-  // Does what autovacuum does eventually: without statistics every take reads the whole table.
+  // Does what autovacuum would do later: without statistics every fetch reads the whole table.
   await boss.getDb().executeSql('analyze', []);
 }
 

@@ -45,7 +45,7 @@ export async function call<Id extends OperationId>(
     throw new CallFailure(
       response.status,
       'UNREADABLE',
-      `The answer with status ${response.status} is not from a coordinator. Check the proxy in front of it.`,
+      `The answer with status ${response.status} is not from a coordinator. Check the proxy in front of the coordinator.`,
     );
   return reply as Reply<Id>;
 }
@@ -73,7 +73,7 @@ export async function send(
   signal: AbortSignal | null = null,
 ): Promise<Response> {
   const [method, template] = OPERATIONS[id];
-  // The caller asks about itself, whatever tenant and project the page shows.
+  // The reply describes the caller, so it does not depend on the tenant and project that the page shows.
   const isOfCaller = id === 'whoami';
   const omitsProjectField =
     isOfCaller || template.includes('{project_id}') || template.startsWith('/api/tenants/');
@@ -94,7 +94,7 @@ export async function send(
     noteServerTime(response.headers.get('date'));
     return response;
   } catch {
-    throw new CallFailure(0, 'UNREACHABLE', 'The server does not answer.');
+    throw new CallFailure(0, 'UNREACHABLE', 'The server does not respond. Check that it is running.');
   }
 }
 

@@ -12,8 +12,8 @@ export const TaskLink = ({ id }: { id: string }) => (
 );
 
 /**
- * A text of the server with links to its tasks and edges, and local times. No link leads to
- * `currentSubject`, which the page already shows.
+ * A text of the server, with a link for each task and edge that it names, and with its times in local time. The name of
+ * `currentSubject`, which the page already shows, is no link.
  */
 export const LinkedText = ({ text, currentSubject }: { text: string; currentSubject: string }) =>
   linkedText(text).map((part, index) => {

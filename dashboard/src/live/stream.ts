@@ -52,7 +52,8 @@ export async function followEvents(
       }
       // The log was replaced by an older log, and the position is beyond its end.
       if (response.status === 409) position.lastEventId = null;
-      if (!response.ok || response.body === null) throw new Error(`the server answered ${response.status}`);
+      if (!response.ok || response.body === null)
+        throw new Error(`the server returned status ${response.status}`);
       listener.onConnection({ state: 'live' });
       listener.onOpen(position.isInterrupted);
       position.isInterrupted = false;

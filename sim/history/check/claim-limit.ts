@@ -5,7 +5,7 @@ import type { LogTimeline, SubjectState } from './log-timeline.js';
 import type { ObservedStoreClock } from './store-clock.js';
 import { type HistoryViolation, violation } from './violation.js';
 
-/** Checks the limit of live claims, by when the claims that are open at each log index end. */
+/** Checks the limit of live claims: computes, for each log index, when the claims that are open there end. */
 export class ClaimLimitCheck {
   /** By log index: until when there are `max` live claims if nothing else happens. */
   readonly fullUntilMs: Float64Array;

@@ -112,7 +112,10 @@ class EffectMatcher implements CallEffects {
     return this.eventsByRequest.get(request.request_id) ?? [];
   }
 
-  /** A repeated release or submission is answered with the first effect, whichever request caused it; a resumed claim with its grant. */
+  /**
+   * The event that a confirmed call must match. For a repeated release or submission this is the first effect, whichever
+   * request caused it; for a resumed claim it is the grant.
+   */
   private effectFor({ request, outcome }: RecordedCall): EventEnvelope | undefined {
     if (outcome.kind === 'ok' && outcome.reply_fields.resumed)
       return this.eventsByHandle.get(`granted ${request.subject} ${outcome.reply_fields.generation}`);

@@ -16,9 +16,9 @@ export interface SubjectState {
 }
 
 /**
- * The log with bounds on the commit time of each event, which no record holds. An event was committed after the invocation
- * of the call that caused it, and after those of all earlier events. It was committed before the return of the call that
- * confirmed it, and before those of all later events.
+ * The log, with bounds on the commit time of each event; the time itself is not recorded. An event was committed after the
+ * invocation of the call that caused it, and after the invocations for all earlier events. It was committed before the
+ * return of the call that confirmed it, and before the returns for all later events.
  */
 export class LogTimeline {
   /** By log index: earliest and latest possible commit time, by the driver's clock. */

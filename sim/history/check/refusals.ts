@@ -51,7 +51,7 @@ interface CallWindow {
   readonly call: RecordedCall;
 }
 
-/** Once a claim has taken effect, its request is answered with its grant. */
+/** Whether the call is a claim whose own grant is in the log at this index: from there on the reply is the grant. */
 function isAfterOwnGrant(
   { request }: RecordedCall,
   logIndex: number,

@@ -26,7 +26,7 @@ interface CallTiming {
   readonly returned?: number;
   /** Overrides the default request id. */
   readonly request_id?: string;
-  /** Asks for the session's own live claim. */
+  /** Whether the request resumes a live claim of its session. */
   readonly resume?: boolean;
 }
 

@@ -149,7 +149,7 @@ export const ACCESS_MUTANTS: readonly Mutant[] = [
     file: 'src/coordinator/queue/projects.ts',
     find: 'project.state.position > 0 ? null : await',
     replace: 'project.state.position >= 0 ? null : await',
-    why: 'An agent creates any number of projects, and a typo makes one.',
+    why: 'An agent creates any number of projects, and a mistyped project id creates another one.',
     tests: SESSION_TESTS,
   },
   {

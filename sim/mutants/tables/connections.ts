@@ -123,7 +123,7 @@ export const CONNECTION_MUTANTS: readonly Mutant[] = [
     file: 'src/coordinator/transfer/import-project.ts',
     find: 'if (msOf(envelope.timestamp) > this.nowMs + FUTURE_MS_MAX)',
     replace: 'if (msOf(envelope.timestamp) < 0)',
-    why: 'An imported event dates everything that follows it.',
+    why: 'An imported event from the far future forces its date on every later event.',
     tests: ['src/coordinator/transfer/transfer.test.ts'],
   },
   {

@@ -77,8 +77,8 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
   {
     name: 'unknown-told-as-nothing',
     file: 'src/coordinator/wire/problem.ts',
-    find: "problem('UNKNOWN', `It may",
-    replace: "problem('UNAVAILABLE', `It may",
+    find: "'UNKNOWN',\n      `The command may",
+    replace: "'UNAVAILABLE',\n      `The command may",
     why: 'A client is told that nothing happened although the command took effect.',
   },
   {
@@ -93,7 +93,7 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
     file: SHARED_COMMITS,
     find: 'return outcome.rules_seq !== this.project.rules_seq;',
     replace: 'return outcome.rules_seq < this.project.rules_seq;',
-    why: 'After another coordinator changes the rules, this one decides nothing any more.',
+    why: 'After another coordinator changes the rules, this coordinator makes no more decisions.',
   },
   {
     name: 'reply-before-the-write',
@@ -123,7 +123,7 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
     find: 'held.size > (held.has(subject) ? 1 : 0)',
     replace: 'held.size > 1',
     tests: ['src/coordinator/tests/sessions.test.ts'],
-    why: 'After a late result a session that holds other work is not counted, and one too many is opened.',
+    why: 'After a late result a session that holds other work is not counted, and one session too many is opened.',
   },
   {
     name: 'state-kept-after-a-failed-write',
@@ -136,7 +136,7 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
   {
     name: 'old-rules-for-the-rest-of-a-batch',
     file: LOG_COMMITS,
-    find: '          // A view caches the rules.\n          view = new DecisionView(this.project, nowMs);\n',
+    find: '          // The view has cached the old rules.\n          view = new DecisionView(this.project, nowMs);\n',
     replace: '',
     why: 'A command that follows a change of policy is decided under the policy from before.',
     tests: ['src/coordinator/tests/log-commits.test.ts'],
@@ -176,7 +176,7 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
     file: FACTS,
     find: '(id) => !view.isCompleted(id))',
     replace: "(id) => id === '')",
-    why: 'Work is handed out in any order.',
+    why: 'Work is granted in arbitrary order.',
   },
   {
     name: 'inputs-not-compared',

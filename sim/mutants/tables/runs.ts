@@ -13,7 +13,7 @@ export const RUN_MUTANTS: readonly Mutant[] = [
     file: JOURNAL,
     find: "    if (status === 'COMPLETED')\n      this.completed.set(nameOf(step, iteration), { input_sha256, output, output_ref });",
     replace: '',
-    why: 'A run that goes on after a crash does finished steps again.',
+    why: 'A run that continues after a crash executes completed steps again.',
     mode: 'runs',
   },
   {
@@ -21,7 +21,7 @@ export const RUN_MUTANTS: readonly Mutant[] = [
     file: JOURNAL,
     find: '    if (unconfirmedEnd?.key.input_sha256 === input_sha256) await this.confirmEnd(unconfirmedEnd);\n',
     replace: '',
-    why: 'A step whose end was recorded without a reply is done again.',
+    why: 'A step whose end was recorded, but whose reply was lost, is executed again.',
     tests: ['src/engine/runs/execute-run.test.ts'],
   },
   {
@@ -37,7 +37,7 @@ export const RUN_MUTANTS: readonly Mutant[] = [
     file: EXECUTE,
     find: 'const openRun = openRunOf(runs);\n  const { agent_id }',
     replace: 'const openRun = openRunOf(runs.filter(() => false));\n  const { agent_id }',
-    why: 'A run that was cut off stays open for ever, beside a new one.',
+    why: 'An interrupted run stays open for ever, beside a new one.',
     mode: 'runs',
   },
   {
@@ -77,7 +77,7 @@ export const RUN_MUTANTS: readonly Mutant[] = [
     file: 'src/engine/runs/keep-claim.ts',
     find: 'if (accepted === undefined) lossController.abort();',
     replace: 'if (accepted === undefined) isStopped = false;',
-    why: 'An executor goes on working on an edge that it has lost.',
+    why: 'An executor continues to work on an edge that it has lost.',
     tests: ['src/engine/runs/keep-claim.test.ts'],
   },
   {
@@ -85,7 +85,7 @@ export const RUN_MUTANTS: readonly Mutant[] = [
     file: EXECUTE,
     find: 'const end = openRun === undefined ? null : overruledEnd(openRun, events);',
     replace: 'const end = openRun === undefined || true ? null : overruledEnd(openRun, events);',
-    why: 'The next executor asks again about a candidate that a person has rejected.',
+    why: 'The next executor requests another review of a candidate that a person has rejected.',
     tests: ['src/engine/runs/execute-run.test.ts'],
   },
   {
@@ -93,7 +93,7 @@ export const RUN_MUTANTS: readonly Mutant[] = [
     file: JOURNAL,
     find: '    if (completed === undefined || completed.input_sha256 !== input_sha256) return undefined;',
     replace: '    if (completed === undefined) return undefined;',
-    why: 'A step takes the result that it had with another input.',
+    why: 'A step reuses the result of an execution with another input.',
     tests: ['src/engine/runs/run-journal.test.ts'],
   },
   {

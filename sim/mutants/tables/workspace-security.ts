@@ -32,7 +32,7 @@ export const WORKSPACE_SECURITY_MUTANTS: readonly Mutant[] = [
     file: GUARDED_PATHS_FILE,
     find: '.toUpperCase().toLowerCase()',
     replace: '.toLowerCase()',
-    why: 'A letter that only upper-casing folds gives access to a protected folder.',
+    why: 'A letter that is folded by upper-casing only, not by lower-casing, gives access to a protected folder.',
     tests: PATH_TESTS,
   },
   {
@@ -80,7 +80,7 @@ export const WORKSPACE_SECURITY_MUTANTS: readonly Mutant[] = [
     file: APPROVAL,
     find: '      seq !== undefined &&\n',
     replace: '',
-    why: 'The claim of an agent that a person approved is trusted.',
+    why: 'An agent’s own report that a person approved the result is trusted.',
     tests: APPROVAL_TESTS,
   },
   {

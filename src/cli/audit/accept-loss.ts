@@ -45,7 +45,7 @@ export async function runAcceptLoss(
   const auditSettings = await auditOptions(context);
   if (auditSettings.audit === undefined)
     throw new CommandFailure(
-      'A loss counts only if it is signed. Make the audit key readable, and repeat the command.',
+      'A loss can be accepted only with the audit key, which could not be opened. Make it readable, and repeat the command.',
     );
   const anchors = await readAnchors(context, anchor);
   await withStore(context, url, async ({ store, blobs }) => {
@@ -86,7 +86,7 @@ function assertOnlyLost(logs: readonly AnchoredLog[], anchor: string): void {
   );
 }
 
-/** Includes projects without an anchor, which may have been restored too. */
+/** One loss per project of the store. Projects without an anchor are included: they may have been restored too. */
 async function lossesOf(store: Store, logs: readonly AnchoredLog[]): Promise<LossOfProject[]> {
   const losses = new Map(logs.map((log) => [projectPath(log), lossOf(log)]));
   const tenantIds = new Set([...(await store.tenantIds()), ...logs.map((log) => log.tenant_id)]);

@@ -20,7 +20,8 @@ export async function assertNotBehindAnchor(
   try {
     const logs = await compareWithAnchors(store, { anchors: await readAnchors(context, anchor) });
     const differences = logs.flatMap(differencesOf);
-    // Another coordinator may have joined since the anchor was kept: only the owner of the anchor can confirm the new key.
+    // A new key alone is only a warning: another coordinator may have joined since the anchor was kept, and only the
+    // owner of the anchor can confirm the key of that coordinator.
     const isKeyOnly = differences.every(({ rule }) => rule === UNVOUCHED_KEY);
     for (const difference of isKeyOnly ? differences : []) context.warn(differenceText(difference));
     if (isKeyOnly) return;

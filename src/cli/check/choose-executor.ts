@@ -7,14 +7,16 @@ import { findSandbox } from '../../engine/checks/sandbox.js';
 import type { CommandContext } from '../context.js';
 import { failureWithCode } from '../exit.js';
 
-/** Chooses the sandbox, unless the user requests a run without it. */
+/** The sandbox as executor, or, if the user requests it, an executor without a sandbox. */
 export async function chooseExecutor(
   context: CommandContext,
   isUnsandboxed: boolean,
 ): Promise<CommandExecutor> {
   const { PATH } = context.io.env;
   if (isUnsandboxed) {
-    context.warn('Without a sandbox: the commands can read and write what you can, and use the network.');
+    context.warn(
+      'The commands run without a sandbox: they have your access to files, and can use the network.',
+    );
     return unsandboxedExecutor(PATH);
   }
   const sandbox = await findSandbox(PATH);

@@ -62,8 +62,9 @@ export async function unconfirmedCommands(
 }
 
 /**
- * Commands come with the repository, whose author may be anyone. Each is run only after a person has confirmed it once
- * for this project, and again after it has changed. The confirmations belong to the user, not to the repository.
+ * Requires that a person has confirmed the commands, or confirms them now. Commands come with the repository, whose author may
+ * be anyone: each must be confirmed once for this project, and again after it has changed. The confirmations are stored in
+ * the user's folder, not in the repository.
  */
 export async function confirmCommands(
   context: CommandContext,

@@ -28,7 +28,7 @@ async function runGaps(context: CommandContext, folder: string, layer: CoverageL
   const startMs = performance.now();
   const { methodology } = await context.genesis();
   const { gapsRequest } = await scanRequirements(folder, methodology, [layer]);
-  // Decided here, not by the server: the credential of a runner may not call gaps.
+  // The gaps are found in this process, because the server refuses this call to the credential of a runner.
   const report = findGaps(gapsRequest);
   const output = Buffer.from(`${reportLines(report, gapsRequest).join('\n')}\n`);
   return {

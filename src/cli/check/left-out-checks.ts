@@ -17,7 +17,7 @@ export async function warnAboutChecklist(
 ): Promise<void> {
   const workspace = context.requireWorkspace();
   const genesis = await context.genesis();
-  // Faults of the configuration are reported where it is loaded.
+  // No warning about a faulty configuration: the commands that load it report its faults.
   const configuration = await readConfiguration(workspace, genesis, feature_id).catch(() => null);
   if (configuration === null) return;
   const { methodology, feature } = configuration;

@@ -9,11 +9,14 @@ import { withGapsInProcess } from './gaps-in-process.js';
 export interface CheckRunnerOptions {
   readonly isConfirmed: boolean;
   readonly isUnsandboxed: boolean;
-  /** The command line that confirms, for a refusal. */
+  /** The command line that confirms the commands. A refusal names it. */
   readonly howToConfirm: string;
 }
 
-/** What runs the commands of a repository's checks, in a sandbox. A person must have confirmed `commands`. */
+/**
+ * Opens the executor of a repository's commands: in a sandbox, unless `isUnsandboxed`. Fails unless a person
+ * has confirmed `commands`, or confirms them now.
+ */
 export async function openExecutor(
   context: CommandContext,
   root: string,

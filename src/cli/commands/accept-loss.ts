@@ -4,7 +4,8 @@ import { collectOption } from '../option-parsers.js';
 import { defaultStore } from '../store.js';
 
 export const acceptLoss = command('accept-loss', {
-  description: 'accept that the end of a log is lost and continue it; claims from before are refused',
+  description:
+    'accept the loss of the end of a log, so that the rest can be used; earlier claims are refused',
   options: {
     '--store <url>': 'store URL (default: GENESIS_STORE, or the local store)',
     '--anchor <file|url>': 'the anchors, which cover more than the log has (default: GENESIS_AUDIT_ANCHOR)',

@@ -56,8 +56,8 @@ const rotate = command('rotate', {
     const { rotateKeyFile } = await import('../../server/audit/rotate-key.js');
     if (signingCommandOf(setting) !== null)
       throw new CommandFailure(
-        'GENESIS_AUDIT_KEY is a command, so its key is not here. Set GENESIS_AUDIT_KEY to the command of the new key and ' +
-          'GENESIS_AUDIT_PREVIOUS_KEY to that of the old key, and restart the coordinators.',
+        'GENESIS_AUDIT_KEY is a command, so there is no key file to rotate. Set GENESIS_AUDIT_KEY to the command of the new ' +
+          'key and GENESIS_AUDIT_PREVIOUS_KEY to the command of the old key, and restart the coordinators.',
       );
     const rotated = await rotateKeyFile(resolve(io.cwd, setting)).catch(throwRotationFailure);
     context.printReply(rotated, ({ old_key_id, new_key_id }) => [

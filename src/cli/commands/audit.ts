@@ -16,12 +16,12 @@ import { unwrapReply } from '../replies.js';
 import { acceptLoss } from './accept-loss.js';
 import { AUDIT_KEY_COMMANDS } from './audit-keys.js';
 
-/** A task proof has whole payloads, so it can be far larger than a single proof. */
+/** Maximum size of a proof file. A task proof contains whole payloads, so it can be far larger than the proof of one event. */
 const PROOF_BYTES_MAX = 32 * 1024 * 1024;
 
 const head = command('head', {
   description: 'show the last signed checkpoint of the log',
-  help: '\nKeep it where the owner of the log cannot change it, and compare later: gen verify --anchor FILE.\n\nExample:\n  gen audit head --json > anchor.json',
+  help: '\nKeep the checkpoint where the owner of the log cannot change it. To compare the log with it later: gen verify --anchor FILE.\n\nExample:\n  gen audit head --json > anchor.json',
   async run(context) {
     const anchor = unwrapReply(await (await context.genesis()).auditHead());
     context.printReply(anchor, ({ position, root, time, key_id }) => [
@@ -76,7 +76,7 @@ const check = command('check <proof>', {
 });
 
 export const auditCommand = command('audit', {
-  description: 'signed checkpoints of the log, proofs that stand alone, and audit keys',
+  description: 'signed checkpoints of the log, proofs that need no server, and audit keys',
   subcommands: [head, prove, consistency, check, ...AUDIT_KEY_COMMANDS, acceptLoss],
 });
 
@@ -85,13 +85,13 @@ function positionArgument(name: string, text: string): number {
   return Number(text);
 }
 
-/** A proof is a file to hand on, so it is JSON also without --json. */
+/** Prints the proof as JSON also without `--json`, because it is to be saved as a file for others. */
 const printProof = (context: CommandContext, proof: object): void =>
   context.printReply(proof, () => JSON.stringify(proof, null, 2));
 
 async function readProof(path: string): Promise<string> {
   const text = await readFile(path, 'utf8').catch(({ code }: NodeJS.ErrnoException) => {
-    throw new CommandFailure(`${path} cannot be read (${code}).`);
+    throw new CommandFailure(`${path} cannot be read (${code}). Pass a file that contains a proof.`);
   });
   if (text.length > PROOF_BYTES_MAX) throw new CommandFailure(`${path} is not a proof: it exceeds 32 MiB.`);
   return text;

@@ -25,7 +25,7 @@ export const checkCommand = command('check <edge> [name]', {
   description: 'run the deterministic checks of an edge on your drafts',
   options: {
     '--yes': 'confirm the commands of this repository that have not been confirmed yet',
-    '--unsandboxed': 'run the commands without a sandbox: they can read and write what you can',
+    '--unsandboxed': 'run the commands without a sandbox, with your access to files',
   },
   help: `
 Examples:

@@ -17,7 +17,7 @@ import { parseWholeNumber } from '../option-parsers.js';
 import { lineageText } from '../output/lineage.js';
 import { abortOnStop } from '../stop.js';
 
-/** At least three: the demo kills one agent and freezes another, and one must finish the work. */
+/** Numbers of agents. At least three: the demo kills one agent and freezes another, and one must finish the work. */
 const AGENT_COUNT = { min: 3, max: 50, default: 6 };
 
 const demo = command('demo', {
@@ -28,7 +28,7 @@ const demo = command('demo', {
       parse: parseWholeNumber,
       default: AGENT_COUNT.default,
     },
-    '--keep': 'keep the server running and its data in place',
+    '--keep': 'keep the server running afterwards, and keep its data',
   },
   async run(context, { agents: agentCount, keep }) {
     if (agentCount < AGENT_COUNT.min || agentCount > AGENT_COUNT.max) {

@@ -63,7 +63,7 @@ type AgentEventOptions = Pick<Partial<AgentEventFilter>, 'after' | 'limit' | 'ty
   readonly inSession?: string;
 };
 
-/** A position is unique within a project only, so each line names its project. */
+/** Shows the events of an agent in all projects. A position is unique within a project only, so each line names its project. */
 async function showAgentEvents(context: CommandContext, options: AgentEventOptions): Promise<void> {
   const { by, follow, task, feature, edge, inSession, after, limit, type, since, until } = options;
   if (by === undefined) throw wrongUsage('--all-projects lists the events of one agent. Pass --by AGENT.');

@@ -71,7 +71,7 @@ Examples:
   },
 });
 
-/** Refuses an unknown role before the run. It could not converge any edge, and only the end of the run would say so. */
+/** Refuses an unknown role before the run. No edge converges with such a role, which only the end of the run would report. */
 async function assertKnownRole(context: CommandContext, role: string): Promise<void> {
   const { methodology } = await readConfiguration(context.requireWorkspace(), await context.genesis(), null);
   const reason = unknownRoleReason(methodology, role);
@@ -132,7 +132,7 @@ function report(context: CommandContext, end: RunEnd): void {
     return;
   }
   if (end.status === 'CLAIM_LOST')
-    throw failureWithCode('GENERATION_MISMATCH', `${end.says} This run has ended here.`);
+    throw failureWithCode('GENERATION_MISMATCH', `${end.says} The run was ended on this machine.`);
   const { run } = end;
   showRun(run, context);
   if (run.status === 'WAITING' || run.status === 'ESCALATED') context.exit_code = EXIT.human;

@@ -23,7 +23,7 @@ const create = command('create', {
     '--user <id>': 'user that the key belongs to',
     '--label <text>': 'label of the key',
     '--store <url>':
-      'create the key directly in a store that no server has open: the first key of a server, or to regain access',
+      'create the key directly in a store that no server has open: for the first key, or to regain access',
   },
   help: '\nThe first key of a server must be able to create the others: role admin, or operator for all tenants. With another role\ngen asks at a terminal whether to create an admin key instead; elsewhere it refuses.\n\nExamples:\n  gen key create --role admin\n  export GENESIS_TOKEN=$(gen key create --role agent --expires 30d)\n  gen key create --agent-role developer --expires 30d\n  gen key create --role operator --store file:.genesis/log',
   /** Prints only the token on standard output, so that a script can assign it to a variable. */
@@ -77,8 +77,8 @@ const createKeyInStore = (
 const KEY_CREATOR_ROLES: readonly Role[] = ['admin', 'operator'];
 
 /**
- * The role to create. The first key closes an open server, so a first key that cannot create keys would lock out all
- * users.
+ * The role of the new key. The first key ends the open access to a server, so all users would be locked out if that key could
+ * not create others.
  */
 async function firstKeyRole(
   context: CommandContext,

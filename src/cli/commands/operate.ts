@@ -56,8 +56,8 @@ const reassign = command('reassign <id>', {
 /** The commands by which an operator overrides the state of a task. */
 export const operatorCommands = commands(
   simpleCommand('reset <id>', 'reset', 'reopen a completed task'),
-  simpleCommand('hold <id>', 'hold', 'prevent claims until unhold'),
-  simpleCommand('unhold <id>', 'unhold', 'allow claims again'),
+  simpleCommand('hold <id>', 'hold', 'prevent claims of a task until gen task unhold'),
+  simpleCommand('unhold <id>', 'unhold', 'allow claims of a task again'),
   simpleCommand('force-release <id>', 'force_release', 'end the claim of the current holder'),
   adopt,
   reassign,

@@ -91,7 +91,7 @@ function showMapping(
       { head: 'Title', cell: ({ title }) => title, is_flexible: true },
     ]),
     ...(removed.length === 0 ? [] : [`Removed from the plan: ${removed.join(', ')}`]),
-    `Nothing was changed. Without --dry-run, this becomes the plan of ${project}.`,
+    `Nothing was changed. Without --dry-run, this file becomes the plan of ${project}.`,
   ]);
 }
 

@@ -6,7 +6,7 @@ import { formatUtc } from '../output/text.js';
 import { unwrapReply } from '../replies.js';
 
 const PAGE_SIZE = 1000;
-/** Bounds the memory of this command: it lists no more projects. */
+/** Maximum number of listed projects. It bounds the memory of this command. */
 const PROJECTS_MAX = 100_000;
 
 export const projectsCommand = command('projects', {

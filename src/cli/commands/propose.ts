@@ -18,8 +18,8 @@ export const proposeCommand = command('propose <edge>', {
     '--iteration <n>': { about: 'iteration of the edge', parse: parseWholeNumber },
   },
   help: `
-If the policy "evidence" is "verified", a deterministic check passes only if an enrolled runner has signed that it
-passed for exactly these drafts. gen task explain lists the checks without such a statement. When no check is
+If the policy "evidence" is "verified", a deterministic check passes only if an enrolled runner has signed that the
+check passed for exactly these drafts. gen task explain lists the checks without such a statement. When no check is
 listed, submit the same drafts.
 
 Example:
@@ -43,7 +43,7 @@ Example:
       context,
       reply,
       () =>
-        `${task_id}: ${countText(manifest.files.length, 'file')} proposed as ${candidate_sha256.slice(0, 12)}. See what runners say: ${genCommand('task', 'explain', task_id)}`,
+        `${task_id}: ${countText(manifest.files.length, 'file')} proposed as ${candidate_sha256.slice(0, 12)}. The results of the runners: ${genCommand('task', 'explain', task_id)}`,
     );
   },
 });

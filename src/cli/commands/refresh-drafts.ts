@@ -8,8 +8,8 @@ export const refreshDraftsCommand = command('refresh-drafts <edge>', {
   description: 'refresh your drafts whose files have changed in the project',
   options: HANDLE_OPTIONS,
   help: `
-Use this command after the refusal BASE_CHANGED. It replaces the content of each of these drafts with the file that the
-project has now. Your earlier draft is kept and its path is printed: repeat your changes in the new draft. Other
+Use this command after the refusal BASE_CHANGED. It replaces the content of each draft whose file has changed with the file
+that the project has now. Your earlier draft is kept and its path is printed: repeat your changes in the new draft. Other
 drafts are not changed.
 
 Example:

@@ -27,8 +27,8 @@ Examples:
   gen release --version 1.2.0 --dry-run
   gen release --version 1.2.0 --tag
 
-The manifest is docs/releases/release-VERSION.yml. Its changelog lists the commits since the last tag that name
-a requirement.`,
+The manifest is docs/releases/release-VERSION.yml. Its changelog lists the commits since the last tag whose
+messages name a requirement.`,
   async run(context, { version, dryRun = false, tag = false }) {
     if (!VERSION.test(version))
       throw wrongUsage(`${version} is not a valid version. Pass one such as 1.2.0.`);

@@ -24,7 +24,7 @@ const link = command('link <feature>', {
     '--edge <edge>': 'edge to review, if several are pending',
     '--for <name>': 'name of the reviewer, such as an e-mail address; the decision is recorded as link:NAME',
     '--days <number>': {
-      about: 'days until it expires (default: the deadline of the review)',
+      about: 'days until the link expires (default: the deadline of the review)',
       parse: parseDays,
     },
   },
@@ -47,7 +47,7 @@ works once. Opening the link changes nothing.`,
       const url = isServed ? `${context.url.replace(/\/$/, '')}${reply.path}` : null;
       context.printReply({ ...reply, url }, ({ path, expires_at, candidate_sha256 }) => [
         ...(url === null
-          ? [path, 'Put the address of the server of this workspace before it (gen up).']
+          ? [path, 'Put the address of the server of this workspace (gen up) before this path.']
           : [url]),
         `For ${reviewer}, candidate ${candidate_sha256}, until ${formatUtc(expires_at)} UTC.`,
       ]);
@@ -107,7 +107,7 @@ async function runOf(
   return runs.find((each) => each.task_id === task_id);
 }
 
-/** A candidate whose checks have not passed cannot be approved. */
+/** How a person can decide. A candidate whose checks have not passed cannot be approved. */
 function howToDecide(
   { next, failing = [] }: PendingReview,
   run: RunSummary | undefined,
@@ -116,7 +116,10 @@ function howToDecide(
   if (failing.length === 0) return wrap(`Decide: ${next} --approve|--reject|--refine`, 0);
   return [
     ...(run === undefined ? [] : wrap(`What was tried: ${genCommand('runs', 'show', run.run_id)}`, 0)),
-    ...wrap('It cannot be approved: an approval does not replace checks. Request changes, or reject it:', 0),
+    ...wrap(
+      'The candidate cannot be approved: an approval does not replace checks. Request changes, or reject it:',
+      0,
+    ),
     // The commands are not wrapped, because they are to be copied.
     `  ${next} --refine --comment TEXT`,
     `  ${next} --reject`,
@@ -158,7 +161,7 @@ async function reviewProposal(
     context.printReply(reply, ({ version, added, changed }) =>
       decision === 'approve'
         ? `Approved: plan version ${version}, ${added} added, ${changed} changed.`
-        : 'Rejected: the plan is unchanged. The agent gets this answer when it proposes the tasks again.',
+        : 'Rejected: the plan is unchanged. The agent gets this decision when it proposes the tasks again.',
     );
   });
 }
@@ -209,7 +212,10 @@ async function decide(
   ]);
 }
 
-/** A rejection names its own next command. An accepted result needs one only if its run has not recorded its end. */
+/**
+ * The next command, if there is one. The text of a rejection already names it. After an accepted result there is one only if
+ * the run has not recorded its end.
+ */
 function nextLines(
   decision: string,
   isAccepted: boolean,
@@ -223,7 +229,7 @@ function nextLines(
   return isToSubmit ? [`Submit it: ${genCommand('task', 'submit', taskId, '--drafts')}`] : [];
 }
 
-/** Approval accepts an escalated result at once; after a review request the agent still has to submit. */
+/** The effect of a decision. Approval accepts an escalated result at once; after a review request the agent has to submit. */
 function decisionEffect(decision: string, isAccepted: boolean, taskId: string): string {
   if (isAccepted) return 'The edge has converged with this candidate.';
   if (decision === 'APPROVED') return 'The agent may now submit exactly this candidate.';

@@ -40,11 +40,12 @@ Otherwise the work is released with the error. In a git repository the result ca
 commits at the claim and at the submission, and the number of changed files and lines between them.
 
 On an edge of a feature in a workspace the program runs in the draft folder (also GENESIS_DRAFTS), so pass files in its
-arguments by absolute path. Without a result file, the files that it writes there are the result. It writes the results
-of the checks in the briefing to the file GENESIS_CHECKS: [{"name": "lint_passes", "result": "pass"}]. If a required
-check has not passed, the edge is released, and the next briefing says which. If a person must decide, see gen review:
-requested changes come back to the program with the comment in the briefing: with --loop in the same run, otherwise in
-a later gen run with the same --role. If a shell cannot run its command (exit code 127 or 126), no more work is claimed.
+arguments by absolute path. Without a result file, the files that the program writes there are the result. The briefing
+lists the checks, and the program writes their results to the file GENESIS_CHECKS:
+[{"name": "lint_passes", "result": "pass"}]. If a required check has not passed, the edge is released, and the next
+briefing names the check. If a person must decide, see gen review: requested changes come back to the program with the
+comment in the briefing, with --loop in the same run, otherwise in a later gen run with the same --role. If a shell
+cannot run its command (exit code 127 or 126), no more work is claimed.
 
 Exit codes: 0 the result is accepted, or all work is done (by this agent or others), 1 otherwise, 3 if a person must
 decide on the result, 130 if a signal such as Ctrl-C stopped gen run before any of these.
@@ -106,7 +107,7 @@ interface RunNotes {
   whyNotRunnable: string | null;
 }
 
-/** `stopWith`: the signal that was received, for the program. */
+/** Listens for stop signals. `stopWith` returns the received signal, which is passed on to the program. */
 function listenForStop(io: Io) {
   const controller = new AbortController();
   let received: StopSignal | null = null;
@@ -131,7 +132,7 @@ async function workOptions(run: WorkerRun, options: RunOptions, signal: AbortSig
     onEnded: async (ended) => {
       context.printNotice(endedText(ended));
       await cleanUpDrafts(run, ended);
-      // Claims nothing more while nobody reads the output about the last work.
+      // Wait before the next claim until the notices about this work have been read: they must not collect in memory.
       await waitForReader(context.io.stderr, signal);
     },
   };
@@ -204,7 +205,7 @@ function exitCodeOf(summary: WorkSummary, isLoop: boolean, isStopped: boolean): 
   const { accepted, escalated, refused, failed, lost, released, pending, is_done } = summary;
   const unsuccessful = refused + failed + lost + released + pending;
   if (is_done) return EXIT.done;
-  // The one result of a single run was decided in spite of the signal.
+  // Without --loop there is one result: a signal does not matter if the result was decided all the same.
   const isDecided = !isLoop && unsuccessful === 0 && accepted + escalated > 0;
   if (isStopped && !isDecided) return EXIT.stopped;
   if (unsuccessful > 0) return EXIT.refused;

@@ -17,9 +17,9 @@ const enrol = command('enrol', {
   description: 'enrol this machine as a runner, whose signed check results count as evidence',
   options: {
     '--label <text>': 'label of the runner',
-    '--key <file>': `file of its private key; created if it does not exist (default: ${KEY_FILE} in the user folder)`,
+    '--key <file>': `file of the runner's private key; created if it does not exist (default: ${KEY_FILE} in the user folder)`,
   },
-  help: '\nNeeds the credential of an admin. The private key stays in its file: agents must not be able to read it, so use a\nseparate account or machine. The runner itself needs only a key of the role runner.\n\nExamples:\n  gen runner enrol --label "build host"\n  gen key create --role runner --label "build host"',
+  help: '\nNeeds the credential of an admin. The private key stays in its file: agents must not be able to read it, so use a\nseparate account or machine. To run, the runner needs only an API key with the role runner.\n\nExamples:\n  gen runner enrol --label "build host"\n  gen key create --role runner --label "build host"',
   async run(context, { label, key }) {
     const { io } = context;
     const file = keyFile(io, key);
@@ -41,9 +41,9 @@ const run = command('run', {
     '--repo <path>': 'git repository with the base; agents must not be able to write to it',
     '--ref <name>': { about: 'branch or commit of the repository', default: 'HEAD' },
     '--root <dir>': 'folder with the base, instead of a repository',
-    '--key <file>': `file of its private key (default: ${KEY_FILE} in the user folder)`,
+    '--key <file>': `file of the runner's private key (default: ${KEY_FILE} in the user folder)`,
     '--once': 'check the candidates that wait now, then exit',
-    '--unsandboxed': 'run the commands without a sandbox: they can read and write what you can',
+    '--unsandboxed': 'run the commands without a sandbox, with your access to files',
   },
   help: '\nNeeds a credential of the role runner. The runner fetches each candidate from the server and lays it over the base that\nthe runner itself resolves. Stop it with Ctrl-C.\n\nExamples:\n  gen runner run --repo /srv/shop.git --ref main\n  gen runner run --root /srv/shop --once',
   async run(context, { repo, ref: reference, root, key, once = false, unsandboxed = false }) {
@@ -104,6 +104,7 @@ const revoke = command('revoke <runner_id>', {
 });
 
 export const runnerCommand = command('runner', {
-  description: 'manage runners, whose evidence of checks counts under the policy evidence: verified',
+  description:
+    'manage runners, whose signed check results decide the checks if the policy evidence is verified',
   subcommands: [enrol, run, list, candidates, revoke],
 });

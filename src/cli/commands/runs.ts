@@ -40,7 +40,7 @@ Examples:
 });
 
 const retry = command('retry <id>', {
-  description: 'request a new run of the edge that begins with the findings of this one',
+  description: 'request a new run of the edge, which begins with the findings of this run',
   options: { '--role <role>': 'agent role to work in' },
   help: `
 The run must have ended without convergence. Execute the new run with gen iterate.
@@ -114,7 +114,7 @@ async function findRun(context: CommandContext, id: string): Promise<RunSummary>
   const shown = matches.slice(0, MATCHES_SHOWN_MAX);
   const lines = shown.map(({ run_id, task_id }) => `  ${run_id}  ${task_id}`);
   const more = matches.length > shown.length ? [`  and ${matches.length - shown.length} more`] : [];
-  const problem = `${id} begins the ids of ${matches.length} runs. Pass more characters of one of these:`;
+  const problem = `The ids of ${matches.length} runs begin with ${id}. Pass more characters of one of these:`;
   throw failureWithCode('AMBIGUOUS_RUN', [problem, ...lines, ...more].join('\n'));
 }
 

@@ -6,7 +6,7 @@ import type { CommandContext } from '../context.js';
 import { unwrapReply } from '../replies.js';
 import { parseSettings } from '../settings/parse-settings.js';
 
-/** A row per setting, so that a user who changes one sees its meaning and its old value. */
+/** A row per setting: its value, its default and its meaning. */
 const settingsText = (
   settings: Readonly<Record<string, unknown>>,
   defaults: Readonly<Record<string, unknown>>,

@@ -63,9 +63,9 @@ export const spawnCommand = command('spawn', {
   description: 'create a feature, or a child of a feature: discovery, spike, poc, hotfix',
   options: {
     '--type <type>': { about: 'type of the feature', choices: VECTOR_TYPES },
-    '--id <id>': 'id of the new feature; children get a number',
+    '--id <id>': 'id of the new feature; the id of a child is generated',
     '--parent <id>': 'parent feature',
-    '--edge <edge>': 'edge of the parent that waits for the answer',
+    '--edge <edge>': 'edge of the parent; it waits for the answer of the child',
     '--reason <text>': 'question to answer, or work to do',
     '--title <text>': 'title of the feature',
     '--intent <id>': 'intent that the feature comes from',

@@ -37,7 +37,7 @@ Exit code 3: no agent can continue until a person acts.`,
 
 const HUMAN_STATES = new Set(['NEEDS_CONSTRAINTS', 'NEEDS_INTENT', 'STUCK', 'ALL_BLOCKED']);
 
-/** `human` only if no feature can proceed and something waits for a person. */
+/** The exit code: `human` only if no feature can proceed and something waits for a person. */
 function exitCodeOf({ state, feature, escalations, refused }: StartReply): ExitCode {
   if (refused !== null || state === 'UNINITIALISED') return EXIT.refused;
   if (feature !== null) return EXIT.done;

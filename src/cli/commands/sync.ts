@@ -10,7 +10,7 @@ const runSync = () => import('../sync/run-sync.js');
 const push = command('push', {
   description: 'send the offline events to the remote, in order',
   options: REMOTE_OPTION,
-  help: '\nEach event is sent once, as the command that produces it, however often this is run. Events that depend on a refused\nclaim are not sent. The local log is not changed. Exit code 1: something was refused.\n\nExamples:\n  gen sync push --remote https://fleet.example.com\n  gen sync push --remote postgres://fleet@db/fleet',
+  help: '\nEach event is sent once, as the command that produces it, however often you push. Events that depend on a refused\nclaim are not sent. The local log is not changed. Exit code 1: something was refused.\n\nExamples:\n  gen sync push --remote https://fleet.example.com\n  gen sync push --remote postgres://fleet@db/fleet',
   run: async (context, { remote }) => (await runSync()).pushHere(context, remote),
 });
 

@@ -31,7 +31,7 @@ export const taskAddCommand = command('add <id>', {
   },
 });
 
-/** The state of a proposal: under some policies the tasks of an agent need the approval of a person. */
+/** The state of a proposal, as text: under some policies a person must approve the tasks that an agent adds. */
 function proposalText(
   id: string,
   { proposal_id, state, comment }: NonNullable<PlanResult['proposal']>,

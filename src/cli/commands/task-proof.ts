@@ -30,7 +30,7 @@ Examples:
     if (out === undefined) return context.printReply(proof, () => text);
     const path = resolve(context.io.cwd, out);
     await writeFile(path, `${text}\n`).catch(({ code }: NodeJS.ErrnoException) => {
-      throw wrongUsage(`--out: ${path} cannot be written (${code}).`);
+      throw wrongUsage(`--out: ${path} cannot be written (${code}). Pass another path.`);
     });
     context.printReply({ file: path, summary: proof.summary }, () => [
       ...proof.summary,

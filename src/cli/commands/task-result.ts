@@ -78,7 +78,7 @@ async function writeResult(
   const path = resolve(context.io.cwd, output);
   const bytes = await exactBytes(genesis, selected);
   await writeFile(path, bytes).catch(({ code }: NodeJS.ErrnoException) => {
-    throw wrongUsage(`--output: ${path} cannot be written (${code}).`);
+    throw wrongUsage(`--output: ${path} cannot be written (${code}). Pass another path.`);
   });
   const { result_data: _, ...described } = selected;
   context.printReply({ ...described, file: path, size_bytes: bytes.byteLength }, () => [
@@ -97,7 +97,7 @@ const diff = command('diff <id>', {
     '--to <result>': 'generation, or id of a result (default: the last parked result)',
   },
   help: `
-Prints a unified diff of text; JSON is laid out first. Binary results, and those over 1 MiB, are described.
+Prints a unified diff of text; JSON is indented first. Binary results, and those over 1 MiB, are described.
 
 Examples:
   gen task diff A-001-schema

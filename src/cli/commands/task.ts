@@ -79,7 +79,7 @@ const history = command('history <id>', {
 });
 
 const explain = command('explain <id>', {
-  description: 'explain why a task can or cannot be claimed; to its holder, what to do next',
+  description: 'explain why a task can or cannot be claimed, and tell its holder what to do next',
   async run(context, taskId) {
     const genesis = await context.genesis();
     const explanation = unwrapReply(await genesis.explain(taskId, await context.session()));

@@ -26,7 +26,7 @@ const exportCommand = command('export', {
     ...STORE_OPTION,
     '--format <name>': 'archive (default), or family: the flat log that the tools of the Genesis family read',
   },
-  help: '\nWrites one line of JSON per event to standard output. Live claims move with the project, but their leases keep\nrunning: stop the fleet first.\n\nThe format family has what happened to features, edges and tasks, without blobs, plan, settings and keys. It cannot be\nimported as a project, only as a foreign log.\n\nExamples:\n  gen export --project shop > shop.jsonl\n  gen export --project shop --format family > events.jsonl\n  gen export --project shop --store file:./log | gen import --store postgres://fleet@db/fleet',
+  help: '\nWrites one line of JSON per event to standard output. Live claims move with the project, but their leases keep\nrunning: stop the fleet first.\n\nThe format family contains the events of features, edges and tasks, without blobs, plan, settings and keys. Such a file\ncannot be imported as a project, only as a foreign log.\n\nExamples:\n  gen export --project shop > shop.jsonl\n  gen export --project shop --format family > events.jsonl\n  gen export --project shop --store file:./log | gen import --store postgres://fleet@db/fleet',
   async run(context, { store: url = defaultStore(context.io), format = 'archive' }) {
     if (format !== 'archive' && format !== 'family')
       throw wrongUsage(`Unknown format ${JSON.stringify(format)}. Pass --format archive or --format family.`);
@@ -59,7 +59,7 @@ const exportCommand = command('export', {
   },
 });
 
-/** Returns a function that gives the line of an event in the family's format; null if it has none for that event. */
+/** Returns a function from an event to its line in the format family; null for an event that the format does not contain. */
 async function familyLineWriter(): Promise<(line: ArchiveLine) => string | null> {
   const { FamilyLogWriter } = await import('../../core/methodology/family-log.js');
   const { parseMethodology } = await import('../../core/methodology/definition/read-methodology.js');
@@ -85,11 +85,13 @@ const importCommand = command('import [file]', {
       'with --foreign: write a log that exceeds one transaction of the store in several transactions',
     '--dry-run': 'with --foreign or --trust-imports: only report what would be done',
   },
-  help: '\nFILE is the output of gen export; without FILE, standard input is read. The whole input is checked before anything is\nwritten. A project is served only when its import is complete; an interrupted import continues when it is repeated. A\nproject that already has its own history in the store is not changed.\n\nA foreign log is imported into the given store or server, or else into this workspace: every line exactly once, however\noften it is imported. All lines are written at once, or none. A log that the store cannot write at once (10,000 lines or\n8 MiB; 50 lines in DynamoDB) is refused, unless --in-parts is given: if a part fails, the parts before it stay, and\nrepeating the import completes it. A foreign log at the path of the workspace’s own log is moved to events/foreign/\nfirst.\n\nEdges that converged in a foreign log are shown, but this decides nothing. --trust-imports completes these edges as if their\nresults were accepted here: with --foreign after the import, alone for what was imported before. Edges that the project\ndoes not have, and edges that were claimed here, are skipped. gen task reset reopens an edge.\n\nExamples:\n  gen import shop.jsonl --store postgres://fleet@db/fleet\n  gen import --foreign .ai-workspace/events/events.jsonl\n  gen import --foreign old/events.jsonl --dry-run\n  gen import --trust-imports --dry-run',
+  help: '\nFILE is the output of gen export; without FILE, standard input is read. The whole input is checked before anything is\nwritten. A project is served only when its import is complete; an interrupted import continues when it is repeated. A\nproject that already has its own history in the store is not changed.\n\nA foreign log is imported into the given store or server, or else into this workspace: every line exactly once, however\noften it is imported. All lines are written at once, or none. A log that the store cannot write at once (10,000 lines or\n8 MiB; 50 lines in DynamoDB) is refused, unless --in-parts is given: if a part fails, the parts before it stay, and\nrepeating the import completes it. A foreign log at the path of the workspace’s own log is moved to events/foreign/\nfirst.\n\nEdges that converged in a foreign log are shown, but do not count as converged. --trust-imports completes these edges as if\ntheir results were accepted here: together with --foreign after that import, alone for all earlier imports. Edges that\nthe project does not have, and edges that were claimed here, are skipped. gen task reset reopens an edge.\n\nExamples:\n  gen import shop.jsonl --store postgres://fleet@db/fleet\n  gen import --foreign .ai-workspace/events/events.jsonl\n  gen import --foreign old/events.jsonl --dry-run\n  gen import --trust-imports --dry-run',
   async run(context, file, { store: url, foreign, trustImports = false, dryRun = false, inParts = false }) {
     if (foreign !== undefined || trustImports) {
       if (file !== undefined)
-        throw wrongUsage('Pass either an archive, or --foreign LOG or --trust-imports, not both.');
+        throw wrongUsage(
+          'FILE is an archive of gen export. Omit FILE, or omit --foreign and --trust-imports.',
+        );
       return importForeignLog(context, url, {
         foreign,
         shouldTrust: trustImports,
@@ -156,7 +158,10 @@ async function importArchive(context: CommandContext, archive: string, url: stri
   });
 }
 
-/** Standard input can be read only once, so it is kept in a file meanwhile. */
+/**
+ * Calls `work` with the path of the archive. Standard input is saved in a temporary file first, because it can be read only
+ * once, and the archive is read twice.
+ */
 async function withArchiveFile(
   { io }: CommandContext,
   file: string | undefined,

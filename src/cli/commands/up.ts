@@ -55,13 +55,13 @@ export const upCommand = command('up', {
 });
 
 /**
- * The young generation of a server, in MB. Requests in flight keep their objects alive for some milliseconds; with
- * Node's default of 16 MB most of them are copied before they are garbage.
+ * Node's flag for the size of the heap space for new objects, in MB. Requests in flight keep their objects alive for some
+ * milliseconds; with the default of 16 MB the garbage collector copies most of these objects before they are garbage.
  */
-const YOUNG_GENERATION_FLAG = '--max-semi-space-size=32';
+const NEW_OBJECT_SPACE_FLAG = '--max-semi-space-size=32';
 
 async function up(context: CommandContext, options: UpOptions): Promise<void> {
-  context.io.restartWith?.(YOUNG_GENERATION_FLAG);
+  context.io.restartWith?.(NEW_OBJECT_SPACE_FLAG);
   const stopRequested = waitForStop(context.io);
   const url = options.store ?? defaultStore(context.io);
   const workspace = workspaceOfStoreUrl(context.io, url);
@@ -71,7 +71,7 @@ async function up(context: CommandContext, options: UpOptions): Promise<void> {
   const { server, opened } = await start(context, target, { ...settings, ...accessLog.options });
   const inboxService = await startServices(context, { server, opened, workspace, accessLog, url }).catch(
     async (error) => {
-      // No client may reach a server that is not ready, and its lock must not outlive it.
+      // Stop the server: no client may reach it before it is ready, and the store must be unlocked again.
       await server.stop();
       await accessLog.close();
       throw error;
@@ -86,16 +86,16 @@ async function up(context: CommandContext, options: UpOptions): Promise<void> {
   try {
     await inboxService?.stop();
   } finally {
-    // The inboxes of a damaged log cannot be stopped in order; the port and the lock are released nevertheless.
+    // If the log is damaged, stopping the inboxes fails; the port and the lock are released nevertheless.
     await server.stop();
     await accessLog.close();
   }
-  // Fail so that a supervisor restarts the server: it then reopens a store that lost history, and refuses old
-  // handles.
+  // Fail, so that a supervisor restarts the server. The new server opens the store again; if the store has lost history, that
+  // server refuses the handles from before.
   if (stopReason instanceof Error) throw new CommandFailure(stopReason.message);
 }
 
-/** The server's settings that the options alone decide. Checked before anything is opened. */
+/** The settings of the server that depend on the options only. They are checked before anything is opened. */
 function settingsOf(options: UpOptions) {
   const { host, port } = options;
   return {
@@ -147,7 +147,7 @@ interface StartedServer {
   readonly url: string;
 }
 
-/** Starts what runs beside the server, and says where it listens. Resolves to the service of the inboxes, if any. */
+/** Starts what runs beside the server, and prints its address. Resolves to the inbox service; null without a workspace. */
 async function startServices(
   context: CommandContext,
   { server, opened, workspace, accessLog, url }: StartedServer,
@@ -161,7 +161,7 @@ async function startServices(
   return service;
 }
 
-/** In a workspace the server also processes the inboxes. */
+/** Starts the inbox service: in a workspace the server also processes the inboxes. */
 async function startWorkspaceService(
   context: CommandContext,
   workspace: Workspace,

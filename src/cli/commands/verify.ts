@@ -108,11 +108,11 @@ function logsOfProject(
   const projectLogs = logs.filter(({ project_id, events }) => project_id === explicitProject && events > 0);
   if (projectLogs.length > 0) return projectLogs;
   const projectIds = logs.flatMap(({ project_id }) => project_id ?? []);
-  const suggestion = didYouMean(explicitProject, projectIds);
+  const suggestion = didYouMean(explicitProject, projectIds) || ' To verify all projects, omit --project.';
   throw failureWithCode('UNKNOWN_PROJECT', `${path} has no log of project ${explicitProject}.${suggestion}`);
 }
 
-/** Projects of an anchor that no longer have a log. */
+/** A report with a violation for each project that an anchor covers and that has no log. */
 function missingLogs(logs: readonly LogReport[], anchors: readonly Anchor[]): LogReport[] {
   const hasLog = (anchor: Anchor): boolean =>
     logs.some(

@@ -52,7 +52,7 @@ async function printMachine(
   edge: string | undefined,
   feature: string | undefined,
 ): Promise<void> {
-  if (edge === undefined) throw wrongUsage('--mermaid draws one edge. Pass it with --edge EDGE.');
+  if (edge === undefined) throw wrongUsage('--mermaid draws one edge. Pass the edge with --edge EDGE.');
   const { edgePlan } = await import('../../core/engine/edge-plan.js');
   const { compileMachine } = await import('../../core/engine/compile-machine.js');
   const { machineMermaid } = await import('../../core/engine/machine-mermaid.js');

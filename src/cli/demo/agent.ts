@@ -4,7 +4,7 @@ import { Genesis } from '../../client/index.js';
 
 /** Duration of one task: long enough to watch, short enough not to wait. */
 const WORK_DURATION_MS = { min: 700, max: 1500 };
-/** The shortest lease the demo's server grants. An agent that is silent for longer loses its claim. */
+/** Lease duration of the agents: short, so that a dead or frozen agent soon loses its claim. */
 const LEASE_SECONDS = 2;
 
 /**
@@ -14,13 +14,13 @@ const LEASE_SECONDS = 2;
 export const GO_ON = 'go on';
 
 /**
- * One agent of the demo, in its own process. It does not watch for the loss of its claim, like an agent deep in a
- * model call: a zombie submits its result, and the coordinator must refuse it.
+ * One agent of the demo, in its own process. Like an agent in a long model call, it does not watch for the loss of its claim:
+ * as a zombie it submits its result, and the coordinator must refuse that result.
  */
 export async function runDemoAgent(): Promise<void> {
   const { GENESIS_OUTBOX: outbox } = process.env;
   const genesis = new Genesis(outbox === undefined ? {} : { outbox });
-  // The director writes one line per task that it saw start. Without a director standard input ends at once.
+  // The director writes one line for each start of a task. Without a director standard input ends at once.
   const directorInput = createInterface({ input: process.stdin });
   const directorLines = directorInput[Symbol.asyncIterator]();
   await genesis.work(

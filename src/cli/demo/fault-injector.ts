@@ -32,7 +32,7 @@ const FREEZE = {
   note: 'the demo freezes this process now (SIGSTOP)',
 } as const;
 
-/** Kills one agent while it works, and freezes another until its successor is done, as the events show. */
+/** Kills one agent while it works, and freezes another until its successor is done. The events of the log tell it when. */
 export class FaultInjector {
   readonly faults: InjectedFaults = { killed: null, zombie: null, isRevived: false };
   private results = 0;
@@ -55,7 +55,7 @@ export class FaultInjector {
     }
   }
 
-  /** A note says that its agent works on a task, so the claim reply has reached the agent, or that it awaits its fault. */
+  /** An agent writes a note when it starts to work (it has the reply to its claim), and one when it is ready for its fault. */
   private onNote({ agent_id, subject: taskId = '', generation = 0, payload }: EventEnvelope): void {
     const agent = this.agents.find(({ name }) => name === agent_id);
     if (agent === undefined) return;

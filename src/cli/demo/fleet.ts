@@ -35,7 +35,7 @@ export interface DemoServer extends DemoProcess {
 
 /** Starts the coordinator on the embedded log, in a process of its own that may outlive this process. */
 export async function startDemoServer(folder: string, port = 0): Promise<DemoServer> {
-  const stderrPath = join(folder, 'coordinator.said');
+  const stderrPath = join(folder, 'coordinator.stderr');
   const args = ['up', '--json', '--port', String(port), '--store', `file:${logFolder(folder)}`];
   const limit = ['--limit', 'min_lease_duration_seconds=1'];
   const child = await startSelf([...args, ...limit], stderrPath);
@@ -71,7 +71,7 @@ export async function startDemoAgent(
     GENESIS_SESSION: `demo-${name}`,
     GENESIS_OUTBOX: join(folder, 'outbox', name),
   };
-  const stderrPath = join(folder, `${name}.said`);
+  const stderrPath = join(folder, `${name}.stderr`);
   const child = await startSelf(['demo-agent'], stderrPath, env, isDirected ? 'pipe' : 'ignore');
   // Ignore EPIPE from an agent that has died.
   child.stdin?.on('error', () => {});

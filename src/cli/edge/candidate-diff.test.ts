@@ -30,7 +30,7 @@ it('shows added and changed text, and names equal files', async () => {
   ]);
 });
 
-it('only names binary and large files, links, and content that is not here', async () => {
+it('names binary and large files, links and missing content without a diff', async () => {
   const large = 'x'.repeat(256 * 1024 + 1);
   const diffs = await diffsOf(
     { grows: large, binary: 'text' },

@@ -11,7 +11,7 @@ import type { Workspace } from '../../workspace/workspace.js';
 
 type ReadBlob = (sha256: string, bytesMax: number) => Promise<Uint8Array | null>;
 
-/** Compares the files of a candidate with those in the project now. Empty without a workspace: nothing is there to compare. */
+/** Compares the files of a candidate with those in the project now. Empty without a workspace. */
 export async function candidateDiffs(
   workspace: Workspace | null,
   { files }: PendingReview,

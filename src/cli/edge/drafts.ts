@@ -20,7 +20,7 @@ export async function collectDraftResult(context: CommandContext, genesis: Genes
   if (subjectKindOf(task_id) !== 'edge')
     throw wrongUsage(`${task_id} is not an edge; only edges have drafts. Pass --file RESULT or --data JSON.`);
   const manifest = await collectDraftManifest(context.requireWorkspace(), genesis, grant);
-  // Canonical, so that its digest equals the digest of a proposed candidate, inline or as a blob.
+  // Canonical JSON, because the digest of the result must equal the digest of the proposed candidate.
   const result = await resultBody(genesis, Buffer.from(canonicalJson(manifest)));
   return { result, paths: manifest.files.map(({ path }) => path) };
 }

@@ -17,12 +17,15 @@ export function edgeGrantLines(context: CommandContext, grant: EdgeGrant, taskId
   return [...lines, '', ...whenDoneLines(grant, taskId, context.repeatedOptions())];
 }
 
-/** Under the policy `evidence: verified` a result must first be proposed. Only drafts can be, so `--file` is not offered. */
+/**
+ * How to submit. Under the policy `evidence: verified` a result must first be proposed. Only drafts can be proposed, so
+ * `--file` is not offered.
+ */
 function whenDoneLines({ draft_folder, checks, needs_evidence }: EdgeGrant, taskId: string, options: string) {
   if (needs_evidence) {
     return [
       `When done: ${genCommand('task', 'propose', taskId)}${options}`,
-      `When a runner has passed it (${genCommand('task', 'explain', taskId)}${options}): ${submitCandidateCommand(taskId, checks)}${options}`,
+      `When a runner has recorded that the checks passed (${genCommand('task', 'explain', taskId)}${options}): ${submitCandidateCommand(taskId, checks)}${options}`,
     ];
   }
   const result = draft_folder === null ? '--file RESULT' : '--drafts';

@@ -56,7 +56,7 @@ export async function createDraftFolder(workspace: Workspace, grant: DraftGrant)
   throw new CommandFailure(`No draft folder was created: ${isolation.says} ${isolation.next}`);
 }
 
-/** Removes the worktree after its result was accepted. The bytes were stored before the submission. */
+/** Removes the worktree after its result was accepted. Its files were stored before the submission. */
 export async function removeWorktree(
   context: CommandContext,
   grant: DraftGrant,

@@ -21,7 +21,7 @@ type ProjectFacts = Pick<
   'unfinished' | 'requested' | 'recommended' | 'escalations' | 'nothing_recommended'
 >;
 
-/** Features whose recommendations are queried one by one if the best recommendation cannot be run. */
+/** Maximum number of features whose recommendations are queried one by one if the best recommendation cannot be run. */
 const FEATURES_QUERIED_MAX = 100;
 
 /** Reads the facts that decide the next step of `gen iterate --auto`. Writes nothing. */
@@ -42,7 +42,7 @@ export async function readAutoFacts(scope: AutoScope, setAside: ReadonlySet<stri
   const isUsable = ({ feature_id: feature, edge, has_constructor }: AutoEdge): boolean =>
     has_constructor && !setAside.has(edgeSubject(feature, edge));
   if (feature_id === null && recommended.length > 0 && !recommended.some(isUsable)) {
-    // Naming a feature overrides its skip, so skipped features are not queried.
+    // Skipped features are not queried, because a query that names a feature recommends it even if it is skipped.
     const excludedFeatures = new Set([best.feature, ...skipped.map(({ feature }) => feature)]);
     const others = features.map((one) => one.feature_id).filter((id) => !excludedFeatures.has(id));
     for (const other of others.slice(0, FEATURES_QUERIED_MAX))

@@ -94,9 +94,9 @@ async function runNext(
 }
 
 /**
- * Whether the failure concerns only this edge, such as a command that is not confirmed or a missing evaluator: other edges
- * can be run. An edge that the command line names must be one that can be run. What concerns all edges, such as a lost
- * server or a file that cannot be read, fails again when the next edge is chosen.
+ * Whether `--loop` continues with other edges after this failure. It usually concerns only this edge, such as a missing
+ * evaluator. A failure that concerns all edges, such as a lost server, occurs again when the next edge is chosen. On an edge
+ * that the command line names, only a failure that a person can resolve is skipped, such as a command that is not confirmed.
  */
 const isSkippable = (error: unknown, isNamedEdge: boolean): error is CommandFailure =>
   error instanceof CommandFailure && (error.exitCode === EXIT.human || !isNamedEdge);

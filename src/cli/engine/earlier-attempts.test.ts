@@ -70,12 +70,12 @@ class ServerStub {
   }
 }
 
-describe('what was tried on an edge before', () => {
-  it('is nothing at first', async () => {
+describe('the list of earlier attempts on an edge', () => {
+  it('is empty at first', async () => {
     expect(await new ServerStub().readTexts()).toEqual([]);
   });
 
-  it('has parked results, newest first, with the content of their files', async () => {
+  it('contains parked results, newest first, with the content of their files', async () => {
     const server = new ServerStub();
     server.parkResult(1, { answer: 1 });
     server.parkResult(2, server.putManifest('exports.two = 2;\n'));
@@ -89,7 +89,7 @@ describe('what was tried on an edge before', () => {
     ]);
   });
 
-  it('has runs that ended without convergence: why, what failed, and the last candidate', async () => {
+  it('contains runs that ended without convergence: the reason, what failed, and the last candidate', async () => {
     const server = new ServerStub();
     const older = server.addRun(1, 'older');
     server.addRun(2, 'right', 'CONVERGED');

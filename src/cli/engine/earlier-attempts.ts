@@ -23,7 +23,7 @@ type Calls = Pick<Genesis, 'results' | 'events'>;
 
 /**
  * What was tried on an edge before, newest first: results that were refused and parked, then runs that ended without
- * convergence. Prompts have them as data.
+ * convergence. Prompts contain them as data, not as instructions.
  */
 export async function earlierAttemptTexts(
   genesis: Calls,
@@ -44,7 +44,7 @@ export async function earlierAttemptTexts(
   return limitTexts(texts);
 }
 
-/** Old blobs may have been removed: the run continues without them. */
+/** The texts, or one text that says that they cannot be read: old blobs may have been removed. */
 const textsIfReadable = (name: string, texts: Promise<PromptText[]>): Promise<PromptText[]> =>
   texts.catch((error) => {
     if (error instanceof EngineError) return [{ name, text: '(its content cannot be read)' }];
@@ -64,7 +64,7 @@ async function readResults(genesis: Calls, subject: string): Promise<TaskResult[
   return results;
 }
 
-/** The files of a manifest, or the data itself. */
+/** The texts of a result: the files of its manifest, or its data. */
 async function resultTexts(blobs: Pick<RunBlobs, 'get'>, result: TaskResult): Promise<PromptText[]> {
   const { blob_sha256: sha256, result_data } = result;
   const name = describeOutcome(result);

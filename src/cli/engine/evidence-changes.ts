@@ -1,11 +1,11 @@
 import type { Genesis } from '../../client/index.js';
 
-/** The stream reports new evidence only; rereading also detects that a runner was revoked. */
+/** Interval of additional yields. The event stream reports new evidence only, not that a runner was revoked. */
 const REREAD_MS = 10_000;
 
 /**
- * Yields at once, when the event stream is connected, and after each new evidence in the project. Several changes before
- * the next read are one.
+ * Yields immediately, again when the event stream has connected, and after new evidence in the project. Several changes before
+ * the next read are yielded once.
  */
 export async function* evidenceChanges(
   genesis: Pick<Genesis, 'follow'>,

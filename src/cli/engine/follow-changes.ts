@@ -1,7 +1,7 @@
 import type { Genesis } from '../../client/index.js';
 import { ChangeSignal } from '../watch.js';
 
-/** Some changes produce no event: a backoff or a time box ends. */
+/** Interval at which `wait` resolves in any case: the end of a backoff or a time box makes work available without an event. */
 const POLL_MS = 30_000;
 /** Event types that only show that another agent is alive. */
 const IGNORED_EVENT_TYPES = new Set(['heartbeat', 'LEASE_RENEWED']);

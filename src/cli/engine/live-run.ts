@@ -7,7 +7,7 @@ import { type DrawnRun, endDrawing, endStep, enterState, startedDrawing } from '
 import { markSequences } from '../output/sanitize.js';
 
 type RunObserver = Pick<RunHost, 'onStart' | 'onState' | 'onStep'> & {
-  /** How the run has ended; null if it was stopped. */
+  /** Called once with the end of the run; null if the run was stopped. */
   end(ended: RunEnd | null): void;
 };
 

@@ -13,7 +13,7 @@ import {
 import type { RunBlobs } from '../../engine/run-blobs.js';
 
 const POLL_MS = 100;
-/** The server of the workspace promotes at once; a conflict is never promoted. */
+/** Maximum number of polls. The server of the workspace promotes files within this time, or never if there is a conflict. */
 const POLLS_MAX = 150;
 
 /** The manifest of the run's last candidate; null if it has none. */

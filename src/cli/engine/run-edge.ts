@@ -41,7 +41,7 @@ export const executorName = async (context: CommandContext): Promise<string> =>
 export const noConstructor = (edge: string): string =>
   `${edge} has no constructor. Set construct in .ai-workspace/engine.yml or in the file of the edge.`;
 
-/** Without an evaluator no candidate can pass these checks, so no agent is started. */
+/** The refusal of agent checks without an evaluator: no candidate could pass them, so no agent is started. */
 const noEvaluator = (edge: string, names: readonly string[]): string =>
   `${edge} has agent checks (${names.join(', ')}), but no evaluator. Set evaluate in .ai-workspace/engine.yml or in the file of the edge, or make the checks deterministic.`;
 
@@ -60,7 +60,7 @@ export async function readEdgePlan(
   return plan;
 }
 
-/** Runs an edge of the workspace and shows it. A stopped run ends as `WAITING` and can continue later. */
+/** Runs an edge of the workspace and shows the run. A stopped run ends as `WAITING` and can continue later. */
 export async function runEdge(
   context: CommandContext,
   { feature_id, edge }: { readonly feature_id: string; readonly edge: string },
@@ -103,7 +103,7 @@ export async function runEdge(
   }
 }
 
-/** Refuses an edge that waits for a review: its next candidate could not be submitted, so no agent is paid to make it. */
+/** Refuses an edge that waits for a review: its next candidate could not be submitted, so no constructor is started. */
 async function assertNotInReview(
   { methodology }: Pick<Genesis, 'methodology'>,
   { feature_id, edge }: { readonly feature_id: string; readonly edge: string },
@@ -116,7 +116,7 @@ async function assertNotInReview(
     throw failureWithCode('ESCALATED', `${subject} waits for a review. Decide first: ${review.next}`);
 }
 
-/** Confirms all commands that the run starts on this machine, and opens what runs the checks. */
+/** Has a person confirm all commands that the run starts on this machine, and opens the executor of the checks. */
 async function openCheckRunnerFor(
   context: CommandContext,
   root: string,

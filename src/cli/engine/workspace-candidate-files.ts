@@ -14,7 +14,7 @@ import { collectDraftManifest, refreshGrantDrafts } from '../edge/drafts.js';
 import { createDraftFolder } from '../edge/edge-grant.js';
 import { CommandFailure } from '../exit.js';
 
-/** Larger files are not passed to a model as text. */
+/** Maximum size of a file that is passed to a model as text. */
 const TEXT_BYTES_MAX = 256 * 1024;
 
 interface DraftOwner {
@@ -105,7 +105,7 @@ async function asEngineError<T>(work: Promise<T>): Promise<T> {
   }
 }
 
-/** The message for missing drafts is for an agent that can still write them. */
+/** Replaces the message for missing drafts, which is addressed to an agent that can still write drafts. */
 const refusalMessage = ({ body, message }: CommandFailure): string =>
   (body as { refused?: unknown }).refused === 'NO_DRAFTS'
     ? "The agent changed nothing: its files equal the project's files."

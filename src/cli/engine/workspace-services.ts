@@ -75,7 +75,7 @@ export function workspaceServices(options: ServiceOptions): EngineServices {
       if (plan.construct === null)
         throw engineError(
           'failed',
-          `${plan.edge} has no constructor. Set construct in engine.yml or in its file.`,
+          `${plan.edge} has no constructor. Set construct in engine.yml or in the file of the edge.`,
         );
       await assertConfirmed(plan);
       return openConstructor(plan.construct, agentOptions);
@@ -129,7 +129,7 @@ export async function readProject(workspace: Workspace, genesis: Pick<Genesis, '
   };
 }
 
-/** Features as the coordinator knows them: the last record of each. */
+/** The features in the log: the last record of each. */
 async function recordedFeatures(genesis: Pick<Genesis, 'events'>): Promise<Feature[]> {
   const events = await fetchEvents(genesis, { type: 'FEATURE_CHANGED' });
   const records = events.map(({ payload }) => payload.record as Feature | undefined);
@@ -148,7 +148,7 @@ async function readProjectFiles(workspace: Workspace) {
   const engineFault = parsed.faults.find(({ file }) => /(^|\/)engine\.ya?ml$/.test(file));
   if (engineFault !== undefined)
     throw wrongUsage(
-      `${engineFault.file}:${engineFault.line}:${engineFault.column}: ${engineFault.message} Correct it first: without it a run has no budget.`,
+      `${engineFault.file}:${engineFault.line}:${engineFault.column}: ${engineFault.message} Correct the file first: without it a run has no budget.`,
     );
   return parsed;
 }
@@ -189,7 +189,7 @@ function coordinationOf(genesis: Genesis): EdgeCoordination {
   };
 }
 
-/** What all runs have spent, those under way included. */
+/** The cost of all runs, including runs that have not ended. */
 async function spentSoFar(genesis: Pick<Genesis, 'methodology'>, featureId: string) {
   const reply = await genesis.methodology.spent({ feature: featureId });
   if (isProblem(reply)) throw engineError('unavailable', reply.detail);

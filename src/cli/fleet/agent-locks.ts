@@ -26,7 +26,7 @@ export class AgentLocks {
     }
   }
 
-  /** The files stay: if one was deleted, two fleets could lock two files of the same name. */
+  /** Does not delete the lock files: after a deletion two fleets could each lock a file of the same name. */
   async release(): Promise<void> {
     for (const lock of this.locks) await lock.release();
   }

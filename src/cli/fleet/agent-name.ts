@@ -12,6 +12,6 @@ export function newNames(program: string, count: number): string[] {
   return [...names];
 }
 
-/** A branch has the name too, and git does not allow all characters of an agent id. */
+/** A new name with characters that git allows in the name of a branch: not all characters of an agent id are. */
 const newName = (program: string): string =>
   workerName(program, randomBytes(2).toString('hex')).replace(/[^A-Za-z0-9_-]+/g, '-');

@@ -38,7 +38,7 @@ interface AgentOptions {
   readonly spec: AgentSpec;
   readonly folder: string;
   readonly log: AgentLog;
-  /** While the program runs, this file has its process group. */
+  /** While the program runs, this file contains the id of its process group. */
   readonly processGroupFile: string;
   readonly leaseSeconds: number | undefined;
   readonly env: NodeJS.ProcessEnv;
@@ -61,7 +61,7 @@ export type AgentState = 'starting' | 'running' | 'restarting' | 'done' | 'gave_
 export const stateText = (state: AgentState): string => state.replace('_', ' ');
 
 const BACKOFF_MS = { first: 500, max: 60_000 };
-/** A worker gives its program 3 seconds, then releases the claim. This is ample for both. */
+/** Longer than a worker needs to end its program (3 seconds) and to release the claim. */
 const STOP_GRACE_MS = 15_000;
 
 /** Delay before the nth restart in a row. */
@@ -89,7 +89,7 @@ export class AgentProcess {
     this.restartsInRow = 0;
   }
 
-  /** Asks a running worker to stop, for a fleet that cannot wait for it. */
+  /** Sends SIGTERM to a running worker, without waiting for its end. */
   terminate(): void {
     signalGroup(this.worker?.pid, 'SIGTERM');
   }

@@ -9,7 +9,7 @@ import type { AgentSessions } from './agent-process.js';
 /** The sessions of a fleet's agents. A dead agent's claims are released at once, not when their lease ends. */
 export async function agentSessions(io: Io, genesis: Genesis, target: WorkTarget): Promise<AgentSessions> {
   const sender = workerGenesis(io, target, await requiredSigningKey(io, genesis));
-  // The agents sign with the same key: a session cannot get one later.
+  // The agents sign with this key, so each session is opened with it: a session cannot get a key later.
   const public_key = sender.public_key ?? undefined;
   return {
     async open(session_id) {
@@ -18,11 +18,11 @@ export async function agentSessions(io: Io, genesis: Genesis, target: WorkTarget
       return opened.success ? null : `${opened.reason}: ${opened.next ?? 'the server opens no session'}`;
     },
     async end(sessionId) {
-      // A result that was finished but not sent counts only while its claim is held.
+      // Submit finished results first: they are accepted only while their claims are held.
       await sender.flushOutbox();
       const claimsReply = await genesis.sessionClaims(sessionId);
       const claims = isProblem(claimsReply) ? [] : claimsReply.claims;
-      // Closing the session would release what waits for a person as well.
+      // Closing the session would also release the claims that wait for a person.
       if (claims.some(({ state }) => state === 'SUSPENDED')) await releaseActive(genesis, claims);
       else await genesis.closeSession(sessionId);
     },

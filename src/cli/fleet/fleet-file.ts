@@ -6,7 +6,7 @@ import { checkJsonShape, parseWithSchema, type ShapeFaultSink } from '../../core
 import { readYamlText } from '../../core/yaml/read-yaml.js';
 import type { DocumentPath, LocatePath, SourcePosition } from '../../core/yaml/source-position.js';
 
-/** Agents that run the same program and take the same work. */
+/** Agents that run the same program on the same kind of work. */
 export interface AgentGroup {
   readonly name: string;
   readonly command: readonly string[];
@@ -28,7 +28,7 @@ export const FLEET_AGENTS_MAX = 100;
 export const FLEET_FILE_BYTES_MAX = 256 * 1024;
 const FAULTS_MAX = 100;
 
-/** Agent names become file names, branches and parts of session ids. */
+/** The names that groups may have. They become parts of file names, branches and session ids. */
 export const GROUP_NAME_PATTERN = /^[A-Za-z0-9][A-Za-z0-9_-]{0,59}$/;
 const VARIABLE_PATTERN = /^(?!GENESIS_)[A-Za-z_][A-Za-z0-9_]{0,127}$/;
 
@@ -85,7 +85,7 @@ function toGroup(input: GroupInput): AgentGroup {
   };
 }
 
-/** Checks that go beyond the schema of one group: edges of tracks, duplicate names, and too many agents in total. */
+/** Checks that go beyond the schema of one group: edges with tracks, duplicate names, and too many agents in total. */
 function checkAgents(groups: readonly GroupInput[], faults: FleetFaults): void {
   const names = new Set<string>();
   for (const [index, { name, kind, tracks }] of groups.entries()) {

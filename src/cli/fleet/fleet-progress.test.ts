@@ -55,7 +55,7 @@ it('counts the outcomes of an agent’s work, and lists its refused results', ()
   expect(progress.refused).toEqual([{ ...refused, reason: 'STALE_GENERATION', parked: 'res_1' }]);
 });
 
-it('shows a claim again that comes back from a review', () => {
+it('shows a claim again when its review has ended', () => {
   const progress = new FleetProgress(['builder-1']);
   progress.apply(eventWith('CLAIM_ACQUIRED', 1, { expires_at: '2026-01-01T00:05:00.000Z' }));
   progress.apply(eventWith('RESULT_ESCALATED', 1, { reason: 'human_review_required' }));

@@ -41,7 +41,7 @@ export class LiveView {
     else this.writeLine(text);
   };
 
-  /** Lines that are not read are counted instead of collected. */
+  /** Writes a line. While the output is not read, lines are counted instead of buffered. */
   private writeLine(text: string): void {
     const { io, is_json } = this.context;
     const output = is_json ? io.stderr : io.stdout;

@@ -19,7 +19,7 @@ const LISTED_MAX = 1000;
 const SHOWN_MAX = 20;
 const NO_EDGES = { edge_total: 0, edges: [] };
 
-/** Null if the server did not answer. */
+/** Reads the open work. Null if the server did not answer. */
 export async function readOpenWork(genesis: Genesis, shouldReadEdges: boolean): Promise<OpenWork | null> {
   const tasks = await readOpenTasks(genesis);
   const edges = shouldReadEdges ? await readOpenEdges(genesis) : NO_EDGES;

@@ -3,7 +3,7 @@ import { type Genesis, isProblem } from '../../client/index.js';
 import { cursorAt } from '../../coordinator/queries/cursor.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 
-/** Bounds the wait for the last events, if the stream has broken. */
+/** Maximum wait for the last events, in case the stream has broken. */
 const CATCH_UP_MS = 10_000;
 
 /** Passes on each event of the project after a position, once and in order. */

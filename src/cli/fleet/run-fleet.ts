@@ -153,13 +153,13 @@ function onceInARow(printLine: (line: string) => void): (line: string) => void {
   };
 }
 
-/** The agents start in worktrees, but use the draft folders of this workspace. */
+/** The variable that names this workspace: agents start in worktrees, but use the draft folders of this workspace. */
 function workspaceVariable({ cwd }: Io): NodeJS.ProcessEnv {
   const workspace = Workspace.find(cwd);
   return workspace === null ? {} : { [WORKSPACE_VARIABLE]: workspace.root };
 }
 
-/** The folder of logs and worktrees, which git ignores. */
+/** Creates the folder of logs and worktrees, which git ignores. */
 async function createFolder(io: Io): Promise<string> {
   const folder = join(cliFolder(io), 'fleet');
   await mkdir(folder, { recursive: true, mode: 0o700 });

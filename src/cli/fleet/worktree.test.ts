@@ -36,7 +36,7 @@ it('a worktree is removed with its branch if it holds nothing new', async () => 
   expect(git(repository.root, 'branch', '--list', 'fleet/*')).toBe('');
 });
 
-it('a worktree with commits or changes is kept, and used again with them', async () => {
+it('a worktree with commits or changes is kept, and the next fleet continues in it', async () => {
   const { repository, folder } = await createRepository();
   const worktree = await AgentWorktree.open(repository, 'builder-1', folder);
   git(folder, 'commit', '--quiet', '--allow-empty', '-m', 'work');
@@ -64,7 +64,7 @@ it('an existing folder that is not a worktree is refused, and stays as it is', a
   expect(existsSync(folder)).toBe(true);
 });
 
-it('a worktree is not reported as kept if its folder was removed', async () => {
+it('a worktree whose folder was removed is reported only if its branch has commits', async () => {
   const { repository, folder } = await createRepository();
   const empty = await AgentWorktree.open(repository, 'builder-1', folder);
   execFileSync('rm', ['-r', folder]);

@@ -21,7 +21,7 @@ export interface KeptWorktree {
   readonly has_uncommitted_changes: boolean;
 }
 
-/** Null outside a work tree, and in a repository without a commit to start from. */
+/** The repository that contains the folder; null outside a work tree, and in a repository without a commit to start from. */
 export async function findRepository(folder: string): Promise<Repository | null> {
   const root = await gitText(folder, ['rev-parse', '--show-toplevel']);
   const commit = await gitText(folder, ['rev-parse', '--verify', '--quiet', 'HEAD^{commit}']);
@@ -55,7 +55,7 @@ export class AgentWorktree {
     return existsSync(started) ? started : this.folder;
   }
 
-  /** Removes the worktree if everything in it is also in the repository. Otherwise returns what it contains. */
+  /** Removes the worktree if it has no changes, and no commits that the current branch lacks. Otherwise returns what it has. */
   async finish(): Promise<KeptWorktree | null> {
     const { root } = this.repository;
     const hasFolder = existsSync(this.folder);

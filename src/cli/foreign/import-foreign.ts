@@ -46,7 +46,7 @@ export async function importForeignFile(context: CommandContext, request: Foreig
   if (!isDryRun && isLogOf(target.workspace, resolve(context.io.cwd, request.log)))
     texts.push(`The original is kept in ${singleLine(foreignFolderOf(target.workspace))}.`);
   if (!shouldTrust) return context.printReply(imported, () => (isDryRun ? texts : [...texts, TRUST_ADVICE]));
-  // Printed before the trust is requested, because the import stays if that is refused.
+  // Printed before the trust is requested, because the import stays even if the trust is refused.
   if (!context.is_json) context.print(texts.join('\n'));
   if (preview !== null) {
     const reported = preview.convergedEdges();
@@ -59,7 +59,7 @@ export async function importForeignFile(context: CommandContext, request: Foreig
 }
 
 const TRUST_ADVICE =
-  'Convergences in an imported log are shown, but decide nothing. To see what you can make authoritative: gen import --trust-imports --dry-run';
+  'Edges that converged in an imported log are shown, but do not count as converged. To see which ones can: gen import --trust-imports --dry-run';
 
 /** Whether this is the path of the workspace's own log. */
 const isLogOf = (workspace: Workspace | null, file: string): workspace is Workspace =>

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { startHarness } from '../testing/cli-harness.js';
 import { runGen } from '../testing/terminal.js';
 
-it('imports a log that exceeds one request into a server, and nothing when it is imported again', async () => {
+it('imports a log that exceeds one request into a server, and writes nothing when the log is imported again', async () => {
   const { terminal } = await startHarness();
   const lineOf = (_: unknown, line: number) =>
     JSON.stringify({

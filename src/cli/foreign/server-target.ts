@@ -7,7 +7,7 @@ import type { ProjectKey } from '../../stores/store.js';
 import type { CommandContext } from '../context.js';
 import { unwrapReply } from '../replies.js';
 
-/** What fits into one request, and into one chunk. */
+/** Maximum size of one request, and of one chunk. */
 const REQUEST_SIZE_MAX = { events: BATCH_ITEMS_MAX, bytes: 384 * 1024 };
 
 /**

@@ -153,7 +153,7 @@ describe('gen import --trust-imports', () => {
     const terminal = await openFolder();
     expect(await runGen(terminal, 'import', 'old.jsonl', '--trust-imports')).toMatchObject({
       code: 2,
-      err: expect.stringContaining('not both'),
+      err: expect.stringContaining('Omit FILE'),
     });
   });
 });

@@ -74,7 +74,7 @@ function parseHookArguments(argv: readonly string[]) {
     const [hook, verb, ...others] = positionals;
     return hook === 'hook' && isHookVerb(verb) && others.length === 0 ? { verb, values } : null;
   } catch {
-    // An option that only the program knows.
+    // An option that only the whole program accepts.
     return null;
   }
 }

@@ -16,7 +16,7 @@ export function findHandles(reply: unknown): McpHandle[] {
   return handle.length > 0 ? handle : Object.values(reply).flatMap(findHandles);
 }
 
-/** Does not use the schema, whose library takes longer to load than a hook may take. */
+/** The handle in a value, if there is one. Does not use the schema, whose library takes longer to load than a hook may run. */
 function handleIn(value: unknown): McpHandle[] {
   const { task_id, generation, claim_id, session_id, ...others } = value as Partial<McpHandle>;
   const isHandle =

@@ -6,7 +6,7 @@ import { userFolder } from '../state/user-folder.js';
 
 export interface HeldHandle {
   readonly handle: McpHandle;
-  /** Earliest time of the next renewal: the hook runs on every tool use. */
+  /** Earliest time of the next renewal. The hook runs on every tool use, which is too often to renew each time. */
   readonly renew_at_ms: number;
 }
 

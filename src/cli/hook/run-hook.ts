@@ -5,7 +5,7 @@ import { jsonOrText } from '../json-or-text.js';
 import { HookState } from './hook-state.js';
 import { announceHandles, type HookContext, type HookEvent, onToolUse } from './hooks.js';
 
-/** A hook runs after every tool call, so nothing here loads more than it needs. */
+/** The hooks by their verb. A hook runs after every tool call, so this module imports only what a hook needs. */
 const HOOKS = { renew: onToolUse, handles: announceHandles } as const;
 export type HookVerb = keyof typeof HOOKS;
 export const isHookVerb = (word: string | undefined): word is HookVerb => Object.hasOwn(HOOKS, word ?? '');

@@ -7,7 +7,7 @@ import { withoutUndefined } from '../../core/without-undefined.js';
 const RENEW_AT_LEASE_FRACTION = 0.4;
 /** Assumed lease of a handle granted elsewhere. Short: it is renewed too often rather than too late. */
 const LEASE_SECONDS_UNKNOWN = 60;
-/** `setTimeout` overflows after about 24 days; one hour is enough. */
+/** Maximum delay before a renewal: `setTimeout` overflows after about 24 days, and one hour is enough. */
 const RENEW_DELAY_MS_MAX = 3_600_000;
 /** Delay after a renewal that got no reply. */
 const RETRY_AFTER_MS = 2000;

@@ -4,7 +4,7 @@ import { readWorkspaceFiles } from '../../workspace/read-files.js';
 import { walkTextFiles } from '../../workspace/scan/walk.js';
 import type { Workspace } from '../../workspace/workspace.js';
 
-/** Features are work, not context: they change with every step. */
+/** Files that are not part of the context: features are work, and change with every step. */
 const EXCLUDED_PATHS = /^features\//;
 const CONTEXT_FOLDERS = ['.ai-workspace/context', 'specification'] as const;
 

@@ -8,7 +8,7 @@ import { unwrapReply } from '../replies.js';
 /** The methodology calls, independent of where the project is stored. */
 export type ProjectCalls = Omit<MethodologyClient, 'init'>;
 
-/** Calls that change nothing, and calls of which only the dry run is allowed. */
+/** Calls that change nothing, and calls that are allowed only as a dry run. */
 export type ReadOnlyCalls = Omit<
   ProjectCalls,
   'spawn' | 'foldBack' | 'checkpoint' | 'review' | 'createReviewLink' | 'decideProposal'

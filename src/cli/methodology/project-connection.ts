@@ -52,7 +52,7 @@ const readOwnProjectId = async (workspace: Workspace): Promise<string> => {
   return (await readProjectKey(workspace)).project_id;
 };
 
-/** Without a server, `--project` may only name the workspace's own project. */
+/** Refuses another project in `--project` than the workspace's own: other projects need a server. */
 async function assertOwnProject({ explicitProject }: CommandContext, workspace: Workspace): Promise<void> {
   if (explicitProject === null) return;
   const project = await readOwnProjectId(workspace);

@@ -12,7 +12,7 @@ import type { OpenedProject, ProjectCalls } from './opened-project.js';
 import { StatusProjection } from './status-projection.js';
 import { readStatusSummary, writeStatusSummary } from './status-summary.js';
 
-/** Answers from the log's current contents, without locking or writing it. */
+/** Opens the project on the current content of its log, without locking or writing the log. */
 export async function openReadOnly(
   workspace: Workspace,
   user: string | null,
@@ -26,7 +26,7 @@ export async function openReadOnly(
     : openCopyOfLog();
 }
 
-/** From this many events after a summary on, a new summary is written, so that not every call reads them. */
+/** When this many events follow the last summary, a new one is written, so that later calls need not read these events. */
 const EVENTS_AFTER_SUMMARY = 100;
 
 /** The projection of a log, from its summary and the events after it; without a summary, from all events. */
@@ -85,8 +85,8 @@ async function replayLog<T extends EventVisitor>(
 }
 
 /**
- * Whether the log contains what the files say. Files older than their last load are not read; after a clone or a
- * `touch` they are newer, but usually equal.
+ * Whether the log contains the configuration in the files. Files that have not changed since their last load, by their times,
+ * are not read. After a clone or a `touch` the times are newer, but the content is usually equal: the files are compared.
  */
 async function isUpToDate(workspace: Workspace, projection: StatusProjection): Promise<boolean> {
   const { configuredAtMs } = projection;
@@ -126,7 +126,7 @@ async function openCoordinatorCopy(
 
 type StatusRequest = { agent_id?: string } & AtQuery;
 
-/** Answers the current status from the projection, and opens a coordinator only for other calls. */
+/** Computes the current status from the projection, and opens a coordinator only for other calls. */
 function withLazyCoordinator(
   projection: StatusProjection,
   open: () => Promise<OpenedProject>,

@@ -67,7 +67,7 @@ export class StatusProjection implements RecordedConfig {
     return this.key?.project_id ?? '';
   }
 
-  /** Null if the log has no methodology. */
+  /** When the workspace's files were last loaded into the log; null if never, or if the log has no methodology. */
   get configuredAtMs(): number | null {
     if (this.methodology === null) return null;
     return this.configuredAt === null ? null : Date.parse(this.configuredAt);

@@ -30,7 +30,7 @@ const REPOSITORY = join(import.meta.dirname, '../../..');
 const statusOf = async (terminal: TerminalOptions): Promise<string> =>
   (await runGen(terminal, 'status')).out.replace(/(\d+ (s|min) ago|now)( *)$/gm, '-');
 
-/** Changes a text of the log that no seal covers and that status shows. A status with the old text did not read it again. */
+/** Changes a text in the log that no seal covers and that the status shows. A status with the old text is from the summary. */
 async function renameFeatures({ cwd }: { cwd: string }): Promise<void> {
   const path = join(cwd, ACTIVE_FILE);
   const text = await readFile(path, 'utf8');

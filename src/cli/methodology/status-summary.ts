@@ -20,12 +20,12 @@ export interface StatusSummary {
 }
 
 const DIGEST_BYTES = 32;
-/** Larger states take as long to write and read as their log. */
+/** Maximum size of a summary. Writing and reading a larger one takes as long as reading the log. */
 const SUMMARY_BYTES_MAX = 32 * 1024 * 1024;
 
 const digestOf = (bytes: Uint8Array): Buffer => createHash('sha256').update(bytes).digest();
 
-/** Null if there is no summary, or it is damaged or of another version: then the whole log is read. */
+/** The summary of a log; null if there is none, or it is damaged or of another version: then the whole log is read. */
 export async function readStatusSummary(eventsFolder: string): Promise<StatusSummary | null> {
   try {
     const bytes = await readFile(summaryPath(eventsFolder));
@@ -38,7 +38,7 @@ export async function readStatusSummary(eventsFolder: string): Promise<StatusSum
   }
 }
 
-/** Writes without a sync, because the digest reveals an incomplete file. Does nothing if the folder cannot be written. */
+/** Writes a summary, without a sync: its digest reveals an incomplete file. Ignores a folder that cannot be written. */
 export async function writeStatusSummary(eventsFolder: string, summary: StatusSummary): Promise<void> {
   const content = serialize(summary);
   if (content.length > SUMMARY_BYTES_MAX) return;

@@ -24,7 +24,7 @@ export const STATUS_OPTIONS = {
   '--gantt': 'print the features over time as a Mermaid diagram',
   '--write': 'with --gantt: write to .ai-workspace/STATUS.md',
   ...AT_OPTION,
-  '--log <file>': 'show the status from the log of a related tool, which is not changed',
+  '--log <file>': 'show the status from the log of a related tool; the log is not changed',
 } as const;
 type StatusOptions = OptionsOf<typeof STATUS_OPTIONS>;
 type ReadConnection = ProjectConnection<ReadOnlyCalls>;
@@ -41,7 +41,7 @@ export async function methodologyStatus(context: CommandContext, options: Status
     return withForeignLog(context, options.log, showOnce);
   }
   if (!options.watch) return withMethodology(context, 'read', showOnce);
-  // Opens a new connection per view: a lock-free read is a copy that goes stale.
+  // Opens a new connection for each view, because a lock-free read is a copy of the log that becomes outdated.
   return watch(context, () =>
     withMethodology(context, 'read', (connection) => renderStatus(context, options, connection)),
   );
@@ -94,7 +94,7 @@ async function showGantt(
   context.printReply({ ...reply, path }, () => path);
 }
 
-/** Only a page that starts with this is overwritten. */
+/** The start of a generated page. A page that starts differently is not overwritten. */
 const MARK_START = '<!-- gen status --gantt --write';
 const GENERATED_MARK = `${MARK_START} generates this page and overwrites all changes. -->`;
 

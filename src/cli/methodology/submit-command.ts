@@ -5,6 +5,6 @@ interface EdgeStep {
   readonly edge: string | null;
 }
 
-/** In a workspace, agents write to drafts, so the suggested submit command needs `--drafts`. */
+/** The suggested command, with `--drafts` if it submits: in a workspace, agents write to drafts. */
 export const submitWithDrafts = ({ feature, edge }: EdgeStep, command: string): string =>
   command === genCommand('task', 'submit', `${feature}#${edge}`) ? `${command} --drafts` : command;

@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 
 const MODES = { ordinary: 0o644, read_only: 0o444 };
 
-/** Creates a file atomically; returns false if it exists already. The name appears only once all bytes are on disk. */
+/** Creates a file atomically; returns false if it exists already. The file gets its name when all bytes are on disk. */
 export async function writeNew(
   path: string,
   text: string,

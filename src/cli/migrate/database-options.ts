@@ -20,7 +20,7 @@ export const requestedOptions = ({
   ...(streams === true ? (['streams'] as const) : []),
 ];
 
-/** Refuses options that this store does not have, before anything is changed. */
+/** Refuses options for features that this store does not have, before anything is changed. */
 export async function assertHasFeatures(
   store: string,
   migrator: Migrator | null,

@@ -7,8 +7,8 @@ import type { CallFate, DynamodbProxy, ProxiedCall } from '../../stores/dynamodb
 import { runGen } from '../testing/terminal.js';
 
 /**
- * The emulator has streams, but no backups: those calls are answered here as AWS documents them. A new table refuses
- * backups once.
+ * Replies to the calls about backups, which the emulator does not have, as AWS documents them. The first call for a table is
+ * refused.
  */
 class FakeBackups {
   private readonly enabled = new Set<string>();

@@ -93,7 +93,7 @@ describe('the drawing of a run', () => {
     expect(drawnLines(endStep(failed, endedStep('LoadConfig', null, {})))).toContain('  ● LoadConfig');
   });
 
-  it('has no line that is wider than the terminal, and keeps hostile names on their line', () => {
+  it('has no line that is wider than the terminal, and keeps each hostile name on one line', () => {
     const hostile = [{ ...buildCheck('tests_pass'), name: `a\n\u001b[2J${'x'.repeat(200)}` }];
     const plan = buildEdgePlan({ checks: hostile });
     const run = startedDrawing(

@@ -18,10 +18,10 @@ const COLOURS = {
   failed: 'red',
 } as const satisfies Record<StateMark, keyof Paint>;
 const NOTES: Readonly<Partial<Record<StateMark, string>>> = { waiting: '  waits for a person' };
-/** More would not fit on a screen. */
+/** Maximum number of drawn checks of a state: more would not fit on a screen. */
 const CHECKS_DRAWN_MAX = 12;
 
-/** A run as a column of lines, none wider than the terminal. Names come from files: they stay on their line. */
+/** A run as a column of lines, none wider than the terminal. Names from files are kept to one line. */
 export function drawRun(run: DrawnRun, width: number, paint: Paint): string[] {
   const stateLine = (mark: StateMark, indent: number, text: string): string => {
     const fitting = truncate(text, width - indent - 2);

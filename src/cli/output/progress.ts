@@ -21,8 +21,8 @@ export function startProgress(io: Io, text: string) {
 }
 
 /**
- * The part of a TTY stream that the spinner uses. The text is already free of sequences, so all of them are the
- * spinner's own and may be marked.
+ * The part of a TTY stream that the spinner uses. The text of the spinner is already free of sequences, so all sequences are
+ * the spinner's own and may be marked.
  */
 function spinnerStream(output: SanitizedOutput, columns: number | null): WriteStream {
   const writeMarked = (text: string): boolean => output.write(markSequences(text));

@@ -30,7 +30,7 @@ function proposalsText(proposals: readonly PendingProposal[], { table }: Command
   return `${rows}\n\nShow one: gen review --proposal ID`;
 }
 
-/** The tasks as they would be added. */
+/** The proposed tasks, as an approval would add them. */
 export function proposalText(
   { proposal_id, tasks, proposed_by, next }: PendingProposal,
   { wrap }: CommandContext,

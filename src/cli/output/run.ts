@@ -55,7 +55,7 @@ type DecidedRun = Pick<
   'status' | 'reason' | 'decision' | 'decided_by' | 'decided_at' | 'edge_converged_at'
 >;
 
-/** The status with the reason, or with the decision of a person after which the run has not continued yet. */
+/** The status with its reason; for a waiting run on which a person has decided, the decision. */
 function runStatus({ status, reason, decision }: Pick<Run, 'status' | 'reason' | 'decision'>): string {
   if (status === 'WAITING' && decision !== null) return `DECIDED (${decision})`;
   return reason === null ? status : `${status} (${reason})`;
@@ -90,7 +90,7 @@ function timeLines({ requested_at, requested_by, started_at, ended_at, agent_id,
   return [...times.map((time) => `  ${time}`), ...(retry_of === null ? [] : [`  retry of ${retry_of}`])];
 }
 
-/** A caller without a key has the id `open`. */
+/** The name of a caller. A caller without a key has the id `open`. */
 const callerName = (id: string | null): string => (id === 'open' ? 'anonymous' : String(id));
 
 const failedFirst = (a: RunStep, b: RunStep): number =>
@@ -113,13 +113,13 @@ function stepTable(steps: readonly RunStep[], context: CommandContext): string {
 
 const DIGEST_CHARS = 12;
 
-/** Where the result is: in the log, or in a blob. */
+/** Where the output of a step is: in the log, or in a blob. */
 function outputText({ output, output_ref }: RunStep): string {
   if (output_ref !== null) return `blob ${output_ref.key.slice(0, DIGEST_CHARS)}`;
   return output === null ? '' : 'inline';
 }
 
-/** For a check, the result of the check: a failed check is a completed step. */
+/** The status of a step. For a check it is the result of the check, because a failed check is a completed step. */
 const stepStatus = (status: RunStep['status'], output: RunStep['output']): string =>
   typeof output?.result === 'string' ? output.result.toUpperCase() : status;
 

@@ -58,7 +58,7 @@ function parallelLines(work: OverlappingWork, { paint, wrap }: CommandContext): 
   return [...lines.map(inner_product === 0 ? paint.green : paint.yellow), ...wrap(says, 4)];
 }
 
-/** Unknown overlap is reported as unknown, not as none. */
+/** The shared modules as text. An unknown overlap is reported as unknown, not as none. */
 function sharingText({ inner_product, shared_modules }: OverlappingWork): string {
   if (inner_product === null) return 'shared modules unknown';
   if (inner_product === 0) return 'no shared modules';

@@ -38,7 +38,7 @@ export function table<Row>(
 const lineWidth = (widths: readonly number[]): number =>
   widths.reduce((sum, each) => sum + each, GAP * (widths.length - 1));
 
-/** One line per cell, under its head, whole; a blank line between rows. */
+/** One line per cell: its head, and the whole cell. A blank line separates the rows. */
 function stackedRows(
   cells: readonly (readonly string[])[],
   heads: readonly string[],

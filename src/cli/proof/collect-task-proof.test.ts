@@ -13,7 +13,7 @@ const DIGEST = '[0-9a-f]{64}';
 const payloadsMissing = ({ events }: TaskProof): string[] =>
   events.filter(({ proof }) => proof.payload === undefined).map(({ role }) => role);
 
-it('a proof tells of a takeover, and of the late result that was refused', async () => {
+it('a proof shows a takeover, and the late result that was refused', async () => {
   const fleet = await EvidenceHarness.open();
   await fleet.takeOver(A);
   const proof = await fleet.collectProof(A);
@@ -49,7 +49,7 @@ it('a proof tells of a takeover, and of the late result that was refused', async
     expect(checkProof(inclusion, { hash: testSha256, verify: verifyEd25519 })).toMatchObject({ ok: true });
 });
 
-it('a proof tells of a parked result and its adoption', async () => {
+it('a proof shows a parked result and its adoption', async () => {
   const fleet = await EvidenceHarness.open();
   await fleet.adoptParked(A);
   const proof = await fleet.collectProof(A);
@@ -69,7 +69,7 @@ it('a proof tells of a parked result and its adoption', async () => {
   expect(verdictOf(proof)).toBe('ok');
 });
 
-it('a proof tells of an earlier result, and why the task was reopened', async () => {
+it('a proof shows an earlier result, and why the task was reopened', async () => {
   const fleet = await EvidenceHarness.open();
   await fleet.complete(A);
   const reset = { expected_generation: 1, reason: 'wrong' };
@@ -184,7 +184,7 @@ async function openConfigured() {
   return { fleet, alpha: fleet.agent('alpha', 's1') };
 }
 
-it('a proof tells how an edge converged', async () => {
+it('a proof shows how an edge converged', async () => {
   const { fleet, alpha } = await openConfigured();
   await alpha.claim(EDGE, { agent_role: 'architect' });
   await alpha.renew(EDGE);
@@ -199,7 +199,7 @@ it('a proof tells how an edge converged', async () => {
   expect(verdictOf(proof)).toBe('ok');
 });
 
-it('a proof tells how a person approved an edge', async () => {
+it('a proof shows how a person approved an edge', async () => {
   const { fleet, alpha } = await openConfigured();
   await alpha.claim(SPEC, { agent_role: 'architect' });
   const { evaluators } = evaluatorReport({ complete: 'pass', wanted: 'pass' });

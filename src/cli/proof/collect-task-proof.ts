@@ -33,7 +33,7 @@ export async function collectTaskProof(
   if (!verdict.ok)
     throw failureWithCode(
       verdict.code,
-      `The server's answers do not form a valid proof: ${verdict.detail}. Check the log: gen verify.`,
+      `The server's replies do not form a valid proof: ${verdict.detail}. Check the log: gen verify.`,
     );
   return proof;
 }
@@ -46,7 +46,7 @@ const noResult = (taskId: string, phase: string) =>
 
 const PAGE_SIZE = 1000;
 
-/** Reads events, and remembers their payloads: a proof over HTTP leaves out the longer ones. */
+/** Reads events, and remembers their payloads: a proof over HTTP leaves out long payloads. */
 class EvidenceReader {
   private readonly payloads = new Map<number, string>();
 
@@ -67,7 +67,7 @@ class EvidenceReader {
     });
   }
 
-  /** The proof with the payload. A payload that retention has redacted differs from the digest in the leaf: it is left out. */
+  /** The proof with the payload. A payload that was redacted does not match the digest in the leaf, and is left out. */
   withPayload(proof: InclusionProof): InclusionProof {
     const payload = this.payloads.get(proof.index + 1);
     if (proof.payload !== undefined || payload === undefined) return proof;
@@ -99,13 +99,13 @@ async function findEvidence(
 const inputIds = ({ inputs }: ResultContext): string[] | null =>
   inputs && [...inputs].map((input) => input.slice(0, input.lastIndexOf('@')));
 
-/** The inputs in the plan, for a grant that has only their digest. They do not match it if the plan has changed since. */
+/** The inputs in the plan, for a grant that has only their digest. They match the digest unless the plan has changed. */
 async function plannedInputs(client: Genesis, taskId: string): Promise<readonly string[]> {
   const { plan } = unwrapReply(await client.plan());
   return dependenciesOf(applyPlanChange(new Plan(), diffPlan(null, plan)), taskId);
 }
 
-/** Each proof refers to the last checkpoint. If a new checkpoint is written meanwhile, all proofs are requested again. */
+/** Maximum number of rounds. All proofs must refer to one checkpoint: after a new checkpoint all are requested again. */
 const ROUNDS_MAX = 5;
 
 const PARALLEL_CALLS = 8;

@@ -29,7 +29,7 @@ it('refuses a proof that was changed in any way, also with parts of another proo
   );
   const verdicts = mutants.map((mutant) => verdictOf(mutant));
   expect(mutants.filter((_, index) => verdicts[index] === 'ok')).toEqual([]);
-  // Each check refuses some mutant: otherwise the mutants would not show that it is needed.
+  // Each check refuses some mutant: otherwise the mutants would not show that the check is needed.
   expect([...new Set(verdicts)].sort()).toEqual(
     expect.arrayContaining([
       'BAD_PATH',

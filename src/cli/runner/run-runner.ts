@@ -41,7 +41,7 @@ export interface RunnerOptions {
   readonly is_once: boolean;
 }
 
-/** Takes candidates, runs their checks, and signs and records the results, until it is stopped or revoked. */
+/** Fetches candidates, runs their checks, and signs and records the results, until the runner is stopped or revoked. */
 export async function runRunner(context: CommandContext, options: RunnerOptions): Promise<void> {
   const key = await readRunnerKey(options.key_file);
   await assertBase(options.base);
@@ -83,7 +83,7 @@ export async function runRunner(context: CommandContext, options: RunnerOptions)
   }
 }
 
-/** Refuses a base that does not exist at the start, and not with the first candidate. */
+/** Refuses a base that does not exist when the runner starts, instead of when the first candidate arrives. */
 async function assertBase(base: RunnerOptions['base']): Promise<void> {
   const fault = 'root' in base ? await folderFault(base.root) : await gitFault(base.repo, base.reference);
   if (fault !== null) throw wrongUsage(fault);
@@ -107,7 +107,7 @@ interface CandidatePage {
   readonly next: string | null;
 }
 
-/** Attests the waiting candidates. False if the server cannot be reached, which is reported once until it is reached again. */
+/** Attests the waiting candidates. False if the server cannot be reached; this is reported once for each loss of connection. */
 async function attestIfConnected(
   session: RunnerSession,
   wasConnected: boolean,
@@ -126,7 +126,7 @@ async function attestIfConnected(
 }
 
 /**
- * Attests the candidates one after another; a candidate that cannot be run is reported and does not block the others.
+ * Attests the candidates one after another. A candidate whose checks cannot be run is reported and does not block the others.
  */
 async function attestWaiting(session: RunnerSession, signal: AbortSignal): Promise<void> {
   let query: PageQuery = {};
@@ -166,7 +166,7 @@ async function attestPage(
   }
 }
 
-/** A revoked runner stays revoked: its process ends. */
+/** The failure of a revoked runner. It ends the process, because a revoked runner stays revoked. */
 class RunnerRevoked extends CommandFailure {}
 
 const attestedKey = ({ evidence_of: _, ...candidate }: WaitingCandidate): string =>

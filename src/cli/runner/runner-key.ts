@@ -17,7 +17,7 @@ export async function openRunnerKey(file: string): Promise<RunnerKey> {
   return { ...(await readRunnerKey(file)), isNew };
 }
 
-/** A runner without an enrolled key has nothing to do, so no key is made here. */
+/** Reads the key. Creates none: evidence counts only if the key is enrolled. */
 export async function readRunnerKey(file: string): Promise<Omit<RunnerKey, 'isNew'>> {
   if (!existsSync(file))
     throw new CommandFailure(

@@ -1,7 +1,7 @@
 import { didYouMean } from '../../core/closest-names.js';
 import { wrongUsage } from '../exit.js';
 
-/** A change of settings as the API takes it. */
+/** A change of settings as the API accepts it. */
 type SettingsChange = Record<string, unknown>;
 
 /**
@@ -22,7 +22,7 @@ export function parseSettings(
       change[name] = parseValue(value);
       continue;
     }
-    if (!namesWithParts.includes(name)) throw wrongUsage(`${name} has one value: ${name}=VALUE.`);
+    if (!namesWithParts.includes(name)) throw wrongUsage(`${name} has no parts. Pass ${name}=VALUE.`);
     const parts = change[name];
     change[name] = { ...(typeof parts === 'object' ? parts : {}), [part]: parseValue(value) };
   }

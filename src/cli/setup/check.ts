@@ -12,7 +12,7 @@ interface Finding {
   readonly what: string;
 }
 
-/** Reports what of the configuration is missing, and whether its MCP server works. Exit code 1 if anything is wrong. */
+/** Reports missing parts of the configuration, and whether its MCP server works. Exit code 1 if anything is wrong. */
 export async function checkSetup(
   context: CommandContext,
   sections: readonly ConfigSection[],
@@ -39,7 +39,7 @@ export async function checkSetup(
   ]);
 }
 
-/** The first section of every client has its MCP server. */
+/** Checks the MCP server, which is in the first section of every client. */
 async function checkServer(
   { io }: CommandContext,
   [section]: readonly ConfigSection[],

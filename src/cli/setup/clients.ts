@@ -50,7 +50,7 @@ export const CLIENT_SECTIONS: Readonly<
       jsonSection(settings, 'hooks that renew claims and restore handles, and permission for its tools', [
         hookEntry('PostToolUse', { matcher: '*' }, { command: hookCommand('claude', environment, 'renew') }),
         hookEntry('SessionStart', {}, { command: hookCommand('claude', environment, 'handles') }),
-        // Without these a run without a terminal stops at the first question.
+        // A run without a terminal stops at the first question about permission.
         itemEntry(['permissions', 'allow'], `mcp__${MCP_SERVER_NAME}__*`),
         ...(isUserScope ? [] : [itemEntry(['enabledMcpjsonServers'], MCP_SERVER_NAME)]),
       ]),

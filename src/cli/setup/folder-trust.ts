@@ -60,7 +60,7 @@ function* withParents(folder: string): Generator<string> {
   }
 }
 
-/** Null if there is no such file, or if it is not JSON. */
+/** The value of a JSON file; null if there is no such file, or if it is not JSON. */
 async function readJson(path: string): Promise<unknown> {
   try {
     return parseJsonText((await readTextOrNull(path)) ?? 'null').value;

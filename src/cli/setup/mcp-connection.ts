@@ -161,7 +161,7 @@ async function readBounded({ body }: Response): Promise<string> {
   return Buffer.concat(chunks).toString('utf8');
 }
 
-/** The messages of a reply: one in JSON, or a stream of events with one each. */
+/** The messages of a reply: one JSON message, or an event stream with one message per event. */
 const messagesIn = (body: string): RpcReply[] =>
   (body.trimStart().startsWith('{')
     ? [body]

@@ -269,7 +269,7 @@ const COMMENTED = `// How we work
 }
 `;
 
-test('keeps the comments and the layout of the settings, with later changes too', async () => {
+test('keeps the comments and the layout of the settings, also after later changes by the user', async () => {
   const path = 'folder/.claude/settings.json';
   const { setup, readFiles, write } = await createFolders({ [path]: COMMENTED });
   expect(await setup('claude')).toMatchObject({ code: 0, err: '' });

@@ -51,7 +51,7 @@ export const setupCommand: AddCommands = (program, wrapAction) => {
     .action(wrapAction(setup));
 };
 
-/** What setup wrote for one client and root. Receipts are in the user's folder, outside any project. */
+/** What setup wrote for one client in one folder, or for the user. Receipts are in the user's folder, outside any project. */
 interface Receipt {
   readonly client: string;
   readonly written: readonly WrittenFile[];

@@ -10,9 +10,9 @@ import { CLI_FOLDER_NAME, osHomeFolder } from './user-folder.js';
 
 /**
  * The CLI's own folder, which also holds the embedded log. Searches upward from the current folder, so that claims made
- * in a parent folder are found. Without such a folder, it is a new one in the workspace, or else in the current folder.
+ * in a parent folder are found. If none is found, it is a new folder in the workspace, or else in the current folder.
  * Throws if another user owns the folder, unless `GENESIS_HOME` names it. Ignores a workspace of another user: commands
- * that need the workspace refuse it, and all others must work in it.
+ * that need that workspace refuse it, but all other commands must work there.
  */
 export function cliFolder(io: Io): string {
   if (io.env.GENESIS_HOME !== undefined) return resolve(io.cwd, io.env.GENESIS_HOME);

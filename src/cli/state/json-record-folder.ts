@@ -5,7 +5,7 @@ import { join } from 'node:path';
 
 const PRIVATE_FOLDER = 0o700;
 const PRIVATE_FILE = 0o600;
-/** Do not follow a link: it may lead anywhere. */
+/** Flags that open a file for reading without following a link, which may lead anywhere. */
 const READ_NO_FOLLOW = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0);
 const RECORD_FILE = /^([^.].*)\.json$/;
 

@@ -146,7 +146,7 @@ describe('gen sync push', { timeout: 60_000 }, () => {
     ['agent', 'a reviewer has approved', createApprovedWorkspace],
     ['admin', 'a reviewer has approved', createApprovedWorkspace],
   ] as const)(
-    'by an %s converges no edge of a verified project that %s only locally',
+    'by an %s does not converge an edge that %s only locally, if the project requires evidence',
     async (role, _, create) => {
       const cwd = await create();
       const { testServer, readState, runner, ...tokens } = await serveVerified();

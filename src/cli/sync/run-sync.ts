@@ -77,7 +77,9 @@ function pushText(report: PushReport): string {
   }
   if (refused_count > 0) lines.push(`${refused_count} refused, kept locally:`, ...unsentLines(refused));
   if (not_sent_count > 0) lines.push(`${not_sent_count} not sent, kept locally:`, ...unsentLines(not_sent));
-  lines.push('Next: gen sync pull, which saves the local events and replaces the log with the remote’s.');
+  lines.push(
+    'Next: gen sync pull, which saves the local events and replaces the local log with the remote log.',
+  );
   return lines.map(singleLine).join('\n');
 }
 
@@ -90,7 +92,7 @@ const unsentLines = (unsent: readonly UnsentEvent[]): string[] =>
 function pullText({ position, received, rebuilt, aside }: PullReport): string {
   if (rebuilt) {
     const asideText = aside === null ? '' : ` The offline events are in ${singleLine(aside)}.`;
-    return `The log was rebuilt from the remote’s: ${countText(position, 'event')}.${asideText}`;
+    return `The log was rebuilt from the remote log: ${countText(position, 'event')}.${asideText}`;
   }
   return received === 0
     ? `Already up to date: ${countText(position, 'event')}.`

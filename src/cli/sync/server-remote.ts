@@ -46,7 +46,7 @@ export function serverRemote(genesis: Genesis, name: string): SyncRemote {
   };
 }
 
-/** The request's path carries the tenant and the project. */
+/** The event without its tenant and project, which are in the path of the request. */
 const withoutScope = ({ tenant_id: _, project_id: __, ...event }: NewEvent): Record<string, unknown> => event;
 
 const isMissing = (reply: unknown): boolean => isProblem(reply) && reply.status === 404;

@@ -16,7 +16,7 @@ async function serveMemoryStore(): Promise<string> {
 }
 
 describe('gen sync', () => {
-  it('pushes offline events to a server, pulls its log, and reports how far apart they are', async () => {
+  it('pushes offline events to a server, pulls its log, and reports how far the two logs differ', async () => {
     const cwd = await temporaryFolder();
     const workspace = await createWorkspace(cwd);
     const url = await serveMemoryStore();
@@ -28,7 +28,8 @@ describe('gen sync', () => {
     });
     const before = JSON.parse((await runGen({ cwd }, 'sync', 'status', '--remote', url, '--json')).out);
     expect(before).toMatchObject({ behind: 0, pushed: false });
-    // If the step came at least a millisecond after the claim, there is one more event: a sign of life.
+    // If the step came at least a millisecond after the claim, there is one more event: a sign of life of
+    // the holder.
     expect([3, 4]).toContain(before.tail);
     expect(await runGen({ cwd }, 'sync', 'pull', '--remote', url)).toMatchObject({
       code: 1,

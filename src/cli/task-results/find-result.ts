@@ -7,7 +7,7 @@ import { failureWithCode } from '../exit.js';
 import { joinFirst } from '../output/text.js';
 import { unwrapReply } from '../replies.js';
 
-/** Bounds the memory: results after this many are not listed and not found. */
+/** Maximum number of results that are read, to bound the memory. Later results are not listed and not found. */
 const RESULTS_MAX = 10_000;
 const NAMES_MAX = 5;
 
@@ -48,7 +48,7 @@ export function resultWithId(results: readonly TaskResult[], id: string): TaskRe
   throw failureWithCode('NOT_FOUND', `There is no result ${JSON.stringify(id)}. ${resultsText(results)}`);
 }
 
-/** Lists the results there are, for a refusal. */
+/** Lists the results of a task, as text for a refusal. */
 export function resultsText(results: readonly TaskResult[]): string {
   if (results.length === 0) return 'The task has no results.';
   const names = results.toReversed().map((result) => `${result.id} (${describeOutcome(result)})`);

@@ -7,7 +7,7 @@ import { failureWithCode } from '../exit.js';
 import { jsonOrText } from '../json-or-text.js';
 import { unwrapReply } from '../replies.js';
 
-/** Larger results are described, not printed. */
+/** Maximum size of a result that is printed; larger results are only described. */
 const SHOWN_BYTES_MAX = 1024 ** 2;
 
 /** The content of a result as a person reads it, or why it cannot be shown. */
@@ -30,8 +30,8 @@ const readableText = (data: unknown): string =>
   typeof data === 'string' ? data : `${JSON.stringify(JSON.parse(canonicalJson(data)), null, 2)}\n`;
 
 /**
- * The bytes of a result: its blob, or its data as the coordinator hashes it. A text is written as itself, and not as a
- * JSON string, wherever the coordinator keeps it.
+ * The bytes of a result: its blob, or its data as the coordinator hashes it. A result that is a text is returned without the
+ * quotation marks and escapes of JSON, also if the coordinator has it as JSON in a blob.
  */
 export async function exactBytes(genesis: Genesis, result: TaskResult): Promise<Uint8Array> {
   const { blob_sha256 } = result;
@@ -50,5 +50,8 @@ export async function exactBytes(genesis: Genesis, result: TaskResult): Promise<
 
 function inlineData({ id, accepted, parked, result_data }: TaskResult): unknown {
   if (accepted || parked || result_data !== null) return result_data;
-  throw failureWithCode('NOT_KEPT', `The data of ${id} was not kept: it was refused, and not parked.`);
+  throw failureWithCode(
+    'NOT_KEPT',
+    `The data of ${id} was not kept, because the result was refused and not parked.`,
+  );
 }

@@ -38,7 +38,7 @@ interface RunningCommand {
   waitForErrorOutput(text: string | RegExp): Promise<string>;
 }
 
-/** Exists before the first test, so that no test sees the notice of its creation. */
+/** An audit key that exists before the first test, so that no test sees the notice that a key was created. */
 const TEST_AUDIT_KEY = join(tmpdir(), `genesis-test-audit-key-${process.pid}.pem`);
 writeFileSync(
   TEST_AUDIT_KEY,

@@ -115,10 +115,10 @@ describe('gen verify --anchor', () => {
     expect((await runGen({ cwd: folder.cwd }, 'verify', 'old')).code).toBe(0);
     const { code, out } = await folder.verify('old');
     expect(code).toBe(1);
-    expect(out).toMatch(/ANCHOR LOG_SHORTER: log ends at \d+, the anchor covers \d+/);
+    expect(out).toMatch(/ANCHOR LOG_SHORTER: the log ends at \d+, but the anchor covers \d+/);
   });
 
-  it('gen up refuses a log that is behind its anchor, and starts on the right one', async () => {
+  it('gen up refuses a log that is behind its anchor, and starts on the complete log', async () => {
     const folder = await AuditedFolder.open();
     await folder.completeTasks([TASKS[0]]);
     await folder.copyLog('log', 'old');
@@ -289,7 +289,7 @@ describe('gen audit accept-loss', () => {
     expect(verified.code).toBe(0);
   });
 
-  it('grants no generation and no claim id again that was granted in the lost time', async () => {
+  it('grants no generation and no claim id again that was granted in the lost period', async () => {
     const folder = await folderWithLoss();
     const lost = await folder.claim('log', TASKS[3]);
     await acceptLossIn(folder, 'old', '--reason', 'restored Monday');
@@ -326,7 +326,7 @@ describe('gen audit accept-loss', () => {
   });
 });
 
-describe('an attack on a log of files is named by gen verify and by gen up', () => {
+describe('gen verify and gen up report, on a log of files,', () => {
   interface AttackedFolder {
     readonly project: AuditedProject;
     /** Two logs of the project: the log to which the anchors belong, and another log. */
@@ -338,7 +338,7 @@ describe('an attack on a log of files is named by gen verify and by gen up', () 
     return { project, url: `file:${project.cwd}/log`, otherUrl: `file:${project.cwd}/other` };
   }
 
-  /** Changes lines of a log and computes every seal again, which takes no secret. */
+  /** Changes lines of a log and computes every seal again, which needs no secret. */
   async function rewriteLines({ project, url }: AttackedFolder, change: (line: string) => string) {
     const { tenant_id, project_id } = project.projectKey;
     const folder = join(url.slice('file:'.length), tenant_id, project_id);
@@ -386,7 +386,7 @@ describe('an attack on a log of files is named by gen verify and by gen up', () 
     await expectAttackReported(project, otherUrl, 'ANCHOR DIFFERS', `is between positions 1 and ${covered}`);
   });
 
-  it('one payload edited, and every seal computed again', async () => {
+  it('an edited payload, with every seal computed again', async () => {
     const attacked = await attackedFolder();
     const { project, url } = attacked;
     await project.work(url, [TASKS[0]]);
@@ -400,9 +400,9 @@ describe('an attack on a log of files is named by gen verify and by gen up', () 
   });
 
   it.each([
-    ['what remains of a redacted payload edited', false, [UNRECORDED_REDACTION]],
+    ['an edit of what remains of a redacted payload', false, [UNRECORDED_REDACTION]],
     [
-      'what remains of a redacted payload edited, and every seal computed again',
+      'an edit of what remains of a redacted payload, with every seal computed again',
       true,
       ['AUDIT ROOT_DIFFERS', 'ANCHOR DIFFERS'],
     ],
@@ -450,7 +450,7 @@ describe('an attack on a log of files is named by gen verify and by gen up', () 
   });
 
   // The replayed checkpoint is true, but covers less than the last checkpoint, which stays the last.
-  it('an old checkpoint, replayed, which changes nothing', async () => {
+  it('an old checkpoint that is replayed, although it changes nothing', async () => {
     const { project, url } = await attackedFolder();
     await project.work(url, [TASKS[0]]);
     await project.work(url, [TASKS[1]]);

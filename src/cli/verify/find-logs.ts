@@ -21,7 +21,7 @@ export async function findLogs(path: string): Promise<LogLocation[] | null> {
   const names = await nodeDisk.list(path);
   const isProject = isLog(names);
   if (isProject && !names.includes(TENANTS_FOLDER)) return [{ folder: path }];
-  // A workspace's store: its own project's log in the root, the others in subfolders.
+  // A workspace's store: the log of its own project is in the root, the logs of other projects are in subfolders.
   if (isProject) return [{ folder: path }, ...(await logsOf(await foldersIn(join(path, TENANTS_FOLDER))))];
   return logsOf(names.includes(STORE_FILE) ? await foldersIn(path) : [path]);
 }

@@ -23,7 +23,7 @@ export async function readAnchors(context: CommandContext, source: string): Prom
 async function readFromStore(context: CommandContext, url: string): Promise<Anchor[]> {
   const { anchorsIn } = await import('../../server/audit/store-sink.js');
   return withStore(context, url, async ({ store }) => {
-    // A store may not list a tenant that never had a claim in it.
+    // Some stores do not list a tenant that never had a claim in them.
     const tenantIds = new Set([...(await store.tenantIds()), context.tenant]);
     const anchors = await anchorsIn(store, [...tenantIds]);
     if (anchors.length === 0)
@@ -74,11 +74,13 @@ async function readText(path: string): Promise<string> {
 async function fetchText(url: string): Promise<string> {
   const response = await fetch(url, { signal: AbortSignal.timeout(FETCH_MS_MAX) }).catch((error) => {
     throw new CommandFailure(
-      `The anchor ${url} cannot be fetched: ${error.cause?.message ?? error.message}.`,
+      `The anchor ${url} cannot be fetched: ${error.cause?.message ?? error.message}. Check the URL in --anchor.`,
     );
   });
   if (!response.ok)
-    throw new CommandFailure(`The anchor ${url} cannot be fetched: status ${response.status}.`);
+    throw new CommandFailure(
+      `The anchor ${url} cannot be fetched: status ${response.status}. Check the URL in --anchor.`,
+    );
   const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of response.body ?? []) {

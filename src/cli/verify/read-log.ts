@@ -30,7 +30,7 @@ export interface LogReadResult {
   /** Lines of other programs, and how many of them no seal covers yet. */
   readonly foreign_lines: number;
   readonly foreign_unsealed: number;
-  /** Bytes after the last whole block: a crash, or a write in progress. Never acknowledged. */
+  /** Bytes after the last whole block, from a crash or a write in progress. They were never acknowledged. */
   readonly unfinished_bytes: number;
   /** Where these bytes begin; null if there are none. */
   readonly unfinished: LogLinePosition | null;

@@ -59,7 +59,7 @@ async function readSettled(
   }
 }
 
-/** Lines in the files that are not part of the log: they were not verified, so the log cannot be called valid. */
+/** Violations for lines in the files that are not part of the log: they were not verified, so the log is not valid. */
 function trailingLines({ foreign_lines, lines, unfinished, unfinished_bytes, unsealed }: LogReadResult) {
   const [first] = unsealed;
   const last = unsealed.at(-1);
@@ -80,7 +80,7 @@ function trailingLines({ foreign_lines, lines, unfinished, unfinished_bytes, uns
   return trailing;
 }
 
-/** Reads the log a second time if some redactions predate checkpoints: the first pass finds out which. */
+/** Reads the log a second time if some redactions predate checkpoints: only the first pass finds these redactions. */
 async function auditAgain(
   location: LogLocation,
   checkpoints: CheckpointAudit,

@@ -319,7 +319,7 @@ it('gen verify never calls the log of another program valid', async () => {
   const { code, out } = await runGen({ cwd }, 'verify', 'events.jsonl');
   expect(code).toBe(1);
   expect(out).toMatch(/events\.jsonl:1-3: TRAILING: this is the log of another program/);
-  // Not JSON, so it is another program's.
+  // Lines that are not JSON belong to another program.
   await writeFile(join(cwd, 'events.jsonl'), 'one\ntwo\n');
   expect((await runGen({ cwd }, 'verify', 'events.jsonl')).code).toBe(1);
 });

@@ -7,22 +7,22 @@ import { createDraftFolder } from '../edge/edge-grant.js';
 import type { Io } from '../io.js';
 
 /**
- * Names the root of the workspace whose draft folders `gen run` uses. Set by `gen fleet`, whose agents start in worktrees:
- * a copy of the workspace there would be as old as the last commit.
+ * The variable with the root of the workspace whose draft folders `gen run` uses. `gen fleet` sets it, because its agents start
+ * in worktrees, in which a copy of the workspace is as old as the last commit.
  */
 export const WORKSPACE_VARIABLE = 'GENESIS_WORKSPACE';
 
 /** The drafts of one claim on an edge. */
 export interface Drafts {
   readonly workspace: Workspace;
-  /** Absolute. */
+  /** The absolute path of the draft folder. */
   readonly folder: string;
 }
 
 export const findWorkspace = ({ env, cwd }: Io): Workspace | null =>
   Workspace.find(env[WORKSPACE_VARIABLE] || cwd);
 
-/** Null for a task, and without a workspace. */
+/** Opens the drafts of a claim. Null for a task, and without a workspace. */
 export async function openDrafts(io: Io, claim: GrantedClaim): Promise<Drafts | null> {
   const workspace = subjectKindOf(claim.task_id) === 'edge' ? findWorkspace(io) : null;
   if (workspace === null) return null;

@@ -12,7 +12,7 @@ interface GitMetadata {
   readonly base: string | null;
   /** The commit at the submission. */
   readonly head: string | null;
-  /** From base to head, without the paths; null if git cannot tell. */
+  /** The changes from base to head, without the paths; null if git fails or a commit is unknown. */
   readonly diffstat: Diffstat | null;
 }
 
@@ -22,12 +22,12 @@ interface Diffstat {
   readonly deletions: number;
 }
 
-/** Bounds the time that a result waits for git. */
+/** Maximum time that a result waits for a git command. */
 const GIT_LIMITS = { time_max_ms: 10_000 };
 const BRANCH_CHARS_MAX = 255;
 const COMMIT = /^[0-9a-f]{40}(?:[0-9a-f]{24})?$/;
 
-/** Null outside a work tree, and where git is missing or fails: a result does not depend on it. */
+/** The branch and commit of a folder. Null outside a work tree, or if git is missing or fails. */
 export async function readGitPosition(folder: string): Promise<GitPosition | null> {
   const [isInside, branch, commit] = await Promise.all([
     gitText(folder, ['rev-parse', '--is-inside-work-tree'], GIT_LIMITS),

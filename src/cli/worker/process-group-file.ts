@@ -1,10 +1,10 @@
 import { writeFileSync } from 'node:fs';
 import { readFile, rm } from 'node:fs/promises';
 
-/** Names the file in which `gen run` keeps the process group of its program. Set by `gen fleet`. */
+/** The variable with the file in which `gen run` keeps the process group of its program. `gen fleet` sets it. */
 export const PROCESS_GROUP_FILE_VARIABLE = 'GENESIS_PROCESS_GROUP_FILE';
 
-/** Written synchronously: a worker that is killed a moment later must not leave an unknown program behind. */
+/** Writes the file synchronously: a worker that is killed a moment later must not leave an unknown program behind. */
 export const writeProcessGroupFile = (file: string, group: number): void => writeFileSync(file, `${group}\n`);
 
 /** The process group of the program that runs, or was running when its worker was killed; null if there is none. */

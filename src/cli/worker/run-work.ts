@@ -114,7 +114,7 @@ async function runProgram(
   }
 }
 
-/** The file that the program wrote; otherwise its drafts, or its exit code and the end of its output. */
+/** The result: the file that the program wrote, otherwise its drafts, otherwise its exit code and the end of its output. */
 async function readResult(
   { genesis, resultFile, draftClaims }: WorkerRun,
   { claim }: Work,

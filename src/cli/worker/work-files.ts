@@ -11,7 +11,7 @@ import { WORKSPACE_VARIABLE } from './drafts.js';
 import { PROCESS_GROUP_FILE_VARIABLE } from './process-group-file.js';
 import { OUTBOX_SERVER_VARIABLE, targetEnvironment, type WorkTarget } from './work-target.js';
 
-/** Bounds the memory. A submission has at most 64 KiB of reports; white space may make the file larger. */
+/** Maximum size of a file of check results. A submission has at most 64 KiB of them; white space may make the file larger. */
 const CHECKS_BYTES_MAX = 1024 * 1024;
 
 /** A temporary folder for one piece of work, with its briefing and the paths of its result and its checks. */
@@ -19,7 +19,7 @@ export class WorkFiles {
   private constructor(
     private readonly folder: string,
     private readonly resultFile: string,
-    /** The result file's stamp before the program ran. An unchanged file is not its result. */
+    /** The result file's stamp before the program ran. A file with the same stamp is not a result of the program. */
     private readonly resultStampBefore: string,
   ) {}
 

@@ -16,7 +16,7 @@ export interface WorkTarget extends CliTarget {
   readonly outbox_server: string;
 }
 
-/** Passes `outbox_server` on to the workers of `gen fleet`. */
+/** The variable that passes `outbox_server` on to the workers of `gen fleet`. */
 export const OUTBOX_SERVER_VARIABLE = 'GENESIS_OUTBOX_SERVER';
 
 export async function workTargetOf(context: CommandContext): Promise<WorkTarget> {

@@ -9,15 +9,15 @@ export interface CommandServer extends ServerAddress {
 }
 
 /**
- * Most commands end sooner. A longer command holds the log, so it announces its address, serves other commands and maintains
- * the workspace, as `gen up` does.
+ * A command that runs longer than this keeps others from the log, so it announces its address, serves other commands and
+ * maintains the workspace, as `gen up` does. Most commands end sooner.
  */
 const ANNOUNCED_AFTER_MS = 1000;
 
 /**
  * A server for one command: in a workspace every command uses the workspace's own log, with or without `gen up`.
  * Every user of the machine can reach its port, so it requires a token that only this user can read. If another
- * process holds the log and serves it, its address is returned instead.
+ * process holds the log and serves it, the address of that process is returned instead.
  */
 export async function startCommandServer(
   warn: (sentence: string) => void,

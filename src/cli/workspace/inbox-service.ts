@@ -18,7 +18,7 @@ export async function startInboxService(
   const stopController = new AbortController();
   const workspaceContext = workspaceContextOf(workspace, { ...runtime, key: projectKey });
   const hasInboxes = !(await isSingleAgent(workspace));
-  // The address is written last, because other commands use it as soon as it is there.
+  // The address is written last, because other commands use it as soon as the file exists.
   await writeAddress(workspace, { url, token: null });
   const { signal } = stopController;
   const { warn } = context;

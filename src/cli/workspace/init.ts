@@ -115,7 +115,7 @@ async function configureLog(context: CommandContext, workspace: Workspace): Prom
 }
 
 const COORDINATION_FILE = '.ai-workspace/coordination.yml';
-/** Existing projects keep their policy. */
+/** Whether the workspace is new: an existing project keeps its policy. */
 const isNewWorkspace = ({ made }: InitReport): boolean => made.includes(COORDINATION_FILE);
 
 /**

@@ -29,7 +29,7 @@ export async function serialiseHere(context: CommandContext, watch: boolean): Pr
         'INVALID_METHODOLOGY',
         'No command was decided: this workspace never had a valid configuration. Fix its files, then try again.',
       );
-    // A single run may be a script, which sees only the exit code.
+    // A single pass may be started by a script, which sees only the exit code.
     if (state === 'previous' && !watch) context.exit_code = EXIT.refused;
     await serveInboxes(context, workspace, opened, watch ? signal : null);
   };

@@ -45,7 +45,7 @@ export async function promoteAcceptedFiles(
   for (const { path, says } of failures) warn(`${path}: ${says}`);
 }
 
-/** Another user's process may hold the log, or someone planted the address to redirect this command. */
+/** The failure if the log stays in use. An untrusted address may be another user's, or was written to redirect this command. */
 function inUseFailure({ message }: StoreInUse, address: UntrustedAddress | null): CommandFailure {
   const advice =
     address === null

@@ -44,6 +44,6 @@ export async function readHighestGeneration(store: Store, projectKey: ProjectKey
   }
 }
 
-/** The floor of an earlier loss counts as well. */
+/** The generation of a head. The record of an earlier loss counts with its generation floor, other records with 0. */
 const generationIn = (head: AnyHead): number =>
   'generation' in head ? head.generation : head.subject === LOSS_SUBJECT ? generationFloor(head) : 0;

@@ -13,12 +13,12 @@ export const binaryToBytes = (digest: string): Uint8Array => Buffer.from(digest,
 export const bytesToBinary = (digest: Uint8Array): string => Buffer.from(digest).toString('latin1');
 
 const DIGEST_BYTES = 32;
-/** Reused by every call. RFC 6962 puts a byte of value 1 before the two digests of a node. */
+/** The text that is hashed for a node: a byte of value 1, as in RFC 6962, then two digests. Reused by every call. */
 const nodeInput = Buffer.alloc(1 + 2 * DIGEST_BYTES, 1);
 
 /**
- * Combines digests that are strings with one character per byte. Hashing runs for every event, and strings take two
- * thirds of the time of buffers.
+ * Combines digests that are strings with one character per byte. It runs for every event, and strings take only two
+ * thirds of the time that buffers take.
  */
 export const binaryHasher: TreeHasher<string> = {
   emptyRoot: () => hash('sha256', '', 'binary'),

@@ -76,7 +76,7 @@ forEachStore('audit keys', (open) => {
     expect(await auditOf(harness, OTHER)).toEqual({ checkpoints: 2, codes: [] });
   });
 
-  it('sign nothing after their rotation, and the alarm asks for a restart', async () => {
+  it('sign nothing after their rotation, and the alarm tells the operator to restart the coordinator', async () => {
     const harness = await open();
     const [one, two] = [newAuditSigner(), newAuditSigner()];
     await runWith(harness, { signer: one });
@@ -131,7 +131,7 @@ forEachStore('audit keys', (open) => {
     expect(last?.payload).toMatchObject({ by: 'root', reason: 'stolen' });
   });
 
-  it('are replaced by a key that is already enrolled, as after the loss of an old key file', async () => {
+  it('can be replaced by a key that is already enrolled, for example after the loss of an old key file', async () => {
     const harness = await open();
     const [lost, alsoLost, current] = [newAuditSigner(), newAuditSigner(), newAuditSigner()];
     await runWith(harness, { signer: lost });
@@ -210,7 +210,7 @@ forEachStore('audit keys', (open) => {
     expect(await auditOf(harness)).toEqual({ checkpoints: 1, codes: [] });
   });
 
-  it('raise an alarm while they cannot sign, and are tried again at every tick', async () => {
+  it('raise an alarm while they cannot sign, and try again at every tick', async () => {
     const one = newAuditSigner();
     let isDown = true;
     const warnings: string[] = [];

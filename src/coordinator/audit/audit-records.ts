@@ -29,11 +29,11 @@ export class AuditRecords {
   readonly checkpoints: SignedRoot[] = [];
   lastCheckpoint: Checkpoint | null = null;
   readonly tileRoots: Uint8Array[] = [];
-  /** The number of tiles that checkpoints list. */
+  /** The number of tiles whose roots the checkpoints list. */
   tilesListed = 0;
   /** The last fault found in the audit events of the log; null if there is none. */
   alarm: string | null = null;
-  /** Positions of the audit events that the last checkpoint does not cover. They make no new checkpoint due. */
+  /** Positions of the audit events that the last checkpoint does not cover. They alone make no new checkpoint necessary. */
   private uncoveredAuditPositions: number[] = [];
   private readPosition = 0;
   private lastRead: Promise<void> = Promise.resolve();
@@ -45,7 +45,7 @@ export class AuditRecords {
     return this.checkpoints.find((checkpoint) => checkpoint.position === position) ?? null;
   }
 
-  /** Whether events other than audit events follow the last checkpoint. */
+  /** Whether there are events, other than audit events, that the last checkpoint does not cover. */
   hasUncoveredEvents(position: number): boolean {
     return position - (this.lastCheckpoint?.position ?? 0) > this.uncoveredAuditPositions.length;
   }
@@ -81,7 +81,7 @@ export class AuditRecords {
     this.readPosition = event.position;
     this.uncoveredAuditPositions.push(event.position);
     if (event.event_type === ALARM_EVENT) {
-      this.alarm = `Two different roots were computed for position ${event.payload.position}.`;
+      this.alarm = `Two different roots were computed for position ${event.payload.position}. Run gen verify.`;
       return;
     }
     if (event.event_type !== CHECKPOINT_EVENT) {
@@ -96,12 +96,13 @@ export class AuditRecords {
   }
 
   /**
-   * `at` is the position of the checkpoint itself. A signature alone is not enough: a checkpoint of history that was
-   * lost may be written to the log again, and the tree must not continue from it.
+   * Why the checkpoint at position `at` cannot be used; null if it can. A signature alone is not enough: a checkpoint of
+   * history that was lost may be written to the log again, and the tree must not continue from it.
    */
   private faultIn(checkpoint: Checkpoint, at: number): string | null {
     const { key_id, signature, position, incarnation, subtrees, root } = checkpoint;
-    if (position >= at) return `it claims to cover position ${position}, which is not before it`;
+    if (position >= at)
+      return `it covers position ${position}, but a checkpoint covers only positions before its own`;
     if (incarnation < (this.lastCheckpoint?.incarnation ?? 0))
       return 'its incarnation is lower than that of the checkpoint before it';
     const { first, roots } = checkpoint.tiles;

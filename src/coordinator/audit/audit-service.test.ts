@@ -88,7 +88,7 @@ forEachStore('checkpoints', (open) => {
     }
   });
 
-  it('cover a position once, whichever coordinator writes them', async () => {
+  it('are written once for a position, even if two coordinators write them', async () => {
     const harness = await open({ audit: { signer: newAuditSigner() } });
     await harness.plan(planOf(...TASKS));
     await complete(harness, 0);
@@ -147,7 +147,7 @@ forEachStore('checkpoints', (open) => {
     expect(await harness.coordinator.audit.proof(PROJECT_KEY, 1)).toMatchObject({ problem: 'NOT_FOUND' });
   });
 
-  it('reach a sink that was down, all of them and in order', async () => {
+  it('all reach a sink that was down, in order', async () => {
     const sink = new TestSink();
     const harness = await open({ audit: { signer: newAuditSigner(), sinks: [sink] } });
     await harness.plan(planOf(...TASKS));
@@ -258,7 +258,7 @@ it('reads no events from a store that passes on the leaves of its log, once the 
   expect(await checkpointsIn(harness)).toHaveLength(2);
 });
 
-it('reads for the first checkpoint only the events from before the tree was started', async () => {
+it('reads only the events from before the start of the tree for the first checkpoint', async () => {
   const harness = await CoordinatorHarness.open('file', { audit: { signer: newAuditSigner() } });
   await harness.plan(planOf(...TASKS));
   const { position } = (await harness.store.project(PROJECT_KEY))!;

@@ -19,7 +19,7 @@ import type { AuditOptions } from './signer.js';
 const TICK_MS = 1000;
 const DELIVERY_AT_STOP_MS_MAX = 2000;
 
-/** Writes checkpoints of the loaded projects in the background, and answers with proofs. */
+/** Writes checkpoints of the loaded projects in the background, and provides proofs from them. */
 export class AuditService {
   private readonly audits = new WeakMap<Project, ProjectAudit>();
   private readonly stopTimer: () => void;
@@ -47,21 +47,21 @@ export class AuditService {
     this.stopTimer();
   }
 
-  /** Covers the events that have no checkpoint yet. */
+  /** Writes a checkpoint in each loaded project that has events without one. */
   async checkpoint(): Promise<void> {
     const { options } = this;
     if (options === null) return;
     await Promise.allSettled(this.loadedAudits().map((audit) => audit.checkpoint(options)));
   }
 
-  /** Ends the background work after a last checkpoint. */
+  /** Ends the background work, and writes and delivers the last checkpoints. */
   async stop(): Promise<void> {
     this.cancel();
     await this.checkpoint();
     await this.deliverAll(this.loadedAudits());
   }
 
-  /** Writes a last checkpoint of a project that is about to be unloaded. */
+  /** Writes and delivers a last checkpoint of a project that is about to be unloaded. */
   async finish(project: Project): Promise<void> {
     const { options } = this;
     if (options === null) return;
@@ -70,7 +70,10 @@ export class AuditService {
     await this.deliverAll([audit]);
   }
 
-  /** Waits a bounded time. Checkpoints that a slow sink misses now are sent when the project is loaded again. */
+  /**
+   * Sends checkpoints to the sinks, and waits for a limited time. What a slow sink does not get in that time is sent
+   * when the project is loaded again.
+   */
   private async deliverAll(audits: readonly ProjectAudit[]): Promise<void> {
     const delivered = Promise.allSettled(audits.map((audit) => audit.deliver()));
     await Promise.race([delivered, this.pause(DELIVERY_AT_STOP_MS_MAX)]);
@@ -114,7 +117,7 @@ export class AuditService {
     return this.withRecords(projectKey, (source) => proveConsistency(source, from, to));
   }
 
-  /** Adds the signature of this coordinator to a record, if it has a key. */
+  /** Adds the signature of this coordinator to a record, if the coordinator has a key. */
   async signRecord<T extends object>(project: Project, eventType: string, payload: T): Promise<T> {
     const { options } = this;
     return options === null ? payload : this.auditOf(project).signRecord(options, eventType, payload);

@@ -2,17 +2,17 @@ import type { ProjectKey } from '../../stores/store.js';
 import type { AuditRecords, SignedRoot } from './audit-records.js';
 import { type AuditSink, type CheckpointId, isLater } from './sink.js';
 
-/** Limits each call, so that a sink that was down for long does not get all checkpoints at once. */
+/** Maximum number of checkpoints per call: a sink that was down for long does not get all of them at once. */
 const CHECKPOINTS_PER_CALL = 100;
 const PAUSE_MS = 1000;
 const PAUSE_MS_MAX = 5 * 60_000;
 
 /**
  * Sends the checkpoints of a project to a sink, in order. The log keeps them all, so a sink that is down misses none.
- * It is tried again after a pause that doubles with each failure.
+ * After a failure, the next attempt follows a pause, which doubles with each failure.
  */
 export class SinkDelivery {
-  /** Undefined until the sink was asked; null if the sink has none. */
+  /** The last checkpoint that the sink has; null if it has none. Undefined until it has been read from the sink. */
   private lastSent: CheckpointId | null | undefined;
   private running: Promise<void> | null = null;
   private pauseMs = PAUSE_MS;

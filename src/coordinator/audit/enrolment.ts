@@ -8,7 +8,7 @@ interface EnrolmentAlarm {
   readonly alarm: string;
 }
 
-/** The enrolment of this coordinator's key in a project where it is not active, or why it cannot be enrolled. */
+/** The enrolment of this coordinator's key in a project where the key is not active, or why it cannot be enrolled. */
 export async function enrolmentOf(
   keys: AuditKeys,
   project: ProjectIds,
@@ -25,7 +25,7 @@ export async function enrolmentOf(
   return keys.hasOnlyInactiveKeys ? { alarm: noActiveKeyText(keys) } : { key_id, public_key, how: 'first' };
 }
 
-/** Names the newest key as an example. The administrator may name any of them, because all have ended. */
+/** The command names the newest key only as an example: all keys have ended, so the administrator may name any. */
 export const noActiveKeyText = (keys: AuditKeys): string =>
   'Every audit key of the project is revoked or rotated. An administrator must run ' +
   `gen audit replace ${keys.list().at(-1)?.key_id ?? 'KEY_ID'} --reason TEXT; until then no checkpoint is written.`;

@@ -11,7 +11,7 @@ import { binaryToBytes, leafHashOf, payloadDigest } from './audit-hash.js';
 export interface EventLeaf {
   readonly event: EventEnvelope;
   readonly leaf: string;
-  /** Retention has removed a part of the payload, so it no longer has the digest in the leaf. */
+  /** Retention has removed a part of the payload. The leaf has the digest of the original payload. */
   readonly isRedacted: boolean;
 }
 
@@ -26,7 +26,7 @@ export class EventLeaves {
     private readonly projectKey: ProjectKey,
   ) {}
 
-  /** Calls `visit` for the events after a position up to another one, in order. */
+  /** Calls `visit` for the events after position `after`, up to and including `until_position`, in order. */
   async forEach(after: number, until_position: number, visit: (eventLeaf: EventLeaf) => void): Promise<void> {
     const originals = await this.readOriginals();
     await this.history.forEach(this.projectKey, { after, until_position }, (event) => {
@@ -37,11 +37,11 @@ export class EventLeaves {
     });
   }
 
-  /** The hashes of those leaves of a tile that a tree of this size has. */
+  /** The hashes of the leaves of a tile. In a tree of this size, the last tile may be incomplete. */
   async ofTile(tile: number, treeSize: number): Promise<readonly Uint8Array[]> {
     const after = tile * TILE_SIZE;
     const until = Math.min(after + TILE_SIZE, treeSize);
-    // Every proof against the last checkpoint needs the incomplete tile at the end of the tree.
+    // Every proof against the last checkpoint needs the incomplete tile at the end of the tree, so it is cached.
     const isOpen = until - after < TILE_SIZE;
     if (isOpen && this.openTile?.until === until) return this.openTile.hashes;
     const hashes: Uint8Array[] = [];

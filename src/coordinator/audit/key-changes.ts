@@ -28,14 +28,14 @@ interface KeyChangeRequest {
   readonly caller: Caller;
 }
 
-/** Without the keys: they are added when the reply is sent, so a repeated request shows the current ones. */
+/** The decision without the list of keys, which is added to each reply: a repeated request shows the current keys. */
 type KeyChangeDecision =
   | { readonly success: true; readonly reason: AuditKeySuccess }
   | { readonly success: false; readonly reason: AuditKeyRefusal };
 
 /**
- * Replaces or revokes a key. The rules are checked inside the operation: a repeated request then gets its
- * first reply, and not `AUDIT_KEY_ENDED`.
+ * Replaces or revokes a key. The rules are checked inside the operation, so that a repeated request gets its first
+ * reply again, and not `AUDIT_KEY_ENDED`.
  */
 export function keyChange(request: KeyChangeRequest): Operation<KeyChangeDecision> {
   const { verb, body, caller } = request;
@@ -66,7 +66,10 @@ function revokeRefusal({ keys, body }: KeyChangeRequest): AuditKeyRefusal | null
   return keys.isActive(body.key_id) ? null : 'AUDIT_KEY_ENDED';
 }
 
-/** A revoked key can still be replaced, as long as no other key has replaced it: an administrator may revoke it first. */
+/**
+ * Why the key cannot be replaced; null if it can. An administrator may revoke a key first and replace it later: a revoked
+ * key can be replaced until this coordinator's own key is active.
+ */
 function replaceRefusal({ keys, signer, body }: KeyChangeRequest): AuditKeyRefusal | null {
   if (signer === null) return 'NO_AUDIT_KEY';
   if (keys.publicKeyOf(body.key_id) === null) return 'UNKNOWN_AUDIT_KEY';

@@ -17,12 +17,13 @@ import { TreeBuilder } from './tree-builder.js';
 
 const DEFAULT_EVERY_EVENTS = 4096;
 const DEFAULT_EVERY_MS = 60_000;
-/** Keeps the event below 64 KiB. Tiles beyond it are listed by the next checkpoints. */
+/** Maximum number of tiles that one checkpoint lists, so that its event stays below 64 KiB. Later ones list the rest. */
 const TILES_LISTED_MAX = 1000;
 
 /**
- * The audit tree of a loaded project. It is built after the commits, from the leaves that the log passes on, or from
- * the store if the log passes on none. It continues from the last checkpoint, so nothing is stored besides the log.
+ * The audit tree of a loaded project. It is built after the commits, from the leaves that the log passes to `onDurable`,
+ * or from the events in the store if the log passes none. It continues from the last checkpoint, so nothing is stored
+ * besides the log.
  */
 export class ProjectAudit {
   readonly records: AuditRecords;
@@ -80,7 +81,7 @@ export class ProjectAudit {
     return this.deliveries.reduce((sum, { pending }) => sum + pending, 0);
   }
 
-  /** Writes a checkpoint if there are new events. Callers that come meanwhile share it. */
+  /** Writes a checkpoint if there are new events. A call during a running attempt gets the result of that attempt. */
   checkpoint(options: AuditOptions): Promise<void> {
     this.running ??= this.runInTurn(() => this.tryCheckpoint(options)).finally(() => {
       this.lastRunMs = this.project.environment.clock.monotonicMs();
@@ -91,7 +92,7 @@ export class ProjectAudit {
 
   /**
    * Changes the keys and makes a checkpoint due, because the change may have made one possible. No checkpoint is
-   * written during the change: its key could end between the signature and the record.
+   * written during the change: otherwise its key could end after it was signed and before it is recorded.
    */
   changeKeys<T>(change: () => Promise<T>): Promise<T> {
     return this.runInTurn(async () => {
@@ -104,8 +105,8 @@ export class ProjectAudit {
   }
 
   /**
-   * Adds the signature of this coordinator to a record that only a coordinator may write. Returns an unsigned record
-   * if the key cannot be enrolled in the project: then no key vouches for it.
+   * Adds the signature of this coordinator to a record that only a coordinator may write. Returns the record unsigned
+   * if the key cannot be enrolled in the project, because auditors would not accept its signature.
    */
   signRecord<T extends object>(
     options: AuditOptions,
@@ -115,7 +116,7 @@ export class ProjectAudit {
     return this.runInTurn(async () => {
       await this.records.read();
       const fault = await this.enrol(options);
-      // The caller can repeat the command later. A record without a signature would never become valid.
+      // Throw, so that the caller repeats the command later: a record without a signature would never become valid.
       if (isProblem(fault)) throw new StoreUnavailable(fault.detail);
       if (fault !== null) return payload;
       const { signer } = options;
@@ -131,7 +132,7 @@ export class ProjectAudit {
     return done;
   }
 
-  /** If the signer fails, events that the last checkpoint does not cover wait for the next round. */
+  /** Writes a checkpoint. If the signer fails, the events wait for the next round. */
   private async tryCheckpoint(options: AuditOptions): Promise<void> {
     let alarm: string | null;
     try {
@@ -176,7 +177,10 @@ export class ProjectAudit {
     return isProblem(fault) ? fault.detail : fault;
   }
 
-  /** Enrols the key in the project. Returns null, or why it cannot: after a problem, a later attempt may succeed. */
+  /**
+   * Enrols the key in the project. Returns null, or why the key cannot be enrolled. If the reason is a `Problem`, a later
+   * attempt may succeed.
+   */
   private async enrol(options: AuditOptions): Promise<string | Problem | null> {
     const { project, records } = this;
     const keyId = options.signer.key_id;
@@ -194,14 +198,14 @@ export class ProjectAudit {
   /** The tree of all events so far. */
   private async currentTree(): Promise<TreeBuilder> {
     const lastTree = this.records.lastTree();
-    // Another coordinator may be ahead.
+    // Another coordinator may have written a checkpoint beyond this tree: continue from that checkpoint.
     if (this.tree === null || this.tree.size < lastTree.size) this.tree = new TreeBuilder(lastTree);
     const { tree, project } = this;
-    // Read now that the tree exists: what becomes durable from here on is passed to it, so there is no gap.
+    // Read the position after the tree exists: leaves that become durable from now on are added to it, so none is missed.
     const position = (await project.store.project(project.key))?.position ?? 0;
     for (let lastSize = -1; tree.size < position && tree.size > lastSize; ) {
       lastSize = tree.size;
-      // Leaves that the log passes on meanwhile wait in the tree. Only the events before them are read.
+      // Leaves that the log passes on meanwhile wait in the tree, so only the events before those are read.
       const until = tree.waitingFrom === null ? position : tree.waitingFrom - 1;
       await this.leaves.forEach(tree.size, until, ({ event, leaf }) =>
         tree.addLeaves(event.position, [leafHashOf(leaf)]),
@@ -224,7 +228,7 @@ export class ProjectAudit {
     };
   }
 
-  /** Another coordinator may have written the checkpoint of this position first. It must have the same root. */
+  /** Records an alarm if another coordinator wrote the checkpoint of this position first, with a different root. */
   private async alarmIfRootDiffers({ position, root }: Pick<Checkpoint, 'position' | 'root'>): Promise<void> {
     const written = this.records.checkpoints.findLast((checkpoint) => checkpoint.position === position);
     if (written === undefined || written.root === root) return;

@@ -17,7 +17,7 @@ import { sha256 } from './audit-hash.js';
 import type { AuditRecords, SignedRoot } from './audit-records.js';
 import type { EventLeaf, EventLeaves } from './event-leaves.js';
 
-/** Where the parts of a proof come from. */
+/** The checkpoints and leaves from which a proof is built. */
 export interface ProofSource {
   readonly records: AuditRecords;
   readonly leaves: EventLeaves;
@@ -44,7 +44,7 @@ export async function proveInclusion(
   };
 }
 
-/** A proof is a small file. A longer payload can be compared with the digest in the leaf. */
+/** Maximum length of a payload in a proof, which is a small file. A longer one is compared by the digest in the leaf. */
 const PAYLOAD_CHARS_MAX = 1024;
 
 function payloadOf({ event, isRedacted }: EventLeaf): { payload?: string } {
@@ -85,7 +85,7 @@ async function loadRanges(
   return rangesFromTiles({ hash: sha256, tileRoots: records.tileRoots, leavesOfTile });
 }
 
-/** Computes the roots of tiles that no checkpoint lists yet: the first checkpoint of a long log lists only some. */
+/** Computes the roots of tiles that no checkpoint lists yet: one checkpoint of a long log lists only some of them. */
 async function fillTileRoots({ records, leaves }: ProofSource, treeSize: number): Promise<void> {
   const { tileRoots } = records;
   for (let tile = tileRoots.length; (tile + 1) * TILE_SIZE <= treeSize; tile += 1)

@@ -9,7 +9,7 @@ import { contentEventId } from '../runtime/identity.js';
 
 const AUDITOR = 'audit';
 
-/** Writes a checkpoint. The event id derives from incarnation and position, so a second coordinator writes nothing. */
+/** Writes a checkpoint. Its event id derives from incarnation and position, so two coordinators write it only once. */
 export const recordCheckpoint = (checkpoint: Checkpoint): Operation<true> =>
   recordOf(CHECKPOINT_EVENT, [checkpoint.incarnation, checkpoint.position], checkpoint);
 
@@ -24,7 +24,7 @@ export const recordKey = (key: KeyEnrolled): Operation<true> =>
 export const enrolmentIdParts = (key: KeyEnrolled): readonly string[] =>
   key.how === 'rotated' ? [key.key_id, key.how, key.previous_key_id] : [key.key_id, key.how];
 
-/** Records that this coordinator computed another root than a checkpoint of the log has. */
+/** Records that this coordinator computed a root that differs from the root in a checkpoint of the log. */
 export const recordAlarm = (alarm: AuditAlarm): Operation<true> =>
   recordOf(ALARM_EVENT, [alarm.position, alarm.computed_root], alarm);
 

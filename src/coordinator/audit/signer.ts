@@ -1,6 +1,6 @@
 import type { AuditSink } from './sink.js';
 
-/** Signs checkpoints. The private key may be in a file or with a key management service. */
+/** Signs checkpoints. The private key may be in a file or in a key management service. */
 export interface AuditSigner {
   readonly key_id: string;
   /** The 32 bytes of the Ed25519 key, in base64url. */
@@ -22,7 +22,7 @@ export async function signWith(signer: AuditSigner, text: string): Promise<strin
 
 export interface AuditOptions {
   readonly signer: AuditSigner;
-  /** Keys that `signer` replaces, newest first: where one of them is active, it signs the enrolment of `signer`. */
+  /** Keys that `signer` replaces, newest first. In a project where one is active, it signs the enrolment of `signer`. */
   readonly previousSigners?: readonly AuditSigner[];
   /** Called with the reason why no checkpoint of a project can be written, each time the reason changes. */
   readonly warn?: (sentence: string) => void;
@@ -30,6 +30,6 @@ export interface AuditOptions {
   readonly every_events?: number;
   /** … or after this time, if there are new events. */
   readonly every_ms?: number;
-  /** The places beside the log where checkpoints are kept. */
+  /** The places outside the log where checkpoints are kept. */
   readonly sinks?: readonly AuditSink[];
 }

@@ -14,7 +14,7 @@ function rootOf(size: number): Uint8Array {
 }
 
 describe('the audit tree of a project', () => {
-  it('skips the leaves that it has', () => {
+  it('skips leaves that it already has', () => {
     const tree = new TreeBuilder(EMPTY);
     tree.addLeaves(1, leavesOf(1, 5));
     tree.addLeaves(3, leavesOf(3, 7));

@@ -29,7 +29,7 @@ export const actorOf = (
 
 export const isStillAuthorized = ({ isStillAuthorized }: Caller): boolean => isStillAuthorized?.() ?? true;
 
-/** The caller on a loopback address with no keys configured, and the default for embedders. */
+/** The caller of a server that listens on a loopback address without any key, and the default for embedders. */
 export const OPEN_CALLER: Caller = {
   principal: 'open',
   user_id: null,

@@ -70,7 +70,7 @@ describe('the binding of a key', () => {
     expect(isBound(meta, 'k1', { ...bound, ...change })).toBe(false);
   });
 
-  test('covers the agent role: another one, or none, is invalid', () => {
+  test('covers the agent role: with another role, or without one, it is invalid', () => {
     const developer = { ...record, agent_role: 'developer' };
     const boundDeveloper = { ...developer, binding: bindingOf(meta, 'k1', developer) };
     expect(isBound(meta, 'k1', boundDeveloper)).toBe(true);
@@ -87,7 +87,7 @@ describe('the binding of a key', () => {
 });
 
 describe('a key', () => {
-  test('is valid in the store that created it, and not in another that has its record', async () => {
+  test('is valid in the store that created it, and not in another store that has its record', async () => {
     const store = openMemoryStore();
     const home = await keysOf(store);
     const { key_id } = unwrap(await home.keys.create(ACME, { role: 'agent' }));

@@ -13,7 +13,7 @@ import type { Project } from '../queue/project.js';
 import type { Projects } from '../queue/projects.js';
 import { isBound } from './key-binding.js';
 
-/** The platform's API keys. This coordinator's own changes show at once, those of others when it polls the store. */
+/** The platform's API keys. This coordinator's own changes are visible at once, those of others after a poll. */
 export class KeyRing {
   private constructor(readonly project: Project) {}
 
@@ -23,8 +23,8 @@ export class KeyRing {
   }
 
   /**
-   * Whether any key record exists. Expired, revoked and unbound ones count: neither time nor a foreign record may
-   * turn a closed server into an open one.
+   * Whether any key record exists, even if the key is expired, revoked or unbound: neither time nor a foreign record may
+   * turn a server that requires keys into an open one.
    */
   get hasAnyKey(): boolean {
     return !this.records().next().done;

@@ -1,7 +1,7 @@
 /** The field of Ed25519, and its curve: -x² + y² = 1 + d·x²·y². */
 const FIELD = 2n ** 255n - 19n;
 const CURVE_D = modField(-121665n * powField(121666n, FIELD - 2n));
-/** The y coordinates of the points of order 1, 2, 4 and 8. With such a key anyone can forge signatures. */
+/** The y coordinates of the points of order 1, 2, 4 and 8. For a key with one of them, anyone can forge signatures. */
 const WEAK_Y_VALUES = new Set([
   0n,
   1n,
@@ -19,7 +19,10 @@ export function isPublicKey(text: string): boolean {
   return y < FIELD && !WEAK_Y_VALUES.has(y) && isOnCurve(y);
 }
 
-/** x exists if (y² - 1) / (d·y² + 1) is a square. The quotient is a square exactly if the product of both terms is. */
+/**
+ * Whether the curve has a point with this y. It has one if (y² - 1) / (d·y² + 1) is a square, and the quotient is a square
+ * exactly if the product of both terms is a square.
+ */
 function isOnCurve(y: bigint): boolean {
   const square = modField(y * y);
   return powField(modField((square - 1n) * (CURVE_D * square + 1n)), (FIELD - 1n) / 2n) === 1n;

@@ -236,7 +236,7 @@ test('a signature is optional if the tenant does not require one, but must be va
   });
 });
 
-test('a session opened through one coordinator can sign commands to another', async () => {
+test('a session opened through one coordinator can sign commands to another coordinator', async () => {
   const harness = await CoordinatorHarness.open('memory');
   const second = await harness.openAnother();
   await second.plans.get(PROJECT_KEY);

@@ -13,7 +13,7 @@ import type { Project } from '../queue/project.js';
 import { sha256Hex } from '../runtime/identity.js';
 import { type AsyncReply, catchStoreErrors, fieldProblem, type Problem, problem } from '../wire/problem.js';
 
-/** Maximum age of a signature on arrival, and maximum lead of its clock. */
+/** Maximum difference between the time in a signature and the store's time on arrival, in either direction. */
 const SIGNATURE_AGE_MS_MAX = 5 * 60 * 1000;
 
 /** A session's command as received. */
@@ -96,7 +96,7 @@ function textToSign(
   return signedText(toSign, sha256Hex(bodyText(toSign)), issuedAt);
 }
 
-/** The session may have been opened through another coordinator and not be known here yet. */
+/** The public key of a session. If the session is unknown here, another coordinator may have opened it: refresh first. */
 async function publicKeyOf(project: Project, sessionId: string): Promise<string | null> {
   const subject = sessionSubject(sessionId);
   if (!project.state.records.has(subject)) await project.refresh();

@@ -6,7 +6,10 @@ import type { Environment } from '../runtime/environment.js';
 import { repeatEvery } from './repeat.js';
 
 const POLL_MS = 250;
-/** A project that no command, query or stream here has used yet is polled once in this many rounds: only its expiries and metrics need it. */
+/**
+ * A project that no command, query or stream here has used yet is polled once in this many rounds, because it is needed
+ * only for its expiries and metrics.
+ */
 const ROUNDS_PER_WATCHED_POLL = 40;
 
 /**

@@ -41,7 +41,7 @@ forEachStore('after a restart, without a command', (open) => {
   }
 
   // req: LSE-014, MET-006
-  test('the numbers of the project with a claim are known, and the idle one is not loaded', async () => {
+  test('the numbers of a project with a claim are known, and a project without claims is not loaded', async () => {
     const harness = await restartedWithClaim();
     expect(await countsOf(harness)).toEqual([
       [
@@ -71,7 +71,7 @@ forEachStore('after a restart, without a command', (open) => {
   });
 
   // req: STL-005
-  test('a claim that is held without an end is reported as stale', async () => {
+  test('a claim that does not end by itself is reported as stale', async () => {
     const harness = await restartedWithClaim({ stale_policy: 'hold', stale_threshold_seconds: 600 });
     await untilRecorded(harness, A, 'CLAIM_LOST');
     expect(await countsOf(harness)).toMatchObject([

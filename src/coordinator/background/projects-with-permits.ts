@@ -6,14 +6,14 @@ import { repeatEvery } from './repeat.js';
 const PAGE_SIZE = 100;
 /** How many projects are loaded at the same time. */
 const LOADED_AT_ONCE = 8;
-/** The interval at which a store is asked for projects that another coordinator has left behind. */
+/** Interval for reading the due projects: those with a claim that has ended, while no event records the end. */
 const DUE_TICK_MS = 10_000;
-/** The interval for a store that cannot tell which projects are due, and lists all of them. */
+/** Interval for a store without `dueProjects`, where all projects with permits are listed. */
 const LIST_TICK_MS = 60_000;
 
 /**
- * Loads the projects in which something is due, without a command: at the start all that have claims, and later those
- * whose claims another coordinator had. Idle projects cost nothing.
+ * Loads projects whose claims may end, so that this is recorded even if no command arrives: at the start all projects with
+ * claims, and later those that another coordinator has abandoned. Projects without claims are not loaded.
  */
 export class ProjectsWithPermitsWatch {
   readonly stop: () => void;
@@ -57,8 +57,8 @@ export class ProjectsWithPermitsWatch {
   }
 
   /**
-   * A project that cannot be loaded, for example a damaged one, is left out; the fault is reported where the project is
-   * used.
+   * Loads several projects at a time. One that cannot be loaded, for example because its log is damaged, is left out; the
+   * next command on it reports the fault.
    */
   private async load(projectKeys: readonly ProjectKey[]): Promise<void> {
     for (let first = 0; first < projectKeys.length && !this.isStopped; first += LOADED_AT_ONCE) {

@@ -21,7 +21,7 @@ const NOTE = 'a remark of the first';
 
 const projectNamed = (project_id: string): ProjectKey => ({ ...PROJECT_KEY, project_id });
 
-/** Claims the task, and returns what its holder names in later commands. */
+/** Claims the task, and returns the fields of its handle, which the later commands of the holder name. */
 async function claimA(coordinator: Coordinator, project: ProjectKey, session_id: string) {
   const body = { task_id: A, agent_id: 'alpha', session_id };
   const { claim } = unwrap(await coordinator.claims.claimTask(project, body));
@@ -103,7 +103,7 @@ forEachStore('retention of unused projects', (open, name) => {
     expect(await harness.coordinator.redactIdleHistory()).toBe(1);
     expect(await hasNote(harness.store)).toBe(false);
     const eventReads = recordCalls(harness.store, 'events');
-    // Reads the events of everything that is loaded.
+    // Runs retention in the loaded projects only: no project is loaded, so nothing is read.
     await harness.coordinator.redactHistory();
     expect(eventReads).toEqual([]);
     expect(await harness.coordinator.queries.getTaskState(PROJECT_KEY, A)).toMatchObject({
@@ -138,7 +138,7 @@ forEachStore('retention of unused projects', (open, name) => {
     expect([await hasNote(harness.store, short), await hasNote(harness.store, long)]).toEqual([false, true]);
   });
 
-  test('leaves a project loaded that is used meanwhile', async () => {
+  test('leaves a project loaded if a command uses it during the round', async () => {
     const harness = await restartedAfter(91, [PROJECT_KEY, projectNamed('other')]);
     const { redact } = harness.store;
     harness.store.redact = async (key, events) => {
@@ -156,7 +156,7 @@ forEachStore('retention of unused projects', (open, name) => {
     expect(await loadedProjects(harness)).toEqual([PROJECT_KEY.project_id]);
   });
 
-  test('does not let a failing project stop the others, and tries it again an hour later', async () => {
+  test('continues with other projects if one fails, and tries that one again an hour later', async () => {
     const harness = await restartedAfter(91, [projectNamed('a'), projectNamed('b'), projectNamed('c')]);
     const { events } = harness.store;
     harness.store.events = (key, query) =>
@@ -181,7 +181,7 @@ forEachStore('retention of unused projects', (open, name) => {
     const eventReads = recordCalls(harness.store, 'events');
     const loads = [recordCalls(harness.store, 'scanHeads'), recordCalls(harness.store, 'openLog')];
     expect(await harness.coordinator.redactIdleHistory()).toBe(0);
-    // The one read finds out whether more events have become old.
+    // The only read checks whether more events have become old.
     expect([eventReads.length, loads.flat()]).toEqual([1, []]);
     // Now the record of the redaction is old too.
     harness.advance(91 * DAY_S);
@@ -204,7 +204,7 @@ forEachStore('retention of unused projects', (open, name) => {
 
   if (name === 'file') return;
 
-  test('leaves a project loaded in which another coordinator has granted a claim', async () => {
+  test('leaves a project loaded if another coordinator has granted a claim in it', async () => {
     const harness = await restartedAfter(91);
     const other = await harness.openAnother();
     unwrap(await other.claims.claimTask(PROJECT_KEY, { task_id: B, agent_id: 'gamma', session_id: 's3' }));
@@ -220,7 +220,7 @@ forEachStore('retention of unused projects', (open, name) => {
     await agent.release(A);
     harness.advance(91 * DAY_S);
     await harness.restart();
-    // The metadata is of the current generation.
+    // The metadata belongs to the current generation, so it is kept.
     expect(await harness.coordinator.redactIdleHistory()).toBe(0);
     const other = await harness.openAnother();
     unwrap(await other.claims.claimTask(PROJECT_KEY, { task_id: A, agent_id: 'gamma', session_id: 's3' }));

@@ -11,7 +11,7 @@ import { DAY_MS, HOUR_MS, type Retention, retentionCutoff } from './retention.js
 
 /** The number of projects whose progress is remembered, at about 100 bytes each. */
 const REMEMBERED_PROJECTS_MAX = 100_000;
-/** The most events that one retention round writes itself: records of redactions, and a checkpoint. */
+/** Maximum number of events that a pass writes itself: records of redactions, and a checkpoint. */
 const OWN_EVENTS_MAX = 100;
 
 /** The progress of retention in a project. */
@@ -28,9 +28,9 @@ interface TenantRetention {
 }
 
 /**
- * Redacts the old events of idle projects: those that are not loaded, of all tenants, one after the other.
- * The first round begins an hour after the start, then there is one a day. A project is loaded only if it has old
- * events to examine, and is unloaded afterwards.
+ * Redacts the old events of idle projects, that is, of all projects that are not loaded, one after the other. The first
+ * round begins an hour after the start, and another one every day. A project is loaded only if it has old events to
+ * examine, and is unloaded afterwards.
  */
 export class RetentionRound {
   private readonly progressByPath = new Map<string, RetentionProgress>();
@@ -54,7 +54,7 @@ export class RetentionRound {
     this.cancelTimer();
   }
 
-  /** Returns the number of redacted events. Callers that come during a round share it. */
+  /** Runs a round, or joins the running one. Returns the number of redacted events. */
   run(): Promise<number> {
     this.runningRound ??= this.runRound().finally(() => {
       this.runningRound = null;
@@ -80,7 +80,7 @@ export class RetentionRound {
         if (this.isStopped) return redacted;
         const projectKey = { tenant_id: tenantId, project_id };
         redacted += (await this.attemptOrNull(() => this.redactIdle(projectKey, tenant))) ?? 0;
-        // Some stores answer without a pause, and there may be many projects.
+        // Some stores return without yielding to the event loop, and there may be many projects.
         await this.environment.yieldToEventLoop();
       }
     }
@@ -108,7 +108,7 @@ export class RetentionRound {
     return redacted ?? 0;
   }
 
-  /** The position to continue after; null if all events of the log were old and have been examined. */
+  /** The position to continue after; null if there is no such project, or if its whole log is old and was examined. */
   private async positionToContinueAfter(projectKey: ProjectKey): Promise<number | null> {
     const row = await this.store.project(projectKey);
     if (row === null) return null;

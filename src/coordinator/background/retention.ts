@@ -18,11 +18,11 @@ interface RetentionPass {
   readonly redacted: number;
   /** Every old event up to this position was examined. */
   readonly position: number;
-  /** False if a redaction could not be recorded: the next pass redacts these events and all later ones. */
+  /** False if the pass stopped because a redaction could not be recorded. The next pass examines these events again. */
   readonly isComplete: boolean;
 }
 
-/** Adds the signature of the coordinator to a record, if it has a key. */
+/** Adds the signature of the coordinator to a record, if the coordinator has a key. */
 type SignRecord = <T extends object>(project: Project, eventType: string, payload: T) => Promise<T>;
 
 export const HOUR_MS = 3600 * 1000;

@@ -7,7 +7,7 @@ const TIMEOUTS_MAX = 1000;
 
 /** Records the reviews whose deadline has passed, each once. They stay open as long as their claim does. */
 export class ReviewDeadlines {
-  /** Ids of overdue reviews that are recorded. After a restart they are recorded again, which writes nothing. */
+  /** Ids of overdue reviews that are recorded. Recording one again, as after a restart, adds no event. */
   private readonly recordedReviews = new WeakMap<Project, ReadonlySet<string>>();
 
   /** Resolves to the number of reviews that are newly overdue. */

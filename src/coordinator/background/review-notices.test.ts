@@ -20,7 +20,7 @@ review:
 `;
 const DAY = 24 * 3600;
 
-/** Confirms or refuses notices, as the test says. */
+/** Confirms notices, or refuses them with `error`. */
 class ScriptedReceiver implements NoticeSender {
   readonly received: { url: string; id: string; body: Record<string, unknown> }[] = [];
   error: string | null = null;
@@ -92,13 +92,13 @@ forEachStore('notices of reviews', (open) => {
     expect(await recordedNoticeEvents()).toEqual(['review_notified requested 0']);
   });
 
-  test('are skipped if missed: after a long interruption only the current notice is sent', async () => {
+  test('are skipped if they were missed: after a long interruption only the current notice is sent', async () => {
     const { receiver, harness } = await openWaiting();
     await runRound(harness, 5 * DAY);
     expect(receiver.kinds).toEqual(['reminder 2']);
   });
 
-  test('are tried five times in about an hour, and then no more until the next notice is due', async () => {
+  test('are tried five times in about an hour, and then nothing is sent until the next notice is due', async () => {
     const { receiver, harness, recordedNoticeEvents } = await openWaiting();
     receiver.error = 'status 503';
     for (const seconds of [5, 30, 60, 240, 900, 2400, 3600, 3600]) await runRound(harness, seconds);

@@ -47,8 +47,8 @@ const NOTICES_PER_ROUND = 10;
 const ERROR_CHARS_MAX = 200;
 
 /**
- * Notifies the webhook of a project of pending reviews, at least once. Several coordinators may deliver one notice. It
- * has the same id in each delivery, and the log records it once.
+ * Sends notices of pending reviews to the webhook of a project, each at least once. Several coordinators may deliver one
+ * notice. It has the same id in each delivery, and the log records it once.
  */
 export class ReviewNotices {
   readonly stop: () => void;
@@ -91,7 +91,7 @@ export class ReviewNotices {
     return pruned;
   }
 
-  /** Reads the log before each try. Another coordinator may have delivered the notice, or this one before a restart. */
+  /** Tries to deliver a notice, unless the log already records its end: another process may have delivered it before. */
   private async notify(project: Project, progress: Map<string, NoticeProgress>, current: CurrentNotice) {
     const { notice_id, review, url } = current;
     const tries = (progress.get(notice_id)?.tries ?? 0) + 1;

@@ -12,8 +12,8 @@ const SWEPT_SUBJECTS_MAX = 1000;
 const TICK_MS = 1000;
 
 /**
- * Records expiries and overdue reviews soon after they happen, so that observers see them. No command waits for the
- * sweeper, or is decided differently because of it.
+ * Records expiries and overdue reviews soon after they happen, so that observers see them. Commands do not wait for the
+ * sweeper, and are decided in the same way without it.
  */
 export class Sweeper {
   readonly stop: () => void;

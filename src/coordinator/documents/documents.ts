@@ -24,7 +24,7 @@ const DEFAULT_DOCUMENT_LIMITS: DocumentLimits = {
 /** Longer texts are read in a thread. YAML takes about a hundred times as long as JSON. */
 export const LARGE_YAML_CHARS = 4 * 1024;
 export const LARGE_JSON_CHARS = 64 * 1024;
-/** Workspace files are read on the main thread, yielding between files, if each file and their total stay within these. */
+/** Workspace files up to these sizes, each and in total, are read on the main thread, which yields between two files. */
 const SMALL_FILE_CHARS = 8 * 1024;
 const SMALL_FILES_CHARS = 256 * 1024;
 
@@ -74,7 +74,7 @@ interface QueuedDocument {
   readonly settle: (outcome: Promise<ParsedDocument | Problem>) => void;
 }
 
-/** Reads in one worker thread, tenants in turn: many large documents of one tenant delay another by at most one. */
+/** Reads in one worker thread, and serves tenants in turn: many documents of one tenant delay another by only one. */
 export class ThreadedDocumentReader implements DocumentReader {
   private readonly queue = new TenantQueue<QueuedDocument>();
   private thread: DocumentThread | null = null;

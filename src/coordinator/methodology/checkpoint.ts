@@ -23,7 +23,7 @@ type RecordedCheckpoint =
   | { readonly event_id: string; readonly position: number; readonly timestamp: string }
   | Refusal<CheckpointRefusal>;
 
-/** Marks a position of the log. The project's state there can be recomputed from the log at any time and never changes. */
+/** Marks a position of the log. The state at that position can be computed from the log at any time, and never changes. */
 export function checkpointOperation(body: ParsedCheckpointBody, state: MethodologyState, caller: Caller) {
   const requestKey = requestKeyOf(caller, 'checkpoint', body);
   const operation: Operation<RecordedCheckpoint> = {

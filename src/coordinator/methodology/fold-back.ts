@@ -33,13 +33,13 @@ interface FoldBackInput {
 
 type ParsedFoldBackBody = z.output<typeof foldBackBody>;
 
-/** Folds a spawn's result back into its parent, once, and unblocks the edge that waited for it. */
+/** Folds the result of a spawned feature back into its parent, once, and unblocks the parent's edge that waited for it. */
 export function foldBackOperation(body: ParsedFoldBackBody, state: MethodologyState, caller: Caller) {
   const run = (transaction: TransactionBuilder): FoldBackReply => {
     const { view } = transaction;
     const input = decideFoldBack(view, body, viewInputOf(view.state, state, view));
     if (!('code' in input)) return writeFoldBack(transaction, body, input, actorOf(caller, body));
-    // A refusal of a repeated fold-back depends on its record, which may be uncommitted.
+    // A repeated fold-back is refused because of the record of the first one, which may not be committed yet.
     transaction.checkRecord(foldBackSubject(body.feature_id));
     const emptyFields = { parent: null, unblocked: null, remediation: null } as const;
     return { success: false, reason: input.code, child: body.feature_id, ...emptyFields, next: input.says };

@@ -50,8 +50,8 @@ interface LinkDecision {
 }
 
 /**
- * Links that let a person decide on a candidate without an account. They are signed and stored nowhere. A link acts
- * only on its candidate, and a decision made with it follows the same rules as every other review.
+ * Links that let a person decide on a candidate without an account. They are signed, and not stored. A link is valid only
+ * for its candidate, and a decision made with it follows the same rules as every other review.
  */
 export class ReviewLinks {
   private meta: Promise<StoreMeta> | null = null;
@@ -159,7 +159,7 @@ export class ReviewLinks {
     return isOurs ? parsed.link : null;
   }
 
-  /** The key derives from the secret and the incarnation of the store, so a loss of history ends all links. */
+  /** The MAC of a link. Its key depends on the incarnation of the store, so a loss of history makes all links invalid. */
   private async macOf(link: ReviewLink): Promise<string> {
     this.meta ??= this.dependencies.store.meta().catch((error) => {
       this.meta = null;

@@ -340,7 +340,7 @@ forEachStore('gaps', (open) => {
     });
   });
 
-  test('have the result COMPLETE if there are none, and a spawn that names an intent resolves the intent', async () => {
+  test('give the result COMPLETE if none are found, and a spawn that names an intent resolves the intent', async () => {
     const harness = await openConfigured(open);
     const { methodology } = harness.coordinator;
     expect(await methodology.gaps(PROJECT_KEY, { ...coverage, keys: [coverage.keys[0]] })).toMatchObject({

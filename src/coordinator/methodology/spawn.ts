@@ -29,7 +29,7 @@ export function spawnOperation(body: ParsedSpawnBody, state: MethodologyState, c
     const { feature_id, edge, reason, blocks = true } = body;
     const feature = decideChild(transaction.view, body, state);
     if ('code' in feature) {
-      // A refusal because the id is taken depends on its record, which may be uncommitted.
+      // The id may be taken by a record that is not committed yet: check that record.
       if (feature_id !== undefined) transaction.checkRecord(featureSubject(feature_id));
       return refusedReply(feature);
     }
@@ -82,11 +82,11 @@ function spawnFactsOf(viewInput: RouteInput, methodology: Methodology): SpawnFac
   };
 }
 
-/** Taken by a committed record, an uncommitted one, or a feature in an imported log. */
+/** Whether a record, committed or not, or a feature of an imported log has this id. */
 const isFeatureIdTaken = (view: DecisionView, viewInput: RouteInput, featureId: string): boolean =>
   view.record(featureSubject(featureId)) !== null || rowOf(viewInput, featureId) !== undefined;
 
-/** The next free id. If two operations choose the same number, one finds its record changed and is decided again. */
+/** The next free id. Of two operations that choose the same id, the store commits one, and the other is decided again. */
 export function numberedId(prefix: string, view: DecisionView, viewInput: RouteInput): string {
   const existingIds = viewInput.rows.map(({ feature }) => feature.feature_id);
   return nextFreeId(prefix, existingIds, (id) => view.record(featureSubject(id)) !== null);

@@ -22,7 +22,7 @@ interface RulesContext {
   rulesOf(subject: string): Rules;
 }
 
-/** The input of the methodology's commands and views. Adds no checks of the heads it reads to a transaction. */
+/** The input of the methodology's commands and views. Transactions do not check the heads that are read for it. */
 export function viewInputOf(
   work: WorkState,
   state: MethodologyState,
@@ -71,7 +71,7 @@ const featuresOf = ({ records }: WorkState): Feature[] =>
     .filter(({ subject }) => subject.startsWith(FEATURE_PREFIX))
     .map(({ value }) => value as unknown as Feature);
 
-/** The edge's claim as shown to people; null if the edge is not held. */
+/** The edge's claim as shown to people; null if the edge is not claimed. */
 function edgeClaimOf(head: Head, nowMs: number, rules: Rules): EdgeClaim | null {
   const { claim, generation } = head;
   if (claim === null || claim.state === 'RELEASED' || claim.state === 'SUPERSEDED') return null;

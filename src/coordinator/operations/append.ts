@@ -60,7 +60,7 @@ export function appendOperation(
       const occurred_at = body.occurred_at && clampToNow(body.occurred_at, view.now_ms);
       const { principal } = caller;
       const optionalFields = withoutUndefined({ occurred_at, signature, signed_text });
-      // Set after validation and over any value in the payload: only the server knows the credential.
+      // Added after validation, and replaces any such field in the payload: only the server knows the credential.
       draft.payload = { ...draft.payload, principal, ...optionalFields };
       if (subject !== null) addSignOfLife(transaction, subject, handleOf(body, caller));
       transaction.addLooseEvent(draft, event_id);
@@ -75,7 +75,7 @@ export function appendOperation(
   };
 }
 
-/** Why the subject refuses the event; null if it does not. Checks the head: the holder may change before the commit. */
+/** Why the event is refused; null if it is not. The transaction checks the head, because the holder may change. */
 function appendRefusal(transaction: TransactionBuilder, subject: string, body: AppendBody, caller: Caller) {
   const { view } = transaction.checkHead(subject);
   const head = view.head(subject);
@@ -86,7 +86,7 @@ function appendRefusal(transaction: TransactionBuilder, subject: string, body: A
   }
   const handle = handleOf(body, caller);
   const context = view.decisionContext(subject);
-  // A completed edge leaves nothing to cancel: the executor of a run only records that another result was accepted.
+  // An executor may append a cancellation only on a completed edge: its run ends because another result was accepted.
   if (isCancellation(body) && head.phase !== 'COMPLETED' && !caller.may_review)
     return decidedTypeProblem(body);
   // The command that cancels a run also ends the claim of its executor.
@@ -130,8 +130,8 @@ function draftOf(body: AppendBody, subject: string | null, nowMs: number): Event
 }
 
 /**
- * An event with its own id is remembered under that id, whatever the caller and request. Sent again, it is the same
- * event. With different content it is a conflict.
+ * The request key of an event that brings its own id: the same for all callers and request ids. The same event sent again
+ * takes effect once, and other content under the same id is a conflict.
  */
 function requestKeyByEventId(body: AppendBody & RequestFields): RequestKey | null {
   const { event_id, request_id: _, signature: __, signed_text: ___, ...content } = body;
@@ -139,13 +139,13 @@ function requestKeyByEventId(body: AppendBody & RequestFields): RequestKey | nul
   return { key: `~event/${event_id}`, digest: textDigest(JSON.stringify(content)) };
 }
 
-/** The event's subject: a task, an edge of a feature, a feature, or null for the project. */
+/** The subject of the event: a task or an edge of a feature; null if the event is about a feature or the project. */
 export function appendSubjectOf(body: AppendBody, caller: Caller) {
   const { task_id, feature_id, edge } = body;
   const problem = eventTypeProblem(body, caller);
   if (problem !== null) return problem;
   const isEdge = edge !== undefined || (task_id !== undefined && subjectKindOf(task_id) === 'edge');
-  // For other subjects, no claim protects a run or its cost.
+  // Runs belong to edges. Without the claim of an edge, any agent could record runs and their cost.
   if (isRunEvent(body.event_type) && !isEdge)
     return fieldProblem('task_id', 'expected the edge of the run: send feature_id and edge');
   if (task_id !== undefined && feature_id === undefined && edge === undefined) return task_id;

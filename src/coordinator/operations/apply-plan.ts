@@ -48,7 +48,7 @@ export function applyPlanUpdate(
   const computed = update.changeFor(plan, startedTasksOf(view));
   if (!computed.ok) return invalidPlanProblem(computed.faults);
   const { change, parts } = computed;
-  // The first plan makes the project, even without tasks.
+  // The first plan creates the project, even if it has no tasks.
   const isUnchanged = isNoChange(change) && version > 0;
   const result = planResult(plan, change, isUnchanged ? version : version + 1);
   if (isUnchanged) return result;

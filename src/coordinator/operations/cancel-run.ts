@@ -35,7 +35,7 @@ export class CancelRunOperation implements Operation<CancelRunResult> {
     if (run.ended_at !== null) return transaction.answer(this.requestKey, refusedCancellation('RUN_ENDED'));
     const by = actorOf(this.caller);
     if (run.started_at !== null && !this.endClaim(transaction, by)) {
-      const next = `Another agent has claimed ${run.task_id} since, and may go on with this run. Cancel the run when that agent has recorded a step, or end the agent's claim first: gen task force-release '${run.task_id}'`;
+      const next = `Another agent has claimed ${run.task_id} since, and may continue this run. Cancel the run when that agent has recorded a step, or end the agent's claim first: gen task force-release '${run.task_id}'`;
       return transaction.answer(null, refusedCancellation('GENERATION_MISMATCH', next));
     }
     const { comment } = this.body;

@@ -19,8 +19,9 @@ interface Proposal {
 }
 
 /**
- * Makes a manifest the candidate of its edge. Only the holder may. Evidence about an earlier candidate is dropped, and so is
- * all evidence about this one if a runner's base had other files: the base may agree now.
+ * Makes a manifest the candidate of its edge, for the holder of the edge only. Evidence about an earlier candidate is
+ * dropped. Proposing the same candidate again keeps its evidence, unless some of it reports that a runner's base had other
+ * files: then all of it is dropped, because the base may have been updated since.
  */
 export const proposeCandidate = (proposal: Proposal, caller: Caller): Operation<ProposeResult> =>
   operationOf(
@@ -76,13 +77,16 @@ function addSignOfLife(transaction: TransactionBuilder, subject: string): void {
   if (decision.events.length > 0) addAction(transaction, decision);
 }
 
-/** From the first candidate on, accepted results move the base. Results being decided now must be decided again. */
+/**
+ * Creates the record of the base with the first candidate: from then on accepted results move the base. Results that are
+ * being decided at the same moment must be decided again.
+ */
 function startBase(transaction: TransactionBuilder, edge: string, by: string): void {
   if (transaction.view.record(BASE_SUBJECT) !== null) return;
   transaction.invalidateConcurrentDecisions().writeRecord(BASE_SUBJECT, 'BASE_MOVED', { edge }, by);
 }
 
-/** Records what a runner has signed. The caller has verified the signature with the key that the runner had then. */
+/** Records what a runner has signed. The caller has verified the signature with `publicKey`, the runner's known key. */
 export const recordEvidence = (
   evidence: SignedEvidence,
   publicKey: string,
@@ -108,7 +112,7 @@ export const recordEvidence = (
     requestFields.request_id,
   );
 
-/** Checks everything it reads: a refusal must not come from a view that is out of date. */
+/** Why evidence is refused; null if it is not. The transaction checks what is read here, so that no refusal is stale. */
 function evidenceRefusal(
   transaction: TransactionBuilder,
   { statement }: SignedEvidence,

@@ -34,7 +34,7 @@ export interface ClaimRequest {
 
 type ClaimFields = Omit<ClaimBody, 'task_id' | 'feature_id' | 'edge' | 'with_briefing'> & RequestFields;
 
-/** A refusal over open dependencies checks at most this many of them. */
+/** Maximum number of open dependencies whose heads the transaction of a refusal checks. */
 const CHECKED_DEPENDENCIES_MAX = 20;
 
 export class ClaimOperation implements Operation<ClaimResult | Problem> {
@@ -108,7 +108,7 @@ export function atomicClaimOperation(
   };
 }
 
-/** A claim that the batch resumed left no event. It is resumed again, if the session still holds it. */
+/** Repeats the reply for a claim that a batch resumed, which left no event: resumes it again if the session still holds it. */
 function replayResumption(view: DecisionView, claim: ClaimRequest, caller: Caller): ClaimResult | Problem {
   const { subject, body } = claim;
   const command = claimCommand(view, claim, caller);
@@ -138,7 +138,7 @@ function attemptAtomicClaim(
   }
   const render = (decision: Decision, at: number) =>
     renderClaim(view, decision, claims[at]?.body.session_id ?? '');
-  // Decided on a fork first, so that a refused batch leaves nothing in the overlay for its neighbours.
+  // Decide on a fork first, so that a refused batch leaves nothing in the view of the operations after it.
   const forked = view.fork();
   const forkedTransaction = new TransactionBuilder(forked);
   const decisions = claims.map((claim) => {
@@ -156,7 +156,7 @@ function attemptAtomicClaim(
   );
   const missing = recorder.missingCounts(view, refusals);
   if (missing !== null) return missing;
-  // With the request's id in its events, a repeat is recognized after a restart too.
+  // The events contain the request's id, so that a repeated request is recognized after a restart too.
   const transaction = new TransactionBuilder(view, request_id, recorder);
   for (const refusal of refusals) transaction.addRefusals(refusal);
   for (const subject of forked.readSet) view.head(subject);
@@ -170,7 +170,7 @@ function attemptAtomicClaim(
   return transaction.answer(requestKey, reply);
 }
 
-/** The refusal of a claim that is refused only because other claims of its batch are. */
+/** The refusal of a claim that is refused only because other claims of its batch are refused. */
 function batchRefusal(view: DecisionView, claim: ClaimRequest, caller: Caller): Decision {
   const { subject } = claim;
   return refuseWithBatch(
@@ -180,7 +180,7 @@ function batchRefusal(view: DecisionView, claim: ClaimRequest, caller: Caller): 
   );
 }
 
-/** Without a recorder a refusal is not recorded: `next` tries tasks that the caller did not name. */
+/** Decides one claim. `next` passes no recorder: it tries work that the caller did not name, so it records no refusal. */
 export function attemptClaim(
   view: DecisionView,
   claim: ClaimRequest,
@@ -189,7 +189,7 @@ export function attemptClaim(
   recorder?: RefusalRecorder,
 ): Attempt<ClaimResult | Problem> | NeedsFetch {
   const transaction = new TransactionBuilder(view, claim.body.request_id, recorder, claim.body.offline);
-  // The owner of a session can end its claims, so a caller cannot claim in the session of another.
+  // The owner of a session can end its claims, so a caller must not claim in the session of another caller.
   const forbidden = refuseOtherOwner(transaction, claim.body.session_id, caller);
   if (forbidden !== null) return transaction.answer(null, forbidden);
   const command = claimCommand(view, claim, caller);
@@ -209,7 +209,7 @@ function claimRequestKey(claim: ClaimRequest, caller: Caller): RequestKey | null
   return request_id === undefined ? null : requestKeyFromText(caller, request_id, canonicalClaimText(claim));
 }
 
-/** Everything a claim asks for, as text for its digest. Unambiguous, because only the last field can have a line break. */
+/** All that a claim requests, as text for its digest. Unambiguous, because only the last field can have a line break. */
 function canonicalClaimText({ subject, body }: ClaimRequest): string {
   const { agent_id, session_id, lease_duration_seconds = '', agent_role = '', metadata, resume } = body;
   const wanted = resume === true ? `resume ${subject}` : subject;
@@ -268,7 +268,7 @@ export function claimCommand(
   };
 }
 
-/** The principal that takes the claim, if not the opener of the session, and the principal that resumes it. */
+/** The principal that claims, unless it opened the session itself, and the facts that decide a resumption. */
 function principalFields(
   session: RecordHead | null,
   { principal, agent_role }: Caller,
@@ -283,7 +283,7 @@ function principalFields(
   };
 }
 
-/** The session's user, for a caller without a user that controls the session. */
+/** The user of the session, for a caller that has no user itself. Null if the caller does not control the session. */
 function sessionUserOf(session: RecordHead | null, caller: Caller): string | null {
   if (session === null) return null;
   const owner = session.value as unknown as SessionOwner;
@@ -301,7 +301,7 @@ function renderClaim(view: DecisionView, decision: Decision, session_id: string)
   return renderClaimResult(view.key, decision, { id, session_id });
 }
 
-/** The dependencies of a refused claim that its own session holds. */
+/** The dependencies of a refused claim that the claiming session itself holds. */
 function ownDependencies(view: DecisionView, { details }: Decision, sessionId: string): string[] {
   const { waiting_for = [] } = details;
   if (waiting_for.length === 0) return [];

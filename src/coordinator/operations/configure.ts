@@ -12,7 +12,7 @@ import { draftEvent, type TransactionBuilder } from '../queue/transaction-builde
 import { type Problem, problem } from '../wire/problem.js';
 import { operationOf, requestKeyOf } from './shared.js';
 
-/** Databases limit the records per transaction; further features go into further transactions. */
+/** Maximum number of features per transaction, because databases limit its records. Others need further transactions. */
 const FEATURES_PER_TRANSACTION_MAX = 30;
 
 export interface ConfigureRequest {
@@ -70,7 +70,7 @@ export function configureOperation(
   return operationOf('configure', requestKey, run, request_id);
 }
 
-/** The next features that still differ, at most one transaction's worth. */
+/** The next features that still differ from their records, as many as fit into one transaction. */
 function nextFeatures(changed: Feature[], view: DecisionView): Feature[] {
   while (changed[0] !== undefined && !hasFeatureChanged(changed[0], view)) changed.shift();
   return changed.slice(0, FEATURES_PER_TRANSACTION_MAX).filter((feature) => hasFeatureChanged(feature, view));

@@ -113,7 +113,10 @@ const isProgramCheck = ({ type }: TypedCheck): boolean => type === 'deterministi
 
 const nameAndMessage = ({ name, says }: TypedCheck): FailingCheck => ({ name, says });
 
-/** Tasks have no required checks, and neither have edges in a project that is not configured. */
+/**
+ * The required checks that a result fails, and whether a person must review it. Tasks have no required checks, and neither
+ * have edges in a project that is not configured.
+ */
 function evaluateConvergence(
   view: DecisionView,
   judged: JudgedResult,
@@ -168,9 +171,9 @@ export function evidenceProblem(body: SubmitBody, subject: string): Problem | nu
 }
 
 /**
- * Rejects a result for a claim in another agent role than the credential's: it would be recorded as the work of the
- * claim's role. `grant` is the grant that the handle belongs to, even if the claim has ended. If it is null, the rules
- * of claims refuse the result and record its sender.
+ * Rejects a result if the claim has another agent role than the credential: the result would be recorded as the work of
+ * the claim's role. `grant` is the grant that the handle belongs to, even if the claim has ended. If there is none, the
+ * rules of claims refuse the result and record its sender.
  */
 export function claimedRoleProblem(grant: PastGrant | null, { agent_role: bound }: Caller): Problem | null {
   const fault = claimRoleFault(grant?.agent_role ?? null, bound);
@@ -179,7 +182,7 @@ export function claimedRoleProblem(grant: PastGrant | null, { agent_role: bound 
   return problem('FORBIDDEN', `${fault} ${next}`);
 }
 
-/** Rejects the role `human` for a caller who may not review. */
+/** In a configured project, rejects the role `human` for a caller who may not review. */
 export function roleProblem(
   project: Project,
   requests: readonly { readonly body: { readonly agent_role?: string | undefined } }[],

@@ -79,7 +79,7 @@ function checkDigest(check: EffectiveCheck): string | null {
   return text === null ? null : sha256Hex(text);
 }
 
-/** How deterministic checks of an edge pass, and which outcomes its last candidate lacks. Null if the edge has none. */
+/** How the edge's deterministic checks pass, and what its candidate lacks. Null without such checks, or if completed. */
 export function explainEvidence(view: DecisionView, subject: string): Explanation['evidence'] | null {
   const checks = deterministicChecks(view, subject);
   const { generation, phase } = view.peekHead(subject);
@@ -97,7 +97,7 @@ export function explainEvidence(view: DecisionView, subject: string): Explanatio
   return { ...status, candidate, outcomes, passed, missing };
 }
 
-/** Under `verified`, a decision about a result holds only while these records stay as they are. */
+/** Adds checks of the records that decide about a result under `verified`: if one changes, decide again. */
 export function checkEvidenceRecords(transaction: TransactionBuilder, subject: string): void {
   if (transaction.view.policy.evidence !== 'verified' || subjectKindOf(subject) !== 'edge') return;
   for (const record of [candidateSubject(subject), BASE_SUBJECT, RUNNERS_SUBJECT])

@@ -39,7 +39,7 @@ export function unknownEdgeReason(view: DecisionView, subject: string): string |
   return `The profile ${profile.name} of ${feature_id} excludes ${edge}. Claim another edge, or change the profile of the feature.`;
 }
 
-/** Facts about this agent's claim to an edge; undefined if the project is not configured. */
+/** The facts for a claim of an edge by this agent; undefined for a task, or if the project is not configured. */
 export function edgeFacts(
   view: DecisionView,
   subject: string,
@@ -89,7 +89,7 @@ function orderWarning(view: DecisionView, subject: string): string | null {
   return `${edge} builds on ${unfinished.join(', ')}, for which ${feature_id} has no accepted result yet. For the recommended order, run gen start --feature ${feature_id}`;
 }
 
-/** Authority is checked when the edge converges. An agent that will lack it is warned at the claim, before it works. */
+/** The warning for an agent whose role may not converge the edge: it is given with the claim, before the work begins. */
 function roleWarning(methodology: Methodology, subject: string, agentRole: string | null): string | null {
   const { roles } = methodology.roles;
   const names = Object.keys(roles);
@@ -117,7 +117,10 @@ function roleWarning(methodology: Methodology, subject: string, agentRole: strin
 export const isSingleAgentProject = (methodology: Methodology | null): boolean =>
   methodology?.mode === 'single';
 
-/** Features without a shared module do not conflict. If the modules of one are unknown, there is a warning. */
+/**
+ * Whether another claimed edge may change the same modules. Features without a shared module do not conflict. If the
+ * modules of a feature are unknown, there is only a warning.
+ */
 function moduleOverlap({ modules }: Methodology, subject: string, head: Head) {
   const { feature_id = '' } = subjectKeys(subject);
   const { feature_id: other = '' } = subjectKeys(head.subject);
@@ -146,7 +149,7 @@ export function conflictWithOverlappingGrants(transaction: TransactionBuilder, d
   const { methodology } = transaction.view;
   if (methodology === null || !methodology.parallelism.enforce) return;
   if (decision.code === 'DENIED_PARALLEL') {
-    // The refusal holds only while these claims do.
+    // The refusal is valid only as long as these claims are.
     for (const overlap of decision.details.shared ?? []) transaction.checkHead(overlap.subject);
   }
   if (decision.events.length === 0) return;

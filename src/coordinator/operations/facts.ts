@@ -62,7 +62,10 @@ export function openDependencies(view: DecisionView, subject: string): readonly 
   return openDependenciesOf(view.state.plan, subject, (id) => view.peekHead(id).phase === 'COMPLETED');
 }
 
-/** Digest of the results that this work builds on. The digest changes when one of the results does. */
+/**
+ * The versions of the results that this work builds on, as text or, if the text is long, as its digest. It changes when one
+ * of the results does. Null if the work builds on none.
+ */
 export function inputsDigest(view: DecisionView, subject: string): string | null {
   const inputs = inputsOf(view.state.plan, subject, (id) => resultVersion(view.head(id)));
   if (inputs === null || inputs.length <= INPUTS_CHARS_MAX) return inputs;

@@ -8,7 +8,7 @@ const TEXT_CHARS_MIN = 100;
 type Reduction = (briefing: Briefing) => Briefing | null;
 
 /**
- * Shortens a briefing until it fits into its limit: what can be read elsewhere goes first, the work itself last.
+ * Shortens a briefing until it fits into its limit: what can be read elsewhere is removed first, the work itself last.
  * `reservedBytes` are left free for fields that are added later.
  */
 export function shortenToLimit(full: Briefing, reservedBytes = 0): Briefing {
@@ -29,7 +29,7 @@ const withoutOldest = <T>(items: readonly T[], countMin: number): readonly T[] |
   items.length > countMin ? items.slice(1) : null;
 
 const REDUCTIONS: readonly Reduction[] = [
-  // Notes on the dependencies, from the last dependency on.
+  // Notes on the dependencies, beginning with those on the last dependency.
   (briefing) => reduceDependency(briefing, 'notes'),
   ({ notes, ...briefing }) => {
     const fewer = withoutOldest(notes, 0);
@@ -44,7 +44,7 @@ const REDUCTIONS: readonly Reduction[] = [
     dependencies.length > DEPENDENCIES_LISTED_MIN
       ? { ...briefing, dependencies: dependencies.slice(0, DEPENDENCIES_LISTED_MIN) }
       : null,
-  // The reply to a submission names the checks that are missing.
+  // Checks can be left out, because the reply to a submission names those that are missing.
   ({ checks = [], ...briefing }) =>
     checks.length > 0 ? { ...briefing, checks: checks.slice(0, Math.floor(checks.length / 2)) } : null,
   ({ failed = [], ...briefing }) =>

@@ -45,7 +45,7 @@ export const holderOperation = <Reply>(
   },
 });
 
-/** Whether the decision is one event: a renewal or release of a task, unless it is signed or from an offline log. */
+/** Whether one event can record the command: a renewal or release of a task, neither signed nor from an offline log. */
 const isDirect = (
   subject: string,
   { type }: SubjectCommand,

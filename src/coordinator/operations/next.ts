@@ -21,13 +21,13 @@ import { type RequestFields, requestKeyOf } from './shared.js';
 interface NextContext {
   readonly caller: Caller;
   readonly project: Pick<Project, 'refresh' | 'rebuildFrontier'>;
-  /** Ends when the caller is gone. */
+  /** Aborted when the caller has disconnected. */
   readonly signal: AbortSignal | undefined;
-  /** Reads the state by which edges are routed. Later events update the same object. */
+  /** Reads the state that orders the edges. Later events update the same object. */
   readonly readMethodology: () => Promise<MethodologyState>;
 }
 
-/** Whether edges are wanted. A track has only tasks. */
+/** Whether edges are requested. A track has only tasks. */
 export const wantsEdges = ({ kinds, track }: Pick<NextBody, 'kinds' | 'track'>): boolean =>
   track === undefined && (kinds ?? []).includes('edge');
 const wantsTasks = ({ kinds = ['task'], track }: Pick<NextBody, 'kinds' | 'track'>): boolean =>
@@ -38,7 +38,7 @@ export class NextOperation implements Operation<ClaimResult | Problem> {
   readonly kind = 'next';
   readonly requestKey;
   private hasRefreshed = false;
-  /** The frontier version this operation needs: it includes the plan as of the request. */
+  /** The version of the frontier that includes the plan as of the request. */
   private requiredRebuildVersion: number | null = null;
   private methodologyState: MethodologyState | null = null;
   /** Subjects refused during this operation. Others may still be available. */
@@ -55,11 +55,11 @@ export class NextOperation implements Operation<ClaimResult | Problem> {
 
   attempt(view: DecisionView): Attempt<ClaimResult | Problem> | NeedsFetch {
     const { signal } = this.context;
-    // Work granted to a client that has left is lost for a whole lease.
+    // Work that is granted to a disconnected client is unavailable to others for a whole lease.
     if (signal?.aborted) return new TransactionBuilder(view).answer(null, this.nothingReady(view, null));
     const missing = this.fetchMissingState(view);
     if (missing !== null) return missing;
-    // What the session holds may have been granted by another coordinator a moment ago.
+    // Another coordinator may have granted work to the session a moment ago.
     if (this.body.resume === true && view.hasOtherWriters && !this.hasRefreshed)
       return { needs: () => this.refreshAndReset() };
     if (view.reachedLimit === 'max_agents_per_track') {
@@ -103,7 +103,7 @@ export class NextOperation implements Operation<ClaimResult | Problem> {
     return edgeQueue({ ...input, request: { agent_id } }, agent_role);
   }
 
-  /** What the session holds already, then tasks and edges by priority. */
+  /** The work that the session already holds, if it resumes, then tasks and edges by priority. */
   private *candidates(view: DecisionView, edges: EdgeQueue | null): Generator<string> {
     const { agent_id, session_id, track, resume } = this.body;
     if (resume === true) for (const { subject } of claimsOfSession(view, session_id, 'ACTIVE')) yield subject;
@@ -118,7 +118,7 @@ export class NextOperation implements Operation<ClaimResult | Problem> {
     for (const { subject } of remainingEdges) yield subject;
   }
 
-  /** Tries to claim a subject. Null if the claim is refused, and other work may be granted. */
+  /** Tries to claim a subject. Null if the claim is refused, but other work may still be granted. */
   private tryClaim(view: DecisionView, subject: string): Attempt<ClaimResult | Problem> | NeedsFetch | null {
     const { track: _, kinds: __, ...claim } = this.body;
     if (this.refusedSubjects.has(subject) || this.fullTracks.has(trackOf(view, subject))) return null;
@@ -157,6 +157,6 @@ export class NextOperation implements Operation<ClaimResult | Problem> {
 const trackOf = (view: DecisionView, subject: string): string =>
   view.state.plan.get(subject)?.task.track ?? '';
 
-/** Refusals that every other task would get too. */
+/** Whether the reply is a refusal that every other subject would get too. */
 const isFinal = (reply: ClaimResult | Problem): boolean =>
   'problem' in reply || reply.reason === 'SESSION_CLOSED' || reply.reason === 'DENIED_LIMIT';

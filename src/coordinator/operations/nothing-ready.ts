@@ -13,7 +13,7 @@ interface WantedWork {
   readonly session_id: string;
   readonly track: string | undefined;
   readonly wantsTasks: boolean;
-  /** Null if no edges were asked for, or the project has none. */
+  /** Null if no edges were requested, or if the project has none. */
   readonly edges: EdgeQueue | null;
 }
 
@@ -33,7 +33,7 @@ export function nothingReadyResult(view: DecisionView, wanted: WantedWork): Clai
     waiting_for: otherBlockers.slice(0, BLOCKERS_LISTED_MAX),
     done: isWantedWorkDone(view, wanted, blockers),
   };
-  // While tasks are open, one of them may become ready. Edges alone may wait for a person, and their advice says so.
+  // An open task may become ready by itself. If only edges are open, their advice says whether they wait for a person.
   const waitAdvice =
     blockingTasks.length === 0
       ? (edges?.advice ?? null)
@@ -54,7 +54,7 @@ function isWantedWorkDone(view: DecisionView, wanted: WantedWork, blockers: Read
   return (!hasPlannedTasks || isPlanComplete(view.state)) && (!hasFeatures || edges.open.length === 0);
 }
 
-/** No work can become ready. States the reason, and whether other work can be requested. */
+/** The advice if no work can become ready: the reason, and which other work can be requested. */
 function emptyAdvice(view: DecisionView, { track, wantsTasks, edges }: WantedWork): string {
   const { plan } = view.state;
   const hasPlan = plan.task_count > 0;
@@ -62,9 +62,9 @@ function emptyAdvice(view: DecisionView, { track, wantsTasks, edges }: WantedWor
   const where = track === undefined ? 'the plan' : `track ${track}`;
   const isEmpty = track === undefined ? !hasPlan : plan.tasksOf(track).length === 0;
   if (!wantsTasks && edges === null)
-    return 'This project has no features, so it has no edges. Ask for tasks: kinds: ["task"].';
+    return 'This project has no features, so it has no edges. Request tasks: kinds: ["task"].';
   if (edges === null && !hasPlan && view.methodology !== null)
-    return 'There is no task in the plan, but the project has features. Ask for their edges: kinds: ["edge"].';
+    return 'There is no task in the plan, but the project has features. Request their edges: kinds: ["edge"].';
   const tasks = isEmpty ? `There is no task in ${where}.` : `Every task in ${where} is completed.`;
   if (edges !== null) return `${tasks} ${edges.advice}`;
   return isEmpty ? `${tasks} Do not wait: add one first (gen task add).` : `${tasks} Do not wait.`;

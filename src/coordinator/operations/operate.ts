@@ -69,7 +69,10 @@ export class OperatorOperation implements Operation<OperatorResult | Problem> {
     return transaction.answer(this.requestKey, this.render(view, decision));
   }
 
-  /** A new session is opened by its own agent, who then controls it. Without authentication every caller controls it. */
+  /**
+   * Checks the session of the new holder. With authentication, a session that does not exist is left for its own agent to
+   * open, who then controls it. Without authentication it is opened here, because every caller controls it.
+   */
   private openOrCheckSession(transaction: TransactionBuilder, { session_id, agent_id }: LastClaim): void {
     const { subject, record } = transaction.view.lookUpSession(session_id);
     if (record === null && !this.caller.claim_id_optional) transaction.addCheck(subject, 0);

@@ -37,7 +37,7 @@ export function parseBody<S extends z.ZodType>(
   return problem('INVALID_REQUEST', detail, faults);
 }
 
-/** The body with the agent role that applies to it, or a problem if the caller's credential is bound to another. */
+/** The body with the agent role that applies to it, or a problem if the caller's credential is bound to another role. */
 function bindAgentRole<Body extends { readonly agent_role?: string | undefined }>(
   body: Body,
   { agent_role: bound }: Pick<Caller, 'agent_role'>,
@@ -60,7 +60,7 @@ export function parseRoleBody<S extends z.ZodType<{ readonly agent_role?: string
 
 type SubjectFields = Pick<ClaimBody, 'task_id' | 'feature_id' | 'edge'>;
 
-/** The subject a body names: a task by its id, an edge by feature and edge or as `feature#edge`. */
+/** The subject that a body names: a task by its id; an edge by feature and edge, or as `feature#edge`. */
 export function subjectOfBody({ task_id, feature_id, edge }: SubjectFields): string | Problem {
   if (task_id === undefined) {
     if (feature_id !== undefined && edge !== undefined) return parseEdge(feature_id, edge);
@@ -128,7 +128,7 @@ export function parseClaim(
   if (isProblem(fields)) return fields;
   const subject = subjectOfBody(fields);
   if (isProblem(subject)) return subject;
-  // Most claims do not ask for a briefing, and a copy without one field takes as long as reading the body.
+  // Most claims request no briefing, and copying the fields but one takes as long as parsing the body.
   if (fields.with_briefing === undefined) return { subject, body: fields, with_briefing: false };
   const { with_briefing, ...claimFields } = fields;
   return { subject, body: claimFields, with_briefing };
@@ -174,5 +174,5 @@ function atomicBatchProblem(claims: readonly ClaimRequest[]): Problem | null {
     return fieldProblem('claims', `expected at most ${ATOMIC_ITEMS_MAX} claims in an all_or_nothing batch`);
   }
   const isDistinct = new Set(claims.map(({ subject }) => subject)).size === claims.length;
-  return isDistinct ? null : fieldProblem('claims', 'expected each task once');
+  return isDistinct ? null : fieldProblem('claims', 'expected each task at most once');
 }

@@ -30,7 +30,7 @@ import {
 import { requestKeyOf } from './shared.js';
 import { proposeTasks } from './task-proposals.js';
 
-/** Maximum nesting of a body. No valid plan is nested as deep. */
+/** Maximum nesting of a body. No valid plan is nested so deeply. */
 const NESTING_MAX = 64;
 
 export interface PlanRequest {
@@ -52,7 +52,7 @@ export class PlanOperation implements Operation<PlanResult | Problem> {
     private readonly caller: Caller,
   ) {
     const { verb, body, request_id } = planRequest;
-    // A body that is nested too deep is always refused. It is not remembered: digesting it could exhaust the stack.
+    // A body that is nested too deeply is always refused. It is not remembered, because its digest could exhaust the stack.
     this.requestKey = isShallow(body, NESTING_MAX)
       ? requestKeyOf(caller, verb, { body, request_id } as { request_id?: string })
       : null;
@@ -87,7 +87,7 @@ function isShallow(value: unknown, depthMax: number): boolean {
   return depthMax > 0 && Object.values(value).every((item) => isShallow(item, depthMax - 1));
 }
 
-/** Up to this many tasks in both plans together, the change is computed within the decision. */
+/** Up to this many tasks in the old and the new plan together, the change is computed within the decision. */
 const INLINE_TASKS_MAX = 1000;
 
 interface PreparedChange {

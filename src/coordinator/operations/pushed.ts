@@ -21,9 +21,9 @@ export const pushedRequestKey = (caller: Caller, eventId: string, text: string):
 const keyOfEvent = (eventId: string): string => `~event/${eventId}`;
 
 /**
- * Refuses a pushed command whose event ids are in the log already, unless it is a repeat, which gets its reply again.
- * The log is read outside the queue. That is enough: an id can be copied only after its event is in the log, and of
- * two commands with the same new id the store refuses the second, because each id is remembered as a request.
+ * Refuses a pushed command if an event in the log already has one of its event ids. A repeated command gets its reply
+ * again. The log is read outside the queue, which is enough: an id can be copied only after its event is in the log, and
+ * of two commands with the same new id the store refuses the second, because each id is remembered as a request.
  */
 class PushedOperation<Reply> implements Operation<Reply | Problem> {
   readonly kind: string;
@@ -43,7 +43,7 @@ class PushedOperation<Reply> implements Operation<Reply | Problem> {
     const { takenId } = this;
     if (takenId === undefined) return { needs: () => this.readTakenId() };
     if (takenId === null) return this.withKeyOfAcceptedId(this.operation.attempt(view));
-    const detail = `The log already has a different event with the id ${takenId}. Send the command again without its field "offline": it is then decided now.`;
+    const detail = `The log already has a different event with the id ${takenId}. Send the command again without its field "offline": it is then decided as a new command.`;
     return new TransactionBuilder(view).answer(this.requestKey, problem('IDEMPOTENCY_CONFLICT', detail));
   }
 
@@ -86,7 +86,7 @@ interface SearchedLog {
   readonly subject: string;
 }
 
-/** The operation itself, unless it was pushed with the ids of its events. */
+/** Adds the check of the event ids to an operation that was pushed with such ids. Returns any other operation unchanged. */
 export function checkPushedIds<Reply>(
   operation: Operation<Reply>,
   pushed: PushedEvent | undefined,

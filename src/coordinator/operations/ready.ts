@@ -11,12 +11,12 @@ import type { DecisionView } from '../queue/decision-view.js';
 import { openDependencies } from './facts.js';
 
 /**
- * Claimable work, best first: in the agent's own tracks, then in free tracks, then in other tracks that are not full.
- * It still has to be claimed.
+ * Claimable work in tracks that are not full, best first: in tracks in which the agent has worked, then in tracks without
+ * other agents, then in the rest.
  */
 export function* readyWork(view: DecisionView, agentId: string, track: string | undefined) {
   const agents = agentsByTrack(liveClaims(view));
-  // An agent is given the tracks it has worked in first.
+  // Tracks in which the agent has already worked come first.
   const ownTracks = view.state.tracksByAgent.get(agentId);
   const trackLevelOf = (name: string): number => {
     const capacity = trackCapacity(
@@ -110,7 +110,7 @@ function* liveClaims(view: DecisionView) {
   }
 }
 
-/** When the next claim or pause after `afterMs` ends, so that a waiter knows when to check again. */
+/** When the next claim or retry pause ends after `afterMs`: then a waiter must check again. */
 export function nextDeadlineMs(view: DecisionView, afterMs: number): number {
   let nextMs = Number.POSITIVE_INFINITY;
   for (const subject of subjectsWithOpenClaim(view.state)) {

@@ -62,7 +62,7 @@ export function grantResult(projectKey: ProjectKey, head: Head, id: string): Gra
   };
 }
 
-/** `session_id` comes from the request. */
+/** The reply to a claim. `session_id` is the session in the request. */
 export function renderClaimResult(
   projectKey: ProjectKey,
   decision: Decision,
@@ -84,11 +84,11 @@ export function renderClaimResult(
 const OWN_CLAIM_ADVICE =
   'You already hold this task. Renew, submit or release it with the handle from the grant. If you have lost the handle, ask for it again: claim with resume: true.';
 
-/** A refusal, with the fields that belong to its code. */
+/** The reply to a refused claim, with the fields that belong to its code. */
 function claimRefusal({ code, details, head }: Decision, sessionId: string): ClaimResult {
   const reason = code as Exclude<ClaimRefusal, 'NOTHING_READY'>;
   const next = details.says ?? adviceFor(reason, head.subject);
-  // The code is the second field of every reply, so that people find it.
+  // The code is the second field of every reply, where people find it easily.
   const refusal = { success: false, reason, claim: null, current_holder: null, next } as const;
   switch (reason) {
     case 'DENIED_ACTIVE_CLAIM': {
@@ -125,7 +125,7 @@ const sharedModulesFields = (shared: readonly OverlappingClaim[]) => ({
 export const refusedClaimResult = <Reason extends ClaimRefusal>(reason: Reason) =>
   ({ success: false, reason, claim: null, current_holder: null, next: adviceFor(reason) }) as const;
 
-/** A claim in a project that does not exist. */
+/** The reply to a claim in a project that does not exist. */
 export const unknownProjectResult = ({ detail }: Problem) => ({
   ...refusedClaimResult('UNKNOWN_PROJECT'),
   next: detail,

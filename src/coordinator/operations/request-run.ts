@@ -20,15 +20,15 @@ import { contentEventId } from '../runtime/identity.js';
 import { type Problem, problem } from '../wire/problem.js';
 import { unknownEdgeReason } from './edge-facts.js';
 
-/** Not a subject: separates these ids from the ids of claims. */
+/** Takes the place of a subject when run ids are derived, so that no run id equals a claim id. */
 const RUN_REQUESTS = '~run-request';
 
 type ParsedIterateBody = z.output<typeof iterateBody>;
 type Reply = IterateResult | Problem;
 
 /**
- * Requests a run of an edge. An edge has one run at a time: of two requests at the same moment, the store remembers the
- * first, because both have the key of the same run number.
+ * Requests a run of an edge, which has one run at a time. Two requests at the same moment contain the same run number in
+ * their request keys, so the store accepts only the first.
  */
 export class RequestRunOperation implements Operation<Reply> {
   readonly kind = 'iterate';
@@ -64,7 +64,7 @@ export class RequestRunOperation implements Operation<Reply> {
     };
   }
 
-  /** The reply if another request was first. */
+  /** The reply if a request for this run number was accepted before: the same request, or another one. */
   replay([event]: readonly EventEnvelope[]): Reply {
     if (event === undefined) throw new Error('the stored request of a run has no event');
     const run = evolveRun(undefined, event, event.payload as RunEventPayload<'run_requested'>);
@@ -101,7 +101,10 @@ export class RequestRunOperation implements Operation<Reply> {
     return hold === null ? null : refusedReply('DENIED_HELD', adviceFor('DENIED_HELD', this.subject));
   }
 
-  /** A role that is bound to the credential is not checked: it was not chosen for this project. */
+  /**
+   * Why the requested role is unknown; null if it is not. The role of a credential is not checked, because it was not chosen
+   * for this project.
+   */
   private unknownRole({ methodology }: DecisionView): string | null {
     const { agent_role } = this.body;
     if (methodology === null || agent_role === undefined || this.caller.agent_role !== null) return null;
@@ -126,7 +129,7 @@ export class RequestRunOperation implements Operation<Reply> {
 
   /**
    * Derived from the id of the request, so that a repeated request finds its run, and from a secret: an agent that could
-   * predict the id would start a run under it first, and the request would be lost.
+   * predict the id could start a run under it first, and the request would be lost.
    */
   private runIdIn(view: DecisionView): string {
     const { request_id } = this.body;

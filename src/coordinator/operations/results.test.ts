@@ -87,7 +87,7 @@ forEachStore('results', (open) => {
     });
   });
 
-  test('that name a missing blob, or one of another tenant, are refused and the claim stays', async () => {
+  test('that name a missing blob, or a blob of another tenant, are refused, and the claim continues', async () => {
     const { harness, coordinator, alpha } = await openWithClaim();
     const bytes = Buffer.from('theirs');
     unwrap(await coordinator.blobs.putBlob('other', sha256Hex('theirs'), bytes));

@@ -102,14 +102,14 @@ export async function changedFilesOf(
   return blobProblem(parsed.manifest, sizes) ?? filesIn(data);
 }
 
-/** The limits of a manifest count the sizes that it declares, so these must be the sizes of the blobs. */
+/** Why the files of a manifest are refused; null if they are not. Limits count declared sizes, so these must be true. */
 function blobProblem({ files }: ResultManifest, sizes: BlobSizes): Problem | null {
   for (const [at, { sha256, size_bytes }] of files.entries()) {
     const stored = sizes.get(sha256) ?? null;
     if (stored === null)
       return problem(
         'BLOB_MISSING',
-        `The blob ${sha256}, which files names, is not stored. Upload it, then submit again.`,
+        `The blob ${sha256}, listed in the files of the manifest, is not stored. Upload it, then submit again.`,
       );
     if (stored !== size_bytes)
       return fieldProblem(`result_data.files.${at}.size_bytes`, `expected ${stored}, the size of its blob`);
@@ -140,7 +140,10 @@ async function blobSizes(digests: readonly string[], { tenant_id, blobs }: Tenan
   return sizes;
 }
 
-/** The files that a result lists. A result that is not a manifest may have `files` too, and change paths that need a person. */
+/**
+ * The files that a result lists. A result that is not a manifest may list `files` too, so that the rules about paths apply
+ * to it.
+ */
 function filesIn(result: unknown): readonly ChangedFile[] {
   const files = (result as { files?: unknown } | null)?.files;
   if (!Array.isArray(files)) return [];

@@ -9,7 +9,7 @@ import { draftEvent, type TransactionBuilder } from '../queue/transaction-builde
 import { contentEventId } from '../runtime/identity.js';
 import { operationOf } from './shared.js';
 
-/** The recorded agent of events that no session has caused. */
+/** The agent that is recorded in events that no session has caused. */
 const COORDINATOR = 'coordinator';
 
 type ReviewEventType = 'review_notified' | 'review_notice_failed' | 'escalation_timeout';
@@ -32,7 +32,7 @@ export const recordNotice = <Type extends 'review_notified' | 'review_notice_fai
     return true as const;
   });
 
-/** Records that the review of a subject is overdue, if it is. Resolves to whether it was. */
+/** Records that the review of a subject is overdue. Resolves to false, and records nothing, if it is not overdue. */
 export const recordReviewTimeout = (subject: string): Operation<boolean> =>
   operationOf('escalation_timeout', null, (transaction) => {
     const { view } = transaction.checkHead(subject);

@@ -93,8 +93,8 @@ export function refuseOtherOwner(
 }
 
 /**
- * What another caller works on in a session that has no record, as after a reassignment: a caller that opened the session
- * now could end that work.
+ * A claim of another caller in a session that has no record, for example after a reassignment. A caller that opened the
+ * session now could end that claim.
  */
 function claimOfAnother(view: DecisionView, sessionId: string, caller: Caller): string | undefined {
   const subjects = [...(view.state.bySession.get(sessionId) ?? [])];

@@ -36,13 +36,13 @@ export function requestKeyOf(caller: Caller, operation: string, body: RequestFie
   return requestKeyFromText(caller, request_id as string, text);
 }
 
-/** `text` is everything that distinguishes this request from another one under the same id. */
+/** The key of a request. `text` contains all that distinguishes it from another request with the same id. */
 export const requestKeyFromText = (caller: Caller, requestId: string, text: string): RequestKey => ({
   key: `${caller.principal}/${requestId}`,
   digest: textDigest(text),
 });
 
-/** An operation that is decided at once. A repeat of its request gets the same reply. */
+/** An operation that `run` decides without reading anything first. A repeat of its request gets the same reply. */
 export const operationOf = <Reply>(
   kind: string,
   requestKey: RequestKey | null,
@@ -68,7 +68,7 @@ export function addAction(
   updateTrackPermits(transaction, decision);
 }
 
-/** Extends the session's permit after it acted: by its idle time, or to the end of its leases. */
+/** Extends the permit of a session that has acted: by the idle time, or to the end of the session's leases. */
 export function extendSessionPermit(transaction: TransactionBuilder, decision: Decision): void {
   const { view } = transaction;
   const { claim } = decision.next;
@@ -82,7 +82,7 @@ export function extendSessionPermit(transaction: TransactionBuilder, decision: D
     transaction.setPermit(SESSIONS_SCOPE, claim.session_id, untilMs);
 }
 
-/** Shortens the session's permit after it lost a claim without acting. */
+/** Shortens the permit of a session that has lost a claim without acting. */
 export function shortenSessionPermit(transaction: TransactionBuilder, head: Head): void {
   const { view } = transaction;
   if (head.claim === null || isSessionClosed(view, head.claim.session_id)) return;

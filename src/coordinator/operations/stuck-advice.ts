@@ -14,7 +14,7 @@ const HUMAN_STATES: ReadonlyMap<TaskState['readiness'], string> = new Map([
   ['exhausted', 'no generations left'],
 ]);
 
-/** Why none of these tasks can be claimed, if no agent works on any of them; otherwise null. */
+/** Why none of these tasks can be claimed; null if an agent works on one of them, or if one can be claimed. */
 export function stuckAdvice(view: DecisionView, taskIds: readonly string[]): string | null {
   if (taskIds.length === 0 || taskIds.length > TASKS_EXAMINED_MAX) return null;
   const states = taskIds.map((id) => taskStateOf(view, view.peekHead(id), 0));

@@ -99,7 +99,7 @@ export class SubmitOperation implements Operation<SubmissionResult | Problem> {
     };
     const command = { type: 'submit', handle, result, facts, sender: actorOf(caller) } as const;
     const decision = decide(head, command, context);
-    // Refused work may have been granted earlier. Only the log can tell, and it is read once.
+    // Refused work may belong to an earlier grant. Only the log shows that, and it is read once.
     if (decision.details.work_lost && this.grantHistory === null)
       return { needs: () => this.readGrantHistory() };
     const hasEventsToRecord = decision.loose_events.length > 0 && this.isKnown(view);
@@ -109,7 +109,7 @@ export class SubmitOperation implements Operation<SubmissionResult | Problem> {
     const transaction = new TransactionBuilder(view, body.request_id, recorder, body.offline);
     addAction(transaction, decision, body);
     checkEvidenceRecords(transaction, subject);
-    // A refusal is not remembered, although it can be a sign of life: its reason may be gone at the next push.
+    // A refusal is not remembered, even if it records a sign of life: the next push of the command may be accepted.
     const isDelivered = decision.ok || decision.code === 'ESCALATED';
     return transaction.answer(isDelivered ? this.requestKey : null, renderSubmissionResult(decision));
   }

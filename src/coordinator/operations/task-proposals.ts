@@ -31,7 +31,10 @@ export function proposeTasks(
   // For a large body, `tasks` is only its digest. Such a body is over the limit.
   const text = Array.isArray(tasks) ? canonicalJson(tasks) : null;
   if (text === null || text.length > PROPOSAL_CHARS_MAX)
-    return fieldProblem('tasks', `a proposal has at most ${PROPOSAL_CHARS_MAX} characters; propose in parts`);
+    return fieldProblem(
+      'tasks',
+      `a proposal has at most ${PROPOSAL_CHARS_MAX} characters; propose the tasks in several parts`,
+    );
   const id = `prop_${sha256Hex(text).slice(0, 24)}`;
   const existing = proposalOf(view, id);
   if (existing === null && pendingProposals(view).length >= PENDING_PROPOSALS_MAX)
@@ -53,7 +56,7 @@ export function proposeTasks(
   return withProposal(unchangedPlan(view), id, proposal);
 }
 
-/** A person's decision. Approval adds the tasks under the rules of the current plan, in the same transaction. */
+/** Decides a proposal for a person. Approval adds the tasks to the current plan in the same transaction. */
 export const decideProposal = (
   body: DecideProposalBody,
   caller: Caller,

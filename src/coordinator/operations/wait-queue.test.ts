@@ -11,7 +11,7 @@ const WAITING = 50;
 const [HELD, OTHER] = ['A-001-x', 'A-002-x'];
 const handleOf = (task_id: string) => ({ task_id, session_id: 's0', expected_generation: 1 });
 
-/** One session holds all work, others wait, and no timer ever fires. `nextCallCount` counts the `next` operations. */
+/** One session holds all work, other sessions wait, and no timer fires. `nextCallCount` counts the `next` operations. */
 async function openWaiters() {
   let nextCalls = 0;
   const observer = {
@@ -79,7 +79,7 @@ test('a change that makes no task ready wakes no waiter, and a ready task wakes 
   expect(refusals.length).toBe(WAITING - 1);
 });
 
-test('a task that the first waiter cannot claim goes to the next', async () => {
+test('a task that the first waiter cannot claim wakes the next waiter', async () => {
   const { coordinator, waiting } = await openWaiters();
   const openIndex = WAITING / 2;
   for (let index = 0; index < WAITING; index += 1) {

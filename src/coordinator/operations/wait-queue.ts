@@ -6,7 +6,7 @@ import type { Environment } from '../runtime/environment.js';
 import { isSessionClosed } from './facts.js';
 import { nextDeadlineMs, readyByTrack } from './ready.js';
 
-/** After a scan, pause this many times its duration, so that most of the time is left for commands. */
+/** The pause after a scan is this many times as long as the scan, so that most of the time is left for commands. */
 const PAUSE_PER_SCAN = 4;
 
 interface Waiter {
@@ -14,12 +14,12 @@ interface Waiter {
   readonly track: string | undefined;
   /** Whether edges count as work, in a project that has some. */
   readonly wantsEdges: boolean;
-  /** The number of changes up to which this waiter has found no work. */
+  /** The number of changes so far when there was last found to be no work for this waiter. */
   examinedChanges: number;
   readonly wake: () => void;
 }
 
-/** The state before a caller asked for work. Every later change may bring work for it. */
+/** The moment before a caller requested work. Every later change may bring work for the caller. */
 interface WaitStart {
   readonly changes: number;
   readonly now_ms: number;
@@ -34,17 +34,17 @@ export interface WaitTicket extends Pick<Waiter, 'session_id' | 'track' | 'wants
 }
 
 /**
- * The callers waiting for work in a project. Ready work wakes one waiter, and another only if that one could not take
- * it: waking all on every change would consume all time with many waiters. The most recent waiter is woken first,
- * because one that has waited long may be gone, and work granted to it is lost for a whole lease.
+ * The callers waiting for work in a project. A ready task wakes one waiter, and another only if the first could not claim
+ * the task: waking many waiters on every change would leave no time for commands. The most recent waiter is woken first,
+ * because a client that has waited long may be gone, and its work would be unavailable for a whole lease.
  */
 export class WaitQueue {
   private readonly waiters = new Set<Waiter>();
   /** Waiters that were woken and have not acknowledged yet. */
   private wokenCount = 0;
-  /** Counts changes without an event: expired leases, ended pauses, a rebuilt frontier. */
+  /** Counts changes without an event: expired leases, ended retry pauses, a rebuilt frontier. */
   private silentChanges = 0;
-  /** When the next lease or pause ends, in the store's time. */
+  /** When the next lease or retry pause ends, in the store's time. */
   private nextDeadlineMs = Number.POSITIVE_INFINITY;
   private pauseUntilMs = 0;
   private isRebuilding = false;
@@ -56,7 +56,7 @@ export class WaitQueue {
     private readonly environment: Environment,
   ) {}
 
-  /** Call this before asking for work, and pass the result to `wait`. */
+  /** Call this before requesting work, and pass the result to `wait`. */
   start(): WaitStart {
     return { changes: this.changes, now_ms: this.project.view().now_ms };
   }
@@ -97,7 +97,7 @@ export class WaitQueue {
     });
   }
 
-  /** A woken waiter has made its request: whatever work is left goes to the next. */
+  /** Call this when a woken waiter has made its request: work that is left goes to the next waiter. */
   acknowledge(): void {
     this.wokenCount -= 1;
     this.scan();
@@ -115,7 +115,7 @@ export class WaitQueue {
       this.scanAfter(this.pauseUntilMs - startMs);
       return;
     }
-    // One view, and so one time, for the whole scan. Leases and pauses that end later are for the next scan.
+    // The whole scan uses one view, and so one time. Leases and retry pauses that end later are left to the next scan.
     const view = this.project.view();
     if (view.now_ms >= this.nextDeadlineMs) this.silentChanges += 1;
     this.nextDeadlineMs = nextDeadlineMs(view, view.now_ms);

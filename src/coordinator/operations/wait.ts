@@ -19,8 +19,8 @@ interface WaitRequest extends Pick<WaitTicket, 'session_id' | 'track' | 'wantsEd
 }
 
 /**
- * Requests work until there is some or the time is up, waiting in the queue in between. After a disconnect it does
- * not request again: work granted to a client that has left is lost for a whole lease.
+ * Requests work until some is granted or the time is up, and waits in the queue between two requests. After a disconnect
+ * it requests nothing more: work that is granted to a disconnected client is unavailable for a whole lease.
  */
 export async function waitForWork(
   project: Project,

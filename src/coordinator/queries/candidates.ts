@@ -8,7 +8,7 @@ import {
 } from '../operations/edge-evidence.js';
 import type { DecisionView } from '../queue/decision-view.js';
 
-/** The candidates of the edges that are held, sorted by edge. */
+/** The candidates of the claimed edges, sorted by edge. */
 export function waitingCandidates(view: DecisionView): WaitingCandidate[] {
   const base_version = baseVersionOf(view);
   const waiting = view.claimedEdges().flatMap(({ subject, generation, phase }) => {
@@ -18,7 +18,7 @@ export function waitingCandidates(view: DecisionView): WaitingCandidate[] {
     const checks = deterministicChecks(view, subject);
     const facts = evidenceFacts(view, { subject, generation, sha256: candidate_sha256 });
     const evidence_of = evidence
-      // Checks with errors, for example because the base was outdated, may be run again.
+      // Evidence with errors does not count: checks that could not run, for example on an outdated base, may be run again.
       .filter(({ statement }) => isCompleteStatement(statement, checks, facts) && !hasErrors(statement))
       .map(({ statement }) => statement.runner_id);
     return {

@@ -1,16 +1,16 @@
 import { fieldProblem, type Problem, problem } from '../wire/problem.js';
 
-/** Cursors are opaque to clients, so that they can hold more than a position later. */
+/** A cursor for a position. It is opaque to clients, so that a later version can put more into it. */
 export const cursorAt = (position: number): string => Buffer.from(`p:${position}`).toString('base64url');
 
 /**
- * A cursor beyond the end belongs to a history that is gone, for
- * example after a restored backup. Waiting would never end.
+ * The problem for a cursor beyond the end of the log. It belongs to a history that no longer exists, for example because
+ * a backup was restored, and its reader would wait for ever.
  */
 export const cursorAheadProblem = (path: string, requested: number, position: number): Problem => {
   const message = `position ${requested} is beyond the end of the log at ${position}`;
   const detail =
-    `${path}: ${message}. The position comes from another log, for example before a backup was restored. ` +
+    `${path}: ${message}. The position belongs to another log, for example the log before a backup was restored. ` +
     'Read the log again from the beginning.';
   return problem('CURSOR_AHEAD', detail, [{ path, message }]);
 };

@@ -7,7 +7,7 @@ import { limitOf } from './page.js';
 
 const SUBJECTS_PER_STEP = 200;
 
-/** Claims that had expired at a time and whose work was not claimed again, ordered by task id. */
+/** Claims that expired before a time and whose work was not claimed again, ordered by task id. */
 export function* expiredClaims(
   state: WorkWithParked,
   context: FoldContext,

@@ -20,13 +20,13 @@ type RefusalReason = { readonly rule: ClaimRefusal; readonly says: string };
 interface ExplainRequest {
   /** Number of live claims of the tenant, as the store counts them. */
   readonly liveClaimCount: number;
-  /** The session that asks; null if it is not known. */
+  /** The caller's session; null if it is not known. */
   readonly sessionId: string | null;
   /** The last run of the edge; null if there is none. */
   readonly lastRun: LastRun | null;
 }
 
-/** Why an agent can or cannot claim this work; of an edge, also what its checks need to pass. */
+/** Why an agent can or cannot claim this work; for an edge, also which evidence its checks lack. */
 export function explain(view: DecisionView, subject: string, request: ExplainRequest): Explanation {
   const evidence = (subjectKindOf(subject) === 'edge' ? explainEvidence(view, subject) : null) ?? null;
   const { claim } = view.peekHead(subject);
@@ -81,7 +81,7 @@ function explainClaim(
   };
 }
 
-/** The reason for `UNKNOWN_TASK` names the subject already. */
+/** The advice for a rule. For `UNKNOWN_TASK` it leaves out the subject, which the reason already names. */
 function adviceOf(view: DecisionView, rule: ClaimRefusal, subject: string, lastRun: LastRun | null): string {
   if (rule === 'DENIED_ACTIVE_CLAIM') return activeClaimAdvice(view, subject, lastRun);
   return rule === 'UNKNOWN_TASK' ? adviceFor(rule) : adviceFor(rule, subject);

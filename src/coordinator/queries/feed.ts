@@ -57,7 +57,7 @@ export class EventFeed {
     return catchStoreErrors(() => this.readScheduler.run(projectKey.tenant_id, readPage));
   }
 
-  /** Events before a position, newest first. Searches a bounded part of the log: the reply's `before` continues. */
+  /** Events before a position, newest first. Searches a limited part of the log: pass the reply's `before` for more. */
   async recentPage(projectKey: ProjectKey, filter: RecentEventFilter = {}) {
     const problem = projectKeyProblem(projectKey);
     if (problem !== null) return problem;
@@ -122,7 +122,7 @@ export class EventFeed {
   private async endBefore(projectKey: ProjectKey, position: number): Promise<number | null> {
     const end = (await this.store.project(projectKey))?.position ?? 0;
     if (end >= position) return null;
-    // Some stores show an event shortly before the project's new position.
+    // In some stores, a new event can be read shortly before the project's position includes it.
     const [last] = await this.store.events(projectKey, {
       after: position - 1,
       until_position: position,

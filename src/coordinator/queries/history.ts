@@ -4,7 +4,7 @@ import type { EventQuery, ProjectKey, Store } from '../../stores/store.js';
 import type { Environment } from '../runtime/environment.js';
 import { runInSlices } from '../runtime/run-in-slices.js';
 
-/** Some stores decode a page at once, and an event may have 64 KiB. */
+/** Pages are small, because some stores decode a whole page at once, and an event may have 64 KiB. */
 const PAGE_EVENTS = 100;
 const EVENTS_MAX = 100_000;
 const EVENTS_PER_STEP = 50;

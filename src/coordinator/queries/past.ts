@@ -33,11 +33,11 @@ export function positionProblem({ state }: Project, at: number): Problem | null 
   if (at <= PAST_EVENTS_MAX) return null;
   return fieldProblem(
     'at',
-    `expected at most ${PAST_EVENTS_MAX}: a view of the past reads every event up to it. To see the present state, omit at.`,
+    `expected at most ${PAST_EVENTS_MAX}: a view of the past reads every event up to that position. To see the present state, omit at.`,
   );
 }
 
-/** The time and policy at the position of the state, but today's tenant limits. */
+/** The time and policy at the position of the state, but the current limits of the tenant. */
 function foldContextAt({ key, limits, services }: Project, state: ProjectState): FoldContext {
   const policy = state.records.get(POLICY_SUBJECT) ?? null;
   const loss = state.records.get(LOSS_SUBJECT) ?? null;

@@ -16,7 +16,7 @@ export interface ProjectCounts {
   readonly active_claims: number;
   /** Active claims whose holder is inactive beyond the threshold of the project. */
   readonly stale_claims: number;
-  /** Work that is not held and whose dependencies are complete. */
+  /** Work that is not claimed and whose dependencies are complete. */
   readonly ready_tasks: number;
   readonly pending_tasks: number;
   readonly completed_tasks: number;
@@ -64,7 +64,7 @@ async function countTasks(project: Project): Promise<WorkCounts> {
   const view = project.view();
   let ready = 0;
   for (const subjects of frontier.byTrack.values()) ready += subjects.length;
-  // A claim that has lapsed is no longer held, although nothing records it yet.
+  // Work whose claim has lapsed can be claimed, although no event records the expiry yet.
   for (const subject of subjectsWithOpenClaim(project.state)) {
     if (plan.has(subject) && canTakeOver(view.peekHead(subject), view.now_ms, view.rulesOf(subject)))
       ready += 1;
@@ -77,7 +77,7 @@ async function countTasks(project: Project): Promise<WorkCounts> {
   };
 }
 
-/** An optional edge counts once it was started. */
+/** Counts the edges of all features. An optional edge counts only after it was started. */
 async function countEdges(project: Project, readMethodology: ReadMethodology): Promise<WorkCounts> {
   const noEdges = { ready_tasks: 0, pending_tasks: 0, completed_tasks: 0 };
   if (!project.state.records.has(METHODOLOGY_SUBJECT)) return noEdges;

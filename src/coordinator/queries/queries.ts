@@ -39,12 +39,12 @@ import { pastProject } from './past.js';
 import type { ReadScheduler } from './read-scheduler.js';
 import { detailedStateOf, statesOf, subjectProblem, tasksIn, type ViewedProject } from './tasks.js';
 
-/** Number of events a lineage is built from, in addition to its refused results. */
+/** Maximum number of events from which a lineage is built, in addition to its refused results. */
 const LINEAGE_EVENTS_MAX = 10_000;
 
 type SubjectQuery<T> = (view: DecisionView, subject: string, project: Project) => AsyncReply<T>;
 
-/** Read queries. Answers about a project's present come from its refreshed heads. */
+/** Queries. Those about the present state of a project read its heads, after a refresh. */
 export class Queries {
   private readonly tallies = new EventProjection(emptyTallies, evolveTallies);
 
@@ -79,7 +79,7 @@ export class Queries {
     });
   }
 
-  /** A past state has no checks of an edge, because those follow from the current configuration. */
+  /** The state of a task at a position. It has no checks of an edge, which follow from the current configuration. */
   private async pastTaskState(projectKey: ProjectKey, taskId: string, at: number): AsyncReply<TaskState> {
     const subject = parseSubject(taskId);
     if (isProblem(subject)) return subject;
@@ -93,7 +93,7 @@ export class Queries {
     });
   }
 
-  /** Several states at once. An unknown task yields a problem in its place. */
+  /** The states of several tasks, in the order of their ids in the request. For an unknown task there is a problem. */
   async batchGetStates(projectKey: ProjectKey, taskIds: readonly string[]) {
     if (taskIds.length > PAGE_MAX) return fieldProblem('task_ids', `expected at most ${PAGE_MAX}`);
     return this.scheduleRead(projectKey, async (project) => {
@@ -297,13 +297,16 @@ export class Queries {
     );
   }
 
-  /** Queues a potentially slow read with the read scheduler. */
+  /** Runs a read that may be slow through the read scheduler. */
   private scheduleRead<T>(projectKey: ProjectKey, query: (project: Project) => AsyncReply<T>): AsyncReply<T> {
     return this.readScheduler.run(projectKey.tenant_id, () => this.projects.query(projectKey, query));
   }
 }
 
-/** The log records the count only occasionally; for the current generation this coordinator may know a higher count. */
+/**
+ * The number of refused commands on a subject. The log records it only occasionally, so for the current generation this
+ * coordinator may know of more.
+ */
 function refusedCount(view: DecisionView, subject: string, refusals: RefusalCounts): number {
   const { generation } = view.peekHead(subject);
   const logged = refusals.totalOf(generation);

@@ -12,8 +12,8 @@ interface ReadLimits {
 const DEFAULT_READ_LIMITS: ReadLimits = { running_max: 4, queued_max: 100 };
 
 /**
- * Limits concurrent slow reads, tenants in turn. A renewal waits for at
- * most one slice of each running read, however many are queued.
+ * Limits concurrent slow reads, and serves tenants in turn. A renewal waits for at most one slice of each running read,
+ * however many reads are queued.
  */
 export class ReadScheduler {
   private readonly waiting = new TenantQueue<() => void>();

@@ -18,7 +18,7 @@ import type { Project } from '../queue/project.js';
 import { isProblem, type Problem } from '../wire/problem.js';
 import { limitOf } from './page.js';
 
-/** Subjects scanned per page of tasks. With a selective filter a page may be short, and its cursor continues the scan. */
+/** Maximum number of subjects scanned for a page. A page of a selective filter may be short: its cursor continues. */
 const SUBJECTS_SCANNED_MAX = 20_000;
 const SUBJECTS_PER_STEP = 20;
 
@@ -48,13 +48,13 @@ export const detailedStateOf = (view: DecisionView, subject: string, parkedCount
   ...edgeDetailsOf(view, subject),
 });
 
-/** The problem for a subject that neither the plan nor the log knows. */
+/** The problem for a subject that is neither in the plan nor in the log; null for any other. */
 export const subjectProblem = (view: DecisionView, subject: string): Problem | null =>
   isKnownSubject(view, subject) || view.state.heads.has(subject)
     ? null
     : unknownSubjectProblem(view, subject);
 
-/** Several states, and a problem in the place of an unknown task. */
+/** The states of several tasks; for an unknown task, a problem in the same place. */
 export function* statesOf(project: Project, taskIds: readonly string[], parked: ParkedIds) {
   const states: (TaskState | Problem)[] = [];
   for (const taskId of taskIds) {

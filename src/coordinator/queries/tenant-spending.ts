@@ -10,7 +10,7 @@ import type { Projects } from '../queue/projects.js';
 import type { Environment } from '../runtime/environment.js';
 import type { EventHistory } from './history.js';
 
-/** Maximum age of a tenant's sum. Sums are cached, because a run asks for one at every iteration. */
+/** Maximum age of a tenant's sums. They are cached, because every iteration of a run requests them. */
 const FRESH_MS = 10_000;
 /** Tenants whose sums are kept; the least recently used ones are dropped and read again. */
 const TENANTS_MAX = 100;
@@ -31,7 +31,7 @@ export class TenantSpending {
     private readonly environment: Pick<Environment, 'clock'>,
   ) {}
 
-  /** What all projects but this one have spent. */
+  /** What all projects of the tenant except this one have spent. */
   async ofOtherProjects({ tenant_id, project_id }: ProjectKey): Promise<Cost> {
     const sums = this.sumsOf(tenant_id);
     const nowMs = this.environment.clock.monotonicMs();

@@ -5,15 +5,15 @@ const PAUSE_MS_MAX = 10_000;
 /** FIRST_PAUSE_MS doubled this many times reaches PAUSE_MS_MAX. */
 const DOUBLINGS_MAX = 5;
 
-/** Pause after consecutive failures, with jitter between half and all of it so that retries do not synchronize. */
+/** The pause after consecutive failures. It is shortened at random, by at most half, so that retries spread out. */
 export function storeRetryDelayMs(failures: number, random: number): number {
   const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** Math.min(failures - 1, DOUBLINGS_MAX), PAUSE_MS_MAX);
   return pauseMs * (0.5 + random / 2);
 }
 
 /**
- * Retry pause for background work after a store outage. Callers' commands never wait for it: they get the store's
- * current answer, and a success ends the pause.
+ * The retry pause of background work after a store outage. Commands never wait for it: each is sent to the store at once,
+ * and a success ends the pause.
  */
 export class Backoff {
   private failures = 0;

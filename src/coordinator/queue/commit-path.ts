@@ -47,16 +47,16 @@ export interface CommittingProject extends DecisionSource {
   rules_seq: number;
   /** Reads commits that did not go through this object: from other coordinators, or from an import. */
   refresh(): Promise<void>;
-  /** Replaces the state by what the store has. */
+  /** Loads the state from the store again. */
   reload(): Promise<void>;
-  /** Notes the permits of sessions that a commit has set. */
+  /** Remembers the permits of sessions that a commit has set. */
   notePermits(permits: readonly Permit[]): void;
   resolveJob(job: OperationJob, reply: unknown): void;
   resolveReplay(job: OperationJob, request: CompletedRequest): Promise<void>;
   requeueFirst(jobs: readonly OperationJob[]): void;
   requeueLast(job: OperationJob): void;
   fetchThenRetry(job: OperationJob, fetch: () => Promise<void>): void;
-  /** Counts a try. If there were too many, the job is answered. */
+  /** Counts a try. After too many, it answers the job with a problem and returns false. */
   countTryOrGiveUp(job: OperationJob): boolean;
 }
 
@@ -66,7 +66,7 @@ export interface LoadedState {
   readonly rules_seq: number;
 }
 
-/** How the commands of a project are decided and committed; it depends on the kind of store. */
+/** Decides and commits the commands of a project, in a way that depends on the kind of store. */
 export interface CommitPath {
   load(): Promise<LoadedState>;
   /** Reads commits that did not go through this object: from other coordinators, or from an import. */
@@ -75,7 +75,7 @@ export interface CommitPath {
   commitBatch(batch: readonly OperationJob[], earlierBatches: Promise<void>): Promise<void>;
   /**
    * Decides a command in the turn in which it arrives, and resolves with its reply. Returns null if the command has to
-   * wait in the queue. Absent if only the store can tell whether the state is current.
+   * wait in the queue. Absent if the state may be out of date, because others write to the store.
    */
   decideNow?(operation: Operation<unknown>, caller: Caller): Promise<unknown> | null;
   /** Runs a query on the project's state. Resolves when everything the result may depend on is durable. */

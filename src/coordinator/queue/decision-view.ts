@@ -94,7 +94,7 @@ export class DecisionView {
     return staged;
   }
 
-  /** Whether the work is completed. Cheaper than reading the head; it joins the read set likewise. */
+  /** Whether the work is completed. Cheaper than `head`, and an uncommitted head joins the read set as with `head`. */
   isCompleted(subject: string): boolean {
     const staged = this.overlay.heads.get(subject) as Head | undefined;
     if (staged === undefined) return this.state.heads.isCompleted(subject);
@@ -139,7 +139,7 @@ export class DecisionView {
     return (this.record(featureSubject(featureId))?.value ?? null) as Feature | null;
   }
 
-  /** The edges with a live claim, committed or not. Heads are only peeked at: a refusal based on one must check it. */
+  /** The edges with a live claim, committed or not. They do not join the read set: check a head that a refusal depends on. */
   claimedEdges(): Head[] {
     const staged = [...this.overlay.heads].map(([subject]) => subject);
     const subjects = new Set([...subjectsWithOpenClaim(this.state), ...staged]);
@@ -147,7 +147,7 @@ export class DecisionView {
     return edges.filter((subject) => this.isLive(subject)).map((subject) => this.peekHead(subject));
   }
 
-  /** Whether the subject is held now. Its head is read without recording the read. */
+  /** Whether the subject has a live claim. Its head does not join the read set. */
   isLive(subject: string): boolean {
     return isLive(this.peekHead(subject), this.now_ms, this.rulesOf(subject));
   }
@@ -177,7 +177,7 @@ export class DecisionView {
     if (this.cachedSession?.subject === head.subject) this.cachedSession = null;
   }
 
-  /** Removes what this view added to the overlay: it is either committed by now or did not happen. */
+  /** Removes what this view added to the overlay, once it is either committed or refused. */
   discardStaged(): void {
     const { heads, sessionUntilMs } = this.overlay;
     for (const head of this.stagedHeads) if (heads.get(head.subject) === head) heads.delete(head.subject);
@@ -220,8 +220,8 @@ export class DecisionView {
   }
 
   /**
-   * Turns the draft into the event in place: it belongs to the
-   * decision, and a copy would cost more than the decision.
+   * Turns the draft into an event without copying it. Only the decision uses the draft, and copying would take longer
+   * than deciding.
    */
   stampEvent(draft: EventDraft, eventId?: string): NewEvent {
     const event = draft as NewEvent;
@@ -235,7 +235,7 @@ export class DecisionView {
     return claimIdDeriver(this.source.claimIdSecret, subject);
   }
 
-  /** An id that is the same for the same name, and that agents cannot predict. `kind` is not a subject. */
+  /** An id that agents cannot predict, the same for the same name. `kind` must not be a subject: those have claim ids. */
   secretIdOf(kind: string, name: string): string {
     return this.claimIdOf(kind)({ generation: 0, request_id: name });
   }
@@ -275,8 +275,8 @@ export class DecisionView {
 
   /**
    * Until when a session that acts now counts as active: its idle time or its longest lease, rounded up to the
-   * second. `leaseUntilMs` is the end of the claim on `subject`, on which the session acts; null if it no longer holds
-   * it.
+   * second. `leaseUntilMs` is the end of the claim on `subject`, on which the session acts; null if the session no longer
+   * holds that claim.
    */
   extendSessionUntilMs(sessionId: string, leaseUntilMs: number | null, subject: string): number {
     const untilMs = this.activeUntilMs(sessionId, leaseUntilMs, subject);
@@ -287,11 +287,11 @@ export class DecisionView {
   /** Like `extendSessionUntilMs`, but without effect on later operations. */
   activeUntilMs(sessionId: string, leaseUntilMs: number | null, subject: string): number {
     const held = this.state.bySession.get(sessionId);
-    // The session may act on work whose claim has ended: a late result is accepted.
+    // The session may no longer hold this subject: a result can be accepted after its claim has ended.
     const hasOthers = held !== undefined && held.size > (held.has(subject) ? 1 : 0);
     const stagedMs = this.overlay.sessionUntilMs.get(sessionId) ?? 0;
     const ownMs = ceilToSecond(Math.max(this.idleUntilMs, stagedMs, leaseUntilMs ?? 0));
-    // A session may hold a thousand claims; they are read only if one of them can outlast this one.
+    // A session may hold a thousand claims. They are read only if one of them can last longer than this one.
     if (!hasOthers || this.heldClaimsBoundMs(sessionId) <= ownMs) return ownMs;
     return Math.max(ownMs, ceilToSecond(this.heldClaimsUntilMs(sessionId, subject)));
   }
@@ -321,7 +321,7 @@ export class DecisionView {
 
   /**
    * Whether the store already has this value, so that a session acting twice within a second writes it once. An infinite
-   * time stays equal for longer than a second; meanwhile another coordinator may have replaced it.
+   * time is always written if others write to the store: they may have replaced it since, even long after.
    */
   isSessionCountedUntil(sessionId: string, untilMs: number): boolean {
     if (this.hasOtherWriters && !Number.isFinite(untilMs)) return false;
@@ -340,7 +340,7 @@ export class DecisionView {
     this.stagedSessionExpiries.push({ session_id, until_ms });
   }
 
-  /** The latest end of the claims a session holds, except one subject. */
+  /** The latest end of the claims that a session holds, except the claim on one subject. */
   private heldClaimsUntilMs(sessionId: string, exceptSubject: string): number {
     const held = this.state.bySession.get(sessionId) ?? [];
     const subjects = [...held].filter((subject) => subject !== exceptSubject);

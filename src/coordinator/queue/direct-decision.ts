@@ -10,7 +10,7 @@ const NO_LIMITS: readonly PermitLimit[] = [];
 
 /**
  * The step that commits a decision on the claim of a task: the same changes as `TransactionBuilder` makes for an action
- * of its session. Null if it needs more than one event and the permits of the claim and the session.
+ * of its session. Null if the decision needs more than one event, or other permits than those of claim and session.
  */
 export function stepOf(
   view: DecisionView,

@@ -16,7 +16,7 @@ interface ReplyGroup {
   readonly replies: DirectReply[];
 }
 
-/** The replies of commands that were decided when they arrived. Each leaves when the write of its own step is durable. */
+/** The replies of commands that were decided when they arrived. Each is sent when the write of its own step is durable. */
 export class DirectReplies {
   private lastGroup: ReplyGroup | null = null;
 

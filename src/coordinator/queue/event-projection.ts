@@ -11,8 +11,8 @@ interface FoldProgress<State> {
 }
 
 /**
- * A state per project that is folded from its events, because its heads lack it. Each event is folded once, in order,
- * when the state is asked for, so commands and loading cost nothing more. Concurrent callers share one read.
+ * A state per project that is folded from its events, because its heads do not contain it. Each event is folded once, in
+ * order, when the state is requested, so that commands and loading cost nothing more. Concurrent callers share one read.
  */
 export class EventProjection<State> {
   private readonly progressOf = new WeakMap<Project, FoldProgress<State>>();

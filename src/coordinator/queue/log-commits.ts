@@ -33,7 +33,7 @@ interface DecidedJob {
   readonly replayed: CompletedRequest | null;
 }
 
-/** A view that commands share, and the rules that it has read. */
+/** A view that several commands share, and the `rules_seq` for which it was made. */
 interface DirectView {
   readonly view: DecisionView;
   readonly rules_seq: number;
@@ -44,8 +44,8 @@ const isStoreError = (error: unknown): boolean =>
 
 /**
  * Commits to a log with a single writer. A command is decided on the state and applied to it in the same turn, so
- * that nothing has to be compared or decided again. Every reply, also a refusal, waits until the log is durable. After
- * a failed write, the state is loaded again from the log, without what was not durable.
+ * that nothing has to be compared or decided again. Every reply, also of a refusal, waits until the log is durable. After
+ * a failed write, the state is loaded again from the log, without the events that did not become durable.
  */
 export class LogCommits implements CommitPath {
   private log: WritableLog | null = null;
@@ -69,7 +69,7 @@ export class LogCommits implements CommitPath {
       const log = this.currentLog();
       return log?.applyStep === undefined ? null : this.commitStep(log, operation);
     } catch (error) {
-      // A store that refuses is asked again by the queue, which answers with its problem.
+      // After a store error, the queue tries the command again and replies with the problem.
       return isStoreError(error) ? null : Promise.reject(error);
     }
   }
@@ -120,7 +120,7 @@ export class LogCommits implements CommitPath {
     await earlierBatches;
     if (failure === null) this.answerJobs(decided);
     else {
-      // Without a log nothing was decided.
+      // If the log could not be opened, nothing was decided, and the whole batch gets the problem.
       const jobs = decided.length > 0 ? decided.map(({ job }) => job) : batch;
       for (const job of jobs) this.project.resolveJob(job, failure);
     }
@@ -158,7 +158,7 @@ export class LogCommits implements CommitPath {
         if (decision == null) continue;
         decided.push(decision);
         if (decision.transaction.changes_rules) {
-          // A view caches the rules.
+          // The view has cached the old rules.
           view = new DecisionView(this.project, nowMs);
         }
       } catch (error) {
@@ -192,7 +192,7 @@ export class LogCommits implements CommitPath {
       if (outcome.kind === 'replay') return { job, transaction, reply: null, replayed: outcome.request };
       if (!project.countTryOrGiveUp(job)) return null;
       if (outcome.kind !== 'full') {
-        // Something was written outside the project's queue, as by an import: the next batch begins with a fresh state.
+        // An import or another writer has bypassed the project's queue: the next batch begins with a fresh state.
         project.requeueFirst([job]);
         return null;
       }
@@ -200,7 +200,7 @@ export class LogCommits implements CommitPath {
     }
   }
 
-  /** A store that refuses is an answer; anything else is a bug, which must not fail the others of its batch. */
+  /** Answers a job with a store error. Any other error is a bug, which must not fail the other jobs of the batch. */
   private failJob(job: OperationJob, error: unknown): void {
     if (isStoreError(error)) this.project.resolveJob(job, problemFromError(error));
     else job.reject(error);
@@ -221,7 +221,7 @@ export class LogCommits implements CommitPath {
     if (hasNewEvents) changeNotifier.notify();
   }
 
-  /** The log, if the state includes exactly the transactions that were applied to it. */
+  /** The log if the state is current, that is, includes exactly the transactions applied to the log; null otherwise. */
   private currentLog(): WritableLog | null {
     const { log } = this;
     const { heads, position } = this.project.state;
@@ -254,7 +254,7 @@ export class LogCommits implements CommitPath {
     return this.log;
   }
 
-  /** The state shares the heads of the log, so only the plan is read. */
+  /** Loads the state. It shares the heads of the log, so only the plan is read. */
   async load(): Promise<LoadedState> {
     const { key } = this.project;
     const row = await this.store.project(key);
@@ -267,14 +267,14 @@ export class LogCommits implements CommitPath {
         applyPlanEvent(state.plan, event),
       );
       await setPosition({ store: this.store, key }, state, position);
-      // Otherwise something was written meanwhile outside the project's queue, as by an import.
+      // Read again if something was written meanwhile outside the project's queue, for example by an import.
       if (log.position !== position || log.reload_count !== reload_count) continue;
       this.loadedReloadCount = reload_count;
       return { state, rules_seq: log.rules_seq };
     }
   }
 
-  /** Loads the state again after a write outside the project's queue: only the heads include it already. */
+  /** Loads the state again after a write outside the project's queue. Only the heads, shared with the log, include it. */
   async refresh(): Promise<void> {
     const { project } = this;
     const row = this.log ?? (await this.store.project(project.key));

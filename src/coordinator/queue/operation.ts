@@ -14,13 +14,13 @@ export interface Operation<Reply> {
   readonly requestKey: RequestKey | null;
   attempt(view: DecisionView): Attempt<Reply> | NeedsFetch;
   /**
-   * The decision, if one step of a log can commit it. Null if `attempt` has to decide; nothing has changed then. Both
-   * decide the same. Absent if `attempt` always decides.
+   * The decision, if one step of a log can commit it. Null if `attempt` has to decide; then nothing has changed. Both
+   * come to the same decision. Absent if `attempt` always decides.
    */
   decideDirectly?(view: DecisionView): DirectDecision<Reply> | null;
   /** Whether the committed transaction lacks something, so that the operation must be decided again. */
   shouldRepeat?(transaction: Transaction, positions: readonly (number | null)[]): boolean;
-  /** The attempt did not take effect, because its request had been answered before. */
+  /** Called if an attempt did not take effect, because the store already had its request. */
   withdraw?(): void;
   /** Rebuilds the reply of a request that already took effect from its events, if it is not stored with the request. */
   replay?(events: readonly EventEnvelope[], view: DecisionView): Reply;
@@ -33,7 +33,7 @@ export interface DirectDecision<Reply> {
   readonly reply: Reply;
 }
 
-/** The key of a remembered request, and the digest that tells it from others with the same key. */
+/** The key of a remembered request, and the digest that distinguishes it from other requests with the same key. */
 export interface RequestKey {
   readonly key: string;
   readonly digest: string;

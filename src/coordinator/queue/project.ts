@@ -33,7 +33,7 @@ import { REFUSAL_EVENT_TYPES, RefusalCounter } from './refusal-counter.js';
 import { RulesCache } from './rules-cache.js';
 import { SharedCommits } from './shared-commits.js';
 
-/** Small enough that the next batch is decided while this one is written; stores group the writes of several batches. */
+/** Maximum number of commands in a batch: few enough that the next batch is decided while this one is written. */
 const BATCH_MAX = 256;
 const QUEUE_MAX = 100_000;
 /** Maximum number of conflict retries per operation. */
@@ -84,7 +84,7 @@ export class Project implements CommittingProject {
     return project;
   }
 
-  /** Replaces the state by what the store has. */
+  /** Loads the state from the store again. */
   async reload(): Promise<void> {
     const { state, rules_seq } = await this.commitPath.load();
     this.state = state;
@@ -93,7 +93,7 @@ export class Project implements CommittingProject {
     this.refusals.clear();
   }
 
-  /** The project is unloaded. A command that still comes is decided nevertheless. */
+  /** Called when the project is unloaded. A command that arrives afterwards is still decided. */
   release(): void {
     this.commitPath.release();
   }
@@ -136,7 +136,7 @@ export class Project implements CommittingProject {
     if (this.queue.length >= QUEUE_MAX) {
       return Promise.resolve(problem('UNAVAILABLE', 'Too many commands are queued. Retry in a moment.'));
     }
-    // Nothing overtakes what is in the queue.
+    // Only if the queue is empty, so that no command overtakes another.
     const decided = this.queue.length === 0 ? this.commitPath.decideNow?.(operation, caller) : null;
     if (decided != null) return decided as Promise<Reply | Problem>;
     return new Promise((resolve, reject) => {

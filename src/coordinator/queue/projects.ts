@@ -27,10 +27,10 @@ interface ProjectsOptions {
   readonly isAudited: boolean;
 }
 
-/** Lets a command reply to an unknown project with its own refusal. */
+/** Turns the problem of an unknown project into the refusal of a command. */
 type RefuseUnknown<T> = (unknown: Problem) => T | Problem;
 
-/** State shared by a store's projects. Tenants may have their own stores, and each store has its own clock. */
+/** What all projects of one store share. Tenants may have their own stores, and each store has its own clock. */
 type StoreRuntime = Pick<ProjectServices, 'meta' | 'storeTime' | 'backoff'>;
 
 /** A tenant's limits, which apply in all its projects. */
@@ -59,7 +59,7 @@ class TenantLimits {
     return this.limits;
   }
 
-  /** What an admin has set. */
+  /** The limits of the tenant that an admin has changed. */
   changedLimits(): Partial<Limits> {
     return limitsIn(this.project.state.records.get(LIMITS_SUBJECT));
   }
@@ -68,13 +68,16 @@ class TenantLimits {
 const limitsIn = (record: RecordHead | null | undefined): Partial<Limits> =>
   (record?.value as Partial<Limits> | undefined) ?? {};
 
-/** The loaded projects of this coordinator. Each is loaded by its first command, because it has claims, or for a visit. */
+/**
+ * The loaded projects of this coordinator. Each is loaded by its first command, because it has claims, or for a visit: one
+ * piece of background work, after which it is unloaded.
+ */
 export class Projects {
   private readonly projectPromises = new Map<string, Promise<Project>>();
   private readonly tenantPromises = new Map<string, Promise<TenantLimits>>();
   private readonly loadedProjects = new Set<Project>();
   private readonly activeByTenant = new Map<string, Map<string, Project>>();
-  /** Number of users per project. Counts only users that arrived while the project was empty. */
+  /** Number of current users per project. A command that finds the project active needs no reference and is not counted. */
   private readonly referenceCounts = new Map<string, number>();
 
   /** The projects that no command, query or stream here has used yet, and why they are loaded. */
@@ -169,7 +172,7 @@ export class Projects {
     return this.get(projectKey);
   }
 
-  /** Unloads an empty project with its last user, so that requests for arbitrary names cost no memory. */
+  /** Unloads an empty project when its last user leaves, so that requests for arbitrary names cost no memory. */
   dropReference(projectKey: ProjectKey): void {
     const name = cacheKeyOf(projectKey);
     const remaining = (this.referenceCounts.get(name) ?? 1) - 1;
@@ -259,7 +262,7 @@ export class Projects {
     });
   }
 
-  /** The problem of a project without events; null if it exists nevertheless. */
+  /** The problem of a project without events; null for the home project of the store, which exists without events. */
   async unknownProblem({ tenant_id, project_id }: ProjectKey): Promise<Problem | null> {
     const { home } = this.options.store;
     if (home?.tenant_id === tenant_id && home.project_id === project_id) return null;
@@ -286,7 +289,7 @@ export class Projects {
     }
   }
 
-  /** The project if it is loaded and not empty: its name is valid, and a command needs no wait. */
+  /** The project if it is loaded and has events. Its name is then known to be valid, and a command need not wait. */
   activeProject({ tenant_id, project_id }: ProjectKey): Project | undefined {
     const project = this.activeByTenant.get(tenant_id)?.get(project_id);
     if (this.unusedProjects.size > 0) this.unusedProjects.delete(cacheKeyOf({ tenant_id, project_id }));
@@ -299,7 +302,7 @@ export class Projects {
     const runtime = await this.storeRuntimeOf(store);
     const marginMs = this.options.skewMarginMs ?? skewMarginMs(store);
     const services = { ...runtime, store, environment, limits, skewMarginMs: marginMs, observer, isAudited };
-    // An import may have been interrupted: its project has only a part of its history.
+    // After an interrupted import, the project has only a part of its history.
     if (await isImportUnfinished(store, { tenant_id, project_id }))
       throw new StoreUnavailable(unfinishedImportText({ tenant_id, project_id }));
     const project = await Project.load({ tenant_id, project_id }, services);
@@ -318,7 +321,7 @@ export class Projects {
 
 const cacheKeyOf = ({ tenant_id, project_id }: ProjectKey): string => `${tenant_id}/${project_id}`;
 
-/** Loads once per key, however many callers; a failed load is retried by the next caller. */
+/** Loads once per key, however many callers there are. After a failed load, the next caller loads again. */
 function memoizedLoad<K, T>(cache: Map<K, Promise<T>>, key: K, load: () => Promise<T>): Promise<T> {
   const existing = cache.get(key);
   if (existing !== undefined) return existing;

@@ -4,7 +4,7 @@ import type { EventEnvelope } from '../../core/events/envelope.js';
 import { type RefusalCount, RefusalCounts } from '../../core/views/refusals.js';
 
 const SUBJECTS_MAX = 5000;
-/** Room for the identities of the recorded refusals, and for as many later ones. */
+/** Maximum number of requests remembered per principal: those of the recorded refusals, and as many later ones. */
 const IDENTITIES_MAX = 2 * REFUSALS_RECORDED_MAX;
 
 const { claim_refused, result_refused, refusals_counted } = EVENT_TYPES;
@@ -16,7 +16,7 @@ type ReadRefusals = (subject: string, visit: (event: EventEnvelope) => boolean) 
 
 /**
  * How many refusals the log has, per subject, generation and principal. The log is read at the first refusal; later
- * ones are counted in memory. The least recently used subjects are forgotten, and read again on demand.
+ * ones are counted in memory. The least recently used subjects are dropped, and read again on demand.
  */
 export class RefusalCounter {
   /** By generation and subject, least recently used first. */
@@ -84,7 +84,7 @@ interface CountedRefusal {
   readonly subject: string;
   readonly generation: number;
   readonly principal: string;
-  /** Equal for repetitions of one request, which count once; null if it cannot be recognized. */
+  /** Equal for repetitions of one request, which count once; null if repetitions cannot be recognized. */
   readonly request_identity: string | null;
 }
 

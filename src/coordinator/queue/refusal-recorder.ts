@@ -29,7 +29,7 @@ interface RecordedRefusal {
 
 /** Records the refusals of one operation. Each is counted once, however often the operation is decided again. */
 export class RefusalRecorder {
-  /** Null until something is refused: most operations are not. */
+  /** Null until something is refused: most operations refuse nothing. */
   private numbered: NumberedRefusals | null = null;
   /** The counts that this operation has read, by generation and subject. */
   private loaded: Map<string, RefusalCounts> | null = null;
@@ -44,7 +44,7 @@ export class RefusalRecorder {
 
   /** What must be read before these decisions can be recorded; null if nothing. */
   missingCounts(view: DecisionView, decisions: readonly Decision[]): NeedsFetch | null {
-    // Runs for every command, and most are not refused.
+    // This runs for every command, and most commands are not refused.
     if (!decisions.some(({ loose_events }) => loose_events.length > 0)) return null;
     const drafts = decisions.flatMap(({ loose_events }) => loose_events.filter(isRefusal));
     const missing = drafts
@@ -68,7 +68,7 @@ export class RefusalRecorder {
       const draft = countDraft(refusal, { current_generation: key.generation, principal, refused_count });
       return { draft, event_id: contentEventId(['refusals_counted', ...idParts]) };
     }
-    // Set here and over any value in the payload: only the server knows the credential.
+    // Replaces any such field in the payload: only the server knows the credential.
     refusal.payload = { ...refusal.payload, principal, refused_count };
     // Parked work is kept whatever the number, once per result.
     if (refusal.payload.parked === true) return { draft: refusal, event_id: null };
@@ -78,8 +78,8 @@ export class RefusalRecorder {
   }
 
   /**
-   * Whether a refusal must be recorded again, because another coordinator has used its number. If it has the same
-   * number after the log was read, the log has this very refusal: its request was repeated. `positions` are the
+   * Whether a refusal must be recorded again, because another coordinator has used its number. If it gets the same
+   * number after the log was read again, the log has this very refusal: its request was repeated. `positions` are the
    * positions at which the transaction's events were committed.
    */
   shouldRepeat({ swaps, loose_events }: Transaction, positions: readonly (number | null)[]): boolean {
@@ -144,7 +144,7 @@ interface NumberedRefusals {
   readonly counter: RefusalCounter;
   /** The number of each refusal, by generation and subject. */
   readonly numbers: Map<string, number>;
-  /** The refusals whose number must be new. */
+  /** By event id, the refusals that must be recorded again if another coordinator has used their number. */
   readonly byEventId: Map<string, RefusalKey>;
 }
 
@@ -153,7 +153,7 @@ interface RefusalKey {
   readonly generation: number;
 }
 
-/** The current generation, and not the one that the caller named. */
+/** The subject and generation under which a refusal counts: the current generation, not the one that the caller named. */
 function refusalKeyOf({ subject = '', payload }: EventDraft): RefusalKey {
   const { current_generation } = payload as ClaimEventPayloads['claim_refused' | 'result_refused'];
   return { subject, generation: current_generation };

@@ -9,8 +9,8 @@ import type { Attempt } from './operation.js';
 import { limitNameOfScope } from './permit-limits.js';
 
 /**
- * Commits to a store that others write to as well. A batch is decided on the known state, overlaid with the expected
- * effects of the batches under way; the store compares and swaps, and what it refuses is decided again.
+ * Commits to a store to which other coordinators may write as well. A batch is decided on the known state, overlaid with
+ * the expected effects of the batches under way. The store compares and swaps, and what it refuses is decided again.
  */
 export class SharedCommits implements CommitPath {
   private readonly overlay = new Overlay();
@@ -79,7 +79,7 @@ export class SharedCommits implements CommitPath {
         project.resolveJob(job, unauthorizedProblem());
         continue;
       }
-      // Valid for one attempt only: when decided again, the store is asked again.
+      // A reported limit is valid for one attempt only. Later attempts let the store check it again.
       view.beginOperation(job.reachedLimit);
       job.reachedLimit = null;
       try {
@@ -91,7 +91,7 @@ export class SharedCommits implements CommitPath {
           attempts.push(attempt);
         }
       } catch (bug) {
-        // A bug in one command must not fail the others of its batch.
+        // A bug in one command must not fail the other commands of its batch.
         job.reject(bug);
       }
     }
@@ -154,7 +154,7 @@ export class SharedCommits implements CommitPath {
     project.requeueFirst(retry);
   }
 
-  /** Committed operations are answered already; the others must not be decided again on a view known to be stale. */
+  /** Refreshes the state before operations are decided again. If that fails, they get the problem instead. */
   private async catchUpBeforeRetry(retry: OperationJob[]): Promise<void> {
     try {
       await this.project.refresh();

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { SmallMap } from './small-map.js';
 
-it('a small map behaves like a map, whatever is set and deleted', () => {
+it('a small map behaves like a Map after any sequence of sets and deletions', () => {
   const step = fc.record({ key: fc.constantFrom('a', 'b', 'c'), value: fc.option(fc.nat(9), { nil: null }) });
   fc.assert(
     fc.property(fc.array(step), (steps) => {

@@ -2,8 +2,8 @@ import type { ProcessClock } from '../../stores/clock.js';
 import type { Store } from '../../stores/store.js';
 
 /**
- * Estimate of the store's time: the last reported value plus the time since on the local monotonic clock. Good enough
- * to decide with; the commit compares with the store's own clock.
+ * An estimate of the store's time: the last reported value, plus the time that has passed on the local monotonic clock.
+ * Commands are decided with it; the commit compares with the store's own clock.
  */
 export class StoreTime {
   private storeMs = 0;
@@ -23,6 +23,9 @@ export class StoreTime {
 
 const CLOCK_SKEW_MS_MAX = 1000;
 
-/** Coordinators that use their own clocks must not expire each other's claims because of small differences. */
+/**
+ * The clock difference for which the rules of a store's projects allow. Coordinators that use their own clocks must not
+ * expire each other's claims because of small differences.
+ */
 export const skewMarginMs = ({ capabilities }: Pick<Store, 'capabilities'>): number =>
   capabilities.clock === 'coordinator' ? CLOCK_SKEW_MS_MAX : 0;

@@ -1,4 +1,4 @@
-/** A queue that serves tenants in turn: a tenant with many items delays another by at most one item per turn. */
+/** A queue that serves tenants in turn: a tenant with many items delays each other tenant by only one item per turn. */
 export class TenantQueue<T> {
   private readonly queues = new Map<string, T[]>();
 

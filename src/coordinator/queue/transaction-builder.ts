@@ -48,9 +48,9 @@ export class TransactionBuilder {
   constructor(
     readonly view: DecisionView,
     private readonly requestId?: string,
-    /** Records refusals. Without it they are not recorded. */
+    /** Records refusals. Absent: they are not recorded. */
     private readonly recorder?: RefusalRecorder,
-    /** The events of an offline log that a pushed command repeats. */
+    /** What a pushed command states about its events in an offline log. Absent for other commands. */
     private readonly pushed?: PushedEvent,
   ) {}
 
@@ -71,7 +71,7 @@ export class TransactionBuilder {
       const isPermitNeeded = needsPermit(decision, this.view.now_ms, rules);
       if (isPermitNeeded) for (const limit of this.view.tenantPermitLimits) this.addPermitLimit(limit);
     }
-    // Completed work is open again, so decisions on its dependents were made under other rules.
+    // A reset reopens completed work, so that concurrent decisions on work that depends on it must be made again.
     if (decision.code === 'RESET') this.invalidateConcurrentDecisions();
     return this.moveBase(decision);
   }
@@ -112,7 +112,7 @@ export class TransactionBuilder {
     expected_seq: number,
     head: StoredHead,
     drafts: readonly EventDraft[],
-    /** True if the request did not ask for these events: they do not carry its id then. */
+    /** True if the events are not what the request was for: then they do not contain its id. */
     isSideEffect = false,
   ): this {
     const { pushed } = this;
@@ -126,7 +126,7 @@ export class TransactionBuilder {
     return this;
   }
 
-  /** A single writer decides and applies in one turn, so nothing can have changed, and it checks nothing. */
+  /** Adds a check of a head. A single writer needs none: it decides and applies in one turn, so that nothing can change. */
   addCheck(subject: string, expected_seq: number): this {
     if (this.view.hasOtherWriters) this.checks = appended(this.checks, { subject, expected_seq });
     return this;
@@ -242,7 +242,7 @@ export class TransactionBuilder {
     return { transaction: this.build(requestKey, reply), reply };
   }
 
-  /** Builds the transaction. `keep`: a known request answers for it, and a new one is remembered. */
+  /** Builds the transaction. Its request is remembered only if the operation had an effect. */
   build(requestKey: RequestKey | null, reply?: unknown): Transaction {
     const keep = this.hasEffect || this.swaps.length > 0;
     const { tenant_id, project_id } = this.view.key;
@@ -281,7 +281,7 @@ export class TransactionBuilder {
   }
 }
 
-/** Events that are the session's own statement. Expiries and holds recorded along the way are not. */
+/** Kinds of events that a session states itself, and so signs. It does not sign expiries and holds recorded with them. */
 const SIGNED_EVENT_KINDS: ReadonlySet<ClaimEventKind | undefined> = new Set<ClaimEventKind>([
   'granted',
   'renewed',

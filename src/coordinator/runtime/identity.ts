@@ -34,7 +34,7 @@ export function claimIdDeriver(key: string, subject: string): ClaimIdOf {
   };
 }
 
-/** Prefix for a project's claim ids. Line breaks separate the parts: neither names nor subjects can contain one. */
+/** The secret from which a project's claim ids derive. Line breaks separate its parts: no name or subject contains one. */
 export const claimIdSecretOf = (meta: StoreMeta, { tenant_id, project_id }: ProjectKey): string =>
   `${meta.secret}\n${meta.incarnation}\n${tenant_id}\n${project_id}\n`;
 
@@ -48,7 +48,7 @@ const idText = Buffer.from('00000000-0000-0000-0000-000000000000');
 const HEX_DIGITS = Buffer.from('0123456789abcdef');
 const HYPHEN = 0x2d;
 
-// Hot path, runs for every event: joining some thirty strings would create as much garbage.
+// Hot path, runs for every event: joining strings would leave some thirty short strings to the garbage collector.
 function uuidText(bytes: Uint8Array): string {
   let at = 0;
   for (const byte of bytes) {

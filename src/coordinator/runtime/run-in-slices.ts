@@ -4,7 +4,7 @@ import type { Environment } from './environment.js';
 /** How long work may hold the event loop at a time: a small part of an acceptable request latency. */
 export const SLICE_MS = 5;
 
-/** Runs long work in slices, yielding to everything else that is ready in between. */
+/** Runs long work in slices, and yields to the event loop between two slices. */
 export async function runInSlices<T>(
   steps: StepGenerator<T>,
   { clock, yieldToEventLoop }: Pick<Environment, 'clock' | 'yieldToEventLoop'>,

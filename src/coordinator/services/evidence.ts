@@ -82,7 +82,7 @@ export class EvidenceService {
     );
   }
 
-  /** The candidates of the edges that are held, by edge. */
+  /** The candidates of the claimed edges, sorted by edge. */
   listCandidates(
     projectKey: ProjectKey,
     query: PageQuery = {},
@@ -104,7 +104,7 @@ export class EvidenceService {
     const { statement, signature } = evidence;
     const { tenant_id, project_id } = projectKey;
     if (statement.tenant_id !== tenant_id || statement.project_id !== project_id)
-      return fieldProblem('evidence.statement.project_id', 'expected the project of the path');
+      return fieldProblem('evidence.statement.project_id', 'expected the project in the path of the request');
     const subject = parseSubject(statement.task_id);
     if (isProblem(subject)) return subject;
     return this.projects.withProject(projectKey, (project) =>
@@ -120,7 +120,7 @@ export class EvidenceService {
   }
 }
 
-/** The runner may have been enrolled through another coordinator and not be known here yet. */
+/** The public key of a runner. If the runner is unknown here, another coordinator may have enrolled it: refresh first. */
 async function publicKeyOf(project: Project, runnerId: string): Promise<string | null> {
   const knownPublicKey = () => runnersOf(project.view())[runnerId]?.public_key ?? null;
   if (project.state.records.has(RUNNERS_SUBJECT) && knownPublicKey() !== null) return knownPublicKey();

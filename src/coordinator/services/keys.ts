@@ -31,11 +31,14 @@ export class KeyService {
   }
 
   async create(scope: KeyScope, body: unknown, caller = OPEN_CALLER): AsyncReply<CreatedApiKey> {
-    // A credential that is restricted to an agent role creates keys of the same agent role only: otherwise it could give itself another role.
+    // A credential that is bound to an agent role creates only keys of that role: otherwise it could give itself another.
     const fields = parseRoleBody(keyBody, body, caller);
     if (isProblem(fields)) return fields;
     if (fields.role === 'operator' && !scope.platform) {
-      return problem('FORBIDDEN', 'Only an operator can create a key with role operator.');
+      return problem(
+        'FORBIDDEN',
+        'Only an operator can create a key with role operator. Use the key of an operator.',
+      );
     }
     return this.withKeyRing(scope, async ({ project }) =>
       project.store.capabilities.untrusted_files === 'secret'
@@ -61,8 +64,8 @@ export class KeyService {
   }
 
   /**
-   * Binds older keys to this store, then makes unbound keys invalid. Refused for a log that others may have written, because its
-   * unbound keys may come from anywhere. A repeated call continues after an interruption.
+   * Binds older keys to this store, then makes unbound keys invalid. Refused for a log that others may have written, because
+   * its unbound keys may come from anywhere. After an interruption, a repeated call continues.
    */
   bind(caller = OPEN_CALLER): AsyncReply<{ keys: readonly ApiKey[] }> {
     return catchStoreErrors(async () => {
@@ -86,7 +89,7 @@ export class KeyService {
   }
 }
 
-/** Such a key would never work, and an open server that has a key requires one from everybody. */
+/** Refuses a key that would never be valid: an open server that has any key requires a valid one of every caller. */
 const unusableKeyProblem = (): Problem =>
   problem(
     'FORBIDDEN',

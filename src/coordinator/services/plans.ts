@@ -33,8 +33,8 @@ import { type AsyncReply, isProblem } from '../wire/problem.js';
 import { projectKeyProblem } from '../wire/project-key.js';
 
 /**
- * An update with its request. `body` tells two requests with one `request_id` apart: the value itself, or a
- * digest of a large or YAML text. The `request_id` comes from the document.
+ * An update with its request. `body` distinguishes two requests with the same `request_id`: it is the value itself, or the
+ * digest of a text that is large or YAML. The `request_id` is the one in the document.
  */
 interface ParsedPlanRequest {
   readonly update: PlanUpdate;
@@ -42,7 +42,7 @@ interface ParsedPlanRequest {
   readonly request_id?: string | undefined;
 }
 
-/** After this many concurrent changes the plan is rendered synchronously. */
+/** If the plan changes during this many attempts to render it, it is rendered synchronously. */
 const RENDER_ATTEMPTS_MAX = 3;
 
 const extraFieldsBody = z.strictObject(mutationFields);
@@ -78,7 +78,7 @@ export class PlanService {
     };
   }
 
-  /** The plan with its version, rendered again if the plan changed meanwhile. */
+  /** The plan with its version. It is rendered again if it changed during the rendering. */
   private async renderConsistent(project: Project): Promise<{ version: number; plan: PlanInput }> {
     const { plan } = project.state;
     const { project_id } = project.key;
@@ -111,7 +111,7 @@ export class PlanService {
     return this.run(projectKey, 'add_tasks', () => this.readTasks(projectKey, tasks), options, caller);
   }
 
-  /** A person's decision about tasks that an agent proposed. */
+  /** Records a person's decision about tasks that an agent proposed. */
   async decideProposal(projectKey: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<PlanResult> {
     const fields = projectKeyProblem(projectKey) ?? parseBody(decideProposalBody, body);
     if (isProblem(fields)) return fields;

@@ -118,11 +118,11 @@ export class RunsService {
   }
 }
 
-/** Runs scanned per page. With a selective filter a page may be short, and its cursor continues the scan. */
+/** Maximum number of runs scanned for a page. A page of a selective filter may be short: its cursor continues. */
 const RUNS_SCANNED_MAX = 20_000;
 const RUNS_PER_STEP = 200;
 
-/** A page of runs before a place in the list, which only grows at its end. */
+/** A page of the runs before an index of the list, newest first. The list only grows at its end. */
 function* runsBefore(
   { run_ids, runs }: RunsState,
   before: number,

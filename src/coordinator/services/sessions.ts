@@ -34,12 +34,12 @@ import type { Environment } from '../runtime/environment.js';
 import { runInSlices } from '../runtime/run-in-slices.js';
 import { type AsyncReply, catchStoreErrors, fieldProblem, isProblem, type Problem } from '../wire/problem.js';
 
-/** The contract checks the form of a public key; here it must be a point of the curve too. */
+/** The contract checks only the form of a public key. Here it must also be a point of the curve. */
 const openSessionBody = sessionBody.extend({
   public_key: publicKey.refine(isPublicKey, PUBLIC_KEY_MESSAGE).optional(),
 });
 
-/** Opens, closes and lists sessions, and reads what a session has done, its memory. One session may work in many projects. */
+/** Opens, closes and lists sessions, and reads the memory of a session: what it has done, in all its projects. */
 export class SessionService {
   constructor(
     private readonly projects: Projects,
@@ -63,7 +63,7 @@ export class SessionService {
 
   /**
    * Closes a session in all its projects and releases each of its claims with a fenced release. In another project
-   * the same id may belong to someone else: that session stays open and does not prevent closing the caller's own.
+   * the same id may belong to another caller: that session stays open, and the caller's own is closed nevertheless.
    */
   async close(tenant_id: string, sessionId: string, caller = OPEN_CALLER): AsyncReply<SessionResult> {
     if (!sessionIdSchema.safeParse(sessionId).success) return unknownSessionProblem();

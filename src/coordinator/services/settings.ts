@@ -96,7 +96,7 @@ export class SettingsService {
     return isProblem(document) ? document : this.applyDocument(projectKey, document, request_id, caller);
   }
 
-  /** Configures from a whole body as unparsed text, which also names the project. */
+  /** Configures a project from the unparsed text of a request body, which also names the project. */
   async configureText(tenant_id: string, body: JsonText, caller = OPEN_CALLER): AsyncReply<ConfigureResult> {
     const document = await this.documentReader.read(tenant_id, { kind: 'files', text: body.text });
     if (isProblem(document)) return document;

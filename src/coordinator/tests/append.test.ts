@@ -22,7 +22,7 @@ forEachStore('appending a methodology event', (open) => {
     };
   }
 
-  test('is open to anyone while the subject is not held, and records the subject', async () => {
+  test('is allowed to every agent while the subject is not claimed, and records the subject', async () => {
     const { harness, coordinator } = await openWithPlan();
     const reply = await coordinator.holder.appendEvent(PROJECT_KEY, { ...iterationEvent(1), ...EDGE });
     expect(reply).toMatchObject({ success: true, reason: 'APPENDED' });
@@ -35,7 +35,7 @@ forEachStore('appending a methodology event', (open) => {
     });
   });
 
-  test('is restricted to the holder of a held subject, under its generation', async () => {
+  test('is allowed only to the holder of a claimed subject, under its generation', async () => {
     const { coordinator, alpha } = await openWithPlan();
     const { claim } = await alpha.claim(A);
     const event = { ...iterationEvent(1), task_id: A };

@@ -139,7 +139,7 @@ forEachStore('an edge of a configured project', (open) => {
   });
 
   // req: HUM-001, HUM-002, HUM-004
-  test('that requires a person waits for the approval of exactly what was submitted', async () => {
+  test('that requires a person waits for the approval of exactly the submitted candidate', async () => {
     const { coordinator, alpha, review, lastEvent, findLogViolations } = await openConfigured();
     await alpha.claim(SPEC, { agent_role: 'architect' });
     const passed = {
@@ -171,7 +171,7 @@ forEachStore('an edge of a configured project', (open) => {
   });
 
   // req: ROL-002
-  test('outside the role of its holder is escalated, rejected or warned about, as configured', async () => {
+  test('outside the authority of its holder is escalated, rejected or accepted with a warning, as configured', async () => {
     const outcomeOfAction = async (action: string) => {
       const { alpha, lastEvent, findLogViolations } = await openConfigured({
         'agent_roles.yml': rolesFile(action),

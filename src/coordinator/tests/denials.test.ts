@@ -13,7 +13,7 @@ const A = 'A-001-core';
 const numbersBetween = (from: number, to: number) =>
   Array.from({ length: to - from + 1 }, (_, n) => from + n);
 
-forEachStore('denials', (open) => {
+forEachStore('refusals', (open) => {
   async function openWithPlan() {
     const harness = await open();
     await harness.plan(planOf(A));
@@ -165,7 +165,7 @@ forEachStore('denials', (open) => {
     });
   });
 
-  test('are counted for the agent that was denied', async () => {
+  test('are counted for the agent whose command was refused', async () => {
     const { harness, alpha, beta } = await openWithPlan();
     await alpha.claim(A);
     await beta.claim(A);

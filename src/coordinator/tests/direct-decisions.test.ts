@@ -25,7 +25,7 @@ test('claims that arrive in one turn stay within the limit', async () => {
   expect(await harness.store.countPermits('acme', 'claims')).toBe(2);
 });
 
-test('a claim that is repeated in the turn of the first one takes effect once', async () => {
+test('a claim that is repeated in the same turn takes effect once', async () => {
   const { harness, alpha } = await openWithSession();
   const claimB = () => alpha.claim(B, { request_id: 'r1' });
   const [first, repeated] = await Promise.all([claimB(), claimB()]);
@@ -35,7 +35,7 @@ test('a claim that is repeated in the turn of the first one takes effect once', 
   expect(await harness.eventTypesOf(B)).toEqual(['CLAIM_ACQUIRED', 'CLAIM_RELEASED']);
 });
 
-test('a claim right after a change of policy is decided under the new one', async () => {
+test('a claim right after a change of policy is decided under the new policy', async () => {
   const { harness, alpha } = await openWithSession();
   await alpha.claim(B);
   const settings = harness.coordinator.settings;
@@ -45,7 +45,7 @@ test('a claim right after a change of policy is decided under the new one', asyn
   expect(heldMs).toBe(60_000);
 });
 
-test('commands that are decided on arrival are in the log in the order of their arrival', async () => {
+test('commands that are decided on arrival are logged in the order of their arrival', async () => {
   const { harness, alpha } = await openWithSession();
   await Promise.all([alpha.claim(B), alpha.renew(A), alpha.claim(C)]);
   const events = (await harness.events()).slice(-3);

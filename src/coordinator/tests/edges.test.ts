@@ -34,7 +34,7 @@ forEachStore('edges of a configured project', (open) => {
     return { harness, configure, alpha, beta, explanationOf };
   }
 
-  test('need topology, feature and profile, and a refusal names the missing one', async () => {
+  test('can be claimed only if topology, feature and profile include them, and a refusal names what is missing', async () => {
     const { harness, alpha, explanationOf } = await openConfigured();
     const claimReason = async (subject: string) => {
       const { reason, next } = await alpha.claim(subject);
@@ -137,7 +137,7 @@ forEachStore('edges of a configured project', (open) => {
   });
 
   // req: EDG-007
-  test('held by another agent cannot be renewed, released or converged', async () => {
+  test('claimed by another agent cannot be renewed, released or converged', async () => {
     const { harness, alpha, beta } = await openConfigured();
     await alpha.claim(A);
     const { session_id: _, ...handle } = alpha.handle(A);

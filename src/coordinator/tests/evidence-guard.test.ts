@@ -57,7 +57,7 @@ forEachStore('under the policy `evidence: verified`, without evidence', (open) =
       const { submit } = await openProject();
       expect(await submit(FEATURE, path)).toMatchObject({
         reason: 'ESCALATED',
-        next: expect.stringContaining(`it changes checks or tests: ${path}`),
+        next: expect.stringContaining(`the result changes checks or tests: ${path}`),
       });
     },
   );

@@ -95,7 +95,7 @@ forEachStore('under the policy `evidence: verified`, an edge', (open, store) => 
     const { manifest, signedStatement } = await propose();
     await record(signedStatement([compilesOutcome({ result: 'fail', says: '3 errors', exit_code: 2 })]));
     expect(await submissionRefusal(manifest)).toEqual([
-      { name: 'compiles', says: 'A runner ran it: fail. 3 errors' },
+      { name: 'compiles', says: 'A runner ran the check: fail. 3 errors' },
     ]);
   });
 
@@ -200,7 +200,7 @@ forEachStore('under the policy `evidence: verified`, an edge', (open, store) => 
     await record(signedStatement());
     expect(await submit(manifest)).toMatchObject({
       reason: 'ESCALATED',
-      next: expect.stringContaining(`it changes checks or tests: ${Object.keys(files)[0]}`),
+      next: expect.stringContaining(`the result changes checks or tests: ${Object.keys(files)[0]}`),
     });
     const review = { task_id: EDGE, generation: 1, iteration: 1, candidate_sha256: sha256 };
     await coordinator.decisions.recordReview(PROJECT_KEY, { ...review, decision: 'APPROVED' }, human('rita'));
@@ -244,7 +244,7 @@ forEachStore('under the policy `evidence: verified`, an edge', (open, store) => 
     expect(await submit(manifest)).toMatchObject({ accepted: true });
   });
 
-  test('takes a candidate only from its holder, and only an uploaded manifest', async () => {
+  test('accepts a candidate only from its holder, and only if it is an uploaded manifest', async () => {
     const { coordinator, agent, propose } = await openVerified();
     const { sha256 } = await propose();
     const handle = { ...agent.expectedHandle(EDGE), candidate_sha256: sha256 };
@@ -256,15 +256,18 @@ forEachStore('under the policy `evidence: verified`, an edge', (open, store) => 
     expect(await proposeAs({ task_id: 'A-001-core' })).toMatchObject({ problem: 'INVALID_REQUEST' });
   });
 
-  test.runIf(store === 'memory')('is decided by what another coordinator has recorded', async () => {
-    const { harness, propose, record, submit } = await openVerified();
-    const { manifest, signedStatement } = await propose();
-    const second = await harness.openAnother();
-    expect(await record(signedStatement(), undefined, second)).toMatchObject({ reason: 'RECORDED' });
-    expect(await submit(manifest)).toMatchObject({ accepted: true });
-  });
+  test.runIf(store === 'memory')(
+    'is decided with the evidence that another coordinator has recorded',
+    async () => {
+      const { harness, propose, record, submit } = await openVerified();
+      const { manifest, signedStatement } = await propose();
+      const second = await harness.openAnother();
+      expect(await record(signedStatement(), undefined, second)).toMatchObject({ reason: 'RECORDED' });
+      expect(await submit(manifest)).toMatchObject({ accepted: true });
+    },
+  );
 
-  test('keeps recorded evidence over a restart', async () => {
+  test('keeps recorded evidence after a restart', async () => {
     const { harness, propose, record, agent } = await openVerified();
     const { manifest, signedStatement } = await propose();
     await record(signedStatement());

@@ -105,7 +105,7 @@ forEachStore('keys', (open) => {
   });
 });
 
-test('a key revoked through one coordinator is invalid at another that has caught up', async () => {
+test('a key revoked through one coordinator is invalid at another that has read the revocation', async () => {
   const harness = await CoordinatorHarness.open('memory');
   const second = await harness.openAnother();
   const ring = await second.keys.openKeyRing();

@@ -46,7 +46,7 @@ describe('the limits of specification 004 §7.2', () => {
 });
 
 // req: PRF-001
-test('a tenant can have 10,000 live claims, and not one more if that is its limit', async () => {
+test('a tenant whose limit is 10,000 live claims can have as many, and not one more', async () => {
   const harness = await CoordinatorHarness.open('file', { limits: { max_concurrent_claims: 10_000 } });
   await harness.plan(planOf(A));
   const alpha = new HarnessAgent(harness, 'alpha', 's1');
@@ -119,7 +119,7 @@ forEachStore('limits', (open) => {
     });
   });
 
-  test('name themselves and their value in every refusal', async () => {
+  test('are named, with their value, in every refusal that they cause', async () => {
     const limits = { max_concurrent_claims: 1, max_active_sessions: 1, max_result_size_bytes: 10 };
     const harness = await open({ limits: { ...limits, max_generations_per_task: 1 } });
     const [one, two] = numberedTasks(2) as [string, string];

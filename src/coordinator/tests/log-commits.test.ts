@@ -118,7 +118,7 @@ test('a failed write takes back the grant and everything that was decided on it'
   });
 });
 
-test('a failed write takes back only what was decided on arrival for that write', async () => {
+test('of the commands decided on arrival, a failed write takes back only those that it contains', async () => {
   const { store, coordinator, failWrites, allowWrites, holdTurns } = await openOnFaultyDisk();
   // Opens the session, so that the next commands are decided when they arrive.
   await coordinator.claims.claimTask(PROJECT_KEY, claimOf(A));

@@ -24,7 +24,7 @@ forEachStore('next with edges', (open) => {
     return { harness, agents: agents as [HarnessAgent, ...HarnessAgent[]], recommendedEdge };
   }
 
-  test('hands out the edge that start recommends, with a lease and a briefing', async () => {
+  test('grants the edge that start recommends, with a lease and a briefing', async () => {
     const { agents, recommendedEdge } = await openConfigured();
     const best = await recommendedEdge('alpha');
     const granted = await agents[0].next(EDGES);
@@ -32,7 +32,7 @@ forEachStore('next with edges', (open) => {
     expect(granted.briefing?.handle.task_id).toBe(best);
   });
 
-  test('returns only tasks unless it is asked for edges, and says that there are edges', async () => {
+  test('grants only tasks unless edges are requested, and its advice says how to request edges', async () => {
     const { harness, agents } = await openConfigured();
     const nothing = await agents[0].next();
     expect(nothing).toMatchObject({ reason: 'NOTHING_READY', waiting_for: [], done: false });
@@ -61,7 +61,7 @@ forEachStore('next with edges', (open) => {
     expect(granted.length).toBeGreaterThan(1);
   });
 
-  test('names the open edges when all are taken, and is never done before the features are', async () => {
+  test('names the open edges when all are claimed, and is not done before all features are', async () => {
     const { agents } = await openConfigured();
     for (const agent of agents) await agent.next(EDGES);
     const late = await agents[4]?.next(EDGES);
@@ -72,7 +72,7 @@ forEachStore('next with edges', (open) => {
     expect(late?.next).not.toMatch(/completed|no task/);
   });
 
-  test('says what open edges wait for, also to a caller that takes tasks, unless a task is open', async () => {
+  test('says what open edges wait for, also to a caller that requests tasks too, unless a task is open', async () => {
     const { harness, agents } = await openConfigured();
     for (const agent of agents) await agent.next(EDGES);
     const late = new HarnessAgent(harness, 'late', 's-late');

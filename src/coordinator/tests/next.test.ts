@@ -9,7 +9,7 @@ import {
 } from '../../../test/support/coordinator-harness.js';
 import { OPEN_CALLER } from '../authentication/caller.js';
 
-/** Runs everything that is ready. */
+/** Lets everything run that is ready to run. */
 async function settle(): Promise<void> {
   for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }
@@ -91,7 +91,7 @@ forEachStore('next', (open) => {
     expect(done.next).toContain('Every task in the plan is completed');
   });
 
-  test('says when all that is left waits for a person, or for the pause after a failure', async () => {
+  test('says so if all open tasks wait for a person, or for the end of a retry pause', async () => {
     const { harness, alpha, beta } = await openWithPlan(planOf('A-001-x', 'B-001-x'));
     await alpha.claim('A-001-x');
     await alpha.release('A-001-x', { reason: 'ERROR', message: 'it broke' });
@@ -132,7 +132,7 @@ forEachStore('next', (open) => {
     expect(nothing.next).toContain('wait_seconds');
   });
 
-  test('tells no session to wait for itself', async () => {
+  test('does not tell a session to wait for work that it holds itself', async () => {
     const { alpha } = await openWithPlan(
       planOf('A-001-x', 'B-001-x', { id: 'C-001-x', depends_on: ['A-001-x', 'B-001-x'] }),
     );
@@ -162,7 +162,7 @@ forEachStore('next', (open) => {
   });
 
   // req: RTE-003
-  test('skips full tracks if agents per track are limited, also the agent’s own', async () => {
+  test('skips full tracks if agents per track are limited, even tracks in which the agent has worked', async () => {
     const { alpha, beta, coordinator } = await openWithPlan(
       planOf('A-001-x', 'A-002-x', 'A-003-x', 'A-004-x', 'B-001-x'),
     );

@@ -109,7 +109,7 @@ forEachStore('an operator', (open) => {
     ]);
   });
 
-  test('sees how many results are parked, whatever the command', async () => {
+  test('gets the number of parked results in the reply to every command', async () => {
     const { alpha, operate } = await openWithPlan();
     await alpha.claim(A);
     await alpha.release(A);
@@ -238,7 +238,7 @@ forEachStore('a failing task', (open) => {
     }
   });
 
-  test('is held after ten consecutive errors or expiries, until a person lifts the hold', async () => {
+  test('is put on hold after ten consecutive errors or expiries, until a person lifts the hold', async () => {
     const { harness, coordinator, alpha } = await openWithPolicy();
     for (let turn = 0; turn < 10; turn += 1) {
       expect((await alpha.claim(A)).reason).toBe('GRANTED');

@@ -67,7 +67,7 @@ forEachStore('a pushed command', (open) => {
     }
   });
 
-  test('gives the id to the answer, not to the expiry that is recorded before it', async () => {
+  test('gives its id to the event of its own outcome, not to the expiry that is recorded before it', async () => {
     const { harness, coordinator } = await openWithPlan();
     await new HarnessAgent(harness, 'bob', 's-bob').claim(A, { lease_duration_seconds: 60 });
     harness.advance(3600);
@@ -79,7 +79,7 @@ forEachStore('a pushed command', (open) => {
     expect(granted).toMatchObject({ event_type: 'CLAIM_ACQUIRED', event_id: idOf(1) });
   });
 
-  test('gets no time in the future, but may be older than the project', async () => {
+  test('is recorded with a time that is not in the future, but may be before the project was created', async () => {
     const { harness, coordinator } = await openWithPlan();
     const claim = (task_id: string, number: number, occurred_at: string) =>
       coordinator.claims.claimTask(PROJECT_KEY, { task_id, ...ada, ...pushedAs(number, occurred_at) });
@@ -186,7 +186,7 @@ forEachStore('a pushed command', (open) => {
     expect(refusal?.event_id).not.toBe(idOf(1));
   });
 
-  test('of a review names the reviewer, and the credential that says so', async () => {
+  test('of a review names the reviewer, and the credential that pushed it', async () => {
     const { harness, coordinator } = await openWithPlan();
     const alpha = new HarnessAgent(harness, 'alpha', 's1');
     await alpha.claim(A);
@@ -244,20 +244,17 @@ forEachStore('a pushed command', (open) => {
 
   test.each([
     ['the same id for the results they accept', 3],
-    ['the id of the other one for the result it accepts', 1],
-  ])(
-    'with two approvals at once that use %s is answered to one of them with a conflict',
-    async (_, accepted) => {
-      const { approve, countOf } = await openWithApprovals();
-      const replies = await Promise.all([approve(A, 1, 3), approve(B, 2, accepted)]);
-      // Either may be first.
-      const isAFirst = !('problem' in replies[0]);
-      expect(replies[isAFirst ? 0 : 1]).toMatchObject({ reason: 'APPROVED' });
-      expect(replies[isAFirst ? 1 : 0]).toMatchObject(conflict);
-      const recorded = isAFirst ? [1, 3] : [2, accepted];
-      for (const number of [1, 2, 3]) expect(await countOf(number)).toBe(recorded.includes(number) ? 1 : 0);
-    },
-  );
+    ['the id of one approval for the result that the other accepts', 1],
+  ])('is a conflict for one of two simultaneous approvals that use %s', async (_, accepted) => {
+    const { approve, countOf } = await openWithApprovals();
+    const replies = await Promise.all([approve(A, 1, 3), approve(B, 2, accepted)]);
+    // Either approval may be decided first.
+    const isAFirst = !('problem' in replies[0]);
+    expect(replies[isAFirst ? 0 : 1]).toMatchObject({ reason: 'APPROVED' });
+    expect(replies[isAFirst ? 1 : 0]).toMatchObject(conflict);
+    const recorded = isAFirst ? [1, 3] : [2, accepted];
+    for (const number of [1, 2, 3]) expect(await countOf(number)).toBe(recorded.includes(number) ? 1 : 0);
+  });
 
   test('that repeats an approval gets the same reply', async () => {
     const { harness, approve } = await openWithApprovals();

@@ -11,14 +11,14 @@ const callerOf = (principal: string, user_id: string | null = null): Caller => (
   may_administer: false,
 });
 
-forEachStore('a claim that its session asks for again', (open) => {
+forEachStore('a claim that its session requests again', (open) => {
   async function openWithAgent() {
     const harness = await open();
     await harness.plan(planOf('A-001-x', 'B-001-x', 'C-001-x'));
     return { harness, alpha: new HarnessAgent(harness, 'alpha', 's1') };
   }
 
-  test('comes back from claim and next, with the same handle and without an event', async () => {
+  test('is returned by claim and next, with the same handle and without an event', async () => {
     const { harness, alpha } = await openWithAgent();
     const granted = await alpha.next({ lease_duration_seconds: 60 });
     const before = (await harness.events()).length;
@@ -34,7 +34,7 @@ forEachStore('a claim that its session asks for again', (open) => {
     expect(await alpha.submit('A-001-x')).toMatchObject({ reason: 'ACCEPTED' });
   });
 
-  test('comes back oldest first, and new work follows when nothing is held', async () => {
+  test('is returned before any newer claim, and new work follows when the session holds none', async () => {
     const { harness, alpha } = await openWithAgent();
     await alpha.claim('B-001-x');
     harness.advance(1);
@@ -48,7 +48,7 @@ forEachStore('a claim that its session asks for again', (open) => {
     expect(fresh).not.toHaveProperty('resumed');
   });
 
-  test('is not given to another session, after the lease, or without being asked for', async () => {
+  test('is not returned to another session, after its lease has ended, or without `resume: true`', async () => {
     const { harness, alpha } = await openWithAgent();
     await alpha.claim('A-001-x', { lease_duration_seconds: 60 });
     const other = new HarnessAgent(harness, 'alpha', 's2');
@@ -59,7 +59,7 @@ forEachStore('a claim that its session asks for again', (open) => {
     expect(await alpha.claim('A-001-x', { resume: true })).toMatchObject({ claim: { generation: 2 } });
   });
 
-  test('is given only to the credential that took it', async () => {
+  test('is returned only to the credential that claimed it', async () => {
     const { harness } = await openWithAgent();
     const [opener, colleague] = [callerOf('key-1', 'user'), callerOf('key-2', 'user')];
     const claim = async (task_id: string, caller: Caller) =>
@@ -80,7 +80,7 @@ forEachStore('a claim that its session asks for again', (open) => {
     expect(await claim('A-001-x', admin)).toMatchObject({ reason: 'DENIED_ACTIVE_CLAIM' });
   });
 
-  test('is not given to another agent of the same session', async () => {
+  test('is not returned to another agent in the same session', async () => {
     const { harness, alpha } = await openWithAgent();
     await alpha.claim('A-001-x');
     const other = new HarnessAgent(harness, 'beta', 's1');
@@ -89,7 +89,7 @@ forEachStore('a claim that its session asks for again', (open) => {
     expect(await alpha.next({ resume: true })).toMatchObject({ resumed: true });
   });
 
-  test('comes back in a batch of all or nothing, also when the batch is sent again', async () => {
+  test('is returned in an all_or_nothing batch, also when the batch is sent again', async () => {
     const { harness, alpha } = await openWithAgent();
     await alpha.claim('A-001-x');
     const replies = await alpha.claimBatch(['A-001-x', 'B-001-x'], { resume: true }, 'all_or_nothing');

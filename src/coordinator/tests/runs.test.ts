@@ -99,7 +99,7 @@ forEachStore('a request for a run', (open) => {
     expect(unwrap(await harness.coordinator.runs.list(PROJECT_KEY)).runs).toEqual([first.run]);
   });
 
-  test('sent again with its request_id gets its run, also after the run has ended', async () => {
+  test('that is repeated with its request_id gets the same run, also after the run has ended', async () => {
     const harness = await open();
     await configureProject(harness);
     const { run } = await requestRun(harness, { request_id: 'r1' });
@@ -131,7 +131,7 @@ forEachStore('a request for a run', (open) => {
     expect(predicted).not.toContain(run.run_id);
   });
 
-  test('is refused by the rules, in their order', async () => {
+  test('is refused with the code of the first rule that it breaks', async () => {
     const harness = await open();
     const reasonOf = async (body: object) =>
       unwrap(await harness.coordinator.runs.request(PROJECT_KEY, body)).reason;
@@ -343,7 +343,7 @@ forEachStore('the runs of a project', (open) => {
   });
 
   // req: ITR-019
-  test('sum up what was spent, by feature, project and tenant, and the health shows it with the budget', async () => {
+  test('add up what was spent, by feature, project and tenant, and the health view shows the sum with the budget', async () => {
     const harness = await open();
     const other = { ...PROJECT_KEY, project_id: 'second' };
     const files = { ...FILES, 'engine.yml': `${FILES['engine.yml']}budget: { project: { usd: 9 } }\n` };
@@ -369,7 +369,7 @@ forEachStore('the runs of a project', (open) => {
     expect(before.spent.project).toEqual(NO_COST);
   });
 
-  test('report many steps with few signs of life', async () => {
+  test('report many steps, few of which are recorded as signs of life', async () => {
     const harness = await open();
     await configureProject(harness);
     const executor = await executorOf(harness);

@@ -238,7 +238,7 @@ forEachStore('sessions', (open) => {
   });
 
   test.each(['hold', 'takeover'])(
-    'under stale_policy %s a session stays active for what it holds beside the work it submits',
+    'under stale_policy %s a session that submits one task stays active for its other claims',
     async (stale_policy) => {
       const { harness, coordinator, countActiveSessions } = await openWithPlan();
       await coordinator.settings.putPolicy(PROJECT_KEY, { stale_policy, max_hold_seconds: null });
@@ -269,7 +269,7 @@ forEachStore('sessions', (open) => {
     },
   );
 
-  test('a session whose task is reassigned becomes idle like any other', async () => {
+  test('a session that loses its only task by a reassignment becomes idle after session_idle_seconds', async () => {
     const { harness, coordinator, countActiveSessions } = await openWithPlan({ max_active_sessions: 2 });
     await coordinator.settings.putPolicy(PROJECT_KEY, { stale_policy: 'hold', max_hold_seconds: null });
     const alpha = new HarnessAgent(harness, 'alpha', 's1');

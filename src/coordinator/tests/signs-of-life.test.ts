@@ -29,7 +29,7 @@ forEachStore('signs of life', (open) => {
   }
 
   // req: STL-008
-  test('are notes, iterations and refused submissions: a holder that works is never called silent', async () => {
+  test('are notes, iterations and refused submissions: a holder that keeps working is never reported as stale', async () => {
     const { harness, alpha, iterate, stateOf } = await openWithClaims();
     const actions = [
       () => alpha.notes(EDGE, 'half done'),
@@ -50,7 +50,7 @@ forEachStore('signs of life', (open) => {
     expect(await stateOf(EDGE)).toMatchObject({ readiness: 'claimed' });
   });
 
-  test('do not move the lease: without a renewal it ends when it would have ended', async () => {
+  test('do not extend the lease: without a renewal it ends as if there were none', async () => {
     const { harness, alpha, stateOf } = await openWithClaims();
     const { claim } = await stateOf(TASK);
     harness.advance(200);

@@ -31,7 +31,7 @@ async function open() {
 const idOf = (reply: object): string =>
   (reply as { proposal?: { proposal_id: string } }).proposal?.proposal_id ?? '';
 
-test('keeps the tasks of an agent as a proposal, and adds them when a person approves', async () => {
+test('tasks that an agent adds are kept as a proposal, and added to the plan when a person approves', async () => {
   const { coordinator, planIds, pendingProposals } = await open();
   const proposed = await coordinator.plans.add(PROJECT_KEY, [TASK], {}, AGENT);
   expect(proposed).toMatchObject({ version: 1, added: 0, proposal: { state: 'pending', comment: null } });
@@ -56,7 +56,7 @@ test('keeps the tasks of an agent as a proposal, and adds them when a person app
   expect(again).toMatchObject({ problem: 'NOT_FOUND', detail: expect.stringContaining('hana has approved') });
 });
 
-test('returns the rejection to an agent that proposes rejected tasks again', async () => {
+test('an agent that proposes rejected tasks again gets the rejection', async () => {
   const { coordinator, planIds } = await open();
   const proposal_id = idOf(await coordinator.plans.add(PROJECT_KEY, [TASK], {}, AGENT));
   expect(idOf(await coordinator.plans.add(PROJECT_KEY, [TASK], {}, AGENT))).toBe(proposal_id);
@@ -71,7 +71,7 @@ test('returns the rejection to an agent that proposes rejected tasks again', asy
   expect(await planIds()).toEqual(['A-001-first']);
 });
 
-test('refuses faulty tasks at once, and approved ones that no longer fit the plan', async () => {
+test('faulty tasks are refused at once, and approved tasks are refused if they no longer fit the plan', async () => {
   const { coordinator, pendingProposals } = await open();
   expect(
     await coordinator.plans.add(PROJECT_KEY, [{ id: 'bad', description: 'x' }], {}, AGENT),
@@ -90,7 +90,7 @@ test('refuses faulty tasks at once, and approved ones that no longer fit the pla
   expect(await pendingProposals()).toMatchObject([{ proposal_id }]);
 });
 
-test('bounds a proposal and the number of pending ones', async () => {
+test('the size of a proposal and the number of pending proposals are limited', async () => {
   const { coordinator, pendingProposals } = await open();
   const long = { ...TASK, instructions: 'x'.repeat(30_000) };
   const three = [1, 2, 3].map((n) => ({ ...long, id: `B-00${n}-long` }));
@@ -109,7 +109,7 @@ test('bounds a proposal and the number of pending ones', async () => {
   expect(await pendingProposals()).toHaveLength(100);
 });
 
-test('adds the tasks of an agent at once if the policy allows it', async () => {
+test('the tasks of an agent are added at once if the policy allows it', async () => {
   const { coordinator, planIds } = await open();
   await coordinator.settings.putPolicy(PROJECT_KEY, { task_proposals: 'allow' }, HUMAN);
   const reply = await coordinator.plans.add(PROJECT_KEY, [TASK], {}, AGENT);

@@ -34,7 +34,7 @@ describe('two coordinators over one store', () => {
     });
   });
 
-  test('give a forgotten claim back at once, whichever of them granted it', async () => {
+  test('return a claim to its session on request, whichever of them granted it', async () => {
     const { first, second } = await openTwoCoordinators(planOf(A, B));
     await second.claims.claimTask(PROJECT_KEY, { task_id: 'Z-001-none', ...agentFields('alpha') });
     const granted = await first.claims.next(PROJECT_KEY, { ...agentFields('alpha'), track: 'B' });
@@ -45,14 +45,14 @@ describe('two coordinators over one store', () => {
     });
   });
 
-  test('let the owner of a session repeat a claim, even if one of them knows the claim and not the session', async () => {
+  test('let the owner of a session repeat a claim at a coordinator that knows the claim, but not the session', async () => {
     const { first, second } = await openTwoCoordinators(planOf(A));
     const caller = (principal: string): Caller => ({ ...OPEN_CALLER, principal, may_administer: false });
     const claim = { task_id: A, ...agentFields('alpha'), request_id: 'r1' };
     expect(await first.claims.claimTask(PROJECT_KEY, claim, caller('key-1'))).toMatchObject({
       reason: 'GRANTED',
     });
-    // The refusal brings the head of the task to the second coordinator, and nothing else.
+    // From the conflict behind this refusal, the second coordinator learns the head of the task, and nothing else.
     const renewal = { task_id: A, session_id: 's-beta', expected_generation: 1 };
     expect(await second.holder.renewLease(PROJECT_KEY, renewal, caller('key-2'))).toMatchObject({
       reason: 'SESSION_MISMATCH',

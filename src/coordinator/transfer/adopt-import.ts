@@ -16,10 +16,10 @@ import type { Operation } from '../queue/operation.js';
 export type TrustedImport = TrustResult['trusted'][number];
 export type SkippedImport = TrustResult['skipped'][number];
 
-/** A longer name of a log is omitted, because only people read the field. */
+/** Maximum length of the name of an imported log. A longer name is omitted, because only people read it. */
 const SOURCE_CHARS_MAX = 256;
 
-/** Why an edge is not completed; null if its import can be trusted. An imported log may contain any name. */
+/** Why an edge is skipped; null if its import can be trusted. An imported log may name edges that do not exist here. */
 export function skipReason(view: DecisionView, subject: string): Omit<SkippedImport, 'task_id'> | null {
   if (view.methodology === null) return { reason: 'NOT_INITIALISED', next: adviceFor('NOT_INITIALISED') };
   const edgeReason = unknownEdgeReason(view, subject);
@@ -32,7 +32,7 @@ export function skipReason(view: DecisionView, subject: string): Omit<SkippedImp
   return { reason: 'GENERATION_MISMATCH', next };
 }
 
-/** An operator has stopped work on this edge, so it is not completed together with others. */
+/** Why an edge on hold is skipped: an operator has stopped the work on it, so the hold must be lifted first. */
 const heldReason = (subject: string, reason: string): Omit<SkippedImport, 'task_id'> => ({
   reason: 'DENIED_HELD',
   next: `${subject} is on hold: ${reason}. Lift the hold, then trust imports again: ${genCommand('task', 'unhold', subject, '--reason', 'TEXT')}`,
@@ -87,7 +87,7 @@ export function adoptImportOperation(
   );
 }
 
-/** The only content of the result is the imported event that it is based on. */
+/** The result of an adopted edge. Its only content is the imported event on which it is based. */
 function adoptionOf(event: EventEnvelope, subject: string, generation: number, session_id: string) {
   const { event_id, event_type, position, agent_id, timestamp, payload } = event;
   const from: AdoptedFrom = withoutUndefined({
@@ -102,7 +102,7 @@ function adoptionOf(event: EventEnvelope, subject: string, generation: number, s
   return { from, result: buildInlineResult({ result_data, generation, session_id }, subject) };
 }
 
-/** An imported event may come from any client, so its source can be anything. */
+/** The name of the imported log; undefined if it is no usable name, because any client may have written the event. */
 function sourceOf({ imported }: EventEnvelope['payload']): string | undefined {
   const { source } = imported as { source?: unknown };
   const isName = typeof source === 'string' && source !== '' && source.length <= SOURCE_CHARS_MAX;

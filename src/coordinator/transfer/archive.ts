@@ -8,7 +8,7 @@ export interface ArchiveHeader {
   readonly archive: typeof ARCHIVE_FORMAT;
   readonly tenant_id: string;
   readonly project_id: string;
-  /** Position of the last event. An archive that ends before it was truncated. */
+  /** Position of the last event. An archive whose events end earlier was truncated. */
   readonly position: number;
 }
 
@@ -21,7 +21,7 @@ export const ARCHIVE_FORMAT = 'genesis-fleet/1';
 
 const SHA256 = /^[0-9a-f]{64}$/;
 
-/** The blob an event names, if any. In an imported event the field may hold anything. */
+/** The blob that an event names; null if it names none. In an imported event the field may have any content. */
 const blobIn = ({ payload }: EventEnvelope): string | null =>
   typeof payload.blob_sha256 === 'string' && SHA256.test(payload.blob_sha256) ? payload.blob_sha256 : null;
 

@@ -165,7 +165,7 @@ test('bytes that are not text, and lines over the limit, are kept as far as poss
   expect(long?.payload).not.toHaveProperty('blob_sha256');
 });
 
-test('more than one transaction is refused, or in parts continues where it stopped', async () => {
+test('a log that exceeds one transaction is refused, unless it is imported in parts, which can be continued', async () => {
   const harness = await CoordinatorHarness.open('memory');
   const LINES = TRANSACTION_SIZE_MAX.events + 1000;
   const text = Array.from({ length: LINES }, (_, index) =>
@@ -194,7 +194,7 @@ test('more than one transaction is refused, or in parts continues where it stopp
   expect(lines).toEqual(Array.from({ length: LINES }, (_, index) => index + 1));
 });
 
-test('without a target nothing is written, and the report is otherwise the same', async () => {
+test('an import without a target writes nothing, and its report is otherwise the same', async () => {
   expect(await importForeign(bytesOf(OLD), null, importOptions)).toMatchObject({
     read: 7,
     written: 0,
@@ -202,7 +202,7 @@ test('without a target nothing is written, and the report is otherwise the same'
   });
 });
 
-test('any log is imported with every line counted, without duplicates, for every view', async () => {
+test('an import of any lines counts each of them, repeats none, and breaks no view', async () => {
   await fc.assert(
     fc.asyncProperty(foreignLogArbitrary(), async (lines) => {
       const harness = await CoordinatorHarness.open('memory');

@@ -25,7 +25,7 @@ interface ForeignImportOptions extends ForeignLogContext {
   readonly known_edges: ReadonlySet<string> | null;
   /** Whether a log that exceeds one transaction is written in several. Otherwise it is refused. */
   readonly is_in_parts?: boolean;
-  /** Called with the number of lines read so far, now and then. */
+  /** Called with the number of lines read so far, once for every few hundred lines. */
   readonly onRead?: (lines: number) => void;
 }
 

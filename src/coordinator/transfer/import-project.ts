@@ -26,7 +26,10 @@ import { ARCHIVE_FORMAT, type ArchiveHeader, type ArchiveLine } from './archive.
 import { importPermit } from './unfinished-import.js';
 
 const BATCH_TRANSACTIONS = 256;
-/** Few enough for the smallest transaction of a store, which also changes the count of each scope. */
+/**
+ * Maximum number of permits per transaction: few enough for the store with the smallest transactions, which also contain a
+ * count for each scope.
+ */
 const PERMITS_PER_TRANSACTION = 40;
 
 /** Why the import wrote nothing, or nothing further. */
@@ -43,7 +46,7 @@ export interface ImportedProject extends ProjectKey {
 
 /**
  * Imports a project unchanged: every event at its position, every head at its generation, every permit. Until its last
- * commit the project is not served. Repeated, it resumes; a project that already has a history is refused.
+ * commit the project is not served. A repeated import resumes; a project that has another history is refused.
  */
 export const importProject = (
   store: Store,
@@ -62,7 +65,7 @@ export async function archiveRefusal(
   return 'refused' in outcome ? outcome : null;
 }
 
-/** Without `blobs`, nothing is written. */
+/** Reads an archive and imports it. Without `blobs` it is only checked, and nothing is written. */
 async function readArchive(
   store: Store,
   blobs: Blobs | null,
@@ -147,7 +150,7 @@ class ProjectImport {
     return this.transactions.length < BATCH_TRANSACTIONS ? null : this.flush();
   }
 
-  /** An archive is not trusted more than a client: each event must be valid and break no rule. */
+  /** Why an event is refused; null if it is not. As from a client, each event must be valid and break no rule. */
   private faultOf(event: EventEnvelope): string | null {
     const { tenant_id, project_id } = this.header;
     if (typeof event !== 'object' || event === null)
@@ -192,12 +195,12 @@ class ProjectImport {
       const permits = changes.slice(index, index + PERMITS_PER_TRANSACTION);
       this.transactions.push(transactionOf(this.header, { permits }));
     }
-    // Change the rules, so that decisions other coordinators made during the import are made again.
+    // Change the rules, so that decisions that other coordinators made during the import are made again.
     const permits = [importPermit(this.header, true)];
     this.transactions.push(transactionOf(this.header, { permits, changes_rules: true }));
   }
 
-  /** The last entry per member wins: permits that ended are released, current ones are set. */
+  /** Releases the permits that have ended and sets the current ones: the last entry per member wins. */
   private permitChanges(): Permit[] {
     const freed = this.permitsBefore.map((permit) => ({ ...permit, until_ms: null }));
     return [...freed, ...permitsOf(this.state)];
@@ -243,7 +246,7 @@ class ProjectImport {
 
 const PROJECT_TEXT_CHARS_MAX = 200;
 
-/** The header is not validated: its names may be long, or not text. */
+/** The project of an archive as text. The header is not validated yet, so its names may be long, or not text. */
 const projectText = ({ tenant_id, project_id }: ArchiveHeader): string =>
   JSON.stringify(`${tenant_id}/${project_id}`.slice(0, PROJECT_TEXT_CHARS_MAX));
 

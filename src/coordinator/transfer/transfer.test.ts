@@ -173,7 +173,7 @@ async function committedTransactions(lines: readonly ArchiveLine[]) {
   return transactions;
 }
 
-test('an archive with an event from the future is refused, because it would date everything that follows', async () => {
+test('an archive with an event from the future is refused, because later events would get its time', async () => {
   const { lines } = await exportedSampleProject('memory');
   const target = await CoordinatorHarness.open('file');
   const dated = lines.map((line, index) =>

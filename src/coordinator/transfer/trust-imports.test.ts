@@ -181,7 +181,7 @@ forEachStore('a trusted import', (_open, store) => {
 describe('a forged log', () => {
   const convergedLine = (edge: string, feature?: string) => foreignLine('edge_converged', edge, feature);
 
-  test('completes only edges that the methodology of the project knows', async () => {
+  test('completes only edges that are part of the project’s methodology', async () => {
     const harness = await openImported([
       convergedLine('intent→requirements'),
       convergedLine('moon→sun'),
@@ -222,7 +222,7 @@ describe('a forged log', () => {
     });
   });
 
-  test('gets a bounded reply, and work beyond the bound is done by the next call', async () => {
+  test('gets a bounded reply, and the next call handles the edges beyond the bound', async () => {
     const features = Array.from({ length: TRUSTED_MAX + 1 }, (_, at) => `REQ-F-MANY-${1000 + at}`);
     const harness = await openImported([
       ...features.map((feature) => convergedLine('design→code', feature)),

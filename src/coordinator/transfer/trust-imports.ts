@@ -28,7 +28,7 @@ export const SKIPPED_MAX = 100;
 /** Maximum number of events read at the same time. */
 const PARALLEL_READS_MAX = 25;
 
-/** The selection of one call: the edges to trust, and its report about the others. */
+/** What one call selects: the edges to trust, and what it reports about the others. */
 interface Selection {
   readonly chosen: ImportedConvergence[];
   readonly skipped: SkippedImport[];
@@ -120,7 +120,7 @@ async function adoptAll(
   return replies;
 }
 
-/** The imported event; null if it is not in the log, as after the restore of a backup. */
+/** The imported event; null if it is not in the log, for example because a backup was restored. */
 async function eventOf(project: Project, { position }: ImportedConvergence): Promise<EventEnvelope | null> {
   const [event] = await eventsAt(project, [position]);
   return event === undefined || !isImported(event.payload) ? null : event;

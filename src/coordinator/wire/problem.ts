@@ -35,7 +35,10 @@ const UNDECIDED_CODES: ReadonlySet<ProblemCode> = new Set(['UNAVAILABLE', 'LOG_D
 export const isUndecided = (reply: unknown): reply is Problem =>
   isProblem(reply) && UNDECIDED_CODES.has(reply.problem);
 
-/** The credential became invalid after the call was admitted: revoked, expired, or authentication was switched on. */
+/**
+ * The problem for a call whose credential became invalid after the call was admitted: it was revoked, it expired, or
+ * authentication was switched on.
+ */
 export const unauthorizedProblem = (): Problem =>
   problem(
     'UNAUTHENTICATED',
@@ -56,15 +59,18 @@ export async function catchStoreErrors<T>(work: () => AsyncReply<T>): AsyncReply
   }
 }
 
-/** A failed commit as a problem: nothing happened, or it may have happened. */
+/** The problem for a failed commit: it had no effect, or it may have had one. */
 export function problemFromError(error: unknown): Problem {
   return (
     problemFromStoreError(error) ??
-    problem('UNKNOWN', `It may have happened; retry with the same request_id: ${describeUncertainty(error)}`)
+    problem(
+      'UNKNOWN',
+      `The command may have taken effect. Retry it with the same request_id. Cause: ${describeUncertainty(error)}`,
+    )
   );
 }
 
-/** A broken store's message names files of the server: it is for the operator, not for clients. */
+/** The error of a commit as text for a client. The error of a broken store names files of the server, so it is left out. */
 function describeUncertainty(error: unknown): string {
   if (error instanceof StoreBroken) return 'the store has stopped, and its operator must start it again.';
   return error instanceof Error ? error.message : String(error);

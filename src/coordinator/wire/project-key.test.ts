@@ -12,7 +12,7 @@ const hasFolder = (id: string): boolean => {
   }
 };
 
-test('a tenant or project name is refused exactly when no folder could have it', () => {
+test('a tenant or project name is refused if and only if no folder can have it as its name', () => {
   const character = fc.constantFrom(...'AZaz09._~@+-');
   const name = fc
     .array(character, { minLength: 1, maxLength: 128 })

@@ -4,8 +4,8 @@ import { fieldProblem, type Problem } from './problem.js';
 
 /**
  * Maximum length of an encoded folder name. A store may keep a tenant or project in a folder, on a case-insensitive
- * file system, so every character but a-z, 0-9 and . _ - is encoded as three. The limit applies to every store, so
- * that a log can move between stores.
+ * file system, so every character but a-z, 0-9 and . _ - is encoded as three characters. The limit applies to every
+ * store, so that a log can move between stores.
  */
 const ENCODED_NAME_LENGTH_MAX = 200;
 const ESCAPED_CHARS = /[^a-z0-9._-]/g;

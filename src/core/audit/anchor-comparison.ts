@@ -3,17 +3,17 @@ import type { Anchor } from './checkpoint.js';
 import { isOfLostHistory, type RecordedLoss } from './history-lost.js';
 import { anchorFault, type ProofChecks } from './proof.js';
 
-/** Stable codes of how a log compares with an anchor. The first code in this list that applies is reported. */
+/** Stable codes for the result of comparing a log with an anchor. The first code in this list that applies is reported. */
 type AnchorCode =
   /** The anchor itself is wrong, and says nothing about the log. */
   | 'BAD_SIGNATURE'
   | 'OTHER_PROJECT'
-  /** The anchor is of history that was lost, and an operator accepted the loss. */
+  /** The anchor is from history that was lost, and an operator accepted the loss. */
   | 'LOSS_ACCEPTED'
   /** The tail of the log is missing. */
   | 'LOG_SHORTER'
   | 'DIFFERS'
-  /** The log is of an earlier incarnation than the anchor: it went back in time. */
+  /** The log has a lower incarnation than the anchor: an older state of the store is in use again. */
   | 'LOWER_INCARNATION'
   /** The root agrees, but the key that signed the anchor is not enrolled in the log. */
   | 'UNKNOWN_KEY'
@@ -40,7 +40,7 @@ interface AnchorEntry {
   agrees?: boolean;
 }
 
-/** Compares a log with anchors while it is read: the log must have the root of each at its position. */
+/** Compares a log with anchors while the log is read: at the position of each anchor, the log must have the anchor's root. */
 export class AnchorComparison {
   /** The valid anchors, by position. */
   private readonly validEntries: AnchorEntry[] = [];
@@ -103,7 +103,7 @@ function anchorResult({ anchor, agrees }: AnchorEntry, log: AuditedLogEnd): Anch
     return { position, code: 'LOSS_ACCEPTED', detail };
   }
   if (agrees === undefined) {
-    const detail = `log ends at ${log.size}, the anchor covers ${position}`;
+    const detail = `the log ends at ${log.size}, but the anchor covers ${position}`;
     return { position, code: 'LOG_SHORTER', detail };
   }
   if (!agrees)

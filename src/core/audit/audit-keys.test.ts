@@ -67,7 +67,7 @@ it('requires an administrator when no key is active any more', () => {
   expect(activeStates()).toEqual([false, true, true]);
 });
 
-it('refuses an id that is not of the key, an unknown key, and a payload with other fields', () => {
+it('refuses the id of another key, an unknown key, and a payload with other fields', () => {
   expect(enrolFirstKey({ ...one, key_id: two.key_id })).toBe('KEY_ID_MISMATCH');
   expect(revoke(one)).toBe('UNKNOWN_KEY');
   expect(applyEvent(KEY_ENROLLED_EVENT, { ...idsOf(one), how: 'replaced', reason: 'no name' })).toBe(

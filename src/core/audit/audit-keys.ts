@@ -31,7 +31,7 @@ export interface AuditFault {
   readonly code: AuditFaultCode;
   /** The position of the event with the fault. */
   readonly position: number;
-  /** For a person. */
+  /** The fault as a sentence for a person. */
   readonly detail: string;
 }
 
@@ -39,7 +39,7 @@ export const AUDIT_KEY_STATES = ['active', 'rotated', 'revoked'] as const;
 
 interface EnrolledKey {
   readonly public_key: string;
-  /** How it was enrolled. */
+  /** How the key was enrolled. */
   readonly how: KeyEnrolled['how'];
   state: (typeof AUDIT_KEY_STATES)[number];
 }
@@ -55,9 +55,9 @@ export type FaultWithoutPosition = Omit<AuditFault, 'position'>;
 /**
  * The keys of a project, from the events of its log. An event with a fault has no effect.
  *
- * Anyone who can write to the log can enrol a key: `first` does not mean that a key is trusted. A `first` enrolment is
- * allowed beside active keys, because each coordinator of a store signs with its own key. It is refused once every key
- * has ended: then an administrator, whom the log names, must replace a key. Trust comes from outside, by the id of a key.
+ * Anyone who can write to the log can enrol a key, so a `first` enrolment does not make a key trusted. It is allowed beside
+ * active keys, because each coordinator of a store signs with its own key. It is refused once every key has ended: then an
+ * administrator, whom the log names, must replace a key. Trust comes from outside the log, by the id of a key.
  */
 export class AuditKeys {
   private readonly keys = new Map<string, EnrolledKey>();
@@ -82,17 +82,20 @@ export class AuditKeys {
     return [...this.keys].map(([key_id, key]) => ({ key_id, ...key }));
   }
 
-  /** No key was ever enrolled. */
+  /** Whether no key was ever enrolled. */
   get isEmpty(): boolean {
     return this.keys.size === 0;
   }
 
-  /** There were keys, and none is active: only an administrator can enrol another one. */
+  /** Whether keys were enrolled but none is active any more: only an administrator can then enrol another one. */
   get hasOnlyInactiveKeys(): boolean {
     return this.keys.size > 0 && [...this.keys.values()].every(({ state }) => state !== 'active');
   }
 
-  /** Also returns a key that has ended, because the signatures it made before stay valid. */
+  /**
+   * The public key of an enrolled key; null if it was never enrolled. A key that has ended is also returned, because the
+   * signatures that it made before stay valid.
+   */
   publicKeyOf(keyId: string): string | null {
     return this.keys.get(keyId)?.public_key ?? null;
   }
@@ -122,7 +125,7 @@ export class AuditKeys {
     if (enrolledKey !== undefined && enrolledKey.state !== 'active') return this.inactiveReason(key.key_id);
     const refusal = this.enrolmentRefusal(event, key);
     if (refusal !== null) return refusal;
-    // If the key replaces itself, the line after the next one makes it active again.
+    // If a key names itself as its previous key, the call of `set` makes it active again.
     if (key.how === 'rotated') this.keys.get(key.previous_key_id)!.state = 'rotated';
     this.keys.set(key.key_id, { public_key: key.public_key, how: key.how, state: 'active' });
     return null;
@@ -134,7 +137,7 @@ export class AuditKeys {
       return this.hasOnlyInactiveKeys
         ? {
             code: 'NOT_FIRST',
-            detail: 'every key of the project has ended: an administrator must replace it',
+            detail: 'every key of the project has ended: an administrator must replace one',
           }
         : null;
     }

@@ -1,8 +1,11 @@
 import { z } from 'zod';
 
-/** SHA-256. Injected: core has no cryptography. */
+/** Computes SHA-256. Injected, because core has no cryptography. */
 export type HashBytes = (data: Uint8Array) => Uint8Array;
-/** Ed25519. The key and the signature are base64url, as records have them; false if the key is not a valid curve point. */
+/**
+ * Verifies an Ed25519 signature. Key and signature are in base64url, as in records; false if the key is not a valid curve
+ * point.
+ */
 export type VerifySignature = (publicKey: string, text: string, signature: string) => boolean;
 
 export interface ProjectIds {
@@ -11,8 +14,8 @@ export interface ProjectIds {
 }
 
 /**
- * The last character has unused bits, which must be zero: otherwise one value would have several spellings. Written as
- * a pattern rather than by decoding, so that a checker in another language can use the same one.
+ * 32 bytes in base64url. The last character has unused bits, which must be zero: otherwise one value would have several
+ * spellings. The check is a pattern and does not decode, so that a checker in another language can use the same pattern.
  */
 export const bytes32 = z.string().regex(/^[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]$/, {
   error: 'expected 32 bytes in base64url: 43 characters',
@@ -23,11 +26,14 @@ export const bytes64 = z.string().regex(/^[A-Za-z0-9_-]{85}[AQgw]$/, {
 export const auditKeyId = z.string().regex(/^[0-9a-f]{16}$/, {
   error: 'expected the id of an audit key: 16 lowercase hex digits',
 });
-/** Includes the internal projects `_tenant` and `_genesis`, whose names users cannot choose. */
+/**
+ * A tenant or project id in a signed text, including the internal project `_tenant` and the internal tenant `_genesis`,
+ * whose names users cannot choose.
+ */
 export const idInStatement = z.string().regex(/^[A-Za-z0-9_][A-Za-z0-9._~@+-]{0,127}$/, {
   error: 'expected an id without white space',
 });
-/** Checks only the format, not that the date exists: the signature covers the text. */
+/** A time in a signed text. Only the format is checked, not that the date exists: the signature covers the text. */
 export const timeInStatement = z
   .string()
   .regex(/^[0-9]{4}(-[0-9]{2}){2}T[0-9]{2}(:[0-9]{2}){2}\.[0-9]{3}Z$/, {

@@ -14,10 +14,10 @@ const SUBTREES_MAX = 53;
 /** A checkpoint after a long gap lists only the first new tiles; the checkpoints after it list the others. */
 export const TILES_PER_CHECKPOINT_MAX = 4096;
 
-/** What a checkpoint states and signs. */
+/** The fields that a checkpoint states and signs. */
 const statement = {
   incarnation: nonNegativeInteger,
-  /** The number of events that it covers, which is the position of the last one. */
+  /** The number of events that the checkpoint covers, which is the position of the last of them. */
   position: nonNegativeInteger.min(1),
   root: bytes32,
   key_id: auditKeyId,
@@ -44,7 +44,10 @@ export const checkpointText = (
 ): string =>
   ['genesis-fleet checkpoint 1', tenant_id, project_id, incarnation, position, root, time, key_id].join('\n');
 
-/** A checkpoint as it is kept elsewhere: it names its project and its key, so that it can be checked on its own. */
+/**
+ * An anchor: a checkpoint as it is kept outside the log. It names its project and its key, so that it can be checked on its
+ * own.
+ */
 export const anchorSchema = z.strictObject({
   format: z.literal('genesis-fleet checkpoint 1'),
   tenant_id: idInStatement,

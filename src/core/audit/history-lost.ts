@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { name, nonNegativeInteger, sentence } from '../events/fields.js';
 import { recordSignature } from './signed-record.js';
 
-/** Added to the number of events known to be lost, for events after the last anchor. */
+/** Allowance for lost events after the last anchor, added to the number of events that are known to be lost. */
 const UNANCHORED_EVENTS = 1_000_000;
 
 /** The payload of `HISTORY_LOST`: an operator continues a log that is behind its anchors, or differs from them. */
@@ -11,7 +11,7 @@ export const historyLostPayload = z.strictObject({
   reason: sentence,
   /** The incarnation of the store from here on. Anchors of earlier incarnations do not apply after `kept_position`. */
   incarnation: nonNegativeInteger,
-  /** The last position at which the log agrees with an anchor, or its end. */
+  /** The last position at which the log agrees with an anchor, or the end of the log. */
   kept_position: nonNegativeInteger,
   /** The number of events known to be lost: those that the last anchor covers beyond `kept_position`. */
   lost_events: nonNegativeInteger,
@@ -26,7 +26,7 @@ export type LossOfHistory = z.infer<typeof historyLostPayload>;
 /** A loss, and where the log records it. */
 export type RecordedLoss = LossOfHistory & { readonly position: number };
 
-/** Whether a checkpoint is of history that was lost: the log need not agree with it. */
+/** Whether a checkpoint covers history that was lost, so that the log need not agree with it. */
 export const isOfLostHistory = (
   losses: readonly LossOfHistory[],
   { incarnation, position }: { readonly incarnation: number; readonly position: number },
@@ -35,8 +35,9 @@ export const isOfLostHistory = (
 export const HISTORY_LOST_EVENT = 'HISTORY_LOST';
 
 /**
- * Generations above this number cannot have been granted in the lost history, because an event raises a generation by
- * at most one. If the record of an earlier loss is lost too, that loss took its floor from an earlier second.
+ * The floor of generations after a loss: no generation above it can have been granted in the lost history, because an event
+ * raises a generation by at most one. The floor is at least the current time in seconds: if the record of an earlier loss
+ * is lost too, the floor of that loss came from an earlier second and is lower.
  */
 export const floorAfterLoss = (highestGeneration: number, lostEvents: number, nowMs: number): number =>
   Math.max(highestGeneration + lostEvents + UNANCHORED_EVENTS, Math.ceil(nowMs / 1000));

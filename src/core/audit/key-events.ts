@@ -27,7 +27,7 @@ export type KeyRevoked = z.infer<typeof keyRevokedPayload>;
 export const KEY_ENROLLED_EVENT = 'AUDIT_KEY_ENROLLED';
 export const KEY_REVOKED_EVENT = 'AUDIT_KEY_REVOKED';
 export const CHECKPOINT_EVENT = 'AUDIT_CHECKPOINT';
-/** A checkpoint of another store, kept in this one. Its payload is the checkpoint as it is kept elsewhere. */
+/** A checkpoint of another store, kept in this one. Its payload is the checkpoint as an anchor. */
 export const ANCHOR_KEPT_EVENT = 'AUDIT_ANCHOR_KEPT';
 
 interface KeyRotation {

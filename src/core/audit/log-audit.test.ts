@@ -130,7 +130,7 @@ describe('a checkpoint', () => {
     expect(faultCodes(auditEvents(long.events))).toEqual([[CHECKPOINT_LAG_MAX + 301, 'BAD_POSITION']]);
   });
 
-  it('must be signed by a key that is enrolled, active, and its own', () => {
+  it('must be signed by the key that it names, which must be enrolled and active', () => {
     const log = newFilledLog();
     const other = newSigner();
     log.appendCheckpoint(600, {}, other);
@@ -151,7 +151,7 @@ describe('a checkpoint', () => {
     expect(faultCodes(auditEvents(log.events, { project }))).toEqual([[601, 'BAD_SIGNATURE']]);
   });
 
-  it('must not be of an earlier incarnation than one before it', () => {
+  it('must not have a lower incarnation than a checkpoint before it', () => {
     const log = newFilledLog();
     log.incarnation = 3;
     log.appendCheckpoint();
@@ -176,7 +176,7 @@ describe('a checkpoint', () => {
     expect(tilesOf({ tiles: { first: 0, roots: [...tiles.roots, root] } })).toEqual([[601, 'BAD_TILES']]);
   });
 
-  it('must not contradict another for its position', () => {
+  it('must not contradict another checkpoint for the same position', () => {
     const log = newFilledLog();
     log.appendCheckpoint(600);
     log.appendCheckpoint(600, { root });
@@ -232,7 +232,7 @@ describe('a log and its anchors', () => {
     expect(report.differs_between).toEqual({ after: 399, upto: 499 });
   });
 
-  it('are signed with everything that they state', () => {
+  it('do not agree if any statement of an anchor is changed, because all are signed', () => {
     const anchor = log.buildAnchor(300);
     const other = log.buildAnchor(301);
     const { root, time, position } = other;
@@ -364,11 +364,11 @@ describe('a log and its anchors', () => {
   it('show a tail that is missing', () => {
     const report = auditEvents(log.events.slice(0, 700), { anchors });
     expect(anchorCodes(report)).toEqual(['AGREES', 'AGREES', 'LOG_SHORTER']);
-    expect(report.anchors[2]!.detail).toBe('log ends at 700, the anchor covers 900');
+    expect(report.anchors[2]!.detail).toBe('the log ends at 700, but the anchor covers 900');
     expect(report.differs_between).toBe(null);
   });
 
-  it('show a log of an earlier incarnation, unless the store is of a later one', () => {
+  it('show a log of a lower incarnation, unless the store itself has the incarnation of the anchor', () => {
     log.incarnation = 2;
     const later = [log.buildAnchor(900)];
     log.incarnation = 1;
@@ -376,7 +376,7 @@ describe('a log and its anchors', () => {
     expect(anchorCodes(auditEvents(log.events, { anchors: later, incarnation: 2 }))).toEqual(['AGREES']);
   });
 
-  it('show an anchor that is wrong itself, or of another key or project', () => {
+  it('show an anchor that is itself wrong, or is from another key or project', () => {
     const [anchor] = anchors as [(typeof anchors)[0]];
     const logOfOtherKey = new AuditedLog(PROJECT, newSigner());
     for (const event of log.events) logOfOtherKey.append(event.event_type, event.payload);

@@ -31,7 +31,10 @@ export interface LogAuditOptions {
   readonly anchors?: readonly Anchor[];
   /** Ids of keys that are known to be the owner's, in addition to the anchors' keys. */
   readonly trustedKeys?: readonly string[];
-  /** The incarnation of the store, if it is known: its checkpoints may not have reached the log yet. */
+  /**
+   * The incarnation of the store, if it is known. It can be higher than in the log, which may not have a checkpoint of this
+   * incarnation yet.
+   */
   readonly incarnation?: number;
 }
 
@@ -39,7 +42,7 @@ export interface LogAuditReport {
   /** The number of events, and the root over all of them. */
   readonly size: number;
   readonly root: string;
-  /** Checkpoints without a fault, and the last position that one covers. */
+  /** The number of checkpoints without a fault. `covered_position`: the last position that an agreeing checkpoint covers. */
   readonly checkpoints: number;
   readonly covered_position: number;
   /** The first faults; `fault_count` counts all. */
@@ -50,7 +53,7 @@ export interface LogAuditReport {
   readonly unvouched_keys: readonly KeyEnrolment[];
   /** Losses of history that an operator accepted and signed. */
   readonly losses: readonly RecordedLoss[];
-  /** The first event that differs from what was signed is after position `after`, up to and including `upto`. */
+  /** Where the first event is that differs from what was signed: after position `after`, and not after position `upto`. */
   readonly differs_between: { readonly after: number; readonly upto: number } | null;
 }
 
@@ -86,7 +89,7 @@ export class LogAudit {
   /** Two signed roots for one position. A loss recorded later in the log may explain them. */
   private readonly contradictions: Contradiction[] = [];
   private contradictionCount = 0;
-  /** Keys that no other key vouches for: a coordinator or an administrator enrolled them. */
+  /** Enrolled keys that neither an anchor nor a trusted key vouches for. */
   private readonly unvouchedKeys: KeyEnrolment[] = [];
   /** Null without anchors: then nothing outside the log shows who owns a key. */
   private readonly trustedKeys: Set<string> | null;
@@ -94,7 +97,10 @@ export class LogAudit {
   /** The highest incarnation in a checkpoint so far. */
   private incarnation = 0;
   private checkpoints = 0;
-  /** The last position that a checkpoint covers before the first difference. Every checkpoint after it differs too. */
+  /**
+   * The last position before the first difference that a checkpoint covers. Every checkpoint after the difference differs
+   * too.
+   */
   private agreesAt = 0;
   private differsAt: number | null = null;
 
@@ -162,8 +168,9 @@ export class LogAudit {
   }
 
   /**
-   * Checkpoints of the log help to locate a difference only if one of them differs from the events. If all agree, the
-   * log was signed again after the change, so they do not locate it.
+   * The range of positions with the first difference; null if there is none. The checkpoints of the log narrow the range
+   * only if one of them differs from the events. If all agree, the log was signed again after the change, and only the
+   * anchors locate it.
    */
   private differsBetween(losses: readonly RecordedLoss[]): LogAuditReport['differs_between'] {
     const anchorBounds = this.anchors.agreementBounds(losses);
@@ -225,7 +232,7 @@ export class LogAudit {
     return detail === null ? null : { code: 'BAD_TILES', detail };
   }
 
-  /** Reports a checkpoint that contradicts or repeats what was signed before, whether or not it fits the tree. */
+  /** Reports a checkpoint that contradicts or repeats an earlier signed root, whether or not it fits the tree. */
   private checkAgainstEarlierRoots(checkpoint: Checkpoint, at: number): void {
     const { incarnation } = checkpoint;
     if (incarnation < this.incarnation) {

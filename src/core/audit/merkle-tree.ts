@@ -40,7 +40,7 @@ export interface CompactRangeState<Digest = Uint8Array> {
 
 export type OnTile<Digest = Uint8Array> = (index: number, root: Digest) => void;
 
-/** How digests are combined, whatever represents them. */
+/** Combines digests of any representation. */
 export interface TreeHasher<Digest> {
   emptyRoot(): Digest;
   nodeHash(left: Digest, right: Digest): Digest;
@@ -75,7 +75,10 @@ export class CompactRange<Digest = Uint8Array> {
     return this.count;
   }
 
-  /** For each trailing 1 bit of the size, the last subtree is as large as the new one, and the two are combined. */
+  /**
+   * Appends a leaf. For each trailing 1 bit of the size, the last subtree is as large as the new one, so the two are
+   * combined.
+   */
   append(leaf: Digest): void {
     let node = leaf;
     let level = 0;
@@ -100,7 +103,7 @@ export class CompactRange<Digest = Uint8Array> {
   }
 }
 
-/** Sizes exceed 32 bits, so no bit operators here and below. */
+/** Sizes can exceed 32 bits, so this function and those below use no bit operators. */
 function countSetBits(size: number): number {
   let count = 0;
   for (let bits = size; bits > 0; bits = half(bits)) count += bits % 2;
@@ -143,7 +146,7 @@ export function consistencyPath(from: number, to: number, hashOfRange: HashOfRan
   const path: Uint8Array[] = [];
   let start = 0;
   let end = to;
-  // Down to the largest subtree that ends where the smaller tree ends.
+  // Descends to the largest subtree that ends where the smaller tree ends.
   while (end !== from) {
     const middle = start + splitOf(end - start);
     if (from <= middle) {
@@ -179,7 +182,7 @@ export function rootFromInclusion(
     if (lastNode === 0) return null;
     if (node % 2 === 1 || node === lastNode) {
       root = nodeHash(hash, sibling, root);
-      // The right edge: levels at which the node has no sibling are skipped.
+      // At the right edge of the tree: skips levels at which the node has no sibling.
       while (node % 2 === 0 && node > 0) [node, lastNode] = [half(node), half(lastNode)];
     } else root = nodeHash(hash, root, sibling);
     [node, lastNode] = [half(node), half(lastNode)];

@@ -5,7 +5,7 @@ import { REDACTION_EVENT } from '../events/known-event-types.js';
 import { HISTORY_SUBJECT } from '../subject.js';
 import { bytes32 } from './audit-values.js';
 
-/** The fields of this event that are read here. Entries of earlier versions have no original digest. */
+/** The fields of a redaction event that are read here. Entries of earlier versions have no original digest. */
 const redactionPayload = z.object({
   events: z.array(
     z.object({
@@ -17,9 +17,9 @@ const redactionPayload = z.object({
 });
 
 /**
- * Digests of payloads before redaction. The Merkle leaves use these, so redaction does not change the tree. If an event
- * was redacted more than once, the leaf uses the earliest digest. Collect them in a first pass, because a
- * redaction is later in the log than the event that it redacts.
+ * Digests of payloads before redaction. The Merkle leaves use these, so redaction does not change the tree. If an event was
+ * redacted more than once, its leaf uses the earliest digest. The digests are collected in a first pass over the log,
+ * because a redaction comes later in the log than the event that it redacts.
  */
 export class OriginalDigests {
   private readonly digests = new Map<number, string>();

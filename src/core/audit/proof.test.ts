@@ -67,7 +67,7 @@ describe('a consistency proof', () => {
     expect(checkVerdict({ ...consistency, to: other.fill(300).buildAnchor() })).toBe('BAD_PATH');
   });
 
-  it('is refused between projects and backwards', () => {
+  it('is refused between two projects, and from a later checkpoint to an earlier one', () => {
     const other = new AuditedLog({ tenant_id: 'acme', project_id: 'other' }, log.signer).fill(300);
     const { from, to } = consistency;
     expect(checkVerdict({ ...consistency, to: other.buildAnchor() })).toBe('MALFORMED');

@@ -19,7 +19,7 @@ export const CONSISTENCY_FORMAT = 'genesis-fleet consistency proof 1';
 
 const PATH_MAX = 64;
 const path = z.array(bytes32).max(PATH_MAX);
-/** Half of a surrogate pair has no UTF-8: programs replace it or fail, so they would not hash the same bytes. */
+/** Half of a surrogate pair has no UTF-8 encoding: programs replace it or fail, so they would not hash the same bytes. */
 const wellFormedText = z.string().refine((text) => !/\p{Cs}/u.test(text), 'expected well-formed Unicode');
 
 export const inclusionProof = z.strictObject({
@@ -72,7 +72,10 @@ export interface ProofChecks {
 type RefusedProof = Extract<ProofVerdict, { ok: false }>;
 const refused = (code: ProofFault, detail: string): RefusedProof => ({ ok: false, code, detail });
 
-/** Checks the text of a proof. A name that occurs twice is malformed: programs differ in which value they use. */
+/**
+ * Checks the text of a proof. A text with a duplicate name in an object is malformed, because programs differ in which
+ * value they use.
+ */
 export function checkProofText(text: string, checks: ProofChecks): ProofVerdict {
   const parsed = readStrictJson(text);
   return 'fault' in parsed ? refused('MALFORMED', parsed.fault) : checkProof(parsed.value, checks);
@@ -96,7 +99,7 @@ export const describeIssue = ({ issues }: z.ZodError): string =>
     .map(({ path, message }) => (path.length === 0 ? message : `${path.join('.')}: ${message}`))
     .join();
 
-/** The fault of a checkpoint without regard to the proof; null if its key signed it. */
+/** The fault of the checkpoint itself, apart from the proof; null if its key signed it. */
 export function anchorFault(anchor: Anchor, { hash, verify, trustedKeys }: ProofChecks): RefusedProof | null {
   const { key_id, public_key, signature } = anchor;
   if (keyIdOf(hash, public_key) !== key_id) {
@@ -118,7 +121,7 @@ function inclusionFault(proof: InclusionProof, hash: HashBytes): RefusedProof | 
     return refused('LEAF_MISMATCH', 'the leaf is not an event of the project of the checkpoint');
   }
   if (event.position !== index + 1) {
-    return refused('LEAF_MISMATCH', `the leaf at index ${index} is the event at position ${index + 1}`);
+    return refused('LEAF_MISMATCH', `the leaf at index ${index} must be the event at position ${index + 1}`);
   }
   if (payload !== undefined && toBase64url(hash(utf8(payload))) !== event.payload_sha256) {
     return refused('PAYLOAD_MISMATCH', 'the digest of the payload differs from the digest in the leaf');

@@ -13,7 +13,7 @@ import { newSigner, seededRandom, testSha256, verifyEd25519 } from './testing/pr
 
 const FOLDER = fileURLToPath(new URL('../../../examples/audit', import.meta.url));
 const PYTHON = findInstalledProgram('python3') ?? 'python3';
-/** Checks all in one process, since starting one takes longer than a check. */
+/** Checks all proofs in one process, since starting a process takes longer than a check. */
 const DRIVER = `
 import json, sys
 sys.dont_write_bytecode = True
@@ -53,13 +53,13 @@ await onProgram('python', missingProgram('python3'), () => {
 });
 
 function describeChecker(): void {
-  it('accepts the proofs that ours accepts', () => {
+  it('accepts the proofs that the checker in TypeScript accepts', () => {
     const cases = proofs.map((proof) => ({ text: JSON.stringify(proof) }));
     expect(cases.map(ourVerdict)).toEqual(cases.map(() => 'ok'));
     expect(pythonVerdicts(cases)).toEqual(cases.map(() => 'ok'));
   });
 
-  it('refuses what ours refuses, with the same code', () => {
+  it('refuses the proofs that the checker in TypeScript refuses, with the same code', () => {
     const random = seededRandom(17);
     const other = newSigner('other');
     const cases = Array.from({ length: MUTANT_COUNT }, (_, at) => ({

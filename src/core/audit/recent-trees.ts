@@ -10,8 +10,9 @@ interface TileStart extends CompactRangeState {
 }
 
 /**
- * A growing tree that also knows its recent states: a checkpoint covers a position before its own, and by the time it
- * is read the tree has grown. Keeps the leaves of the last tiles, and the compact range before each: 2 MB.
+ * A growing tree that can also return its recent states. A checkpoint covers a position before its own, so the tree has
+ * grown further by the time the checkpoint is read. Keeps the leaves of the last tiles and the compact range before each
+ * tile: 2 MB.
  */
 export class RecentTrees {
   private readonly compactRange: CompactRange;

@@ -5,7 +5,7 @@ import { readSignature, readSignedText, type SignedCommand, type SignedTextField
 import { sessionSubject, subjectKindOf } from '../subject.js';
 import type { VerifySignature } from './audit-values.js';
 
-/** The keys of this many sessions are remembered. A signature of an older session is counted, and not checked. */
+/** The keys of this many sessions are remembered. Signatures of sessions whose key was dropped are counted but not checked. */
 const SESSION_KEYS_MAX = 100_000;
 
 /** The signatures of this many grants are remembered. */
@@ -85,7 +85,7 @@ export class SessionSignatureChecker {
     return false;
   }
 
-  /** A session keeps its first key, even if it is opened again without one. */
+  /** Remembers the key of a session that is opened. The session keeps it, even if it is opened again without a key. */
   private rememberSessionKey({ event_type, subject, session_id, payload }: EventEnvelope): void {
     if (event_type !== 'SESSION_OPENED' || session_id === undefined) return;
     const key = (payload.record as { public_key?: unknown } | undefined)?.public_key;
@@ -116,7 +116,7 @@ function differenceFrom(event: EventEnvelope, signedFields: SignedTextFields): s
     : 'generation';
 }
 
-/** Edges can be spelled in several ways. */
+/** The subject in the spelling that events use: a command can spell an edge in several ways. */
 function canonicalSubject(subject: string): string {
   if (subjectKindOf(subject) !== 'edge') return subject;
   const separatorIndex = subject.indexOf('#');

@@ -2,23 +2,26 @@ import type { CheckpointStatement } from './checkpoint.js';
 import { CHECKPOINT_LAG_MAX } from './recent-trees.js';
 
 /**
- * Older checkpoints are refused because of their position. Each checkpoint covers at least one event more
- * than the one before, so this many are enough.
+ * Number of checkpoints whose roots are kept. Each checkpoint covers at least one event more than the one before, and older
+ * checkpoints are refused because of their position, so this number is enough.
  */
 const CHECKPOINTS_KEPT = CHECKPOINT_LAG_MAX;
 
 const keyOf = ({ incarnation, position }: CheckpointStatement): string => `${incarnation}/${position}`;
 
-/** How a signed root compares with those before it. */
+/** The result of comparing a signed root with the earlier ones. */
 type RootComparison = 'new' | 'repeated' | 'contradicts';
 
-/** Signed roots, to find two for one position of one incarnation: then the signer signed two different histories (equivocation). */
+/**
+ * Signed roots, kept to find two different roots for one position of one incarnation. They show that the signer signed two
+ * different histories (equivocation).
+ */
 export class StatedRoots {
   private readonly anchorRoots = new Map<string, string>();
   /** Roots of the last checkpoints in the log, the oldest first. */
   private readonly checkpointRoots = new Map<string, string>();
 
-  /** All anchors are kept. */
+  /** Adds the root of an anchor. All anchors are kept. */
   addAnchor(anchor: CheckpointStatement): RootComparison {
     const key = keyOf(anchor);
     const earlierRoot = this.anchorRoots.get(key);
@@ -27,8 +30,8 @@ export class StatedRoots {
   }
 
   /**
-   * A checkpoint normally equals its anchor, so a match with an anchor does not count as a repetition; only a contradiction
-   * is reported.
+   * Adds the root of a checkpoint of the log. A checkpoint normally equals its anchor, so a match with an anchor does not
+   * count as a repetition; only a contradiction is reported.
    */
   addCheckpoint(checkpoint: CheckpointStatement): RootComparison {
     const key = keyOf(checkpoint);

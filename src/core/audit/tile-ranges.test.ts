@@ -28,7 +28,10 @@ function collectRootsAndTileRoots(): Uint8Array[] {
   ];
 }
 
-/** With the leaves of these tiles only, up to the end of the tree: more would hide that a tile is missing. */
+/**
+ * Ranges that know the leaves of these tiles only, up to the end of the tree. Further leaves would hide that a tile is
+ * missing.
+ */
 const rangesWith = (tiles: readonly number[], size: number) => {
   const leavesIn = (tile: number) => LEAVES.slice(tile * TILE_SIZE, Math.min(size, (tile + 1) * TILE_SIZE));
   const leavesOfTile = new Map(tiles.map((tile) => [tile, leavesIn(tile)]));

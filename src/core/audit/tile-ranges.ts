@@ -2,9 +2,9 @@ import type { HashBytes } from './audit-values.js';
 import { type HashOfRange, nodeHash, splitOf, TILE_SIZE } from './merkle-tree.js';
 
 /**
- * What the roots of ranges are computed from: complete tiles and the leaves of at most two tiles. Loading leaves takes time,
- * so a proof is made in three steps: ask which tiles it needs (`tilesForInclusion`, `tilesForConsistency`), load the
- * hashes of their leaves, and compute the path with `rangesFromTiles`.
+ * What the roots of ranges are computed from: complete tiles and the leaves of at most two tiles. Loading leaves takes
+ * time, so a proof is made in three steps: determine which tiles it needs (`tilesForInclusion`, `tilesForConsistency`),
+ * load the hashes of their leaves, and compute the path with `rangesFromTiles`.
  */
 interface TileData {
   readonly hash: HashBytes;
@@ -28,7 +28,10 @@ export const tilesForConsistency = (from: number, to: number): number[] => [
   ...new Set([...incompleteTile(from), ...incompleteTile(to)]),
 ];
 
-/** Ranges as proofs ask for them: aligned to their size, except that the last one ends with the tree. */
+/**
+ * Computes the roots of the ranges that a proof needs. Such a range is aligned to its size, except that the last one ends
+ * with the tree.
+ */
 export function rangesFromTiles({ hash, tileRoots, leavesOfTile }: TileData): HashOfRange {
   const rootOfRange: HashOfRange = (start, end) => {
     const size = end - start;

@@ -3,8 +3,8 @@ import { type Checkpoint, TILES_PER_CHECKPOINT_MAX } from './checkpoint.js';
 import { TILE_SIZE } from './merkle-tree.js';
 
 /**
- * The tiles that the checkpoints of a log must record: each once or more, without a gap, and as far as the checkpoint
- * covers. Two coordinators may list the same tile, when neither has seen the other's checkpoint.
+ * The tiles that the checkpoints of a log must record: each tile once or more, without a gap, and as far as the checkpoint
+ * covers. Two coordinators may list the same tile if neither has seen the other's checkpoint.
  */
 export class TileRecord {
   /** Roots of the tiles that no checkpoint lists yet, and of the last listed tiles. */

@@ -55,7 +55,7 @@ describe('a command without a signature', () => {
     expect(newChecker().isUnsigned(eventOf({ timestamp: atMinute(80), ...change }))).toBe(false);
   });
 
-  test('is not found in the acceptance by a reviewer, but in a later event', () => {
+  test('is reported for a later event, but not for the acceptance that a review causes', () => {
     const checker = newChecker();
     const timestamp = atMinute(80);
     checker.isUnsigned(eventOf({ timestamp, event_type: 'REVIEW_COMPLETED', position: 8 }));

@@ -3,8 +3,9 @@ import { type EventEnvelope, msOf } from '../events/envelope.js';
 import { LIMITS_SUBJECT, TENANT_PROJECT } from '../subject.js';
 
 /**
- * The limits of a tenant are in another log than its commands. Coordinators apply a change within seconds, and the
- * clocks of coordinators and signers may differ by minutes. Commands closer to a change than this are not reported.
+ * Commands closer than this to a change of the limits are not reported. The limits of a tenant are in another log than its
+ * commands, coordinators apply a change only within seconds, and the clocks of coordinators and signers may differ by
+ * minutes.
  */
 const MARGIN_MS = 5 * 60_000;
 
@@ -18,7 +19,7 @@ interface LimitsHistory {
 export class SignatureRequirements {
   private readonly histories = new Map<string, LimitsHistory>();
 
-  /** Reads a change of a tenant's limits. The log with these changes comes before the logs of the projects. */
+  /** Reads a change of a tenant's limits. The log with these changes must be read before the logs of the projects. */
   visit({ tenant_id, project_id, subject, event_type, timestamp, position, payload }: EventEnvelope): void {
     if (project_id !== TENANT_PROJECT || subject !== LIMITS_SUBJECT || event_type !== 'LIMITS_CHANGED')
       return;
@@ -69,7 +70,10 @@ export class UnsignedCommands {
     return this.requirements.isRequired(event.tenant_id, msOf(event.timestamp));
   }
 
-  /** An approval accepts the candidate in the same commit; its reviewer has no session. */
+  /**
+   * Whether the event follows directly from a review: an approval accepts the candidate in the same commit, and the
+   * reviewer has no session that could sign.
+   */
   private isOfReview({ position, subject }: EventEnvelope): boolean {
     return this.lastReview?.position === position - 1 && this.lastReview.subject === subject;
   }

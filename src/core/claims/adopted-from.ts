@@ -2,7 +2,10 @@ import type { AdoptedFrom } from '../events/claim-payload-schemas.js';
 
 export type ImportedOrigin = Extract<AdoptedFrom, { readonly imported: true }>;
 
-/** Whether the adopted work was imported. Otherwise it is a parked result. A log that is being checked may lack `from`. */
+/**
+ * Whether the adopted work was imported; otherwise it is a parked result. `from` can be missing in a log that is being
+ * checked.
+ */
 export const isImportedOrigin = (from: AdoptedFrom | undefined): from is ImportedOrigin =>
   (from as Partial<ImportedOrigin> | null | undefined)?.imported === true;
 

@@ -37,7 +37,10 @@ export interface GrantRequest
   readonly facts: ClaimFacts;
 }
 
-/** Who asks again for a claim that the session may already hold. Only the credential that took the claim gets it back. */
+/**
+ * The sender of a claim request for work that its session may already hold. Only the credential that took the claim gets it
+ * back.
+ */
 interface OwnClaimRequest {
   readonly principal: string;
   /** The credential that opened the session; null if the session has no record. */
@@ -53,7 +56,7 @@ export interface ClaimFacts {
   readonly waiting_for: readonly string[];
   /** Digest of the results this work depends on; null if it depends on none. */
   readonly inputs: string | null;
-  /** The limit that has no permit left. */
+  /** The limit that has no permit left; null if a permit is left in every limit. */
   readonly reached_limit: GrantLimit | null;
   /** Facts about an edge of a configured project. Absent for a task, and in a project that was never configured. */
   readonly edge?: EdgeFacts;
@@ -109,7 +112,7 @@ export interface PastGrant
   readonly generation: number;
 }
 
-/** Fields of a person's command on a subject. The command names the generation that the person expects. */
+/** Fields of an operator's command on a subject. The command names the generation that the operator expects. */
 export interface OperatorFields {
   readonly expected_generation: number;
   readonly reason: string;
@@ -148,7 +151,10 @@ interface CommandFields {
     readonly comment: string | null;
     /** Current digest of the results the work depends on. */
     readonly inputs: string | null;
-    /** Checks of the stored candidate that are not verified now: a reviewer cannot override them. */
+    /**
+     * Deterministic checks of the stored candidate that have not passed, for example because their evidence has become
+     * void. A reviewer cannot override them.
+     */
     readonly failing?: readonly FailingCheck[];
   };
   force_release: OperatorFields;
@@ -186,7 +192,7 @@ export interface Decision {
   readonly head: Head;
   /** Head after the decision: the same object if nothing changes. */
   readonly next: Head;
-  /** Events in order. Most refusals have none; the others have a sign of life of the holder, or an escalation. */
+  /** The events, in order. Most refusals have none; some have a sign of life of the holder, or an escalation. */
   readonly events: readonly EventDraft[];
   /** Events that change no head, such as a refusal worth recording. */
   readonly loose_events: readonly EventDraft[];

@@ -174,7 +174,7 @@ table('claim', [
 describe('after a loss of history', () => {
   const afterLoss = { generation_floor: 50, max_generations_per_task: 2 };
 
-  it('the next generation is above the floor, and the ones after it count up', () => {
+  it('the next generation is above the floor, and each later grant raises it by one', () => {
     const grant = given(...twoGrants, released(3))
       .under(afterLoss)
       .when(claim(ada), 9000).decision;
@@ -196,7 +196,7 @@ describe('after a loss of history', () => {
 });
 
 describe('a refused claim', () => {
-  it('names the limit that is reached, generations before the tenant', () => {
+  it('names the reached limit: the limit of generations comes before the limit of the tenant', () => {
     given(...failed)
       .under(twoGenerations)
       .when(claim(ada, {}, limitFacts), 9000)

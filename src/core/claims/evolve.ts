@@ -58,8 +58,8 @@ function headChanges(head: Head, event: EventDraft, at_ms: number): HeadChanges 
 }
 
 /**
- * An event type of a later version only increments the seq. A kind that changes a head but has no case does not compile,
- * because the parameter accepts loose kinds only.
+ * The result of an event that changes nothing but the seq: a loose event, or an event type of a later version. A kind that
+ * changes a head but has no case above does not compile, because the parameter accepts loose kinds only.
  */
 const noChanges = (_: LooseEventKind | undefined): HeadChanges => ({});
 const msOrNull = (iso: string | null | undefined): number | null => (iso == null ? null : msOf(iso));
@@ -236,7 +236,10 @@ export function submittedResultOf(fields: ResultFields): SubmittedResult {
   });
 }
 
-/** Evidence of an edge result. Every escalation has an iteration, so an iteration alone is not evidence. */
+/**
+ * Evidence of an edge result; undefined if there is none. Every escalation has an iteration, so an iteration alone is not
+ * evidence.
+ */
 function convergenceEvidence(fields: ResultFields): ConvergenceEvidence | undefined {
   const { iteration, evaluators, convergence_type, context_hash } = fields;
   if (iteration === undefined) return undefined;

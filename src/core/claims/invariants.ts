@@ -72,11 +72,13 @@ export class LogChecker {
     for (const head of heads) {
       missingSubjects.delete(head.subject);
       const folded = this.subjects.get(head.subject)?.head ?? null;
-      if (folded === null) report(head.subject, 'the store has a head, but the log has no events of it');
-      else if (!isJsonEqual(folded, head)) report(head.subject, 'the head is not the fold of its events');
+      if (folded === null)
+        report(head.subject, 'the store has a head, but the log has no events of this subject');
+      else if (!isJsonEqual(folded, head))
+        report(head.subject, 'the head in the store differs from the fold of its events');
     }
     for (const subject of missingSubjects)
-      report(subject, 'the log has events of a head, but the store has no such head');
+      report(subject, 'the log has events that make a head, but the store has no head of this subject');
     return violations;
   }
 

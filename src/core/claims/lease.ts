@@ -3,10 +3,10 @@ import type { Decision } from './commands.js';
 import type { Head, LastClaim } from './head.js';
 import type { Rules } from './policy.js';
 
-/** Lease of a task's claim that asks for no lease. Claims of edges get `claim_ttl_seconds`. */
+/** Default lease of a claim on a task. The default for an edge is the policy `claim_ttl_seconds`. */
 const DEFAULT_LEASE_SECONDS = 300;
 
-/** Lease of a claim that asks for no lease: the default, within the limits of the tenant. */
+/** Lease of a claim whose request names none: the default, within the limits of the tenant. */
 export function defaultLeaseSeconds(kind: SubjectKind, rules: Rules): number {
   const seconds = kind === 'edge' ? rules.claim_ttl_seconds : DEFAULT_LEASE_SECONDS;
   return Math.min(Math.max(seconds, rules.min_lease_duration_seconds), rules.max_lease_duration_seconds);
@@ -52,17 +52,20 @@ export function isLapsed(head: Head, nowMs: number, rules: Rules): boolean {
 export const canTakeOver = (head: Head, nowMs: number, rules: Rules): boolean =>
   isLapsed(head, nowMs - rules.skew_margin_ms, rules);
 
-/** Whether the subject is held, so that no other agent may claim it. */
+/** Whether the subject has a live claim, so that no other agent may claim it. */
 export function isLive(head: Head, nowMs: number, rules: Rules): boolean {
   return head.claim !== null && isOpenClaim(head.claim) && !canTakeOver(head, nowMs, rules);
 }
 
-/** Whether a held claim is inactive beyond the project's threshold. Such a claim is reported, but not taken away. */
+/** Whether an open claim is inactive beyond the project's threshold. Such a claim is reported, but not taken away. */
 export function isStale(head: Head, nowMs: number, rules: Rules): boolean {
   return head.claim !== null && nowMs >= staleFromMs(head.claim, rules);
 }
 
-/** Time from which a held claim is stale: inactive too long, or its gate past the deadline. Infinity without a lease. */
+/**
+ * Time from which an open claim is stale: the holder was inactive too long, or the deadline of the gate has passed.
+ * Infinity if it cannot become stale.
+ */
 export function staleFromMs(claim: LastClaim, rules: Rules): number {
   if (rules.stale_policy !== 'hold') return Number.POSITIVE_INFINITY;
   if (claim.state === 'SUSPENDED') return claim.suspended_until_ms ?? Number.POSITIVE_INFINITY;
@@ -98,8 +101,9 @@ export function permitHeldUntilMs(head: Head, rules: Rules): number | null {
 }
 
 /**
- * Whether a decision needs new permits, for the tenant's limit of live claims and for the limit of the subject's track: a
- * grant does, and an escalation after the lease has lapsed. A live claim keeps its permits, even if the policy changed.
+ * Whether a decision needs new permits, one of the tenant's limit of live claims and one of the track's limit. A grant
+ * needs them, and so does an escalation after the lease has lapsed. A live claim keeps its permits, even if the policy
+ * changes.
  */
 export function needsPermit({ code, head }: Decision, nowMs: number, rules: Rules): boolean {
   if (code === 'ESCALATED') return canTakeOver(head, nowMs, rules);

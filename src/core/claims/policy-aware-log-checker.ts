@@ -13,7 +13,7 @@ import {
   rulesFor,
 } from './policy.js';
 
-/** Checks a log without other input: the log also tells the policy in force at each event. */
+/** Checks a log without other input: the policy in force at each event is read from the log itself. */
 export class PolicyAwareLogChecker {
   private readonly checker = new LogChecker((subject) => this.rulesOf(subject));
   private policy: Policy = DEFAULT_POLICY;

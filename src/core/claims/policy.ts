@@ -98,11 +98,14 @@ export function rulesFor(
   return { ...policy, ...limits, stale_policy, skew_margin_ms, generation_floor };
 }
 
-/** Every generation is above this number, which the record of a loss of history gives; 0 if no history was lost. */
+/** The number that every new generation exceeds, from the record of a loss of history; 0 if no history was lost. */
 export const generationFloor = (lossRecord: RecordHead | null | undefined): number =>
   (lossRecord?.value as Partial<LossOfHistory['record']> | undefined)?.generation_floor ?? 0;
 
-/** The rules of each subject. They depend on its kind only, and computing them costs more than a decision. */
+/**
+ * A function that returns the rules of a subject. The rules depend only on the subject's kind, so they are computed once
+ * per kind: computing them costs more than a decision.
+ */
 export function rulesLookup(
   policy: Policy,
   limits: Limits,

@@ -1,4 +1,4 @@
-/** Refusals that are recorded in full, per subject, generation and principal. */
+/** Number of refusals that are recorded in full, per subject, generation and principal. */
 export const REFUSALS_RECORDED_MAX = 20;
 
 /**

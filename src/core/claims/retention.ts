@@ -3,7 +3,7 @@ import { type ClaimEventKind, claimEventKindOf } from './claim-event-kinds.js';
 import type { Head } from './head.js';
 import type { Limits, Policy } from './policy.js';
 
-/** Legal minimum retention, whatever the tenant configures. */
+/** Minimum retention in days by regulation, whatever the tenant configures. */
 const COMPLIANCE_DAYS = { hipaa: 6 * 365 + 2, soc2: 365, pci: 365 } as const;
 
 /** Days for which the content of a project's events is kept. */

@@ -17,7 +17,7 @@ import {
 
 const position = z.coerce.number<string>().int().min(1);
 
-/** A key that signs checkpoints of a project, or did. */
+/** A key that signs, or has signed, checkpoints of a project. */
 const auditKey = namedObject('AuditKey', {
   key_id: z.string(),
   public_key: z.string(),
@@ -62,13 +62,13 @@ const logVerification = namedObject('LogVerification', {
   is_valid: z.boolean(),
   events: count,
   subjects: count,
-  /** Signed checkpoints without a fault, and the last position that one covers. */
+  /** The number of signed checkpoints without a fault. `covered_position`: the last position that one of them covers. */
   checkpoints: count,
   covered_position: count,
-  /** Signatures of sessions that were checked. */
+  /** The number of session signatures that were checked. */
   signatures: count,
-  breaks: z.array(logViolation).describe('at most 100, and all that concern checkpoints'),
-  notes: z.array(logViolation).describe('at most 100; no violation by itself'),
+  breaks: z.array(logViolation).describe('at most 100, plus all that concern checkpoints'),
+  notes: z.array(logViolation).describe('observations that are no violations by themselves; at most 100'),
 });
 export type LogVerification = ReplyOf<typeof logVerification>;
 
@@ -113,7 +113,7 @@ export const auditOperations = {
     path: `${PROJECT_PATH}/audit/verify`,
     action: 'administer',
     summary:
-      'Replay the events of the project and check order, invariants, checkpoints and signatures; one at a time per server, stopped when the client disconnects',
+      'Replay the events of the project and check order, invariants, checkpoints and signatures. A server handles one such request at a time and stops it when the client disconnects',
     body: json(z.strictObject(mutationFields)),
     reply: logVerification,
   },

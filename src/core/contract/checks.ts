@@ -8,7 +8,10 @@ import { CHECK_RESULTS, CHECK_TYPES, EVIDENCE_POLICIES } from './values.js';
 const REPORTS_BYTES_MAX = 64 * 1024;
 
 const checkCount = z.number().int().min(0).max(100_000);
-/** Results of an edge's checks. Each is judged by its detail; the counts are for readers and must agree with the details. */
+/**
+ * Reported results of an edge's checks. Each check is judged by its entry in `details`. The counts are for readers and must
+ * agree with the entries.
+ */
 export const checkReports = z
   .strictObject({
     passed: checkCount,
@@ -63,7 +66,7 @@ export const evidencePolicyStatus = withName(
   }),
 );
 
-/** Limit for the failing checks of a candidate that a run hands to a person. */
+/** Limits for the failing checks of a candidate that a run hands to a person: their number, and the length of each text. */
 export const FAILING_CHECKS_MAX = 20;
 export const FAILING_TEXT_MAX = 300;
 export type FailingCheck = ReplyOf<typeof failingCheck>;

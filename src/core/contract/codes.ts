@@ -184,7 +184,7 @@ const ADVICE = {
   DENIED_BATCH:
     'Another claim of this all_or_nothing batch was refused, so none was granted. Retry without that claim, or with mode partial.',
   NOTHING_READY:
-    'No work is ready. Retry when work in waiting_for is completed, or wait for some: pass wait_seconds, or gen next --wait.',
+    'No work is ready. Retry when work in waiting_for is completed, or wait for work: pass wait_seconds, or gen next --wait.',
   NO_CLAIM: 'The task is not claimed. To continue work on it, claim it again.',
   GENERATION_MISMATCH:
     'The task is now at another generation. Agent: stop, keep your drafts and claim other work. Operator: read the task (gen task show) and retry with its generation.',

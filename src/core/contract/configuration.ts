@@ -3,15 +3,17 @@ import { requestIdSchema } from '../ids.js';
 import { configFault } from './problem.js';
 import { boundedText, count, mutationFields, type ReplyOf, withName } from './schema.js';
 
-/** The YAML files of a workspace, by path below `.ai-workspace/`. Their parser limits number and length. */
+/** The YAML files of a workspace, by path below `.ai-workspace/`. The parser of the files limits their number and length. */
 export const configureBody = z.strictObject({
   files: z.record(boundedText(1024), z.string()),
   unreadable: z
     .record(boundedText(1024), boundedText(1024))
     .optional()
-    .describe('files that exist but could not be read, with the reason: what depends on them is refused'),
+    .describe(
+      'files that exist but could not be read, each with the reason; work that depends on them is refused',
+    ),
   ...mutationFields,
-  // Leaves space for the index of a transaction: features are written in several.
+  // Leaves space for an index: the features are written in several transactions, each with its own request id.
   request_id: requestIdSchema.max(120).optional(),
 });
 export const configureResult = withName(

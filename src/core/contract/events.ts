@@ -68,7 +68,7 @@ export const importBody = z.strictObject({
     .boolean()
     .exactOptional()
     .describe(
-      'allow several transactions of the store, each all or nothing; otherwise such an import is refused',
+      'split an import that is too large for one transaction of the store into several, each all or nothing; otherwise it is refused',
     ),
   ...mutationFields,
 });
@@ -122,7 +122,7 @@ const eventEnvelope = namedObject('Event', {
   /** 1, 2, 3 … within the project, without gaps; assigned by the commit. */
   position: z.number().int().min(1),
   subject: z.string().exactOptional(),
-  /** 1, 2, 3 … within the subject; only events that move its head have one. */
+  /** 1, 2, 3 … within the subject; only events that change its head have one. */
   seq: z.number().int().exactOptional(),
   task_id: z.string().exactOptional(),
   feature_id: z.string().exactOptional(),
@@ -144,7 +144,7 @@ const trustResult = z.object({
   trusted: z.array(z.object({ task_id: z.string(), generation: count })).describe('at most 500'),
   skipped: z
     .array(z.object({ task_id: z.string(), reason: z.enum(TRUST_REFUSALS), next }))
-    .describe('the first 100; `skipped_count` is the number of all'),
+    .describe('the first 100; `skipped_count` is the total number'),
   skipped_count: count,
   more: z.boolean().describe('there are more edges to trust: call again'),
 });
@@ -171,7 +171,7 @@ export const eventOperations = {
   ),
   recent_events: readOperation(
     `${EVENTS_PATH}/recent`,
-    'List the events of the project, newest first; a page may be short or empty: `before` continues the search, and is null at the first event',
+    'List the events of the project, newest first; a page may be short or empty, and `before` continues the search; it is null once the first event is reached',
     {
       query: recentEventFilter,
       reply: z.object({ events: z.array(eventEnvelope), before: count.nullable() }),
@@ -185,7 +185,7 @@ export const eventOperations = {
   append_event: {
     ...commandOperation(
       EVENTS_PATH,
-      'Append a methodology event; on claimed work only its holder may, and a decision of a person needs the permission to review',
+      'Append a methodology event; for claimed work only the holder may do so, and the decision of a person requires the permission to review',
       appendBody,
       appendResult,
     ),
@@ -204,7 +204,7 @@ export const eventOperations = {
     path: `${EVENTS_PATH}/import/trust`,
     action: 'administer',
     summary:
-      'Adopt what imported logs say has converged: every edge of the methodology that was never claimed here is completed',
+      'Adopt the convergences that imported logs report: completes each of these edges that was never claimed here',
     body: json(trustImportsBody),
     reply: trustResult,
   },

@@ -31,7 +31,7 @@ const oneOfCheck =
   (value) =>
     values.includes(value as string);
 
-/** A character of JSON text takes at most three bytes. */
+/** JSON text of this many characters is within the byte limit: each character takes at most three bytes. */
 const METADATA_CHARS_MAX = METADATA_BYTES_MAX / 3;
 const metadataCheck: FieldCheck = (value) =>
   typeof value === 'object' &&
@@ -49,8 +49,8 @@ const isLease = integerCheck(1, LEASE_SECONDS_MAX);
 const isReleaseReason = oneOfCheck('VOLUNTARY', 'ERROR');
 
 /**
- * Reads an object that has the required fields of a schema and only fields that have a check. The fields come in the
- * schema's order, because the digest of a request depends on it.
+ * Makes a reader for objects that have the required fields of a schema, and no fields without a check. The reader returns
+ * the fields in the schema's order, because the digest of a request depends on it.
  */
 function bodyReader({ shape }: z.ZodObject, checks: Readonly<Record<string, FieldCheck>>): BodyReader {
   const fields = Object.keys(shape)
@@ -89,7 +89,10 @@ type Body = Readonly<Record<string, unknown>>;
 type Fields = Record<string, unknown>;
 
 const isRecord = (body: unknown): body is Body => typeof body === 'object' && body !== null;
-/** The fields, and the request id that every command may have last; null if the body has other fields. `fieldCount` counts `fields`. */
+/**
+ * Adds the request id, which every command may have as its last field. Null if the body has other fields than `fields` and
+ * the request id. `fieldCount` is the number of `fields`.
+ */
 function withRequestId(body: Body, fields: Fields, fieldCount: number): Fields | null {
   const { request_id } = body;
   const { length } = Object.keys(body);
@@ -123,7 +126,7 @@ function readClaim(body: unknown): Fields | null {
   return withRequestId(body, fields, fieldCount);
 }
 
-/** The fields of a handle; null if one is not valid. `fieldCount` counts them. */
+/** The fields of a handle and their number; null if one of them is not valid. */
 function readHandle({ task_id, session_id, claim_id }: Body): { fields: Fields; fieldCount: number } | null {
   if (!isTaskId(task_id) || !idCheck(session_id)) return null;
   if (claim_id === undefined) return { fields: { task_id, session_id }, fieldCount: 2 };
@@ -222,8 +225,8 @@ const READERS = new Map<z.ZodType, BodyReader>([
 ]);
 
 /**
- * Reads a frequent body in its common form, in a fraction of the schema's time. It returns exactly what the schema
- * would return. Null: the schema decides, and explains what is wrong.
+ * Parses a frequent body in its common form, in a fraction of the schema's time, and returns exactly what the schema would
+ * return. Null for every other body: the caller then parses it with the schema, which also explains what is wrong.
  */
 export const parseBodyFastPath = <S extends z.ZodType>(schema: S, body: unknown): z.output<S> | null =>
   (READERS.get(schema)?.(body) as z.output<S> | undefined) ?? null;

@@ -83,7 +83,7 @@ export const gapsSummary = z.object({
   full_coverage: count,
   no_coverage: count,
 });
-/** The last gap report, and the intents without an action since. */
+/** The last gap report, and the intents on which nobody has acted since. */
 export const gapsFoundReply = withName(
   'GapsFound',
   z.object({ last: gapsSummary.nullable(), open: z.array(methodologySignal), ...positionFields }),

@@ -24,12 +24,12 @@ const text = z.string();
 
 // Status of all features
 
-/** One stage of a feature; a co-evolution is one stage. */
+/** One stage of a feature. An edge of type `co_evolution`, whose two assets develop together, is one stage. */
 const trackStop = z.object({
   stage: text,
   edge: text,
   optional: z.boolean(),
-  /** Converged, in work, pending, blocked. */
+  /** In this order: converged, in work, pending, blocked. */
   mark: z.enum(['✓', '●', '○', '✗']),
   started_at: text.nullable(),
   converged_at: text.nullable(),
@@ -42,7 +42,7 @@ const childState = z.object({
   payload_path: text.nullable(),
 });
 const featureFields = {
-  /** Same as feature_id, under the name that tools of this family read. */
+  /** Same as feature_id, under the name that the other Genesis tools read. */
   id: text,
   feature_id: text,
   title: text,
@@ -86,7 +86,7 @@ const stageCoverage = z.object({
   pending: count,
   blocked: count,
 });
-/** Health fields that tools of this family expect of every service. */
+/** Health fields that the other Genesis tools expect of every service. */
 const serviceHealth = z.object({
   /** Always 0: views are computed directly from the log, so no stream can lag. */
   streams_lag_ms: z.literal(0),
@@ -182,7 +182,7 @@ const featureView = z.object({
 const featureReply = withName('Feature', featureView.extend(positionFields));
 export type ReportedTimeBox = ReplyOf<typeof reportedTimeBox>;
 export type TrajectoryEntry = ReplyOf<typeof trajectoryEntry>;
-/** Mutable: the fold of the log keeps it. */
+/** Mutable, because the fold of the log updates it. */
 export type ChildState = z.output<typeof childState>;
 export type FeatureView = ReplyOf<typeof featureView>;
 
@@ -242,7 +242,7 @@ const bandView = z.object({
   total: count,
   percent: count,
 });
-/** Details of one edge: its requirements and the features on it. */
+/** Details of one edge: its evaluators, its sub-steps and the features on it. */
 const edgeView = z.object({
   edge: text,
   name: text,
@@ -337,7 +337,7 @@ const statusQuery = z.strictObject({
   gantt: booleanText.describe('return a Gantt chart in Mermaid syntax instead of the progress'),
   agent_id: agentIdSchema
     .exactOptional()
-    .describe('whose next step to show: a holder continues its own claim'),
+    .describe('the agent whose next step is shown; if it holds a claim, the next step continues that claim'),
   ...atField,
 });
 

@@ -87,7 +87,7 @@ export const methodologyOperations = {
     ...methodologyCommand(
       '/api/checkpoint',
       'work',
-      'Record a checkpoint of the log; returns the state of the project there',
+      'Record a checkpoint of the log; returns the state of the project at its position',
       checkpointBody,
       checkpointReply,
     ),
@@ -128,7 +128,7 @@ export const methodologyOperations = {
     ...methodologyCommand(
       '/api/release',
       'operate',
-      'Release a version if nothing blocks it; with dry_run, report what does',
+      'Release a version if nothing blocks it; with dry_run, only report what blocks it',
       versionReleaseBody,
       versionReleaseReply,
     ),

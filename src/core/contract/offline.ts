@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { isoTimestamp } from '../events/fields.js';
 
 /**
- * The event of an offline log that a pushed command repeats. Accepts only ids as a coordinator assigns them, in one
- * spelling. Version 5 is reserved for ids that derive from content.
+ * Id of an event in an offline log whose command is pushed. Accepts ids only in the form in which a coordinator assigns
+ * them: version 7, in lower case. Version 5 is reserved for ids that derive from content.
  */
 export const offlineEventId = z
   .string()
@@ -12,6 +12,8 @@ export const offlineEventId = z
   });
 export const offlineEvent = z.strictObject({
   event_id: offlineEventId,
-  occurred_at: isoTimestamp.describe('when it was decided; a future time becomes now'),
+  occurred_at: isoTimestamp.describe(
+    'when the command was decided; a time in the future is replaced by the current time',
+  ),
 });
 export const offlineFields = { offline: offlineEvent.optional() };

@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { projectIdSchema } from '../ids.js';
 
 /**
- * What an operation requires. The server maps roles to actions. `tell`: appends an event of the methodology. `attest`:
- * reports what a trusted check found.
+ * Permissions: each operation requires one, and the server decides which roles have it. `tell`: to append an event of the
+ * methodology. `attest`: to report what a trusted check found.
  */
 export const ACTIONS = [
   'public',
@@ -19,10 +19,10 @@ export const ACTIONS = [
 export type Action = (typeof ACTIONS)[number];
 
 /**
- * - `json`: a command, validated by the coordinator, small unless `bytes_max` is set. With `is_document` it may be large,
- *   and arrives as text, to be parsed in a thread.
- * - `plan`: such a document, in JSON or YAML.
- * - `form`: what a browser sends for a form.
+ * - `json`: a command, validated by the coordinator, small unless `bytes_max` is set. With `is_document` it may be large
+ *   and arrives as text, which a worker thread parses.
+ * - `plan`: a plan in JSON or YAML, handled like a document.
+ * - `form`: the fields of an HTML form.
  * - `bytes`: not parsed.
  */
 export type RequestBody =
@@ -36,24 +36,24 @@ export type RequestBody =
   | { readonly kind: 'form'; readonly schema: z.ZodType }
   | { readonly kind: 'bytes' };
 
-/** The schema of a JSON reply, otherwise its content type. */
+/** The schema of a JSON reply; for every other reply, its content type. */
 export type ReplySchema = z.ZodType | { readonly content_type: string };
 
-/** One call of the HTTP API. The server's handlers, the API description and the reference are made from it. */
+/** One call of the HTTP API. The server's routes, the API description and the reference are made from it. */
 interface ApiOperation {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** With `{param}`s. `{tenant_id}` is the tenant the request is about. */
   readonly path: string;
-  /** The path names no tenant: the request is about the caller's own. */
+  /** The path names no tenant: the request is about the tenant of the caller. */
   readonly tenant?: 'own';
   readonly action: Action;
   readonly summary: string;
   readonly query?: z.ZodType<Record<string, unknown>>;
   readonly body?: RequestBody;
   readonly reply: ReplySchema;
-  /** The rules may refuse it, which changes the reply's status. */
+  /** The rules may refuse the operation. The code of the refusal then determines the status of the reply. */
   readonly isRefusable?: true;
-  /** A signed token in the request is its credential, so any page may send it. */
+  /** The credential is a signed token in the request, so the request may come from a page of any origin. */
   readonly hasOwnToken?: true;
 }
 
@@ -86,6 +86,6 @@ export const json = <S extends z.ZodType>(schema: S) => ({ kind: 'json', schema 
 
 const projectField = { project_id: projectIdSchema };
 
-/** A body or query that names the project beside its other fields, for a path that does not. */
+/** Adds the field `project_id` to a body or query, for an operation whose path does not name the project. */
 export const withProject = <Shape extends z.core.$ZodShape>({ shape }: z.ZodObject<Shape>) =>
   z.strictObject({ ...projectField, ...shape });

@@ -27,12 +27,12 @@ const mcp = {
 const publicOperation = <Reply extends ReplySchema>(path: string, summary: string, reply: Reply) =>
   ({ method: 'GET', path, action: 'public', summary, reply }) as const;
 
-/** About the server itself. */
+/** Operations that concern the server itself. */
 const platformOperations = {
   healthz: publicOperation('/healthz', 'Liveness: the process is running', z.object({ status: z.string() })),
   readyz: publicOperation(
     '/readyz',
-    'Readiness: the store responds and the server accepts requests; `damaged_logs` counts unreadable logs, `audit_alarms` logs whose checkpoints contradict each other, are not valid or cannot be signed',
+    'Readiness: the store responds and the server accepts requests; `damaged_logs` counts unreadable logs, `audit_alarms` counts logs whose checkpoints contradict each other, are not valid or cannot be signed',
     z.object({
       status: z.string(),
       damaged_logs: z.int().exactOptional(),

@@ -46,7 +46,7 @@ const addTasksBody = z.strictObject({
   ...mutationFields,
 });
 
-/** The fields beside a plan or a list of tasks, which the coordinator itself validates. */
+/** Request fields besides the plan or the list of tasks. The coordinator itself validates the plan and the tasks. */
 export const planEnvelope = z.object(mutationFields).loose();
 export const tasksEnvelope = z.strictObject({
   tasks: z.unknown().refine((tasks) => tasks !== undefined, 'expected a list of tasks'),
@@ -85,7 +85,7 @@ export const planOperations = {
   add_tasks: {
     method: 'POST',
     path: `${PROJECT_PATH}/tasks`,
-    // Agents may propose: by policy their tasks wait for a person.
+    // Agents may call this too. By policy, their tasks wait for a person's approval.
     action: 'work',
     summary: 'Add tasks and subtasks to the plan; by policy, tasks of an agent wait for approval by a person',
     body: { kind: 'json', schema: addTasksBody, is_document: true },

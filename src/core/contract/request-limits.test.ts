@@ -5,7 +5,10 @@ import { noteBody } from './tasks.js';
 
 const TWO_BYTES = 'é';
 const jsonBytes = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
-/** A value with this size as JSON. `wrap` builds it around two-byte characters, and one more byte if the size is odd. */
+/**
+ * A value with this size as JSON. `wrap` builds the value around two-byte characters, plus a one-byte character if the size
+ * is odd.
+ */
 function valueOfBytes(bytes: number, wrap: (filler: string) => unknown): unknown {
   const fillerBytes = bytes - jsonBytes(wrap(''));
   const value = wrap(TWO_BYTES.repeat(fillerBytes >> 1) + 'x'.repeat(fillerBytes & 1));

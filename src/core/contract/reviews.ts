@@ -33,7 +33,7 @@ export const decideReviewBody = z.strictObject({
   task_id: singleLineText(200).optional(),
   feature_id: featureId.optional(),
   edge: edgeName.optional(),
-  /** These three identify the reviewed candidate, as listed by `reviews`. */
+  /** These three fields identify the reviewed candidate, as the operation `pending_reviews` lists it. */
   generation: boundedCount,
   iteration,
   candidate_sha256: sha256Schema,
@@ -57,7 +57,7 @@ const pendingReview = withName(
     reason: text,
     since: time,
     deadline: time.nullable(),
-    overdue: z.boolean().describe('whether the deadline has passed; the review can still be answered'),
+    overdue: z.boolean().describe('whether the deadline has passed; a decision is still possible'),
     /** Null unless the last notice of this candidate could not be delivered. */
     notice_failed: z.object({ host: text, error: text }).nullable(),
     /** The latest reported counts: passed, failed, skipped, total. */
@@ -89,7 +89,9 @@ export const reviewBody = z.strictObject({
   comment: boundedText(4000).optional(),
   offline: offlineEvent
     .extend({
-      reviewer: agentIdSchema.describe('who decided it, according to the sender, who is recorded too'),
+      reviewer: agentIdSchema.describe(
+        'who decided, according to the sender; the sender is recorded as well',
+      ),
       /** The event of the result that an approval accepted. */
       accepted_event_id: offlineEventId.optional(),
     })
@@ -109,7 +111,9 @@ export const reviewEntry = z.object({
   pushed_by: z
     .string()
     .exactOptional()
-    .describe('the credential that pushed a review decided offline; the reviewer is what it says'),
+    .describe(
+      'the credential that pushed a review decided offline; only this credential vouches for `reviewer`',
+    ),
   comment: z.string().nullable(),
   at: time,
 });
@@ -135,7 +139,7 @@ export const createdReviewLink = withName(
     generation: count,
     iteration: count,
     candidate_sha256: text,
-    reviewer: text.describe('who a decision is recorded as'),
+    reviewer: text.describe('the reviewer under whose name a decision is recorded'),
     expires_at: time,
   }),
 );

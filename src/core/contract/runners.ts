@@ -106,7 +106,7 @@ export const runnerOperations = {
     method: 'DELETE',
     path: `${RUNNERS_PATH}/{runner_id}`,
     action: 'administer',
-    summary: 'Revoke a runner; its evidence counts no longer, at once',
+    summary: 'Revoke a runner; all its evidence stops counting at once',
     reply: runner,
   },
   propose_candidate: commandOperation(
@@ -117,7 +117,7 @@ export const runnerOperations = {
   ),
   list_candidates: readOperation(
     CANDIDATES_PATH,
-    'List the candidates of edges that are held, with the checks that a runner must run',
+    'List the candidates of claimed edges, with the checks that a runner must run',
     { query: pageQuery, reply: z.object({ candidates: z.array(waitingCandidate), next: nextPage }) },
   ),
   record_evidence: {

@@ -26,15 +26,18 @@ import { RUN_STATUSES } from './values.js';
 
 const runId = z.uuid();
 
-/** `REQUESTED`: no executor has taken it yet. `WAITING`: for a person. */
+/** `REQUESTED`: no executor has started the run yet. `WAITING`: the run waits for a person. */
 const RUN_STATES = ['REQUESTED', 'RUNNING', 'WAITING', ...RUN_STATUSES] as const;
 
 export const iterateBody = z.strictObject({
   feature_id: featureId,
   edge: boundedText(128),
   agent_role: agentRoleSchema.optional(),
-  retry_of: runId.optional().describe('a run that has ended without convergence: its findings are read'),
-  dry_run: z.boolean().optional().describe('returns the checklist and the machine, and changes nothing'),
+  retry_of: runId.optional().describe('a run that ended without convergence; the new run reads its findings'),
+  dry_run: z
+    .boolean()
+    .optional()
+    .describe('return the checks and the state machine of the run, and change nothing'),
   request_id: requestIdSchema.optional(),
 });
 const runsQuery = z.strictObject({
@@ -51,14 +54,14 @@ const runShape = {
   run_id: runId,
   task_id: z.string(),
   status: z.enum(RUN_STATES),
-  reason: z.string().nullable().describe('why it was escalated or has failed'),
+  reason: z.string().nullable().describe('why the run was escalated or has failed'),
   says: z.string(),
   requested_at: time.nullable().describe('null if the executor started it without a request'),
   requested_by: z.string().nullable(),
   retry_of: runId.nullable(),
   started_at: time.nullable(),
   ended_at: time.nullable(),
-  generation: count.describe('of the executor that wrote last; 0 before the first'),
+  generation: count.describe('generation of the executor that wrote last; 0 before any executor has written'),
   agent_id: z.string().nullable().describe('the executor that wrote last'),
   workflow_type: z.enum(['STANDARD', 'EXPRESS']).nullable(),
   iterations: count,
@@ -68,7 +71,7 @@ const runShape = {
   decision: z
     .string()
     .nullable()
-    .describe('of the review that it waits for or has ended with; null before the decision'),
+    .describe('decision of the review that the run waits for or has ended with; null before the decision'),
   decided_by: z.string().nullable().optional().describe('the reviewer of that decision'),
   decided_at: time.nullable().optional(),
   edge_converged_at: time
@@ -101,13 +104,15 @@ const runDetails = namedObject('Run', {
 });
 
 const spentQuery = z.strictObject({ feature: featureId.exactOptional() });
-/** What all runs have spent, runs under way included. */
+/** What all runs have spent, including runs that have not ended. */
 const spentSums = namedObject('SpentSums', {
   features: z
     .record(z.string(), costSchema)
-    .describe('of the feature asked for, otherwise of the first 1,000'),
+    .describe('cost of the requested feature; if none is requested, of the first 1,000 features'),
   project: costSchema,
-  tenant: costSchema.describe('over all projects of the tenant; of the other projects up to 10 seconds old'),
+  tenant: costSchema.describe(
+    'sum over all projects of the tenant; the sums of other projects may be up to 10 seconds old',
+  ),
 });
 
 const runsReply = z.object({
@@ -117,7 +122,9 @@ const runsReply = z.object({
 });
 const runReply = z.object({
   run: runDetails,
-  omitted_steps: count.describe('the oldest steps, if all together are too large'),
+  omitted_steps: count.describe(
+    'number of the oldest steps that are left out because all steps together are too large',
+  ),
   ...positionFields,
 });
 const spentReply = z.object({ spent: spentSums, ...positionFields });
@@ -125,7 +132,7 @@ const spentReply = z.object({ spent: spentSums, ...positionFields });
 const iterateResult = namedResult('IterateResult', [
   z.object({
     success: z.literal(true),
-    /** `UNDER_WAY`: the edge has a run that has not ended; it is not requested again. */
+    /** `UNDER_WAY`: the edge has a run that has not ended, so no other run is requested. */
     reason: z.enum(['REQUESTED', 'UNDER_WAY']),
     run: runSummary,
     next,
@@ -163,7 +170,7 @@ export const runOperations = {
     ...command,
     path: '/api/iterate',
     action: 'work',
-    summary: 'Request a run of an edge; gen iterate executes it. With dry_run, compile it only',
+    summary: 'Request a run of an edge; gen iterate executes it. With dry_run, only compile it',
     body: json(withProject(iterateBody)),
     reply: iterateResult,
   },

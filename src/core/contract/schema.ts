@@ -15,7 +15,7 @@ export function withName<S extends z.ZodType>(id: string, schema: S): S {
 export const namedObject = <Shape extends z.core.$ZodLooseShape>(id: string, shape: Shape) =>
   withName(id, z.object(shape));
 
-/** A reply with a name, whose `reason` tells the cases apart: done, or why it was refused. */
+/** A named reply. Its `reason` distinguishes the cases: success, or why the command was refused. */
 export const namedResult = <
   const Cases extends readonly [z.core.$ZodTypeDiscriminable, ...z.core.$ZodTypeDiscriminable[]],
 >(
@@ -32,7 +32,7 @@ export const count = z.number().int().min(0);
 export const jsonRecord = z.record(z.string(), z.unknown());
 /** Present on every refusal. */
 export const next = z.string().describe('what to do next');
-/** The limit that a refusal is due to, and its value. */
+/** The limit that caused a refusal, and its value. */
 export const limitFields = { limit: z.string(), limit_value: count.nullable() };
 /** Null on the last page. */
 export const nextPage = z.string().nullable();

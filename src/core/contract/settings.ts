@@ -14,8 +14,8 @@ const secondsUpTo = (max: number) => z.number().int().min(1).max(max);
 /** Limits of a tenant, with the names and values of specification 004 §7.2. */
 const limits = namedObject('Limits', {
   max_concurrent_claims: count.describe('claims that a tenant holds at the same time'),
-  max_lease_duration_seconds: count.describe('longest lease that a claim or a renewal may ask for'),
-  min_lease_duration_seconds: count.describe('shortest lease that a claim or a renewal may ask for'),
+  max_lease_duration_seconds: count.describe('longest lease that a claim or a renewal may request'),
+  min_lease_duration_seconds: count.describe('shortest lease that a claim or a renewal may request'),
   max_generations_per_task: count.describe('how often one task may be granted'),
   claim_history_retention_days: count.describe('days after which the history of ended claims is redacted'),
   max_result_size_bytes: count.describe('size of one result, or of one blob'),
@@ -23,7 +23,9 @@ const limits = namedObject('Limits', {
   session_idle_seconds: count.describe('how long a session without a claim counts as active'),
   require_signatures: z
     .boolean()
-    .describe('whether each command of a session must be signed with the key that opened it'),
+    .describe(
+      'whether each command of a session must be signed with the key that the session was opened with',
+    ),
 });
 export const limitsBody = z.strictObject({
   max_concurrent_claims: integerUpTo(10_000_000).optional(),
@@ -54,25 +56,27 @@ const complianceProfile = z.enum(['hipaa', 'soc2', 'pci']).nullable();
 const policy = namedObject('Policy', {
   stale_policy: z
     .object({ task: stalePolicy, edge: stalePolicy })
-    .describe('after a lease has ended: any agent may take over (takeover), or the claim stays held (hold)'),
+    .describe(
+      'after a lease has ended, any agent may take over (takeover), or the holder keeps the claim (hold)',
+    ),
   late_submit: lateSubmit.describe('whether a late result is accepted if the task was not claimed again'),
   max_hold_seconds: z
     .number()
     .nullable()
     .describe('longest time one claim is held, with renewals; null: unlimited'),
   stale_threshold_seconds: count.describe('under hold: inactivity after which a claim is reported as stale'),
-  claim_ttl_seconds: count.describe('lease of an edge whose claim does not ask for one'),
+  claim_ttl_seconds: count.describe('lease of a claim on an edge that requests none'),
   sweep_interval_seconds: count.describe('how often ended leases are recorded'),
-  suspend_max_seconds: count.describe('how long a claim waits for a person at most'),
+  suspend_max_seconds: count.describe('longest time that a claim waits for a person'),
   max_attempts: count.describe('generations in a row that may fail before a person must act'),
   max_agents_per_track: z
     .union([count, z.record(track, count)])
     .nullable()
     .describe('agents that work in one track: for all tracks, or by track; null: unlimited'),
   task_proposals: taskProposals.describe('whether tasks that an agent adds wait for a person'),
-  compliance_profile: complianceProfile.describe('rules of a regulation that apply in addition'),
+  compliance_profile: complianceProfile.describe('regulation whose minimum retention also applies'),
   evidence: evidencePolicy.describe(
-    'whose word counts on deterministic checks: the agent (reported), or an enrolled runner (verified)',
+    'whose results of deterministic checks count: those of the agent (reported) or of an enrolled runner (verified)',
   ),
 });
 export const policyBody = z.strictObject({
@@ -88,7 +92,7 @@ export const policyBody = z.strictObject({
   sweep_interval_seconds: secondsUpTo(24 * 3600).optional(),
   suspend_max_seconds: secondsUpTo(YEAR_SECONDS).optional(),
   max_attempts: z.number().int().min(1).max(1000).optional(),
-  /** By track: tracks that are left out keep their value, and null removes one. */
+  /** As an object by track: omitted tracks keep their values, and null removes the limit of a track. */
   max_agents_per_track: z
     .union([agentsMax, z.record(track, agentsMax.nullable()).refine(...withinTracks)], {
       error: `expected a whole number from 1 to ${AGENTS_PER_TRACK_MAX}, or one per track for at most ${LIMITED_TRACKS_MAX} tracks`,

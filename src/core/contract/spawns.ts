@@ -42,9 +42,9 @@ export const spawnBody = z
       addIssue('feature_id', `a ${vector_type} gets a generated id; omit feature_id`);
     if (!isFeature && parent === undefined) addIssue('parent', `a ${vector_type} needs a parent feature`);
     if (parentEdge !== undefined && parent === undefined)
-      addIssue('edge', 'expected with parent only: it is an edge of the parent');
+      addIssue('edge', 'expected only together with parent, because it names an edge of the parent');
     if (blocks === true && parentEdge === undefined)
-      addIssue('edge', 'expected the edge of the parent that is blocked');
+      addIssue('edge', 'expected the edge of the parent that waits for the spawn, because blocks is true');
   });
 export const spawnReply = withName(
   'Spawn',

@@ -65,7 +65,7 @@ const routeAdvice = z.object({
   /** Items that wait for a person; these come first. */
   escalations: z.array(escalation),
   parallel: z.array(overlappingWork),
-  /** Set if the request cannot be met, or if `enforce` forbids it. */
+  /** Set if the request cannot be met, or if `parallelism.enforce` forbids it. */
   refused: text.nullable(),
   /** The next action, as a command. */
   next: text,

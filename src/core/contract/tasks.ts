@@ -46,7 +46,8 @@ export const noteBody = z.strictObject({
   generation,
   text: boundedText(NOTE_BYTES_MAX).refine(...withinBytes(NOTE_BYTES_MAX)),
   /**
-   * Origin of a pushed note. The id of the note is not sent: it derives from the content and the offline generation.
+   * Origin of a note that was written offline and pushed later. The id of the note is not sent, because it derives from the
+   * content and the offline generation.
    */
   offline: z.strictObject({ generation, occurred_at: isoTimestamp }).optional(),
   ...mutationFields,
@@ -61,7 +62,7 @@ const taskFilter = z.strictObject({
   ...atField,
 });
 
-/** `session_id`: the session that asks. The reply says whether that session holds the work. */
+/** `session_id`: the caller's session. The reply states whether this session holds the work. */
 const explainQuery = z.strictObject({ session_id: sessionIdSchema.exactOptional() });
 
 const operatorFields = { expected_generation: generation, reason: boundedText(2000), ...mutationFields };
@@ -140,17 +141,17 @@ const taskResult = namedObject('TaskResult', {
 });
 /** One generation of a subject, from grant to end (specification 004 §4.2.1). */
 const claimHistory = namedObject('ClaimHistory', {
-  /** `id` is the id of the event that granted it. */
+  /** `id` is the id of the event that granted the generation. */
   ...generationFields,
   user_id: z.string().nullable(),
   acquired_at: time,
-  /** Null while the claim is held. */
+  /** Null while the claim is open. */
   released_at: time.nullable(),
   release_reason: z.enum(RELEASE_REASONS).nullable(),
   release_message: z.string().exactOptional().describe('message of the release'),
   result_accepted: z.boolean(),
   work_product_ref: z.string().nullable(),
-  /** Set if a person adopted a parked result of an older generation, or what an imported log says has converged. */
+  /** Set if a person adopted a parked result of an older generation, or a convergence that an imported log reports. */
   adopted_from: z
     .union([
       z.object({ result_id: z.string(), generation: count, agent_id: z.string(), session_id: z.string() }),
@@ -169,7 +170,7 @@ const lineage = namedObject('Lineage', {
   generations: z.array(claimHistory),
   rejected: z.array(taskResult),
   refused_count: count.describe(
-    'number of refused claims and submissions, also of those that are only counted; may be too low after a restart',
+    'number of refused claims and submissions, including those that are counted but not recorded; may be too low after a restart',
   ),
   reviews: z.array(reviewEntry),
   omitted: count.exactOptional().describe('number of older events left out, if any'),
@@ -177,7 +178,7 @@ const lineage = namedObject('Lineage', {
 const explanation = namedObject('Explanation', {
   task_id: z.string(),
   claimable: z.boolean(),
-  is_held_by_you: z.boolean().describe('whether the session that asks holds it'),
+  is_held_by_you: z.boolean().describe('whether the session in the query holds the work'),
   why: z.array(z.object({ rule: z.enum(['GRANTED', ...CLAIM_REFUSALS]), says: z.string() })),
   next: z.string(),
   /** The evidence policy, for an edge in a configured project. */
@@ -189,7 +190,7 @@ const explanation = namedObject('Explanation', {
         .nullable(),
       outcomes: z
         .array(checkOutcomeSchema)
-        .describe('what enrolled runners have signed about it, as far as that counts now'),
+        .describe('outcomes of its checks that enrolled runners have signed and that count now'),
       passed: z
         .array(z.object({ name: z.string(), runner_id: z.string() }))
         .describe(

@@ -1,6 +1,6 @@
-/** Closed sets of values that the rules use too. Without schemas: see codes.ts. */
+/** Closed sets of values. The rules use them too, so this file imports no schema library, like codes.ts. */
 
-/** Why a subject can or cannot be claimed, in the order in which a claim is refused. */
+/** Why a subject can or cannot be claimed, in the order in which the reasons are checked. */
 export const READINESS = [
   'completed',
   'held',
@@ -14,7 +14,7 @@ export const READINESS = [
 ] as const;
 export type Readiness = (typeof READINESS)[number];
 
-/** States of a workspace, in order of precedence: the first that applies. Always derived, never stored. */
+/** States of a workspace, in order of precedence: the first that applies is the state. It is always derived, never stored. */
 export const WORKSPACE_STATES = [
   'UNINITIALISED',
   'NEEDS_CONSTRAINTS',
@@ -62,17 +62,17 @@ export const CHECK_RESULTS = ['pass', 'fail', 'skip', 'error', 'pending'] as con
 export const CHECK_TYPES = ['deterministic', 'agent', 'human'] as const;
 export type CheckType = (typeof CHECK_TYPES)[number];
 
-/** What a pass of a deterministic check needs: the report of the agent, or the evidence of an enrolled runner. */
+/** What proves that a deterministic check has passed: the report of the agent, or the evidence of an enrolled runner. */
 export const EVIDENCE_POLICIES = ['reported', 'verified'] as const;
 export type EvidencePolicy = (typeof EVIDENCE_POLICIES)[number];
 
 export const EXPIRY_ACTIONS = ['fold_back', 'escalate', 'accept_best_effort'] as const;
 export type ExpiryAction = (typeof EXPIRY_ACTIONS)[number];
 
-/** What happens when a role converges an edge that it may not. */
+/** What happens when the holder of a claim submits the result of an edge that its role may not converge. */
 export const OUTSIDE_AUTHORITY_ACTIONS = ['escalate', 'reject', 'warn'] as const;
 
-/** What `next` hands out. */
+/** Kinds of work that the operation `next` claims. */
 export const WORK_KINDS = ['task', 'edge'] as const;
 export type WorkKind = (typeof WORK_KINDS)[number];
 

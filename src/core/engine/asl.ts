@@ -35,7 +35,7 @@ type WithNextOrEnd =
   | { readonly Next: string; readonly End?: never }
   | { readonly End: true; readonly Next?: never };
 
-/** A value in which a key that ends with `.$` has a path as its value. */
+/** A template of the data that a state passes on. If a key ends with `.$`, its value is a path into the input of the state. */
 export type PayloadTemplate = { readonly [key: string]: TemplateValue };
 export type TemplateValue =
   | string
@@ -64,9 +64,9 @@ interface WithErrorHandling {
 }
 
 /**
- * `Resource` is the ARN of a function, which gets the parameters and returns the result; or
- * `arn:aws:states:::lambda:invoke.waitForTaskToken` with `FunctionName` and `Payload`, whose result comes later with the
- * token.
+ * A state that calls a function. `Resource` is the ARN of a function, which gets the parameters and returns the result; or
+ * `arn:aws:states:::lambda:invoke.waitForTaskToken` with `FunctionName` and `Payload`: then the result is sent later,
+ * together with the token of the task.
  */
 export type AslTaskState = WithComment &
   WithResult &

@@ -45,18 +45,22 @@ const ALL = {
   recommended: [autoEdge('R')],
 };
 const TABLE: readonly (readonly [string, Partial<AutoFacts>, string])[] = [
-  ['ends if there is nothing', {}, 'DONE'],
-  ['waits if there is nothing, with --loop', { is_loop: true }, 'WAIT'],
+  ['ends if no edge can be run', {}, 'DONE'],
+  ['waits with --loop if no edge can be run', { is_loop: true }, 'WAIT'],
   ['runs the named edge first', ALL, 'RUN F'],
-  ['then what is unfinished', { ...ALL, first: null }, 'RUN U'],
-  ['then what was requested', { ...ALL, first: null, unfinished: [] }, 'RUN Q'],
-  ['then what start recommends', { recommended: [autoEdge('R')] }, 'RUN R'],
+  ['runs an unfinished edge second', { ...ALL, first: null }, 'RUN U'],
+  ['runs a requested edge third', { ...ALL, first: null, unfinished: [] }, 'RUN Q'],
+  ['runs an edge that start recommends last', { recommended: [autoEdge('R')] }, 'RUN R'],
   ['skips an edge whose run did not converge', { ...ALL, set_aside: new Set(['F#design_code']) }, 'RUN U'],
   ['skips an edge without a constructor', { recommended: [autoEdge('R', false), autoEdge('S')] }, 'RUN S'],
   ['ends if no edge has a constructor', { recommended: [autoEdge('R', false)] }, 'DONE'],
-  ['leaves other features alone', { requested: [autoEdge('Q'), autoEdge('A')], feature_id: 'A' }, 'RUN A'],
+  [
+    'runs only edges of the named feature',
+    { requested: [autoEdge('Q'), autoEdge('A')], feature_id: 'A' },
+    'RUN A',
+  ],
   ['pauses after a run that needs a person', { ...ALL, pause: PAUSE }, 'PAUSE A waits. gen review'],
-  ['goes on with other edges with --loop', { ...ALL, pause: PAUSE, is_loop: true }, 'RUN F'],
+  ['continues with other edges with --loop', { ...ALL, pause: PAUSE, is_loop: true }, 'RUN F'],
   [
     'pauses at the expired time box of the named feature',
     { feature_id: 'R', recommended: [autoEdge('R')], escalations: [escalationOf('time_box', 'R')] },
@@ -68,12 +72,12 @@ const TABLE: readonly (readonly [string, Partial<AutoFacts>, string])[] = [
     'PAUSE time_box of R. gen time_box',
   ],
   [
-    'leaves a feature with an expired time box out',
+    'skips a feature with an expired time box',
     { recommended: [autoEdge('R'), autoEdge('S')], escalations: [escalationOf('time_box', 'R')] },
     'RUN S',
   ],
   [
-    'leaves a feature with an expired time box out also with --loop',
+    'skips a feature with an expired time box with --loop too',
     { is_loop: true, recommended: [autoEdge('R')], escalations: [escalationOf('time_box', 'R')] },
     'WAIT',
   ],
@@ -82,15 +86,15 @@ const TABLE: readonly (readonly [string, Partial<AutoFacts>, string])[] = [
     { escalations: [escalationOf('intent', 'A'), escalationOf('stuck', 'A')] },
     'PAUSE stuck of A. gen stuck',
   ],
-  ['ends if only an intent waits', { escalations: [escalationOf('intent', 'A')] }, 'DONE'],
+  ['ends if only an intent waits for a person', { escalations: [escalationOf('intent', 'A')] }, 'DONE'],
   [
-    'ends if a person is needed elsewhere',
+    'ends if a person is needed only for another feature',
     { feature_id: 'B', escalations: [escalationOf('review', 'A')] },
     'DONE',
   ],
 ];
 
-describe('the next step of gen iterate --auto', () => {
+describe('gen iterate --auto', () => {
   it.each(TABLE)('%s', (_, facts, step) => {
     expect(decidedStep(facts)).toBe(step);
   });

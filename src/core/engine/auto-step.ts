@@ -8,10 +8,10 @@ export interface AutoEdge {
   readonly has_constructor: boolean;
 }
 
-/** Why the run that ended last needs a person. */
+/** Why no edge is run now, with the command that changes that. */
 export interface AutoPause {
   readonly says: string;
-  /** The command that helps. */
+  /** The command to run. */
   readonly next: string;
 }
 
@@ -20,15 +20,16 @@ export interface AutoFacts {
   readonly feature_id: string | null;
   /** `--loop`: continues with other edges, and waits if there are none. */
   readonly is_loop: boolean;
-  /** The edge of the command line, until it has been run. */
+  /** The edge that the command line names; null if it names none, or once that edge has been run. */
   readonly first: AutoEdge | null;
-  /** Runs of this executor that were interrupted, or whose review was decided. */
+  /** Edges with a run of this executor that was interrupted, or whose review was decided. */
   readonly unfinished: readonly AutoEdge[];
+  /** Edges with a requested run. */
   readonly requested: readonly AutoEdge[];
-  /** What `start` recommends, best first. */
+  /** Edges that `gen start` recommends, best first. */
   readonly recommended: readonly AutoEdge[];
   readonly escalations: readonly Escalation[];
-  /** Why `start` recommends no edge, with the command that helps; null if it recommends one. */
+  /** Why `gen start` recommends no edge, with the command to run; null if it recommends one. */
   readonly nothing_recommended: AutoPause | null;
   /** Subjects whose run did not converge and that have no new events since. */
   readonly set_aside: ReadonlySet<string>;
@@ -83,7 +84,7 @@ const isOpen = (facts: AutoFacts, edge: AutoEdge): boolean =>
   !facts.set_aside.has(subjectOf(edge)) &&
   !facts.escalations.some((one) => one.kind === 'time_box' && one.feature_id === edge.feature_id);
 
-/** The expired time box of the feature to work on: the named one, the first one, or the one worked on last. */
+/** The expired time box of the requested feature, of the feature of the named edge, or of the feature of the last run. */
 function expiredTimeBoxOfWork({ escalations, feature_id, first, last_feature_id }: AutoFacts) {
   const workedFeatureIds = [feature_id, first?.feature_id, last_feature_id];
   return escalations.find((one) => one.kind === 'time_box' && workedFeatureIds.includes(one.feature_id));
@@ -97,5 +98,5 @@ const NAMES_MAX = 5;
 function noConstructorMessage(subjects: readonly string[]): string {
   const more = subjects.length > NAMES_MAX ? ` and ${subjects.length - NAMES_MAX} more` : '';
   const names = subjects.slice(0, NAMES_MAX).join(', ') + more;
-  return `Nothing is ready for the engine. Without a constructor: ${names}. Set construct in .ai-workspace/engine.yml or in the file of the edge.`;
+  return `Nothing is ready for the engine. Edges without a constructor: ${names}. Set construct in .ai-workspace/engine.yml or in the file of the edge.`;
 }

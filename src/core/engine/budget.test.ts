@@ -11,11 +11,19 @@ const spentBy = (scope: keyof SpentByScope, cost: Partial<Cost>): SpentByScope =
 
 describe('a limit', () => {
   it.each<[string, Budget, SpentByScope]>([
-    ['there is none', {}, spentBy('run', { input_tokens: 1e9, usd: null, seconds: 1e9 })],
+    ['it is not set', {}, spentBy('run', { input_tokens: 1e9, usd: null, seconds: 1e9 })],
     ['nothing is spent', { run: { tokens: 1, usd: 0.01, seconds: 1 } }, NOTHING],
     ['less is spent', { run: { tokens: 10 } }, spentBy('run', { input_tokens: 5, output_tokens: 4 })],
-    ['another scope has spent it', { run: { tokens: 10 } }, spentBy('feature', { input_tokens: 10 })],
-    ['money is unknown, and not limited', { run: { tokens: 10 } }, spentBy('run', { usd: null })],
+    [
+      'only another scope has spent as much',
+      { run: { tokens: 10 } },
+      spentBy('feature', { input_tokens: 10 }),
+    ],
+    [
+      'the spent money is unknown, but money is not limited',
+      { run: { tokens: 10 } },
+      spentBy('run', { usd: null }),
+    ],
     ['less time has passed', { run: { seconds: 10 } }, spentBy('run', { seconds: 9.9 })],
   ])('is not spent if %s', (_, budget, spent) => {
     expect(spentLimitText(budget, spent)).toBeNull();
@@ -23,7 +31,7 @@ describe('a limit', () => {
 
   it.each<[string, Budget, SpentByScope, string]>([
     [
-      'its tokens, in and out, are reached',
+      'input and output tokens together reach it',
       { run: { tokens: 10 } },
       spentBy('run', { input_tokens: 6, output_tokens: 4 }),
       "The run has spent 10 of 10 tokens; raise budget.run.tokens in engine.yml or the edge's file.",
@@ -41,7 +49,7 @@ describe('a limit', () => {
       'The tenant has spent 0.3 of 0.3 US dollars; raise budget.tenant.usd',
     ],
     [
-      'it is unknown what was spent',
+      'it limits money, and the spent money is unknown',
       { project: { usd: 5 } },
       spentBy('project', addCost({ ...NO_COST, usd: 1 }, { ...NO_COST, usd: null })),
       'The project has a budget of 5 US dollars, but what it has spent is unknown. For a model set usd_per_million_input_tokens',
@@ -50,7 +58,7 @@ describe('a limit', () => {
     expect(spentLimitText(budget, spent)).toContain(message);
   });
 
-  it('is named from the narrowest scope on', () => {
+  it('is reported for the narrowest scope if several scopes have reached theirs', () => {
     const budget: Budget = { tenant: { tokens: 1 }, run: { tokens: 1 } };
     const spent = {
       ...NOTHING,

@@ -37,5 +37,5 @@ function spentScopeText(scope: BudgetScope, limit: SpendLimit, spent: Cost): str
   return `The ${scope} has spent ${dollarsText(spent.usd)} of ${limit.usd} US dollars; raise ${settingName('usd')}.`;
 }
 
-/** Without the digits that sums of fractions leave behind. */
+/** The amount as text, rounded because sums of fractions have inexact last digits. */
 const dollarsText = (usd: number): string => String(Number(usd.toFixed(4)));

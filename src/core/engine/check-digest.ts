@@ -3,8 +3,8 @@ import type { EffectiveCheck } from '../contract/checks.js';
 import { isCommandRefusal, parseCheckCommand } from './command-line.js';
 
 /**
- * The text whose digest identifies a check: all that decides whether it passes. With another minimum, report or timeout
- * it is another check. Null if it cannot be run.
+ * The text whose digest identifies a check: the command, the report with its minimum, and the timeout. If one of them
+ * changes, it is a different check. Null if the check cannot be run.
  */
 export function checkDigestText(check: EffectiveCheck): string | null {
   const { command = '', shell = false, report = null, timeout_seconds = null, skipped } = check;

@@ -8,7 +8,7 @@ const count = z.int().min(0);
 /** The limit keeps sums of amounts finite and exact enough. */
 const amount = z.number().min(0).max(1e9);
 
-/** Tokens, money and time that a step has taken. `usd` null: unknown. */
+/** Tokens, money and time that a step has used. `usd` is null if it is unknown. */
 export const costSchema = z.strictObject({
   input_tokens: count,
   output_tokens: count,
@@ -43,7 +43,7 @@ export const checkOutcomeSchema = z.strictObject({
   required: z.boolean(),
   result: z.enum(CHECK_RESULTS),
   says: z.string().max(2000),
-  /** The digest of the command that was run: a changed command is another check. Null if none was run. */
+  /** The digest of the command that was run; null if none was run. With another command it is a different check. */
   command_sha256: sha256.nullable(),
   /**
    * The digest of all that decides whether the check passes: command, report and timeout. Absent from records of older
@@ -68,7 +68,7 @@ export const checkOutcomeSchema = z.strictObject({
     .max(100)
     .exactOptional(),
   cost: costSchema.exactOptional(),
-  /** The runner did not run the check, because the candidate was built on other files than the runner's base has. */
+  /** The runner did not run the check, because the candidate was built on files that differ from the runner's base. */
   is_base_fault: z.literal(true).exactOptional(),
 });
 export type CheckOutcome = z.output<typeof checkOutcomeSchema>;
@@ -87,7 +87,7 @@ export const outcomeWithoutCommand = (
 export const isBlocking = ({ required, result }: Pick<CheckOutcome, 'required' | 'result'>): boolean =>
   required && result !== 'pass';
 
-/** Why required checks could not be run on the base; null if they could. No other candidate would change that. */
+/** Why a required check could not be run on the runner's base; null if all could. Another candidate would not help. */
 export const baseFaultOf = (
   outcomes: readonly Pick<CheckOutcome, 'required' | 'result' | 'says' | 'is_base_fault'>[],
 ): string | null =>

@@ -43,9 +43,9 @@ it.each([
   expect(verdictOn(facts).result).toBe(result);
 });
 
-it('the text of a verdict says what decided, and the remark', () => {
+it('states the deciding fact and the remark in the text of a verdict', () => {
   expect(verdictOn({ exit_code: 139, remark: 'The disk is full.' }).says).toBe(
-    'It ended with exit code 139 (signal 11). The disk is full.',
+    'The command ended with exit code 139 (signal 11). The disk is full.',
   );
   expect(verdictOn({ report: coverageReport(79.5, 80) }).says).toBe('coverage 79.5 %; the minimum is 80 %.');
 });

@@ -4,9 +4,9 @@ import type { CheckOutcome } from './check-outcome.js';
 export interface CommandFacts {
   readonly exit_code: number | null;
   readonly signal: string | null;
-  /** The limit that ended it, as a sentence; null if it ended by itself. */
+  /** The limit that stopped the command, as a sentence; null if the command ended by itself. */
   readonly stop_reason: string | null;
-  /** Why it did not start; null if it did. */
+  /** Why the command did not start; null if it did. */
   readonly start_failure: string | null;
   /** An additional remark for a person, such as a full disk. */
   readonly remark: string | null;
@@ -19,7 +19,7 @@ export type ReportFacts =
   | { readonly kind: 'unusable'; readonly says: string }
   | { readonly kind: 'read'; readonly counts: ReportCounts; readonly minimum_percent: number | null };
 
-/** Tests have counts, coverage has a percentage; a report is one of them. */
+/** The numbers in a report: counts for a report of tests, a percentage for a report of coverage. */
 export interface ReportCounts {
   readonly passed: number;
   readonly failed: number;
@@ -52,11 +52,11 @@ function verdictOf({ start_failure, stop_reason, exit_code, signal, report }: Co
   if (report.kind === 'none')
     return exit_code === 0
       ? { result: 'pass', says: 'Exit code 0.' }
-      : failVerdict(`It ended with ${endDescription}.`);
+      : failVerdict(`The command ended with ${endDescription}.`);
   const { counts, minimum_percent } = report;
   const countsDescription = countsText(counts);
   if (exit_code !== 0)
-    return failVerdict(`It ended with ${endDescription}; its report: ${countsDescription}.`);
+    return failVerdict(`The command ended with ${endDescription}; its report: ${countsDescription}.`);
   if (counts.coverage_percent === null) return testVerdict(counts, countsDescription);
   return coverageVerdict(counts.coverage_percent, minimum_percent, countsDescription);
 }

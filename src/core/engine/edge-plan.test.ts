@@ -45,7 +45,7 @@ describe('the plan of an edge', () => {
     ['the edge file', 'convergence: { max_iterations: 2, stuck_threshold: 1 }', 'hotfix', 2, 1],
     ['the profile', '', 'full', 7, 3],
     ['the defaults', '', 'mine', 5, 3],
-  ])('has limits from %s', (_, line, profile, max_iterations, stuck_threshold) => {
+  ])('has the limits of %s', (_, line, profile, max_iterations, stuck_threshold) => {
     const files = { [EDGE_PATH]: edgeFile(line), 'profiles/mine.yml': 'profile: mine\n' };
     expect(planOf(files, { profile })).toMatchObject({ max_iterations, stuck_threshold });
   });
@@ -76,7 +76,7 @@ review: { deadline_days: 3 }
   });
 });
 
-describe('nothingToPass', () => {
+describe('the fault of a checklist that no candidate can pass', () => {
   const edgeWith = (check: string, ...lines: string[]) => ({
     [EDGE_PATH]: edgeFile('checklist:', `  - {name: one, criterion: "It is so", ${check}}`, ...lines),
     'profiles/mine.yml': 'profile: mine\nevaluators: {default: [agent, deterministic]}\n',
@@ -99,7 +99,7 @@ describe('nothingToPass', () => {
       edgeWith('type: deterministic, required: true, command: "$tools.none.command"'),
       SKIPPED,
     ],
-  ])('decides by %s', (_, files, expected) => {
+  ])('is found or ruled out by %s', (_, files, expected) => {
     expect(unpassableChecklistFault(planOf(files, { profile: 'mine' }), 'mine')).toEqual(expected);
   });
 });

@@ -26,7 +26,7 @@ export interface EdgePlan {
   readonly description: string;
   /** For the agent: the edge's `agent_guidance` and its description. */
   readonly guidance: string;
-  /** Names of context files that the edge asks for. */
+  /** Names of context files that the file of the edge lists. */
   readonly context: { readonly required: readonly string[]; readonly recommended: readonly string[] };
   /** The effective checklist: deterministic, then agent, then human checks. */
   readonly checks: readonly EffectiveCheck[];
@@ -42,7 +42,7 @@ export interface EdgePlan {
 
 /**
  * The plan of an edge that the topology has. Limits come from the edge's file, otherwise from the profile. Settings of the
- * edge's file take precedence over the project's settings; a budget does so for each of its scopes.
+ * edge's file take precedence over the project's settings; those of a budget do so separately for each scope.
  */
 export function edgePlan(
   methodology: Methodology,
@@ -84,7 +84,7 @@ function guidanceOf(config: EdgeConfig | undefined): string {
     .join('\n\n');
 }
 
-/** Edge files of other Genesis tools have notes and other fields beside these lists: only names count. */
+/** The names in `context_guidance`. Edge files of other Genesis tools have notes and other fields there, which are ignored. */
 function contextNames(guidance: unknown): EdgePlan['context'] {
   const namesIn = (field: string): string[] => {
     const listed: unknown = isObject(guidance) ? guidance[field] : [];
@@ -106,8 +106,9 @@ export const checksWithoutEvaluator = ({
         .map(({ name }) => name);
 
 /**
- * Why no candidate can converge, as a sentence; null if one can. A required check that is skipped never passes. Without a
- * required check an edge needs an optional one that passes, and a person is asked only if a required check is human.
+ * Why no candidate can converge, as a sentence; null if one can. A required check that is skipped never passes. An edge
+ * without required checks needs an optional check that passes. This cannot be a human check, because people decide only
+ * required ones.
  */
 export function unpassableChecklistFault(
   { edge, evaluate, checks }: Pick<EdgePlan, 'edge' | 'evaluate' | 'checks'>,

@@ -4,7 +4,7 @@ import { ENGINE_ERRORS } from './run-data.js';
 const { throttled, overloaded, unavailable, claimLost, budgetSpent, malformed, timeout, failed } =
   ENGINE_ERRORS;
 
-/** Errors of Lambda itself, before or instead of an answer of the function. */
+/** Errors of Lambda itself: the function was not called, or its result was not returned. */
 const LAMBDA_TRANSIENT_ERRORS = [
   'Lambda.ServiceException',
   'Lambda.AWSLambdaException',
@@ -12,10 +12,10 @@ const LAMBDA_TRANSIENT_ERRORS = [
   'Lambda.ClientExecutionTimeoutException',
   'Lambda.TooManyRequestsException',
 ];
-/** The function has ended without an answer: out of memory, or stopped. */
+/** Errors of a function that ended without a result: out of memory, or stopped. */
 const LAMBDA_CRASHES = ['Lambda.Unknown', 'Runtime.ExitError', 'Runtime.OutOfMemory', 'Sandbox.Timedout'];
 
-/** Every step is retried if a service that it needs is busy or unavailable. With jitter: many runs start at once. */
+/** Retries of every step, if a service that it needs is busy or unavailable. Jitter spreads runs that started at once. */
 export const RETRY: readonly Retrier[] = [
   {
     ErrorEquals: [throttled, overloaded],
@@ -37,7 +37,7 @@ export const RETRY: readonly Retrier[] = [
 
 export const claimLostCatcher: Catcher = { ErrorEquals: [claimLost], Next: 'ClaimLost' };
 
-/** A lost claim ends the run; all other errors escalate to a person. */
+/** Catchers of most steps: a lost claim ends the run; all other errors escalate to a person. */
 export const CATCH: readonly Catcher[] = [
   claimLostCatcher,
   { ErrorEquals: ['States.ALL'], ResultPath: '$.failure', Next: 'Escalate' },

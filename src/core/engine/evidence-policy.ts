@@ -2,7 +2,7 @@ import type { EvidencePolicy } from '../contract/values.js';
 import type { RecordHead } from '../record.js';
 import type { Runners } from './evidence.js';
 
-/** The runners of a record, which was checked when it was written; none if there is no record. */
+/** The runners in a record; none if there is no record. A record is validated when it is written, so not here. */
 export const runnersIn = (record: RecordHead | null): Runners =>
   (record?.value as { readonly runners?: Runners } | undefined)?.runners ?? {};
 
@@ -15,7 +15,7 @@ export interface EvidencePolicyStatus {
   /** Number of enrolled runners. */
   readonly runners: number;
   readonly says: string;
-  /** Whether no edge with a deterministic check can converge, because no runner is enrolled. */
+  /** Whether edges with deterministic checks cannot converge, because no runner is enrolled. */
   readonly is_blocked: boolean;
 }
 
@@ -31,6 +31,6 @@ export function describeEvidencePolicy(policy: EvidencePolicy, runners: Runners)
 }
 
 const EVIDENCE_POLICY_MESSAGES: Readonly<Record<EvidencePolicy, string>> = {
-  reported: 'Deterministic checks count as their agent reports them; no runner verifies them.',
-  verified: 'Deterministic checks count only by the evidence of an enrolled runner.',
+  reported: 'The results of deterministic checks count as the agent reports them; no runner verifies them.',
+  verified: 'The results of deterministic checks count only with evidence of an enrolled runner.',
 };

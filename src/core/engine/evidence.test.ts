@@ -53,17 +53,21 @@ const verdictOf = (evidence: ReturnType<typeof signedStatement>[], facts: Partia
   return { result: outcomes[0]?.result ?? null, reason: reasons.get('tests_pass') ?? null };
 };
 
-describe('evidence counts', () => {
-  test('if an enrolled runner names this generation, candidate, base and command', () => {
+describe('evidence', () => {
+  test('counts if an enrolled runner names this generation, candidate, base and command', () => {
     expect(verdictOf([signedStatement()])).toEqual({ result: 'pass', reason: null });
   });
 
   test.each<[string, Partial<EvidenceStatement>, RegExp]>([
-    ['of an older generation', { generation: 2 }, /of generation 2, and this is generation 3/],
-    ['of another candidate', { candidate_sha256: digest('e') }, /of the candidate e{12}, and this is a{12}/],
+    ['of an older generation', { generation: 2 }, /of generation 2, but the current one is 3/],
+    [
+      'of another candidate',
+      { candidate_sha256: digest('e') },
+      /of the candidate e{12}, but the current one is a{12}/,
+    ],
     ['of an earlier base', { base_version: 6 }, /The base has moved/],
     ['of an unknown runner', { runner_id: runnerId(9) }, /which is not enrolled/],
-    ['without the check', { checks: [] }, /does not contain this check/],
+    ['silent about the check', { checks: [] }, /does not contain this check/],
     [
       'of a check of another type',
       { checks: [outcomeWith({ type: 'agent' })] },
@@ -72,14 +76,14 @@ describe('evidence counts', () => {
     ['of another check', { checks: [outcomeWith({ check_sha256: digest('e') })] }, /another command, report/],
     ['of an older version, without the report', { checks: [OLD_OUTCOME] }, /another command, report/],
     ['of no command', { checks: [{ ...OLD_OUTCOME, command_sha256: null }] }, /another command/],
-  ])('and not %s', (_, fields, reason) => {
+  ])('does not count if it is %s', (_, fields, reason) => {
     expect(verdictOf([signedStatement(fields)])).toEqual({
       result: null,
       reason: expect.stringMatching(reason),
     });
   });
 
-  test('and not of a runner that is revoked', () => {
+  test('does not count if its runner is revoked', () => {
     const runners = { [runnerId(1)]: runnerWith({ state: 'revoked', revoked_at: AT }) };
     expect(verdictOf([signedStatement()], { runners })).toEqual({
       result: null,
@@ -87,17 +91,17 @@ describe('evidence counts', () => {
     });
   });
 
-  test('with the result that the runner saw', () => {
+  test('counts with the result that the runner recorded', () => {
     const failed = outcomeWith({ result: 'fail', says: '2 failed', exit_code: 1 });
     expect(verdictOf([signedStatement({ checks: [failed] })])).toEqual({
       result: 'fail',
-      reason: 'A runner ran it: fail. 2 failed',
+      reason: 'A runner ran the check: fail. 2 failed',
     });
     const notStarted = outcomeWith({ result: 'error', command_sha256: null });
     expect(verdictOf([signedStatement({ checks: [notStarted] })])).toMatchObject({ result: 'error' });
   });
 
-  test('by the last statement that counts', () => {
+  test('of several runners is decided by the last statement that counts', () => {
     const failed = signedStatement({ runner_id: runnerId(2), checks: [outcomeWith({ result: 'fail' })] });
     expect(verdictOf([signedStatement(), failed]).result).toBe('fail');
     expect(verdictOf([failed, signedStatement()]).result).toBe('pass');
@@ -105,14 +109,14 @@ describe('evidence counts', () => {
     expect(verdictOf([signedStatement(), stale]).result).toBe('pass');
   });
 
-  test('and what is missing is named', () => {
+  test('that is missing is reported with its reason', () => {
     expect(verdictOf([]).reason).toMatch(/^Proposed as a{12}; waiting for a runner \(gen runner run\)\.$/);
     expect(verdictOf([], { runners: {} }).reason).toMatch(/no runner is enrolled.*gen runner enrol/);
     const runners = { [runnerId(1)]: runnerWith({ state: 'revoked' }) };
     expect(verdictOf([], { runners }).reason).toMatch(/no runner is enrolled/);
   });
 
-  test('for deterministic checks only', () => {
+  test('counts for deterministic checks only', () => {
     const agent = { ...CHECK, name: 'reads_well', type: 'agent' } as const;
     const { outcomes, reasons } = verifiedOutcomes([agent], [signedStatement()], FACTS);
     expect([outcomes, reasons.size]).toEqual([[], 0]);

@@ -14,7 +14,7 @@ import { baseFaultOf, type CheckOutcome, checkOutcomeSchema } from './check-outc
 const SIGNING_DOMAIN = 'gcc/evidence/v1';
 const CHECKS_PER_STATEMENT_MAX = 100;
 export const EVIDENCE_BYTES_MAX = 32 * 1024;
-/** Statements about one candidate that are kept: the last one of each runner. */
+/** Maximum number of statements that are kept about one candidate. Of each runner only the last one is kept. */
 export const STATEMENTS_MAX = 4;
 /** Maximum number of runners of a project, revoked ones included. */
 export const RUNNERS_MAX = 50;
@@ -23,7 +23,7 @@ export const runnerIdSchema = z
   .string()
   .regex(/^rnr_[0-9a-f]{24}$/, { error: 'expected the id of a runner' });
 
-/** What the runner laid the candidate over: a commit that it resolved itself, or a folder, by the digest of its files. */
+/** What the runner laid the candidate over: a commit that the runner itself resolved, or a folder, by a digest of its files. */
 const evidenceBase = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('git'), commit: z.string().regex(/^[0-9a-f]{40}([0-9a-f]{24})?$/) }),
   z.strictObject({ kind: z.literal('tree'), sha256: eventSha256 }),
@@ -39,7 +39,7 @@ const evidenceStatement = z.strictObject({
   /** The digest of the manifest, which is also the digest of the result. */
   candidate_sha256: eventSha256,
   base: evidenceBase,
-  /** The project's `~base` when the runner fetched the base: every accepted edge result raises it. */
+  /** The project's base version (`~base`) when the runner fetched the base. Every accepted result of an edge raises it. */
   base_version: nonNegativeInteger,
   runner_id: runnerIdSchema,
   started_at: isoTimestamp,
@@ -113,11 +113,11 @@ export const withEvidence = (candidate: CandidateRecord, added: SignedEvidence):
   ].slice(-STATEMENTS_MAX),
 });
 
-/** Whether a runner could not run the checks on its base: then proposing the candidate again asks runners to try again. */
+/** Whether a runner could not run the checks on its base. Such a candidate can be proposed again, so that runners retry. */
 export const hasBaseFault = ({ evidence }: CandidateRecord): boolean =>
   evidence.some(({ statement }) => baseFaultOf(statement.checks) !== null);
 
-/** What a statement must agree with to count. */
+/** The current facts that a statement must agree with to count. */
 export interface EvidenceFacts {
   readonly generation: number;
   readonly candidate_sha256: string;
@@ -160,7 +160,7 @@ export function verifiedOutcomes(
   return { outcomes, runnerOf, reasons };
 }
 
-/** Whether a statement decides all of these checks: then its runner need not run them again. */
+/** Whether a statement decides all of these checks, so that its runner need not run them again. */
 export const isCompleteStatement = (
   statement: EvidenceStatement,
   checks: readonly EffectiveCheck[],
@@ -169,7 +169,7 @@ export const isCompleteStatement = (
   statementFault(statement, facts) === null &&
   checks.every((check) => outcomeFault(outcomeIn(statement, check), check, facts) === null);
 
-/** Whether a check could not be run. */
+/** Whether the runner could not run some check of the statement. */
 export const hasErrors = ({ checks }: EvidenceStatement): boolean =>
   checks.some(({ result }) => result === 'error');
 
@@ -177,9 +177,9 @@ const outcomeIn = ({ checks }: EvidenceStatement, { name }: EffectiveCheck): Che
   checks.find((outcome) => outcome.name === name && outcome.type === 'deterministic');
 
 const outcomeText = ({ result, says }: Pick<CheckOutcome, 'result' | 'says'>): string =>
-  `A runner ran it: ${result}${says === '' ? '' : `. ${says}`}`;
+  `A runner ran the check: ${result}${says === '' ? '' : `. ${says}`}`;
 
-/** The last statement that counts decides; otherwise the reason why the last one does not. */
+/** The outcome of a check in the last statement that counts; if none counts, the reason why the last one does not. */
 function verifiedOutcome(
   check: EffectiveCheck,
   evidence: readonly SignedEvidence[],
@@ -198,7 +198,7 @@ function verifiedOutcome(
 const hasEnrolledRunner = (runners: Runners): boolean =>
   Object.values(runners).some(({ state }) => state === 'enrolled');
 
-/** Short, because it is repeated for each check: the advice about runners is in `describeEvidencePolicy`. */
+/** Why no runner has signed a statement. Kept short, as it is repeated per check; `describeEvidencePolicy` has the advice. */
 function noEvidenceReason({ candidate_sha256, is_proposed, runners }: EvidenceFacts): string {
   const proposalText = is_proposed
     ? `Proposed as ${candidate_sha256.slice(0, 12)}`
@@ -211,11 +211,11 @@ function noEvidenceReason({ candidate_sha256, is_proposed, runners }: EvidenceFa
 function statementFault(statement: EvidenceStatement, facts: EvidenceFacts): string | null {
   const state = ownValue(facts.runners, statement.runner_id)?.state;
   if (state !== 'enrolled')
-    return `The evidence was signed by runner ${statement.runner_id}, which is ${state ?? 'not enrolled'}.`;
+    return `The evidence was signed by runner ${statement.runner_id}, which is ${state ?? 'not enrolled'}: let an enrolled runner run the checks.`;
   if (statement.generation !== facts.generation)
-    return `The evidence is of generation ${statement.generation}, and this is generation ${facts.generation}: run the checks again.`;
+    return `The evidence is of generation ${statement.generation}, but the current one is ${facts.generation}: run the checks again.`;
   if (statement.candidate_sha256 !== facts.candidate_sha256)
-    return `The evidence is of the candidate ${statement.candidate_sha256.slice(0, 12)}, and this is ${facts.candidate_sha256.slice(0, 12)}: propose this one and let a runner run its checks.`;
+    return `The evidence is of the candidate ${statement.candidate_sha256.slice(0, 12)}, but the current one is ${facts.candidate_sha256.slice(0, 12)}: propose it and let a runner run its checks.`;
   if (statement.base_version !== facts.base_version)
     return 'The base has moved: another result was accepted since the checks ran. Let a runner run them again.';
   return null;
@@ -227,9 +227,9 @@ function outcomeFault(
   facts: EvidenceFacts,
 ): string | null {
   if (outcome === undefined) return 'The evidence does not contain this check: run the checks again.';
-  // A check that the runner could not start has no command; it has not passed either.
+  // A check that the runner could not start has no command to compare. Its outcome counts, because it has not passed.
   if (outcome.command_sha256 === null && outcome.result !== 'pass') return null;
-  // Evidence of older versions does not name the report and minimum that it was made with.
+  // Evidence of older versions does not identify its report and minimum, so it cannot be compared and does not count.
   return outcome.check_sha256 !== undefined && outcome.check_sha256 === facts.checkDigest(check)
     ? null
     : 'The evidence is of another command, report, minimum or timeout than the one configured now: run the checks again.';

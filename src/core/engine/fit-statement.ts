@@ -5,8 +5,8 @@ const SIGNATURE_BYTES = 256;
 const SAYS_CHARS = [2000, 500, 100, 0];
 
 /**
- * The statement with texts so short that it can be recorded. A path of the candidate is part of what each check says,
- * so a long path could otherwise make every statement too large.
+ * The statement with its texts shortened until it is small enough to be recorded. The text of every check may contain
+ * a path of the candidate, so that one long path could make the whole statement too large.
  */
 export function fitStatement(statement: EvidenceStatement): EvidenceStatement {
   let fitted = statement;

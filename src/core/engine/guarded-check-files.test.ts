@@ -101,13 +101,13 @@ describe('a candidate changes its own checks', () => {
     expect(isGuarded(path, command)).toBe(false);
   });
 
-  test('needs a deterministic check', () => {
+  test('only if the edge has a deterministic check', () => {
     expect(checkFilePaths([{ path: 'package.json', is_new: false }], [{ type: 'agent' }])).toEqual([]);
     expect(checkFilePaths([{ path: 'package.json', is_new: false }], [])).toEqual([]);
   });
 
-  test('and a message names the first paths', () => {
-    expect(checkFilesMessage(['a', 'b'])).toBe('it changes checks or tests: a, b');
-    expect(checkFilesMessage(['a'], 3)).toBe('it changes checks or tests: a and 2 more');
+  test('and the message about it names the first paths', () => {
+    expect(checkFilesMessage(['a', 'b'])).toBe('the result changes checks or tests: a, b');
+    expect(checkFilesMessage(['a'], 3)).toBe('the result changes checks or tests: a and 2 more');
   });
 });

@@ -8,7 +8,7 @@ import { caseFoldedPath } from '../methodology/definition/guarded-paths.js';
  * same checks.
  *
  * Only paths are examined. A folder in a command (`eslint src`) is usually the product that is judged, so its
- * files are not guarded; neither is a module that a test imports.
+ * files are not guarded. Modules that a test imports are not guarded either.
  */
 
 export interface ChangedFile {
@@ -19,7 +19,10 @@ export interface ChangedFile {
 
 /** Folders whose files are tests, at any depth. */
 const TEST_FOLDERS: ReadonlySet<string> = new Set(['test', 'tests', '__tests__', 'spec', 'specs', 'e2e']);
-/** `cart.test.ts`, `cart_test.go`, `test_cart.py`, `CartTest.java`, `cart.spec.js`, `cart_spec.rb`, `test.js`, `tests.py`. */
+/**
+ * Names of test files: `cart.test.ts`, `cart_test.go`, `test_cart.py`, `CartTest.java`, `cart.spec.js`, `cart_spec.rb`,
+ * `test.js`, `tests.py`.
+ */
 const TEST_FILE =
   /(?:^test[_-].|(?:^|[._-])(?:test|tests|spec|specs)\.[^/]+$|tests?\.(?:java|kt|cs|swift|scala|php)$)/;
 
@@ -35,12 +38,12 @@ const DEPENDENCY_FOLDERS: ReadonlySet<string> = new Set([
 /** Build outputs that later builds and checks use again. */
 const BUILD_OUTPUT = /(?:^|\/)target\/(?:classes|test-classes|debug|release)\//;
 
-/** Files that decide which tests run and what counts as passed, at any depth: also new ones. */
+/** Files that decide which tests run and what counts as passed, at any depth. New files of these names count too. */
 const TEST_CONFIG_NAMES: ReadonlySet<string> = new Set([
   ...['makefile', 'gnumakefile', 'rakefile', 'gemfile', 'cmakelists.txt', '.rspec', 'go.mod', 'go.work'],
   ...['package.json', '.pnp.cjs', '.pnp.loader.mjs', 'lerna.json', 'nx.json', 'project.json', 'turbo.json'],
   ...['bunfig.toml', 'pnpm-workspace.yaml'],
-  // A check does not see what git ignores.
+  // Decides what a check sees: files that git ignores are not copied into its sandbox.
   '.gitignore',
   ...['conftest.py', 'noxfile.py', 'setup.py', 'setup.cfg', 'tox.ini', 'tox.toml', 'pyproject.toml'],
   ...['.coveragerc', 'sitecustomize.py', 'usercustomize.py', 'mypy.ini', '.mypy.ini'],
@@ -76,7 +79,7 @@ const TEST_CONFIG_STEMS: readonly string[] = [
     'rollup',
   ].flatMap((tool) => ['config', 'setup', 'workspace'].map((kind) => `${tool}.${kind}`)),
 ];
-/** `.mocharc`, `.nycrc.json`, `.c8rc`, `.babelrc.js`, `.eslintrc.json`. */
+/** Configuration files that end with `rc`: `.mocharc`, `.nycrc.json`, `.c8rc`, `.babelrc.js`, `.eslintrc.json`. */
 const RC_FILE = /^\.(?:mocha|nyc|c8|babel|swc|eslint|tap|jshint|stylelint|pylint|istanbul)rc(?:\.[^/]+)?$/;
 
 const INTERPRETER =
@@ -102,7 +105,10 @@ export function checkFilePaths(
   return files.filter((file) => isCheckFile(file, words)).map(({ path }) => path);
 }
 
-/** Words of commands that may be paths. `executed`: those that an interpreter runs, in any folder, or a folder itself. */
+/**
+ * Words of commands that may be paths. `executed`: those that an interpreter runs. An executed word matches a path in any
+ * folder, and also a folder, which stands for its entry file.
+ */
 interface CommandWords {
   readonly named: ReadonlySet<string>;
   readonly executed: ReadonlySet<string>;
@@ -124,7 +130,7 @@ const isTestConfig = (fileName: string): boolean =>
   RC_FILE.test(fileName) ||
   TEST_CONFIG_STEMS.some((stem) => fileName === stem || fileName.startsWith(`${stem}.`));
 
-/** One spelling per file: without `//`, `.` and `..`. */
+/** The path in the one spelling that is compared: case-folded, with `/`, and without `//`, `.` and `..`. */
 function normalizedPath(path: string): string {
   const names: string[] = [];
   for (const name of caseFoldedPath(path).replaceAll('\\', '/').split('/')) {
@@ -136,7 +142,7 @@ function normalizedPath(path: string): string {
 
 const wordsOf = (command: string): string[] => command.match(/[^\s'"`;|&<>(){}$=:,]+/g) ?? [];
 
-/** A module's name is also a path, and loads the packages above it (`python -m tools.check`). */
+/** The paths that a word may mean. The name of a module (`tools.check`) is also a path, and loads its parent packages. */
 function moduleSpellings(word: string): string[] {
   const path = normalizedPath(word);
   if (!/^[\w-]+(?:\.[\w-]+)+$/.test(path)) return path === '' ? [] : [path];
@@ -144,7 +150,10 @@ function moduleSpellings(word: string): string[] {
   return [path, ...names.slice(1).map((_, index) => names.slice(0, index + 2).join('/'))];
 }
 
-/** Scripts and modules that an interpreter runs: the first word after its options. A word after an option may be its value. */
+/**
+ * Scripts and modules that interpreters run: the first word after the options. A word directly after an option is included
+ * too, because it may be the value of the option or the script.
+ */
 function executedWords(words: readonly string[]): string[] {
   const executed: string[] = [];
   for (const [at, word] of words.entries()) {
@@ -160,11 +169,14 @@ function executedWords(words: readonly string[]): string[] {
   return executed;
 }
 
-/** The file itself, without its extension (`node tools/check`), or as the entry of a folder (`node tools` runs `tools/index.js`). */
+/**
+ * Whether a command names the file: as it is, without its extension (`node tools/check`), or by the folder
+ * whose entry file it is (`node tools` runs `tools/index.js`).
+ */
 function isNamedInCommand(names: readonly string[], { named, executed }: CommandWords): boolean {
   for (let from = 0; from < names.length; from += 1) {
     const path = names.slice(from).join('/');
-    // Outside of the root folder, a single word such as `check` is usually an argument.
+    // A single word such as `check` is usually an argument, so it names files in the root folder only.
     const isNamed = (word: string) =>
       executed.has(word) || (named.has(word) && (from === 0 || /[./]/.test(word)));
     const pathWithoutExtension = path.replace(EXTENSION, '');
@@ -192,15 +204,15 @@ export function escalateIfChecksChanged(
 /** Maximum number of paths or names in a message. */
 const SHOWN_MAX = 10;
 
-/** Why a person is asked, with the names of the checks. Events of older versions have no names. */
+/** Why a person has to decide, with the names of the checks. Events of older versions have no names. */
 export function omittedChecksMessage(names: readonly string[]): string {
   const cause = 'the profile of the feature leaves out checks or edges that the default profile requires';
   return names.length === 0 ? cause : `${cause}: ${listedText(names, names.length)}`;
 }
 
-/** Why a person is asked, with the paths. `count`: the total, if `paths` is not complete. */
+/** Why a person has to decide, with the paths. `count`: the total, if `paths` is not complete. */
 export function checkFilesMessage(paths: readonly string[], count = paths.length): string {
-  return `it changes checks or tests: ${listedText(paths, count)}`;
+  return `the result changes checks or tests: ${listedText(paths, count)}`;
 }
 
 function listedText(names: readonly string[], count: number): string {

@@ -9,7 +9,7 @@ interface HeldWork {
   readonly generation: number;
   /** Null unless the claim is suspended. */
   readonly suspended: { readonly has_open_gate: boolean; readonly last_run: LastRun | null } | null;
-  /** Empty for a task. */
+  /** The effective checks of an edge; empty for a task. */
   readonly checks: readonly Pick<EffectiveCheck, 'name' | 'type' | 'required'>[];
   readonly evidence: Explanation['evidence'] | null;
 }
@@ -18,7 +18,7 @@ interface HeldWork {
 export function holderAdvice(work: HeldWork): string {
   const { subject, suspended, evidence } = work;
   if (suspended !== null) return suspendedAdvice(subject, suspended.has_open_gate, suspended.last_run);
-  const lostHandleAdvice = `If you have lost its handle: ${genCommand('task', 'claim', subject)} returns the same claim (over HTTP: claim with resume: true).`;
+  const lostHandleAdvice = `If you have lost the handle of this claim: ${genCommand('task', 'claim', subject)} returns the same claim (over HTTP: claim with resume: true).`;
   const step =
     evidence?.policy === 'verified'
       ? verifiedStep(work, evidence)
@@ -39,7 +39,7 @@ function verifiedStep(
   const isFailed = missingRequired.some(({ name }) => outcomes.some((outcome) => outcome.name === name));
   return isFailed
     ? `Correct your drafts and propose them again: ${propose}.`
-    : `When a runner has passed all required checks: ${submit}.`;
+    : `When all required checks have passed on a runner: ${submit}.`;
 }
 
 /** The command that submits the proposed drafts. What an agent reports about deterministic checks does not count. */

@@ -57,7 +57,7 @@ describe('an iteration', () => {
     ['whose checks have passed', {}, 'CONVERGED', null, 0],
     ['that passes at every limit', AT_EVERY_LIMIT, 'CONVERGED', null, 0],
     [
-      'of a role that is only warned',
+      'outside the authority of its role, if the project only warns',
       { authority: { ...NOT_AUTHORISED, decision: 'warn' } },
       'CONVERGED',
       null,
@@ -73,7 +73,7 @@ describe('an iteration', () => {
     ['that a person approves', { ...WITH_HUMAN, human: humanDecision('APPROVED') }, 'CONVERGED', null, 0],
     ['without authority', { authority: NOT_AUTHORISED }, 'ESCALATE', 'NOT_AUTHORISED', 0],
     [
-      'that is refused to its role',
+      'outside the authority of its role, if the project rejects it',
       { authority: { ...NOT_AUTHORISED, decision: 'reject' } },
       'ESCALATE',
       'NOT_AUTHORISED',
@@ -81,7 +81,13 @@ describe('an iteration', () => {
     ],
     ['without authority, before it has passed', { ...FAILED, authority: NOT_AUTHORISED }, 'LOOP', null, 2],
     ['that a person rejects', { ...WITH_HUMAN, human: humanDecision('REJECTED') }, 'ESCALATE', 'REJECTED', 1],
-    ['that a person rejects unasked', { human: humanDecision('REJECTED') }, 'ESCALATE', 'REJECTED', 1],
+    [
+      'that a person rejects though no check requires a person',
+      { human: humanDecision('REJECTED') },
+      'ESCALATE',
+      'REJECTED',
+      1,
+    ],
     [
       'that is rejected at every limit',
       { ...WITH_HUMAN, ...AT_EVERY_LIMIT, human: humanDecision('REJECTED') },
@@ -92,7 +98,7 @@ describe('an iteration', () => {
     ['without a review', { ...WITH_HUMAN, human: humanDecision('NO_ANSWER') }, 'ESCALATE', 'NO_ANSWER', 1],
     ['with changes requested', { ...WITH_HUMAN, human: humanDecision('CHANGES_REQUESTED') }, 'LOOP', null, 1],
     [
-      'with changes requested in the last one',
+      'with changes requested in the last iteration',
       { ...WITH_HUMAN, human: humanDecision('CHANGES_REQUESTED'), iteration: 5 },
       'ESCALATE',
       'MAX_ITERATIONS',
@@ -140,7 +146,7 @@ describe('an iteration', () => {
       'STUCK',
       2,
     ],
-  ])('%s', (_, facts, outcome, reason, delta) => {
+  ])('%s gets the expected verdict', (_, facts, outcome, reason, delta) => {
     const iteration = facts.iteration ?? 1;
     expect(verdictOf(facts)).toMatchObject({ outcome, reason, delta, next_iteration: iteration + 1 });
   });
@@ -164,7 +170,7 @@ describe('an iteration', () => {
   });
 });
 
-describe('a run is stuck', () => {
+describe('whether a run is stuck', () => {
   const both = [testsOutcome('fail'), readsOutcome('fail')];
   it.each<[string, Outcome[], string[][], number, boolean]>([
     ['with too few iterations', [testsOutcome('fail')], [['tests']], 3, false],
@@ -190,16 +196,16 @@ describe('a run is stuck', () => {
       3,
       false,
     ],
-    ['with another one between', [testsOutcome('fail')], [['tests'], ['reads'], ['tests']], 3, false],
-    ['after another one', [testsOutcome('fail')], [['reads'], ['tests'], ['tests']], 3, true],
-    ['at once, if the threshold is 1', [testsOutcome('fail')], [['reads']], 1, true],
-    ['only with failing checks', [testsOutcome('pass')], [[], []], 3, false],
-  ])('%s: %#', (_, outcomes, earlier_failing, stuck_threshold, isStuck) => {
+    ['with another check between', [testsOutcome('fail')], [['tests'], ['reads'], ['tests']], 3, false],
+    ['after another check', [testsOutcome('fail')], [['reads'], ['tests'], ['tests']], 3, true],
+    ['after one iteration, if the threshold is 1', [testsOutcome('fail')], [['reads']], 1, true],
+    ['without failing checks', [testsOutcome('pass')], [[], []], 3, false],
+  ])('is decided %s: %#', (_, outcomes, earlier_failing, stuck_threshold, isStuck) => {
     const { reason } = verdictOf({ outcomes, earlier_failing, stuck_threshold, iteration: 4 });
     expect(reason).toBe(isStuck ? 'STUCK' : null);
   });
 
-  it('by checks that were made, not by a person who requests changes each time', () => {
+  it('is decided by checks that were made, not by a person who requests changes each time', () => {
     const facts = {
       ...WITH_HUMAN,
       human: humanDecision('CHANGES_REQUESTED'),

@@ -23,7 +23,7 @@ export interface IterationFacts {
   readonly outcomes: readonly Outcome[];
   /** Names of the failing checks of each earlier iteration, oldest first, as `failingCheckNames` returned them. */
   readonly earlier_failing: readonly (readonly string[])[];
-  /** Null if no person was asked. */
+  /** How the review of the candidate ended; null if there was no review. */
   readonly human: HumanDecision | null;
   readonly authority: AuthorityDecision;
   readonly budget: Budget;
@@ -36,8 +36,8 @@ export interface IterationFacts {
 
 /**
  * Decides what follows an iteration, in this order: converged; passed without authority to converge; refused or not
- * answered by a person; budget spent; last iteration; stuck; another iteration. A person who requests changes asks for
- * another iteration, within the same limits.
+ * answered by a person; budget spent; last iteration; stuck; another iteration. If a person requests changes, another
+ * iteration follows within the same limits.
  */
 export function judgeIteration(facts: IterationFacts): Omit<IterationVerdict, 'findings'> {
   const open = openChecks(facts);
@@ -50,7 +50,7 @@ export function judgeIteration(facts: IterationFacts): Omit<IterationVerdict, 'f
     next_iteration: facts.iteration + 1,
   });
   if (delta === 0) {
-    // An approval is the authority of the person who gave it.
+    // After an approval the agent needs no authority: the person who approved has it.
     if (isAuthorised(facts.authority) || facts.human?.decision === 'APPROVED')
       return verdict('CONVERGED', null, 'All required checks have passed.');
     return verdict('ESCALATE', 'NOT_AUTHORISED', notAuthorisedMessage(facts.authority));
@@ -60,7 +60,7 @@ export function judgeIteration(facts: IterationFacts): Omit<IterationVerdict, 'f
   return verdict('LOOP', null, `Not passed: ${open.join(', ')}.`);
 }
 
-/** Required checks of this iteration that a program or a model has judged, and that have not passed: sorted names. */
+/** Sorted names of the required checks that a program or a model has judged in this iteration, and that have not passed. */
 export function failingCheckNames(
   checks: readonly EffectiveCheck[],
   outcomes: readonly Outcome[],
@@ -95,7 +95,7 @@ function openChecks({ checks, outcomes, human }: IterationFacts): readonly strin
   const { failing, human_checks: humanChecks } = judgeConvergence(checks, automaticOutcomes(outcomes));
   const names = failing.map(({ name }) => name);
   if (human?.decision === 'APPROVED') return names;
-  // A decision counts even if no check requires it.
+  // A decision against the candidate counts even if no check requires a person.
   const isRefused = human !== null && humanChecks.length === 0;
   return [...names, ...humanChecks, ...(isRefused ? ['human_approval'] : [])];
 }
@@ -149,7 +149,7 @@ function limitEscalation(facts: IterationFacts): EscalationCause | null {
   return stuck === null ? null : { reason: 'STUCK', says: stuck };
 }
 
-/** Null unless the same checks have failed in the last `stuck_threshold` iterations. */
+/** Why the run is stuck: the same checks have failed in the last `stuck_threshold` iterations. Null if it is not. */
 function stuckMessage(facts: IterationFacts): string | null {
   const { checks, outcomes, earlier_failing, stuck_threshold } = facts;
   const failing = failingCheckNames(checks, outcomes);

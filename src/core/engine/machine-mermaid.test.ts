@@ -26,7 +26,7 @@ it('shows each state once by its name, and every arrow between declared states',
   }
 });
 
-it('nests branches, side by side', () => {
+it('nests the branches of a parallel state, with a separator between them', () => {
   const branchMachine = (name: string) => ({
     StartAt: name,
     States: { [name]: { Type: 'Pass', End: true } as const },
@@ -52,7 +52,7 @@ it('nests branches, side by side', () => {
 `);
 });
 
-it('escapes names that would end the text or begin something else', () => {
+it('escapes characters in names that would end the text or start other syntax', () => {
   const { machine } = compileMachine(
     buildEdgePlan({ checks: [buildCheck('a"; %%{init}%% #quot; <b> --> [*]')] }),
   );

@@ -19,7 +19,7 @@ class DiagramWriter {
     ];
   }
 
-  /** Names are unique in the whole document, and may have any characters: arrows use short ids. */
+  /** The short id of a state, for arrows: names may have any characters. They are unique in the whole document. */
   #id(name: string): string {
     const id = this.#ids.get(name) ?? `s${this.#ids.size + 1}`;
     this.#ids.set(name, id);
@@ -86,11 +86,11 @@ function orText(rules: readonly ChoiceRule[]): string {
   return more > 0 ? `${shown} or ${more} more` : shown;
 }
 
-/** Letters, digits, spaces and these signs stay. A colon would end a label. */
+/** Signs that are not escaped in a label, like letters, digits and spaces. A colon would end the label. */
 const LABEL_SIGNS = "_.,()=?$'+/[]-";
 const NAME_SIGNS = `${LABEL_SIGNS}:`;
 
-/** Everything else becomes an entity, which Mermaid shows as the character. */
+/** Replaces every other character by an entity, which Mermaid shows as that character. */
 const escapeText = (text: string, signs: string): string =>
   text.replace(/[^\p{L}\p{M}\p{N} ]/gu, (character) =>
     signs.includes(character) ? character : `#${character.codePointAt(0)};`,

@@ -4,8 +4,8 @@ import { edgeEventsSinceRun } from './decided-end.js';
 import type { Run } from './runs.js';
 
 /**
- * The comment with which a person requested changes of the last candidate of a run, before the next run of the edge began.
- * Empty without a comment; null if the last decision was another one, or there is none.
+ * The comment with which a person requested changes to the last candidate of a run, before the next run of the edge began.
+ * Empty if there was no comment; null if the last decision was a different one, or there is no decision.
  */
 export function requestedChanges(runId: string, events: readonly EventEnvelope[]): string | null {
   const eventsSinceRun = edgeEventsSinceRun(events, runId);

@@ -23,7 +23,7 @@ const link: ReviewLink = {
 const MAC = 'm'.repeat(43);
 const DAY_MS = 86_400_000;
 
-test('a token contains its link and its code', () => {
+test('a token contains its link and the authentication code', () => {
   expect(parseReviewToken(reviewToken(link, MAC))).toEqual({ link, mac: MAC });
 });
 

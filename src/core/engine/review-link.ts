@@ -12,7 +12,7 @@ const reviewLinkSchema = z.strictObject({
   generation: z.int().min(0),
   iteration: z.int().min(0),
   candidate_sha256: sha256Schema,
-  /** When the review was opened: the same candidate may be put before a person again. */
+  /** When the review was opened. A later review of the same candidate needs a new link. */
   opened_at_ms: z.int().min(0),
   /** The person that the link was made for, such as an e-mail address. */
   reviewer: agentIdSchema,
@@ -30,11 +30,11 @@ const TOKEN = /^rvl_([\w-]+)\.([\w-]{43})$/;
 /** The text that is signed. Its first line separates it from every other use of the key. */
 export const signedLinkText = (link: ReviewLink): string => `genesis-review-link-v1\n${canonicalJson(link)}`;
 
-/** `mac`: the message authentication code of the signed text, as base64url. */
+/** The token of a link. `mac`: the message authentication code of `signedLinkText`, as base64url. */
 export const reviewToken = (link: ReviewLink, mac: string): string =>
   `${TOKEN_PREFIX}${Buffer.from(canonicalJson(link)).toString('base64url')}.${mac}`;
 
-/** The content of a token, not authenticated yet. Null if it is not a token. */
+/** The content of a token, not authenticated yet; null if the text is not a token. */
 export function parseReviewToken(token: string): { readonly link: ReviewLink; readonly mac: string } | null {
   if (token.length > TOKEN_LENGTH_MAX) return null;
   const [, content = '', mac = ''] = TOKEN.exec(token) ?? [];
@@ -53,8 +53,8 @@ function jsonOrNull(text: string): unknown {
 }
 
 /**
- * When a link expires: after the given days, otherwise at the deadline of the review; a year at most. No link has to
- * outlive the review, because it decides on nothing else.
+ * When a link expires: after the given days, otherwise at the deadline of the review; after a year at most. A link is
+ * useless after its review, because it cannot decide on anything else.
  */
 export function linkExpiryMs(nowMs: number, days: number | null, deadlineMs: number | null): number {
   const latestMs = nowMs + LINK_DAYS_MAX * DAY_MS;
@@ -62,5 +62,5 @@ export function linkExpiryMs(nowMs: number, days: number | null, deadlineMs: num
   return Math.min(requestedMs, latestMs);
 }
 
-/** Who a decision by link is recorded as. No credential has such a name, because names have no colon. */
+/** The name under which a decision by link is recorded. No credential has such a name, because names have no colon. */
 export const linkReviewer = ({ reviewer }: Pick<ReviewLink, 'reviewer'>): string => `link:${reviewer}`;

@@ -7,26 +7,26 @@ const SINCE_MS = Date.parse(SINCE);
 const afterDays = (days: number): number => SINCE_MS + days * DAY_MS;
 const isoAfterDays = (days: number): string => new Date(afterDays(days)).toISOString();
 
-describe('the notice of a review that is due', () => {
+describe('the current notice of a review', () => {
   it.each([
     ['at once', 0, [1, 3], 7, 'requested', 0],
     ['just before the first reminder', 0.999, [1, 3], 7, 'requested', 0],
     ['at the first reminder', 1, [1, 3], 7, 'reminder', 1],
     ['between two reminders', 2.5, [1, 3], 7, 'reminder', 1],
     ['at the second reminder, in any order', 3, [3, 1], 7, 'reminder', 2],
-    ['at two reminders of one time', 1, [1, 1, 3], 7, 'reminder', 1],
+    ['at two reminders with the same time', 1, [1, 1, 3], 7, 'reminder', 1],
     ['just before the deadline', 6.999, [1, 3], 7, 'reminder', 2],
     ['at the deadline', 7, [1, 3], 7, 'deadline', 0],
     ['after a reminder that comes after the deadline', 9, [8], 7, 'deadline', 0],
     ['without reminders', 6, [], 7, 'requested', 0],
     ['without a deadline', 400, [1], null, 'reminder', 1],
-  ] as const)('%s', (_, days, reminders, deadline, kind, number) => {
+  ] as const)('is the expected one %s', (_, days, reminders, deadline, kind, number) => {
     const review = { since: SINCE, deadline: deadline === null ? null : isoAfterDays(deadline) };
     const settings = { remind_after_days: [...reminders] };
     expect(currentNotice(review, settings, afterDays(days))).toEqual({ kind, number });
   });
 
-  it('has another name for each candidate, kind and number', () => {
+  it('has a different name for each candidate, kind and number', () => {
     const review = { task_id: 'F#e', generation: 1, iteration: 1, candidate_sha256: 'a' };
     const reminder = (number: number) => ({ kind: 'reminder', number }) as const;
     const names = [

@@ -2,8 +2,8 @@ import type { PendingReview } from '../contract/reviews.js';
 import type { RunSummary } from '../contract/runs.js';
 
 /**
- * The review that has to be decided before the edge can be run; undefined if there is none. After its deadline a run that
- * waits for it can continue: it records that there was no answer.
+ * The review that has to be decided before the edge can be run; undefined if there is none. After the deadline of the
+ * review, a run that waits for the decision can continue without it: the run records that there was no answer.
  */
 export function reviewToDecide(
   reviews: readonly PendingReview[],

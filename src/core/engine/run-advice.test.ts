@@ -41,7 +41,7 @@ it('names the command that continues after the decision', () => {
   expect(adviceAfterDecision('ESCALATED', 'STUCK', 'REJECTED')).toContain('gen task unhold');
 });
 
-it('names what lifts the hold, what helps a stuck edge, and the executor of a request', () => {
+it('names the command that lifts a hold, helps a stuck edge, or executes a requested run', () => {
   expect(adviceFor('ESCALATED', 'REJECTED', [CANDIDATE])).toBe(
     `gen task unhold ${RUN.task_id} --reason TEXT`,
   );

@@ -2,14 +2,14 @@ import { z } from 'zod';
 import { checkOutcomeSchema, costSchema } from './check-outcome.js';
 
 /**
- * What the states of a run pass on, as JSON: references instead of content, so that nothing over 256 KB crosses a state.
- * Each task gets the whole data, and its result is put where `RESULT_PATHS` says.
+ * The data that the states of a run pass on, as JSON. It contains references to blobs instead of their content, because a
+ * state passes on at most 256 KiB. Each task gets the whole data; the compiled machine says into which field its result goes.
  */
 
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
 const count = z.int().min(0);
 
-/** Where a blob is stored. `bucket` is empty for blobs in a folder or in the store; `version` is its digest there. */
+/** Where a blob is stored. For blobs in a folder or in the store `bucket` is empty, and `version` is the digest of the blob. */
 export const blobReference = z.strictObject({
   bucket: z.string().max(255),
   key: z.string().min(1).max(1024),
@@ -36,6 +36,7 @@ const loadedConfig = z.strictObject({ plan: blobReference, config_sha256: sha256
 const loadedContext = z.strictObject({
   manifest: blobReference,
   context_hash: z.string(),
+  /** Whether large documents are searched for relevant passages instead of being passed on whole. */
   is_searched: z.boolean(),
 });
 const candidateSchema = z.strictObject({
@@ -55,7 +56,7 @@ const humanDecision = z.strictObject({
   reviewer: z.string(),
   comment: z.string().max(4000),
 });
-/** A check's outcome, and whether it prevents the next tier: a choice state cannot compute that. */
+/** A check's outcome, with `blocks`: whether it prevents the next tier, which a choice state cannot compute itself. */
 const tierOutcome = checkOutcomeSchema.extend({
   blocks: z.boolean(),
   /** For a large outcome: the digest of the blob with the whole outcome. */
@@ -85,7 +86,7 @@ const verdictSchema = z.strictObject({
 /** AWS Lambda reports the cause of an error as JSON with these fields, among others. */
 const lambdaCause = z.object({ errorMessage: z.string() });
 
-/** The message of an error, the same from a function on AWS and from a handler in process. */
+/** The message of an error, in the same form for a function on AWS and for a handler in this process. */
 function causeMessage(cause: string): string {
   try {
     const parsed = lambdaCause.safeParse(JSON.parse(cause));
@@ -133,7 +134,7 @@ export type StepResult<Name extends StepHandlerName> = z.output<(typeof handlerR
 
 /** Names of errors that a handler may raise; a machine retries or catches them by these names. */
 export const ENGINE_ERRORS = {
-  /** A model's server asks to wait. */
+  /** The server of a model limits the rate of requests. */
   throttled: 'Engine.Throttled',
   overloaded: 'Engine.Overloaded',
   /** The store, the coordinator or another service does not answer. */
@@ -141,9 +142,12 @@ export const ENGINE_ERRORS = {
   /** Another executor holds the edge: this execution ends and records nothing. */
   claimLost: 'Engine.ClaimLost',
   configChanged: 'Engine.ConfigChanged',
-  /** The candidate has passed and waits for a person, as after any review of this claim that was not an approval. */
+  /**
+   * The candidate has passed its checks, but its submission was escalated to a person: the agent lacks authority, or a
+   * candidate of this claim is under review or was not approved.
+   */
   notAuthorised: 'Engine.NotAuthorised',
-  /** The provider's quota or credit is used up, not a budget of `engine.yml`. */
+  /** A budget of `engine.yml` is spent, or the quota or credit at the provider of a model is used up. */
   budgetSpent: 'Engine.BudgetSpent',
   /** A model or an agent has answered in another form than the prompt requires. */
   malformed: 'Engine.Malformed',

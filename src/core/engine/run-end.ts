@@ -17,7 +17,7 @@ interface EndRefusal {
 
 /**
  * Why a run cannot end with the status that its executor reports; null if it can. The head decides whether the edge has
- * converged, not the executor: a run converges only with its edge, and on a converged edge it has not failed.
+ * converged, not the executor: a run can end as converged only if its edge has, and a run of a converged edge cannot fail.
  */
 export function runEndRefusal({ event_type, payload }: ReportedEnd, head: Head): EndRefusal | null {
   const status = event_type === 'run_ended' ? statusOf(payload.status) : null;

@@ -11,7 +11,7 @@ import { SAYS_CHARS_MAX } from './says.js';
 
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
 const saysText = z.string().max(SAYS_CHARS_MAX);
-/** Larger results are blobs. */
+/** Maximum size of a result within an event. Larger results are stored as blobs. */
 export const INLINE_OUTPUT_BYTES_MAX = 8 * 1024;
 
 const stepFields = {
@@ -23,7 +23,7 @@ const stepFields = {
 };
 
 export const runEventSchemas = {
-  /** Written by the request for a run; the next executor of the edge takes it, under this id. */
+  /** A run was requested. The next executor of the edge executes it under this id. */
   run_requested: z.strictObject({ run_id: z.uuid(), retry_of: z.uuid().nullable() }),
   run_started: z.strictObject({
     run_id: z.uuid(),
@@ -58,7 +58,7 @@ export const runEventSchemas = {
     ...stepFields,
     attempt: z.int().min(1).exactOptional(),
     deadline_at: z.string(),
-    /** What the waiting task was called with, its token included: the answer is computed from it and sent with the token. */
+    /** The input of the waiting task. The reply is built from this input and the decision, and sent with the token in it. */
     task: blobReference.exactOptional(),
   }),
   run_ended: z.strictObject({
@@ -85,11 +85,11 @@ interface ReportedEvent {
   readonly payload: Readonly<Record<string, unknown>>;
 }
 
-/** Whether an event begins a run or its wait for a person, which are over once the candidate is decided. */
+/** Whether an event begins a run or its wait for a person. Neither may begin once the candidate is decided. */
 export const isRunOrWaitStart = ({ event_type }: Pick<ReportedEvent, 'event_type'>): boolean =>
   event_type === 'run_started' || event_type === 'run_suspended';
 
-/** Whether an event only records how a run ends after the decision on its candidate: it spends nothing. */
+/** Whether an event only records how a run ends after the decision on its candidate. Such an event has no cost. */
 export const isRunConclusion = (event: ReportedEvent): boolean =>
   event.event_type === 'run_ended' ||
   (!isRunOrWaitStart(event) && CONCLUDING_STEPS.has(event.payload.step) && event.payload.cost === undefined);

@@ -3,7 +3,7 @@ import type { EventEnvelope } from '../events/envelope.js';
 import type { RunEventPayload } from './run-events.js';
 import { runPayloadOf, type StepPayload } from './run-summaries.js';
 
-/** The rules of runs that a log shows. */
+/** The rules of runs that can be checked in a log. */
 export const RUN_RULES = {
   'RUN-01': 'the generation of a run never decreases',
   'RUN-02': 'a run converges only if a result of its edge was accepted after the run began',
@@ -17,8 +17,8 @@ export const RUN_RULES = {
 export type RunRule = keyof typeof RUN_RULES;
 
 /**
- * The coordinator refuses events that break these rules, so a log that has one was damaged. Whether the other
- * rules hold depends on what executors report; a break of those is only a note.
+ * The rules that the coordinator enforces: it refuses events that break them, so a log with such an event is damaged.
+ * Whether the other rules hold depends on what executors report, so breaking one of those is only noted.
  */
 const ENFORCED_RULES: ReadonlySet<RunRule> = new Set(['RUN-01', 'RUN-02']);
 export const isEnforcedRule = (rule: RunRule): boolean => ENFORCED_RULES.has(rule);
@@ -49,7 +49,7 @@ interface EdgeResults {
   readonly isInForce: boolean;
 }
 
-/** Steps after which a run ends: the event `run_ended` follows them, and they may be repeated after it. */
+/** Steps that end their run: `run_ended` is recorded during the step, so the completion of the step follows the end. */
 const LAST_STEPS: ReadonlySet<string> = new Set(['promote', 'escalate']);
 const RESULT_KINDS: ReadonlySet<unknown> = new Set(['accepted', 'adopted']);
 
@@ -136,7 +136,7 @@ export class RunLogChecker {
     if (this.openRuns.get(run.subject) === run) this.openRuns.delete(run.subject);
     const results = this.results.get(run.subject);
     if (status === 'CONVERGED' && (results?.accepted_position ?? 0) < run.first_position)
-      report('RUN-02', 'says CONVERGED, but no result was accepted');
+      report('RUN-02', 'says CONVERGED, but no result was accepted since the run began');
     const isLive = results?.isInForce === true && results.accepted_position > run.first_position;
     if ((status === 'ESCALATED' || status === 'FAILED') && isLive)
       report('RUN-03', `says ${status}, but a result was accepted at position ${results.accepted_position}`);

@@ -86,7 +86,7 @@ describe('a requested run', () => {
     expect(runs).toMatchObject([{ status: 'CANCELLED', started_at: null, agent_id: null }]);
   });
 
-  it('is taken after a run that was started', () => {
+  it('is executed only after a run that was started', () => {
     const runs = foldRuns(eventsOf(runRequested(RUNS[0]), runRequested(RUNS[2]), runStarted(RUNS[1])));
     expect(openRunOf(runs)?.run_id).toBe(RUNS[1]);
     expect(openRunOf(runs.slice(0, 2))?.run_id).toBe(RUNS[0]);
@@ -107,7 +107,7 @@ describe('the summaries of runs', () => {
     expect(stateOf(events).runs.get(RUNS[0])).toMatchObject({ status: 'RUNNING', task_id: EDGES[0] });
   });
 
-  it('know which runs of an edge are open, and how many it has had', () => {
+  it('list the open runs of an edge, and count all its runs', () => {
     const { edges } = stateOf(eventsOf(runRequested(), runEnded('CANCELLED'), runRequested(RUNS[1])));
     expect(edges.get(EDGES[0])).toEqual({
       count: 2,
@@ -117,7 +117,7 @@ describe('the summaries of runs', () => {
     });
   });
 
-  it('tell who decided on the candidate of an escalated run, when, and that the edge converged', () => {
+  it('contain who decided on the candidate of an escalated run, when, and when the edge converged', () => {
     const events = eventsOf(
       runStarted(),
       runEnded('ESCALATED'),
@@ -187,7 +187,7 @@ describe('the summaries of runs', () => {
     .tuple(given, fc.constantFrom(EDGES[0], EDGES[0], EDGES[1]))
     .map(([event, subject]) => ({ ...event, subject }));
 
-  it('say the same as the whole fold, for any sequence of events', () => {
+  it('equal the runs of a complete fold, for any sequence of events', () => {
     fc.assert(
       fc.property(fc.array(onAnEdge, { maxLength: 60 }), (sequence) => {
         const events = sequence.map(eventOf);
@@ -207,7 +207,7 @@ describe('the summaries of runs', () => {
   });
 });
 
-/** Sums of fractions depend on the order in their last digits. */
+/** Fractions are compared approximately: the last digits of their sum depend on the order of addition. */
 function expectSameCost(actual: Cost, expected: Cost): void {
   expect(actual.input_tokens + actual.output_tokens).toBe(expected.input_tokens + expected.output_tokens);
   expect(actual.usd === null).toBe(expected.usd === null);

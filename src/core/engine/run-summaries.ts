@@ -14,7 +14,10 @@ export type StepPayload = RunEventPayload<
   Exclude<RunEventType, 'run_requested' | 'run_started' | 'run_ended'>
 >;
 
-/** In a log, events of a newer version may have more fields. Made once, because zod compiles each schema that it is given. */
+/**
+ * The schemas of recorded events. They accept additional fields, which a newer version may have written. They are made
+ * once, because zod compiles each new schema.
+ */
 const recordedSchemas = new Map(RUN_EVENT_TYPES.map((type) => [type, runEventSchemas[type].loose()]));
 
 /** The payload of an event of a run; null for other events. */
@@ -92,7 +95,7 @@ function endedRun(
   { status, reason, says }: RunEventPayload<'run_ended'>,
 ): RunSummary {
   if (before.ended_at !== null) return before;
-  // An operator cancels it, not its executor.
+  // An operator cancels a run, so the writer of this event is not its executor.
   const writer = status === 'CANCELLED' ? {} : writerOf(before, event);
   return { ...before, ...writer, status, reason, says, ended_at: event.timestamp };
 }
@@ -103,7 +106,7 @@ function withStep(before: RunSummary, event: EventEnvelope, payload: StepPayload
   return {
     ...before,
     ...writerOf(before, event),
-    // The step that ends a run is completed after it. A person may have decided in between.
+    // The step that ends a run is completed after the run. A decision that a person makes in between must stay.
     ...(before.ended_at === null ? { status, ...NO_DECISION } : {}),
     iterations: Math.max(before.iterations, iteration),
     step,
@@ -111,7 +114,7 @@ function withStep(before: RunSummary, event: EventEnvelope, payload: StepPayload
   };
 }
 
-/** The run after an event of its claim: the same run, unless it is a decision on its candidate, or follows from one. */
+/** The run after an event of its claim. Only a decision on its candidate, and a convergence by that decision, change it. */
 export function decidedRun(run: RunSummary, event: EventEnvelope): RunSummary {
   const { event_type, subject, generation, payload, timestamp } = event;
   if (run.task_id !== subject || run.generation !== generation) return run;
@@ -165,7 +168,7 @@ export const emptyRunsState = (): RunsState => ({
   last_updated: null,
 });
 
-/** Folds one event into the state, at a cost that does not depend on how many came before. */
+/** Folds one event into the state, at a cost that does not depend on the number of earlier events. */
 export function evolveRuns(state: RunsState, event: EventEnvelope): void {
   state.position = event.position;
   state.last_updated = event.timestamp;

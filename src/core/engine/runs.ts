@@ -16,7 +16,7 @@ interface RunFold {
   readonly steps: Map<string, RunStep>;
 }
 
-/** The runs in the events, in the order in which they are first mentioned. Events of other kinds are ignored. */
+/** The runs in the events, in the order of first mention. Of other events, only reviews and accepted results are used. */
 export function foldRuns(events: Iterable<EventEnvelope>): Run[] {
   const folds = new Map<string, RunFold>();
   const lastStarted = new Map<string, RunFold>();
@@ -34,7 +34,7 @@ export const failedSteps = (
     return payload?.run_id === runId ? [payload as RunEventPayload<'run_step_failed'>] : [];
   });
 
-/** `lastStarted`, by edge: a decision is about the candidate of that run. */
+/** Folds one event. `lastStarted`: the run of each edge that was started last; a decision concerns its candidate. */
 function foldEvent(
   folds: Map<string, RunFold>,
   lastStarted: Map<string, RunFold>,
@@ -86,7 +86,7 @@ function changedStep(before: RunStep | undefined, event: EventEnvelope, payload:
     duration_ms: null,
     cost: NO_COST,
   };
-  // A completed step stays completed: an executor that did not see its result may have tried it again.
+  // A completed step stays completed: an executor that did not see the result may have tried the step again.
   const isDone = base.status === 'COMPLETED' && base.input_sha256 === input_sha256;
   switch (event.event_type) {
     case 'run_step_started':

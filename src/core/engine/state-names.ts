@@ -1,7 +1,7 @@
 /** Maximum length of the name of a state, in characters. */
 const STATE_NAME_LENGTH_MAX = 80;
 
-/** Gives each state a printable name that no other state of the document has, also not in a branch. */
+/** Gives each state a printable name that is unique in the whole document, including all branches. */
 export class StateNames {
   readonly #used: Set<string>;
 
@@ -22,7 +22,7 @@ export class StateNames {
   }
 }
 
-/** Without control characters, invisible characters, parts of surrogate pairs and line breaks. */
+/** The name without control characters, invisible characters, parts of surrogate pairs and line breaks. */
 function printableName(name: string): string {
   const text = name
     .replace(/[\p{C}\p{Z}]+/gu, ' ')
@@ -31,7 +31,7 @@ function printableName(name: string): string {
   return text === '' ? 'unnamed' : text;
 }
 
-/** At most this many UTF-16 units, without half a character at the end. */
+/** The text cut to at most this many UTF-16 units, not in the middle of a character. */
 function shortened(text: string, lengthMax: number): string {
   if (text.length <= lengthMax) return text;
   return text

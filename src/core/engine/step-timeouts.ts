@@ -2,7 +2,7 @@ import type { EffectiveCheck } from '../contract/checks.js';
 import type { EdgePlan } from './edge-plan.js';
 import type { StepHandlerName } from './run-data.js';
 
-/** The timeout of a check that names none. */
+/** The timeout of a check whose definition sets none. */
 const CHECK_TIMEOUT_SECONDS = 600;
 /**
  * Default time limit of the state `construct_candidate`. A constructor's own default is shorter
@@ -12,7 +12,7 @@ const CONSTRUCT_TIMEOUT_SECONDS = 3600;
 const JUDGE_CHECK_TIMEOUT_SECONDS = 600;
 const REVIEW_DEADLINE_DAYS = 14;
 
-/** A handler prepares and cleans up: its own timeout must end the program before the machine ends the handler. */
+/** Added to the timeout of a program: its handler must stop it and clean up before the machine stops the handler. */
 const GRACE_SECONDS = 10;
 const SHORT_STEP_SECONDS = 20;
 /** Steps that copy files. */
@@ -20,13 +20,13 @@ const FILES_STEP_SECONDS = 60;
 /** The longest wait that Step Functions allows. */
 const WAIT_SECONDS_MAX = 365 * 86_400;
 
-/** How long a candidate may wait for its turn, because runners take one candidate after another. */
+/** How long a candidate may wait in the queue, because a runner checks one candidate after another. */
 const QUEUE_SECONDS = 900;
 
 const checkOwnSeconds = ({ timeout_seconds }: EffectiveCheck): number =>
   timeout_seconds ?? CHECK_TIMEOUT_SECONDS;
 
-/** How long to wait for the evidence of a runner, which has it when all deterministic checks have ended. */
+/** How long to wait for the evidence of a runner, which signs it when all deterministic checks have ended. */
 export const evidenceWaitSeconds = ({ checks }: Pick<EdgePlan, 'checks'>): number =>
   checks
     .filter(({ type }) => type === 'deterministic')
@@ -61,7 +61,7 @@ export function stepTimeoutSeconds(handler: Exclude<StepHandlerName, 'run_check'
   }
 }
 
-/** A recorded transcript only has to be read, and without settings nothing is called. */
+/** The timeout of a constructor or an evaluator. Short without settings, and for a transcript, which is only read. */
 function settingSeconds(settings: EdgePlan['construct'] | EdgePlan['evaluate'], fallback: number): number {
   if (settings === null || settings.type === 'replay') return SHORT_STEP_SECONDS;
   return settings.timeout_seconds ?? fallback;

@@ -2,7 +2,7 @@ import type { EffectiveCheck } from '../contract/checks.js';
 import type { MachineState, StateMachine } from './asl.js';
 import type { EdgePlan } from './edge-plan.js';
 
-/** The edge file of the specification, as it stands there. */
+/** The example of an edge file in the specification, verbatim. */
 export const SPECIFICATION_EDGE_FILE = `edge_type: requirements_design
 source: requirements
 target: design
@@ -54,7 +54,7 @@ export const buildEdgePlan = (overrides: Partial<EdgePlan> = {}): EdgePlan => ({
   ...overrides,
 });
 
-/** Every machine in the document: itself, and the branches of its parallel states. */
+/** The machine itself and the branches of its parallel states, at every depth. */
 export function machinesIn(machine: StateMachine): StateMachine[] {
   const branches = Object.values(machine.States).flatMap((state) =>
     state.Type === 'Parallel' ? state.Branches : [],
@@ -65,7 +65,7 @@ export function machinesIn(machine: StateMachine): StateMachine[] {
 export const statesIn = (machine: StateMachine): [string, MachineState][] =>
   machinesIn(machine).flatMap(({ States }) => Object.entries(States));
 
-/** Where a state may lead to, also after an error. */
+/** The states that may follow a state, including those after an error. */
 export function targetsOf(state: MachineState): string[] {
   const next = 'Next' in state && state.Next !== undefined ? [state.Next] : [];
   const caught = 'Catch' in state ? (state.Catch ?? []).map(({ Next }) => Next) : [];

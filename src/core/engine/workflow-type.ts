@@ -7,8 +7,8 @@ export type WorkflowType = 'STANDARD' | 'EXPRESS';
 export const EXPRESS_SECONDS_MAX = 300;
 
 /**
- * The kind of a workflow, with the reason as a sentence. Standard unless only programs check the candidate, and all
- * iterations together certainly take less than five minutes. Retries are not counted.
+ * The type of a workflow, with the reason as a sentence. Express if only programs check the candidate and all iterations
+ * together take less than five minutes in the worst case, not counting retries; otherwise Standard.
  */
 export function chooseWorkflowType(plan: EdgePlan): { workflow_type: WorkflowType; reason: string } {
   const { checks } = plan;

@@ -163,7 +163,7 @@ describe('a new event', () => {
   it('is refused when its type is unknown', () => {
     expect(checkNewEvent({ ...heldEvent, event_type: 'TASK_PAINTED' })).toEqual({
       ok: false,
-      faults: [{ path: 'event_type', message: 'unknown event_type TASK_PAINTED' }],
+      faults: [{ path: 'event_type', message: 'unknown event_type TASK_PAINTED; check its spelling' }],
     });
   });
 
@@ -198,7 +198,7 @@ describe('a new event', () => {
     expect(faultPaths(event)).toEqual(['subject']);
   });
 
-  it('is refused when it records a denial but has a seq', () => {
+  it('is refused when it records a refused command but has a seq', () => {
     const payload = { reason: 'DENIED_HELD', current_generation: 0 };
     expect(faultPaths({ ...heldEvent, event_type: 'CLAIM_REJECTED', payload })).toEqual(['seq']);
   });

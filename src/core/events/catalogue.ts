@@ -27,8 +27,8 @@ export const isAgentReported = (eventType: string): boolean =>
   Object.hasOwn(methodologyEventSchemas, eventType) && eventType !== 'run_requested';
 
 /**
- * Types for which a command decides, such as whether a child is done or the project may be released. Agents use that
- * command; callers that act for the project may report them directly, as a sync does.
+ * Types whose events a command writes after its own checks, such as whether a child is done or the project may be released.
+ * Agents must use that command; callers that act for the project, such as a sync, may report these events directly.
  */
 const COMMAND_DECIDED_TYPES = new Set<string>(['spawn_created', 'spawn_folded_back', 'release_created']);
 /** Decisions of a person: only callers that may act as one can report them. */
@@ -92,7 +92,7 @@ function unknownTypeFault(eventType: string): EventFault {
   const message =
     eventType === 'edge_claim'
       ? 'edge_claim is a command, not an event: send a claim request instead'
-      : `unknown event_type ${eventType}`;
+      : `unknown event_type ${eventType}; check its spelling`;
   return { path: 'event_type', message };
 }
 
@@ -115,7 +115,10 @@ function subjectFaults(event: NewEvent): EventFault[] {
   return faults;
 }
 
-/** Null for events of the methodology and of reviews, which may have any subject or none. */
+/**
+ * The kind of subject that an event type requires. Null for events of the methodology and of reviews, which may have any
+ * subject or none.
+ */
 function expectedSubjectKind(eventType: string): SubjectKind | null {
   if (eventType in taskEventSchemas) return 'task';
   if (eventType in edgeEventSchemas) return 'edge';

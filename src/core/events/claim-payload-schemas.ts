@@ -22,13 +22,13 @@ const resultFields = {
   result_sha256: eventSha256,
   result_size_bytes: nonNegativeInteger,
   work_product_ref: name,
-  /** Small results are inline, large ones a blob with this digest. */
+  /** A small result is inline. A large one is a blob, whose digest is in `blob_sha256`. */
   result_data: z.unknown().optional(),
   blob_sha256: eventSha256.exactOptional(),
   /** `metadata` of the submission. */
   result_metadata: openObject.exactOptional(),
 };
-/** From the grant to the submission, by the store's clock. Absent if there was no grant. */
+/** Time from the grant to the submission, by the store's clock. Absent if there was no grant. */
 const processingTime = { processing_time_seconds: z.number().nonnegative().exactOptional() };
 /** The credential that sent a refused command, and the number of this refusal among the credential's refusals. */
 const senderFields = { principal: name.exactOptional(), refused_count: nonNegativeInteger.exactOptional() };
@@ -40,9 +40,9 @@ export const evidenceFields = {
   context_hash: name.exactOptional(),
 };
 export type ResultFields = z.infer<z.ZodObject<typeof resultFields & typeof evidenceFields>>;
-/** When a pushed command was decided offline: the sender's statement, never later than `timestamp`. */
+/** When a pushed command was decided offline, according to the sender; never later than `timestamp`. */
 const pushedFields = { occurred_at: isoTimestamp.exactOptional() };
-/** The payload of a command that may be signed, in the format of core/signing.ts, or pushed. */
+/** The payload of a command that may have been signed, in the format of core/signing.ts, or pushed from an offline log. */
 const signedPayload = <Shape extends z.core.$ZodLooseShape>(shape: Shape) =>
   z.strictObject({
     ...shape,
@@ -50,10 +50,10 @@ const signedPayload = <Shape extends z.core.$ZodLooseShape>(shape: Shape) =>
     signed_text: textUpTo(4096).exactOptional(),
     ...pushedFields,
   });
-/** The reason of a hold may quote an error message or a review comment in full, so it is longer than either. */
+/** The reason of a hold may quote an error message or a review comment in full, so its maximum length exceeds that of both. */
 const operatorFields = { reason: textUpTo(8192), by: name };
 
-/** What an operator adopted: a result that was parked here, or what an imported log says has converged. */
+/** What an operator adopted: a result that was parked here, or a convergence that an imported log reports. */
 const adoptedFrom = z.union([
   z.strictObject({
     result_id: name,
@@ -108,7 +108,7 @@ export const claimPayloadSchemas = {
       .strictObject({
         iteration: nonNegativeInteger,
         candidate_sha256: eventSha256,
-        /** The first of the required checks that the candidate has not passed. */
+        /** Required checks that the candidate has not passed; only the first are listed. */
         failing: z
           .array(z.strictObject({ name: textUpTo(1024), says: textUpTo(1024) }))
           .max(FAILING_NAMES_MAX)
@@ -133,10 +133,10 @@ export const claimPayloadSchemas = {
     reason: sentence,
     iteration: nonNegativeInteger,
     until: isoTimestamp,
-    /** The first of the paths that need a person's attention; `path_count` has the total. */
+    /** The first paths that need a person's attention; `path_count` has the total. */
     paths: z.array(textUpTo(PATH_BYTES_MAX)).max(20).exactOptional(),
     path_count: nonNegativeInteger.exactOptional(),
-    /** The first of the checks that the profile of the feature leaves out, for the reason `omits_checks`. */
+    /** The first checks that the profile of the feature leaves out, for the reason `omits_checks`. */
     omitted_checks: z.array(textUpTo(1024)).max(20).exactOptional(),
     ...resultFields,
   }),
@@ -180,9 +180,9 @@ export const claimPayloadSchemas = {
     rejection_reason: name,
     work_lost: z.boolean(),
     parked: z.boolean(),
-    /** Present if the sender did not prove to be the agent of a grant; the `session_id` is then unverified. */
+    /** Present if the sender did not prove that it is the agent of a grant; the `session_id` is then unverified. */
     verified: z.literal(false).exactOptional(),
-    /** NOT_CONVERGED: the names of the first checks that did not pass. */
+    /** For NOT_CONVERGED: the names of the first checks that did not pass. */
     failing: z.array(name).max(FAILING_NAMES_MAX).readonly().exactOptional(),
     metadata: z.strictObject({ result_size_bytes: nonNegativeInteger, ...processingTime }),
     ...senderFields,

@@ -4,8 +4,8 @@ import { CLAIM_EVENT_TYPES } from '../claims/claim-event-kinds.js';
 export const REDACTION_EVENT = 'HISTORY_FORGOTTEN';
 
 /**
- * The types of the catalogue, by name only: loading the schemas takes longer than reading ten thousand lines, and
- * readers of a log do not need them. A test keeps the two in sync.
+ * The types of the catalogue, by name only: loading the schemas takes longer than reading ten thousand lines, and readers
+ * of a log do not need them. A test keeps this list and the catalogue in sync.
  */
 export const CATALOGUE_TYPES: ReadonlySet<string> = new Set([
   ...CLAIM_EVENT_TYPES,

@@ -20,11 +20,11 @@ it('returns an event of the catalogue itself, with the type of its payload', () 
   expectTypeOf(knownEvent.payload).toEqualTypeOf<{ reason: string; by: string }>();
 });
 
-it('does not know a type of a later version', () => {
+it('returns null for an event type of a later version', () => {
   expect(asKnownEvent({ ...heldEvent, event_type: 'TASK_PAINTED' })).toBeNull();
 });
 
-it('does not know an imported event, whose payload may be anything', () => {
+it('returns null for an imported event, whose payload may be anything', () => {
   const importedEvent = { ...heldEvent, payload: { imported: { source: 'old.jsonl', line: 7 } } };
   expect(asKnownEvent(importedEvent)).toBeNull();
 });

@@ -12,10 +12,10 @@ type KnownEvent<E extends EventDraft = EventEnvelope, T extends EventType = Even
 
 /**
  * The event with the type of its payload; null if a later version or another tool wrote it. Compares only the name of the
- * type, which is safe because the payload was checked when the event was written: by the compiler in the coordinator, by
- * its schema if a client reported it or an archive contained it. Two kinds are unchecked: imported events, for which this
- * returns null, and refusals and notes from an archive, which change no head. The text of a note may be missing:
- * retention removes it.
+ * event type. This is safe because the payload was checked when the event was written: by the compiler if the coordinator
+ * wrote it, by its schema if it came from a client or an archive. Two kinds of event are unchecked: imported events, for
+ * which the result is null, and refusals and notes from an archive, which change no head. The text of a note may be
+ * missing, because retention removes it.
  */
 export function asKnownEvent<E extends EventDraft>(event: E): KnownEvent<E> | null {
   if (!CATALOGUE_TYPES.has(event.event_type)) return null;

@@ -9,7 +9,10 @@ const MINUTE_MS = 60_000;
 const FIRST_MS = Date.parse('0001-01-01T00:00:00.000Z');
 const LAST_MS = Date.parse('9999-12-31T23:59:59.999Z');
 
-/** Converts a time to UTC. Logs mix `Z`, `+00:00` and `+11:00`; a time without a zone is UTC on every machine. */
+/**
+ * Converts a time to UTC; null if the value is not a time. Logs mix `Z`, `+00:00` and `+11:00`; a time without a zone is
+ * UTC on every machine.
+ */
 export function normalizeToUtc(text: unknown): string | null {
   if (typeof text !== 'string' || text.length > TEXT_MAX) return null;
   const match = TIME_PATTERN.exec(text.trim());

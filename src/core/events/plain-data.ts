@@ -7,7 +7,7 @@ const DEPTH_MAX = 32;
 /** Names of fields that could reach a prototype. */
 export const FORBIDDEN_KEYS: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
 
-/** Why a value is not plain data that every reader can hold; null if it is. */
+/** Why a value is not plain data that every reader can process; null if it is. */
 export function plainDataFault(value: unknown, depthLeft = DEPTH_MAX): string | null {
   if (typeof value !== 'object' || value === null) return null;
   if (depthLeft === 0) return `it is nested more than ${DEPTH_MAX} deep`;

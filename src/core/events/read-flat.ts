@@ -20,7 +20,7 @@ export interface ForeignLogContext {
 /** The event of a line, or why there is none. */
 export type ForeignParseResult = Omit<NewEvent, 'event_id'> | string;
 
-/** Commands, not events: never in a log of ours. */
+/** Types of commands. They are no events, so our logs never contain them. */
 const COMMAND_TYPES = new Set<string>(['edge_claim', 'edge_claimed']);
 export const isCommandType = (eventType: string): boolean => COMMAND_TYPES.has(eventType);
 const LEGACY_AGENT_ID = 'primary';
@@ -89,7 +89,10 @@ interface FieldLayers {
   readonly inner: JsonObject;
 }
 
-/** Specification 001 calls the field with the inner fields `payload`; other writers call it `data`. */
+/**
+ * Separates the fields at the top level from the inner fields. Specification 001 calls the field that has the inner fields
+ * `payload`; other writers call it `data`.
+ */
 function fieldLayersOf(rest: JsonObject): FieldLayers {
   const name = 'data' in rest || !isObject(rest.payload) ? 'data' : 'payload';
   const { [name]: data, ...top } = rest;
@@ -150,7 +153,7 @@ function payloadOf({ top, inner }: FieldLayers, imported: JsonObject): JsonObjec
   return { ...payload, imported };
 }
 
-/** Merges both layers; if they share a name, `data` is kept whole so that nothing is lost. */
+/** Merges both layers. If they share a name, `data` remains a field of its own, so that nothing is lost. */
 function mergeLayers(top: JsonObject, inner: JsonObject): JsonObject {
   const hasClash = Object.keys(inner).some((field) => Object.hasOwn(top, field));
   return hasClash ? { ...top, data: inner } : { ...top, ...inner };

@@ -7,7 +7,7 @@ import { snakeCase } from './snake-case.js';
 /** Whether a line is OpenLineage: it has an `eventType`. */
 export const isOpenLineage = (line: Readonly<JsonObject>): boolean => 'eventType' in line;
 
-/** Event type of a run type, if the line names none. */
+/** The event type for each OpenLineage run type, for lines that name no event type. */
 const EVENT_TYPE_BY_RUN_TYPE: Readonly<Record<string, string>> = {
   START: 'edge_started',
   COMPLETE: 'edge_converged',
@@ -20,8 +20,8 @@ const FACET_PREFIXES = ['sdlc:', 'sdlc_'] as const;
 const NAMESPACE = /^aisdlc:\/\//;
 
 /**
- * Converts a line to the flat dialect. Hybrid lines have both forms, and migrated lines carry their original: each
- * source fills in the fields that earlier ones lack, and differing values are kept under `open_lineage`.
+ * Converts a line to the flat dialect. A hybrid line has both forms, and a migrated line contains its original. Each of
+ * these sources adds the fields that the earlier sources lack; differing values are kept under `open_lineage`.
  */
 export function flattenOpenLineage(line: Readonly<JsonObject>): JsonObject {
   const { eventType, eventTime, run, job, inputs, outputs, producer, schemaURL, _metadata, ...top } = line;
@@ -143,10 +143,13 @@ const FEATURE_AND_EDGE = /^([^:\s]+):(.+)$/;
 const ARROW = /[→↔⇒⇔⟶⟷]|->/;
 /** A job that is not an edge: `SPAWN`, `SENSORY_PROBE:artifact`. */
 const ACTIVITY = /^[A-Z][A-Z0-9_]*(:|$)/;
-/** An instance is a feature, a run or a project; only a feature is spelt in this way. */
+/** The form of a feature id. An instance id may name a feature, a run or a project, but only features have this form. */
 const FEATURE_INSTANCE = /^[A-Z]{2,}(-[A-Z0-9]+)+$/;
 
-/** Some writers name a job after its edge, others `feature:edge`, and others after an activity that is not an edge. */
+/**
+ * The edge and the feature in the name of a job. Some writers name a job after its edge, others `feature:edge`, and others
+ * after an activity that is not an edge.
+ */
 function jobNameParts(name: unknown): { readonly edge: string | null; readonly feature: string | null } {
   if (typeof name !== 'string') return { edge: null, feature: null };
   const [, left = '', right = ''] = FEATURE_AND_EDGE.exec(name) ?? [];

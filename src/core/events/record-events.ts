@@ -16,7 +16,7 @@ import { eventSha256, isoTimestamp, name, nonNegativeInteger, openObject, textUp
 
 /** A plan change is split into chunks, so that the size of an event is bounded. */
 const planChunk = <Item extends z.ZodType>(item: Item) => z.array(item).max(TASKS_PER_EVENT_MAX);
-/** Checked with the whole plan, where a fault can name its location. */
+/** A task of a plan. It is checked together with the whole plan, where a fault can name its location. */
 const plannedInput = openObject as unknown as z.ZodType<TaskInput>;
 const changedRecord = <Value extends z.ZodType>(record: Value) => z.strictObject({ by: name, record });
 const settingChanged = changedRecord(openObject);
@@ -58,7 +58,7 @@ const sessionChanged = z.strictObject({
 
 export const REDACTED_PER_EVENT_MAX = 400;
 /**
- * Retention has redacted these events. Their original digests no longer match, so the digests after redaction are
+ * The events that retention has redacted. Their original digests no longer match, so the digests after redaction are
  * recorded: otherwise a later change to an old event could pass as retention.
  */
 const historyRedacted = z.strictObject({

@@ -20,8 +20,8 @@ const notice = {
 export const reviewEventSchemas = {
   /** The receiver of the webhook has confirmed the notice. */
   review_notified: z.strictObject(notice),
-  /** The notice was given up after its last try. */
+  /** The last try to deliver the notice has failed. */
   review_notice_failed: z.strictObject({ ...notice, tries: nonNegativeInteger, error: name }),
-  /** The deadline of a review has passed without an answer. */
+  /** The deadline of a review has passed without a decision. */
   escalation_timeout: z.strictObject({ ...candidate, deadline: isoTimestamp }),
 };

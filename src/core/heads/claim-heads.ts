@@ -3,7 +3,7 @@ import { subjectKindOf } from '../subject.js';
 import { emptyClaimIndex, openClaimOf, updateClaimIndex } from './claim-index.js';
 import { packedSubject, packHead, unpackHead } from './packed-head.js';
 
-/** Heads per page. Few, so that packing a page delays no command. */
+/** Number of heads per page. It is small, so that packing a page delays no command. */
 export const HEADS_PER_PAGE = 16;
 const UNPACKED_MAX = 1024;
 
@@ -35,7 +35,10 @@ export interface HeadsSummary {
  */
 export class ClaimHeads {
   readonly index = emptyClaimIndex();
-  /** A number is the index of a packed head: number of its page, times heads per page, plus number of its line. */
+  /**
+   * The head itself, or the index of a packed head: the number of its page, times heads per page, plus the number of its
+   * line.
+   */
   readonly #bySubject = new Map<string, Head | number>();
   /** Null in place of a page that was dropped because most of its heads were replaced. */
   readonly #pages: (Page | null)[] = [];
@@ -98,7 +101,7 @@ export class ClaimHeads {
     for (const subject of this.#bySubject.keys()) yield [subject, this.get(subject) as Head];
   }
 
-  /** All heads, to be read later, even while heads change. */
+  /** All heads. The snapshot can be read later, even while heads change. */
   snapshot(): HeadsSnapshot {
     const pages = this.#pages.filter((page) => page !== null).map(({ text }) => text);
     const tracks_by_agent = [...this.index.tracksByAgent].map(([id, tracks]) => [id, [...tracks]] as const);

@@ -7,13 +7,14 @@ export const emptyClaimIndex = () => ({
   /** Subjects with an ACTIVE or SUSPENDED claim, lapsed or not, by the session that holds them. */
   bySession: new Map<string, Set<string>>(),
   /**
-   * For each of these sessions, a whole second that no lease of its claims outlasts. It stays when a claim ends early, and
-   * is infinite once the session has held an edge, whose claim may outlast its lease.
+   * For each of these sessions, a time by which the leases of all its claims have ended, rounded up to a whole second. It
+   * stays when a claim ends early. It is infinite once the session has held an edge, because such a claim may outlast its
+   * lease.
    */
   latestLeaseEndBySession: new Map<string, number>(),
-  /** Sessions in which an agent may have such a claim. They can be too many: `claimedSubjectsOf` filters by agent. */
+  /** Sessions in which an agent may have such a claim. Some may have none, so `claimedSubjectsOf` filters by agent. */
   sessionsByAgent: new Map<string, Set<string>>(),
-  /** Subjects in backoff after an error, including those whose backoff has ended. */
+  /** Subjects with a backoff after an error, even if the backoff is over. */
   inBackoff: new Set<string>(),
   /** Tracks in which an agent has been granted work. */
   tracksByAgent: new Map<string, Set<string>>(),
@@ -98,7 +99,7 @@ function addToSet(sets: Map<string, Set<string>>, key: string, item: string): vo
   else set.add(item);
 }
 
-/** Also removes a set that has become empty, or old sessions would accumulate. */
+/** Removes an item, and the whole set once it is empty: otherwise the sets of old sessions would accumulate. */
 function removeFromSet(sets: Map<string, Set<string>>, key: string, item: string): void {
   const set = sets.get(key);
   set?.delete(item);

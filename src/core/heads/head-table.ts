@@ -31,7 +31,7 @@ export class HeadTable {
     yield* this.records.keys();
   }
 
-  /** All heads, to be read later, even while heads change. See `ClaimHeads.snapshot`. */
+  /** All heads. The snapshot can be read later, even while heads change. See `ClaimHeads.snapshot`. */
   snapshot(): HeadTableSnapshot {
     const { pages, heads, summary } = this.claims.snapshot();
     return { pages, summary, heads: concatIterables<AnyHead>(heads, this.records.values()) };

@@ -17,7 +17,7 @@ export class FamilyLogWriter {
   private readonly progress = emptyMethodologyState();
   private readonly edgeNames = new Map<string, string>();
 
-  /** `topology`: for the edges of events before the project was configured. */
+  /** `topology`: names the edges of events from before the project was configured. */
   constructor(topology: Topology) {
     this.addEdgeNames(topology);
   }
@@ -35,7 +35,7 @@ export class FamilyLogWriter {
     const { subject, payload } = event;
     if (subject !== undefined && subjectKindOf(subject) === 'record') return null;
     const isWhole = payload.size_bytes === undefined;
-    // A line that was not an event is written as it was.
+    // An imported line that could not be converted to an event is written unchanged.
     if (event.event_type === UNCONVERTED_LINE && isWhole && typeof payload.raw === 'string')
       return payload.raw;
     return JSON.stringify(this.flatLine(event));
@@ -63,7 +63,7 @@ export class FamilyLogWriter {
     });
   }
 
-  /** A convergence event of this coordinator may lack both counts. Its delta is 0: every required check has passed. */
+  /** The fields `iteration` and `delta`. Convergence events may lack them; their delta is 0, as all required checks passed. */
   private countFields(event: EventEnvelope, feature: string | null, edge: string | null): JsonObject {
     const { event_type, payload } = event;
     const state = this.progress.features.get(feature ?? '')?.edges.get(edge ?? '');

@@ -33,7 +33,7 @@ interface SubtaskAddition {
   readonly path: DocumentPath;
 }
 
-/** An empty set of tasks to add. Each item is parsed without the others and without the plan. */
+/** An empty set of tasks to add. Each item is parsed on its own, without the other items and without the plan. */
 const noTaskItems = () => ({
   newTasks: [] as NewTask[],
   additions: new Map<string, SubtaskAddition[]>(),
@@ -42,7 +42,10 @@ const noTaskItems = () => ({
 });
 export type ParsedTaskItems = ReturnType<typeof noTaskItems>;
 
-/** Adds tasks, and subtasks to existing tasks, under the rules of a whole plan. Does not modify the plan. */
+/**
+ * Adds tasks, and subtasks of existing tasks, and checks them by the rules of a whole plan. Returns the change; the plan
+ * itself is not modified.
+ */
 export const addTasks = (plan: Plan, tasks: unknown, startedTasks: StartedTasks): AddTasksResult =>
   addTaskItems(plan, readTaskItems(tasks), startedTasks);
 
@@ -99,7 +102,7 @@ function addItem(
 
 export function addTaskItems(plan: Plan, items: ParsedTaskItems, startedTasks: StartedTasks): AddTasksResult {
   const { additions, faultyTaskIds } = items;
-  // Copies, because the same items may be proposed again.
+  // Copies, because the caller may use the same items again.
   const newTasks = [...items.newTasks];
   const faults = items.faults.copy();
   if (newTasks.length === 0 && additions.size === 0 && !faults.isEmpty)

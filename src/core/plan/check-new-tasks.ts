@@ -20,8 +20,8 @@ export interface NewTask {
 }
 
 /**
- * Checks tasks together with the plan they are added to. Returns the tasks that could be placed, as a separate plan.
- * `faultyTaskIds`: tasks that could not be parsed; a dependency on one of them is not reported as unknown.
+ * Checks new tasks together with the plan to which they are added. Returns the tasks that could be placed, as a separate
+ * plan. `faultyTaskIds`: tasks that could not be parsed; a dependency on one of them is not reported as unknown.
  */
 export function checkNewTasks(
   base: Plan,
@@ -51,7 +51,7 @@ export function checkNewTasks(
   return added;
 }
 
-/** Whether a task of the plan depends on an added task. Otherwise no cycle leads through the plan. */
+/** Whether a task of the plan depends on an added task. If not, a new cycle contains only added tasks. */
 function hasDependantOnAdded(base: Plan, added: Plan): boolean {
   for (const { id, track, sequence } of added.tasks()) {
     if (base.task(id) !== undefined || base.taskAfter(track, sequence)?.depends_on === null) return true;
@@ -59,7 +59,7 @@ function hasDependantOnAdded(base: Plan, added: Plan): boolean {
   return false;
 }
 
-/** The plan as it would be: the added tasks overlay those of the plan. No task is removed. */
+/** The plan as it would be after the addition: the added tasks overlay those of the plan. No task is removed. */
 function mergedLookup(base: Plan, added: Plan): PlanLookup {
   return {
     task: (taskId) => added.task(taskId) ?? base.task(taskId),

@@ -1,6 +1,6 @@
 /**
- * Dependants per id. Most ids have one at most, so a single one is stored as a string: a set for each would cost
- * hundreds of megabytes in a plan of a million tasks.
+ * Dependants per id. Most ids have at most one dependant, so a single dependant is stored as a string: a set for each id
+ * would cost hundreds of megabytes in a plan of a million tasks.
  */
 export class DependantIndex {
   readonly #dependants = new Map<string, string | Set<string>>();

@@ -10,9 +10,9 @@ import {
 } from './task.js';
 
 /**
- * Each subtask waits for the dependencies of its task. Edges for every pair would number subtasks times dependencies,
- * so a task with subtasks gets a start node in between, which cannot be claimed. No subtask has the index 0, so its id is
- * free.
+ * Index of the start node of a task that has subtasks. Each subtask waits for all dependencies of its task. Graph edges for
+ * every such pair would be too many, so the start node waits for the dependencies, and the subtasks wait for the start
+ * node. It cannot be claimed. No subtask has the index 0, so the id is free.
  */
 const START_INDEX = 0;
 export const isStartNode = (node: string): boolean => node.endsWith('::0');
@@ -27,8 +27,9 @@ export function taskDependencies(lookup: PlanLookup, task: PlannedTask): readonl
 }
 
 /**
- * Predecessors of a node, including start nodes. Subtasks given as a count all wait for the start node only, so their
- * merge is connected to it directly: ten kilobytes of plan can declare a million of them.
+ * Predecessors of a node, including start nodes. If a task gives only the number of its subtasks, they all wait for the
+ * start node only, and the merge is connected directly to the start node: ten kilobytes of plan can declare a million such
+ * subtasks.
  */
 function predecessorsOf(lookup: PlanLookup, node: string): readonly string[] {
   const { task_id, subtask_index } = splitSubject(node);
@@ -43,9 +44,7 @@ function predecessorsOf(lookup: PlanLookup, node: string): readonly string[] {
 export const hasUnnamedSubtasks = ({ subtasks }: PlannedTask): boolean =>
   typeof subtasks === 'number' && subtasks > 0;
 
-/**
- * The ids of all tasks. As roots of a walk they reach every node, because a task comes after its subtasks.
- */
+/** The ids of all tasks. A walk from these roots reaches every node, because each task waits for its subtasks. */
 export function* taskIdsOf(plan: Plan): Generator<string> {
   for (const task of plan.tasks()) yield task.id;
 }

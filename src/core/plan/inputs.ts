@@ -1,16 +1,16 @@
 import { dependenciesOf } from './dependency-graph.js';
 import type { Plan } from './plan.js';
 
-/** Identifies the accepted result of a subject among its earlier ones. */
+/** Distinguishes the accepted result of a subject from its earlier ones. */
 export interface ResultVersion {
   readonly generation: number;
   readonly epoch: number;
 }
 
 /**
- * Identifies the results that a subject depends on: of its subtasks for a merge, otherwise of its dependencies. The text
- * is equal exactly if the results are. Null without dependencies. The text grows with the number of dependencies, so store
- * its hash.
+ * A text that identifies the results a subject depends on: those of its subtasks for a merge, otherwise those of its
+ * dependencies. Two such texts are equal exactly if the results are the same. Null without dependencies. The text grows
+ * with the number of dependencies, so store its hash.
  */
 export function inputsOf(
   plan: Plan,

@@ -14,7 +14,10 @@ const TASKS_PER_STEP = 100;
 export const diffPlan = (current: Plan | null, target: PlanInput): PlanChange =>
   runAllSteps(diffPlanSteps(current, target));
 
-/** Compares two plans in steps. The caller checks by its revision that the current plan has not changed in between. */
+/**
+ * Compares two plans in steps. The current plan must not change between the steps; the caller detects a change by the
+ * plan's revision.
+ */
 export function* diffPlanSteps(current: Plan | null, target: PlanInput): StepGenerator<PlanChange> {
   const added: TaskInput[] = [];
   const changed: TaskInput[] = [];

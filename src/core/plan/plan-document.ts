@@ -10,7 +10,7 @@ import { plannedTask, type TaskInput } from './task.js';
 import { isTaskId, parseTaskId, TRACK_PATTERN } from './task-id.js';
 import { taskInputSchema } from './task-schema.js';
 
-/** In characters: a text has at least as many bytes. */
+/** Maximum length of the text of a plan, in characters. The text has at least as many bytes. */
 export const PLAN_TEXT_LENGTH_MAX = 5 * 1024 * 1024;
 
 const outlineSchema = z.strictObject({
@@ -109,7 +109,8 @@ function readTasks(tracks: PlanOutline['tracks'], faults: PlanFaultList) {
 
 const validPartSchema = z.object({
   id: taskInputSchema.shape.id,
-  // An invalid value becomes an empty list. The implicit dependency on the previous task could cause a false fault.
+  // An invalid value becomes an empty list: as a missing value, it would mean a dependency on the previous task, which
+  // could cause a false fault.
   depends_on: taskInputSchema.shape.depends_on.default([]).catch([]),
   subtasks: taskInputSchema.shape.subtasks,
 });

@@ -21,14 +21,17 @@ export interface PlannedSubject {
   readonly subtask_index: number | null;
 }
 
-/** The queries that the dependency functions need, so that they can check a plan before it exists. */
+/**
+ * The queries that the dependency functions make. They do not need a whole `Plan`, so that changes can be checked before
+ * the plan contains them.
+ */
 export interface PlanLookup {
   task(taskId: string): PlannedTask | undefined;
   /** The task before this sequence number in the track. */
   taskBefore(track: string, sequence: number): PlannedTask | undefined;
 }
 
-/** Payload of `PLAN_CHANGED`, or a part of it. Changed tasks are given whole. */
+/** Payload of `PLAN_CHANGED`, or a part of it. A changed task is given with all its fields. */
 export interface PlanChange {
   readonly added: readonly TaskInput[];
   readonly changed: readonly TaskInput[];
@@ -65,7 +68,7 @@ export class Plan implements PlanLookup {
     const task = this.#tasks.get(task_id);
     if (task === undefined) return undefined;
     if (subtask_index === null) return { id: task.id, task, subtask_index };
-    // Comparing the text refuses other spellings of the same number, such as `::01` or `::1e0`.
+    // The comparison of the text rejects other spellings of the same number, such as `::01` or `::1e0`.
     const isValidId = subtask_index <= subtaskCount(task) && subject === subtaskId(task_id, subtask_index);
     return isValidId && subtask_index >= 1 ? { id: subject, task, subtask_index } : undefined;
   }
@@ -142,8 +145,8 @@ export class Plan implements PlanLookup {
 }
 
 /**
- * Folds `PLAN_CHANGED`: modifies the given plan, which the caller owns, and returns it. A change may come in several
- * parts, so a dependency may precede its task.
+ * Folds `PLAN_CHANGED`: modifies the given plan, which the caller owns, and returns it. A change may come in several parts,
+ * so a task may arrive before the tasks that it depends on.
  */
 export function applyPlanChange(plan: Plan, change: PlanChange): Plan {
   for (const taskId of change.removed) plan.remove(taskId);

@@ -79,7 +79,7 @@ describe('weights', () => {
     expect(weightIn(plan, 'A-001-a')).toBe(2);
   });
 
-  it('count the dependants of the merge for a subtask too', () => {
+  it('of a subtask also count the dependants of its merge', () => {
     const plan = planOfTasks([
       taskWith('A-001-a'),
       taskWith('A-002-b', { subtasks: 2 }),

@@ -288,7 +288,7 @@ describe('hostile input', () => {
     expect(faultsOf(yaml)[0]?.code).toBe('BAD_YAML');
   });
 
-  it('that is nested deeper than the call stack allows is refused as JSON', () => {
+  it('that comes as JSON and is nested deeper than the call stack allows is refused', () => {
     let metadata: unknown = 1;
     for (let depth = 0; depth < 20_000; depth++) metadata = { metadata };
     const json = { tracks: { A: [{ id: 'A-001-a', description: 'a', metadata }] } };

@@ -1,4 +1,7 @@
-/** Checked before the pattern, which then never runs over long input. The longest valid id has 69 characters. */
+/**
+ * Maximum length, which is checked first, so that the pattern never runs over long input. The longest valid id has 69
+ * characters.
+ */
 const TASK_ID_LENGTH_MAX = 80;
 export const SUBTASK_INDEX_MAX = 9999;
 export const TRACK_PATTERN = /^[A-Z]{1,8}$/;

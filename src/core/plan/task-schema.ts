@@ -9,11 +9,11 @@ const id = z.string().min(1);
 const depends_on = z
   .array(id)
   .max(1_000)
-  .refine((ids) => new Set(ids).size === ids.length, { error: 'it names a task twice' })
+  .refine((ids) => new Set(ids).size === ids.length, { error: 'expected each task at most once' })
   .optional();
 export const subtaskInputSchema = z.strictObject({ description, depends_on });
 
-/** A task as written in a plan, carried by `PLAN_CHANGED` and rendered. */
+/** A task in its written form: in a plan document, in `PLAN_CHANGED` events and in replies. */
 export const taskInputSchema = z.strictObject({
   id,
   description,

@@ -3,7 +3,10 @@ import type { SubtaskInput, TaskInput } from './task-schema.js';
 
 export type { SubtaskInput, TaskInput } from './task-schema.js';
 
-/** A task of a plan. All have the same shape: a plan may hold a million. */
+/**
+ * A task of a plan. Every field is always present, so that all tasks have the same shape in memory: a plan may have a
+ * million.
+ */
 export interface PlannedTask {
   readonly id: string;
   readonly track: string;
@@ -12,7 +15,7 @@ export interface PlannedTask {
   readonly instructions: string | null;
   /** The dependencies that the plan names; null: the previous task in the track. `dependenciesOf` resolves both. */
   readonly depends_on: readonly string[] | null;
-  /** Higher goes first. */
+  /** Tasks with a higher priority are claimed first. */
   readonly priority: number;
   readonly modules: readonly string[];
   /** The number of subtasks, or a description of each; 0 if there are none. */

@@ -6,7 +6,10 @@ import { splitSubject, subtaskCount } from './task.js';
 /** Maximum weight. Sums over paths grow exponentially; up to this value, addition stays exact. */
 export const WEIGHT_MAX = 1e15;
 
-/** Result of `weightSteps`, read by `weightOf`. Unnamed subtasks that no dependency names have no entry. */
+/**
+ * Result of `weightSteps`, read by `weightOf`. Subtasks that are given as a count have no entry, unless a dependency names
+ * them.
+ */
 export type Weights = ReadonlyMap<string, number>;
 
 /** How much a subject blocks: one per dependant, plus the weight of that dependant. */
@@ -45,6 +48,7 @@ function propagatedWeight(plan: Plan, node: string, weight: number): number {
   const { task_id, subtask_index } = splitSubject(node);
   const task = plan.task(task_id);
   if (task === undefined || !hasUnnamedSubtasks(task)) return weight + 1;
-  // Each unnamed subtask would have `weight + 1` and pass `weight + 2` to the start node. The merge passes the sum.
+  // Each of the counted subtasks would have the weight `weight + 1` and pass `weight + 2` to the start node. The merge
+  // passes the sum.
   return subtask_index === null ? subtaskCount(task) * (weight + 2) : weight;
 }

@@ -1,4 +1,4 @@
-/** This part of the digest is enough to distinguish results. The full digest is stored beside the reference. */
+/** Number of characters of the digest in a reference, enough to distinguish results. The full digest is stored beside it. */
 const HASH_LENGTH = 12;
 
 export const workProductRef = (subject: string, generation: number, sha256: string): string =>

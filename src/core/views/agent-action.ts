@@ -2,7 +2,7 @@ import { claimEventKindOf } from '../claims/claim-event-kinds.js';
 import type { EventEnvelope } from '../events/envelope.js';
 import { subjectKindOf } from '../subject.js';
 
-/** Whether an event records a submission whose sender did not prove to be the session that it names. */
+/** Whether an event records a submission whose sender did not prove that it is the session which the event names. */
 export const isUnverified = ({ event_type, payload }: EventEnvelope): boolean =>
   claimEventKindOf(event_type) === 'result_refused' && payload.verified === false;
 

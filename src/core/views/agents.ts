@@ -4,7 +4,7 @@ import type { EventEnvelope } from '../events/envelope.js';
 import { type ClaimHoldings, claimedSubjectsOf } from '../heads/claim-index.js';
 import { isAgentAction } from './agent-action.js';
 
-/** An agent may use new sessions for years; the view has the most recent ones. */
+/** Maximum number of sessions in the view of an agent, the most recent ones: an agent may use new sessions for years. */
 export const SESSIONS_PER_AGENT_MAX = 100;
 
 /** Counts an action of an agent. Events caused by people or expiry are ignored. */
@@ -44,7 +44,7 @@ function touchSession(sessions: Set<string>, sessionId: string): void {
 
 type AgentsState = ClaimHoldings & { readonly agents: ReadonlyMap<string, AgentStats> };
 
-/** All agents, or the named ones. */
+/** Views of all agents, or of the named ones. */
 export function agentViews(state: AgentsState, names: Iterable<string> = state.agents.keys()): AgentView[] {
   return [...names]
     .flatMap((agentId) => state.agents.get(agentId) ?? [])

@@ -17,8 +17,9 @@ export interface CommittedTransaction {
 }
 
 /**
- * Applies a head from the store if it is newer than the head in the state. When the events of this head arrive, they are
- * counted but do not change it. The plan's head is skipped: it has no task data, so its events must be folded.
+ * Applies a head from the store if it is newer than the head in the state. The events that led to this head arrive later;
+ * they are then counted but no longer change the head. The plan's head is skipped: it has no task data, so its events must
+ * be folded.
  */
 export function applyStoredHead(state: WorkState, head: VersionedHead): void {
   if (head.subject === PLAN_SUBJECT) return;
@@ -37,9 +38,10 @@ function applyClaimHead(state: WorkState, head: Head): void {
 }
 
 /**
- * Applies a commit to the state. `positions` are those of its events: swaps in order, then loose events; null for a
+ * Applies a commit to the state. `positions`: the positions of its events, swaps in order, then loose events; null for a
  * loose event that was already stored. The state keeps the committed heads themselves, not copies. Returns true if other
- * commits came in between. Then the caller must read their events, and until then the state has only these heads.
+ * commits came in between. The caller must then read the events of those commits; until it has, the state contains only the
+ * heads of this commit.
  */
 export function applyCommit(
   state: WorkState,
@@ -62,8 +64,8 @@ export function applyCommit(
 }
 
 /**
- * Applies a commit of the only writer of a log, whose heads are shared with the state and already in it.
- * `wasCompleted`: whether the head that each swap replaced was completed.
+ * Applies a commit of a store that is the only writer of its log. The state and the store share their heads, so the state
+ * already has the new heads. `wasCompleted`: whether the head that each swap replaced was completed.
  */
 export function applyOwnCommit(
   state: WorkState,
@@ -80,7 +82,7 @@ export function applyOwnCommit(
   advancePosition(state, transaction, positions);
 }
 
-/** Applies a step of the only writer of a log: one decision with one event at this position. */
+/** Applies a step of a store that is the only writer of its log: one decision with one event at this position. */
 export function applyOwnStep(
   state: WorkState,
   { head, next }: Pick<Decision, 'head' | 'next'>,

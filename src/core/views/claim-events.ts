@@ -1,7 +1,7 @@
 import type { EventEnvelope } from '../events/envelope.js';
 import { asClaimEvent, type ClaimEvent } from '../events/known-event.js';
 
-/** The claim events, each once: a feed may deliver an event again, and positions only increase. */
+/** The claim events of a feed, each once. A feed may deliver an event again; its position is then not above the last one. */
 export function* claimEvents(events: Iterable<EventEnvelope>): Generator<ClaimEvent> {
   let position = 0;
   for (const event of events) {

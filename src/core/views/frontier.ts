@@ -18,23 +18,26 @@ export interface FrontierInput {
 }
 
 /**
- * Unclaimed work whose dependencies are complete: everything that can be ready, and some that is not, such as work in
- * backoff. Updated with every head, so that a search for work need not scan the plan. After a plan change it is
- * rebuilt; until then the lists may be outdated, so callers check each subject against the plan.
+ * Unclaimed work whose dependencies are complete: everything that can be ready, and some work that is not, such as work in
+ * backoff. Updated with every head, so that a search for work need not scan the plan. After a plan change it is rebuilt;
+ * until then the lists may be outdated, so callers check each subject against the plan.
  */
 export class Frontier {
   /** Set when the first rebuild begins. Before that, there is nothing to update. */
   #isBuilt = false;
-  /** Version that the lists were built from. */
+  /** The version of the input from which the lists were built: see `currentVersion`. */
   #rebuiltVersion = 0;
-  /** Number of heads with too many dependants to update. */
+  /** How often a head moved that has too many dependants to update. Each time, a rebuild is needed. */
   #overflows = 0;
   #weights: Weights = new Map();
   /** Subjects per track, best first. */
   #lists = new Map<string, RankedSubject[]>();
   /** All subjects in the lists, with the rank they were inserted under. */
   #ranks = new Map<string, RankedSubject>();
-  /** Subjects that moved during the current rebuild; null if none is in progress. */
+  /**
+   * Subjects that were updated during the current rebuild and must be updated again after it; null if no rebuild is in
+   * progress.
+   */
   #movedDuringRebuild: Set<string> | null = null;
 
   /** The version a rebuild must have to include everything up to now. */

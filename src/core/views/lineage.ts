@@ -53,7 +53,10 @@ function historyOfGrant({ event, payload }: ClaimEvent<'granted'>): ClaimHistory
   };
 }
 
-/** The last event of a generation wins: a late result still completes an expired claim. */
+/**
+ * The fields that an event sets at the end of its generation; null if it ends nothing. A later event overrides an earlier
+ * one: a late result still completes an expired claim.
+ */
 function endOf({ kind, event, payload }: ClaimEvent): Partial<ClaimHistory> | null {
   const released_at = event.timestamp;
   switch (kind) {

@@ -5,7 +5,7 @@ import { asClaimEvent } from '../events/known-event.js';
 /** Ids of parked results by subject; no entry if there are none. */
 export type ParkedIds = Map<string, Set<string>>;
 
-/** Updates the parked results: kept until adopted. Idempotent. */
+/** Updates the parked results, which are kept until they are adopted. Idempotent. */
 export function updateParked(parked: ParkedIds, event: EventEnvelope): void {
   const { subject } = event;
   if (subject === undefined) return;

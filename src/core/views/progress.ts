@@ -11,7 +11,10 @@ const zeroCounts = (): MutableProgressCounts => ({ completed: 0, in_progress: 0,
 
 const SUBJECTS_PER_STEP = 100;
 
-/** Progress of each track and of the whole plan, in steps. If work continues in between, each subject counts as it is when visited. */
+/**
+ * Progress of each track and of the whole plan, in steps. If work continues between the steps, each subject is counted in
+ * the state that it has when it is visited.
+ */
 export function* progressSteps(
   state: WorkState,
   context: FoldContext,

@@ -33,7 +33,7 @@ export function loadProject(snapshot: ProjectSnapshot): ProjectState {
   for (const task of snapshot.tasks) state.plan.put(task);
   for (const record of snapshot.records) state.records.set(record.subject, record);
   for (const head of snapshot.heads) setHead(state, null, head);
-  // A head names only its last agent.
+  // The tracks of earlier agents are restored here, because a head names only its last agent.
   for (const [agentId, tracks] of snapshot.tracks_by_agent) state.tracksByAgent.set(agentId, tracks);
   return state;
 }

@@ -22,7 +22,7 @@ export const emptyWork = (heads = new HeadTable()) => ({
   records: heads.records,
   plan: new Plan(),
   frontier: new Frontier(),
-  // The containers only: a copied count would not follow the heads.
+  // Only containers are taken from the index, because they follow the heads. A count would be a copy and would not.
   bySession: heads.claims.index.bySession,
   latestLeaseEndBySession: heads.claims.index.latestLeaseEndBySession,
   sessionsByAgent: heads.claims.index.sessionsByAgent,
@@ -81,7 +81,7 @@ function foldRecordEvent(state: WorkState, subject: string, event: EventEnvelope
   applyPlanEvent(state.plan, event);
 }
 
-/** Changes the plan, if the event does. */
+/** Applies an event to the plan, if the event changes the plan. */
 export function applyPlanEvent(plan: Plan, event: EventDraft): void {
   const knownEvent = asKnownEvent(event);
   if (knownEvent?.event_type === 'PLAN_CHANGED') applyPlanChange(plan, knownEvent.payload);
@@ -99,6 +99,6 @@ export function setHead(state: WorkState, before: Head | null, after: Head): voi
   state.frontier.onHeadMoved(state, after.subject, before?.phase === 'COMPLETED');
 }
 
-/** A head that was read from the store may be ahead of the events still to be folded. */
+/** Whether the head already includes the event: a head that was read from the store may be ahead of the events to fold. */
 const isFolded = (head: { seq: number } | null, event: EventEnvelope): boolean =>
   head !== null && (event.seq ?? 0) <= head.seq;

@@ -14,7 +14,7 @@ export class RefusalCounts {
 
   constructor(private readonly onlyGeneration: number | null = null) {}
 
-  /** All refusals, also those that are only counted. */
+  /** Number of all refusals, including those that are only counted. */
   get total(): number {
     return sumOf([...this.byKey.values()]);
   }
@@ -53,7 +53,7 @@ export class RefusalCounts {
 
 const sumOf = (counts: readonly RefusalCount[]): number => counts.reduce((sum, { total }) => sum + total, 0);
 
-/** Equal for repetitions of one refusal; null if each one counts. A parked result is kept once. */
+/** The identity of a refusal, equal for its repetitions; null if each repetition counts. A parked result is kept once. */
 export function refusalIdentity({ payload, request_id }: EventDraft): string | null {
   if (payload.parked === true) return `result ${payload.result_id}`;
   return request_id === undefined ? null : `request ${request_id}`;

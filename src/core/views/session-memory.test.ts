@@ -97,7 +97,7 @@ describe('the memory of a session', () => {
     expect(claim?.expires_at).toBe(iso(14 * 24 * 3600));
   });
 
-  it('keeps the same task of two projects apart', () => {
+  it('keeps tasks with the same id in two projects apart', () => {
     const history = new ProjectHistory();
     history.command('A-001-core', claimBy(ada));
     const elsewhere = history.events.map((event) => ({ ...event, project_id: 'other' }));

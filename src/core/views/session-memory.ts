@@ -6,9 +6,9 @@ import { planPositionOf } from '../plan/plan-position.js';
 import { sessionSubject, subjectKindOf } from '../subject.js';
 import { isAgentAction, isUnverified } from './agent-action.js';
 
-/** Maximum number of entries kept, the latest ones; the log has the rest. */
+/** Maximum number of entries in the task log of a session. The latest are kept; the log of the project has the rest. */
 export const TASK_LOG_MAX = 1000;
-/** Maximum total length as JSON; a single entry may exceed it. */
+/** Maximum total length of these entries as JSON; a single entry may exceed it. */
 export const TASK_LOG_CHARS_MAX = 4 * 1024 * 1024;
 
 /** Fold of a session. It may span several projects, whose positions are independent. */

@@ -21,7 +21,8 @@ export const projectStatus = (state: WorkWithParked, context: FoldContext): Proj
 const SUBJECTS_PER_STEP = 50;
 
 /**
- * The status in steps. The position is read at the start; if work continues, each subject counts as it is when visited.
+ * The status, computed in steps. The position is read at the start. If work continues between the steps, each subject is
+ * counted in the state that it has when it is visited.
  */
 export function* statusSteps(state: WorkWithParked, context: FoldContext): StepGenerator<ProjectStatus> {
   const { position, last_updated } = state;
@@ -98,7 +99,7 @@ function waitOf(
   }
 }
 
-/** Claims that are held now. A claim that has lapsed is excluded, whether or not its expiry is recorded. */
+/** Claims that are live now. A claim that has lapsed is excluded, whether or not its expiry is recorded. */
 export function liveClaims(state: WorkWithParked, context: FoldContext): TaskClaim[] {
   return [...subjectsWithOpenClaim(state)]
     .map((subject) => taskStateIn(state, subject, context).claim)

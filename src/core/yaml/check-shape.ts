@@ -13,7 +13,10 @@ export interface ShapeFaultSink {
   add(code: 'BAD_VALUE' | 'UNKNOWN_FIELD', path: DocumentPath, message: string): void;
 }
 
-/** Reports values that JSON cannot hold and forbidden names. False: nested too deeply to be read further. */
+/**
+ * Reports values that JSON cannot represent, and forbidden names. False if the value is nested too deeply to be read
+ * further.
+ */
 export function checkJsonShape(value: unknown, path: (string | number)[], faults: ShapeFaultSink): boolean {
   if (typeof value === 'number' && !Number.isFinite(value)) {
     faults.add('BAD_VALUE', path, `${value} is not a valid JSON number.`);

@@ -3,7 +3,7 @@ import type { DocumentPath } from './source-position.js';
 
 type AnySchema = z.core.$ZodType;
 
-/** The names of the fields that a schema allows in the object at the path; empty if that is not an object. */
+/** The names of the fields that a schema allows in the object at the path; empty if the path leads to no object. */
 export function fieldNamesAt(schema: AnySchema, path: DocumentPath, value: unknown): string[] {
   let [schemas, current] = [[schema], value];
   for (const step of path) {

@@ -58,7 +58,7 @@ function faultMessage(
   counts: Record<'nested' | 'indicators' | 'aliases' | 'directives' | 'strayBrackets', number>,
 ): string | null {
   if (counts.nested > NESTED_MAX || counts.indicators > INDICATORS_IN_LINE_MAX)
-    return 'The text is nested too deeply.';
+    return `The text is nested too deeply; at most ${NESTED_MAX} levels are allowed. Flatten it.`;
   if (counts.aliases > ALIASES_MAX) return 'Anchors and aliases are not supported; write the values out.';
   if (counts.directives > DIRECTIVES_MAX) return 'Directives are not supported; remove them.';
   return counts.strayBrackets > STRAY_BRACKETS_MAX ? 'Unmatched closing brackets; remove them.' : null;

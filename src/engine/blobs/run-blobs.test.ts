@@ -42,7 +42,7 @@ test('refers to a blob by its place in the bucket, or by its digest if there is 
   });
 });
 
-test('reads references from before blobs moved to a bucket', async () => {
+test('reads a blob by a reference that was made before the blobs moved to a bucket', async () => {
   const folder = new MemoryBlobs();
   const oldReference = await runBlobsOf(folder, 'acme').put(BYTES);
   const movedBlobs = runBlobsOf(withOlderBlobs(new BucketBlobs(), folder), 'acme');

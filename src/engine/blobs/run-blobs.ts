@@ -9,8 +9,8 @@ import type { RunBlobs } from '../run-blobs.js';
 const DIGEST_AT_END = /(?:^|\/)([0-9a-f]{64})$/;
 
 /**
- * The blobs of a run, by reference. A blob is read by its digest and for this tenant only: the bucket and the path of the
- * reference are ignored. So references from before blobs moved still work, and none leads to another tenant.
+ * The blobs of a run, by reference. A blob is read by its digest and for this tenant only: the bucket and the path in the
+ * reference are ignored. So a reference remains valid after its blob has moved, and none leads to another tenant's blob.
  */
 export const runBlobsOf = (blobs: Blobs, tenantId: string): RunBlobs => ({
   async put(bytes) {

@@ -17,10 +17,10 @@ export interface CommandExecutor {
 export interface Execution extends Omit<CommandEnd, 'channel'> {
   /** False if the sandbox or the copy could not be made; the output says why. */
   readonly is_started: boolean;
-  /** Whether the command was at this limit when it ended. */
+  /** Whether the disk, or the number of processes, was at its limit when the command ended. */
   readonly is_disk_full: boolean;
   readonly is_process_limit_reached: boolean;
-  /** Null if there is none. A report that is too large is cut to one byte more than the maximum. */
+  /** Null if there is none. Cut to one byte more than the maximum: `parseReport` then refuses it as too large. */
   readonly report: Uint8Array | null;
 }
 
@@ -120,7 +120,7 @@ async function removeReport(project: string, report: string): Promise<void> {
     await rm(join(project, report), { recursive: true, force: true });
 }
 
-/** Follows no link out of the folder. */
+/** Reads the report. Null if there is no such file, or if a link leads to a file outside the folder. */
 async function readReport(project: string, report: string): Promise<Uint8Array | null> {
   const path = await realpath(join(project, report)).catch(() => null);
   if (path === null || !isInside(project, path)) return null;

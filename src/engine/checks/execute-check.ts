@@ -28,7 +28,7 @@ export const DEFAULT_CHECK_LIMITS: CheckLimits = {
 
 const SETUP_OUTPUT_CHARS_MAX = 500;
 
-/** A check whose command can be run, with its digest. */
+/** A check whose command can be run, with the digests of the command and of the check. */
 interface RunnableCheck {
   readonly command: CheckCommand;
   readonly command_sha256: string;
@@ -36,7 +36,7 @@ interface RunnableCheck {
   readonly minimum_percent: number | null;
 }
 
-/** A check that is skipped or not valid gives its result and the reason instead. */
+/** Parses a check's command. Returns a result and the reason instead if the check is skipped or not valid. */
 export function runnableCheck(
   check: EffectiveCheck,
 ): RunnableCheck | { readonly result: 'skip' | 'error'; readonly says: string } {
@@ -50,22 +50,22 @@ export function runnableCheck(
   return { command, command_sha256, check_sha256, minimum_percent: minimum };
 }
 
-/** The minimum coverage of a report; a text names the fault of the report's settings. */
+/** The minimum coverage of a report, null if none is set; if the report's settings are not valid, a text with the fault. */
 function minimumOf(report: NonNullable<EffectiveCheck['report']>): number | null | string {
   const { path, format, minimum_percent } = report;
   const fault = pathFault(path);
   if (fault !== null) return `The report's path ${JSON.stringify(path)} is not valid: ${fault}.`;
   if (minimum_percent === undefined) return null;
   if (!isCoverageFormat(format))
-    return `\`minimum_percent\` is for coverage; reports of the format ${format} have none. Remove it.`;
+    return `\`minimum_percent\` is for coverage, which the format ${format} does not report. Remove it.`;
   const minimum = typeof minimum_percent === 'number' ? minimum_percent : percentOf(minimum_percent);
   if (minimum >= 0 && minimum <= 100) return minimum;
   return `\`minimum_percent\` is ${JSON.stringify(minimum_percent)}; it must be a number from 0 to 100.`;
 }
 
 /**
- * Projects often write thresholds as fractions: a text without a percent sign that is at most 1 is a
- * fraction, so 0.8 means 80 %.
+ * Parses a threshold that is a text. Projects often write thresholds as fractions: a text without a percent sign that is
+ * at most 1 is a fraction, so 0.8 means 80 %.
  */
 function percentOf(text: string): number {
   const number = /^\d+(\.\d+)?$/.test(text.trim()) ? Number(text) : null;

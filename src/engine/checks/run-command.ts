@@ -19,7 +19,7 @@ interface CommandSpec {
 }
 
 export interface CommandEnd {
-  /** Null if a signal ended it, or if it could not be started. */
+  /** Null if a signal ended the command, or if the command could not be started. */
   readonly exit_code: number | null;
   readonly signal: NodeJS.Signals | null;
   readonly stopped: StopReason | null;

@@ -13,7 +13,7 @@ const ETC_FILES = [
   ...['hosts', 'passwd', 'group'],
 ];
 const PATH_FOLDERS = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin'];
-/** Folders that tools write to inside installed dependencies: empty and writable in the sandbox, where they exist. */
+/** Folders inside installed dependencies that tools write to. Those that exist are empty and writable in the sandbox. */
 const CACHE_FOLDERS = ['.cache', '.vite', '.vite-temp', '.vitest'];
 const SHARED_MEMORY_BYTES_MAX = 64 * 1024 * 1024;
 /** Since this version the kernel counts the processes of each user namespace separately. */
@@ -29,7 +29,10 @@ export const sandboxEnvironment = (): Record<string, string> => ({
   NO_COLOR: '1',
 });
 
-/** Node's programs and global packages, if they are not in a system folder: version managers install them in the home folder. */
+/**
+ * The folders of Node's programs and global packages; empty if Node is in a system folder. Version managers install Node
+ * in the home folder.
+ */
 function nodeFolders(): string[] {
   const bin = dirname(realpathSync(process.execPath));
   if (SYSTEM_FOLDERS.some((name) => bin.startsWith(`/${name}/`))) return [];

@@ -50,7 +50,7 @@ it.skipIf(!isRoot || sandbox.kind === 'none')(
 );
 
 it.skipIf(sandbox.kind === 'none')(
-  'ends the command when its own process is killed',
+  'ends the command when the process that runs the check is killed',
   async () => {
     const seconds = `1${randomInt(1e8, 1e9)}`;
     const child = spawn(process.execPath, [

@@ -15,8 +15,8 @@ import {
 import { syscallFilter } from './syscall-filter.js';
 
 /**
- * The sandbox of untrusted commands: bubblewrap. No network, no home folders, system folders read-only, memory file
- * systems of limited size for everything that can be written, its own processes only, no further user namespaces.
+ * The sandbox of untrusted commands: bubblewrap. A command has no network and no home folders, reads the system folders,
+ * writes only to memory file systems of limited size, sees only its own processes and cannot create user namespaces.
  *
  * The kernel does not limit the processes of root. As root, an outer bubblewrap therefore makes the folders reachable
  * and changes to a user that nothing else uses. The sandbox itself is then the same as for other users.

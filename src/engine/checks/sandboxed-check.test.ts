@@ -38,11 +38,11 @@ interface RunOptions {
   readonly signal: AbortSignal;
 }
 
-/** The argument of a `sleep` that no other process has. */
+/** An argument for `sleep` that no other process has, to find the process by. */
 const uniqueSeconds = () => `1${randomInt(1e8, 1e9)}`;
 
 describe.skipIf(sandbox.kind === 'none')(`a check in the sandbox${skipReason}`, { timeout: 120_000 }, () => {
-  it('runs words without a shell on a copy of the project', async () => {
+  it('runs a command without a shell, on a copy of the project', async () => {
     const check = shellCheck(`printf '%s,' "a b" '$HOME'`, { shell: false });
     expect(await run(check)).toMatchObject({ result: 'pass', exit_code: 0, text: 'a b,$HOME,' });
     const copied = await run(shellCheck('cat src/a.txt && echo new > src/a.txt'), {

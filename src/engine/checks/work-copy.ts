@@ -21,7 +21,7 @@ import { listProjectFiles } from './project-files.js';
 export interface CandidateFile {
   readonly path: string;
   readonly bytes: Uint8Array;
-  /** Absent: as the file in the project; a new file is not executable. */
+  /** Absent: the file keeps its mode in the project; a new file is not executable. */
   readonly executable?: boolean;
 }
 
@@ -83,7 +83,7 @@ async function copyFiles(
   for (const path of files) {
     const source = join(root, path);
     const stats = await lstat(source).catch(() => null);
-    // A file below a link is elsewhere, even if git lists it here.
+    // A file below a linked folder is not in the project, even if git lists it.
     if (stats === null || (await realpath(dirname(source))) !== dirname(source)) continue;
     const target = join(folder, path);
     await makeFolder(dirname(target));
@@ -103,7 +103,7 @@ const tooLarge = (size: string): CopyRefusal => ({
   next: 'List generated and large files in .gitignore.',
 });
 
-/** A link that leaves the project is left out. */
+/** Copies a symbolic link, unless it leads out of the project. */
 async function copyLink(source: string, target: string, path: string): Promise<void> {
   const text = await readlink(source);
   const destination = normalize(join(dirname(path), text));

@@ -52,7 +52,7 @@ it('reads the events of Codex', () => {
   });
 });
 
-it('takes the last count of tokens of older versions of Codex', () => {
+it('reports the last token count of older versions of Codex', () => {
   const count = (input_tokens: number, output_tokens: number) => ({
     id: '0',
     msg: { type: 'token_count', info: { total_token_usage: { input_tokens, output_tokens } } },

@@ -8,7 +8,7 @@ export interface AgentOutput {
   /** Null if the output names no session. */
   readonly session: string | null;
   readonly cost: Omit<Cost, 'seconds'>;
-  /** The agent reports that it failed. */
+  /** Whether the agent reports that it failed. */
   readonly is_error: boolean;
 }
 
@@ -32,7 +32,7 @@ export function readAgentOutput(stdout: string): AgentOutput {
   return output;
 }
 
-/** The JSON objects in the text: all of it, one per line, or one that is printed last over several lines. */
+/** The JSON objects in a text: the whole text, the lines that are objects, or a last object over several lines. */
 function jsonObjects(text: string): readonly AgentRecord[] {
   const whole = parseJson(text);
   if (whole !== undefined) return (Array.isArray(whole) ? whole : [whole]).filter(isObject);
@@ -75,8 +75,8 @@ function readClaude(object: AgentRecord): Partial<AgentOutput> {
 }
 
 /**
- * The events of Codex: `thread.started`, `item.completed`, `turn.completed`; older versions wrap theirs in `msg` and count
- * in `token_count`. Both count the tokens of the whole thread so far.
+ * The events of Codex: `thread.started`, `item.completed`, `turn.completed`. Older versions wrap their events in `msg` and
+ * report tokens in `token_count`. Both report the tokens of the whole thread so far.
  */
 function readCodex(object: AgentRecord): Partial<AgentOutput> {
   const event = isObject(object.msg) ? object.msg : object;

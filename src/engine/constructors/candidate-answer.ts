@@ -25,7 +25,7 @@ export type ConstructedFile = z.output<typeof writtenFile>;
 
 const candidateAnswer = z.strictObject({ files: writtenFiles, says: z.string() });
 
-/** Reads a model's answer: exactly the JSON that was asked for, or a fault. */
+/** Parses a model's answer, which must be exactly the JSON that the prompt requests. Otherwise returns the fault. */
 export function readCandidateAnswer(
   text: string,
 ): { readonly answer: z.output<typeof candidateAnswer> } | { readonly fault: string } {
@@ -39,5 +39,5 @@ export function readCandidateAnswer(
 export function faultOf(error: z.ZodError): string {
   const [issue] = error.issues;
   const place = issue?.path.join('.') ?? '';
-  return `${place === '' ? '' : `${place}: `}${issue?.message ?? 'not what was asked for'}`;
+  return `${place === '' ? '' : `${place}: `}${issue?.message ?? 'not of the requested form'}`;
 }

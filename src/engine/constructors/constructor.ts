@@ -12,7 +12,7 @@ interface Construction {
 interface ConstructionResult {
   /** What the agent or model says about its work. Data, never a command. */
   readonly says: string;
-  /** Identifies the session of the agent or model, so that no evaluator judges in it. */
+  /** Identifies the session of the agent or model. No answer of an evaluator from the same session is accepted. */
   readonly constructed_by: string;
   readonly cost: Cost;
 }
@@ -25,7 +25,7 @@ interface ModelAnswer {
   readonly text: string;
   readonly cost: Cost;
 }
-/** Rejects with an `EngineError`: throttled, overloaded, unavailable, timeout, malformed. */
+/** Sends a prompt to a model. Rejects with an `EngineError`: throttled, overloaded, unavailable, timeout, malformed. */
 export type AskModel = (prompt: ModelPrompt) => Promise<ModelAnswer>;
 export interface ModelPrompt {
   readonly system: string;

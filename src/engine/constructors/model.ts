@@ -25,7 +25,7 @@ export const modelConstructor =
     if ('fault' in answerOrFault) {
       throw engineError(
         'malformed',
-        `The model did not answer with the JSON that was asked for: ${answerOrFault.fault}`,
+        `The model did not answer with the requested JSON: ${answerOrFault.fault}`,
         cost,
       );
     }

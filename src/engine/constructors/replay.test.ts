@@ -49,7 +49,7 @@ it.each([
   expect(await readdir(folder)).toEqual([]);
 });
 
-it('names a transcript that does not exist', async () => {
+it('fails if the transcript does not exist, and names its file', async () => {
   const opening = openConstructor({ type: 'replay', transcript: 'none.jsonl' }, { folder: root });
   await expect(opening).rejects.toMatchObject({
     name: 'Engine.Failed',

@@ -34,7 +34,7 @@ const PROMPT_VARIABLE = 'GENESIS_PROMPT';
 
 /**
  * Runs a command-line agent in a separate process group, without a shell. It gets the prompt on stdin and in the file
- * `$GENESIS_PROMPT`. No process of the group is left when this returns or throws.
+ * `$GENESIS_PROMPT`. No process of the group is left when this function returns or throws.
  */
 export async function runAgent(agent: AgentCommand, run: AgentRun): Promise<AgentAnswer> {
   const signal = withTimeLimit(run.signal, agent.timeout_seconds ?? TIMEOUT_SECONDS_DEFAULT);

@@ -10,7 +10,7 @@ import { faultOf } from './candidate-answer.js';
 const TRANSCRIPT_BYTES_MAX = 16 * 1024 * 1024;
 
 const ERROR_NAMES = Object.values(ENGINE_ERRORS) as [EngineErrorName, ...EngineErrorName[]];
-/** An iteration that fails. */
+/** The entry of an iteration that fails. */
 const failedEntry = z.strictObject({ error: z.enum(ERROR_NAMES), says: z.string().exactOptional() });
 
 /** A recorded transcript: JSON lines, one per iteration. */
@@ -44,7 +44,7 @@ export function entryOf<Entry extends object>(transcript: Transcript<Entry>, ite
     const count = transcript.entries.length;
     throw engineError(
       'failed',
-      `The transcript ${transcript.path} has no line for iteration ${iteration}: add it after its ${count} lines.`,
+      `The transcript ${transcript.path} has no line for iteration ${iteration}, only ${count} lines. Add the missing lines.`,
     );
   }
   if (isFailed(entry)) throw new EngineError(entry.error, entry.says ?? `recorded: ${entry.error}`);

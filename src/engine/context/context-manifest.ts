@@ -24,7 +24,7 @@ const manifestSchema = z.strictObject({
   format: z.literal(1),
   context_hash: sha256,
   is_searched: z.boolean(),
-  /** Names of context that the edge requires and that no file has. */
+  /** The names of files that the edge requires as context and that were not found. */
   missing_required: z.array(z.string()),
   files: z.array(listedFile),
 });

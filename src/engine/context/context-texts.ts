@@ -4,12 +4,15 @@ import { type Passage, passagesOf } from './passages.js';
 import { searchPassages } from './search-passages.js';
 
 interface ContextText {
-  /** The path; of a passage with its lines, as `spec/a.md:10-24`. */
+  /** The path of the file. For a passage its lines follow: `spec/a.md:10-24`. */
   readonly name: string;
   readonly text: string;
 }
 
-/** About the tokens of RAG_THRESHOLD_BYTES of text (load-context.ts). Longer documents are searched by default, not passed on whole. */
+/**
+ * Default maximum of tokens for passages: about the tokens in RAG_THRESHOLD_BYTES of text (load-context.ts). By default,
+ * documents that are longer in total are searched for passages and not passed on whole.
+ */
 export const PASSAGE_TOKENS_MAX = 12_500;
 const CHARS_PER_TOKEN = 4;
 

@@ -39,7 +39,7 @@ const LARGE_DOCUMENTS = Array.from({ length: 6 }, (_, at) =>
   ),
 );
 
-describe('loading the context', () => {
+describe('a loaded context', () => {
   // req: ITR-003
   it('has the canonical hash of its files, and lists the hash of each file', () => {
     const files = [
@@ -123,7 +123,7 @@ describe('loading the context', () => {
     ],
     ['too many files', Array.from({ length: 2001 }, (_, at) => fileOf(`${at}`, '')), /limits are 2000 files/],
     ['too many bytes', [fileOf('a', new Uint8Array(16 * 1024 * 1024 + 1))], /context_guidance/],
-  ])('refuses %s', (_, files, reason) => {
+  ])('is refused for %s', (_, files, reason) => {
     expect(() => load(files)).toThrow(EngineError);
     expect(() => load(files)).toThrow(reason);
   });
@@ -213,7 +213,7 @@ describe('the context in a prompt', () => {
     expect(chars).toBeGreaterThan(PASSAGE_TOKENS_MAX * 4 - 4000);
   });
 
-  it('is searched for by feature, guidance and the criteria of the checks', () => {
+  it('is searched by the feature, the guidance and the criteria of the checks', () => {
     const check = { criterion: 'Refunds are audited' };
     const plan = { feature_id: 'REQ-F-1', guidance: 'Write code', checks: [check] } as unknown as Parameters<
       typeof contextQuery

@@ -90,7 +90,7 @@ function assertWithinLimits(files: readonly ContextFile[]): void {
   );
 }
 
-/** Two spellings of one path would be one file on some machines and two on others. */
+/** Refuses two spellings of one path: they would be one file on some machines and two on others. */
 function assertDistinct(sorted: readonly { readonly path: string }[]): void {
   const repeated = sorted.find(({ path }, at) => path === sorted[at - 1]?.path);
   if (repeated === undefined) return;

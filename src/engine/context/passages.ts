@@ -5,7 +5,7 @@ export interface Passage {
   readonly index: number;
   readonly first_line: number;
   readonly last_line: number;
-  /** The headings above it, from the outermost; empty in a file without headings. */
+  /** The headings above the passage, from the outermost; empty if there are none. */
   readonly heading: string;
   readonly text: string;
 }
@@ -30,7 +30,7 @@ class PassageSplitter {
   private length = 0;
   private lineNumber = 0;
   private firstLine = 1;
-  /** The marker that ends a block of code; `#` is not a heading in it. */
+  /** The marker that ends the current block of code, in which `#` starts no heading; null outside of a block. */
   private fence: string | null = null;
 
   constructor(private readonly path: string) {}

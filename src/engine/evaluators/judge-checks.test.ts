@@ -183,7 +183,7 @@ describe('with a configured evaluator', () => {
     expect((await judgeWith(settings, { constructed_by: 's-7' })).outcomes[0]?.result).toBe('error');
   });
 
-  it('plays a transcript, with the verdicts about the checks of the question', async () => {
+  it('replays a transcript, but only the verdicts about the checks that it is asked about', async () => {
     const lines = [
       { verdicts: [verdict('clear', 'fail'), verdict('complete')] },
       { answer: 'All checks pass.' },

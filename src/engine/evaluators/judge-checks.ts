@@ -88,8 +88,8 @@ async function askForVerdicts(
   const { files, folder, iteration, signal, constructed_by, prompt_tokens_max } = judgement;
   const names = checks.map(({ name }) => name);
   const prompt = buildJudgementPrompt({ checks, files }, prompt_tokens_max);
-  // A criterion is labelled with the name of its check. A criterion, or a file that the evaluator cannot read in the folder,
-  // must not be missing: it could be the one that fails.
+  // The prompt must contain every criterion, and every file that the evaluator cannot read in the folder: the missing one
+  // could be the one that fails. The label of a criterion is the name of its check.
   const unseenLabel = prompt.incomplete.find((label) => !evaluator.canReadFolder || names.includes(label));
   if (unseenLabel !== undefined) {
     const fault = `the prompt has no room for ${JSON.stringify(unseenLabel)}; raise context.prompt_tokens_max`;
@@ -99,7 +99,7 @@ async function askForVerdicts(
     const question = { prompt: prompt.text, checks: names, folder, iteration, signal };
     const { text, session, cost } = await evaluator.ask(question);
     if (session === constructed_by) {
-      const fault = 'it answered in the session that made the candidate; use a separate session';
+      const fault = 'the evaluator answered in the session that made the candidate; use a separate session';
       return { read: { fault }, text, cost };
     }
     return { read: readVerdicts(text, names), text, cost };

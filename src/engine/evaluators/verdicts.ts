@@ -18,7 +18,10 @@ export type ParsedVerdicts =
   | { readonly verdicts: ReadonlyMap<string, ModelVerdict> }
   | { readonly fault: string };
 
-/** Reads an evaluator's answer: exactly one verdict for each name, in exactly the JSON that was asked for, or a fault. */
+/**
+ * Parses an evaluator's answer, which must have one verdict for each name, in exactly the JSON that the prompt requests.
+ * Otherwise returns the fault.
+ */
 export function readVerdicts(text: string, names: readonly string[]): ParsedVerdicts {
   const json = readStrictJson(text.trim());
   if ('fault' in json) return json;
@@ -27,7 +30,7 @@ export function readVerdicts(text: string, names: readonly string[]): ParsedVerd
   const verdicts = new Map<string, ModelVerdict>();
   for (const entry of parsed.data.verdicts) {
     if (!names.includes(entry.name))
-      return { fault: `a verdict about ${quotedName(entry.name)}, which was not asked for` };
+      return { fault: `a verdict about ${quotedName(entry.name)}, which was not requested` };
     if (verdicts.has(entry.name)) return { fault: `two verdicts about ${quotedName(entry.name)}` };
     verdicts.set(entry.name, entry);
   }

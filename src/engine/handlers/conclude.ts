@@ -126,7 +126,7 @@ export async function escalateStep(
 ): Promise<StepResult<'escalate'>> {
   const { data } = call;
   const { reason, says } = escalationOf(data);
-  // A candidate that has passed is submitted: a person who approves it accepts it as the result.
+  // This candidate has passed its checks. It is submitted, so that an approval by a person makes it the result.
   if (reason === 'NOT_AUTHORISED') await submitCandidate(services, data);
   // A rejection has ended the claim.
   else if (reason !== 'REJECTED') await suspend(services, data, reason);
@@ -185,7 +185,7 @@ async function suspend(services: EngineServices, data: RunData, reason: Escalati
 /** The reasons of runs that end at a limit. Checks of their last candidate may have failed. */
 const LIMIT_REASONS: ReadonlySet<EscalationCode> = new Set(['MAX_ITERATIONS', 'STUCK', 'BUDGET_SPENT']);
 
-/** If the last iteration has no outcomes, those of the candidate are in the findings of the iteration before. */
+/** The failing checks of the candidate: of this iteration or, if it has no outcomes, of the findings of the one before. */
 async function failingOf({ blobs }: EngineServices, data: RunData): Promise<readonly FailingCheck[]> {
   const { checks } = await edgePlanOf(blobs, data);
   const outcomes = await outcomesOf(blobs, data);

@@ -29,7 +29,7 @@ export function createHandlers(services: EngineServices): StepHandlers {
   };
 }
 
-/** Fixes the plan of the edge. Fails before any cost if no runner could verify the candidate. */
+/** Fixes the plan of the edge. Fails before anything is spent if no runner could verify the candidate. */
 async function loadConfig(
   services: EngineServices,
   { data: { run } }: StepCall,

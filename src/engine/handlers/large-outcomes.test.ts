@@ -58,7 +58,7 @@ test('an outcome of any size is shortened to fit into the data of a run', () => 
 });
 
 // req: ITR-016
-test('with the maximum number of checks, the data of a run fits between its steps, and the whole outcomes are stored as a blob', async () => {
+test('with the maximum number of checks, the data of a run stays within its limit, and the findings have the whole outcomes', async () => {
   const names = Array.from({ length: CHECKS_PER_EDGE_MAX }, (_, at) => `check_${at}`);
   const harness = await CoordinatorHarness.open('memory');
   const checklist = names.map((name) => ({

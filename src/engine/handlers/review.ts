@@ -16,8 +16,8 @@ type Events = readonly EventEnvelope[];
 const NO_ANSWER: HumanDecision = { decision: 'NO_ANSWER', reviewer: '', comment: '' };
 
 /**
- * Puts the candidate before a person. The claim is suspended and no process waits: the machine stops here, and is run
- * again when a decision is in the log or the deadline has passed.
+ * Submits the candidate for review by a person. The claim is suspended and no process waits: the machine stops here, and
+ * runs again when a decision is in the log or the deadline has passed.
  */
 export async function requestReview(services: EngineServices, call: StepCall): Promise<HumanDecision> {
   const { data, journal, key, attempt, task_token } = call;

@@ -43,7 +43,7 @@ export interface CandidateFiles {
   texts(manifest: ResultManifest): Promise<readonly PromptText[]>;
 }
 
-/** The services that the steps of a run use. A laptop and AWS implement them differently. */
+/** The services that the steps of a run use. On a laptop they are implemented differently than on AWS. */
 export interface EngineServices {
   readonly coordination: EdgeCoordination;
   readonly blobs: RunBlobs;

@@ -52,7 +52,7 @@ const CLAIM_LOST_REASONS: ReadonlySet<string> = new Set([
   'LEASE_EXPIRED',
 ]);
 
-/** A refusal is escalated to a person with the failed checks, unless another executor holds the edge. */
+/** The error for a refused candidate. The machine escalates it to a person, unless the claim is lost. */
 export function refusedError(reply: Extract<SubmissionResult, { accepted: false }>): EngineError {
   const failing = 'failing' in reply ? (reply.failing ?? []) : [];
   const reasons = failing.map(({ name, says }) => ` ${name}: ${says}`).join('');

@@ -6,7 +6,7 @@ import type { EngineServices } from './services.js';
 import { submitCandidate } from './submission.js';
 import { awaitVerifiedOutcomes } from './verified-outcomes.js';
 
-/** The base may move again while runners run the checks. */
+/** Maximum number of submissions: the base may change again while runners run the checks. */
 const SUBMISSIONS_MAX = 3;
 
 /**

@@ -16,9 +16,9 @@ type EdgeEvidence = Pick<NonNullable<Explanation['evidence']>, 'candidate' | 'mi
 
 /**
  * The outcomes of the candidate's deterministic checks by the evidence of enrolled runners. Proposes the candidate, and
- * waits until evidence that counts decides every check. Rejects with `Engine.NoEvidence` if no runner is enrolled, or none
- * has run the checks in time, and with `Engine.BaseDiffers` if the runner's base has other files than the candidate was
- * built on.
+ * waits until valid evidence has an outcome for every check. Rejects with `Engine.NoEvidence` if no runner is enrolled, or
+ * if none has run the checks in time. Rejects with `Engine.BaseDiffers` if the runner's base has other files than the base
+ * that the candidate was built on.
  */
 export async function awaitVerifiedOutcomes(
   services: EngineServices,
@@ -35,7 +35,7 @@ export async function awaitVerifiedOutcomes(
     const fault = outcomes === null ? null : baseFaultOf(outcomes);
     if (fault === null && outcomes !== null) return outcomes;
     if (fault !== null && !isFirstLook) throw engineError('baseDiffers', fault);
-    // The fault may come from before, for example from the run that this one retries. The base may agree now.
+    // The fault may be in older evidence, for example of the run that this one retries. By now the bases may be the same.
     if (fault !== null) await propose(services, data);
     isFirstLook = false;
   }
@@ -62,7 +62,7 @@ export class SharedOutcomeWaits {
   }
 }
 
-/** Null: a runner still has to run the checks. */
+/** The outcomes by the evidence so far; null if a runner still has to run a check. Proposes the candidate if necessary. */
 async function currentOutcomes(
   services: EngineServices,
   data: RunData,
@@ -81,7 +81,7 @@ async function currentOutcomes(
   if (unknownName !== undefined)
     throw engineError(
       'configChanged',
-      `The coordinator does not know the check ${unknownName}. Send it the current configuration first: gen init`,
+      `The coordinator's configuration has no check ${unknownName}. Send the current configuration first: gen init`,
     );
   return names.every((name) => outcomes.some((outcome) => outcome.name === name)) ? outcomes : null;
 }
@@ -104,7 +104,7 @@ export async function fetchEdgeEvidence(
   return { candidate, missing, outcomes: z.array(checkOutcomeSchema).parse(outcomes) };
 }
 
-/** Proposes the candidate. A resumed run may propose it again: its evidence stays, unless a base had other files. */
+/** Proposes the candidate. If it was proposed before, it keeps its evidence, unless a runner's base had other files. */
 async function propose({ coordination }: EngineServices, data: RunData): Promise<void> {
   const { generation, claim_id, session_id } = claimOf(data);
   const reply = await coordination.proposeCandidate({

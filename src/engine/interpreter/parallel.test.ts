@@ -62,7 +62,7 @@ describe('a Parallel state', () => {
     });
   });
 
-  it('with a branch that fails stops the others, waits for them and fails with the error of that branch', async () => {
+  it('stops the other branches when a branch fails, waits for them, and fails with the error of that branch', async () => {
     const started = newGate();
     const ended: string[] = [];
     const host = new ScriptedHost({
@@ -140,7 +140,7 @@ describe('a Parallel state of a machine that is stopped', () => {
       Caught: { Type: 'Succeed' },
     });
 
-  it('by the host in a branch stops and awaits the others before it throws', async () => {
+  it('stops and awaits the other branches before it throws, if the host stops the machine in one branch', async () => {
     const stopped = new MachineStopped('later');
     let isEnded = false;
     const host = new ScriptedHost({
@@ -166,7 +166,7 @@ describe('a Parallel state of a machine that is stopped', () => {
     expect(host.states).toEqual(['All', 'slow', 'bad']);
   });
 
-  it('by its signal stops and awaits all branches', async () => {
+  it('stops and awaits all branches, if its signal stops the machine', async () => {
     const controller = new AbortController();
     const ended: string[] = [];
     const waitForAbort = (machineTask: MachineTask): Promise<unknown> =>

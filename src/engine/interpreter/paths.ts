@@ -78,7 +78,7 @@ function parsePath(path: string): { isContext: boolean; steps: Step[] } {
   };
 }
 
-/** An index is not a field of an object, and an array has no fields, not even its length. */
+/** Whether the value has the step. Only arrays have indexes, and only objects have fields: an array has no `length`. */
 function hasStep(value: unknown, step: Step): value is Readonly<Record<Step, unknown>> {
   if (typeof step === 'number') return Array.isArray(value) && step < value.length;
   return isObject(value) && Object.hasOwn(value, step);

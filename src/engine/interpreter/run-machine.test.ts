@@ -196,7 +196,7 @@ describe('data over 256 KB', () => {
 });
 
 describe('a machine', () => {
-  it('goes from state to state until one ends it', async () => {
+  it('runs one state after the other until a state ends the machine', async () => {
     const host = new ScriptedHost({ count: ({ input }) => (input as { n: number }).n + 1 });
     const states: Record<string, MachineState> = {
       Count: task('count', { ResultPath: '$.n', Next: 'Enough?' }),
@@ -270,7 +270,7 @@ describe('a machine that is stopped', () => {
     expect(host.calls).toHaveLength(1);
   });
 
-  it('by its host passes the error of the host on', async () => {
+  it('by its host throws the error of the host', async () => {
     const stopped = new MachineStopped('later');
     const host = new ScriptedHost({
       wait: () => {

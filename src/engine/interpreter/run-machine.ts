@@ -10,12 +10,12 @@ import { isMatched, MachineError, runtimeError } from './machine-error.js';
 import { STATES_TIMEOUT, type StartTimer, startTimeLimit, timeoutMessage } from './machine-time-limit.js';
 import { caughtError, passOutput, pathValue, payloadCopy, stateInput, stateOutput } from './state-data.js';
 
-/** Bounds a machine that would loop for ever. */
+/** Maximum number of transitions: ends a machine that would loop for ever. */
 const TRANSITIONS_MAX = 25_000;
 
 export const WAIT_FOR_TOKEN = 'arn:aws:states:::lambda:invoke.waitForTaskToken';
 
-/** A task that a machine asks for. */
+/** A task that a machine requests from its host. */
 export interface MachineTask {
   readonly state: string;
   /** Name of the function, from its ARN. */
@@ -24,7 +24,10 @@ export interface MachineTask {
   /** Whether the result comes later, from outside. It may take up to `timeout_seconds`. */
   readonly isWaiting: boolean;
   readonly timeout_seconds: number | null;
-  /** Aborted if another branch has failed, or the machine is stopped. A task that ends because of it rejects with its reason. */
+  /**
+   * Aborted if another branch has failed, or if the machine is stopped. A task that ends because of the abort rejects with
+   * the reason of the signal.
+   */
   readonly signal: AbortSignal;
 }
 
@@ -106,7 +109,7 @@ class MachineRun {
     return data;
   }
 
-  /** Returns the next state, or null at the end, and the output. */
+  /** Returns the next state (null at the end) and the output of this state. */
   private async enterState(
     name: string,
     state: MachineState,
@@ -140,7 +143,7 @@ class MachineRun {
     signal: AbortSignal,
   ): Promise<unknown> {
     const isWaiting = state.Resource === WAIT_FOR_TOKEN;
-    // A host knows a waiting task by its state: the token only has to exist for templates that pass it on.
+    // A host identifies a waiting task by its state. The token is needed only because templates refer to it.
     const parameters = stateInput(state, data, isWaiting ? { ...context, Task: { Token: name } } : context);
     const invoked = isWaiting
       ? invocation(parameters)
@@ -156,7 +159,7 @@ class MachineRun {
     return stateOutput(state, data, payloadCopy('The result', result), context);
   }
 
-  /** Runs all branches at once. If one fails, the others are stopped, and the state fails with its error. */
+  /** Runs all branches concurrently. If a branch fails, the others are stopped, and the state fails with its error. */
   private async runParallelState(
     state: AslParallelState,
     data: unknown,
@@ -184,7 +187,7 @@ class MachineRun {
     return stateOutput(state, data, results, context);
   }
 
-  /** Tries again and catches errors as the state says. */
+  /** Runs the attempt with the retries and catchers of the state. Returns the next state and its input. */
   private async withRetryAndCatch(
     state: AslTaskState | AslParallelState,
     data: unknown,

@@ -5,7 +5,7 @@ import { type MachineHost, type MachineOutcome, type MachineTask, runMachine } f
 /** `call` counts the calls from the same state, from 0. */
 type TaskFunction = (task: MachineTask, call: number) => unknown;
 
-/** Runs tasks by functions of the test, and passes time at once. */
+/** A host whose tasks are functions of the test, and whose sleeps end at once. */
 export class ScriptedHost implements MachineHost {
   readonly calls: MachineTask[] = [];
   readonly states: string[] = [];

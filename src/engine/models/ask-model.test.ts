@@ -49,7 +49,7 @@ describe.each(DOCUMENTED_PROVIDERS)('the client of $provider', (provider) => {
     expect(endpoint.received[0]?.body).toContain('Answer with JSON.');
   });
 
-  it('is throttled once, without a retry of its own, and answers when it is asked again', async () => {
+  it('reports throttling without a retry of its own, and can be asked again', async () => {
     const { endpoint, ask } = await open(provider, [provider.throttled, provider.success('again')]);
     expect((await errorOf(ask())).name).toBe('Engine.Throttled');
     expect(endpoint.received).toHaveLength(1);

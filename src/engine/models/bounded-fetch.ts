@@ -1,4 +1,4 @@
-/** Larger than any answer of a model. Bounds the memory. */
+/** Maximum size of an answer, to bound the memory. No model gives a longer one. */
 const ANSWER_BYTES_MAX = 32 * 1024 * 1024;
 
 /**

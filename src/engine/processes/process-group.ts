@@ -118,7 +118,7 @@ async function stopGroup(
 ): Promise<void> {
   signalGroupOf(child, signal);
   await waitForEnd(child);
-  // A killed process ends a moment later; it must not write any more when this resolves.
+  // A killed process ends a moment later. It must not write any more when this function resolves.
   if (signalGroupOf(child, 'SIGKILL')) await waitForEnd(child);
   await exited.catch(() => {});
 }
@@ -131,7 +131,7 @@ async function waitForEnd(child: ChildProcess): Promise<void> {
 
 const isAlive = (child: ChildProcess): boolean => signalGroupOf(child, 0);
 
-/** Returns false if no process is left. Without process groups, the pid of an ended process may already have been reused. */
+/** Returns false if no process is left. Without groups, an ended process is not signalled: its pid may be reused. */
 function signalGroupOf(child: ChildProcess, signal: NodeJS.Signals | 0): boolean {
   const isOver = child.exitCode !== null || child.signalCode !== null;
   return (HAS_GROUPS || !isOver) && signalGroup(child.pid, signal);

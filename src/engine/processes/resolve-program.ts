@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 
-/** A relative path of a program means a file of this folder, even if the program starts in another one. */
+/** Makes a relative path of the program absolute: it is relative to `folder`, even if the program starts in another one. */
 export const resolveProgram = (
   [program = '', ...args]: readonly string[],
   folder: string,

@@ -102,7 +102,7 @@ describe('the budget', () => {
     expect(text).not.toMatch(/context lin\n/);
   });
 
-  it('leaves a file out rather than show half of it', () => {
+  it('leaves out a whole file instead of showing half of it', () => {
     const files = [
       { name: 'src/big.ts', text: longText('code', 4000) },
       { name: 'src/small.ts', text: 'SMALL' },

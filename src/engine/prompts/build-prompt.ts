@@ -43,7 +43,7 @@ Rules:
   return fitSections(introduction, sectionsOf(input), tokensMax);
 }
 
-/** From the most to the least important. */
+/** The sections of the prompt, from the most to the least important. */
 function sectionsOf(input: ConstructionPrompt): readonly PromptSection[] {
   const { guidance, checks, findings, review_comment, files, context, earlier_attempts } = input;
   return [

@@ -20,7 +20,7 @@ const CHECK = {
   command: 'true',
 } as const;
 
-/** A runner over a folder with these files, and a store of blobs that gives out whatever was put into it. */
+/** A runner whose base is a folder with these files, and a store of blobs that returns whatever was put into it. */
 async function openRunner(baseFiles: Readonly<Record<string, string>>) {
   const root = await realpath(await mkdtemp(join(tmpdir(), 'attest-')));
   onTestFinished(() => rm(root, { recursive: true, force: true }));
@@ -84,7 +84,7 @@ it('runs the checks of a candidate whose base has two spellings of a name', asyn
   expect((await attest(sha256)).checks).toMatchObject([{ result: 'pass' }]);
 });
 
-it('gives the reason that no check was run in a statement that can be recorded, also for a long path and many checks', async () => {
+it('states why no check was run in a statement that is short enough to be recorded, despite a long path and many checks', async () => {
   const longPath = `src/${Array.from({ length: 5 }, () => 'é'.repeat(45)).join('/')}.txt`;
   const { attest, putBlob } = await openRunner({ [longPath]: 'real' });
   const { sha256 } = await uploadCandidate({ putBlob }, { [longPath]: 'other' });

@@ -30,7 +30,7 @@ export interface RunnerDependencies {
   readonly now: () => Date;
 }
 
-/** The limit of an output or report to upload. A longer one is not uploaded, but the statement has its digest. */
+/** Maximum size of an output or report to upload. If it is longer, the statement still has its digest. */
 const UPLOAD_BYTES_MAX = 1024 ** 2;
 
 export type RunnerIdentity = Pick<EvidenceStatement, 'tenant_id' | 'project_id' | 'runner_id'>;
@@ -104,7 +104,10 @@ async function uploadOutputs(
       await putBlob(sha256Hex(bytes), bytes);
 }
 
-/** A new name that some file systems treat as the name of an existing file would evade the guards on tests. */
+/**
+ * The fault of a path whose spelling differs from that of an existing file. Some file systems treat both as one file, so
+ * such a path would evade the guard of tests (guarded-check-files.ts).
+ */
 async function findSpellingFault(folder: string, { files }: ResultManifest): Promise<string | null> {
   const spellings = await spellingsIn(folder);
   for (const { path } of files) {
@@ -115,7 +118,7 @@ async function findSpellingFault(folder: string, { files }: ResultManifest): Pro
   return null;
 }
 
-/** `base_sha256` in the manifest must match the base: the guards on tests rely on it. */
+/** The fault of a file whose `base_sha256` in the manifest does not match the base. The guard of tests relies on it. */
 async function findBaseFault(
   folder: string,
   base: EvidenceBase,

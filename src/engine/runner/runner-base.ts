@@ -8,7 +8,7 @@ import type { EvidenceBase } from '../../core/engine/evidence.js';
 import { listProjectFiles } from '../checks/project-files.js';
 import { COPY_LIMITS } from '../checks/work-copy.js';
 
-/** What a candidate is laid over, as the runner has fetched it itself. */
+/** The files that a candidate is laid over, fetched by the runner itself. */
 export interface FetchedBase {
   readonly base: EvidenceBase;
   readonly folder: string;
@@ -65,7 +65,7 @@ export async function fetchGitBase(repo: string, reference: string): Promise<Fet
   }
 }
 
-/** A folder as it is, by the digest of its files. No other process may write to it meanwhile. */
+/** A folder as the base, identified by the digest of its files. No other process may write to the folder meanwhile. */
 export async function fetchFolderBase(folder: string): Promise<FetchedBase> {
   const { files } = await listProjectFiles(folder, COPY_LIMITS.files);
   if (files.length > COPY_LIMITS.files)
@@ -81,7 +81,7 @@ export async function fetchFolderBase(folder: string): Promise<FetchedBase> {
   return { base, folder, dependencies: [], remove: async () => {} };
 }
 
-/** Null if there is no such file. The digest of a link is that of the path that it points to. */
+/** The digest of a file; null if there is none. For a symbolic link, the digest of the path that it contains. */
 export async function fileDigest(path: string): Promise<string | null> {
   const stats = await lstat(path).catch(() => null);
   if (stats === null) return null;

@@ -5,8 +5,7 @@ import type { EventEnvelope } from '../../core/events/envelope.js';
 
 /**
  * Whether the claim of an open run has ended by a decision on its candidate: the candidate was accepted, or a person has
- * rejected it.
- * The steps that are left only conclude the run.
+ * rejected it. The steps that are left only conclude the run.
  */
 export function hasDecision(run: Run, events: readonly EventEnvelope[]): boolean {
   return events.some(({ event_type, generation, payload }) => {

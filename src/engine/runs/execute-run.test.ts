@@ -406,7 +406,7 @@ forEachStore('a run of an edge', (open) => {
     expect(next).toMatchObject({ status: 'ENDED', run: { status: 'CONVERGED', generation: 2 } });
   });
 
-  test('reads the findings of the run that it retries in its first prompt, and is not stuck by them', async () => {
+  test('has the findings of the run that it retries in its first prompt, and is not stuck because of them', async () => {
     const harness = await openConfigured(open);
     const neverPassing = { ...SCRIPT, candidate: () => 'wrong' };
     const first = await executeRun(REQUEST, servicesOf(harness, neverPassing), instantHost(), SIGNAL);
@@ -540,7 +540,7 @@ forEachStore('a run of an edge', (open) => {
     expect(foldRuns(await harness.events())).toHaveLength(1);
   });
 
-  /** The first replies that confirm a constructed candidate are lost. */
+  /** Services that lose the first replies which confirm a constructed candidate. */
   const withLostReplies = (services: EngineServices, lossCount: number): EngineServices => {
     const { coordination } = services;
     let lossesLeft = lossCount;

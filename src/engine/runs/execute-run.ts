@@ -44,7 +44,7 @@ export interface RunHost {
   sleep(seconds: number, signal: AbortSignal): Promise<void>;
   random(): number;
   readonly setTimer: SetTimer;
-  /** Called for every state that is entered. `isReplayed`: an earlier execution of the run has completed it. */
+  /** Called for every state that is entered. `isReplayed`: an earlier execution of the run has completed the state. */
   onState?(state: string, isReplayed: boolean): void;
   onStep?(step: StepEvent): void;
   onStart?(run: { run_id: string; machine: StateMachine; generation: number }): void;
@@ -102,8 +102,8 @@ interface ContinuedRun {
 }
 
 /**
- * A rejected candidate is not submitted to a person again. A grant of the edge means that its hold was lifted, so the
- * run ends, and a new run begins with its findings. The same applies to an accepted candidate that was reset.
+ * Continues the open run, unless the decision on its candidate was undone: the edge was granted again although the
+ * candidate was rejected, or the accepted result was reset. Then the open run ends, and a new run begins with its findings.
  */
 async function runUnderClaim(
   request: RunRequest,
@@ -173,7 +173,7 @@ const claimLost = (run_id: string, says = 'Another executor has the edge.'): Run
   says,
 });
 
-/** A requested run can be cancelled while its executor starts it. */
+/** Whether the run has ended: a requested run can be cancelled while its executor starts it. */
 async function isCancelled(services: EngineServices, subject: string, runId: string): Promise<boolean> {
   const run = await fetchRun(services, subject, runId);
   return run !== undefined && run.ended_at !== null;
@@ -224,7 +224,7 @@ async function endOfRefusedRun(
   return run === undefined ? claimLost(run_id, RUN_LOST_MESSAGE) : { status: 'ENDED', run, says: end.says };
 }
 
-/** The generation of the last event that changed the edge's head. An executor may have died before its first step. */
+/** The generation of the edge's head: later than the run's if an executor was granted the edge and died before a step. */
 const lastGenerationOf = (events: readonly EventEnvelope[]): number | undefined =>
   events.findLast(({ seq }) => seq !== undefined)?.generation;
 
@@ -235,7 +235,7 @@ interface RunExecution {
   readonly identity: RunIdentity;
 }
 
-/** Returns the message about the end; null if the claim was lost. */
+/** Runs the machine. Returns a message about its end; null if the claim was lost. */
 async function runSteps(
   services: EngineServices,
   host: RunHost,

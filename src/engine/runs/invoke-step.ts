@@ -106,8 +106,8 @@ interface TaskAnswer {
 }
 
 /**
- * The answer to the task with which the run of an edge waits for a person, to be sent with its token; null if no run
- * waits, or there is no decision yet.
+ * The answer to the task in which the run of an edge waits for a person, with the token of the task. Null if no run waits,
+ * or if there is no decision yet.
  */
 export async function answerWaitingTask(
   services: EngineServices,

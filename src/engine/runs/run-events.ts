@@ -98,7 +98,7 @@ function runEventId(type: RunEventType, generation: number, payload: Identifying
   return derivedEventId([run_id, type, generation, step, iteration, attempt]);
 }
 
-/** A UUID of version 8, whose bits are free. */
+/** An id that derives from the parts: a UUID of version 8, the version whose content the application chooses. */
 export function derivedEventId(parts: readonly (string | number | null)[]): string {
   const hex = sha256Hex(canonicalJson([...parts]));
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`;

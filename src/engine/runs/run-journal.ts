@@ -22,7 +22,7 @@ interface CompletedStep {
   readonly output_ref: BlobReference | null;
 }
 
-/** A step that ended in this process, before the log has confirmed it. */
+/** The end of a step in this process that the log has not confirmed yet. */
 interface UnconfirmedEnd {
   readonly key: StepKey;
   readonly payload: RunEventPayload<'run_step_completed'>;
@@ -87,7 +87,7 @@ export class RunJournal {
     return this.waitingInputs.get(nameOf(step, iteration)) === input_sha256;
   }
 
-  /** The next failure of the step with this input that is replayed to the machine; null if all were replayed. */
+  /** The next recorded failure of this step with this input, to replay to the machine; null if all were replayed. */
   nextFailure({ step, iteration, input_sha256 }: StepKey): RecordedError | null {
     const failures = this.failures.filter(
       (each) => each.step === step && each.iteration === iteration && each.input_sha256 === input_sha256,
@@ -142,7 +142,7 @@ export class RunJournal {
     const recorded = await appendRunEvent(this.coordination, this.author, 'run_step_completed', payload);
     const { input_sha256 } = key;
     const { output = null, output_ref = null } = payload;
-    // A request of the previous executor, in flight when it died, may have been recorded first. Then the recorded result counts.
+    // The previous executor may have died after it sent its result. If that result was recorded first, it counts.
     if (recorded === 'already_recorded') await this.rememberRecorded(key);
     else this.completed.set(name, { input_sha256, output, output_ref });
     this.unconfirmed.delete(name);
@@ -167,7 +167,7 @@ export class RunJournal {
     if (error.cost !== null) this.totalCost = addCost(this.totalCost, error.cost);
   }
 
-  /** `task`: the input of the waiting task. */
+  /** Records that a step waits for a person. `task`: the input of the waiting task. */
   async recordWaiting(key: StepKey, attempt: number, deadlineAt: string, task: BlobReference): Promise<void> {
     const payload = { ...this.stepFields(key), attempt, deadline_at: deadlineAt, task };
     await appendRunEvent(this.coordination, this.author, 'run_suspended', payload);

@@ -23,7 +23,7 @@ export type RefusedClaim = Exclude<ClaimResult, { success: true }> | Coordinatio
 export const sessionOf = (agentId: string, subject: string): string =>
   `engine-${sha256Hex(`${agentId}\n${subject}`).slice(0, 24)}`;
 
-/** One session per agent and edge, so that a restarted executor gets its claim back. */
+/** Claims an edge, in one session per agent and edge: a restarted executor gets its claim back. */
 export async function claimEdge(
   { feature_id, edge, agent_role, lease_seconds }: RunRequest,
   { coordination, agent_id }: EngineServices,

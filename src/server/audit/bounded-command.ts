@@ -14,8 +14,8 @@ interface BoundedCommand {
 }
 
 /**
- * Runs a command and resolves with its standard output. Rejects if it fails, takes too long or prints too much. The
- * command has its own process group, of which nothing is left when this settles.
+ * Runs a command in its own process group and resolves with its standard output. Rejects if the command fails, takes too
+ * long or prints too much. No process of the group is left when the promise settles.
  */
 export function runBoundedCommand({
   line,

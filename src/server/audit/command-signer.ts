@@ -63,7 +63,7 @@ function rawKeyOfPem(pem: string): string {
   }
 }
 
-/** A signature by another key would make the checkpoint invalid for ever, so it is checked first. */
+/** Reads the signature and verifies it: a signature by another key would make the checkpoint invalid for ever. */
 function signatureIn(output: string, text: string, publicKey: string, { command }: SigningCommand): string {
   const printed = output.trim();
   const bytes = /^[\w+/-]+=*$/.test(printed) ? Buffer.from(printed, 'base64') : Buffer.alloc(0);

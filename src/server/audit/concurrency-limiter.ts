@@ -4,8 +4,8 @@ interface WaitingTurn {
 }
 
 /**
- * Runs a few jobs at once; others wait. When one fails, all waiting jobs fail too: they need the same service, and if
- * it hangs, each would wait for its own timeout after the one before.
+ * Runs a few jobs concurrently; others wait. If one fails, all waiting jobs fail too: they need the same service, and if
+ * the service hangs, they would reach their timeouts only one after the other.
  */
 export class ConcurrencyLimiter {
   private running = 0;
@@ -27,7 +27,7 @@ export class ConcurrencyLimiter {
     }
   }
 
-  /** The first waiting job takes over this turn directly, so that a new caller cannot take the same turn. */
+  /** Passes the turn of an ended job directly to the first waiting job, so that no new caller can take it in between. */
   private passTurn(): void {
     const next = this.waiting.shift();
     if (next === undefined) this.running -= 1;

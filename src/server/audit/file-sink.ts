@@ -45,7 +45,7 @@ export class FileSink implements AuditSink {
   }
 }
 
-/** A crash may have left half a line. */
+/** Whether the file ends within a line, because a crash has left half of it. */
 async function endsWithinLine(file: FileHandle): Promise<boolean> {
   const { size } = await file.stat();
   const { buffer, bytesRead } = await file.read(Buffer.alloc(1), 0, 1, Math.max(0, size - 1));

@@ -7,7 +7,7 @@ const run = promisify(execFile);
 const NOTES_REF = 'genesis-fleet-audit';
 const GIT_MS_MAX = 10_000;
 
-/** Appends checkpoints to a git note of the commit that is checked out. Pushing the notes is up to their owner. */
+/** Appends checkpoints to a git note of the commit that is checked out. Does not push: the operator pushes the notes. */
 export function gitSink(repository: string): Pick<AuditSink, 'name' | 'send'> {
   return {
     name: `git:${repository}`,

@@ -9,7 +9,7 @@ const COMMAND_PREFIX = 'command:';
 export const signingCommandOf = (setting: string): string | null =>
   setting.startsWith(COMMAND_PREFIX) ? setting.slice(COMMAND_PREFIX.length).trim() : null;
 
-/** What a coordinator signs with. */
+/** The key that a coordinator signs checkpoints with, and the keys before it. */
 export interface OpenedSigner {
   readonly signer: AuditSigner;
   /** The keys that `signer` has replaced, newest first. */
@@ -19,9 +19,9 @@ export interface OpenedSigner {
 }
 
 /**
- * Opens a key from the text of its setting: the path of a file, or `command:PROGRAM ARGS`. `previous` has the settings of
- * keys that it replaces, one per line, newest first. Throws if one of them cannot be used: without the previous
- * key, the new key could not prove that it replaces it.
+ * Opens a key from the text of its setting: the path of a file, or `command:PROGRAM ARGS`. `previous`: the settings of the
+ * keys that this key replaces, one per line, newest first. Throws if one of them cannot be used: a previous key must sign
+ * that the new key replaces it.
  */
 export async function openSigner(setting: string, previous: string, cwd: string): Promise<OpenedSigner> {
   const { signer, isNew } = await openCurrent(setting, cwd);

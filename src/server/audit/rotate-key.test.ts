@@ -50,7 +50,7 @@ it('refuses if there is no key, and creates none', async () => {
   await expect(stat(file)).rejects.toThrow('ENOENT');
 });
 
-it('lets one process at a time rotate', async () => {
+it('lets only one process at a time rotate the key', async () => {
   await create();
   const lock = await nodeDisk.lock(`${file}.lock`);
   await expect(rotateKeyFile(file)).rejects.toThrow('Another process');

@@ -58,7 +58,7 @@ export class StoreSink implements AuditSink {
   }
 }
 
-/** Every checkpoint that a store keeps for others. */
+/** The checkpoints of other stores that this store keeps. */
 export async function anchorsIn(store: Store, tenantIds: readonly string[]): Promise<Anchor[]> {
   const anchors: Anchor[] = [];
   for (const tenantId of tenantIds) {

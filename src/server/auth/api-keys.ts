@@ -12,7 +12,7 @@ export const apiKeyIdOf = ({ id }: Principal): string => id.slice(KEY_PRINCIPAL_
 
 export const isKeyToken = (token: string): boolean => token.startsWith('gck_');
 
-/** The key's principal. Unknown, wrong, revoked, expired and unbound keys get the same refusal. */
+/** The key's principal. Keys that are unknown, wrong, revoked, expired or of another store get the same refusal. */
 export function authenticateKey(keys: KeyRing, token: string): Principal | Problem {
   const [, keyId = '', secret = ''] = KEY_TOKEN_PATTERN.exec(token) ?? [];
   const entry = keys.find(keyId);

@@ -14,7 +14,7 @@ async function openWithKeys(host = '127.0.0.1') {
   return { harness, keys, createKey, authenticator: await openAuthenticator({ keys, host }) };
 }
 
-describe('an open server', () => {
+describe('a server in open mode', () => {
   test.each(['127.0.0.1', '127.8.9.1', 'localhost', '::1', '[::1]'])('may listen on %s', async (host) => {
     const { authenticator } = await openWithKeys(host);
     expect(authenticator.isInOpenMode).toBe(true);

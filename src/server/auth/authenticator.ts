@@ -12,8 +12,8 @@ import type { RateLimits } from './rate-limit.js';
 /** Authentication settings, in addition to the API keys in the store. */
 export interface AuthOptions {
   /**
-   * Token of a private listener for one local user, from `newPrivateToken()`. Its bearer may do everything; no other
-   * credential is accepted, and the server is never open.
+   * Token of a private listener for one local user, from `newPrivateToken()`. Its bearer may do everything. No other
+   * credential is accepted, and the server is never in open mode.
    */
   readonly private_token?: string;
   readonly jwt?: JwtOptions;
@@ -40,7 +40,7 @@ const isOpenModePossible = ({ host, jwt }: AuthenticatorOptions): boolean =>
   jwt === undefined && isLoopback(host);
 const KEYS_LOG = { tenant_id: PLATFORM_TENANT, project_id: TENANT_PROJECT };
 
-/** Whether the server will start open. Reads the store directly, before a coordinator exists. */
+/** Whether the server will start in open mode. Reads the store directly, before a coordinator exists. */
 export async function isInOpenModeAtStart({
   store,
   ...options

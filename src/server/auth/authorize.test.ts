@@ -54,7 +54,7 @@ describe('authorization', () => {
     }
   });
 
-  it('allows a platform operator, and any caller of an open server, every action in every tenant', () => {
+  it('allows a platform operator, and any caller in open mode, every action in every tenant', () => {
     for (const principal of [principalOf('operator', null), OPEN_PRINCIPAL]) {
       for (const action of ACTIONS) expect(authorize(principal, action, 'any')).toBe('allowed');
     }

@@ -21,7 +21,7 @@ export function credentialWatch(
   keys: Pick<KeyRing, 'onChange'>,
   validity: CredentialValidity,
 ): WatchCredential {
-  /** Each ends its watch and notifies the watcher if the credential is no longer valid. */
+  /** One check per watched credential. If the credential is no longer valid, the check ends the watch and calls `onInvalid`. */
   const checks = new Set<() => void>();
   keys.onChange(() => {
     for (const check of [...checks]) check();

@@ -19,7 +19,7 @@ export interface Principal {
   readonly expires_at_ms?: number;
 }
 
-/** Every caller of an open server. */
+/** The principal of every caller of a server in open mode. */
 export const OPEN_PRINCIPAL: Principal = {
   id: 'open',
   kind: 'open',
@@ -36,7 +36,7 @@ export const OPEN_PRINCIPAL: Principal = {
  */
 export const OWNER_PRINCIPAL: Principal = { ...OPEN_PRINCIPAL, kind: 'owner' };
 
-/** There is no principal: the credential is missing or invalid. */
+/** The problem of a caller whose credential is missing or not valid. */
 export const unauthenticated = (detail: string): Problem => problem('UNAUTHENTICATED', detail);
 
 /** The token of an `Authorization: Bearer` header; undefined if there is none. */

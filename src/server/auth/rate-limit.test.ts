@@ -44,7 +44,7 @@ test('limits each key independently', () => {
   expect(limiter.takeToken(TWO, 'requests')).toBeNull();
 });
 
-test('does not limit callers of an open server', () => {
+test('does not limit callers in open mode', () => {
   const { limiter } = createRateLimiter({ requests_burst: 0 });
   expect(limiter.takeToken(OPEN_PRINCIPAL, 'requests')).toBeNull();
 });

@@ -42,7 +42,7 @@ export class RateLimiter {
     this.limits = { ...DEFAULT_RATE_LIMITS, ...limits };
   }
 
-  /** Returns null if allowed, otherwise the whole seconds to wait. An open server has no limit. */
+  /** Returns null if the request is allowed, otherwise the whole seconds to wait. In open mode there is no limit. */
   takeToken(principal: Principal, kind: RateKind): number | null {
     if (principal.kind === 'open') return null;
     const perSecond = this.limits[`${kind}_per_second`];

@@ -96,7 +96,10 @@ function standardError(): LogDestination {
   };
 }
 
-/** A pipe is opened again: setting the flag on the shared descriptor would affect other processes that write to it. */
+/**
+ * A descriptor of standard error that does not block. A pipe is opened again, because setting the flag on the shared
+ * descriptor would affect other processes that write to it.
+ */
 function standardErrorFd(): number {
   try {
     if (!fstatSync(STANDARD_ERROR).isFIFO()) return STANDARD_ERROR;

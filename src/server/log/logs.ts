@@ -13,7 +13,7 @@ export interface ServerLogOptions {
   readonly log?: LogSink;
   /** Whether `log` receives lines while requests need no credential. Default: true. */
   readonly shouldLogOpenMode?: boolean;
-  /** Receives a line per error, also without `log`. Default: standard error. */
+  /** Receives a line per error, even if there is no `log`. Default: standard error. */
   readonly errorLog?: LogSink;
   /** Number of lines that `log` and `errorLog` accepted but could not write, for the metrics. */
   readonly lostLogLines?: () => number;

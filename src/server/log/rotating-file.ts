@@ -21,7 +21,7 @@ const APPEND_FLAGS =
   constants.O_CREAT |
   (constants.O_NOFOLLOW ?? 0) |
   (constants.O_NONBLOCK ?? 0);
-/** More than one, because another process that writes to the same file may fill the new file at once. */
+/** Maximum number of rotations for one write: another process that writes to the same file may fill the new one at once. */
 const ROTATIONS_MAX = 3;
 const NEWLINE = 0x0a;
 
@@ -69,8 +69,8 @@ export class RotatingFile {
   }
 
   /**
-   * How many of the bytes still go into this file: whole lines. An empty file takes one line of any size, and a torn
-   * file the rest of its line.
+   * How many of the bytes are written to this file: only whole lines that fit. But an empty file gets one line of any size,
+   * and a file that ends in the middle of a line gets the rest of that line.
    */
   private fittingLength(bytes: Buffer): number {
     const freeBytes = this.limits.file_bytes_max - this.bytes;

@@ -9,7 +9,7 @@ import { type Claimant, renderProblem, type ToolContent } from './tool-content.j
 /** The default agent and session, for calls that name none. */
 export type McpIdentity = { readonly [Field in keyof Claimant]?: Claimant[Field] | undefined };
 
-/** What a tool works with. */
+/** The services that a tool uses, and the default identity of its caller. */
 export interface ToolContext {
   readonly client: ApiClient;
   readonly identity: McpIdentity;
@@ -52,7 +52,7 @@ export function replyResult<T extends object>(
   return isProblem(reply) ? problemToolResult(reply, handle) : successResult(render(reply));
 }
 
-/** `handle` is the handle of a faulty call. Its claim is unchanged, and the model may remember only this reply. */
+/** The result of a faulty call. It repeats the handle, whose claim is unchanged: the model may remember only this reply. */
 export const problemToolResult = (problem: ApiProblem, handle?: McpHandle): ToolResult => ({
   ...successResult(renderProblem(problem, handle)),
   isError: true,

@@ -394,7 +394,7 @@ test('a key sees only its own tenant, and only the tools that its role may use',
   expect(await callTool(agent, 'next')).toMatchObject({ reason: 'GRANTED' });
 });
 
-test('an open server refuses requests from pages of another origin', async () => {
+test('a server in open mode refuses requests from pages of another origin', async () => {
   const { connect } = await startMcpServer();
   await expect(
     connect({ headers: { origin: 'https://evil.example' }, revision: '2025-11-25' }),

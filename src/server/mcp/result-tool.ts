@@ -5,7 +5,7 @@ import { resultOfGeneration } from '../../core/views/index.js';
 import { withoutUndefined } from '../../core/without-undefined.js';
 import type { ToolContent } from './tool-content.js';
 
-/** The part of a model's context that one result may take. */
+/** Maximum size of a result in a reply, so that it does not fill the context of the model. */
 const RESULT_CHARS_MAX = 32 * 1024;
 
 const PAGES_MAX = 10;

@@ -69,7 +69,7 @@ async function handleMcpMessage(call: ApiCall, endSignal: AbortSignal): Promise<
   return { ...reply, status, headers: { ...reply.headers, ...Object.fromEntries(response.headers) } };
 }
 
-/** The project of the path, of the header, or the tenant's only one. */
+/** A client for the project that the path or the header names, otherwise for the only project of the tenant. */
 async function clientFor(call: ApiCall): Promise<ApiClient | ApiProblem> {
   const { tenant, params, coordinator } = call;
   const project =

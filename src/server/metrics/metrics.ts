@@ -220,7 +220,7 @@ export class Metrics implements Observer {
     );
   }
 
-  /** Values of projects that share a label are added. */
+  /** Registers a gauge with one value per project. Values of projects that share a label are added. */
   private registerProjectGauge(
     name: string,
     help: string,

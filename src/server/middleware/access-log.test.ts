@@ -61,7 +61,7 @@ test.each([
   ['a claim id', `clm_${'a'.repeat(22)}`],
   ['a token', 'eyJhbGciOiJFZERTQSJ9.e30.abc'],
   ['a signature', `v1;2026-01-04T06:00:00.000Z;${'a'.repeat(86)}`],
-])('redacts %s in a field for something else', (_, secret) => {
+])('redacts %s in a field that is meant for something else', (_, secret) => {
   const line = lineOf({
     ...CALL,
     tenantId: secret,

@@ -15,7 +15,7 @@ const TEXT_CHARS_MAX = 200;
 /** Matches keys, claim ids and tokens, in whatever field they appear. */
 const SECRET_PATTERN = /gc[kw]_\w|rvl_|clm_[\w-]{22}|eyJ[\w-]+\.|^v1;/;
 
-/** Starts to measure a request. The returned function writes its log line, for a stream after the last event. */
+/** Starts to measure a request. The returned function writes its log line, for a stream only after its last event. */
 export function beginLogLine(
   log: LogSink,
   isLogged: () => boolean = () => true,
@@ -33,8 +33,8 @@ export function beginLogLine(
 }
 
 /**
- * Builds a request's log line from these fields only, so that headers and bodies never reach the log. The call is null
- * if no route matches the path.
+ * Builds a request's log line from a few fields, so that headers and bodies never reach the log. The call is null if no
+ * route matches the path.
  */
 export function accessLogLine(
   { status, code }: Pick<HttpResponse, 'status' | 'code'>,
@@ -62,7 +62,7 @@ export function accessLogLine(
 function subjectOf(param: string | undefined, { task_id, feature_id, edge }: BodyFields): unknown {
   const subject = param ?? task_id;
   if (typeof subject === 'string') return subject;
-  // Invalid bodies are logged too, and converting an object in one to text can throw.
+  // Requests with invalid bodies are logged too. Their fields may be objects, whose conversion to text can throw.
   const hasNames = typeof feature_id === 'string' && typeof edge === 'string';
   return hasNames ? `${feature_id}#${edge}` : null;
 }

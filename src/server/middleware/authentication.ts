@@ -57,7 +57,7 @@ export function limitRate(call: ApiCall, rateLimiter: RateLimiter): HttpResponse
   return problemResponse('RATE_LIMITED', detail, undefined, { 'retry-after': String(waitSeconds) });
 }
 
-/** Refuses what the caller may not do. */
+/** Refuses a request that the caller may not make. */
 export function requirePermission({ principal, route, tenantId }: ApiCall): HttpResponse | null {
   switch (authorize(principal, route.action, tenantId)) {
     case 'allowed':

@@ -10,9 +10,9 @@ const ALLOWED_FETCH_SITES: ReadonlySet<string | null> = new Set([null, 'same-ori
 const LINKABLE_ROUTES: ReadonlySet<string> = new Set(['page', 'docs']);
 
 /**
- * An open server trusts every caller, so it refuses browser requests from other sites: forms and scripts, DNS names
- * that point to loopback, images and other requests without `Origin`. `same-site` is refused too, because
- * another port of this machine is another program. A link to one of the server's pages works.
+ * In open mode the server trusts every caller, so it refuses browser requests from other sites: forms and scripts, DNS
+ * names that point to loopback, images and other requests without `Origin`. It refuses `same-site` too, because another
+ * port of this machine is another program. It accepts a link to one of its pages.
  */
 export function guardOrigin(
   connection: RequestConnection,

@@ -6,7 +6,7 @@ import { PAGE_ASSETS, PAGE_HTML } from './files.js';
 test('the page is built, and loads no external resources, inline scripts or inline styles', () => {
   expect(PAGE_ASSETS.size).toBeGreaterThan(3);
   expect(PAGE_HTML).toMatch(/<script type="module" crossorigin src="\/assets\/[\w.-]+\.js">/);
-  // Without an icon, browsers ask for /favicon.ico, which is not there.
+  // Without an icon, browsers request /favicon.ico, which does not exist.
   expect(PAGE_HTML).toContain('<link rel="icon" href="data:,"');
   expect(PAGE_HTML).not.toMatch(/https?:|\son\w+=|<script>|style=/);
 });

@@ -9,7 +9,7 @@ type ReportedCheckLine = Readonly<Partial<Record<'name' | 'check' | 'type' | 're
 const CHECKS_MAX = 200;
 const TEXT_CHARS_MAX = 2000;
 
-/** The page of a candidate, with the form that decides on it. Everything in it that others wrote is escaped. */
+/** The page that shows a candidate, with the form for the decision on it. All text that others wrote is escaped. */
 export function reviewLinkPage(
   { link, review }: LinkedReview & { state: 'pending' },
   diffs: readonly FileDiff[],
@@ -81,7 +81,7 @@ function identityRows(link: ReviewLink, review: PendingReview): Row[] {
     ['From', `${agent_id}${agent_role === null ? '' : ` as ${agent_role}`}`],
     ['Generation, iteration', `${generation}, ${iteration}`],
     ['Reason', review.reason],
-    ['Waits since', utcText(review.since)],
+    ['Waiting since', utcText(review.since)],
     ...(deadline === null
       ? []
       : [['Deadline', `${utcText(deadline)}${review.overdue ? ' (passed)' : ''}`] as const]),

@@ -13,7 +13,7 @@ function withEtag(reply: { version: number } | Problem): HttpResponse {
   return { ...response, headers: { ...response.headers, etag: `"${reply.version}"` } };
 }
 
-/** Null accepts any version. */
+/** The version of the plan that `If-Match` requires; null if it accepts any version. */
 function parseIfMatch(ifMatch: string | null): number | null | Problem {
   if (ifMatch === null || ifMatch.trim() === '*') return null;
   const version = /^\s*(?:W\/)?"?(\d{1,15})"?\s*$/.exec(ifMatch)?.[1];
@@ -22,7 +22,10 @@ function parseIfMatch(ifMatch: string | null): number | null | Problem {
   return problem('INVALID_REQUEST', `If-Match: ${message}`, [{ path: 'If-Match', message }]);
 }
 
-/** Splits `request_id` from a JSON plan. A large plan is split later, when its text is read. A YAML plan has the id in the query. */
+/**
+ * Splits `request_id` from a JSON plan. A large plan is split later, when its text is parsed. For a YAML plan the id is in
+ * the query.
+ */
 function splitRequestId(body: unknown): { plan: unknown; request_id?: string } | Problem {
   if (body instanceof JsonText || typeof body !== 'object' || body === null || Array.isArray(body)) {
     return { plan: body };

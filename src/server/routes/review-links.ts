@@ -12,7 +12,7 @@ const ASK_AGAIN = 'Ask the sender for a new link: gen review link.';
 
 /** The pages behind review links. Every reply is a page, because a person reads it. */
 export const reviewLinkHandlers = {
-  /** Programs that scan messages follow links too, so this decides nothing. */
+  /** Shows the candidate. Decides nothing, because programs that scan messages open links too. */
   review_link: async ({ coordinator, query }) => {
     const { token = '' } = query;
     const opened = await coordinator.reviewLinks.open(token);
@@ -24,7 +24,7 @@ export const reviewLinkHandlers = {
 
   decide_review_link: async ({ coordinator, body, connection }) => {
     const form = parseBody(reviewLinkForm, body);
-    // A form without a valid token says nothing about its other fields.
+    // Without a valid token, the page says only that the link is not valid, and nothing about the other fields.
     const { token } = body as { token?: string };
     if (isProblem(form)) {
       const opened = await coordinator.reviewLinks.open(token ?? '');
@@ -47,7 +47,10 @@ function closedPage(state: LinkedReview['state']): HttpResponse {
       );
     case 'decided':
       return formPageResponse(
-        messagePage('Already decided', 'This candidate was already decided on. Nothing was changed.'),
+        messagePage(
+          'Already decided',
+          'A decision on this candidate was recorded before. Nothing was changed.',
+        ),
         409,
         'ALREADY_DECIDED',
       );

@@ -22,7 +22,7 @@ function signatureHeader(secrets: readonly string[], seconds: number, body: stri
   return [`t=${seconds}`, ...signatures].join(',');
 }
 
-/** Posts notices of reviews, signed with every secret: a receiver that knows one of them can check it. */
+/** Posts notices of reviews, signed with every secret: a receiver that has one of the secrets can verify the notice. */
 export const webhookNoticeSender = (secrets: readonly string[], targets: WebhookTargets): NoticeSender => ({
   send(url, noticeId, body) {
     const seconds = Math.floor(Date.now() / 1000);

@@ -58,7 +58,7 @@ describe('a webhook of a project', () => {
 });
 
 await onProgram('openssl', missingProgram('openssl'), () => {
-  it('names the host in the TLS handshake and in the request, and connects to its resolved address', async () => {
+  it('a webhook call names the host in the TLS handshake and the request, and connects to its resolved address', async () => {
     const { url, port, ca, received } = await openReceiver();
     await postWebhook(
       { ...call(`${url}?a=1`), headers: { 'x-test': 'yes' } },
@@ -74,7 +74,7 @@ await onProgram('openssl', missingProgram('openssl'), () => {
     ]);
   });
 
-  it('is not sent to a server without a valid certificate for the host', async () => {
+  it('a webhook is not sent to a server without a valid certificate for the host', async () => {
     const { url, port, ca, received } = await openReceiver();
     await expect(postWebhook(call(url), PUBLIC_AND_PRIVATE_TARGETS)).rejects.toThrow();
     const byAddress = postWebhook(call(`https://127.0.0.1:${port}/`), { ...PUBLIC_AND_PRIVATE_TARGETS, ca });
@@ -136,7 +136,7 @@ await onProgram('openssl', missingProgram('openssl'), () => {
     await expect.poll(() => isCut).toBe(true);
   });
 
-  it('is signed with every secret over time and body, and has the id of the notice', async () => {
+  it('a notice is signed with every secret over time and body, and sent with its id', async () => {
     const { url, ca, received } = await openReceiver();
     const secrets = parseWebhookSecrets('first-secret-of-16, second-secret-of-16');
     await webhookNoticeSender(secrets, { ...PUBLIC_AND_PRIVATE_TARGETS, ca }).send(
@@ -156,6 +156,6 @@ await onProgram('openssl', missingProgram('openssl'), () => {
 });
 
 it.each(['short', 'long-enough-secret,', 'long-enough-secret,long-enough-secret,long-enough-secret'])(
-  'refuses the setting %s',
+  'refuses %s as the setting of the webhook secrets',
   (setting) => expect(() => parseWebhookSecrets(setting)).toThrow(),
 );

@@ -4,7 +4,7 @@ import { request as requestHttps } from 'node:https';
 import { isIP } from 'node:net';
 import { isPublicAddress } from './public-address.js';
 
-/** Which URLs may be called. The operator's own are trusted; those in the configuration of a project are not. */
+/** Which URLs may be called. URLs that the operator sets are trusted; URLs in the configuration of a project are not. */
 export interface WebhookTargets {
   readonly allowsPlainHttp: boolean;
   /** Whether private and loopback addresses and every port are allowed. */
@@ -31,9 +31,8 @@ export interface WebhookCall {
 }
 
 /**
- * Posts JSON to a webhook. A status of 2xx confirms it; otherwise rejects with a `WebhookError`. The name is resolved
- * once and the connection goes to that address: a second resolution could lead elsewhere (DNS rebinding). Redirects are
- * not followed.
+ * Posts JSON to a webhook. Resolves if the status is 2xx, otherwise rejects with a `WebhookError`. Resolves the host name
+ * once and connects to that address: a second resolution could lead elsewhere (DNS rebinding). Follows no redirects.
  */
 export async function postWebhook(call: WebhookCall, targets: WebhookTargets): Promise<void> {
   const url = new URL(call.url);

@@ -1,14 +1,14 @@
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
-/** Serves metadata and credentials inside of Azure, from a public range. */
+/** Inside of Azure, this address serves metadata and credentials, although it is in a public range. */
 const AZURE_METADATA = '168.63.129.16';
 const GLOBAL_UNICAST = ipaddr.parseCIDR('2000::/3');
 const NAT64 = ipaddr.parseCIDR('64:ff9b::/96');
 
 /**
  * Whether an address is on the public internet: not private, loopback, link-local (metadata services), shared by a
- * carrier, multicast or reserved. An IPv6 address that contains an IPv4 address is as public as that one.
+ * carrier, multicast or reserved. An IPv6 address that contains an IPv4 address is public if the IPv4 address is.
  */
 export function isPublicAddress(text: string): boolean {
   if (isIP(text) === 0 || text.includes('%')) return false;
@@ -21,7 +21,7 @@ export function isPublicAddress(text: string): boolean {
 
 const isIPv6 = (address: ipaddr.IPv4 | ipaddr.IPv6): address is ipaddr.IPv6 => address.kind() === 'ipv6';
 
-/** IPv4-mapped, behind NAT64, or 6to4; null for every other address. */
+/** The IPv4 address in an IPv4-mapped, NAT64 or 6to4 address; null for every other address. */
 function embeddedIPv4(address: ipaddr.IPv6): string | null {
   const bytes = address.toByteArray();
   if (address.isIPv4MappedAddress() || address.match(NAT64)) return bytes.slice(12).join('.');

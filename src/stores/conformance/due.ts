@@ -45,13 +45,13 @@ export function describePermitsOnHeads(fixture: () => StoreFixture): void {
       expect(await countPermits()).toBe(0);
     });
 
-    it('stays when its head is swapped without it', async () => {
+    it('is kept by a swap of its head that does not name the permit', async () => {
       await takeHeadPermit(fixture(), '~a', (await now()) + LEASE_MS);
       await fixture().expectCommitted({ swaps: [fixture().swap('~a', 1)] });
       expect(await countPermits()).toBe(1);
     });
 
-    it('changes without a swap of its head', async () => {
+    it('can be released and taken again without a swap of its head', async () => {
       await takeHeadPermit(fixture(), '~a', (await now()) + LEASE_MS);
       await fixture().expectCommitted({ permits: [onHead('~a', null)] });
       expect(await countPermits()).toBe(0);
@@ -132,7 +132,7 @@ export function describeDueProjects(fixture: () => StoreFixture): void {
       expect(await dueProjectIds()).toEqual([fixture().project.project_id]);
     });
 
-    it('are the earliest, up to the limit', async () => {
+    it('are returned earliest first, up to the limit', async () => {
       const { store } = fixture();
       for (const [project_id, untilMs] of [
         ['later', 2],

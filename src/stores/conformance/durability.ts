@@ -97,7 +97,7 @@ export function describeDurability(fixture: () => StoreFixture): void {
   });
 }
 
-/** Swaps the heads of twenty subjects twice, with loose events, permits and requests; the last transaction releases one permit. */
+/** Swaps twenty heads twice each, with loose events, permits and requests. The last transaction releases one permit. */
 async function fillProject(fixture: StoreFixture): Promise<void> {
   const { project, store } = fixture;
   await store.commit(

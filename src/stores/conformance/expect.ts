@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 
-/** The assertions that the suite needs, on `node:assert`: it runs in any test runner and depends on none. */
+/** The assertions that the suite needs, based on `node:assert` so that the suite runs in any test runner. */
 export const expect = (actual: unknown) => ({
   toBe: (expected: unknown): void => assert.strictEqual(actual, expected),
   toBeNull: (): void => assert.strictEqual(actual, null),

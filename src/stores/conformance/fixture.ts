@@ -94,7 +94,7 @@ export function eventOf(projectKey: ProjectKey, fields: Partial<NewEvent>): NewE
   };
 }
 
-/** Heads come from the real fold, since a store that keeps only events must rebuild the same ones. */
+/** A swap whose head comes from the real fold, because a store that keeps only events must rebuild the same head. */
 export function swapOf(
   projectKey: ProjectKey,
   subject: string,

@@ -188,7 +188,7 @@ function describeTransactions(fixture: () => StoreFixture): void {
 
 function describeScan(fixture: () => StoreFixture): void {
   it('scans heads in the order of their subjects, page by page', async () => {
-    // Byte order: a collation that folds case or punctuation would page differently.
+    // In code-unit order: a collation that folds case or punctuation would page differently.
     const subjects = ['~B', '~Z', '~a', '~a#1', '~a/2', '~a::1', '~aa', '~b', '~é'];
     const swaps = [...subjects].reverse().map((subject) => fixture().swap(subject));
     await fixture().expectCommitted({ swaps });

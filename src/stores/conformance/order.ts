@@ -36,7 +36,7 @@ export function describeOrder(fixture: () => StoreFixture): void {
   });
 }
 
-/** Concurrent callers, each with its own subject, and one contested subject. Returns the reported positions by event. */
+/** Concurrent callers swap a subject of their own and a contested one. Returns the reported positions by event id. */
 async function commitConcurrently(fixture: StoreFixture): Promise<Map<string, number>> {
   const positionByEvent = new Map<string, number>();
   const commitAsCaller = async (caller: number) => {

@@ -27,7 +27,7 @@ export function describeProjectsWithPermits(fixture: () => StoreFixture): void {
     );
   }
 
-  /** The projects of this test's tenant; a database has the data of other tests. */
+  /** Only the projects of this test's tenant: a database also has the data of other tests. */
   async function projectIdsWithPermits(): Promise<string[]> {
     const projectKeys: ProjectKey[] = [];
     let after: ProjectKey | null = null;
@@ -45,7 +45,7 @@ export function describeProjectsWithPermits(fixture: () => StoreFixture): void {
   }
 
   describe('the projects with a permit on a head', () => {
-    it('are listed in pages, without those that never had one', async () => {
+    it('are listed in pages, without the projects that never had such a permit', async () => {
       const { project } = fixture();
       await fixture().expectCommitted({ swaps: [fixture().swap('~a')] });
       const member: Permit = { scope: 'sessions', member: 's1', until_ms: (await now()) + LEASE_MS };
@@ -56,7 +56,7 @@ export function describeProjectsWithPermits(fixture: () => StoreFixture): void {
       expect(await projectIdsWithPermits()).toEqual(names);
     });
 
-    it('are listed until it is released, with a swap of the head or without', async () => {
+    it('are listed until the permit is released, with a swap of the head or without', async () => {
       const [first, second] = [fixture().projectKey('p1'), fixture().projectKey('p2')];
       await takePermit(first, (await now()) + LEASE_MS);
       await takePermit(second, Number.POSITIVE_INFINITY);
@@ -100,7 +100,7 @@ export function describeProjectsWithPermits(fixture: () => StoreFixture): void {
       await fixture().advanceClock(2 * SHORT_LEASE_MS);
       await fixture().reopen();
       expect(await projectIdsWithPermits()).toEqual(['ended', 'live']);
-      // The first start has recorded which projects are idle.
+      // A store may have recorded at the first reopening which projects are idle.
       await fixture().reopen();
       expect(await projectIdsWithPermits()).toEqual(['ended', 'live']);
       expect((await fixture().store.projects(fixture().tenant_id)).sort()).toEqual([

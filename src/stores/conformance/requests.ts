@@ -37,7 +37,7 @@ function describeReplays(fixture: () => StoreFixture): void {
     expect(await fixture().head('~b')).toBeNull();
   });
 
-  it('are replayed for any digest: the caller compares it', async () => {
+  it('are replayed for any digest, because the caller compares the digests', async () => {
     await fixture().expectCommitted({ swaps: [fixture().swap('~a')], requests: [requestRecord('k')] });
     const repeated = await fixture().commit({ requests: [requestRecord('k', { digest: 'd2' })] });
     expect(repeated).toMatchObject({ kind: 'replay', request: { key: 'k', digest: 'd1', positions: [1] } });

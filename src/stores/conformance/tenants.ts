@@ -5,7 +5,7 @@ import { describe, it } from './test-list.js';
 const LEASE_MS = 60_000;
 
 export function describeTenants(fixture: () => StoreFixture): void {
-  /** A database has the data of other tests, whose tenants have other names. */
+  /** Only the tenants of this test: a database also has the tenants of other tests, under other names. */
   const listedTenants = async (): Promise<string[]> =>
     (await fixture().store.tenantIds()).filter((tenantId) => tenantId.startsWith(fixture().tenant_id));
 

@@ -43,7 +43,7 @@ export function describeTime(fixture: () => StoreFixture): void {
   });
 }
 
-/** For a store that is opened with a clock. */
+/** The test for a store that is opened with a clock that the suite can advance. */
 export function describeControlledClock(fixture: () => StoreFixture): void {
   // req: AUD-006
   it('uses the time of its clock', async () => {
@@ -63,7 +63,7 @@ async function attemptUntilPast(
   for (let n = 0; (await attempt(n)) <= boundMs; n += 1) await fixture.advanceClock(1);
 }
 
-/** Starts with every fault. Each row has the expected outcome and the fix of its fault, so the order itself is tested. */
+/** Commits a transaction that has every fault, then fixes one fault per row. Each row names the outcome before its fix. */
 function describePrecedence(fixture: () => StoreFixture): void {
   it('is checked in the order replay, conflict, early, late, full, committed', async () => {
     const nowMs = await fixture().store.now();

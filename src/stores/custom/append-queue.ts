@@ -1,11 +1,11 @@
 import { StoreBroken, StoreUnavailable } from '../store.js';
 
-/** Maximum number of records that wait for the log; beyond it, callers are asked to retry. */
+/** Maximum number of records that wait for the log; beyond it, commits are refused as unavailable. */
 const PENDING_MAX = 100_000;
 
 /**
- * Appends records in order, as many at a time as are waiting. After a failed write the log may or may not have its
- * records, so no more records are written: the store must be reopened, and then reads the records that exist.
+ * Appends records in order, as many at a time as are waiting. After a failed write the log may or may not have the
+ * records of that write, so no more are written: the store must be reopened, and then reads the records that exist.
  */
 export class AppendQueue {
   private pending: string[] = [];
@@ -18,7 +18,7 @@ export class AppendQueue {
 
   constructor(private readonly append: (records: readonly string[]) => Promise<void>) {}
 
-  /** Throws if nothing can be added. Called before a decision, because its record must not be lost. */
+  /** Throws if nothing can be added. Called before a decision, because the record of a decision must not be lost. */
   assertUsable(): void {
     if (this.failure !== null) throw this.failure;
     if (this.pending.length >= PENDING_MAX)

@@ -35,7 +35,7 @@ function memoryRecords(
   const recordsOf = (log: string): string[] => logs.get(log) ?? [];
   return {
     outcomeOf: () => 'pass',
-    // Pages of three: a reader must ask again.
+    // In pages of three, so that a reader has to read several pages.
     read: async (log, after) => recordsOf(log).slice(after, after + 3),
     async add(log, number, record) {
       const outcome = this.outcomeOf(log);
@@ -123,7 +123,7 @@ test('two coordinators on shared records see one order, and one of two equal swa
   expect(await eventIds(a)).toHaveLength(20);
 });
 
-test('a refusal counts only if the coordinator knows everything that others have committed', async () => {
+test('a coordinator refuses a transaction only after it has read everything that others have committed', async () => {
   const logs = new Map<string, string[]>();
   const open = () => openSharedStore(memoryRecords(logs), { name: 'shared' });
   const [a, b] = [await open(), await open()];
@@ -155,7 +155,7 @@ test('a commit whose reply is lost takes effect once', async () => {
   expect(await eventIds(store)).toHaveLength(1);
 });
 
-test('an error says whether something may have happened', async () => {
+test('a commit is unavailable only if nothing happened, and uncertain otherwise', async () => {
   const records = memoryRecords(new Map());
   const store = await openSharedStore(records, { name: 'shared' });
   records.outcomeOf = () => 'unavailable';

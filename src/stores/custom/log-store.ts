@@ -34,13 +34,13 @@ import {
   withRedacted,
 } from './records.js';
 
-/** The storage of a log with one writer: a list of texts. The calls come one after the other. */
+/** The storage of a log with one writer: a list of texts. The store makes one call at a time. */
 export interface RecordLog {
   /** All records, in the order in which they were appended. */
   read(): AsyncIterable<string> | Iterable<string>;
-  /** Durable when it resolves. After a crash the first of the records may be there without the others. */
+  /** Appends records, durable when the promise resolves. After a crash, the log may have only the first few of them. */
   append(records: readonly string[]): Promise<void>;
-  /** Replaces all records, or none: retention redacts old ones. Durable when it resolves. */
+  /** Replaces all records, or none: retention redacts old ones. Durable when the promise resolves. */
   replaceAll(records: readonly string[]): Promise<void>;
   /** Releases the log, so that another process may open it. */
   close(): Promise<void>;
@@ -49,13 +49,13 @@ export interface RecordLog {
 export interface CustomStoreOptions {
   /** The name of the store in messages and metrics. */
   readonly name: string;
-  /** Where large results are kept. Missing: where `GENESIS_BLOBS` says. */
+  /** Where large results are kept. Absent: in the place that `GENESIS_BLOBS` names. */
   readonly blobs?: Blobs;
   readonly clock?: ProcessClock;
 }
 
 /**
- * Makes a store of a log with one writer. The caller makes sure that no other process has the log open. The content of
+ * Makes a store from a log with one writer. The caller ensures that no other process has the log open. The content of
  * the log is read when the store is opened, and kept in memory.
  */
 export async function openLogStore(log: RecordLog, options: CustomStoreOptions): Promise<CustomLogStore> {

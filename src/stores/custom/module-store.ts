@@ -25,8 +25,8 @@ export interface ModuleStore extends Store {
 export const isModuleUrl = (url: string): boolean => url.startsWith(SCHEME);
 
 /**
- * Imports a module and opens its store. It runs the code of that file, so the URL must come from the operator: from a
- * command line or the environment, never from a file.
+ * Imports a module and opens its store. The import runs the module's code, so the URL must come from the operator: from
+ * a command line or the environment, never from a file.
  */
 export async function openModuleStore(
   url: string,
@@ -41,7 +41,7 @@ export async function openModuleStore(
 /** Enough for a database that has to start first. */
 const OPEN_TIMEOUT_MS = 60_000;
 
-/** The timer also keeps the process alive, which would otherwise end without a message. */
+/** Rejects if the store does not open in time. The timer also keeps the process alive until the message is printed. */
 async function withinTime<T>(file: string, timeoutMs: number, opening: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const timeout = new Promise<never>((_, reject) => {
@@ -86,7 +86,7 @@ async function openOrRefuse(file: string, openStore: StoreModule['openStore'], o
   }
 }
 
-/** A module may throw anything. */
+/** The text of an error. A module may throw any value, not only an `Error`. */
 const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 const METHODS = [
@@ -116,7 +116,7 @@ const CAPABILITIES = {
 
 const BLOB_METHODS = ['put', 'get', 'size'] as const satisfies readonly (keyof Blobs)[];
 
-/** Names the first member that is missing, instead of failing on it at the first command. */
+/** Refuses a store that lacks a member, and names it. Otherwise the first command that uses the member would fail. */
 function assertStore(file: string, opened: unknown): asserts opened is ModuleStore {
   const store = (opened ?? {}) as Record<string, unknown>;
   const refuseMember = (member: string, kind: string): never => {

@@ -18,14 +18,14 @@ interface RedactionRecord {
 
 interface StoredTransaction extends ProjectKey {
   readonly kind: 'transaction';
-  /** Unique, so that its writer recognizes it. */
+  /** Unique, so that the coordinator that wrote the record recognizes it. */
   readonly id: string;
   readonly at_ms: number;
   readonly events: readonly EventEnvelope[];
   readonly fields: TransactionFields;
 }
 
-/** The envelope of a record. Its content was checked when it was committed. */
+/** Checks the outer fields of a record. Its events, permits and requests were checked when they were committed. */
 const recordSchema = z.discriminatedUnion('kind', [
   z.object({
     kind: z.literal('meta'),
@@ -61,11 +61,11 @@ export function storedTransactionOf(
 export function textOfRecord(record: StoreRecord): string {
   if (record.kind !== 'transaction') return JSON.stringify(record);
   const { fields, ...rest } = record;
-  // JSON has no Infinity.
+  // JSON has no Infinity, which `permitToLine` replaces.
   return JSON.stringify({ ...rest, ...fields, permits: fields.permits?.map(permitToLine) });
 }
 
-/** Null: this is not a record. */
+/** Null: the text is not a record. */
 export function recordFromText(text: string): StoreRecord | null {
   const { data } = recordSchema.safeParse(jsonOf(text));
   if (data === undefined) return null;
@@ -112,6 +112,6 @@ export function restoreTransaction(
   { events, fields, at_ms, ...projectKey }: StoredTransaction,
 ): void {
   followTime(clock, at_ms);
-  // A transaction that a clock far ahead has timed must not end permits.
+  // The clock that timed the transaction may have been far ahead: its time must not expire permits.
   image.restore(projectKey, events, fields, Math.min(at_ms, clock.now()));
 }

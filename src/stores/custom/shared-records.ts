@@ -8,9 +8,9 @@
 export interface SharedRecords {
   /** The records after this number, in order: all of them, or the first page. Empty: there are no more. */
   read(log: string, after: number): Promise<readonly string[]>;
-  /** Adds the record with this number; durable when it resolves. False: there is one already, and it stays. */
+  /** Adds a record under this number, durable when the promise resolves. False: the number is taken; nothing was written. */
   add(log: string, number: number, record: string): Promise<boolean>;
-  /** Replaces a record if it is still `before`: retention redacts old ones. False: it is not. */
+  /** Replaces a record that is still `before`, so that retention can redact it. False: the record has changed. */
   replace(log: string, number: number, before: string, after: string): Promise<boolean>;
   close(): Promise<void>;
 }

@@ -167,7 +167,7 @@ export class CustomSharedStore implements Store {
     return this.closing;
   }
 
-  /** Keeps no replica of a tenant without records, because a caller can name any tenant. */
+  /** Runs work on a tenant's replica. Keeps no replica of a tenant without records, because a caller can name any tenant. */
   private async withTenant<T>(tenantId: string, work: (replica: TenantReplica) => Promise<T>): Promise<T> {
     this.assertOpen();
     const replica =
@@ -186,7 +186,7 @@ export class CustomSharedStore implements Store {
   }
 }
 
-/** A name of at most 80 simple characters, whatever the tenant is called. */
+/** The name of a tenant's log: one that `SharedRecords` allows, whatever the tenant id contains. */
 const logOfTenant = (tenantId: string): string =>
   `tenant-${createHash('sha256').update(tenantId).digest('hex')}`;
 
@@ -199,7 +199,7 @@ async function raiseStoredIncarnation(records: SharedRecords, incarnation: numbe
     if (await records.add(META_LOG, length + 1, textOfRecord({ kind: 'meta', ...raised }))) return raised;
   }
   throw new StoreUnavailable(
-    `Other coordinators wrote the metadata of the store first in ${META_TRIES_MAX} attempts. Try again in a moment.`,
+    `In each of ${META_TRIES_MAX} attempts, another coordinator wrote the store's metadata first. Try again in a moment.`,
   );
 }
 
@@ -212,7 +212,7 @@ async function readMeta(records: SharedRecords): Promise<{ length: number; meta:
     const record = recordFromText(texts.at(-1) as string);
     if (record?.kind !== 'meta') {
       throw new StoreRefused(
-        `Record ${length} of the log "${META_LOG}", which has the metadata of the store, is not valid. Restore it from a backup.`,
+        `Record ${length} of the log "${META_LOG}", which has the metadata of the store, is not valid. Restore the log from a backup.`,
       );
     }
     meta = metaOf(record);

@@ -5,19 +5,19 @@ import type { SharedRecords } from './shared-records.js';
 const TENANTS_LOG = 'tenants';
 const TRIES_MAX = 20;
 
-/** The tenants of a shared store in which something may be due: a coordinator that starts has to know them. */
+/** The tenants of a shared store in which a lease may end. A coordinator that starts reads this list to find them. */
 export class TenantList {
   private readonly tenantIds = new Set<string>();
   private length = 0;
 
   constructor(private readonly records: SharedRecords) {}
 
-  /** Lists the tenant; durable when it resolves. */
+  /** Adds a tenant to the list; the entry is durable when the promise resolves. */
   async add(tenantId: string): Promise<void> {
     for (let tries = 0; !this.tenantIds.has(tenantId); tries += 1) {
       if (tries === TRIES_MAX)
         throw new StoreUnavailable(
-          `Other coordinators added a tenant first in ${TRIES_MAX} attempts. Try again in a moment.`,
+          `In each of ${TRIES_MAX} attempts, another coordinator added a tenant first. Try again in a moment.`,
         );
       await this.catchUp();
       if (this.tenantIds.has(tenantId)) return;

@@ -30,7 +30,7 @@ const TRIES_MAX = 5;
 /**
  * One tenant of a shared store in memory: its log as far as it was read. A transaction is decided here and added to the
  * log under the next number. If another coordinator has used that number, its record is read and the transaction is
- * decided again. A refusal counts only if the log has nothing new.
+ * decided again. A refusal is returned only if the log has no new records.
  */
 export class TenantReplica {
   readonly image = new StoreImage();
@@ -53,7 +53,7 @@ export class TenantReplica {
         await pause(round);
       }
       throw new StoreUnavailable(
-        `Other coordinators committed first in ${ROUNDS_MAX} attempts. Try again in a moment.`,
+        `In each of ${ROUNDS_MAX} attempts, another coordinator committed first. Try again in a moment.`,
       );
     });
   }
@@ -84,7 +84,7 @@ export class TenantReplica {
     });
   }
 
-  /** Null: another coordinator was faster. */
+  /** Decides a transaction and adds its record. Null: another coordinator was faster. */
   private async attempt(transaction: Transaction): Promise<CommitOutcome | null> {
     const nowMs = this.clock.now();
     const plan = this.image.plan(transaction, nowMs);
@@ -135,7 +135,7 @@ export class TenantReplica {
     if (record.kind === 'transaction') restoreTransaction(this.image, this.clock, record);
     this.length += 1;
     if (record.kind !== 'redaction') return;
-    // Later records were read after they were redacted.
+    // Only records up to `lengthBefore` were read before this call: later ones were read in their redacted form.
     for (const number of record.numbers) if (number <= lengthBefore) await this.reloadRecord(number);
   }
 
@@ -170,11 +170,11 @@ export class TenantReplica {
       if (await this.add(textOfRecord({ kind: 'redaction', numbers }))) return;
     }
     throw new StoreUnavailable(
-      `The other coordinators were not told of the redaction: they wrote first in ${ROUNDS_MAX} attempts. Repeat the redaction.`,
+      `The redaction was not announced: in each of ${ROUNDS_MAX} attempts, another coordinator wrote first. Repeat the redaction.`,
     );
   }
 
-  /** Reading changes nothing, so any error means that the store cannot be reached. */
+  /** Reads records. Reading changes nothing, so any error is reported as `StoreUnavailable`. */
   private async readTexts(after: number): Promise<readonly string[]> {
     try {
       return await this.records.read(this.log, after);

@@ -3,8 +3,8 @@ import type { DynamodbEvents } from './events.js';
 import type { CachedProject } from './project-cache.js';
 
 /**
- * Indexes the complete buckets of a project while commits go on. The next commit records in the project's row how many
- * are indexed. If indexing fails, readers search the buckets themselves, and a later commit starts it again.
+ * Indexes the complete buckets of a project while commits continue. The next commit records in the project's row how
+ * many are indexed. If indexing fails, readers search the buckets themselves, and a later commit restarts the indexing.
  */
 export class BackgroundIndexing {
   /** The number of buckets that are known to be indexed. */

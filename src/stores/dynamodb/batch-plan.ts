@@ -7,7 +7,7 @@ import { assertWellFormed } from '../well-formed.js';
 import { EventPages } from './event-pages.js';
 import { type CachedProject, memberName, type ProjectCache, UNLIMITED } from './project-cache.js';
 
-/** A DynamoDB transaction takes 100 items and 4 MB. The limit in bytes leaves space for what every transaction writes. */
+/** DynamoDB limits a transaction to 100 items and 4 MB. `BYTES_MAX` leaves space for the fixed items of every transaction. */
 export const ITEMS_MAX = 100;
 const BYTES_MAX = 3_500_000;
 /** The project's row, the mark of a transaction without events, and the entry of a new project in its tenant's list. */
@@ -34,6 +34,7 @@ export interface HeadEntry {
 export interface MemberEntry {
   readonly scope: string;
   readonly member: string;
+  /** The state that the write requires: no item; an item whose time is not over, or is over; any item. */
   readonly assumed: 'absent' | 'live' | 'over' | 'present';
   readonly until_ms: number | null;
 }
@@ -42,7 +43,7 @@ export interface ShareEntry {
   delta: number;
   /** The number of permits that must be spare beforehand; null: no permits are taken. */
   minSpare: number | null;
-  /** The limit under which they are taken; infinite without a limit. */
+  /** The limit under which the permits are taken; `UNLIMITED` without a limit. */
   max: number;
 }
 
@@ -153,7 +154,7 @@ export class BatchPlan {
       const change = changes.get(scope);
       const wantedCount = (this.shares.get(scope)?.delta ?? 0) + (change?.delta ?? 0);
       if (change === undefined || !needsSpare(change.newlyLiveCount, max, wantedCount)) continue;
-      // A share is reserved for one limit, and its condition can check only one.
+      // A share is reserved under one limit, and the condition of its write can check only one limit.
       if ((this.limits.get(scope) ?? max) !== max) return { kind: 'send' };
       const decision = this.checkLimit(scope, max, wantedCount);
       if (decision !== null && decision.kind !== 'full') return decision;
@@ -191,7 +192,7 @@ export class BatchPlan {
     return changes;
   }
 
-  /** If nothing is known, assumes that a member with a limit is new, and that every other member exists. */
+  /** When a member's permit ends; null: it has none. An unknown member with a limit is assumed new, any other to exist. */
   private untilOf(
     name: string,
     { scope, until_ms }: Permit,
@@ -216,7 +217,7 @@ export class BatchPlan {
     const requestsToKeep = transaction.requests.filter((request) => request.keep);
     const effects =
       events.length + transaction.permits.length + requestsToKeep.length + Number(transaction.changes_rules);
-    // A transaction without effects needs no DynamoDB transaction: reads answer it.
+    // A transaction without effects needs no DynamoDB transaction: reads are enough to decide it.
     if (effects === 0) {
       return this.cache.isComplete
         ? this.addCommitted(transaction.loose_events.map(() => null))
@@ -256,7 +257,7 @@ export class BatchPlan {
     return null;
   }
 
-  /** Reserves space for the transaction. Returns false if it does not fit; the first one is always tried. */
+  /** Reserves space for the transaction. Returns false if it does not fit; the first transaction of a batch always does. */
   private reserveSpace(transaction: Transaction, lines: readonly string[], looseEventCount: number): boolean {
     const { swaps, checks, permits, requests } = transaction;
     const scopes = new Set(permits.map(({ scope }) => scope)).size;
@@ -339,8 +340,8 @@ interface ScopeChange {
 }
 
 /**
- * Whether a transaction may take its permits only if the project's share has as many to spare as the batch then uses.
- * Without a limit too, if it registers more permits: other projects rely on the size of this share.
+ * Whether the write must check that the project's share has enough spare permits for the batch. It must even without a
+ * limit if the batch registers more permits, because other projects rely on the size of this share.
  */
 const needsSpare = (newlyLiveCount: number, max: number, wantedCount: number): boolean =>
   newlyLiveCount > 0 && (max !== UNLIMITED || wantedCount > 0);

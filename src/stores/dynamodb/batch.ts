@@ -63,7 +63,7 @@ export class BatchWriteBuilder {
       { ...rowKey(projectKey), ...projectItem(plan.project) },
       this.unmovedCondition(),
     );
-    // A void transaction may have created the row of a project without events, but it lists no project.
+    // A voiding put may have created the row of a project without events, but it does not list the project.
     if (previousProject.position === 0) {
       this.addPut(tables.state, { ...projectListKey(projectKey), project_id: S(projectKey.project_id) });
     }
@@ -81,14 +81,14 @@ export class BatchWriteBuilder {
     }
   }
 
-  /** The item that proves that the transaction happened: its first page of events or, without events, an item written only for this. */
+  /** The item that proves that the transaction happened: its first page of events or, without events, a dedicated item. */
   get mark(): AtomicWrite['mark'] {
     const [page] = this.plan.eventPages.pages;
     if (page === undefined) return { table: this.tables.requests, key: this.attemptKey };
     return { table: this.tables.log, key: pageKey(this.projectKey, page.last_position) };
   }
 
-  /** Moves the row and changes nothing else. After that, the transaction can no longer happen. */
+  /** Increments the version of the project's row and changes nothing else, so the transaction can no longer happen. */
   get voidingPut(): AtomicWrite['voidingPut'] {
     const row_version = this.previousProject.row_version + 1;
     const voidAttribute = this.previousProject.row_version === 0 ? { [VOID_ATTRIBUTE]: { BOOL: true } } : {};
@@ -175,7 +175,7 @@ export class BatchWriteBuilder {
     });
   }
 
-  /** Unconditional: the transaction that moves the project's row owns its positions. */
+  /** Without conditions: the condition on the project's row ensures that no other transaction writes these positions. */
   private addEvents(): void {
     const attempt = { [ATTEMPT_ATTRIBUTE]: S(this.attemptId) };
     for (const page of this.plan.eventPages.pages) {

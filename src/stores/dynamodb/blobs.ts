@@ -2,7 +2,7 @@ import type { Blobs } from '../blobs.js';
 import type { DynamoClient } from './connection.js';
 import { blobPartition, N, numberOf, S } from './keys.js';
 
-/** An item holds 400 KB, including attribute names. */
+/** DynamoDB limits an item to 400 KB, including attribute names. */
 const CHUNK_BYTES = 380_000;
 
 /** Blobs in chunks. The first chunk is written last and holds the size: a blob without it does not exist. */

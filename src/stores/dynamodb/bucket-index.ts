@@ -36,9 +36,9 @@ const POSTINGS_AT_ONCE = 100;
 
 /**
  * The index of a project's events: one item per value of a field and bucket, which lists the pages with that value. An
- * entry per event would cost more than the event. A bucket is indexed once, when it is complete, from its events alone;
- * so every coordinator that indexes it writes the same items, and the number of indexed buckets in the project's row says which events
- * the index holds.
+ * entry per event would cost more than the event. A bucket is indexed when it is complete, from its events alone, so
+ * every coordinator that indexes it writes the same items. The project's row has the number of indexed buckets, and so
+ * tells which events the index includes.
  */
 export class BucketIndex {
   constructor(
@@ -73,7 +73,7 @@ export class BucketIndex {
     return [time, ...postings];
   }
 
-  /** A task that is the subject is indexed only as the subject. */
+  /** The index keys of an event. A `task_id` that equals the subject is indexed only as the subject. */
   private keysOf(event: EventEnvelope): string[] {
     return INDEXED_FIELDS.flatMap((field) => {
       const value = event[field];

@@ -109,8 +109,8 @@ export class ProjectCommitter {
   }
 
   /**
-   * Commits as many transactions as one DynamoDB transaction takes. Null: the cache was updated, and they must be
-   * decided again.
+   * Commits as many transactions as fit into one DynamoDB transaction. Null: the cache was updated, and the transactions
+   * must be decided again.
    */
   private async commitSome(
     cache: ProjectCache,
@@ -133,7 +133,10 @@ export class ProjectCommitter {
     return isDone ? plan : this.read(cache, transactions);
   }
 
-  /** Reads everything that the transactions depend on. The row comes first: every later change of the project moves it. */
+  /**
+   * Reads everything that the transactions depend on. The project's row comes first: any later change of the project
+   * increments the row's version, so a commit based on what was read before that change fails.
+   */
   private async read(cache: ProjectCache, transactions: readonly Transaction[]): Promise<null> {
     const { state, requests } = this.dynamo.tables;
     cache.setProject(projectFromItem(await this.dynamo.get(state, rowKey(this.projectKey))));

@@ -18,7 +18,7 @@ type DynamodbDriver = typeof import('@aws-sdk/client-dynamodb');
 
 const CONNECT_TIMEOUT_MS = 2_000;
 const CONNECTIONS_MAX = 64;
-/** Maximum number of attempts to reach an unreachable database, so that callers learn of it soon. */
+/** Maximum number of attempts to reach an unreachable database, so that callers soon get an error. */
 const UNREACHED_TRIES_MAX = 4;
 const BATCH_GET_MAX = 100;
 const BATCH_WRITE_MAX = 25;
@@ -26,7 +26,7 @@ const BATCH_WRITE_MAX = 25;
 export interface AtomicWrite {
   readonly id: string;
   readonly writes: readonly TransactWriteItem[];
-  /** An item that names the transaction that wrote it: it shows whether this one happened. */
+  /** An item that names the transaction that wrote it, and so shows whether this transaction happened. */
   readonly mark: { readonly table: string; readonly key: DynamoKey };
   /** Succeeds only if the transaction has not happened, and prevents it from then on. */
   readonly voidingPut: PutItemCommandInput;
@@ -53,7 +53,7 @@ export class DynamoClient {
       region: options.region,
       ...(options.endpoint === null ? {} : { endpoint: options.endpoint }),
       ...(isEmulator ? { credentials: { accessKeyId: 'local', secretAccessKey: 'local' } } : {}),
-      // The store retries, not the driver, which does not know after which failures a transaction may have committed.
+      // The store retries, not the driver: only the store tracks after which failures a transaction may have committed.
       maxAttempts: 1,
       requestHandler: {
         connectionTimeout: CONNECT_TIMEOUT_MS,
@@ -77,7 +77,7 @@ export class DynamoClient {
     return (await this.withRetries(() => this.client.send(new this.driver.GetItemCommand(input)))).Item;
   }
 
-  /** In any order; missing items are omitted. */
+  /** The items with these keys, in any order. Missing items are omitted. */
   async getAll(table: string, keys: readonly DynamoKey[]): Promise<DynamoItem[]> {
     const items: DynamoItem[] = [];
     let remaining = [...keys];
@@ -180,8 +180,8 @@ export class DynamoClient {
 
   /**
    * Executes a transaction at most once, and returns whether it happened. False: a condition failed, or `not_after_ms`
-   * passed before the transaction was known to have happened. After a lost reply it is sent again unchanged: the client
-   * token detects a repeat for ten minutes, and after that its conditions and its mark do.
+   * passed before the transaction was known to have happened. After a lost reply the transaction is sent again unchanged:
+   * the client token prevents a second effect for ten minutes; after that, its conditions and its mark do.
    */
   async transact(transaction: AtomicWrite): Promise<boolean> {
     const input = { TransactItems: [...transaction.writes], ClientRequestToken: transaction.id };

@@ -88,7 +88,7 @@ function failureOfCancellation(reasons: readonly CancellationReason[]): Dynamodb
   };
 }
 
-/** The driver reports every lost connection as a timeout. Only a timeout of connecting is known to have sent nothing. */
+/** The driver reports every lost connection as a timeout. Only a timeout while connecting proves that nothing was sent. */
 const isConnectTimeout = ({ name, message }: DynamodbDriverError): boolean =>
   name === 'TimeoutError' && /did not establish a connection/.test(message ?? '');
 

@@ -82,7 +82,7 @@ export class DynamodbEvents {
     }
   }
 
-  /** The text of a page may be stored separately. The old text is deleted last. */
+  /** Rewrites a page if it has any of these events. If its text is stored separately, the old text is deleted last. */
   private async redactPage(
     { item, events }: ReadPage,
     eventByPosition: ReadonlyMap<number, EventEnvelope>,
@@ -163,7 +163,7 @@ export class DynamodbEvents {
     return { item, events: await eventsFromPage(item, this.blobs, this.projectKey) };
   }
 
-  /** The index yields pages; the events in them are checked one by one. */
+  /** Matching events, found with the index. The index yields pages; the events in them are checked one by one. */
   private async fromIndex(
     query: EventQuery,
     { field, values }: IndexChoice,
@@ -191,8 +191,8 @@ export class DynamodbEvents {
   }
 
   /**
-   * The range of positions that contains every event of the requested time. No event before a bucket is later than the
-   * latest timestamp before it. No event from the bucket on is earlier than that timestamp by more than `late_max_ms`.
+   * The range of positions that contains every event of the requested time. The index has, for each bucket, the latest
+   * timestamp of all events before the bucket. No event from the bucket on is earlier than that by more than `late_max_ms`.
    */
   private async timeRange(
     query: EventQuery,
@@ -212,7 +212,7 @@ export class DynamodbEvents {
   }
 }
 
-/** The start of a range, up to `limit` positions. */
+/** The first `limit` positions of a range. */
 const upTo = ({ after, until }: PositionRange, limit: number): PositionRange => ({
   after,
   until: Math.min(until, after + limit),

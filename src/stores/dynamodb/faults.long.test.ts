@@ -181,7 +181,7 @@ function describeFaults({ options, store: open, proxy: openProxy }: DynamodbHarn
     await expectSound(store, projectKey, 1);
   });
 
-  it('does not take the transaction of another for its own when a reply is lost', async () => {
+  it('does not take the transaction of another store for its own when a reply is lost', async () => {
     const proxy = await openProxy();
     const [store, other] = await Promise.all([open(proxy.options), open()]);
     const projectKey = newProjectKey();

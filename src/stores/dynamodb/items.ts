@@ -15,7 +15,7 @@ const STATE_FIELDS = Object.keys(EMPTY_PROJECT) as (keyof CachedProject)[];
 export const projectItem = (state: CachedProject): DynamoItem =>
   Object.fromEntries(STATE_FIELDS.map((field) => [field, N(state[field])]));
 
-/** The state of a project. Without an item, the project has no writes. */
+/** The state of a project. Without an item, nothing was ever written to the project. */
 export const projectFromItem = (item: DynamoItem | undefined): CachedProject =>
   Object.fromEntries(
     STATE_FIELDS.map((field) => [field, numberOf(item?.[field])]),
@@ -51,7 +51,7 @@ export const shareFromItem = (item: DynamoItem): PermitShare => ({
   room_max: item.room_max === undefined ? Number.POSITIVE_INFINITY : numberOf(item.room_max),
 });
 
-/** DynamoDB has no infinite number; this one is later than any time. */
+/** Stands for `Infinity`, which DynamoDB does not have: later than any time. */
 const FOREVER_MS = Number.MAX_SAFE_INTEGER;
 export const untilValue = (untilMs: number) => N(Math.min(untilMs, FOREVER_MS));
 export const untilFromItem = (item: DynamoItem): number => {

@@ -22,7 +22,7 @@ export const projectPartition = ({ tenant_id, project_id }: ProjectKey): string 
   `${tenantPartition(tenant_id)}#P#${escapeName(project_id)}`;
 
 /**
- * A DynamoDB partition takes 1,000 writes a second. Large collections of a project or a scope are spread over sixteen
+ * A DynamoDB partition accepts 1,000 writes a second. Large collections of a project or a scope are spread over sixteen
  * partitions, few enough to read them all in order.
  */
 export const SHARDS = [...'0123456789abcdef'] as const;
@@ -65,7 +65,7 @@ export const SCOPE_ON_HEADS = 'SCOPE';
 export const ENDED_PERMITS = 'ENDED';
 export const scopeOnHeadsKey = (tenantId: string, scope: string): DynamoKey =>
   stateKey(HELD_PARTITION, `${SCOPE_ON_HEADS}#${escapeName(tenantId)}#${escapeName(scope)}`);
-/** `projectPart` is the escaped name. */
+/** `projectPart` is the escaped id of the project. */
 export const endedPermitsKey = (tenantId: string, projectPart: string): DynamoKey =>
   stateKey(HELD_PARTITION, `${ENDED_PERMITS}#${escapeName(tenantId)}#${projectPart}`);
 
@@ -77,20 +77,20 @@ export const attemptKey = (projectKey: ProjectKey, attemptId: string): DynamoKey
 });
 
 /**
- * Number of positions that share a partition key, which readers can compute; no key stays hot for long. They are also
- * indexed together: a larger number means fewer items of the index, and more events that are not indexed yet.
+ * Number of positions that share a partition key, which readers can compute; no key stays hot for long. These
+ * positions are also indexed together: a larger number means fewer items of the index, and more events not indexed yet.
  */
 export const BUCKET_SIZE = 1024;
 export const bucketOf = (position: number): number => Math.floor(position / BUCKET_SIZE);
 export const bucketPartition = (projectKey: ProjectKey, bucket: number): string =>
   `${projectPartition(projectKey)}#E#${bucket}`;
-/** A page of events is stored under the position of its last one. */
+/** A page of events is stored under the position of its last event. */
 export const pageKey = (projectKey: ProjectKey, lastPosition: number): DynamoKey => ({
   pk: S(bucketPartition(projectKey, bucketOf(lastPosition))),
   sk: N(lastPosition),
 });
 
-/** A key has at most 2 KB. Readers compare the events themselves, so two values may share a key. */
+/** DynamoDB limits a key to 2 KB, so long values are cut. Two values may share a key: readers compare the events. */
 const INDEXED_CHARS_MAX = 300;
 export const indexPartition = (projectKey: ProjectKey, field: IndexedField, value: string): string =>
   `${projectPartition(projectKey)}#I#${field}#${value.slice(0, INDEXED_CHARS_MAX)}`;

@@ -67,7 +67,7 @@ await describeOnDynamodb('the limits of DynamoDB', ({ options, store: open, prox
     expect(await store.project(projectKey)).toBeNull();
   });
 
-  it('give a time to live to requests only', async () => {
+  it('let only requests have a time to live', async () => {
     const proxy = await openProxy();
     const store = await open(proxy.options);
     const projectKey = newProjectKey();

@@ -23,8 +23,9 @@ interface CopyProgress {
 
 /**
  * Copies the events of version 1 into pages and indexes them, project by project. First the row of a project gets the
- * form of version 2. No coordinator of version 1 can move that row: it takes a row without `version` for a missing one,
- * and creates a row only if there is none. Every part can be repeated, by several migrators at once.
+ * form of version 2. From then on, a coordinator of version 1 cannot commit to the project: it takes a row without
+ * `version` for a missing one, and tries to create a row, which fails because there is one. Every part of the migration
+ * can be repeated, by several migrators at once.
  */
 export class PageConversion {
   private readonly blobs: DynamodbBlobs;
@@ -71,8 +72,8 @@ export class PageConversion {
   }
 
   /**
-   * Another migrator may have copied the same events and already deleted a text that this one still reads;
-   * then it is not an error.
+   * Another migrator may have copied the same events, and have deleted a text that this one was about to read. Then the
+   * failure is ignored.
    */
   private async throwUnlessCopiedFurther(
     error: unknown,
@@ -116,7 +117,7 @@ export class PageConversion {
     await this.dropTexts(projectKey, items, until);
   }
 
-  /** Deletes the old copies of separately stored texts: a later redaction would not find them. */
+  /** Deletes the old copies of separately stored texts, because a later redaction would not find and redact them. */
   private async dropTexts(
     { tenant_id }: ProjectKey,
     items: readonly DynamoItem[],

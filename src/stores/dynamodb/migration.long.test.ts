@@ -88,7 +88,7 @@ await describeOnDynamodb('the migration of dynamodb tables from version 1', (har
     expect(TableNames).toEqual(['blobs', 'log', 'requests', 'state'].map((name) => `${namespace}-${name}`));
   });
 
-  it('leaves a row that no coordinator of version 1 can move', async () => {
+  it('leaves a row that no coordinator of version 1 can update', async () => {
     const options = { ...harness.options, namespace: `fenced-${randomUUID()}` };
     const [project] = PROJECTS as [ProjectKey];
     const { dynamo } = await fillVersion1(options, [project]);
@@ -98,7 +98,8 @@ await describeOnDynamodb('the migration of dynamodb tables from version 1', (har
     await migrator.up();
     await migrator.close();
     const after = await dynamo.get(state, rowKey(project));
-    // Version 1 puts a row if its `version` is the one that it has read, or, if it has read none, if there is no row.
+    // Version 1 puts a row only if the stored `version` is the one that it has read. If it has read none, it puts a row
+    // only if there is none.
     const moved = { TableName: state, Item: { ...rowKey(project), version: N(1) } };
     const isSame = {
       ConditionExpression: '#version = :version',

@@ -14,7 +14,7 @@ export async function openDynamodbMigrator(options: DynamodbOptions): Promise<Mi
   return new DynamodbMigrator(await DynamoClient.connect(options, Date.now));
 }
 
-/** Every part can be repeated. Of several migrators, only one moves the version. */
+/** Creates or converts the tables. Every part can be repeated. Of several migrators, only one changes the version. */
 export class DynamodbMigrator implements Migrator {
   readonly features: TableFeatures;
 

@@ -10,7 +10,7 @@ const FORMAT = {
   example: 'dynamodb://REGION/PREFIX?endpoint=URL',
 };
 
-/** Credentials come from the environment, as usual for AWS. */
+/** Parses the URL of a DynamoDB store. Credentials come from the environment, as usual for AWS. */
 export function parseDynamodbUrl(text: string) {
   const url = parseDatabaseUrl(text, FORMAT);
   if (url.username !== '' || url.password !== '') {
@@ -26,7 +26,7 @@ export function parseDynamodbUrl(text: string) {
   const namespace = url.pathname.replace(/^\/|\/$/g, '') || 'genesis_fleet';
   // The characters DynamoDB allows in a table name, short enough for our suffix.
   if (!/^[A-Za-z0-9_.-]{1,200}$/.test(namespace)) {
-    throw new StoreRefused(`${namespace} is not a valid table prefix. Use letters, digits, _ . - only.`);
+    throw new StoreRefused(`${namespace} is not a valid table prefix. Use 1 to 200 letters, digits, _ . -`);
   }
   return {
     region: url.hostname,

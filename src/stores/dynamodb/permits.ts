@@ -35,7 +35,7 @@ interface PermitGrant {
 
 interface StoredShares extends ScopeShares {
   readonly allocationVersion: number;
-  /** The keys of the other shares, in their order. */
+  /** The keys of the other shares, in the order of `others`. */
   readonly otherKeys: readonly DynamoKey[];
 }
 
@@ -51,7 +51,7 @@ export class PermitShares {
     private readonly projectsWithPermits: Pick<DynamodbProjectsWithPermits, 'isOnHeads'>,
   ) {}
 
-  /** Live members of a scope, over all projects of the tenant. */
+  /** The number of live members of a scope, over all projects of the tenant. */
   async countPermits(tenantId: string, scope: string, nowMs: number): Promise<number> {
     const counts = await Promise.all(
       SHARDS.map((shard) =>
@@ -67,8 +67,8 @@ export class PermitShares {
   }
 
   /**
-   * Makes sure that the project may take `wantedCount` more permits of a scope limited to `max`, if that many are free. Null:
-   * gave up after too many conflicts.
+   * Reserves `wantedCount` permits of a scope for the project, or as many as are free under the limit `max`. Null: every
+   * attempt was in conflict with another process.
    */
   async reserve(
     projectKey: ProjectKey,
@@ -114,7 +114,10 @@ export class PermitShares {
     };
   }
 
-  /** The version of the allocation prevents two projects from taking the same permits. */
+  /**
+   * Writes the changed shares. The version of the allocation prevents two projects from taking the same permits. False:
+   * another process changed the scope, or more shares changed than one transaction can write.
+   */
   private setShares(
     projectKey: ProjectKey,
     scope: string,
@@ -224,7 +227,7 @@ export class PermitShares {
 
 const keyOf = ({ pk, sk }: DynamoItem): DynamoKey => ({ pk, sk }) as DynamoKey;
 
-/** A member's key begins with its project. */
+/** Groups members by project: the key of a member begins with its project. */
 function byProject(members: readonly DynamoItem[]): Map<string, DynamoItem[]> {
   const projects = new Map<string, DynamoItem[]>();
   for (const member of members) {

@@ -51,8 +51,8 @@ export class ProjectCache {
   isComplete = false;
   readonly heads = new Map<string, StoredHead | null>();
   /**
-   * The seqs of heads that our own transactions swapped or checked. All transactions of a project move its row. A seq
-   * holds while the row has the version that our last transaction gave it, and its head need not be checked again.
+   * The seqs of heads that our own transactions swapped or checked. Every transaction of a project increments the version
+   * of its row. While the row still has our last version, no head has changed, so none has to be checked again.
    */
   readonly seqs = new Map<string, number>();
   readonly requests = new Map<string, CachedRequest | null>();
@@ -74,7 +74,7 @@ export class ProjectCache {
     if (this.seqs.size > SEQS_MAX) this.seqs.clear();
   }
 
-  /** Sets the row as it was read. If another coordinator moved the row, it may have moved any head. */
+  /** Sets the row as it was read. If another coordinator changed the row, it may have changed any head. */
   setProject(project: CachedProject): void {
     if (project.row_version !== this.project.row_version) this.seqs.clear();
     this.project = project;

@@ -24,8 +24,8 @@ interface ScopeOnHeads {
 }
 
 /**
- * Finds the projects that hold permits on heads. Each project's share of a scope tells how many it has; the scopes
- * themselves are listed before their first permit, once per scope and process.
+ * Finds the projects that hold permits on heads. A project's share of a scope has the number of its permits. Each
+ * process lists a scope before it commits its first permit in that scope.
  */
 export class DynamodbProjectsWithPermits {
   private readonly listedScopes = new Set<string>();

@@ -22,7 +22,7 @@ export const INDEXED_FIELDS = [...SELECTIVE_FIELDS, 'event_type'] as const;
 export type IndexedField = (typeof INDEXED_FIELDS)[number];
 
 export const TTL_ATTRIBUTE = 'ttl';
-/** The transaction that wrote the item. */
+/** Names the transaction that wrote the item. */
 export const ATTEMPT_ATTRIBUTE = 'attempt';
 /** Marks a row that exists only because a transaction was voided: the project does not exist yet. */
 export const VOID_ATTRIBUTE = 'void';

@@ -25,7 +25,7 @@ describe('allocate', () => {
     });
   });
 
-  it('raises what another share records once all shares together are larger', () => {
+  it('raises the total that another share records when all shares together exceed it', () => {
     const others = [projectShare(2, 1, 5), projectShare(1, 0, 8)];
     expect(allocate({ ownShare: projectShare(0, 0, 0), others }, { max: 8, wantedCount: 4 })).toEqual({
       ownShare: projectShare(0, 4, 8),

@@ -12,8 +12,8 @@ export interface ScopeShares {
  * it take the spare permits of the others.
  *
  * Transactions may name different limits for one scope, or none. So each share records in `room_max` how many permits all
- * shares together can hold, and serves only limits that are not smaller. If the shares become larger than that,
- * `room_max` is raised: a project with a smaller limit then reserves again before it takes a permit.
+ * shares together can hold, and a share is used only under limits that are not smaller. If the shares become larger than
+ * that, `room_max` is raised: a project with a smaller limit then reserves again before it takes a permit.
  */
 export function allocate(
   { ownShare, others }: ScopeShares,

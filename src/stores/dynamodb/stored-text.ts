@@ -3,10 +3,10 @@ import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import type { DynamodbBlobs } from './blobs.js';
 import { type DynamoItem, S, textOf } from './keys.js';
 
-/** An item holds 400 KB and a transaction 4 MB: longer texts are stored separately, and the item refers to them. */
+/** DynamoDB limits an item to 400 KB and a transaction to 4 MB. A longer text is stored apart, and the item refers to it. */
 const INLINE_BYTES_MAX = 100_000;
 
-/** DynamoDB charges writes by the kilobyte of the item: a text that would make the item larger is compressed. */
+/** DynamoDB charges writes by the kilobyte: a text with which an item would exceed one kilobyte is compressed. */
 const UNCOMPRESSED_BYTES_MAX = 800;
 
 /** A text as stored in an item: under `name`, perhaps compressed, or by reference under `name_sha256`. */

@@ -5,7 +5,7 @@ import { StoreUnavailable } from '../store.js';
 import type { DynamoClient } from './connection.js';
 import { ACTIVE_POLL_MS, describeTable, ignoreErrors } from './describe-table.js';
 
-/** How many times to ask for the backups of a new table, or for the end of a change. */
+/** How many times to check whether the backups of a new table are available, or whether a change has ended. */
 const POLLS_MAX = 240;
 
 interface TableChange extends DatabaseFeatureStep {
@@ -68,7 +68,7 @@ export class TableFeatures implements DatabaseFeatures {
     return { feature: 'point_in_time_recovery', table, statement, apply };
   }
 
-  /** A stream with another view counts too, and is not changed: another program may read it. */
+  /** Whether the table has a stream. One with another view type counts, and is not changed: another program may read it. */
   private async isStreaming(table: string): Promise<boolean> {
     return (await describeTable(this.dynamo, table))?.StreamSpecification?.StreamEnabled === true;
   }
@@ -76,7 +76,7 @@ export class TableFeatures implements DatabaseFeatures {
   private streamChange(table: string): TableChange {
     const input: UpdateTableCommandInput = {
       TableName: table,
-      // Events are only added, so an old image would tell nothing, except after retention.
+      // Events are only added, so old images would show nothing, except during retention.
       StreamSpecification: { StreamEnabled: true, StreamViewType: 'NEW_IMAGE' },
     };
     const { client, driver } = this.dynamo;

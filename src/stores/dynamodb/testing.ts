@@ -31,7 +31,7 @@ const dynoxideServer = ([program, ...prefix]: readonly [string, ...string[]]): S
     ),
 });
 
-/** Uses the DynamoDB of the URL variable, or else the compatible server from `npm run engines:install`. */
+/** Uses the DynamoDB that `GENESIS_TEST_DYNAMODB` names, or else the compatible server from `npm run engines:install`. */
 export async function startDynamodb(): Promise<TestDatabase | MissingDatabase> {
   if (!isSelected('dynamodb')) return NOT_SELECTED;
   const configuredUrl = process.env.GENESIS_TEST_DYNAMODB;

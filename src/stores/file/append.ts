@@ -7,16 +7,16 @@ import { findNextBlock } from './undecided-lines.js';
 
 const NEWLINE = 0x0a;
 const NEWLINE_BYTES = Buffer.from('\n');
-/** Other programs write a line in one or two calls, within microseconds. */
+/** How often to look for the end of a line: other programs write a line in one or two calls, within microseconds. */
 const TRIES_MAX = 20;
-/** Half of what recovery reads, so that what is written between the check and the write has room too. */
+/** Half of what recovery accepts, so that lines written between the check and the write are accepted too. */
 const UNCOVERED_BYTES_MAX = FOREIGN_BYTES_MAX / 2;
 const UNCOVERED_LINES_MAX = FOREIGN_LINES_MAX / 2;
 
 /**
- * The whole foreign lines after `from`, where this writer left the file with `seal`. Waits a little for a line that is
- * being written. They are foreign whatever their content. Rejects if they contain a block that continues the log: a
- * log has one writer. Rejects if there are too many: they would have to be read again when the log is opened.
+ * The whole lines after `from`, where this writer left the file with `seal`: these lines are foreign, whatever their
+ * content. Waits a little for a line that is being written. Rejects if the lines contain a block that continues the log,
+ * because a log has one writer. Rejects if there are too many lines: they would be read again when the log is opened.
  */
 export async function readForeignTail(
   disk: Disk,
@@ -59,7 +59,7 @@ export interface AppendedBatch {
   readonly start: number;
   /** Foreign lines found before the write; the batch covers them. */
   readonly foreignBefore: readonly Buffer[];
-  /** Foreign lines written between that check and the write; the next batch covers them. */
+  /** Foreign lines that arrived after the check for `foreignBefore`, but before the write; the next batch covers them. */
   readonly foreignBetween: readonly Buffer[];
 }
 
@@ -100,7 +100,7 @@ export async function appendBatch(
     return findBatch(file, written, size);
   }
   const appended = await findBatch(file, written, await file.size());
-  // With the foreign lines: the seal covers them, so it cannot be verified without them.
+  // Includes the foreign lines: the seal covers them, so it cannot be verified without them.
   const foreign = [...foreignBefore, ...appended.foreignBetween].flatMap((line) => [line, NEWLINE_BYTES]);
   await sync.makeDurable(end.from, [...foreign, written.bytes]);
   return appended;
@@ -139,7 +139,7 @@ function lineStartOf(bytes: Buffer, tail: Buffer): number | null {
 
 const tooManyLinesError = (path: string): StoreUnavailable =>
   new StoreUnavailable(
-    `${path}: another program has appended more lines than the log takes in at once. Stop that program, then try again`,
+    `${path}: another program has appended more lines than the log accepts at once. Stop that program, then try again`,
   );
 
 const otherWriterError = (path: string, size: number, end: number): StoreBroken =>

@@ -27,7 +27,7 @@ export class BlockIndex {
     this.bounds.add(end);
   }
 
-  /** Numbered from 0. */
+  /** The range of a block; blocks are numbered from 0. */
   range(index: number): BlockRange {
     const start = this.bounds.at(index * 2);
     const end = this.bounds.at(index * 2 + 1);

@@ -13,25 +13,25 @@ interface SealedBlock {
   readonly bytes: Buffer;
 }
 
-/** The last large block that was read, for as long as the garbage collector leaves it. */
+/** The last large block that was read, until the garbage collector frees it. */
 interface LargeBlockMemory {
   block: WeakRef<SealedBlock> | null;
 }
 
 /**
- * The last large block of each log: a plan of a million tasks is one block of 70 MB, and its reader asks for 32 events at
- * a time. Small blocks are read again, so that a reader notices damage.
+ * The last large block of each log: a plan of a million tasks is one block of 70 MB, from which each query reads 32
+ * events. Small blocks are read again by each query, so that a reader notices damage.
  */
 const largeBlocks = new WeakMap<RecoveredLog, LargeBlockMemory>();
 
-/** Call it when the bytes of blocks have changed. A read in progress keeps using its own, detached cache. */
+/** Must be called when the bytes of blocks have changed. A read in progress keeps using its own, detached cache. */
 export function forgetLargeBlock(log: RecoveredLog): void {
   largeBlocks.delete(log);
 }
 
 /**
- * Reads blocks and verifies each by its seal. Create one per query: the last block of a page is often the first of the
- * next.
+ * Reads blocks and verifies each by its seal. Create one reader per query: it keeps the last block that it has read, which
+ * is often the first block of the next page.
  */
 export class BlockReader {
   private lastBlock: SealedBlock | null;

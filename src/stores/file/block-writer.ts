@@ -5,9 +5,9 @@ import { ByteWriter } from './byte-writer.js';
 import { LineWriter, writeRecordLine } from './line-writer.js';
 import { type ForeignCover, SealInput } from './seal.js';
 
-/** A block of at least this many bytes is sealed; a transaction never spans two. */
+/** A block of at least this many bytes is sealed; a transaction never spans two blocks. */
 export const BLOCK_BYTES = 64 * 1024;
-/** Enough for a few commands: with many projects a batch has one. */
+/** Enough for a few commands: with many projects, a batch often has a single command. */
 const INITIAL_BYTES = 8 * 1024;
 const INITIAL_LEAF_BYTES = 1024;
 
@@ -19,8 +19,8 @@ interface SealFields {
 }
 
 /**
- * Writes blocks into one growing buffer, and what a seal covers into a second, so that a block takes one hash. Both are
- * reused for later batches.
+ * Writes blocks into one growing buffer, and what a seal covers into a second, so that one hash seals a block. Both
+ * buffers are reused for later batches.
  */
 export class BlockWriter {
   /** The start and the end of each sealed block, alternating. */
@@ -65,13 +65,13 @@ export class BlockWriter {
   }
 
   /**
-   * The hash of the last event as a leaf of the audit tree. The beginning of the leaf is in the buffer already: to copy
+   * The hash of the last event as a leaf of the audit tree. The beginning of the leaf is in the buffer already: copying
    * it takes a fraction of the time of encoding it again.
    */
   leafHash(): string {
     const { leafInput, lastLineStart, lastEnvelopeEnd } = this;
-    // RFC 6962 puts a zero byte before a leaf.
     leafInput.length = 0;
+    // RFC 6962 puts a zero byte before a leaf.
     leafInput.ascii('\0');
     leafInput.copyOf(this.out.bytes, lastLineStart, lastEnvelopeEnd);
     leafInput.ascii(',"payload_sha256":"');

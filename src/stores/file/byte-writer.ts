@@ -9,8 +9,8 @@ const BACKSLASH = 0x5c;
 const ZERO = 0x30;
 
 /**
- * A buffer that grows with what is written. Runs for every field of every event: writing a short text byte by byte takes
- * a fraction of the time of joining strings and encoding them, and leaves no garbage.
+ * A buffer that grows with what is written. It is used for every field of every event: writing a short text byte by byte
+ * takes a fraction of the time of joining strings and encoding them, and leaves no garbage.
  */
 export class ByteWriter {
   length = 0;

@@ -4,7 +4,7 @@ import type { DecodedLine } from './line.js';
 export interface CheckedLine<Location> {
   readonly line: DecodedLine;
   readonly location: Location;
-  /** Missing if the digests are not checked. */
+  /** The bytes of the line; absent if the digests are not checked. */
   readonly bytes?: Buffer;
 }
 
@@ -13,7 +13,7 @@ export interface LineFault<Location> {
   readonly first: Location;
   readonly last: Location;
   readonly why: string;
-  /** Too large to be checked for damage. */
+  /** There are too many lines, or too many bytes, to be checked for damage. */
   readonly isTooLargeToCheck?: true;
 }
 

@@ -15,7 +15,7 @@ export interface Disk {
   /** Opens for writing at any place; creates the file if needed. */
   openUpdate(path: string): Promise<UpdatableFile>;
 
-  /** Replaces an existing `to`. Durable once both folders are synced. */
+  /** Renames a file, and replaces an existing `to`. Durable once both folders are synced. */
   rename(from: string, to: string): Promise<void>;
 
   /** Removes a file, if it exists. */
@@ -24,7 +24,7 @@ export interface Disk {
   /** Removes a folder with its contents, if it exists. */
   removeFolder(path: string): Promise<void>;
 
-  /** Creates a folder and its parents, durable when it resolves. Does nothing if the folder exists, durable or not. */
+  /** Creates a folder and its parents durably. Does nothing if the folder exists, even if it is not durable. */
   makeFolder(path: string): Promise<void>;
 
   /** The names in a folder, unordered; empty if there is no such folder. */
@@ -34,8 +34,8 @@ export interface Disk {
   syncFolder(path: string): Promise<void>;
 
   /**
-   * Takes the lock; null while a live process holds it. The lock of a dead process is free at once, a frozen process
-   * keeps it.
+   * Takes the lock; null while a live process holds it. The lock of a process that has ended is free at once. A frozen
+   * process keeps its lock.
    */
   lock(path: string): Promise<Lock | null>;
 
@@ -66,7 +66,7 @@ export interface DiskFile {
   close(): Promise<void>;
 }
 
-/** A file whose contents can be replaced. A file that is opened for appending takes every write at its end. */
+/** A file whose contents can be replaced. A `DiskFile`, in contrast, can only be written at its end. */
 export interface UpdatableFile extends Pick<DiskFile, 'sync' | 'size' | 'close'> {
   /** Writes all bytes at a position, or rejects. The file grows if needed. */
   writeAt(bytes: Uint8Array, position: number): Promise<void>;
@@ -79,7 +79,7 @@ export interface Lock {
 export const isErrorCode = (error: unknown, code: string): boolean =>
   error instanceof Error && (error as NodeJS.ErrnoException).code === code;
 
-/** What was found, or `missing` if there is no such file or folder. */
+/** The result of a lookup, or `missing` if there is no such file or folder. */
 export async function unlessMissing<T, Missing>(lookup: Promise<T>, missing: Missing): Promise<T | Missing> {
   try {
     return await lookup;

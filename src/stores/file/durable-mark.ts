@@ -5,7 +5,7 @@ import { base64urlDigest } from './line.js';
 import { visitLines } from './line-reader.js';
 import { decodeLine } from './log-line.js';
 
-/** How much of the log was known to be durable when the mark was written. A file beside the log; no reply waits for it. */
+/** How much of the log was known to be durable when the mark was written. No commit waits for the mark. */
 interface DurableMark {
   readonly position: number;
   /** The first position of the active file at that time, and how many of its bytes were durable. */
@@ -34,7 +34,7 @@ export interface DurableProgress {
 
 /**
  * Adds what the lines of a file after `from` prove. A batch is written only after everything before it is durable, so
- * its first block proves that everything before the batch was. A seal counts even if its block is damaged: a crash may
+ * its first block proves that all of that was durable. A seal counts even if its block is damaged: a crash may
  * leave lines out, but never changes the numbers of a seal. It counts only if its block has an event after `position`,
  * the last position of the log: another program may have copied older lines of the log. Lines of the log of another
  * project prove nothing here.
@@ -63,7 +63,7 @@ export async function addProvenDurable(
       return;
     }
     const { lines, durable, continues } = decoded.seal;
-    // Only as many lines as the seal counts. More are there if the seal of the previous block is damaged.
+    // Only as many lines as the seal counts: there are more if the seal of the previous block is damaged.
     const block = sinceSeal.slice(-lines);
     const later = block.find((line) => line.position > position);
     // A seal names as durable only what is before its block.
@@ -78,11 +78,11 @@ export async function addProvenDurable(
 
 interface UnsealedLine {
   readonly offset: number;
-  /** The position of its event; 0 if it has none, or cannot be read. */
+  /** The position of the line's event; 0 if the line has no event of this project, or cannot be read. */
   readonly position: number;
-  /** It is a line of a transaction, without an event. */
+  /** The line is a transaction without an event. */
   readonly isEventless: boolean;
-  /** It is an event of another project. */
+  /** The line is an event of another project. */
   readonly isOther: boolean;
 }
 

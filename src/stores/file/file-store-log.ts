@@ -11,11 +11,11 @@ interface StoreGuard {
   assertIntact(): void;
 }
 
-/** A project's log for its writer: also checks the store, and waits for the tenant's other logs where permits need it. */
+/** A project's log for its writer. Also checks the store, and waits for other logs of the tenant that have permits. */
 export class FileStoreLog implements WritableLog {
-  /** Whether an outcome since the last `durable` was `full`: the log of the project with the permits must be durable too. */
+  /** Whether an outcome since the last `durable` was `full`: then the tenant's other logs must become durable too. */
   private hasFullOutcome = false;
-  /** The last write that steps wait for, and the promise that they get. */
+  /** The last write that steps wait for, and the promise that `applyStep` returns for it. */
   private lastWrite: Promise<void> | null = null;
   private lastReport: Promise<void> | null = null;
 

@@ -42,7 +42,7 @@ export interface FileStoreOptions {
   /** The project whose log is the root's own `events.jsonl`. All other projects then have folders below the root. */
   readonly home?: ProjectKey;
   readonly untrusted_files?: ForeignAccess;
-  /** Makes events of the lines that other programs append to the home project's log. Without it, the lines are only kept. */
+  /** Makes events of the lines that other programs append to the home project's log. Absent: the lines are only kept. */
   readonly foreign_events?: ForeignEvents;
   readonly disk?: Disk;
   readonly clock?: ProcessClock;
@@ -59,7 +59,7 @@ export interface FileStoreOptions {
   readonly direct_syncs_max?: number;
   /** The write-ahead log is emptied when it reaches this size. */
   readonly wal_bytes_max?: number;
-  /** Called when the store repaired something by itself, for the operator's information. */
+  /** Receives a sentence for the operator when the store has repaired or ignored something, or has found damage. */
   readonly onWarning?: (sentence: string) => void;
 }
 
@@ -76,7 +76,9 @@ export async function openFileStore(options: FileStoreOptions): Promise<FileStor
     return await openStore({ ...options, root });
   } catch (error) {
     throw isDiskError(error)
-      ? new StoreUnavailable(`The store in ${root} cannot be opened: ${messageOf(error)}.`)
+      ? new StoreUnavailable(
+          `The store in ${root} cannot be opened: ${messageOf(error)}. Check the folder and its disk.`,
+        )
       : error;
   }
 }
@@ -90,7 +92,7 @@ async function openStore(options: FileStoreOptions): Promise<FileStore> {
     const storedMeta = await openStoreFile(disk, root, options.random ?? randomBytes);
     const layout = new StoreLayout(root, options.home);
     await replayWal(disk, layout);
-    // Other programs write the files of a workspace, so nothing is remembered about them.
+    // In a workspace, other programs write the logs too, so the store does not record which projects are idle.
     const idleProjects = options.home === undefined ? await IdleProjects.read(disk, layout) : null;
     return new FileStore(options, disk, lock, new StoreFile(disk, root, storedMeta), idleProjects);
   } catch (error) {
@@ -123,7 +125,7 @@ export class FileStore implements LogStore {
   readonly capabilities: StoreCapabilities;
   readonly home: ProjectKey | undefined;
   private readonly tenantPromises = new Map<string, Promise<TenantLogs>>();
-  /** The tenants already open, so that a commit need not await each of its transactions. */
+  /** The tenants that are already open, so that a commit need not await a promise for each of its transactions. */
   private readonly openTenants = new Map<string, TenantLogs>();
   private readonly clock: SteadyClock;
   private readonly tenantLogsOptions: TenantLogsOptions;
@@ -162,7 +164,7 @@ export class FileStore implements LogStore {
       this.failure ??= error;
       this.resolveBroken(this.failure);
     };
-    // Other programs, such as git, read and replace a workspace's own log: it must be complete by itself.
+    // Other programs, such as git, read and replace a workspace's own log. It must be complete without a second file.
     const wal = home === undefined ? writeAheadLog(disk, options.root, storeFile) : null;
     this.groups = new GroupCommit(wal, {
       direct_syncs_max: options.direct_syncs_max ?? DIRECT_SYNCS_MAX,
@@ -384,8 +386,8 @@ export class FileStore implements LogStore {
   }
 
   /**
-   * The clock does not go back behind the events of a log. But a log may come from elsewhere, and one from the far
-   * future must not end every lease and every key of the store.
+   * Moves the clock to the newest event of a log, so that time does not go back. But a log may come from elsewhere, and
+   * one from the far future must not end every lease and every key of the store.
    */
   private followLogTime(tenantId: string, newestMs: number): void {
     if (newestMs <= this.clock.now() + FUTURE_MS_MAX) this.clock.advanceTo(newestMs);

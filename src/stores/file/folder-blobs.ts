@@ -64,7 +64,7 @@ export class FolderBlobs implements Blobs {
   }
 }
 
-/** Disk errors contain paths of this machine, which callers must not see. */
+/** Replaces the messages of disk errors: they contain paths of this machine, which callers must not see. */
 async function mapDiskErrors<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();

@@ -309,7 +309,7 @@ describe('foreign lines in the log of a workspace', () => {
   });
 });
 
-it('foreign lines are waited for while they are being written', async () => {
+it('foreign lines that are being written delay a commit until they are complete', async () => {
   const root = await temporaryFolder();
   let pauses = 0;
   const disk = {

@@ -3,8 +3,8 @@ import type { NewEvent } from '../../core/events/envelope.js';
 import type { ForeignCover } from './seal.js';
 
 /**
- * Foreign lines are lines of JSON that another program appended between our blocks. They are not events of this log,
- * but they are kept, and the next seal covers them.
+ * Foreign lines are lines, usually JSON, that another program appended between our blocks. They are not events of this
+ * log, but they are kept, and the next seal covers them.
  */
 
 /** What a seal records of the foreign lines that it covers; undefined if there are none. */
@@ -22,13 +22,13 @@ export function coversLines(cover: ForeignCover, lines: readonly Buffer[]): bool
 }
 
 /**
- * How many bytes and lines of other programs a log keeps in memory until a seal covers them. More than any tool appends
- * at once; each line has a separate buffer, so their number counts too.
+ * How many bytes and lines of other programs a log keeps in memory until a seal covers them: more than any tool appends
+ * at once. The number of lines is limited too, because each line has a separate buffer.
  */
 export const FOREIGN_BYTES_MAX = 64 * 1024 * 1024;
 export const FOREIGN_LINES_MAX = 200_000;
 export const FOREIGN_EXCESS =
-  'more lines of other programs follow than a log takes in (64 MiB, or 200000 lines, that no seal covers). ' +
+  'more lines of other programs follow than a log accepts (64 MiB or 200000 lines that no seal covers). ' +
   'Stop those programs, and move the last lines to a separate file, which gen import reads';
 
 /** The bytes that lines take in the file, with their newlines. */
@@ -44,7 +44,7 @@ export interface ForeignLinesContext {
   readonly now_ms: number;
 }
 
-/** Makes events of foreign lines. An empty line has none. */
+/** Makes events of foreign lines. An empty line makes no event. */
 export type ForeignEvents = (lines: readonly Buffer[], context: ForeignLinesContext) => readonly NewEvent[];
 
 const LINES_PER_BATCH = 256;

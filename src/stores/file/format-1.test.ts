@@ -136,7 +136,7 @@ it('a format-1 log is damaged if any byte of a line changes', async () => {
   }
 });
 
-it('the store refuses to serve a log that was truncated while it is open', async () => {
+it('the store refuses to serve a log that was truncated while the store is open', async () => {
   const root = await migratedCopy();
   const store = await openFileStore({ root });
   await store.projects(KEY.tenant_id);

@@ -32,7 +32,7 @@ export class IdleProjects {
     return idle;
   }
 
-  /** Looks at the sizes of the project's files, and opens none. */
+  /** Whether the project is known to be idle. Compares the extent of its log, and opens no file. */
   async isIdle(projectKey: ProjectKey): Promise<boolean> {
     const extent = this.extents.get(projectKey.tenant_id)?.get(projectKey.project_id);
     if (extent === undefined) return false;

@@ -47,7 +47,7 @@ export function idOfFolder(name: string): string | null {
   return id !== '' && folderName(id) === name ? id : null;
 }
 
-/** The folder of the blobs, beside the tenants' folders; no tenant's folder name begins with `_`. */
+/** The folder of the blobs, beside the tenants' folders; the grammar of ids allows no `_` at the start. */
 export const BLOBS_FOLDER = '_blobs';
 
 /** The write-ahead log, which all projects share. */
@@ -104,7 +104,7 @@ export const ACTIVE_FILE = 'events.jsonl';
 export const DURABLE_FILE = 'durable';
 export const SEGMENTS_FOLDER = 'segments';
 export const SNAPSHOTS_FOLDER = 'snapshots';
-/** What a reader of the log keeps, so that it need not read all of it again. Removed when the log is redacted. */
+/** What a reader of the log keeps, so that it need not read the whole log again. Removed when the log is redacted. */
 export const SUMMARY_FILE = 'summary';
 export const summaryPath = (folder: string): string => `${folder}/${SNAPSHOTS_FOLDER}/${SUMMARY_FILE}`;
 

@@ -32,7 +32,7 @@ export async function visitLines(
   }
 }
 
-/** Returns the number of bytes in the whole lines. */
+/** Visits the whole lines in these bytes. Returns the number of bytes that these lines have. */
 export function visitWholeLines(
   bytes: Buffer,
   offset: number,

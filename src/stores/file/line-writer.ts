@@ -6,13 +6,13 @@ import { base64urlDigest, PAYLOAD_MARK } from './line.js';
 
 /** Where the parts of the last line end. */
 interface LineParts {
-  /** The end of what the line's leaf in the audit tree begins with. */
+  /** The end of the part with which the event's leaf in the audit tree begins. */
   readonly envelope_end: number;
   /** The end of what the seal covers. */
   readonly covered_end: number;
 }
 
-/** Writes lines. The commands of a batch are decided together, so consecutive lines often share their payload. */
+/** Writes lines. Consecutive lines of a batch often have the same payload, so the digest of the last payload is kept. */
 export class LineWriter {
   private payload = '';
   private payloadSha256 = base64urlDigest('');

@@ -16,12 +16,12 @@ import type { LoggedRequest, Permit } from '../store.js';
  * envelope's values are strings and numbers, quotes within strings are escaped, and nested values from a caller (a
  * request's reply) are stored as a string.
  *
- * Lines of other programs may stand between blocks (foreign-lines.ts). A log may begin with format-1 lines
+ * There may be lines of other programs between blocks (foreign-lines.ts). A log may begin with format-1 lines
  * (line-v1.ts).
  */
 export const DIGEST_LENGTH = 43;
 
-/** Stands in for the predecessor's seal at the start of a chain. */
+/** Takes the place of the previous seal at the start of a chain. */
 export const CHAIN_START = 'A'.repeat(DIGEST_LENGTH);
 
 export const PAYLOAD_MARK = ',"payload":';
@@ -60,7 +60,7 @@ export const permitFromLine = ([scope, member, until]: LinePermit): Permit => ({
 const requestFromLine = ({ key, digest, reply }: LineRequest): LoggedRequest =>
   reply === undefined ? { key, digest } : { key, digest, reply: JSON.parse(reply) as unknown };
 
-/** What a log records of a transaction beside its events. It is on the transaction's last line. */
+/** What a log records of a transaction in addition to its events. It is on the transaction's last line. */
 export function fieldsFromLog(log: LogFields): TransactionFields {
   return {
     ...(log.rules_seq === undefined ? {} : { rules_seq: log.rules_seq }),
@@ -89,7 +89,7 @@ export type ParsedLine = EventEnvelope & {
   delta?: unknown;
 };
 
-/** Reads a transaction line from its text and the JSON in it. A string says why it is not one. */
+/** Reads a line of a transaction from its bytes and its parsed JSON. A string: why it is not such a line. */
 export function transactionLineOf(bytes: Buffer, parsed: ParsedLine): DecodedLine | string {
   const { log, project: _, feature: __, iteration: ___, delta: ____, ...event } = parsed;
   if (!isObject(log)) return NOT_OURS;

@@ -155,7 +155,7 @@ it('detects a change of any byte of a block', () => {
   }
 });
 
-it('says whether the transaction of a line is incomplete or the one before it', () => {
+it('distinguishes a line whose transaction is incomplete from a line after an incomplete transaction', () => {
   const [first, second, single, seal] = linesOf(
     batchText([
       [[EVENT, { ...EVENT, seq: 2 }], {}],

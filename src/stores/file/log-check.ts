@@ -17,11 +17,11 @@ import { UndecidedLines } from './undecided-lines.js';
 
 export type { CheckedLine, LineFault, LogEnd } from './checked-line.js';
 
-/** Receives what the lines of a log mean, once that is certain. */
+/** Receives the transactions and the blocks of a log, each when it is certain what its lines are. */
 interface LogVisitor<Location> {
   /** A complete transaction, and the store's time when its batch was decided; 0: unknown. */
   onTransaction(lines: readonly CheckedLine<Location>[], atMs: number): void;
-  /** Everything up to this line is whole. It is the seal of a block, the last line of a transaction, or foreign. */
+  /** The log up to `last` is whole: `last` is the seal of a block, the end of a format-1 transaction, or a foreign line. */
   onWhole(last: Location, block: { readonly first: Location; readonly sealBefore: string } | null): void;
 }
 
@@ -64,7 +64,7 @@ export class LogCheck<Location> {
   private pendingKey: ProjectKey | null = null;
   /** The first line since the last seal, which may be foreign. */
   private firstSinceSeal: Location | null = null;
-  /** The part of its transaction that the last line is. */
+  /** Which part of its transaction the last line is. */
   private part: TransactionPart = SINGLE_PART;
   /** The hash of the last format-1 line, which may be within a transaction. */
   private v1Hash: string;
@@ -94,9 +94,9 @@ export class LogCheck<Location> {
   }
 
   /**
-   * Checks the next line. Returns null, or what is damaged; a damaged line changes nothing. Only seals tell the lines of
-   * the log from foreign ones: a line that does not fit is undecided until a seal that continues the last one leaves it
-   * out.
+   * Checks the next line. Returns null, or what is damaged; a damaged line changes nothing. Only seals show which
+   * lines are the log's and which are foreign. So a line that does not fit stays undecided until a seal that continues
+   * the last one shows that the line is not part of its block.
    */
   addLine(bytes: Buffer, location: Location): LineFault<Location> | null {
     if (this.undecided.fault !== null) return this.addUndecided(bytes, location);
@@ -140,14 +140,14 @@ export class LogCheck<Location> {
 
   addTransactionLine(line: DecodedLine, location: Location, bytes?: Buffer): LineFault<Location> | null {
     const why = this.v1TransactionError() ?? this.orderError(line);
-    // A line before it in the block may be the damaged one, and may even look foreign because of that.
+    // The damaged line may be an earlier line of the block, which may even look foreign because of the damage.
     if (why !== null) return { first: this.firstSinceSeal ?? location, last: location, why };
     this.end.isFormat1 = false;
     this.push(line, location, bytes);
     return null;
   }
 
-  /** `digest`: of the lines since the last seal, and null if it is not to be checked. */
+  /** `digest` is computed from the lines since the last seal; null: the seal is not to be checked. */
   addSeal(seal: Seal, location: Location, digest: string | null): LineFault<Location> | null {
     const { pending, end } = this;
     const first = pending[0]?.location ?? location;
@@ -168,7 +168,7 @@ export class LogCheck<Location> {
     return null;
   }
 
-  /** A foreign line ends a block that has no seal: it was torn, and what was appended later was not. */
+  /** A foreign line after lines without a seal is a fault: their block is torn, and the foreign line was appended later. */
   addForeign(bytes: Buffer, location: Location): LineFault<Location> | null {
     const { pending, end } = this;
     if (this.isWithinBlock) return { first: pending[0]?.location ?? location, last: location, why: UNSEALED };

@@ -72,7 +72,7 @@ export class LogFiles implements ClosableFile {
     return this.opening;
   }
 
-  /** Whether there is an active file; a look at it creates none. */
+  /** Whether there is an active file. The check does not create one. */
   async hasActive(): Promise<boolean> {
     return this.isNamed || (await withFile(this.disk, this.pathOf(this.last), async () => true)) === true;
   }
@@ -84,15 +84,15 @@ export class LogFiles implements ClosableFile {
 
   closeIfIdle(): boolean {
     if (this.users > 0 || this.active === null) return false;
-    // It has no users, so nothing waits for it.
+    // The file has no users, so nothing waits until it is closed.
     this.active.retire().catch(() => {});
     this.active = null;
     return true;
   }
 
   /**
-   * Removes what a failed write of ours may have left after the durable end. What another program appended meanwhile
-   * stays; a copy is kept, because a crash may come before it is there again.
+   * Removes what a failed write of ours may have left after the durable end. Lines that another program appended meanwhile
+   * are written again after the cut. A copy is kept, because a crash may come before they are written again.
    */
   async truncateToDurable(failedWrite: Buffer, key: ProjectKey, position: number): Promise<void> {
     if (!this.isNamed) return;

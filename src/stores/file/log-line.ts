@@ -15,13 +15,13 @@ const isSpace = (byte: number | undefined): boolean => byte === 0x20 || byte ===
 
 const FOREIGN: FileLine = { kind: 'foreign' };
 
-/** Decodes any line of a log, without its newline. A string says why it is not one. */
+/** Decodes any line of a log, without its newline. A string: why it is not a valid line. */
 export function decodeLine(bytes: Buffer): FileLine | string {
   if (isV1Line(bytes)) {
     const line = decodeV1Line(bytes);
     return typeof line === 'string' ? line : { kind: 'v1', line };
   }
-  // A failed parse is slow, and another program may append any number of such lines.
+  // A failed parse is slow, and another program may append many lines that are not JSON.
   const isPlainText = bytes[0] !== OPENING_BRACE && !isSpace(bytes[0]);
   const parsed = isPlainText ? null : parseObject(decodeText(bytes));
   if (parsed === null) return 'it is not a line of JSON';

@@ -99,7 +99,7 @@ async function readRedactions(log: RecoveredLog, positions: readonly number[]): 
   return lines.map(({ event }) => event);
 }
 
-/** Format-1 lines come before all blocks. */
+/** Reads the lines at ascending positions. Format-1 lines come before all blocks. */
 async function readLines(
   log: RecoveredLog,
   reader: BlockReader,

@@ -14,12 +14,12 @@ interface MaintenanceOptions {
 }
 
 const FLUSHES_PER_MARK = 1000;
-/** With segments of 64 MiB: at least about 260,000 events between snapshots. */
+/** The size of a segment divided by this is the least number of events between snapshots: 262,144 for 64 MiB. */
 const BYTES_PER_SNAPSHOT_EVENT = 256;
 /** On close, write a snapshot only if reading the events again would take longer. */
 const EVENTS_PER_CLOSING_SNAPSHOT = 10_000;
 
-/** Closes the active segment; the foreign lines at its end are covered by a seal of the next. */
+/** Closes the active segment. The foreign lines at its end are covered by a seal in the next segment. */
 export async function closeSegment({ files, state }: RecoveredLog): Promise<void> {
   const end = { seal: state.seal, foreign: state.foreign };
   for (const line of await files.closeSegment(state.index.position + 1, end)) state.foreign.push(line);
@@ -111,7 +111,7 @@ export class Maintenance {
 
   private writeMark(log: RecoveredLog): Promise<void> {
     const { first_position } = log.files.last;
-    // Without the lines of others that no seal covers: nothing proves what they were.
+    // Foreign lines that no seal covers are not counted: nothing proves what they were.
     const bytes = Math.max(0, log.files.last.bytes - bytesInFile(log.state.foreign));
     const mark = { position: log.state.index.position, first_position, bytes };
     return writeDurableMark(this.options.disk, this.options.folder, mark);

@@ -91,7 +91,7 @@ export const nodeDisk: Disk = {
       }
       await file.truncate(0);
       await file.write(`${process.pid}\n`);
-      // Held by an open file description: the operating system releases it when the process dies, and not before.
+      // The lock belongs to the open file: the operating system releases it when the process ends, and not before.
       return { release: () => file.close() };
     } catch (error) {
       await file.close();
@@ -118,7 +118,7 @@ const nodeFile = (file: FileHandle): DiskFile => ({
   read: async (into, position) => (await file.read(into, 0, into.length, position)).bytesRead,
   sync: () => file.datasync(),
   truncate: (size) => file.truncate(size),
-  // The system knows the size without reading the disk, so passing the call to a thread would take far longer.
+  // The system has the size in memory, so passing the call to a thread would take far longer.
   size: async () => fstatSync(file.fd).size,
   close: () => file.close(),
 });

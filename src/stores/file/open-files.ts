@@ -1,6 +1,6 @@
 /** A file that can be closed while nothing uses it, and is opened again when needed. */
 export interface ClosableFile {
-  /** Whether it was closed: false while it is in use. */
+  /** Closes the file unless it is in use. Returns whether it was closed. */
   closeIfIdle(): boolean;
 }
 

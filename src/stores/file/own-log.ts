@@ -2,12 +2,12 @@ import { visitWholeLines } from './line-reader.js';
 import { V1_PREFIX } from './line-v1.js';
 import { decodeLine } from './log-line.js';
 
-/** The beginnings of our lines. A crash may have left less than one of them. */
+/** How our lines begin. A crash may have left only a part of such a beginning. */
 export const OWN_PREFIXES = [V1_PREFIX, Buffer.from('{"event_id":"'), Buffer.from('{"log":{')];
 
 /**
- * Whether a file that starts like this is a log of Genesis Fleet and not of another program: it has a line of ours, or
- * only the beginning of one.
+ * Whether a file that starts with these bytes is a log of Genesis Fleet and not of another program: it has a line of
+ * ours, or no whole line but the beginning of one of ours.
  */
 export function isOwnLog(start: Buffer): boolean {
   let lines = 0;

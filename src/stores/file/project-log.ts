@@ -35,7 +35,7 @@ export interface LogOptions extends Omit<RecoveryContext, 'now_ms' | 'has_cut_ta
   readonly writers: BlockWriters;
   readonly groups: GroupCommit;
   readonly segment_bytes_max: number;
-  /** Logs of the tenant that are being reloaded; until then the permit counts of the tenant's scopes are unknown. */
+  /** How many logs of the tenant are being reloaded. Meanwhile the number of permits in the tenant's scopes is unknown. */
   readonly reloads: { count: number };
   /** Imports the lines of other programs: their events are written with the seal that covers them. */
   readonly foreign_events?: ForeignEvents;
@@ -45,13 +45,13 @@ export interface LogOptions extends Omit<RecoveryContext, 'now_ms' | 'has_cut_ta
   readonly onDamage: (error: LogDamaged, isServed: boolean) => void;
 }
 
-/** Maximum number of pending transactions; beyond it the disk is too slow, and callers are asked to retry. */
+/** Maximum number of pending transactions; beyond it the disk is too slow, and commits are refused as unavailable. */
 const TRANSACTIONS_PENDING_MAX = 100_000;
 
 const NO_LINES: readonly Buffer[] = [];
 const NEWLINE = 0x0a;
 const LOOK_AHEAD_BYTES = 64 * 1024;
-/** Maximum number of batches per call. The next call imports what is left. */
+/** Maximum number of batches of foreign lines that one call imports. The next call imports what is left. */
 const FOREIGN_BATCHES_MAX = 64;
 
 /** One project's log: decides transactions in memory, and reports nothing before it is on disk. */
@@ -67,7 +67,7 @@ export class ProjectLog {
   private readonly maintenance: Maintenance;
   /** Number of failed writes after which the log was reloaded. */
   reloadCount = 0;
-  /** Called with the events that have become durable. */
+  /** Receives the hashes of the events that have become durable. */
   onDurable: DurableListener | null = null;
 
   private constructor(
@@ -104,7 +104,7 @@ export class ProjectLog {
     return this.ledger.isWritten;
   }
 
-  /** Replaced after a failed write. */
+  /** The state of the project in memory. A failed write replaces this object. */
   get ledger(): ProjectLedger {
     return this.log.state.ledger;
   }
@@ -120,7 +120,7 @@ export class ProjectLog {
     return outcome;
   }
 
-  /** Applies a step. Resolves when it is on disk; null: nothing changed, and the caller must apply a transaction. */
+  /** Applies a step. Resolves when it is on disk; null: nothing changed, apply the step as a transaction instead. */
   applyStep(step: LogStep, nowMs: number): Promise<void> | null {
     this.assertUsable();
     if (this.pendingBatch.transactions >= TRANSACTIONS_PENDING_MAX) return null;
@@ -158,7 +158,7 @@ export class ProjectLog {
     );
   }
 
-  /** Reads from memory, and reports it once it is on disk. */
+  /** Reads from memory, and resolves when what it has read is on disk. */
   private async readState<T>(read: (state: LogState) => T): Promise<T> {
     const result = read(this.log.state);
     await this.durable();
@@ -176,7 +176,7 @@ export class ProjectLog {
     }
   }
 
-  /** Closes the active segment first if it holds one of the events: a growing file cannot be replaced. */
+  /** Redacts events. Closes the active segment first if it has one of them, because a growing file cannot be replaced. */
   async redact(events: readonly EventEnvelope[]): Promise<void> {
     if (events.length === 0) return;
     await this.betweenBatches(async () => {
@@ -211,7 +211,9 @@ export class ProjectLog {
       await this.options.groups.sync(this.log.files);
     } catch (error) {
       // The write-ahead log is kept, and the next start reads it.
-      this.options.warn(`${this.options.folder} could not be synced: ${messageOf(error)}.`);
+      this.options.warn(
+        `${this.options.folder} could not be synced: ${messageOf(error)}. Check the disk; the write-ahead log is kept.`,
+      );
     }
   }
 
@@ -346,7 +348,7 @@ export class ProjectLog {
     return new WriteBatch(this.options.writers, sealBefore, this.durablePosition, hasLeafHashes);
   }
 
-  /** What memory applied since the last sync is not on disk: discards it and reloads the log. */
+  /** Handles a failed write: discards what was applied in memory but is not on disk, and reloads the log. */
   private async fail(error: unknown): Promise<void> {
     let failure: StoreBroken | StoreUnavailable | LogDamaged =
       error instanceof StoreBroken ? error : notWrittenError(error);
@@ -385,7 +387,7 @@ export class ProjectLog {
     await files.close();
     this.log = await recoverLog({ ...this.options, now_ms: this.options.now(), has_cut_tail: true });
     if (this.log.state.seal !== state.seal) {
-      // Our failed batch was cut off, so the block that continues the log is not ours.
+      // Our failed batch was cut off, so the block that now continues the log is not ours.
       await this.log.files.close();
       throw new StoreBroken(
         `${files.pathOf(files.last)} was continued by another process, which writes to this log. Stop that process, then restart the server.`,

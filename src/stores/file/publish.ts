@@ -18,7 +18,7 @@ export function publishBatch(
   const start = files.last.start + startInFile;
   files.last.bytes = startInFile + bytes.length;
   state.foreign.length = 0;
-  // One by one: there may be more than a call takes as arguments.
+  // One by one, because there may be more lines than one call can have arguments.
   for (const lines of [uncovered, foreignBetween]) for (const line of lines) state.foreign.push(line);
   for (let at = 0; at < blocks.length; at += 2) {
     state.blocks.add(start + (blocks[at] as number), start + (blocks[at + 1] as number), state.seal);

@@ -80,7 +80,9 @@ async function loadStartingPoint(
     try {
       return await loadSnapshot(context.disk, folder, context.key, context.permits);
     } catch (error) {
-      context.warn(`The snapshot ${folder} is not used (${messageOf(error)}); the log is read instead.`);
+      context.warn(
+        `The snapshot ${folder} is not used (${messageOf(error)}); an older one or the whole log is read instead.`,
+      );
     }
   }
   return { state: emptyState(context.key, context.permits), point: null };
@@ -189,7 +191,7 @@ async function readActiveFile(
   }
   const { position } = replay.state.ledger;
   if (fault !== null) {
-    // If no line of this project was read, somebody put a log of another project here, and the seals of that project count.
+    // If no line of this project was read, the log may be another project's, put here by mistake: then its seals count.
     const key = position === 0 ? null : context.key;
     await addProvenDurable(durable, file, wholeBytes, key, position);
   }
@@ -209,8 +211,8 @@ async function readActiveFile(
 }
 
 /**
- * Cuts off what a crash left half written, and keeps a copy. It was never confirmed to anybody. Returns a fault if it
- * contains too many foreign lines.
+ * Cuts off what a crash left half written, and keeps a copy. No caller had a confirmation for what is cut off. Returns a
+ * fault if the end of the log contains too many foreign lines.
  */
 async function cutTornTail(
   context: RecoveryContext,
@@ -238,7 +240,7 @@ async function cutTornTail(
   }
 }
 
-/** The unfinished end of a log is read into memory at once. */
+/** Maximum size of the unfinished end of a log, which is read into memory as a whole. */
 const TAIL_BYTES_MAX = 256 * 1024 * 1024;
 
 const MISSING = 'the file is missing';

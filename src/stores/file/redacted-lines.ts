@@ -26,8 +26,8 @@ interface RedactedLine<Location> {
 }
 
 /**
- * The redacted lines of a log, compared with the log's redaction events. The digest of such a line covers the original
- * payload, so only the event distinguishes retention from tampering.
+ * The redacted lines of a log, compared with the log's redaction events. The digest in such a line is that of the
+ * original payload, so only a redaction event distinguishes retention from tampering.
  */
 export class RedactedLines<Location> {
   private readonly lines: RedactedLine<Location>[] = [];

@@ -25,7 +25,7 @@ export interface Seal {
 
 export interface ForeignCover {
   readonly lines: number;
-  /** Over the lines, each with a newline. */
+  /** The digest of the lines, each with its newline. */
   readonly sha256: string;
 }
 
@@ -35,7 +35,7 @@ const SEALED_FROM = SEAL_PREFIX.length + DIGEST_LENGTH + SEAL_END.length;
 /** No seal line is longer: its numbers have at most 16 digits. */
 export const SEAL_BYTES_MAX = 320;
 
-/** Reads a seal from its text and the JSON in it. A string says why it is not one. */
+/** Reads a seal from the bytes of its line and its parsed JSON. A string: why the line is not a seal. */
 export function sealOf(bytes: Buffer, parsed: object): Seal | string {
   const { seal, lines, durable, at_ms, foreign } = parsed as Partial<Record<keyof Seal, unknown>>;
   const isSeal =

@@ -54,7 +54,7 @@ const LINE_LENGTH_TARGET = 512 * 1024;
 
 /**
  * Writes a snapshot beside the log while commits continue. It gets its final name only after `whenDurable`: the parts
- * are live and may include later commits.
+ * are live, and may include later commits that are not durable yet.
  */
 export async function writeSnapshot(
   disk: Disk,
@@ -144,7 +144,7 @@ function* hashChunks(chunks: Iterable<Uint8Array>, digest: Hash): Generator<Uint
   }
 }
 
-/** Newest first. */
+/** The names of the snapshots, newest first. */
 export async function snapshotNames(disk: Disk, projectFolder: string): Promise<string[]> {
   const names = await disk.list(`${projectFolder}/${SNAPSHOTS_FOLDER}`);
   return names.filter((name) => /^\d{12,}$/.test(name)).sort((a, b) => Number(b) - Number(a));

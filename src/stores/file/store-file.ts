@@ -5,8 +5,8 @@ import { STORE_FILE } from './layout.js';
 /** The format of the lines that this program writes. It reads every format up to this one. */
 export const FORMAT = 2;
 /**
- * Format 2, and commits may be durable in the write-ahead log only. A program that does not know that log would start
- * without them, so it must refuse the folder.
+ * Format 2, and commits may be durable in the write-ahead log only. A program that does not read the write-ahead log
+ * would lose these commits, so it must refuse the folder.
  */
 const FORMAT_WITH_WAL = 3;
 const SECRET_BYTES = 32;
@@ -81,7 +81,7 @@ export async function readStoreFile(disk: Disk, root: string): Promise<StoredMet
   return text === null ? null : parseStoreFile(text, path);
 }
 
-/** Durable and atomic. */
+/** Writes the metadata, durably and atomically. */
 export async function writeStoreFile(
   disk: Disk,
   root: string,

@@ -2,9 +2,9 @@ import { StoreBroken, StoreUnavailable } from '../store.js';
 import { type Disk, type DiskFile, isErrorCode, type UpdatableFile } from './disk.js';
 
 /**
- * A disk on which a failed sync or truncate breaks the store. It is never retried: the operating system may have
- * dropped what it could not write, and a second sync would succeed without it. For the same reason no other sync of the
- * file counts after that, not even one that runs at the same time: what it reports as durable may be what was dropped.
+ * A disk on which a failed sync or truncate breaks the store. A failed sync is never retried: the operating system may
+ * have dropped data that it could not write, and a second sync would succeed without that data. For the same reason no
+ * other sync of the file counts after a failure, not even one that was already running: it may have lost the same data.
  */
 export function strictDisk(disk: Disk): Disk {
   return {

@@ -16,7 +16,7 @@ export class TenantLogs {
   readonly permits = new TenantPermits();
   readonly reloads = { count: 0 };
   readonly logs = new Map<string, ProjectLog>();
-  /** Projects whose logs are not open. */
+  /** The idle projects whose logs are not open. */
   private readonly idleProjects = new Set<string>();
   private readonly logPromises = new Map<string, Promise<ProjectLog>>();
 

@@ -50,8 +50,8 @@ const isTornLine = (line: Buffer): boolean =>
   OWN_PREFIXES.some((prefix) => line.subarray(0, prefix.length).equals(prefix));
 
 /**
- * Cuts a log file off at `from`, where the lines of the log are unfinished. The foreign lines after that place are appended
- * again, since other programs rely on them.
+ * Cuts a log file off at `from`, after which the lines of the log are unfinished. The foreign lines after `from` are
+ * appended again, because other programs rely on them.
  */
 export async function truncateKeepingForeignLines(
   file: DiskFile,

@@ -31,7 +31,7 @@ export class UndecidedLines<Location> {
   private byteCount = 0;
   private hashedBytes = 0;
 
-  /** `pending`: the lines of the block that the line is in. */
+  /** Starts with the fault of the next line. `pending` are the lines before it in its block. */
   begin(fault: LineFault<Location>, pending: readonly CheckedLine<Location>[]): void {
     this.fault = fault;
     for (const { bytes, location } of pending) this.push(bytes ?? Buffer.alloc(0), location);
@@ -96,8 +96,8 @@ function sealDigestOf(
 }
 
 /**
- * Whether the lines of another process contain a block that continues this seal: that process writes to the log too.
- * 'excess': there are too many to tell, now and when the log is opened again.
+ * Whether the lines of another process contain a block that continues this seal: if so, that process writes to the log
+ * too. 'excess': there are too many lines to find out, now and when the log is opened again.
  */
 export function findNextBlock(lines: readonly Buffer[], seal: string): boolean | 'excess' {
   const undecided = new UndecidedLines<null>();

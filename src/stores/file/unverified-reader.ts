@@ -18,7 +18,7 @@ const NEWLINE = 0x0a;
 export interface LogPoint {
   readonly key: ProjectKey;
   readonly position: number;
-  /** That seal. It covers everything before it. */
+  /** The seal of that block, which covers everything before it. */
   readonly seal: string;
   /** The file that contains the place, by the position of its first event, and the bytes before the place. */
   readonly segment: { readonly first_position: number; readonly bytes: number };
@@ -33,7 +33,8 @@ export interface UnverifiedRead {
  * Reads a log for display only; nothing may be decided on it. Every line must name the project, the next position and
  * its part of the transaction, every seal must count the lines of its block, and the log must reach as far as it was
  * known to be durable: torn, missing or reordered lines are detected. The contents are trusted: only the digest of the
- * last block is computed, because another program may have imitated that block. Recovery and `gen verify` compute all.
+ * last block is computed, because another program may have imitated that block. Recovery and `gen verify` compute every
+ * digest.
  *
  * Reads the events after `from`, which must be a place in this very log. Null: something does not match, or a writer
  * was active. The caller must then discard what was read.
@@ -54,8 +55,8 @@ export async function readLogUnverified(
     onWhole: () => {},
   });
   const log: UnverifiedLog = { check, lastBlock: new LastBlock(seal), from, isFromFound: from === null };
-  // Opened before the closed files are listed: if it is closed meanwhile, its first position is read twice, which is
-  // detected.
+  // The active file is opened before the closed files are listed: if it is closed meanwhile, its first position is read
+  // twice, which is detected.
   const active = await disk.openRead(`${folder}/${ACTIVE_FILE}`);
   let segment: LogPoint['segment'] | null = null;
   try {
@@ -94,7 +95,7 @@ interface UnverifiedLog {
   isFromFound: boolean;
 }
 
-/** The last block of a log. An imitation at any other place does not fit the lines after it. */
+/** The last block of a log, whose seal is verified. An imitation of any other block would not fit the lines after it. */
 class LastBlock {
   private lines: string[] = [];
   private lastSealed: {
@@ -126,7 +127,7 @@ class LastBlock {
   }
 }
 
-/** Returns the bytes of the file; null: they do not match. */
+/** Reads the lines of a file. Returns its size; null: a line does not match. */
 async function readFileUnverified(
   file: DiskFile,
   firstPosition: number,
@@ -153,14 +154,14 @@ async function readFileUnverified(
   return partialLine.length === 0 && !log.check.isWithinBlock ? end : null;
 }
 
-/** Whether the file has the place's seal just before it. That seal covers all that is before it, so it is this log. */
+/** Whether the file has the seal of the place just before the place. The seal covers all before it, so it is the same log. */
 async function isInFile(file: DiskFile, { seal, segment: { bytes } }: LogPoint): Promise<boolean> {
   const length = Math.min(bytes, SEAL_BYTES_MAX);
   const before = await readFully(file, bytes - length, length);
   return before.length === length && before.at(-1) === NEWLINE && sealAtEnd(before) === seal;
 }
 
-/** Reads the next chunk while the caller processes this one. */
+/** The chunks of a file. The next chunk is read while the caller processes the current one. */
 async function* chunksOf(file: DiskFile, from: number): AsyncGenerator<Buffer> {
   const size = await file.size();
   const read = (at: number): Promise<Buffer> => readFully(file, at, Math.min(CHUNK_BYTES, size - at));
@@ -196,7 +197,7 @@ function addLines(log: UnverifiedLog, text: string): boolean {
   });
 }
 
-/** With fields that are only there for other tools of the family. */
+/** A parsed event, with the fields that only other tools of the family read. */
 type ParsedEvent = EventEnvelope & {
   readonly project?: unknown;
   readonly feature?: unknown;

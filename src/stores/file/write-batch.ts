@@ -11,7 +11,7 @@ export class WriteBatch {
   /** The events in order, and the offset of each event's line from the start of the batch. */
   readonly events: NewEvent[] = [];
   readonly offsets: number[] = [];
-  /** The hashes of the events as leaves of the audit tree, if anyone asked for them. */
+  /** The hashes of the events as leaves of the audit tree; null if no listener needs them. */
   readonly leafHashes: string[] | null;
   readonly durable: Promise<void>;
   /** Settle `durable`. */
@@ -23,7 +23,7 @@ export class WriteBatch {
 
   constructor(
     private readonly writers: BlockWriters,
-    /** The last seal of the batch before. */
+    /** The last seal of the previous batch. */
     private readonly sealBefore: string,
     /** The last durable position when the batch was started. */
     private readonly durablePosition: number,
@@ -42,7 +42,8 @@ export class WriteBatch {
   add(events: readonly NewEvent[], firstPosition: number, fields: TransactionFields, nowMs: number): void {
     try {
       this.writer ??= this.writers.take(this.sealBefore);
-      // A full block is sealed when the next one begins: the last seal has to cover the foreign lines, which `finish` knows.
+      // A full block is sealed only when the next one begins: if it is the last one, `finish` seals it, because the last
+      // seal covers the foreign lines.
       if (this.writer.isFull) this.writer.sealBlock({ durable: this.durablePosition, at_ms: this.at_ms });
       this.encode(this.writer, events, firstPosition, fields);
     } catch (error) {

@@ -113,6 +113,6 @@ export class MemoryStore implements Store {
     return this.storeMeta;
   }
 
-  /** Nothing to write or release, and others may share this object. */
+  /** Does nothing: there is nothing to write or release, and others may share this object. */
   async close(): Promise<void> {}
 }

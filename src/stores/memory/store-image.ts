@@ -9,7 +9,7 @@ interface MemoryTenant {
   readonly projects: Map<string, MemoryProject>;
 }
 
-/** The content of a store in memory: decides transactions, applies recorded ones, and answers every query. */
+/** The content of a store in memory. Decides transactions, applies recorded ones, and serves every query. */
 export class StoreImage {
   private readonly tenants = new Map<string, MemoryTenant>();
 

@@ -38,7 +38,10 @@ export class TransactionGroup {
     return this.transactions[0] as Transaction;
   }
 
-  /** Permits that are not on a head do not matter here: the procedure takes them in transaction order. */
+  /**
+   * Whether a transaction is independent of those in the group. Permits that are not on a head do not matter here: the
+   * procedure takes them in the order of the transactions.
+   */
   accepts(transaction: Transaction): boolean {
     const { first } = this;
     return (
@@ -213,7 +216,7 @@ export class ScopeUsages {
   }
 }
 
-/** 0: released. */
+/** When a permit ends, as it is stored; 0: released. */
 export const storedUntilMs = ({ until_ms }: Permit): number =>
   Math.max(0, Math.min(until_ms ?? 0, FOREVER_MS));
 
@@ -224,7 +227,7 @@ export const replyText = (reply: unknown): string | null =>
 export const indexedNames = ({ agent_id, session_id, subject }: NewEvent): (string | null)[] =>
   [agent_id, session_id, subject].map((name) => (name === undefined ? null : checkedName(name)));
 
-/** All callers lock projects and scopes in the same order. */
+/** Orders by name, so that all callers lock projects and scopes in the same order. */
 const byName = ([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number => (a < b ? -1 : 1);
 
 /** The loose events of a transaction, without duplicates. */
@@ -276,7 +279,7 @@ export interface GroupRow {
   readonly position: number;
   readonly rules_seq: number;
   readonly now_ms: number;
-  /** The refused transactions: number to kind, `full` followed by the scope. */
+  /** A JSON object with the kind of each refused transaction, by its number; `full` is followed by the scope. */
   readonly refused: string | null;
   /** The numbers of the events that were written; null: all. */
   readonly kept: string | null;

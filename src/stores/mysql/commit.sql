@@ -15,7 +15,7 @@ FLOOR(UNIX_TIMESTAMP(SYSDATE(6)) * 1000)
 -- Old and surplus requests are deleted after this many new ones.
 1024
 -- name: no_limit
--- A JSON null cannot be read with JSON_EXTRACT.
+-- Stands for a limit that is missing: JSON_EXTRACT would return a JSON null, which is not NULL.
 -1
 -- name: given_scopes
 JSON_TABLE(v_scopes, '$[*]' COLUMNS (
@@ -24,8 +24,8 @@ JSON_TABLE(v_scopes, '$[*]' COLUMNS (
 ${given_scopes} s STRAIGHT_JOIN scope c ON c.tenant_id = v_tenant AND c.scope = s.scope
 
 -- name: lock_scopes
--- Locks the scopes in order, and adds what the run takes. One by one: for a join with a JSON table, MariaDB creates a
--- table on disk. Inserts only what is missing: InnoDB takes a number for each attempt.
+-- Locks the scopes in order, and adds the permits that the run takes. One scope at a time, because MariaDB creates a
+-- table on disk for a join with a JSON table. Inserts only missing scopes: each attempt uses up a value of AUTO_INCREMENT.
 SET v_next = 0, v_is_short = 0;
       WHILE v_next < JSON_LENGTH(v_scopes) DO
         SET v_at = CONCAT('$[', v_next, ']');
@@ -137,7 +137,7 @@ common: BEGIN
       permit_scope = IF(h.until_ms IS NULL, head.permit_scope, VALUES(permit_scope)),
       permit_until_ms = IF(h.until_ms IS NULL, head.permit_until_ms, VALUES(permit_until_ms)),
       head = VALUES(head), seq = IF(head.seq = h.expected_seq, VALUES(seq), NULL);
-    -- An insert counts 1, an update 2: a head that was expected, and inserted instead, lowers the sum.
+    -- An insert counts 1, an update 2: a head that was expected to exist, but was inserted, lowers the sum.
     IF ROW_COUNT() <> p_head_changes THEN
       ROLLBACK;
       SELECT 1 FROM DUAL WHERE FALSE;
@@ -241,8 +241,8 @@ JSON_TABLE(v_permits, '$[*]' COLUMNS (txn INT PATH '$[0]', NESTED PATH '$[1][*]'
 JSON_TABLE(v_requests, '$[*]' COLUMNS (txn INT PATH '$[0]', request_key VARBINARY(1500) PATH '$[5]')) r
       STRAIGHT_JOIN request k ON k.project_no = v_no AND k.request_key = r.request_key
 -- name: refusal_rows
--- The heads and requests that caused refusals. Plain rows: to aggregate texts into one value, MariaDB creates a table
--- on disk. For a repeated batch it returns more than needed, in its current state.
+-- The heads and requests that caused refusals, as rows: to aggregate texts into one value, MariaDB would create a table
+-- on disk. For a repeated batch these are more rows than needed, with their current state.
 SELECT v_run AS run, h.head
         FROM ${given_subjects} t
         STRAIGHT_JOIN head h ON h.project_no = v_no AND h.subject = t.subject
@@ -251,7 +251,7 @@ SELECT v_run AS run, h.head
         FROM ${known_requests};
 
 -- name: commit_batch
--- Commits any transactions. The store splits the batch into runs of independent transactions of one project, so that
+-- Commits any transactions. The store splits the batch into runs, which are groups of independent transactions, so that
 -- the transactions of a run are decided and written together, with one statement for all of them (see batch.ts). Locks
 -- every project of the batch in order, so that no other write intervenes; returns the stored outcome of a repeated
 -- batch, or else applies run after run. The last result set holds the rows of `batch`.
@@ -283,7 +283,7 @@ BEGIN
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   START TRANSACTION;
 
-  -- Inserts only what is missing: InnoDB takes a number for each attempt.
+  -- Inserts only what is missing: with InnoDB, even an insert without effect uses up an AUTO_INCREMENT value.
   INSERT INTO project (tenant_id, project_id)
   SELECT g.tenant_id, g.project_id FROM ${given_projects} g
   LEFT JOIN project p ON p.tenant_id = g.tenant_id AND p.project_id = g.project_id WHERE p.project_no IS NULL
@@ -479,7 +479,7 @@ LEFT JOIN permit p ON p.scope_no = c.scope_no AND p.project_no = p_no AND p.memb
 (j.until_ms > p_now)
 
 -- name: count_permits
--- Counts the permits of scopes and deletes expired ones. A permit on a head stays until it is released: its project is due.
+-- Counts the permits of scopes, and deletes expired ones. An expired permit on a head stays: it makes its project due.
 CREATE PROCEDURE count_permits(p_tenant VARBINARY(128), p_now BIGINT, p_scopes JSON)
 SQL SECURITY INVOKER
 MODIFIES SQL DATA
@@ -497,8 +497,8 @@ BEGIN
 END;
 
 -- name: take_permits_in_turn
--- For scopes just counted that have fewer free permits than the run takes: takes them transaction by transaction until
--- the scope is full. Permits on heads are only counted here, since the heads are not written yet.
+-- Takes permits transaction by transaction until a scope is full. Called when scopes that were just counted have fewer
+-- free permits than the run takes. Permits on heads are only counted here, since the heads are not written yet.
 CREATE PROCEDURE take_permits_in_turn(
   p_tenant VARBINARY(128), p_no INT UNSIGNED, p_now BIGINT, p_scopes JSON, p_permits JSON, p_limits JSON,
   INOUT p_out LONGTEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin,

@@ -39,7 +39,7 @@ export class MysqlCommitter {
     this.pruneTimer.unref();
   }
 
-  /** A larger transaction may not fit into one packet, and cannot be split. */
+  /** The size of the largest transaction. A larger one may not fit into one packet, and cannot be split. */
   get transactionBytesMax(): number {
     return Math.floor(this.packetBytesMax / UTF8_BYTES_PER_UNIT_MAX);
   }
@@ -54,8 +54,8 @@ export class MysqlCommitter {
   }
 
   /**
-   * Sends all transactions in one call, or in halves if they exceed the server's packet size. In the common case none is
-   * refused; otherwise a second call decides.
+   * Sends all transactions in one call, or in halves if they exceed the server's packet size. The first call succeeds in
+   * the common case, in which no transaction is refused; otherwise a second call decides.
    */
   private async send(transactions: readonly Transaction[]): Promise<CommitOutcome[]> {
     const groups = groupsOf(transactions);
@@ -115,7 +115,7 @@ export class MysqlCommitter {
     });
   }
 
-  /** Failures are ignored: the next run tries again. */
+  /** Deletes the outcomes of old batches. Failures are ignored: the next run tries again. */
   private async prune(): Promise<void> {
     const text = sql('prune_batches', { keep_ms: KEEP_MS, limit: PRUNED_AT_ONCE });
     const prune = () => this.pool.query<ResultSetHeader>(text).then(([{ affectedRows }]) => affectedRows);

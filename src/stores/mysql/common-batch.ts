@@ -98,7 +98,7 @@ class CommonBatch {
     ];
   }
 
-  /** Adds the permits. Returns the ends of those on heads, by subject; null if they need `commit_batch`. */
+  /** Adds the permits. Returns when those on heads end, by subject; null if they need `commit_batch`. */
   private addPermits({ permits, permit_limits, swaps }: Transaction): Map<string, number> | null {
     const untilByHead = new Map<string, number>();
     for (const permit of lastPerMember(permits)) {
@@ -137,8 +137,8 @@ class CommonBatch {
 }
 
 /**
- * The first and the last occurrence of each name among the events of a span. A span has as many events as a block, so
- * that, wherever the blocks begin, these two are in every block in which the name occurs.
+ * The first and the last occurrence of each name among the events of a span. A span has as many events as a block, so it
+ * overlaps at most two blocks, and these two occurrences are in every block in which the name occurs.
  */
 class NameSpans {
   private readonly spans = new Map<string, { first: number; last: number; field: number; name: string }>();

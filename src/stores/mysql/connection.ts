@@ -27,7 +27,7 @@ export async function openPool(options: MysqlOptions): Promise<Pool> {
   return pool;
 }
 
-/** For the migrator: the database may not exist yet. */
+/** A connection that selects no database, for the migrator: the database may not exist yet. */
 export async function connect(options: MysqlOptions): Promise<Connection> {
   const { createConnection } = await loadDriver('mysql2', () => import('mysql2/promise'));
   const connection = await createConnection(addressOptions(options));
@@ -61,7 +61,7 @@ export async function withConnection<T>(
   }
 }
 
-/** The driver writes a list as its elements, separated by commas. */
+/** A value for a statement. The driver writes a list as its elements, separated by commas. */
 export type SqlValue = Buffer | string | number | Buffer[];
 
 /** The rows of a statement that changes nothing, or that has the same effect however often it runs. */

@@ -56,7 +56,7 @@ export function classifyError(error: unknown): MysqlFailure {
   return FAILURES[errno] ?? 'other';
 }
 
-/** Maps an error to one of the store contract. Only for errors before anything took effect, or of reads. */
+/** Maps an error to an error of the store contract. Only for errors of reads, and of writes that had no effect. */
 export function toStoreError(error: unknown, { host, port }: MysqlOptions): unknown {
   const { code, message } = error as MysqlDriverError;
   const reason = UNAVAILABLE[classifyError(error)];

@@ -12,7 +12,7 @@ export const fieldNumber = (field: NamedField): number => NAMED_FIELDS.indexOf(f
 
 type NamedEvent = { readonly [field in NamedField | 'subject']?: string | undefined };
 
-/** The names of an event that `event_name` lists. A task that is the subject is found by its subject. */
+/** The names of an event that `event_name` lists. A `task_id` that equals the subject is found by the subject. */
 export function listedNames(event: NamedEvent): (readonly [field: number, name: string])[] {
   const names: (readonly [number, string])[] = [];
   for (const [field, column] of NAMED_FIELDS.entries()) {
@@ -25,7 +25,7 @@ export function listedNames(event: NamedEvent): (readonly [field: number, name: 
 
 export const blockOf = (position: number): number => Math.floor(position / BLOCK_EVENTS);
 
-/** The positions of blocks in ascending order, adjacent ones joined: first and last. */
+/** The first and the last position of each range of blocks. `blocks` is ascending; adjacent blocks form one range. */
 export function positionRanges(blocks: readonly number[]): [number, number][] {
   const ranges: [number, number][] = [];
   for (const block of blocks) {

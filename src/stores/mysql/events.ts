@@ -67,7 +67,10 @@ class EventReader {
     return matching.slice(0, this.limit);
   }
 
-  /** The positions that can match; null if none can. Timestamps are only roughly in order, so each block has its earliest and latest time. */
+  /**
+   * The positions that can match; null if none can. Timestamps are only roughly in order, so the bounds come from the
+   * earliest and the latest time of each block.
+   */
   async positionBounds(): Promise<{ after: number; last: number } | null> {
     const { after, since, until, until_position: last = Number.MAX_SAFE_INTEGER } = this.query;
     if (since === undefined && until === undefined) return { after, last };
@@ -159,7 +162,7 @@ class EventReader {
   }
 }
 
-/** Two pages as one, as far as both are complete. */
+/** Merges two pages as far as both are complete: up to the lower `through`. */
 function mergedPage(a: CandidatePage, b: CandidatePage): CandidatePage {
   const through = Math.min(a.through, b.through);
   const byPosition = new Map([...a.events, ...b.events].map((event) => [event.position, event]));

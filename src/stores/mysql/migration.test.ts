@@ -124,7 +124,7 @@ async function expectSame(store: Store, memory: Store, nowMs: number): Promise<v
       const all = { after: 0, limit: 1000, ...query };
       expect(await store.events(project, all)).toEqual(await memory.events(project, all));
     }
-    // The store knows the requests and loose events, and continues at the next position.
+    // The store has the requests and loose events, and continues at the next position.
     const repeated = transactionsOf(project, nowMs);
     const nextTransaction = transactionOf(project, {
       swaps: [swapOf(project, '~s1', 1)],

@@ -17,7 +17,7 @@ export function parseMysqlUrl(text: string) {
   const namespace = decodeUrlPart(url.pathname.slice(1)) || 'genesis_fleet';
   if (!/^[A-Za-z][A-Za-z0-9_]{0,62}$/.test(namespace)) {
     throw new StoreRefused(
-      'The namespace must start with a letter and have at most 63 letters, digits and _.',
+      `The namespace ${namespace} is invalid. Use a letter, then at most 62 letters, digits and _.`,
     );
   }
   const tls = choiceOf(url, 'tls', { false: false, true: true });
@@ -32,7 +32,7 @@ export function parseMysqlUrl(text: string) {
     port,
     user: user || 'root',
     password,
-    /** The database; a tenant of level 2 has its own. */
+    /** The database that holds everything; a tenant may have its own. */
     namespace,
     /** Encrypts the connection and checks the server's certificate. */
     tls,

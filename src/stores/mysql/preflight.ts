@@ -69,7 +69,7 @@ function checkVersion(version: string): void {
   }
 }
 
-/** With --sysdate-is-now, SYSDATE is the start of the call, not the time after its locks. */
+/** With --sysdate-is-now, SYSDATE returns when the call began, not the time after it has waited for locks. */
 async function checkClock(server: MysqlQueryable): Promise<void> {
   const [rows] = await server.query<RowDataPacket[]>(sql('clock_before_and_after'));
   if (rows[0]?.before_us === rows[0]?.after_us)

@@ -77,8 +77,8 @@ CREATE TABLE IF NOT EXISTS blobs (
 
 -- name: tables
 -- Names are bytes of at most NAME_BYTES_MAX (see name-encoding.ts): no collation folds or pads them, and they compare
--- fast. JSON texts are bytes too, which spares the check of their encoding. Rows name their project by its number:
--- InnoDB repeats the primary key in every index.
+-- fast. JSON texts are bytes too, so that the server does not check their encoding. Rows name their project by its
+-- number, because InnoDB repeats the primary key in every index.
 CREATE TABLE IF NOT EXISTS project (
   tenant_id VARBINARY(128) NOT NULL, project_id VARBINARY(128) NOT NULL,
   project_no INT UNSIGNED NOT NULL AUTO_INCREMENT,
@@ -93,8 +93,8 @@ CREATE TABLE IF NOT EXISTS project (
   UNIQUE KEY by_number (project_no),
   KEY by_due (due_ms)
 ) ENGINE = InnoDB ROW_FORMAT = DYNAMIC;
--- `permit_scope` and `permit_until_ms` are the permit on the head: both are null if there is none. An ended permit stays until it is
--- released.
+-- `permit_scope` and `permit_until_ms` are the permit on the head: both are null if there is none. An ended permit stays
+-- until it is released.
 CREATE TABLE IF NOT EXISTS head (
   project_no INT UNSIGNED NOT NULL,
   subject VARBINARY(1500) NOT NULL,
@@ -125,7 +125,7 @@ CREATE TABLE IF NOT EXISTS event_name (
   block INT UNSIGNED NOT NULL,
   PRIMARY KEY (project_no, field, name, block)
 ) ENGINE = InnoDB ROW_FORMAT = DYNAMIC;
--- The times of a block's events are within this span.
+-- The earliest and the latest time of the events in a block.
 CREATE TABLE IF NOT EXISTS event_time (
   project_no INT UNSIGNED NOT NULL,
   block INT UNSIGNED NOT NULL,

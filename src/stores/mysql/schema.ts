@@ -7,7 +7,7 @@ import { BLOCK_EVENTS, NAMED_FIELDS } from './event-blocks.js';
 const CONSTANTS = { forever_ms: FOREVER_MS, block_events: BLOCK_EVENTS };
 const SCHEMA = readSqlFile(new URL('./schema.sql', import.meta.url), {
   ...CONSTANTS,
-  // The only permits on heads in version 1, which did not mark them.
+  // In version 1, claims were the only permits on heads, and rows did not mark them.
   claims_scope: 'claims',
 });
 const COMMIT = readSqlFile(new URL('./commit.sql', import.meta.url), {
@@ -24,7 +24,7 @@ export const databaseStatements = (namespace: string): string[] =>
 const dropProcedure = (procedure: string): string => SCHEMA('drop_procedure', { procedure });
 const tablesOfV1 = splitStatements(SCHEMA('tables_1'));
 
-/** The blocks of the names in version 1, where each name is a column. */
+/** Statements that fill `event_name` from the events of version 1, in which each field has a column. */
 const copyNames = NAMED_FIELDS.map((column, field) => {
   const condition = column === 'task_id' ? 'NOT (o.task_id <=> o.subject)' : 'TRUE';
   return SCHEMA('copy_names', { field, column, condition: `o.${column} IS NOT NULL AND ${condition}` });

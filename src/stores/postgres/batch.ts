@@ -19,7 +19,7 @@ export const OUTCOME_CODE = { committed: 0, conflict: 1, replay: 2, early: 3, la
 export const replyOf = ({ reply }: RequestRecord): string =>
   reply === undefined ? '' : JSON.stringify(reply);
 
-/** Any batch, as `commit_batch` takes it, column by column, and the decoder of its reply. */
+/** A batch of any kind in the form that `commit_batch` accepts, column by column. Also decodes the reply. */
 export class CommitBatch {
   private readonly encodedOperations: (number | string)[] = [];
   private readonly projects = new NumberedRows<[tenant_id: string, project_id: string]>();

@@ -1,6 +1,6 @@
 -- name: decide
--- The rules of a transaction (`ProjectLedger.apply`) on numbers alone. The state that a batch concerns is loaded into
--- arrays and written back from them, so that a batch takes a few statements however many transactions it has.
+-- Decides transactions by the rules of `ProjectLedger.apply`, on numbers alone. The state that a batch concerns is loaded
+-- into arrays and written back from them, so that a batch takes a few statements however many transactions it has.
 --
 -- `script` holds one transaction after the other:
 --   project, rules_seq or -1, changes_rules, not_before, not_after, has_effect,
@@ -210,7 +210,7 @@ BEGIN
   IF reply IS NOT NULL THEN RETURN reply; END IF;
 
   -- Locks projects first, then scopes, each in the order of their names, so that no deadlock occurs. Inserts only
-  -- missing rows, because each attempt takes a number.
+  -- missing rows, because each attempt to insert a row uses up a number.
   INSERT INTO project (tenant_id, project_id)
   SELECT k.tenant_id, k.project_id FROM unnest(tenants, projects) AS k (tenant_id, project_id)
   WHERE NOT EXISTS (SELECT FROM project p WHERE p.tenant_id = k.tenant_id AND p.project_id = k.project_id)
@@ -233,10 +233,10 @@ BEGIN
           ORDER BY s.tenant_id, s.scope FOR NO KEY UPDATE OF s) AS s;
   END IF;
 
-  -- Read in a separate statement after the locks, so that it includes the time of waiting for them.
+  -- The clock is read in a separate statement after the locks, so that `now` includes the wait for them.
   now := greatest(now, floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint);
 
-  -- Ended permits of a scope are removed when it might be full. Until then it counts too many rather than too few.
+  -- Ended permits of a scope are removed when the scope might be full. Until then it counts too many rather than too few.
   FOR nr IN 1 .. cardinality(scopes) LOOP
     IF live_of[nr] + scope_takes[nr] > scope_max[nr] THEN
       live_of[nr] := live_of[nr] - remove_ended_permits(scope_tenants[nr], scope_nos[nr], now);
@@ -267,7 +267,7 @@ BEGIN
                     AND h.permit_scope_no = scope_nos[k.scope]
     LEFT JOIN permit m ON NOT k.on_head AND m.scope_no = scope_nos[k.scope] AND m.project_no = project_nos[k.project]
                       AND m.member = k.member;
-    -- An ended permit counts no more. It is taken again or marked as not counted below.
+    -- An ended permit no longer counts. Below it is taken again, or marked as not counted.
     FOR nr IN 1 .. cardinality(members) LOOP
       IF counted_of[nr] AND until_of[nr] <= now THEN
         live_of[permit_scope[nr]] := live_of[permit_scope[nr]] - 1;
@@ -371,7 +371,7 @@ BEGIN
 END $$;
 
 -- name: remove_ended_permits
--- Stops counting the ended permits of a scope, and returns how many. Permits on heads stay, because their
+-- Stops counting the ended permits of a scope, and returns how many these were. Permits on heads stay, because their
 -- projects are due. The caller has locked the scope, and every writer of a head locks its scopes first.
 CREATE FUNCTION remove_ended_permits(tenant text, number int, now bigint) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
@@ -433,9 +433,9 @@ BEGIN
 END $$;
 
 -- name: commit_simple
--- Commits a batch in which nothing is unusual, with a few statements for all of it: transactions of one project, each
--- subject swapped once and not checked by others, no loose events, no change of rules. Returns null, with nothing
--- written, if a transaction of it might have another outcome than `committed`: then `commit_batch` decides.
+-- Commits a simple batch with few statements: transactions of one project, in which each subject is swapped once and
+-- checked by no other transaction, without loose events and without a change of rules. Writes nothing and returns null
+-- if a transaction might have another outcome than `committed`: then `commit_batch` decides.
 CREATE FUNCTION commit_simple(
   batch uuid, tenant text, project text,
   expected_rules bigint, not_before bigint, not_after bigint,          -- the strictest of all transactions
@@ -444,7 +444,7 @@ CREATE FUNCTION commit_simple(
   head_scope int, head_until bigint[],                                 -- the permit on its head: null none, 0 released
   check_lines text, check_seqs bigint[],
   permit_scope int[], member_lines text, permit_until bigint[],        -- the other permits
-  request_lines text,                                                  -- those to keep first
+  request_lines text,                                                  -- the requests, those to keep first
   digest_lines text, reply_lines text, request_first int[], request_events int[],  -- of those to keep
   event_at bigint[], event_same_task boolean[], event_type_lines text, event_subject_lines text, event_task_lines text,
   event_feature_lines text, event_edge_lines text, event_agent_lines text, event_session_lines text,
@@ -482,7 +482,7 @@ BEGIN
     END LOOP;
     head_scope_no := scope_nos[head_scope];
   END IF;
-  -- Read in a separate statement after the locks, so that it includes the time of waiting for them.
+  -- The clock is read in a separate statement after the locks, so that `now` includes the wait for them.
   now := greatest(p.last_ms, floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint);
   IF now < not_before OR now >= not_after THEN RETURN NULL; END IF;
 
@@ -576,7 +576,7 @@ BEGIN
 END $$;
 
 -- name: write_names
--- Enters the names of new events into `event_names`: the events of a project after one position, up to another.
+-- Adds the names of a project's new events to `event_names`: the events after the position `after`, up to `last`.
 CREATE FUNCTION write_names(number int, after bigint, last bigint) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   INSERT INTO event_names (project_no, first_position, last_position, keys)
@@ -590,7 +590,7 @@ BEGIN
 END $$;
 
 -- name: write_simple_permits
--- Writes the permits of `commit_simple` that are not on heads, and returns what their scopes count.
+-- Writes the permits of `commit_simple` that are not on heads, and returns the number of live permits of each scope.
 CREATE FUNCTION write_simple_permits(
   project int, scope_nos int[], permit_scope int[], members text[], permit_until bigint[], live_of bigint[], now bigint
 ) RETURNS bigint[] LANGUAGE plpgsql AS $$
@@ -615,7 +615,7 @@ BEGIN
       FROM (SELECT unnest(permit_scope) AS scope, unnest(members) AS member, unnest(permit_until) AS until_ms) AS k
       WHERE k.until_ms > now
       ON CONFLICT (scope_no, project_no, member) DO UPDATE SET until_ms = excluded.until_ms
-      RETURNING m.scope_no, m.xmax = 0 AS is_new                       -- an updated row is locked first, by its xmax
+      RETURNING m.scope_no, m.xmax = 0 AS is_new                       -- only an updated row has an xmax
     )
     SELECT array_position(scope_nos, p.scope_no) AS scope, count(*) AS taken FROM put p WHERE p.is_new GROUP BY p.scope_no
   LOOP

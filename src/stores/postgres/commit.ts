@@ -4,7 +4,7 @@ import type { PostgresPool } from './connection.js';
 import { classifyError, toStoreError } from './errors.js';
 import { sql } from './queries.js';
 
-/** Calls a commit function once for a batch, and returns its reply. */
+/** Calls a commit function until its outcome is known, so that a batch takes effect once. Returns the function's reply. */
 export function sendBatch(
   connections: PostgresPool,
   namespace: string,

@@ -45,7 +45,7 @@ export class PostgresPool {
     );
   }
 
-  /** Rejects with the driver's own error. */
+  /** Runs work on a connection of the pool. Rejects with the driver's own error. */
   async withClient<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {
     const client = await this.pool.connect();
     let isLost = false;

@@ -13,12 +13,12 @@ export const untilOf = (untilMs: number | null): number | string =>
 /** An array of numbers or truth values. */
 export const encodeNumbers = (list: readonly (number | string)[]): string => `{${list.join()}}`;
 
-/** Encoded JSON contains no line feed. */
+/** One text per line, which is safe because encoded JSON contains no line feed. */
 export const encodeLines = (list: readonly string[]): string => list.join('\n');
 
 /**
- * One name per line. An empty line is a missing name; if all are missing, the text is empty. Ids contain neither line feeds nor NUL,
- * which PostgreSQL cannot store.
+ * One name per line. An empty line is a missing name; if all are missing, the text is empty. Ids contain neither line
+ * feeds nor NUL, which PostgreSQL cannot store.
  */
 export function encodeNames(list: readonly (string | undefined)[]): string {
   const text = list.join('\n');

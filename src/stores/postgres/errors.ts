@@ -28,7 +28,7 @@ export function classifyError(error: unknown): PostgresFailure {
   return LOST_MESSAGE.test(String(message)) || isCertificateError(error) ? 'lost' : 'bug';
 }
 
-/** Maps the error of a read to one of the store contract. */
+/** Maps the error of a read to an error of the store contract. */
 export function toStoreError(error: unknown): unknown {
   switch (classifyError(error)) {
     case 'bug':
@@ -72,7 +72,7 @@ export function toOpeningError(error: unknown, options: PostgresOptions): unknow
   );
 }
 
-/** The driver puts no passwords into messages; a failed connection to several addresses has no message. */
+/** The driver puts no passwords into messages. The error of a failed connection to several addresses has only a code. */
 function errorMessageOf(error: unknown): string {
   const { message, code } = error as { message?: unknown; code?: unknown };
   return String(message || code || error);

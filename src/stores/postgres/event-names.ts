@@ -7,7 +7,7 @@ import type { NewEvent } from '../../core/events/envelope.js';
 const BLOCK_EVENTS = 64;
 /** A key is valid for 2 to the power of this many positions, so that a query of a long log looks up part after part. */
 const EPOCH_BITS = 16;
-/** Number of latest events that are read without the index: each query has to read the index's list of new keys. */
+/** Number of latest events that are read without the index: a lookup also has to read its list of unmerged keys. */
 const TAIL_EVENTS = 256;
 
 /** The indexed fields, those that match the fewest events first; the index in this list is part of the key. */
@@ -24,7 +24,7 @@ export type EventNameField = (typeof EVENT_NAME_FIELDS)[number];
 const keyOf = (name: string, field: number | string, project: string, epoch: string): string =>
   `hashtextextended(${name}, (${project}::bigint << 32) | (${epoch} << 3) | ${field})`;
 
-/** For the SQL files. */
+/** Values of the placeholders in the SQL files. */
 export const NAMES_SQL = {
   block_events: BLOCK_EVENTS,
   epoch_bits: EPOCH_BITS,
@@ -67,7 +67,7 @@ function namesInBlock(
   for (let index = first; index < end; index += 1) {
     const event = events[index] as NewEvent;
     const name = event[column];
-    // A task that is the subject is found by the subject.
+    // A `task_id` that equals the subject is found by the subject.
     if (name !== undefined && !(column === 'task_id' && name === event.subject)) names.add(name);
   }
   return names;

@@ -13,16 +13,16 @@ type EventColumn = (typeof EVENT_COLUMNS)[number];
 const KEY_COLUMNS = ['tenant_id', 'project_id', 'position'];
 const IN_COLUMNS = Object.fromEntries([...KEY_COLUMNS, ...EVENT_COLUMNS].map((field) => [field, undefined]));
 
-/** Fields stored in columns, not in the body. */
+/** A row of an event: the fields that have columns, and the body with the others. */
 export type EventRow = Readonly<Record<'position' | EventColumn | 'body', string | null>> & {
-  /** The task has the name of the subject; then `task_id` is null. */
+  /** The event's `task_id` equals its subject; then the column `task_id` is null. */
   readonly task_is_subject: boolean;
 };
 
 /** The event as JSON, without the fields that have columns; `eventFromRow` adds them back. */
 export const bodyOf = (event: NewEvent): string => JSON.stringify({ ...event, ...IN_COLUMNS });
 
-/** Events as the commit functions take them, column by column. */
+/** Events in the form that the commit functions accept, column by column. */
 export const eventColumns = (events: readonly NewEvent[]): string[] => [
   encodeNumbers(events.map(({ timestamp }) => timeOf(timestamp))),
   encodeNumbers(events.map((event) => (isSubjectTask(event) ? 't' : 'f'))),
@@ -56,8 +56,8 @@ export function eventFromRow({ tenant_id, project_id }: ProjectKey, row: EventRo
 }
 
 /**
- * Events of a subject are found by the index of subjects, those of another name by the index of names, and others by
- * time or position.
+ * The statement for a query. Events of a subject are found by the index of subjects, those of another name by the index of
+ * names, and others by time or position.
  */
 export function eventStatement(
   namespace: string,

@@ -29,7 +29,7 @@ export function parsePostgresUrl(text: string) {
   const namespace = url.searchParams.get('namespace') ?? 'genesis_fleet';
   if (!NAMESPACE.test(namespace)) {
     throw new StoreRefused(
-      'The namespace must have 1 to 50 lower-case letters, digits and _, and must not start with a digit or pg_.',
+      `The namespace ${namespace} is invalid. Use 1 to 50 lower-case letters, digits and _, not starting with a digit or pg_.`,
     );
   }
   return {

@@ -170,7 +170,7 @@ function describeIndexes(url: string): void {
     await client.query('ROLLBACK');
   });
 
-  it('are found by name across the parts of a long log, in both ways of a commit', async () => {
+  it('are found by name across the parts of a long log, whether their commits were simple or not', async () => {
     const options = await migrateNamespace(url, uniqueName('parts'));
     const simple = await openPostgresStore(options);
     const general = await openPostgresStore(options, { usesSimpleCommits: false });
@@ -181,7 +181,7 @@ function describeIndexes(url: string): void {
       const events = numbers.map((n, index) => ({ ...eventNumber(n), subject: name, seq: seq + index + 1 }));
       return transactionOf(project, { swaps: [swapWith(name, seq, events)] });
     };
-    // A part has 65,536 positions. The first batch of each store spans the end of one.
+    // A part has 65,536 positions. The first large batch of each store extends over the end of a part.
     const client = await asUser(url);
     await simple.commit([swapEvents('~a', 0, [7])]);
     const setPosition = (position: number) =>
@@ -214,7 +214,7 @@ function describeIndexes(url: string): void {
 }
 
 function describeForgetting(url: string): void {
-  it('are forgotten after their window, in both ways of a commit', async () => {
+  it('are forgotten after their window, whether their commits were simple or not', async () => {
     const options = await migrateNamespace(url, uniqueName('forgetting'));
     const client = await asUser(url);
     for (const usesSimpleCommits of [true, false]) {

@@ -55,7 +55,7 @@ export class PostgresStore extends SqlStore {
     commits_at_once: 2,
     durable: true,
   } as const;
-  /** Stored in the same database, for servers without other blob storage. */
+  /** Blobs in the same database, for servers without other blob storage. */
   readonly blobs: PostgresBlobs;
 
   constructor(
@@ -63,7 +63,7 @@ export class PostgresStore extends SqlStore {
     private readonly namespace: string,
     /** The role that sees the rows of one tenant only. */
     private readonly readRole: string,
-    /** Tests turn this off, to compare the two ways of a commit. */
+    /** Whether `commit_simple` may be used. Tests turn it off, to compare its results with those of `commit_batch`. */
     private readonly usesSimpleCommits: boolean,
   ) {
     super();

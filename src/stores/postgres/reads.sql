@@ -102,8 +102,9 @@ BEGIN
 END $$;
 
 -- name: events_named
--- The events that match a query and have one of some names in a field, in order, for the tenant and the project that the
--- transaction names. Looks up the blocks of one epoch of positions, then of more epochs at a time, and reads the events.
+-- The events that match a query and have one of these names in a field, in order, for the tenant and the project that the
+-- transaction names. Looks up the blocks of one epoch of positions (EPOCH_BITS in event-names.ts), then of more epochs at
+-- a time, and reads the events.
 CREATE FUNCTION events_named(
   tenant text, project text, after bigint, until_position bigint, max_count bigint,
   field int, names text[],

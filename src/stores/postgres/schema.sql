@@ -47,8 +47,8 @@ DROP POLICY IF EXISTS put_by_the_tenant ON blob;
 -- Names compare by bytes, whatever the locale of the database. A row names its project by number. Pages of rows that
 -- are often updated keep free space, so that updates touch no index. Bodies are JSON as text: no SQL reads them.
 --
--- `written` is true once a transaction has changed anything: a row that was only locked is not a project yet. `due_ms` is a lower
--- bound of the earliest end of a permit on a head: commits lower it, `due_projects` makes it exact.
+-- `written` is true once a transaction has changed anything: a row that was only locked is not a project yet. `due_ms` is
+-- a lower bound of the earliest end of a permit on a head: commits lower it, `due_projects` makes it exact.
 CREATE TABLE project (
   project_no int GENERATED ALWAYS AS IDENTITY CONSTRAINT project_by_no UNIQUE,
   tenant_id text COLLATE "C",
@@ -78,7 +78,7 @@ CREATE TABLE head (
 ) WITH (fillfactor = 50);
 CREATE INDEX head_by_permit ON head (project_no) WHERE has_permit;
 
--- `task_is_subject`: the task has the same name as the subject, and `task_id` is null.
+-- `task_is_subject`: the task id of the event equals its subject, and the column `task_id` is null.
 CREATE TABLE event (
   project_no int,
   task_is_subject boolean NOT NULL,
@@ -205,7 +205,8 @@ CREATE INDEX event_by_subject ON event (project_no, subject, position) WHERE sub
 CREATE INDEX event_by_time ON event USING brin (at_ms) WITH (pages_per_range = 16, autosummarize = on);
 
 -- name: names
--- The other names of events, which have no index of their own: a type, an agent and a session in every event of a claim.
+-- An index of the names of events, except subjects: an index per field would cost more, because every event of a claim
+-- has a type, an agent and a session.
 -- A row has the keys of the names that occur in up to ${block_events} adjacent events of a project. GIN collects new keys in a
 -- list and merges many at once, at a third of the price of an index per name. A key is the hash of the name, its field,
 -- its project and the position without its low ${epoch_bits} bits, so that a query reads a long log part by part. The table is

@@ -14,7 +14,7 @@ interface KeptRequest {
   readonly eventCount: number;
 }
 
-/** A scope in which the batch moves permits. */
+/** A scope in which the batch takes or releases permits. */
 interface BatchScope {
   readonly number: number;
   takes: number;
@@ -31,7 +31,7 @@ export class SimpleBatch {
   private readonly swappedSubjects = new Set<string>();
   private readonly checks: HeadCheck[] = [];
   private readonly scopes = new Map<string, BatchScope>();
-  /** By subject. All are of one scope. */
+  /** The permits on heads, by subject. All are of one scope. */
   private readonly headPermits = new Map<string, Permit>();
   private headScope: string | null = null;
   private readonly otherPermits = new Map<string, Permit>();
@@ -95,7 +95,7 @@ export class SimpleBatch {
     ];
   }
 
-  /** The reply is the time, the position before the batch, and the rules. */
+  /** Decodes the reply: the time, the position before the batch, and `rules_seq`. */
   outcomes(reply: string): CommitOutcome[] {
     const [now_ms, before, rules_seq] = reply.split(' ').map(Number) as [number, number, number];
     let position = before;
@@ -173,7 +173,7 @@ export class SimpleBatch {
     return true;
   }
 
-  /** Whether no transaction concerns what another one changes, and every permit on a head goes with its swap. */
+  /** Whether no transaction depends on what another one changes, and every permit on a head comes with a swap of that head. */
   private isIndependent(): boolean {
     for (const { subject } of this.checks) if (this.swappedSubjects.has(subject)) return false;
     for (const subject of this.headPermits.keys()) if (!this.swappedSubjects.has(subject)) return false;

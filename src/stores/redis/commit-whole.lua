@@ -3,7 +3,8 @@
 -- order, on the assumption that each is committed.
 --
 -- KEYS  tenant, project, batch
--- ARGV  the served lineage ('': any), a MessagePack array of numbers, the project's name, then strings
+-- ARGV  the replication id that the server must have ('': any), a MessagePack array of numbers, the project's name, then
+--       strings
 -- Returns the time, the position before the batch, and rules_seq after it.
 
 local tenant, project, batch = KEYS[1], KEYS[2], KEYS[3]
@@ -61,7 +62,7 @@ for i = 1, swap_count do
   if (tonumber(seq) or 0) ~= numbers[swap_numbers + 4 * i - 3] then return 0 end
 end
 
--- If all permits that the transactions take fit at once, without those that they release, none finds a scope full.
+-- If all permits that the transactions take fit at once, even before any is released, no transaction finds a scope full.
 local ended, live = {}, {}
 local scope_at, name_at = scope_numbers, scopes
 for scope = 1, scope_count do

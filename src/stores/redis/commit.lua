@@ -7,8 +7,8 @@
 -- of numbers below 2^53, which refer to strings by their index among the arguments. batch.ts writes it.
 --
 -- KEYS  tenant, project, batch
--- ARGV  the served lineage ('': any), the tape, the project's name, then strings. The script never parses heads, events
---       or requests.
+-- ARGV  the replication id that the server must have ('': any), the tape, the project's name, then strings. The script
+--       never parses heads, events or requests.
 
 local tenant, project, batch = KEYS[1], KEYS[2], KEYS[3]
 local problem = assert_lineage(ARGV[1])
@@ -241,8 +241,8 @@ end
 
 ---------------------------------------------------------------- what is written
 
--- The lines in chunks, and the range of times of each. A time that could not be read is not a number, and compares as
--- neither less nor greater.
+-- Writes the lines in chunks, and the range of times of each chunk. A time that could not be read is not a number, and
+-- compares as neither less nor greater.
 local function write_events()
   local chunks, ranges = {}, {}
   for first = 1, #lines, CHUNK_EVENTS do

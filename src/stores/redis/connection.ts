@@ -86,7 +86,7 @@ export class RedisConnection {
     try {
       this.client = await this.connecting;
     } catch (error) {
-      // A refusal asks the person who opens the store to fix it; on a later connection it is only a temporary failure.
+      // A refusal tells the person who opens a store what to fix. On a later connection it is a temporary failure.
       throw error instanceof StoreRefused ? new StoreUnavailable(error.message) : error;
     }
     return this.client;
@@ -176,7 +176,7 @@ function newClient(driver: RedisDriver, options: RedisOptions) {
     disableClientInfo: true,
     maintNotifications: 'disabled',
   });
-  // Pending calls get the error; without a listener it would end the process.
+  // Pending calls get the error. Without a listener, the error would end the process.
   client.on('error', () => {});
   return client;
 }

@@ -51,7 +51,7 @@ export function toStoreError(reply: Error): StoreUnavailable | StoreBroken {
 export class HistoryLost extends StoreBroken {
   constructor() {
     super(
-      'Redis was restarted or failed over, or another server answers: the last acknowledged commits may be lost. Restart the coordinator.',
+      'Redis was restarted or failed over, or another server responds: the last acknowledged commits may be lost. Restart the coordinator.',
     );
   }
 }

@@ -55,7 +55,7 @@ export class EventColumns {
   }
 }
 
-/** The numbers of the events with a value, counted from 1. */
+/** By field and value: the numbers of the events that have the value, counted from 1. */
 const newIndex = () => ({
   event_type: new Map<string, number[]>(),
   subject: new Map<string, number[]>(),
@@ -66,7 +66,7 @@ const newIndex = () => ({
   session_id: new Map<string, number[]>(),
 });
 
-/** Ascending numbers as text, those without a gap as a range. */
+/** Ascending numbers as text, consecutive ones as a range. */
 function numbersText(numbers: readonly number[]): string {
   let text = '';
   let first = numbers[0] as number;

@@ -51,7 +51,7 @@ local function positions_of(name, position, count)
   return found
 end
 
--- The next positions in the index. Those of several names are sorted together and cut to `count`, as each name's were.
+-- The next positions in the index, at most `count`. Those of several names are sorted together.
 local function indexed_after(position, count)
   local found = {}
   for i = 6, #ARGV do

@@ -79,7 +79,7 @@ function describeStores(redis: RedisHarness): void {
     const { store, proxy } = await openThroughProxy(redis);
     const project = newProject();
     const looseEvent = eventOf(project, {});
-    // The first commit of a tenant sends another command before.
+    // The first commit of a tenant sends another command first.
     await store.commit([transactionOf(project, {})]);
     for (const round of [1, 2]) {
       proxy.repliesToDrop = round === 1 ? 1 : 0;

@@ -37,7 +37,7 @@ export function forEachIndexed(event: NewEvent, visit: (field: IndexField, value
 export class RedisKeys {
   constructor(private readonly namespace: string) {}
 
-  /** Hash: version, secret, incarnation, lineage. */
+  /** Hash: version, secret, incarnation, lineage (the replication id of the server). */
   get meta(): string {
     return `${this.namespace}:meta`;
   }
@@ -57,7 +57,7 @@ export class RedisKeys {
     return `${this.tenant(tenantId)}:batch:${batchId}`;
   }
 
-  /** Set of names. */
+  /** Set: the names of the tenant's projects. */
   projects(tenantId: string): string {
     return `${this.tenant(tenantId)}:projects`;
   }
@@ -67,7 +67,7 @@ export class RedisKeys {
     return `${this.tenant(tenantId)}:held`;
   }
 
-  /** String. */
+  /** String: the bytes of a blob, after one byte. */
   blob(tenantId: string, sha256: string): string {
     return `${this.tenant(tenantId)}:blob:${sha256}`;
   }

@@ -1,9 +1,9 @@
--- Put before the scripts that write events.
+-- This file is prepended to the scripts that write events.
 --
--- What a script must know of a head is beside it, as `seq end postings`: Redis hashes every byte that a script reads, so
--- scripts do not read heads. The end is when the head's permit ends; 0: it has none. Postings are positions of events:
--- `base:3,5-7` are the third and the fifth to seventh event of the commit that began after position `base`; several are
--- separated by spaces. Old postings move to a list, so that what is rewritten stays small.
+-- What a script must know of a head is in a mark beside it, `seq end postings`: Redis hashes every byte that a script
+-- reads, so scripts do not read heads. The end is when the head's permit ends; 0: it has none. Postings are positions of
+-- events: `base:3,5-7` are the third and the fifth to seventh event of the commit that began after position `base`;
+-- several are separated by spaces. Old postings move to a list, so that what is rewritten stays small.
 
 local POSTINGS_BYTES = 96
 
@@ -82,7 +82,7 @@ local function end_text(end_ms)
   return text
 end
 
--- The end of a permit as the mark of its head has it; '0' without a permit. A plus says that the permit is counted as
+-- The end of a permit as the mark of its head has it; '0' without a permit. A plus means that the permit is counted as
 -- held by the project until it is released. Older versions did not count, and wrote no plus.
 local function held_text(end_ms, now) return end_ms > now and '+' .. end_text(end_ms) or '0' end
 
@@ -92,14 +92,14 @@ local function held_change(from_text, to_text)
   return held(to_text) - held(from_text)
 end
 
--- The tenant's projects that hold permits on heads, ended or not, and how many.
+-- Changes the number of permits on heads that a project of the tenant holds, ended or not.
 local function write_held(tenant, project_name, change)
   if change == 0 then return end
   local held = tonumber(redis.call('ZADD', tenant .. ':held', 'INCR', decimal_text(change), project_name))
   if held <= 0 then redis.call('ZREM', tenant .. ':held', project_name) end
 end
 
--- Permits on heads are counted by the time of their end. `ended` and `live` are from load_ends.
+-- Writes how many permits on heads a scope has, by the time of their end. `ended` and `live` are from load_ends.
 local function write_ends(tenant, scope, now, ended, live, changes)
   local counts_key, ends_key = tenant .. ':live:' .. scope, tenant .. ':ends:' .. scope
   if #ended > 0 then

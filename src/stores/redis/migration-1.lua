@@ -1,4 +1,4 @@
--- Applies the step if it is the next one. Of several concurrent runs, one applies it and gets 1.
+-- Applies the step if it is the next one. Of several concurrent runs, one applies it and returns 1.
 --
 -- KEYS  meta
 -- ARGV  a new secret

@@ -190,7 +190,7 @@ function eventsPart(base: number, lines: readonly string[]): (string | Buffer)[]
   const columns = new EventColumns();
   for (const line of lines) {
     const event = JSON.parse(line) as NewEvent;
-    // Version 1 has not listed the events of a head with the head, so they are found by their subject.
+    // Version 1 did not list the events of a head with the head, so they are found by their subject.
     const { seq: _, ...loose } = event;
     columns.add(event, loose);
   }

@@ -1,4 +1,4 @@
--- Records a step if it is the next one. Of several concurrent runs, one gets 1.
+-- Records a step if it is the next one. Of several concurrent runs, one returns 1.
 --
 -- KEYS  meta
 -- ARGV  version

@@ -96,7 +96,7 @@ function describeOpening(redis: RedisHarness): void {
 }
 
 function describeUser(redis: RedisHarness): void {
-  it('can do everything there with the documented ACL rules, and cannot read other namespaces', async () => {
+  it('can do everything in its namespace with the documented ACL rules, and cannot read others', async () => {
     const others = await redis.withOptions({ namespace: 'globex' }).open();
     await commitAndRead(others, 'globex');
     const acme = await tenantUser(redis, 'acme');

@@ -23,9 +23,11 @@ export function parseRedisUrl(text: string) {
     );
   }
   const namespace = url.searchParams.get('namespace') ?? 'genesis_fleet';
-  // Excludes the colon, which ends it in a key, and the special characters of ACL patterns.
+  // Excludes the colon, which ends the namespace in a key, and the special characters of ACL patterns.
   if (!/^[A-Za-z0-9_.-]{1,64}$/.test(namespace)) {
-    throw new StoreRefused('The namespace must consist of 1 to 64 letters, digits or the characters _ . -');
+    throw new StoreRefused(
+      `The namespace ${namespace} is invalid. Use 1 to 64 letters, digits or the characters _ . -`,
+    );
   }
   return {
     host,

@@ -32,8 +32,8 @@ export async function runPreflight(send: SendCommand, options: RedisOptions) {
     /** Changes with every start of the server, and with every promotion of a replica. */
     replication_id: info.get('master_replid') ?? '',
     /**
-     * It was a replica and has been promoted since it started: writes that its former primary acknowledged may not have
-     * reached it.
+     * Whether the server was a replica and has been promoted since it started: writes that its former primary
+     * acknowledged may not have reached it.
      */
     isPromoted: !NO_ID.test(info.get('master_replid2') ?? '0'),
   };

@@ -19,7 +19,7 @@ export class RedisProjectsWithPermits {
     private readonly keys: RedisKeys,
   ) {}
 
-  /** Costs one command per tenant and process. */
+  /** Lists the tenants of these projects. Costs one command per tenant and process. */
   async addTenants(projects: readonly ProjectKey[]): Promise<void> {
     for (const { tenant_id } of projects) {
       if (this.addedTenants.has(tenant_id)) continue;

@@ -40,7 +40,7 @@ export async function openRedisStore(options: RedisOptions): Promise<RedisStore>
   return new RedisStore(options, connection, identity);
 }
 
-/** The identity of the store, checked on every new connection: a server that may have lost history is another store. */
+/** The identity of the store, checked on each new connection: a server that may have lost history is not the same store. */
 class ServerIdentity {
   meta: StoreMeta | null = null;
   replication_id = '';

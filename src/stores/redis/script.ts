@@ -9,7 +9,10 @@ const SHARED = readFileSync(new URL('./shared.lua', import.meta.url), 'utf8');
 /** The functions that define the layout of the data, for the scripts that write it. */
 export const LAYOUT = new URL('./layout.lua', import.meta.url);
 
-/** Reads a script, and puts the shared functions and `libraries` before it. Each constant, a Lua expression, is a local variable. */
+/**
+ * Reads a script, and puts the shared functions and `libraries` before it. Each constant is a Lua expression, whose value
+ * the script has in a local variable.
+ */
 export function readScript(
   url: URL,
   constants: Readonly<Record<string, string | number>> = {},

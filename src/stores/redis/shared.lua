@@ -1,6 +1,7 @@
--- Put before every script.
+-- This file is prepended to every script.
 
--- Event times are kept as the range per this many positions, in two sizes; the large zones skip much of the log at once.
+-- The range of event times is kept for each zone of this many positions, in two sizes. The large zones let a search skip
+-- much of the log at once.
 local ZONE_SIZES = { 65536, 256 }
 
 -- The events of a commit are kept in chunks of this many, one per line. The commit's last chunk may have fewer.

@@ -152,13 +152,13 @@ export class WholeBatch {
     }
     for (const { scope: name, max } of transaction.permit_limits) {
       const scope = this.scopes.get(name);
-      // A scope in which the transaction takes no permit does not refuse it.
+      // The limit of a scope in which no transaction has a permit refuses nothing.
       if (scope !== undefined) scope.max = Math.min(scope.max, max);
     }
     return true;
   }
 
-  /** Null: permits of a second scope on heads, which the script does not tell apart. */
+  /** Null: this would be a second scope with permits on heads, and the script expects at most one. */
   private scopeOf({ scope: name, on_head }: Permit): ScopeRow | null {
     const existing = this.scopes.get(name);
     if (existing !== undefined) return existing;

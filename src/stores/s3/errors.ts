@@ -5,7 +5,7 @@ type S3Failure =
   | 'missing'
   /** A conditional write failed because the object exists. */
   | 'exists'
-  /** The server does not know conditional writes. */
+  /** The server does not support conditional writes. */
   | 'no_conditions'
   | StoreUnavailable;
 

@@ -5,11 +5,11 @@ export interface S3Options {
   readonly bucket: string;
   /** Empty, or ends with a slash. */
   readonly prefix: string;
-  /** Null: from the AWS configuration of this machine. */
+  /** Null: taken from the AWS configuration of this machine. */
   readonly region: string | null;
   /** Null: AWS. */
   readonly endpoint: string | null;
-  /** The bucket is in the path instead of in the host name. */
+  /** Whether the bucket is in the path of an object's URL, not in the host name. */
   readonly is_path_style: boolean;
   /** Whether the endpoint is an emulator, which needs no credentials. */
   readonly is_emulator: boolean;
@@ -19,11 +19,11 @@ type Variables = Readonly<Record<string, string | undefined>>;
 
 const EXAMPLE = 's3://bucket/prefix';
 const BUCKET = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/;
-/** Characters that S3 calls safe. Dots alone would be a path. */
+/** The characters that S3 calls safe. One or two dots alone would be a relative path. */
 const PREFIX_PART = /^(?!\.{1,2}$)[A-Za-z0-9!_.*'()-]+$/;
 const PREFIX_LENGTH_MAX = 512;
 
-/** Region, endpoint and credentials come from the variables that AWS tools use. */
+/** Parses the URL of a bucket. Region, endpoint and credentials come from the variables that AWS tools use. */
 export function parseS3Url(text: string, environment: Variables): S3Options {
   const [, login, bucket = '', path = ''] = /^s3:\/\/([^/]*@)?([^/?#]*)(.*)$/.exec(text) ?? [];
   if (login !== undefined)

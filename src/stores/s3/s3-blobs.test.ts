@@ -62,7 +62,7 @@ function testBlobs({ url, client, createBucket }: S3TestServer): void {
     const VersioningConfiguration = { Status: 'Enabled' as const };
     await client.send(new PutBucketVersioningCommand({ Bucket, VersioningConfiguration }));
     const blobs = await openAt(url, Bucket);
-    // Not at the same time: the emulator looks and writes in two steps, where S3 takes one.
+    // One after the other: the emulator checks and writes in two steps, where S3 takes one.
     for (let times = 0; times < 3; times += 1) await blobs.put('acme', sha256, text);
     const { Versions } = await client.send(new ListObjectVersionsCommand({ Bucket }));
     expect(Versions).toHaveLength(1);
@@ -106,7 +106,7 @@ test('the blob store is unavailable, with the reason, while no server listens at
   await expect(openAt(endpoint, 'bucket')).rejects.toThrow(/S3 does not respond \(ECONNREFUSED.*reachable/);
 });
 
-/** Answers with a status and, except to HEAD, an error of S3. */
+/** A server that replies with a status and, except to HEAD, with an error of S3. */
 async function startReplyingServer(
   reply: (method: string, hasCondition: boolean) => { status: number; code?: string },
 ) {
@@ -131,7 +131,7 @@ test.each([
   [409, 'ConditionalRequestConflict', /S3 is busy/],
   [400, 'InvalidRequest', /S3 rejected the request \(InvalidRequest/],
 ])(
-  'the blob store is unavailable with advice when a write is answered with %i %s',
+  'the blob store is unavailable with advice when the reply to a write is %i %s',
   async (status, code, advice) => {
     const { endpoint } = await startReplyingServer((method) =>
       method === 'PUT' ? { status, code } : { status: 200 },

@@ -42,7 +42,7 @@ export class S3Blobs implements Blobs {
       forcePathStyle: options.is_path_style,
       followRegionRedirects: true,
       maxAttempts: ATTEMPTS_MAX,
-      // The store sends its own digests. Some servers do not know the checksums that the driver would add.
+      // The store sends its own digests. Some servers do not support the checksums that the driver would add.
       requestChecksumCalculation: 'WHEN_REQUIRED',
       responseChecksumValidation: 'WHEN_REQUIRED',
       requestHandler: {
@@ -145,7 +145,7 @@ export class S3Blobs implements Blobs {
     );
   }
 
-  /** The result, or a failure that answers the call, such as `missing`. Other failures reject with `StoreUnavailable`. */
+  /** The result of a call, or a failure that counts as one, such as `missing`. Other failures are `StoreUnavailable`. */
   private async call<T extends object>(work: (abortSignal: AbortSignal) => Promise<T>) {
     try {
       return await work(AbortSignal.timeout(OPERATION_TIMEOUT_MS));
@@ -184,7 +184,7 @@ async function readBounded(
 function nullIfMissing(failure: string): null {
   if (failure === 'missing') return null;
   throw new StoreUnavailable(
-    `S3 answered a read with an unexpected error (${failure}). Try again; if it happens again, check that the endpoint of GENESIS_BLOBS is an S3 service.`,
+    `S3 replied to a read with an unexpected error (${failure}). Try again; if it happens again, check that the endpoint of GENESIS_BLOBS is an S3 service.`,
   );
 }
 

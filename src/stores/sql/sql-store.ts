@@ -16,15 +16,15 @@ import type {
 /** A row. The drivers return different types of values, so they are read with `Number` and `String`. */
 export type SqlRow = Readonly<Record<string, unknown>>;
 
-/** The reads that PostgreSQL and MySQL answer in the same way, each with the statements of its queries.sql. */
+/** What the stores of PostgreSQL and MySQL share: most reads, with the statements of the database's own queries.sql. */
 export abstract class SqlStore implements Store {
   abstract readonly capabilities: StoreCapabilities;
   abstract readonly blobs: Blobs;
-  /** The latest time reported. No later report is less, although the server's clock may be set back or replaced. */
+  /** The latest time reported. No later report is less, even if the server's clock is set back or the server replaced. */
   protected latestMs = 0;
 
   protected abstract commitBatch(transactions: readonly Transaction[]): Promise<CommitOutcome[]>;
-  /** Runs a named statement. Its parameters are `names`, then `values`. Without `names` it concerns no tenant. */
+  /** Runs a named statement with `names`, then `values`, as parameters. Without `names`, the statement concerns no tenant. */
   protected abstract query(
     statement: string,
     names?: readonly [tenantId: string, ...names: string[]] | null,

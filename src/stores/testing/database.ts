@@ -1,12 +1,12 @@
 /** A real database that a test started, or found through its URL variable. */
 export interface TestDatabase {
   readonly url: string;
-  /** Kills it as a power cut would, and restarts it on the same data and port. Absent if the database is not ours to kill. */
+  /** Kills the database as a power cut would, and restarts it on the same data and port. Absent: it is not ours to kill. */
   readonly restart?: () => Promise<void>;
   /** The two halves of a restart. */
   readonly halt?: () => Promise<void>;
   readonly boot?: () => Promise<void>;
-  /** Resolves when the process is stopped: SIGSTOP, until SIGCONT. */
+  /** Stops the process with SIGSTOP, until `thaw` sends SIGCONT. Resolves when it is stopped. */
   readonly freeze?: () => Promise<void>;
   readonly thaw?: () => void;
   stop(): Promise<void>;
@@ -25,7 +25,7 @@ export function isSelected(name: string): boolean {
 
 export const NOT_SELECTED: MissingDatabase = { missing: 'not in STORES' };
 
-/** Returns a second database of a kind of which one already runs. Throws if it is missing. */
+/** Returns the second database of a kind, or throws if it could not be started although the first one was. */
 export function requireDatabase<Database extends TestDatabase>(
   database: Database | MissingDatabase,
 ): Database {

@@ -26,7 +26,7 @@ const swap = fc.record({
   subject: fc.nat(15).map((n) => `~s${n}`),
   seqOffset: fc.nat(9).map((n) => (n === 0 ? 1 : 0)),
   eventCount: fc.constantFrom(1, 1, 2),
-  /** The permit on the head; undefined: not moved. */
+  /** The permit on the head; undefined: it stays as it is. */
   until_ms: fc.option(untilMs, { nil: undefined }),
 });
 const plan = fc.record({
@@ -52,7 +52,7 @@ const plan = fc.record({
 });
 type GeneratedPlan = typeof plan extends fc.Arbitrary<infer T> ? T : never;
 
-/** Random batches have the same outcomes as in the memory store, and leave the same state. */
+/** Expects random batches to have the same outcomes as in the memory store, and to leave the same state. */
 export async function expectSameAsMemory(
   store: Store,
   onBatch: (transactions: readonly Transaction[]) => void = () => {},

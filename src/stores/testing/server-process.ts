@@ -45,7 +45,7 @@ export class ServerProcess {
     return server;
   }
 
-  /** Like a power cut. */
+  /** Kills the server as a power cut would, and starts it again. */
   readonly restart = async (): Promise<void> => {
     await this.halt();
     await this.boot();
@@ -93,7 +93,7 @@ export async function stopProcess(pid: number): Promise<void> {
   }
 }
 
-/** Neither stopped nor dead. */
+/** Whether a process is neither stopped nor dead. */
 function isRunning(pid: number): boolean {
   const row = processTable().find((row) => row.pid === pid);
   return row !== undefined && !/[TtZX]/.test(row.state);

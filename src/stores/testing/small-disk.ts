@@ -43,7 +43,7 @@ export class SmallDisk {
     return new SmallDisk(folder, keeper.stdin);
   }
 
-  /** Writes until not a byte fits any more. */
+  /** Fills the disk until not a byte fits any more. */
   fill(): void {
     const file = openSync(this.filler, 'a');
     try {

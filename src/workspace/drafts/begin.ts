@@ -12,8 +12,8 @@ interface StartedDraft {
 }
 
 /**
- * Records the current shared files as the bases of the drafts, and copies out files that have no draft. An existing
- * draft stays: the caller states that it includes the shared file as it is now.
+ * Records the current shared files as the bases of the drafts, and copies those that have no draft into the drafts folder.
+ * An existing draft stays: the caller asserts that it includes the current content of the shared file.
  */
 export async function beginDrafts(
   project: ProjectFolder,

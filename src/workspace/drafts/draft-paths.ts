@@ -58,7 +58,7 @@ export const worktreeRecord = (paths: DraftPaths, generation: number): string =>
 
 /**
  * The folders of an edge on this disk. Earlier versions escaped every capital of a feature's id (`%52%45%51-…`). If
- * such a folder exists, it is used.
+ * a folder with the earlier name exists, it is used.
  */
 export async function findDraftPaths(
   { root }: ProjectFolder,

@@ -16,7 +16,7 @@ it('escapes what could leave the folder', () => {
   expect(() => featureFolder('A'.repeat(300))).toThrow(/cannot name a folder/);
 });
 
-it('gives different ids folders that differ in more than case, also from the earlier names', () => {
+it('gives different ids folders that differ in more than case, also from the folders of earlier versions', () => {
   const id = fc.stringMatching(/^[ab AB+%.0/]{1,8}$/);
   fc.assert(
     fc.property(id, id, (one, other) => {

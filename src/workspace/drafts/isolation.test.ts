@@ -289,7 +289,7 @@ describe('a git worktree for a grant', () => {
     });
   });
 
-  test('is kept, and git is quoted, when git cannot read its base commit or remove it', async () => {
+  test('is kept when git cannot read its base commit or remove it, and the message of git is passed on', async () => {
     const { harness, git, workPath } = await openRepository();
     await createGrantFolders(harness, GRANT);
     git('worktree', 'lock', WORK);

@@ -46,7 +46,7 @@ const runningByRoot = new Map<string, Promise<unknown>>();
 
 /**
  * Promotes accepted results that have not been promoted yet, in log order. Runs at startup and after every commit
- * that accepts a result, so an interrupted promotion is completed by the next run.
+ * that accepts a result, so an interrupted promotion is completed by the next one.
  */
 export function promoteAccepted(
   project: ProjectFolder,
@@ -96,8 +96,8 @@ async function* acceptingEvents(
 }
 
 /**
- * Null if the event is not a result of this coordinator, or has no files. Events imported from other tools carry no
- * `seq`.
+ * The manifest that the event accepts. Null if the event is not a result of this coordinator, or has no files. Events
+ * imported from other tools have no `seq`.
  */
 async function acceptedManifestOf(
   log: PromotionLog,
@@ -128,8 +128,8 @@ async function acceptedManifestOf(
 }
 
 /**
- * Searches the log for the approval instead of trusting the writer: an older version or a remote may not have asked
- * for one.
+ * Whether a person has approved the result. Searches the log instead of trusting the writer of the event: an older version
+ * or a remote may not have required an approval.
  */
 async function hasApproval(log: PromotionLog, event: EventEnvelope): Promise<boolean> {
   const { subject = '', position: until_position } = event;

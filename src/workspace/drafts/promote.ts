@@ -198,6 +198,6 @@ const needsApproval = ({ accepted, path }: FileVersion): boolean =>
 const CHANGED_MESSAGE =
   'The file changed in the project after the work on it began, so it was not overwritten.';
 
-/** Executable: grants execute wherever read is granted. Otherwise: removes all execute bits. */
+/** The new mode of a file. If `executable`, who may read it may also execute it; otherwise nobody may execute it. */
 const modeFor = (mode: number, executable: boolean): number =>
   executable ? mode | ((mode & 0o444) >> 2) : mode & ~0o111;

@@ -21,7 +21,7 @@ const NEXT_STEPS = {
 
 export interface DraftRefusal {
   readonly refused: keyof typeof NEXT_STEPS;
-  /** Relative to the drafts folder, which is relative to the project's root. */
+  /** For a draft, its path in the drafts folder; for a folder or a record, its path in the project. */
   readonly path: string;
   readonly says: string;
   readonly next: string;

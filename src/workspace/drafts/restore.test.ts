@@ -8,7 +8,7 @@ import { ALPHA, DraftsHarness } from './testing/drafts-harness.js';
 
 const GRANT = { ...ALPHA, generation: 1 };
 
-/** Returns a function that restores a candidate for a.ts, made where the project had `old`. */
+/** Returns a function that restores a candidate for a.ts. The candidate was made on another machine, from a.ts as `old`. */
 async function restorerOf(text: string) {
   const elsewhere = await DraftsHarness.open();
   await elsewhere.writeShared('a.ts', 'old');

@@ -36,7 +36,7 @@ export async function restoreDrafts(
   return null;
 }
 
-/** A worktree has the commit that it was created from as its base. */
+/** Records the bases of the files, but none for a worktree: its base is the commit that it was created from. */
 async function recordBases(
   project: ProjectFolder,
   grant: WorktreeScope,

@@ -71,7 +71,7 @@ export function pathsChangedByAgent(
 ): Promise<string[] | DraftRefusal> {
   return withIndex({ root, commit, worktreePath, workTree: join(root, worktreePath) }, async (run) => {
     const base = await run(['ls-files', '--stage', '-z', '--']);
-    // Run it only once: the new index has no file times, so git reads every file.
+    // Run the diff only once: the new index has no file times, so git reads every file.
     const diff = ['diff', '--no-ext-diff', '--no-textconv', '--no-renames', '--ignore-submodules=all', '-z'];
     const statusesAndPaths = await run([...diff, '--name-status', '--']);
     const added = await run(['ls-files', '--others', '--exclude-standard', '-z', '--']);

@@ -122,7 +122,7 @@ export class Worktree {
     return whyKept === undefined ? null : `${this.folder} is kept: ${whyKept}`;
   }
 
-  /** Returns why the worktree is kept, if only its folder has a change. */
+  /** A reason to keep the worktree: its folder has a change that the project does not have. Undefined if there is none. */
   private async unpromotedFile(baseCommit: string): Promise<string | undefined> {
     const changed = await pathsChangedByAgent(this.root, this.folder, baseCommit);
     if (isDraftRefusal(changed)) return changed.says;
@@ -133,7 +133,7 @@ export class Worktree {
     return undefined;
   }
 
-  /** Returns why the worktree is kept, if only its branch has a change. */
+  /** A reason to keep the worktree: its branch has a change that the project does not have. Undefined if there is none. */
   private async unpromotedCommit(baseCommit: string): Promise<string | undefined> {
     const head = `refs/heads/${this.branch}`;
     const diff = ['diff', '--name-only', '--no-renames', '-z', baseCommit, head, '--'];

@@ -13,7 +13,7 @@ import {
 } from './execute-command.js';
 import { inboxSessionOf } from './names.js';
 
-/** More than the ids of a busy day. Above this number the cache is cleared, and ids are read from the log on demand. */
+/** Maximum number of cached ids: more than those of a busy day. Above it the cache is cleared, and the log read again. */
 const IDS_KEPT_MAX = 100_000;
 
 /**
@@ -21,8 +21,8 @@ const IDS_KEPT_MAX = 100_000;
  * and the removal of its file, a power loss may restore removed files, and an agent that lost an outcome may drop
  * its file again. The log is read once per scope; later decisions are added in memory.
  *
- * The coordinator also remembers grants and appended events, but only for a day. It would answer other commands
- * from the head, which later commands may have moved; the log has the original decision.
+ * The coordinator also remembers grants and appended events, but only for a day. It would decide other commands again, by
+ * a head that later commands may have changed; the log has the original decision.
  */
 export class DecidedCommands {
   private readonly idsByScope = new Map<string, Promise<Set<string>>>();
@@ -56,7 +56,7 @@ export class DecidedCommands {
     this.idCount += 1;
   }
 
-  /** Called when it is unknown whether the command was decided, so that the log is read again. */
+  /** Forgets the ids of the command's scope, because it is unknown whether the command was decided. The log is read again. */
   invalidate(command: InboxCommand): void {
     const scope = historyScopeOf(command);
     if (scope !== null) this.idsByScope.delete(scopeKey(scope));
@@ -87,7 +87,7 @@ export class DecidedCommands {
   }
 }
 
-/** The refusal of a command without a valid handle names its sender only as the principal. */
+/** Whether the event is of this agent. The refusal of a command without a valid handle names the agent as principal only. */
 const isByAgent = ({ agent_id, payload }: EventEnvelope, agentId: string): boolean =>
   agent_id === agentId || payload.principal === inboxSessionOf(agentId);
 
@@ -146,7 +146,7 @@ function refusedResultReply(
 
 /** The log has the names of the failing checks only. */
 function recordedChecks(names: unknown): FailingCheck[] {
-  const says = 'It had not passed when the result was submitted.';
+  const says = 'The check had not passed when the result was submitted.';
   return Array.isArray(names) ? names.map((name) => ({ name: String(name), says })) : [];
 }
 

@@ -18,7 +18,7 @@ import { type DraftRefusal, isDraftRefusal } from '../drafts/refusal.js';
 import type { InboxCommand } from './command.js';
 import { inboxSessionOf, isInboxSession } from './names.js';
 
-/** A refusal as the log has it: its code, without the fields that only the decision knew. */
+/** A refusal that is rebuilt from the log: its code, without the fields that are known only at the time of the decision. */
 export interface RecalledRefusal {
   readonly success: false;
   readonly reason: string;
@@ -111,7 +111,7 @@ const missingGeneration = (): Problem =>
     'generation: missing. Send the generation from the outcome of your edge_claim. Only a release by the holder may omit it.',
   );
 
-/** Adds the grant's folders to the reply. If they cannot be created, the grant stands. */
+/** Adds the grant's folders to the reply. The grant remains valid if they cannot be created. */
 async function withGrantFolders(
   context: WorkspaceContext,
   reply: ClaimResult | Problem,

@@ -2,12 +2,12 @@ import { didYouMean } from '../../core/closest-names.js';
 import { claimBody, releaseBody, renewBody, submitBody } from '../../core/contract/claim-bodies.js';
 import type { JsonObject } from '../../core/events/plain-data.js';
 
-/** What a command file asks the coordinator for. */
+/** The kind of operation that a command file requests. */
 export type CommandKind = 'claim' | 'renew' | 'release' | 'submit' | 'append';
 
 const REQUEST_SCHEMAS = { claim: claimBody, renew: renewBody, release: releaseBody, submit: submitBody };
 
-/** Names that a command file has for fields of the request, and fields that the serialiser sets. */
+/** The names that a field of the request may have in a command file; none if an agent cannot set the field. */
 const INBOX_NAMES: Readonly<Record<string, readonly string[]>> = {
   task_id: [],
   feature_id: [],
@@ -22,7 +22,7 @@ const INBOX_NAMES: Readonly<Record<string, readonly string[]>> = {
   result_data: ['result', 'result_data'],
 };
 
-/** The names under which other tools of the family write a field. */
+/** Wrong names of fields, as other tools of the family write them, and the right names. */
 const MISNOMERS: Readonly<Record<string, string>> = {
   role: 'agent_role',
   gen: 'generation',

@@ -4,7 +4,7 @@ import { INBOX_SESSION_PREFIX } from '../../core/sessions.js';
 const AGENT_LENGTH_MAX = ID_LENGTH_MAX - INBOX_SESSION_PREFIX.length;
 const COMMAND_FILE = /^[A-Za-z0-9][A-Za-z0-9._~@+-]{0,127}\.json$/;
 
-/** An inbox is named after its agent. The length limit leaves space for the agent's session name. */
+/** Whether the name can be that of an inbox, which is an agent's id. Its length leaves space for the session's prefix. */
 export const isAgentFolder = (name: string): boolean =>
   name.length <= AGENT_LENGTH_MAX && agentIdSchema.safeParse(name).success;
 

@@ -14,7 +14,7 @@ const claim = { event_type: 'edge_claim', feature: FEATURE, edge: EDGE, agent_ro
 const edgeFields = { feature: FEATURE, edge: EDGE, generation: 1 };
 
 // req: EVT-018, INB-001, INB-002, INB-003, INB-005, INB-012
-it('takes an edge from claim to convergence as specification 002 describes', async () => {
+it('serves an edge from its claim to its convergence as specification 002 describes', async () => {
   const workspace = await bareWorkspace();
   const harness = await WorkspaceHarness.open(workspace);
   await dropCommand(workspace, 'a-01', '1.json', claim);

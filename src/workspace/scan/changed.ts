@@ -7,8 +7,9 @@ const DEPTH_MAX = 8;
 const SKIPPED_FOLDERS = new Set(['events', 'agents', 'snapshots', 'reviews', 'fold-back']);
 
 /**
- * Whether a configuration file may have changed since a time. File times report unchanged files as changed at worst,
- * unless someone sets them back. Synchronous: asynchronous calls for some hundred files take ten times as long.
+ * Whether a configuration file may have changed since a time, by the times of the files. May be true without a change.
+ * Misses a change if someone sets a time back. Synchronous: asynchronous calls for some hundred files take ten times as
+ * long.
  */
 export function mayHaveChanged(workspace: Workspace, sinceMs: number): boolean {
   if (isNewer(join(workspace.root, INTENT_FILE), sinceMs)) return true;

@@ -49,7 +49,7 @@ describe('the context files of an edge', () => {
     expect(context.refused).toEqual(new Map());
   });
 
-  it('are found by the names that the edge has for files and folders', () => {
+  it('are found by the names of files and folders that the edge requires or recommends', () => {
     write(
       '.ai-workspace/context/adrs/001.md',
       'docs/data_models.yml',
@@ -101,7 +101,7 @@ describe('the context files of an edge', () => {
     expect([...context.refused.keys()]).toEqual(['spec/loop']);
   });
 
-  it('are refused by name if they leave the project, are hidden, broken, or of the log', () => {
+  it('are refused by name if they leave the project, are hidden or broken, or are in the folder of the log', () => {
     const outside = mkdtempSync(join(tmpdir(), 'outside-'));
     onTestFinished(() => rmSync(outside, { recursive: true, force: true }));
     writeFileSync(join(outside, 'secret.md'), 'secret');

@@ -25,7 +25,7 @@ type ContextFileNeed = 'required' | 'recommended' | 'other';
 interface FoundContext {
   /** In path order. */
   readonly files: readonly FoundContextFile[];
-  /** Names that no readable file has. */
+  /** The required names for which no readable file was found. */
   readonly missing_required: readonly string[];
   /** The files that are not read: path and reason. */
   readonly refused: ReadonlyMap<string, string>;
@@ -44,7 +44,7 @@ const NAME_ENDINGS = ['', '.md', '.yml', '.yaml'];
 /** A longer name is a sentence, which names no file. */
 const NAME_LENGTH_MAX = 200;
 
-/** Finds the context files of an edge. Links within the project are followed, and those that leave it refused by name. */
+/** Finds the context files of an edge. Follows links within the project. A link that leaves it is listed as refused. */
 export function findContextFiles(
   workspace: Workspace,
   sources: ContextSources,
@@ -72,7 +72,7 @@ class ContextReader {
     this.root = realpathSync(workspace.root);
   }
 
-  /** Reads the files of that name, and the folders of that name. Returns whether there is such a file. */
+  /** Reads every file and folder that has this name in a searched folder. Returns whether a file was found. */
   readNamed(name: string, need: ContextFileNeed): boolean {
     if (name.length > NAME_LENGTH_MAX || name.includes('\0')) return false;
     const paths = SEARCHED_FOLDERS.flatMap((folder) =>
@@ -81,7 +81,7 @@ class ContextReader {
     return paths.map((path) => this.read(path, need, 0)).some((isFound) => isFound);
   }
 
-  /** Reads a file, or all files of a folder. Returns whether there is such a file. */
+  /** Reads a file, or all files of a folder. Returns whether a file was found. */
   read(path: string, need: ContextFileNeed, depth: number, parents: readonly string[] = []): boolean {
     try {
       return this.readFollowed(path, need, depth, parents);

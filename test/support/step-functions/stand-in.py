@@ -46,7 +46,7 @@ parsing = threading.Lock()
 
 
 def one_at_a_time(parse):
-    """The parsers share tables between threads, so one that runs at the same time as another sometimes fails."""
+    """Runs one parser at a time: parsers share tables between threads, and fail sometimes if they run concurrently."""
 
     def locked(*args):
         with parsing:
@@ -68,7 +68,7 @@ threading.excepthook = end_with_thread
 
 
 def copy_without_executions(value, *_):
-    """StartExecution copies the machine, and with it the locks of running executions, which cannot be copied."""
+    """Copies a machine for StartExecution without its running executions, because their locks cannot be copied."""
     if not hasattr(value, "executions") or not hasattr(value, "backend"):
         return copy.deepcopy(value)
     return copy.deepcopy(value, {id(value.executions): [], id(value.backend): value.backend})
@@ -96,7 +96,7 @@ retrier_decl.time = types.SimpleNamespace(sleep=lambda seconds: time.sleep(secon
 
 
 def send_task_failure(self):
-    """The original loses the cause."""
+    """Replaces the function of moto, which loses the cause of the failure."""
     token, error, cause = (self._get_param(name) for name in ("taskToken", "error", "cause"))
     self.stepfunction_backend.send_task_failure(token, error=error, cause=cause)
     return EmptyResult()
@@ -106,7 +106,7 @@ StepFunctionResponse.send_task_failure = send_task_failure
 
 
 def extract_json(path, data, original=json_path.extract_json):
-    """The original returns an array for `$.list[0].field`, which is one value."""
+    """Replaces the function of moto, which returns an array for `$.list[0].field`, although that is one value."""
     if not re.fullmatch(r"\$(\.[\w-]+|\[\d+\])*\[\d+\]\.[\w-]+", path):
         return original(path, data)
     matches = json_path.parse(path).find(data)
@@ -117,7 +117,7 @@ def extract_json(path, data, original=json_path.extract_json):
 
 replaced = {
     json_path.extract_json: extract_json,
-    # The originals build the tables of their grammar again for every path.
+    # The functions that these replace build the tables of their grammar again for every path.
     jsonpath_ng.parse: one_at_a_time(functools.cache(jsonpath_ng.parse)),
     jsonpath_ng.ext.parse: one_at_a_time(functools.cache(jsonpath_ng.ext.parse)),
 }
@@ -128,7 +128,7 @@ for module_name, module in list(sys.modules.items()):
             if isinstance(value, types.FunctionType) and value in replaced:
                 setattr(module, name, replaced[value])
 
-from moto.server import main  # noqa: E402 (it reads what is set above)
+from moto.server import main  # noqa: E402 (moto.server reads the settings above when it is imported)
 
 if PORT is not None:
     main(["-H", "127.0.0.1", "-p", PORT])

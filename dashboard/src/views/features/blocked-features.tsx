@@ -14,7 +14,7 @@ export function BlockedFeatures({
   if (waiting.length === 0) return null;
   return (
     <section className="card" aria-label="Blocked">
-      <h2>What blocks what</h2>
+      <h2>Blocked features</h2>
       <ul className="features-blocks">
         {waiting.map(({ feature_id, waits_for, dependencies }) => (
           <li key={feature_id}>

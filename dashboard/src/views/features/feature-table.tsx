@@ -52,7 +52,7 @@ export const FeatureTable = ({ matrix, chosen, onChoose }: Props) => (
   </section>
 );
 
-/** May break between its words, so that all columns fit into the window. */
+/** The name of a stage, which may break between its words, so that all columns fit into the window. */
 const StageName = ({ name }: { name: string }) =>
   name.split(/(?<=[_↔])/).map((word, index) => (
     // biome-ignore lint/suspicious/noArrayIndexKey: the words of a name do not change

@@ -63,7 +63,7 @@ describe('notable events', () => {
     const denied = event('CLAIM_REJECTED', 'ada', 1, { reason: 'DENIED_COMPLETED' });
     const { feed, notable } = addEvents(NO_ACTIVITY, [denied], NOW);
     expect(notable).toEqual([]);
-    expect(feed.map(inWords)).toEqual([`completed: ada asked for ${TASK}, which is completed`]);
+    expect(feed.map(inWords)).toEqual([`completed: ada requested ${TASK}, which is completed`]);
   });
 
   it('name the limit that refused a claim, and say in words why a result needs a person', () => {
@@ -71,7 +71,7 @@ describe('notable events', () => {
     const escalated = event('RESULT_ESCALATED', 'ada', 1, { reason: 'outside_role_authority' });
     expect(notableTexts(denied, escalated)).toEqual([
       `waits: the result of ada for ${TASK} needs a person: outside role authority`,
-      `refused: DENIED_LIMIT: ada asked for ${TASK}: max_sessions is reached`,
+      `refused: DENIED_LIMIT: ada requested ${TASK}: max_sessions is reached`,
     ]);
   });
 

@@ -55,7 +55,7 @@ describe('a claim', () => {
     expect(heldState(claim('ada', 1, { state: 'SUSPENDED' }), false, NOW)).toBe('suspended');
   });
 
-  it('has spent a part of its lease between none and all', () => {
+  it('has spent a share of its lease that is never below 0 or above 1', () => {
     const parts = [100, 25, -50].map((left) => spentRatio(claim('ada', left), NOW));
     expect(parts).toEqual([0, 0.75, 1]);
   });

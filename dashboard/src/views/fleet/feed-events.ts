@@ -108,10 +108,10 @@ const SENTENCES: Partial<Record<ClaimEventKind, SentenceOf>> = {
   },
   claim_refused: ({ agent_id }, { reason, holding_agent, limit }) => {
     // A claim of finished work does no harm. `gen iterate` sends one when everything is done.
-    if (isHarmless(reason)) return plain('completed', `${agent_id} asked for `, ', which is completed');
+    if (isHarmless(reason)) return plain('completed', `${agent_id} requested `, ', which is completed');
     const holder = holding_agent === undefined ? '' : `, which ${actorName(holding_agent)} holds`;
     const reached = limit === undefined ? '' : `: ${limit} is reached`;
-    return bad('refused', `${reason}: ${agent_id} asked for `, `${holder}${reached}`);
+    return bad('refused', `${reason}: ${agent_id} requested `, `${holder}${reached}`);
   },
   result_refused: ({ agent_id }, payload) => {
     const { rejection_reason, submitted_generation, current_generation, parked, result_id } = payload;

@@ -60,7 +60,7 @@ describe('the inbox', () => {
     ]);
   });
 
-  test('takes the time of a stale claim from the claim', () => {
+  test('shows since when a stale claim has been held', () => {
     const waiting = [{ task_id: 't', readiness: 'stale' }];
     const [item] = itemsOf({ status: statusWith(waiting, [], [{ task_id: 't', claimed_at: isoAt(7) }]) });
     expect(item).toMatchObject({ kind: 'stale', urgency: 'high', since: isoAt(7) });
@@ -88,7 +88,7 @@ describe('the inbox', () => {
     expect(kindsOf({ escalations: [escalationWith('hold')] })).toEqual(['escalation']);
   });
 
-  test('has each limit that was reached in the last hour once', () => {
+  test('lists each limit that was reached in the last hour once', () => {
     const events = [
       denialWith('1', NOW_MS - HOUR_MS - 1),
       denialWith('2', NOW_MS - 10),
@@ -105,7 +105,7 @@ describe('the inbox', () => {
     ]);
   });
 
-  test('has a task without generations left as a limit', () => {
+  test('lists a task that has no generations left as a reached limit', () => {
     const waiting = [{ task_id: 't', readiness: 'exhausted', reason: 'generation 3 is the last' }];
     expect(itemsOf({ status: statusWith(waiting) })).toMatchObject([
       { kind: 'limit', limit: { task_id: 't' } },

@@ -28,7 +28,7 @@ export type InboxItem = ItemFields &
   );
 export type ItemOf<Kind extends InboxKind> = Extract<InboxItem, { kind: Kind }>;
 
-/** A limit that refused claims in the last hour, or the generations of a task. */
+/** A limit of the tenant that refused claims in the last hour, or the limit of generations that a task has reached. */
 interface ReachedLimit {
   readonly name: string;
   readonly refusedCount: number;

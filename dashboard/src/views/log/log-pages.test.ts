@@ -22,7 +22,7 @@ test('returns null if events are missing in between', () => {
   expect(positionsOf(withNewest([pageOf(null)], pageOf(null, 2, 1), MAX))).toEqual([2, 1]);
 });
 
-test('drops the oldest events beyond the limit, and reads on from there', () => {
+test('drops the oldest events beyond the limit, and continues reading from there', () => {
   const pages = [pageOf(3, 4, 3), pageOf(null, 2, 1)];
   const trimmed = withNewest(pages, pageOf(3, 6, 5, 4, 3), 5);
   expect(positionsOf(trimmed)).toEqual([6, 5, 4, 3, 2]);

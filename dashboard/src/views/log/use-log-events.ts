@@ -6,7 +6,7 @@ import { filterQuery, type LogFilter } from './log-filter.js';
 import { eventsOf, type LogPage, type NewEvents, newEvents, withNewest } from './log-pages.js';
 
 const PAGE_EVENTS = 200;
-/** The tab keeps no more pages. A filter or an earlier position finds the other events. */
+/** The tab keeps at most this many pages. A filter or an earlier position finds the other events. */
 const PAGES_MAX = 100;
 /** How many events are kept while new events arrive. More are kept only as far as the reader has scrolled. */
 const LIVE_EVENTS_MAX = 1000;

@@ -1,8 +1,8 @@
 import { useSyncExternalStore } from 'react';
 
 /**
- * Whether a button outside the log view has asked for a verification. It is not part of the address: a link on another
- * site must not start one.
+ * Whether a button outside the log view has requested a verification. The request is not part of the address, because a
+ * link on another site must not be able to start a verification.
  */
 let isRequested = false;
 const listeners = new Set<() => void>();

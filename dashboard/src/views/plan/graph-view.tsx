@@ -156,7 +156,7 @@ function useNodes(
   }, [tasks, layout, path, area]);
 }
 
-/** The library's own button knows only the tasks in view. */
+/** Shows the whole plan. The library's own button considers only the tasks in view, because only these are drawn. */
 function FitButton({ layout: { width, height } }: { layout: PlanLayout }) {
   const { fitBounds } = useReactFlow();
   return (

@@ -131,7 +131,7 @@ const Cells = memo(function Cells({ row }: { row: SubjectRow }) {
   );
 });
 
-/** Cuts a long id, but never the number of the other ids. */
+/** What a task waits for: the first id, cut if it is too long, and the number of other ids, which is never cut. */
 function WaitingFor({ ids: [first, ...others] }: { ids: readonly string[] }) {
   if (first === undefined) return null;
   return (

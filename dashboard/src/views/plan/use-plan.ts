@@ -6,7 +6,7 @@ import { useLive } from '../../live/live.js';
 import { planOf } from './plan-tasks.js';
 
 const PAGE_TASKS = 1000;
-/** The page shows no more tasks. */
+/** The page shows at most this many tasks. */
 export const TASKS_MAX = 10_000;
 
 interface ReadTasks {

@@ -27,7 +27,7 @@ export const TextBox = ({ text, name }: { text: string; name: string }) => (
     <ScrollRegion className="text-box" name={name}>
       <pre dir="auto">{visibleText(text.slice(0, CHARS_SHOWN_MAX))}</pre>
     </ScrollRegion>
-    {text.length > CHARS_SHOWN_MAX ? <p className="quiet">Only its start is shown.</p> : null}
+    {text.length > CHARS_SHOWN_MAX ? <p className="quiet">Only the start of the text is shown.</p> : null}
   </>
 );
 
@@ -40,7 +40,9 @@ export function BlobView({ sha256, name }: { sha256: string; name: string }) {
     <>
       {data.kind === 'binary' ? <p className="quiet">This is not text.</p> : null}
       {data.kind === 'text' ? <TextBox text={data.text} name={name} /> : null}
-      {data.kind === 'text' && data.isCut ? <p className="quiet">Only its start is shown.</p> : null}
+      {data.kind === 'text' && data.isCut ? (
+        <p className="quiet">Only the start of the text is shown.</p>
+      ) : null}
       <DownloadButton sha256={sha256} name={name} />
     </>
   );

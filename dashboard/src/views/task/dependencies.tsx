@@ -11,7 +11,7 @@ const SHOWN_STEP = 20;
 /** The dependencies of a task. The result of a dependency is read when a person opens it. */
 export function Dependencies({ ids }: { ids: readonly string[] }) {
   const [shownCount, setShownCount] = useState(SHOWN_STEP);
-  if (ids.length === 0) return <p className="quiet">It waits for nothing.</p>;
+  if (ids.length === 0) return <p className="quiet">This task has no dependencies.</p>;
   return (
     <>
       <ul className="dependencies">

@@ -32,10 +32,10 @@ export function GenerationTimelineView({ history }: { history: TaskHistory }) {
 }
 
 const TONE_NAMES = [
-  ['accent', 'holds it now'],
+  ['accent', 'holds the claim now'],
   ['good', 'accepted'],
   ['plain', 'accepted, later replaced or reopened'],
-  ['warn', 'gave it back'],
+  ['warn', 'released the claim'],
   ['bad', 'ended without a result'],
 ] as const;
 
@@ -53,7 +53,7 @@ function Legend({ rows }: { rows: readonly GenerationTimelineRow[] }) {
       ))}
       {rows.some(({ lateSpan }) => lateSpan !== null) ? (
         <li>
-          <span className="swatch bar-late" aria-hidden="true" /> worked on after its claim had ended
+          <span className="swatch bar-late" aria-hidden="true" /> continued after its claim had ended
         </li>
       ) : null}
       {rows.some(({ refusedSubmissions }) => refusedSubmissions.length > 0) ? (
@@ -67,7 +67,7 @@ function Legend({ rows }: { rows: readonly GenerationTimelineRow[] }) {
 
 function Row({ row }: { row: GenerationTimelineRow }) {
   const { generation, agent_id, outcome, tone, claimSpan, lateSpan, refusedSubmissions } = row;
-  const afterwards = lateSpan === null ? '' : ', worked on after its claim had ended';
+  const afterwards = lateSpan === null ? '' : ', continued after its claim had ended';
   return (
     <div className="time-line-row">
       <span className="time-line-name">

@@ -91,7 +91,7 @@ describe('the timeline', () => {
     expect(timeline?.rows[1]).toMatchObject({ outcome: 'IN_PROGRESS', claimSpan: { start: 50, width: 50 } });
   });
 
-  test('shows that an older generation worked on while the newer one was held', () => {
+  test('shows that an older generation continued its work while the newer one was held', () => {
     const timeline = generationTimelineOf(
       historyOf(
         [generationWith(1, 0, 20), generationWith(2, 20, 100)],

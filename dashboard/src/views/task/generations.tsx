@@ -11,7 +11,7 @@ type Generation = Reply<'get_claim_history'>['generations'][number];
 /** The lineage of specification 004 §9.2: the agent, the times and the outcome of each generation. */
 export function Generations({ history }: { history: TaskHistory }) {
   const { lineage } = history;
-  if (lineage.generations.length === 0) return <p className="quiet">It was never claimed.</p>;
+  if (lineage.generations.length === 0) return <p className="quiet">This work was never claimed.</p>;
   return (
     <ScrollRegion className="table-scroll" name="Generations">
       <table className="stacked">

@@ -24,10 +24,10 @@ export const useResult = (subject: string, resultId: string | null) =>
 export function ContentView({ content, name }: { content: ResultContent; name: string }) {
   switch (content.kind) {
     case 'none':
-      return <p className="quiet">Its data was not kept.</p>;
+      return <p className="quiet">The data of this result was not kept.</p>;
     case 'blob':
       return (
-        <Disclosure title="Large: open it">
+        <Disclosure title="Open the large content">
           {() => <BlobView sha256={content.sha256} name={name} />}
         </Disclosure>
       );

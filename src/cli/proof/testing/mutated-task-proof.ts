@@ -28,7 +28,7 @@ function changedValue(value: unknown, random: Random): unknown {
 const sortedEvents = (events: TaskProof['events']): TaskProof['events'] =>
   events.toSorted((one, other) => one.proof.index - other.proof.index);
 
-/** A proof with one mutation, which `mutantNumber` selects in turn. `other` is a proof of another task. */
+/** A proof with one mutation. `mutantNumber` selects the kind of mutation; `other` is a proof of another task. */
 export function mutatedTaskProof(
   original: TaskProof,
   other: TaskProof,

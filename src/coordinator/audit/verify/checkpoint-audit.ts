@@ -10,7 +10,7 @@ import { type LogFinding, UNVOUCHED_KEY } from './log-finding.js';
 /** What a log is compared with: checkpoints that were kept elsewhere, and keys that are known to be the owner's. */
 export type AnchorOptions = Pick<LogAuditOptions, 'anchors' | 'trustedKeys'>;
 
-/** An event, and its payload as it was written. */
+/** An event, and the digest of its payload as it was written. */
 export interface AuditedEvent {
   readonly event: EventEnvelope;
   /** The digest of the payload as it was written. */
@@ -19,7 +19,7 @@ export interface AuditedEvent {
   readonly isRedacted: boolean;
 }
 
-/** What the checkpoints of a log and anchors kept elsewhere say about it. */
+/** Audits a log against its own checkpoints and against anchors that are kept elsewhere. */
 export class CheckpointAudit {
   private audit: LogAudit | null = null;
   private readonly originals = new OriginalDigests();

@@ -1,4 +1,4 @@
-/** Something that was found in a log, and its place: a broken rule, or something worth a note. */
+/** A broken rule or a note about a log, with the place in the log. */
 export interface LogFinding {
   readonly file: string;
   readonly line: number;
@@ -6,14 +6,13 @@ export interface LogFinding {
   readonly last_line?: number;
   /**
    * `CHAIN`: the log itself is damaged. `INV-nn`: its events violate an invariant. `RUN-nn`: the events of a run violate
-   * a rule of runs. `TRAILING`: lines were not read.
+   * a rule of runs. `TRAILING`: lines were not read. `AUDIT` and `ANCHOR` come with the code of a fault in checkpoints,
+   * keys or anchors. Others are `SIGNATURE`, `UNSIGNED` and `IMPORT`.
    */
   readonly rule: string;
   readonly subject: string | null;
   readonly says: string;
 }
 
-/**
- * The rule of a finding about a key that no anchor vouches for; only its owner knows whether it is genuine.
- */
+/** The rule of a finding about an audit key that no anchor vouches for. Only the owner of the log can confirm the key. */
 export const UNVOUCHED_KEY = 'ANCHOR UNVOUCHED_KEY';

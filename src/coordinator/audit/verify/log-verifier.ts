@@ -111,7 +111,7 @@ export class LogVerifier {
     this.checkSignature(located);
   }
 
-  /** What an executor reports under its own claim can contradict itself in an intact log: that is a note. */
+  /** In an intact log, an executor may have reported a run that contradicts itself. Such a finding is only a note. */
   private checkRuns({ event, file, line }: VisitedEvent): void {
     for (const { rule, subject, says } of this.runs.checkEvent(event)) {
       const finding = { file, line, rule, subject, says };

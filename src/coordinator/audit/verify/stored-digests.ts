@@ -19,8 +19,8 @@ export async function originalDigests(
 
 /**
  * An event of a store with the digest of its payload as it was written. For a redacted event the log also records the
- * digest of what redaction left. A payload with neither of the two digests was changed by somebody: the event then gets
- * its current digest, which differs from the signed one.
+ * digest of the payload that redaction left. A payload with neither of these two digests was changed otherwise: the event
+ * then gets its current digest, which differs from the signed one.
  */
 export function withDigest(event: EventEnvelope, originals: OriginalDigests): AuditedEvent {
   const digest = createHash('sha256').update(JSON.stringify(event.payload)).digest();

@@ -5,7 +5,7 @@ import { readStoreEvents } from '../../../stores/read-store-events.js';
 import type { ProjectKey } from '../../../stores/store.js';
 import { type VerifiedStore, verifyStore } from './verify-store.js';
 
-/** A read that the worker asks of the main thread, because only the main thread has the store open. */
+/** A read that the worker requests from the main thread, because only the main thread has the store open. */
 export interface StoreRead {
   readonly method: keyof VerifiedStore;
   readonly args: readonly unknown[];

@@ -23,7 +23,10 @@ const adoptedFrom = z.union([
   }),
 ]);
 
-/** What the roles, the summary and the signatures use of an envelope. The log is not ours, so types are checked. */
+/**
+ * The envelope fields that the roles, the summary and the signatures use. Another program may have written the log, so the
+ * types of the fields are checked.
+ */
 const envelope = z.looseObject({
   event_type: z.string(),
   timestamp: z.string(),
@@ -84,9 +87,9 @@ export function provenEvent({ leaf, payload: payloadText }: InclusionProof): Res
 }
 
 /**
- * The kind of a claim event; null for every other event. An event that moved the head has a seq; without one,
- * it was reported or imported, and is evidence of nothing. An escalation and a warning have one event type; the
- * seq tells them apart, also if the payload is redacted.
+ * The kind of a claim event; null for every other event. An event that moved the head has a seq. An event without one was
+ * reported or imported, and is evidence of nothing. Escalations and warnings have the same event type; the seq
+ * distinguishes them, even if the payload is redacted.
  */
 export function evidenceKind({ event_type, seq }: ResultEvent): ClaimEventKind | null {
   const kind = claimEventKindOf(event_type);

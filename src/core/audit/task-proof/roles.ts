@@ -2,8 +2,8 @@ import { type HashBytes, utf8 } from '../audit-values.js';
 import { evidenceKind, isSessionOpening, type ResultEvent } from './result-event.js';
 
 /**
- * The role of an event for the result, most important first: if there are too many events, those with the first roles
- * are kept.
+ * The roles that an event can have for the result, most important first: if there are too many events, those with the first
+ * roles are kept.
  */
 export const RESULT_ROLES = [
   'result',
@@ -40,7 +40,10 @@ export interface ResultContext {
   readonly result: ResultEvent;
   /** The generation whose holder produced the result: an adoption has another generation. */
   readonly producingGeneration: number;
-  /** Inputs that the producing grant names, as `task@generation`; null if it has a digest that the events do not fit. */
+  /**
+   * Inputs that the producing grant names, as `task@generation`; null if the grant has a digest that the events do not
+   * match.
+   */
   readonly inputs: ReadonlySet<string> | null;
   readonly sessionIds: ReadonlySet<string>;
 }
@@ -80,7 +83,10 @@ function inputsOfGrant(grant: ResultEvent, evidence: ResultEvents): ReadonlySet<
   return names.includes(undefined) ? inputsOfDigest(inputs, grant, evidence) : new Set(names as string[]);
 }
 
-/** The last results of other tasks before the grant; null if the digest is not theirs, as when one was reopened. */
+/**
+ * The last results of other tasks before the grant; null if the digest does not match them, for example because one was
+ * reopened.
+ */
 function inputsOfDigest(
   digest: string,
   grant: ResultEvent,
@@ -148,7 +154,7 @@ export function selectEvidence(evidence: ResultEvents): ResultEvent[] {
     .slice(0, EVENTS_PER_PROOF_MAX)
     .map(({ event }) => event)
     .sort((one, other) => one.position - other.position);
-  // A session belongs to a proof because of its commands, which the limit may have removed.
+  // The roles are computed again: a session belongs to a proof because of its commands, which the limit may have removed.
   return withRoles({ ...evidence, events: selectedEvents }).map(({ event }) => event);
 }
 

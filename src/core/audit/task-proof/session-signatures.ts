@@ -9,7 +9,7 @@ import { subjectKindOf } from '../../subject.js';
 import { type HashBytes, type ProjectIds, utf8, type VerifySignature } from '../audit-values.js';
 import { evidenceKind, isSessionOpening, type ResultEvent } from './result-event.js';
 
-/** What verifying a signature needs besides the events: the body of the command, which the log does not have. */
+/** What is needed to verify a signature besides the events: the body of the command, which the log does not have. */
 export const signedBody = z.strictObject({
   /** The event that has the signature. */
   position: z.number().int(),

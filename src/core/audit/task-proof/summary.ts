@@ -135,7 +135,10 @@ const TEXT_OF_ROLE: Record<ResultRole, (event: ResultEvent, payload: Payload) =>
 const isActOfSession = (event: ResultEvent): boolean =>
   commandsOf(event).length > 0 && event.payload !== null && event.payload.by === undefined;
 
-/** A review accepts the candidate in the name of its holder, whose signature is on the submission for the review. */
+/**
+ * Whether a review accepted the result of this event. A review accepts in the name of the holder, whose signature is on the
+ * submission for the review.
+ */
 const isApproved = ({ subject, generation, payload }: ResultEvent, { events }: SummarySource): boolean =>
   events.some(
     (event) =>

@@ -60,7 +60,7 @@ type TaskProofVerdict =
 type RefusedTaskProof = Extract<TaskProofVerdict, { ok: false }>;
 const refused = (code: TaskProofFault, detail: string): RefusedTaskProof => ({ ok: false, code, detail });
 
-/** Whether a text says that it is a task proof, so that it is checked as one. */
+/** Whether a text has the format of a task proof, and must be checked as one. */
 export function isTaskProofText(text: string): boolean {
   const parsed = readStrictJson(text);
   return 'value' in parsed && (parsed.value as { format?: unknown } | null)?.format === TASK_PROOF_FORMAT;
@@ -87,7 +87,7 @@ export function checkTaskProof(value: unknown, checks: ProofChecks): TaskProofVe
   return contentFault(proof, events, checks) ?? { ok: true, proof };
 }
 
-/** What the file says about the events must follow from them. */
+/** The fault of what the file states about its events; null if all of it follows from the events. */
 function contentFault(proof: TaskProof, events: readonly ResultEvent[], checks: ProofChecks) {
   const evidence = { task_id: proof.task_id, events, hash: checks.hash };
   const roles = new Map(withRoles(evidence).map(({ event, role }) => [event.position, role]));

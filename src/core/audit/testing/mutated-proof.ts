@@ -71,7 +71,7 @@ function removeField(members: Members, random: Random): void {
 const anchorsOf = (proof: AnyProof): Anchor[] =>
   'from' in proof ? [proof.from, proof.to] : [proof.checkpoint];
 
-/** Another statement, which the key has signed: only the tree is wrong. */
+/** Replaces the statement of a checkpoint and signs it with the right key, so that only the tree is wrong. */
 function signAgain(proof: AnyProof, { log }: MutationContext, random: Random): void {
   const anchor = pick(anchorsOf(proof), random);
   const change = pick(

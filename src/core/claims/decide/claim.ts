@@ -45,11 +45,11 @@ export function decideClaim(head: Head, command: ClaimCommand, context: Decision
   const expires_at_ms = builder.head.claim?.expires_at_ms ?? null;
   const warnings = command.facts.edge?.warnings ?? [];
   const details = warnings.length === 0 ? { expires_at_ms } : { expires_at_ms, warnings };
-  // A lease that is over at the commit means that the deciding clock was far behind the store's.
+  // If the lease is over before the commit, the claim is decided again: the deciding clock was far behind the store's.
   return builder.build('GRANTED', details, { not_after_ms: expires_at_ms });
 }
 
-/** Whether an agent asks for a claim that it already holds in the same session. A closed session holds no claim. */
+/** Whether an agent requests a claim that it already holds in the same session. A closed session holds no claim. */
 function isOwnClaim(
   head: Head,
   { resume, session_id, agent_id, facts }: ClaimCommand,
@@ -66,17 +66,20 @@ function isOwnClaim(
 }
 
 /**
- * Why the session cannot get its claim back: its credential is bound to another role, so its result would be
- * refused. Null if it can.
+ * Why the caller does not get its claim back: its credential is bound to another role, so its result would be refused. Null
+ * if the caller gets the claim back.
  */
 function ownClaimRoleFault({ claim }: Head, { resume }: ClaimCommand): string | null {
   const fault = claimRoleFault(claim?.agent_role ?? null, resume?.agent_role ?? null);
   return fault === null
     ? null
-    : `${fault} Ask for it again with a credential of that role, or claim another task.`;
+    : `${fault} Claim it again with a credential of that role, or claim other work.`;
 }
 
-/** Returns the existing grant: same generation, no event. Its lease must not have lapsed when the store confirms it. */
+/**
+ * Returns the existing grant: same generation, no event. By the store's clock, its lease must not have lapsed when the
+ * decision is committed.
+ */
 function returnOwnClaim(head: Head, { rules }: DecisionContext): Decision {
   const not_after_ms = head.claim === null ? null : finiteOrNull(lapsesAtMs(head.claim, rules));
   return { ...succeedUnchanged(head, 'GRANTED'), not_after_ms };
@@ -104,7 +107,7 @@ function claimRefusalOf(
   return readinessRefusal(head, command, context);
 }
 
-/** Reasons to refuse a grant, whether or not the subject is claimed or on hold. */
+/** Reasons to refuse a grant that apply whether or not the subject is claimed or on hold. */
 export function grantRefusal(
   head: Head,
   { lease_seconds, facts }: GrantRequest,
@@ -188,11 +191,11 @@ function refuseClaim(
   return { ...refuse(head, refusal.code, details, [refusalEvent]), not_after_ms };
 }
 
-/** Refuses a claim that would be granted alone, because another claim of its batch is refused. */
+/** Refuses a claim that would be granted on its own, because another claim of the same batch is refused. */
 export const refuseWithBatch = (head: Head, command: ClaimCommand, context: DecisionContext): Decision =>
   refuseClaim(head, command, context, { code: 'DENIED_BATCH' });
 
-/** Time at which a refusal ends without any event; null if it does not. */
+/** Time from which the refusal no longer applies, even if no event happens; null if only an event can end it. */
 function refusalEndsAtMs(head: Head, { code, details }: ClaimRefusalReason, rules: Rules): number | null {
   if (code === 'DENIED_BACKOFF') return details?.retry_at_ms ?? null;
   if (code !== 'DENIED_ACTIVE_CLAIM' || head.claim === null) return null;

@@ -109,8 +109,8 @@ export const refuse = (
 ): Decision => unchangedDecision(head, code, false, details, looseEvents);
 
 /**
- * Bounds a refusal for lateness: the refusal holds only if the store's clock has also passed the end of the lease.
- * Otherwise the command is decided again.
+ * Adds a time bound to a refusal for lateness: the refusal may commit only when the store's clock, too, has passed the end
+ * of the lease. Otherwise the command is decided again.
  */
 export function withExpiryBound(refusal: Decision, context: DecisionContext): Decision {
   const { claim } = refusal.head;
@@ -122,7 +122,10 @@ export function withExpiryBound(refusal: Decision, context: DecisionContext): De
 export const succeedUnchanged = (head: Head, code: DecisionCode, details: DecisionDetails = {}): Decision =>
   unchangedDecision(head, code, true, { ...details, replayed: true });
 
-/** Drafts an event without a seq. Unless the caller adds a seq, the event changes no head; a refusal is such an event. */
+/**
+ * Drafts an event without a seq, such as a refusal. Such an event changes no head; for an event that does, the caller adds
+ * the seq.
+ */
 export function draftClaimEvent<Kind extends ClaimEventKind>(
   head: Head,
   kind: Kind,

@@ -4,7 +4,10 @@ import type { Head, LastClaim } from '../head.js';
 import { canTakeOver, isStale, staleFromMs } from '../lease.js';
 import { DecisionBuilder, holderActor, refuse } from './decision-builder.js';
 
-/** Decides the sweeper's command: records an expiry that has taken effect. No other decision depends on it. */
+/**
+ * Decides the sweeper's command: records an expiry that has taken effect. No other decision depends on whether the sweeper
+ * has run.
+ */
 export function decideExpire(head: Head, _: SubjectCommand<'expire'>, context: DecisionContext): Decision {
   const claim = head.claim;
   if (claim === null || claim.state === 'EXPIRED') return refuse(head, 'NOT_EXPIRED');

@@ -39,9 +39,10 @@ export interface ReportedStep {
 }
 
 /**
- * Refusal for an event of a run; null if the event may be recorded. Only the last holder may report it, also after its claim
- * has ended: the run may have been requested or cut off before. Once the candidate is decided, no run or wait begins, and
- * any executor may record how the run ends. After an operator has taken the claim away, as a cancellation does, nobody may.
+ * Refusal for an event of a run; null if the event may be recorded. Only the last holder may report it, even after its
+ * claim has ended, because the run may have been requested, or cut off, before that. Once the candidate is decided, no run
+ * or wait may begin, but any executor may record how the run ended. After an operator has taken the claim away, for example
+ * by a cancellation, nobody may report an event.
  */
 export function stepReporterFault(
   head: Head,
@@ -63,5 +64,8 @@ export function stepReporterFault(
 const isRejected = ({ gate, generation }: Head): boolean =>
   gate?.decision === 'REJECTED' && gate.generation === generation;
 
-/** The rejection of a candidate also ends the claim by force, but the run must still record its end. */
+/**
+ * Whether an operator took the claim away. The rejection of a candidate also ends the claim by force but does not count
+ * here, because the run must still record its end.
+ */
 const isTakenAway = (head: Head): boolean => head.claim?.release_reason === 'FORCED' && !isRejected(head);

@@ -134,7 +134,10 @@ export function decideRelease(
   return builder.build('RELEASED');
 }
 
-/** A repeated release replays the first one, as long as the subject was not granted again. */
+/**
+ * Whether the claim was already released with this handle. The reply to the first release is then repeated, as long as the
+ * subject was not granted again.
+ */
 function isAlreadyReleased(
   head: Head,
   command: SubjectCommand<'release'>,

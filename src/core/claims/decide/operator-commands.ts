@@ -74,8 +74,8 @@ function refuseFailingChecks(head: Head, failing: readonly FailingCheck[]): Deci
 }
 
 /**
- * Makes a parked or imported result the accepted one. The adoption gets its own generation, granted and accepted in one
- * commit.
+ * Makes a parked or imported result the accepted one. The adoption has its own generation, which is granted and accepted in
+ * one commit.
  */
 function decideAdopt(head: Head, command: SubjectCommand<'adopt'>, context: DecisionContext): Decision {
   const { adopted } = command;

@@ -27,14 +27,17 @@ function withHeartbeat(decision: Decision, head: ActiveHead, context: DecisionCo
   return { ...decision, next: builder.head, events: builder.events, not_after_ms };
 }
 
-/** The longest interval in which one sign of life is enough. An agent that reports every step must not double its log. */
+/**
+ * The longest interval in which one sign of life is enough: an agent that reports every step must not double the length of
+ * the log.
+ */
 const INTERVAL_MS_MAX = 5000;
-/** A shorter interval applies if this share of the lease, or of the stale threshold, is shorter. */
+/** The interval is at most this share of the lease, and at most this share of the stale threshold. */
 const INTERVAL_SHARE = 0.1;
 
 /**
- * The sign of life alone, for a step that the holder reports. No event is emitted within the interval after the last sign of
- * life, unless the claim is recorded as stale.
+ * A decision that records only a sign of life, for a step that the holder reports. No event is emitted within the interval
+ * after the last sign of life, unless the claim is recorded as stale.
  */
 export function signOfLife(head: Head, context: DecisionContext): Decision {
   const unchanged = unchangedDecision(head, 'NOTED', true);
@@ -44,14 +47,17 @@ export function signOfLife(head: Head, context: DecisionContext): Decision {
 
 type ActiveHead = Head & { readonly claim: LastClaim };
 
-/** A lapsed claim is not revived, and a suspended one waits for a person: its holder is not expected to be active. */
+/**
+ * Whether a sign of life can be recorded. A lapsed claim is not revived, and the holder of a suspended claim is not
+ * expected to be active, because the claim waits for a person.
+ */
 const canShowLife = (head: Head, { now_ms, rules }: DecisionContext): head is ActiveHead =>
   head.claim?.state === 'ACTIVE' && !isLapsed(head, now_ms, rules);
 
 const sinceLastMs = ({ claim, last_at_ms }: ActiveHead, { now_ms }: DecisionContext): number =>
   Math.max(now_ms, last_at_ms) - claim.active_at_ms;
 
-/** A sign of life at the time of the last one would change nothing. */
+/** Whether a sign of life now would change the head. At the same time as the last sign of life, it would not. */
 const isLaterThanLast = (head: ActiveHead, context: DecisionContext): boolean =>
   head.claim.stale || sinceLastMs(head, context) > 0;
 
@@ -65,6 +71,6 @@ function isIntervalOver(head: ActiveHead, context: DecisionContext): boolean {
   return stale || sinceLastMs(head, context) >= intervalMs;
 }
 
-/** Whether an event of a decision is its sign of life, and not the renewal that the caller asked for. */
+/** Whether an event of a decision is a sign of life that was added to it, and not the renewal that the caller requested. */
 export const isSignOfLife = ({ code }: Pick<Decision, 'code'>, { event_type }: EventDraft): boolean =>
   code !== 'RENEWED' && claimEventKindOf(event_type) === 'renewed';

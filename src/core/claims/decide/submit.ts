@@ -34,7 +34,10 @@ import { withSignOfLife } from './sign-of-life.js';
 
 type SubmitCommand = SubjectCommand<'submit'>;
 
-/** Decides a submission. The first match wins: generation before phase, phase before holder. */
+/**
+ * Decides a submission. If several refusals apply, the first is given; the generation is checked first, then the phase,
+ * then the holder.
+ */
 export function decideSubmit(head: Head, command: SubmitCommand, context: DecisionContext): Decision {
   if (isAlreadyAccepted(head, command, context)) {
     return succeedUnchanged(head, 'ACCEPTED', { result: command.result, work_lost: false });
@@ -71,7 +74,10 @@ function leaseCommitBound(head: Head, context: DecisionContext): { not_after_ms:
   return { not_after_ms: isStrict ? finiteOrNull(lapsesAtMs(head.claim as LastClaim, context.rules)) : null };
 }
 
-/** Whether this repeats the accepted submission, for example after a lost reply: it succeeds without a new event. */
+/**
+ * Whether this command repeats the accepted submission, for example after a lost reply. It then succeeds without a new
+ * event.
+ */
 function isAlreadyAccepted(head: Head, command: SubmitCommand, context: DecisionContext): boolean {
   return (
     head.phase === 'COMPLETED' &&
@@ -101,7 +107,10 @@ function refusalCodeOf(head: Head, command: SubmitCommand, context: DecisionCont
   return null;
 }
 
-/** Under `hold` no other agent can have taken over, so the holder's result is never too late. */
+/**
+ * Whether the result is refused because the lease has lapsed. Under the stale policy `hold` it never is, because the end of
+ * a lease does not let another agent take over.
+ */
 function isTooLate(head: Head, context: DecisionContext): boolean {
   if (context.rules.late_submit === 'accept' || context.rules.stale_policy === 'hold') return false;
   return isLapsed(head, context.now_ms, context.rules);
@@ -165,7 +174,7 @@ function escalate(head: Head, command: SubmitCommand, context: DecisionContext):
   const explanation = cause === null ? {} : { says: `A person must review this result: ${cause}.` };
   const details = { result: command.result, work_lost: false, ...explanation };
   if (isAwaitingReview(head, command, context)) return refuse(head, 'ESCALATED', details);
-  // An escalation holds the claim again, so it must not exceed `max_hold`.
+  // An escalation makes the claim live again. This is not allowed once `max_hold_seconds` is over.
   const capMs = head.claim?.max_hold_until_ms ?? Number.POSITIVE_INFINITY;
   if (context.now_ms >= capMs) return refuseSubmission(head, command, context, 'LEASE_EXPIRED');
   // A late holder has lost its permit, and a claim that waits for a person needs a permit.
@@ -187,7 +196,10 @@ function escalate(head: Head, command: SubmitCommand, context: DecisionContext):
   return { ...builder.build('ESCALATED', details, bound), ok: false };
 }
 
-/** Commit bound of an escalation: a holder that still has its permit must still have it at the commit, or acquire one. */
+/**
+ * Commit bound of an escalation whose holder still has its permit: the permit must also be valid at the commit. If it no
+ * longer is, the escalation is decided again and acquires a new permit.
+ */
 function permitCommitBound(head: Head, context: DecisionContext): { not_after_ms: number | null } {
   const leaseBound = leaseCommitBound(head, context);
   if (leaseBound.not_after_ms !== null) return leaseBound;
@@ -267,7 +279,10 @@ function processingTime(grant: Pick<LastClaim, 'claimed_at_ms'> | null, { now_ms
   return { processing_time_seconds: Math.max(0, now_ms - grant.claimed_at_ms) / 1000 };
 }
 
-/** A result that is not kept leaves its digest and its size, and no content. */
+/**
+ * The result fields of a refusal event. A result that is not parked is recorded only by its id, digest, size and reference,
+ * without its content.
+ */
 function refusedResultFields(result: SubmittedResult, isParked: boolean): ResultFields {
   const { evidence: _, ...withoutEvidence } = result;
   return isParked ? resultFields(result) : resultFields(withoutEvidence, false);

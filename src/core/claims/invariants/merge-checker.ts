@@ -20,7 +20,7 @@ export class MergeChecker {
     const results = this.subtaskResultsOf(subject);
     if (results === null) report('INV-19', 'merged while a subtask was open');
     else if (results !== this.resultsAtGrant.get(subject))
-      report('INV-19', 'merged results other than those it was granted for');
+      report('INV-19', 'the merged results are not the ones for which the merge was granted');
   }
 
   private registerSubtask(subject: string): void {

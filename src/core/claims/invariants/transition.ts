@@ -166,7 +166,10 @@ const checkAcceptance: Check<'accepted' | 'adopted'> = (payload, { event, before
   }
 };
 
-/** The generation that produced the work. Imported work had none here before its adoption. */
+/**
+ * The generation that produced the work. For imported work it is the generation of the adoption, because the work had no
+ * generation in this log before.
+ */
 function sourceGeneration(
   payload: ClaimEventPayloads['accepted' | 'adopted'],
   { generation }: EventDraft,

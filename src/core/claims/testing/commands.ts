@@ -2,7 +2,7 @@ import type { ClaimFacts, ClaimHandle, PastGrant, SubjectCommand, SubmitFacts } 
 import type { SubmittedResult } from '../head.js';
 import { claimIdOf, requestOf, TASK, type TestAgent } from './given.js';
 
-/** Handle of an agent's grant. The functions below build valid commands, of which a test overrides some fields. */
+/** Handle of an agent's grant. The functions below build valid commands; a test overrides the fields that matter to it. */
 export const testHandleOf = (worker: TestAgent, generation: number): ClaimHandle => ({
   generation,
   session_id: worker.session_id,

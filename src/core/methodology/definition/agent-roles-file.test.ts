@@ -4,7 +4,7 @@ import { checkAuthority } from './authority.js';
 import { DEFAULT_FILES } from './defaults.generated.js';
 import { parseMethodology } from './read-methodology.js';
 
-/** The file of the specification, verbatim. */
+/** The example of `agent_roles.yml` in the specification, verbatim. */
 const AGENT_ROLES = `roles:
   architect:
     converge_edges: [intent_requirements, requirements_design, design_code]
@@ -48,7 +48,7 @@ describe('agent_roles.yml of the specification', () => {
     ]);
   });
 
-  it('takes a name for an asset type only if no edge has the name, and warns about any other name', () => {
+  it('reads a name as an asset type only if no edge has that name, and warns about an unknown name', () => {
     const topology = `asset_types: { a: {}, b: {}, c: {} }
 transitions:
   - { source: a, target: c }

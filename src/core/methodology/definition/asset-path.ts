@@ -1,7 +1,7 @@
 import { isReservedName, isWindowsShortName } from './guarded-paths.js';
 
 export const PATH_BYTES_MAX = 512;
-/** The limit of common file systems. A file that cannot be written would wait for its promotion forever. */
+/** The limit of common file systems. A file with a longer name could never be written, so its promotion would never end. */
 const NAME_BYTES_MAX = 255;
 const DEPTH_MAX = 64;
 

@@ -26,7 +26,7 @@ export interface AuthorityRequest {
   readonly is_human: boolean;
 }
 
-/** By escalation reason: why a person must review a result that passes its checks. Completes a sentence. */
+/** Why a person must review a result that passes its checks, by escalation reason. Each text completes a sentence. */
 export const REVIEW_CAUSES = {
   outside_role_authority:
     'the role of this agent may not converge the edge (--role sets the role; by default full_stack may converge every edge)',
@@ -38,9 +38,9 @@ export const REVIEW_CAUSES = {
 const AUTHORITY_GRANTED: AuthorityDecision = { decision: 'granted', reason: null };
 
 /**
- * Decides whether a caller may converge an edge. People always may. No agent may change configuration that controls
- * other programs, whatever the project says, nor the specification, unless the project allows it. `methodology`: null
- * if the project is not configured.
+ * Decides whether a caller may converge an edge. People always may. The result of an agent must not change files that
+ * configure other programs, whatever the project allows, and not the specification, unless the project allows it.
+ * `methodology`: null if the project is not configured.
  */
 export function checkAuthority(
   methodology: Methodology | null,

@@ -217,7 +217,7 @@ describe('how a check is run', () => {
     });
   });
 
-  it('skips a check whose minimum cannot be resolved', () => {
+  it('is unknown if its minimum cannot be resolved, so the check is skipped', () => {
     const report = '{format: lcov, path: lcov.info, minimum_percent: $thresholds.unknown}';
     expect(
       checksByName(methodologyWithChecklist(check(`report: ${report}`)), 'tdd').get('covered')?.skipped,

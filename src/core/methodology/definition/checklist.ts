@@ -43,8 +43,8 @@ export const projectChecks = (project: Methodology): readonly EffectiveCheck[] =
     .map((check) => resolveCheck(check, project));
 
 /**
- * The constraints of the project with the thresholds of the feature, which must apply before variables in text are
- * resolved.
+ * The constraints of the project, overridden by the thresholds of the feature. The variables in the checks are resolved
+ * with these constraints.
  */
 function constraintsOf({ constraints }: Methodology, feature: Feature): ProjectConstraints {
   const entries = Object.entries(feature.threshold_overrides);
@@ -117,7 +117,7 @@ function resolveCheck(check: CheckDefinition, methodology: Methodology): Effecti
 
 type ExecutionFields = Pick<EffectiveCheck, 'shell' | 'timeout_seconds' | 'report'>;
 
-/** How the command is run. A check whose minimum is not known cannot pass. */
+/** The fields that say how the command is run. A check is skipped if the minimum of its report cannot be resolved. */
 function resolveExecutionFields(
   { shell, timeout_seconds, report }: CheckDefinition,
   constraints: ProjectConstraints,
@@ -135,7 +135,7 @@ function resolveExecutionFields(
 
 const PERCENT = /^(\d+(?:\.\d+)?)\s*(%)?$/;
 
-/** A value up to 1 without a percent sign is a share, so 0.8 and 80 are the same minimum. */
+/** A minimum in percent. A value up to 1 without a percent sign is a fraction, so 0.8 and 80 are the same minimum. */
 function resolvePercent(
   minimumField: number | string,
   constraints: ProjectConstraints,
@@ -144,13 +144,13 @@ function resolvePercent(
   if (!resolution.ok) return resolution;
   const [, digits, sign] = PERCENT.exec(resolution.text) ?? [];
   const value = digits === undefined ? Number.NaN : Number(digits);
-  // 0.29 * 100 is not quite 29.
+  // Rounded, because in floating-point arithmetic 0.29 * 100 is not exactly 29.
   const percent = sign === undefined && value <= 1 ? Number((value * 100).toFixed(6)) : value;
   if (percent <= 100) return percent;
   return { message: `${minimumField} is ${resolution.text}, which is not a number from 0 to 100.` };
 }
 
-/** A check counts as required if its variable cannot be resolved. */
+/** Whether a check is required. It is, if the variable that decides this cannot be resolved. */
 function isRequired(required: boolean | string, constraints: ProjectConstraints): boolean {
   if (typeof required === 'boolean') return required;
   const resolution = resolveVariables(required, constraints);

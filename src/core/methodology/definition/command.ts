@@ -2,13 +2,13 @@
 export const genCommand = (...words: readonly string[]): string =>
   ['gen', ...words.map(shellQuoted)].join(' ');
 
-/** People name features themselves, so the id is a placeholder. */
+/** The command that creates a feature. People choose the id themselves, so it is a placeholder here. */
 export const newFeatureCommand = (...words: readonly string[]): string =>
   genCommand('spawn', '--type', 'feature', '--id', 'REQ-F-NAME-001', ...words);
 
 /**
- * The command that helps a stuck edge: it spawns a feature that answers the question, and the edge waits for that
- * feature.
+ * The command that helps a stuck edge: it spawns a feature that finds out why the edge is stuck, and the edge waits for
+ * that feature.
  */
 export const stuckSpawnCommand = (feature: string, edge: string): string =>
   genCommand(
@@ -20,7 +20,7 @@ export const stuckSpawnCommand = (feature: string, edge: string): string =>
 export const shellQuoted = (word: string): string =>
   /^[\w@%+=:,./~-][\w@%+=:,./~#-]*$/.test(word) ? word : `'${printableWord(word).replaceAll("'", `'\\''`)}'`;
 
-/** Control characters could alter the terminal that shows the command. */
+/** The word with control characters replaced, because they could alter the terminal that shows the command. */
 const printableWord = (word: string): string => word.replace(/\p{C}/gu, '�');
 
 /** The command with which a person decides the review of an edge. */

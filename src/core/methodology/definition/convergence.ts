@@ -7,7 +7,7 @@ export interface ReportedCheck {
   readonly result: (typeof CHECK_RESULTS)[number];
 }
 
-/** Check reports with their counts, as a submission carries them. */
+/** Check reports with their counts, in the form of a submission. */
 export function withResultCounts<Report extends Pick<ReportedCheck, 'result'>>(details: readonly Report[]) {
   const countResults = (...results: readonly string[]): number =>
     details.filter((report) => results.includes(report?.result)).length;
@@ -23,7 +23,7 @@ export interface ConvergenceVerdict {
   /** Number of required checks that have not passed, without human checks. */
   readonly delta: number;
   readonly failing: readonly { readonly name: string; readonly says: string }[];
-  /** Required human checks: a review decides them, never a report. */
+  /** Required human checks that no report has failed. Only a review can pass them, never a report. */
   readonly human_checks: readonly string[];
 }
 
@@ -36,8 +36,8 @@ const RESULT_MESSAGES: Readonly<Record<ReportedCheck['result'], string>> = {
 };
 
 /**
- * Determines how far a result is from convergence, from its check reports. A check without a reported pass has not
- * passed.
+ * Determines from check reports which required checks keep a result from converging. A check without a reported pass
+ * has not passed.
  */
 export function judgeConvergence(
   checks: readonly EffectiveCheck[],
@@ -62,7 +62,7 @@ export function judgeConvergence(
   return { delta: failing.length, failing, human_checks: humanChecks };
 }
 
-/** Null if the check has passed, or if it is a human check without a reported failure. */
+/** Why a check has not passed; null if it has, or if it is a human check without a reported failure. */
 function failureReason(check: EffectiveCheck, reports: readonly ReportedCheck[]): string | null {
   if (check.skipped !== null) return `It was skipped, which does not count as passed: ${check.skipped}`;
   const mistyped = reports.find(({ type }) => type !== undefined && type !== check.type);

@@ -1,6 +1,6 @@
 import type { Feature } from './methodology.js';
 
-/** Dependency cycles of features, as `findClosedCycles` returns them. */
+/** Dependency cycles of features, as `findDependencyCycles` returns them. */
 export function featureCycles(features: readonly Feature[], cyclesMax?: number): string[][] {
   const dependsOn = features.map(
     ({ feature_id, dependencies }) => [feature_id, dependencies.map(({ feature }) => feature)] as const,
@@ -8,7 +8,10 @@ export function featureCycles(features: readonly Feature[], cyclesMax?: number):
   return findDependencyCycles(new Map(dependsOn), cyclesMax);
 }
 
-/** Finds each dependency cycle once, with its first name repeated at the end. Iterative: chains may be long. */
+/**
+ * Finds dependency cycles by a depth-first search, each with its first name repeated at the end. Of cycles that share
+ * names some may be left out. Not recursive, because a long chain of dependencies would overflow the call stack.
+ */
 export function findDependencyCycles(
   dependsOn: ReadonlyMap<string, readonly string[]>,
   cyclesMax = Number.POSITIVE_INFINITY,

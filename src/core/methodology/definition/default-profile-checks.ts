@@ -5,8 +5,8 @@ import { profileEdges, profileOf } from './profile.js';
 
 /**
  * Required checks that the project's default profile has and the feature's profile leaves out, either on this edge or
- * because it skips their edge. An agent chooses the profile of a feature that it spawns. Agent checks are not listed, because
- * an agent reports them itself.
+ * because it skips their edge. An agent chooses the profile of a feature that it spawns, and could avoid these checks by its
+ * choice. Agent checks are not listed, because an agent reports them itself.
  */
 export function checksOfDefaultProfileOnly(
   project: Methodology,

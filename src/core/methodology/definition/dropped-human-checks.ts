@@ -4,8 +4,8 @@ import type { Methodology, Profile } from './methodology.js';
 import { profileEdges } from './profile.js';
 
 /**
- * Required human checks of the edge's file that do not count under the profile, because its evaluators have no `human`. Empty
- * if a person has to approve the result anyway.
+ * Required human checks of the edge's file that do not count under the profile, because `human` is not among the evaluators
+ * of the profile. Empty if a person has to approve the result anyway.
  */
 function humanChecksDroppedByProfile(
   { edges }: Pick<Methodology, 'edges'>,
@@ -46,4 +46,4 @@ export function edgeOmissionMessage(
 }
 
 const leftOutMessage = ({ name }: Profile, checks: readonly string[]): string =>
-  `The profile ${name} leaves out human checks: ${checks.join(', ')}. To require them, add human to its evaluators.`;
+  `The profile ${name} leaves out human checks: ${checks.join(', ')}. To require them, add human to the evaluators of the profile.`;

@@ -89,7 +89,7 @@ evaluators:
     ]);
   });
 
-  it('reads an evaluator that is only a type, names of functors, several commands, and entries with fields', () => {
+  it('reads an evaluator that is only a type, functors such as F_H, several commands, and entries with fields', () => {
     const { checks, warnings } = checksOf(
       evaluatorsFile(
         'F_H',
@@ -270,7 +270,7 @@ checklist:
   });
 
   // req: EVL-008
-  it('gives way to the evaluators and the limits of a profile', () => {
+  it('is overridden by the evaluators and the limits of a profile', () => {
     const profileFile = (settings: string) => `profile: night\ngraph: { include: all }\n${settings}`;
     const parseNightProfile = (settings: string) =>
       parse({ ...files, 'profiles/night.yml': profileFile(settings) }).methodology;
@@ -284,7 +284,7 @@ checklist:
     expect(names).toEqual(['reviewed', 'tidy', 'human_approval']);
   });
 
-  it('gives way to the checks of a feature', () => {
+  it('is overridden by the checks of a feature', () => {
     const feature = `${FEATURE}constraints:\n  additional_checks:\n    - { name: make_licences, type: human, criterion: A lawyer agrees }\n`;
     const { methodology, features } = parse({ ...files, 'features/active/REQ-F-A-001.yml': feature });
     const checks = effectiveChecklist(methodology, features[0] as Feature, 'design_code');
@@ -294,7 +294,7 @@ checklist:
     });
   });
 
-  it('gives way to intentengine_config.yml', () => {
+  it('is overridden by intentengine_config.yml', () => {
     const text =
       'escalation: { probabilistic_to_human: { triggers: [{ name: stuck_threshold, per_profile: { night: 2 } }] } }\n';
     const { profiles } = parse({

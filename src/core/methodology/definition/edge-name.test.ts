@@ -42,9 +42,12 @@ describe('the canonical name of an edge', () => {
     });
   }
 
-  it.each(['design', 'closure', 'code', 'basis_proj_code'])('leaves the unknown %s unchanged', (name) => {
-    expect(canonicalEdge(name)).toBe(name);
-  });
+  it.each(['design', 'closure', 'code', 'basis_proj_code'])(
+    'leaves the unknown name %s unchanged',
+    (name) => {
+      expect(canonicalEdge(name)).toBe(name);
+    },
+  );
 
   it('is part of the subject of the edge', () => {
     expect(edgeSubject('REQ-F-A-001', 'Code ↔ Unit Tests')).toBe('REQ-F-A-001#code_unit_tests');

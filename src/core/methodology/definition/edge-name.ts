@@ -1,4 +1,4 @@
-/** File names that stand for an edge in other Genesis tools. */
+/** Names of edge files in other Genesis tools, each with the edge that it stands for. */
 const FILE_ALIASES: ReadonlyMap<string, string> = new Map([
   ['tdd', 'code_unit_tests'],
   ['bdd', 'design_uat_tests'],

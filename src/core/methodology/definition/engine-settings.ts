@@ -9,7 +9,7 @@ const seconds = z
   .positive()
   .max(24 * 3600);
 const argv = z.array(text).min(1).max(100);
-/** `bedrock`, `anthropic`, or any server that speaks the OpenAI protocol. Keys come from the environment, never from here. */
+/** A model of `bedrock`, `anthropic`, or a server with the OpenAI protocol. API keys are read from the environment only. */
 const modelSettings = z.strictObject({
   provider: z.enum(['bedrock', 'anthropic', 'openai-compatible']),
   model: text,
@@ -34,7 +34,7 @@ const construct = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('replay'), transcript: text }),
 ]);
 
-/** The model that judges agent checks. Absent: agent checks stay pending, and a person or an agent reports them. */
+/** How agent checks are judged. Absent: agent checks stay pending until a person or an agent reports them. */
 const evaluate = z.discriminatedUnion('type', [
   z.strictObject({
     type: z.literal('model'),
@@ -45,7 +45,7 @@ const evaluate = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('replay'), transcript: text }),
 ]);
 
-/** What may be spent. A run that has reached a limit stops before its next step. Absent: unlimited. */
+/** What may be spent. A run that has reached a limit constructs no further candidate. Absent: unlimited. */
 const spendLimit = z.strictObject({
   tokens: z.int().positive().exactOptional(),
   usd: z.number().positive().exactOptional(),
@@ -59,21 +59,21 @@ export const budgetSchema = z.strictObject({
 });
 
 const context = z.strictObject({
-  /** Context above this size is searched instead of passed on whole. */
+  /** If the documents of the context exceed this size together, they are searched instead of being passed on whole. */
   rag_threshold_bytes: z
     .int()
     .positive()
     .max(16 * 1024 * 1024)
     .exactOptional(),
-  /** Maximum size of a prompt, as an estimate. */
+  /** Maximum size of a prompt, in estimated tokens. */
   prompt_tokens_max: z.int().positive().max(2_000_000).exactOptional(),
 });
 
 const DAYS_MAX = 366;
 const review = z.strictObject({
-  /** How long a person has to answer. */
+  /** How long a person has for the decision. */
   deadline_days: z.number().positive().max(DAYS_MAX).exactOptional(),
-  /** After how many days without an answer a reminder is sent. */
+  /** After how many days without a decision a reminder is sent. */
   remind_after_days: z.array(z.number().positive().max(DAYS_MAX)).max(10).exactOptional(),
   /** Receives a signed notification of each review. */
   webhook_url: z.url().exactOptional(),

@@ -134,9 +134,9 @@ describe('the configuration of other programs', () => {
     expect(toolConfigPaths([path])).toEqual([]);
   });
 
-  it('is listed in a message, and counted if it is long', () => {
+  it('is listed in a message, which counts the files of a long list that it does not show', () => {
     expect(toolConfigMessage(['CLAUDE.md', '.mcp.json'])).toBe(
-      'it changes files that configure other programs: CLAUDE.md, .mcp.json',
+      'the result changes files that configure other programs: CLAUDE.md, .mcp.json',
     );
     const many = Array.from({ length: 12 }, (_, index) => `${index}/CLAUDE.md`);
     expect(toolConfigMessage(many.slice(0, 11), 12)).toMatch(/9\/CLAUDE\.md and 2 more$/);

@@ -1,6 +1,6 @@
 /**
- * The only list of paths that a result must not change, or may change only with a person's approval. Drafts, worktrees, submissions and
- * promotion all use it; files from a sync are promoted like any others.
+ * The only list of paths that a result must not change, or may change only with a person's approval. Drafts, worktrees,
+ * submissions and promotion all use it. It also guards files from a sync, because these are promoted in the same way.
  */
 
 /** Folders that belong to git, the workspace and the CLI. Nothing is promoted into them, at any depth. */
@@ -21,8 +21,8 @@ const TOOL_CONFIG_NAMES: ReadonlySet<string> = new Set([
   ...['.github', '.gitlab-ci.yml', '.circleci', 'jenkinsfile'],
   // Git: filters, merge drivers and the addresses of submodules.
   ...['.gitattributes', '.gitmodules'],
-  // Git hooks: the names that git runs in a clone, since `core.hooksPath` may be any folder, common values of that
-  // setting, and the files that hook managers read.
+  // Git hooks: the file names that git runs, in any folder, because `core.hooksPath` may name any; common values of that
+  // setting; and the files that hook managers read.
   ...['applypatch-msg', 'pre-applypatch', 'post-applypatch', 'pre-commit', 'pre-merge-commit'],
   ...['prepare-commit-msg', 'commit-msg', 'post-commit', 'pre-rebase', 'post-checkout', 'post-merge'],
   ...['pre-push', 'reference-transaction', 'pre-auto-gc', 'post-rewrite', 'sendemail-validate'],
@@ -83,7 +83,7 @@ const isToolConfigName = (name: string): boolean =>
 /** Whether a path belongs to the specification or the decisions, whose changes need a person if the project requires it. */
 export function isSpecification(path: string): boolean {
   const names = segmentsOf(path);
-  // The target of `..` is unknown.
+  // A path with `..` may lead into the specification.
   if (names.includes('..')) return true;
   return names.some(
     (name, index) => DECISION_FOLDERS.has(name) || (index === 0 && SPECIFICATION_FOLDERS.has(name)),
@@ -100,9 +100,9 @@ function segmentsOf(path: string): string[] {
 
 const PATHS_SHOWN_MAX = 10;
 
-/** Why a person is asked, with the paths. `count`: the total, if `paths` is not complete. */
+/** Why a person has to decide, with the paths. `count`: the total, if `paths` is not complete. */
 export function toolConfigMessage(paths: readonly string[], count = paths.length): string {
   const shown = paths.slice(0, PATHS_SHOWN_MAX);
   const more = count > shown.length ? ` and ${count - shown.length} more` : '';
-  return `it changes files that configure other programs: ${shown.join(', ')}${more}`;
+  return `the result changes files that configure other programs: ${shown.join(', ')}${more}`;
 }

@@ -10,8 +10,8 @@ export function hasIntent(text: string): boolean {
 const isHeading = (line: string): boolean => line.startsWith('#');
 
 /**
- * Whether a line has content: not empty, not a rule, no `{placeholder}`, no TODO. In a field, as `Source: …`, the value
- * counts.
+ * Whether a line has content: not empty, no horizontal rule, no `{placeholder}`, no TODO. In a field such as `Source: …`
+ * only the value counts.
  */
 function hasContent(line: string): boolean {
   const stripped = line.replace(/[*_`=]/g, '').replace(/^[>\s-]+/, '');

@@ -92,7 +92,7 @@ export function parseResultBlob(blob: Uint8Array): unknown {
   return 'value' in parsed ? parsed.value : null;
 }
 
-/** Digests of the files in a manifest; empty if the result is not one. */
+/** Digests of the files in a manifest; empty if the result is not a valid manifest. */
 export function manifestDigests(data: unknown): readonly string[] {
   const parsed = isFilesResult(data) ? parseManifest(data) : null;
   return parsed?.ok ? [...new Set(parsed.manifest.files.map(({ sha256 }) => sha256))] : [];

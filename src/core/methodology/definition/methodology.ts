@@ -34,6 +34,7 @@ const transition = z.strictObject({
 });
 
 const topology = z.strictObject({
+  /** `markov_criteria`: the conditions under which an asset of the type is complete. Kept for readers, not evaluated. */
   asset_types: z.array(z.strictObject({ name: text, description: text, markov_criteria: texts })),
   /** In file order, which is the order of work; an edge that closes a cycle comes last. */
   transitions: z.array(transition),
@@ -146,7 +147,7 @@ export const methodologySchema = withinLength(
     claims: claimTimeouts.exactOptional(),
     modules: moduleMap.nullable(),
     constraints: projectConstraints,
-    /** Whether a person has written the intent, so that the file is neither empty nor the placeholder. */
+    /** Whether a person has written the intent: its file has more than headings and template text. */
     has_intent: z.boolean(),
     /** Content of `engine.yml`. Absent: the project has none. */
     engine: engineSettingsSchema.exactOptional(),
@@ -163,8 +164,8 @@ const acceptanceCriterion = z.strictObject({
 });
 
 /**
- * The record `~feature/<id>`: definition of a feature, from a person or a spawn. Its progress comes from the log only: a
- * trajectory in the file is read but ignored.
+ * The record `~feature/<id>`: definition of a feature, from a person or a spawn. Its progress comes from the log only; a
+ * trajectory in the file is ignored.
  */
 export const featureSchema = withinLength(
   z.strictObject({

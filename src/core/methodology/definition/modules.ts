@@ -2,14 +2,14 @@ import { ownValue } from '../../own-value.js';
 import type { ModuleMap } from './methodology.js';
 
 interface InnerProduct {
-  /** Number of modules that both features touch; null if the modules of one are unknown. */
+  /** Number of modules that both features touch; null if the modules of either feature are unknown. */
   readonly count: number | null;
   readonly shared: readonly string[];
 }
 
 /**
- * Overlap of two features: the modules that both touch, directly or through dependencies. A feature that is not in the
- * map is unknown, which is not the same as no overlap.
+ * Overlap of two features: the modules that both touch, directly or through dependencies. For a feature that is not in
+ * the map the overlap is unknown, not empty.
  */
 export function innerProduct(modules: ModuleMap | null, a: string, b: string): InnerProduct {
   const modulesOfA = touchedModules(modules, a);

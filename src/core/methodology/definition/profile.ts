@@ -9,7 +9,7 @@ const PROFILE_BY_VECTOR_TYPE: Readonly<Partial<Record<VectorType, string>>> = {
   hotfix: 'hotfix',
 };
 
-/** Profile of a feature that names none. */
+/** The profile of a feature whose definition names no profile. */
 export function defaultProfileFor(
   vectorType: VectorType,
   profiles: Readonly<Record<string, Profile>>,

@@ -69,7 +69,7 @@ const sortFindings = (findings: readonly ConfigFault[]): ConfigFault[] =>
       (a.column ?? 0) - (b.column ?? 0),
   );
 
-/** Null if faults, already reported, make it pointless to continue. */
+/** Parses the opened files; null if a reported fault prevents this, such as one in the topology. */
 function parseFiles(
   files: WorkspaceFiles,
   findings: ConfigFindings,
@@ -130,7 +130,7 @@ function constraintsOf(files: WorkspaceFiles, topology: Topology): ParsedConstra
   return file && parseConstraints(file, builtIn?.constraints ?? null, dimensionNames);
 }
 
-/** Warns about profiles that name missing edges: a feature must not converge although steps in its middle are missing. */
+/** Warns about profiles that name missing edges. Their features cannot converge, because steps in the middle are missing. */
 function warnAboutMissingEdges(profiles: Readonly<Record<string, Profile>>, { file }: ParsedTopology): void {
   for (const { name, missing_edges = [] } of Object.values(profiles)) {
     if (missing_edges.length === 0) continue;
@@ -152,7 +152,7 @@ function profilesOf(
     if (profile !== null) builtIn[profile.name] = profile;
   }
   const thresholdsFile = files.fileOf('thresholds');
-  // Thresholds for a profile whose file sets none.
+  // The thresholds of a profile whose file does not set them.
   const defaultThresholdsOf =
     thresholdsFile === null
       ? (profile: string): IterationThresholds => ({
@@ -169,7 +169,7 @@ function profilesOf(
     } else fromFiles[profile.name] = profile;
   }
   const profiles = { ...builtIn, ...fromFiles };
-  // An earlier or built-in profile does not replace a faulty profile of the same name, which may require more.
+  // An earlier or built-in profile does not replace a faulty one of the same name, because the faulty one may require more.
   for (const { file } of findings.faults) {
     if (files.pathsOf('profile').includes(file)) delete profiles[fileStem(file)];
   }

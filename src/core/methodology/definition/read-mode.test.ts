@@ -20,11 +20,11 @@ it.each([
   ['a faulty file', textsOf({ 'coordination.yml': 'coordination: {mode: si' }), false],
   ['a file that cannot be read', textsOf({}, { 'coordination.yml': 'no access' }), false],
   ['another file', textsOf({ 'agent_roles.yml': SINGLE }), false],
-])('the mode is that of %s', (_, texts, isSingle) => {
+])('finds the mode for %s', (_, texts, isSingle) => {
   expect(isSingleAgentMode(texts)).toBe(isSingle);
 });
 
-it('only the coordination file decides about the mode', () => {
+it('recognizes the coordination file, which alone decides about the mode', () => {
   const paths = ['coordination.yml', 'config/coordination.yaml', 'agent_roles.yml', 'x/coordination.yml'];
   expect(paths.filter(isCoordinationFile)).toEqual(paths.slice(0, 2));
 });

@@ -67,7 +67,7 @@ describe('a time box', () => {
     expect(timeBoxStatus(null, start)).toEqual({ status: 'none', elapsed: 0 });
   });
 
-  it('with a start time without an offset starts in UTC', () => {
+  it('starts at a UTC time if its start time has no offset', () => {
     expect(timeBoxStatus({ ...box, started: '2026-01-01T00:00:00' }, start + 50_000).elapsed).toBe(0.5);
     expect(timeBoxStatus({ ...box, started: '2026-01-01 00:00' }, start + 50_000).elapsed).toBe(0.5);
   });

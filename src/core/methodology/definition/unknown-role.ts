@@ -7,7 +7,7 @@ export function unknownRoleReason({ roles }: Pick<Methodology, 'roles'>, role: s
   if (names.includes(role)) return null;
   const more = names.length > NAMED_MAX ? ` and ${names.length - NAMED_MAX} more` : '';
   const knownRoles = `Its roles: ${names.slice(0, NAMED_MAX).join(', ')}${more}.`;
-  return `The project has no role ${role}.${didYouMean(role, names)} ${names.length === 0 ? 'It has none.' : knownRoles}`;
+  return `The project has no role ${role}.${didYouMean(role, names)} ${names.length === 0 ? 'It has no roles.' : knownRoles}`;
 }
 
 const NAMED_MAX = 20;

@@ -11,7 +11,7 @@ const needsIn = (name: string) => {
 };
 
 describe('the edge path of a profile', () => {
-  it('makes each edge need the producer of its source, and the first edge need nothing', () => {
+  it('makes each edge depend on the producer of its source, and the first edge on nothing', () => {
     expect(needsIn('full')).toMatchObject({
       intent_requirements: [],
       design_uat_tests: ['requirements_design'],

@@ -5,7 +5,7 @@ export interface PathStep {
   readonly edge: string;
   readonly transition: Transition;
   readonly optional: boolean;
-  /** Edges of the profile that must converge before this one can start. */
+  /** Edges of the profile that must converge before this edge can start. */
   readonly needs: readonly string[];
 }
 
@@ -22,8 +22,8 @@ export function edgePathOf(profile: Profile, topology: Topology): PathStep[] {
 }
 
 /**
- * Edges that must converge first. If the profile omits the edge that produces the source asset, the edges before that
- * one count instead. Only earlier edges count, so that the feedback edge creates no cycle.
+ * Edges that must converge first. If the profile omits the edge that produces the source asset, the edges before the
+ * omitted edge count instead. Only earlier edges count, so that the feedback edge creates no cycle.
  */
 function requiredEdges(
   startIndex: number,

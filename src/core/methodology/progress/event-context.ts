@@ -31,7 +31,7 @@ export class EventContext {
     return this.state.features.get(this.feature_id)?.edges.get(this.edge_id) ?? null;
   }
 
-  /** The edge that the event refers to, created if necessary; null if the event names none. */
+  /** The edge that the event refers to, created if necessary; null if the event names no edge. */
   ensureEdge(): EdgeState | null {
     return this.feature_id === null || this.edge_id === null
       ? null

@@ -28,7 +28,7 @@ export const edgeHandlers = {
   review_rejected: onReviewed,
 };
 
-/** The edge starts, perhaps again: what was counted before this start no longer applies. */
+/** Starts the edge, perhaps again: the deltas and failures that were counted before this start no longer apply. */
 function onStarted(context: EventContext): void {
   const edge = context.ensureEdge();
   if (edge === null) return;
@@ -79,7 +79,8 @@ function onReleased(context: EventContext): void {
 }
 
 /**
- * This coordinator lets only the holder and operators release; in a foreign log any agent may have recorded the event.
+ * Whether a foreign log reports a release by an agent that does not hold the edge. This coordinator lets only the holder
+ * and operators release, so its own events need no such check.
  */
 function isFromNonHolder(edge: EdgeState | null, { subject, agent_id }: EventEnvelope): boolean {
   return subject === undefined && edge !== null && edge.agent_id !== null && edge.agent_id !== agent_id;

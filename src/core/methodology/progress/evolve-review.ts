@@ -13,7 +13,7 @@ function onEscalationTimeout(context: EventContext): void {
   if (context.existingEdge()?.status === 'pending_review') markEscalationOverdue(context);
 }
 
-/** Removes the failed notice: a later notice has arrived. */
+/** Removes the failed notice, because a later notice was delivered. */
 function onReviewNotified({ state, event }: EventContext): void {
   if (state.failed_notices.size > 0) state.failed_notices.delete(event.subject ?? '');
 }

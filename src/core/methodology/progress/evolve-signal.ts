@@ -5,7 +5,7 @@ import { toolConfigMessage } from '../definition/guarded-paths.js';
 import type { EventContext } from './event-context.js';
 import { countIn, payloadField, shortTextIn, truncatedTextIn } from './payload.js';
 
-/** Handlers for intents: raised, and resolved. */
+/** Handlers for events that raise or resolve intents. */
 export const signalHandlers = {
   intent_raised: onIntentRaised,
   spec_modified: resolveIntents,
@@ -52,7 +52,7 @@ function* intentIdsIn(payload: EventContext['payload']): Generator<string> {
   if (Array.isArray(intents)) for (const id of intents.slice(0, 100)) if (typeof id === 'string') yield id;
 }
 
-/** Removes the signal of a stale claim: its holder is active again. */
+/** Removes the signal of a stale claim, because its holder is active again. */
 export function clearStaleSignal(context: EventContext): void {
   if (context.state.signals.size > 0) context.state.signals.delete(edgeSignalKey('stale', context));
 }
@@ -63,7 +63,7 @@ export function clearClaimSignals(context: EventContext): void {
   if (context.state.signals.size > 0) context.state.signals.delete(edgeSignalKey('escalation', context));
 }
 
-/** Raises one signal per episode, however often a tool repeats the event. */
+/** Raises the signal of a stale claim once until it is removed, however often a tool repeats the event. */
 export function raiseStaleSignal(context: EventContext, says: string): void {
   if (context.feature_id === null || context.edge_id === null) return;
   const id = edgeSignalKey('stale', context);
@@ -84,7 +84,7 @@ export function raiseEscalation(context: EventContext): void {
 
 const OVERDUE_REASON = 'the deadline has passed without an answer';
 
-/** Raises the severity of an escalation. Its reason stays, and the review can still be answered. */
+/** Raises the severity of an escalation whose deadline has passed. Its reason stays, and the review can still be decided. */
 export function markEscalationOverdue(context: EventContext): void {
   const { state, feature_id, edge_id } = context;
   const id = edgeSignalKey('escalation', context);
@@ -98,7 +98,7 @@ export function markEscalationOverdue(context: EventContext): void {
   raiseSignal(context, id, { id, kind: 'escalation', severity: 'critical', says });
 }
 
-/** Explains a reason code to people and appends the code for programs. Other tools may give other reasons. */
+/** Explains a reason code to people and appends the code for programs. Unknown codes of other tools are returned unchanged. */
 function describeReason(code: string, { event: { agent_role }, payload }: EventContext): string {
   switch (code) {
     case 'changes_evaluators':
@@ -108,9 +108,9 @@ function describeReason(code: string, { event: { agent_role }, payload }: EventC
     case 'commands_programs':
       return `${toolConfigMessage(textsIn(payload, 'paths'), countIn(payload, 'path_count') ?? undefined)} (${code})`;
     case 'spec_mutation':
-      return `it changes the specification (${code})`;
+      return `the result changes the specification (${code})`;
     case 'outside_role_authority':
-      return `it is outside the authority of ${agent_role === undefined ? 'an agent without a role' : `the role ${agent_role}`} (${code})`;
+      return `the edge is outside the authority of ${agent_role === undefined ? 'an agent without a role' : `the role ${agent_role}`} (${code})`;
     case 'human_review_required':
       return `the edge requires a person (${code})`;
     case 'review_pending':

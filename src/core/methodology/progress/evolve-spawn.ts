@@ -18,7 +18,7 @@ function onSpawnCreated(context: EventContext): void {
   resolveIntents(context);
   const { payload, event } = context;
   const parentId = shortTextIn(payload, 'parent', 'parent_vector', 'parent_feature') ?? context.feature_id;
-  // An event without a child is about the feature that was spawned.
+  // An event that names no child is recorded on the spawned feature itself.
   const childId = shortTextIn(payload, 'child', 'child_vector', 'child_feature') ?? context.feature_id;
   if (childId === null) return;
   const edge = edgeIn(payload, 'triggered_at_edge') ?? context.edge_id;
@@ -38,7 +38,7 @@ function onSpawnCreated(context: EventContext): void {
   if (edge !== null) blockEdge(context.ensureEdgeOf(parentId, edge), childId);
 }
 
-/** An expired hotfix is escalated to a person; any other child folds back its findings so far. */
+/** The time box of a child. When it expires, a hotfix is escalated to a person; other children fold back what they have. */
 function timeBoxIn({ payload, event }: EventContext, vectorType: string): FeatureState['time_box'] {
   const raw = payloadField(payload, 'time_box');
   const duration = isFields(raw) ? shortTextIn(raw, 'duration') : shortTextIn(payload, 'time_box');
@@ -80,7 +80,7 @@ function onFoldedBack(context: EventContext): void {
   }
 }
 
-/** Several children may have been spawned at one edge; it waits for all of them. */
+/** Another child that blocks the edge; null if there is none. An edge waits for all children that were spawned at it. */
 function nextOpenChild(parent: FeatureState, edge: string): string | null {
   for (const child of parent.children.values()) {
     if (child.edge === edge && child.folded_back === null) return child.feature;

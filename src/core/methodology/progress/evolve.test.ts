@@ -200,7 +200,7 @@ describe('a spawn', () => {
   });
 
   // req: PRJ-001
-  it('blocks the edge it was triggered at until every child of it has folded back', () => {
+  it('blocks the edge it was triggered at until every child of that edge has folded back', () => {
     const log = new EventLogBuilder()
       .append('edge_started', FEATURE, 'requirements_design')
       .append('spawn_created', null, null, spawnPayload('SPIKE-1'))
@@ -322,7 +322,7 @@ describe('a signal for a person', () => {
     expect([...log.fold().signals.values()].map(({ id }) => id)).toEqual(['INT-12']);
   });
 
-  it('is a stale claim, once per episode, however often a tool repeats it (7.1.1)', () => {
+  it('is a stale claim, once per episode, however often a tool repeats the event', () => {
     const log = new EventLogBuilder().append('edge_started', FEATURE, 'design_code', {}, { agent_id: 'ada' });
     log.append('claim_expired', FEATURE, 'design_code', { seconds_idle: 3700 }, { agent_id: 'ada' });
     log.append('claim_expired', FEATURE, 'design→code', { seconds_idle: 7300 }, { agent_id: 'ada' });
@@ -342,8 +342,8 @@ describe('a signal for a person', () => {
   });
 });
 
-describe('defects of the reference implementation that a fold must not have', () => {
-  it('7.1.1 neither an expiry nor a refusal is work on the feature', () => {
+describe('defects of the reference implementation that the fold avoids', () => {
+  it('neither an expiry nor a refusal is work on the feature', () => {
     const state = stateAfter((log) =>
       log
         .append('edge_started', FEATURE, 'design_code')
@@ -355,7 +355,7 @@ describe('defects of the reference implementation that a fold must not have', ()
     expect(state.position).toBe(3);
   });
 
-  it('7.1.2 an edge_released by a non-holder does not free the claim', () => {
+  it('an edge_released by a non-holder does not free the claim', () => {
     const log = new EventLogBuilder().append('edge_started', FEATURE, 'design_code', {}, { agent_id: 'ada' });
     log.append('edge_released', FEATURE, 'design_code', {}, { agent_id: 'bob' });
     expect(edgeOf(log.fold(), 'design_code')?.agent_id).toBe('ada');
@@ -369,7 +369,7 @@ describe('defects of the reference implementation that a fold must not have', ()
     expect(edgeOf(log.fold(), 'design_code')?.agent_id).toBeNull();
   });
 
-  it('7.1.3 one edge has one state, however it is spelled', () => {
+  it('one edge has one state, however it is spelled', () => {
     const state = stateAfter((log) =>
       log.append('edge_started', FEATURE, 'design→code').append('edge_converged', FEATURE, 'design_code'),
     );
@@ -377,7 +377,7 @@ describe('defects of the reference implementation that a fold must not have', ()
     expect(edgeOf(state, 'design_code')?.status).toBe('converged');
   });
 
-  it('7.1.4 the role of the agent that started an edge is kept', () => {
+  it('the role of the agent that started an edge is kept', () => {
     const state = stateAfter((log) =>
       log.append('edge_started', FEATURE, 'design_code', {}, { agent_role: 'architect' }),
     );
@@ -488,7 +488,7 @@ const arbitraryPayload = fc.dictionary(
 ) as fc.Arbitrary<Record<string, unknown>>;
 
 describe('folding events into progress', () => {
-  it('gives the same state in two parts as in one, even if the second part repeats events of the first', () => {
+  it('gives the same state for a log in two parts as for the whole log, even if the parts overlap', () => {
     fc.assert(
       fc.property(eventsWith(plausiblePayload), fc.nat(40), fc.nat(40), (allEvents, cut, overlap) => {
         const parts = foldAll(allEvents.slice(Math.max(cut - overlap, 0)), foldAll(allEvents.slice(0, cut)));

@@ -23,7 +23,7 @@ export const EVENT_HANDLERS: ReadonlyMap<string, (context: EventContext) => void
   }),
 );
 
-/** Events about a feature that are not work on it. If they counted as activity, an inactive agent would stay active. */
+/** Events about a feature that are not work on it. If they counted as activity, an inactive agent would appear active. */
 const NON_WORK_EVENTS: ReadonlySet<string> = new Set([
   'claim_expired',
   'claim_rejected',

@@ -60,7 +60,7 @@ export function effectiveTimeBox({ feature, state }: FeatureRow) {
   return { ...feature.time_box, started: feature.time_box.started ?? fromLog?.started ?? null };
 }
 
-/** A child known only from its spawn may have no profile. */
+/** The profile of a feature. A child known only from its spawn may name none, and then gets the default of its type. */
 function effectiveProfile(methodology: Methodology, { feature }: FeatureRow): Profile {
   const { profiles, default_profile } = methodology;
   const profileName =
@@ -92,7 +92,7 @@ function featureStep(
   };
 }
 
-/** A claim that is suspended without a review blocks its edge: no review would end the suspension. */
+/** The status of an edge. A claim in the state `suspended` blocks its edge, because no review is open that could end it. */
 function stepStatus(state: EdgeState | null, claim: EdgeClaim | null): FeatureStep['status'] {
   if (state?.status === 'pending_review' && claim?.state === 'suspended') return 'blocked';
   return state?.status ?? 'pending';
@@ -102,8 +102,8 @@ const stuckThreshold = ({ edges }: Methodology, profile: Profile, edge: string):
   ownValue(edges, edge)?.stuck_threshold ?? profile.stuck_threshold;
 
 /**
- * Whether the last `threshold` deltas are equal and not zero. An edge whose run was escalated waits for a person and is
- * still stuck. An edge that is on hold or waits for a spawned feature is not stuck: a person has acted on it.
+ * Whether the last `threshold` deltas are equal and not zero. An edge whose run was escalated counts as stuck while it
+ * waits for a person. An edge that is on hold or waits for a spawned feature does not: a person has already acted on it.
  */
 function isStuck(edge: EdgeState, threshold: number): boolean {
   const { status, deltas, hold, blocked_by, escalation } = edge;

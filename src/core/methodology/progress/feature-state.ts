@@ -16,7 +16,7 @@ import type { Feature, Methodology } from '../definition/methodology.js';
 export const newEpisode = () => ({
   /** Delta of the last iteration; null before the first. */
   delta: null as number | null,
-  /** Newest last, null if none was reported; at most 16 are kept. */
+  /** The last 16 deltas, newest last; null for an iteration that reported none. */
   deltas: [] as (number | null)[],
   /** Consecutive failures per check. */
   failing: new Map<string, number>(),
@@ -38,7 +38,7 @@ export const newEdgeState = (edge: string, { timestamp, position }: EventEnvelop
   /** Last completed iteration; 0 before the first. */
   iteration: 0,
   ...newEpisode(),
-  /** The child that blocks the edge. */
+  /** The spawned feature that blocks the edge until it folds back. */
   blocked_by: null as string | null,
   /** Reason of an operator's hold. */
   hold: null as string | null,
@@ -62,7 +62,7 @@ export type EdgeState = ReturnType<typeof newEdgeState>;
 export interface EdgeReview {
   readonly decision: string;
   readonly reviewer: string;
-  /** The credential that pushed a review decided offline. */
+  /** The credential that pushed a review that was decided offline; null for other reviews. */
   readonly pushed_by: string | null;
   readonly comment: string | null;
   readonly at: string;
@@ -75,7 +75,7 @@ export const newFeatureState = (feature_id: string, { timestamp, position }: Eve
   /** Children spawned from this feature, by id. */
   children: new Map<string, ChildState>(),
   parent: null as Feature['parent'],
-  /** The next four fields are from the spawn event. The file of the feature may have more. */
+  /** The next four fields are from the spawn event. The file of the feature, if there is one, takes precedence. */
   vector_type: null as string | null,
   profile: null as string | null,
   title: null as string | null,
@@ -86,7 +86,7 @@ export const newFeatureState = (feature_id: string, { timestamp, position }: Eve
 });
 export type FeatureState = ReturnType<typeof newFeatureState>;
 
-/** A notice of a review, after its delivery was given up. */
+/** A notice of a review that could not be delivered, after the last try. */
 export interface FailedNotice {
   readonly generation: number;
   readonly iteration: number;
@@ -137,6 +137,6 @@ export interface RouteInput {
   readonly evidence: EvidencePolicyStatus;
   /** Edges whose run waits to continue after a person has decided on it. */
   readonly decided_edges?: ReadonlySet<string>;
-  /** The caller, and what it asks for explicitly. */
+  /** The caller, and the feature, edge or profile that it requests. */
   readonly request: Readonly<Omit<StartBody, 'dry_run' | 'request_id'>>;
 }

@@ -3,7 +3,7 @@ import { GAP_LAYERS, type GapLayer } from '../../contract/values.js';
 
 export type CoverageScan = Pick<GapsBody, 'layers_run' | 'keys' | 'orphan_keys' | 'untagged_files'>;
 
-/** Maximum number of clusters, because one commit raises an intent for each. Further domains share the last cluster. */
+/** Maximum number of clusters, because one commit raises an intent for each cluster. Further domains share the last one. */
 const CLUSTERS_MAX = 20;
 const OTHER_DOMAIN = 'OTHER';
 
@@ -59,7 +59,7 @@ function clustersOf(uncovered: readonly UncoveredKey[]): GapCluster[] {
   return sorted.map(([domain, keys]) => clusterOf(domain, keys));
 }
 
-/** Missing code or tests are more severe than missing telemetry. */
+/** The cluster of a domain. Missing code or tests make it more severe than missing telemetry. */
 function clusterOf(domain: string, uncovered: readonly UncoveredKey[]): GapCluster {
   const layers = GAP_LAYERS.filter((layer) =>
     uncovered.some((uncoveredKey) => uncoveredKey.layers.includes(layer)),

@@ -36,7 +36,7 @@ export function importedConvergenceWarning(
   const { feature_id = '', edge = '' } = subjectKeys(subject);
   const state = features.get(feature_id)?.edges.get(edge);
   if (state === undefined || !isImportedConvergence(state)) return null;
-  return `An imported log says that ${edge} of ${feature_id} converged at ${state.converged_at}. Check its result before you do the work again, or have an admin trust it: gen import --trust-imports.`;
+  return `An imported log says that ${edge} of ${feature_id} converged at ${state.converged_at}. Check its result before you do the work again, or have an admin accept imported convergences: gen import --trust-imports.`;
 }
 
 /** Edges outside the profile of a feature that have converged. They are shown, but nothing requires them. */

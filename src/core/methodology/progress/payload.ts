@@ -25,7 +25,7 @@ function textIn(payload: PayloadFields, names: readonly string[], lengthMax: num
   return null;
 }
 
-/** A text that is no longer than a name. Longer texts are ignored. */
+/** A text of at most the length of a name. Longer texts are ignored. */
 export const shortTextIn = (payload: PayloadFields, ...names: readonly string[]): string | null =>
   textIn(payload, names, NAME_LENGTH_MAX);
 

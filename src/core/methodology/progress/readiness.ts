@@ -6,7 +6,7 @@ interface ReadinessInput {
   readonly features: Iterable<FeatureProgress>;
   readonly state: MethodologyState;
   readonly pending_reviews: readonly string[];
-  /** Number of gaps that a person accepts; null if not stated. */
+  /** Number of gaps that a person accepts for the release; null if the request does not state it. */
   readonly known_gaps: number | null;
 }
 

@@ -56,7 +56,7 @@ describe('a feature whose profile names an edge that the topology does not have'
     methodology: { ...built, profiles: { ...built.profiles, standard } },
   });
 
-  it('has not converged when all its other edges have, and shows the missing edge', () => {
+  it('is blocked when all its other edges have converged, and shows the missing edge', () => {
     expect(statusView(input).features.find(({ id }) => id === 'BETA')).toMatchObject({
       status: 'blocked',
       waits_for: 'its profile standard names edges that the topology does not have: design_moon',
@@ -239,7 +239,7 @@ describe('the trace of a requirement', () => {
     expect(trace.gaps).toEqual([]);
   });
 
-  it('lists every feature that delivers it and what is missing', () => {
+  it('lists every feature that delivers the requirement, and what is missing', () => {
     const features = [
       testFeature('A', { requirements: ['A', 'REQ-1'] }),
       testFeature('B', { requirements: ['REQ-1'], intent: null }),

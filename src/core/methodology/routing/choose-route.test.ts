@@ -134,7 +134,7 @@ describe('a stuck edge', () => {
     expect(routeOf(projectWithDeltas(3, -1, 3, 3)).state).toBe('IN_PROGRESS');
   });
 
-  it('is stuck while its escalated run waits for a person, until that person holds it', () => {
+  it('is stuck while its escalated run waits for a person, until it is put on hold', () => {
     const input = projectWithDeltas(3, 3, 3);
     input.events.append('claim_suspended', 'F', 'design_code');
     expect(routeOf(input).state).not.toBe('STUCK');
@@ -145,7 +145,7 @@ describe('a stuck edge', () => {
     expect(routeOf(input).state).not.toBe('STUCK');
   });
 
-  it('is not an edge with three zero deltas in a row (7.3)', () => {
+  it('is not an edge with three zero deltas in a row', () => {
     expect(routeOf(projectWithDeltas(0, 0, 0)).state).toBe('IN_PROGRESS');
   });
 
@@ -185,7 +185,7 @@ describe('a stuck edge', () => {
 });
 
 describe('the choice among several features', () => {
-  it('1: prefers a feature with less than a quarter of its time box left, and the one with the least first', () => {
+  it('1: prefers a feature with less than a quarter of its time box left, and among several the one with the least', () => {
     const timeBoxOf = (duration_seconds: number) => ({
       duration_seconds,
       check_in_seconds: null,
@@ -220,7 +220,7 @@ describe('the choice among several features', () => {
   });
 
   // req: RTE-009
-  it('2: prefers the fewest open edges, including those that are not in the log (7.3)', () => {
+  it('2: prefers the fewest open edges, including those that are not in the log', () => {
     const log = new EventLogBuilder().converge('NEAR', ...SPECIFICATION_EDGES);
     const features = [testFeature('EMPTY', { priority: 'critical' }), testFeature('NEAR')];
     expect(routeOf({ features, events: log })).toMatchObject({ feature: 'NEAR', edge: 'design_code' });
@@ -256,7 +256,7 @@ describe('the choice among several features', () => {
 });
 
 describe('the edge of a feature', () => {
-  it('is the first of its profile that has not converged, under its canonical name (7.3)', () => {
+  it('is the first of its profile that has not converged, under its canonical name', () => {
     const log = new EventLogBuilder().converge('F', 'Intent → Requirements', 'requirements->design');
     expect(routeOf({ features: [testFeature('F')], events: log })).toMatchObject({
       feature: 'F',
@@ -266,7 +266,7 @@ describe('the edge of a feature', () => {
     });
   });
 
-  it('needs the last included edge before it if its profile skips the one between', () => {
+  it('depends on the last edge of its profile before the skipped ones', () => {
     const features = [testFeature('F', { profile: 'hotfix' })];
     expect(routeOf({ features }).edge).toBe('intent_requirements');
     expect(
@@ -274,7 +274,7 @@ describe('the edge of a feature', () => {
     ).toBe('design_code');
   });
 
-  it('is a co-evolution as one unit, in either arrow notation', () => {
+  it('is one edge for both directions of a co-evolution, in either arrow notation', () => {
     const log = new EventLogBuilder()
       .converge('F', ...SPECIFICATION_EDGES, 'design_code')
       .append('edge_started', 'F', 'code↔unit_tests');
@@ -293,7 +293,7 @@ describe('the edge of a feature', () => {
     );
   });
 
-  it('is skipped until its spawn folds back, together with the edges that need it', () => {
+  it('is skipped until its spawn folds back, together with the edges that depend on it', () => {
     const log = new EventLogBuilder()
       .converge('F', 'intent_requirements')
       .append('spawn_created', null, null, spawn('SPIKE-1', 'F', 'requirements_design'));
@@ -315,7 +315,7 @@ describe('the edge of a feature', () => {
     });
   });
 
-  it('waits for all edges of a dependency, not only for one edge (7.3)', () => {
+  it('waits for all edges of a dependency, not only for one edge', () => {
     const features = [testFeature('B', { dependencies: [{ feature: 'A', asset: null }] }), testFeature('A')];
     const log = new EventLogBuilder().converge('A', 'intent_requirements');
     expect(routeOf({ features, events: log }).skipped[0]).toMatchObject({ feature: 'B', edge: null });
@@ -385,7 +385,7 @@ describe('an explicit request', () => {
   const features = [testFeature('F'), testFeature('G')];
   const log = new EventLogBuilder().converge('F', 'intent_requirements');
 
-  it('is followed: a feature, an edge in any spelling, a profile', () => {
+  it('is followed if it names a feature, an edge in any spelling, or a profile', () => {
     expect(routeOf({ features, events: log, request: { feature: 'G' } })).toMatchObject({ feature: 'G' });
     expect(routeOf({ features, events: log, request: { edge: 'Intent → Requirements' } })).toMatchObject({
       feature: 'G',
@@ -445,7 +445,7 @@ describe('work on shared modules', () => {
   const project = { features, events: log, claims, modules, request: { agent_id: 'bob' } };
 
   // req: RTE-007, RTE-008
-  it('warns when another agent works on a shared module, and names the modules and the order to build in (7.2)', () => {
+  it('warns when another agent works on a shared module, and names the modules and the order to build in', () => {
     const route = routeOf(project);
     expect(route).toMatchObject({ feature: 'B', refused: null });
     expect(route.parallel).toEqual([
@@ -468,7 +468,7 @@ describe('work on shared modules', () => {
     expect(route.reasons.join()).toContain('shares no module');
   });
 
-  it('is reported as unknown if the module map lacks a feature (7.2)', () => {
+  it('is reported as unknown if the module map lacks a feature', () => {
     const route = routeOf({ ...project, request: { agent_id: 'bob', feature: 'U' } });
     expect(route.parallel).toMatchObject([{ inner_product: null, shared_modules: [] }]);
     expect(route.reasons.join()).toContain('unknown whether U shares modules with A');

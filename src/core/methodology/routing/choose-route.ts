@@ -44,7 +44,7 @@ const EMPTY_ROUTE = {
   next: '',
 } as const;
 
-/** Canonicalises the edge name, and replaces the features' profile if the request names one. */
+/** Leaves out features that cannot be claimed, canonicalises the edge name, and applies a requested profile to the features. */
 function normalizeInput(rawInput: RouteInput): RouteInput {
   const rows = rawInput.rows.every(isClaimable) ? rawInput.rows : rawInput.rows.filter(isClaimable);
   const input = { ...rawInput, rows };
@@ -72,7 +72,7 @@ function escalationReasons(escalations: RouteAdvice['escalations']): string[] {
   return [`${count} for a person; the first: ${first.says}`];
 }
 
-/** The setup step required before any feature can continue; null if none is. */
+/** The setup step that is required before any feature can continue; null if none is required. */
 function setupStepFor(
   methodology: Methodology,
   state: WorkspaceState,
@@ -103,7 +103,10 @@ const withReason = (base: RouteAdvice, reason: string, next: string): RouteAdvic
 const refusedRoute = (base: RouteAdvice, refused: string): RouteAdvice =>
   withReason({ ...base, refused }, refused, base.escalations[0]?.next ?? 'gen status');
 
-/** Why the request names something that does not exist; null if everything exists. */
+/**
+ * Why the request cannot be followed: it names something unknown, a complete feature, or an edge outside the profile of the
+ * feature. Null if it can.
+ */
 function requestRefusal({ request, features }: ProjectProgress, methodology: Methodology): string | null {
   const { feature, edge, profile } = request;
   if (feature !== undefined && !features.has(feature)) {
@@ -156,9 +159,9 @@ function routeToOption(
     request.feature === undefined
       ? rankingReason({ progress, step }, runnerUp)
       : `${feature_id} was requested`,
-    `${step.edge} is the first edge of its profile ${progress.profile.name} that has not converged and can be worked on`,
+    `${step.edge} is the first edge of the profile ${progress.profile.name} that has not converged and can be worked on`,
     ...(step.claim?.state === 'lease_expired'
-      ? [`the lease of ${step.claim.agent_id} on it has expired, so a claim takes it over`]
+      ? [`the lease of ${step.claim.agent_id} on ${step.edge} has expired, so a claim takes the edge over`]
       : []),
     ...reviewReasons(step),
     ...(optionalEdges.length === 0 ? [] : [`optional and not started: ${optionalEdges.join(', ')}`]),

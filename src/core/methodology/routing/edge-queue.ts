@@ -15,7 +15,7 @@ interface ReadyEdge {
   readonly priority: number;
 }
 
-/** The edges of a project as a queue of work, by the routing of `start`. */
+/** The edges of a project as a queue of work, in the order in which `gen start` recommends them. */
 export interface EdgeQueue {
   readonly feature_count: number;
   /** Best first. Advisory: only a claim decides. */

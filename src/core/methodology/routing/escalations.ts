@@ -18,8 +18,8 @@ import {
 import type { ProjectProgress } from '../progress/project-progress.js';
 
 /**
- * Items that wait for a person, by severity; within one severity, blocked work comes before intents, then the oldest
- * first. They are derived from the log and not stored.
+ * Items that wait for a person, most severe first. Within one severity, blocked work comes before intents, and older items
+ * before newer ones. They are derived from the log and not stored.
  */
 export function escalationsOf(project: ProjectProgress): readonly Escalation[] {
   const escalations = [...project.state.signals.values()].map(escalationOfSignal);

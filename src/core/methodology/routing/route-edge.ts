@@ -36,7 +36,7 @@ export function chooseEdge({ request, obstacleOf }: ProjectProgress, progress: F
   return { option: null, skipped };
 }
 
-/** An optional edge that has not started is offered only on request. */
+/** Whether a step is a candidate for the request. An optional edge that has not started is one only if it is named. */
 function isRequestedStep(step: FeatureStep, request: RouteRequest): boolean {
   if (request.edge !== undefined) return step.edge === request.edge;
   return isCountedStep(step) && step.status !== 'converged';

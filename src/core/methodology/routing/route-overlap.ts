@@ -4,7 +4,7 @@ import { innerProduct, suggestWorkOrder } from '../definition/modules.js';
 import type { RouteInput } from '../progress/feature-state.js';
 import { isHeldByAnother } from './route-edge.js';
 
-/** Claims of other agents on features that share modules with this feature, or for which the modules are unknown. */
+/** Claims of other agents on features that share modules with this feature, or that may: their modules are unknown. */
 export function overlappingWork(
   input: RouteInput,
   featureId: string,

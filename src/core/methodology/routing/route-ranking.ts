@@ -20,7 +20,7 @@ const openEdgeCount = ({ progress }: RouteOption): number => unconvergedSteps(pr
 const priorityOf = ({ progress }: RouteOption) => progress.row.feature.priority;
 const lastPosition = ({ progress }: RouteOption): number => progress.row.state?.last_position ?? 0;
 
-/** Ranking criteria in order; the first that differs decides. */
+/** Ranking criteria in order. Of two options, the first criterion in which they differ decides. */
 const TIERS: readonly RankingTier[] = [
   {
     weight: urgency,

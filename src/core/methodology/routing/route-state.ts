@@ -4,7 +4,7 @@ import type { Methodology } from '../definition/methodology.js';
 import { type FeatureProgress, unconvergedSteps } from '../progress/feature-progress.js';
 import type { ProjectProgress } from '../progress/project-progress.js';
 
-/** Derives the workspace state: the first of the eight that applies. */
+/** Derives the state of the workspace: the first of the eight states that applies. */
 export function workspaceState({ methodology, features, statusOf }: ProjectProgress): WorkspaceState {
   if (methodology === null) return 'UNINITIALISED';
   const active = [...features.values()].filter(({ isComplete }) => !isComplete);

@@ -44,7 +44,7 @@ const MERMAID_TAGS: Readonly<Record<FeatureStep['status'], string>> = {
   pending: '',
   blocked: 'crit, ',
 };
-/** Start and end of a bar. Without times a step lasts one hour. In a foreign log the end may precede the start. */
+/** Start and end of a bar. A step without times lasts one hour. If the end precedes the start, it is moved. */
 function barSpan(
   { status, state }: FeatureStep,
   nowMs: number,

@@ -48,7 +48,7 @@ const newFinding = (
   fields: Partial<HealthFinding> = {},
 ): HealthFinding => ({ kind, severity, feature_id: null, edge: null, says: message, next: null, ...fields });
 
-/** A check that fails more often in a row is a separate finding. */
+/** A check that fails more often than this in a row is reported as a finding of its own. */
 const FAILURES_IN_A_ROW_MAX = 3;
 
 function edgeFindings({ row, isComplete }: FeatureProgress): HealthFinding[] {

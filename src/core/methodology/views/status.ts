@@ -22,7 +22,7 @@ import { chooseRoute } from '../routing/choose-route.js';
 
 const ACTIONS_MAX = 10;
 
-/** Status of the whole project, and what `start` would do. */
+/** Status of the whole project, and what `gen start` would recommend. */
 export function statusView(input: RouteInput): MethodologyStatus {
   const { state, rows } = input;
   const project = projectProgressOf(input);

@@ -20,8 +20,8 @@ export function tasksByOriginalId(current: PlanInput | null): Map<string, TaskIn
 }
 
 /**
- * The task id of each item. An item that has a task id, or is in the plan, keeps its id with all claims and results. Another
- * item gets the next sequence of its track; a fault is reported if the track has no sequence left.
+ * The task id of each item. An item that has a task id, or is in the plan, keeps its id with all claims and results. Any
+ * other item gets the next sequence number of its track; a fault is reported if the track has none left.
  */
 export function assignIds(
   items: readonly SourceItem[],

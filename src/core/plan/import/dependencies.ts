@@ -2,8 +2,9 @@ import { addItemFault } from './assign-ids.js';
 import type { SourceDocument, SourceItem } from './source-item.js';
 
 /**
- * The dependencies to write for each item. An item without an entry waits for the previous task of its track by the rule
- * of every plan. If a reference names no item of the document, a required reference is a fault, any other a warning.
+ * The dependencies to write for each item. An item without an entry follows the rule of every plan: it waits for the
+ * previous task of its track. If a reference names no item of the document, a required reference is a fault, any other a
+ * warning.
  */
 export function resolveDependencies(
   document: SourceDocument,
@@ -20,7 +21,8 @@ export function resolveDependencies(
     if (item.references.length > 0)
       dependencies.set(item, referencedTaskIds(document, item, findItem, idByItem, warnings));
     else if (!is_ordered) dependencies.set(item, []);
-    // After a later insertion the sequences differ from the order in the file, so the dependency is written explicitly.
+    // An item that was inserted later has a sequence that differs from its place in the file, so the dependency is written
+    // explicitly.
     else if (previousId !== previousBySequence.get(id))
       dependencies.set(item, previousId === undefined ? [] : [previousId]);
   }

@@ -43,7 +43,7 @@ export function importPlan(
   if (!faults.isEmpty) return { ok: false, faults: faults.sorted() };
   const currentTasks = tasksByOriginalId(current.plan);
   const currentIdOf = (item: SourceItem) => currentTasks.get(item.original_id)?.id;
-  // An item that is done is no work to plan. A task that was started stays, because its history belongs to the plan.
+  // An item that is done is left out, unless its task was started: the history of a started task belongs to the plan.
   const isLeftOut = (item: SourceItem) => item.is_done && !current.isStarted(currentIdOf(item) ?? '');
   const plannedItems = document.items.filter((item) => !isLeftOut(item));
   const idByItem = assignIds(plannedItems, current.plan, currentTasks, faults);

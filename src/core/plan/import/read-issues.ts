@@ -44,7 +44,7 @@ export function readIssues(json: string): SourceDocument {
     return documentWithFault(
       `Expected a list of at most ${ISSUES_MAX} issues, or an object with such a list under issues.`,
     );
-  // Only faults need line numbers. The first fault parses the text a second time, as YAML, to find them.
+  // Only faults need line numbers. To find them, the first fault parses the text a second time, as YAML.
   let yamlDocument: ParsedYaml | null = null;
   const faults = new PlanFaultList((path) => {
     yamlDocument ??= readYamlText(Array.isArray(parsed.value) ? `{"issues": ${json}}` : json, 'one');

@@ -4,7 +4,7 @@ import { isTaskId, TRACK_PATTERN } from '../task-id.js';
 import { splitReferences } from './references.js';
 import type { Reference, SourceDocument, SourceItem, SourceSubtask, TrackGroup } from './source-item.js';
 
-/** Longer lines are faults, so that every pattern below stays fast. */
+/** Maximum length of a line. Longer lines are faults, so that every pattern below stays fast. */
 const LINE_LENGTH_MAX = 10_000;
 const ITEM = /^( *)(?:[-*+]|\d{1,9}[.)]) +\[([ xX])\] +(.*)$/;
 const FENCE = /^ *(?:```|~~~)/;
@@ -35,10 +35,15 @@ export function readMarkdown(markdown: string): SourceDocument {
   else
     for (const [index, line] of markdown.split(/\r?\n/).entries()) {
       if (line.length > LINE_LENGTH_MAX)
-        faults.add('BAD_VALUE', [], `The line has over ${LINE_LENGTH_MAX} characters. Break it.`, {
-          line: index + 1,
-          column: 1,
-        });
+        faults.add(
+          'BAD_VALUE',
+          [],
+          `The line has over ${LINE_LENGTH_MAX} characters. Break it into shorter lines.`,
+          {
+            line: index + 1,
+            column: 1,
+          },
+        );
       else reader.readLine(line.replaceAll('\t', '    '), index + 1);
     }
   const items = distinctIds(reader.items.map(sourceItem));
@@ -104,7 +109,10 @@ class ChecklistReader {
   }
 }
 
-/** `API endpoints` is track API, `Track B: search` is track B; other headings get the next letter. */
+/**
+ * The track that a heading names: API for `API endpoints`, B for `Track B: search`. Null for other headings, which get the
+ * next free letter.
+ */
 function trackNamedBy(heading: string): string | null {
   const word = /^(?:track +)?([A-Za-z]+)(?![A-Za-z0-9'’-])/i.exec(heading)?.[1] ?? '';
   return TRACK_PATTERN.test(word) ? word : null;
@@ -144,7 +152,7 @@ function splitLeadingId(titleLine: string): {
   return { task_id: null, original_id: word.replace(/^#/, ''), title };
 }
 
-/** Dependencies may be on a separate line; all other lines are instructions, without their common indent. */
+/** Separates the lines under an item into its instructions, without their common indent, and lines that name dependencies. */
 function readBody(lines: readonly string[]): { instructions: string | null; references: Reference[] } {
   const references: Reference[] = [];
   const instructionLines = lines.filter((line) => {

@@ -5,7 +5,7 @@ const DEPENDENCY_WORDS = '(?:depends on|blocked by|after)';
 const IN_PARENTHESES = new RegExp(`\\(${DEPENDENCY_WORDS}:? ([^()]{1,1000})\\)$`, 'i');
 /** `Title, depends on: X`; without parentheses the colon is needed, because a title may have these words. */
 const AT_END = new RegExp(`(?:^|[ ,;(—–-])${DEPENDENCY_WORDS}: (.{1,1000})$`, 'i');
-/** `depends on #3` at the end needs no colon, because it has no other meaning. */
+/** `depends on #3` at the end needs no colon, because it cannot mean anything else. */
 const NUMBERS_AT_END = new RegExp(
   `(?:^|[ ,;—–-])${DEPENDENCY_WORDS} (#\\d{1,9}(?:(?:, ?| and | & )#\\d{1,9}){0,100})$`,
   'i',

@@ -21,7 +21,7 @@ export const rulesOf: FoldContext['rulesOf'] = (subject) =>
 
 const claimIdOf: DecisionContext['claimIdOf'] = ({ generation }) => `claim-${generation}`;
 
-/** A project whose commands are decided by the real rules, so that its history is a possible one. */
+/** A project whose commands are decided by the real rules, so that its history could occur. */
 export class ProjectHistory {
   readonly events: EventEnvelope[] = [];
   readonly heads = new Map<string, Head>();

@@ -4,7 +4,7 @@ import { readReport } from './read-report.js';
 const NEVER = new AbortController().signal;
 const read = (text: string, signal = NEVER, timeoutMs?: number) =>
   readReport('tap', Buffer.from(text), signal, timeoutMs);
-/** Each level of subtests reads all lines below it again. */
+/** Deeply nested subtests take long to parse: at each level, all lines below it are parsed again. */
 const NESTED = Array.from({ length: 1500 }, (_, depth) => `${' '.repeat(4 * depth)}ok 1\n`)
   .reverse()
   .join('');
@@ -14,7 +14,7 @@ it('reads a report in a separate thread', async () => {
   expect(await read('hello')).toMatchObject({ says: expect.stringContaining('not of the format tap') });
 });
 
-it('terminates the thread at the time limit, and serves the main thread meanwhile', async () => {
+it('terminates the thread at the time limit, and does not block the main thread meanwhile', async () => {
   let ticks = 0;
   const ticking = setInterval(() => (ticks += 1), 1);
   const parsed = await read(NESTED, NEVER, 50).finally(() => clearInterval(ticking));

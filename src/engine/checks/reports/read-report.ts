@@ -7,8 +7,8 @@ const START_TIMEOUT_MS = 60_000;
 const MEMORY_LIMIT = { maxOldGenerationSizeMb: 1024 };
 
 /**
- * Parses a report in a separate worker thread, which is terminated at the time limit: the command that wrote the report is not trusted.
- * Rejects only if the signal is aborted.
+ * Parses a report in a separate worker thread, which is terminated at the time limit: the command that wrote the report
+ * is not trusted. Rejects only if the signal is aborted.
  */
 export async function readReport(
   format: ReportFormat,

@@ -25,7 +25,7 @@ const TEST_POINT = /^( *)(?:not )?ok\b/;
 function* linesOf(text: string): Generator<string> {
   /** The indent of the block of diagnostics that is open. */
   let blockIndent: string | null = null;
-  /** The indent that a block would have on the next line: only a test point can have one. */
+  /** The indent of a block that starts on the next line; null if it cannot start there: it must follow a test point. */
   let nextBlockIndent: string | null = null;
   for (const line of text.split('\n')) {
     if (blockIndent !== null && line.startsWith(blockIndent)) {

@@ -10,8 +10,8 @@ export interface DocumentedAnswer {
 /**
  * How a provider answers, written by hand from its documentation: these are not recordings, which would need an account
  * of each provider. Sources: the API reference of Bedrock (Converse, and its errors), "Errors" and "Rate limits" of
- * Anthropic, "Error codes" and the chat completion object of OpenAI. The headers of Bedrock's errors are in no reference; they are
- * as in a log in issue 99 of aws-samples/amazon-bedrock-client-for-mac.
+ * Anthropic, "Error codes" and the chat completion object of OpenAI. The headers of Bedrock's errors are not documented:
+ * they are from a log in issue 99 of aws-samples/amazon-bedrock-client-for-mac.
  */
 export interface DocumentedProvider {
   readonly provider: ModelSettings['provider'];

@@ -13,7 +13,7 @@ interface ReceivedWebhook {
   readonly headers: IncomingHttpHeaders;
   readonly path: string;
   readonly body: string;
-  /** The name that the client asked for in the handshake. */
+  /** The name of the server that the client sent in the TLS handshake. */
   readonly server_name: string | false | null | undefined;
 }
 
@@ -29,7 +29,7 @@ interface WebhookReceiver {
 
 type Respond = (response: ServerResponse, request: IncomingMessage) => void;
 
-/** An https server for `localhost` that records what it gets. */
+/** An https server for `localhost` that records the webhooks that it receives. */
 export async function openReceiver(
   respond: Respond = (response) => void response.writeHead(204).end(),
 ): Promise<WebhookReceiver> {

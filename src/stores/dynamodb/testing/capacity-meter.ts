@@ -1,6 +1,6 @@
 import type { DynamodbProxy, ProxiedCall } from './proxy.js';
 
-/** What calls to DynamoDB have used together. */
+/** The total that a series of calls to DynamoDB has used. */
 export interface CapacityUse {
   /** Transactions that happened. */
   transactions: number;

@@ -8,7 +8,7 @@ import { type DynamodbProxy, startDynamodbProxy } from './proxy.js';
 
 export interface DynamodbHarness {
   readonly options: DynamodbOptions;
-  /** Closed when the test ends. */
+  /** Opens a store that is closed when the test ends. */
   store(options?: DynamodbOptions, clock?: ProcessClock): Promise<DynamodbStore>;
   proxy(): Promise<DynamodbProxy>;
 }

@@ -32,7 +32,7 @@ export interface WalFrame {
   readonly digest: string;
   readonly prev: string;
   readonly parts: readonly StoredPart[];
-  /** Its length in the file. */
+  /** The length of the frame in the file. */
   readonly length: number;
 }
 

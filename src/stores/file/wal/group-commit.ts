@@ -29,12 +29,13 @@ interface EmptyRequest {
   readonly reject: (error: unknown) => void;
 }
 
-/** Files synced at the same time before the write-ahead log is emptied: as many as Node has threads for it. */
+/** Files synced at the same time before the write-ahead log is emptied: as many as Node has threads for the disk. */
 const SYNCS_AT_ONCE = 4;
 
 /**
- * Makes the batches of many projects durable with one sync: those that wait while a group is being written form the
- * next one. Their own files are written before, but not synced; that is done before the write-ahead log is emptied.
+ * Makes the batches of many projects durable with one sync: the batches that wait while a group is being written form
+ * the next group. They are written to the projects' own files first, but these files are synced later, before the
+ * write-ahead log is emptied.
  */
 export class GroupCommit {
   private batchesInProgress = 0;
@@ -73,12 +74,12 @@ export class GroupCommit {
     });
   }
 
-  /** The file was synced as a whole. */
+  /** Records that a file was synced as a whole. */
   onSynced(file: UnsyncedFile): void {
     this.unsyncedFiles.delete(file);
   }
 
-  /** Makes a file durable by itself, so that nothing depends on the write-ahead log for it. */
+  /** Makes a file durable by itself, so that it no longer depends on the write-ahead log. */
   async sync(file: UnsyncedFile): Promise<void> {
     if (!this.unsyncedFiles.has(file)) return;
     await file.sync();
@@ -145,7 +146,7 @@ export class GroupCommit {
       if (error instanceof StoreBroken) this.options.onBroken(error);
       else
         this.options.warn(
-          `The write-ahead log could not be emptied (${messageOf(error)}). It keeps growing.`,
+          `The write-ahead log could not be emptied (${messageOf(error)}). It keeps growing: check the disk.`,
         );
       for (const { reject } of callers) reject(error);
     }

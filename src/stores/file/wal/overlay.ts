@@ -4,7 +4,7 @@ import { StoreLayout, WAL_FILE } from '../layout.js';
 import type { StoredPart } from './frame.js';
 import { readFrames, type WalContents } from './read-frames.js';
 
-/** What the write-ahead log beside a project's log has for it. */
+/** What the write-ahead log of a store has for the log of one project. */
 interface ProjectWal {
   readonly path: string;
   readonly parts: readonly StoredPart[];

@@ -97,7 +97,7 @@ it('refuses a frame that was changed, and changes nothing', async () => {
   expect(await idsAfterOpening(root)).toEqual(inEveryProject(['1', '2', '3']));
 });
 
-it('refuses a log with a removed frame', async () => {
+it('refuses a write-ahead log with a removed frame', async () => {
   const root = await crashedStore();
   const wal = await readFile(walFile(root));
   await writeFile(walFile(root), wal.subarray(wal.indexOf('{"frame":"', 1)));
@@ -122,7 +122,7 @@ it('keeps the lines of other programs, which the seals cover', async () => {
   await commitToAll(store, PROJECTS, '1');
   await appendFile(logFile(root, 'a'), '{"theirs":"before"}\n');
   watched.faults.write = async (path, bytes, write) => {
-    // After the file was looked at, and before it is written.
+    // After the file was checked for foreign lines, and before the batch is written.
     if (path === logFile(root, 'a')) await appendFile(path, '{"theirs":"between"}\n');
     return write(bytes);
   };

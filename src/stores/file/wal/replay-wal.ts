@@ -6,9 +6,10 @@ import { readFrames } from './read-frames.js';
 import { removeWal } from './write-ahead-log.js';
 
 /**
- * Writes what only the write-ahead log made durable to the logs of the projects, and removes it. After a power loss
- * their files may lack it, or have other bytes in its place. It is written even if they read well: a file whose sync
- * failed may read well and still not be on the disk. Doing it twice changes nothing.
+ * Writes the bytes that only the write-ahead log made durable to the logs of the projects, and removes the write-ahead
+ * log. After a power loss the logs may lack these bytes, or have other bytes in their place. The bytes are written even
+ * to a log that reads well: a file whose sync failed may read well and still not be on the disk. A second replay changes
+ * nothing.
  */
 export async function replayWal(disk: Disk, layout: StoreLayout): Promise<void> {
   const path = `${layout.root}/${WAL_FILE}`;
@@ -46,7 +47,7 @@ interface ReplayedFile {
   readonly runs: readonly ByteRun[];
 }
 
-/** Null: the segment was closed since. It was synced before that, and may have been redacted after. */
+/** Null: the segment was closed since. It was synced before it was closed, and may have been redacted afterwards. */
 async function fileToReplay(
   disk: Disk,
   folder: string,
@@ -101,6 +102,6 @@ function joinParts(parts: readonly StoredPart[]): ByteRun[] {
 const damageError = (what: string): StoreRefused =>
   new StoreRefused(
     `${what}. It was durable before, so this is damage and not the result of a crash, and it may concern any tenant. ` +
-      'Nothing was changed. Restore the folder from a backup. If it is a copy that was made while the server was ' +
+      'Nothing was changed. Restore the folder from a backup. If the folder is a copy that was made while the server was ' +
       `running, remove ${WAL_FILE} from the copy: its logs are complete.`,
   );

@@ -24,7 +24,7 @@ export const commitTo = (
   return commitOne(store, transactionOf(key, { loose_events: [eventOf(key, { event_id, payload })] }));
 };
 
-/** The same event in several projects at the same time. */
+/** Commits the same event in several projects at the same time. */
 export const commitToAll = (
   store: Store,
   projects: readonly string[],

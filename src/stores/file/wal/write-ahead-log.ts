@@ -5,8 +5,7 @@ import { CHAIN_START } from '../line.js';
 import { encodeFrame, type WalPart } from './frame.js';
 
 /**
- * Records in `store.json` whether the write-ahead log may have commits that the logs do not have. Durable when it
- * resolves.
+ * Records in `store.json`, durably, whether the write-ahead log may have commits that the logs do not have.
  */
 type MarkStore = (hasWal: boolean) => Promise<void>;
 
@@ -26,7 +25,7 @@ export class WriteAheadLog {
     private isMarked: boolean,
   ) {}
 
-  /** Durable when it resolves. If it rejects with anything but `StoreBroken`, no part of the frame is in the file. */
+  /** Appends a frame durably. If this rejects with anything but `StoreBroken`, no part of the frame is in the file. */
   async append(parts: readonly WalPart[]): Promise<void> {
     await this.orBroken(async () => {
       const file = this.file ?? (await this.open());
@@ -34,7 +33,7 @@ export class WriteAheadLog {
       try {
         await writeFully(file, bytes);
       } catch (error) {
-        // Its batches are reported as failed: they must not come back with the next start.
+        // The batches of the frame are reported as failed: they must not come back at the next start.
         await file.truncate(this.bytes);
         await file.sync();
         throw error;
@@ -57,7 +56,7 @@ export class WriteAheadLog {
     });
   }
 
-  /** Removes the file, so that programs that do not know it can use the folder. The logs must be durable before. */
+  /** Removes the file, so that older programs, which do not read it, can use the folder. The logs must be durable before. */
   async remove(): Promise<void> {
     await this.empty();
     await this.close();
@@ -97,7 +96,7 @@ export class WriteAheadLog {
   }
 }
 
-/** Removes the file. Durable when it resolves. */
+/** Removes the file durably. */
 export async function removeWal(disk: Disk, root: string): Promise<void> {
   await disk.unlink(`${root}/${WAL_FILE}`);
   await disk.syncFolder(root);

@@ -9,8 +9,7 @@ export const newProject = (project_id = 'p'): ProjectKey => ({ tenant_id: `t-${r
 export const newNamespace = (): string => `m_${randomUUID().replaceAll('-', '_')}`;
 
 /**
- * A test server: `open` gives stores that close when the test ends, and `admin` runs a statement without a
- * store.
+ * A test server: `open` opens a store that is closed when the test ends, and `admin` runs a statement without a store.
  */
 export const harnessOf = (options: MysqlOptions) => ({
   open: async (withOptions: MysqlOptions = options): Promise<MysqlStore> => {

@@ -36,7 +36,7 @@ export class RedisHarness {
     await migrator.close();
   }
 
-  /** Opens a store that is closed with the test; creates the schema if needed. */
+  /** Opens a store that is closed when the test ends; creates the schema if needed. */
   async open(): Promise<RedisStore> {
     await this.migrate();
     return this.reopen();

@@ -5,7 +5,7 @@ import { ConfigFindings, openYamlFile, type YamlFile } from './yaml-file.js';
 
 const builtInCache = new Map<string, YamlFile>();
 
-/** Returns a built-in file. Each is parsed once per process, and only if a workspace does not have it. */
+/** Returns a built-in file. Each is parsed once per process, when the first workspace needs it. */
 export function builtInFile(path: string): YamlFile {
   const cached = builtInCache.get(path);
   if (cached !== undefined) return cached;

@@ -91,7 +91,10 @@ function dimensionRecord(raw: RawFields, key: string, file: YamlFile): RawFields
 const NAME_KEYS = ['name', 'dimension', 'id', 'key'] as const;
 const VALUE_KEYS = ['value', 'decision', 'resolution'] as const;
 
-/** `{ name: build_system, tool: npm }`, `{ dimension: build_system, value: npm }` or `{ build_system: npm }`. */
+/**
+ * The name and value of a dimension in a list: `{ name: build_system, tool: npm }`, `{ dimension: build_system, value: npm }`
+ * or `{ build_system: npm }`; null for another form.
+ */
 function dimensionEntry(entry: unknown): [string, unknown] | null {
   if (!isObject(entry)) return null;
   const nameKey = NAME_KEYS.find((key) => typeof entry[key] === 'string');
@@ -146,7 +149,7 @@ function hasDecision(value: unknown): boolean {
   return typeof value === 'number';
 }
 
-/** Adds the project's own requirements to the requirements in the edge files. */
+/** The edges with `evaluator_overrides` applied: additional checks, and without checks of types that are not listed. */
 export function applyEdgeOverrides(
   edges: Methodology['edges'],
   names: EdgeNameIndex,

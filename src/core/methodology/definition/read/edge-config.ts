@@ -22,7 +22,10 @@ import {
 import { warnUnknownFields } from './unknown-fields.js';
 import type { YamlFile } from './yaml-file.js';
 
-/** Name of the file, without its extension, with the commands of all checks whose source is `traceability`. It is not the file of an edge. */
+/**
+ * Name, without extension, of the file with the commands of all checks whose source is `traceability`. The file belongs to
+ * no edge.
+ */
 export const TRACEABILITY_STEM = 'traceability';
 
 const convergenceFields = {
@@ -108,10 +111,10 @@ function configOf(
   const { evaluators, convergence, construct, evaluate, budget, ...extra } = settings;
   const { rule, max_iterations, stuck_threshold, human_required } = convergence;
   if (rule && rule !== CONVERGENCE_RULE) {
-    file.warn(['convergence', 'rule'], `Only ${CONVERGENCE_RULE} is supported on an edge, and it applies.`);
+    file.warn(['convergence', 'rule'], `The rule is ignored: edges only support ${CONVERGENCE_RULE}.`);
   }
   const isTooLong = JSON.stringify(extra).length > EXTRA_LENGTH_MAX;
-  if (isTooLong) file.warn([], `Guidance of more than ${EXTRA_LENGTH_MAX} characters is ignored.`);
+  if (isTooLong) file.warn([], `The guidance is ignored: it has more than ${EXTRA_LENGTH_MAX} characters.`);
   const checks = parseChecks(checklist, ['checklist'], file, { defaults: check_defaults });
   const names = new Set(checks.map(({ name }) => name));
   return {
@@ -125,7 +128,7 @@ function configOf(
   };
 }
 
-/** The edge of a file: by its name, otherwise by `edge_type`, by source and target, or by the name of the file. */
+/** The edge of a file: by its field `edge`, otherwise `edge_type`, otherwise source and target, otherwise the file name. */
 function edgeOf(
   { edge, edge_type, source, target }: ParsedEdgeFields,
   stem: string,
@@ -147,7 +150,7 @@ function warnAboutFields(file: YamlFile, stem: string): void {
     ? Object.keys(file.value).filter((name) => name.startsWith('layer_'))
     : [];
   const knownFields = stem === TRACEABILITY_STEM ? [...EDGE_FIELDS, ...layers] : EDGE_FIELDS;
-  warnUnknownFields(file, [], knownFields, 'It is kept with the edge, but no check is read from it.');
+  warnUnknownFields(file, [], knownFields, 'The field is kept with the edge, but no check is read from it.');
   warnUnknownFields(file, ['convergence'], Object.keys(convergenceFields));
 }
 
@@ -161,7 +164,7 @@ export function parseChecks(
   const names = new Set<string>();
   for (const [index, check] of parsed.entries()) {
     const { name } = check;
-    warnUnknownFields(file, [...path, index], CHECK_FIELDS, 'Its check is read without it.');
+    warnUnknownFields(file, [...path, index], CHECK_FIELDS, 'The check is read without this field.');
     warnAboutExecutionFields(check, file, [...path, index]);
     if (names.has(name))
       file.fault(

@@ -11,7 +11,7 @@ export class EdgeNameIndex {
 
   constructor(
     { transitions }: Topology,
-    /** By edge: stem of the file that its transition names. */
+    /** By edge: the stem of the file that its transition names in `edge_config`. */
     readonly configStems: ReadonlyMap<string, string>,
   ) {
     for (const { edge } of transitions) this.#byName.set(edge, edge);
@@ -27,10 +27,11 @@ export class EdgeNameIndex {
     return this.#byName.get(canonicalEdge(name)) ?? null;
   }
 
-  /** Null if the topology has no such edge. A warning then names the edge, and the rest of the file is used. */
+  /** The edge of a name. Null if the topology has no such edge: a warning names it, and the rest of the file is used. */
   resolveOrWarn(name: string, file: YamlFile, path: DocumentPath): string | null {
     const edge = this.find(name);
-    if (edge === null && !file.isBuiltIn) file.warn(path, `${this.#unknownMessage(name)} It is left out.`);
+    if (edge === null && !file.isBuiltIn)
+      file.warn(path, `${this.#unknownMessage(name)} This name is left out.`);
     return edge;
   }
 
@@ -63,5 +64,5 @@ export class EdgeNameIndex {
   }
 }
 
-/** `edge_params/tdd.yml` → `tdd`. */
+/** The name of a file without its folder and extension: `tdd` for `edge_params/tdd.yml`. */
 export const fileStem = (path: string): string => (path.split('/').at(-1) ?? path).replace(/\.ya?ml$/, '');

@@ -50,7 +50,7 @@ const schema = z.object({
   convergence_rules: anyRecord,
 });
 
-/** Fields in the file of other Genesis tools that only describe and have no effect. */
+/** Fields that other Genesis tools write into the file. They only describe, and have no effect. */
 const DESCRIPTIVE_FIELDS = [
   'description',
   'version',
@@ -65,7 +65,7 @@ const TYPE_FIELDS = [
   'processing_phases',
 ];
 
-/** The only rules that are supported; another value is reported. */
+/** The rules, each with its only supported value. Any other value is reported. */
 const CONVERGENCE_RULES: Readonly<Record<string, unknown>> = {
   composition: 'all_must_pass',
   ordering: 'as_specified_in_edge_config',
@@ -83,7 +83,7 @@ export function parseEvaluatorDefaults(file: YamlFile): EvaluatorDefaults | null
   warnAboutRules(parsed.convergence_rules, file);
   const check_defaults = checkDefaultsOf(parsed.evaluator_types, file);
   const checks = parsed.checklist.map((check, index) => {
-    warnUnknownFields(file, ['checklist', index], CHECK_FIELDS, 'Its check is read without it.');
+    warnUnknownFields(file, ['checklist', index], CHECK_FIELDS, 'The check is read without this field.');
     warnAboutExecutionFields(check, file, ['checklist', index]);
     return parseCheck(check, check_defaults);
   });
@@ -106,7 +106,7 @@ function checkDefaultsOf(types: z.infer<typeof schema>['evaluator_types'], file:
     if (type === undefined) {
       file.warn(
         path,
-        `There is no evaluator ${JSON.stringify(name)}; known evaluators: ${CHECK_TYPES.join(', ')}. It is left out.`,
+        `There is no evaluator ${JSON.stringify(name)}; known evaluators: ${CHECK_TYPES.join(', ')}. This name is left out.`,
       );
       continue;
     }

@@ -49,9 +49,9 @@ interface EvaluatorsContext {
 }
 
 /**
- * Reads the list `evaluators:` of an edge file into checks: a command is a deterministic check, each entry of a
- * checklist a check by the evaluator, and a gate a human check. What is not understood becomes a human check, with a
- * warning, so that no check is lost.
+ * Reads the list `evaluators:` of an edge file into checks. A command becomes a deterministic check, each entry of a
+ * checklist becomes a check of the type of its evaluator, and a gate becomes a human check. An entry that cannot be read
+ * becomes a human check, with a warning, so that no check is lost.
  */
 export function parseEvaluators(value: unknown, context: EvaluatorsContext): CheckDefinition[] {
   if (value === undefined || value === null) return [];
@@ -79,7 +79,7 @@ function* evaluatorChecks(
     yield humanFallback(entry, path, context);
     return;
   }
-  warnUnknownFields(context.file, path, EVALUATOR_FIELDS, 'Its evaluator is read without it.');
+  warnUnknownFields(context.file, path, EVALUATOR_FIELDS, 'The evaluator is read without this field.');
   const reader = new EvaluatorReader(fields, path, context);
   yield* reader.readCommands();
   yield* reader.readChecklist();
@@ -141,10 +141,7 @@ class EvaluatorReader {
     if (!hasValue(this.entry, 'checklist')) return;
     const path = [...this.path, 'checklist'];
     if (this.type === 'deterministic') {
-      this.warn(
-        path,
-        'A deterministic evaluator cannot check a text: the checklist is read as checks of an agent.',
-      );
+      this.warn(path, 'A program cannot judge the entries of a checklist: they are read as agent checks.');
     }
     const type = this.type === 'deterministic' ? 'agent' : this.type;
     const items: unknown[] = [this.entry.checklist].flat();
@@ -180,7 +177,7 @@ class EvaluatorReader {
     const { name, criterion, required, source } = isObject(item) ? item : ({} as Fields);
     const criterionText = [criterion, name].find(isText);
     if (criterionText === undefined) return humanFallback(item, path, this.context);
-    warnUnknownFields(this.context.file, path, ITEM_FIELDS, 'Its check is read without it.');
+    warnUnknownFields(this.context.file, path, ITEM_FIELDS, 'The check is read without this field.');
     const fields = isText(source) ? { source } : {};
     const itemName = isText(name) ? name : criterionText;
     const check = this.buildCheck(type, itemName, criterionText, fields);
@@ -225,7 +222,7 @@ class EvaluatorReader {
   }
 }
 
-/** An empty list counts as a missing field. */
+/** Whether a field has a value. An empty list counts as none. */
 function hasValue(entry: Fields, field: string): boolean {
   const value = entry[field] ?? null;
   return value !== null && !(Array.isArray(value) && value.length === 0);
@@ -244,7 +241,7 @@ function humanFallback(value: unknown, path: DocumentPath, context: EvaluatorsCo
   };
 }
 
-/** `ADRs reference requirements` → `adrs_reference_requirements`; reports are matched by name. */
+/** A name made from a text: `ADRs reference X` → `adrs_reference_x`. It is unique, because reports are matched by name. */
 function uniqueName(source: string, { edge, names }: EvaluatorsContext): string {
   const slug = source
     .toLowerCase()

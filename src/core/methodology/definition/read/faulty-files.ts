@@ -7,7 +7,7 @@ import type { ConfigFindings } from './yaml-file.js';
 /** The files with faults, and what depends on them. */
 export interface FaultyFiles {
   readonly names: ReadonlySet<string>;
-  /** Edges whose checks are not known. */
+  /** Edges whose file has a fault, so that their checks are unknown. */
   readonly edges: ReadonlySet<string>;
   /** Whether everything depends on one of these files. */
   readonly affectsEverything: boolean;
@@ -15,14 +15,14 @@ export interface FaultyFiles {
 
 /** Folders that contain only features. */
 const FEATURE_FOLDER = /^(features|vectors)(\/(active|completed))?$/;
-/** A fault in such a file affects only what depends on the file. Other faults affect their edge, or the whole project. */
+/** Files in which a fault affects only what depends on them. A fault in another file affects its edge or the whole project. */
 const SPECIFIC_KINDS: readonly WorkspaceFileKind[] = ['feature', 'profile', 'intent', 'engine'];
 
 export function faultyFilesOf(
   files: WorkspaceFiles,
   names: EdgeNameIndex,
   { faults }: ConfigFindings,
-  /** The profile of features that name none. */
+  /** The profile of features whose definition names no profile. */
   defaultProfile: string,
 ): FaultyFiles {
   const faultyNames = new Set(faults.map(({ file }) => file));

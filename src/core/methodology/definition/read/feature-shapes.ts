@@ -4,8 +4,9 @@ import { textOrNull } from './fields.js';
 type RawFields = Readonly<Record<string, unknown>>;
 
 /**
- * The content of a feature file in the shape that is parsed. Older tools nest the fields under `feature:`, call the id
- * `id` or `feature_id`, keep the criteria outside `constraints`, and write criteria with a `key:` or as prose.
+ * The content of a feature file in the current shape, which `feature.ts` parses. Older tools nest the fields under
+ * `feature:`, call the id `id` or `feature_id`, keep the criteria outside `constraints`, and write criteria with a `key:`
+ * or as prose.
  */
 export function canonicalFeature(raw: unknown): unknown {
   if (!isObject(raw)) return raw;
@@ -33,7 +34,7 @@ function canonicalCriteria(constraints: unknown, topLevelCriteria: unknown): unk
   };
 }
 
-/** YAML reads the prose `Tests cover: login` as a record with one field. */
+/** A criterion as a record or as prose. YAML reads the prose `Tests cover: login` as a record with one field. */
 function canonicalCriterion(entry: unknown): unknown {
   if (!isObject(entry)) return entry;
   const id = entry.id ?? entry.key ?? entry.name;

@@ -22,8 +22,8 @@ import { parseTimeBoxRule } from './profile.js';
 import type { YamlFile } from './yaml-file.js';
 
 /**
- * Same grammar as other ids: `#` would end the id in the subject of an edge, and a leading `~` marks the project's own
- * records.
+ * The grammar of feature ids, the same as of other ids: `#` would end the id in the subject of an edge, and a leading `~`
+ * marks the project's own records.
  */
 const FEATURE_ID = /^[A-Za-z0-9][A-Za-z0-9._~@+-]*$/;
 const CONVENTIONAL_FEATURE_ID = /^REQ-F-[A-Z0-9]+(-[A-Z0-9]+)*-\d{3,}$/;
@@ -81,7 +81,7 @@ const schema = z.object({
 });
 type ParsedFeatureFile = z.infer<typeof schema>;
 
-/** Parses the file of a feature; the profile is empty if the file names none. */
+/** Parses the file of a feature. The profile is empty if the file does not name one. */
 export function parseFeature(file: YamlFile): Feature | null {
   const parsed = file.parse(schema, canonicalFeature(file.value));
   if (parsed === null) return null;
@@ -128,7 +128,7 @@ function idOf({ feature }: ParsedFeatureFile, file: YamlFile): string | null {
   return id;
 }
 
-/** A trajectory from a template has no progress. */
+/** Whether a trajectory states progress. One that was only copied from a template does not. */
 function hasTrajectoryProgress(trajectory: unknown): boolean {
   if (typeof trajectory !== 'object' || trajectory === null) return false;
   return Object.values(trajectory).some(

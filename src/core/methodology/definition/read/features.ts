@@ -29,7 +29,11 @@ export function parseFeatures(
     if (first === undefined) featuresById.set(feature.feature_id, { feature, file });
     else if (OLDER_FOLDER.test(file.name))
       file.warn([], `${feature.feature_id} is defined in ${first.file.name}; this file is ignored.`);
-    else file.fault(['feature'], `${feature.feature_id} is already defined in ${first.file.name}.`);
+    else
+      file.fault(
+        ['feature'],
+        `${feature.feature_id} is already defined in ${first.file.name}. Remove one of the two files, or change its id.`,
+      );
   }
   checkDependencies(featuresById);
   return [...featuresById.values()];
@@ -63,7 +67,10 @@ function checkDependencies(featuresById: ReadonlyMap<string, LoadedFeature>): vo
   const [cycle] = featureCycles(features, 1);
   if (cycle === undefined) return;
   const file = featuresById.get(cycle[0] as string)?.file;
-  file?.fault(dependenciesPath(file), `Features depend on each other in a cycle: ${cycle.join(' → ')}.`);
+  file?.fault(
+    dependenciesPath(file),
+    `Features depend on each other in a cycle: ${cycle.join(' → ')}. Remove one of these dependencies.`,
+  );
 }
 
 const dependenciesPath = ({ value }: YamlFile): DocumentPath => [

@@ -13,11 +13,11 @@ export const longText = z.string().max(16 * 1024);
 export const shortTexts = z.array(shortText).max(1000);
 const checkType = z.enum(CHECK_TYPES);
 export const checkTypes = z.array(checkType).max(10);
-/** Names of evaluators as a file writes them; `knownCheckTypes` reads them. */
+/** Names of evaluators in a file, in any spelling; `knownCheckTypes` resolves them to check types. */
 export const evaluatorNames = z.array(shortText).max(10);
 export const iterationCount = z.int().min(1).max(1000);
 
-/** Names of other Genesis tools: the functors that compute, judge and ask a person. */
+/** Check types by their names in other Genesis tools: functors that compute (F_D), judge (F_P) or ask a person (F_H). */
 const CHECK_TYPE_BY_FUNCTOR: Readonly<Record<string, CheckType>> = {
   f_d: 'deterministic',
   f_p: 'agent',
@@ -39,7 +39,7 @@ export function knownCheckTypes(
   const types = evaluatorNameList.map((evaluatorName, index) => {
     const type = checkTypeOf(evaluatorName);
     if (type === undefined) {
-      const message = `There is no evaluator ${JSON.stringify(evaluatorName)}; known evaluators: ${CHECK_TYPES.join(', ')}. It is left out.`;
+      const message = `There is no evaluator ${JSON.stringify(evaluatorName)}; known evaluators: ${CHECK_TYPES.join(', ')}. This name is left out.`;
       file.warn(path.at(-1) === 'evaluator' ? path : [...path, index], message);
     }
     return type;
@@ -129,7 +129,7 @@ const executionFieldsOf = ({ shell, timeout_seconds, report }: z.infer<typeof ch
   withoutEmptyFields({ shell, timeout_seconds, report });
 
 export const onlyDeterministicMessage = (field: string): string =>
-  `Only deterministic checks have the field ${field}. It is ignored.`;
+  `The field ${field} is ignored, because only deterministic checks have it.`;
 
 /** Warns if a check that runs no program has fields that say how its program is run. */
 export function warnAboutExecutionFields(
@@ -145,7 +145,7 @@ export function warnAboutExecutionFields(
 
 type WithoutEmpty<T> = { [Name in keyof T]?: NonNullable<T[Name]> };
 
-/** A field that a file leaves empty counts as absent. */
+/** The fields without the empty ones: a field that a file leaves empty counts as absent. */
 export const withoutEmptyFields = <T extends object>(fields: T): WithoutEmpty<T> =>
   Object.fromEntries(
     Object.entries(fields).filter(([, value]) => value !== null && value !== undefined),

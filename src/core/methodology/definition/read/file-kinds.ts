@@ -1,5 +1,5 @@
 export const FILES_MAX = 5000;
-/** In characters. Parsed files take many times their length in memory. */
+/** Maximum length of all files together, in characters. Parsed files take many times their length in memory. */
 export const ALL_FILES_LENGTH_MAX = 4 * 1024 * 1024;
 
 /** Location of each kind of file, relative to `.ai-workspace/`. Earlier entries take precedence. */

@@ -45,7 +45,7 @@ const schema = z.object({
   vector_types: z.union([z.enum(['any', 'all']), shortTexts]).nullish(),
 });
 
-/** The iterations before a person is asked, and the equal deltas after which work is stuck. */
+/** After how many iterations a person has to decide, and after how many without progress an edge is stuck. */
 export type IterationThresholds = Pick<Profile, 'max_iterations' | 'stuck_threshold'>;
 /** Used if no file sets the thresholds. */
 export const DEFAULT_THRESHOLDS: IterationThresholds = { max_iterations: 5, stuck_threshold: 3 };
@@ -76,7 +76,7 @@ export function parseProfile(
   for (const [edgeName, types] of Object.entries(parsed.evaluators.overrides)) {
     const edge = names.resolveOrWarn(edgeName, file, ['evaluators', 'overrides', edgeName]);
     const knownTypes = knownCheckTypes(types, file, ['evaluators', 'overrides', edgeName]);
-    // An override that names only unknown types would leave the edge without checks.
+    // An override that names only unknown types is ignored, because it would leave the edge without checks.
     if (edge !== null && (knownTypes.length > 0 || types.length === 0)) evaluators_by_edge[edge] = knownTypes;
   }
   const defaultTypes = knownCheckTypes(parsed.evaluators.default, file, ['evaluators', 'default']);
@@ -102,7 +102,7 @@ export function parseProfile(
   };
 }
 
-/** Null if there is no time box. `check_in: none` means no check-in. */
+/** The rule of a time box; null if there is none. `check_in: none` means no check-in. */
 export function parseTimeBoxRule(
   parsed: z.infer<typeof timeBoxSchema>,
   file: YamlFile,

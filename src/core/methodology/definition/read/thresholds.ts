@@ -14,7 +14,7 @@ const schema = z.object({
   }),
 });
 
-/** Parses `intentengine_config.yml`, a file of other Genesis tools: when an agent's work goes to a person, by profile. */
+/** Parses `intentengine_config.yml` of other Genesis tools, which sets by profile when an agent's work goes to a person. */
 export function parseThresholds(
   file: YamlFile,
   defaults: IterationThresholds,

@@ -7,9 +7,9 @@ import type { YamlFile } from './yaml-file.js';
 
 const ASSET_TYPES_MAX = 200;
 const ASSET_NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
-const assetName = z
-  .string()
-  .regex(ASSET_NAME, { error: 'expected letters, digits, _ . - and at most 64 of them' });
+const assetName = z.string().regex(ASSET_NAME, {
+  error: 'expected at most 64 letters, digits and _ . -, starting with a letter or a digit',
+});
 
 const assetType = z.object({ description, markov_criteria: orElse(z.array(longText).max(100), []) });
 const transitionSchema = z.object({
@@ -72,7 +72,10 @@ function assetTypesOf({ asset_types }: ParsedTopologyFile, file: YamlFile): Topo
     : Object.entries(asset_types).map(([name, type]) => ({ ...(type ?? assetType.parse({})), name }));
   for (const { name } of assetTypes) {
     if (!ASSET_NAME.test(name))
-      file.fault(['asset_types', name], `${JSON.stringify(name)} is not a valid asset type name.`);
+      file.fault(
+        ['asset_types', name],
+        `${JSON.stringify(name)} is not a valid name of an asset type: use letters, digits, _ . or -.`,
+      );
   }
   if (assetTypes.length > ASSET_TYPES_MAX) {
     const message = `There are ${assetTypes.length} asset types; at most ${ASSET_TYPES_MAX} are allowed.`;

@@ -18,7 +18,7 @@ export function warnUnknownFields(
   }
 }
 
-/** Undefined if the path does not exist, as in a file whose fields were renamed when it was parsed. */
+/** The value at a path; undefined if there is none, as in a file whose fields were renamed before parsing. */
 function valueAt(root: unknown, path: DocumentPath): unknown {
   let value = root;
   for (const step of path) {

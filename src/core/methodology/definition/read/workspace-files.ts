@@ -30,7 +30,7 @@ export class WorkspaceFiles {
     return this.#byKind.get(kind) ?? [];
   }
 
-  /** Opens every file of these kinds, one per step. Some kinds are opened only to check that they can be parsed. */
+  /** Opens every file of these kinds, one per step. `filesOf` then returns them without parsing them again. */
   *openSteps(kinds: readonly WorkspaceFileKind[]): Generator<void, void> {
     for (const path of kinds.flatMap((kind) => this.#byKind.get(kind) ?? [])) {
       this.#open(path);
@@ -38,7 +38,7 @@ export class WorkspaceFiles {
     }
   }
 
-  /** The files that can be parsed; the faults of the others are reported. */
+  /** The files of a kind that can be parsed; the faults of the others are reported. */
   filesOf(kind: WorkspaceFileKind): YamlFile[] {
     const paths = this.#byKind.get(kind) ?? [];
     return paths.map((path) => this.#open(path)).filter((file) => file !== null);

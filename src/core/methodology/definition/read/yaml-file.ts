@@ -9,7 +9,7 @@ import {
   type SourcePosition,
 } from '../../../yaml/source-position.js';
 
-/** In characters. */
+/** Maximum length of a file, in characters. */
 export const FILE_LENGTH_MAX = 256 * 1024;
 const FINDINGS_MAX = 100;
 
@@ -26,7 +26,7 @@ export class ConfigFindings {
   }
 }
 
-/** `constructor` is allowed, since transitions have such a field; all lookups check for own properties. */
+/** Names that no field may have. A field `constructor` of a transition is allowed, as lookups check for own properties. */
 const FORBIDDEN_NAMES: ReadonlySet<string> = new Set(['__proto__', 'prototype']);
 
 /** A parsed workspace file: its value, and methods that report findings with their position. */
@@ -43,7 +43,7 @@ export class YamlFile implements ShapeFaultSink {
     readonly isBuiltIn: boolean,
   ) {}
 
-  /** `value`: the content, if the caller has changed it to another spelling. */
+  /** Parses the content with a schema. `value`: the content to parse, if the caller has converted it. */
   parse<T>(schema: z.ZodType<T>, value = this.value): T | null {
     return parseWithSchema(schema, value, [], this);
   }
