@@ -96,7 +96,7 @@ it('gen fleet runs the sample plan in worktrees, and restarts an agent that was 
       },
     ],
   });
-  const commits = report.worktrees.reduce((total, worktree) => total + worktree.commits, 0);
+  const commits = report.worktrees.reduce((total, worktree) => total + (worktree.commits ?? 0), 0);
   expect(commits).toBe(SAMPLE_TASKS);
   for (const { folder, branch } of report.worktrees)
     expect(git(folder ?? '', 'symbolic-ref', '--short', 'HEAD')).toBe(branch);

@@ -60,10 +60,18 @@ export function reportText(report: FleetReport, { paint, table }: CommandContext
 const refusedText = ({ agent_id, task_id, generation, reason, parked }: RefusedResult): string =>
   `${task_id}  ${agent_id}, generation ${generation}: ${reason}${parked === null ? '' : `, kept as ${parked}`}`;
 
-function worktreeText({ folder, branch, commits, has_uncommitted_changes }: KeptWorktree): string {
+function worktreeText({
+  folder,
+  branch,
+  commits,
+  has_other_checkout,
+  has_uncommitted_changes,
+}: KeptWorktree): string {
+  const count = commits === null ? 'commits that git could not count' : countText(commits, 'commit');
+  const checkout = has_other_checkout ? ', another branch or commit is checked out' : '';
   const changes = has_uncommitted_changes ? ', uncommitted changes' : '';
-  return `${folder ?? '(removed)'}  branch ${branch}: ${countText(commits, 'commit')}${changes}`;
+  return `${folder ?? '(removed)'}  branch ${branch}: ${count}${checkout}${changes}`;
 }
 
 const mergeCommands = (worktrees: readonly KeptWorktree[]): string[] =>
-  worktrees.filter(({ commits }) => commits > 0).map(({ branch }) => `git merge ${branch}`);
+  worktrees.filter(({ commits }) => commits !== 0).map(({ branch }) => `git merge ${branch}`);

@@ -40,7 +40,13 @@ it('a worktree with commits or changes is kept, and the next fleet continues in 
   const { repository, folder } = await createRepository();
   const worktree = await AgentWorktree.open(repository, 'builder-1', folder);
   git(folder, 'commit', '--quiet', '--allow-empty', '-m', 'work');
-  const kept = { agent_id: 'builder-1', folder, branch: 'fleet/builder-1', commits: 1 };
+  const kept = {
+    agent_id: 'builder-1',
+    folder,
+    branch: 'fleet/builder-1',
+    commits: 1,
+    has_other_checkout: false,
+  };
   expect(await worktree.finish()).toEqual({ ...kept, has_uncommitted_changes: false });
   const again = await AgentWorktree.open(repository, 'builder-1', folder);
   await writeFile(join(folder, 'new.txt'), 'new\n');
@@ -74,4 +80,31 @@ it('a worktree whose folder was removed is reported only if its branch has commi
   git(folder, 'commit', '--quiet', '--allow-empty', '-m', 'work');
   execFileSync('rm', ['-r', folder]);
   expect(await used.finish()).toMatchObject({ folder: null, commits: 1, has_uncommitted_changes: false });
+});
+
+it('a worktree is kept if git cannot count its commits', async () => {
+  const { repository, folder } = await createRepository();
+  const worktree = await AgentWorktree.open(repository, 'builder-1', folder);
+  git(folder, 'commit', '--quiet', '--allow-empty', '-m', 'work');
+  git(repository.root, 'switch', '--quiet', '--orphan', 'empty');
+  expect(await worktree.finish()).toMatchObject({ folder, commits: null });
+  expect(git(folder, 'log', '-1', '--format=%s')).toBe('work');
+});
+
+it('a worktree whose agent has left its branch is kept, because its commits may be on no branch', async () => {
+  const { repository, folder } = await createRepository();
+  const worktree = await AgentWorktree.open(repository, 'builder-1', folder);
+  git(folder, 'checkout', '--quiet', '--detach');
+  git(folder, 'commit', '--quiet', '--allow-empty', '-m', 'work');
+  expect(await worktree.finish()).toMatchObject({ folder, commits: 0, has_other_checkout: true });
+  expect(git(folder, 'log', '-1', '--format=%s')).toBe('work');
+});
+
+it('a worktree is removed if its branch was deleted and nothing else is in it', async () => {
+  const { repository, folder } = await createRepository();
+  const worktree = await AgentWorktree.open(repository, 'builder-1', folder);
+  execFileSync('rm', ['-r', folder]);
+  git(repository.root, 'worktree', 'prune');
+  git(repository.root, 'branch', '-D', 'fleet/builder-1');
+  expect(await worktree.finish()).toBeNull();
 });

@@ -16,8 +16,10 @@ export interface KeptWorktree {
   /** Null if it was removed and only the branch is kept. */
   readonly folder: string | null;
   readonly branch: string;
-  /** Commits that the current branch of the repository does not have. */
-  readonly commits: number;
+  /** Commits that the current branch of the repository does not have. Null if git could not count them. */
+  readonly commits: number | null;
+  /** The worktree has another branch or commit checked out, which may have work that the branch does not have. */
+  readonly has_other_checkout: boolean;
   readonly has_uncommitted_changes: boolean;
 }
 
@@ -55,14 +57,18 @@ export class AgentWorktree {
     return existsSync(started) ? started : this.folder;
   }
 
-  /** Removes the worktree if it has no changes, and no commits that the current branch lacks. Otherwise returns what it has. */
+  /**
+   * Removes the worktree with its branch if git confirms that it has no changes, and no commits that the current branch
+   * lacks. Otherwise returns what it has.
+   */
   async finish(): Promise<KeptWorktree | null> {
     const { root } = this.repository;
     const hasFolder = existsSync(this.folder);
     if (!hasFolder) await runGit(root, ['worktree', 'prune']);
     const changes = hasFolder ? await gitText(this.folder, ['status', '--porcelain']) : '';
-    const commits = Number(await gitText(root, ['rev-list', '--count', `HEAD..refs/heads/${this.branch}`]));
-    const isRemovable = changes === '' && commits === 0;
+    const commits = await this.countCommits();
+    const has_other_checkout = hasFolder && (await this.checkedOutBranch()) !== this.branch;
+    const isRemovable = changes === '' && commits === 0 && !has_other_checkout;
     const remove = ['worktree', 'remove', '--', this.folder];
     if (isRemovable && (!hasFolder || (await runGit(root, remove)).ok)) {
       await runGit(root, ['branch', '--quiet', '-D', '--', this.branch]);
@@ -74,8 +80,23 @@ export class AgentWorktree {
       folder: hasFolder ? this.folder : null,
       branch,
       commits,
+      has_other_checkout,
       has_uncommitted_changes: changes !== '',
     };
+  }
+
+  /** The commits that only the branch has; null if git cannot tell, for example if the repository is on a branch without commits. */
+  private async countCommits(): Promise<number | null> {
+    const { root } = this.repository;
+    const ref = `refs/heads/${this.branch}`;
+    const branches = await gitText(root, ['for-each-ref', '--format=%(refname)', ref]);
+    if (branches !== null && !branches.split('\n').includes(ref)) return 0;
+    const count = await gitText(root, ['rev-list', '--count', `HEAD..${ref}`]);
+    return count === null ? null : Number(count);
+  }
+
+  private checkedOutBranch(): Promise<string | null> {
+    return gitText(this.folder, ['symbolic-ref', '--quiet', '--short', 'HEAD']);
   }
 
   private async add(): Promise<void> {
@@ -92,7 +113,7 @@ export class AgentWorktree {
 
   private async assertUsable(): Promise<void> {
     const top = await gitText(this.folder, ['rev-parse', '--show-toplevel']);
-    const branch = await gitText(this.folder, ['symbolic-ref', '--quiet', '--short', 'HEAD']);
+    const branch = await this.checkedOutBranch();
     if (top !== (await realpath(this.folder)))
       throw this.worktreeFailure('the folder exists and is not a worktree');
     if (branch !== this.branch) throw this.worktreeFailure(`it is on branch ${branch ?? '(none)'}`);

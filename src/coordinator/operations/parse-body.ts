@@ -166,7 +166,8 @@ const nestProblem = (prefix: string, { problem: code, detail, faults = [] }: Pro
 /** Derives a request id per claim from the batch's, so that a repeated batch repeats each claim. */
 function withDerivedRequestId(requestId: string | undefined, claim: ClaimRequest, index: number) {
   if (requestId === undefined || claim.body.request_id !== undefined) return claim;
-  return { ...claim, body: { ...claim.body, request_id: `${requestId}~${index}` } };
+  const { request_id: _, ...body } = claim.body;
+  return { ...claim, body: { request_id: `${requestId}~${index}`, ...body } };
 }
 
 function atomicBatchProblem(claims: readonly ClaimRequest[]): Problem | null {

@@ -71,10 +71,10 @@ export class ClaimService {
     const sessionCommands = (body as { claims: unknown[] }).claims.map(
       (each) => ({ command: 'claim_task', body: each }) as const,
     );
-    const claims = batch.claims.map((claim, index) => ({
-      ...claim,
-      body: withSignedText(projectKey, sessionCommands[index]!, claim.body),
-    }));
+    const claims = batch.claims.map((claim, index) => {
+      if (claim.body.signature === undefined) return claim;
+      return { ...claim, body: withSignedText(projectKey, sessionCommands[index]!, claim.body) };
+    });
     return this.projects.withProject(
       projectKey,
       async (project) => {
@@ -82,11 +82,12 @@ export class ClaimService {
         if (problem !== null) return problem;
         if (mode === 'partial') {
           // Read before the first claim, so that claims are decided in the order in which the batch has them.
-          const warnings = await Promise.all(claims.map((claim) => this.importWarning(project, claim)));
-          const run = (claim: ClaimRequest, index: number) =>
-            this.runWithWarning(project, claim, caller, warnings[index] ?? null);
+          const warnings = claims.map((claim) => this.importWarning(project, claim));
+          const texts = warnings.every((warning) => warning === null) ? [] : await Promise.all(warnings);
           const replies = claims.map((claim, index) =>
-            withSignatureCheck(project, sessionCommands[index]!, () => run(claim, index)),
+            withSignatureCheck(project, sessionCommands[index]!, () =>
+              this.runWithWarning(project, claim, caller, texts[index] ?? null),
+            ),
           );
           return { results: await Promise.all(replies) };
         }
@@ -143,7 +144,7 @@ export class ClaimService {
 
   private runClaim(project: Project, claim: ClaimRequest, caller: Caller): AsyncReply<ClaimResult> {
     const warning = this.importWarning(project, claim);
-    if (warning === null) return project.run(this.claimOperation(project, claim, caller), caller);
+    if (warning === null) return this.runWithWarning(project, claim, caller, null);
     return warning.then((text) => this.runWithWarning(project, claim, caller, text));
   }
 
@@ -157,15 +158,14 @@ export class ClaimService {
     return this.methodology.stateOf(project).then((state) => importedConvergenceWarning(state, subject));
   }
 
-  private async runWithWarning(
+  private runWithWarning(
     project: Project,
     claim: ClaimRequest,
     caller: Caller,
     warning: string | null,
   ): AsyncReply<ClaimResult> {
-    const reply = await project.run(this.claimOperation(project, claim, caller), caller);
-    if (warning === null || isProblem(reply) || reply.reason !== 'GRANTED') return reply;
-    return { ...reply, warnings: [warning, ...(reply.warnings ?? [])] };
+    const running = project.run(this.claimOperation(project, claim, caller), caller);
+    return warning === null ? running : running.then((reply) => withWarning(reply, warning));
   }
 
   private claimOperation(project: Project, claim: ClaimRequest, caller: Caller) {
@@ -186,4 +186,9 @@ export class ClaimService {
       throw error;
     }
   }
+}
+
+function withWarning(reply: ClaimResult | Problem, warning: string): ClaimResult | Problem {
+  if (isProblem(reply) || reply.reason !== 'GRANTED') return reply;
+  return { ...reply, warnings: [warning, ...(reply.warnings ?? [])] };
 }

@@ -92,15 +92,15 @@ export class HolderService {
     const evidenceError = evidenceProblem(fields, subject);
     if (evidenceError !== null) return Promise.resolve(evidenceError);
     const submit = (project: Project): AsyncReply<SubmissionResult> => {
-      const target = { tenant_id: projectKey.tenant_id, blobs: this.blobs };
+      const size_bytes_max = project.limits.max_result_size_bytes;
+      const target = { tenant_id: projectKey.tenant_id, blobs: this.blobs, size_bytes_max };
       const run = (result: SubmittedResult, files: readonly ChangedFile[]): AsyncReply<SubmissionResult> => {
         const submission = { subject, handle, result, body: fields, files, caller };
         const readHistory = () => this.history.ofSubject(projectKey, subject);
         const operation = new SubmitOperation(submission, readHistory);
         return project.run(this.checkPushedIds(projectKey, subject, fields.offline, operation), caller);
       };
-      const size_bytes_max = project.limits.max_result_size_bytes;
-      const built = buildResult(fields, subject, { ...target, size_bytes_max });
+      const built = buildResult(fields, subject, target);
       const isEdge = subjectKindOf(subject) === 'edge';
       if (!isEdge && !(built instanceof Promise)) return run(built, []);
       return catchStoreErrors(async () => {

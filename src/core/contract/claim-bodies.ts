@@ -49,6 +49,8 @@ export const claimBody = z.strictObject({
   ...offlineFields,
   ...mutationFields,
 });
+/** Leaves space for the index that is appended to form the request id of each claim. */
+export const BATCH_ID_LENGTH_MAX = 120;
 export const batchClaimBody = z.strictObject({
   claims: z
     .array(claimBody.omit({ with_briefing: true, offline: true }))
@@ -56,8 +58,7 @@ export const batchClaimBody = z.strictObject({
     .max(BATCH_ITEMS_MAX),
   mode: z.enum(['partial', 'all_or_nothing']).default('partial'),
   ...mutationFields,
-  // Leaves space for the index appended to form the request id of each claim.
-  request_id: requestIdSchema.max(120).optional(),
+  request_id: requestIdSchema.max(BATCH_ID_LENGTH_MAX).optional(),
 });
 /** A list of bodies, each validated on its own: an invalid one is refused alone. */
 export const itemsBody = z.strictObject({

@@ -16,7 +16,7 @@ const COMMON_BODIES: readonly (readonly [string, z.ZodObject, Record<string, unk
   [
     'batch claim',
     batchClaimBody,
-    { claims: [CLAIM, { ...CLAIM, request_id: 'r1' }], mode: 'all_or_nothing' },
+    { claims: [CLAIM, { ...CLAIM, request_id: 'r1' }], mode: 'all_or_nothing', request_id: 'b1' },
   ],
   ['next', nextBody, { agent_id: 'worker', session_id: 's1', wait_seconds: 5, lease_duration_seconds: 9 }],
   ['renew', renewBody, { ...HANDLE, expected_generation: 1, lease_duration_seconds: 60, request_id: 'r1' }],
@@ -41,6 +41,8 @@ const strangeValue = fc.oneof(
     '-a',
     'x'.repeat(64),
     'x'.repeat(65),
+    'x'.repeat(120),
+    'x'.repeat(121),
     'x'.repeat(128),
     'x'.repeat(129),
     'x'.repeat(200),

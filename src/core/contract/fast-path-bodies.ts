@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { ID_LENGTH_MAX, ID_PATTERN } from '../id-grammar.js';
 import {
+  BATCH_ID_LENGTH_MAX,
   BATCH_ITEMS_MAX,
   batchClaimBody,
   claimBody,
@@ -192,6 +193,7 @@ function readSubmission(body: unknown): Fields | null {
 const readBatch = bodyReader(batchClaimBody, {
   claims: (claims) => Array.isArray(claims) && claims.length > 0 && claims.length <= BATCH_ITEMS_MAX,
   mode: oneOfCheck('partial', 'all_or_nothing'),
+  request_id: (id) => idCheck(id) && (id as string).length <= BATCH_ID_LENGTH_MAX,
 });
 function readBatchClaim(body: unknown): Record<string, unknown> | null {
   const batch = readBatch(body);

@@ -180,3 +180,22 @@ test('what one coordinator redacts is gone from the records and from the memory 
     expect((await store.events(PROJECT, { after: 0, limit: 1 }))[0]?.payload).toEqual({ kept: 1 });
   expect(JSON.stringify([...logs.values()])).not.toContain('private');
 });
+
+test('what is redacted between two pages of a read is gone from the memory of the reader', async () => {
+  const logs = new Map<string, string[]>();
+  const [a, records] = [await openSharedStore(memoryRecords(logs), { name: 'shared' }), memoryRecords(logs)];
+  for (const [index, subject] of ['~a', '~b', '~c', '~d'].entries()) {
+    const payload = index === 0 ? { kept: 1, note: 'private' } : { kept: 1 };
+    await a.commit([transactionOf(PROJECT, { loose_events: [eventOf(PROJECT, { subject, payload })] })]);
+  }
+  const [event] = await a.events(PROJECT, { after: 0, limit: 1 });
+  if (event === undefined) throw new Error('The event is missing.');
+  const { read } = records;
+  records.read = async (log, after) => {
+    // The first page is read already when this one is asked for.
+    if (after === 3) await a.redact(PROJECT, [{ ...event, payload: { kept: 1 } }]);
+    return read(log, after);
+  };
+  const b = await openSharedStore(records, { name: 'shared' });
+  expect((await b.events(PROJECT, { after: 0, limit: 1 }))[0]?.payload).toEqual({ kept: 1 });
+});

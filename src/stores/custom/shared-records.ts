@@ -6,7 +6,10 @@
  * Any method may reject. `add` rejects with `StoreUnavailable` only if it is certain that nothing was written.
  */
 export interface SharedRecords {
-  /** The records after this number, in order: all of them, or the first page. Empty: there are no more. */
+  /**
+   * The records after this number, in order: all of them, or the first page. Empty: there are no more. A page is read at
+   * one moment: if it has a record, the replacements that were made before that record was added are in it too.
+   */
   read(log: string, after: number): Promise<readonly string[]>;
   /** Adds a record under this number, durable when the promise resolves. False: the number is taken; nothing was written. */
   add(log: string, number: number, record: string): Promise<boolean>;

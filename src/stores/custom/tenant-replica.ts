@@ -124,19 +124,20 @@ export class TenantReplica {
   private async catchUp(): Promise<number> {
     const lengthBefore = this.length;
     for (;;) {
-      const texts = await this.readTexts(this.length);
+      const lengthBeforePage = this.length;
+      const texts = await this.readTexts(lengthBeforePage);
       if (texts.length === 0) return this.length - lengthBefore;
-      for (const text of texts) await this.applyRecord(text, lengthBefore);
+      for (const text of texts) await this.applyRecord(text, lengthBeforePage);
     }
   }
 
-  private async applyRecord(text: string, lengthBefore: number): Promise<void> {
+  private async applyRecord(text: string, lengthBeforePage: number): Promise<void> {
     const record = this.parseRecord(text, this.length + 1);
     if (record.kind === 'transaction') restoreTransaction(this.image, this.clock, record);
     this.length += 1;
     if (record.kind !== 'redaction') return;
-    // Only records up to `lengthBefore` were read before this call: later ones were read in their redacted form.
-    for (const number of record.numbers) if (number <= lengthBefore) await this.reloadRecord(number);
+    // Records of earlier pages may have been read before they were redacted; those of this page are redacted already.
+    for (const number of record.numbers) if (number <= lengthBeforePage) await this.reloadRecord(number);
   }
 
   private async reloadRecord(number: number): Promise<void> {

@@ -307,10 +307,16 @@ export function verifiedGrant(
   pastGrant: PastGrant | null,
   context: DecisionContext,
 ): PastGrant | null {
-  const current = handle.generation === head.generation ? head.claim : null;
-  const grant = current === null ? pastGrant : { ...current, generation: head.generation };
+  const grant = (handle.generation === head.generation ? currentGrant(head) : null) ?? pastGrant;
   if (grant === null || grant.session_id !== handle.session_id) return null;
   return handle.claim_id === null || handle.claim_id === context.claimIdOf(grant) ? grant : null;
+}
+
+// Hot path: a spread with a field that the object does not have takes V8 a microsecond or two.
+function currentGrant({ claim, generation }: Head): PastGrant | null {
+  if (claim === null) return null;
+  const { agent_id, session_id, agent_role, request_id, claimed_at_ms } = claim;
+  return { agent_id, session_id, agent_role, request_id, claimed_at_ms, generation };
 }
 
 export function resultFields(result: SubmittedResult, hasContent = true): ResultFields {
