@@ -56,7 +56,7 @@ function describeAttacks(name: DatabaseName, sharedUrl: string): void {
     await expectAttackReported(
       project,
       otherUrl,
-      `ANCHOR LOG_SHORTER: the log ends at ${kept! + 2}, but the anchor covers ${lost}`,
+      `ANCHOR LOG_SHORTER: the log ends at ${kept! + 1}, but the anchor covers ${lost}`,
     );
     await expectSound(project, url);
   });

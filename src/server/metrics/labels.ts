@@ -11,13 +11,22 @@ export type ProjectLabels = { readonly tenant: string; readonly project: string 
 export class BoundedLabelSet<T> {
   private readonly byProject = new Map<string, T>();
   private overflow: T | null = null;
+  /** The last lookup: the commands of a batch are of one project, whose key is one object. */
+  private last: { readonly key: ProjectKey; readonly value: T } | null = null;
 
   constructor(
     private readonly max: number,
     private readonly create: (labels: ProjectLabels) => T,
   ) {}
 
-  forProject(projectKey: ProjectKey): T {
+  forProject(key: ProjectKey): T {
+    if (this.last?.key === key) return this.last.value;
+    const value = this.lookUp(key);
+    this.last = { key, value };
+    return value;
+  }
+
+  private lookUp(projectKey: ProjectKey): T {
     const name = projectPath(projectKey);
     const existing = this.byProject.get(name);
     if (existing !== undefined) return existing;
