@@ -6,7 +6,7 @@ import type { RunEnd } from '../../engine/runs/execute-run.js';
 import type { CommandContext } from '../context.js';
 import { CommandFailure, EXIT, failureWithCode } from '../exit.js';
 import { reportStopped, showRun } from '../output/run.js';
-import { joinFirst } from '../output/text.js';
+import { joinFirst, withFullStop } from '../output/text.js';
 import { type AutoScope, readAutoFacts } from './auto-facts.js';
 import { followChanges } from './follow-changes.js';
 import { lastCandidate, waitForPromotion } from './promoted-files.js';
@@ -130,7 +130,7 @@ function pauseAfter(
   const next = nextCommandOf(run) ?? 'gen runs';
   if (run.status === 'WAITING') return { says: `${subject} waits for a review.`, next };
   if (run.status !== 'ESCALATED') return { says: `${subject}: ${says}`, next };
-  return { says: `${subject} needs a person: ${run.reason}.`, next };
+  return { says: withFullStop(`${subject} needs a person: ${run.reason}`), next };
 }
 
 /** Waits until the files of the run are in the project, because the next edge builds on them. */
