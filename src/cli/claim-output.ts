@@ -4,7 +4,7 @@ import type { GrantedClaim } from '../core/contract/claim-records.js';
 import type { CommandContext } from './context.js';
 import { type EdgeGrant, openEdgeGrant } from './edge/edge-grant.js';
 import { edgeGrantLines } from './edge/edge-grant-lines.js';
-import { countText, formatUtc, singleLine, untilText } from './output/text.js';
+import { countText, formatUtc, singleLine, untilText, withFullStop } from './output/text.js';
 import { reportRefusal } from './replies.js';
 
 /** Prints the reply to a claim request, and stores the handle of a granted claim. */
@@ -36,7 +36,7 @@ export function claimRefusalText(reply: ClaimRefused): string {
     case 'NOTHING_READY':
       return reply.waiting_for.length === 0 ? '' : `Waiting for ${reply.waiting_for.join(', ')}.`;
     case 'DENIED_HELD':
-      return `${reply.hold_reason}.`;
+      return withFullStop(reply.hold_reason);
     case 'DENIED_BACKOFF':
       return `Available from ${formatUtc(reply.retry_at)} UTC.`;
     default:

@@ -60,6 +60,14 @@ it('writes a proof of the result, which gen audit check accepts without a server
   );
 });
 
+it('refuses a file with more than 32 MiB, in bytes, without checking it as a proof', async () => {
+  const cwd = await temporaryFolder();
+  await writeFile(join(cwd, 'large.json'), 'é'.repeat(17 * 1024 * 1024));
+  const { code, err } = await runGen({ cwd }, 'audit', 'check', 'large.json');
+  expect(code).toBe(1);
+  expect(err).toContain('is not a proof: it has more than 32 MiB. Pass a file that contains a proof.');
+});
+
 it('refuses a proof that was changed, or that another key signed', async () => {
   const audited = await openAudited();
   const { terminal, server } = audited;

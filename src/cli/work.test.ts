@@ -159,6 +159,8 @@ it('exits with 1 if refused or not found, 2 on wrong usage, 3 if a person must a
     code: 3,
     err: expect.stringContaining('A person must act'),
   });
+  expect((await runGen(terminal, 'task', 'hold', TASK, '--reason', 'Wait for Ada.')).code).toBe(0);
+  expect((await runGen(terminal, 'task', 'claim', TASK)).err).toMatch(/Wait for Ada\.(?!\.)/);
   expect((await runGen(terminal, 'task', 'unhold', TASK, '--reason', 'go')).code).toBe(0);
   expect((await runGen(terminal, 'next')).code).toBe(0);
   expect((await runGen(terminal, '--help')).code).toBe(0);

@@ -2,6 +2,13 @@ import { type Dirent, statSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { ALL_FILES_LENGTH_MAX } from '../core/methodology/definition/read/file-kinds.js';
 import type { WorkspaceTexts } from '../core/methodology/definition/read/workspace-files.js';
+import {
+  DEPTH_MAX,
+  hasConfigurationName,
+  isSkippedPath,
+  leadsToAncestor,
+  pathInFolder,
+} from './configuration-path.js';
 import { type FollowedPath, followInProject } from './project-link.js';
 import { type FileFault, isAccessError, readRegularFile } from './regular-file.js';
 import { INTENT_FILE, WORKSPACE_FOLDER, type Workspace, WorkspaceError } from './workspace.js';
@@ -9,11 +16,6 @@ import { INTENT_FILE, WORKSPACE_FOLDER, type Workspace, WorkspaceError } from '.
 const FILES_MAX = 2000;
 const FILE_BYTES_MAX = 1024 * 1024;
 const TOTAL_BYTES_MAX = ALL_FILES_LENGTH_MAX;
-const DEPTH_MAX = 8;
-
-const YAML_FILE = /\.ya?ml$/;
-/** Folders with work products, which contain no configuration. */
-const SKIPPED_FOLDERS: ReadonlySet<string> = new Set(['events', 'agents', 'snapshots', 'reviews']);
 
 /**
  * Every YAML file of a workspace by its path relative to `.ai-workspace/`, and the intent. Links within the project are
@@ -75,11 +77,11 @@ async function findConfiguration(workspace: Workspace): Promise<FoundConfigurati
   const walkFolder = async (folder: string, depth: number): Promise<void> => {
     if (depth > DEPTH_MAX) throw sizeLimitError(workspace);
     for (const entry of await entriesOf(workspace, folder, configuration)) {
-      const name = folder === '' ? entry.name : `${folder}/${entry.name}`;
-      if (entry.name.startsWith('.') || SKIPPED_FOLDERS.has(name)) continue;
+      const name = pathInFolder(folder, entry.name);
+      if (isSkippedPath(name)) continue;
       const kind = entry.isSymbolicLink() ? kindOfLink(workspace, name, configuration) : kindOf(entry);
       if (kind === 'folder') await walkFolder(name, depth + 1);
-      else if (kind === 'file' && YAML_FILE.test(entry.name)) configuration.names.push(name);
+      else if (kind === 'file' && hasConfigurationName(name)) configuration.names.push(name);
       if (configuration.names.length > FILES_MAX) throw sizeLimitError(workspace);
     }
   };
@@ -116,10 +118,10 @@ function kindOfLink(
   const target =
     'path' in followed || followed.fault === 'outside' ? statOf(workspace.path(name)) : undefined;
   // A link to anything but YAML or a folder is not configuration.
-  const isRelevant = YAML_FILE.test(name) || target?.isDirectory() === true;
+  const isRelevant = hasConfigurationName(name) || target?.isDirectory() === true;
   if ('path' in followed) {
-    const isAncestor = `${workspace.path(name)}/`.startsWith(`${followed.path}/`);
-    if (!isAncestor) return target === undefined ? null : kindOf(target);
+    if (!leadsToAncestor(workspace.path(name), followed.path))
+      return target === undefined ? null : kindOf(target);
     unreadable.set(name, FAULT_MESSAGES.loop);
   } else if (isRelevant) {
     unreadable.set(name, FAULT_MESSAGES[followed.fault === 'missing' ? 'broken' : followed.fault]);

@@ -46,7 +46,7 @@ export async function maintainWorkspace({
 
 export const workspaceContextOf = (
   project: Workspace,
-  dependencies: Omit<WorkspaceContext, 'project' | 'has_grant_folders'>,
+  dependencies: Omit<WorkspaceContext, 'project' | 'hasGrantFolders'>,
 ): WorkspaceContext => ({ ...dependencies, project, hasGrantFolders: true });
 
 type SerialisedWorkspace = Pick<ServeOptions, 'workspace' | 'context' | 'warn'>;

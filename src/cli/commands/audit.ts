@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { sha256 } from '../../coordinator/audit/audit-hash.js';
 import { verifySignatureSync } from '../../coordinator/audit/verify-signature.js';
@@ -12,6 +11,7 @@ import { command } from '../command.js';
 import type { CommandContext } from '../context.js';
 import { CommandFailure, EXIT, wrongUsage } from '../exit.js';
 import { collectOption } from '../option-parsers.js';
+import { readBoundedFile } from '../read-bounded.js';
 import { unwrapReply } from '../replies.js';
 import { acceptLoss } from './accept-loss.js';
 import { AUDIT_KEY_COMMANDS } from './audit-keys.js';
@@ -90,11 +90,13 @@ const printProof = (context: CommandContext, proof: object): void =>
   context.printReply(proof, () => JSON.stringify(proof, null, 2));
 
 async function readProof(path: string): Promise<string> {
-  const text = await readFile(path, 'utf8').catch(({ code }: NodeJS.ErrnoException) => {
+  const bytes = await readBoundedFile(path, PROOF_BYTES_MAX).catch(({ code }: NodeJS.ErrnoException) => {
     throw new CommandFailure(`${path} cannot be read (${code}). Pass a file that contains a proof.`);
   });
-  if (text.length > PROOF_BYTES_MAX) throw new CommandFailure(`${path} is not a proof: it exceeds 32 MiB.`);
-  return text;
+  if (bytes !== null) return bytes.toString('utf8');
+  throw new CommandFailure(
+    `${path} is not a proof: it has more than ${PROOF_BYTES_MAX / 1024 ** 2} MiB. Pass a file that contains a proof.`,
+  );
 }
 
 function validText(context: CommandContext, proof: InclusionProof | ConsistencyProof | TaskProof): string {

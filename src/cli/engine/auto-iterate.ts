@@ -6,7 +6,7 @@ import type { RunEnd } from '../../engine/runs/execute-run.js';
 import type { CommandContext } from '../context.js';
 import { CommandFailure, EXIT, failureWithCode } from '../exit.js';
 import { reportStopped, showRun } from '../output/run.js';
-import { joinFirst } from '../output/text.js';
+import { joinFirst, withFullStop } from '../output/text.js';
 import { type AutoScope, readAutoFacts } from './auto-facts.js';
 import { followChanges } from './follow-changes.js';
 import { lastCandidate, waitForPromotion } from './promoted-files.js';
@@ -20,10 +20,7 @@ interface AutoOptions extends RunEdgeOptions {
   readonly isLoop: boolean;
 }
 
-/** The limit of runs without `--loop`: more than a project needs. */
-const RUNS_MAX = 10_000;
-
-/** Runs edge after edge until nothing is ready, a person is needed, or the signal aborts. */
+/** Runs edge after edge until nothing is ready, a person is needed, the limit of runs is reached, or the signal aborts. */
 export async function autoIterate(
   context: CommandContext,
   options: AutoOptions,
@@ -45,12 +42,21 @@ export async function autoIterate(
   let first: AutoEdge | null = isNamed ? { feature_id, edge, has_constructor: true } : null;
   let pause: AutoPause | null = null;
   let last_feature_id: string | null = null;
-  for (let runs = 0; runs < RUNS_MAX || isLoop; runs += 1) {
+  for (let runs = 0; ; ) {
     const facts = await readAutoFacts(scope, setAside);
-    const progress = { feature_id, is_loop: isLoop, first, set_aside: setAside, pause, last_feature_id };
+    const progress = {
+      feature_id,
+      is_loop: isLoop,
+      first,
+      set_aside: setAside,
+      pause,
+      runs,
+      last_feature_id,
+    };
     const step = nextAutoStep({ ...facts, ...progress });
     if (step.kind === 'DONE') return context.printReply({ status: 'DONE', says: step.says }, () => step.says);
     if (step.kind === 'PAUSE') return showPause(context, step);
+    if (step.kind === 'LIMIT') throw new CommandFailure(step.says);
     if (step.kind === 'WAIT') {
       context.warn(`${step.says} Waiting for changes.`);
       await changes?.wait();
@@ -59,6 +65,7 @@ export async function autoIterate(
       setAside.add(edgeSubject(step.edge.feature_id, step.edge.edge));
       const isNamedEdge = step.edge === first;
       pause = await runNext(context, step.edge, { ...options, isNamedEdge }, setAside, signal);
+      runs += 1;
       [first, last_feature_id] = [null, step.edge.feature_id];
       if (pause !== null && isLoop) context.warn(`${pause.says} ${pause.next}`.trim());
     }
@@ -123,7 +130,7 @@ function pauseAfter(
   const next = nextCommandOf(run) ?? 'gen runs';
   if (run.status === 'WAITING') return { says: `${subject} waits for a review.`, next };
   if (run.status !== 'ESCALATED') return { says: `${subject}: ${says}`, next };
-  return { says: `${subject} needs a person: ${run.reason}.`, next };
+  return { says: withFullStop(`${subject} needs a person: ${run.reason}`), next };
 }
 
 /** Waits until the files of the run are in the project, because the next edge builds on them. */

@@ -2,7 +2,9 @@ import type { Genesis } from '../../client/index.js';
 import { isProblem } from '../../client/replies.js';
 import type { RunSummary } from '../../core/contract/runs.js';
 import { subjectKeys } from '../../core/subject.js';
+import { withoutUndefined } from '../../core/without-undefined.js';
 import { engineError } from '../../engine/engine-error.js';
+import { CommandFailure } from '../exit.js';
 
 interface EdgeName {
   readonly feature_id: string;
@@ -17,13 +19,28 @@ interface OpenEdges {
 }
 
 const PAGE_RUNS = 1000;
+/** Maximum number of pages per status. */
+const PAGES_MAX = 20;
 
-/** The edges whose runs wait for an executor. */
+/** The edges whose runs wait for an executor. Throws if there are too many of them. */
 export async function openEdges(genesis: Pick<Genesis, 'methodology'>, agentId: string): Promise<OpenEdges> {
   const runsOf = async (status: RunSummary['status']): Promise<readonly RunSummary[]> => {
-    const page = await genesis.methodology.runs({ status, limit: PAGE_RUNS });
-    if (isProblem(page)) throw engineError('unavailable', page.detail);
-    return page.runs;
+    const runs: RunSummary[] = [];
+    let after: string | undefined;
+    for (let pages = 0; pages < PAGES_MAX; pages += 1) {
+      const page = await genesis.methodology.runs({
+        status,
+        limit: PAGE_RUNS,
+        ...withoutUndefined({ after }),
+      });
+      if (isProblem(page)) throw engineError('unavailable', page.detail);
+      runs.push(...page.runs);
+      if (page.next === null) return runs;
+      after = page.next;
+    }
+    throw new CommandFailure(
+      `More than ${PAGES_MAX * PAGE_RUNS} runs have the status ${status}. List the runs with gen runs, and end those that are not needed: gen runs cancel RUN.`,
+    );
   };
   const [requested, running, waiting] = await Promise.all([
     runsOf('REQUESTED'),

@@ -11,6 +11,10 @@ export function truncate(text: string, width: number | null): string {
 export const countText = (count: number, one: string, many = `${one}s`): string =>
   `${count} ${count === 1 ? one : many}`;
 
+/** The text with a full stop, unless it ends a sentence already. */
+export const withFullStop = (text: string): string =>
+  text === '' || /[.!?…]$/.test(text.trimEnd()) ? text : `${text}.`;
+
 /** `2026-01-04T06:05:00.000Z` becomes `2026-01-04 06:05:00`. */
 export const formatUtc = (iso: string | null): string =>
   iso === null ? '' : iso.slice(0, 19).replace('T', ' ');

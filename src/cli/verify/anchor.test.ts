@@ -1,5 +1,5 @@
 import { generateKeyPairSync } from 'node:crypto';
-import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
@@ -105,6 +105,16 @@ describe('gen verify --anchor', () => {
     const { code, out } = await folder.verify();
     expect(out).toContain('2 signed checkpoints');
     expect(code).toBe(0);
+  });
+
+  it('refuses an anchor file that is too large, without reading it', async () => {
+    const folder = await AuditedFolder.open();
+    await folder.completeTasks([TASKS[0]]);
+    await writeFile(join(folder.cwd, 'large.jsonl'), '');
+    await truncate(join(folder.cwd, 'large.jsonl'), 64 * 1024 * 1024 + 1);
+    const { code, err } = await folder.verify('log', 'large.jsonl');
+    expect(code).toBe(1);
+    expect(err).toContain('large.jsonl has more than 64 MiB. Pass the output of gen audit head --json.');
   });
 
   it('reports a log that was replaced by an old copy of its whole folder', async () => {

@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { type Anchor, anchorSchema } from '../../core/audit/checkpoint.js';
 import { readStrictJson } from '../../core/strict-json.js';
@@ -6,6 +5,7 @@ import type { CommandContext } from '../context.js';
 import { CommandFailure } from '../exit.js';
 import type { Io } from '../io.js';
 import { withStore } from '../open-store.js';
+import { readBounded, readBoundedFile } from '../read-bounded.js';
 
 /** The prefix of the URL of a store that keeps the checkpoints of another store. */
 const STORE_PREFIX = 'store:';
@@ -64,11 +64,13 @@ function lineValue(source: string, line: string, lineNumber: number): unknown {
 }
 
 async function readText(path: string): Promise<string> {
-  return readFile(path, 'utf8').catch(({ code }: NodeJS.ErrnoException) => {
+  const bytes = await readBoundedFile(path, BYTES_MAX).catch(({ code }: NodeJS.ErrnoException) => {
     throw new CommandFailure(
       `The anchor file ${path} cannot be read (${code}). Pass an existing file, a URL, or store:URL.`,
     );
   });
+  if (bytes === null) throw tooLarge(`The anchor file ${path}`);
+  return bytes.toString('utf8');
 }
 
 async function fetchText(url: string): Promise<string> {
@@ -81,12 +83,11 @@ async function fetchText(url: string): Promise<string> {
     throw new CommandFailure(
       `The anchor ${url} cannot be fetched: status ${response.status}. Check the URL in --anchor.`,
     );
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of response.body ?? []) {
-    size += chunk.length;
-    if (size > BYTES_MAX) throw new CommandFailure(`The anchor ${url} exceeds ${BYTES_MAX} bytes.`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString('utf8');
+  if (response.body === null) return '';
+  const bytes = await readBounded(response.body, BYTES_MAX);
+  if (bytes === null) throw tooLarge(`The anchor ${url}`);
+  return bytes.toString('utf8');
 }
+
+const tooLarge = (what: string): CommandFailure =>
+  new CommandFailure(`${what} has more than ${BYTES_MAX / 1024 ** 2} MiB. ${WHAT_TO_PASS}`);

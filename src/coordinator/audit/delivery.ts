@@ -27,17 +27,19 @@ export class SinkDelivery {
      * enrolled another key.
      */
     private readonly ownKeys: ReadonlySet<string>,
+    private readonly now: () => number,
   ) {}
 
   /** Sends new checkpoints, except during the pause after a failure. Never rejects. */
-  deliver(nowMs: number): Promise<void> {
-    if (nowMs < this.notBeforeMs) return Promise.resolve();
+  deliver(): Promise<void> {
+    if (this.now() < this.notBeforeMs) return Promise.resolve();
     this.running ??= this.sendAll()
       .then(() => {
         this.pauseMs = PAUSE_MS;
       })
       .catch(() => {
-        this.notBeforeMs = nowMs + this.pauseMs;
+        // From now, not from the start: an attempt that timed out may have taken longer than the pause.
+        this.notBeforeMs = this.now() + this.pauseMs;
         this.pauseMs = Math.min(2 * this.pauseMs, PAUSE_MS_MAX);
       })
       .finally(() => {

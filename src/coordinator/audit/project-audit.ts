@@ -44,7 +44,10 @@ export class ProjectAudit {
     this.records = new AuditRecords(project);
     this.leaves = new EventLeaves(new EventHistory(project.store, project.environment), project.key);
     this.deliveries = (options?.sinks ?? []).map(
-      (sink) => new SinkDelivery(project.key, this.records, sink, ownKeysOf(options)),
+      (sink) =>
+        new SinkDelivery(project.key, this.records, sink, ownKeysOf(options), () =>
+          project.environment.clock.monotonicMs(),
+        ),
     );
     this.lastRunMs = project.environment.clock.monotonicMs();
     project.onDurable = (firstPosition, leafHashes) => this.tree?.addLeaves(firstPosition, leafHashes);
@@ -72,8 +75,7 @@ export class ProjectAudit {
 
   /** Sends the checkpoints to the sinks that do not have them. */
   async deliver(): Promise<void> {
-    const nowMs = this.project.environment.clock.monotonicMs();
-    await Promise.all(this.deliveries.map((delivery) => delivery.deliver(nowMs)));
+    await Promise.all(this.deliveries.map((delivery) => delivery.deliver()));
   }
 
   /** The number of checkpoints that a sink has not confirmed yet. */

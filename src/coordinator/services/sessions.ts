@@ -1,6 +1,7 @@
 import type { TaskClaim } from '../../core/contract/claim-records.js';
 import type { PageQuery } from '../../core/contract/schema.js';
 import {
+  type ProgressCounts,
   PUBLIC_KEY_MESSAGE,
   publicKey,
   type SessionMemory,
@@ -10,7 +11,13 @@ import {
 import { sessionIdSchema } from '../../core/ids.js';
 import { canOpenSessionFor } from '../../core/sessions.js';
 import { sessionIdOf } from '../../core/subject.js';
-import { emptySession, evolveSession, progressSteps, sessionMemory } from '../../core/views/index.js';
+import {
+  addTrackProgress,
+  emptySession,
+  evolveSession,
+  progressSteps,
+  sessionMemory,
+} from '../../core/views/index.js';
 import { type Caller, OPEN_CALLER } from '../authentication/caller.js';
 import { isPublicKey } from '../authentication/public-key.js';
 import { holderOperation } from '../operations/holder.js';
@@ -108,7 +115,7 @@ export class SessionService {
   get(tenant_id: string, session_id: string, query: PageQuery = {}): AsyncReply<SessionMemory> {
     return this.readScheduler.run(tenant_id, async () => {
       const session = emptySession(session_id);
-      let progress = {};
+      const progress = new Map<string, ProgressCounts>();
       for (const project_id of await this.projects.projectIdsOf(tenant_id)) {
         const projectKey = { tenant_id, project_id };
         let hasEvents = false;
@@ -123,11 +130,11 @@ export class SessionService {
           runInSlices(progressSteps(project.state, project.view()), this.environment),
         );
         if (isProblem(projectProgress)) return projectProgress;
-        progress = projectProgress.tracks;
+        addTrackProgress(progress, projectProgress.tracks);
       }
       return session.created_at === null
         ? unknownSessionProblem()
-        : sessionMemory(session, progress, limitOf(query));
+        : sessionMemory(session, Object.fromEntries(progress), limitOf(query));
     });
   }
 

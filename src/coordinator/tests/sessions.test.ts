@@ -94,6 +94,21 @@ forEachStore('sessions', (open) => {
     expect(nobody).toMatchObject({ problem: 'NOT_FOUND' });
   });
 
+  // req: SES-005
+  test('the memory of a session adds up the progress of the tracks in all its projects', async () => {
+    const { harness, coordinator } = await openWithPlan();
+    const other = { tenant_id: 'acme', project_id: 'app' };
+    await harness.plan(planOf(A, 'D-001-docs'), other);
+    await new HarnessAgent(harness, 'alpha', 's1').claim(A);
+    await new HarnessAgent(harness, 'alpha', 's1', null, other).claim('D-001-docs');
+    expect(unwrap(await coordinator.sessions.get('acme', 's1')).track_progress).toEqual({
+      A: { completed: 0, in_progress: 1, pending: 1 },
+      B: { completed: 0, in_progress: 0, pending: 1 },
+      C: { completed: 0, in_progress: 0, pending: 1 },
+      D: { completed: 0, in_progress: 1, pending: 0 },
+    });
+  });
+
   test('closing a session releases its claims in every project, and no others', async () => {
     const { harness, coordinator, queries } = await openWithPlan();
     const other = { tenant_id: 'acme', project_id: 'app' };

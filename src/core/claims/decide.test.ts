@@ -301,10 +301,7 @@ describe('a release', () => {
       .thenEvents(
         'RELEASED',
         ['CLAIM_RELEASED'],
-        [
-          'TASK_HELD',
-          { by: 'genesis', reason: '1 attempts in a row ended in error or expiry; the last: broken' },
-        ],
+        ['TASK_HELD', { by: 'genesis', reason: 'the last attempt ended in error or expiry: broken' }],
       );
   });
   it('with an error after the lease expired counts as one failure', () => {

@@ -91,6 +91,7 @@ export function holdReason(head: Head, nowMs: number, rules: Rules): string | nu
 
 export function poisonReason(failures: number, lastError: string | null): string {
   const lastFailure = lastError === null ? 'the lease ran out' : lastError;
+  if (failures === 1) return `the last attempt ended in error or expiry: ${lastFailure}`;
   return `${failures} attempts in a row ended in error or expiry; the last: ${lastFailure}`;
 }
 

@@ -88,7 +88,9 @@ const sessionMemory = namedObject('SessionMemory', {
   active_claims: z.array(claimRef),
   completed_tasks: z.array(z.string()),
   track_assignments: z.record(z.string(), z.string()),
-  track_progress: z.record(z.string(), progressCounts),
+  track_progress: z
+    .record(z.string(), progressCounts)
+    .describe('tracks of the same name in several projects of the session are added up'),
   omitted: z
     .object({ task_log: count, active_claims: count, completed_tasks: count })
     .exactOptional()

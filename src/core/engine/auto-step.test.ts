@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Escalation } from '../contract/start.js';
-import { type AutoEdge, type AutoFacts, nextAutoStep } from './auto-step.js';
+import { AUTO_RUNS_MAX, type AutoEdge, type AutoFacts, nextAutoStep } from './auto-step.js';
 
 const autoEdge = (feature_id: string, has_constructor = true): AutoEdge => ({
   feature_id,
@@ -27,6 +27,7 @@ const NOTHING: AutoFacts = {
   nothing_recommended: null,
   set_aside: new Set(),
   pause: null,
+  runs: 0,
   last_feature_id: null,
 };
 const PAUSE = { says: 'A waits.', next: 'gen review' };
@@ -60,6 +61,9 @@ const TABLE: readonly (readonly [string, Partial<AutoFacts>, string])[] = [
     'RUN A',
   ],
   ['pauses after a run that needs a person', { ...ALL, pause: PAUSE }, 'PAUSE A waits. gen review'],
+  ['stops at the limit of runs while an edge is ready', { ...ALL, runs: AUTO_RUNS_MAX }, 'LIMIT'],
+  ['ends after as many runs if no edge can be run', { runs: AUTO_RUNS_MAX }, 'DONE'],
+  ['has no limit of runs with --loop', { ...ALL, runs: AUTO_RUNS_MAX, is_loop: true }, 'RUN F'],
   ['continues with other edges with --loop', { ...ALL, pause: PAUSE, is_loop: true }, 'RUN F'],
   [
     'pauses at the expired time box of the named feature',

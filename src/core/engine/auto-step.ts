@@ -35,6 +35,8 @@ export interface AutoFacts {
   readonly set_aside: ReadonlySet<string>;
   /** The run that ended last, if it needs a person. */
   readonly pause: AutoPause | null;
+  /** The number of runs so far. */
+  readonly runs: number;
   /** The feature of the run that ended last. */
   readonly last_feature_id: string | null;
 }
@@ -43,7 +45,12 @@ type AutoStep =
   | { readonly kind: 'RUN'; readonly edge: AutoEdge }
   | ({ readonly kind: 'PAUSE' } & AutoPause)
   | { readonly kind: 'WAIT'; readonly says: string }
-  | { readonly kind: 'DONE'; readonly says: string };
+  | { readonly kind: 'DONE'; readonly says: string }
+  /** An edge is ready, but the limit of runs is reached. */
+  | { readonly kind: 'LIMIT'; readonly says: string };
+
+/** The limit of runs without `--loop`: more than a project needs. */
+export const AUTO_RUNS_MAX = 10_000;
 
 /**
  * Decides what `gen iterate --auto` does next. In this order: pause because of the run that ended last or of an expired
@@ -59,7 +66,10 @@ export function nextAutoStep(facts: AutoFacts): AutoStep {
     isOpen(facts, edge),
   );
   const edge = openEdges.find(({ has_constructor }) => has_constructor);
-  if (edge !== undefined) return { kind: 'RUN', edge };
+  if (edge !== undefined) {
+    if (isLoop || facts.runs < AUTO_RUNS_MAX) return { kind: 'RUN', edge };
+    return { kind: 'LIMIT', says: limitMessage(edge) };
+  }
   const subjectsWithoutConstructor = [...new Set(openEdges.map(subjectOf))];
   const says =
     subjectsWithoutConstructor.length === 0
@@ -73,6 +83,10 @@ export function nextAutoStep(facts: AutoFacts): AutoStep {
 }
 
 const subjectOf = ({ feature_id, edge }: AutoEdge): string => `${feature_id}#${edge}`;
+
+const limitMessage = (next: AutoEdge): string =>
+  `Stopped after ${AUTO_RUNS_MAX} runs, the limit without --loop. The next edge would be ${subjectOf(next)}. ` +
+  'See whether the same edges were run again and again: gen runs. To continue, run the command again.';
 
 const pauseFor = ({ says, next }: Escalation): AutoStep => ({ kind: 'PAUSE', says: `${says}.`, next });
 

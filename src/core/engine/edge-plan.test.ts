@@ -99,6 +99,13 @@ describe('the fault of a checklist that no candidate can pass', () => {
       edgeWith('type: deterministic, required: true, command: "$tools.none.command"'),
       SKIPPED,
     ],
+    [
+      'a required check, with a next step that fits every reason',
+      edgeWith('type: deterministic, required: true'),
+      expect.stringMatching(
+        /one: It has no command\. Correct this in the configuration, or remove the check/,
+      ),
+    ],
   ])('is found or ruled out by %s', (_, files, expected) => {
     expect(unpassableChecklistFault(planOf(files, { profile: 'mine' }), 'mine')).toEqual(expected);
   });

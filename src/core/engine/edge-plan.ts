@@ -128,5 +128,5 @@ function skippedChecksMessage(edge: string, skipped: readonly EffectiveCheck[]):
   const named = skipped.slice(0, SKIPPED_NAMED_MAX).map(({ name, skipped: reason }) => `${name}: ${reason}`);
   const others = skipped.length - named.length;
   const more = others === 0 ? '' : ` And ${others} more.`;
-  return `${edge} has required checks that are skipped, so no candidate can converge. ${named.join(' ')}${more} Fill in the value, or remove the check from the file of the edge or set required: false there.`;
+  return `${edge} has required checks that are skipped, so no candidate can converge. ${named.join(' ')}${more} Correct this in the configuration, or remove the check from the file of the edge, or set required: false there.`;
 }

@@ -36,6 +36,21 @@ export function* progressSteps(
   return { tracks: Object.fromEntries(tracks), total };
 }
 
+/** Adds the progress of a project to the sums of each track. Tracks of the same name in several projects are added up. */
+export function addTrackProgress(
+  sums: Map<string, ProgressCounts>,
+  tracks: Readonly<Record<string, ProgressCounts>>,
+): void {
+  for (const [track, { completed, in_progress, pending }] of Object.entries(tracks)) {
+    const sum = sums.get(track) ?? zeroCounts();
+    sums.set(track, {
+      completed: sum.completed + completed,
+      in_progress: sum.in_progress + in_progress,
+      pending: sum.pending + pending,
+    });
+  }
+}
+
 function progressBucketOf(state: WorkState, subject: string, context: FoldContext): keyof ProgressCounts {
   if (state.heads.isCompleted(subject)) return 'completed';
   const head = state.heads.get(subject);

@@ -141,8 +141,8 @@ function assignTrack(session: SessionFold, subject: string, agentId: string): vo
 }
 
 /**
- * `track_progress`: progress of the session's project, which includes other sessions. `limit`: maximum length of each
- * list.
+ * `track_progress`: progress of the tracks in all projects of the session, which includes other sessions. `limit`: maximum
+ * length of each list.
  */
 export function sessionMemory(
   session: SessionFold,

@@ -68,10 +68,14 @@ export function sandboxBinds({
 const isFolder = (path: string): boolean =>
   lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 
-/** Everything writable is in memory: at most `disk_bytes`, and the caches of the dependencies. */
+/** Everything writable is in memory: at most `disk_bytes` in all folders together. */
 export function sandboxArguments(binds: readonly SandboxBind[], { disk_bytes }: CheckLimits): string[] {
   const temporaryBytes = Math.floor(disk_bytes / 4);
   const sharedBytes = Math.min(SHARED_MEMORY_BYTES_MAX, Math.floor(disk_bytes / 16));
+  const cacheCount = binds.reduce((sum, { caches }) => sum + caches.length, 0);
+  // An eighth for all caches, because each is a file system of its own, which cannot share its size with the others.
+  const cacheBytes = Math.min(sharedBytes, Math.floor(disk_bytes / 8 / Math.max(cacheCount, 1)));
+  const projectBytes = disk_bytes - temporaryBytes - sharedBytes - cacheCount * cacheBytes;
   const memoryFolder = (path: string, bytes: number) => {
     return ['--perms', '1777', '--size', String(Math.max(bytes, 1)), '--tmpfs', path];
   };
@@ -82,10 +86,10 @@ export function sandboxArguments(binds: readonly SandboxBind[], { disk_bytes }: 
     ...ETC_FILES.flatMap((name) => ['--ro-bind-try', `/etc/${name}`, `/etc/${name}`]),
     ...['--proc', '/proc', '--dev', '/dev', ...memoryFolder('/dev/shm', sharedBytes), '--remount-ro', '/dev'],
     ...memoryFolder('/tmp', temporaryBytes),
-    ...memoryFolder('/project', disk_bytes - temporaryBytes - sharedBytes),
+    ...memoryFolder('/project', projectBytes),
     ...binds.flatMap(({ source, target, caches }) => [
       ...['--ro-bind', source, target],
-      ...caches.flatMap((path) => memoryFolder(path, sharedBytes)),
+      ...caches.flatMap((path) => memoryFolder(path, cacheBytes)),
     ]),
     ...['--remount-ro', '/', '--chdir', '/'],
   ];

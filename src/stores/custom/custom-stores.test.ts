@@ -123,6 +123,21 @@ test('two coordinators on shared records see one order, and one of two equal swa
   expect(await eventIds(a)).toHaveLength(20);
 });
 
+test('a shared store that is closed refuses every call', async () => {
+  const store = await openSharedStore(memoryRecords(new Map()), { name: 'shared' });
+  await store.close();
+  const calls: Record<string, () => Promise<unknown>> = {
+    commit: () => store.commit([swap('~a')]),
+    heads: () => store.heads(PROJECT, ['~a']),
+    tenantIds: () => store.tenantIds(),
+    now: () => store.now(),
+    meta: () => store.meta(),
+    raiseIncarnation: () => store.raiseIncarnation(2),
+  };
+  for (const [name, call] of Object.entries(calls))
+    await expect(call(), name).rejects.toBeInstanceOf(StoreBroken);
+});
+
 test('a coordinator refuses a transaction only after it has read everything that others have committed', async () => {
   const logs = new Map<string, string[]>();
   const open = () => openSharedStore(memoryRecords(logs), { name: 'shared' });

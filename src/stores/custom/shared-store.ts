@@ -153,6 +153,7 @@ export class CustomSharedStore implements Store {
   }
 
   async meta(): Promise<StoreMeta> {
+    this.assertOpen();
     return this.storeMeta;
   }
 

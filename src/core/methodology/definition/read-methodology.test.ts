@@ -299,6 +299,21 @@ describe('a fault', () => {
     expect(faultsOfFirst(501)).toMatchObject([{ path: 'transitions' }]);
   });
 
+  it('names the feature that is too long', () => {
+    const criteria = Array.from({ length: 200 }, (_, n) => ({
+      id: `AC-${n}`,
+      description: 'x'.repeat(500),
+      evaluator: 'agent',
+    }));
+    const text = JSON.stringify({ feature: 'F', title: 't', constraints: { acceptance_criteria: criteria } });
+    const messages = faultsOf({ 'features/active/F.yml': text }).map(({ message }) => message);
+    expect(messages).toEqual([
+      expect.stringMatching(
+        /^The feature F has \d+ characters; at most 65536 are allowed\. Shorten its texts\.$/,
+      ),
+    ]);
+  });
+
   it('is reported for a file that is too long and for too many files', () => {
     expect(faultsOf({ 'coordination.yml': '#'.repeat(FILE_LENGTH_MAX + 1) })[0]?.message).toContain(
       'at most',

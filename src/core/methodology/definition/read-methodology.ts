@@ -109,9 +109,15 @@ function parseFiles(
     ...(engine === null ? {} : { engine }),
   };
   const parsedFeatures = parseFeatures(files.filesOf('feature'), profiles, default_profile);
-  checkLength('', methodology, METHODOLOGY_LENGTH_MAX, findings);
+  checkLength('', 'The configuration', methodology, METHODOLOGY_LENGTH_MAX, findings);
   for (const { feature } of parsedFeatures)
-    checkLength(feature.feature_id, feature, FEATURE_LENGTH_MAX, findings);
+    checkLength(
+      feature.feature_id,
+      `The feature ${feature.feature_id}`,
+      feature,
+      FEATURE_LENGTH_MAX,
+      findings,
+    );
   const faultyFiles = faultyFilesOf(files, names, findings, constraints.default_profile ?? STANDARD_PROFILE);
   const features = parsedFeatures
     .filter(({ file }) => !faultyFiles.names.has(file.name))
@@ -214,9 +220,15 @@ function defaultProfileOf(
   return profileNames[0] ?? requested;
 }
 
-function checkLength(path: string, value: unknown, lengthMax: number, findings: ConfigFindings): void {
+function checkLength(
+  path: string,
+  what: string,
+  value: unknown,
+  lengthMax: number,
+  findings: ConfigFindings,
+): void {
   const { length } = JSON.stringify(value);
   if (length <= lengthMax) return;
-  const message = `The configuration has ${length} characters; at most ${lengthMax} are allowed. Shorten its texts.`;
+  const message = `${what} has ${length} characters; at most ${lengthMax} are allowed. Shorten its texts.`;
   findings.fault({ file: '', path, message });
 }

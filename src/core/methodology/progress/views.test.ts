@@ -316,7 +316,9 @@ describe('health', () => {
       'missing_vector',
       'the log mentions PROP-7 (last at position 1)',
     );
-    expectFinding({ features, events: log }, 'unknown_type', '1 events of the unknown type moon_phase');
+    expectFinding({ features, events: log }, 'unknown_type', '1 event of the unknown type moon_phase');
+    log.append('moon_phase');
+    expectFinding({ features, events: log }, 'unknown_type', '2 events of the unknown type moon_phase');
   });
 
   it('finds convergence without evidence, and without a start', () => {

@@ -142,7 +142,13 @@ function logFindings({ state, rows }: RouteInput): HealthFinding[] {
     findings.push(newFinding('missing_vector', 'medium', message, { feature_id }));
   }
   for (const [type, times] of state.unknown_types) {
-    findings.push(newFinding('unknown_type', 'low', `${times} events of the unknown type ${type}`));
+    findings.push(
+      newFinding(
+        'unknown_type',
+        'low',
+        `${times} ${times === 1 ? 'event' : 'events'} of the unknown type ${type}`,
+      ),
+    );
   }
   return findings;
 }
