@@ -83,8 +83,8 @@ export const RUN_MUTANTS: readonly Mutant[] = [
   {
     name: 'rejected-candidate-asked-again',
     file: EXECUTE,
-    find: 'const end = openRun === undefined ? null : overruledEnd(openRun, events);',
-    replace: 'const end = openRun === undefined || true ? null : overruledEnd(openRun, events);',
+    find: 'const end = openRun === undefined ? null : endAfterNewGrant(openRun, events);',
+    replace: 'const end = openRun === undefined || true ? null : endAfterNewGrant(openRun, events);',
     harm: 'The next executor requests another review of a candidate that a person has rejected.',
     tests: ['src/engine/runs/execute-run.test.ts'],
   },
