@@ -2,8 +2,8 @@ import { SimAgent } from './actors/agent.js';
 import { CredentialRegistry } from './actors/credential.js';
 import { SimExecutor } from './actors/executor.js';
 import { FeedFollower } from './actors/follower.js';
-import { SimHuman } from './actors/human.js';
-import { EdgeLead, SimLead } from './actors/lead.js';
+import { SimOperator } from './actors/operator.js';
+import { EdgeProjectSetup, SimProjectSetup } from './actors/project-setup.js';
 import { SimReviewer } from './actors/reviewer.js';
 import type { ActorContext, SimActor } from './actors/sim-actor.js';
 import { CallHistory } from './checks/call-history.js';
@@ -55,8 +55,8 @@ export async function runSeed(options: SeedRunOptions): Promise<SeedResult> {
 class SeedRun {
   readonly context: ActorContext;
   private readonly followers: FeedFollower[] = [];
-  /** One lead per project, which sets the policy and the plan. */
-  private readonly leads: SimLead[] = [];
+  /** One per project: the actor that sets the policy and the plan. */
+  private readonly setups: SimProjectSetup[] = [];
   private runsAtFaultEnd: ReadonlySet<string> = new Set();
 
   constructor(
@@ -100,13 +100,18 @@ class SeedRun {
   private createActors(): Pick<SimActor, 'run'>[] {
     const { context, scenario } = this;
     return context.projects.flatMap((scope, tenantIndex): Pick<SimActor, 'run'>[] => {
-      const lead = new (scenario.mode === 'runs' ? EdgeLead : SimLead)(context, scope, 'lead', 'lead');
+      const setup = new (scenario.mode === 'runs' ? EdgeProjectSetup : SimProjectSetup)(
+        context,
+        scope,
+        'lead',
+        'lead',
+      );
       const follower = new FeedFollower(context, scope);
-      this.leads.push(lead);
+      this.setups.push(setup);
       this.followers.push(follower);
       if (scenario.mode === 'runs') {
         const executors = ['a', 'b', 'c'].map((id) => new SimExecutor(context, scope, `executor-${id}`));
-        return [lead, follower, ...executors, new SimReviewer(context, scope, 'human', 'grace')];
+        return [setup, follower, ...executors, new SimReviewer(context, scope, 'human', 'grace')];
       }
       const count = tenantIndex === 0 ? scenario.agents : 2;
       const agents = Array.from({ length: count }, (_, index) => {
@@ -115,12 +120,12 @@ class SeedRun {
         const userId = index % 4 === 3 ? null : `user-of-${sessionId}`;
         return new SimAgent(context, scope, `agent-${index}`, sessionId, userId);
       });
-      const hasHuman = scenario.has('humans') || scenario.mode === 'liveness';
+      const hasOperator = scenario.has('humans') || scenario.mode === 'liveness';
       return [
-        lead,
+        setup,
         follower,
         ...agents,
-        ...(hasHuman ? [new SimHuman(context, scope, 'human', 'grace')] : []),
+        ...(hasOperator ? [new SimOperator(context, scope, 'human', 'grace')] : []),
       ];
     });
   }
@@ -155,7 +160,7 @@ class SeedRun {
   }
 
   private openWork(): string[] {
-    if (this.leads.some((lead) => !lead.isSetUp)) return ['the plan itself'];
+    if (this.setups.some((setup) => !setup.isSetUp)) return ['the plan itself'];
     if (this.scenario.mode === 'runs') return this.openRuns();
     return this.context.projects.flatMap((scope) => {
       const { plan, heads } = this.context.monitor.projectMonitor(scope).state;

@@ -16,7 +16,7 @@ import {
   readOutcome,
   WorkspaceHarness,
 } from '../src/workspace/testing/workspace-harness.js';
-import { human } from './support/agent.js';
+import { personCaller } from './support/agent.js';
 import { unwrap } from './support/coordinator-harness.js';
 import { FrozenTime } from './support/frozen-time.js';
 import { coordinationConfig, evaluatorReport, FILES, featureFile } from './support/workspace-files.js';
@@ -139,7 +139,7 @@ async function throughTheInbox(time: FrozenTime, files: Record<string, string>):
     if (step.seconds !== undefined) return advanceAndSweep(time, Number(step.seconds), coordinator, events);
     if (step.decision !== undefined) {
       return (
-        unwrap(await coordinator.decisions.recordReview(KEY, reviewOf(step), human(who))) as {
+        unwrap(await coordinator.decisions.recordReview(KEY, reviewOf(step), personCaller(who))) as {
           reason: string;
         }
       ).reason;
@@ -168,7 +168,9 @@ async function throughHttp(time: FrozenTime, files: Record<string, string>): Pro
       return advanceAndSweep(time, Number(step.seconds), server.coordinator, events);
     if (step.decision !== undefined) {
       return (
-        unwrap(await server.coordinator.decisions.recordReview(KEY, reviewOf(step), human(agent_id))) as {
+        unwrap(
+          await server.coordinator.decisions.recordReview(KEY, reviewOf(step), personCaller(agent_id)),
+        ) as {
           reason: string;
         }
       ).reason;

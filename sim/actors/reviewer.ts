@@ -1,7 +1,7 @@
-import { SimHuman } from './human.js';
+import { SimOperator } from './operator.js';
 
 /** An operator who also decides the reviews that runs wait for. */
-export class SimReviewer extends SimHuman {
+export class SimReviewer extends SimOperator {
   protected override async actDiligently(): Promise<void> {
     const decision = this.review();
     if (decision !== null) await this.call(decision);

@@ -305,7 +305,7 @@ const CONTENTION_MESSAGE = 'Too many concurrent changes to the same work';
  */
 const INFRASTRUCTURE_ERRORS = /the connection broke|again|ENOSPC|EIO/;
 
-/** A hold by a request and the automatic poison hold at the same moment count as different effects. */
+/** A hold by a request and the automatic hold after failures at the same moment count as different effects. */
 const effectKey = ({ event_type, subject, payload }: EventEnvelope): string =>
   `${event_type} ${subject}${payload.by === 'genesis' ? ' by the coordinator' : ''}`;
 

@@ -229,7 +229,7 @@ export class CommitMonitor {
     if (eventKind === 'adopted') this.coverage.hit('adopted');
     if (eventKind === 'escalated') this.coverage.hit('escalated');
     if (eventKind === 'reviewed') this.coverage.hit('reviewed');
-    if (eventKind === 'held' && event.payload.by === 'genesis') this.coverage.hit('poison hold');
+    if (eventKind === 'held' && event.payload.by === 'genesis') this.coverage.hit('failure hold');
   }
 
   private onLimitReached(tenantId: string): void {

@@ -11,7 +11,7 @@ export const COVERAGE_GOALS = [
   'forgotten claim resumed',
   'parked',
   'adopted',
-  'poison hold',
+  'failure hold',
   'escalated',
   'reviewed',
   'merge race',

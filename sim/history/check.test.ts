@@ -216,14 +216,14 @@ const REJECTED_HISTORIES: Record<
     },
   },
   'an effect after a refusal': {
-    breaks: ['NO_REASON', 'DONE_ALL_THE_SAME'],
+    breaks: ['NO_REASON', 'DONE_DESPITE_REFUSAL'],
     record: (history) => {
       history.claim('ada', SUBJECT, { at: 0 });
       history.replaceLastOutcome(refusedOutcome('DENIED_ACTIVE_CLAIM'));
     },
   },
   'an effect of a call that was reported as having none': {
-    breaks: ['DONE_ALL_THE_SAME'],
+    breaks: ['DONE_DESPITE_REFUSAL'],
     record: (history) => {
       history.claim('ada', SUBJECT, { at: 0 });
       history.replaceLastOutcome(NO_EFFECT);
@@ -259,14 +259,14 @@ const REJECTED_HISTORIES: Record<
     },
   },
   'a reply with the wrong generation': {
-    breaks: ['TOLD_WRONG'],
+    breaks: ['WRONG_REPLY'],
     record: (history) => {
       history.claim('ada', SUBJECT, { at: 0 });
       history.replaceLastOutcome({ kind: 'ok', reply_fields: { generation: 2, claim_id: 'clm' } });
     },
   },
   'a reply with a longer lease than in the log': {
-    breaks: ['TOLD_WRONG'],
+    breaks: ['WRONG_REPLY'],
     record: (history) => {
       const handle = history.claim('ada', SUBJECT, { at: 0 });
       history.renew(handle, { at: 100 });
@@ -274,7 +274,7 @@ const REJECTED_HISTORIES: Record<
     },
   },
   'a claim that is resumed by another session': {
-    breaks: ['TOLD_WRONG', 'NO_REASON'],
+    breaks: ['WRONG_REPLY', 'NO_REASON'],
     record: (history) => {
       history.claim('ada', SUBJECT, { at: 0 });
       const { outcome } = history.last;
@@ -326,7 +326,7 @@ const REJECTED_HISTORIES: Record<
     },
   },
   'an event that no call requested': {
-    breaks: ['UNASKED'],
+    breaks: ['UNREQUESTED'],
     record: (history) => {
       history.claim('ada', SUBJECT, { at: 0 });
       history.calls.pop();

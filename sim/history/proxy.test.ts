@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
 import { Rng } from '../world/rng.js';
-import { CONNECTION_FAULTS, networkAddressOf, TcpProxy, throughPort } from './proxy.js';
+import { CONNECTION_FAULTS, networkAddressOf, storeUrlAtPort, TcpProxy } from './proxy.js';
 
 /** A server that echoes and records what it receives. */
 async function startEchoServer() {
@@ -110,7 +110,7 @@ it('replaces the address in a store URL', () => {
     'dynamodb://eu-west-1/x?endpoint=http://127.0.0.1:8000':
       'dynamodb://eu-west-1/x?endpoint=http%3A%2F%2F127.0.0.1%3A9%2F',
   };
-  for (const [url, through] of Object.entries(urls)) expect(throughPort(url, 9)).toBe(through);
+  for (const [url, through] of Object.entries(urls)) expect(storeUrlAtPort(url, 9)).toBe(through);
   expect(Object.keys(urls).map(networkAddressOf)).toEqual([
     { host: 'db.local', port: 5433 },
     { host: 'db.local', port: 6379 },

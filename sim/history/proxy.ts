@@ -143,7 +143,7 @@ export function networkAddressOf(url: string): { host: string; port: number } | 
 }
 
 /** The URL of the same store, reached through a local port. */
-export function throughPort(url: string, port: number): string {
+export function storeUrlAtPort(url: string, port: number): string {
   const outer = new URL(url);
   const endpoint = endpointOf(url);
   const target = endpoint === null ? outer : new URL(endpoint);

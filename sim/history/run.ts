@@ -13,7 +13,7 @@ import { HistoryClient } from './client.js';
 import { CoordinatorEndpoint } from './coordinator-endpoint.js';
 import { COORDINATOR_SCRIPT, CoordinatorProcess } from './coordinator-process.js';
 import { CallRecorder, type RecordedCall } from './history.js';
-import { type ConnectionFault, networkAddressOf, TcpProxy, throughPort } from './proxy.js';
+import { type ConnectionFault, networkAddressOf, storeUrlAtPort, TcpProxy } from './proxy.js';
 import { TaskPool } from './task-pool.js';
 
 export interface HistoryRunOptions {
@@ -51,7 +51,7 @@ const ANSWER_TIMEOUT_MS = 10 * 60_000;
 const TASKS_PER_SECOND = 40;
 const ZOMBIES_SHARE = 0.1;
 const PAGE_ITEMS = 1000;
-/** Allows so many attempts that there are no poison holds, because leases expire all the time here. */
+/** Allows so many attempts that no subject is held after failures, because leases expire all the time here. */
 const POLICY = { max_attempts: 1000, sweep_interval_seconds: 2 };
 
 /** Allows fewer claims than clients, so that the limit is often reached. */
@@ -204,7 +204,7 @@ class HistoryRun {
     const address = networkAddressOf(store);
     if (address === null)
       throw new Error('This store is not reached over the network: pass --proxy agents or none.');
-    return throughPort(store, await this.proxyTo(address, 'store'));
+    return storeUrlAtPort(store, await this.proxyTo(address, 'store'));
   }
 
   private async endpointTo(name: string, port: number): Promise<CoordinatorEndpoint> {

@@ -8,13 +8,13 @@ interface OutcomeFields {
   readonly generation: number | null;
 }
 
-/** An outcome, with the number of serialiser deaths and of drops of the file so far. */
+/** An outcome, with how often the serialiser had died and the agent had dropped the file by then. */
 interface ObservedOutcome extends OutcomeFields {
   readonly deaths: number;
   readonly drops: number;
 }
 
-/** A file that an agent drops, possibly several times, always with the same name and content. */
+/** A file that an agent drops (moves into its inbox), possibly several times, always with the same name and content. */
 export class CommandFile {
   /** Null: deliberately not a valid command. */
   readonly command: InboxCommand | null;

@@ -75,13 +75,13 @@ function checkOutcomes(
   const { lastOutcome } = commandFile;
   if (code !== null && lastOutcome?.code !== code) {
     world.reportViolation(
-      'INBOX-TOLD',
+      'INBOX-OUTCOME',
       `${commandFile.label} has the outcome ${lastOutcome?.code}, but the log has ${code}`,
     );
   }
   if (lastOutcome?.ok && code === null && !isConfirmedByLog(commandFile, log)) {
     world.reportViolation(
-      'INBOX-TOLD',
+      'INBOX-OUTCOME',
       `${commandFile.label} has the outcome ${lastOutcome.code}, but the log has no event`,
     );
   }

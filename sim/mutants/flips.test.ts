@@ -47,7 +47,7 @@ describe('a random mutant', () => {
   it('changes one of several equal places, and names its line and both texts', () => {
     const text = 'a();\nf(x < 2);\nb();\nf(x < 2);\n';
     const second = mutantsOf('a.ts', text).filter(({ name }) => name === 'a.ts:4');
-    expect(second.map(({ why }) => why)).toEqual(['x < 2  →  x <= 2', '2  →  3', '2  →  1']);
+    expect(second.map(({ harm }) => harm)).toEqual(['x < 2  →  x <= 2', '2  →  3', '2  →  1']);
     expect(second.map((mutant) => mutate(text, mutant))).toEqual([
       'a();\nf(x < 2);\nb();\nf(x <= 2);\n',
       'a();\nf(x < 2);\nb();\nf(x < 3);\n',

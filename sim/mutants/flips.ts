@@ -113,7 +113,7 @@ function mutantAt(source: ts.SourceFile, node: ts.Node, mutated: string): Mutant
     file,
     find: text.slice(from, to),
     replace: text.slice(from, start) + mutated + text.slice(end, to),
-    why: `${oneLine(text.slice(start, end))}  →  ${oneLine(mutated)}`,
+    harm: `${oneLine(text.slice(start, end))}  →  ${oneLine(mutated)}`,
   };
 }
 

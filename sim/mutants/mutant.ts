@@ -8,8 +8,8 @@ export interface Mutant {
   /** Must occur exactly once in the file, so that a mutant never silently stops applying. */
   readonly find: string;
   readonly replace: string;
-  /** What would go wrong. */
-  readonly why: string;
+  /** What would go wrong. For a random mutant: the code before and after. */
+  readonly harm: string;
   /** The only mode that can find the fault, where not every mode can. */
   readonly mode?: Mode;
   /**

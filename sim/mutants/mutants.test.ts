@@ -16,7 +16,7 @@ describe('mutants', () => {
   });
 
   it('are refused when their text is missing or occurs twice', () => {
-    const mutant = { name: 'm', file: 'f', find: 'a', replace: 'b', why: '' };
+    const mutant = { name: 'm', file: 'f', find: 'a', replace: 'b', harm: '' };
     expect(() => mutate('c', mutant)).toThrow('occurs 0 times');
     expect(() => mutate('aa', mutant)).toThrow('occurs 2 times');
   });

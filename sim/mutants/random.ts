@@ -37,12 +37,12 @@ export async function tryRandomMutants({ count, seed, jobs }: RandomRun): Promis
       const finding = await tryToFind(mutant, reaching, baseline);
       if (finding === null) survivors.push(mutant);
       const findingText = finding ?? `survived ${reaching.length} test files`;
-      process.stdout.write(`${mutant.name}  ${mutant.why}  ${findingText}\n`);
+      process.stdout.write(`${mutant.name}  ${mutant.harm}  ${findingText}\n`);
     }
   };
   await Promise.all(Array.from({ length: jobs }, tryRemaining));
   process.stdout.write(`\n${mutants.length - survivors.length} of ${mutants.length} killed. Survivors:\n`);
-  for (const { name, why } of survivors) process.stdout.write(`${name}  ${why}\n`);
+  for (const { name, harm } of survivors) process.stdout.write(`${name}  ${harm}\n`);
 }
 
 function typescriptFilesIn(folder: string): string[] {

@@ -25,11 +25,11 @@ const tableLine = (
 export const heading = (): string => tableLine('mutant', 'outcome', 'by', 'seeds', 'seconds', 'found');
 
 export function mutantRow(
-  { name, why }: Mutant,
+  { name, harm }: Mutant,
   { outcome, by, seeds, seconds, message }: MutantVerdict,
 ): string {
   const detail = message.replaceAll(/\s+/g, ' ').slice(0, MESSAGE_CHARS_MAX);
-  const finding = outcome === 'survived' ? `${detail} NOT FOUND: ${why}` : detail;
+  const finding = outcome === 'survived' ? `${detail} NOT FOUND: ${harm}` : detail;
   return tableLine(name, outcome, by, String(seeds), seconds.toFixed(1), finding);
 }
 

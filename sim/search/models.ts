@@ -16,7 +16,7 @@ export interface SearchModel {
   readonly name: string;
   readonly rules: Rules;
   readonly subjects: readonly string[];
-  /** All commands to one subject in a state, especially invalid ones. */
+  /** The commands to try on the subject at `index` in this state, including invalid ones. */
   commands(heads: readonly Head[], index: number): SubjectCommand[];
   /** Checks conditions across subjects. Null if they hold. */
   violationIn(before: readonly Head[], index: number, after: Head): string | null;

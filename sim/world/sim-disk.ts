@@ -11,7 +11,7 @@ export interface DiskFaults {
   write_failure_chance: number;
   /** Chance that a sync fails. */
   sync_failure_chance: number;
-  /** Additional duration of this sync. */
+  /** How much longer a sync of the file at this path takes now. */
   stallMs(path: string): number;
   onFault(what: 'disk full' | 'write failure' | 'sync failure' | 'sync stalled'): void;
   /** Bytes are being appended to this file. */

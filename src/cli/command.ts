@@ -39,7 +39,7 @@ interface CommandDetails<Usage extends string, Table extends OptionTable> {
 }
 
 /** Defines a command, or a group of commands. `usage` is its name and its arguments. */
-export function command<
+export function defineCommand<
   const Usage extends string,
   const Table extends OptionTable = Readonly<Record<never, never>>,
 >(usage: Usage, details: CommandDetails<Usage, Table>): AddCommands {
@@ -55,7 +55,7 @@ export function command<
 }
 
 /** Combines several commands that one module defines. */
-export const commands =
+export const combineCommands =
   (...parts: readonly AddCommands[]): AddCommands =>
   (parent, wrapAction) => {
     for (const add of parts) add(parent, wrapAction);

@@ -1,9 +1,9 @@
 import { withExpectedGeneration } from '../client/renewer.js';
-import { command } from './command.js';
+import { defineCommand } from './command.js';
 import { type HookVerb, runHook } from './hook/run-hook.js';
 
 const hookVerbCommand = (verb: HookVerb, description: string) =>
-  command(verb, {
+  defineCommand(verb, {
     description,
     run: (context) =>
       runHook(context.io, verb, async (handle) =>
@@ -11,7 +11,7 @@ const hookVerbCommand = (verb: HookVerb, description: string) =>
       ),
   });
 
-export const hookCommand = command('hook', {
+export const hookCommand = defineCommand('hook', {
   description: 'run a hook of a coding agent (see gen setup)',
   subcommands: [
     hookVerbCommand('renew', 'after a tool call: renew the claims of this conversation'),

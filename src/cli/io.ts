@@ -97,7 +97,10 @@ function restartFunction(): RawIo['restartWith'] {
 
 const STDERR_DRAIN_CHECK_MS = 2000;
 
-/** Exits even if standard error is never read. Node otherwise waits until its buffer is drained. */
+/**
+ * To be called when all work is done. Lets the process end even if standard error is never read; Node otherwise waits until
+ * its buffer is drained.
+ */
 export function exitDespiteUnreadStderr(): void {
   setInterval(() => {
     const { stdout, stderr } = process;

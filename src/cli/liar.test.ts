@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { outcomeOf, TestRunner, uploadCandidate } from '../../test/support/test-runner.js';
+import { outcomeOf, SigningRunner, uploadCandidate } from '../../test/support/signing-runner.js';
 import { FILES } from '../../test/support/workspace-files.js';
 import { Genesis } from '../client/index.js';
 import type { CheckOutcome } from '../core/engine/check-outcome.js';
@@ -29,7 +29,7 @@ async function openProject() {
   const files = { ...FILES, 'agent_roles.yml': ROLES, 'graph/edges/design_code.yml': CHECKLIST };
   expect(await admin.methodology.init({ files })).toMatchObject({ success: true });
   expect(await admin.putPolicy({ evidence: 'verified' })).toMatchObject({ evidence: 'verified' });
-  const runner = new TestRunner();
+  const runner = new SigningRunner();
   expect(await admin.enrolRunner({ public_key: runner.public_key })).toMatchObject({ state: 'enrolled' });
   const { client: runnerClient } = await createKey(admin, 'runner');
   const { client: agent, token } = await createKey(admin, 'agent');
@@ -98,7 +98,7 @@ describe('under `evidence: verified` no edge converges', { timeout: 60_000 }, ()
   it('if an agent signs evidence with its own key, or enrols that key, or records as a runner', async () => {
     const { agent, runner, runnerClient, propose, submit, expectOpen } = await openProject();
     const { manifest, signedStatement } = await propose({ 'src/a.ts': 'x' });
-    const agentKey = new TestRunner();
+    const agentKey = new SigningRunner();
     expect(
       await runnerClient.recordEvidence(agentKey.signed(signedStatement([passedOutcome()], agentKey))),
     ).toMatchObject({

@@ -4,7 +4,7 @@ import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/s
 import { workerName } from '../client/worker-name.js';
 import { createMcpServer } from '../server/mcp/mcp-server.js';
 import { Workspace } from '../workspace/workspace.js';
-import { command } from './command.js';
+import { defineCommand } from './command.js';
 import { AutoRenewingClient, RENEW_FOR_SECONDS } from './mcp/auto-renewing-client.js';
 import { StrictJsonLines } from './mcp/strict-json-lines.js';
 import { workspaceDrafts } from './mcp/workspace-drafts.js';
@@ -12,7 +12,7 @@ import { parseSecondsOption } from './option-parsers.js';
 import { abortOnStop } from './stop.js';
 
 /** Serves MCP on standard input and output until the input ends or a stop signal arrives. */
-export const mcpCommand = command('mcp', {
+export const mcpCommand = defineCommand('mcp', {
   description: 'serve MCP on standard input and output, and renew the claims made here (see --renew-for)',
   options: {
     '--renew-for <seconds>': {

@@ -78,7 +78,7 @@ const ERROR_CODES = new Map([
   ['StoreUncertain', 'UNKNOWN'],
   ['StoreBroken', 'STORE_BROKEN'],
   ['LogDamaged', 'LOG_DAMAGED'],
-  ['WorkspaceRefused', 'WORKSPACE_REFUSED'],
+  ['WorkspaceError', 'WORKSPACE_REFUSED'],
 ]);
 
 /** The failure to report. Any unknown error is reported with its message. */

@@ -26,7 +26,7 @@ export async function watch(
 ): Promise<void> {
   const stop = abortOnStop(context.io);
   const { signal } = stop;
-  const isScreen = context.io.columns !== null && !context.is_json;
+  const canRedraw = context.io.columns !== null && !context.is_json;
   const changes = new ChangeSignal();
   const timer = setInterval(() => changes.notify(), POLL_INTERVAL_MS);
   signal.addEventListener('abort', () => changes.notify());
@@ -37,7 +37,7 @@ export async function watch(
     while (!signal.aborted) {
       const { json, text: plain } = await render();
       const text = context.is_json ? JSON.stringify(json) : plain;
-      if (text !== lastText) context.print(isScreen ? `${CLEAR}${text}` : text);
+      if (text !== lastText) context.print(canRedraw ? `${CLEAR}${text}` : text);
       lastText = text;
       await Promise.race([changes.wait(), listening]);
     }

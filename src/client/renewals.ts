@@ -1,6 +1,5 @@
 import type { Worker } from 'node:worker_threads';
 import type { ApiClientOptions } from './endpoint.js';
-import { LeaseCell, monotonicMs } from './lease-cell.js';
 import {
   handleOf,
   type LeaseToRenew,
@@ -11,6 +10,7 @@ import {
 } from './renewer.js';
 import { startRenewerThread } from './renewer-thread.js';
 import { type GrantedClaim, hasLease } from './replies.js';
+import { monotonicMs, SharedLeaseEnd } from './shared-lease-end.js';
 
 /** The abort reason when a claim is lost or may be lost. */
 export class ClaimLost extends Error {
@@ -28,7 +28,7 @@ const SAFETY_MARGIN_MS_MAX = 2000;
 
 /** Watches one claim while it is worked on. A renewer, usually in another thread, renews it. */
 export class LeaseMonitor {
-  readonly cell = new LeaseCell();
+  readonly leaseEnd = new SharedLeaseEnd();
   private readonly lossController = new AbortController();
   /** Null for a claim without a lease, which does not expire. */
   private readonly marginMs: number | null = null;
@@ -42,7 +42,7 @@ export class LeaseMonitor {
     if (!hasLease(claim)) return;
     const leaseMs = claim.lease_duration_seconds * 1000;
     this.marginMs = Math.min(leaseMs * SAFETY_MARGIN_RATIO, SAFETY_MARGIN_MS_MAX);
-    this.cell.endsAtMs = sentMs + leaseMs;
+    this.leaseEnd.endsAtMs = sentMs + leaseMs;
     this.scheduleCheck(this.marginMs);
   }
 
@@ -53,12 +53,12 @@ export class LeaseMonitor {
 
   /** Whether the claim is certainly held now. Correct even within a long synchronous turn, in which no signal fires. */
   isHeld(): boolean {
-    if (this.cell.isLost) return false;
-    return this.marginMs === null || monotonicMs() < this.cell.endsAtMs - this.marginMs;
+    if (this.leaseEnd.isLost) return false;
+    return this.marginMs === null || monotonicMs() < this.leaseEnd.endsAtMs - this.marginMs;
   }
 
   markLost(reason: string): void {
-    this.cell.markLost();
+    this.leaseEnd.markLost();
     this.end();
     this.lossController.abort(new ClaimLost(this.claim.task_id, reason));
   }
@@ -70,7 +70,7 @@ export class LeaseMonitor {
 
   /** Renewals extend the lease without notifying this thread, so it checks again when the known end has come. */
   private scheduleCheck(marginMs: number): void {
-    const leftMs = this.cell.endsAtMs - marginMs - monotonicMs();
+    const leftMs = this.leaseEnd.endsAtMs - marginMs - monotonicMs();
     if (leftMs <= 0) this.markLost('LEASE_MAY_BE_OVER');
     else this.timer = setTimeout(() => this.scheduleCheck(marginMs), Math.min(leftMs, 2 ** 31 - 1));
   }
@@ -107,7 +107,7 @@ export class LeaseRenewals {
       handle: handleOf(claim),
       lease_seconds,
       expires_at,
-      cell_buffer: monitor.cell.buffer,
+      lease_end_buffer: monitor.leaseEnd.buffer,
     };
     this.monitors.set(key, { monitor, lease });
     this.post({ start: lease });

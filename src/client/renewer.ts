@@ -1,6 +1,6 @@
 import { newRequestId, retryDelayMs } from './http.js';
-import { LeaseCell, monotonicMs } from './lease-cell.js';
 import { type ApiProblem, type GrantedClaim, isProblem, type RenewalReply } from './replies.js';
+import { monotonicMs, SharedLeaseEnd } from './shared-lease-end.js';
 
 /** What identifies a claim in the requests of its holder. */
 export interface LeaseHandle {
@@ -27,7 +27,7 @@ export interface LeaseToRenew {
   readonly lease_seconds: number;
   /** The end of the lease as the server reports it, by the server's clock. */
   readonly expires_at: string;
-  readonly cell_buffer: SharedArrayBuffer;
+  readonly lease_end_buffer: SharedArrayBuffer;
 }
 
 export interface RenewalAttempt {
@@ -85,7 +85,7 @@ export const renewalDelayMs = (leaseMs: number, random: number): number =>
   leaseMs * RENEW_AT_RATIO * (1 + JITTER_RATIO * (2 * random - 1));
 
 class LeaseRenewal {
-  private readonly cell: LeaseCell;
+  private readonly leaseEnd: SharedLeaseEnd;
   private readonly leaseMs: number;
   private expiresAtMs: number;
   private timer: NodeJS.Timeout | undefined;
@@ -96,13 +96,13 @@ class LeaseRenewal {
     private readonly renew: SendRenewal,
     private readonly onLost: (reason: string) => void,
   ) {
-    this.cell = new LeaseCell(lease.cell_buffer);
+    this.leaseEnd = new SharedLeaseEnd(lease.lease_end_buffer);
     this.leaseMs = lease.lease_seconds * 1000;
     this.expiresAtMs = Date.parse(lease.expires_at);
   }
 
   start(): void {
-    const elapsedMs = this.leaseMs - (this.cell.endsAtMs - monotonicMs());
+    const elapsedMs = this.leaseMs - (this.leaseEnd.endsAtMs - monotonicMs());
     this.schedule(renewalDelayMs(this.leaseMs, Math.random()) - elapsedMs, () =>
       this.renewOnce(newRequestId(), 1),
     );
@@ -130,20 +130,20 @@ class LeaseRenewal {
    * other is the known end, moved by as much as the server moved its own: it is earlier if the server shortened the lease.
    */
   private extendLease(sentMs: number, expiresAtMs: number): void {
-    const shiftedEndMs = this.cell.endsAtMs + (expiresAtMs - this.expiresAtMs);
-    this.cell.endsAtMs = Math.min(sentMs + this.leaseMs, shiftedEndMs);
+    const shiftedEndMs = this.leaseEnd.endsAtMs + (expiresAtMs - this.expiresAtMs);
+    this.leaseEnd.endsAtMs = Math.min(sentMs + this.leaseMs, shiftedEndMs);
     this.expiresAtMs = expiresAtMs;
   }
 
   private retryOrEnd(requestId: string, attempt: number, { code }: ApiProblem): void {
     const pauseMs = Math.min(retryDelayMs(attempt), this.leaseMs / 10);
-    if (monotonicMs() + pauseMs >= this.cell.endsAtMs) this.end(code);
+    if (monotonicMs() + pauseMs >= this.leaseEnd.endsAtMs) this.end(code);
     else this.schedule(pauseMs, () => this.renewOnce(requestId, attempt + 1));
   }
 
   private end(reason: string): void {
     this.stop();
-    this.cell.markLost();
+    this.leaseEnd.markLost();
     this.onLost(reason);
   }
 

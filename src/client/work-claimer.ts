@@ -3,7 +3,6 @@ import { withoutUndefined } from '../core/without-undefined.js';
 import type { OwnedEscalation } from './escalated-claims.js';
 import type { EscalatedWork } from './escalated-work.js';
 import { newRequestId } from './http.js';
-import { monotonicMs } from './lease-cell.js';
 import type { LeaseEstimates } from './lease-estimates.js';
 import type { LeaseMonitor } from './renewals.js';
 import { handleOf } from './renewer.js';
@@ -17,6 +16,7 @@ import {
   isTransient,
 } from './replies.js';
 import type { NextTaskRequest } from './requests.js';
+import { monotonicMs } from './shared-lease-end.js';
 import type { Work, WorkDependencies, WorkOptions } from './work-options.js';
 
 interface PendingNextRequest {

@@ -6,7 +6,6 @@ import { withoutUndefined } from '../core/without-undefined.js';
 import { parseEdgeResult } from './edge-result.js';
 import { EscalatedWork } from './escalated-work.js';
 import { newRequestId, retryDelayMs, withoutListenerLimit } from './http.js';
-import { monotonicMs } from './lease-cell.js';
 import { LeaseEstimates } from './lease-estimates.js';
 import { isEscalated, type SubmitOutcome } from './outbox.js';
 import { ClaimLost, type LeaseMonitor } from './renewals.js';
@@ -14,6 +13,7 @@ import { handleOf, withExpectedGeneration } from './renewer.js';
 import { GenesisError, isProblem } from './replies.js';
 import type { CheckReports } from './requests.js';
 import { ResultDelivery } from './result-delivery.js';
+import { monotonicMs } from './shared-lease-end.js';
 import { RELEASE_MESSAGE_CHARS_MAX } from './submit-finished.js';
 import { type ClaimAttempt, type GrantedWork, WorkClaimer } from './work-claimer.js';
 import type {

@@ -24,7 +24,7 @@ export function canControlSession(owner: SessionOwner, caller: SessionCaller): b
  * Whether the caller may not act on a claim because of the claim's user (`userId`): another user, or none. An admin may act
  * on every claim.
  */
-export const isClaimOfAnother = (userId: string | null, caller: SessionCaller): boolean =>
+export const isClaimOfOtherUser = (userId: string | null, caller: SessionCaller): boolean =>
   !caller.may_administer && (userId === null || userId !== caller.user_id);
 
 /** The prefix of the session id of an agent's inbox. The id is also the principal of the inbox's commands. */
@@ -34,8 +34,10 @@ export const INBOX_SESSION_PREFIX = 'inbox.';
  * Whether the session id belongs to the inbox of another principal. Such ids are reserved, so that nobody else can open the
  * session of an inbox first.
  */
-export const isInboxOfAnother = (sessionId: string, { principal, may_administer }: SessionCaller): boolean =>
-  sessionId.startsWith(INBOX_SESSION_PREFIX) && sessionId !== principal && !may_administer;
+export const isInboxOfOtherPrincipal = (
+  sessionId: string,
+  { principal, may_administer }: SessionCaller,
+): boolean => sessionId.startsWith(INBOX_SESSION_PREFIX) && sessionId !== principal && !may_administer;
 
 /**
  * Whether the caller may open a session for this user: callers may for their own user, and an admin for any. A session

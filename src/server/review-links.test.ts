@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { sha256Of, uploadCandidate } from '../../test/support/test-runner.js';
+import { sha256Of, uploadCandidate } from '../../test/support/signing-runner.js';
 import { isProblem } from '../coordinator/index.js';
 import type { LogLine } from './log/logs.js';
 import { type AnyJson, PROJECT_URL, TENANT_URL, TestServer } from './testing/test-server.js';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { TestRunner } from '../../test/support/test-runner.js';
+import { SigningRunner } from '../../test/support/signing-runner.js';
 import type { EventEnvelope } from '../core/contract/events.js';
 import { OPERATION_LIST } from '../core/contract/operations.js';
 import { ROUTES } from './routes.js';
@@ -309,7 +309,7 @@ describe('queries and settings', () => {
   });
 
   test('runners are enrolled, listed and revoked; candidates and evidence are refused with a status', async () => {
-    const runner = new TestRunner();
+    const runner = new SigningRunner();
     const { public_key, runner_id } = runner;
     const enrolled = await testServer.post(`${PROJECT_URL}/runners`, { public_key, label: 'build host' });
     expect(enrolled.body).toMatchObject({ runner_id, state: 'enrolled', label: 'build host' });

@@ -82,8 +82,9 @@ export class PositionChain {
   }
 
   /**
-   * A paging reader continues after a position of the same chain, which needs no search. Any other start needs a scan
-   * of the owners, about one millisecond per million.
+   * The first position of this name after `after`; 0 if there is none. Needs no search before the first position, after the
+   * last, or if `after` is a position of this name, as when a reader pages. Otherwise it scans the owners, about one
+   * millisecond per million.
    */
   private firstAfter(id: number, after: number): number {
     const last = this.last.at(id);

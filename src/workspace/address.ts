@@ -42,7 +42,7 @@ export const removeAddress = (workspace: Workspace): Promise<void> =>
   rm(addressFile(workspace), { force: true });
 
 /** Publishes the address after a delay; `withdraw` removes it. */
-export function announceAfter(
+export function publishAddressAfter(
   workspace: Workspace,
   address: ServerAddress,
   afterMs: number,

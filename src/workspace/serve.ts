@@ -21,7 +21,7 @@ export async function serveWorkspace(options: ServeOptions): Promise<void> {
   const { workspace } = options;
   await Promise.all([
     options.hasInboxes
-      ? watchInboxes({ ...options, eventsFolder: workspace.events, serialiser: serialiserOf(options) })
+      ? watchInboxes({ ...options, eventsFolder: workspace.events, serialiser: createSerialiser(options) })
       : null,
     maintainWorkspace(options),
   ]);
@@ -51,7 +51,7 @@ export const workspaceContextOf = (
 
 type SerialisedWorkspace = Pick<ServeOptions, 'workspace' | 'context' | 'warn'>;
 
-export const serialiserOf = ({ workspace, context, warn }: SerialisedWorkspace): Serialiser =>
+export const createSerialiser = ({ workspace, context, warn }: SerialisedWorkspace): Serialiser =>
   new Serialiser({ events: workspace.events, context, warn, now: () => new Date() });
 
 /** Promotes accepted files continuously, because results also arrive over other interfaces than the inboxes. */

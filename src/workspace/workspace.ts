@@ -22,7 +22,7 @@ const TRUSTED_NAMES = [ACTIVE_FILE, STORE_FILE, TENANTS_FOLDER, SEGMENTS_FOLDER,
 
 /** An invalid workspace. The message says what is wrong and what to do. */
 export class WorkspaceError extends Error {
-  override readonly name = 'WorkspaceRefused';
+  override readonly name = 'WorkspaceError';
 }
 
 /** The paths of a project that has a workspace. */

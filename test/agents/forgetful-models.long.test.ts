@@ -50,7 +50,7 @@ interface FateSchedule {
 interface ModelTranscript {
   readonly model: Model;
   readonly replies: ModelReply[];
-  /** The reply to a result of work that was granted to another model in the meantime. */
+  /** The replies to results whose work had meanwhile been granted to another model. */
   readonly lateReplies: ModelReply[];
 }
 

@@ -16,7 +16,7 @@ import { openAuditKey } from '../../src/server/audit/audit-key.js';
 import { FileSink } from '../../src/server/audit/file-sink.js';
 import { type OpenedStore, openStoreUrl } from '../../src/server/store-url.js';
 import type { ProjectKey } from '../../src/stores/store.js';
-import { openWithoutTimeouts } from '../../src/stores/testing/open-without-timeouts.js';
+import { openWithLongTimeouts } from '../../src/stores/testing/open-with-long-timeouts.js';
 import { transactionOf } from '../../src/stores/transaction.js';
 import { HarnessAgent } from '../support/agent.js';
 import { planOf, unwrap } from '../support/coordinator-harness.js';
@@ -43,7 +43,7 @@ const isFile = (url: string): boolean => url.startsWith('file:');
 
 async function openUrl(url: string): Promise<OpenedStore> {
   if (isFile(url)) return openStoreUrl(url, () => {});
-  const store = await openWithoutTimeouts(url);
+  const store = await openWithLongTimeouts(url);
   return { store, blobs: store.blobs };
 }
 
@@ -123,8 +123,8 @@ export class AuditedProject {
 
   async checkpoints(url: string): Promise<Checkpoint[]> {
     const events = await this.events(url);
-    const payloads = events.filter(({ event_type }) => event_type === 'AUDIT_CHECKPOINT');
-    return payloads.map(({ payload }) => payload as Checkpoint);
+    const checkpointEvents = events.filter(({ event_type }) => event_type === 'AUDIT_CHECKPOINT');
+    return checkpointEvents.map(({ payload }) => payload as Checkpoint);
   }
 
   /** Writes a checkpoint directly to the store, as an attacker with write access can. Returns its position. */

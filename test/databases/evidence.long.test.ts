@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { DATABASE_NAMES, onSharedDatabase } from '../../src/stores/testing/shared-database.js';
 import { unwrap } from '../support/coordinator-harness.js';
-import { outcomeOf, TestRunner, uploadCandidate } from '../support/test-runner.js';
+import { outcomeOf, SigningRunner, uploadCandidate } from '../support/signing-runner.js';
 import { evaluatorReport, FILES } from '../support/workspace-files.js';
 import { DatabaseFleet } from './fleet.js';
 
@@ -17,10 +17,10 @@ for (const name of DATABASE_NAMES) {
       const [first, second] = [fleet.coordinatorAt(0), fleet.coordinatorAt(1)];
       unwrap(await first.settings.configure(project, { files: { ...FILES, 'agent_roles.yml': ROLES } }));
       unwrap(await first.settings.putPolicy(project, { evidence: 'verified' }));
-      const runner = new TestRunner();
+      const runner = new SigningRunner();
       unwrap(await first.evidence.enrolRunner(project, { public_key: runner.public_key }));
       const submits: ((coordinator: typeof first) => ReturnType<typeof first.holder.submitResult>)[] = [];
-      const evidence: ReturnType<TestRunner['signed']>[] = [];
+      const evidence: ReturnType<SigningRunner['signed']>[] = [];
       const target = {
         putBlob: async (sha256: string, bytes: Uint8Array) =>
           unwrap(await first.blobs.putBlob(project.tenant_id, sha256, bytes)),

@@ -7,7 +7,7 @@ import type { Limits } from '../../src/core/claims/policy.js';
 import type { EventEnvelope } from '../../src/core/events/envelope.js';
 import type { DatabaseStore } from '../../src/stores/databases.js';
 import type { ProjectKey } from '../../src/stores/store.js';
-import { openWithoutTimeouts } from '../../src/stores/testing/open-without-timeouts.js';
+import { openWithLongTimeouts } from '../../src/stores/testing/open-with-long-timeouts.js';
 import { unwrap } from '../support/coordinator-harness.js';
 
 /**
@@ -31,7 +31,7 @@ export class DatabaseFleet {
     size: number,
     options: { limits?: Partial<Limits>; environment?: Environment } = {},
   ): Promise<DatabaseFleet> {
-    const stores = await Promise.all(Array.from({ length: size }, () => openWithoutTimeouts(url)));
+    const stores = await Promise.all(Array.from({ length: size }, () => openWithLongTimeouts(url)));
     const { environment = systemEnvironment } = options;
     const limits = { ...LIMITS, ...options.limits };
     const coordinators = await Promise.all(

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { Coordinator, systemEnvironment } from '../../src/coordinator/index.js';
 import { eventOf } from '../../src/stores/conformance/fixture.js';
-import { openWithoutTimeouts } from '../../src/stores/testing/open-without-timeouts.js';
+import { openWithLongTimeouts } from '../../src/stores/testing/open-with-long-timeouts.js';
 import { DATABASE_NAMES, onSharedDatabase } from '../../src/stores/testing/shared-database.js';
 import { transactionOf } from '../../src/stores/transaction.js';
 import { planOf, unwrap } from '../support/coordinator-harness.js';
@@ -49,7 +49,7 @@ for (const name of DATABASE_NAMES) {
         fleet.coordinatorAt(0).close();
         await fleet.waitUntilExpired(shortClaim.claim?.expires_at);
 
-        const store = await openWithoutTimeouts(url);
+        const store = await openWithLongTimeouts(url);
         const restarted = await Coordinator.open({
           store,
           blobs: store.blobs,
@@ -97,7 +97,7 @@ for (const name of DATABASE_NAMES) {
         await fleet.store.commit([transactionOf(project, { loose_events: [note] })]);
         fleet.coordinatorAt(0).close();
 
-        const store = await openWithoutTimeouts(url);
+        const store = await openWithLongTimeouts(url);
         const tenantIds = await store.tenantIds();
         expect(tenantIds).toContain(project.tenant_id);
         // The database has the data of other tests too.

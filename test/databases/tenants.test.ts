@@ -6,7 +6,7 @@ import { runGen } from '../../src/cli/testing/terminal.js';
 import { Coordinator } from '../../src/coordinator/index.js';
 import { openStoreUrl } from '../../src/server/store-url.js';
 import { tenantSlug } from '../../src/stores/tenant-routes.js';
-import { openWithoutTimeouts } from '../../src/stores/testing/open-without-timeouts.js';
+import { openWithLongTimeouts } from '../../src/stores/testing/open-with-long-timeouts.js';
 import {
   DATABASE_NAMES,
   type DatabaseName,
@@ -55,7 +55,9 @@ for (const name of DATABASE_NAMES) {
           });
         }
         for (const tenantId of TENANTS) {
-          const tenantStore = await openWithoutTimeouts(urlPattern.replace('{tenant}', tenantSlug(tenantId)));
+          const tenantStore = await openWithLongTimeouts(
+            urlPattern.replace('{tenant}', tenantSlug(tenantId)),
+          );
           const projectLists = await Promise.all(TENANTS.map((tenant) => tenantStore.projects(tenant)));
           await tenantStore.close();
           expect(projectLists.map((projects) => projects.length > 0)).toEqual(

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { human } from '../support/agent.js';
+import { personCaller } from '../support/agent.js';
 import { forEachStore, PROJECT_KEY, unwrap } from '../support/coordinator-harness.js';
 import { minutes, Timeline } from './timeline.js';
 
@@ -139,7 +139,7 @@ forEachStore('the edges of specifications 000 and 002', (open) => {
       EDGE,
       'force_release',
       { expected_generation: 1, reason: 'the machine is gone' },
-      human('ops@acme.com'),
+      personCaller('ops@acme.com'),
     );
     expect(freed).toMatchObject({ success: true, reason: 'FORCED', readiness: 'ready', generation: 1 });
     expect((await agentB.claim(EDGE)).claim?.generation).toBe(2);

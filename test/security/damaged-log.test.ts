@@ -52,7 +52,7 @@ async function tamper(testServer: TestServer, change: (text: string) => string):
 
 const lineOf = (text: string, part: string): number => text.slice(0, text.indexOf(part)).split('\n').length;
 
-/** The lines of the block that contains this string, with its seal. */
+/** The numbers, from 1, of the first and the last line of the block that contains this string. The last is its seal. */
 function blockOf(text: string, part: string): { first: number; last: number } {
   const lines = text.split('\n');
   const at = lineOf(text, part) - 1;

@@ -3,7 +3,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { verifyStore } from '../../src/coordinator/audit/verify/verify-store.js';
 import { Coordinator } from '../../src/coordinator/index.js';
 import type { DatabaseStore } from '../../src/stores/databases.js';
-import { openWithoutTimeouts } from '../../src/stores/testing/open-without-timeouts.js';
+import { openWithLongTimeouts } from '../../src/stores/testing/open-with-long-timeouts.js';
 import { migrate, onSharedDatabase } from '../../src/stores/testing/shared-database.js';
 import { planOf, unwrap } from '../support/coordinator-harness.js';
 
@@ -173,7 +173,7 @@ for (const dialect of [postgres, mysql]) {
       it('can do all work of its tenant, and cannot read or write data of another tenant', async () => {
         const [own, other] = [await newNamespace(), await newNamespace()];
         await work(await openCoordinator(other.at), 'globex');
-        const before = await readAndClose(await openWithoutTimeouts(other.at), 'globex');
+        const before = await readAndClose(await openWithLongTimeouts(other.at), 'globex');
         const login = await dialect.makeLogin(url, own.namespace);
         const loginUrl = dialect.name === 'postgres' ? dialect.namespaceUrl(login, own.namespace) : login;
         await work(await openCoordinator(loginUrl), 'acme');
@@ -181,7 +181,7 @@ for (const dialect of [postgres, mysql]) {
           const denied = await dialect.runStatements(login, attack).then(() => 'allowed', isDenied);
           expect([attack, denied]).toEqual([attack, true]);
         }
-        expect(await readAndClose(await openWithoutTimeouts(other.at), 'globex')).toEqual(before);
+        expect(await readAndClose(await openWithLongTimeouts(other.at), 'globex')).toEqual(before);
       });
 
       if (dialect.name === 'mysql') {
@@ -224,7 +224,7 @@ for (const dialect of [postgres, mysql]) {
       ])('is detected by gen verify if it is %s', async (_, rewrite) => {
         const { namespace, at } = await newNamespace();
         await work(await openCoordinator(at), 'acme');
-        const store = await openWithoutTimeouts(at);
+        const store = await openWithLongTimeouts(at);
         onTestFinished(() => store.close());
         expect((await verifyShop(store)).breaks).toEqual([]);
         await dialect.runStatements(url, rewrite(namespace));
@@ -246,7 +246,7 @@ for (const dialect of [postgres, mysql]) {
           url,
           `UPDATE ${namespace}.event SET ${columns.event} = REPLACE(${columns.event}, 'first words', 'other words')`,
         );
-        const store = await openWithoutTimeouts(at);
+        const store = await openWithLongTimeouts(at);
         onTestFinished(() => store.close());
         expect((await verifyShop(store)).breaks).toEqual([]);
       });
@@ -297,7 +297,7 @@ for (const dialect of [postgres, mysql]) {
 }
 
 async function openCoordinator(url: string): Promise<Coordinator> {
-  const store = await openWithoutTimeouts(url);
+  const store = await openWithLongTimeouts(url);
   const coordinator = await Coordinator.open({ store, blobs: store.blobs });
   onTestFinished(async () => {
     coordinator.close();

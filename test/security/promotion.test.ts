@@ -31,7 +31,7 @@ import {
   syncWorkspaceIn,
   withLocalLog,
 } from '../../src/workspace/sync/testing/sync-harness.js';
-import { HarnessAgent, human } from '../support/agent.js';
+import { HarnessAgent, personCaller } from '../support/agent.js';
 import { CoordinatorHarness, PROJECT_KEY, unwrap } from '../support/coordinator-harness.js';
 import { git } from '../support/git.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
@@ -137,7 +137,7 @@ async function openWithClaim(files: Record<string, string> | null = FILES) {
         decision: 'APPROVED',
         candidate_sha256: sha256Hex(canonicalJson(manifestOf(...paths))),
       },
-      human('rita'),
+      personCaller('rita'),
     );
   const escalated = async () =>
     (await harness.events()).findLast(({ event_type }) => event_type === 'convergence_escalated');

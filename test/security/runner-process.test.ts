@@ -7,8 +7,8 @@ import { selfCommand } from '../../src/cli/self.js';
 import { startHarness } from '../../src/cli/testing/cli-harness.js';
 import { runGen } from '../../src/cli/testing/terminal.js';
 import { Genesis } from '../../src/client/index.js';
+import { uploadCandidate } from '../support/signing-runner.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
-import { uploadCandidate } from '../support/test-runner.js';
 import { FILES } from '../support/workspace-files.js';
 
 const EDGE = 'REQ-F-A#design_code';

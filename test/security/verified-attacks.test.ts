@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { canonicalJson } from '../../src/core/canonical-json.js';
 import { type AnyJson, TestServer } from '../../src/server/testing/test-server.js';
-import { outcomeOf, sha256Of, TestRunner } from '../support/test-runner.js';
+import { outcomeOf, SigningRunner, sha256Of } from '../support/signing-runner.js';
 import { evaluatorReport, FILES } from '../support/workspace-files.js';
 
 type Headers = Record<string, string>;
@@ -40,7 +40,7 @@ async function openVerified() {
   for (const as of [keys.admin, keys.rivalAdmin])
     expect((await post('/api/init', { project_id: 'shop', files }, as)).status).toBe(200);
   await testServer.request('PUT', `${PROJECT}/policy`, { evidence: 'verified' }, keys.admin);
-  const runner = new TestRunner();
+  const runner = new SigningRunner();
   await post(`${PROJECT}/runners`, { public_key: runner.public_key }, keys.admin);
   const by = { agent_id: 'mallory', session_id: 's1', agent_role: 'architect' };
   const claimed = await post(`${PROJECT}/claims`, { task_id: SUBJECT, ...by }, keys.agent);
@@ -123,7 +123,7 @@ describe('under `evidence: verified`', () => {
 
   test('events that an agent appends or an admin imports enrol no runner, record no evidence and converge nothing', async () => {
     const { testServer, keys, post, handle, submit, expectOpen } = await openVerified();
-    const forger = new TestRunner();
+    const forger = new SigningRunner();
     const record = {
       state: 'enrolled',
       ...{ public_key: forger.public_key, label: null, enrolled_by: 'x' },

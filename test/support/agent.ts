@@ -148,4 +148,4 @@ export class HarnessAgent {
 }
 
 /** A person as caller, with a name, as the server would authenticate them. */
-export const human = (user_id: string): Caller => ({ ...OPEN_CALLER, user_id });
+export const personCaller = (user_id: string): Caller => ({ ...OPEN_CALLER, user_id });

@@ -1,6 +1,6 @@
 import type { Coordinator } from '../../src/coordinator/index.js';
 import type { ProjectKey } from '../../src/stores/store.js';
-import { human } from './agent.js';
+import { personCaller } from './agent.js';
 import { candidateDigest } from './candidate-digest.js';
 import { planOf } from './coordinator-harness.js';
 import { SeededRandom } from './seeded-random.js';
@@ -180,7 +180,7 @@ export class RandomClient {
     note: (body) => this.coordinator.holder.note(this.scope, body),
     suspend: (body) => this.coordinator.holder.suspendClaim(this.scope, body),
     resume: (body) => this.coordinator.holder.resumeClaim(this.scope, body),
-    review: (body) => this.coordinator.decisions.recordReview(this.scope, body, human('rita')),
+    review: (body) => this.coordinator.decisions.recordReview(this.scope, body, personCaller('rita')),
     policy: (body) => this.coordinator.settings.putPolicy(this.scope, body),
     limits: (body) => this.coordinator.settings.putLimits(this.scope.tenant_id, body),
     plan: (body) => this.coordinator.plans.put(this.scope, body),
@@ -200,7 +200,7 @@ export class RandomClient {
     request: unknown,
   ) {
     const { task_id, body } = request as { task_id: string; body: unknown };
-    return this.coordinator.decisions.operate(this.scope, task_id, verb, body, human('ops'));
+    return this.coordinator.decisions.operate(this.scope, task_id, verb, body, personCaller('ops'));
   }
 
   private operatorCommand(name: string) {

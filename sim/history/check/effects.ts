@@ -65,13 +65,13 @@ class EffectMatcher implements CallEffects {
         const [first] = possibleCalls;
         if (first !== undefined) this.causedBy.set(effect, first);
         if (calls[0] === undefined || !matchesRequest(effect, calls[0].request)) {
-          this.reportViolation('UNASKED', `${describeEvent(effect)} matches no request`, calls, [effect]);
+          this.reportViolation('UNREQUESTED', `${describeEvent(effect)} matches no request`, calls, [effect]);
         }
       }
       if (calls.length > 0 && possibleCalls.length === 0) {
         const names = effects.map(describeEvent).join(' and ');
         this.reportViolation(
-          'DONE_ALL_THE_SAME',
+          'DONE_DESPITE_REFUSAL',
           `the log has ${names}, but no call of its request can have caused it`,
           calls,
           effects,
@@ -129,7 +129,7 @@ class EffectMatcher implements CallEffects {
     const mismatch = differenceBetween(call, effect);
     if (mismatch !== null)
       this.reportViolation(
-        'TOLD_WRONG',
+        'WRONG_REPLY',
         `${mismatch}; the log has ${describeEvent(effect)}`,
         [call],
         [effect],

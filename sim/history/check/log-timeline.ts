@@ -54,18 +54,24 @@ export class LogTimeline {
   }
 
   /** The range of indexes at which the log may have ended at some moment between two times. */
-  possibleEnds(fromMs: number, toMs: number): { first: number; last: number } {
+  possibleEnds(fromMs: number, toMs: number): { firstEnd: number; lastEnd: number } {
     // Both bounds increase monotonically with the index.
-    const first = lastWhere(this.events.length, (logIndex) => (this.latestMs[logIndex] as number) < fromMs);
-    const last = lastWhere(this.events.length, (logIndex) => (this.earliestMs[logIndex] as number) <= toMs);
-    return { first, last: Math.max(first, last) };
+    const firstEnd = lastWhere(
+      this.events.length,
+      (logIndex) => (this.latestMs[logIndex] as number) < fromMs,
+    );
+    const lastEnd = lastWhere(
+      this.events.length,
+      (logIndex) => (this.earliestMs[logIndex] as number) <= toMs,
+    );
+    return { firstEnd, lastEnd: Math.max(firstEnd, lastEnd) };
   }
 
   /** The states that the subject had while the log ended within this range. */
-  statesOf(subject: string, first: number, last: number): readonly SubjectState[] {
+  statesOf(subject: string, firstEnd: number, lastEnd: number): readonly SubjectState[] {
     const states = this.states.get(subject);
     if (states === undefined) return [this.initialState(subject, this.events.length + 1)];
-    return states.filter(({ fromIndex, toIndex }) => fromIndex <= last && toIndex > first);
+    return states.filter(({ fromIndex, toIndex }) => fromIndex <= lastEnd && toIndex > firstEnd);
   }
 
   private applyEvent(event: EventEnvelope, logIndex: number): void {

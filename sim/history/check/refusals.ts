@@ -29,11 +29,11 @@ export function checkRefusals(calls: readonly RecordedCall[], evidence: RefusalE
   return calls.flatMap((call) => {
     if (call.outcome.kind !== 'refused' && !isResumed(call)) return [];
     const { subject } = call.request;
-    const { first, last } = evidence.timeline.possibleEnds(call.invoked_ms, call.returned_ms);
+    const { firstEnd, lastEnd } = evidence.timeline.possibleEnds(call.invoked_ms, call.returned_ms);
     const states = evidence.timeline
-      .statesOf(subject, first, last)
+      .statesOf(subject, firstEnd, lastEnd)
       .filter(({ fromIndex }) => !isAfterOwnGrant(call, fromIndex, evidence));
-    const window = { first, last, call };
+    const window = { firstEnd, lastEnd, call };
     if (states.some((state) => justifies(state, window, evidence, claimIdsOf(subject)))) return [];
     const stateTexts =
       states.slice(0, STATES_SHOWN_MAX).map(describeState).join('; then ') || 'its own claim';
@@ -46,12 +46,16 @@ export function checkRefusals(calls: readonly RecordedCall[], evidence: RefusalE
 }
 
 interface CallWindow {
-  readonly first: number;
-  readonly last: number;
+  /** The indexes at which the log may have ended during the call. */
+  readonly firstEnd: number;
+  readonly lastEnd: number;
   readonly call: RecordedCall;
 }
 
-/** Whether the call is a claim whose own grant is in the log at this index: from there on the reply is the grant. */
+/**
+ * Whether the call is a claim whose own grant is at or before this index of the log. From there on, the same request gets
+ * that grant as its reply, so these states justify no refusal.
+ */
 function isAfterOwnGrant(
   { request }: RecordedCall,
   logIndex: number,
@@ -99,10 +103,10 @@ function decisiveTimesMs({ head, rules }: SubjectState, fromMs: number, toMs: nu
 /** Whether the limit of live claims was reached at some moment of this state within this window. */
 function wasLimitReached(
   state: SubjectState,
-  { first, last, call }: CallWindow,
+  { firstEnd, lastEnd, call }: CallWindow,
   { timeline, limit, clock }: RefusalEvidence,
 ): boolean {
-  for (let end = Math.max(state.fromIndex, first); end <= Math.min(state.toIndex - 1, last); end += 1) {
+  for (let end = Math.max(state.fromIndex, firstEnd); end <= Math.min(state.toIndex - 1, lastEnd); end += 1) {
     const sinceMs = Math.max(call.invoked_ms, timeline.earliestMs[end] as number);
     if ((limit.fullUntilMs[end] as number) > clock.earliestMs(sinceMs)) return true;
   }

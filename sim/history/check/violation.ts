@@ -9,11 +9,11 @@ export type HistoryRule =
   /** One request took effect more than once. */
   | 'DOUBLED'
   /** The log differs from the reply. */
-  | 'TOLD_WRONG'
+  | 'WRONG_REPLY'
   /** An event is in the log, but was never requested in this form. */
-  | 'UNASKED'
+  | 'UNREQUESTED'
   /** An event is in the log, but its call was refused or reported as not done. */
-  | 'DONE_ALL_THE_SAME'
+  | 'DONE_DESPITE_REFUSAL'
   /** The log reverses two calls although one returned before the other was invoked. */
   | 'ORDER'
   /** Refused for a reason that held at no moment between request and reply. */

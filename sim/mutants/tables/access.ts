@@ -13,7 +13,7 @@ export const ACCESS_MUTANTS: readonly Mutant[] = [
     file: AUTHORIZE,
     find: "role === 'operator' && tenant_id === null;",
     replace: "role === 'operator';",
-    why: 'A token that names a tenant and the role operator reads metrics and creates keys for every tenant.',
+    harm: 'A token that names a tenant and the role operator reads metrics and creates keys for every tenant.',
     tests: ['test/security/platform-role.test.ts'],
   },
   {
@@ -21,7 +21,7 @@ export const ACCESS_MUTANTS: readonly Mutant[] = [
     file: AUTHORIZE,
     find: 'if (principal.tenant_id !== tenantId)',
     replace: 'if (principal.tenant_id !== null && principal.tenant_id !== tenantId)',
-    why: 'A credential without a tenant and without the role operator works in every tenant.',
+    harm: 'A credential without a tenant and without the role operator works in every tenant.',
     tests: ['src/server/auth/authorize.test.ts'],
   },
   {
@@ -29,7 +29,7 @@ export const ACCESS_MUTANTS: readonly Mutant[] = [
     file: 'src/server/auth/jwt.ts',
     find: 'if (iat > nowSeconds + CLOCK_SKEW_SECONDS) {',
     replace: 'if (iat > nowSeconds + 1e12) {',
-    why: 'A token with an issue date in the future is accepted.',
+    harm: 'A token with an issue date in the future is accepted.',
     tests: ['test/security/tokens.test.ts'],
   },
   {
@@ -37,7 +37,7 @@ export const ACCESS_MUTANTS: readonly Mutant[] = [
     file: 'src/server/middleware/origin-guard.ts',
     find: "new Set([null, 'same-origin', 'none'])",
     replace: "new Set([null, 'same-origin', 'none', 'cross-site'])",
-    why: 'A page of another site makes a browser send commands to an open server.',
+    harm: 'A page of another site makes a browser send commands to an open server.',
     tests: ['test/security/tokens.test.ts'],
   },
   {
@@ -45,7 +45,7 @@ export const ACCESS_MUTANTS: readonly Mutant[] = [
     file: SESSIONS,
     find: 'return caller.user_id !== null && owner.user_id === caller.user_id;',
     replace: 'return true;',
-    why: 'An agent closes the session of a colleague, and all its claims are released.',
+    harm: 'An agent closes the session of a colleague, and all its claims are released.',
     tests: SESSION_TESTS,
   },
   {
@@ -53,7 +53,7 @@ export const ACCESS_MUTANTS: readonly Mutant[] = [
     file: SESSIONS,
     find: 'return caller.user_id !== null && owner.user_id === caller.user_id;',
     replace: 'return owner.user_id === caller.user_id;',
-    why: 'Keys without a user control each other’s sessions.',
+    harm: 'Keys without a user control each other’s sessions.',
     tests: SESSION_TESTS,
   },
   {
@@ -61,7 +61,7 @@ export const ACCESS_MUTANTS: readonly Mutant[] = [
     file: SESSIONS,
     find: 'userId === null || userId === caller.user_id || caller.may_administer;',
     replace: 'userId !== undefined || caller.may_administer;',
-    why: 'An agent works under the identity of another agent.',
+    harm: 'An agent works under the identity of another agent.',
     tests: SESSION_TESTS,
   },
   {
@@ -69,7 +69,7 @@ export const ACCESS_MUTANTS: readonly Mutant[] = [
     file: 'src/coordinator/operations/session.ts',
     find: "public_key === null || public_key === session.public_key ? null : 'PUBLIC_KEY_CONFLICT';",
     replace: 'public_key === session.public_key ? null : null;',
-    why: 'A caller is told that its key is registered, but another key is registered.',
+    harm: 'A caller is told that its key is registered, but another key is registered.',
     tests: SESSION_TESTS,
   },
   {
@@ -77,7 +77,7 @@ export const ACCESS_MUTANTS: readonly Mutant[] = [
     file: KEY_RING,
     find: 'return isBound(this.project.meta, keyId, record);',
     replace: 'return true;',
-    why: 'A key record created in another clone grants access to the server of everyone who pulls it.',
+    harm: 'A key record created in another clone grants access to the server of everyone who pulls it.',
     tests: KEY_TESTS,
   },
   {
@@ -85,7 +85,7 @@ export const ACCESS_MUTANTS: readonly Mutant[] = [
     file: 'src/coordinator/authentication/key-binding.ts',
     find: `['key', keyId, tenant_id, role, user_id,`,
     replace: `['key', keyId, tenant_id, user_id,`,
-    why: 'A changed record turns a key of an agent into one of an operator.',
+    harm: 'A changed record turns a key of an agent into one of an operator.',
     tests: KEY_TESTS,
   },
   {
@@ -93,7 +93,7 @@ export const ACCESS_MUTANTS: readonly Mutant[] = [
     file: KEY_RING,
     find: 'return untrusted_files === undefined && ',
     replace: 'return ',
-    why: 'A record without a binding, pushed to the repository of a workspace, grants access.',
+    harm: 'A record without a binding, pushed to the repository of a workspace, grants access.',
     tests: KEY_TESTS,
   },
   {
@@ -101,7 +101,7 @@ export const ACCESS_MUTANTS: readonly Mutant[] = [
     file: 'src/coordinator/services/keys.ts',
     find: 'if (project.store.capabilities.untrusted_files !== undefined) return notBindableProblem();',
     replace: '',
-    why: 'gen migrate gives a key that came with a repository the binding that it lacks.',
+    harm: 'gen migrate gives a key that came with a repository the binding that it lacks.',
     tests: KEY_TESTS,
   },
   {
@@ -109,7 +109,7 @@ export const ACCESS_MUTANTS: readonly Mutant[] = [
     file: KEY_RING,
     find: ' && !this.project.state.records.has(KEY_BINDING_SUBJECT);',
     replace: ';',
-    why: 'A record without a binding that is written after gen migrate has run grants access.',
+    harm: 'A record without a binding that is written after gen migrate has run grants access.',
     tests: KEY_TESTS,
   },
   {
@@ -117,7 +117,7 @@ export const ACCESS_MUTANTS: readonly Mutant[] = [
     file: 'src/coordinator/operations/keys.ts',
     find: 'if (!hasKeys(view)) requireBinding(transaction, caller);',
     replace: '',
-    why: 'A store that never had an unbound key accepts one.',
+    harm: 'A store that never had an unbound key accepts one.',
     tests: KEY_TESTS,
   },
   {
@@ -125,7 +125,7 @@ export const ACCESS_MUTANTS: readonly Mutant[] = [
     file: KEY_RING,
     find: "if (untrusted_files === 'secret') return false;",
     replace: '',
-    why: 'Someone who pushes the secret of a store with its key log gets access wherever both are pulled.',
+    harm: 'Someone who pushes the secret of a store with its key log gets access wherever both are pulled.',
     tests: KEY_TESTS,
   },
   {
@@ -133,7 +133,7 @@ export const ACCESS_MUTANTS: readonly Mutant[] = [
     file: 'src/coordinator/operations/claim.ts',
     find: '  if (forbidden !== null) return transaction.answer(null, forbidden);\n',
     replace: '',
-    why: 'The owner of a session ends the claims of others by closing it.',
+    harm: 'The owner of a session ends the claims of others by closing it.',
     tests: SESSION_TESTS,
   },
   {
@@ -141,7 +141,7 @@ export const ACCESS_MUTANTS: readonly Mutant[] = [
     file: 'src/coordinator/operations/claim.ts',
     find: 'if (forbidden.some((problem) => problem !== null)) {',
     replace: 'if (forbidden.length < 0) {',
-    why: "A batch claims in another caller's session.",
+    harm: "A batch claims in another caller's session.",
     tests: SESSION_TESTS,
   },
   {
@@ -149,7 +149,7 @@ export const ACCESS_MUTANTS: readonly Mutant[] = [
     file: 'src/coordinator/queue/projects.ts',
     find: 'project.state.position > 0 ? null : await',
     replace: 'project.state.position >= 0 ? null : await',
-    why: 'An agent creates any number of projects, and a mistyped project id creates another one.',
+    harm: 'An agent creates any number of projects, and a mistyped project id creates another one.',
     tests: SESSION_TESTS,
   },
   {
@@ -157,7 +157,7 @@ export const ACCESS_MUTANTS: readonly Mutant[] = [
     file: 'src/coordinator/operations/session.ts',
     find: 'if (claimed === undefined) return null;',
     replace: 'if (claimed !== null) return null;',
-    why: 'An agent opens the session to which a task was reassigned, and ends the claim.',
+    harm: 'An agent opens the session to which a task was reassigned, and ends the claim.',
     tests: SESSION_TESTS,
   },
   {
@@ -165,7 +165,7 @@ export const ACCESS_MUTANTS: readonly Mutant[] = [
     file: 'src/coordinator/operations/session.ts',
     find: 'transaction.checkRecord(subject);\n  return problem(',
     replace: 'return problem(',
-    why: 'A coordinator that has not read the session yet refuses its owner, from its own earlier state.',
+    harm: 'A coordinator that has not read the session yet refuses its owner, from its own earlier state.',
     tests: ['src/coordinator/tests/two-coordinators.test.ts'],
   },
   {
@@ -173,7 +173,7 @@ export const ACCESS_MUTANTS: readonly Mutant[] = [
     file: 'src/core/sessions.ts',
     find: 'sessionId.startsWith(INBOX_SESSION_PREFIX) && sessionId !== principal && !may_administer',
     replace: "sessionId === '' && sessionId !== principal && !may_administer",
-    why: 'An agent opens the session of an inbox first and so keeps the inbox from working.',
+    harm: 'An agent opens the session of an inbox first and so keeps the inbox from working.',
     tests: SESSION_TESTS,
   },
   {
@@ -181,7 +181,7 @@ export const ACCESS_MUTANTS: readonly Mutant[] = [
     file: 'src/server/auth/jwt.ts',
     find: "if ('fault' in parsed) return unauthenticated(",
     replace: "if (!('value' in parsed) && token === '') return unauthenticated(",
-    why: 'A gateway and the server read different tenants from one token.',
+    harm: 'A gateway and the server read different tenants from one token.',
     tests: ['test/security/tokens.test.ts'],
   },
 ];

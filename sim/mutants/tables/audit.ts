@@ -11,7 +11,7 @@ export const AUDIT_MUTANTS: readonly Mutant[] = [
     // biome-ignore lint/suspicious/noTemplateCurlyInString: the text of the source
     find: ',"position":${event.position}`;',
     replace: '`;',
-    why: 'Two events with the same content have the same leaf, so a proof of one is a proof of the other.',
+    harm: 'Two events with the same content have the same leaf, so a proof of one is a proof of the other.',
     tests: ['src/core/audit/leaf.test.ts', 'src/core/audit/proof.test.ts'],
   },
   {
@@ -19,7 +19,7 @@ export const AUDIT_MUTANTS: readonly Mutant[] = [
     file: 'src/core/audit/checkpoint.ts',
     find: 'incarnation, position, root, time, key_id].join',
     replace: 'incarnation, position, time, key_id].join',
-    why: 'A signature of one checkpoint is valid for any other root at its position.',
+    harm: 'A signature of one checkpoint is valid for any other root at its position.',
     tests: LOG_AUDIT_TESTS,
   },
   {
@@ -27,7 +27,7 @@ export const AUDIT_MUTANTS: readonly Mutant[] = [
     file: 'src/cli/audit/accept-loss.ts',
     find: '    await store.raiseIncarnation(incarnation);\n',
     replace: '',
-    why: 'Handles of the lost time are accepted after a loss.',
+    harm: 'Handles of the lost time are accepted after a loss.',
     tests: ACCEPT_LOSS_TESTS,
   },
   {
@@ -35,7 +35,7 @@ export const AUDIT_MUTANTS: readonly Mutant[] = [
     file: 'src/core/audit/anchor-comparison.ts',
     find: 'entry.agrees = equalBytes(root(), fromBase64url(entry.anchor.root));',
     replace: 'entry.agrees = equalBytes(fromBase64url(entry.anchor.root), fromBase64url(entry.anchor.root));',
-    why: 'A rewritten log agrees with every anchor that it is long enough for.',
+    harm: 'A rewritten log agrees with every anchor that it is long enough for.',
     tests: LOG_AUDIT_TESTS,
   },
   {
@@ -43,7 +43,7 @@ export const AUDIT_MUTANTS: readonly Mutant[] = [
     file: 'src/core/audit/audit-keys.ts',
     find: 'return this.verify(this.publicKeyOf(key.previous_key_id)!, text, key.signature)',
     replace: 'return text !== key.signature',
-    why: 'Anyone who can write to the log takes over the key of a project.',
+    harm: 'Anyone who can write to the log takes over the key of a project.',
     tests: ['src/core/audit/audit-keys.test.ts'],
   },
   {
@@ -51,7 +51,7 @@ export const AUDIT_MUTANTS: readonly Mutant[] = [
     file: 'src/core/claims/generation.ts',
     find: 'Math.max(generation, generation_floor) + 1;',
     replace: 'Math.max(generation, 0 * generation_floor) + 1;',
-    why: 'After an accepted loss, generations of the lost time are granted again.',
+    harm: 'After an accepted loss, generations of the lost time are granted again.',
     tests: ['src/core/claims/decide.test.ts'],
   },
   {
@@ -59,7 +59,7 @@ export const AUDIT_MUTANTS: readonly Mutant[] = [
     file: 'src/core/audit/log-audit.ts',
     find: "return this.keys.isEmpty ? null : { code: 'UNSIGNED_RECORD', detail };",
     replace: "return this.keys.isEmpty || detail !== '' ? null : { code: 'UNSIGNED_RECORD', detail };",
-    why: 'A changed payload in a database is excused as a redaction.',
+    harm: 'A changed payload in a database is excused as a redaction.',
     tests: LOG_AUDIT_TESTS,
   },
   {
@@ -67,7 +67,7 @@ export const AUDIT_MUTANTS: readonly Mutant[] = [
     file: 'src/coordinator/audit/sink.ts',
     find: '  one.incarnation > other.incarnation ||\n',
     replace: '',
-    why: 'After a loss no checkpoint reaches the sink until the log is as long as before.',
+    harm: 'After a loss no checkpoint reaches the sink until the log is as long as before.',
     tests: ACCEPT_LOSS_TESTS,
   },
 ];

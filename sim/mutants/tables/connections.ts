@@ -11,7 +11,7 @@ export const CONNECTION_MUTANTS: readonly Mutant[] = [
     file: LISTEN,
     find: 'setTimeout(() => socket.destroy(), lingerMs)',
     replace: 'setTimeout(() => socket.resume(), lingerMs)',
-    why: 'A refused peer keeps its socket open without a time limit.',
+    harm: 'A refused peer keeps its socket open without a time limit.',
     tests: SOCKET_TESTS,
   },
   {
@@ -19,7 +19,7 @@ export const CONNECTION_MUTANTS: readonly Mutant[] = [
     file: OPEN_CONNECTIONS,
     find: 'connection.isRefused = status === UNAUTHENTICATED_STATUS;',
     replace: 'connection.isRefused = status === 0;',
-    why: 'A peer without a valid credential keeps an idle connection as long as an authenticated one.',
+    harm: 'A peer without a valid credential keeps an idle connection as long as an authenticated one.',
     tests: SOCKET_TESTS,
   },
   {
@@ -27,7 +27,7 @@ export const CONNECTION_MUTANTS: readonly Mutant[] = [
     file: OPEN_CONNECTIONS,
     find: 'if (socket.bytesRead === 0) ',
     replace: 'if (socket.bytesRead < 0) ',
-    why: 'A connection that never sends a request is kept open.',
+    harm: 'A connection that never sends a request is kept open.',
     tests: SOCKET_TESTS,
   },
   {
@@ -35,7 +35,7 @@ export const CONNECTION_MUTANTS: readonly Mutant[] = [
     file: LISTEN,
     find: 'server.timeout = settings.request_timeout_ms;',
     replace: 'server.timeout = 0;',
-    why: 'A peer that does not read its response keeps its socket open and the response in memory.',
+    harm: 'A peer that does not read its response keeps its socket open and the response in memory.',
     tests: SOCKET_TESTS,
   },
   {
@@ -43,7 +43,7 @@ export const CONNECTION_MUTANTS: readonly Mutant[] = [
     file: 'src/server/direct-connection.ts',
     find: 'socket.setTimeout(shared.idleMs);',
     replace: 'socket.setTimeout(0);',
-    why: 'A peer that does not read a direct answer keeps its socket open and the answer in memory.',
+    harm: 'A peer that does not read a direct answer keeps its socket open and the answer in memory.',
     tests: SOCKET_TESTS,
   },
   {
@@ -51,7 +51,7 @@ export const CONNECTION_MUTANTS: readonly Mutant[] = [
     file: 'src/server/whole-request.ts',
     find: 'if (headers.has(name) || SPECIAL_HEADERS.has(name)) return null;',
     replace: 'if (headers.has(name)) return null;',
-    why: 'A chunked request is read by its length, so what follows it is read as a request of its own.',
+    harm: 'A chunked request is read by its length, so what follows it is read as a request of its own.',
     tests: ['src/server/whole-request-as-node.test.ts'],
   },
   {
@@ -59,7 +59,7 @@ export const CONNECTION_MUTANTS: readonly Mutant[] = [
     file: 'src/server/connection-limits.ts',
     find: 'if (count >= this.max) return null;',
     replace: 'if (count > this.max) return null;',
-    why: 'One address exceeds its connection limit.',
+    harm: 'One address exceeds its connection limit.',
     tests: ['src/server/connection-limits.test.ts'],
   },
   {
@@ -67,7 +67,7 @@ export const CONNECTION_MUTANTS: readonly Mutant[] = [
     file: 'src/server/connection-limits.ts',
     find: 'if (remainingCount > 0) this.counts.set(client, remainingCount);',
     replace: 'if (remainingCount >= 0) this.counts.set(client, remainingCount + 1);',
-    why: 'An address that reached its limit once is refused permanently.',
+    harm: 'An address that reached its limit once is refused permanently.',
     tests: ['src/server/connection-limits.test.ts'],
   },
   {
@@ -75,7 +75,7 @@ export const CONNECTION_MUTANTS: readonly Mutant[] = [
     file: OPEN_CONNECTIONS,
     find: 'if (deadlineMs >= nowMs || pending.size > 0) continue;',
     replace: 'if (deadlineMs >= 0) continue;',
-    why: 'Empty lines keep a connection open for ever.',
+    harm: 'Empty lines keep a connection open for ever.',
     tests: ['test/security/sockets.test.ts'],
   },
   {
@@ -83,7 +83,7 @@ export const CONNECTION_MUTANTS: readonly Mutant[] = [
     file: 'src/server/body-memory.ts',
     find: 'this.bytesMax / 4] as const',
     replace: 'this.bytesMax] as const',
-    why: 'The unfinished uploads of one credential keep its tenant from uploading.',
+    harm: 'The unfinished uploads of one credential keep its tenant from uploading.',
     tests: ['test/security/body-memory.test.ts'],
   },
   {
@@ -91,7 +91,7 @@ export const CONNECTION_MUTANTS: readonly Mutant[] = [
     file: 'src/server/body-memory.ts',
     find: 'if (this.bytes > 0) this.add(-this.bytes);',
     replace: '',
-    why: 'After a gigabyte of uploads no more are accepted.',
+    harm: 'After a gigabyte of uploads no more are accepted.',
     tests: ['test/security/body-memory.test.ts'],
   },
   {
@@ -99,7 +99,7 @@ export const CONNECTION_MUTANTS: readonly Mutant[] = [
     file: 'src/server/app.ts',
     find: 'const sent = isWithinMemory ? response : bodyMemoryFullResponse();',
     replace: 'const sent = isWithinMemory || response.status > 0 ? response : bodyMemoryFullResponse();',
-    why: 'A client that reads none of its large responses uses up the memory.',
+    harm: 'A client that reads none of its large responses uses up the memory.',
     tests: ['test/security/body-memory.test.ts'],
   },
   {
@@ -107,7 +107,7 @@ export const CONNECTION_MUTANTS: readonly Mutant[] = [
     file: 'src/server/routes/tasks.ts',
     find: 'if (!call.reserveResponse(size)) return bodyMemoryFullResponse();',
     replace: '',
-    why: 'Requests for a large blob take memory for each of them before they are refused.',
+    harm: 'Requests for a large blob take memory for each of them before they are refused.',
     tests: ['test/security/body-memory.test.ts'],
   },
   {
@@ -115,7 +115,7 @@ export const CONNECTION_MUTANTS: readonly Mutant[] = [
     file: 'src/stores/file/file-store.ts',
     find: 'if (newestMs <= this.clock.now() + FUTURE_MS_MAX)',
     replace: 'if (newestMs > 0)',
-    why: 'A log from the far future ends every lease and every key of the store.',
+    harm: 'A log from the far future ends every lease and every key of the store.',
     tests: ['src/stores/file/faults.test.ts'],
   },
   {
@@ -123,7 +123,7 @@ export const CONNECTION_MUTANTS: readonly Mutant[] = [
     file: 'src/coordinator/transfer/import-project.ts',
     find: 'if (msOf(envelope.timestamp) > this.nowMs + FUTURE_MS_MAX)',
     replace: 'if (msOf(envelope.timestamp) < 0)',
-    why: 'An imported event from the far future forces its date on every later event.',
+    harm: 'An imported event from the far future forces its date on every later event.',
     tests: ['src/coordinator/transfer/transfer.test.ts'],
   },
   {
@@ -131,7 +131,7 @@ export const CONNECTION_MUTANTS: readonly Mutant[] = [
     file: 'src/server/body-buffer.ts',
     find: 'return this.chunkCount > CHUNKS_BEFORE_CHECK && this.length',
     replace: 'return this.chunkCount < 0 && this.length',
-    why: 'A body in chunks of one byte costs microseconds of CPU time per byte.',
+    harm: 'A body in chunks of one byte costs microseconds of CPU time per byte.',
     tests: ['test/security/body-memory.test.ts'],
   },
   {
@@ -139,7 +139,7 @@ export const CONNECTION_MUTANTS: readonly Mutant[] = [
     file: 'src/server/open-files-limit.ts',
     find: 'Number(limit) - OWN_FILES',
     replace: 'Number(limit)',
-    why: 'Connections take every file descriptor, and no log can be opened.',
+    harm: 'Connections take every file descriptor, and no log can be opened.',
     tests: ['src/server/open-files-limit.test.ts'],
   },
   {
@@ -147,7 +147,7 @@ export const CONNECTION_MUTANTS: readonly Mutant[] = [
     file: 'src/stores/file/open-files.ts',
     find: 'if (this.files.size <= this.max) return;',
     replace: 'if (this.max > 0) return;',
-    why: 'Many projects use up the file descriptors of the server.',
+    harm: 'Many projects use up the file descriptors of the server.',
     tests: ['src/stores/file/open-files.test.ts'],
   },
   {
@@ -155,7 +155,7 @@ export const CONNECTION_MUTANTS: readonly Mutant[] = [
     file: 'src/core/strict-json.ts',
     find: 'if (containerCount > containersMax)',
     replace: 'if (containerCount < 0)',
-    why: 'A command of a megabyte delays the renewals of others.',
+    harm: 'A command of a megabyte delays the renewals of others.',
     tests: ['src/core/strict-json.test.ts'],
   },
   {
@@ -163,7 +163,7 @@ export const CONNECTION_MUTANTS: readonly Mutant[] = [
     file: 'src/stores/file/log-reader.ts',
     find: 'return bytes > READ_BYTES_MAX;',
     replace: 'return bytes < 0;',
-    why: 'A filtered read decodes a thousand large events at once.',
+    harm: 'A filtered read decodes a thousand large events at once.',
     tests: ['src/stores/file/log-reader.test.ts'],
   },
   {
@@ -171,7 +171,7 @@ export const CONNECTION_MUTANTS: readonly Mutant[] = [
     file: 'src/server/project-feed.ts',
     find: "if (isProblem(reply) && reply.problem === 'UNAVAILABLE')",
     replace: "if (isProblem(reply) && reply.problem === 'NOT_FOUND')",
-    why: 'A stream that reads past events ends when its store is unavailable for a moment.',
+    harm: 'A stream that reads past events ends when its store is unavailable for a moment.',
     tests: ['src/server/project-feeds.test.ts'],
   },
 ];

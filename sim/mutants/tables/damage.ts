@@ -10,7 +10,7 @@ export const DAMAGE_MUTANTS: readonly Mutant[] = [
     file: 'src/stores/file/recovery.ts',
     find: 'if (unrecorded !== undefined)',
     replace: 'if (unrecorded?.offset === -1)',
-    why: 'A payload that was rewritten on disk is accepted although no event records it.',
+    harm: 'A payload that was rewritten on disk is accepted although no event records it.',
     tests: DAMAGE_TESTS,
   },
   {
@@ -18,7 +18,7 @@ export const DAMAGE_MUTANTS: readonly Mutant[] = [
     file: LOG_READER,
     find: 'if (isRedacted && !(await isRecordedRedaction(log, event))) {',
     replace: 'if (isRedacted && event.position < 0) {',
-    why: 'A redaction that the log does not record is accepted in lines before a snapshot, which are read only on request.',
+    harm: 'A redaction that the log does not record is accepted in lines before a snapshot, which are read only on request.',
     tests: DAMAGE_TESTS,
   },
   {
@@ -26,7 +26,7 @@ export const DAMAGE_MUTANTS: readonly Mutant[] = [
     file: 'src/stores/file/log-reader-v1.ts',
     find: 'if (missing !== undefined) throw',
     replace: 'if (missing === -1) throw',
-    why: 'A truncated log in format 1 is served as if it were complete.',
+    harm: 'A truncated log in format 1 is served as if it were complete.',
     tests: ['src/stores/file/format-1.test.ts'],
   },
   {
@@ -34,7 +34,7 @@ export const DAMAGE_MUTANTS: readonly Mutant[] = [
     file: 'src/coordinator/wire/problem.ts',
     find: 'if (!(error instanceof LogDamaged)) return null;',
     replace: 'if (!(error instanceof LogDamaged) || error.damage.line > 0) return null;',
-    why: 'Agents retry their commands for ever, and nothing reports that the log is damaged.',
+    harm: 'Agents retry their commands for ever, and nothing reports that the log is damaged.',
     tests: DAMAGE_TESTS,
   },
   {
@@ -42,7 +42,7 @@ export const DAMAGE_MUTANTS: readonly Mutant[] = [
     file: 'src/coordinator/queries/feed.ts',
     find: 'if (end >= position) return null;',
     replace: 'if (end >= 0) return null;',
-    why: 'After a restored backup followers wait for positions that now belong to other events.',
+    harm: 'After a restored backup followers wait for positions that now belong to other events.',
     tests: DAMAGE_TESTS,
   },
 ];

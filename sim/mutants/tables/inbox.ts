@@ -9,7 +9,7 @@ export const INBOX_MUTANTS: readonly Mutant[] = [
     file: SERIALISER,
     find: "      this.options.onStep?.('read', next);\n",
     replace: "      this.options.onStep?.('read', next);\n      await inbox.remove(next.name);\n",
-    why: 'A crash loses the command: its file is removed, and the log has no event.',
+    harm: 'A crash loses the command: its file is removed, and the log has no event.',
     mode: 'inbox',
   },
   {
@@ -17,7 +17,7 @@ export const INBOX_MUTANTS: readonly Mutant[] = [
     file: 'src/workspace/inbox/command.ts',
     find: '  return { task_id, session_id, request_id };',
     replace: '  return { task_id, session_id, request_id: undefined && request_id };',
-    why: 'The log does not identify the executed command, so it is executed again.',
+    harm: 'The log does not identify the executed command, so it is executed again.',
     mode: 'inbox',
   },
   {
@@ -25,7 +25,7 @@ export const INBOX_MUTANTS: readonly Mutant[] = [
     file: SERIALISER,
     find: 'recalled[index] ?? execute(turn)',
     replace: 'execute(turn)',
-    why: 'A command that was decided before a crash is decided again.',
+    harm: 'A command that was decided before a crash is decided again.',
     mode: 'inbox',
   },
   {
@@ -34,7 +34,7 @@ export const INBOX_MUTANTS: readonly Mutant[] = [
     find: '    const replies = await this.decide(turns, pass);\n',
     replace:
       "    for (const { inbox, command } of turns) await inbox.putOutcome(command.name, { ok: true, reply: { reason: 'GRANTED' } });\n    const replies = await this.decide(turns, pass);\n",
-    why: 'An agent gets an outcome that is not in the log.',
+    harm: 'An agent gets an outcome that is not in the log.',
     mode: 'inbox',
   },
 ];

@@ -18,7 +18,7 @@ export const METHODOLOGY_MUTANTS: readonly Mutant[] = [
     file: SUBMIT,
     find: 'facts.convergence.failing.length > 0',
     replace: 'facts.convergence.failing.length > 1000',
-    why: 'An edge converges although its tests fail.',
+    harm: 'An edge converges although its tests fail.',
     tests: CONVERGE_TESTS,
   },
   {
@@ -26,7 +26,7 @@ export const METHODOLOGY_MUTANTS: readonly Mutant[] = [
     file: SUBMIT,
     find: "return authority === 'escalate' || convergence?.needs_human_review === true;",
     replace: "return authority === 'escalate';",
-    why: 'A result that a person must review converges without the review.',
+    harm: 'A result that a person must review converges without the review.',
     tests: CONVERGE_TESTS,
   },
   {
@@ -34,7 +34,7 @@ export const METHODOLOGY_MUTANTS: readonly Mutant[] = [
     file: SUBMIT,
     find: "  if (facts.authority === 'reject' && !isApproved(head, command)) return 'OUTSIDE_AUTHORITY';\n",
     replace: '',
-    why: 'A role converges an edge that it has no authority for.',
+    harm: 'A role converges an edge that it has no authority for.',
     tests: CONVERGE_TESTS,
   },
   {
@@ -42,7 +42,7 @@ export const METHODOLOGY_MUTANTS: readonly Mutant[] = [
     file: CONVERGENCE_FACTS,
     find: 'claimedRole === HUMAN_ROLE && reported.caller.may_review',
     replace: 'claimedRole === HUMAN_ROLE',
-    why: 'An agent reports itself as human and passes every gate.',
+    harm: 'An agent reports itself as human and passes every gate.',
     tests: CONVERGE_TESTS,
   },
   {
@@ -50,7 +50,7 @@ export const METHODOLOGY_MUTANTS: readonly Mutant[] = [
     file: 'src/coordinator/operations/results.ts',
     find: 'return bytes === null ? null : parseResultBlob(bytes);',
     replace: 'return null;',
-    why: 'The specification is changed without a person, by sending the manifest as a blob.',
+    harm: 'The specification is changed without a person, by sending the manifest as a blob.',
     tests: CONVERGE_TESTS,
   },
   {
@@ -58,7 +58,7 @@ export const METHODOLOGY_MUTANTS: readonly Mutant[] = [
     file: CLAIM,
     find: "  if (facts.edge?.is_second_agent) return { code: 'DENIED_SINGLE_AGENT' };\n",
     replace: '',
-    why: 'Two agents work where exclusive access was granted to one.',
+    harm: 'Two agents work where exclusive access was granted to one.',
     tests: EDGE_TESTS,
   },
   {
@@ -66,7 +66,7 @@ export const METHODOLOGY_MUTANTS: readonly Mutant[] = [
     file: EDGE_FACTS,
     find: 'if (touchedModules(methodology.modules, feature_id) !== null) transaction.invalidateConcurrentDecisions();',
     replace: '',
-    why: 'Two coordinators grant work on the same modules at the same time.',
+    harm: 'Two coordinators grant work on the same modules at the same time.',
     tests: ['src/coordinator/tests/two-coordinators.test.ts'],
   },
   {
@@ -74,7 +74,7 @@ export const METHODOLOGY_MUTANTS: readonly Mutant[] = [
     file: CONFIGURE,
     find: 'else transaction.invalidateConcurrentDecisions();',
     replace: 'else void 0;',
-    why: 'Another coordinator continues to grant edges that the project no longer has.',
+    harm: 'Another coordinator continues to grant edges that the project no longer has.',
     tests: ['src/coordinator/tests/two-coordinators.test.ts'],
   },
 ];

@@ -11,7 +11,7 @@ export const OUTAGE_MUTANTS: readonly Mutant[] = [
     file: 'src/coordinator/background/commit-poller.ts',
     find: 'if (backoff.isPausing) return;',
     replace: 'if (projects.length === 0) return;',
-    why: 'During an outage every coordinator queries the database four times a second for every project.',
+    harm: 'During an outage every coordinator queries the database four times a second for every project.',
     tests: BACKOFF_TESTS,
   },
   {
@@ -19,7 +19,7 @@ export const OUTAGE_MUTANTS: readonly Mutant[] = [
     file: 'src/coordinator/background/commit-poller.ts',
     find: 'backoff.isFailing ? projects.slice(0, 1) : projects',
     replace: 'projects.length < 0 ? projects.slice(0, 1) : projects',
-    why: 'The cost of an outage grows with the number of projects.',
+    harm: 'The cost of an outage grows with the number of projects.',
     tests: BACKOFF_TESTS,
   },
   {
@@ -27,7 +27,7 @@ export const OUTAGE_MUTANTS: readonly Mutant[] = [
     file: 'src/coordinator/queue/backoff.ts',
     find: 'DOUBLINGS_MAX), PAUSE_MS_MAX)',
     replace: 'DOUBLINGS_MAX), 10 * PAUSE_MS_MAX)',
-    why: 'A database that is available again is not queried for a long time.',
+    harm: 'A database that is available again is not queried for a long time.',
     tests: BACKOFF_TESTS,
   },
   {
@@ -35,7 +35,7 @@ export const OUTAGE_MUTANTS: readonly Mutant[] = [
     file: 'src/server/readiness.ts',
     find: 'await store.project({ tenant_id: PLATFORM_TENANT, project_id: TENANT_PROJECT });',
     replace: '',
-    why: 'A store with its own clock reports ready although its database is unavailable.',
+    harm: 'A store with its own clock reports ready although its database is unavailable.',
     tests: ['src/server/readiness.test.ts'],
   },
   {
@@ -43,7 +43,7 @@ export const OUTAGE_MUTANTS: readonly Mutant[] = [
     file: FOLDER_BLOBS,
     find: 'await this.disk.unlink(temporaryPath);',
     replace: 'await Promise.resolve();',
-    why: 'Each failed write uses more space on a full disk.',
+    harm: 'Each failed write uses more space on a full disk.',
     tests: DISK_TESTS,
   },
   {
@@ -51,7 +51,7 @@ export const OUTAGE_MUTANTS: readonly Mutant[] = [
     file: FOLDER_BLOBS,
     find: 'if (code === undefined) throw error;',
     replace: "if (code !== 'NONE') throw error;",
-    why: 'A full disk returns 500 instead of a retryable error.',
+    harm: 'A full disk returns 500 instead of a retryable error.',
     tests: DISK_TESTS,
   },
   {
@@ -59,7 +59,7 @@ export const OUTAGE_MUTANTS: readonly Mutant[] = [
     file: FOLDER_BLOBS,
     find: 'return this.disk.syncFolder(folder);',
     replace: 'return;',
-    why: 'A blob that was stored twice and acknowledged is lost in a power failure.',
+    harm: 'A blob that was stored twice and acknowledged is lost in a power failure.',
     tests: DISK_TESTS,
   },
   {
@@ -67,7 +67,7 @@ export const OUTAGE_MUTANTS: readonly Mutant[] = [
     file: 'src/coordinator/queue/project.ts',
     find: 'runInSlices(this.state.frontier.rebuildSteps(this.state), this.environment)',
     replace: 'Promise.resolve([...this.state.frontier.rebuildSteps(this.state)].forEach(() => {}))',
-    why: 'The first `next` after a change of a large plan delays every renewal.',
+    harm: 'The first `next` after a change of a large plan delays every renewal.',
     tests: ['test/security/large-documents.test.ts'],
   },
   {
@@ -75,7 +75,7 @@ export const OUTAGE_MUTANTS: readonly Mutant[] = [
     file: 'src/core/views/frontier.ts',
     find: 'this.#movedDuringRebuild?.add(subject);',
     replace: '',
-    why: 'Work that is freed while the plan is scanned is never offered.',
+    harm: 'Work that is freed while the plan is scanned is never offered.',
     tests: ['src/core/views/frontier.test.ts'],
   },
 ];

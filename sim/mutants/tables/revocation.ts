@@ -7,21 +7,21 @@ export const REVOCATION_MUTANTS: readonly Mutant[] = [
     file: 'src/coordinator/queue/shared-commits.ts',
     find: 'if (!isStillAuthorized(job.caller)) {',
     replace: 'if (job.tries < 0) {',
-    why: 'A waiting caller is granted work after its key was revoked.',
+    harm: 'A waiting caller is granted work after its key was revoked.',
   },
   {
     name: 'decided-after-revocation-in-a-log',
     file: 'src/coordinator/queue/log-commits.ts',
     find: 'isStillAuthorized(job.caller)\n',
     replace: 'job.tries >= 0\n',
-    why: 'With the embedded log, a waiting caller is granted work after its key was revoked.',
+    harm: 'With the embedded log, a waiting caller is granted work after its key was revoked.',
   },
   {
     name: 'waiting-call-answered-after-revocation',
     file: 'src/server/while-authorized.ts',
     find: 'return authorization.isStillAuthorized() ? response : toResponse(unauthorizedProblem());',
     replace: 'return response;',
-    why: 'A waiting call gets its result although its key was revoked meanwhile.',
+    harm: 'A waiting call gets its result although its key was revoked meanwhile.',
     tests: ['test/security/revocation.test.ts'],
   },
   {
@@ -29,7 +29,7 @@ export const REVOCATION_MUTANTS: readonly Mutant[] = [
     file: 'src/server/stream-subscriber.ts',
     find: 'if (this.authorization.isStillAuthorized()) this.controller.enqueue(chunk);',
     replace: 'if (this.position >= 0) this.controller.enqueue(chunk);',
-    why: 'A stream delivers events until the revocation signal reaches it.',
+    harm: 'A stream delivers events until the revocation signal reaches it.',
     tests: ['src/server/project-feeds.test.ts'],
   },
   {
@@ -37,7 +37,7 @@ export const REVOCATION_MUTANTS: readonly Mutant[] = [
     file: 'src/server/auth/credential-watch.ts',
     find: 'for (const check of [...checks]) check();',
     replace: 'for (const check of [...checks].slice(1)) check();',
-    why: 'A waiting request continues after its key was revoked.',
+    harm: 'A waiting request continues after its key was revoked.',
     tests: ['src/server/auth/credential-watch.test.ts'],
   },
   {
@@ -45,7 +45,7 @@ export const REVOCATION_MUTANTS: readonly Mutant[] = [
     file: 'src/server/auth/credential-watch.ts',
     find: '    checks.add(check);\n    scheduleExpiry();\n',
     replace: '    checks.add(check);\n',
-    why: 'A waiting request continues after its key or token has expired.',
+    harm: 'A waiting request continues after its key or token has expired.',
     tests: ['src/server/auth/credential-watch.test.ts'],
   },
   {
@@ -53,7 +53,7 @@ export const REVOCATION_MUTANTS: readonly Mutant[] = [
     file: 'src/server/middleware/body.ts',
     find: "call.route.action !== 'public' && !call.authorization.isStillAuthorized()",
     replace: "call.route.action === 'public' && !call.authorization.isStillAuthorized()",
-    why: 'A request with a revoked key is accepted if its headers arrived before the revocation.',
+    harm: 'A request with a revoked key is accepted if its headers arrived before the revocation.',
     tests: ['test/security/revocation.test.ts'],
   },
 ];

@@ -13,7 +13,7 @@ export const RUN_MUTANTS: readonly Mutant[] = [
     file: JOURNAL,
     find: "    if (status === 'COMPLETED')\n      this.completed.set(nameOf(step, iteration), { input_sha256, output, output_ref });",
     replace: '',
-    why: 'A run that continues after a crash executes completed steps again.',
+    harm: 'A run that continues after a crash executes completed steps again.',
     mode: 'runs',
   },
   {
@@ -21,7 +21,7 @@ export const RUN_MUTANTS: readonly Mutant[] = [
     file: JOURNAL,
     find: '    if (unconfirmedEnd?.key.input_sha256 === input_sha256) await this.confirmEnd(unconfirmedEnd);\n',
     replace: '',
-    why: 'A step whose end was recorded, but whose reply was lost, is executed again.',
+    harm: 'A step whose end was recorded, but whose reply was lost, is executed again.',
     tests: ['src/engine/runs/execute-run.test.ts'],
   },
   {
@@ -29,7 +29,7 @@ export const RUN_MUTANTS: readonly Mutant[] = [
     file: 'src/core/claims/decide/handle.ts',
     find: "if (generation !== head.generation) return 'GENERATION_MISMATCH';",
     replace: 'if (generation !== head.generation) return null;',
-    why: 'A late step of an executor that has lost the edge is recorded.',
+    harm: 'A late step of an executor that has lost the edge is recorded.',
     mode: 'runs',
   },
   {
@@ -37,7 +37,7 @@ export const RUN_MUTANTS: readonly Mutant[] = [
     file: EXECUTE,
     find: 'const openRun = openRunOf(runs);\n  const { agent_id }',
     replace: 'const openRun = openRunOf(runs.filter(() => false));\n  const { agent_id }',
-    why: 'An interrupted run stays open for ever, beside a new one.',
+    harm: 'An interrupted run stays open for ever, beside a new one.',
     mode: 'runs',
   },
   {
@@ -45,7 +45,7 @@ export const RUN_MUTANTS: readonly Mutant[] = [
     file: CONCLUDE,
     find: '    outcomes: [...outcomes],\n',
     replace: '    outcomes: [],\n',
-    why: 'The next iteration does not know which checks have failed.',
+    harm: 'The next iteration does not know which checks have failed.',
     mode: 'runs',
   },
   {
@@ -53,7 +53,7 @@ export const RUN_MUTANTS: readonly Mutant[] = [
     file: JUDGE,
     find: '  if (delta === 0) {',
     replace: '  if (delta <= 1) {',
-    why: 'The engine submits a candidate whose check has failed.',
+    harm: 'The engine submits a candidate whose check has failed.',
     tests: ['src/core/engine/judge-iteration.test.ts'],
   },
   {
@@ -61,7 +61,7 @@ export const RUN_MUTANTS: readonly Mutant[] = [
     file: JUDGE,
     find: '  if (iteration >= max_iterations) {',
     replace: '  if (iteration > max_iterations) {',
-    why: 'The verdict allows one more iteration than the edge does.',
+    harm: 'The verdict allows one more iteration than the edge does.',
     tests: ['src/core/engine/judge-iteration.test.ts'],
   },
   {
@@ -69,7 +69,7 @@ export const RUN_MUTANTS: readonly Mutant[] = [
     file: JUDGE,
     find: 'const escalation = decisionEscalation(facts.human) ?? limitEscalation(facts);',
     replace: 'const escalation = limitEscalation(facts) ?? decisionEscalation(facts.human);',
-    why: 'A rejected candidate is reported as a spent budget.',
+    harm: 'A rejected candidate is reported as a spent budget.',
     tests: ['src/core/engine/judge-iteration.test.ts'],
   },
   {
@@ -77,15 +77,15 @@ export const RUN_MUTANTS: readonly Mutant[] = [
     file: 'src/engine/runs/keep-claim.ts',
     find: 'if (accepted === undefined) lossController.abort();',
     replace: 'if (accepted === undefined) isStopped = false;',
-    why: 'An executor continues to work on an edge that it has lost.',
+    harm: 'An executor continues to work on an edge that it has lost.',
     tests: ['src/engine/runs/keep-claim.test.ts'],
   },
   {
     name: 'rejected-candidate-asked-again',
     file: EXECUTE,
-    find: 'const end = openRun === undefined ? null : overruledEnd(openRun, events);',
-    replace: 'const end = openRun === undefined || true ? null : overruledEnd(openRun, events);',
-    why: 'The next executor requests another review of a candidate that a person has rejected.',
+    find: 'const end = openRun === undefined ? null : endAfterNewGrant(openRun, events);',
+    replace: 'const end = openRun === undefined || true ? null : endAfterNewGrant(openRun, events);',
+    harm: 'The next executor requests another review of a candidate that a person has rejected.',
     tests: ['src/engine/runs/execute-run.test.ts'],
   },
   {
@@ -93,7 +93,7 @@ export const RUN_MUTANTS: readonly Mutant[] = [
     file: JOURNAL,
     find: '    if (completed === undefined || completed.input_sha256 !== input_sha256) return undefined;',
     replace: '    if (completed === undefined) return undefined;',
-    why: 'A step reuses the result of an execution with another input.',
+    harm: 'A step reuses the result of an execution with another input.',
     tests: ['src/engine/runs/run-journal.test.ts'],
   },
   {
@@ -101,7 +101,7 @@ export const RUN_MUTANTS: readonly Mutant[] = [
     file: 'src/core/engine/run-summaries.ts',
     find: '  const open = runs.filter(({ ended_at }) => ended_at === null);',
     replace: '  const open = [...runs];',
-    why: 'An executor continues a run that has ended, instead of beginning another.',
+    harm: 'An executor continues a run that has ended, instead of beginning another.',
     tests: ['src/core/engine/run-summaries.test.ts'],
   },
   {
@@ -109,7 +109,7 @@ export const RUN_MUTANTS: readonly Mutant[] = [
     file: 'src/engine/runs/run-events.ts',
     find: 'generation, step, iteration, attempt]);',
     replace: 'generation, step, iteration]);',
-    why: 'Only the first failed attempt of a step is recorded, and only its cost.',
+    harm: 'Only the first failed attempt of a step is recorded, and only its cost.',
     tests: ['src/engine/runs/execute-run.test.ts'],
   },
   {
@@ -117,7 +117,7 @@ export const RUN_MUTANTS: readonly Mutant[] = [
     file: 'src/engine/runs/run-events.ts',
     find: 'return derivedEventId([run_id, type, step, iteration, input_sha256]);',
     replace: 'return derivedEventId([run_id, type, step, iteration, input_sha256, attempt]);',
-    why: 'A late request of a dead process and its successor complete a step twice.',
+    harm: 'A late request of a dead process and its successor complete a step twice.',
     tests: ['src/engine/runs/execute-run.test.ts'],
   },
   {
@@ -125,7 +125,7 @@ export const RUN_MUTANTS: readonly Mutant[] = [
     file: RUN_END,
     find: "(status === 'ESCALATED' || status === 'FAILED') && isCompleted",
     replace: "status === 'FAILED' && isCompleted",
-    why: 'A run is recorded as escalated after its candidate was accepted.',
+    harm: 'A run is recorded as escalated after its candidate was accepted.',
     tests: ['src/coordinator/tests/runs.test.ts'],
   },
   {
@@ -133,7 +133,7 @@ export const RUN_MUTANTS: readonly Mutant[] = [
     file: RUN_END,
     find: "if (status === 'CONVERGED' && !isCompleted) {",
     replace: "if (status === 'CONVERGED' && head.seq < 0) {",
-    why: 'A holder records that its run has converged, although its edge has not.',
+    harm: 'A holder records that its run has converged, although its edge has not.',
     tests: ['src/coordinator/tests/runs.test.ts'],
   },
   {
@@ -141,7 +141,7 @@ export const RUN_MUTANTS: readonly Mutant[] = [
     file: 'src/coordinator/operations/request-run.ts',
     find: 'view.secretIdOf(RUN_REQUESTS, request_id)',
     replace: 'request_id',
-    why: 'An agent starts a run under the id that a request will get.',
+    harm: 'An agent starts a run under the id that a request will get.',
     tests: ['src/coordinator/tests/runs.test.ts'],
   },
   {
@@ -149,7 +149,7 @@ export const RUN_MUTANTS: readonly Mutant[] = [
     file: 'src/core/engine/decided-end.ts',
     find: '  rejectedEnd(run, events) ?? resetEnd(run, events);',
     replace: '  rejectedEnd(run, events);',
-    why: 'A run whose accepted candidate was reset never ends.',
+    harm: 'A run whose accepted candidate was reset never ends.',
     tests: ['src/engine/runs/execute-run.test.ts'],
   },
   {
@@ -157,7 +157,7 @@ export const RUN_MUTANTS: readonly Mutant[] = [
     file: 'src/core/methodology/progress/feature-progress.ts',
     find: "if (status !== 'iterating' && escalation === null) return false;",
     replace: "if (status !== 'iterating') return false;",
-    why: 'An edge that was escalated because it is stuck is not reported as stuck.',
+    harm: 'An edge that was escalated because it is stuck is not reported as stuck.',
     tests: ['src/core/methodology/routing/choose-route.test.ts'],
   },
   {
@@ -165,7 +165,7 @@ export const RUN_MUTANTS: readonly Mutant[] = [
     file: 'src/core/engine/run-log-checker.ts',
     find: '    if (run.endEvent !== null) {\n',
     replace: '    if (run.endEvent === event) {\n',
-    why: 'The verification of a log misses a run that ended twice.',
+    harm: 'The verification of a log misses a run that ended twice.',
     tests: ['src/core/engine/run-log-checker.test.ts'],
   },
 ];

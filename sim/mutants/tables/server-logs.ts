@@ -10,7 +10,7 @@ export const SERVER_LOG_MUTANTS: readonly Mutant[] = [
     file: WRITER,
     find: 'byte === NEWLINE ? count + 1 : count',
     replace: 'byte === NEWLINE ? count : count',
-    why: 'Lines lost to a full disk are not counted.',
+    harm: 'Lines lost to a full disk are not counted.',
     tests: WRITER_TESTS,
   },
   {
@@ -18,7 +18,7 @@ export const SERVER_LOG_MUTANTS: readonly Mutant[] = [
     file: WRITER,
     find: 'if (this.pendingChars + line.length > this.settings.pending_chars_max) {',
     replace: 'if (this.pendingChars < 0) {',
-    why: 'The lines of a log without a reader fill the memory.',
+    harm: 'The lines of a log without a reader fill the memory.',
     tests: WRITER_TESTS,
   },
   {
@@ -26,7 +26,7 @@ export const SERVER_LOG_MUTANTS: readonly Mutant[] = [
     file: WRITER,
     find: "if (this.isTorn) await this.writeSome(Buffer.from('\\n'));",
     replace: '',
-    why: 'The first line after a full disk is appended to an incomplete line.',
+    harm: 'The first line after a full disk is appended to an incomplete line.',
     tests: WRITER_TESTS,
   },
   {
@@ -34,7 +34,7 @@ export const SERVER_LOG_MUTANTS: readonly Mutant[] = [
     file: WRITER,
     find: 'if (!isFull || this.isClosing) throw error;',
     replace: 'if (!isFull || (this.isClosing && this.isFailing)) throw error;',
-    why: 'A server whose log has no reader does not shut down.',
+    harm: 'A server whose log has no reader does not shut down.',
     tests: WRITER_TESTS,
   },
   {
@@ -42,7 +42,7 @@ export const SERVER_LOG_MUTANTS: readonly Mutant[] = [
     file: 'src/server/log/logs.ts',
     find: '        this.lostInSinks += 1;\n',
     replace: '        this.lostInSinks += 0;\n',
-    why: 'Lines lost by a failing log function of an embedder are not counted.',
+    harm: 'Lines lost by a failing log function of an embedder are not counted.',
     tests: ['src/server/log/logs.test.ts'],
   },
   {
@@ -50,7 +50,7 @@ export const SERVER_LOG_MUTANTS: readonly Mutant[] = [
     file: 'src/server/log/logs.ts',
     find: 'return ({ level, ...line }) => logger[level](line);',
     replace: 'return (line) => logger.info(line);',
-    why: 'A line has two levels, and readers of JSON disagree on which one counts.',
+    harm: 'A line has two levels, and readers of JSON disagree on which one counts.',
     tests: ['src/server/middleware/access-log.test.ts'],
   },
   {
@@ -58,7 +58,7 @@ export const SERVER_LOG_MUTANTS: readonly Mutant[] = [
     file: 'src/server/app.ts',
     find: 'for (const sink of new Set([errorLog, isAccessLogged() ? accessLog : null])) sink?.(line);',
     replace: 'if (isAccessLogged()) accessLog?.(line);',
-    why: 'Without an access log the id in a 500 response cannot be found in any log.',
+    harm: 'Without an access log the id in a 500 response cannot be found in any log.',
     tests: ['src/server/app.test.ts'],
   },
 ];

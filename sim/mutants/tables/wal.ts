@@ -15,28 +15,28 @@ export const WAL_MUTANTS: readonly Mutant[] = [
     file: WAL,
     find: '      await file.sync();\n      this.bytes += bytes.length;\n',
     replace: '      this.bytes += bytes.length;\n',
-    why: 'A grant is acknowledged while it is only in the page cache of the operating system.',
+    harm: 'A grant is acknowledged while it is only in the page cache of the operating system.',
   },
   {
     name: 'wal-not-replayed',
     file: STORE,
     find: '    await replayWal(disk, layout);\n',
     replace: '',
-    why: 'A power failure loses what only the write-ahead log made durable.',
+    harm: 'A power failure loses what only the write-ahead log made durable.',
   },
   {
     name: 'wal-emptied-before-files-are-synced',
     file: GROUPS,
     find: '      await Promise.all(Array.from({ length: SYNCS_AT_ONCE }, syncNextFiles));\n',
     replace: '      void syncNextFiles;\n',
-    why: 'The write-ahead log is emptied while the logs are only in the page cache.',
+    harm: 'The write-ahead log is emptied while the logs are only in the page cache.',
   },
   {
     name: 'wal-not-emptied-before-redaction',
     file: LOG,
     find: '      await this.options.groups.emptyWal();\n',
     replace: '',
-    why: 'A redacted payload stays readable in the write-ahead log.',
+    harm: 'A redacted payload stays readable in the write-ahead log.',
     tests: REPLAY_TESTS,
   },
   {
@@ -44,7 +44,7 @@ export const WAL_MUTANTS: readonly Mutant[] = [
     file: WAL,
     find: '        await file.truncate(this.bytes);\n        await file.sync();\n',
     replace: '',
-    why: 'Commands that were reported as failed take effect at the next start.',
+    harm: 'Commands that were reported as failed take effect at the next start.',
     tests: GROUP_TESTS,
   },
   {
@@ -52,7 +52,7 @@ export const WAL_MUTANTS: readonly Mutant[] = [
     file: 'src/stores/file/log-files.ts',
     find: '      await file.sync();\n      const segments',
     replace: '      const segments',
-    why: 'A power failure loses the end of a closed segment, which the write-ahead log does not cover.',
+    harm: 'A power failure loses the end of a closed segment, which the write-ahead log does not cover.',
     tests: CRASH_TESTS,
   },
   {
@@ -60,7 +60,7 @@ export const WAL_MUTANTS: readonly Mutant[] = [
     file: WAL,
     find: '    if (!this.isMarked) await this.markStore(true);\n',
     replace: '',
-    why: 'An older program opens the folder without what only the write-ahead log has.',
+    harm: 'An older program opens the folder without what only the write-ahead log has.',
     tests: GROUP_TESTS,
   },
   {
@@ -68,7 +68,7 @@ export const WAL_MUTANTS: readonly Mutant[] = [
     file: 'src/stores/file/append.ts',
     find: '[...foreign, written.bytes]',
     replace: '[written.bytes]',
-    why: 'A power failure loses lines of other programs that a seal covers, and the log is refused.',
+    harm: 'A power failure loses lines of other programs that a seal covers, and the log is refused.',
     tests: REPLAY_TESTS,
   },
   {
@@ -76,7 +76,7 @@ export const WAL_MUTANTS: readonly Mutant[] = [
     file: 'src/stores/file/wal/replay-wal.ts',
     find: '  if (damage !== null) throw',
     replace: '  if (damage?.line === 0) throw',
-    why: 'Durable commits behind a damaged record are discarded without an error.',
+    harm: 'Durable commits behind a damaged record are discarded without an error.',
     tests: REPLAY_TESTS,
   },
 ];

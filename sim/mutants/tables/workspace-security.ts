@@ -16,7 +16,7 @@ export const WORKSPACE_SECURITY_MUTANTS: readonly Mutant[] = [
     file: GUARDED_PATHS_FILE,
     find: "'.ai-workspace', '.genesis']",
     replace: "'.ai-workspace']",
-    why: 'A result overwrites the handles and the log of the CLI.',
+    harm: 'A result overwrites the handles and the log of the CLI.',
     tests: PATH_TESTS,
   },
   {
@@ -24,7 +24,7 @@ export const WORKSPACE_SECURITY_MUTANTS: readonly Mutant[] = [
     file: 'src/core/methodology/definition/asset-path.ts',
     find: 'if (isWindowsShortName(name)) return',
     replace: 'if (name === null) return',
-    why: 'On Windows a result reaches a protected folder through its short name.',
+    harm: 'On Windows a result reaches a protected folder through its short name.',
     tests: PATH_TESTS,
   },
   {
@@ -32,7 +32,7 @@ export const WORKSPACE_SECURITY_MUTANTS: readonly Mutant[] = [
     file: GUARDED_PATHS_FILE,
     find: '.toUpperCase().toLowerCase()',
     replace: '.toLowerCase()',
-    why: 'A letter that is folded by upper-casing only, not by lower-casing, gives access to a protected folder.',
+    harm: 'A letter that is folded by upper-casing only, not by lower-casing, gives access to a protected folder.',
     tests: PATH_TESTS,
   },
   {
@@ -40,7 +40,7 @@ export const WORKSPACE_SECURITY_MUTANTS: readonly Mutant[] = [
     file: 'src/core/methodology/definition/authority.ts',
     find: 'if (paths.length > 0) return',
     replace: 'if (paths.length > 1000) return',
-    why: 'An agent changes the settings of a coding agent, and no person sees it.',
+    harm: 'An agent changes the settings of a coding agent, and no person sees it.',
     tests: ['src/core/methodology/definition/authority.test.ts'],
   },
   {
@@ -48,7 +48,7 @@ export const WORKSPACE_SECURITY_MUTANTS: readonly Mutant[] = [
     file: 'src/coordinator/operations/convergence-facts.ts',
     find: "if (methodology === null && authority.decision === 'granted') return",
     replace: 'if (methodology === null) return',
-    why: 'When the files of a workspace cannot be read, an agent can configure other programs.',
+    harm: 'When the files of a workspace cannot be read, an agent can configure other programs.',
     tests: ['test/security/promotion.test.ts'],
   },
   {
@@ -56,7 +56,7 @@ export const WORKSPACE_SECURITY_MUTANTS: readonly Mutant[] = [
     file: 'src/workspace/drafts/promote.ts',
     find: '!accepted.human_approved && isToolConfig(path)',
     replace: 'accepted.human_approved && false',
-    why: 'An imported log brings hooks that no person approved.',
+    harm: 'An imported log brings hooks that no person approved.',
     tests: ['src/workspace/drafts/promote.test.ts'],
   },
   {
@@ -64,7 +64,7 @@ export const WORKSPACE_SECURITY_MUTANTS: readonly Mutant[] = [
     file: APPROVAL,
     find: "      payload.decision === 'APPROVED' &&\n",
     replace: '',
-    why: 'A result that a person rejected is promoted.',
+    harm: 'A result that a person rejected is promoted.',
     tests: APPROVAL_TESTS,
   },
   {
@@ -72,7 +72,7 @@ export const WORKSPACE_SECURITY_MUTANTS: readonly Mutant[] = [
     file: APPROVAL,
     find: 'payload.candidate_sha256 === accepted.payload.result_sha256',
     replace: 'payload.candidate_sha256 !== undefined',
-    why: 'An approval of harmless files also promotes other files.',
+    harm: 'An approval of harmless files also promotes other files.',
     tests: APPROVAL_TESTS,
   },
   {
@@ -80,7 +80,7 @@ export const WORKSPACE_SECURITY_MUTANTS: readonly Mutant[] = [
     file: APPROVAL,
     find: '      seq !== undefined &&\n',
     replace: '',
-    why: 'An agent’s own report that a person approved the result is trusted.',
+    harm: 'An agent’s own report that a person approved the result is trusted.',
     tests: APPROVAL_TESTS,
   },
   {
@@ -88,7 +88,7 @@ export const WORKSPACE_SECURITY_MUTANTS: readonly Mutant[] = [
     file: 'src/cli/output/sanitize.ts',
     find: "return match === '\\r\\n' ? '\\n' : escaped(match);",
     replace: 'return match;',
-    why: 'Text from an agent controls a terminal.',
+    harm: 'Text from an agent controls a terminal.',
     tests: ['src/cli/output/sanitize.test.ts'],
   },
   {
@@ -96,7 +96,7 @@ export const WORKSPACE_SECURITY_MUTANTS: readonly Mutant[] = [
     file: 'src/server/auth/private-token.ts',
     find: 'timingSafeEqual(digestOf(token), expected) ?',
     replace: 'timingSafeEqual(digestOf(token), expected) || token.length >= 0 ?',
-    why: 'Every user of the machine has the role operator in the workspace.',
+    harm: 'Every user of the machine has the role operator in the workspace.',
     tests: LISTENER_TESTS,
   },
   {
@@ -104,7 +104,7 @@ export const WORKSPACE_SECURITY_MUTANTS: readonly Mutant[] = [
     file: 'src/workspace/regular-file.ts',
     find: "return (mode & 0o077) === 0 ? null : 'open_to_others';",
     replace: 'return null;',
-    why: 'A file writable by others sends the commands and tokens of this user to another port.',
+    harm: 'A file writable by others sends the commands and tokens of this user to another port.',
     tests: LISTENER_TESTS,
   },
 ];

@@ -1,7 +1,7 @@
-import { edgePlan, unpassableChecklistFault } from '../../core/engine/edge-plan.js';
+import { edgePlan, nonConvergingPlanFault } from '../../core/engine/edge-plan.js';
 import {
-  edgeOmissionMessage,
-  profileOmissionMessage,
+  omittedHumanChecksOfEdge,
+  omittedHumanChecksOfProfile,
 } from '../../core/methodology/definition/dropped-human-checks.js';
 import { profileOf } from '../../core/methodology/definition/profile.js';
 import { parseMethodology } from '../../core/methodology/definition/read-methodology.js';
@@ -24,8 +24,8 @@ export async function warnAboutChecklist(
   const profile = profileOf(methodology, feature);
   const isKnown = methodology.topology.transitions.some((transition) => transition.edge === edge);
   const messages = [
-    edgeOmissionMessage(methodology, profile, edge),
-    isKnown ? unpassableChecklistFault(edgePlan(methodology, feature, edge), profile.name) : null,
+    omittedHumanChecksOfEdge(methodology, profile, edge),
+    isKnown ? nonConvergingPlanFault(edgePlan(methodology, feature, edge), profile.name) : null,
   ];
   for (const message of messages) if (message !== null) context.warn(message);
 }
@@ -40,7 +40,7 @@ export async function warnAboutProfiles({ warn }: CommandContext, workspace: Wor
     profileOf(methodology, each),
   );
   for (const profile of new Set(used)) {
-    const message = profileOmissionMessage(methodology, profile);
+    const message = omittedHumanChecksOfProfile(methodology, profile);
     if (message !== null) warn(message);
   }
 }

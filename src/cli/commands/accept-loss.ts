@@ -1,9 +1,9 @@
-import { command } from '../command.js';
+import { defineCommand } from '../command.js';
 import { wrongUsage } from '../exit.js';
 import { collectOption } from '../option-parsers.js';
 import { defaultStore } from '../store.js';
 
-export const acceptLoss = command('accept-loss', {
+export const acceptLoss = defineCommand('accept-loss', {
   description:
     'accept the loss of the end of a log, so that the rest can be used; earlier claims are refused',
   options: {

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import type { AuditKeyList } from '../../core/contract/audit.js';
-import { command } from '../command.js';
+import { defineCommand } from '../command.js';
 import type { CommandContext } from '../context.js';
 import { CommandFailure } from '../exit.js';
 import { showDecision, unwrapReply } from '../replies.js';
@@ -10,7 +10,7 @@ const REASON_OPTION = {
   '--reason <text>': { about: 'reason, recorded in the log', required: true },
 } as const;
 
-const keys = command('keys', {
+const keys = defineCommand('keys', {
   description: 'list the keys that signed checkpoints of the log',
   async run(context) {
     const reply = unwrapReply(await (await context.genesis()).auditKeys());
@@ -20,7 +20,7 @@ const keys = command('keys', {
   },
 });
 
-const replace = command('replace <key_id>', {
+const replace = defineCommand('replace <key_id>', {
   description: "revoke a lost audit key and enrol the server's current key in its place",
   options: REASON_OPTION,
   help: '\nKEY_ID is the lost key. Start the server with a new key first.\n\nExample:\n  gen audit replace 5c0e1f7a2b3d4e6f --reason "the disk with the key is lost"',
@@ -31,7 +31,7 @@ const replace = command('replace <key_id>', {
   },
 });
 
-const revoke = command('revoke <key_id>', {
+const revoke = defineCommand('revoke <key_id>', {
   description: 'revoke an audit key; signatures that it makes from now on are invalid',
   options: REASON_OPTION,
   help: '\nExample:\n  gen audit revoke 5c0e1f7a2b3d4e6f --reason "it was copied"',
@@ -44,7 +44,7 @@ const revoke = command('revoke <key_id>', {
   },
 });
 
-const rotate = command('rotate', {
+const rotate = defineCommand('rotate', {
   description:
     'replace the audit key of this machine with a new one; the old key is kept, to sign the new one',
   help: '\nNeeds no server. The old key is kept beside the key file, with the suffix .previous.\n\nExample:\n  gen audit rotate',

@@ -7,7 +7,7 @@ import {
   isTaskProofText,
   type TaskProof,
 } from '../../core/audit/task-proof/task-proof.js';
-import { command } from '../command.js';
+import { defineCommand } from '../command.js';
 import type { CommandContext } from '../context.js';
 import { CommandFailure, EXIT, wrongUsage } from '../exit.js';
 import { collectOption } from '../option-parsers.js';
@@ -19,7 +19,7 @@ import { AUDIT_KEY_COMMANDS } from './audit-keys.js';
 /** Maximum size of a proof file. A task proof contains whole payloads, so it can be far larger than the proof of one event. */
 const PROOF_BYTES_MAX = 32 * 1024 * 1024;
 
-const head = command('head', {
+const head = defineCommand('head', {
   description: 'show the last signed checkpoint of the log',
   help: '\nKeep the checkpoint where the owner of the log cannot change it. To compare the log with it later: gen verify --anchor FILE.\n\nExample:\n  gen audit head --json > anchor.json',
   async run(context) {
@@ -33,7 +33,7 @@ const head = command('head', {
   },
 });
 
-const prove = command('prove <event>', {
+const prove = defineCommand('prove <event>', {
   description: 'prove that an event is in the log; EVENT is its position or its id',
   help: '\nThe proof is one JSON document. It can be checked without this server: gen audit check PROOF.\n\nExample:\n  gen audit prove 42 > proof.json',
   async run(context, event) {
@@ -43,7 +43,7 @@ const prove = command('prove <event>', {
   },
 });
 
-const consistency = command('consistency <old> [new]', {
+const consistency = defineCommand('consistency <old> [new]', {
   description:
     'prove that the log at position OLD is the beginning of the log at NEW (default: the last checkpoint)',
   help: '\nOLD and NEW are the positions that the checkpoints cover.\n\nExample:\n  gen audit consistency 120 > proof.json',
@@ -54,7 +54,7 @@ const consistency = command('consistency <old> [new]', {
   },
 });
 
-const check = command('check <proof>', {
+const check = defineCommand('check <proof>', {
   description: 'check a proof of an event, of consistency or of a task, without a server',
   options: {
     '--key <key_id>': {
@@ -75,7 +75,7 @@ const check = command('check <proof>', {
   },
 });
 
-export const auditCommand = command('audit', {
+export const auditCommand = defineCommand('audit', {
   description: 'signed checkpoints of the log, proofs that need no server, and audit keys',
   subcommands: [head, prove, consistency, check, ...AUDIT_KEY_COMMANDS, acceptLoss],
 });

@@ -12,8 +12,8 @@ import { readCandidateFiles } from '../check/candidate-files.js';
 import { checkResultLines, lastLines } from '../check/check-table.js';
 import { checkCommands } from '../check/confirmed-commands.js';
 import { warnAboutChecklist } from '../check/left-out-checks.js';
-import { openExecutor } from '../check/open-check-runner.js';
-import { command } from '../command.js';
+import { openExecutor } from '../check/open-check-execution.js';
+import { defineCommand } from '../command.js';
 import type { CommandContext } from '../context.js';
 import { EXIT, failureWithCode, wrongUsage } from '../exit.js';
 import { canonicalSubject } from '../handle.js';
@@ -21,7 +21,7 @@ import { countText } from '../output/text.js';
 import { unwrapReply } from '../replies.js';
 import { abortOnStop } from '../stop.js';
 
-export const checkCommand = command('check <edge> [name]', {
+export const checkCommand = defineCommand('check <edge> [name]', {
   description: 'run the deterministic checks of an edge on your drafts',
   options: {
     '--yes': 'confirm the commands of this repository that have not been confirmed yet',

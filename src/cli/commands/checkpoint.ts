@@ -1,7 +1,7 @@
 import { stringify } from 'yaml';
 import { withoutUndefined } from '../../core/without-undefined.js';
 import { headCommit, noCommitReason } from '../../workspace/scan/git-ref.js';
-import { command } from '../command.js';
+import { defineCommand } from '../command.js';
 import { CommandFailure } from '../exit.js';
 import { buildContextManifest } from '../methodology/context-files.js';
 import { withMethodology } from '../methodology/project-connection.js';
@@ -9,7 +9,7 @@ import { writeNew } from '../methodology/write-new.js';
 import { countText } from '../output/text.js';
 import { reportRefusal, unwrapReply } from '../replies.js';
 
-export const checkpointCommand = command('checkpoint', {
+export const checkpointCommand = defineCommand('checkpoint', {
   description: 'record the state of every feature and the context hash in the log',
   options: { '--message <text>': 'description of the checkpoint' },
   help: `

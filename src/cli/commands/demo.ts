@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { ReadStream } from 'node:tty';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { lineageTable } from '../../core/views/index.js';
-import { command, commands } from '../command.js';
+import { combineCommands, defineCommand } from '../command.js';
 import type { CommandContext } from '../context.js';
 import { runDemoAgent } from '../demo/agent.js';
 import { type DemoProcess, type DemoServer, endProcess, logFolder, startDemoServer } from '../demo/fleet.js';
@@ -20,7 +20,7 @@ import { abortOnStop } from '../stop.js';
 /** Numbers of agents. At least three: the demo kills one agent and freezes another, and one must finish the work. */
 const AGENT_COUNT = { min: 3, max: 50, default: 6 };
 
-const demo = command('demo', {
+const demo = defineCommand('demo', {
   description: 'run a fleet on a sample plan: one agent is killed, another is frozen past its lease',
   options: {
     '--agents <n>': {
@@ -80,9 +80,9 @@ const demo = command('demo', {
   },
 });
 
-const demoAgent = command('demo-agent', { description: '', hidden: true, run: () => runDemoAgent() });
+const demoAgent = defineCommand('demo-agent', { description: '', hidden: true, run: () => runDemoAgent() });
 
-export const demoCommands = commands(demo, demoAgent);
+export const demoCommands = combineCommands(demo, demoAgent);
 
 /** Prints text that is not part of the event stream. With `--json` it goes to standard error. */
 const printCommentary = (context: CommandContext, text: string): void =>

@@ -1,7 +1,7 @@
 import type { FollowObserver } from '../../client/index.js';
 import type { AgentEventFilter } from '../../core/contract/events.js';
 import { withoutUndefined } from '../../core/without-undefined.js';
-import { command } from '../command.js';
+import { defineCommand } from '../command.js';
 import type { CommandContext } from '../context.js';
 import { wrongUsage } from '../exit.js';
 import { parseWholeNumber } from '../option-parsers.js';
@@ -9,7 +9,7 @@ import { eventLine } from '../output/event.js';
 import { unwrapReply } from '../replies.js';
 import { abortOnStop } from '../stop.js';
 
-export const eventsCommand = command('events', {
+export const eventsCommand = defineCommand('events', {
   description: 'list the events in order',
   options: {
     '--follow': 'keep running, and print new events',

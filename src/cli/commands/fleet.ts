@@ -1,6 +1,6 @@
 import { readFile, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { command } from '../command.js';
+import { defineCommand } from '../command.js';
 import type { CommandContext } from '../context.js';
 import { CommandFailure, EXIT, fileUnreadable, wrongUsage } from '../exit.js';
 import { newNames, numberedNames } from '../fleet/agent-name.js';
@@ -34,7 +34,7 @@ const FLEET_OPTIONS = {
   },
 } as const;
 
-export const fleetCommand = command('fleet [command...]', {
+export const fleetCommand = defineCommand('fleet [command...]', {
   synopsis: '[options] -- <command...>\n       gen fleet [options] [--file fleet.yml]',
   description: 'run several agents until all work is done',
   options: FLEET_OPTIONS,

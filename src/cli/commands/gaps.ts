@@ -1,12 +1,12 @@
 import { COVERAGE_LAYERS, type CoverageLayer } from '../../workspace/scan/coverage.js';
-import { command } from '../command.js';
+import { defineCommand } from '../command.js';
 import { EXIT } from '../exit.js';
 import { withMethodology } from '../methodology/project-connection.js';
 import { scanRequirements } from '../methodology/requirement-scan.js';
 import { gapsText } from '../output/gaps.js';
 import { unwrapReply } from '../replies.js';
 
-export const gapsCommand = command('gaps', {
+export const gapsCommand = defineCommand('gaps', {
   description: 'find and record the requirements without code, tests or telemetry',
   options: {
     '--layer <layer>': {

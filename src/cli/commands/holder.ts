@@ -1,5 +1,5 @@
 import { withoutUndefined } from '../../core/without-undefined.js';
-import { command } from '../command.js';
+import { defineCommand } from '../command.js';
 import { fencingFields, HANDLE_OPTIONS, resolveHandle } from '../handle.js';
 import { parseSecondsOption } from '../option-parsers.js';
 import { untilText } from '../output/text.js';
@@ -7,7 +7,7 @@ import { showDecision, unwrapReply } from '../replies.js';
 
 // The commands for the holder of a claim. They use the handle that was stored when the claim was granted.
 
-export const renewCommand = command('renew <id>', {
+export const renewCommand = defineCommand('renew <id>', {
   description: 'renew the lease',
   options: {
     ...HANDLE_OPTIONS,
@@ -33,7 +33,7 @@ export const renewCommand = command('renew <id>', {
   },
 });
 
-export const releaseClaimCommand = command('release <id>', {
+export const releaseClaimCommand = defineCommand('release <id>', {
   description: 'release the claim',
   options: { ...HANDLE_OPTIONS, '--error <message>': 'release the claim as failed, with this error message' },
   async run(context, taskId, options) {
@@ -46,7 +46,7 @@ export const releaseClaimCommand = command('release <id>', {
   },
 });
 
-export const noteCommand = command('note <id> <text>', {
+export const noteCommand = defineCommand('note <id> <text>', {
   description: 'leave a note for the next holder',
   options: HANDLE_OPTIONS,
   async run(context, taskId, text, options) {

@@ -1,7 +1,7 @@
 import { PROJECT_KINDS } from '../../workspace/project-kinds.js';
-import { command } from '../command.js';
+import { defineCommand } from '../command.js';
 
-export const initCommand = command('init', {
+export const initCommand = defineCommand('init', {
   description: 'create a workspace here: topology, edges, profiles, roles, constraints, inboxes and a log',
   options: {
     '--name <text>': 'project name; the project id is derived from it',

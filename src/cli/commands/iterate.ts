@@ -6,17 +6,17 @@ import { subjectKeys, subjectKindOf } from '../../core/subject.js';
 import { isCoordinationFailure } from '../../engine/coordination.js';
 import type { RunEnd } from '../../engine/runs/execute-run.js';
 import { warnAboutChecklist } from '../check/left-out-checks.js';
-import { command } from '../command.js';
+import { defineCommand } from '../command.js';
 import type { CommandContext } from '../context.js';
 import { autoIterate } from '../engine/auto-iterate.js';
-import { noConstructor, readEdgePlan, runEdge } from '../engine/run-edge.js';
+import { noConstructorMessage, readEdgePlan, runEdge } from '../engine/run-edge.js';
 import { readConfiguration } from '../engine/workspace-services.js';
 import { EXIT, failureWithCode, wrongUsage } from '../exit.js';
 import { checklistText, reportStopped, showRun } from '../output/run.js';
 import { reportRefusal } from '../replies.js';
 import { abortOnStop } from '../stop.js';
 
-export const iterateCommand = command('iterate [id]', {
+export const iterateCommand = defineCommand('iterate [id]', {
   description: 'run an edge: construct a candidate, check it, converge or escalate',
   options: {
     '--auto': 'continue with the next edges until nothing is ready or a person is needed',
@@ -103,7 +103,7 @@ interface EdgeName {
 async function showMachine(context: CommandContext, edge: EdgeName): Promise<void> {
   const plan = await readEdgePlan(context, edge);
   const compiled = compileMachine(plan);
-  const missing = plan.construct === null ? [noConstructor(plan.edge)] : [];
+  const missing = plan.construct === null ? [noConstructorMessage(plan.edge)] : [];
   await warnAboutChecklist(context, edge);
   context.printReply({ checks: plan.checks, ...compiled }, () => [
     checklistText(plan.checks, compiled, context),

@@ -2,7 +2,7 @@ import { isProblem } from '../../coordinator/wire/problem.js';
 import type { CreatedApiKey } from '../../core/contract/keys.js';
 import { ROLES, type Role } from '../../core/roles.js';
 import { withoutUndefined } from '../../core/without-undefined.js';
-import { command } from '../command.js';
+import { defineCommand } from '../command.js';
 import { confirmAtTerminal } from '../confirm.js';
 import type { CommandContext } from '../context.js';
 import { CommandFailure, failureWithCode, wrongUsage } from '../exit.js';
@@ -11,7 +11,7 @@ import { parseSecondsOption } from '../option-parsers.js';
 import { formatUtc } from '../output/text.js';
 import { unwrapReply } from '../replies.js';
 
-const create = command('create', {
+const create = defineCommand('create', {
   description: 'create a key; its token is shown only once',
   options: {
     '--role <role>': { about: 'role of the key', choices: ROLES, default: 'agent' },
@@ -91,7 +91,7 @@ async function firstKeyRole(
   throw wrongUsage(`${rule} Create an admin's key first: gen key create --role admin`);
 }
 
-const list = command('list', {
+const list = defineCommand('list', {
   description: 'list the keys of this tenant, without secrets',
   async run(context) {
     const reply = unwrapReply(await (await context.genesisForTenant()).keys());
@@ -112,7 +112,7 @@ const list = command('list', {
   },
 });
 
-const revoke = command('revoke <key_id>', {
+const revoke = defineCommand('revoke <key_id>', {
   description: 'revoke a key',
   async run(context, keyId) {
     const reply = unwrapReply(await (await context.genesisForTenant()).revokeKey(keyId));
@@ -120,7 +120,7 @@ const revoke = command('revoke <key_id>', {
   },
 });
 
-export const keyCommand = command('key', {
+export const keyCommand = defineCommand('key', {
   description: 'manage API keys',
   subcommands: [create, list, revoke],
 });

@@ -5,7 +5,7 @@ import { isModuleUrl } from '../../stores/custom/module-store.js';
 import { STORE_FILE } from '../../stores/file/layout.js';
 import type { DatabaseFeatureStep, Migrator } from '../../stores/migrator.js';
 import type { Workspace } from '../../workspace/workspace.js';
-import { command } from '../command.js';
+import { defineCommand } from '../command.js';
 import type { CommandContext } from '../context.js';
 import { CommandFailure, EXIT } from '../exit.js';
 import { bindKeys } from '../migrate/bind-keys.js';
@@ -46,7 +46,7 @@ interface StoreMigrationReport {
 
 const EMPTY_REPORT = { found: 0, wanted: 0, steps: [], features: [], keys: [], ignores: [] };
 
-export const migrateCommand = command('migrate', {
+export const migrateCommand = defineCommand('migrate', {
   description:
     'migrate a store to this version: the schema of a database, the format of a log, the keys, the .gitignore of a workspace',
   options: MIGRATE_OPTIONS,

@@ -1,13 +1,13 @@
 import { WORK_KINDS } from '../../core/contract/values.js';
 import { withoutUndefined } from '../../core/without-undefined.js';
 import { claimRefusalText, showClaimReply } from '../claim-output.js';
-import { command } from '../command.js';
+import { defineCommand } from '../command.js';
 import { EXIT } from '../exit.js';
 import { LEASE_OPTION, parseWaitSeconds, parseWorkKind } from '../option-parsers.js';
 import { reportRefusal, unwrapReply } from '../replies.js';
 import { claimInSession } from '../signing.js';
 
-export const nextCommand = command('next', {
+export const nextCommand = defineCommand('next', {
   description: 'claim the best ready work, and print its briefing',
   options: {
     '--track <track>': 'only tasks of this track',

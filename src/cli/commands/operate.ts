@@ -1,7 +1,7 @@
 import type { Genesis, OperateTaskRequest } from '../../client/index.js';
 import type { OperatorVerb } from '../../core/contract/tasks.js';
 import { withoutUndefined } from '../../core/without-undefined.js';
-import { command, commands } from '../command.js';
+import { combineCommands, defineCommand } from '../command.js';
 import type { CommandContext } from '../context.js';
 import { CommandFailure, wrongUsage } from '../exit.js';
 import { LEASE_OPTION, parseWholeNumber } from '../option-parsers.js';
@@ -20,13 +20,13 @@ const REASON_OPTIONS = {
 type SimpleUsage = `${'reset' | 'hold' | 'unhold' | 'force-release'} <id>`;
 
 const simpleCommand = (usage: SimpleUsage, verb: OperatorVerb, description: string) =>
-  command(usage, {
+  defineCommand(usage, {
     description,
     options: REASON_OPTIONS,
     run: (context, taskId, options) => operate(context, taskId, verb, options),
   });
 
-const adopt = command('adopt <id>', {
+const adopt = defineCommand('adopt <id>', {
   description: 'accept a parked (refused and kept) result',
   options: {
     ...REASON_OPTIONS,
@@ -38,7 +38,7 @@ const adopt = command('adopt <id>', {
   },
 });
 
-const reassign = command('reassign <id>', {
+const reassign = defineCommand('reassign <id>', {
   description: 'move the claim to another agent',
   options: {
     ...REASON_OPTIONS,
@@ -54,7 +54,7 @@ const reassign = command('reassign <id>', {
 });
 
 /** The commands by which an operator overrides the state of a task. */
-export const operatorCommands = commands(
+export const operatorCommands = combineCommands(
   simpleCommand('reset <id>', 'reset', 'reopen a completed task'),
   simpleCommand('hold <id>', 'hold', 'prevent claims of a task until gen task unhold'),
   simpleCommand('unhold <id>', 'unhold', 'allow claims of a task again'),

@@ -4,7 +4,7 @@ import { projectIdSchema } from '../../core/ids.js';
 import { type ImportedPlan, PLAN_FORMATS, type PlanFormat } from '../../core/plan/import/index.js';
 import { plannedTask, subtaskCount } from '../../core/plan/task.js';
 import { withoutUndefined } from '../../core/without-undefined.js';
-import { command } from '../command.js';
+import { defineCommand } from '../command.js';
 import type { CommandContext } from '../context.js';
 import { wrongUsage } from '../exit.js';
 import { AT_OPTION } from '../option-parsers.js';
@@ -27,7 +27,7 @@ const FORMAT_OPTION = {
   },
 } as const;
 
-const importFile = command('import <file>', {
+const importFile = defineCommand('import <file>', {
   description: 'import a plan, a Markdown checklist or a JSON list of issues (- reads standard input)',
   options: { ...FORMAT_OPTION, '--dry-run': 'show which task each item becomes, and change nothing' },
   help: `
@@ -95,7 +95,7 @@ function showMapping(
   ]);
 }
 
-const check = command('check <file>', {
+const check = defineCommand('check <file>', {
   description: 'list all errors in a plan or another file to import, without a server',
   options: FORMAT_OPTION,
   async run(context, file, { format }) {
@@ -110,7 +110,7 @@ const check = command('check <file>', {
   },
 });
 
-const show = command('show', {
+const show = defineCommand('show', {
   description: 'draw the tracks and dependencies, with the state of each task',
   options: AT_OPTION,
   async run(context, { at }) {
@@ -124,7 +124,7 @@ const show = command('show', {
   },
 });
 
-export const planCommand = command('plan', {
+export const planCommand = defineCommand('plan', {
   description: 'manage the plan: tracks, tasks and dependencies',
   subcommands: [importFile, check, show],
 });

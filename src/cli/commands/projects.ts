@@ -1,7 +1,7 @@
 import type { Genesis } from '../../client/index.js';
 import type { ProjectEntry } from '../../core/contract/overview.js';
 import { withoutUndefined } from '../../core/without-undefined.js';
-import { command } from '../command.js';
+import { defineCommand } from '../command.js';
 import { formatUtc } from '../output/text.js';
 import { unwrapReply } from '../replies.js';
 
@@ -9,7 +9,7 @@ const PAGE_SIZE = 1000;
 /** Maximum number of listed projects. It bounds the memory of this command. */
 const PROJECTS_MAX = 100_000;
 
-export const projectsCommand = command('projects', {
+export const projectsCommand = defineCommand('projects', {
   description: 'list the projects of this tenant',
   async run(context) {
     const projects = await allProjects(await context.genesisForTenant());

@@ -3,14 +3,14 @@ import { canonicalJson } from '../../core/canonical-json.js';
 import { genCommand } from '../../core/methodology/definition/command.js';
 import { subjectKindOf } from '../../core/subject.js';
 import { withoutUndefined } from '../../core/without-undefined.js';
-import { command } from '../command.js';
+import { defineCommand } from '../command.js';
 import { wrongUsage } from '../exit.js';
 import { fencingFields, HANDLE_OPTIONS, resolveHandle } from '../handle.js';
 import { parseWholeNumber } from '../option-parsers.js';
 import { countText } from '../output/text.js';
 import { showDecision, unwrapReply } from '../replies.js';
 
-export const proposeCommand = command('propose <edge>', {
+export const proposeCommand = defineCommand('propose <edge>', {
   description:
     'propose your drafts as the candidate of an edge, so that runners run its deterministic checks',
   options: {

@@ -1,10 +1,10 @@
 import { genCommand } from '../../core/methodology/definition/command.js';
 import { subjectKindOf } from '../../core/subject.js';
-import { command } from '../command.js';
+import { defineCommand } from '../command.js';
 import { CommandFailure, EXIT, wrongUsage } from '../exit.js';
 import { HANDLE_OPTIONS, resolveHandle } from '../handle.js';
 
-export const refreshDraftsCommand = command('refresh-drafts <edge>', {
+export const refreshDraftsCommand = defineCommand('refresh-drafts <edge>', {
   description: 'refresh your drafts whose files have changed in the project',
   options: HANDLE_OPTIONS,
   help: `

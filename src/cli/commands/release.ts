@@ -5,7 +5,7 @@ import type { GapsReply } from '../../core/contract/gaps.js';
 import type { VersionReleaseReply } from '../../core/contract/version-releases.js';
 import { COVERAGE_LAYERS } from '../../workspace/scan/coverage.js';
 import { commitsWithKeys, headCommit, latestTag, tagRelease } from '../../workspace/scan/git-ref.js';
-import { command } from '../command.js';
+import { defineCommand } from '../command.js';
 import type { CommandContext } from '../context.js';
 import { CommandFailure, wrongUsage } from '../exit.js';
 import { buildContextManifest } from '../methodology/context-files.js';
@@ -15,7 +15,7 @@ import { writeNew } from '../methodology/write-new.js';
 import { readinessText, releaseText } from '../output/release.js';
 import { reportRefusal, unwrapReply } from '../replies.js';
 
-export const releaseCommand = command('release', {
+export const releaseCommand = defineCommand('release', {
   description: 'release a version: check readiness, write the manifest and changelog',
   options: {
     '--version <version>': { about: 'version, such as 1.2.0', required: true },

@@ -3,7 +3,7 @@ import type { RunSummary } from '../../core/contract/runs.js';
 import { genCommand } from '../../core/methodology/definition/command.js';
 import { canonicalEdge } from '../../core/methodology/definition/edge-name.js';
 import { withoutUndefined } from '../../core/without-undefined.js';
-import { command } from '../command.js';
+import { defineCommand } from '../command.js';
 import type { CommandContext } from '../context.js';
 import { candidateDiffs } from '../edge/candidate-diff.js';
 import { removeWorktree } from '../edge/edge-grant.js';
@@ -18,7 +18,7 @@ import { reportRefusal, unwrapReply } from '../replies.js';
 const DECISION_CODES = { approve: 'APPROVED', reject: 'REJECTED', refine: 'CHANGES_REQUESTED' } as const;
 const DECISIONS = ['approve', 'reject', 'refine'] as const;
 
-const link = command('link <feature>', {
+const link = defineCommand('link <feature>', {
   description: 'create a link with which a person decides on a candidate without a key',
   options: {
     '--edge <edge>': 'edge to review, if several are pending',
@@ -55,7 +55,7 @@ works once. Opening the link changes nothing.`,
   },
 });
 
-export const reviewCommand = command('review', {
+export const reviewCommand = defineCommand('review', {
   description: 'list pending reviews, show a candidate and decide on it',
   options: {
     '--list': 'list all pending reviews (default)',

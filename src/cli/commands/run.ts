@@ -2,7 +2,7 @@ import type { EndedWork, WorkOptions, WorkSummary } from '../../client/index.js'
 import { WORK_KINDS, type WorkKind } from '../../core/contract/values.js';
 import { subjectKindOf } from '../../core/subject.js';
 import { withoutUndefined } from '../../core/without-undefined.js';
-import { command } from '../command.js';
+import { defineCommand } from '../command.js';
 import type { CommandContext } from '../context.js';
 import { removeWorktree } from '../edge/edge-grant.js';
 import { EXIT, type ExitCode } from '../exit.js';
@@ -25,7 +25,7 @@ const RUN_OPTIONS = {
   '--result <file>': 'file that the program writes its result to (default: $GENESIS_RESULT)',
 } as const;
 
-export const runCommand = command('run <command...>', {
+export const runCommand = defineCommand('run <command...>', {
   synopsis: '[options] -- <command...>',
   description: 'claim the next task or edge, run a program on it, and submit its result',
   options: RUN_OPTIONS,

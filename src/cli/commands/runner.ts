@@ -1,7 +1,7 @@
 import { join, resolve } from 'node:path';
 import type { Runner } from '../../core/contract/runners.js';
 import { withoutUndefined } from '../../core/without-undefined.js';
-import { command } from '../command.js';
+import { defineCommand } from '../command.js';
 import { wrongUsage } from '../exit.js';
 import type { Io } from '../io.js';
 import { formatUtc } from '../output/text.js';
@@ -13,7 +13,7 @@ const KEY_FILE = 'runner-key.pem';
 const keyFile = (io: Io, key: string | undefined): string =>
   key === undefined ? join(userFolder(io), KEY_FILE) : resolve(io.cwd, key);
 
-const enrol = command('enrol', {
+const enrol = defineCommand('enrol', {
   description: 'enrol this machine as a runner, whose signed check results count as evidence',
   options: {
     '--label <text>': 'label of the runner',
@@ -35,7 +35,7 @@ const enrol = command('enrol', {
   },
 });
 
-const run = command('run', {
+const run = defineCommand('run', {
   description: 'run the checks of candidates, and sign and record the results',
   options: {
     '--repo <path>': 'git repository with the base; agents must not be able to write to it',
@@ -60,7 +60,7 @@ const run = command('run', {
   },
 });
 
-const list = command('list', {
+const list = defineCommand('list', {
   description: 'list the runners of the project',
   async run(context) {
     const reply = unwrapReply(await (await context.genesis()).runners());
@@ -78,7 +78,7 @@ const list = command('list', {
   },
 });
 
-const candidates = command('candidates', {
+const candidates = defineCommand('candidates', {
   description: 'list the candidates that wait for the evidence of a runner',
   async run(context) {
     const reply = unwrapReply(await (await context.genesis()).candidates());
@@ -95,7 +95,7 @@ const candidates = command('candidates', {
   },
 });
 
-const revoke = command('revoke <runner_id>', {
+const revoke = defineCommand('revoke <runner_id>', {
   description: 'revoke a runner; its evidence no longer counts',
   async run(context, runnerId) {
     const reply = unwrapReply(await (await context.genesis()).revokeRunner(runnerId));
@@ -103,7 +103,7 @@ const revoke = command('revoke <runner_id>', {
   },
 });
 
-export const runnerCommand = command('runner', {
+export const runnerCommand = defineCommand('runner', {
   description:
     'manage runners, whose signed check results decide the checks if the policy evidence is verified',
   subcommands: [enrol, run, list, candidates, revoke],

@@ -2,13 +2,13 @@ import type { RunSummary } from '../../core/contract/runs.js';
 import { genCommand } from '../../core/methodology/definition/command.js';
 import { subjectKeys } from '../../core/subject.js';
 import { withoutUndefined } from '../../core/without-undefined.js';
-import { command } from '../command.js';
+import { defineCommand } from '../command.js';
 import type { CommandContext } from '../context.js';
 import { failureWithCode, wrongUsage } from '../exit.js';
 import { costText, runStatusLine, runText } from '../output/run.js';
 import { reportRefusal, showDecision, unwrapReply } from '../replies.js';
 
-const show = command('show <id>', {
+const show = defineCommand('show <id>', {
   description: 'show a run: its states, times, inputs and outputs, failures first, and its cost',
   help: `
 Examples:
@@ -23,7 +23,7 @@ Examples:
   },
 });
 
-const cancel = command('cancel <id>', {
+const cancel = defineCommand('cancel <id>', {
   description: 'cancel a run; its executor loses the claim of the edge',
   options: { '--comment <text>': 'why the run is cancelled' },
   help: `
@@ -39,7 +39,7 @@ Examples:
   },
 });
 
-const retry = command('retry <id>', {
+const retry = defineCommand('retry <id>', {
   description: 'request a new run of the edge, which begins with the findings of this run',
   options: { '--role <role>': 'agent role to work in' },
   help: `
@@ -70,7 +70,7 @@ Examples:
   },
 });
 
-export const runsCommand = command('runs', {
+export const runsCommand = defineCommand('runs', {
   description: 'list, inspect, cancel and retry the runs of edges',
   options: { '--feature <id>': 'only this feature' },
   help: `

@@ -1,7 +1,7 @@
 import type { BodyOf } from '../../client/index.js';
 import { DEFAULT_LIMITS, DEFAULT_POLICY } from '../../core/claims/policy.js';
 import { LIMIT_MEANINGS, POLICY_MEANINGS } from '../../core/contract/settings.js';
-import { command, commands } from '../command.js';
+import { combineCommands, defineCommand } from '../command.js';
 import type { CommandContext } from '../context.js';
 import { unwrapReply } from '../replies.js';
 import { parseSettings } from '../settings/parse-settings.js';
@@ -28,7 +28,7 @@ function valueText(value: unknown): string {
     .join(' ');
 }
 
-const limits = command('limits [name=value...]', {
+const limits = defineCommand('limits [name=value...]', {
   description: 'show the limits of this tenant, or set some of them',
   help: `
 The defaults come from specification 004 §7.2; a server without keys starts with wider limits. Only an admin sets limits.
@@ -50,7 +50,7 @@ Examples:
   },
 });
 
-const policy = command('policy [name=value...]', {
+const policy = defineCommand('policy [name=value...]', {
   description: 'show the policy of the project, or set some of it',
   help: `
 A value by track or by kind is set with a dot; null removes it. Only an admin sets the policy.
@@ -76,4 +76,4 @@ Examples:
   },
 });
 
-export const settingsCommands = commands(limits, policy);
+export const settingsCommands = combineCommands(limits, policy);

@@ -1,6 +1,6 @@
 import { PRIORITIES, VECTOR_TYPES } from '../../core/contract/values.js';
 import { withoutUndefined } from '../../core/without-undefined.js';
-import { command } from '../command.js';
+import { defineCommand } from '../command.js';
 import { wrongUsage } from '../exit.js';
 import { FoldBackFile, RECOMMENDATIONS } from '../methodology/fold-back-file.js';
 import { withMethodology } from '../methodology/project-connection.js';
@@ -10,7 +10,7 @@ import { reportRefusal, unwrapReply } from '../replies.js';
 
 const SUMMARY_CHARS_MAX = 4000;
 
-const foldBack = command('fold-back <child>', {
+const foldBack = defineCommand('fold-back <child>', {
   description: 'return the findings of a child feature to its parent',
   options: {
     '--summary <text>': 'findings (default: the content of features/fold-back/<child>.md)',
@@ -59,7 +59,7 @@ Examples:
     }),
 });
 
-export const spawnCommand = command('spawn', {
+export const spawnCommand = defineCommand('spawn', {
   description: 'create a feature, or a child of a feature: discovery, spike, poc, hotfix',
   options: {
     '--type <type>': { about: 'type of the feature', choices: VECTOR_TYPES },

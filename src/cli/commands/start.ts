@@ -1,13 +1,13 @@
 import type { StartReply } from '../../core/contract/start.js';
 import { withoutUndefined } from '../../core/without-undefined.js';
-import { command } from '../command.js';
+import { defineCommand } from '../command.js';
 import { EXIT, type ExitCode } from '../exit.js';
 import { withMethodology } from '../methodology/project-connection.js';
 import { submitWithDrafts } from '../methodology/submit-command.js';
 import { startText } from '../output/start.js';
 import { unwrapReply } from '../replies.js';
 
-export const startCommand = command('start', {
+export const startCommand = defineCommand('start', {
   description: 'show the next step, and why; writes nothing',
   options: {
     '--feature <id>': 'only this feature',

@@ -1,6 +1,6 @@
 import { withoutUndefined } from '../../core/without-undefined.js';
 import { Workspace } from '../../workspace/workspace.js';
-import { command, commands } from '../command.js';
+import { combineCommands, defineCommand } from '../command.js';
 import type { CommandContext } from '../context.js';
 import { wrongUsage } from '../exit.js';
 import { methodologyStatus, STATUS_OPTIONS } from '../methodology/status.js';
@@ -9,7 +9,7 @@ import { agentsText, sessionsText, statusText } from '../output/overview.js';
 import { unwrapReply } from '../replies.js';
 import { showView, watch } from '../watch.js';
 
-const status = command('status', {
+const status = defineCommand('status', {
   description: 'show the progress, the current claims, and what needs a person',
   options: STATUS_OPTIONS,
   help: `
@@ -49,7 +49,7 @@ async function planStatus(
   showView(context, await render());
 }
 
-const agents = command('agents', {
+const agents = defineCommand('agents', {
   description: 'list the agents and their claims',
   options: AT_OPTION,
   async run(context, { at }) {
@@ -58,7 +58,7 @@ const agents = command('agents', {
   },
 });
 
-const sessions = command('sessions', {
+const sessions = defineCommand('sessions', {
   description: 'list the sessions of this tenant',
   async run(context) {
     const reply = await (await context.genesisForTenant()).sessions();
@@ -66,4 +66,4 @@ const sessions = command('sessions', {
   },
 });
 
-export const statusCommands = commands(status, agents, sessions);
+export const statusCommands = combineCommands(status, agents, sessions);

@@ -4,7 +4,7 @@ import { buffer } from 'node:stream/consumers';
 import type { Genesis } from '../../client/index.js';
 import { subjectKindOf } from '../../core/subject.js';
 import { withoutUndefined } from '../../core/without-undefined.js';
-import { command } from '../command.js';
+import { defineCommand } from '../command.js';
 import type { CommandContext } from '../context.js';
 import { removeWorktree } from '../edge/edge-grant.js';
 import { assertKnownChecks, parseCheckReport, readEvaluators } from '../edge/evaluators.js';
@@ -15,7 +15,7 @@ import { refusalLines, submissionText } from '../output/submission.js';
 import { reportRefusal, unwrapReply } from '../replies.js';
 import { type ResultBody, resultBody } from '../result.js';
 
-export const submitCommand = command('submit <id>', {
+export const submitCommand = defineCommand('submit <id>', {
   description: 'submit the result',
   options: {
     ...HANDLE_OPTIONS,

@@ -1,11 +1,11 @@
 import type { PlanResult } from '../../core/contract/plan.js';
 import { withoutUndefined } from '../../core/without-undefined.js';
-import { command } from '../command.js';
+import { defineCommand } from '../command.js';
 import { collectOption, parseWholeNumber } from '../option-parsers.js';
 import { countText } from '../output/text.js';
 import { unwrapReply } from '../replies.js';
 
-export const taskAddCommand = command('add <id>', {
+export const taskAddCommand = defineCommand('add <id>', {
   description: 'add a task to the plan',
   options: {
     '--description <text>': { about: 'description of the task', required: true },

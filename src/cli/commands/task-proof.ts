@@ -2,12 +2,12 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { isObject } from '../../core/events/plain-data.js';
 import { readStrictJson } from '../../core/strict-json.js';
-import { command } from '../command.js';
+import { defineCommand } from '../command.js';
 import { fileUnreadable, wrongUsage } from '../exit.js';
 import { collectTaskProof } from '../proof/collect-task-proof.js';
 import type { SentBody } from '../proof/signed-bodies.js';
 
-export const taskProofCommand = command('proof <id>', {
+export const taskProofCommand = defineCommand('proof <id>', {
   description: 'prove how the accepted result of a task or an edge came about',
   options: {
     '--out <file>': 'file to write (default: standard output)',

@@ -5,7 +5,7 @@ import type { TaskResult } from '../../core/contract/tasks.js';
 import { unifiedDiff } from '../../core/line-diff.js';
 import { acceptedResult } from '../../core/views/index.js';
 import { withoutUndefined } from '../../core/without-undefined.js';
-import { command, commands } from '../command.js';
+import { combineCommands, defineCommand } from '../command.js';
 import type { CommandContext } from '../context.js';
 import { failureWithCode, wrongUsage } from '../exit.js';
 import { AT_OPTION, parseWholeNumber } from '../option-parsers.js';
@@ -19,9 +19,9 @@ import {
   resultsText,
   resultWithId,
 } from '../task-results/find-result.js';
-import { exactBytes, type ShownContent, shownContent } from '../task-results/result-content.js';
+import { outputBytes, type ShownContent, shownContent } from '../task-results/result-content.js';
 
-const result = command('result <id>', {
+const result = defineCommand('result <id>', {
   description: 'show the accepted result, or another result',
   options: {
     '--generation <n>': { about: 'the result of this generation', parse: parseWholeNumber },
@@ -76,7 +76,7 @@ async function writeResult(
   output: string,
 ): Promise<void> {
   const path = resolve(context.io.cwd, output);
-  const bytes = await exactBytes(genesis, selected);
+  const bytes = await outputBytes(genesis, selected);
   await writeFile(path, bytes).catch(({ code }: NodeJS.ErrnoException) => {
     throw wrongUsage(`--output: ${path} cannot be written (${code}). Pass another path.`);
   });
@@ -90,7 +90,7 @@ async function writeResult(
 const headline = (result: TaskResult): string =>
   `${result.id}: ${describeOutcome(result)}, by ${result.agent_id} at ${formatUtc(result.submitted_at)} UTC, ${result.work_product_ref}`;
 
-const diff = command('diff <id>', {
+const diff = defineCommand('diff <id>', {
   description: 'compare two results, by default the accepted one with the last parked one',
   options: {
     '--from <result>': 'generation, or id of a result (default: the accepted result)',
@@ -157,4 +157,4 @@ const describePair = (before: ShownContent, after: ShownContent): string =>
     )
     .join('\n');
 
-export const taskResultCommands = commands(result, diff);
+export const taskResultCommands = combineCommands(result, diff);

@@ -2,7 +2,7 @@ import { subjectKindOf } from '../../core/subject.js';
 import { lineageTable } from '../../core/views/index.js';
 import { withoutUndefined } from '../../core/without-undefined.js';
 import { showClaimReply } from '../claim-output.js';
-import { command } from '../command.js';
+import { defineCommand } from '../command.js';
 import type { CommandContext } from '../context.js';
 import { AT_OPTION, LEASE_OPTION, parseWholeNumber } from '../option-parsers.js';
 import { explanationLines } from '../output/explanation.js';
@@ -21,7 +21,7 @@ import { taskAddCommand } from './task-add.js';
 import { taskProofCommand } from './task-proof.js';
 import { taskResultCommands } from './task-result.js';
 
-const claim = command('claim <id>', {
+const claim = defineCommand('claim <id>', {
   description: 'claim a task or an edge',
   options: { ...LEASE_OPTION, '--role <role>': 'role to work in' },
   help: `
@@ -56,7 +56,7 @@ async function ownClaimText(context: CommandContext, taskId: string): Promise<st
   return `you hold it (generation ${generation}${until}${where}).`;
 }
 
-const show = command('show <id>', {
+const show = defineCommand('show <id>', {
   description: 'show the state',
   options: AT_OPTION,
   async run(context, taskId, { at }) {
@@ -69,7 +69,7 @@ const show = command('show <id>', {
   },
 });
 
-const history = command('history <id>', {
+const history = defineCommand('history <id>', {
   description: 'show the lineage: every generation, its holder and its outcome',
   options: AT_OPTION,
   async run(context, taskId, { at }) {
@@ -78,7 +78,7 @@ const history = command('history <id>', {
   },
 });
 
-const explain = command('explain <id>', {
+const explain = defineCommand('explain <id>', {
   description: 'explain why a task can or cannot be claimed, and tell its holder what to do next',
   async run(context, taskId) {
     const genesis = await context.genesis();
@@ -87,7 +87,7 @@ const explain = command('explain <id>', {
   },
 });
 
-const expired = command('expired', {
+const expired = defineCommand('expired', {
   description: 'list expired claims whose work was not claimed again',
   options: {
     '--before <time>': 'only leases that ended before this time (ISO-8601; default: now)',
@@ -103,7 +103,7 @@ const expired = command('expired', {
   },
 });
 
-export const taskCommand = command('task', {
+export const taskCommand = defineCommand('task', {
   description: 'claim, submit, inspect and manage a task',
   subcommands: [
     claim,

@@ -3,14 +3,14 @@ import { emptyLocations, locationsByKey } from '../../workspace/scan/coverage.js
 import { commitsWithKeys } from '../../workspace/scan/git-ref.js';
 import { isReqKey, withoutVersion } from '../../workspace/scan/req-key.js';
 import { scanTags } from '../../workspace/scan/tags.js';
-import { command } from '../command.js';
+import { defineCommand } from '../command.js';
 import { CommandFailure, wrongUsage } from '../exit.js';
 import { withMethodology } from '../methodology/project-connection.js';
 import { AT_OPTION } from '../option-parsers.js';
 import { type TraceResult, traceText } from '../output/trace.js';
 import { unwrapReply } from '../replies.js';
 
-export const traceCommand = command('trace <req>', {
+export const traceCommand = defineCommand('trace <req>', {
   description: 'trace a requirement from its origin to files, tests and commits',
   options: {
     '--direction <direction>': {

@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline';
 import { pipeline } from 'node:stream/promises';
 import type { ArchiveLine } from '../../coordinator/transfer/archive.js';
 import { canonicalJson } from '../../core/canonical-json.js';
-import { command, commands } from '../command.js';
+import { combineCommands, defineCommand } from '../command.js';
 import type { CommandContext } from '../context.js';
 import { CommandFailure, fileUnreadable, wrongUsage } from '../exit.js';
 import { jsonOrText } from '../json-or-text.js';
@@ -20,7 +20,7 @@ const STORE_OPTION = {
   '--store <url>': 'store URL (default: GENESIS_STORE, or the local store)',
 } as const;
 
-const exportCommand = command('export', {
+const exportCommand = defineCommand('export', {
   description: 'export a project: its whole history, and the blobs it refers to',
   options: {
     ...STORE_OPTION,
@@ -75,7 +75,7 @@ function writeWithBackpressure({ io }: CommandContext, text: string): Promise<vo
   return new Promise((done) => io.stdout.once('drain', done));
 }
 
-const importCommand = command('import [file]', {
+const importCommand = defineCommand('import [file]', {
   description: 'import an exported project into a store, with the same positions and generations',
   options: {
     ...STORE_OPTION,
@@ -178,7 +178,7 @@ async function withArchiveFile(
   }
 }
 
-export const transferCommands = commands(exportCommand, importCommand);
+export const transferCommands = combineCommands(exportCommand, importCommand);
 
 async function* linesOf(archive: string): AsyncGenerator<ArchiveLine> {
   const input = createReadStream(archive);

@@ -8,7 +8,7 @@ import type { Workspace } from '../../workspace/workspace.js';
 import { type AccessLog, openAccessLog } from '../access-log.js';
 import { auditOptions } from '../audit/audit-options.js';
 import { assertNotBehindAnchor } from '../audit/start-with-anchor.js';
-import { command } from '../command.js';
+import { defineCommand } from '../command.js';
 import type { CommandContext } from '../context.js';
 import { CommandFailure, wrongUsage } from '../exit.js';
 import { ignoreWarning, keyWarning, trackedWarning } from '../key-warnings.js';
@@ -46,7 +46,7 @@ const UP_OPTIONS = {
 } as const;
 type UpOptions = OptionsOf<typeof UP_OPTIONS>;
 
-export const upCommand = command('up', {
+export const upCommand = defineCommand('up', {
   description:
     'start the coordinator (default store: the log of this workspace, or else the local log under .genesis/)',
   options: UP_OPTIONS,

@@ -8,7 +8,7 @@ import { SignatureRequirements } from '../../core/audit/unsigned-commands.js';
 import { didYouMean } from '../../core/closest-names.js';
 import { LIMITS_SUBJECT, TENANT_PROJECT } from '../../core/subject.js';
 import { readStoreEvents } from '../../stores/read-store-events.js';
-import { command } from '../command.js';
+import { defineCommand } from '../command.js';
 import type { CommandContext } from '../context.js';
 import { CommandFailure, EXIT, failureWithCode } from '../exit.js';
 import type { Io } from '../io.js';
@@ -24,7 +24,7 @@ import { verifyLog } from '../verify/verify-log.js';
 
 const REPORT_EVERY_EVENTS = 10_000;
 
-export const verifyCommand = command('verify [log]', {
+export const verifyCommand = defineCommand('verify [log]', {
   description:
     'replay a log from its first line and check its hash chain, order, invariants, checkpoints and signatures',
   options: {

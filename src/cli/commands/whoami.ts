@@ -1,9 +1,9 @@
-import { command } from '../command.js';
+import { defineCommand } from '../command.js';
 import { unwrapReply } from '../replies.js';
 
 const NAME_WIDTH = 8;
 
-export const whoamiCommand = command('whoami', {
+export const whoamiCommand = defineCommand('whoami', {
   description: 'show the server, and the name, role and tenant of your credential',
   async run(context) {
     const genesis = await context.genesisForTenant();

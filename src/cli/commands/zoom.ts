@@ -2,7 +2,7 @@ import { didYouMean } from '../../core/closest-names.js';
 import { adviceFor } from '../../core/contract/codes.js';
 import { canonicalEdge } from '../../core/methodology/definition/edge-name.js';
 import { withoutUndefined } from '../../core/without-undefined.js';
-import { command } from '../command.js';
+import { defineCommand } from '../command.js';
 import type { CommandContext } from '../context.js';
 import { CommandFailure, failureWithCode, wrongUsage } from '../exit.js';
 import { withMethodology } from '../methodology/project-connection.js';
@@ -10,7 +10,7 @@ import { AT_OPTION } from '../option-parsers.js';
 import { zoomText } from '../output/zoom.js';
 import { unwrapReply } from '../replies.js';
 
-export const zoomCommand = command('zoom', {
+export const zoomCommand = defineCommand('zoom', {
   description:
     'show the graph by specification, construction, validation and operations, or one edge in detail',
   options: {

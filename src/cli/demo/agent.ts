@@ -11,7 +11,7 @@ const LEASE_SECONDS = 2;
  * The line that the director, the process of gen demo, writes to an agent that may continue. Any other line is a note that
  * the agent leaves before its fault.
  */
-export const GO_ON = 'go on';
+export const CONTINUE_LINE = 'go on';
 
 /**
  * One agent of the demo, in its own process. Like an agent in a long model call, it does not watch for the loss of its claim:
@@ -30,8 +30,8 @@ export async function runDemoAgent(): Promise<void> {
       // Wait for the director: an agent chosen to be killed or frozen must still be working, even on a slow
       // machine. The agent notes its fault in the log first, so that the page can tell why the agent went silent.
       if ('success' in noted && noted.success) {
-        const { value: line = GO_ON } = await directorLines.next();
-        if (line !== GO_ON) {
+        const { value: line = CONTINUE_LINE } = await directorLines.next();
+        if (line !== CONTINUE_LINE) {
           await note(line);
           await directorLines.next();
         }

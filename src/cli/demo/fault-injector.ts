@@ -1,5 +1,5 @@
 import type { EventEnvelope } from '../../core/events/envelope.js';
-import { GO_ON } from './agent.js';
+import { CONTINUE_LINE } from './agent.js';
 import type { DemoProcess } from './fleet.js';
 
 interface InjectedFault {
@@ -49,7 +49,7 @@ export class FaultInjector {
     const isOfSuccessor = event.subject === zombie?.task_id && event.agent_id !== zombie?.agent.name;
     if (zombie !== null && !isRevived && isOfSuccessor && event.event_type === 'RESULT_SUBMITTED') {
       zombie.agent.process.kill('SIGCONT');
-      sendLine(zombie.agent, GO_ON);
+      sendLine(zombie.agent, CONTINUE_LINE);
       this.faults.isRevived = true;
       this.narrate(`${zombie.agent.name} resumes (SIGCONT), unaware that it lost ${zombie.task_id}`);
     }
@@ -61,7 +61,7 @@ export class FaultInjector {
     if (agent === undefined) return;
     const fault = [KILL, FREEZE].find(({ note }) => note === payload.text);
     if (fault === undefined) {
-      sendLine(agent, this.chooseFault(agent, taskId, generation)?.note ?? GO_ON);
+      sendLine(agent, this.chooseFault(agent, taskId, generation)?.note ?? CONTINUE_LINE);
       return;
     }
     agent.process.kill(fault.signal);

@@ -1,4 +1,4 @@
-import { type AutoEdge, type AutoPause, nextAutoStep } from '../../core/engine/auto-step.js';
+import { type AutoAdvice, type AutoEdge, nextAutoStep } from '../../core/engine/auto-step.js';
 import { nextCommandOf } from '../../core/engine/run-advice.js';
 import { edgeSubject } from '../../core/methodology/definition/edge-name.js';
 import { isCoordinationFailure } from '../../engine/coordination.js';
@@ -40,7 +40,7 @@ export async function autoIterate(
   const changes = isLoop ? followChanges(genesis, agent_id, setAside, signal) : null;
   const isNamed = feature_id !== null && edge !== null;
   let first: AutoEdge | null = isNamed ? { feature_id, edge, has_constructor: true } : null;
-  let pause: AutoPause | null = null;
+  let pause: AutoAdvice | null = null;
   let last_feature_id: string | null = null;
   for (let runs = 0; ; ) {
     const facts = await readAutoFacts(scope, setAside);
@@ -80,7 +80,7 @@ async function runNext(
   options: AutoOptions & { readonly isNamedEdge: boolean },
   setAside: Set<string>,
   signal: AbortSignal,
-): Promise<AutoPause | null> {
+): Promise<AutoAdvice | null> {
   const subject = edgeSubject(edge.feature_id, edge.edge);
   let end: RunEnd;
   try {
@@ -126,7 +126,7 @@ function reportNotRun(
 function pauseAfter(
   { run, says }: Extract<RunEnd, { status: 'ENDED' | 'WAITING' }>,
   subject: string,
-): AutoPause {
+): AutoAdvice {
   const next = nextCommandOf(run) ?? 'gen runs';
   if (run.status === 'WAITING') return { says: `${subject} waits for a review.`, next };
   if (run.status !== 'ESCALATED') return { says: `${subject}: ${says}`, next };
@@ -138,7 +138,7 @@ async function pauseUntilPromoted(
   context: CommandContext,
   { run }: Extract<RunEnd, { status: 'ENDED' | 'WAITING' }>,
   signal: AbortSignal,
-): Promise<AutoPause | null> {
+): Promise<AutoAdvice | null> {
   const manifest = await lastCandidate(remoteBlobs(await context.genesis()), run);
   if (manifest === null) return null;
   const missing = await waitForPromotion(context.requireWorkspace().root, manifest, signal);
@@ -152,7 +152,7 @@ async function pauseUntilPromoted(
 
 const NAMES_MAX = 5;
 
-function showPause(context: CommandContext, { says, next }: AutoPause): void {
+function showPause(context: CommandContext, { says, next }: AutoAdvice): void {
   context.printReply({ status: 'PAUSED', says, next }, () => [
     ...context.wrap(says, 0),
     ...context.labelled('Next:', next, 6),

@@ -13,30 +13,30 @@ export async function* evidenceChanges(
 ): AsyncGenerator<void> {
   const ended = new AbortController();
   const stopSignal = AbortSignal.any([signal, ended.signal]);
-  let isChanged = true;
+  let isYieldDue = true;
   let wake = () => {};
   let failure: unknown = null;
-  const noteChange = () => {
-    isChanged = true;
+  const requestYield = () => {
+    isYieldDue = true;
     wake();
   };
   const follow = async () => {
     const filter = { type: 'EVIDENCE_RECORDED', after: 'now' };
-    for await (const _ of genesis.follow(filter, { signal: stopSignal, on_connect: noteChange }))
-      noteChange();
+    for await (const _ of genesis.follow(filter, { signal: stopSignal, on_connect: requestYield }))
+      requestYield();
   };
-  stopSignal.addEventListener('abort', noteChange, { once: true });
-  const timer = setInterval(noteChange, REREAD_MS);
+  stopSignal.addEventListener('abort', requestYield, { once: true });
+  const timer = setInterval(requestYield, REREAD_MS);
   const following = follow().catch((error: unknown) => {
     failure = error;
-    noteChange();
+    requestYield();
   });
   try {
     while (!signal.aborted) {
       if (failure !== null) throw failure;
-      isChanged = false;
+      isYieldDue = false;
       yield;
-      if (!isChanged)
+      if (!isYieldDue)
         await new Promise<void>((resolve) => {
           wake = resolve;
         });

@@ -2,7 +2,7 @@ import type { EdgePlan } from '../../core/engine/edge-plan.js';
 import type { RunEnd, RunHost } from '../../engine/runs/execute-run.js';
 import type { CommandContext } from '../context.js';
 import { drawRun } from '../output/draw-run.js';
-import { isScreen } from '../output/run.js';
+import { canRedraw } from '../output/run.js';
 import { type DrawnRun, endDrawing, endStep, enterState, startedDrawing } from '../output/run-drawing.js';
 import { markSequences } from '../output/sanitize.js';
 
@@ -13,7 +13,7 @@ type RunObserver = Pick<RunHost, 'onStart' | 'onState' | 'onStep'> & {
 
 /** Shows a run: on a terminal the machine with its current state, redrawn in place; otherwise a line for each state. */
 export const observeRun = (context: CommandContext, plan: EdgePlan): RunObserver =>
-  isScreen(context) ? drawnRun(context, plan) : listedRun(context);
+  canRedraw(context) ? drawnRun(context, plan) : listedRun(context);
 
 const listedRun = (context: CommandContext): RunObserver => ({
   onStart: ({ run_id, generation }) => context.printNotice(`Run ${run_id}, generation ${generation}`),

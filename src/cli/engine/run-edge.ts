@@ -5,7 +5,7 @@ import {
   checksWithoutEvaluator,
   type EdgePlan,
   edgePlan,
-  unpassableChecklistFault,
+  nonConvergingPlanFault,
 } from '../../core/engine/edge-plan.js';
 import { reviewToDecide } from '../../core/engine/review-to-decide.js';
 import { edgeSubject } from '../../core/methodology/definition/edge-name.js';
@@ -17,7 +17,7 @@ import { processTimer } from '../../engine/runs/keep-claim.js';
 import { derivedRunId } from '../../engine/runs/run-events.js';
 import { agentCommands, assertConfirmed } from '../check/agent-commands.js';
 import { checkCommands, confirmCommands } from '../check/confirmed-commands.js';
-import { type CheckRunnerOptions, openCheckRunner } from '../check/open-check-runner.js';
+import { type CheckExecutionOptions, openCheckExecution } from '../check/open-check-execution.js';
 import type { CommandContext } from '../context.js';
 import { CommandFailure, failureWithCode, wrongUsage } from '../exit.js';
 import { unwrapReply } from '../replies.js';
@@ -38,11 +38,11 @@ export interface RunEdgeOptions {
 export const executorName = async (context: CommandContext): Promise<string> =>
   (await context.fixedAgent()) ?? `engine-${context.io.user}`;
 
-export const noConstructor = (edge: string): string =>
+export const noConstructorMessage = (edge: string): string =>
   `${edge} has no constructor. Set construct in .ai-workspace/engine.yml or in the file of the edge.`;
 
 /** The refusal of agent checks without an evaluator: no candidate could pass them, so no agent is started. */
-const noEvaluator = (edge: string, names: readonly string[]): string =>
+const noEvaluatorMessage = (edge: string, names: readonly string[]): string =>
   `${edge} has agent checks (${names.join(', ')}), but no evaluator. Set evaluate in .ai-workspace/engine.yml or in the file of the edge, or make the checks deterministic.`;
 
 export async function readEdgePlan(
@@ -71,14 +71,14 @@ export async function runEdge(
   const genesis = await context.genesis();
   const { methodology, feature } = await readConfiguration(workspace, genesis, feature_id);
   const plan = await readEdgePlan(context, { feature_id, edge });
-  if (plan.construct === null) throw wrongUsage(noConstructor(edge));
-  const fault = unpassableChecklistFault(plan, profileOf(methodology, feature).name);
+  if (plan.construct === null) throw wrongUsage(noConstructorMessage(edge));
+  const fault = nonConvergingPlanFault(plan, profileOf(methodology, feature).name);
   if (fault !== null) throw new CommandFailure(fault);
   const unjudged = checksWithoutEvaluator(plan);
-  if (unjudged.length > 0) throw wrongUsage(noEvaluator(edge, unjudged));
+  if (unjudged.length > 0) throw wrongUsage(noEvaluatorMessage(edge, unjudged));
   await assertNotInReview(genesis, { feature_id, edge });
   const options = { isConfirmed, isUnsandboxed, howToConfirm };
-  const runCheck = await openCheckRunnerFor(context, workspace.root, plan, options);
+  const runCheck = await openCheckExecutionFor(context, workspace.root, plan, options);
   const { tenant: tenant_id, project: project_id } = await context.target();
   const agent_id = await executorName(context);
   const services = workspaceServices({
@@ -117,18 +117,23 @@ async function assertNotInReview(
 }
 
 /** Has a person confirm all commands that the run starts on this machine, and opens the executor of the checks. */
-async function openCheckRunnerFor(
+async function openCheckExecutionFor(
   context: CommandContext,
   root: string,
   plan: EdgePlan,
-  options: CheckRunnerOptions,
+  options: CheckExecutionOptions,
 ): Promise<ExecuteCheck> {
   const agents = agentCommands(plan);
   if (plan.evidence === 'verified') {
     await confirmCommands(context, root, agents, options);
     return refuseLocalChecks;
   }
-  const runCheck = await openCheckRunner(context, root, [...agents, ...checkCommands(plan.checks)], options);
+  const runCheck = await openCheckExecution(
+    context,
+    root,
+    [...agents, ...checkCommands(plan.checks)],
+    options,
+  );
   const subject = edgeSubject(plan.feature_id, plan.edge);
   return async (run) => {
     // A resumed run has the checks of the plan that it began with.

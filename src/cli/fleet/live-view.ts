@@ -11,7 +11,7 @@ const MESSAGES_SHOWN = 6;
 /** Shows the agents while they work: a table on a terminal, otherwise one line per change. */
 export class LiveView {
   private readonly messages: string[] = [];
-  private readonly isScreen: boolean;
+  private readonly canRedraw: boolean;
   private timer: NodeJS.Timeout | undefined;
   private lastText = '';
   private skippedLines = 0;
@@ -21,23 +21,23 @@ export class LiveView {
     private readonly agents: readonly AgentProcess[],
     private readonly progress: FleetProgress,
   ) {
-    this.isScreen = context.io.columns !== null && !context.is_json;
+    this.canRedraw = context.io.columns !== null && !context.is_json;
   }
 
   start(): void {
-    if (this.isScreen) this.timer = setInterval(() => this.draw(), REDRAW_MS);
+    if (this.canRedraw) this.timer = setInterval(() => this.draw(), REDRAW_MS);
   }
 
   stop(): void {
     clearInterval(this.timer);
-    if (this.isScreen) this.draw();
+    if (this.canRedraw) this.draw();
   }
 
   readonly printLine = (line: string): void => {
     const text = `${new Date().toISOString().slice(11, 19)}  ${line}`;
     this.messages.push(text);
     if (this.messages.length > MESSAGES_SHOWN) this.messages.shift();
-    if (this.isScreen) this.draw();
+    if (this.canRedraw) this.draw();
     else this.writeLine(text);
   };
 

@@ -46,12 +46,12 @@ async function readOpenEdges(genesis: Genesis): Promise<Pick<OpenWork, 'edge_tot
   return { edge_total: status.project.edges_remaining, edges: edges.slice(0, LISTED_MAX) };
 }
 
-export const isNothingLeft = (left: OpenWork | null): boolean =>
+export const isAllWorkDone = (left: OpenWork | null): boolean =>
   left !== null && left.task_total === 0 && left.edge_total === 0;
 
-export function leftText(left: OpenWork | null): string {
+export function openWorkText(left: OpenWork | null): string {
   if (left === null) return 'The open work is unknown: the server did not answer.';
-  if (isNothingLeft(left)) return 'All work is done.';
+  if (isAllWorkDone(left)) return 'All work is done.';
   const { task_total, task_ids, edge_total, edges, reviews } = left;
   const parts = [
     ...(task_total === 0 ? [] : [tasksLeft(task_total, task_ids)]),

@@ -2,7 +2,7 @@ import type { CommandContext } from '../context.js';
 import { countText, firstLines, section } from '../output/text.js';
 import { type AgentProcess, type AgentState, stateText } from './agent-process.js';
 import type { AgentProgress, FleetProgress, RefusedResult } from './fleet-progress.js';
-import { leftText, type OpenWork } from './open-work.js';
+import { type OpenWork, openWorkText } from './open-work.js';
 import type { KeptWorktree } from './worktree.js';
 
 /** The report of a fleet: the results of each agent, refusals, and open work. */
@@ -53,7 +53,7 @@ export function reportText(report: FleetReport, { paint, table }: CommandContext
     ...section(paint.bold('Worktrees that are kept'), worktrees.map(worktreeText)),
     ...section(paint.bold('To bring the branches together'), mergeCommands(worktrees)),
     '',
-    leftText(left),
+    openWorkText(left),
   ].join('\n');
 }
 

@@ -25,7 +25,7 @@ import { AgentProcess, type AgentSpec } from './agent-process.js';
 import { agentSessions } from './agent-sessions.js';
 import { FleetProgress } from './fleet-progress.js';
 import { LiveView } from './live-view.js';
-import { isNothingLeft, readOpenWork } from './open-work.js';
+import { isAllWorkDone, readOpenWork } from './open-work.js';
 import { ProjectFollower } from './project-follower.js';
 import { agentsReport, reportText } from './report.js';
 import { AgentWorktree, findRepository, type KeptWorktree } from './worktree.js';
@@ -107,7 +107,7 @@ async function runLocked(
   };
   context.printReply(report, () => reportText(report, context));
   if (stopListener.signals.stop.aborted) context.exit_code = EXIT.stopped;
-  else if (!isNothingLeft(report.left)) context.exit_code = EXIT.refused;
+  else if (!isAllWorkDone(report.left)) context.exit_code = EXIT.refused;
 }
 
 /** Runs the agents, and shows their work meanwhile. Resolves when all have ended. */

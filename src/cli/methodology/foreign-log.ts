@@ -57,7 +57,7 @@ async function openWithWorkspaceFiles(
   try {
     return await open(await readWorkspaceFiles(workspace));
   } catch (error) {
-    if (!(error instanceof CommandFailure) && (error as Error).name !== 'WorkspaceRefused') throw error;
+    if (!(error instanceof CommandFailure) && (error as Error).name !== 'WorkspaceError') throw error;
     context.printNotice(`Using the built-in graph, not ${workspace.folder}: ${(error as Error).message}`);
     return open(NO_FILES);
   }

@@ -8,7 +8,7 @@ import type { ProjectKey, Store } from '../../stores/store.js';
 import { configureBodyOf } from '../../workspace/read-files.js';
 import { unwrapReply } from '../replies.js';
 import { warnOfFaults } from '../workspace/configure.js';
-import { type OpenedProject, openedProject } from './opened-project.js';
+import { type OpenedProject, projectOfClient } from './opened-project.js';
 
 interface InProcessOptions {
   readonly store: Store;
@@ -39,5 +39,5 @@ export async function openInProcess(
     await closeAll();
     throw error;
   }
-  return openedProject(genesis, closeAll);
+  return projectOfClient(genesis, closeAll);
 }

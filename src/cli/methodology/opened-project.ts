@@ -25,7 +25,7 @@ export interface OpenedProject<Calls = ProjectCalls> {
 }
 
 /** A project that is called through a client. */
-export const openedProject = (genesis: Genesis, close = async () => {}): OpenedProject => ({
+export const projectOfClient = (genesis: Genesis, close = async () => {}): OpenedProject => ({
   calls: genesis.methodology,
   title: genesis.project,
   plan: async (options = {}) => {

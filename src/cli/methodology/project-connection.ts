@@ -5,8 +5,8 @@ import { workspaceMissing, wrongUsage } from '../exit.js';
 import { singleLine } from '../output/text.js';
 import {
   type OpenedProject,
-  openedProject,
   type ProjectCalls,
+  projectOfClient,
   type ReadOnlyCalls,
 } from './opened-project.js';
 
@@ -40,7 +40,7 @@ async function openProject(
   mode: 'read' | 'write',
 ): Promise<OpenedProject> {
   if (workspace === null || context.explicitUrl !== null)
-    return openedProject(await connectToServer(context, workspace));
+    return projectOfClient(await connectToServer(context, workspace));
   await assertOwnProject(context, workspace);
   if (mode === 'write') return openForWriting(context, workspace);
   const { openReadOnly } = await import('./read-only-project.js');
@@ -80,7 +80,7 @@ async function openForWriting(context: CommandContext, workspace: Workspace): Pr
     const { url, token } = log;
     const { readProjectKey } = await import('../../workspace/project-file.js');
     const { tenant_id: tenant, project_id: project } = await readProjectKey(workspace);
-    return openedProject(await context.genesisAt({ url, tenant, project }, token ?? undefined));
+    return projectOfClient(await context.genesisAt({ url, tenant, project }, token ?? undefined));
   }
   try {
     const files = await readWorkspaceFiles(workspace);

@@ -1,9 +1,9 @@
 import type {
   ClaimSummary,
+  FeatureStage,
   FeatureSummary,
   MethodologyStatus,
   StageCoverage,
-  TrackStop,
 } from '../../core/contract/methodology-views.js';
 import type { CommandContext } from '../context.js';
 import { LEGEND, paintMark, paintStatus } from './marks.js';
@@ -71,24 +71,24 @@ function featureLines(feature: FeatureSummary, { io, paint, wrap }: CommandConte
   const head = truncate(`  ${feature_id}  ${done}  ${status}  ${title}`, io.columns);
   return [
     head.replace(feature_id, paint.bold(feature_id)).replace(status, paintStatus(status, paint)),
-    ...stopLines(you_are_here, io.columns).map((line) => paintMarks(line, paint)),
+    ...stageLines(you_are_here, io.columns).map((line) => paintMarks(line, paint)),
     ...(offProfile === '' ? [] : wrap(`converged outside the profile: ${offProfile}`, 4).map(paint.dim)),
     ...(waits_for === null ? [] : wrap(`waits: ${waits_for}`, 4).map(paint.yellow)),
   ];
 }
 
-/** Breaks lines between stops, never within a stop. */
-function stopLines(stops: readonly TrackStop[], width: number | null): string[] {
+/** Breaks lines between stages, never within a stage. */
+function stageLines(stages: readonly FeatureStage[], width: number | null): string[] {
   const lineWidth = (width ?? Number.POSITIVE_INFINITY) - 4;
   const lines: string[] = [];
   let line = '';
-  for (const { stage, mark } of stops) {
-    const stop = `${stage} ${mark}`;
-    if (line !== '' && line.length + stop.length + 3 > lineWidth) {
+  for (const { stage, mark } of stages) {
+    const markedStage = `${stage} ${mark}`;
+    if (line !== '' && line.length + markedStage.length + 3 > lineWidth) {
       lines.push(`${line} →`);
       line = '';
     }
-    line = line === '' ? stop : `${line} → ${stop}`;
+    line = line === '' ? markedStage : `${line} → ${markedStage}`;
   }
   return [...lines, line].map((each) => `    ${each}`);
 }

@@ -13,10 +13,10 @@ export const runText = (run: Run, context: CommandContext): string =>
 
 /** Shows a run after it was executed. Without its steps if they were drawn, because they are on the screen already. */
 export const showRun = (run: Run, context: CommandContext): void =>
-  context.printReply(run, () => (isScreen(context) ? summaryLines(run, context) : runText(run, context)));
+  context.printReply(run, () => (canRedraw(context) ? summaryLines(run, context) : runText(run, context)));
 
 /** Whether the states of a run can be redrawn in place. */
-export const isScreen = ({ io, is_json }: CommandContext): boolean =>
+export const canRedraw = ({ io, is_json }: CommandContext): boolean =>
   io.columns !== null && !is_json && io.env.TERM !== 'dumb';
 
 export function reportStopped(context: CommandContext): void {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { human } from '../../../test/support/agent.js';
+import { personCaller } from '../../../test/support/agent.js';
 import { PROJECT_KEY, planOf, unwrap } from '../../../test/support/coordinator-harness.js';
 import { evaluatorReport, FILES } from '../../../test/support/workspace-files.js';
 import { checkProof } from '../../core/audit/proof.js';
@@ -206,7 +206,7 @@ it('a proof shows how a person approved an edge', async () => {
   await alpha.submit(SPEC, 'v1', { evaluators, iteration: 2 });
   const candidate_sha256 = Buffer.from(testSha256(Buffer.from('"v1"'))).toString('hex');
   const review = { task_id: SPEC, generation: 1, iteration: 2, decision: 'APPROVED', candidate_sha256 };
-  unwrap(await fleet.coordinator.decisions.recordReview(PROJECT_KEY, review, human('rita')));
+  unwrap(await fleet.coordinator.decisions.recordReview(PROJECT_KEY, review, personCaller('rita')));
   const proof = await fleet.collectProof(SPEC);
   expect(rolesIn(proof)).toEqual(['session', 'grant', 'candidate', 'review', 'result']);
   const [, , candidate, approval, result] = linesOf(proof);

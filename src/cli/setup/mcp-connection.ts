@@ -23,14 +23,14 @@ const STDERR_CHARS_MAX = 2000;
 
 /** Starts or reaches the server as its client would, in this folder and with this environment. */
 export function connectTo(io: Io, server: ConfiguredServer): McpConnection {
-  const withVariables = (text: string): string =>
+  const expandText = (text: string): string =>
     text.replace(/\$(?:\{(\w+)\}|(\w+))/g, (_, braced, plain) => io.env[braced ?? plain] ?? '');
-  const expandVariables = (record: Readonly<Record<string, string>> = {}): Record<string, string> =>
-    Object.fromEntries(Object.entries(record).map(([name, value]) => [name, withVariables(value)]));
+  const expandRecord = (record: Readonly<Record<string, string>> = {}): Record<string, string> =>
+    Object.fromEntries(Object.entries(record).map(([name, value]) => [name, expandText(value)]));
   if (server.url !== undefined)
-    return new HttpConnection(withVariables(server.url), expandVariables(server.headers));
+    return new HttpConnection(expandText(server.url), expandRecord(server.headers));
   const { command = '', args = [], cwd = io.cwd } = server;
-  return new StdioConnection(command, args, cwd, { ...io.env, ...expandVariables(server.env) });
+  return new StdioConnection(command, args, cwd, { ...io.env, ...expandRecord(server.env) });
 }
 
 function resultOf({ result, error }: RpcReply): unknown {

@@ -1,9 +1,9 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { human } from '../../../test/support/agent.js';
+import { personCaller } from '../../../test/support/agent.js';
+import { outcomeOf, SigningRunner, sha256Of, uploadCandidate } from '../../../test/support/signing-runner.js';
 import { temporaryFolder } from '../../../test/support/temporary-folder.js';
-import { outcomeOf, sha256Of, TestRunner, uploadCandidate } from '../../../test/support/test-runner.js';
 import { FILES } from '../../../test/support/workspace-files.js';
 import type { Coordinator } from '../../coordinator/coordinator.js';
 import { NO_COST } from '../../core/engine/check-outcome.js';
@@ -42,7 +42,7 @@ async function serveVerified() {
   expect(await call('PUT', `${PROJECT}/policy`, { evidence: 'verified' })).toMatchObject({
     evidence: 'verified',
   });
-  const runner = new TestRunner();
+  const runner = new SigningRunner();
   await call('POST', `${PROJECT}/runners`, { public_key: runner.public_key });
   /** The state of the server that a push of a forged log must not change. */
   const readState = async () => ({
@@ -73,7 +73,7 @@ async function createForgedWorkspace(): Promise<string> {
   await withOfflineCoordinator(await createConfigured(cwd), async (offline) => {
     await offline.settings.configure(KEY, { files: CONFIGURATION });
     await offline.settings.putPolicy(KEY, { evidence: 'verified' });
-    const forger = new TestRunner();
+    const forger = new SigningRunner();
     await offline.evidence.enrolRunner(KEY, { public_key: forger.public_key });
     const granted = await offline.claims.claimTask(KEY, {
       ...{ ...TASK, agent_id: 'mallory', session_id: 's-m', agent_role: 'architect' },
@@ -99,7 +99,7 @@ async function createForgedWorkspace(): Promise<string> {
 
 type Handle = typeof TASK & { readonly session_id: string; readonly claim_id: string };
 
-async function forgeEvidence(offline: Coordinator, forger: TestRunner, handle: Handle): Promise<object> {
+async function forgeEvidence(offline: Coordinator, forger: SigningRunner, handle: Handle): Promise<object> {
   const putBlob = (sha256: string, bytes: Uint8Array) => offline.blobs.putBlob(KEY.tenant_id, sha256, bytes);
   const { manifest, sha256: candidate_sha256 } = await uploadCandidate({ putBlob }, { 'src/a.ts': 'x' });
   const proposed = await offline.evidence.propose(KEY, {
@@ -133,7 +133,11 @@ async function createApprovedWorkspace(): Promise<string> {
     ).toMatchObject({ reason: 'ESCALATED' });
     const gate = { generation: 1, iteration: 1, candidate_sha256: sha256Of('"x"') };
     expect(
-      await offline.decisions.recordReview(KEY, { ...TASK, ...gate, decision: 'APPROVED' }, human('rita')),
+      await offline.decisions.recordReview(
+        KEY,
+        { ...TASK, ...gate, decision: 'APPROVED' },
+        personCaller('rita'),
+      ),
     ).toMatchObject({ success: true });
   });
   return cwd;

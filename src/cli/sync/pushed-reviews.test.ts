@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { human } from '../../../test/support/agent.js';
+import { personCaller } from '../../../test/support/agent.js';
 import { temporaryFolder } from '../../../test/support/temporary-folder.js';
 import { sha256Hex } from '../../coordinator/runtime/identity.js';
 import { TestServer } from '../../server/testing/test-server.js';
@@ -19,7 +19,7 @@ async function createReviewedWork(): Promise<string> {
     await offline.claims.claimTask(KEY, { ...EDGE, agent_id: 'ada', session_id: 's-ada' });
     await offline.holder.suspendClaim(KEY, { ...EDGE, session_id: 's-ada', expected_generation: 1, ...GATE });
     const review = { ...EDGE, generation: 1, ...GATE, decision: 'CHANGES_REQUESTED' };
-    await offline.decisions.recordReview(KEY, review, human('rita'));
+    await offline.decisions.recordReview(KEY, review, personCaller('rita'));
   });
   return cwd;
 }

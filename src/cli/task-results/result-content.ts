@@ -30,10 +30,10 @@ const readableText = (data: unknown): string =>
   typeof data === 'string' ? data : `${JSON.stringify(JSON.parse(canonicalJson(data)), null, 2)}\n`;
 
 /**
- * The bytes of a result: its blob, or its data as the coordinator hashes it. A result that is a text is returned without the
- * quotation marks and escapes of JSON, also if the coordinator has it as JSON in a blob.
+ * The bytes that `--output` writes: the blob as it is, or the data as canonical JSON. If the result is one JSON string, the
+ * bytes are its text without quotation marks and escapes; then they are not the bytes that were hashed.
  */
-export async function exactBytes(genesis: Genesis, result: TaskResult): Promise<Uint8Array> {
+export async function outputBytes(genesis: Genesis, result: TaskResult): Promise<Uint8Array> {
   const { blob_sha256 } = result;
   if (blob_sha256 === null) {
     const data = inlineData(result);

@@ -34,7 +34,10 @@ export class WorkFiles {
     return join(this.folder, 'checks.json');
   }
 
-  /** Environment variables for the program: the handle, the briefing, and the server's address. */
+  /**
+   * The environment of the program: that of this process without three internal variables, the server's address, the handle,
+   * and the paths of the briefing, the result, the checks of an edge and the drafts.
+   */
   environment(
     { io }: CommandContext,
     target: WorkTarget,

@@ -1,4 +1,4 @@
-import { announceAfter, type ServerAddress } from '../../workspace/address.js';
+import { publishAddressAfter, type ServerAddress } from '../../workspace/address.js';
 import { maintainWorkspace, workspaceContextOf } from '../../workspace/serve.js';
 import type { Workspace } from '../../workspace/workspace.js';
 import { configure, reloadConfiguration } from './configure.js';
@@ -9,10 +9,10 @@ export interface CommandServer extends ServerAddress {
 }
 
 /**
- * A command that runs longer than this keeps others from the log, so it announces its address, serves other commands and
+ * A command that runs longer than this keeps others from the log, so it publishes its address, serves other commands and
  * maintains the workspace, as `gen up` does. Most commands end sooner.
  */
-const ANNOUNCED_AFTER_MS = 1000;
+const PUBLISHED_AFTER_MS = 1000;
 
 /**
  * A server for one command: in a workspace every command uses the workspace's own log, with or without `gen up`.
@@ -32,8 +32,8 @@ export async function startCommandServer(
   const server = await startServer({ ...opened, port: 0, auth: { private_token: token } });
   await configure(warn, workspace, server.coordinator);
   const address = { url: server.url, token };
-  const announced = announceAfter(workspace, address, ANNOUNCED_AFTER_MS);
-  const maintenance = maintainAfter(ANNOUNCED_AFTER_MS, {
+  const publishedAddress = publishAddressAfter(workspace, address, PUBLISHED_AFTER_MS);
+  const maintenance = maintainAfter(PUBLISHED_AFTER_MS, {
     workspace,
     context: workspaceContextOf(workspace, { ...opened, coordinator: server.coordinator }),
     reload: reloadConfiguration(warn, workspace, server.coordinator),
@@ -43,7 +43,7 @@ export async function startCommandServer(
     ...address,
     stop: async () => {
       await maintenance.stop();
-      await announced.withdraw();
+      await publishedAddress.withdraw();
       await promoteAcceptedFiles(warn, workspace, opened);
       await server.stop();
     },

@@ -3,7 +3,7 @@ import { promoteAccepted } from '../../workspace/drafts/promote-accepted.js';
 import { PassCounts } from '../../workspace/inbox/pass-counts.js';
 import { isSingleAgent } from '../../workspace/mode.js';
 import { readProjectKey } from '../../workspace/project-file.js';
-import { serialiserOf, serveWorkspace, workspaceContextOf } from '../../workspace/serve.js';
+import { createSerialiser, serveWorkspace, workspaceContextOf } from '../../workspace/serve.js';
 import type { Workspace } from '../../workspace/workspace.js';
 import type { CommandContext } from '../context.js';
 import { CommandFailure, EXIT, failureWithCode } from '../exit.js';
@@ -52,7 +52,7 @@ async function serveInboxes(
   const { warn } = context;
   if (signal === null) {
     await promoteAccepted(workspace, workspaceContext);
-    const counts = await serialiserOf({ workspace, context: workspaceContext, warn }).pass();
+    const counts = await createSerialiser({ workspace, context: workspaceContext, warn }).pass();
     context.printReply(counts, tallyText);
     return;
   }

@@ -50,7 +50,7 @@ export class AuditRecords {
     return position - (this.lastCheckpoint?.position ?? 0) > this.uncoveredAuditPositions.length;
   }
 
-  /** Reads the events added since the last call. Calls take turns: an event must not be applied twice. */
+  /** Reads and applies the audit events added since the last call. Calls take turns, so that no event is applied twice. */
   read(): Promise<void> {
     this.lastRead = this.lastRead.catch(() => {}).then(() => this.readNew());
     return this.lastRead;

@@ -7,7 +7,7 @@ import {
   type InclusionProof,
 } from '../../core/audit/proof.js';
 import {
-  rangesFromTiles,
+  rangeRootsFromTiles,
   subtreeRoot,
   tilesForConsistency,
   tilesForInclusion,
@@ -33,13 +33,17 @@ export async function proveInclusion(
   const eventLeaf = await source.leaves.leafAt(position);
   if (eventLeaf === null) return problem('NOT_FOUND', `There is no event at position ${position}.`);
   const index = position - 1;
-  const ranges = await loadRanges(source, tilesForInclusion(index, checkpoint.position), checkpoint.position);
+  const rootOfRange = await loadRangeRoots(
+    source,
+    tilesForInclusion(index, checkpoint.position),
+    checkpoint.position,
+  );
   return {
     format: INCLUSION_FORMAT,
     checkpoint: source.records.anchorOf(checkpoint),
     leaf: eventLeaf.leaf,
     index,
-    path: inclusionPath(index, checkpoint.position, ranges).map(toBase64url),
+    path: inclusionPath(index, checkpoint.position, rootOfRange).map(toBase64url),
     ...payloadOf(eventLeaf),
   };
 }
@@ -65,16 +69,16 @@ export async function proveConsistency(
   if (older.position > newer.position)
     return problem('INVALID_REQUEST', `from: expected a position of at most ${newer.position}`);
   const tiles = tilesForConsistency(older.position, newer.position);
-  const ranges = await loadRanges(source, tiles, newer.position);
+  const rootOfRange = await loadRangeRoots(source, tiles, newer.position);
   return {
     format: CONSISTENCY_FORMAT,
     from: records.anchorOf(older),
     to: records.anchorOf(newer),
-    path: consistencyPath(older.position, newer.position, ranges).map(toBase64url),
+    path: consistencyPath(older.position, newer.position, rootOfRange).map(toBase64url),
   };
 }
 
-async function loadRanges(
+async function loadRangeRoots(
   { records, leaves }: ProofSource,
   tiles: readonly number[],
   treeSize: number,
@@ -82,7 +86,7 @@ async function loadRanges(
   await fillTileRoots({ records, leaves }, treeSize);
   const leavesOfTile = new Map<number, readonly Uint8Array[]>();
   for (const tile of tiles) leavesOfTile.set(tile, await leaves.ofTile(tile, treeSize));
-  return rangesFromTiles({ hash: sha256, tileRoots: records.tileRoots, leavesOfTile });
+  return rangeRootsFromTiles({ hash: sha256, tileRoots: records.tileRoots, leavesOfTile });
 }
 
 /** Computes the roots of tiles that no checkpoint lists yet: one checkpoint of a long log lists only some of them. */

@@ -7,7 +7,7 @@ export interface TreeState {
   readonly size: number;
   /** The roots of its complete subtrees, from the largest to the smallest. */
   readonly subtrees: readonly Uint8Array[];
-  /** The roots of its complete tiles. */
+  /** The roots of its complete tiles (subtrees of 256 leaves, see `TILE_SIZE`), in log order. */
   readonly tileRoots: readonly Uint8Array[];
 }
 

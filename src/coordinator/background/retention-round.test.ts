@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { HarnessAgent, human } from '../../../test/support/agent.js';
+import { HarnessAgent, personCaller } from '../../../test/support/agent.js';
 import {
   type CoordinatorHarness,
   forEachStore,
@@ -129,9 +129,13 @@ forEachStore('retention of unused projects', (open, name) => {
     await workIn(harness.coordinator, long);
     const { settings } = harness.coordinator;
     unwrap(
-      await settings.putLimits(PROJECT_KEY.tenant_id, { claim_history_retention_days: 10 }, human('admin')),
+      await settings.putLimits(
+        PROJECT_KEY.tenant_id,
+        { claim_history_retention_days: 10 },
+        personCaller('admin'),
+      ),
     );
-    unwrap(await settings.putPolicy(long, { compliance_profile: 'soc2' }, human('admin')));
+    unwrap(await settings.putPolicy(long, { compliance_profile: 'soc2' }, personCaller('admin')));
     harness.advance(11 * DAY_S);
     await harness.restart();
     expect(await harness.coordinator.redactIdleHistory()).toBe(1);

@@ -97,7 +97,7 @@ export class RetentionRound {
     if (this.projects.isLoaded(projectKey)) return 0;
     const after = await this.positionToContinueAfter(projectKey);
     if (after === null || !(await this.hasOldEvents(projectKey, after, tenant))) return 0;
-    const redacted = await this.projects.withLoadedProject(projectKey, async (project) => {
+    const redacted = await this.projects.visitProject(projectKey, async (project) => {
       const { position } = project.state;
       const pass = await this.retention.redactOldEvents(project, after);
       if (pass.redacted > 0) await this.audit.finish(project);

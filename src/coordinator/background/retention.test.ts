@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { HarnessAgent, human } from '../../../test/support/agent.js';
+import { HarnessAgent, personCaller } from '../../../test/support/agent.js';
 import {
   type CoordinatorHarness,
   forEachStore,
@@ -115,7 +115,7 @@ forEachStore('retention', (open) => {
       await harness.coordinator.redactHistory();
       const body = { expected_generation: 2, reason: 'want it', result_id: parked };
       return unwrap(
-        await harness.coordinator.decisions.operate(PROJECT_KEY, A, 'adopt', body, human('admin')),
+        await harness.coordinator.decisions.operate(PROJECT_KEY, A, 'adopt', body, personCaller('admin')),
       );
     };
     expect(await adoptAfterDays(89)).toMatchObject({ success: true, reason: 'ADOPTED' });
@@ -130,7 +130,13 @@ forEachStore('retention', (open) => {
   ] as const)('is extended by the compliance profile %s to %i days', async (compliance_profile, days) => {
     const harness = await open();
     await runTwoGenerations(harness);
-    unwrap(await harness.coordinator.settings.putPolicy(PROJECT_KEY, { compliance_profile }, human('admin')));
+    unwrap(
+      await harness.coordinator.settings.putPolicy(
+        PROJECT_KEY,
+        { compliance_profile },
+        personCaller('admin'),
+      ),
+    );
     harness.advance((days - 1) * DAY_S);
     expect(await harness.coordinator.redactHistory()).toBe(0);
     harness.advance(2 * DAY_S);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { HarnessAgent, human } from '../../../test/support/agent.js';
+import { HarnessAgent, personCaller } from '../../../test/support/agent.js';
 import { forEachStore, PROJECT_KEY, planOf, unwrap } from '../../../test/support/coordinator-harness.js';
 
 const [A, B] = ['A-001-core', 'B-001-data'] as const;
@@ -28,7 +28,7 @@ forEachStore('the deadline of a review', (open) => {
       harness.coordinator.decisions.recordReview(
         PROJECT_KEY,
         { task_id: task, generation: 1, iteration: 1, candidate_sha256: DIGEST, decision: 'APPROVED' },
-        human('rita'),
+        personCaller('rita'),
       );
     return { harness, coordinator, suspend, timeoutEvents, pendingReviewsNow, approve };
   }

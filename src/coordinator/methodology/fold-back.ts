@@ -22,7 +22,7 @@ import { actorOf, type Caller } from '../authentication/caller.js';
 import { operationOf, requestKeyOf } from '../operations/shared.js';
 import type { DecisionView } from '../queue/decision-view.js';
 import { draftEvent, type TransactionBuilder } from '../queue/transaction-builder.js';
-import { numberedId, writeSpawn } from './spawn.js';
+import { nextNumberedId, writeSpawn } from './spawn.js';
 import { NOT_INITIALISED, type Refusal, unknownFeature, viewInputOf } from './view-input.js';
 
 interface FoldBackInput {
@@ -84,7 +84,7 @@ function writeFoldBack(
   transaction.putRecord(foldBackSubject(child), [draft]);
   let remediation: string | null = null;
   if (row.feature.vector_type === 'hotfix') {
-    remediation = numberedId(REMEDIATION_PREFIX, view, viewInput);
+    remediation = nextNumberedId(REMEDIATION_PREFIX, view, viewInput);
     const feature = remediationFeature(row.feature, remediation, methodology, view.now_ms);
     const reason = feature.parent?.reason ?? feature.title;
     writeSpawn(transaction, { feature, blockedEdge: null, reason, actor: by });

@@ -62,7 +62,7 @@ function decideChild(
 
 function nextFeatureId({ vector_type }: ParsedSpawnBody, view: DecisionView, viewInput: RouteInput): string {
   if (vector_type === 'feature') throw new Error('spawning a feature requires its id');
-  return numberedId(childPrefix(vector_type), view, viewInput);
+  return nextNumberedId(childPrefix(vector_type), view, viewInput);
 }
 
 function spawnRequestOf(body: ParsedSpawnBody, feature_id: string, parent: Feature | null): SpawnRequest {
@@ -87,7 +87,7 @@ const isFeatureIdTaken = (view: DecisionView, viewInput: RouteInput, featureId: 
   view.record(featureSubject(featureId)) !== null || rowOf(viewInput, featureId) !== undefined;
 
 /** The next free id. Of two operations that choose the same id, the store commits one, and the other is decided again. */
-export function numberedId(prefix: string, view: DecisionView, viewInput: RouteInput): string {
+export function nextNumberedId(prefix: string, view: DecisionView, viewInput: RouteInput): string {
   const existingIds = viewInput.rows.map(({ feature }) => feature.feature_id);
   return nextFreeId(prefix, existingIds, (id) => view.record(featureSubject(id)) !== null);
 }

@@ -52,7 +52,8 @@ export function applyPlanUpdate(
   const isUnchanged = isNoChange(change) && version > 0;
   const result = planResult(plan, change, isUnchanged ? version : version + 1);
   if (isUnchanged) return result;
-  // A task claimed at this moment must not be removed or changed.
+  // If a claim of an affected task commits at the same time, this change must conflict with it, not remove or change the
+  // task.
   for (const id of affectedSubjects(plan, change)) {
     if (view.hasHead(id)) transaction.checkHead(id);
     else if (view.hasOtherWriters) transaction.addCheck(id, 0);

@@ -20,7 +20,7 @@ import type { Attempt, DirectDecision, NeedsFetch, Operation, RequestKey } from 
 import { RefusalRecorder } from '../queue/refusal-recorder.js';
 import { TransactionBuilder } from '../queue/transaction-builder.js';
 import type { Problem } from '../wire/problem.js';
-import { conflictWithOverlappingGrants, isSingleAgentProject } from './edge-facts.js';
+import { fenceOverlappingGrants, isSingleAgentProject } from './edge-facts.js';
 import { claimFacts } from './facts.js';
 import { grantResult, refusedClaimResult, renderClaimResult } from './render.js';
 import { refuseOtherOwner } from './session.js';
@@ -162,7 +162,7 @@ function attemptAtomicClaim(
   for (const subject of forked.readSet) view.head(subject);
   for (const decision of decisions) {
     transaction.checkHead(decision.head.subject);
-    if (!decision.ok) conflictWithOverlappingGrants(transaction, decision);
+    if (!decision.ok) fenceOverlappingGrants(transaction, decision);
   }
   const reply = decisions.map((decision, index) =>
     decision.ok ? refusedClaimResult('DENIED_BATCH') : render(decision, index),
@@ -232,7 +232,7 @@ function addClaim(
     transaction.openOrCheckSession(body.session_id, body.agent_id, caller);
   }
   addAction(transaction, decision, body);
-  conflictWithOverlappingGrants(transaction, decision);
+  fenceOverlappingGrants(transaction, decision);
   if (decision.code === 'DENIED_DEPENDENCIES') {
     const { waiting_for } = command.facts;
     for (const id of waiting_for.slice(0, CHECKED_DEPENDENCIES_MAX)) transaction.checkHead(id);

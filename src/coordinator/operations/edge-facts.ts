@@ -3,7 +3,7 @@ import type { Head } from '../../core/claims/head.js';
 import { HUMAN_ROLE } from '../../core/claims/human-approval.js';
 import { checkAuthority } from '../../core/methodology/definition/authority.js';
 import type { Methodology } from '../../core/methodology/definition/methodology.js';
-import { innerProduct, touchedModules } from '../../core/methodology/definition/modules.js';
+import { moduleOverlap, touchedModules } from '../../core/methodology/definition/modules.js';
 import { profileEdges, profileOf } from '../../core/methodology/definition/profile.js';
 import { edgePathOf } from '../../core/methodology/progress/edge-path.js';
 import { SINGLE_AGENT } from '../../core/methodology/single-agent.js';
@@ -51,7 +51,7 @@ export function edgeFacts(
   const isOfOtherAgent = ({ subject: claimedSubject, claim }: Head): boolean =>
     claimedSubject !== subject && claim !== null && claim.agent_id !== agent_id;
   const others = view.claimedEdges().filter(isOfOtherAgent);
-  const overlaps = others.map((head) => moduleOverlap(methodology, subject, head));
+  const overlaps = others.map((head) => overlapWithClaim(methodology, subject, head));
   const shared = overlaps.flatMap(({ claim }) => (claim === null ? [] : [claim]));
   return {
     unknown_message: unknownEdgeReason(view, subject),
@@ -121,11 +121,11 @@ export const isSingleAgentProject = (methodology: Methodology | null): boolean =
  * Whether another claimed edge may change the same modules. Features without a shared module do not conflict. If the
  * modules of a feature are unknown, there is only a warning.
  */
-function moduleOverlap({ modules }: Methodology, subject: string, head: Head) {
+function overlapWithClaim({ modules }: Methodology, subject: string, head: Head) {
   const { feature_id = '' } = subjectKeys(subject);
   const { feature_id: other = '' } = subjectKeys(head.subject);
   const agent_id = head.claim?.agent_id ?? '';
-  const { count, shared } = innerProduct(modules, feature_id, other);
+  const { count, shared } = moduleOverlap(modules, feature_id, other);
   const holderText = `${agent_id} holds ${head.subject}`;
   if (count === 0) return { claim: null, warning: null };
   if (count === null) {
@@ -143,7 +143,7 @@ function moduleOverlap({ modules }: Methodology, subject: string, head: Head) {
  * every event up to that change, including the first claim. Claims from before enforcement are seen too, because the
  * configuration itself changed the rules.
  */
-export function conflictWithOverlappingGrants(transaction: TransactionBuilder, decision: Decision): void {
+export function fenceOverlappingGrants(transaction: TransactionBuilder, decision: Decision): void {
   const { subject } = decision.next;
   if (subjectKindOf(subject) !== 'edge') return;
   const { methodology } = transaction.view;

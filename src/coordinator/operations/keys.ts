@@ -82,7 +82,10 @@ function expiryMs({ expires_in_seconds, expires_at }: KeyBody, nowMs: number): n
   return expires_at === undefined ? null : Date.parse(expires_at);
 }
 
-/** Binds a key from before key binding. A bound, revoked or missing key stays as it is. */
+/**
+ * Binds a key that was made before keys were bound to their store (see `bindingOf`). A bound, revoked or missing key stays as
+ * it is.
+ */
 export const bindKey = (keyId: string, caller: Caller, meta: StoreMeta): Operation<{ bound: boolean }> =>
   operationOf('bind_key', null, (transaction) => {
     const subject = keySubject(keyId);

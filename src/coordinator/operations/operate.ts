@@ -17,7 +17,7 @@ import type { Problem } from '../wire/problem.js';
 import { claimCommand } from './claim.js';
 import { failingProgramChecks } from './convergence-facts.js';
 import { checkEvidenceRecords } from './edge-evidence.js';
-import { conflictWithOverlappingGrants } from './edge-facts.js';
+import { fenceOverlappingGrants } from './edge-facts.js';
 import { isKnownSubject, unknownSubjectProblem } from './facts.js';
 import { invalidLeaseProblem } from './render.js';
 import { extendSessionPermit, requestKeyOf, shortenSessionPermit, updateTrackPermits } from './shared.js';
@@ -64,7 +64,7 @@ export class OperatorOperation implements Operation<OperatorResult | Problem> {
     }
     transaction.addDecision(decision);
     updateTrackPermits(transaction, decision);
-    conflictWithOverlappingGrants(transaction, decision);
+    fenceOverlappingGrants(transaction, decision);
     if (this.request.verb === 'adopt') checkEvidenceRecords(transaction, this.subject);
     return transaction.answer(this.requestKey, this.render(view, decision));
   }

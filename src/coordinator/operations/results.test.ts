@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { HarnessAgent, human } from '../../../test/support/agent.js';
+import { HarnessAgent, personCaller } from '../../../test/support/agent.js';
 import { forEachStore, PROJECT_KEY, planOf, unwrap } from '../../../test/support/coordinator-harness.js';
 import { sha256Hex } from '../runtime/identity.js';
 
@@ -65,7 +65,7 @@ forEachStore('results', (open) => {
     const { coordinator, queries, alpha } = await openWithClaim();
     const { session_id, generation } = alpha.handle(A);
     const expected = { expected_generation: generation, reason: 'because' };
-    await coordinator.decisions.operate(PROJECT_KEY, A, 'force_release', expected, human('ops'));
+    await coordinator.decisions.operate(PROJECT_KEY, A, 'force_release', expected, personCaller('ops'));
     const metadata = { git: { branch: 'work', head: 'c0ffee' } };
     const late = { task_id: A, session_id, generation, result_data: 1, metadata };
     const { parked } = unwrap(await coordinator.holder.submitResult(PROJECT_KEY, late));
@@ -74,7 +74,7 @@ forEachStore('results', (open) => {
       A,
       'adopt',
       { ...expected, result_id: parked ?? '' },
-      human('ops'),
+      personCaller('ops'),
     );
     const { results } = unwrap(await queries.listResults(PROJECT_KEY, A));
     expect(results).toMatchObject([

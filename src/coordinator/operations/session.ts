@@ -4,8 +4,8 @@ import type { SessionRecord, SessionResult } from '../../core/contract/sessions.
 import { isoTime } from '../../core/events/envelope.js';
 import {
   canControlSession,
-  isClaimOfAnother,
-  isInboxOfAnother,
+  isClaimOfOtherUser,
+  isInboxOfOtherPrincipal,
   type SessionOwner,
 } from '../../core/sessions.js';
 import type { ProjectKey } from '../../stores/store.js';
@@ -79,7 +79,7 @@ export function refuseOtherOwner(
   const { subject, record } = view.lookUpSession(sessionId);
   if (record !== null) {
     if (canControlSession(record.value as unknown as SessionOwner, caller)) return null;
-  } else if (!isInboxOfAnother(sessionId, caller)) {
+  } else if (!isInboxOfOtherPrincipal(sessionId, caller)) {
     const claimed = claimOfAnother(view, sessionId, caller);
     if (claimed === undefined) return null;
     transaction.checkHead(claimed);
@@ -100,7 +100,7 @@ function claimOfAnother(view: DecisionView, sessionId: string, caller: Caller): 
   const subjects = [...(view.state.bySession.get(sessionId) ?? [])];
   return subjects.find((subject) => {
     const userId = view.peekHead(subject).claim?.user_id ?? null;
-    return view.isLive(subject) && isClaimOfAnother(userId, caller);
+    return view.isLive(subject) && isClaimOfOtherUser(userId, caller);
   });
 }
 

@@ -50,7 +50,7 @@ export interface CommittingProject extends DecisionSource {
   /** Loads the state from the store again. */
   reload(): Promise<void>;
   /** Remembers the permits of sessions that a commit has set. */
-  notePermits(permits: readonly Permit[]): void;
+  rememberSessionPermits(permits: readonly Permit[]): void;
   resolveJob(job: OperationJob, reply: unknown): void;
   resolveReplay(job: OperationJob, request: CompletedRequest): Promise<void>;
   requeueFirst(jobs: readonly OperationJob[]): void;

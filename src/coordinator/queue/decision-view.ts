@@ -22,14 +22,14 @@ import { claimIdDeriver, newEventId } from '../runtime/identity.js';
 import { tenantPermitLimits } from './permit-limits.js';
 import type { RefusalCounter } from './refusal-counter.js';
 import type { ProjectRules, RulesCache } from './rules-cache.js';
-import { SmallMap } from './small-map.js';
+import { SingleEntryMap } from './single-entry-map.js';
 
 /** Expected effects of operations that are decided but not committed. They guide decisions; the store checks them. */
 export class Overlay {
   constructor(
-    readonly heads = new SmallMap<string, AnyHead>(),
+    readonly heads = new SingleEntryMap<string, AnyHead>(),
     /** Until when each session counts as active once the operations are committed. */
-    readonly sessionUntilMs = new SmallMap<string, number>(),
+    readonly sessionUntilMs = new SingleEntryMap<string, number>(),
   ) {}
 }
 

@@ -83,7 +83,7 @@ export class LogCommits implements CommitPath {
     const written = log.applyStep?.(direct.step, view.now_ms) ?? null;
     if (written === null) return null;
     const { step, decision, reply } = direct;
-    project.notePermits(step.permits);
+    project.rememberSessionPermits(step.permits);
     applyOwnStep(project.state, decision, log.position, step.event.timestamp);
     return this.directReplies.add(written, operation.kind, step, reply);
   }
@@ -184,7 +184,7 @@ export class LogCommits implements CommitPath {
       const outcome = log.apply(transaction, view.now_ms);
       if (outcome.kind === 'committed') {
         project.rules_seq = outcome.rules_seq;
-        project.notePermits(transaction.permits);
+        project.rememberSessionPermits(transaction.permits);
         applyOwnCommit(project.state, transaction, wasCompleted, outcome.positions);
         return { job, transaction, reply, replayed: null };
       }

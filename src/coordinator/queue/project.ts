@@ -234,7 +234,7 @@ export class Project implements CommittingProject {
     return false;
   }
 
-  notePermits(permits: readonly Permit[]): void {
+  rememberSessionPermits(permits: readonly Permit[]): void {
     for (const permit of permits) {
       if (permit.scope !== SESSIONS_SCOPE) continue;
       if (permit.until_ms === null) this.sessionUntilMs.delete(permit.member);

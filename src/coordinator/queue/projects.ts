@@ -111,10 +111,7 @@ export class Projects {
    * Loads a project for some work, and unloads it again unless it is in use by then or has claims. Returns null without
    * running the work if the project is already loaded. Visits must not overlap.
    */
-  async withLoadedProject<T>(
-    projectKey: ProjectKey,
-    work: (project: Project) => Promise<T>,
-  ): Promise<T | null> {
+  async visitProject<T>(projectKey: ProjectKey, work: (project: Project) => Promise<T>): Promise<T | null> {
     if (this.isLoaded(projectKey)) return null;
     const { tenant_id } = projectKey;
     if (!this.tenantPromises.has(tenant_id)) this.visitedTenants.add(tenant_id);

@@ -168,7 +168,7 @@ export class SharedCommits implements CommitPath {
   private applyCommit(transaction: Transaction, outcome: CommitOutcome & { kind: 'committed' }): boolean {
     const { project } = this;
     project.rules_seq = Math.max(project.rules_seq, outcome.rules_seq);
-    project.notePermits(transaction.permits);
+    project.rememberSessionPermits(transaction.permits);
     return applyCommit(project.state, transaction, outcome.positions);
   }
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { HarnessAgent, human } from '../../../test/support/agent.js';
+import { HarnessAgent, personCaller } from '../../../test/support/agent.js';
 import { forEachStore, PROJECT_KEY, planOf, unwrap } from '../../../test/support/coordinator-harness.js';
 
 const [A, B, C] = ['A-001-core', 'B-001-data', 'C-001-api'] as const;
@@ -169,7 +169,7 @@ forEachStore('claims', (open) => {
     const { alpha, coordinator, harness } = await openWithPlan();
     await alpha.claim(A);
     const position = await harness.position();
-    const strict = { ...human('alice'), claim_id_optional: false };
+    const strict = { ...personCaller('alice'), claim_id_optional: false };
     const { claim_id, ...bare } = alpha.expectedHandle(A);
     expect(await coordinator.holder.renewLease(PROJECT_KEY, bare, strict)).toMatchObject({
       problem: 'CLAIM_ID_REQUIRED',

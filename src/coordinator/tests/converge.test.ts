@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { HarnessAgent, human } from '../../../test/support/agent.js';
+import { HarnessAgent, personCaller } from '../../../test/support/agent.js';
 import { candidateDigest } from '../../../test/support/candidate-digest.js';
 import { forEachStore, PROJECT_KEY, unwrap } from '../../../test/support/coordinator-harness.js';
 import { evaluatorReport, FILES } from '../../../test/support/workspace-files.js';
@@ -25,7 +25,7 @@ forEachStore('an edge of a configured project', (open) => {
       harness.coordinator.decisions.recordReview(
         PROJECT_KEY,
         { task_id: EDGE, generation: 1, iteration: 1, decision, ...fields },
-        human('rita'),
+        personCaller('rita'),
       );
     const lastEvent = async (type: string) =>
       (await harness.events()).filter(({ event_type }) => event_type === type).at(-1);
@@ -313,14 +313,20 @@ forEachStore('an edge of a configured project', (open) => {
     const { coordinator, alpha, lastEvent, findLogViolations } = await openConfigured();
     await alpha.claim(EDGE, { agent_role: 'architect' });
     const operatorFields = { expected_generation: 1, reason: 'gone' };
-    await coordinator.decisions.operate(PROJECT_KEY, EDGE, 'force_release', operatorFields, human('rita'));
+    await coordinator.decisions.operate(
+      PROJECT_KEY,
+      EDGE,
+      'force_release',
+      operatorFields,
+      personCaller('rita'),
+    );
     const adoptResult = (resultId: string | null) =>
       coordinator.decisions.operate(
         PROJECT_KEY,
         EDGE,
         'adopt',
         { ...operatorFields, result_id: resultId ?? '' },
-        human('rita'),
+        personCaller('rita'),
       );
     const unchecked = await alpha.submit(EDGE, 'v1', evaluatorReport({ compiles: 'fail' }));
     const checked = await alpha.submit(EDGE, 'v2', evaluatorReport({ compiles: 'pass' }));

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { HarnessAgent, human } from '../../../test/support/agent.js';
+import { HarnessAgent, personCaller } from '../../../test/support/agent.js';
 import { forEachStore, PROJECT_KEY, unwrap } from '../../../test/support/coordinator-harness.js';
 import {
   coordinationConfig,
@@ -306,7 +306,7 @@ forEachStore('edges of a configured project', (open) => {
       A,
       'force_release',
       { expected_generation: 1, reason: 'multi' },
-      human('rita'),
+      personCaller('rita'),
     );
     expect(await alpha.claim(A)).toMatchObject({ reason: 'GRANTED', claim: { generation: 2 } });
   });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { HarnessAgent } from '../../../test/support/agent.js';
 import { forEachStore, PROJECT_KEY, unwrap } from '../../../test/support/coordinator-harness.js';
-import { blobsOf, uploadCandidate } from '../../../test/support/test-runner.js';
+import { blobsOf, uploadCandidate } from '../../../test/support/signing-runner.js';
 import { evaluatorReport, featureFile } from '../../../test/support/workspace-files.js';
 
 const FEATURE = 'REQ-F-A';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { HarnessAgent, human } from '../../../test/support/agent.js';
+import { HarnessAgent, personCaller } from '../../../test/support/agent.js';
 import { forEachStore, PROJECT_KEY, unwrap } from '../../../test/support/coordinator-harness.js';
-import { blobsOf, outcomeOf, TestRunner, uploadCandidate } from '../../../test/support/test-runner.js';
+import { blobsOf, outcomeOf, SigningRunner, uploadCandidate } from '../../../test/support/signing-runner.js';
 import { evaluatorReport, FILES } from '../../../test/support/workspace-files.js';
 import type { CheckOutcome } from '../../core/engine/check-outcome.js';
 import type { EvidenceStatement } from '../../core/engine/evidence.js';
@@ -21,7 +21,7 @@ forEachStore('under the policy `evidence: verified`, an edge', (open, store) => 
       await coordinator.settings.configure(PROJECT_KEY, { files: { ...FILES, 'agent_roles.yml': ROLES } }),
     );
     unwrap(await coordinator.settings.putPolicy(PROJECT_KEY, { evidence: 'verified' }));
-    const runner = new TestRunner();
+    const runner = new SigningRunner();
     if (isEnrolled)
       unwrap(await coordinator.evidence.enrolRunner(PROJECT_KEY, { public_key: runner.public_key }));
     const agent = new HarnessAgent(harness, 'alpha', 's1');
@@ -102,7 +102,7 @@ forEachStore('under the policy `evidence: verified`, an edge', (open, store) => 
   test('does not accept evidence that is signed with a key of the agent', async () => {
     const { propose, record, submissionRefusal, runner } = await openVerified();
     const { manifest, signedStatement } = await propose();
-    const agentRunner = new TestRunner();
+    const agentRunner = new SigningRunner();
     expect(await record(signedStatement([compilesOutcome()], agentRunner), agentRunner)).toMatchObject({
       reason: 'UNKNOWN_RUNNER',
     });
@@ -203,7 +203,11 @@ forEachStore('under the policy `evidence: verified`, an edge', (open, store) => 
       next: expect.stringContaining(`the result changes checks or tests: ${Object.keys(files)[0]}`),
     });
     const review = { task_id: EDGE, generation: 1, iteration: 1, candidate_sha256: sha256 };
-    await coordinator.decisions.recordReview(PROJECT_KEY, { ...review, decision: 'APPROVED' }, human('rita'));
+    await coordinator.decisions.recordReview(
+      PROJECT_KEY,
+      { ...review, decision: 'APPROVED' },
+      personCaller('rita'),
+    );
     expect(await submit(manifest)).toMatchObject({ accepted: true });
   });
 
@@ -223,7 +227,7 @@ forEachStore('under the policy `evidence: verified`, an edge', (open, store) => 
       coordinator.decisions.recordReview(
         PROJECT_KEY,
         { ...review, decision: 'APPROVED' as const },
-        human('rita'),
+        personCaller('rita'),
       );
     expect(await approve()).toMatchObject({
       reason: 'NOT_CONVERGED',

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { human } from '../../../test/support/agent.js';
+import { personCaller } from '../../../test/support/agent.js';
 import { CoordinatorHarness, forEachStore, unwrap } from '../../../test/support/coordinator-harness.js';
 import { checkNewEvent } from '../../core/events/catalogue.js';
 import { PLATFORM_TENANT, TENANT_PROJECT } from '../../core/subject.js';
@@ -17,7 +17,7 @@ forEachStore('keys', (open) => {
   test('are shown once, and the log stores the digest of the secret and its last four characters', async () => {
     const harness = await open();
     const body = { role: 'agent', label: 'night shift', user_id: 'alice', request_id: 'r1' };
-    const createdKey = unwrap(await harness.coordinator.keys.create(ACME, body, human('admin')));
+    const createdKey = unwrap(await harness.coordinator.keys.create(ACME, body, personCaller('admin')));
     const secret = secretOf(createdKey.token);
     expect(createdKey).toEqual({
       key_id: createdKey.token?.split('_')[2],
@@ -34,7 +34,7 @@ forEachStore('keys', (open) => {
       revoked_at: null,
       token: expect.stringMatching(/^gck_live_/),
     });
-    const again = unwrap(await harness.coordinator.keys.create(ACME, body, human('admin')));
+    const again = unwrap(await harness.coordinator.keys.create(ACME, body, personCaller('admin')));
     expect(again).toMatchObject({ key_id: createdKey.key_id, token: null });
     const events = await eventsOf(harness);
     expect(events.map(({ event_type }) => event_type)).toEqual(['KEY_CREATED', 'KEY_BINDING_REQUIRED']);
@@ -70,7 +70,7 @@ forEachStore('keys', (open) => {
     harness.advance(1);
     expect(ring.find(createdKey.key_id)?.key.state).toBe('expired');
     const other = unwrap(await harness.coordinator.keys.create(ACME, { role: 'agent' }));
-    const revoked = unwrap(await harness.coordinator.keys.revoke(ACME, other.key_id, human('admin')));
+    const revoked = unwrap(await harness.coordinator.keys.revoke(ACME, other.key_id, personCaller('admin')));
     expect(revoked).toMatchObject({ state: 'revoked', revoked_at: '2026-01-04T06:01:00.000Z' });
     expect(ring.find(other.key_id)?.key.state).toBe('revoked');
     expect(unwrap(await harness.coordinator.keys.revoke(ACME, other.key_id))).toEqual(revoked);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { HarnessAgent, human } from '../../../test/support/agent.js';
+import { HarnessAgent, personCaller } from '../../../test/support/agent.js';
 import {
   CoordinatorHarness,
   forEachStore,
@@ -67,7 +67,7 @@ forEachStore('limits', (open) => {
     const reply = await harness.coordinator.settings.putLimits(
       'acme',
       { max_concurrent_claims: 3 },
-      human('admin'),
+      personCaller('admin'),
     );
     expect(reply).toEqual({ ...DEFAULT_LIMITS, max_concurrent_claims: 3 });
     await harness.restart();

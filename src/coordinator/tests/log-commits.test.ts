@@ -56,7 +56,7 @@ async function openOnFaultyDisk() {
     failWrites: () => {
       isFailing = true;
     },
-    /** Keeps the coordinator from continuing in a later turn of the event loop, until the returned function is called. */
+    /** Holds the coordinator wherever it yields to the event loop, until the returned function is called. */
     holdTurns: () => {
       let release = (): void => {};
       turnGate = new Promise((resolve) => {

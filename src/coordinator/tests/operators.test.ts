@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { HarnessAgent, human } from '../../../test/support/agent.js';
+import { HarnessAgent, personCaller } from '../../../test/support/agent.js';
 import { forEachStore, PROJECT_KEY, planOf, unwrap } from '../../../test/support/coordinator-harness.js';
 import type { OperatorVerb } from '../../core/contract/tasks.js';
 import { type Caller, OPEN_CALLER } from '../authentication/caller.js';
@@ -18,7 +18,7 @@ forEachStore('an operator', (open) => {
         taskId,
         verb,
         { expected_generation, reason: 'because', ...fields },
-        human('ops'),
+        personCaller('ops'),
       );
     return { harness, coordinator, queries: coordinator.queries, alpha, beta, operate };
   }
@@ -100,7 +100,7 @@ forEachStore('an operator', (open) => {
         { expected_generation: 0, reason: 'wait', request_id },
         caller,
       );
-    await hold(A, { ...human('ops'), principal: 'key-1' }, 'r1');
+    await hold(A, { ...personCaller('ops'), principal: 'key-1' }, 'r1');
     await hold(C, { ...OPEN_CALLER, principal: 'key-1' }, 'r2');
     const events = (await harness.events()).filter(({ event_type }) => event_type === 'TASK_HELD');
     expect(events).toMatchObject([

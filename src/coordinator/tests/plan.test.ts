@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { HarnessAgent, human } from '../../../test/support/agent.js';
+import { HarnessAgent, personCaller } from '../../../test/support/agent.js';
 import { forEachStore, PROJECT_KEY, planOf, unwrap } from '../../../test/support/coordinator-harness.js';
 import { isProblem } from '../wire/problem.js';
 
@@ -66,7 +66,7 @@ forEachStore('the plan', (open) => {
     });
     expect(await harness.position()).toBe(position);
     const other = planOf({ id: 'A-001-core', description: 'the better core' }, 'C-001-api');
-    expect(await coordinator.plans.put(PROJECT_KEY, other, {}, human('lead'))).toEqual({
+    expect(await coordinator.plans.put(PROJECT_KEY, other, {}, personCaller('lead'))).toEqual({
       version: 2,
       added: 1,
       changed: 1,

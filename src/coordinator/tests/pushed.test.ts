@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { HarnessAgent, human } from '../../../test/support/agent.js';
+import { HarnessAgent, personCaller } from '../../../test/support/agent.js';
 import { candidateDigest } from '../../../test/support/candidate-digest.js';
 import { forEachStore, PROJECT_KEY, planOf, unwrap } from '../../../test/support/coordinator-harness.js';
 import { OPEN_CALLER } from '../authentication/caller.js';
@@ -194,7 +194,7 @@ forEachStore('a pushed command', (open) => {
     const review = { task_id: A, generation: 1, iteration: 1, candidate_sha256: candidateDigest('v1') };
     const { offline, request_id } = pushedAs(1);
     const body = { ...review, decision: 'REJECTED', request_id, offline: { ...offline, reviewer: 'rita' } };
-    const pusher = { ...human('olaf'), principal: 'key-olaf' };
+    const pusher = { ...personCaller('olaf'), principal: 'key-olaf' };
     const repeatedId = { ...body, offline: { ...body.offline, accepted_event_id: idOf(1) } };
     expect(await coordinator.decisions.recordReview(PROJECT_KEY, repeatedId, pusher)).toMatchObject({
       problem: 'INVALID_REQUEST',
@@ -235,7 +235,7 @@ forEachStore('a pushed command', (open) => {
           },
           offline: { ...pushedAs(event).offline, reviewer: 'rita', accepted_event_id: idOf(accepted) },
         },
-        human('olaf'),
+        personCaller('olaf'),
       );
     const countOf = async (number: number) =>
       (await harness.events()).filter(({ event_id }) => event_id === idOf(number)).length;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { HarnessAgent, human } from '../../../test/support/agent.js';
+import { HarnessAgent, personCaller } from '../../../test/support/agent.js';
 import { forEachStore, PROJECT_KEY, planOf, unwrap } from '../../../test/support/coordinator-harness.js';
 
 const [A, B] = ['A-001-core', 'B-001-data'] as const;
@@ -66,7 +66,7 @@ forEachStore('a request id', (open) => {
   test('of another principal is another request', async () => {
     const { coordinator } = await openWithPlan();
     const body = { agent_id: 'alpha', session_id: 's1', request_id: 'r1' };
-    const callerWithKey = (principal: string) => ({ ...human('x'), principal });
+    const callerWithKey = (principal: string) => ({ ...personCaller('x'), principal });
     expect(
       await coordinator.claims.claimTask(PROJECT_KEY, { task_id: A, ...body }, callerWithKey('key-1')),
     ).toMatchObject({
@@ -181,12 +181,14 @@ forEachStore('a request id', (open) => {
     const candidate = { iteration: 1, candidate_sha256: 'a'.repeat(64) };
     await alpha.suspends(A, candidate);
     const review = { task_id: A, generation: 1, ...candidate, decision: 'APPROVED', request_id: 'v1' };
-    const first = await coordinator.decisions.recordReview(PROJECT_KEY, review, human('rita'));
+    const first = await coordinator.decisions.recordReview(PROJECT_KEY, review, personCaller('rita'));
     expect(first).toMatchObject({ success: true, reason: 'APPROVED' });
     expect((await harness.events()).at(-1)).toMatchObject({ request_id: 'v1' });
-    expect(await coordinator.decisions.recordReview(PROJECT_KEY, review, human('rita'))).toEqual(first);
+    expect(await coordinator.decisions.recordReview(PROJECT_KEY, review, personCaller('rita'))).toEqual(
+      first,
+    );
     const other = { ...review, decision: 'REJECTED' };
-    expect(await coordinator.decisions.recordReview(PROJECT_KEY, other, human('rita'))).toMatchObject({
+    expect(await coordinator.decisions.recordReview(PROJECT_KEY, other, personCaller('rita'))).toMatchObject({
       problem: 'IDEMPOTENCY_CONFLICT',
     });
   });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { HarnessAgent, human } from '../../../test/support/agent.js';
+import { HarnessAgent, personCaller } from '../../../test/support/agent.js';
 import { candidateDigest } from '../../../test/support/candidate-digest.js';
 import {
   type CoordinatorHarnessOptions,
@@ -30,7 +30,7 @@ forEachStore('a review gate', (open) => {
           decision,
           ...fields,
         },
-        human('rita'),
+        personCaller('rita'),
       );
     return { harness, coordinator, queries: coordinator.queries, alpha, beta, review };
   }
@@ -174,7 +174,7 @@ forEachStore('a review gate', (open) => {
       candidate_sha256: candidateDigest('v1'),
       decision: 'APPROVED',
     };
-    await decisions.recordReview(PROJECT_KEY, review, human('rita'));
+    await decisions.recordReview(PROJECT_KEY, review, personCaller('rita'));
     harness.advance(301);
     expect((await beta.claim(other)).reason).toBe('GRANTED');
     expect((await alpha.submit(A, 'v2', { iteration: 2 })).reason).toBe('LEASE_EXPIRED');

@@ -137,8 +137,8 @@ forEachStore('a request for a run', (open) => {
       unwrap(await harness.coordinator.runs.request(PROJECT_KEY, body)).reason;
     await harness.plan({ tracks: {} });
     expect(await reasonOf(EDGE)).toBe('NOT_INITIALISED');
-    const { 'engine.yml': _, ...noConstructor } = FILES;
-    unwrap(await harness.coordinator.settings.configure(PROJECT_KEY, { files: noConstructor }));
+    const { 'engine.yml': _, ...filesWithoutEngine } = FILES;
+    unwrap(await harness.coordinator.settings.configure(PROJECT_KEY, { files: filesWithoutEngine }));
     expect(await reasonOf({ ...EDGE, feature_id: 'REQ-F-Z' })).toBe('UNKNOWN_FEATURE');
     expect(await reasonOf({ ...EDGE, edge: 'nowhere' })).toBe('UNKNOWN_EDGE');
     expect(await reasonOf({ ...EDGE, retry_of: '0199c1de-0000-7000-8000-000000000001' })).toBe('UNKNOWN_RUN');

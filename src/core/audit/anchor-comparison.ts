@@ -76,18 +76,18 @@ export class AnchorComparison {
     }
   }
 
-  /** The first anchor that differs from the log, and the last anchor before it that agrees. */
+  /** The positions of the first anchor that differs from the log, and of the last anchor before it that agrees; 0: none agrees. */
   agreementBounds(losses: readonly RecordedLoss[]): {
-    readonly agreesAt: number;
-    readonly differsAt: number | null;
+    readonly lastAgreeingPosition: number;
+    readonly firstDifferingPosition: number | null;
   } {
-    let agreesAt = 0;
+    let lastAgreeingPosition = 0;
     for (const { anchor, agrees } of this.validEntries) {
       if (isOfLostHistory(losses, anchor)) continue;
-      if (agrees === false) return { agreesAt, differsAt: anchor.position };
-      if (agrees === true) agreesAt = anchor.position;
+      if (agrees === false) return { lastAgreeingPosition, firstDifferingPosition: anchor.position };
+      if (agrees === true) lastAgreeingPosition = anchor.position;
     }
-    return { agreesAt, differsAt: null };
+    return { lastAgreeingPosition, firstDifferingPosition: null };
   }
 
   anchorResults(log: AuditedLogEnd): AnchorResult[] {

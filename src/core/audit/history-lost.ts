@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { name, nonNegativeInteger, sentence } from '../events/fields.js';
+import { nameSchema, nonNegativeInteger, sentenceSchema } from '../events/fields.js';
 import { recordSignature } from './signed-record.js';
 
 /** Allowance for lost events after the last anchor, added to the number of events that are known to be lost. */
@@ -7,8 +7,8 @@ const UNANCHORED_EVENTS = 1_000_000;
 
 /** The payload of `HISTORY_LOST`: an operator continues a log that is behind its anchors, or differs from them. */
 export const historyLostPayload = z.strictObject({
-  by: name,
-  reason: sentence,
+  by: nameSchema,
+  reason: sentenceSchema,
   /** The incarnation of the store from here on. Anchors of earlier incarnations do not apply after `kept_position`. */
   incarnation: nonNegativeInteger,
   /** The last position at which the log agrees with an anchor, or the end of the log. */

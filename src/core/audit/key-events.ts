@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { name, sentence } from '../events/fields.js';
+import { nameSchema, sentenceSchema } from '../events/fields.js';
 import { auditKeyId, bytes32, bytes64, type ProjectIds } from './audit-values.js';
 
 const keyFields = { key_id: auditKeyId, public_key: bytes32 };
@@ -16,12 +16,16 @@ export const keyEnrolledPayload = z.discriminatedUnion('how', [
     signature: bytes64,
   }),
   /** Enrolled by an administrator, since the key before it is lost or no longer trusted. */
-  z.strictObject({ ...keyFields, how: z.literal('replaced'), by: name, reason: sentence }),
+  z.strictObject({ ...keyFields, how: z.literal('replaced'), by: nameSchema, reason: sentenceSchema }),
 ]);
 export type KeyEnrolled = z.infer<typeof keyEnrolledPayload>;
 
 /** The payload of `AUDIT_KEY_REVOKED`. */
-export const keyRevokedPayload = z.strictObject({ key_id: auditKeyId, by: name, reason: sentence });
+export const keyRevokedPayload = z.strictObject({
+  key_id: auditKeyId,
+  by: nameSchema,
+  reason: sentenceSchema,
+});
 export type KeyRevoked = z.infer<typeof keyRevokedPayload>;
 
 export const KEY_ENROLLED_EVENT = 'AUDIT_KEY_ENROLLED';

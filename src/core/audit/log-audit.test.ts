@@ -36,8 +36,8 @@ function newLog(signer = newSigner()): AuditedLog {
 const withRewrittenEvent = (events: readonly EventEnvelope[], position: number): EventEnvelope[] =>
   events.with(position - 1, { ...events[position - 1]!, payload: { text: 'rewritten' } });
 
-/** The same log with other content from this position on, and all checkpoints signed again. */
-function rewrittenFrom(log: AuditedLog, position: number): AuditedLog {
+/** The same log with another event at this position, and every checkpoint made and signed again. */
+function rewrittenAndSignedAgain(log: AuditedLog, position: number): AuditedLog {
   const copy = new AuditedLog(PROJECT, log.signer);
   for (const event of log.events) {
     if (event.event_type === 'AUDIT_CHECKPOINT') copy.appendCheckpoint();
@@ -220,7 +220,7 @@ describe('a log and its anchors', () => {
   });
 
   it('differ between two anchors if the log was signed again', () => {
-    const report = auditEvents(rewrittenFrom(log, 450).events, { anchors });
+    const report = auditEvents(rewrittenAndSignedAgain(log, 450).events, { anchors });
     expect(anchorCodes(report)).toEqual(['AGREES', 'DIFFERS', 'DIFFERS']);
     expect(report.differs_between).toEqual({ after: 300, upto: 600 });
     expect(report.faults).toEqual([]);
@@ -244,7 +244,7 @@ describe('a log and its anchors', () => {
   });
 
   it('show two histories of one signer', () => {
-    const copy = rewrittenFrom(log, 450);
+    const copy = rewrittenAndSignedAgain(log, 450);
     const anchor = copy.buildAnchor(499);
     const report = auditEvents(log.events, { anchors: [anchor] });
     expect(faultCodes(report)).toEqual([[500, 'TWO_ROOTS']]);

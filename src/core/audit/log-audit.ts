@@ -97,12 +97,13 @@ export class LogAudit {
   /** The highest incarnation in a checkpoint so far. */
   private incarnation = 0;
   private checkpoints = 0;
+  /** The highest position covered by a checkpoint whose root agrees with the log, before any that differs; 0: none agrees. */
+  private lastAgreeingPosition = 0;
   /**
-   * The last position before the first difference that a checkpoint covers. Every checkpoint after the difference differs
-   * too.
+   * The lowest position covered by a checkpoint whose root differs from the log; null if none differs. The first difference is
+   * after `lastAgreeingPosition` and not after this.
    */
-  private agreesAt = 0;
-  private differsAt: number | null = null;
+  private firstDifferingPosition: number | null = null;
 
   constructor(private readonly options: LogAuditOptions) {
     const { hash, verify, project, anchors = [] } = options;
@@ -150,7 +151,7 @@ export class LogAudit {
       size: trees.size,
       root: toBase64url(trees.root()),
       checkpoints: this.checkpoints,
-      covered_position: this.agreesAt,
+      covered_position: this.lastAgreeingPosition,
       faults: [...twoRootsFaults, ...this.faults]
         .sort((a, b) => a.position - b.position)
         .slice(0, FAULTS_KEPT),
@@ -174,15 +175,18 @@ export class LogAudit {
    */
   private differsBetween(losses: readonly RecordedLoss[]): LogAuditReport['differs_between'] {
     const anchorBounds = this.anchors.agreementBounds(losses);
-    const { differsAt } = this;
+    const { lastAgreeingPosition, firstDifferingPosition } = this;
     const isNarrower =
-      differsAt !== null &&
-      differsAt > anchorBounds.agreesAt &&
-      differsAt <= (anchorBounds.differsAt ?? Number.POSITIVE_INFINITY);
-    if (isNarrower) return { after: Math.max(anchorBounds.agreesAt, this.agreesAt), upto: differsAt };
-    return anchorBounds.differsAt === null
+      firstDifferingPosition !== null &&
+      firstDifferingPosition > anchorBounds.lastAgreeingPosition &&
+      firstDifferingPosition <= (anchorBounds.firstDifferingPosition ?? Number.POSITIVE_INFINITY);
+    if (isNarrower) {
+      const after = Math.max(anchorBounds.lastAgreeingPosition, lastAgreeingPosition);
+      return { after, upto: firstDifferingPosition };
+    }
+    return anchorBounds.firstDifferingPosition === null
       ? null
-      : { after: anchorBounds.agreesAt, upto: anchorBounds.differsAt };
+      : { after: anchorBounds.lastAgreeingPosition, upto: anchorBounds.firstDifferingPosition };
   }
 
   private checkCheckpoint({ payload, position }: EventEnvelope): void {
@@ -215,14 +219,14 @@ export class LogAudit {
       return { code: 'BAD_POSITION', detail };
     }
     if (toBase64url(tree.root()) !== root) {
-      this.differsAt = Math.min(this.differsAt ?? position, position);
+      this.firstDifferingPosition = Math.min(this.firstDifferingPosition ?? position, position);
       return {
         code: 'ROOT_DIFFERS',
         detail: `the checkpoint signs another root for position ${position} than the log has`,
       };
     }
-    if (position < (this.differsAt ?? Number.POSITIVE_INFINITY)) {
-      this.agreesAt = Math.max(this.agreesAt, position);
+    if (position < (this.firstDifferingPosition ?? Number.POSITIVE_INFINITY)) {
+      this.lastAgreeingPosition = Math.max(this.lastAgreeingPosition, position);
     }
     if (tree.subtrees().map(toBase64url).join() !== subtrees.join()) {
       const detail = `the checkpoint lists other subtrees for position ${position} than the log has`;

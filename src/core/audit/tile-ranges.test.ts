@@ -9,7 +9,7 @@ import {
   TILE_SIZE,
 } from './merkle-tree.js';
 import { numberedLeaves, seededRandom, testSha256 } from './testing/primitives.js';
-import { rangesFromTiles, subtreeRoot, tilesForConsistency, tilesForInclusion } from './tile-ranges.js';
+import { rangeRootsFromTiles, subtreeRoot, tilesForConsistency, tilesForInclusion } from './tile-ranges.js';
 
 const LEAVES = numberedLeaves(2000);
 const TILE_ROOTS: Uint8Array[] = [];
@@ -36,7 +36,7 @@ const rangesWith = (tiles: readonly number[], size: number) => {
   const leavesIn = (tile: number) => LEAVES.slice(tile * TILE_SIZE, Math.min(size, (tile + 1) * TILE_SIZE));
   const leavesOfTile = new Map(tiles.map((tile) => [tile, leavesIn(tile)]));
   const tileRoots = TILE_ROOTS.slice(0, Math.floor(size / TILE_SIZE));
-  return rangesFromTiles({ hash: testSha256, tileRoots, leavesOfTile });
+  return rangeRootsFromTiles({ hash: testSha256, tileRoots, leavesOfTile });
 };
 
 function checkInclusion(index: number, size: number): void {

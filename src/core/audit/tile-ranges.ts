@@ -4,7 +4,7 @@ import { type HashOfRange, nodeHash, splitOf, TILE_SIZE } from './merkle-tree.js
 /**
  * What the roots of ranges are computed from: complete tiles and the leaves of at most two tiles. Loading leaves takes
  * time, so a proof is made in three steps: determine which tiles it needs (`tilesForInclusion`, `tilesForConsistency`),
- * load the hashes of their leaves, and compute the path with `rangesFromTiles`.
+ * load the hashes of their leaves, and compute the path with `rangeRootsFromTiles`.
  */
 interface TileData {
   readonly hash: HashBytes;
@@ -29,10 +29,10 @@ export const tilesForConsistency = (from: number, to: number): number[] => [
 ];
 
 /**
- * Computes the roots of the ranges that a proof needs. Such a range is aligned to its size, except that the last one ends
+ * Returns the function that computes the root of a range that a proof needs. Such a range is aligned to its size, except that the last one ends
  * with the tree.
  */
-export function rangesFromTiles({ hash, tileRoots, leavesOfTile }: TileData): HashOfRange {
+export function rangeRootsFromTiles({ hash, tileRoots, leavesOfTile }: TileData): HashOfRange {
   const rootOfRange: HashOfRange = (start, end) => {
     const size = end - start;
     if (size === TILE_SIZE) {

@@ -86,10 +86,10 @@ export function holdReason(head: Head, nowMs: number, rules: Rules): string | nu
   const failures = consecutiveFailures(head, nowMs, rules);
   if (failures < rules.max_attempts || isLive(head, nowMs, rules)) return null;
   // An unrecorded expiry is the latest failure, later than any recorded error.
-  return poisonReason(failures, failures > head.failures ? null : head.last_error);
+  return failureHoldReason(failures, failures > head.failures ? null : head.last_error);
 }
 
-export function poisonReason(failures: number, lastError: string | null): string {
+export function failureHoldReason(failures: number, lastError: string | null): string {
   const lastFailure = lastError === null ? 'the lease ran out' : lastError;
   if (failures === 1) return `the last attempt ended in error or expiry: ${lastFailure}`;
   return `${failures} attempts in a row ended in error or expiry; the last: ${lastFailure}`;

@@ -4,14 +4,14 @@ import { auditKeyId } from '../audit/audit-values.js';
 import { anchorSchema } from '../audit/checkpoint.js';
 import { consistencyProof, inclusionProof } from '../audit/proof.js';
 import { AUDIT_KEY_REFUSALS, AUDIT_KEY_SUCCESSES } from './codes.js';
-import { type ApiOperations, json, PROJECT_PATH, readOperation } from './operation.js';
+import { type ApiOperations, jsonBody, PROJECT_PATH, readOperation } from './operation.js';
 import {
   boundedText,
   count,
   mutationFields,
   namedObject,
   namedResult,
-  next,
+  nextStep,
   type ReplyOf,
 } from './schema.js';
 
@@ -39,13 +39,13 @@ const auditKeyResult = namedResult('AuditKeyResult', [
     success: z.literal(true),
     reason: z.enum(AUDIT_KEY_SUCCESSES),
     keys: z.array(auditKey),
-    next: next.exactOptional(),
+    next: nextStep.exactOptional(),
   }),
   z.object({
     success: z.literal(false),
     reason: z.enum(AUDIT_KEY_REFUSALS),
     keys: z.array(auditKey),
-    next,
+    next: nextStep,
   }),
 ]);
 export type AuditKeyResult = ReplyOf<typeof auditKeyResult>;
@@ -78,7 +78,7 @@ const keyOperation = (path: string, summary: string) =>
     path: `${PROJECT_PATH}/audit/keys/${path}`,
     action: 'administer',
     summary,
-    body: json(auditKeyBody),
+    body: jsonBody(auditKeyBody),
     reply: auditKeyResult,
     isRefusable: true,
   }) as const;
@@ -114,7 +114,7 @@ export const auditOperations = {
     action: 'administer',
     summary:
       'Replay the events of the project and check order, invariants, checkpoints and signatures. A server handles one such request at a time and stops it when the client disconnects',
-    body: json(z.strictObject(mutationFields)),
+    body: jsonBody(z.strictObject(mutationFields)),
     reply: logVerification,
   },
   audit_revoke_key: keyOperation(

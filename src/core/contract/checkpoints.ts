@@ -2,13 +2,13 @@ import { z } from 'zod';
 import { CHECKPOINT_REFUSALS } from './codes.js';
 import {
   actorFields,
+  anyText,
   contextHash,
-  done,
+  doneFields,
   edgeStatus,
   featureId,
-  refused,
+  refusedFields,
   singleLineText,
-  text,
 } from './methodology-fields.js';
 import { boundedText, count, type ReplyOf, time, withName } from './schema.js';
 import { FEATURE_STATUSES, VECTOR_TYPES } from './values.js';
@@ -25,18 +25,18 @@ export const checkpointBody = z.strictObject({
 const featureSnapshot = withName(
   'FeatureSnapshot',
   z.object({
-    feature_id: text,
-    title: text,
+    feature_id: anyText,
+    title: anyText,
     vector_type: z.enum(VECTOR_TYPES),
-    profile: text,
+    profile: anyText,
     status: z.enum(FEATURE_STATUSES),
     edges: z.array(
       z.object({
-        edge: text,
+        edge: anyText,
         status: edgeStatus,
         iteration: count,
         delta: z.number().nullable(),
-        converged_at: text.nullable(),
+        converged_at: anyText.nullable(),
       }),
     ),
   }),
@@ -47,9 +47,9 @@ const checkpointSnapshot = withName(
     /** The snapshot is computed from the log up to this position, so it is reproducible. */
     position: count,
     timestamp: time,
-    message: text.nullable(),
-    context_hash: text,
-    git_ref: text.nullable(),
+    message: anyText.nullable(),
+    context_hash: anyText,
+    git_ref: anyText.nullable(),
     feature_states: z.array(featureSnapshot),
     tasks: z.object({ total: count, completed: count }),
   }),
@@ -57,9 +57,14 @@ const checkpointSnapshot = withName(
 export const checkpointReply = withName(
   'Checkpoint',
   z.discriminatedUnion('reason', [
-    z.object({ ...done, reason: z.literal('CHECKPOINTED'), snapshot: checkpointSnapshot, event_id: text }),
     z.object({
-      ...refused,
+      ...doneFields,
+      reason: z.literal('CHECKPOINTED'),
+      snapshot: checkpointSnapshot,
+      event_id: anyText,
+    }),
+    z.object({
+      ...refusedFields,
       reason: z.enum(CHECKPOINT_REFUSALS),
       snapshot: z.null(),
       event_id: z.null(),

@@ -5,13 +5,13 @@ import { offlineFields } from './offline.js';
 import {
   boundedText,
   claimId,
-  generation,
+  generationSchema,
   iteration,
   mutationFields,
   plainObject,
   plainValue,
   sha256Schema,
-  subject,
+  subjectSchema,
   withinBytes,
 } from './schema.js';
 import { WORK_KINDS } from './values.js';
@@ -26,7 +26,11 @@ export const LEASE_SECONDS_MAX = 366 * 24 * 3600;
 /** What a client adds to a claim or a result; the rules do not read it. */
 const metadata = plainObject.refine(...withinBytes(METADATA_BYTES_MAX));
 
-export const handleFields = { task_id: subject, session_id: sessionIdSchema, claim_id: claimId.optional() };
+export const handleFields = {
+  task_id: subjectSchema,
+  session_id: sessionIdSchema,
+  claim_id: claimId.optional(),
+};
 export const leaseFields = {
   lease_duration_seconds: z.number().int().min(1).max(LEASE_SECONDS_MAX).optional(),
 };
@@ -35,7 +39,7 @@ export const leaseFields = {
 const resume = z.boolean().optional();
 
 export const claimBody = z.strictObject({
-  task_id: subject.optional(),
+  task_id: subjectSchema.optional(),
   feature_id: boundedText(100).optional(),
   edge: boundedText(100).optional(),
   agent_id: agentIdSchema,
@@ -67,7 +71,7 @@ export const itemsBody = z.strictObject({
 });
 /** The holder's command on its claim. */
 export const holderBody = <Shape extends z.core.$ZodLooseShape>(shape: Shape) =>
-  z.strictObject({ ...handleFields, expected_generation: generation, ...shape, ...mutationFields });
+  z.strictObject({ ...handleFields, expected_generation: generationSchema, ...shape, ...mutationFields });
 export const renewBody = holderBody(leaseFields);
 export const releaseBody = holderBody({
   reason: z.enum(['VOLUNTARY', 'ERROR']).default('VOLUNTARY'),
@@ -77,7 +81,7 @@ export const releaseBody = holderBody({
 export const submitBody = z
   .strictObject({
     ...handleFields,
-    generation,
+    generation: generationSchema,
     result_data: plainValue.optional(),
     blob_sha256: sha256Schema.optional(),
     metadata: metadata.optional(),

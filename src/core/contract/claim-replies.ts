@@ -9,13 +9,13 @@ import {
   RENEWAL_REFUSALS,
   SUBMISSION_REFUSALS,
 } from './codes.js';
-import { count, limitFields, namedResult, next, type ReplyOf, time, withName } from './schema.js';
+import { count, limitFields, namedResult, nextStep, type ReplyOf, time, withName } from './schema.js';
 
 /** Replies to the commands on claims: done, or why not. */
 
-const refusedClaim = { success: z.literal(false), claim: z.null(), current_holder: z.null(), next };
-/** An agent that works on the shared modules. */
-const sharedHolder = z.object({
+const refusedClaim = { success: z.literal(false), claim: z.null(), current_holder: z.null(), next: nextStep };
+/** A claim of another agent on some of the same modules. */
+const overlappingClaim = z.object({
   task_id: z.string(),
   agent_id: z.string(),
   shared_modules: z.array(z.string()),
@@ -51,7 +51,7 @@ export const claimResult = namedResult('ClaimResult', [
     reason: z.literal('DENIED_PARALLEL'),
     ...refusedClaim,
     shared_modules: z.array(z.string()).describe('the modules that others work on'),
-    holders: z.array(sharedHolder),
+    holders: z.array(overlappingClaim),
   }),
   z.object({
     reason: z.enum([
@@ -66,16 +66,16 @@ export const claimResult = namedResult('ClaimResult', [
   }),
 ]);
 
-const refused = { success: z.literal(false), next };
+const refusedFields = { success: z.literal(false), next: nextStep };
 export const renewalResult = namedResult('RenewalResult', [
   z.object({ success: z.literal(true), reason: z.literal('RENEWED'), new_expiry: time.nullable() }),
-  z.object({ reason: z.enum(RENEWAL_REFUSALS), ...refused, new_expiry: z.null() }),
+  z.object({ reason: z.enum(RENEWAL_REFUSALS), ...refusedFields, new_expiry: z.null() }),
 ]);
 /** Reply to a holder's command without further data: done, or why the handle is invalid. */
 const holderResult = <Done extends string>(done: Done) =>
   z.discriminatedUnion('reason', [
     z.object({ success: z.literal(true), reason: z.literal(done) }),
-    z.object({ reason: z.enum(HANDLE_REFUSALS), ...refused }),
+    z.object({ reason: z.enum(HANDLE_REFUSALS), ...refusedFields }),
   ]);
 export const releaseResult = withName('ReleaseResult', holderResult('RELEASED'));
 export const noteResult = withName('NoteResult', holderResult('NOTED'));
@@ -87,7 +87,7 @@ export const gateResult = namedResult('GateResult', [
     /** When a suspended claim expires. */
     until: time.nullable(),
   }),
-  z.object({ reason: z.enum(GATE_REFUSALS), ...refused, generation: count, until: time.nullable() }),
+  z.object({ reason: z.enum(GATE_REFUSALS), ...refusedFields, generation: count, until: time.nullable() }),
 ]);
 
 const submissionFields = {
@@ -100,7 +100,7 @@ const refusedSubmission = {
   accepted: z.literal(false),
   ...submissionFields,
   work_product_ref: z.null(),
-  next,
+  next: nextStep,
 };
 export const submissionResult = namedResult('SubmissionResult', [
   z.object({

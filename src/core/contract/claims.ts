@@ -12,7 +12,7 @@ import {
   suspendBody,
 } from './claim-bodies.js';
 import { claimResult, gateResult, releaseResult, renewalResult, submissionResult } from './claim-replies.js';
-import { type ApiOperations, commandOperation, json, PROJECT_PATH } from './operation.js';
+import { type ApiOperations, commandOperation, jsonBody, PROJECT_PATH } from './operation.js';
 import { problemDocument } from './problem.js';
 import { reviewBody } from './reviews.js';
 
@@ -28,7 +28,7 @@ const batchOperation = <Item extends z.ZodType>(path: string, summary: string, b
     path: `${path}/batch`,
     action: 'work',
     summary,
-    body: json(body),
+    body: jsonBody(body),
     reply: z.object({ results: z.array(z.union([item, problemDocument])) }),
   }) as const;
 

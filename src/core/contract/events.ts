@@ -6,7 +6,7 @@ import { APPEND_REFUSALS, TRUST_REFUSALS } from './codes.js';
 import {
   type ApiOperations,
   commandOperation,
-  json,
+  jsonBody,
   PROJECT_PATH,
   readOperation,
   TENANT_PATH,
@@ -15,18 +15,18 @@ import {
   boundedText,
   claimId,
   count,
-  generation,
+  generationSchema,
   jsonRecord,
   mutationFields,
   namedObject,
   namedResult,
-  next,
   nextPage,
+  nextStep,
   pageLimit,
   plainObject,
   type ReplyOf,
   sha256Schema,
-  subject,
+  subjectSchema,
   time,
   withinBytes,
 } from './schema.js';
@@ -38,13 +38,13 @@ export const IMPORT_CHUNK_BYTES_MAX = 512 * 1024;
 
 export const appendBody = z.strictObject({
   event_type: boundedText(100),
-  task_id: subject.optional(),
+  task_id: subjectSchema.optional(),
   feature_id: boundedText(100).optional(),
   edge: boundedText(100).optional(),
   agent_id: agentIdSchema,
   agent_role: boundedText(64).optional(),
   session_id: sessionIdSchema.optional(),
-  generation: generation.optional(),
+  generation: generationSchema.optional(),
   claim_id: claimId.optional(),
   // Version 5 (name-based) is reserved for the events that the coordinator deduplicates.
   event_id: z
@@ -136,14 +136,19 @@ const eventEnvelope = namedObject('Event', {
 });
 const appendResult = namedResult('AppendResult', [
   z.object({ success: z.literal(true), reason: z.literal('APPENDED'), event_id: z.string() }),
-  z.object({ success: z.literal(false), reason: z.enum(APPEND_REFUSALS), event_id: z.null(), next }),
+  z.object({
+    success: z.literal(false),
+    reason: z.enum(APPEND_REFUSALS),
+    event_id: z.null(),
+    next: nextStep,
+  }),
 ]);
 const importedCount = z.object({ written: z.int(), already_there: z.int() });
 
 const trustResult = z.object({
   trusted: z.array(z.object({ task_id: z.string(), generation: count })).describe('at most 500'),
   skipped: z
-    .array(z.object({ task_id: z.string(), reason: z.enum(TRUST_REFUSALS), next }))
+    .array(z.object({ task_id: z.string(), reason: z.enum(TRUST_REFUSALS), next: nextStep }))
     .describe('the first 100; `skipped_count` is the total number'),
   skipped_count: count,
   more: z.boolean().describe('there are more edges to trust: call again'),
@@ -196,7 +201,7 @@ export const eventOperations = {
     path: `${EVENTS_PATH}/import`,
     action: 'operate',
     summary: 'Import events of other tools, all or none; an event whose event_id exists already is skipped',
-    body: json(importBody),
+    body: jsonBody(importBody),
     reply: importedCount,
   },
   trust_imports: {
@@ -205,7 +210,7 @@ export const eventOperations = {
     action: 'administer',
     summary:
       'Adopt the convergences that imported logs report: completes each of these edges that was never claimed here',
-    body: json(trustImportsBody),
+    body: jsonBody(trustImportsBody),
     reply: trustResult,
   },
   events_stream: readOperation(

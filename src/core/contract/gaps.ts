@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import {
   actorFields,
+  anyText,
   boundedCount,
   featureId,
   GAP_KEYS_MAX,
   reqKey,
   severity,
   singleLineText,
-  text,
 } from './methodology-fields.js';
 import { count, positionFields, type ReplyOf, time, withName } from './schema.js';
 import { GAP_LAYERS } from './values.js';
@@ -33,13 +33,13 @@ export const gapsBody = z.strictObject({
 });
 /** Requirement keys of one domain that lack coverage. */
 const gapCluster = z.object({
-  domain: text,
+  domain: anyText,
   severity: z.enum(['high', 'medium']),
-  keys: z.array(text),
+  keys: z.array(anyText),
   layers: z.array(z.enum(GAP_LAYERS)),
 });
 /** The same gaps always have the same intent id. At most 100 keys are listed; `key_count` has the full number. */
-const identifiedGapCluster = gapCluster.extend({ key_count: count, intent_id: text });
+const identifiedGapCluster = gapCluster.extend({ key_count: count, intent_id: anyText });
 const gapCounts = {
   total_req_keys: count,
   full_coverage: count,
@@ -47,7 +47,7 @@ const gapCounts = {
   no_coverage: count,
   test_gaps: count,
   telemetry_gaps: count,
-  layer_results: z.record(text, z.enum(['pass', 'fail'])),
+  layer_results: z.record(anyText, z.enum(['pass', 'fail'])),
 };
 const gapReport = z.object({ ...gapCounts, clusters: z.array(gapCluster) });
 export const gapsReply = withName(
@@ -58,8 +58,8 @@ export const gapsReply = withName(
     ...gapCounts,
     clusters: z.array(identifiedGapCluster),
     /** Null for a dry run, which writes nothing. */
-    event_id: text.nullable(),
-    next: text,
+    event_id: anyText.nullable(),
+    next: anyText,
     ...positionFields,
   }),
 );
@@ -67,14 +67,14 @@ export const gapsReply = withName(
 export const methodologySignal = withName(
   'Signal',
   z.object({
-    id: text,
+    id: anyText,
     kind: z.enum(['intent', 'escalation', 'stale_claim']),
     at: time,
     position: count,
-    feature_id: text.nullable(),
-    edge: text.nullable(),
+    feature_id: anyText.nullable(),
+    edge: anyText.nullable(),
     severity,
-    says: text,
+    says: anyText,
   }),
 );
 export const gapsSummary = z.object({

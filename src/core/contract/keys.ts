@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { agentIdSchema, agentRoleSchema } from '../ids.js';
 import { ROLES } from '../roles.js';
-import { type ApiOperations, json, TENANT_PATH } from './operation.js';
+import { type ApiOperations, jsonBody, TENANT_PATH } from './operation.js';
 import {
   boundedText,
   mutationFields,
@@ -68,7 +68,7 @@ export const keyOperations = {
     path: KEYS_PATH,
     action: 'administer',
     summary: 'Create a key; only this reply contains its token',
-    body: json(keyBody),
+    body: jsonBody(keyBody),
     reply: createdApiKey,
   },
   list_keys: {

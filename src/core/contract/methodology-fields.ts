@@ -26,8 +26,8 @@ export const contextHash = singleLineText(200);
 /** The acting agent. Without `agent_id` the caller's credential identifies it. */
 export const actorFields = { agent_id: agentIdSchema.optional(), ...mutationFields };
 
-export const text = z.string();
+export const anyText = z.string();
 export const severity = z.enum(PRIORITIES);
 export const edgeStatus = z.enum(['pending', ...EDGE_STATUSES]);
-export const refused = { success: z.literal(false), next: text };
-export const done = { success: z.literal(true), next: text };
+export const refusedFields = { success: z.literal(false), next: anyText };
+export const doneFields = { success: z.literal(true), next: anyText };

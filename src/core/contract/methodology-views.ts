@@ -5,7 +5,7 @@ import { budgetSchema } from '../methodology/definition/engine-settings.js';
 import { evidencePolicyStatus } from './checks.js';
 import { gapsSummary, methodologySignal } from './gaps.js';
 import { methodologyView } from './methodology.js';
-import { edgeName, edgeStatus, featureId, severity } from './methodology-fields.js';
+import { anyText, edgeName, edgeStatus, featureId, severity } from './methodology-fields.js';
 import type { ApiOperations } from './operation.js';
 import {
   type AtQuery,
@@ -20,67 +20,65 @@ import {
 import { ESCALATION_KINDS, escalation } from './start.js';
 import { BANDS, EXPIRY_ACTIONS, FEATURE_STATUSES, WORKSPACE_STATES } from './values.js';
 
-const text = z.string();
-
 // Status of all features
 
 /** One stage of a feature. An edge of type `co_evolution`, whose two assets develop together, is one stage. */
-const trackStop = z.object({
-  stage: text,
-  edge: text,
+const featureStage = z.object({
+  stage: anyText,
+  edge: anyText,
   optional: z.boolean(),
   /** In this order: converged, in work, pending, blocked. */
   mark: z.enum(['✓', '●', '○', '✗']),
-  started_at: text.nullable(),
-  converged_at: text.nullable(),
+  started_at: anyText.nullable(),
+  converged_at: anyText.nullable(),
 });
 const childState = z.object({
-  feature: text,
-  vector_type: text,
-  edge: text.nullable(),
+  feature: anyText,
+  vector_type: anyText,
+  edge: anyText.nullable(),
   folded_back: z.enum(['converged', 'time_box_expired']).nullable(),
-  payload_path: text.nullable(),
+  payload_path: anyText.nullable(),
 });
 const featureFields = {
   /** Same as feature_id, under the name that the other Genesis tools read. */
-  id: text,
-  feature_id: text,
-  title: text,
-  vector_type: text,
-  profile: text,
-  priority: text,
+  id: anyText,
+  feature_id: anyText,
+  title: anyText,
+  vector_type: anyText,
+  profile: anyText,
+  priority: anyText,
   /** Requirement keys that the feature delivers. */
-  requirements: z.array(text),
+  requirements: z.array(anyText),
   status: z.enum(FEATURE_STATUSES),
-  current_edge: text.nullable(),
+  current_edge: anyText.nullable(),
   /** Completed iterations on the current edge, and its last delta. */
   iteration: count,
   delta: z.number().nullable(),
-  you_are_here: z.array(trackStop),
+  you_are_here: z.array(featureStage),
   edges_converged: count,
   edges_total: count,
   /** Converged edges that the profile does not include. Only an imported log can have them. */
-  off_profile: z.array(text),
+  off_profile: z.array(anyText),
   /** Why the feature cannot continue; null if it can. */
-  waits_for: text.nullable(),
-  parent: z.object({ feature: text, edge: text.nullable(), reason: text }).nullable(),
+  waits_for: anyText.nullable(),
+  parent: z.object({ feature: anyText, edge: anyText.nullable(), reason: anyText }).nullable(),
   children: z.array(childState),
-  dependencies: z.array(z.object({ feature: text, asset: text.nullable(), status: text })),
-  time_box: z.object({ status: text, elapsed: z.number().describe('elapsed part of the time box') }),
+  dependencies: z.array(z.object({ feature: anyText, asset: anyText.nullable(), status: anyText })),
+  time_box: z.object({ status: anyText, elapsed: z.number().describe('elapsed part of the time box') }),
 };
 const featureSummary = withName('FeatureSummary', z.object(featureFields));
 const claimSummary = z.object({
-  feature_id: text,
-  edge: text,
-  agent_id: text,
-  agent_role: text.nullable(),
+  feature_id: anyText,
+  edge: anyText,
+  agent_id: anyText,
+  agent_role: anyText.nullable(),
   generation: count,
   state: z.enum(['held', 'stale', 'awaiting_human', 'suspended', 'lease_expired']),
   since: time,
 });
 const stageCoverage = z.object({
-  stage: text,
-  edge: text,
+  stage: anyText,
+  edge: anyText,
   converged: count,
   at_work: count,
   pending: count,
@@ -93,19 +91,19 @@ const serviceHealth = z.object({
   pending_reviews: count,
   stale_claims: count,
 });
-const releaseSummary = z.object({ at: time, version: text, features_included: count });
-const nextAction = z.object({ says: text, command: text });
+const releaseSummary = z.object({ at: time, version: anyText, features_included: count });
+const nextAction = z.object({ says: anyText, command: anyText });
 const methodologyStatus = withName(
   'MethodologyStatus',
   z.object({
     ...positionFields,
     state: z.enum(WORKSPACE_STATES),
     start_would: z.object({
-      feature: text.nullable(),
-      edge: text.nullable(),
+      feature: anyText.nullable(),
+      edge: anyText.nullable(),
       iteration: count.nullable(),
-      reasons: z.array(text),
-      command: text,
+      reasons: z.array(anyText),
+      command: anyText,
     }),
     project: z.object({
       edges_completed: count,
@@ -127,8 +125,10 @@ const methodologyStatus = withName(
     next_actions: z.array(nextAction),
   }),
 );
-export type TrackStop = ReplyOf<typeof trackStop>;
-export type StatusMark = TrackStop['mark'];
+export type FeatureStage = ReplyOf<typeof featureStage>;
+/** The earlier name of `FeatureStage`, for programs that import it. */
+export type TrackStop = FeatureStage;
+export type StatusMark = FeatureStage['mark'];
 export type FeatureSummary = ReplyOf<typeof featureSummary>;
 export type ClaimSummary = ReplyOf<typeof claimSummary>;
 export type StageCoverage = ReplyOf<typeof stageCoverage>;
@@ -140,43 +140,43 @@ export type MethodologyStatus = ReplyOf<typeof methodologyStatus>;
 // One feature
 
 const trajectoryEntry = z.object({
-  edge: text,
+  edge: anyText,
   optional: z.boolean(),
   status: edgeStatus,
   stuck: z.boolean(),
   iteration: count,
   delta: z.number().nullable(),
   deltas: z.array(z.number().nullable()),
-  started_at: text.nullable(),
-  converged_at: text.nullable(),
-  convergence_type: text.nullable(),
+  started_at: anyText.nullable(),
+  converged_at: anyText.nullable(),
+  convergence_type: anyText.nullable(),
   /** The convergence was read from the log of another tool. */
   imported: z.boolean(),
-  agent_id: text.nullable(),
-  agent_role: text.nullable(),
-  blocked_by: text.nullable(),
-  hold: text.nullable(),
-  context_hash: text.nullable(),
+  agent_id: anyText.nullable(),
+  agent_role: anyText.nullable(),
+  blocked_by: anyText.nullable(),
+  hold: anyText.nullable(),
+  context_hash: anyText.nullable(),
   evaluators: jsonRecord.nullable(),
-  failing: z.array(z.object({ check: text, times_in_a_row: count })),
+  failing: z.array(z.object({ check: anyText, times_in_a_row: count })),
 });
 const reportedTimeBox = z.object({
   duration_seconds: z.number(),
   on_expiry: z.enum(EXPIRY_ACTIONS),
-  started: text,
+  started: anyText,
 });
 const effectiveTimeBox = reportedTimeBox.extend({
   check_in_seconds: z.number().nullable(),
-  started: text.nullable(),
+  started: anyText.nullable(),
 });
 const featureView = z.object({
   ...featureFields,
-  intent: text.nullable(),
+  intent: anyText.nullable(),
   trajectory: z.array(trajectoryEntry),
-  constraint_dimensions: z.array(z.object({ name: text, mandatory: z.boolean(), decided: z.boolean() })),
+  constraint_dimensions: z.array(z.object({ name: anyText, mandatory: z.boolean(), decided: z.boolean() })),
   time_box_rule: z.union([effectiveTimeBox, reportedTimeBox]).nullable(),
-  context_hash: text.nullable(),
-  last_event_at: text.nullable(),
+  context_hash: anyText.nullable(),
+  last_event_at: anyText.nullable(),
   last_position: count.nullable(),
 });
 const featureReply = withName('Feature', featureView.extend(positionFields));
@@ -208,11 +208,11 @@ const healthFinding = z.object({
     'configuration',
   ]),
   severity,
-  feature_id: text.nullable(),
-  edge: text.nullable(),
-  says: text,
+  feature_id: anyText.nullable(),
+  edge: anyText.nullable(),
+  says: anyText,
   /** The command that resolves the finding, if there is one. */
-  next: text.nullable(),
+  next: anyText.nullable(),
 });
 const healthReport = z.object({
   healthy: z.boolean(),
@@ -221,13 +221,13 @@ const healthReport = z.object({
   counts: z.object({ features: count, pending_reviews: count, stale_claims: count, stuck: count }),
   health: serviceHealth,
   /** The cost of runs of the iterate engine. */
-  spent: z.object({ features: z.record(text, costSchema), project: costSchema }),
+  spent: z.object({ features: z.record(anyText, costSchema), project: costSchema }),
   /** The budget in engine.yml; null if there is none. */
   budget: budgetSchema.nullable(),
 });
 const healthReply = withName('Health', healthReport.extend(positionFields));
 const ganttReply = z.object({
-  gantt: text.describe('Gantt chart in Mermaid syntax'),
+  gantt: anyText.describe('Gantt chart in Mermaid syntax'),
   ...positionFields,
 });
 export type HealthFinding = ReplyOf<typeof healthFinding>;
@@ -237,31 +237,31 @@ export type HealthReport = ReplyOf<typeof healthReport>;
 
 const bandView = z.object({
   band: z.enum(BANDS),
-  edges: z.array(text),
+  edges: z.array(anyText),
   converged: count,
   total: count,
   percent: count,
 });
 /** Details of one edge: its evaluators, its sub-steps and the features on it. */
 const edgeView = z.object({
-  edge: text,
-  name: text,
+  edge: anyText,
+  name: anyText,
   band: z.enum(BANDS),
-  source: text,
-  target: text,
+  source: anyText,
+  target: anyText,
   edge_type: z.enum(['standard', 'co_evolution']),
-  evaluators: z.array(text),
-  sub_steps: z.array(z.object({ name: text, type: text, criterion: text })),
+  evaluators: z.array(anyText),
+  sub_steps: z.array(z.object({ name: anyText, type: anyText, criterion: anyText })),
   features: z.array(
-    z.object({ feature_id: text, status: edgeStatus, iteration: count, delta: z.number().nullable() }),
+    z.object({ feature_id: anyText, status: edgeStatus, iteration: count, delta: z.number().nullable() }),
   ),
-  hint: text.nullable(),
+  hint: anyText.nullable(),
 });
 const zoomView = z.object({
   bands: z.array(bandView),
   edge: edgeView.nullable(),
   /** Set if the requested edge is not in the topology. */
-  unknown_edge: text.nullable(),
+  unknown_edge: anyText.nullable(),
 });
 const zoomReply = withName('Zoom', zoomView.extend(positionFields));
 /** Selects one edge, or the whole graph if `edge` is omitted, for one feature or for all. */
@@ -289,12 +289,12 @@ export const traceBody = z.strictObject({
   ...atField,
 });
 const traceStep = z.object({
-  edge: text,
-  stage: text,
+  edge: anyText,
+  stage: anyText,
   status: edgeStatus,
-  started_at: text.nullable(),
-  converged_at: text.nullable(),
-  agent_id: text.nullable(),
+  started_at: anyText.nullable(),
+  converged_at: anyText.nullable(),
+  agent_id: anyText.nullable(),
   positions: z.object({
     started: count.nullable(),
     last: count.nullable(),
@@ -302,19 +302,19 @@ const traceStep = z.object({
   }),
 });
 const tracedFeature = z.object({
-  feature_id: text,
-  title: text,
-  intent: text.nullable(),
+  feature_id: anyText,
+  title: anyText,
+  intent: anyText.nullable(),
   status: z.enum(FEATURE_STATUSES),
-  parent: text.nullable(),
-  children: z.array(text),
+  parent: anyText.nullable(),
+  children: z.array(anyText),
   /** In the order of work, along the feature's profile. */
   chain: z.array(traceStep),
 });
 const requirementTrace = z.object({
-  requirement: text,
+  requirement: anyText,
   features: z.array(tracedFeature),
-  gaps: z.array(text),
+  gaps: z.array(anyText),
 });
 /** Backward: the intents and parents that a requirement comes from. Forward: the edges and children that follow. */
 const traceReply = withName(

@@ -4,7 +4,7 @@ import { checkpointBody, checkpointReply } from './checkpoints.js';
 import { gateResult } from './claim-replies.js';
 import { configureBody, configureResult } from './configuration.js';
 import { gapsBody, gapsFoundReply, gapsReply } from './gaps.js';
-import { type Action, type ApiOperations, json, withProject } from './operation.js';
+import { type Action, type ApiOperations, jsonBody, withProject } from './operation.js';
 import { decideProposalBody, planResult } from './plan.js';
 import { createdReviewLink, decideReviewBody, reviewLinkBody, reviewsReply } from './reviews.js';
 import { atQuery } from './schema.js';
@@ -20,7 +20,15 @@ const methodologyCommand = <Shape extends z.core.$ZodShape, Reply extends z.ZodT
   body: z.ZodObject<Shape>,
   reply: Reply,
 ) =>
-  ({ method: 'POST', path, tenant: 'own', action, summary, body: json(withProject(body)), reply }) as const;
+  ({
+    method: 'POST',
+    path,
+    tenant: 'own',
+    action,
+    summary,
+    body: jsonBody(withProject(body)),
+    reply,
+  }) as const;
 
 /** A read whose query names the project. */
 export const methodologyView = <Shape extends z.core.$ZodShape, Reply extends z.ZodType>(

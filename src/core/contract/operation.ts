@@ -80,9 +80,18 @@ export const commandOperation = <Body extends z.ZodType, Reply extends z.ZodType
   summary: string,
   body: Body,
   reply: Reply,
-) => ({ method: 'POST', path, action: 'work', summary, body: json(body), reply, isRefusable: true }) as const;
+) =>
+  ({
+    method: 'POST',
+    path,
+    action: 'work',
+    summary,
+    body: jsonBody(body),
+    reply,
+    isRefusable: true,
+  }) as const;
 
-export const json = <S extends z.ZodType>(schema: S) => ({ kind: 'json', schema }) as const;
+export const jsonBody = <S extends z.ZodType>(schema: S) => ({ kind: 'json', schema }) as const;
 
 const projectField = { project_id: projectIdSchema };
 

@@ -5,7 +5,7 @@ import { eventOperations } from './events.js';
 import { keyOperations } from './keys.js';
 import { methodologyOperations } from './methodology.js';
 import { methodologyViewOperations } from './methodology-views.js';
-import { type ApiOperations, type IdentifiedOperation, json, type ReplySchema } from './operation.js';
+import { type ApiOperations, type IdentifiedOperation, jsonBody, type ReplySchema } from './operation.js';
 import { overviewOperations } from './overview.js';
 import { planOperations } from './plan.js';
 import { reviewLinkForm } from './reviews.js';
@@ -19,7 +19,7 @@ import { whoamiOperations } from './whoami.js';
 const mcp = {
   method: 'POST',
   action: 'read',
-  body: json(z.unknown()),
+  body: jsonBody(z.unknown()),
   reply: { content_type: 'application/json' },
 } as const;
 

@@ -3,19 +3,19 @@ import { REVIEW_DECISIONS } from '../claims/head.js';
 import { LINK_DAYS_MAX, TOKEN_LENGTH_MAX } from '../engine/review-link.js';
 import { agentIdSchema } from '../ids.js';
 import { failingCheck } from './checks.js';
-import { boundedCount, edgeName, featureId, singleLineText, text } from './methodology-fields.js';
+import { anyText, boundedCount, edgeName, featureId, singleLineText } from './methodology-fields.js';
 import { offlineEvent, offlineEventId } from './offline.js';
 import {
   boundedText,
   count,
-  generation,
+  generationSchema,
   iteration,
   jsonRecord,
   mutationFields,
   positionFields,
   type ReplyOf,
   sha256Schema,
-  subject,
+  subjectSchema,
   time,
   withName,
 } from './schema.js';
@@ -45,26 +45,26 @@ export const decideReviewBody = z.strictObject({
 const pendingReview = withName(
   'PendingReview',
   z.object({
-    task_id: text,
-    feature_id: text.nullable(),
-    edge: text.nullable(),
+    task_id: anyText,
+    feature_id: anyText.nullable(),
+    edge: anyText.nullable(),
     generation: count,
     iteration: count,
-    candidate_sha256: text,
-    work_product_ref: text.nullable(),
-    agent_id: text,
-    agent_role: text.nullable(),
-    reason: text,
+    candidate_sha256: anyText,
+    work_product_ref: anyText.nullable(),
+    agent_id: anyText,
+    agent_role: anyText.nullable(),
+    reason: anyText,
     since: time,
     deadline: time.nullable(),
     overdue: z.boolean().describe('whether the deadline has passed; a decision is still possible'),
     /** Null unless the last notice of this candidate could not be delivered. */
-    notice_failed: z.object({ host: text, error: text }).nullable(),
+    notice_failed: z.object({ host: anyText, error: anyText }).nullable(),
     /** The latest reported counts: passed, failed, skipped, total. */
     evaluators: jsonRecord.nullable(),
     /** Null if the candidate is not a file manifest. */
     files: z
-      .array(z.object({ path: text, sha256: text, size_bytes: count, base_sha256: text.nullable() }))
+      .array(z.object({ path: anyText, sha256: anyText, size_bytes: count, base_sha256: anyText.nullable() }))
       .nullable()
       .describe(
         'files that the candidate would write; at most 100 are listed; base_sha256 is null for a new file',
@@ -75,14 +75,14 @@ const pendingReview = withName(
       .exactOptional()
       .describe('required checks that the candidate has not passed; with one, it cannot be approved'),
     /** The edge's checks that only a person can pass. */
-    human_checks: z.array(z.object({ name: text, criterion: text })),
-    next: text,
+    human_checks: z.array(z.object({ name: anyText, criterion: anyText })),
+    next: anyText,
   }),
 );
 /** The decision on a candidate, as the coordinator records it. */
 export const reviewBody = z.strictObject({
-  task_id: subject,
-  generation,
+  task_id: subjectSchema,
+  generation: generationSchema,
   iteration,
   candidate_sha256: sha256Schema,
   decision: z.enum(REVIEW_DECISIONS),
@@ -133,13 +133,13 @@ export const reviewLinkBody = z.strictObject({
 export const createdReviewLink = withName(
   'ReviewLink',
   z.object({
-    link_id: text,
-    path: text.describe('path and query on this server; anyone who has it can decide'),
-    task_id: text,
+    link_id: anyText,
+    path: anyText.describe('path and query on this server; anyone who has it can decide'),
+    task_id: anyText,
     generation: count,
     iteration: count,
-    candidate_sha256: text,
-    reviewer: text.describe('the reviewer under whose name a decision is recorded'),
+    candidate_sha256: anyText,
+    reviewer: anyText.describe('the reviewer under whose name a decision is recorded'),
     expires_at: time,
   }),
 );
@@ -153,11 +153,11 @@ export const reviewLinkForm = z.strictObject({
 const pendingProposal = withName(
   'PendingProposal',
   z.object({
-    proposal_id: text,
+    proposal_id: anyText,
     tasks: z.array(z.unknown()),
-    proposed_by: text,
+    proposed_by: anyText,
     since: time,
-    next: text,
+    next: anyText,
   }),
 );
 export const reviewsReply = withName(

@@ -4,15 +4,15 @@ import { requestIdSchema } from '../ids.js';
 import { effectiveCheck } from './checks.js';
 import { holderBody } from './claim-bodies.js';
 import { EVIDENCE_REFUSALS, PROPOSE_REFUSALS } from './codes.js';
-import { type ApiOperations, commandOperation, json, PROJECT_PATH, readOperation } from './operation.js';
+import { type ApiOperations, commandOperation, jsonBody, PROJECT_PATH, readOperation } from './operation.js';
 import {
   boundedText,
   count,
   iteration,
   namedObject,
   namedResult,
-  next,
   nextPage,
+  nextStep,
   pageQuery,
   type ReplyOf,
   sha256Schema,
@@ -69,11 +69,11 @@ const proposeResult = namedResult('ProposeResult', [
     candidate_sha256: z.string(),
     base_version: count,
   }),
-  z.object({ success: z.literal(false), reason: z.enum(PROPOSE_REFUSALS), next }),
+  z.object({ success: z.literal(false), reason: z.enum(PROPOSE_REFUSALS), next: nextStep }),
 ]);
 const evidenceResult = namedResult('EvidenceResult', [
   z.object({ success: z.literal(true), reason: z.literal('RECORDED'), task_id: z.string() }),
-  z.object({ success: z.literal(false), reason: z.enum(EVIDENCE_REFUSALS), next }),
+  z.object({ success: z.literal(false), reason: z.enum(EVIDENCE_REFUSALS), next: nextStep }),
 ]);
 
 export type Runner = ReplyOf<typeof runner>;
@@ -92,7 +92,7 @@ export const runnerOperations = {
     path: RUNNERS_PATH,
     action: 'administer',
     summary: 'Enrol a runner by its public key: what it signs counts as evidence of checks',
-    body: json(enrolRunnerBody),
+    body: jsonBody(enrolRunnerBody),
     reply: runner,
   },
   list_runners: {

@@ -6,15 +6,15 @@ import { effectiveCheck } from './checks.js';
 import { CANCEL_REFUSALS, ITERATE_REFUSALS } from './codes.js';
 import { methodologyView } from './methodology.js';
 import { featureId } from './methodology-fields.js';
-import { type ApiOperations, json, withProject } from './operation.js';
+import { type ApiOperations, jsonBody, withProject } from './operation.js';
 import {
   boundedText,
   count,
   jsonRecord,
   namedObject,
   namedResult,
-  next,
   nextPage,
+  nextStep,
   pageQuery,
   positionFields,
   type ReplyOf,
@@ -26,7 +26,10 @@ import { RUN_STATUSES } from './values.js';
 
 const runId = z.uuid();
 
-/** `REQUESTED`: no executor has started the run yet. `WAITING`: the run waits for a person. */
+/**
+ * `REQUESTED`: no executor has started the run yet. `WAITING`: the run waits for a person, or, once `decision` is set, for an
+ * executor to continue it.
+ */
 const RUN_STATES = ['REQUESTED', 'RUNNING', 'WAITING', ...RUN_STATUSES] as const;
 
 export const iterateBody = z.strictObject({
@@ -135,7 +138,7 @@ const iterateResult = namedResult('IterateResult', [
     /** `UNDER_WAY`: the edge has a run that has not ended, so no other run is requested. */
     reason: z.enum(['REQUESTED', 'UNDER_WAY']),
     run: runSummary,
-    next,
+    next: nextStep,
   }),
   z.object({
     success: z.literal(true),
@@ -145,11 +148,11 @@ const iterateResult = namedResult('IterateResult', [
     workflow_type: z.enum(['STANDARD', 'EXPRESS']),
     workflow_reason: z.string(),
   }),
-  z.object({ success: z.literal(false), reason: z.enum(ITERATE_REFUSALS), next }),
+  z.object({ success: z.literal(false), reason: z.enum(ITERATE_REFUSALS), next: nextStep }),
 ]);
 const cancelRunResult = namedResult('CancelRunResult', [
   z.object({ success: z.literal(true), reason: z.literal('CANCELLED'), run: runSummary }),
-  z.object({ success: z.literal(false), reason: z.enum(CANCEL_REFUSALS), next }),
+  z.object({ success: z.literal(false), reason: z.enum(CANCEL_REFUSALS), next: nextStep }),
 ]);
 
 export type RunsQuery = z.output<typeof runsQuery>;
@@ -171,7 +174,7 @@ export const runOperations = {
     path: '/api/iterate',
     action: 'work',
     summary: 'Request a run of an edge; gen iterate executes it. With dry_run, only compile it',
-    body: json(withProject(iterateBody)),
+    body: jsonBody(withProject(iterateBody)),
     reply: iterateResult,
   },
   list_runs: methodologyView('/api/runs', 'List the runs of the project, newest first', runsQuery, runsReply),
@@ -187,7 +190,7 @@ export const runOperations = {
     path: '/api/runs/{run_id}/cancel',
     action: 'operate',
     summary: 'Cancel a run that has not ended; its executor loses the claim of the edge',
-    body: json(withProject(cancelRunBody)),
+    body: jsonBody(withProject(cancelRunBody)),
     reply: cancelRunResult,
   },
 } as const satisfies ApiOperations;

@@ -31,7 +31,7 @@ export const time = z.string().describe('ISO-8601 UTC with milliseconds');
 export const count = z.number().int().min(0);
 export const jsonRecord = z.record(z.string(), z.unknown());
 /** Present on every refusal. */
-export const next = z.string().describe('what to do next');
+export const nextStep = z.string().describe('what to do next');
 /** The limit that caused a refusal, and its value. */
 export const limitFields = { limit: z.string(), limit_value: count.nullable() };
 /** Null on the last page. */
@@ -41,9 +41,9 @@ export const positionFields = { position: count, last_updated: time.nullable() }
 export type LogPosition = ReplyOf<z.ZodObject<typeof positionFields>>;
 
 export const boundedText = (max: number) => z.string().min(1).max(max);
-export const generation = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
+export const generationSchema = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
 export const iteration = z.number().int().min(1).max(1_000_000);
-export const subject = boundedText(200);
+export const subjectSchema = boundedText(200);
 export const claimId = boundedText(64);
 export const sha256Schema = z
   .string()

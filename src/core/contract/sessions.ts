@@ -11,8 +11,8 @@ import {
   mutationFields,
   namedObject,
   namedResult,
-  next,
   nextPage,
+  nextStep,
   pageQuery,
   type ReplyOf,
   time,
@@ -48,13 +48,13 @@ const sessionResult = namedResult('SessionResult', [
     reason: z.literal('DENIED_LIMIT'),
     session: z.null(),
     ...limitFields,
-    next,
+    next: nextStep,
   }),
   z.object({
     success: z.literal(false),
     reason: z.enum(['SESSION_CLOSED', 'PUBLIC_KEY_CONFLICT']),
     session: sessionRecord,
-    next,
+    next: nextStep,
   }),
 ]);
 

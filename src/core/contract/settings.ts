@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { TRACK_PATTERN } from '../plan/task-id.js';
 import { LIMITED_TRACKS_MAX } from '../plan/track-capacity.js';
-import { type ApiOperations, json, PROJECT_PATH, readOperation, TENANT_PATH } from './operation.js';
+import { type ApiOperations, jsonBody, PROJECT_PATH, readOperation, TENANT_PATH } from './operation.js';
 import { count, mutationFields, namedObject } from './schema.js';
 import { EVIDENCE_POLICIES, RESULT_BYTES_MAX } from './values.js';
 
@@ -127,7 +127,7 @@ export const settingsOperations = {
     path: LIMITS_PATH,
     action: 'administer',
     summary: 'Change limits of the tenant; omitted fields keep their values',
-    body: json(limitsBody),
+    body: jsonBody(limitsBody),
     reply: limits,
   },
   get_policy: readOperation(POLICY_PATH, 'Get the policy of the project', { reply: policy }),
@@ -136,7 +136,7 @@ export const settingsOperations = {
     path: POLICY_PATH,
     action: 'administer',
     summary: 'Change the policy of the project; omitted fields keep their values',
-    body: json(policyBody),
+    body: jsonBody(policyBody),
     reply: policy,
   },
 } as const satisfies ApiOperations;

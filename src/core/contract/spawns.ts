@@ -4,12 +4,12 @@ import { FOLD_BACK_REFUSALS, SPAWN_REFUSALS } from './codes.js';
 import {
   ARTIFACTS_MAX,
   actorFields,
-  done,
+  anyText,
+  doneFields,
   edgeName,
   featureId,
-  refused,
+  refusedFields,
   singleLineText,
-  text,
 } from './methodology-fields.js';
 import { boundedText, type ReplyOf, withName } from './schema.js';
 import { PRIORITIES, VECTOR_TYPES } from './values.js';
@@ -50,15 +50,15 @@ export const spawnReply = withName(
   'Spawn',
   z.discriminatedUnion('reason', [
     z.object({
-      ...done,
+      ...doneFields,
       reason: z.literal('SPAWNED'),
-      feature_id: text,
+      feature_id: anyText,
       vector: withName('FeatureVector', featureSchema),
-      blocks: text.nullable().describe('edge of the parent that waits for the spawn'),
-      event_id: text,
+      blocks: anyText.nullable().describe('edge of the parent that waits for the spawn'),
+      event_id: anyText,
     }),
     z.object({
-      ...refused,
+      ...refusedFields,
       reason: z.enum(SPAWN_REFUSALS),
       feature_id: z.null(),
       vector: z.null(),
@@ -83,19 +83,19 @@ export const foldBackReply = withName(
   'FoldBack',
   z.discriminatedUnion('reason', [
     z.object({
-      ...done,
+      ...doneFields,
       reason: z.literal('FOLDED_BACK'),
-      child: text,
-      parent: text,
+      child: anyText,
+      parent: anyText,
       /** The parent's edge that waited for the child and is unblocked now. */
-      unblocked: text.nullable(),
+      unblocked: anyText.nullable(),
       /** The feature that a hotfix spawns, to replace the hotfix with a proper solution. */
-      remediation: text.nullable(),
+      remediation: anyText.nullable(),
     }),
     z.object({
-      ...refused,
+      ...refusedFields,
       reason: z.enum(FOLD_BACK_REFUSALS),
-      child: text,
+      child: anyText,
       parent: z.null(),
       unblocked: z.null(),
       remediation: z.null(),

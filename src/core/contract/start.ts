@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { agentIdSchema, requestIdSchema } from '../ids.js';
 import { evidencePolicyStatus } from './checks.js';
-import { edgeName, featureId, severity, singleLineText, text } from './methodology-fields.js';
+import { anyText, edgeName, featureId, severity, singleLineText } from './methodology-fields.js';
 import { count, positionFields, type ReplyOf, time, withName } from './schema.js';
 import { WORKSPACE_STATES } from './values.js';
 
@@ -30,45 +30,45 @@ export const escalation = withName(
   'Escalation',
   z.object({
     kind: z.enum(ESCALATION_KINDS),
-    feature_id: text.nullable(),
-    edge: text.nullable(),
+    feature_id: anyText.nullable(),
+    edge: anyText.nullable(),
     severity,
     since: time,
-    says: text,
-    next: text.describe('command that resolves it'),
+    says: anyText,
+    next: anyText.describe('command that resolves it'),
   }),
 );
 /** Another feature in work, and the modules that both touch. */
 const overlappingWork = withName(
   'OverlappingWork',
   z.object({
-    feature_id: text,
-    edge: text,
-    agent_id: text,
+    feature_id: anyText,
+    edge: anyText,
+    agent_id: anyText,
     inner_product: count
       .nullable()
       .describe('number of shared modules (name from the specification); null if unknown'),
-    shared_modules: z.array(text),
-    says: text,
+    shared_modules: z.array(anyText),
+    says: anyText,
   }),
 );
 /** Advice on what to do next, with reasons. Not binding: only a claim decides. */
 const routeAdvice = z.object({
   state: z.enum(WORKSPACE_STATES),
-  feature: text.nullable(),
-  edge: text.nullable(),
+  feature: anyText.nullable(),
+  edge: anyText.nullable(),
   /** The iteration that would start. */
   iteration: count.nullable(),
   /** One sentence each, in the order of the decision. */
-  reasons: z.array(text),
-  skipped: z.array(z.object({ feature: text, edge: text.nullable(), says: text })),
+  reasons: z.array(anyText),
+  skipped: z.array(z.object({ feature: anyText, edge: anyText.nullable(), says: anyText })),
   /** Items that wait for a person; these come first. */
   escalations: z.array(escalation),
   parallel: z.array(overlappingWork),
   /** Set if the request cannot be met, or if `parallelism.enforce` forbids it. */
-  refused: text.nullable(),
+  refused: anyText.nullable(),
   /** The next action, as a command. */
-  next: text,
+  next: anyText,
 });
 export const startReply = withName(
   'Start',
@@ -76,7 +76,7 @@ export const startReply = withName(
     /** Always null: this call executes nothing. */
     execution_id: z.null(),
     /** The reasons joined into one line. */
-    routing_reason: text,
+    routing_reason: anyText,
     evidence: evidencePolicyStatus,
     ...positionFields,
   }),

@@ -8,7 +8,7 @@ import { handleFields, leaseFields } from './claim-bodies.js';
 import { projectFields, taskClaim, taskFields } from './claim-records.js';
 import { noteResult } from './claim-replies.js';
 import { CLAIM_REFUSALS, OPERATOR_REFUSALS, OPERATOR_SUCCESSES } from './codes.js';
-import { type ApiOperations, commandOperation, json, PROJECT_PATH, readOperation } from './operation.js';
+import { type ApiOperations, commandOperation, jsonBody, PROJECT_PATH, readOperation } from './operation.js';
 import { problemDocument } from './problem.js';
 import { reviewEntry } from './reviews.js';
 import {
@@ -16,14 +16,14 @@ import {
   atQuery,
   boundedText,
   count,
-  generation,
+  generationSchema,
   jsonRecord,
   latestQuery,
   mutationFields,
   namedObject,
   namedResult,
-  next,
   nextPage,
+  nextStep,
   PAGE_MAX,
   pageLimit,
   pageQuery,
@@ -43,13 +43,13 @@ const phase = z.enum(['OPEN', 'COMPLETED']);
 
 export const noteBody = z.strictObject({
   ...handleFields,
-  generation,
+  generation: generationSchema,
   text: boundedText(NOTE_BYTES_MAX).refine(...withinBytes(NOTE_BYTES_MAX)),
   /**
    * Origin of a note that was written offline and pushed later. The id of the note is not sent, because it derives from the
    * content and the offline generation.
    */
-  offline: z.strictObject({ generation, occurred_at: isoTimestamp }).optional(),
+  offline: z.strictObject({ generation: generationSchema, occurred_at: isoTimestamp }).optional(),
   ...mutationFields,
 });
 export const taskIdsBody = z.strictObject({ task_ids: z.array(z.string().max(200)).max(PAGE_MAX) });
@@ -65,7 +65,11 @@ const taskFilter = z.strictObject({
 /** `session_id`: the caller's session. The reply states whether this session holds the work. */
 const explainQuery = z.strictObject({ session_id: sessionIdSchema.exactOptional() });
 
-const operatorFields = { expected_generation: generation, reason: boundedText(2000), ...mutationFields };
+const operatorFields = {
+  expected_generation: generationSchema,
+  reason: boundedText(2000),
+  ...mutationFields,
+};
 const plainOperator = z.strictObject(operatorFields);
 export const operatorBodies = {
   force_release: plainOperator,
@@ -113,7 +117,7 @@ const taskState = withName('TaskState', z.object(stateFields));
 /** The task's current state, and whether the command succeeded. */
 const operatorResult = namedResult('OperatorResult', [
   z.object({ success: z.literal(true), reason: z.enum(OPERATOR_SUCCESSES), ...stateFields }),
-  z.object({ success: z.literal(false), reason: z.enum(OPERATOR_REFUSALS), ...stateFields, next }),
+  z.object({ success: z.literal(false), reason: z.enum(OPERATOR_REFUSALS), ...stateFields, next: nextStep }),
 ]);
 
 const generationFields = {
@@ -237,7 +241,7 @@ export const taskOperations = {
     path: `${PROJECT_PATH}/tasks/batch_get`,
     action: 'read',
     summary: 'Get the state of several tasks',
-    body: json(taskIdsBody),
+    body: jsonBody(taskIdsBody),
     reply: z.object({ tasks: z.array(z.union([taskState, problemDocument])), next: z.null() }),
   },
   get_task_state: readOperation(TASK_PATH, 'Get the state of a task, now or at a log position', {

@@ -2,13 +2,13 @@ import { z } from 'zod';
 import { VERSION_RELEASE_REFUSALS } from './codes.js';
 import {
   actorFields,
+  anyText,
   boundedCount,
   contextHash,
-  done,
-  refused,
+  doneFields,
+  refusedFields,
   SEMVER,
   singleLineText,
-  text,
 } from './methodology-fields.js';
 import { count, type ReplyOf, time, withName } from './schema.js';
 
@@ -22,18 +22,18 @@ export const versionReleaseBody = z.strictObject({
   ...actorFields,
 });
 const readinessCheck = z.object({
-  name: text,
+  name: anyText,
   passed: z.boolean(),
   /** Whether something is missing that a release usually has, although the check passes. */
   lacking: z.boolean(),
-  says: text,
+  says: anyText,
 });
 const releaseManifest = z.object({
-  version: text,
+  version: anyText,
   date: time,
-  context_hash: text.nullable(),
-  git_tag: text.nullable(),
-  features_included: z.array(text),
+  context_hash: anyText.nullable(),
+  git_tag: anyText.nullable(),
+  features_included: z.array(anyText),
   coverage_pct: z.number().nullable(),
   known_gaps: count.nullable(),
 });
@@ -41,17 +41,17 @@ export const versionReleaseReply = withName(
   'Release',
   z.discriminatedUnion('reason', [
     z.object({
-      ...done,
+      ...doneFields,
       /** READY for a dry run. */
       reason: z.enum(['RELEASED', 'READY']),
-      version: text,
+      version: anyText,
       readiness: z.array(readinessCheck),
       release: releaseManifest,
     }),
     z.object({
-      ...refused,
+      ...refusedFields,
       reason: z.enum(VERSION_RELEASE_REFUSALS),
-      version: text,
+      version: anyText,
       readiness: z.array(readinessCheck),
       release: z.null(),
     }),

@@ -9,7 +9,7 @@ export interface AutoEdge {
 }
 
 /** Why no edge is run now, with the command that changes that. */
-export interface AutoPause {
+export interface AutoAdvice {
   readonly says: string;
   /** The command to run. */
   readonly next: string;
@@ -30,11 +30,11 @@ export interface AutoFacts {
   readonly recommended: readonly AutoEdge[];
   readonly escalations: readonly Escalation[];
   /** Why `gen start` recommends no edge, with the command to run; null if it recommends one. */
-  readonly nothing_recommended: AutoPause | null;
+  readonly nothing_recommended: AutoAdvice | null;
   /** Subjects whose run did not converge and that have no new events since. */
   readonly set_aside: ReadonlySet<string>;
   /** The run that ended last, if it needs a person. */
-  readonly pause: AutoPause | null;
+  readonly pause: AutoAdvice | null;
   /** The number of runs so far. */
   readonly runs: number;
   /** The feature of the run that ended last. */
@@ -43,7 +43,7 @@ export interface AutoFacts {
 
 type AutoStep =
   | { readonly kind: 'RUN'; readonly edge: AutoEdge }
-  | ({ readonly kind: 'PAUSE' } & AutoPause)
+  | ({ readonly kind: 'PAUSE' } & AutoAdvice)
   | { readonly kind: 'WAIT'; readonly says: string }
   | { readonly kind: 'DONE'; readonly says: string }
   /** An edge is ready, but the limit of runs is reached. */

@@ -3,8 +3,8 @@ import type { EventEnvelope } from '../events/envelope.js';
 import type { RunEventPayload } from './run-events.js';
 import type { Run } from './runs.js';
 
-/** Whether the reason why an edge cannot be claimed may come from a decision of a person, which also ends its run. */
-export const canBeDecidedByPerson = (refusalCode: string): boolean =>
+/** Whether the reason why an edge cannot be claimed may record a decision of a person, which also ends its run. */
+export const mayRecordDecision = (refusalCode: string): boolean =>
   refusalCode === 'DENIED_COMPLETED' || refusalCode === 'DENIED_HELD';
 
 type RunSteps = Pick<Run, 'run_id' | 'started_at' | 'steps'>;
@@ -33,7 +33,7 @@ export function decidedEnd(
 }
 
 /** The end of an open run whose edge was granted again; null if the run continues. */
-export const overruledEnd = (run: RunSteps, events: readonly EventEnvelope[]): DecidedEnd | null =>
+export const endAfterNewGrant = (run: RunSteps, events: readonly EventEnvelope[]): DecidedEnd | null =>
   rejectedEnd(run, events) ?? resetEnd(run, events);
 
 /** The end of a run whose accepted result an operator has reset: the run must not submit that candidate again. */

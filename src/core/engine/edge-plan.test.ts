@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { buildFeature, methodologyOf } from '../methodology/testing.js';
-import { edgePlan, unpassableChecklistFault } from './edge-plan.js';
+import { edgePlan, nonConvergingPlanFault } from './edge-plan.js';
 import { SPECIFICATION_EDGE_FILE } from './testing.js';
 
 const EDGE_PATH = 'graph/edges/design_code.yml';
@@ -107,6 +107,6 @@ describe('the fault of a checklist that no candidate can pass', () => {
       ),
     ],
   ])('is found or ruled out by %s', (_, files, expected) => {
-    expect(unpassableChecklistFault(planOf(files, { profile: 'mine' }), 'mine')).toEqual(expected);
+    expect(nonConvergingPlanFault(planOf(files, { profile: 'mine' }), 'mine')).toEqual(expected);
   });
 });

@@ -110,7 +110,7 @@ export const checksWithoutEvaluator = ({
  * without required checks needs an optional check that passes. This cannot be a human check, because people decide only
  * required ones.
  */
-export function unpassableChecklistFault(
+export function nonConvergingPlanFault(
   { edge, evaluate, checks }: Pick<EdgePlan, 'edge' | 'evaluate' | 'checks'>,
   profile: string,
 ): string | null {

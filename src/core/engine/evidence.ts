@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { canonicalJson } from '../canonical-json.js';
 import type { EffectiveCheck } from '../contract/checks.js';
-import { eventSha256, isoTimestamp, name, nonNegativeInteger } from '../events/fields.js';
+import { eventSha256, isoTimestamp, nameSchema, nonNegativeInteger } from '../events/fields.js';
 import { ownValue } from '../own-value.js';
 import { baseFaultOf, type CheckOutcome, checkOutcomeSchema } from './check-outcome.js';
 
@@ -32,9 +32,9 @@ export type EvidenceBase = z.output<typeof evidenceBase>;
 
 const evidenceStatement = z.strictObject({
   version: z.literal(1),
-  tenant_id: name,
-  project_id: name,
-  task_id: name,
+  tenant_id: nameSchema,
+  project_id: nameSchema,
+  task_id: nameSchema,
   generation: z.int().min(1),
   /** The digest of the manifest, which is also the digest of the result. */
   candidate_sha256: eventSha256,
@@ -64,8 +64,8 @@ const runnerRecord = z.strictObject({
   state: z.enum(RUNNER_STATES),
   /** Ed25519, in base64url. */
   public_key: z.string().max(64),
-  label: name.nullable(),
-  enrolled_by: name,
+  label: nameSchema.nullable(),
+  enrolled_by: nameSchema,
   enrolled_at: isoTimestamp,
   revoked_at: isoTimestamp.nullable(),
 });
@@ -95,7 +95,7 @@ export const candidateRecord = z.strictObject({
   generation: z.int().min(1),
   candidate_sha256: eventSha256,
   iteration: z.int().min(1),
-  session_id: name,
+  session_id: nameSchema,
   proposed_at: isoTimestamp,
   evidence: z.array(signedEvidence).max(STATEMENTS_MAX),
 });

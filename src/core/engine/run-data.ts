@@ -17,7 +17,8 @@ export const blobReference = z.strictObject({
 });
 export type BlobReference = z.output<typeof blobReference>;
 
-const runIdentity = z.strictObject({
+/** What a run works on. */
+const runInput = z.strictObject({
   run_id: z.uuid(),
   tenant_id: z.string(),
   project_id: z.string(),
@@ -98,7 +99,7 @@ function causeMessage(cause: string): string {
 const failureOfStep = z.object({ Error: z.string(), Cause: z.string().transform(causeMessage).optional() });
 
 export const runDataSchema = z.object({
-  run: runIdentity,
+  run: runInput,
   iteration: z.int().min(1),
   claim: claimOfRun.optional(),
   config: loadedConfig.optional(),
@@ -111,7 +112,7 @@ export const runDataSchema = z.object({
   failure: failureOfStep.optional(),
 });
 export type RunData = z.output<typeof runDataSchema>;
-export type RunIdentity = z.output<typeof runIdentity>;
+export type RunInput = z.output<typeof runInput>;
 export type Candidate = z.output<typeof candidateSchema>;
 export type IterationVerdict = z.output<typeof verdictSchema>;
 export type HumanDecision = z.output<typeof humanDecision>;

@@ -197,7 +197,7 @@ export const lastRunOf = (
   subject: string,
 ): RunSummary | null => runs.get(edges.get(subject)?.last_run_id ?? '') ?? null;
 
-/** Edges whose run waits for its executor, because a person has decided. */
+/** Edges whose run has its decision from a person, and now waits for an executor to continue it. */
 export function decidedEdges({ edges, runs }: RunsState): ReadonlySet<string> {
   const isDecided = (id: string): boolean => {
     const { status, decision } = runs.get(id) ?? {};

@@ -4,7 +4,7 @@ import { agentIdSchema, projectIdSchema, requestIdSchema, sessionIdSchema, tenan
 import { PLATFORM_TENANT, type SubjectKind, subjectKeys, subjectKindOf, TENANT_PROJECT } from '../subject.js';
 import { edgeEventSchemas, taskEventSchemas } from './claim-events.js';
 import type { NewEvent } from './envelope.js';
-import { isoTimestamp, name, nonNegativeInteger, openObject } from './fields.js';
+import { isoTimestamp, nameSchema, nonNegativeInteger, openObject } from './fields.js';
 import { methodologyEventSchemas } from './methodology-events.js';
 import { recordEventSchemas } from './record-events.js';
 import { reviewEventSchemas } from './review-events.js';
@@ -37,14 +37,14 @@ export const isHumanOnly = (eventType: string): boolean => HUMAN_ONLY_TYPES.has(
 
 export const isCommandDecided = (eventType: string): boolean => COMMAND_DECIDED_TYPES.has(eventType);
 
-const printableName = name.regex(/^[\x21-\x7e]+$/, {
+const printableName = nameSchema.regex(/^[\x21-\x7e]+$/, {
   error: 'expected visible ASCII characters and no space',
 });
 
 /** Envelope of an event before the commit, which adds the position. */
 export const envelopeSchema = z.strictObject({
   event_id: z.uuid(),
-  event_type: name,
+  event_type: nameSchema,
   timestamp: isoTimestamp,
   tenant_id: tenantIdSchema.or(z.literal(PLATFORM_TENANT)),
   project_id: projectIdSchema.or(z.literal(TENANT_PROJECT)),
@@ -54,7 +54,7 @@ export const envelopeSchema = z.strictObject({
   feature_id: printableName.exactOptional(),
   edge: printableName.exactOptional(),
   agent_id: agentIdSchema,
-  agent_role: name.exactOptional(),
+  agent_role: nameSchema.exactOptional(),
   // Empty if a person acts on a subject that was never claimed.
   session_id: sessionIdSchema.or(z.literal('')).exactOptional(),
   generation: nonNegativeInteger.exactOptional(),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type ClaimEventKind, EVENT_TYPES } from '../claims/claim-event-kinds.js';
 import { claimPayloadSchemas, evidenceFields } from './claim-payload-schemas.js';
-import { name, nonNegativeInteger, openObject, sentence } from './fields.js';
+import { nameSchema, nonNegativeInteger, openObject, sentenceSchema } from './fields.js';
 
 /** `warned` shares its event types with `escalated`. */
 type SchemaKind = Exclude<ClaimEventKind, 'warned'>;
@@ -27,13 +27,13 @@ export const edgeEventSchemas = {
   ...schemasOf('edge'),
   edge_started: claimPayloadSchemas.granted.extend({
     iteration: nonNegativeInteger.exactOptional(),
-    profile: name.exactOptional(),
-    vector_type: name.exactOptional(),
+    profile: nameSchema.exactOptional(),
+    vector_type: nameSchema.exactOptional(),
   }),
   edge_converged: claimPayloadSchemas.accepted.extend({
     ...evidenceFields,
-    evaluators: z.union([name, openObject]).exactOptional(),
-    next_edge: name.exactOptional(),
+    evaluators: z.union([nameSchema, openObject]).exactOptional(),
+    next_edge: nameSchema.exactOptional(),
   }),
   result_adopted: claimPayloadSchemas.adopted.extend(evidenceFields),
   convergence_escalated: z.union([
@@ -41,9 +41,9 @@ export const edgeEventSchemas = {
     claimPayloadSchemas.warned,
   ]),
   review_completed: claimPayloadSchemas.reviewed.extend({
-    feedback: sentence.exactOptional(),
+    feedback: sentenceSchema.exactOptional(),
     all_evaluators_pass: z.boolean().exactOptional(),
-    review_type: name.exactOptional(),
+    review_type: nameSchema.exactOptional(),
     gradient: openObject.exactOptional(),
   }),
   result_rejected: claimPayloadSchemas.result_refused.extend(evidenceFields),

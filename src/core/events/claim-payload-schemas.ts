@@ -6,10 +6,10 @@ import { PATH_BYTES_MAX } from '../methodology/definition/asset-path.js';
 import {
   eventSha256,
   isoTimestamp,
-  name,
+  nameSchema,
   nonNegativeInteger,
   openObject,
-  sentence,
+  sentenceSchema,
   textUpTo,
 } from './fields.js';
 
@@ -18,10 +18,10 @@ const leaseFields = {
   expires_at: isoTimestamp.nullable(),
 };
 const resultFields = {
-  result_id: name,
+  result_id: nameSchema,
   result_sha256: eventSha256,
   result_size_bytes: nonNegativeInteger,
-  work_product_ref: name,
+  work_product_ref: nameSchema,
   /** A small result is inline. A large one is a blob, whose digest is in `blob_sha256`. */
   result_data: z.unknown().optional(),
   blob_sha256: eventSha256.exactOptional(),
@@ -31,13 +31,16 @@ const resultFields = {
 /** Time from the grant to the submission, by the store's clock. Absent if there was no grant. */
 const processingTime = { processing_time_seconds: z.number().nonnegative().exactOptional() };
 /** The credential that sent a refused command, and the number of this refusal among the credential's refusals. */
-const senderFields = { principal: name.exactOptional(), refused_count: nonNegativeInteger.exactOptional() };
+const senderFields = {
+  principal: nameSchema.exactOptional(),
+  refused_count: nonNegativeInteger.exactOptional(),
+};
 /** Reported evidence of convergence: edges only. */
 export const evidenceFields = {
   iteration: nonNegativeInteger.exactOptional(),
   evaluators: openObject.exactOptional(),
-  convergence_type: name.exactOptional(),
-  context_hash: name.exactOptional(),
+  convergence_type: nameSchema.exactOptional(),
+  context_hash: nameSchema.exactOptional(),
 };
 export type ResultFields = z.infer<z.ZodObject<typeof resultFields & typeof evidenceFields>>;
 /** When a pushed command was decided offline, according to the sender; never later than `timestamp`. */
@@ -51,12 +54,12 @@ const signedPayload = <Shape extends z.core.$ZodLooseShape>(shape: Shape) =>
     ...pushedFields,
   });
 /** The reason of a hold may quote an error message or a review comment in full, so its maximum length exceeds that of both. */
-const operatorFields = { reason: textUpTo(8192), by: name };
+const operatorFields = { reason: textUpTo(8192), by: nameSchema };
 
 /** What an operator adopted: a result that was parked here, or a convergence that an imported log reports. */
 const adoptedFrom = z.union([
   z.strictObject({
-    result_id: name,
+    result_id: nameSchema,
     generation: nonNegativeInteger,
     agent_id: agentIdSchema,
     session_id: sessionIdSchema,
@@ -67,7 +70,7 @@ const adoptedFrom = z.union([
     event_id: z.uuid(),
     position: nonNegativeInteger,
     agent_id: agentIdSchema.exactOptional(),
-    source: name.exactOptional(),
+    source: nameSchema.exactOptional(),
   }),
 ]);
 export type AdoptedFrom = z.infer<typeof adoptedFrom>;
@@ -83,8 +86,8 @@ export const claimPayloadSchemas = {
     ...leaseFields,
     max_hold_until: isoTimestamp.exactOptional(),
     inputs: textUpTo(4096).exactOptional(),
-    user_id: name.exactOptional(),
-    principal: name.exactOptional(),
+    user_id: nameSchema.exactOptional(),
+    principal: nameSchema.exactOptional(),
     metadata: openObject.exactOptional(),
   }),
   renewed: signedPayload(leaseFields),
@@ -93,13 +96,13 @@ export const claimPayloadSchemas = {
     /** `held`: reported only, the claim remains. `eligible`: any agent may claim now. */
     disposition: z.enum(['held', 'eligible']),
     expired_at: isoTimestamp.exactOptional(),
-    by: name.exactOptional(),
-    reason: sentence.exactOptional(),
+    by: nameSchema.exactOptional(),
+    reason: sentenceSchema.exactOptional(),
   }),
   released: signedPayload({
     reason: z.enum(['ERROR', 'VOLUNTARY', 'FORCED', 'SESSION_CLOSED']),
-    message: sentence.exactOptional(),
-    by: name.exactOptional(),
+    message: sentenceSchema.exactOptional(),
+    by: nameSchema.exactOptional(),
     retry_at: isoTimestamp.exactOptional(),
   }),
   suspended: signedPayload({
@@ -130,7 +133,7 @@ export const claimPayloadSchemas = {
     ...resultFields,
   }),
   escalated: signedPayload({
-    reason: sentence,
+    reason: sentenceSchema,
     iteration: nonNegativeInteger,
     until: isoTimestamp,
     /** The first paths that need a person's attention; `path_count` has the total. */
@@ -142,7 +145,7 @@ export const claimPayloadSchemas = {
   }),
   warned: signedPayload({
     action: z.literal('warn'),
-    reason: sentence,
+    reason: sentenceSchema,
     iteration: nonNegativeInteger,
     result_sha256: eventSha256,
   }),
@@ -151,11 +154,11 @@ export const claimPayloadSchemas = {
     iteration: nonNegativeInteger,
     candidate_sha256: eventSha256,
     /** The person who decided. If `pushed_by` is set, that credential named the person. */
-    reviewer: name,
+    reviewer: nameSchema,
     /** The credential that pushed a review that was decided offline. */
-    pushed_by: name.exactOptional(),
+    pushed_by: nameSchema.exactOptional(),
     ...pushedFields,
-    comment: sentence.exactOptional(),
+    comment: sentenceSchema.exactOptional(),
     /** Fresh lease if the holder continues; absent if the review ended the claim. */
     lease_duration_seconds: leaseFields.lease_duration_seconds.exactOptional(),
     expires_at: leaseFields.expires_at.exactOptional(),
@@ -164,37 +167,37 @@ export const claimPayloadSchemas = {
   unheld: z.strictObject(operatorFields),
   reset: z.strictObject({ ...operatorFields, epoch: nonNegativeInteger }),
   claim_refused: z.strictObject({
-    reason: name,
+    reason: nameSchema,
     current_generation: nonNegativeInteger,
     holding_agent: agentIdSchema.exactOptional(),
-    waiting_for: z.array(name).max(20).readonly().exactOptional(),
-    limit: name.exactOptional(),
+    waiting_for: z.array(nameSchema).max(20).readonly().exactOptional(),
+    limit: nameSchema.exactOptional(),
     /** Modules that the holding agent's work touches too. */
-    shared_modules: z.array(name).max(20).readonly().exactOptional(),
+    shared_modules: z.array(nameSchema).max(20).readonly().exactOptional(),
     ...senderFields,
     ...pushedFields,
   }),
   result_refused: signedPayload({
     submitted_generation: nonNegativeInteger,
     current_generation: nonNegativeInteger,
-    rejection_reason: name,
+    rejection_reason: nameSchema,
     work_lost: z.boolean(),
     parked: z.boolean(),
     /** Present if the sender did not prove that it is the agent of a grant; the `session_id` is then unverified. */
     verified: z.literal(false).exactOptional(),
     /** For NOT_CONVERGED: the names of the first checks that did not pass. */
-    failing: z.array(name).max(FAILING_NAMES_MAX).readonly().exactOptional(),
+    failing: z.array(nameSchema).max(FAILING_NAMES_MAX).readonly().exactOptional(),
     metadata: z.strictObject({ result_size_bytes: nonNegativeInteger, ...processingTime }),
     ...senderFields,
     ...resultFields,
   }),
   refusals_counted: z.strictObject({
     current_generation: nonNegativeInteger,
-    principal: name,
+    principal: nameSchema,
     /** All refusals so far, including those that are recorded in full. */
     refused_count: nonNegativeInteger,
   }),
-  noted: signedPayload({ text: sentence }),
+  noted: signedPayload({ text: sentenceSchema }),
 } satisfies Record<ClaimEventKind, z.ZodType>;
 
 export type ClaimEventPayloads = {

@@ -2,8 +2,8 @@ import { z } from 'zod';
 
 /** Text of bounded length, for everything that people and agents write. */
 export const textUpTo = (lengthMax: number) => z.string().max(lengthMax);
-export const name = z.string().min(1).max(256);
-export const sentence = textUpTo(4096);
+export const nameSchema = z.string().min(1).max(256);
+export const sentenceSchema = textUpTo(4096);
 export const nonNegativeInteger = z.int().nonnegative();
 export const isoTimestamp = z.iso.datetime({
   precision: 3,

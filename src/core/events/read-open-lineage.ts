@@ -116,14 +116,14 @@ function addJobFields(flat: JsonObject, job: unknown, facets: JsonObject): void 
   fillField('edge', hasText(reqKeys.edge) ? reqKeys.edge : jobParts.edge);
   fillField('project', typeof namespace === 'string' ? namespace.replace(NAMESPACE, '') : null);
   if (!hasField('feature_id')) {
-    const features = [
-      knownFeature(reqKeys.feature_id),
-      jobParts.feature,
-      instanceFeature(universal.instance_id),
+    const possibleFeatureIds = [
+      knownFeatureId(reqKeys.feature_id),
+      jobParts.featureId,
+      featureIdOfInstance(universal.instance_id),
     ];
     fillField(
       'feature',
-      features.find((feature) => feature !== null),
+      possibleFeatureIds.find((id) => id !== null),
     );
   }
   fillField('agent_id', universal.actor);
@@ -150,15 +150,16 @@ const FEATURE_INSTANCE = /^[A-Z]{2,}(-[A-Z0-9]+)+$/;
  * The edge and the feature in the name of a job. Some writers name a job after its edge, others `feature:edge`, and others
  * after an activity that is not an edge.
  */
-function jobNameParts(name: unknown): { readonly edge: string | null; readonly feature: string | null } {
-  if (typeof name !== 'string') return { edge: null, feature: null };
+function jobNameParts(name: unknown): { readonly edge: string | null; readonly featureId: string | null } {
+  if (typeof name !== 'string') return { edge: null, featureId: null };
   const [, left = '', right = ''] = FEATURE_AND_EDGE.exec(name) ?? [];
-  if (ARROW.test(right) || FEATURE_INSTANCE.test(left)) return { edge: right, feature: knownFeature(left) };
-  return { edge: ACTIVITY.test(name) && !ARROW.test(name) ? null : name, feature: null };
+  if (ARROW.test(right) || FEATURE_INSTANCE.test(left))
+    return { edge: right, featureId: knownFeatureId(left) };
+  return { edge: ACTIVITY.test(name) && !ARROW.test(name) ? null : name, featureId: null };
 }
 
-const knownFeature = (value: unknown): string | null =>
+const knownFeatureId = (value: unknown): string | null =>
   typeof value === 'string' && value !== '' && value !== 'unknown' ? value : null;
 
-const instanceFeature = (value: unknown): string | null =>
+const featureIdOfInstance = (value: unknown): string | null =>
   typeof value === 'string' && FEATURE_INSTANCE.test(value) ? value : null;

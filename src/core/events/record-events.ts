@@ -12,19 +12,19 @@ import { TASKS_PER_EVENT_MAX } from '../plan/plan-change.js';
 import type { TaskInput } from '../plan/task.js';
 import { taskProposalSchema } from '../plan/task-proposal.js';
 import { ROLES } from '../roles.js';
-import { eventSha256, isoTimestamp, name, nonNegativeInteger, openObject, textUpTo } from './fields.js';
+import { eventSha256, isoTimestamp, nameSchema, nonNegativeInteger, openObject, textUpTo } from './fields.js';
 
 /** A plan change is split into chunks, so that the size of an event is bounded. */
 const planChunk = <Item extends z.ZodType>(item: Item) => z.array(item).max(TASKS_PER_EVENT_MAX);
 /** A task of a plan. It is checked together with the whole plan, where a fault can name its location. */
 const plannedInput = openObject as unknown as z.ZodType<TaskInput>;
-const changedRecord = <Value extends z.ZodType>(record: Value) => z.strictObject({ by: name, record });
+const changedRecord = <Value extends z.ZodType>(record: Value) => z.strictObject({ by: nameSchema, record });
 const settingChanged = changedRecord(openObject);
 const sessionRecord = z.strictObject({
   state: z.enum(['open', 'closed']),
-  user_id: name.nullable(),
+  user_id: nameSchema.nullable(),
   /** The credential that opened the session. */
-  principal: name.exactOptional(),
+  principal: nameSchema.exactOptional(),
   public_key: textUpTo(1024).exactOptional(),
   created_at: isoTimestamp,
   closed_at: isoTimestamp.exactOptional(),
@@ -34,14 +34,14 @@ const keyRecord = z.strictObject({
   state: z.enum(['active', 'revoked']),
   tenant_id: tenantIdSchema.nullable(),
   role: z.enum(ROLES),
-  label: name.nullable(),
+  label: nameSchema.nullable(),
   user_id: agentIdSchema.nullable(),
   /** The agent role that the key is bound to. Absent: any. */
   agent_role: agentRoleSchema.exactOptional(),
   secret_sha256: eventSha256,
   last_four: textUpTo(4),
   created_at: isoTimestamp,
-  created_by: name,
+  created_by: nameSchema,
   expires_at: isoTimestamp.nullable(),
   revoked_at: isoTimestamp.exactOptional(),
   /** Proves that the store of this log created the key. Keys created before binding was introduced have none. */
@@ -51,8 +51,8 @@ export type KeyRecord = z.infer<typeof keyRecord>;
 const keyChanged = changedRecord(keyRecord);
 /** `principal`: the credential that made the change. */
 const sessionChanged = z.strictObject({
-  by: name.exactOptional(),
-  principal: name.exactOptional(),
+  by: nameSchema.exactOptional(),
+  principal: nameSchema.exactOptional(),
   record: sessionRecord,
 });
 
@@ -84,7 +84,7 @@ export const recordEventSchemas = {
     version: nonNegativeInteger,
     added: planChunk(plannedInput),
     changed: planChunk(plannedInput),
-    removed: planChunk(name),
+    removed: planChunk(nameSchema),
     record: z.strictObject({ version: nonNegativeInteger, task_count: nonNegativeInteger }),
   }),
   TASKS_PROPOSED: changedRecord(taskProposalSchema),
@@ -110,6 +110,6 @@ export const recordEventSchemas = {
   CANDIDATE_PROPOSED: changedRecord(candidateRecord),
   EVIDENCE_RECORDED: changedRecord(candidateRecord),
   /** `edge`: the edge whose result was accepted, or for which the first candidate was proposed. */
-  BASE_MOVED: changedRecord(z.strictObject({ edge: name })),
+  BASE_MOVED: changedRecord(z.strictObject({ edge: nameSchema })),
   KEY_BINDING_REQUIRED: changedRecord(z.strictObject({ required: z.literal(true) })),
 };

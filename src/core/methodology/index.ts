@@ -5,7 +5,8 @@ export { DEFAULT_FILES } from './definition/defaults.generated.js';
 export { canonicalEdge, edgeSubject } from './definition/edge-name.js';
 export { isFilesResult, parseManifest, type ResultManifest } from './definition/manifest.js';
 export type * from './definition/methodology.js';
-export { innerProduct, suggestWorkOrder } from './definition/modules.js';
+// Published under the name of the field `inner_product`.
+export { moduleOverlap as innerProduct, suggestWorkOrder } from './definition/modules.js';
 export { profileEdges, profileOf } from './definition/profile.js';
 export { parseMethodology } from './definition/read-methodology.js';
 export { parseDuration, timeBoxStatus } from './definition/time-box.js';

@@ -3,7 +3,7 @@ import { dependantsOf, dependenciesOf } from './dependency-graph.js';
 import { applyPlanChange } from './plan.js';
 import { diffPlan, splitChange } from './plan-change.js';
 import type { TaskInput } from './task.js';
-import { groupByTrack, planChangeWith, planOfTasks } from './testing.js';
+import { planChangeWith, planInputOf, planOfTasks } from './testing.js';
 
 const taskWith = (id: string, fields: Partial<TaskInput> = {}): TaskInput => ({
   id,
@@ -90,7 +90,7 @@ describe('changing a plan', () => {
       taskWith('A-002-b', { priority: 1 }),
       taskWith('A-003-c'),
     ]);
-    const target = groupByTrack([
+    const target = planInputOf([
       taskWith('A-001-a', { metadata: { y: [{ q: 2, p: 1 }], x: 1 }, priority: 0, modules: [] }),
       taskWith('A-002-b', { priority: 2 }),
       taskWith('A-004-d'),
@@ -104,7 +104,7 @@ describe('changing a plan', () => {
 
   it('treats an empty depends_on as different from a missing one', () => {
     const plan = planOfTasks([taskWith('A-001-a')]);
-    expect(diffPlan(plan, groupByTrack([taskWith('A-001-a', { depends_on: [] })])).changed).toHaveLength(1);
+    expect(diffPlan(plan, planInputOf([taskWith('A-001-a', { depends_on: [] })])).changed).toHaveLength(1);
   });
 
   it('splits a change into events of at most 500 tasks, removals first', () => {

@@ -12,7 +12,7 @@ import { readPlan } from './read-plan.js';
 import { renderPlan } from './render.js';
 import { NOTHING_STARTED } from './started-tasks.js';
 import type { PlannedTask, TaskInput } from './task.js';
-import { groupByTrack, planChangeWith, planOf, planOfTasks } from './testing.js';
+import { planChangeWith, planInputOf, planOf, planOfTasks } from './testing.js';
 import { weightOf, weightSteps } from './weights.js';
 
 const distinctDependants = (plan: Plan, id: string): string[] => [...new Set(dependantsOf(plan, id))];
@@ -93,7 +93,7 @@ describe('any plan', () => {
         const plan = new Plan();
         const log = [];
         for (const tasks of versions) {
-          for (const part of splitChange(diffPlan(plan, groupByTrack(tasks)))) {
+          for (const part of splitChange(diffPlan(plan, planInputOf(tasks)))) {
             log.push(part);
             applyPlanChange(plan, part);
           }
@@ -191,7 +191,7 @@ describe('cycles', () => {
       fc.property(anyTasks, (tasks) => {
         const plan = applyPlanChange(new Plan(), planChangeWith({ added: tasks }));
         const dependencies = new Map([...plan.subjects()].map((id) => [id, dependenciesOf(plan, id)]));
-        const reading = readPlan({ json: groupByTrack(tasks) }, null, NOTHING_STARTED);
+        const reading = readPlan({ json: planInputOf(tasks) }, null, NOTHING_STARTED);
         const codes = reading.ok ? [] : reading.faults.map((fault) => fault.code);
         expect(codes.includes('CYCLE')).toBe(hasCycle(dependencies));
         expect(codes.filter((code) => code !== 'CYCLE')).toEqual([]);
@@ -220,7 +220,7 @@ describe('cycles', () => {
         const plan = planOfTasks(base);
         const before = planContents(plan);
         const inParts = addTasks(plan, added, NOTHING_STARTED);
-        const atOnce = readPlan({ json: groupByTrack([...base, ...added]) }, plan, NOTHING_STARTED);
+        const atOnce = readPlan({ json: planInputOf([...base, ...added]) }, plan, NOTHING_STARTED);
         const faultCodes = (reading: { ok: boolean; faults?: readonly PlanFault[] }) =>
           new Set(reading.faults?.map((fault) => fault.code));
         expect(faultCodes(inParts)).toEqual(faultCodes(atOnce));

@@ -11,9 +11,10 @@ export function planOf(source: PlanSource): Plan {
   return applyPlanChange(new Plan(), parsed.change);
 }
 
-export const planOfTasks = (tasks: readonly TaskInput[]): Plan => planOf({ json: groupByTrack(tasks) });
+export const planOfTasks = (tasks: readonly TaskInput[]): Plan => planOf({ json: planInputOf(tasks) });
 
-export function groupByTrack(tasks: readonly TaskInput[]): { tracks: Record<string, TaskInput[]> } {
+/** A plan with these tasks; the track of a task is the part of its id before the first hyphen. */
+export function planInputOf(tasks: readonly TaskInput[]): { tracks: Record<string, TaskInput[]> } {
   const tracks: Record<string, TaskInput[]> = {};
   for (const task of tasks) {
     const track = task.id.slice(0, task.id.indexOf('-'));

@@ -19,22 +19,22 @@ export type ParsedVerdicts =
   | { readonly fault: string };
 
 /**
- * Parses an evaluator's answer, which must have one verdict for each name, in exactly the JSON that the prompt requests.
+ * Parses an evaluator's answer, which must have one verdict for each check, in exactly the JSON that the prompt requests.
  * Otherwise returns the fault.
  */
-export function readVerdicts(text: string, names: readonly string[]): ParsedVerdicts {
+export function readVerdicts(text: string, checkNames: readonly string[]): ParsedVerdicts {
   const json = readStrictJson(text.trim());
   if ('fault' in json) return json;
   const parsed = answerSchema.safeParse(json.value);
   if (!parsed.success) return { fault: faultOf(parsed.error) };
   const verdicts = new Map<string, ModelVerdict>();
   for (const entry of parsed.data.verdicts) {
-    if (!names.includes(entry.name))
+    if (!checkNames.includes(entry.name))
       return { fault: `a verdict about ${quotedName(entry.name)}, which was not requested` };
     if (verdicts.has(entry.name)) return { fault: `two verdicts about ${quotedName(entry.name)}` };
     verdicts.set(entry.name, entry);
   }
-  const missing = names.find((name) => !verdicts.has(name));
+  const missing = checkNames.find((name) => !verdicts.has(name));
   return missing === undefined ? { verdicts } : { fault: `no verdict about ${quotedName(missing)}` };
 }
 

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { sha256Of, uploadCandidate } from '../../../test/support/test-runner.js';
+import { sha256Of, uploadCandidate } from '../../../test/support/signing-runner.js';
 import { canonicalJson } from '../../core/canonical-json.js';
 import type { WaitingCandidate } from '../../core/contract/runners.js';
 import { evidenceBody } from '../../core/contract/runners.js';

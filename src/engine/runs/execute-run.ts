@@ -1,8 +1,8 @@
 import type { StateMachine } from '../../core/engine/asl.js';
 import type { Cost } from '../../core/engine/check-outcome.js';
 import { functionName } from '../../core/engine/compile-machine.js';
-import { canBeDecidedByPerson, decidedEnd, overruledEnd } from '../../core/engine/decided-end.js';
-import { handlerResults, type RunIdentity, type StepHandlerName } from '../../core/engine/run-data.js';
+import { decidedEnd, endAfterNewGrant, mayRecordDecision } from '../../core/engine/decided-end.js';
+import { handlerResults, type RunInput, type StepHandlerName } from '../../core/engine/run-data.js';
 import { openRunOf } from '../../core/engine/run-summaries.js';
 import { failedSteps, foldRuns, type Run } from '../../core/engine/runs.js';
 import { truncatedSays } from '../../core/engine/says.js';
@@ -113,7 +113,7 @@ async function runUnderClaim(
   signal: AbortSignal,
 ): Promise<RunEnd> {
   const { openRun, events, author } = parts;
-  const end = openRun === undefined ? null : overruledEnd(openRun, events);
+  const end = openRun === undefined ? null : endAfterNewGrant(openRun, events);
   if (openRun === undefined || end === null) return continueRun(request, services, host, parts, signal);
   const { run_id, iterations, spent } = openRun;
   const payload = { run_id, ...end, iterations, spent };
@@ -149,12 +149,12 @@ async function continueRun(
   const failures = failedSteps(events, run_id);
   const journal = new RunJournal(coordination, blobs, author, run_id, openRun ?? null, failures);
   const { tenant_id, project_id, feature_id, edge } = request;
-  const identity = { run_id, tenant_id, project_id, feature_id, edge };
-  const identityWithFindings = await withRetriedFindings(blobs, identity, retryOf, runs, events);
+  const runInput = { run_id, tenant_id, project_id, feature_id, edge };
+  const inputWithFindings = await withRetriedFindings(blobs, runInput, retryOf, runs, events);
   const says = await runSteps(
     services,
     host,
-    { machine, journal, claim, identity: identityWithFindings },
+    { machine, journal, claim, runInput: inputWithFindings },
     signal,
   );
   const run = await fetchRun(services, subject, run_id);
@@ -205,7 +205,7 @@ async function endOfRefusedRun(
   refusal: RefusedClaim,
   events: readonly EventEnvelope[],
 ): Promise<RunEnd> {
-  if (!('reason' in refusal) || !canBeDecidedByPerson(refusal.reason)) return { status: 'REFUSED', refusal };
+  if (!('reason' in refusal) || !mayRecordDecision(refusal.reason)) return { status: 'REFUSED', refusal };
   const openRun = openRunOf(foldRuns(events));
   const end = openRun === undefined ? null : decidedEnd(openRun, events, refusal.reason);
   if (openRun === undefined || end === null) return { status: 'REFUSED', refusal };
@@ -232,14 +232,14 @@ interface RunExecution {
   readonly machine: StateMachine;
   readonly journal: RunJournal;
   readonly claim: ClaimOfRun;
-  readonly identity: RunIdentity;
+  readonly runInput: RunInput;
 }
 
 /** Runs the machine. Returns a message about its end; null if the claim was lost. */
 async function runSteps(
   services: EngineServices,
   host: RunHost,
-  { machine, journal, claim, identity }: RunExecution,
+  { machine, journal, claim, runInput }: RunExecution,
   signal: AbortSignal,
 ): Promise<string | null> {
   const handlers = createHandlers(services);
@@ -254,7 +254,7 @@ async function runSteps(
         runStep(handlers, journal, handlerOf(task), task.input, task.signal, services.now),
       ),
   };
-  const input = { run: identity, iteration: 1, claim };
+  const input = { run: runInput, iteration: 1, claim };
   try {
     const outcome = await runMachine(machine, input, machineHost, keptClaim.signal);
     if (outcome.status === 'SUCCEEDED') return '';

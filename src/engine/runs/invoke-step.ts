@@ -1,4 +1,4 @@
-import type { RunIdentity, StepHandlerName } from '../../core/engine/run-data.js';
+import type { RunInput, StepHandlerName } from '../../core/engine/run-data.js';
 import { runEventSchemas } from '../../core/engine/run-events.js';
 import { openRunOf } from '../../core/engine/run-summaries.js';
 import { foldRuns } from '../../core/engine/runs.js';
@@ -39,7 +39,7 @@ export async function invokeStep(
   const runs = foldRuns(events);
   const loggedRun = runs.find(({ run_id }) => run_id === data.run.run_id);
   const retryOf = loggedRun?.retry_of ?? null;
-  const identity = await withRetriedFindings(services.blobs, data.run, retryOf, runs, events);
+  const runInput = await withRetriedFindings(services.blobs, data.run, retryOf, runs, events);
   const journal = new RunJournal(
     services.coordination,
     services.blobs,
@@ -57,7 +57,7 @@ export async function invokeStep(
   );
   try {
     const handlers = createHandlers(services);
-    return await runStep(handlers, journal, name, { ...data, run: identity }, keptClaim.signal, services.now);
+    return await runStep(handlers, journal, name, { ...data, run: runInput }, keptClaim.signal, services.now);
   } catch (error) {
     if (error instanceof MachineStopped) return null;
     if (keptClaim.isLost()) throw engineError('claimLost', 'Another executor has the edge.');
@@ -70,10 +70,10 @@ export async function invokeStep(
 /** Claims the edge and records the run, once. */
 async function claimAndStartRun(
   services: EngineServices,
-  identity: RunIdentity,
+  runInput: RunInput,
   options: ClaimOptions,
 ): Promise<ClaimOfRun> {
-  const { run_id, ...edge } = identity;
+  const { run_id, ...edge } = runInput;
   const request: RunRequest = { ...edge, ...options };
   const subject = edgeSubject(edge.feature_id, edge.edge);
   const claimReply = await claimEdge(request, services, subject);

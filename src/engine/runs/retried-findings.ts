@@ -2,7 +2,7 @@ import { requestedChanges, runToRevise } from '../../core/engine/requested-chang
 import {
   type BlobReference,
   handlerResults,
-  type RunIdentity,
+  type RunInput,
   type StepHandlerName,
 } from '../../core/engine/run-data.js';
 import type { Run } from '../../core/engine/runs.js';
@@ -23,13 +23,13 @@ export const retriedRunId = (
 /** The run as each of its steps receives it: with the findings of the run that it retries. */
 export async function withRetriedFindings(
   blobs: RunBlobs,
-  identity: RunIdentity,
+  runInput: RunInput,
   retryOf: string | null,
   runs: readonly Run[],
   events: readonly EventEnvelope[],
-): Promise<RunIdentity> {
+): Promise<RunInput> {
   const retried_findings = await retriedFindings(blobs, runs, retryOf, events);
-  return retried_findings === undefined ? identity : { ...identity, retried_findings };
+  return retried_findings === undefined ? runInput : { ...runInput, retried_findings };
 }
 
 /**

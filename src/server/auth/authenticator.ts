@@ -3,7 +3,7 @@ import { PLATFORM_TENANT, TENANT_PROJECT } from '../../core/subject.js';
 import type { Store } from '../../stores/store.js';
 import { isLoopback } from '../loopback.js';
 import { apiKeyIdOf, authenticateKey, isKeyToken } from './api-keys.js';
-import { credentialWatch } from './credential-watch.js';
+import { createCredentialWatch } from './credential-watch.js';
 import { type JwtOptions, openTokenVerifier, type VerifyToken } from './jwt.js';
 import { bearerToken, OPEN_PRINCIPAL, type Principal, unauthenticated } from './principal.js';
 import { privateTokenAuthenticator } from './private-token.js';
@@ -74,7 +74,7 @@ class KeyAndTokenAuthenticator implements Authenticator {
     private readonly verifyToken: VerifyToken | null,
     private readonly canBeInOpenMode: boolean,
   ) {
-    this.watch = credentialWatch(keys, this);
+    this.watch = createCredentialWatch(keys, this);
   }
 
   get isInOpenMode(): boolean {

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { Authorization } from './authorization.js';
-import { credentialWatch } from './credential-watch.js';
+import { createCredentialWatch } from './credential-watch.js';
 import type { Principal } from './principal.js';
 
 const ALICE: Principal = {
@@ -14,7 +14,7 @@ const ALICE: Principal = {
 };
 
 /** A key ring and a credential under the test's control. */
-function createCredentialWatch(expiresAtMs: number | null = null) {
+function newWatchedCredential(expiresAtMs: number | null = null) {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   const keys: { change: () => void } = { change: () => {} };
@@ -29,7 +29,7 @@ function createCredentialWatch(expiresAtMs: number | null = null) {
     keys.change = listener;
     return () => {};
   };
-  const watch = credentialWatch({ onChange }, validity);
+  const watch = createCredentialWatch({ onChange }, validity);
   const authenticator = {
     isValid: validity.isValid,
     watch,
@@ -38,7 +38,7 @@ function createCredentialWatch(expiresAtMs: number | null = null) {
 }
 
 test('notifies a watcher once when a change of the keys makes its credential invalid', () => {
-  const { keys, credential, watch } = createCredentialWatch();
+  const { keys, credential, watch } = newWatchedCredential();
   const onInvalid = vi.fn();
   watch(ALICE, onInvalid);
   keys.change();
@@ -50,7 +50,7 @@ test('notifies a watcher once when a change of the keys makes its credential inv
 });
 
 test('does not notify a watcher that has stopped watching', () => {
-  const { keys, credential, watch } = createCredentialWatch(1000);
+  const { keys, credential, watch } = newWatchedCredential(1000);
   const onInvalid = vi.fn();
   watch(ALICE, onInvalid)();
   credential.isValid = false;
@@ -64,7 +64,7 @@ test.each([
   ['a second', 1000],
   ['a year', 365 * 24 * 3600 * 1000],
 ])('notifies when a credential expires after %s, and not before', (_, expiresMs) => {
-  const { watch } = createCredentialWatch(expiresMs);
+  const { watch } = newWatchedCredential(expiresMs);
   const onInvalid = vi.fn();
   watch(ALICE, onInvalid);
   vi.advanceTimersByTime(expiresMs - 1);
@@ -74,7 +74,7 @@ test.each([
 });
 
 test('waits for the expiry by a clock that is behind this machine', () => {
-  const { watch, credential } = createCredentialWatch(1000);
+  const { watch, credential } = newWatchedCredential(1000);
   const onInvalid = vi.fn();
   watch(ALICE, onInvalid);
   credential.clock_behind_ms = 500;
@@ -85,7 +85,7 @@ test('waits for the expiry by a clock that is behind this machine', () => {
 });
 
 test('an authorization ends when a recheck is refused, although the credential itself has not changed', async () => {
-  const { authenticator } = createCredentialWatch();
+  const { authenticator } = newWatchedCredential();
   let isSigningKeyKnown = true;
   const authorization = new Authorization(authenticator, ALICE, async () => isSigningKeyKnown);
   const end = vi.fn();
@@ -99,7 +99,7 @@ test('an authorization ends when a recheck is refused, although the credential i
 });
 
 test('an authorization stays valid when a recheck fails', async () => {
-  const { authenticator } = createCredentialWatch();
+  const { authenticator } = newWatchedCredential();
   const authorization = new Authorization(authenticator, ALICE, () =>
     Promise.reject(new Error('no network')),
   );

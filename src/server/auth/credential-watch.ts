@@ -17,7 +17,7 @@ type WatchCredential = (principal: Principal, onInvalid: () => void) => () => vo
  * Detects credentials that become invalid, by two triggers: the key ring changed (a key was revoked, or the first key
  * was created, which ends open mode), or the credential expires.
  */
-export function credentialWatch(
+export function createCredentialWatch(
   keys: Pick<KeyRing, 'onChange'>,
   validity: CredentialValidity,
 ): WatchCredential {

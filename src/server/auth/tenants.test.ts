@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { TestRunner } from '../../../test/support/test-runner.js';
+import { SigningRunner } from '../../../test/support/signing-runner.js';
 import type { Route } from '../route.js';
 import { ROUTES } from '../routes.js';
 import { type AnyJson, PROJECT_URL, TENANT_URL, TestServer } from '../testing/test-server.js';
@@ -143,7 +143,7 @@ beforeAll(async () => {
   expect(body.accepted).toBe(true);
   const results = await testServer.get(`${PROJECT_URL}/tasks/${TASK}/results`);
   const enrolled = await testServer.post(`${PROJECT_URL}/runners`, {
-    public_key: new TestRunner().public_key,
+    public_key: new SigningRunner().public_key,
   });
   const createKey = async (tenant: string, role: Role, token = '') => {
     const headers = token === '' ? {} : { authorization: `Bearer ${token}` };

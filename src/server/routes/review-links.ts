@@ -24,9 +24,9 @@ export const reviewLinkHandlers = {
 
   decide_review_link: async ({ coordinator, body, connection }) => {
     const form = parseBody(reviewLinkForm, body);
-    // Without a valid token, the page says only that the link is not valid, and nothing about the other fields.
-    const { token } = body as { token?: string };
     if (isProblem(form)) {
+      // The link is checked before the form's faults are shown: without a valid token the page says only that.
+      const { token } = body as { token?: string };
       const opened = await coordinator.reviewLinks.open(token ?? '');
       return isProblem(opened) || opened.state === 'pending' ? problemPage(form) : closedPage(opened.state);
     }

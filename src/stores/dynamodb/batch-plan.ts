@@ -41,9 +41,9 @@ export interface MemberEntry {
 
 export interface ShareEntry {
   delta: number;
-  /** The number of permits that must be spare beforehand; null: no permits are taken. */
+  /** How many permits the project's share must have spare before the write; null: the write does not check it (see `needsSpare`). */
   minSpare: number | null;
-  /** The limit under which the permits are taken; `UNLIMITED` without a limit. */
+  /** The limit under which the permits are taken, if `minSpare` is checked; `UNLIMITED` without a limit. */
   max: number;
 }
 
@@ -215,10 +215,10 @@ export class BatchPlan {
     );
     const events = [...transaction.swaps.flatMap((swap) => swap.events), ...looseEvents];
     const requestsToKeep = transaction.requests.filter((request) => request.keep);
-    const effects =
+    const effectCount =
       events.length + transaction.permits.length + requestsToKeep.length + Number(transaction.changes_rules);
     // A transaction without effects needs no DynamoDB transaction: reads are enough to decide it.
-    if (effects === 0) {
+    if (effectCount === 0) {
       return this.cache.isComplete
         ? this.addCommitted(transaction.loose_events.map(() => null))
         : { kind: 'read' };

@@ -60,14 +60,14 @@ export function memberKey({ tenant_id, project_id }: ProjectKey, scope: string, 
 }
 
 /** Lists the scopes whose permits are on heads, and projects whose permits on heads have ended and were removed. */
-export const HELD_PARTITION = '~held';
+export const PERMITS_ON_HEADS_PARTITION = '~held';
 export const SCOPE_ON_HEADS = 'SCOPE';
 export const ENDED_PERMITS = 'ENDED';
 export const scopeOnHeadsKey = (tenantId: string, scope: string): DynamoKey =>
-  stateKey(HELD_PARTITION, `${SCOPE_ON_HEADS}#${escapeName(tenantId)}#${escapeName(scope)}`);
+  stateKey(PERMITS_ON_HEADS_PARTITION, `${SCOPE_ON_HEADS}#${escapeName(tenantId)}#${escapeName(scope)}`);
 /** `projectPart` is the escaped id of the project. */
 export const endedPermitsKey = (tenantId: string, projectPart: string): DynamoKey =>
-  stateKey(HELD_PARTITION, `${ENDED_PERMITS}#${escapeName(tenantId)}#${projectPart}`);
+  stateKey(PERMITS_ON_HEADS_PARTITION, `${ENDED_PERMITS}#${escapeName(tenantId)}#${projectPart}`);
 
 export const requestKey = (projectKey: ProjectKey, key: string): DynamoKey => ({
   pk: S(`${projectPartition(projectKey)}#R#${key}`),

@@ -4,9 +4,9 @@ import type { DynamoClient } from './connection.js';
 import {
   type DynamoItem,
   ENDED_PERMITS,
-  HELD_PARTITION,
   N,
   numberOf,
+  PERMITS_ON_HEADS_PARTITION,
   S,
   SCOPE_ON_HEADS,
   scopeOnHeadsKey,
@@ -50,13 +50,13 @@ export class DynamodbProjectsWithPermits {
 
   /** The tenants that ever had a permit on a head, sorted by name. */
   async tenantIds(): Promise<string[]> {
-    const items = await this.dynamo.partition(this.dynamo.tables.state, HELD_PARTITION);
+    const items = await this.dynamo.partition(this.dynamo.tables.state, PERMITS_ON_HEADS_PARTITION);
     return [...new Set(scopesIn(items).map(({ tenant_id }) => tenant_id))].sort();
   }
 
   /** Ordered by tenant, then by project. */
   async page({ after, limit }: ProjectsWithPermitsPage, nowMs: number): Promise<ProjectKey[]> {
-    const items = await this.dynamo.partition(this.dynamo.tables.state, HELD_PARTITION);
+    const items = await this.dynamo.partition(this.dynamo.tables.state, PERMITS_ON_HEADS_PARTITION);
     const ended = endedIn(items, nowMs);
     const scopes = scopesIn(items)
       .filter(({ tenant_id }) => after === null || tenant_id >= after.tenant_id)

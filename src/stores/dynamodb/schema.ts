@@ -22,7 +22,7 @@ export const INDEXED_FIELDS = [...SELECTIVE_FIELDS, 'event_type'] as const;
 export type IndexedField = (typeof INDEXED_FIELDS)[number];
 
 export const TTL_ATTRIBUTE = 'ttl';
-/** Names the transaction that wrote the item. */
+/** The id of the attempt (one DynamoDB transaction, with a whole batch) that wrote the item. */
 export const ATTEMPT_ATTRIBUTE = 'attempt';
 /** Marks a row that exists only because a transaction was voided: the project does not exist yet. */
 export const VOID_ATTRIBUTE = 'void';

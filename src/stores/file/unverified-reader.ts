@@ -127,7 +127,10 @@ class LastBlock {
   }
 }
 
-/** Reads the lines of a file. Returns its size; null: a line does not match. */
+/**
+ * Reads the lines of a file. Returns its size; null if a line, or the place to continue from, does not fit the log, or if the
+ * file ends within a line or a block.
+ */
 async function readFileUnverified(
   file: DiskFile,
   firstPosition: number,

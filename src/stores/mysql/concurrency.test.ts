@@ -5,12 +5,12 @@ import type { CommitOutcome, ProjectKey, Store } from '../store.js';
 import { onSharedDatabase } from '../testing/shared-database.js';
 import type { MysqlOptions } from './options.js';
 import { harnessOf, newProject } from './testing/harness.js';
-import { optionsWithoutTimeouts } from './testing.js';
+import { optionsWithLongTimeouts } from './testing.js';
 
 const FOREVER = Number.POSITIVE_INFINITY;
 
 await onSharedDatabase('mysql', ({ url }) => {
-  describe('the mysql store with several coordinators', () => describeRaces(optionsWithoutTimeouts(url)));
+  describe('the mysql store with several coordinators', () => describeRaces(optionsWithLongTimeouts(url)));
 });
 
 function describeRaces(options: MysqlOptions): void {

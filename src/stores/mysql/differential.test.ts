@@ -6,14 +6,14 @@ import { openPool } from './connection.js';
 import { MysqlStore, openMysqlStore } from './mysql-store.js';
 import type { MysqlOptions } from './options.js';
 import { runPreflight } from './preflight.js';
-import { optionsWithoutTimeouts } from './testing.js';
+import { optionsWithLongTimeouts } from './testing.js';
 
 await onSharedDatabase('mysql', ({ url }) => {
   it.each([
     ['in the common case', openMysqlStore],
     ['in the general case', openGeneralStore],
   ])('the mysql store reaches the same outcomes and state as the memory store: %s', async (_, open) => {
-    const mysql = await open(optionsWithoutTimeouts(url));
+    const mysql = await open(optionsWithLongTimeouts(url));
     await expectSameAsMemory(mysql);
     await mysql.close();
   });

@@ -9,7 +9,7 @@ import { BLOCK_EVENTS, positionRanges } from './event-blocks.js';
 import { readEvents } from './events.js';
 import type { MysqlOptions } from './options.js';
 import { harnessOf, newProject } from './testing/harness.js';
-import { optionsWithoutTimeouts } from './testing.js';
+import { optionsWithLongTimeouts } from './testing.js';
 
 const START_MS = Date.UTC(2026, 0, 1);
 const EVENTS = 5 * BLOCK_EVENTS;
@@ -23,7 +23,7 @@ it('joins adjacent blocks to one range of positions', () => {
 });
 
 await onSharedDatabase('mysql', ({ url }) => {
-  describe('the events of the mysql store', () => describeEvents(optionsWithoutTimeouts(url)));
+  describe('the events of the mysql store', () => describeEvents(optionsWithLongTimeouts(url)));
 });
 
 function describeEvents(options: MysqlOptions): void {

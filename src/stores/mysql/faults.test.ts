@@ -8,14 +8,14 @@ import { onDatabase, onOwnDatabase } from '../testing/on-database.js';
 import { startMigrated } from '../testing/shared-database.js';
 import { openMysqlStore } from './mysql-store.js';
 import type { MysqlOptions } from './options.js';
-import { optionsWithoutTimeouts, queryServer } from './testing.js';
+import { optionsWithLongTimeouts, queryServer } from './testing.js';
 
 await onDatabase(
   'mysql',
   () => startMigrated('mysql'),
   (database) => {
     afterAll(() => database.stop());
-    const options = optionsWithoutTimeouts(database.url);
+    const options = optionsWithLongTimeouts(database.url);
     describe('the mysql store with connection faults', () => describeFaults(options));
     onOwnDatabase('mysql', database, (ownDatabase) => {
       describe('the mysql store with server faults', () => describeDeath(options, ownDatabase));

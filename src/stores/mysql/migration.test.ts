@@ -12,7 +12,7 @@ import { encodeName } from './name-encoding.js';
 import type { MysqlOptions } from './options.js';
 import { databaseStatements, MIGRATIONS } from './schema.js';
 import { newNamespace } from './testing/harness.js';
-import { optionsWithoutTimeouts } from './testing.js';
+import { optionsWithLongTimeouts } from './testing.js';
 
 const HOUR_MS = 3_600_000;
 const TENANT = 'acme';
@@ -36,7 +36,7 @@ const QUERIES: Partial<EventQuery>[] = [
 
 await onSharedDatabase('mysql', ({ url }) => {
   describe('the migration of a mysql store of version 1', () =>
-    describeMigration(optionsWithoutTimeouts(url)));
+    describeMigration(optionsWithLongTimeouts(url)));
 });
 
 function describeMigration(baseOptions: MysqlOptions): void {

@@ -1,10 +1,10 @@
 import { describeStoreConformance } from '../conformance.js';
 import { onSharedDatabase } from '../testing/shared-database.js';
 import { openMysqlStore } from './mysql-store.js';
-import { optionsWithoutTimeouts } from './testing.js';
+import { optionsWithLongTimeouts } from './testing.js';
 
 await onSharedDatabase('mysql', ({ url }) => {
-  const options = optionsWithoutTimeouts(url);
+  const options = optionsWithLongTimeouts(url);
   // req: STO-001, STO-003
   describeStoreConformance('mysql', {
     hasDueIndex: true,

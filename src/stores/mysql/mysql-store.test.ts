@@ -4,10 +4,10 @@ import { swapOf, transactionOf } from '../conformance/fixture.js';
 import { onSharedDatabase } from '../testing/shared-database.js';
 import type { MysqlOptions } from './options.js';
 import { harnessOf, newProject } from './testing/harness.js';
-import { optionsWithoutTimeouts } from './testing.js';
+import { optionsWithLongTimeouts } from './testing.js';
 
 await onSharedDatabase('mysql', ({ url }) => {
-  describe('the mysql store and its server', () => describeStore(optionsWithoutTimeouts(url)));
+  describe('the mysql store and its server', () => describeStore(optionsWithLongTimeouts(url)));
 });
 
 function describeStore(options: MysqlOptions): void {

@@ -6,10 +6,10 @@ import { openMysqlMigrator, openMysqlStore } from './mysql-store.js';
 import type { MysqlOptions } from './options.js';
 import { SCHEMA_VERSION } from './schema.js';
 import { harnessOf, newNamespace } from './testing/harness.js';
-import { optionsWithoutTimeouts } from './testing.js';
+import { optionsWithLongTimeouts } from './testing.js';
 
 await onSharedDatabase('mysql', ({ url }) => {
-  describe('opening a mysql store', () => describeOpening(optionsWithoutTimeouts(url)));
+  describe('opening a mysql store', () => describeOpening(optionsWithLongTimeouts(url)));
 });
 
 function describeOpening(options: MysqlOptions): void {

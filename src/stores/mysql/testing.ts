@@ -107,7 +107,7 @@ export async function queryServer(
 }
 
 /** Timeouts long enough for any slow machine: the store gives up only on a hanging server. */
-export const optionsWithoutTimeouts = (url: string): MysqlOptions => ({
+export const optionsWithLongTimeouts = (url: string): MysqlOptions => ({
   ...parseMysqlUrl(url),
   connect_timeout_ms: 600_000,
   statement_timeout_ms: 600_000,

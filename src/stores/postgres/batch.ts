@@ -44,16 +44,7 @@ export class CommitBatch {
 
   /** In the order of the commit function's parameters, after the batch's id. */
   values(): unknown[] {
-    const {
-      projects,
-      subjects,
-      scopes,
-      permits,
-      requestKeys: requests,
-      looseEvents,
-      requestRecords: sentRequests,
-      events,
-    } = this;
+    const { projects, subjects, scopes, permits, requestKeys, looseEvents, requestRecords, events } = this;
     return [
       encodeNumbers(this.encodedOperations),
       encodeNames(projects.column(0)),
@@ -68,15 +59,15 @@ export class CommitBatch {
       encodeNumbers(permits.column(1)),
       encodeNumbers(permits.column(2)),
       encodeNames(permits.column(3)),
-      encodeNumbers(requests.column(0)),
-      encodeNames(requests.column(1)),
+      encodeNumbers(requestKeys.column(0)),
+      encodeNames(requestKeys.column(1)),
       encodeNumbers(looseEvents.column(0)),
       encodeNames(looseEvents.column(1)),
       encodeLines(this.heads.map((head) => JSON.stringify(head))),
-      encodeNumbers(sentRequests.map(({ project }) => project)),
-      encodeNames(sentRequests.map(({ request }) => request.key)),
-      encodeNames(sentRequests.map(({ request }) => request.digest)),
-      encodeLines(sentRequests.map(({ request }) => replyOf(request))),
+      encodeNumbers(requestRecords.map(({ project }) => project)),
+      encodeNames(requestRecords.map(({ request }) => request.key)),
+      encodeNames(requestRecords.map(({ request }) => request.digest)),
+      encodeLines(requestRecords.map(({ request }) => replyOf(request))),
       encodeNumbers(events.map(({ project }) => project)),
       ...eventColumns(events.map(({ event }) => event)),
     ];
@@ -116,9 +107,10 @@ export class CommitBatch {
         const rules_seq = nextCode();
         const project = this.projectNumber(transaction);
         const heads = [...transaction.swaps, ...transaction.checks].map(({ subject }) => {
-          const swap = nextCode();
+          // 0: no swap of this batch made the head.
+          const swapNumber = nextCode();
           const earlierHead = earlierRows.heads.get(this.subjects.numberOf(project, subject));
-          return { subject, head: (swap > 0 ? this.heads[swap - 1] : earlierHead) ?? null };
+          return { subject, head: (swapNumber > 0 ? this.heads[swapNumber - 1] : earlierHead) ?? null };
         });
         return { kind: 'conflict', heads, rules_seq, now_ms };
       }

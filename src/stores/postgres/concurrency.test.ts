@@ -5,7 +5,7 @@ import { eventOf, kindsOf, range, swapOf, transactionOf } from '../conformance/f
 import type { CommitOutcome, ProjectKey, Store } from '../store.js';
 import { onSharedDatabase } from '../testing/shared-database.js';
 import { openPostgresStore } from './postgres-store.js';
-import { optionsWithoutTimeouts } from './testing.js';
+import { optionsWithLongTimeouts } from './testing.js';
 
 const HOUR_MS = 3_600_000;
 
@@ -14,7 +14,7 @@ await onSharedDatabase('postgres', ({ url }) => {
 });
 
 function describeRaces(url: string): void {
-  const options = optionsWithoutTimeouts(url);
+  const options = optionsWithLongTimeouts(url);
   const newProject = (): ProjectKey => ({ tenant_id: `t-${randomUUID()}`, project_id: 'p' });
 
   const open = async (count: number): Promise<Store[]> => {

@@ -3,7 +3,7 @@ import { expectSameAsMemory } from '../testing/differential.js';
 import { onSharedDatabase } from '../testing/shared-database.js';
 import { openPostgresStore } from './postgres-store.js';
 import { SimpleBatch } from './simple-batch.js';
-import { optionsWithoutTimeouts } from './testing.js';
+import { optionsWithLongTimeouts } from './testing.js';
 
 await onSharedDatabase('postgres', ({ url }) => {
   it.each([
@@ -12,7 +12,7 @@ await onSharedDatabase('postgres', ({ url }) => {
   ])(
     'the postgres store reaches the same outcomes and state as the memory store %s',
     async (_, usesSimpleCommits) => {
-      const postgres = await openPostgresStore(optionsWithoutTimeouts(url), {
+      const postgres = await openPostgresStore(optionsWithLongTimeouts(url), {
         usesSimpleCommits: usesSimpleCommits,
       });
       let simpleCount = 0;

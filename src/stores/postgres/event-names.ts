@@ -5,9 +5,12 @@ import type { NewEvent } from '../../core/events/envelope.js';
  * events. A query finds the blocks by a key and reads the events in them. That costs a commit less than an index per field.
  */
 const BLOCK_EVENTS = 64;
-/** A key is valid for 2 to the power of this many positions, so that a query of a long log looks up part after part. */
+/**
+ * A key contains the epoch of a position: the position without this many low bits. So a name has another key in each epoch, and
+ * a query of a long log looks up one epoch, then more at a time, instead of all blocks at once.
+ */
 const EPOCH_BITS = 16;
-/** Number of latest events that are read without the index: a lookup also has to read its list of unmerged keys. */
+/** Number of latest events that are read without the index: a lookup also has to read the list of keys that GIN has not merged yet. */
 const TAIL_EVENTS = 256;
 
 /** The indexed fields, those that match the fewest events first; the index in this list is part of the key. */
@@ -36,13 +39,14 @@ export const NAMES_SQL = {
   key_of_name: keyOf('k.name COLLATE "C"', 'field', 'number', 'o.epoch'),
 } as const;
 
-/** The names that occur in each block of a list of events: the numbers of block and field, and the name. */
+/** Parallel columns for the index: the numbers of a block and of a field, and a name that occurs there. */
 interface BlockNames {
   readonly blocks: readonly number[];
   readonly fields: readonly number[];
   readonly names: readonly string[];
 }
 
+/** Which names occur in which block of the events. */
 export function blockNames(events: readonly NewEvent[]): BlockNames {
   const namesByBlock = { blocks: [] as number[], fields: [] as number[], names: [] as string[] };
   for (const [field, column] of EVENT_NAME_FIELDS.entries()) {

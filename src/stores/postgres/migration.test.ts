@@ -10,7 +10,7 @@ import { onSharedDatabase } from '../testing/shared-database.js';
 import { bodyOf } from './events.js';
 import { openPostgresMigrator, openPostgresStore } from './postgres-store.js';
 import { asUser, uniqueName } from './testing/harness.js';
-import { optionsWithoutTimeouts } from './testing.js';
+import { optionsWithLongTimeouts } from './testing.js';
 
 const HOUR_MS = 3_600_000;
 const ENDED_MS = 1;
@@ -38,7 +38,7 @@ await onSharedDatabase('postgres', ({ url }) => {
 function describeMigration(url: string): void {
   it('is refused until it is migrated, and then returns what it returned before', async () => {
     const namespace = uniqueName('migrated');
-    const options = optionsWithoutTimeouts(`${url}?namespace=${namespace}`);
+    const options = optionsWithLongTimeouts(`${url}?namespace=${namespace}`);
     const client = await asUser(url);
     const untilMs = Date.now() + HOUR_MS;
     const memory = openMemoryStore();
@@ -92,7 +92,7 @@ function describeMigration(url: string): void {
 function describeNewIndex(url: string): void {
   it('returns the same events after its migration, and commits to the same heads', async () => {
     const namespace = uniqueName('reindexed');
-    const options = optionsWithoutTimeouts(`${url}?namespace=${namespace}`);
+    const options = optionsWithLongTimeouts(`${url}?namespace=${namespace}`);
     const migrate = async () => {
       const migrator = await openPostgresMigrator(options);
       const steps = await migrator.up();

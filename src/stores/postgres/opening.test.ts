@@ -6,7 +6,7 @@ import { type PostgresOptions, parsePostgresUrl } from './options.js';
 import { openPostgresMigrator, openPostgresStore } from './postgres-store.js';
 import { SCHEMA_VERSION } from './schema.js';
 import { asUser, uniqueName } from './testing/harness.js';
-import { migrateNamespace, optionsWithoutTimeouts } from './testing.js';
+import { migrateNamespace, optionsWithLongTimeouts } from './testing.js';
 
 await onSharedDatabase('postgres', ({ url }) => {
   describe('opening a postgres store', () => describeOpening(url));
@@ -24,7 +24,7 @@ function describeOpening(url: string): void {
   };
 
   it('fails without a schema, and creates none', async () => {
-    const options = optionsWithoutTimeouts(`${url}?namespace=${uniqueName('missing')}`);
+    const options = optionsWithLongTimeouts(`${url}?namespace=${uniqueName('missing')}`);
     const error = await openingRefusal(options);
     expect(error).toBeInstanceOf(StoreRefused);
     expect(error.message).toContain('Run: gen migrate --store URL');
@@ -55,7 +55,7 @@ function describeOpening(url: string): void {
     ['a wrong host', { host: 'nowhere.invalid' }, Error, 'nowhere.invalid'],
     ['a server without TLS', { ssl: 'verified' as const }, StoreRefused, 'Check sslmode'],
   ])('fails with an explanation for %s', async (_, wrongOptions, kind, sentence) => {
-    const error = await openingRefusal({ ...optionsWithoutTimeouts(url), ...wrongOptions });
+    const error = await openingRefusal({ ...optionsWithLongTimeouts(url), ...wrongOptions });
     expect(error).toBeInstanceOf(kind);
     expect(error.message).toContain(sentence);
   });
@@ -85,7 +85,7 @@ function describeOpening(url: string): void {
 
 function describeMigrations(url: string): void {
   it('is created once by ten concurrent migrators', async () => {
-    const options = optionsWithoutTimeouts(`${url}?namespace=${uniqueName('together')}`);
+    const options = optionsWithLongTimeouts(`${url}?namespace=${uniqueName('together')}`);
     const migrators = await Promise.all(range(1, 10).map(() => openPostgresMigrator(options)));
     expect(await migrators[0]?.status()).toEqual({ found: 0, wanted: SCHEMA_VERSION });
     expect(await migrators[0]?.pending()).toHaveLength(SCHEMA_VERSION);

@@ -1,10 +1,10 @@
 import { describeStoreConformance } from '../conformance.js';
 import { onSharedDatabase } from '../testing/shared-database.js';
 import { openPostgresStore } from './postgres-store.js';
-import { optionsWithoutTimeouts } from './testing.js';
+import { optionsWithLongTimeouts } from './testing.js';
 
 await onSharedDatabase('postgres', ({ url }) => {
-  const options = optionsWithoutTimeouts(url);
+  const options = optionsWithLongTimeouts(url);
   // req: STO-001, STO-002
   describeStoreConformance('postgres', {
     hasDueIndex: true,

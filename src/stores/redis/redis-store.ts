@@ -130,8 +130,8 @@ export class RedisStore implements Store {
   }
 
   async projects(tenantId: string): Promise<string[]> {
-    const names = await this.connection.send(['SMEMBERS', this.keys.projects(tenantId)]);
-    return (names as string[]).sort();
+    const projectIds = await this.connection.send(['SMEMBERS', this.keys.projects(tenantId)]);
+    return (projectIds as string[]).sort();
   }
 
   async countPermits(tenantId: string, scope: string): Promise<number> {

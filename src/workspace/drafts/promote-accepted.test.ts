@@ -1,6 +1,6 @@
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
-import { HarnessAgent, human } from '../../../test/support/agent.js';
+import { HarnessAgent, personCaller } from '../../../test/support/agent.js';
 import { CoordinatorHarness, PROJECT_KEY, unwrap } from '../../../test/support/coordinator-harness.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { collectDrafts } from './collect.js';
@@ -226,7 +226,7 @@ describe('an agent whose claim another agent has taken over', () => {
       EDGE,
       'adopt',
       body,
-      human('ann'),
+      personCaller('ann'),
     );
     expect(adopted).toMatchObject({ reason: 'ADOPTED' });
     expect(await promoteAccepted(draftsHarness, log)).toMatchObject({ written: ['src/a', 'src/new'] });

@@ -2,7 +2,10 @@ import { fileKind, type SourceFileKind } from './file-kind.js';
 import { KEY_IN_TEXT, withoutVersion } from './req-key.js';
 import { type TextFile, type WalkBounds, walkTextFiles } from './walk.js';
 
-/** What a key marks at its position: a specification, a design, code, a test, or telemetry. */
+/**
+ * What a requirement key (`REQ-…`) says about the place where it stands: it is specified or designed there, or the code
+ * implements, tests or measures it.
+ */
 export type TagKind = 'specified' | 'designed' | 'implements' | 'validates' | 'telemetry';
 
 export interface RequirementTag {

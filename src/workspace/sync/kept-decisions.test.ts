@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
-import { human } from '../../../test/support/agent.js';
+import { personCaller } from '../../../test/support/agent.js';
 import {
   CoordinatorHarness,
   STORES,
@@ -71,7 +71,7 @@ describe.each(STORES)('what was decided offline (%s store)', (name) => {
         await offline.decisions.recordReview(
           KEY,
           { ...review, decision: 'CHANGES_REQUESTED' },
-          human('rita'),
+          personCaller('rita'),
         ),
       );
       unwrap(await offline.holder.note(KEY, { ...claimFields, generation: 1, text: 'half way' }));
@@ -126,7 +126,9 @@ describe.each(STORES)('what was decided offline (%s store)', (name) => {
         reason: 'ESCALATED',
       });
       const review = { ...EDGE, generation: 1, iteration: 1, candidate_sha256: sha256Hex('"v2"') };
-      unwrap(await offline.decisions.recordReview(KEY, { ...review, decision: 'APPROVED' }, human('rita')));
+      unwrap(
+        await offline.decisions.recordReview(KEY, { ...review, decision: 'APPROVED' }, personCaller('rita')),
+      );
     });
     const offline = decisionsIn(await readWorkspaceLog(workspace));
     expect(offline.at(-1)).toMatchObject({ event_type: 'edge_converged' });

@@ -39,7 +39,7 @@ async function openWindow(browser: Browser, url: string, options: OpenOptions): 
   const consoleErrors: string[] = [];
   page.on('pageerror', (error) => consoleErrors.push(String(error)));
   page.on('console', (message) => {
-    // The page itself shows a failed request, so the line of the browser about it is ignored.
+    // The page itself shows a failed request, so the browser's console message about it is ignored.
     if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
       consoleErrors.push(message.text());
   });

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { MethodologyStatus } from '../../../../src/core/contract/methodology-views.js';
 import { matrixOf } from './matrix.js';
 
-const stop = (edge: string, mark: string) => ({ edge, stage: edge, optional: false, mark });
+const stageOf = (edge: string, mark: string) => ({ edge, stage: edge, optional: false, mark });
 const featureWith = (feature_id: string, more: object) => ({
   feature_id,
   title: feature_id,
@@ -25,8 +25,8 @@ const statusOf = (...features: object[]) =>
 test('the matrix has a column per edge in the order of the graph, and no cell where a profile lacks the edge', () => {
   const { columns, rows } = matrixOf(
     statusOf(
-      featureWith('F', { you_are_here: [stop('b', '●'), stop('a', '✓')] }),
-      featureWith('G', { you_are_here: [stop('c', '○')] }),
+      featureWith('F', { you_are_here: [stageOf('b', '●'), stageOf('a', '✓')] }),
+      featureWith('G', { you_are_here: [stageOf('c', '○')] }),
     ),
   );
   expect(columns.map(({ edge }) => edge)).toEqual(['a', 'b', 'c']);
@@ -40,11 +40,13 @@ test('the matrix has a column per edge in the order of the graph, and no cell wh
 test('a cell shows why an edge does not continue', () => {
   const wordsOf = (more: object) =>
     matrixOf(statusOf(featureWith('G', more))).rows[0]?.cells.map((cell) => cell?.word);
-  expect(wordsOf({ status: 'stuck', you_are_here: [stop('b', '●')] })).toEqual(['stuck']);
-  expect(wordsOf({ status: 'pending_review', you_are_here: [stop('b', '●')] })).toEqual(['review pending']);
-  expect(wordsOf({ status: 'blocked', you_are_here: [stop('b', '○'), stop('c', '✗')] })).toEqual([
+  expect(wordsOf({ status: 'stuck', you_are_here: [stageOf('b', '●')] })).toEqual(['stuck']);
+  expect(wordsOf({ status: 'pending_review', you_are_here: [stageOf('b', '●')] })).toEqual([
+    'review pending',
+  ]);
+  expect(wordsOf({ status: 'blocked', you_are_here: [stageOf('b', '○'), stageOf('c', '✗')] })).toEqual([
     'blocked',
     'blocked',
   ]);
-  expect(wordsOf({ you_are_here: [stop('a', '●')] })).toEqual(['review pending']);
+  expect(wordsOf({ you_are_here: [stageOf('a', '●')] })).toEqual(['review pending']);
 });

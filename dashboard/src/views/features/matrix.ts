@@ -41,16 +41,16 @@ export function matrixOf(status: MethodologyStatus): FeatureMatrix {
 }
 
 function cellOf(status: MethodologyStatus, feature: Feature, edge: string): MatrixCell | null {
-  const stop = feature.you_are_here.find((each) => each.edge === edge);
-  if (stop === undefined) return null;
+  const stage = feature.you_are_here.find((each) => each.edge === edge);
+  if (stage === undefined) return null;
   const { feature_id } = feature;
   const claims = status.claims.filter((claim) => claim.feature_id === feature_id && claim.edge === edge);
   const { start_would } = status;
   return {
     edge,
-    ...wordOf(status, feature, stop),
+    ...wordOf(status, feature, stage),
     agents: claims.map(({ agent_id }) => actorName(agent_id)),
-    isOptional: stop.optional,
+    isOptional: stage.optional,
     isNext: start_would.feature === feature_id && start_would.edge === edge,
   };
 }

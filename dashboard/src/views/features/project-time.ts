@@ -2,8 +2,8 @@ import type { MethodologyStatus } from '../../../../src/core/contract/methodolog
 import { firstStart, type TimeBar, timeBars } from './trajectory.js';
 
 type Feature = MethodologyStatus['features'][number];
-type Stop = Feature['you_are_here'][number];
-export type ProjectBar = TimeBar<Stop & { readonly feature_id: string }>;
+type Stage = Feature['you_are_here'][number];
+export type ProjectBar = TimeBar<Stage & { readonly feature_id: string }>;
 
 interface ProjectTime {
   /** Null if no edge was started. */
@@ -15,7 +15,7 @@ interface ProjectTime {
 /** The work on all features on one scale. */
 export function projectTime(features: readonly Feature[], nowMs: number): ProjectTime {
   const entries = features.flatMap(({ feature_id, you_are_here }) =>
-    you_are_here.map((stop) => ({ ...stop, feature_id })),
+    you_are_here.map((stage) => ({ ...stage, feature_id })),
   );
   const bars = timeBars(entries, nowMs);
   const rows = features.flatMap((feature) => {

@@ -7,7 +7,7 @@ import { useIsAllowed } from '../../api/whoami.js';
 import { RefusalText } from '../../components/refusal-text.js';
 import { visibleText } from '../../components/untrusted-text.js';
 import { useFeatures } from '../features/use-features.js';
-import { requestableEdges } from './requestable-edges.js';
+import { edgesToRun } from './edges-to-run.js';
 
 /** Requests a run and opens it. */
 function useRunRequest() {
@@ -38,7 +38,7 @@ export function RequestRun() {
 function RequestForm({ status }: { status: MethodologyStatus }) {
   const { request, isBusy, refusal, canRequest } = useRunRequest();
   const [chosen, setChosen] = useState('');
-  const features = requestableEdges(status);
+  const features = edgesToRun(status);
   const { feature, edge } = status.start_would;
   const advised = feature === null || edge === null ? '' : `${feature}#${edge}`;
   const value = chosen || advised || (features[0]?.edges[0] ?? '');

@@ -3,7 +3,10 @@ import { useReply } from '../../api/use-reply.js';
 import { UntrustedText } from '../../components/untrusted-text.js';
 import { runnerChecks } from './runner-checks.js';
 
-/** The checks of the candidate that runners have signed. */
+/**
+ * The deterministic checks of the candidate: those that a runner's evidence shows as passed, and those that lack such
+ * evidence.
+ */
 export function RunnerEvidence({ run }: { run: RunDetails }) {
   const { data } = useReply('explain', { params: { subject: run.task_id } });
   const checks = runnerChecks(data, run.generation);

@@ -5,7 +5,7 @@ import { type ClaimEventKind, claimEventType } from '../claim-event-kinds.js';
 import type { Decision, DecisionCode, DecisionContext, DecisionDetails, PastGrant } from '../commands.js';
 import { evolve } from '../evolve.js';
 import type { Head } from '../head.js';
-import { canTakeOver, lapsesAtMs, poisonReason } from '../lease.js';
+import { canTakeOver, failureHoldReason, lapsesAtMs } from '../lease.js';
 
 /** The agent and the generation that an event refers to. */
 export type EventActor = Omit<PastGrant, 'request_id' | 'claimed_at_ms'> &
@@ -43,15 +43,15 @@ export class DecisionBuilder {
       disposition: 'eligible',
       expired_at: isoTime(lapsedAtMs),
     });
-    this.emitPoisonHold(context);
+    this.emitFailureHold(context);
   }
 
   /** Holds the subject for a person once its failures reach `max_attempts`. */
-  emitPoisonHold(context: DecisionContext): void {
+  emitFailureHold(context: DecisionContext): void {
     const { head } = this;
     if (head.hold !== null || head.failures < context.rules.max_attempts) return;
     this.emit('held', operatorActor(head, 'genesis'), {
-      reason: poisonReason(head.failures, head.last_error),
+      reason: failureHoldReason(head.failures, head.last_error),
       by: 'genesis',
     });
   }

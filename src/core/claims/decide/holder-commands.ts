@@ -130,7 +130,7 @@ export function decideRelease(
     ...(command.message === null ? {} : { message: command.message }),
     ...(isError ? { retry_at: isoTime(builder.at_ms + claimBackoffMs(failures)) } : {}),
   });
-  builder.emitPoisonHold(context);
+  builder.emitFailureHold(context);
   return builder.build('RELEASED');
 }
 

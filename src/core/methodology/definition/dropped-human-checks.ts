@@ -23,7 +23,7 @@ function humanChecksDroppedByProfile(
 }
 
 /** The human checks that a profile leaves out of all edges that it requires, as a sentence; null if there are none. */
-export function profileOmissionMessage(
+export function omittedHumanChecksOfProfile(
   methodology: Pick<Methodology, 'edges' | 'topology'>,
   profile: Profile,
 ): string | null {
@@ -36,7 +36,7 @@ export function profileOmissionMessage(
 }
 
 /** The human checks that a profile leaves out of one edge, as a sentence; null if there are none. */
-export function edgeOmissionMessage(
+export function omittedHumanChecksOfEdge(
   methodology: Pick<Methodology, 'edges'>,
   profile: Profile,
   edge: string,

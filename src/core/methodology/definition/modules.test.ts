@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ModuleMap } from './methodology.js';
-import { innerProduct, suggestWorkOrder } from './modules.js';
+import { moduleOverlap, suggestWorkOrder } from './modules.js';
 
 const modules: ModuleMap = {
   feature_module_map: {
@@ -15,28 +15,28 @@ const modules: ModuleMap = {
 
 describe('the inner product of two features', () => {
   it('counts the modules that both touch', () => {
-    expect(innerProduct(modules, 'LOGIN', 'ADMIN')).toEqual({ count: 3, shared: ['auth', 'db', 'users'] });
+    expect(moduleOverlap(modules, 'LOGIN', 'ADMIN')).toEqual({ count: 3, shared: ['auth', 'db', 'users'] });
   });
 
   // req: RTE-011
   it('counts shared transitive dependencies, not only direct modules', () => {
-    expect(innerProduct(modules, 'LOGIN', 'BILLING')).toEqual({ count: 2, shared: ['db', 'users'] });
+    expect(moduleOverlap(modules, 'LOGIN', 'BILLING')).toEqual({ count: 2, shared: ['db', 'users'] });
   });
 
   it('is 0 if nothing is shared, and symmetric', () => {
-    expect(innerProduct(modules, 'LOGIN', 'REPORTS')).toEqual({ count: 0, shared: [] });
-    expect(innerProduct(modules, 'LOGIN', 'EMPTY').count).toBe(0);
-    expect(innerProduct(modules, 'BILLING', 'LOGIN')).toEqual(innerProduct(modules, 'LOGIN', 'BILLING'));
+    expect(moduleOverlap(modules, 'LOGIN', 'REPORTS')).toEqual({ count: 0, shared: [] });
+    expect(moduleOverlap(modules, 'LOGIN', 'EMPTY').count).toBe(0);
+    expect(moduleOverlap(modules, 'BILLING', 'LOGIN')).toEqual(moduleOverlap(modules, 'LOGIN', 'BILLING'));
   });
 
   it('counts all modules of a feature for the feature with itself', () => {
-    expect(innerProduct(modules, 'LOGIN', 'LOGIN').count).toBe(4);
+    expect(moduleOverlap(modules, 'LOGIN', 'LOGIN').count).toBe(4);
   });
 
   it('is unknown, not 0, for a feature that is missing from the map', () => {
-    expect(innerProduct(modules, 'LOGIN', 'NOBODY')).toEqual({ count: null, shared: [] });
-    expect(innerProduct(modules, 'constructor', 'LOGIN').count).toBeNull();
-    expect(innerProduct(null, 'LOGIN', 'ADMIN').count).toBeNull();
+    expect(moduleOverlap(modules, 'LOGIN', 'NOBODY')).toEqual({ count: null, shared: [] });
+    expect(moduleOverlap(modules, 'constructor', 'LOGIN').count).toBeNull();
+    expect(moduleOverlap(null, 'LOGIN', 'ADMIN').count).toBeNull();
   });
 });
 
@@ -60,7 +60,7 @@ it('handles a dependency cycle that is longer than the call stack is deep', () =
     Array.from({ length }, (_, index) => [`m${index}`, [`m${(index + 1) % length}`]]),
   );
   const modules = { feature_module_map: { A: ['m0'], B: ['m5'] }, dependency_dag };
-  expect(innerProduct(modules, 'A', 'B').count).toBe(length);
+  expect(moduleOverlap(modules, 'A', 'B').count).toBe(length);
   const { shared_modules } = suggestWorkOrder(modules, ['A', 'B']);
   expect(shared_modules).toHaveLength(length);
   expect(shared_modules.at(-1)).toBe('m0');

@@ -1,7 +1,7 @@
 import { ownValue } from '../../own-value.js';
 import type { ModuleMap } from './methodology.js';
 
-interface InnerProduct {
+interface ModuleOverlap {
   /** Number of modules that both features touch; null if the modules of either feature are unknown. */
   readonly count: number | null;
   readonly shared: readonly string[];
@@ -11,7 +11,7 @@ interface InnerProduct {
  * Overlap of two features: the modules that both touch, directly or through dependencies. For a feature that is not in
  * the map the overlap is unknown, not empty.
  */
-export function innerProduct(modules: ModuleMap | null, a: string, b: string): InnerProduct {
+export function moduleOverlap(modules: ModuleMap | null, a: string, b: string): ModuleOverlap {
   const modulesOfA = touchedModules(modules, a);
   const modulesOfB = touchedModules(modules, b);
   if (modulesOfA === null || modulesOfB === null) return { count: null, shared: [] };

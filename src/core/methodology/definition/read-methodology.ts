@@ -24,7 +24,7 @@ import {
   NO_EVALUATOR_DEFAULTS,
   parseEvaluatorDefaults,
 } from './read/evaluator-defaults.js';
-import { type FaultyFiles, faultyFilesOf, withoutEdges } from './read/faulty-files.js';
+import { type FaultyFiles, faultyFilesOf, withoutEdgeChecks } from './read/faulty-files.js';
 import { parseFeatures } from './read/features.js';
 import { parseModules } from './read/modules.js';
 import { DEFAULT_THRESHOLDS, type IterationThresholds, parseProfile } from './read/profile.js';
@@ -122,7 +122,7 @@ function parseFiles(
   const features = parsedFeatures
     .filter(({ file }) => !faultyFiles.names.has(file.name))
     .map(({ feature }) => feature);
-  return { methodology: withoutEdges(methodology, faultyFiles.edges), features, faultyFiles };
+  return { methodology: withoutEdgeChecks(methodology, faultyFiles.edges), features, faultyFiles };
 }
 
 function constraintsOf(files: WorkspaceFiles, topology: Topology): ParsedConstraints | null {

@@ -135,7 +135,7 @@ export interface RouteInput {
   readonly state: MethodologyState;
   readonly now_ms: number;
   readonly evidence: EvidencePolicyStatus;
-  /** Edges whose run waits to continue after a person has decided on it. */
+  /** Edges whose run has its decision from a person, and now waits for an executor to continue it. */
   readonly decided_edges?: ReadonlySet<string>;
   /** The caller, and the feature, edge or profile that it requests. */
   readonly request: Readonly<Omit<StartBody, 'dry_run' | 'request_id'>>;

@@ -7,8 +7,8 @@ const NAME_LENGTH_MAX = 256;
 const SENTENCE_LENGTH_MAX = 500;
 
 /**
- * An unvalidated payload field. If a foreign line has a name both at its top level and inside `data`, the reader keeps
- * `data` whole, so `data` is searched too.
+ * A field of a payload, not validated. The reader of foreign logs (`core/events/read-flat.ts`) normally moves the fields of
+ * `data` into the payload. If a name is in both, it leaves `data` as it is, so `data` is searched second.
  */
 export function payloadField(payload: PayloadFields, name: string): unknown {
   if (Object.hasOwn(payload, name)) return payload[name];

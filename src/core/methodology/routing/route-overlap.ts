@@ -1,6 +1,6 @@
 import type { OverlappingWork } from '../../contract/start.js';
 import type { ModuleMap } from '../definition/methodology.js';
-import { innerProduct, suggestWorkOrder } from '../definition/modules.js';
+import { moduleOverlap, suggestWorkOrder } from '../definition/modules.js';
 import type { RouteInput } from '../progress/feature-state.js';
 import { isHeldByAnother } from './route-edge.js';
 
@@ -12,7 +12,7 @@ export function overlappingWork(
 ): OverlappingWork[] {
   const modules = input.methodology?.modules ?? null;
   return claims.flatMap((claim) => {
-    const { count, shared } = innerProduct(modules, featureId, claim.feature_id);
+    const { count, shared } = moduleOverlap(modules, featureId, claim.feature_id);
     if (count === 0) return [];
     const holder = `${claim.feature_id} (${claim.agent_id} on ${claim.edge})`;
     const says =

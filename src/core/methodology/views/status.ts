@@ -1,11 +1,11 @@
 import type {
   ClaimSummary,
+  FeatureStage,
   FeatureSummary,
   MethodologyStatus,
   NextAction,
   StageCoverage,
   StatusMark,
-  TrackStop,
 } from '../../contract/methodology-views.js';
 import type { RouteAdvice } from '../../contract/start.js';
 import { FEATURE_STATUSES, type FeatureStatus, STATUS_MARKS } from '../../contract/values.js';
@@ -86,7 +86,7 @@ export function featureSummary(progress: FeatureProgress, project: ProjectProgre
     current_edge: current?.edge ?? null,
     iteration: current?.state?.iteration ?? 0,
     delta: current?.state?.delta ?? null,
-    you_are_here: progress.steps.map(trackStop),
+    you_are_here: progress.steps.map(featureStage),
     edges_converged: total - openSteps.length,
     edges_total: total,
     off_profile: convergedOffProfile(progress),
@@ -108,7 +108,7 @@ function dependencyStatuses(
   });
 }
 
-function trackStop({ edge, transition, optional, status, state }: FeatureStep): TrackStop {
+function featureStage({ edge, transition, optional, status, state }: FeatureStep): FeatureStage {
   const { source, target, edge_type } = transition;
   const stage = edge_type === 'co_evolution' ? `${source}↔${target}` : target;
   return {

@@ -79,7 +79,7 @@ export class Version1 {
   }
 }
 
-/** Collects what is written to a key, for one command. */
+/** Collects writes, so that each key is written by a single command. All writes to a key must use the same command. */
 class Writes {
   private readonly byKey = new Map<string, string[]>();
 

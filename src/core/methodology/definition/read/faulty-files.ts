@@ -48,7 +48,7 @@ export function faultyFilesOf(
 const edgeOf = (file: string, names: EdgeNameIndex): string | null => names.find(fileStem(file));
 
 /** The methodology without the checks of these edges. An edge without checks does not converge. */
-export function withoutEdges(methodology: Methodology, edges: ReadonlySet<string>): Methodology {
+export function withoutEdgeChecks(methodology: Methodology, edges: ReadonlySet<string>): Methodology {
   const remainingEdges = Object.entries(methodology.edges).filter(([edge]) => !edges.has(edge));
   return { ...methodology, edges: Object.fromEntries(remainingEdges) };
 }

@@ -8,7 +8,7 @@ const LOST_INDEX = 1;
  * The guaranteed end of a claim, in memory shared between threads: a thread too busy to receive a message still reads
  * renewals here. The end is counted from before the request was sent, so it is never later than the server's.
  */
-export class LeaseCell {
+export class SharedLeaseEnd {
   private readonly cells: BigInt64Array;
 
   constructor(readonly buffer: SharedArrayBuffer = new SharedArrayBuffer(16)) {

@@ -2,7 +2,7 @@
  * A map that usually has at most one entry. A single entry is kept in two fields: adding it to a `Map` and deleting it
  * again for every command costs more than deciding the command.
  */
-export class SmallMap<K, V> {
+export class SingleEntryMap<K, V> {
   private onlyKey: K | undefined;
   private onlyValue: V | undefined;
   private readonly entries = new Map<K, V>();
@@ -38,8 +38,8 @@ export class SmallMap<K, V> {
     else yield [this.onlyKey as K, this.onlyValue];
   }
 
-  copy(): SmallMap<K, V> {
-    const copy = new SmallMap<K, V>();
+  copy(): SingleEntryMap<K, V> {
+    const copy = new SingleEntryMap<K, V>();
     for (const [key, value] of this) copy.set(key, value);
     return copy;
   }

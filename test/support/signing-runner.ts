@@ -26,7 +26,7 @@ export const outcomeOf = (name: string, command: string, more: Partial<CheckOutc
 });
 
 /** A key pair that signs statements. Whether it is enrolled is up to the test. */
-export class TestRunner {
+export class SigningRunner {
   readonly public_key: string;
   private readonly privateKey: KeyObject;
 

@@ -6,7 +6,7 @@ import { chooseExecutor } from './choose-executor.js';
 import { confirmCommands, type ProjectCommand } from './confirmed-commands.js';
 import { withGapsInProcess } from './gaps-in-process.js';
 
-export interface CheckRunnerOptions {
+export interface CheckExecutionOptions {
   readonly isConfirmed: boolean;
   readonly isUnsandboxed: boolean;
   /** The command line that confirms the commands. A refusal names it. */
@@ -21,15 +21,15 @@ export async function openExecutor(
   context: CommandContext,
   root: string,
   commands: readonly ProjectCommand[],
-  { isConfirmed, isUnsandboxed, howToConfirm }: CheckRunnerOptions,
+  { isConfirmed, isUnsandboxed, howToConfirm }: CheckExecutionOptions,
 ): Promise<CommandExecutor> {
   await confirmCommands(context, root, commands, { isConfirmed, howToConfirm });
   return withGapsInProcess(await chooseExecutor(context, isUnsandboxed), context);
 }
 
-export const openCheckRunner = async (
+export const openCheckExecution = async (
   context: CommandContext,
   root: string,
   commands: readonly ProjectCommand[],
-  options: CheckRunnerOptions,
+  options: CheckExecutionOptions,
 ): Promise<ExecuteCheck> => checkExecutor(await openExecutor(context, root, commands, options));

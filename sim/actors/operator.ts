@@ -21,10 +21,10 @@ const ACTION_WEIGHTS = {
   sweep: 4,
 };
 const STUCK_AFTER_LEASES = 2;
-type HumanAction = keyof typeof ACTION_WEIGHTS;
+type OperatorAction = keyof typeof ACTION_WEIGHTS;
 
 /** An operator who acts on a view of the project that may be slightly out of date. */
-export class SimHuman extends SimActor {
+export class SimOperator extends SimActor {
   private tasksAdded = 0;
   private readonly unchangedSince = new Map<string, { seq: number; since_ms: number }>();
 
@@ -76,7 +76,7 @@ export class SimHuman extends SimActor {
     return newest === null ? WORLD_EPOCH_MS : Date.parse(newest);
   }
 
-  private commandFor(action: Exclude<HumanAction, 'redo'>): SimCommand | null {
+  private commandFor(action: Exclude<OperatorAction, 'redo'>): SimCommand | null {
     switch (action) {
       case 'add_tasks':
         return this.addTask();
@@ -94,7 +94,7 @@ export class SimHuman extends SimActor {
   }
 
   private operate(
-    verb: Exclude<HumanAction, 'add_tasks' | 'put_plan' | 'put_policy' | 'sweep' | 'review' | 'redo'>,
+    verb: Exclude<OperatorAction, 'add_tasks' | 'put_plan' | 'put_policy' | 'sweep' | 'review' | 'redo'>,
   ): SimCommand | null {
     const head = this.pickHead(verb);
     if (head === null) return null;

@@ -2,9 +2,9 @@ import type { DatabaseStore } from '../databases.js';
 import { openDynamodbStore } from '../dynamodb/dynamodb-store.js';
 import { optionsWithLongTimeouts as dynamodbOptions } from '../dynamodb/testing.js';
 import { openMysqlStore } from '../mysql/mysql-store.js';
-import { optionsWithoutTimeouts as mysqlOptions } from '../mysql/testing.js';
+import { optionsWithLongTimeouts as mysqlOptions } from '../mysql/testing.js';
 import { openPostgresStore } from '../postgres/postgres-store.js';
-import { optionsWithoutTimeouts as postgresOptions } from '../postgres/testing.js';
+import { optionsWithLongTimeouts as postgresOptions } from '../postgres/testing.js';
 import { openRedisStore } from '../redis/redis-store.js';
 import { optionsWithLongTimeouts as redisOptions } from '../redis/testing.js';
 
@@ -15,8 +15,8 @@ const OPEN: Readonly<Record<string, (url: string) => Promise<DatabaseStore>>> = 
   'dynamodb:': (url) => openDynamodbStore(dynamodbOptions(url)),
 };
 
-/** Opens the store of a URL as a coordinator does, but without timeouts that a slow machine could reach. */
-export function openWithoutTimeouts(url: string): Promise<DatabaseStore> {
+/** Opens the store of a URL as a coordinator does, but with timeouts that no slow machine reaches. */
+export function openWithLongTimeouts(url: string): Promise<DatabaseStore> {
   const open = OPEN[new URL(url).protocol];
   if (open === undefined) throw new Error(`There is no database for ${url}.`);
   return open(url);

@@ -3,7 +3,7 @@ import { EDGE_FILES } from '../runs/edges.js';
 import { SimActor } from './sim-actor.js';
 
 /** Sets the policy and the plan, and sets them again if they are lost. */
-export class SimLead extends SimActor {
+export class SimProjectSetup extends SimActor {
   get isSetUp(): boolean {
     return this.hasPolicy && this.hasPlan;
   }
@@ -32,7 +32,7 @@ export class SimLead extends SimActor {
 }
 
 /** Sets the policy and the configuration of a project with edges. */
-export class EdgeLead extends SimLead {
+export class EdgeProjectSetup extends SimProjectSetup {
   override get isSetUp(): boolean {
     return this.hasPolicy && this.hasEdges;
   }
