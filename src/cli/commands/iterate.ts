@@ -36,8 +36,8 @@ gen review, then run the command again.
 With --auto the id is the first edge or a feature; without an id, all features are run. Requested runs come first, then
 the recommendations of gen start. Edges without a constructor are skipped. gen iterate stops with exit code 3 at a review, an
 escalation or an expired time box, and prints the command to run next; with 0 if nothing is ready; with 1 after
-10,000 runs; with 130 after a signal such as Ctrl-C. With --loop it
-runs until a signal, and skips edges that cannot be run; it ends earlier only if the server cannot be reached or the configuration cannot be read.
+10,000 runs; with 130 after a signal such as Ctrl-C. With --loop it runs until a signal, and skips edges that cannot be
+run; it ends earlier only if the server cannot be reached or the configuration cannot be read.
 
 Examples:
   gen iterate REQ-F-AUTH-001#design_code
