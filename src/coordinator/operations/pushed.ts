@@ -73,6 +73,10 @@ class PushedOperation<Reply> implements Operation<Reply | Problem> {
     return this.operation.shouldRepeat?.(...args) ?? false;
   }
 
+  withdraw(): void {
+    this.operation.withdraw?.();
+  }
+
   replay(...args: Parameters<NonNullable<Operation<Reply>['replay']>>): Reply {
     // Undefined if the operation has no `replay`: the queue then reports a bug.
     return this.operation.replay?.(...args) as Reply;

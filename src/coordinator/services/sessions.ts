@@ -188,7 +188,8 @@ async function closeInProject(project: Project, session_id: string, caller: Call
     const { generation } = project.view().head(subject);
     const handle = { generation, session_id, claim_id: null };
     const command = { type: 'release', handle, reason: 'SESSION_CLOSED', message: null } as const;
-    await project.run(holderOperation(subject, command, renderReleaseResult));
+    const released = await project.run(holderOperation(subject, command, renderReleaseResult));
+    if (isProblem(released)) return released;
   }
   return closed;
 }

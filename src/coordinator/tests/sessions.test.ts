@@ -1,8 +1,10 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { HarnessAgent } from '../../../test/support/agent.js';
 import { forEachStore, PROJECT_KEY, planOf, unwrap } from '../../../test/support/coordinator-harness.js';
 import type { LogStep } from '../../stores/store.js';
+import { Project } from '../queue/project.js';
 import { noopObserver } from '../runtime/observer.js';
+import { problem } from '../wire/problem.js';
 
 const [A, B, C] = ['A-001-core', 'B-001-data', 'C-001-api'] as const;
 
@@ -34,6 +36,21 @@ forEachStore('sessions', (open) => {
     ]);
     const types = (await harness.events()).map((event) => event.event_type);
     expect(types).toEqual(['PLAN_CHANGED', 'SESSION_OPENED', 'CLAIM_ACQUIRED']);
+  });
+
+  test('closing a session fails while one of its claims cannot be released, and can be repeated', async () => {
+    const { harness, coordinator } = await openWithPlan();
+    await new HarnessAgent(harness, 'alpha', 's1').claim(A);
+    const { run } = Project.prototype;
+    const running = vi.spyOn(Project.prototype, 'run');
+    running.mockImplementation(function (this: Project, ...args) {
+      const isRelease = args[0].kind === 'release';
+      return isRelease ? Promise.resolve(problem('UNAVAILABLE', 'The store failed.')) : run.apply(this, args);
+    });
+    expect(await coordinator.sessions.close('acme', 's1')).toMatchObject({ problem: 'UNAVAILABLE' });
+    running.mockRestore();
+    expect(unwrap(await coordinator.sessions.close('acme', 's1')).success).toBe(true);
+    expect(unwrap(await coordinator.queries.getTaskState(PROJECT_KEY, A)).claim?.state).toBe('RELEASED');
   });
 
   test('a refused claim opens no session', async () => {

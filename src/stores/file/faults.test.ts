@@ -1,9 +1,10 @@
 import { appendFile, cp, readFile, rm } from 'node:fs/promises';
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it, vi } from 'vitest';
 import { temporaryFolder } from '../../../test/support/temporary-folder.js';
-import { type Store, StoreBroken, StoreUnavailable } from '../store.js';
+import { type Store, StoreBroken, StoreUnavailable, StoreUncertain } from '../store.js';
 import { onSmallDisk } from '../testing/small-disk.js';
 import { openFileStore } from './file-store.js';
+import { ProjectLog } from './project-log.js';
 import {
   activeFile,
   allEvents,
@@ -271,4 +272,22 @@ await onSmallDisk('a file store on a full disk', 1, (disk) => {
     expect(await subjectsOf(reopened)).toEqual([...confirmed, ...laterCommits.confirmed]);
     await reopened.close();
   });
+});
+
+it('a commit that is refused after its first transaction was applied is reported as uncertain', async () => {
+  const store = await openFileStore({ root: await temporaryFolder() });
+  await commitOne(store, newSubjectTransaction('a', 1));
+  const { apply } = ProjectLog.prototype;
+  const applying = vi.spyOn(ProjectLog.prototype, 'apply');
+  applying.mockImplementationOnce(function (this: ProjectLog, ...args) {
+    return apply.apply(this, args);
+  });
+  applying.mockImplementationOnce(() => {
+    throw new StoreUnavailable('Too many commits are waiting for the disk.');
+  });
+  const transactions = [newSubjectTransaction('b', 1), newSubjectTransaction('c', 1)];
+  await expect(store.commit(transactions)).rejects.toBeInstanceOf(StoreUncertain);
+  applying.mockRestore();
+  expect(await subjectsOf(store)).toContain('~b');
+  await store.close();
 });

@@ -17,6 +17,7 @@ import {
   type StoredHead,
   type StoreMeta,
   StoreUnavailable,
+  StoreUncertain,
   type Transaction,
   type WritableLog,
 } from '../store.js';
@@ -198,7 +199,7 @@ export class FileStore implements LogStore {
       for (const transaction of transactions) {
         const tenant = this.openTenants.get(transaction.tenant_id) as TenantLogs;
         const log = tenant.logs.get(transaction.project_id) as ProjectLog;
-        const outcome = log.apply(transaction, nowMs);
+        const outcome = applyNext(log, transaction, nowMs, outcomes.length > 0);
         outcomes.push(outcome);
         // The scope may be filled by another project, whose log must be durable too before the outcome is reported.
         touchedLogs.add(outcome.kind === 'full' ? tenant : log);
@@ -451,3 +452,18 @@ const writeAheadLog = (disk: Disk, root: string, storeFile: StoreFile): WriteAhe
 
 const isDiskError = (error: unknown): boolean =>
   error instanceof Error && typeof (error as NodeJS.ErrnoException).syscall === 'string';
+
+/** Applies a transaction of a commit. `hasApplied`: earlier ones of the commit are applied, so a refusal is not certain. */
+function applyNext(
+  log: ProjectLog,
+  transaction: Transaction,
+  nowMs: number,
+  hasApplied: boolean,
+): CommitOutcome {
+  try {
+    return log.apply(transaction, nowMs);
+  } catch (error) {
+    if (hasApplied && error instanceof StoreUnavailable) throw new StoreUncertain(error.message);
+    throw error;
+  }
+}
