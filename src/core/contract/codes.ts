@@ -2,8 +2,8 @@ import { REVIEW_DECISIONS } from '../claims/head.js';
 import { genCommand } from '../methodology/definition/command.js';
 
 /**
- * Every code of the wire contract, once. No schema library here, so that the rules and the command line can use the
- * codes without loading one. In each list of refusals, the order is the order in which the rules are checked.
+ * Every code of the wire contract: refusals, successes and problems. No schema library here, so that the rules and the command
+ * line can use the codes without loading one. A list of refusals has the order in which the rules are checked.
  */
 
 export const CLAIM_REFUSALS = [

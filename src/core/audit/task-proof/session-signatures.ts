@@ -27,11 +27,11 @@ const COMMANDS: Partial<Record<ClaimEventKind, readonly SignedCommandBody['comma
   result_refused: ['submit_result'],
 };
 
-/** The commands that can have caused an event; none if no session can have signed it. */
+/** The commands whose bodies a proof includes, as far as they can have caused the event; none for events of other commands. */
 export const commandsOf = (event: ResultEvent): readonly SignedCommandBody['command'][] =>
   COMMANDS[evidenceKind(event) ?? 'noted'] ?? [];
 
-/** The key that an event's session was opened with; null if the events do not have it. */
+/** The key that an event's session was opened with; null if the events do not show a key. */
 export function sessionKey(event: ResultEvent, events: readonly ResultEvent[]): string | null {
   const opening = events.find((each) => isSessionOpening(each) && each.session_id === event.session_id);
   return opening?.payload?.record?.public_key ?? null;

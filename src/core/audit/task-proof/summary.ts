@@ -172,7 +172,7 @@ function missingGrants({ result }: ResultContext, source: SummarySource): string
   });
 }
 
-/** Changes of a subject are numbered without gaps, so the number of the result is how many there were. */
+/** Changes of a subject are numbered without gaps, so the seq of the result is the number of changes up to it. */
 function missingChanges({ taskId, result }: ResultContext, events: readonly ResultEvent[]): string[] {
   const { seq: changes = 0 } = result;
   const presentCount = events.filter(({ subject, seq }) => subject === taskId && seq !== undefined).length;
