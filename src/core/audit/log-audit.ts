@@ -97,7 +97,7 @@ export class LogAudit {
   private contradictionCount = 0;
   /** Enrolled keys that neither an anchor nor a trusted key vouches for. */
   private readonly unvouchedKeys: KeyEnrolment[] = [];
-  /** Keys that count as the owner's. Null without anchors: nothing outside the log shows who owns a key, so every key counts. */
+  /** Keys that count as the owner's. Null without anchors: nothing outside the log names an owner, so every key counts. */
   private readonly trustedKeys: Set<string> | null;
   private readonly losses: RecordedLoss[] = [];
   /** The highest incarnation in a checkpoint so far. */

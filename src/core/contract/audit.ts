@@ -102,7 +102,7 @@ export const auditOperations = {
   ),
   audit_keys: readOperation(
     `${PROJECT_PATH}/audit/keys`,
-    'List the keys that signed checkpoints of the log',
+    'List the audit keys that were ever enrolled in the log, with the state of each',
     {
       reply: auditKeyList,
     },
