@@ -50,9 +50,9 @@ export function signedBodyFault(
 ): string | null {
   const event = events.find(({ position }) => position === signed.position);
   const signature = readSignature(event?.payload?.signature ?? '');
-  if (event === undefined || signature === null) return 'the event has no signature';
+  if (event === undefined || signature === null) return 'the file has no signed event at this position';
   const key = sessionKey(event, events);
-  if (key === null) return `the session ${event.session_id} was opened without a key`;
+  if (key === null) return `the file shows no key of the session ${event.session_id}`;
   if (!commandsOf(event).includes(signed.command))
     return `${signed.command} does not cause a ${event.event_type}`;
   const parsed = readStrictJson(signed.body);

@@ -159,7 +159,7 @@ function signatureText(event: ResultEvent, { events, signatures }: SummarySource
   return 'its signature is not verified: the body of the command is not in this file';
 }
 
-/** Every generation is granted once, so a missing number is a grant that the file does not show. */
+/** Generations are granted in order, so a missing number is a grant that the file does not show, or one that a loss skipped. */
 function missingGrants({ result }: ResultContext, source: SummarySource): string[] {
   const granted = withRoles(source)
     .filter(({ role }) => ['grant', 'grant_of_parked_result', 'earlier_grant'].includes(role))
