@@ -30,7 +30,7 @@ export interface LastClaim {
   /** Null: a claim without a lease, which never lapses. */
   readonly lease_seconds: number | null;
   readonly expires_at_ms: number | null;
-  /** Time of the holder's last recorded sign of life: the grant, a renewal, a resumption or a heartbeat. */
+  /** Time of the holder's last recorded sign of life, such as the grant or a renewal, or of a review that gave a new lease. */
   readonly active_at_ms: number;
   readonly max_hold_until_ms: number | null;
   /** Deadline of the review gate while SUSPENDED. */

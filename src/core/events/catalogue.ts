@@ -55,7 +55,7 @@ export const envelopeSchema = z.strictObject({
   edge: printableName.exactOptional(),
   agent_id: agentIdSchema,
   agent_role: nameSchema.exactOptional(),
-  // Empty if a person acts on a subject that was never claimed.
+  // May be empty, with the same meaning as a missing id: no session acted.
   session_id: sessionIdSchema.or(z.literal('')).exactOptional(),
   generation: nonNegativeInteger.exactOptional(),
   request_id: requestIdSchema.exactOptional(),

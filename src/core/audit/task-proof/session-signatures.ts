@@ -27,7 +27,7 @@ const COMMANDS: Partial<Record<ClaimEventKind, readonly SignedCommandBody['comma
   result_refused: ['submit_result'],
 };
 
-/** The commands whose bodies a proof includes, as far as they can have caused the event; none for events of other commands. */
+/** Of the commands whose bodies a proof can include, those that can have caused the event; none for other events. */
 export const commandsOf = (event: ResultEvent): readonly SignedCommandBody['command'][] =>
   COMMANDS[evidenceKind(event) ?? 'noted'] ?? [];
 
