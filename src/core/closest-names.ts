@@ -2,7 +2,7 @@ const NAMES_MAX = 3;
 /** Bounds the time of one search: a comparison costs the product of both lengths. */
 const COMPARISONS_MAX = 500;
 
-/** The names closest to `word` by edit distance, nearest first; none when none is close enough to be a typo. */
+/** At most three names that are close enough to `word` for a typo, nearest first by edit distance. */
 export function closestNames(word: string, names: readonly string[]): string[] {
   const distanceMax = Math.max(2, Math.floor(word.length / 3));
   return byLengthDifference(word, names, distanceMax)

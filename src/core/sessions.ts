@@ -31,8 +31,8 @@ export const isClaimOfOtherUser = (userId: string | null, caller: SessionCaller)
 export const INBOX_SESSION_PREFIX = 'inbox.';
 
 /**
- * Whether the session id belongs to the inbox of another principal. Such ids are reserved, so that nobody else can open the
- * session of an inbox first.
+ * Whether the session id is reserved for the inbox of another principal, so that no other agent can open the session of an
+ * inbox first. For an admin no id is reserved.
  */
 export const isInboxOfOtherPrincipal = (
   sessionId: string,

@@ -1,7 +1,7 @@
 /**
- * Kinds of subject: everything that has a head. Tasks and edges can be claimed. The project's own records (plan, policy,
- * methodology, features, sessions, limits, keys, runners, candidates, losses) start with `~`, with which no task id and no
- * feature id can start.
+ * Kinds of subject. Tasks and edges can be claimed. Every other subject, such as the plan, the policy or a session, counts as
+ * a record and starts with `~`, with which no task id and no feature id can start. Some of these subjects have no head: their
+ * comments below say so.
  */
 export type SubjectKind = 'task' | 'edge' | 'record';
 
@@ -17,7 +17,7 @@ export const LIMITS_SUBJECT = '~limits';
 export const HISTORY_SUBJECT = '~history';
 /** The record of the losses of history that an operator accepted. */
 export const LOSS_SUBJECT = '~loss';
-/** Events of this subject are the checkpoints of the log and the keys that sign them. The subject has no head. */
+/** Events of this subject are the checkpoints of the log, the keys that sign them, and alarms. The subject has no head. */
 export const AUDIT_SUBJECT = '~audit';
 /** Events of this subject, in the tenant's log, are checkpoints of a project of another store. The subject has no head. */
 export const anchorSubject = (projectId: string): string => `~anchor/${projectId}`;
@@ -40,7 +40,10 @@ export const proposalSubject = (proposalId: string): string => `~proposal/${prop
 export const RUNNERS_SUBJECT = '~runners';
 /** The candidate of an edge, and the evidence about it. */
 export const candidateSubject = (edge: string): string => `~candidate/${edge}`;
-/** The record whose number rises with every accepted result of an edge: older evidence is then void. */
+/**
+ * The record whose seq is the version of the base. It is created with the project's first candidate, and then rises with
+ * every accepted result of an edge, which makes older evidence void.
+ */
 export const BASE_SUBJECT = '~base';
 /** Each one-time operation has its own record, whose first event is the operation. A second attempt finds this event. */
 export const foldBackSubject = (featureId: string): string => `~fold_back/${featureId}`;
@@ -51,7 +54,7 @@ export const TENANT_PROJECT = '_tenant';
 /** Tenant for data of the whole platform: its keys. Not a valid name for a user's tenant. */
 export const PLATFORM_TENANT = '_genesis';
 
-/** Envelope fields that identify a subject. */
+/** Envelope fields that identify a task or an edge; none for a record. */
 export function subjectKeys(subject: string): { task_id?: string; feature_id?: string; edge?: string } {
   const kind = subjectKindOf(subject);
   if (kind === 'record') return {};

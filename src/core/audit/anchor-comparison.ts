@@ -30,7 +30,7 @@ export interface AnchorResult {
 interface AuditedLogEnd {
   readonly size: number;
   readonly incarnation: number;
-  /** Losses of history that an operator accepted and signed. */
+  /** Losses of history that an operator accepted, each from a record that a coordinator signed. */
   readonly losses: readonly RecordedLoss[];
   hasEnrolledKey(keyId: string): boolean;
 }
@@ -76,7 +76,10 @@ export class AnchorComparison {
     }
   }
 
-  /** The positions of the first anchor that differs from the log, and of the last anchor before it that agrees; 0: none agrees. */
+  /**
+   * The position of the last anchor that agrees with the log before any that differs (0: none), and of the first that differs
+   * (null: none). Anchors of lost history are left out.
+   */
   agreementBounds(losses: readonly RecordedLoss[]): {
     readonly lastAgreeingPosition: number;
     readonly firstDifferingPosition: number | null;

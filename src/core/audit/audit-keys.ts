@@ -29,7 +29,7 @@ export type AuditFaultCode =
 
 export interface AuditFault {
   readonly code: AuditFaultCode;
-  /** The position of the event with the fault. */
+  /** The position of the event with the fault; if two anchors contradict each other, the position that they cover. */
   readonly position: number;
   /** The fault as a sentence for a person. */
   readonly detail: string;

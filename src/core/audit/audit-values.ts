@@ -31,7 +31,7 @@ export const auditKeyId = z.string().regex(/^[0-9a-f]{16}$/, {
  * whose names users cannot choose.
  */
 export const idInStatement = z.string().regex(/^[A-Za-z0-9_][A-Za-z0-9._~@+-]{0,127}$/, {
-  error: 'expected an id without white space',
+  error: 'expected an id of letters, digits and . _ ~ @ + -, beginning with a letter, a digit or _',
 });
 /** A time in a signed text. Only the format is checked, not that the date exists: the signature covers the text. */
 export const timeInStatement = z

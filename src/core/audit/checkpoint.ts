@@ -9,12 +9,12 @@ import {
   timeInStatement,
 } from './audit-values.js';
 
-/** A tree has one complete subtree for each bit of its size, which is a safe integer. */
+/** A tree has one complete subtree for each bit that is set in its size, a safe integer of 53 bits. */
 const SUBTREES_MAX = 53;
 /** A checkpoint after a long gap lists only the first new tiles; the checkpoints after it list the others. */
 export const TILES_PER_CHECKPOINT_MAX = 4096;
 
-/** The fields that a checkpoint states and signs. */
+/** Fields that the signature of a checkpoint covers. It also covers the time, whose schema differs between log and anchor. */
 const statement = {
   incarnation: nonNegativeInteger,
   /** The number of events that the checkpoint covers, which is the position of the last of them. */
@@ -30,7 +30,7 @@ export const checkpointPayload = z.strictObject({
   signature: bytes64,
   /** The hashes from which appending continues after a restart, largest subtree first. */
   subtrees: z.array(bytes32).max(SUBTREES_MAX),
-  /** The roots of the tiles completed since the checkpoint before it; `first` is the index of the first of them. */
+  /** The roots of complete tiles, normally those that no earlier checkpoint lists; `first` is the index of the first. */
   tiles: z.strictObject({ first: nonNegativeInteger, roots: z.array(bytes32).max(TILES_PER_CHECKPOINT_MAX) }),
 });
 export type Checkpoint = z.infer<typeof checkpointPayload>;

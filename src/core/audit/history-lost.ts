@@ -35,9 +35,10 @@ export const isOfLostHistory = (
 export const HISTORY_LOST_EVENT = 'HISTORY_LOST';
 
 /**
- * The floor of generations after a loss: no generation above it can have been granted in the lost history, because an event
- * raises a generation by at most one. The floor is at least the current time in seconds: if the record of an earlier loss
- * is lost too, the floor of that loss came from an earlier second and is lower.
+ * The floor of generations after a loss. The lost history granted no generation above it, because an event raises a generation
+ * by one, unless more than `UNANCHORED_EVENTS` events followed the last anchor. Only the first grant after an earlier loss
+ * raises it further, to above the floor of that loss. So the floor is also at least the current time in seconds, which exceeds
+ * an earlier floor of this kind even if its record is lost.
  */
 export const floorAfterLoss = (highestGeneration: number, lostEvents: number, nowMs: number): number =>
   Math.max(highestGeneration + lostEvents + UNANCHORED_EVENTS, Math.ceil(nowMs / 1000));

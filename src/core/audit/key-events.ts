@@ -15,7 +15,7 @@ export const keyEnrolledPayload = z.discriminatedUnion('how', [
     previous_key_id: auditKeyId,
     signature: bytes64,
   }),
-  /** Enrolled by an administrator, since the key before it is lost or no longer trusted. */
+  /** Enrolled by an administrator, because an earlier key is lost or no longer trusted. */
   z.strictObject({ ...keyFields, how: z.literal('replaced'), by: nameSchema, reason: sentenceSchema }),
 ]);
 export type KeyEnrolled = z.infer<typeof keyEnrolledPayload>;

@@ -23,7 +23,7 @@ const faultCodes = ({ faults }: LogAuditReport): [number, string][] =>
   faults.map(({ position, code }) => [position, code]);
 const anchorCodes = ({ anchors }: LogAuditReport): string[] => anchors.map(({ code }) => code);
 
-/** A checkpoint after every 100 events, up to 1000. */
+/** A log of 1000 events, in which every 100th event is a checkpoint of all events before it. */
 function newLog(signer = newSigner()): AuditedLog {
   const log = new AuditedLog(PROJECT, signer);
   log.enrolKey();
@@ -69,7 +69,7 @@ describe('the audit of a log', () => {
     expect(report).toMatchObject({ checkpoints: 4, covered_position: 399 });
   });
 
-  it('finds a gap and events in another order', () => {
+  it('finds a gap in the positions', () => {
     expect(faultCodes(auditEvents(log.events.toSpliced(49, 1)))[0]).toEqual([51, 'BAD_POSITION']);
   });
 
@@ -266,7 +266,7 @@ describe('a log and its anchors', () => {
       return copy;
     }
 
-    it('do not count once an operator has accepted the loss and signed it', () => {
+    it('do not count once a signed record shows that an operator accepted the loss', () => {
       const copy = continueAfterLoss();
       copy.appendCheckpoint();
       const report = auditEvents(copy.fill(1000).events, { anchors });

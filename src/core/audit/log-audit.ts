@@ -29,7 +29,7 @@ export interface LogAuditOptions {
   readonly verify: VerifySignature;
   readonly project: ProjectIds;
   readonly anchors?: readonly Anchor[];
-  /** Ids of keys that are known to be the owner's, in addition to the anchors' keys. */
+  /** Ids of keys that are known to be the owner's, in addition to the anchors' keys. Without anchors they have no effect. */
   readonly trustedKeys?: readonly string[];
   /**
    * The incarnation of the store, if it is known. It can be higher than in the log, which may not have a checkpoint of this
@@ -42,18 +42,24 @@ export interface LogAuditReport {
   /** The number of events, and the root over all of them. */
   readonly size: number;
   readonly root: string;
-  /** The number of checkpoints without a fault. `covered_position`: the last position that an agreeing checkpoint covers. */
+  /**
+   * The number of checkpoints without a fault. `covered_position`: the last position that an agreeing checkpoint covers, before
+   * any checkpoint that differs.
+   */
   readonly checkpoints: number;
   readonly covered_position: number;
   /** The first faults; `fault_count` counts all. */
   readonly faults: readonly AuditFault[];
   readonly fault_count: number;
   readonly anchors: readonly AnchorResult[];
-  /** Keys that no anchor vouches for, directly or through a rotation. Every writer to the log can enrol a key. */
+  /**
+   * Enrolled keys for which no anchor and no trusted key vouches, directly or through a rotation; empty without anchors. Every
+   * writer to the log can enrol a key.
+   */
   readonly unvouched_keys: readonly KeyEnrolment[];
-  /** Losses of history that an operator accepted and signed. */
+  /** Losses of history that an operator accepted, each from a record that a coordinator signed. */
   readonly losses: readonly RecordedLoss[];
-  /** Where the first event is that differs from what was signed: after position `after`, and not after position `upto`. */
+  /** Where the first event is that differs from what was signed: after `after`, at the latest at `upto`; null: none differs. */
   readonly differs_between: { readonly after: number; readonly upto: number } | null;
 }
 
@@ -76,7 +82,7 @@ const twoRootsFault = (at: number, position: number): AuditFault => ({
 
 /**
  * Audits a log that is fed to it event by event: computes the tree again, and compares it with the checkpoints in the
- * log and with anchors. Its memory does not grow with the log, except for 32 bytes per tile that no checkpoint lists.
+ * log and with anchors. Its memory does not grow with the log, except for one hash per tile that no checkpoint lists.
  */
 export class LogAudit {
   private readonly keys: AuditKeys;
@@ -91,7 +97,7 @@ export class LogAudit {
   private contradictionCount = 0;
   /** Enrolled keys that neither an anchor nor a trusted key vouches for. */
   private readonly unvouchedKeys: KeyEnrolment[] = [];
-  /** Null without anchors: then nothing outside the log shows who owns a key. */
+  /** Keys that count as the owner's. Null without anchors: nothing outside the log names an owner, so every key counts. */
   private readonly trustedKeys: Set<string> | null;
   private readonly losses: RecordedLoss[] = [];
   /** The highest incarnation in a checkpoint so far. */
@@ -170,8 +176,8 @@ export class LogAudit {
 
   /**
    * The range of positions with the first difference; null if there is none. The checkpoints of the log narrow the range
-   * only if one of them differs from the events. If all agree, the log was signed again after the change, and only the
-   * anchors locate it.
+   * only if one of them differs from the events. If all agree although an anchor differs, the log was signed again after the
+   * change, and only the anchors locate it.
    */
   private differsBetween(losses: readonly RecordedLoss[]): LogAuditReport['differs_between'] {
     const anchorBounds = this.anchors.agreementBounds(losses);
@@ -236,7 +242,10 @@ export class LogAudit {
     return detail === null ? null : { code: 'BAD_TILES', detail };
   }
 
-  /** Reports a checkpoint that contradicts or repeats an earlier signed root, whether or not it fits the tree. */
+  /**
+   * Reports a checkpoint that contradicts or repeats an earlier signed root, or has a lower incarnation than an earlier
+   * checkpoint, whether or not it fits the tree.
+   */
   private checkAgainstEarlierRoots(checkpoint: Checkpoint, at: number): void {
     const { incarnation } = checkpoint;
     if (incarnation < this.incarnation) {

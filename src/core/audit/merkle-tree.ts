@@ -1,6 +1,6 @@
 import { equalBytes, type HashBytes } from './audit-values.js';
 
-/** Leaves per tile. A tile is a complete subtree whose root is kept, so that a proof reads the leaves of one or two tiles. */
+/** Leaves per tile. A tile is a complete subtree whose root is kept, so that a proof reads the leaves of at most two tiles. */
 export const TILE_SIZE = 256;
 const TILE_LEVEL = 8;
 const HASH_LENGTH = 32;
@@ -52,7 +52,7 @@ export const bytesHasher = (hash: HashBytes): TreeHasher<Uint8Array> => ({
   nodeHash: (left, right) => nodeHash(hash, left, right),
 });
 
-/** The roots of the complete subtrees of a growing tree (compact range): all that appending needs, about `log2 n` hashes. */
+/** The roots of the complete subtrees of a growing tree (compact range): all that appending needs, `log2 n + 1` at most. */
 export class CompactRange<Digest = Uint8Array> {
   private count: number;
   private readonly stack: Digest[];
@@ -169,7 +169,7 @@ interface InclusionPath {
   readonly path: readonly Uint8Array[];
 }
 
-/** The root that the path leads to; null if its length does not fit. As in RFC 9162, 2.1.3.2. */
+/** The root that the path leads to; null if the index or the length of the path does not fit. As in RFC 9162, 2.1.3.2. */
 export function rootFromInclusion(
   hash: HashBytes,
   { index, size, leaf, path }: InclusionPath,
@@ -198,7 +198,7 @@ interface ConsistencyPath {
   readonly path: readonly Uint8Array[];
 }
 
-/** As in RFC 9162, 2.1.4.2: the path must lead to both roots. */
+/** Whether the path leads to both roots, so that the larger tree begins with the smaller one. As in RFC 9162, 2.1.4.2. */
 export function isConsistent(
   hash: HashBytes,
   { from, to, fromRoot, toRoot, path }: ConsistencyPath,
@@ -209,7 +209,7 @@ export function isConsistent(
   let node = from - 1;
   let lastNode = to - 1;
   while (node % 2 === 1) [node, lastNode] = [half(node), half(lastNode)];
-  // If the smaller tree is complete, the path leaves out its root, which comes first.
+  // If the size of the smaller tree is a power of two, the path leaves out its root, which comes first.
   const [firstHash, ...siblings] = node === 0 ? [fromRoot, ...path] : path;
   if (firstHash === undefined) return false;
   let fromHash = firstHash;

@@ -38,12 +38,12 @@ export class OriginalDigests {
     }
   }
 
-  /** The digest of the payload before its redaction; null if the payload was not redacted. */
+  /** The digest of the payload before its redaction; null if the log records none. */
   digestAt(position: number): string | null {
     return this.digests.get(position) ?? null;
   }
 
-  /** The digest of what the last redaction left of the payload, in hex. */
+  /** The digest of what the last redaction left of the payload, in hex; null where `digestAt` is null. */
   remainingDigestAt(position: number): string | null {
     return this.remainingDigests.get(position) ?? null;
   }

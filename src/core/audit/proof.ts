@@ -63,8 +63,8 @@ export interface ProofChecks {
   readonly hash: HashBytes;
   readonly verify: VerifySignature;
   /**
-   * Ids of keys, or whole public keys. If omitted, every key is accepted, and the proof shows only that the tree was
-   * signed.
+   * The accepted keys, each by its id or as a whole public key. If omitted, every key is accepted, and the proof shows only
+   * that the tree was signed.
    */
   readonly trustedKeys?: readonly string[];
 }
@@ -99,7 +99,7 @@ export const describeIssue = ({ issues }: z.ZodError): string =>
     .map(({ path, message }) => (path.length === 0 ? message : `${path.join('.')}: ${message}`))
     .join();
 
-/** The fault of the checkpoint itself, apart from the proof; null if its key signed it. */
+/** The fault of the checkpoint itself, apart from the proof; null if its key is accepted and signed it. */
 export function anchorFault(anchor: Anchor, { hash, verify, trustedKeys }: ProofChecks): RefusedProof | null {
   const { key_id, public_key, signature } = anchor;
   if (keyIdOf(hash, public_key) !== key_id) {

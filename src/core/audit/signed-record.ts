@@ -11,7 +11,7 @@ export interface RecordSignature {
   readonly signature: string;
 }
 
-/** The signed text: the key, and all other fields of the record. */
+/** The signed text: the event type, the project, the key, and all other fields of the record except the signature. */
 export function signedRecordText(
   { tenant_id, project_id }: ProjectIds,
   eventType: string,

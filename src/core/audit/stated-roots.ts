@@ -13,8 +13,8 @@ const keyOf = ({ incarnation, position }: CheckpointStatement): string => `${inc
 type RootComparison = 'new' | 'repeated' | 'contradicts';
 
 /**
- * Signed roots, kept to find two different roots for one position of one incarnation. They show that the signer signed two
- * different histories (equivocation).
+ * Signed roots, kept to find two different roots for one position of one incarnation. Two such roots show that two different
+ * histories were signed (equivocation).
  */
 export class StatedRoots {
   private readonly anchorRoots = new Map<string, string>();

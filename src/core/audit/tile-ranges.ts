@@ -29,8 +29,8 @@ export const tilesForConsistency = (from: number, to: number): number[] => [
 ];
 
 /**
- * Returns the function that computes the root of a range that a proof needs. Such a range is aligned to its size, except that the last one ends
- * with the tree.
+ * Returns the function that computes the root of a range that a proof needs. Such a range is aligned to its size, except that
+ * the last one ends with the tree.
  */
 export function rangeRootsFromTiles({ hash, tileRoots, leavesOfTile }: TileData): HashOfRange {
   const rootOfRange: HashOfRange = (start, end) => {

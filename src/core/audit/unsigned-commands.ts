@@ -43,8 +43,8 @@ export class SignatureRequirements {
 }
 
 /**
- * Events that only a session's command can cause. Grants and releases are not among them, because operators cause them
- * too, nor are heartbeats, which the coordinator adds to other commands.
+ * Events that only a session's command can cause, or the approval of a candidate. Grants and releases are not among them,
+ * because operators cause them too, nor are heartbeats, which the coordinator adds to other commands.
  */
 const SESSION_KINDS: ReadonlySet<ClaimEventKind | undefined> = new Set<ClaimEventKind>([
   'accepted',

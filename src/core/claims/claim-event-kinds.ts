@@ -53,6 +53,6 @@ const KIND_BY_EVENT_TYPE = new Map<string, ClaimEventKind>(
 
 export const CLAIM_EVENT_TYPES: readonly string[] = [...KIND_BY_EVENT_TYPE.keys()];
 
-/** Kind of a claim event; undefined for every other event. */
+/** Kind of a claim event, with a warning as `escalated`, because the event type is the same; undefined for other events. */
 export const claimEventKindOf = (eventType: string): ClaimEventKind | undefined =>
   KIND_BY_EVENT_TYPE.get(eventType);

@@ -54,7 +54,7 @@ export interface ClaimFacts {
   readonly is_known_subject: boolean;
   readonly is_session_closed: boolean;
   readonly waiting_for: readonly string[];
-  /** Digest of the results this work depends on; null if it depends on none. */
+  /** Identifies the results this work depends on: a list, or its digest if it is long. Null if it depends on none. */
   readonly inputs: string | null;
   /** The limit that has no permit left; null if a permit is left in every limit. */
   readonly reached_limit: GrantLimit | null;
@@ -65,7 +65,7 @@ export interface ClaimFacts {
 export interface EdgeFacts {
   /** Why the edge cannot be claimed, as a sentence for a person; null if it exists. */
   readonly unknown_message: string | null;
-  /** Whether the project allows only one agent, and another agent makes this claim. */
+  /** Whether the project allows only one agent (`SINGLE_AGENT`), and an agent with another id makes this claim. */
   readonly is_second_agent: boolean;
   /** Live claims of other agents whose work touches the same modules. */
   readonly overlapping_claims: readonly OverlappingClaim[];
@@ -83,14 +83,14 @@ export interface OverlappingClaim {
 
 export interface SubmitFacts {
   readonly inputs: string | null;
-  /** Grant of the generation that the handle names, read from the log; null if it was never granted. */
+  /** Grant of the generation that the handle names; null if it was never granted, or the log was not read for it. */
   readonly past_grant: PastGrant | null;
   /** Whether the claim's role may converge this edge, and what to do if not. Tasks need no role. */
   readonly authority: 'granted' | 'escalate' | 'reject' | 'warn';
   /** Convergence requirements of an edge in a configured project. Absent: none. */
   readonly convergence?: ConvergenceFacts;
   readonly iteration: number;
-  /** Whether the subject already has the maximum number of parked results of this agent. */
+  /** Whether the subject already has the maximum number of parked results of this agent. False before the log was read. */
   readonly is_parking_full: boolean;
   /** Whether the tenant has no permit left for another live claim. False until the store has reported this. */
   readonly is_permit_limit_reached: boolean;
@@ -149,7 +149,7 @@ interface CommandFields {
     /** The credential that pushed a review decided offline. Only this credential vouches for `reviewer`. */
     readonly pushed_by?: { readonly actor: string; readonly principal: string };
     readonly comment: string | null;
-    /** Current digest of the results the work depends on. */
+    /** Identifies the current results that the work depends on, as in `ClaimFacts`. */
     readonly inputs: string | null;
     /**
      * Deterministic checks of the stored candidate that have not passed, for example because their evidence has become
@@ -172,7 +172,7 @@ interface CommandFields {
   };
   /** The holder's note for later holders. */
   note: { readonly handle: ClaimHandle; readonly text: string };
-  /** The sweeper's command: records an expiry that has already taken effect. */
+  /** The sweeper's command: records an expiry that has already taken effect, or that the claim has become stale. */
   expire: unknown;
 }
 
@@ -196,9 +196,9 @@ export interface Decision {
   readonly events: readonly EventDraft[];
   /** Events that change no head, such as a refusal worth recording. */
   readonly loose_events: readonly EventDraft[];
-  /** Earliest store time at which the decision may commit (a takeover). */
+  /** Earliest store time at which the decision may commit, for example a takeover; null: any. */
   readonly not_before_ms: number | null;
-  /** The decision must commit before this store time (a renewal, a strict submission). */
+  /** The decision must commit before this store time, for example a renewal; null: no bound. */
   readonly not_after_ms: number | null;
   readonly details: DecisionDetails;
 }
@@ -225,7 +225,7 @@ export interface DecisionDetails {
 }
 
 export type DecisionCode =
-  // A problem on the wire, not a refusal: the request is malformed.
+  // A problem on the wire, not a refusal: the request is not valid.
   | 'INVALID_LEASE'
   | ClaimRefusal
   | RenewalRefusal

@@ -34,7 +34,7 @@ import {
   suspended,
 } from './testing/given.js';
 
-/** A history, a command and the expected code. Each row also meets the conditions of all rows below it in its table. */
+/** A history, a command and the expected code. Each row also meets the conditions of the rows below it, as far as possible. */
 interface Row {
   readonly code: string;
   readonly history: readonly PastEventBuilder[];

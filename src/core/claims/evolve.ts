@@ -16,7 +16,7 @@ import {
 
 type HeadChanges = Partial<Omit<Head, 'subject' | 'seq' | 'last_at_ms'>>;
 
-/** Folds one event into a head. Replaying a subject's events yields its head. */
+/** Folds one event into a head. Replaying the events of a subject that have a seq yields its head. */
 export function evolve(before: Head | null, event: EventDraft): Head {
   const head = before ?? emptyHead(event.subject ?? '');
   const atMs = msOf(event.timestamp);

@@ -32,7 +32,7 @@ import {
   suspended,
 } from './testing/given.js';
 
-// One test per finding: a rule of the specifications that, taken literally, lets two agents win or loses accepted work.
+// Each test names its finding: a rule of the specifications that, taken literally, lets two agents win or loses accepted work.
 
 const takenOver = [granted(ada, 0), expired(300), granted(bob, 300)];
 const expire = { type: 'expire' } as const;

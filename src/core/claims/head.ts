@@ -30,7 +30,7 @@ export interface LastClaim {
   /** Null: a claim without a lease, which never lapses. */
   readonly lease_seconds: number | null;
   readonly expires_at_ms: number | null;
-  /** Time of the holder's last activity: grant, renewal, resumption or any other command under its handle. */
+  /** Time of the holder's last recorded sign of life, such as the grant or a renewal, or of a review that gave a new lease. */
   readonly active_at_ms: number;
   readonly max_hold_until_ms: number | null;
   /** Deadline of the review gate while SUSPENDED. */
@@ -38,7 +38,7 @@ export interface LastClaim {
   /** Whether an event records the current stale period. Each period is recorded once. */
   readonly stale: boolean;
   readonly release_reason: ReleaseReason | null;
-  /** Digest of the results this work depends on, at the time of the grant. */
+  /** Identifies the results this work depends on, as they were at the time of the grant; null if it depends on none. */
   readonly inputs: string | null;
   readonly metadata: Readonly<Record<string, unknown>> | null;
 }

@@ -51,7 +51,7 @@ const brokenInvariants = (violations: readonly InvariantViolation[]): string[] =
   ...new Set(violations.map(({ invariant }) => invariant)),
 ];
 
-/** An event that changes no head carries no seq. */
+/** The same event without a seq, as an event that changes no head. */
 const withoutSeq = (buildEvent: PastEventBuilder): PastEventBuilder => {
   return (head) => {
     const { seq: _, ...event } = buildEvent(head);

@@ -21,7 +21,7 @@ export function isLeaseAllowed(leaseSeconds: number | null, rules: Rules): boole
 export const leaseBoundsText = (leaseSeconds: number | null, rules: Rules): string =>
   `${leaseSeconds} is outside the limits of the tenant: min_lease_duration_seconds is ${rules.min_lease_duration_seconds}, max_lease_duration_seconds is ${rules.max_lease_duration_seconds}`;
 
-/** Time at which a claim lapses without further activity. Under `hold` only `max_hold` ends it. */
+/** Time at which a claim lapses without further activity; Infinity: never. Under `hold` only its maximum hold time ends it. */
 export function lapsesAtMs(claim: LastClaim, rules: Rules): number {
   const capMs = claim.max_hold_until_ms ?? Number.POSITIVE_INFINITY;
   if (rules.stale_policy === 'hold') return capMs;
@@ -57,7 +57,7 @@ export function isLive(head: Head, nowMs: number, rules: Rules): boolean {
   return head.claim !== null && isOpenClaim(head.claim) && !canTakeOver(head, nowMs, rules);
 }
 
-/** Whether an open claim is inactive beyond the project's threshold. Such a claim is reported, but not taken away. */
+/** Whether an open claim is stale, which is possible only under `hold`. Such a claim is reported, but not taken away. */
 export function isStale(head: Head, nowMs: number, rules: Rules): boolean {
   return head.claim !== null && nowMs >= staleFromMs(head.claim, rules);
 }
@@ -102,8 +102,8 @@ export function permitHeldUntilMs(head: Head, rules: Rules): number | null {
 }
 
 /**
- * Whether a decision needs new permits, one of the tenant's limit of live claims and one of the track's limit. A grant
- * needs them, and so does an escalation after the lease has lapsed. A live claim keeps its permits, even if the policy
+ * Whether a decision needs new permits: one of the tenant's limit of live claims, and one of the track's limit if it has one.
+ * A grant needs them, and so does an escalation after the lease has lapsed. A live claim keeps its permits, even if the policy
  * changes.
  */
 export function needsPermit({ code, head }: Decision, nowMs: number, rules: Rules): boolean {

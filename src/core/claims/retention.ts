@@ -42,7 +42,7 @@ export function redactedEvent(event: EventEnvelope, head: Head | null): EventEnv
   return { ...event, payload };
 }
 
-/** Whether the head depends on the event, or the event has the accepted result. Such an event is never redacted. */
+/** Whether the head depends on the event, or the event has the accepted result. As long as this is so, it is not redacted. */
 function isCurrent(event: EventEnvelope, kind: ClaimEventKind | undefined, head: Head | null): boolean {
   if (head === null || kind === undefined) return false;
   if (event.payload.result_id !== undefined && event.payload.result_id === head.result?.result_id)

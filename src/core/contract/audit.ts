@@ -62,7 +62,10 @@ const logVerification = namedObject('LogVerification', {
   is_valid: z.boolean(),
   events: count,
   subjects: count,
-  /** The number of signed checkpoints without a fault. `covered_position`: the last position that one of them covers. */
+  /**
+   * The number of signed checkpoints without a fault. `covered_position`: the last position that an agreeing checkpoint covers,
+   * before any checkpoint that differs.
+   */
   checkpoints: count,
   covered_position: count,
   /** The number of session signatures that were checked. */
@@ -99,7 +102,7 @@ export const auditOperations = {
   ),
   audit_keys: readOperation(
     `${PROJECT_PATH}/audit/keys`,
-    'List the keys that signed checkpoints of the log',
+    'List the audit keys that were ever enrolled in the log, with the state of each',
     {
       reply: auditKeyList,
     },

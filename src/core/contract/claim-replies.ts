@@ -84,7 +84,7 @@ export const gateResult = namedResult('GateResult', [
     success: z.literal(true),
     reason: z.enum(GATE_SUCCESSES),
     generation: count,
-    /** When a suspended claim expires. */
+    /** When a suspended claim expires, or the lease of a resumed one; null if it never does, and for a review. */
     until: time.nullable(),
   }),
   z.object({ reason: z.enum(GATE_REFUSALS), ...refusedFields, generation: count, until: time.nullable() }),

@@ -2,8 +2,8 @@ import { REVIEW_DECISIONS } from '../claims/head.js';
 import { genCommand } from '../methodology/definition/command.js';
 
 /**
- * Every code of the wire contract, once. No schema library here, so that the rules and the command line can use the
- * codes without loading one. In each list of refusals, the order is the order in which the rules are checked.
+ * Every code of the wire contract: refusals, successes and problems. No schema library here, so that the rules and the command
+ * line can use the codes without loading one. A list of refusals has the order in which the rules are checked.
  */
 
 export const CLAIM_REFUSALS = [
@@ -208,7 +208,7 @@ const ADVICE = {
   ESCALATED:
     'A person must approve this result (gen review). The claim is suspended: wait for the decision, or claim another task.',
   STALE_REVIEW:
-    'Another candidate is waiting now. List it with gen review --list, and decide on that candidate.',
+    'This candidate does not wait for a decision now. List those that wait with gen review --list, and decide on one of them.',
   ALREADY_DECIDED: 'This candidate was already decided. List what is still waiting: gen review --list.',
   NOT_COMPLETED: 'Only a completed task can be reset. To end a claim: gen task force-release.',
   UNKNOWN_RESULT: 'There is no parked result with that id. List the results: gen task history.',

@@ -60,8 +60,8 @@ export const appendBody = z.strictObject({
 export const importBody = z.strictObject({
   events: z.array(plainObject).max(BATCH_ITEMS_MAX),
   /**
-   * Blobs of this tenant, each a JSON array of further events. They are imported with `events`, all or none, so that an
-   * import may exceed one request.
+   * Blobs of this tenant, each a JSON array of further events, so that an import may exceed one request. They are imported
+   * together with `events`, all or none unless `in_parts` is set.
    */
   chunks: z.array(sha256Schema).max(IMPORT_CHUNKS_MAX).exactOptional(),
   in_parts: z

@@ -6,7 +6,7 @@ import { parseBodyFastPath } from './fast-path-bodies.js';
 
 const HANDLE = { task_id: 'A-001-core', session_id: 's1', claim_id: 'c1' };
 const CLAIM = { task_id: 'A-001-core', agent_id: 'worker', session_id: 's1' };
-/** A common form of each body, with every field that the fast path knows. */
+/** A common form of each body, with only fields that the fast path reads. */
 const COMMON_BODIES: readonly (readonly [string, z.ZodObject, Record<string, unknown>])[] = [
   [
     'claim',

@@ -57,7 +57,7 @@ const featureFields = {
   you_are_here: z.array(featureStage),
   edges_converged: count,
   edges_total: count,
-  /** Converged edges that the profile does not include. Only an imported log can have them. */
+  /** Converged edges that the profile does not include, for example from an imported log or under an earlier profile. */
   off_profile: z.array(anyText),
   /** Why the feature cannot continue; null if it can. */
   waits_for: anyText.nullable(),

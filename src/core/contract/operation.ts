@@ -3,7 +3,7 @@ import { projectIdSchema } from '../ids.js';
 
 /**
  * Permissions: each operation requires one, and the server decides which roles have it. `tell`: to append an event of the
- * methodology. `attest`: to report what a trusted check found.
+ * methodology. `attest`: to record the signed evidence of a runner.
  */
 export const ACTIONS = [
   'public',

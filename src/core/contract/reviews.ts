@@ -92,7 +92,7 @@ export const reviewBody = z.strictObject({
       reviewer: agentIdSchema.describe(
         'who decided, according to the sender; the sender is recorded as well',
       ),
-      /** The event of the result that an approval accepted. */
+      /** The id of the event that accepted the result, if the decision is an approval. */
       accepted_event_id: offlineEventId.optional(),
     })
     .refine(({ event_id, accepted_event_id }) => event_id !== accepted_event_id, {

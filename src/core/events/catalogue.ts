@@ -19,16 +19,16 @@ const payloadSchemas = {
 export type EventType = keyof typeof payloadSchemas;
 export type EventPayloads = { [Type in EventType]: z.infer<(typeof payloadSchemas)[Type]> };
 
-/** Payload schema per event type. Types that are not listed are never written. */
+/** Payload schema per event type. An event of a type that is not listed can only be imported. */
 export const CATALOGUE: ReadonlyMap<string, z.ZodType> = new Map(Object.entries(payloadSchemas));
 
-/** Whether agents and tools report this type themselves. Commands write the events of all other types. */
+/** Whether callers may append events of this type. Those of all other types are written by the coordinator only. */
 export const isAgentReported = (eventType: string): boolean =>
   Object.hasOwn(methodologyEventSchemas, eventType) && eventType !== 'run_requested';
 
 /**
  * Types whose events a command writes after its own checks, such as whether a child is done or the project may be released.
- * Agents must use that command; callers that act for the project, such as a sync, may report these events directly.
+ * Agents must use that command; callers with the permission to review may append these events directly.
  */
 const COMMAND_DECIDED_TYPES = new Set<string>(['spawn_created', 'spawn_folded_back', 'release_created']);
 /** Decisions of a person: only callers that may act as one can report them. */
@@ -55,7 +55,7 @@ export const envelopeSchema = z.strictObject({
   edge: printableName.exactOptional(),
   agent_id: agentIdSchema,
   agent_role: nameSchema.exactOptional(),
-  // Empty if a person acts on a subject that was never claimed.
+  // May be empty, with the same meaning as a missing id: no session acted.
   session_id: sessionIdSchema.or(z.literal('')).exactOptional(),
   generation: nonNegativeInteger.exactOptional(),
   request_id: requestIdSchema.exactOptional(),

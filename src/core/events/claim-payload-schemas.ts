@@ -30,7 +30,7 @@ const resultFields = {
 };
 /** Time from the grant to the submission, by the store's clock. Absent if there was no grant. */
 const processingTime = { processing_time_seconds: z.number().nonnegative().exactOptional() };
-/** The credential that sent a refused command, and the number of this refusal among the credential's refusals. */
+/** The credential that sent a refused command, and the number of this refusal among its refusals under the generation. */
 const senderFields = {
   principal: nameSchema.exactOptional(),
   refused_count: nonNegativeInteger.exactOptional(),
@@ -194,7 +194,7 @@ export const claimPayloadSchemas = {
   refusals_counted: z.strictObject({
     current_generation: nonNegativeInteger,
     principal: nameSchema,
-    /** All refusals so far, including those that are recorded in full. */
+    /** All refusals of the principal under this generation so far, including those that are recorded in full. */
     refused_count: nonNegativeInteger,
   }),
   noted: signedPayload({ text: sentenceSchema }),

@@ -285,12 +285,12 @@ describe('a foreign log', () => {
   });
 });
 
-/** A line that could not be converted is kept as a string. */
+/** The values that the event must contain: the fields of the line, or its text if the line could not be converted. */
 function fieldsOfLine(line: string, eventType: string): unknown {
   if (eventType === 'foreign_line') return line;
   const value: unknown = JSON.parse(line);
   return isObject(value) ? withoutTypes(value) : value;
 }
 
-/** Types change their spelling and namespaces lose their scheme; the tests above cover that. */
+/** The line without its types: an import changes their spelling, which the tests above cover. */
 const withoutTypes = ({ eventType: _, event_type: __, ...line }: JsonObject): JsonObject => line;

@@ -35,7 +35,7 @@ export type DeriveEventId = (text: string, occurrence: number) => string;
 /** Event type of a line that could not be converted: kept verbatim, with the reason. */
 export const UNCONVERTED_LINE = 'foreign_line';
 
-/** Reads a log that another Genesis tool wrote (an AI SDLC event log) line by line; every line becomes one event. */
+/** Reads a log that another Genesis tool wrote (an AI SDLC event log) line by line; every non-empty line becomes an event. */
 export class ForeignLogReader {
   private readonly occurrences = new Map<string, number>();
 

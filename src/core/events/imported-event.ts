@@ -9,8 +9,8 @@ import { recordEventSchemas } from './record-events.js';
 const IMPORTED_BYTES_MAX = 96 * 1024;
 
 /**
- * What is wrong with an imported event; null if it is valid. It has the usual envelope, but may have any type and
- * payload within the size limit. It has no subject, changes no head, and names its source.
+ * What is wrong with an imported event; null if it is valid. It has the usual envelope, but may have any payload within the
+ * size limit, and any type except those of commands and of records. It has no subject, changes no head, and names its source.
  */
 export function importedEventFault(event: unknown): EventFault | null {
   const envelope = envelopeSchema.safeParse(event);

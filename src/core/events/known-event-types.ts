@@ -63,7 +63,7 @@ export const CATALOGUE_TYPES: ReadonlySet<string> = new Set([
   'review_notice_failed',
   'escalation_timeout',
 ]);
-/** Types that other Genesis tools write in addition to our catalogue. */
+/** Types beyond our catalogue that an import brings: those of other Genesis tools, and `foreign_line` for unreadable lines. */
 const FOREIGN_TYPES = [
   'affect_triage',
   'artifact_modified',

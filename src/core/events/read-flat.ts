@@ -45,7 +45,7 @@ const ENVELOPE_FIELDS: readonly ForeignField[] = [
   ['generation', ['generation'], generation],
   ['request_id', ['request_id'], request_id],
 ];
-/** Ids that have no meaning here; kept under their original names. */
+/** Ids that have no meaning here; kept in `payload.imported`. */
 const ORIGIN_FIELDS: readonly ForeignField[] = [
   ['event_id', ['event_id'], nameValidator],
   ['tenant_id', ['tenant_id'], nameValidator],

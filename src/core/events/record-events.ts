@@ -78,7 +78,7 @@ const historyRedacted = z.strictObject({
 });
 export type HistoryRedacted = z.infer<typeof historyRedacted>;
 
-/** Events about the project's own records; `record` is the complete new value. */
+/** Events about the project's own records, its log and its audit. `record`, if present, is the complete new value. */
 export const recordEventSchemas = {
   PLAN_CHANGED: z.strictObject({
     version: nonNegativeInteger,

@@ -8,8 +8,8 @@ export const emptyClaimIndex = () => ({
   bySession: new Map<string, Set<string>>(),
   /**
    * For each of these sessions, a time by which the leases of all its claims have ended, rounded up to a whole second. It
-   * stays when a claim ends early. It is infinite once the session has held an edge, because such a claim may outlast its
-   * lease.
+   * stays when a claim ends early. It is infinite once the session has held a claim without a lease, or an edge, because such
+   * a claim may outlast its lease.
    */
   latestLeaseEndBySession: new Map<string, number>(),
   /** Sessions in which an agent may have such a claim. Some may have none, so `claimedSubjectsOf` filters by agent. */

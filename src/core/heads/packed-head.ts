@@ -2,9 +2,9 @@ import type { AcceptedResult, Head, LastClaim } from '../claims/head.js';
 import { workProductRef } from '../plan/work-product.js';
 
 /**
- * The head of completed work as a line of text: a JSON array without field names. Times are in milliseconds relative to the
- * last event, mostly negative. Optional fields are omitted if all have their defaults. The line is much smaller than the
- * object, and adds no objects for the garbage collector.
+ * The head of completed work as a line of text: a JSON array without field names. The times that every claim and result has are
+ * in milliseconds relative to the last event, mostly negative. Optional fields are omitted if all have their defaults. The line
+ * is much smaller than the object, and adds no objects for the garbage collector.
  */
 export function packHead(head: Head): string {
   const { subject, seq, generation, epoch, claim, result, last_at_ms } = head;

@@ -10,7 +10,7 @@ export interface ResultVersion {
 /**
  * A text that identifies the results a subject depends on: those of its subtasks for a merge, otherwise those of its
  * dependencies. Two such texts are equal exactly if the results are the same. Null without dependencies. The text grows
- * with the number of dependencies, so store its hash.
+ * with the number of dependencies, so callers store the digest of a long one.
  */
 export function inputsOf(
   plan: Plan,

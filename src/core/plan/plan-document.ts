@@ -41,7 +41,7 @@ export function readPlanDocument(source: PlanSource): ParsedPlanDocument {
   return { ok: true, input, locate: faults.locate };
 }
 
-/** Reads the text of a plan. The value is undefined if the text is not YAML. */
+/** Reads the text of a plan. The value is undefined if the text is too long or cannot be parsed. */
 function readPlanYaml(text: string): { readonly value: unknown; readonly faults: PlanFaultList } {
   if (text.length > PLAN_TEXT_LENGTH_MAX) {
     const faults = new PlanFaultList();

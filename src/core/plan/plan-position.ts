@@ -1,6 +1,6 @@
 import { subjectKindOf } from '../subject.js';
 
-/** Position of a subject in the plan, from its id alone. Edges, and ids that no plan can contain, have no position. */
+/** Position of a subject in the plan, from its id alone. Edges, and ids unlike those of tasks, have no track and sequence. */
 export interface PlanPosition {
   readonly task_id: string;
   readonly track: string | null;

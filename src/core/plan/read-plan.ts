@@ -10,7 +10,7 @@ export type PlanParseResult =
   | { readonly ok: true; readonly input: PlanInput; readonly change: PlanChange }
   | { readonly ok: false; readonly faults: readonly PlanFault[] };
 
-/** Reads a whole plan and computes the change from the current one, or returns all faults. */
+/** Reads a whole plan and computes the change from the current one, or returns the faults, at most `FAULTS_MAX`. */
 export function readPlan(
   source: PlanSource,
   current: Plan | null,

@@ -18,7 +18,7 @@ export const taskProposalSchema = z.strictObject({
 });
 export type TaskProposal = z.infer<typeof taskProposalSchema>;
 
-/** Whether tasks of this caller need a person's approval: tasks of agents do, unless the policy allows them. */
+/** Whether tasks of this caller need a person's approval: all do except an admin's, unless the policy allows them. */
 export const needsApproval = (
   { task_proposals }: Policy,
   { may_administer }: { readonly may_administer: boolean },

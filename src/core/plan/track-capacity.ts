@@ -21,7 +21,7 @@ export interface TrackClaim {
   readonly agent_id: string;
 }
 
-/** Agents per track, from live claims. Subjects outside the plan have no track. */
+/** Agents per track, from live claims. Subjects that are not tasks, such as edges, have no track. */
 export function agentsByTrack(claims: Iterable<TrackClaim>): Map<string, Set<string>> {
   const tracks = new Map<string, Set<string>>();
   for (const { subject, agent_id } of claims) {

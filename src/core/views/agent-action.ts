@@ -6,7 +6,7 @@ import { subjectKindOf } from '../subject.js';
 export const isUnverified = ({ event_type, payload }: EventEnvelope): boolean =>
   claimEventKindOf(event_type) === 'result_refused' && payload.verified === false;
 
-/** Whether the agent named in an event acted itself, as opposed to a person or an expiry. */
+/** Whether the agent named in an event acted itself, not a person or an expiry. Every grant and every adoption counts. */
 export function isAgentAction(event: EventEnvelope): boolean {
   switch (claimEventKindOf(event.event_type)) {
     case 'lost':

@@ -7,7 +7,7 @@ import { isAgentAction } from './agent-action.js';
 /** Maximum number of sessions in the view of an agent, the most recent ones: an agent may use new sessions for years. */
 export const SESSIONS_PER_AGENT_MAX = 100;
 
-/** Counts an action of an agent. Events caused by people or expiry are ignored. */
+/** Counts an action of an agent. An event that is none (see `isAgentAction`) is ignored. */
 export function updateAgentStats(agents: Map<string, AgentStats>, event: EventEnvelope): void {
   if (!isAgentAction(event)) return;
   const stats = agents.get(event.agent_id) ?? newAgentStats(event);

@@ -6,7 +6,7 @@ import { applyPlanChange, NOTHING_STARTED, Plan, readPlan } from '../plan/index.
 import { runAllSteps } from '../steps.js';
 import { Frontier, type FrontierInput } from './frontier.js';
 
-/** Two sequential tracks, one of them with subtasks, and one task that waits for both. */
+/** Two tracks: A is sequential and has subtasks; in B, only the last task waits, for tasks of both tracks. */
 const PLAN = {
   tracks: {
     A: [

@@ -141,7 +141,7 @@ function assignTrack(session: SessionFold, subject: string, agentId: string): vo
 }
 
 /**
- * `track_progress`: progress of the tracks in all projects of the session, which includes other sessions. `limit`: maximum
+ * `track_progress`: progress of the tracks in all projects of the session, with the work of other sessions. `limit`: maximum
  * length of each list.
  */
 export function sessionMemory(

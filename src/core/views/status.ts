@@ -99,7 +99,7 @@ function waitOf(
   }
 }
 
-/** Claims that are live now. A claim that has lapsed is excluded, whether or not its expiry is recorded. */
+/** Live claims, at most `STATUS_LIST_MAX`. A claim that has lapsed is excluded, whether or not its expiry is recorded. */
 export function liveClaims(state: WorkWithParked, context: FoldContext): TaskClaim[] {
   return [...subjectsWithOpenClaim(state)]
     .map((subject) => taskStateIn(state, subject, context).claim)

@@ -20,7 +20,7 @@ interface YamlProblem {
 }
 
 export interface ParsedYaml {
-  /** Plain values; undefined if the text is not YAML. */
+  /** Plain values; undefined if the text could not be parsed. */
   readonly value: unknown;
   readonly problems: readonly YamlProblem[];
   readonly locate: LocatePath;
@@ -33,9 +33,9 @@ const PARSE_OPTIONS = { schema: 'core', uniqueKeys: false, prettyErrors: false }
 const PROBLEMS_MAX = 100;
 
 /**
- * Parses YAML into plain values with their source positions. Aliases, tags and duplicate keys are problems. With `merged`,
- * several documents are combined into one by their top-level keys. The caller limits the length of the text; the time is
- * linear in it, for any text.
+ * Parses YAML into plain values with their source positions. Aliases, unknown tags and duplicate keys are problems. With
+ * `merged`, several documents are combined into one by their top-level keys. The caller limits the length of the text; the time
+ * is linear in it, for any text.
  */
 export function readYamlText(text: string, documents: 'one' | 'merged'): ParsedYaml {
   const limitFault = findYamlLimitFault(text);

@@ -65,7 +65,7 @@ const payload = z.looseObject({
   record: z.looseObject({ public_key: optionalText }).optional(),
 });
 
-/** An event as evidence of a result. Without a payload if retention has redacted it. */
+/** An event as evidence of a result. Its payload is null if the proof does not have it, as after redaction. */
 export type ResultEvent = z.infer<typeof envelope> & { readonly payload: z.infer<typeof payload> | null };
 
 /** Null if the types of the fields are wrong. */
@@ -87,9 +87,9 @@ export function provenEvent({ leaf, payload: payloadText }: InclusionProof): Res
 }
 
 /**
- * The kind of a claim event; null for every other event. An event that moved the head has a seq. An event without one was
- * reported or imported, and is evidence of nothing. Escalations and warnings have the same event type; the seq
- * distinguishes them, even if the payload is redacted.
+ * The kind of claim event that the event is evidence of; null if it is evidence of none. Refused results and warnings change
+ * no head, so they count without a seq. Every other kind counts only with a seq: without one, the event was only reported or
+ * imported. Escalations and warnings have the same event type; the seq distinguishes them, even if the payload is redacted.
  */
 export function evidenceKind({ event_type, seq }: ResultEvent): ClaimEventKind | null {
   const kind = claimEventKindOf(event_type);

@@ -38,7 +38,7 @@ export interface ResultEvents {
 export interface ResultContext {
   readonly taskId: string;
   readonly result: ResultEvent;
-  /** The generation whose holder produced the result: an adoption has another generation. */
+  /** The generation whose holder produced the result. The adoption of a parked result has a later generation of its own. */
   readonly producingGeneration: number;
   /**
    * Inputs that the producing grant names, as `task@generation`; null if the grant has a digest that the events do not

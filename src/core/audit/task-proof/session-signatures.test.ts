@@ -58,7 +58,7 @@ const CASES = {
   },
 } as const;
 
-/** The fault of a valid session signature on an event that differs from the signed command. */
+/** The fault of a valid session signature; `change` makes the event, or the stored body, differ from the signed command. */
 function faultOf(
   command: SignedCommandBody['command'],
   change: { fields?: object; payload?: object; body?: object; events?: ResultEvent[] } = {},
@@ -86,7 +86,7 @@ describe.each(commands)('a signature of %s', (command) => {
     expect(faultOf(command)).toBeNull();
   });
 
-  it('does not match an event of another request or agent', () => {
+  it('does not match an event of another request or, if it is of a claim, of another agent', () => {
     expect(faultOf(command, { fields: { request_id: 'r2' } })).toBe(OTHER_COMMAND_FAULT);
     const isClaim = command === 'claim_task' || command === 'next';
     expect(faultOf(command, { fields: { agent_id: 'beta' } })).toBe(isClaim ? OTHER_COMMAND_FAULT : null);
@@ -94,13 +94,13 @@ describe.each(commands)('a signature of %s', (command) => {
 
   it('does not fit another body, session or key', () => {
     expect(faultOf(command, { body: { more: 1 } })).toContain('did not sign');
-    expect(faultOf(command, { fields: { session_id: 's2' } })).toContain('was opened without a key');
+    expect(faultOf(command, { fields: { session_id: 's2' } })).toContain('shows no key of the session');
     const otherKey = resultEvent(
       { event_type: 'SESSION_OPENED', subject: '~session/s1', seq: 1 },
       { record: { public_key: newSigner().public_key } },
     );
     expect(faultOf(command, { events: [otherKey] })).not.toBeNull();
-    expect(faultOf(command, { events: [] })).toContain('was opened without a key');
+    expect(faultOf(command, { events: [] })).toContain('shows no key of the session');
   });
 });
 

@@ -27,11 +27,11 @@ const COMMANDS: Partial<Record<ClaimEventKind, readonly SignedCommandBody['comma
   result_refused: ['submit_result'],
 };
 
-/** The commands that can have caused an event; none if no session can have signed it. */
+/** Of the commands whose bodies a proof can include, those that can have caused the event; none for other events. */
 export const commandsOf = (event: ResultEvent): readonly SignedCommandBody['command'][] =>
   COMMANDS[evidenceKind(event) ?? 'noted'] ?? [];
 
-/** The key that an event's session was opened with; null if the events do not have it. */
+/** The key that an event's session was opened with; null if the events do not show a key. */
 export function sessionKey(event: ResultEvent, events: readonly ResultEvent[]): string | null {
   const opening = events.find((each) => isSessionOpening(each) && each.session_id === event.session_id);
   return opening?.payload?.record?.public_key ?? null;
@@ -50,9 +50,9 @@ export function signedBodyFault(
 ): string | null {
   const event = events.find(({ position }) => position === signed.position);
   const signature = readSignature(event?.payload?.signature ?? '');
-  if (event === undefined || signature === null) return 'the event has no signature';
+  if (event === undefined || signature === null) return 'the file has no signed event at this position';
   const key = sessionKey(event, events);
-  if (key === null) return `the session ${event.session_id} was opened without a key`;
+  if (key === null) return `the file shows no key of the session ${event.session_id}`;
   if (!commandsOf(event).includes(signed.command))
     return `${signed.command} does not cause a ${event.event_type}`;
   const parsed = readStrictJson(signed.body);

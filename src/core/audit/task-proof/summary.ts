@@ -159,7 +159,7 @@ function signatureText(event: ResultEvent, { events, signatures }: SummarySource
   return 'its signature is not verified: the body of the command is not in this file';
 }
 
-/** Every generation is granted once, so a missing number is a grant that the file does not show. */
+/** Generations are granted in order, so a missing number is a grant that the file does not show, or one that a loss skipped. */
 function missingGrants({ result }: ResultContext, source: SummarySource): string[] {
   const granted = withRoles(source)
     .filter(({ role }) => ['grant', 'grant_of_parked_result', 'earlier_grant'].includes(role))
@@ -172,7 +172,7 @@ function missingGrants({ result }: ResultContext, source: SummarySource): string
   });
 }
 
-/** Changes of a subject are numbered without gaps, so the number of the result is how many there were. */
+/** Changes of a subject are numbered without gaps, so the seq of the result is the number of changes up to it. */
 function missingChanges({ taskId, result }: ResultContext, events: readonly ResultEvent[]): string[] {
   const { seq: changes = 0 } = result;
   const presentCount = events.filter(({ subject, seq }) => subject === taskId && seq !== undefined).length;

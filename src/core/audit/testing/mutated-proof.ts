@@ -158,6 +158,6 @@ export function mutatedProof(
   const mutation = mutations[caseIndex % (mutations.length + 1)];
   mutation?.();
   const text = JSON.stringify(proof);
-  // Some mutations change nothing, such as the path of another proof that is the same.
+  // One case in nine has no mutation, and some mutations change nothing, such as an equal path from another proof.
   return text === JSON.stringify(original) ? changedProofText(text, random) : text;
 }

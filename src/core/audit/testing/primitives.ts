@@ -25,7 +25,7 @@ export interface TestSigner {
 /** What precedes the 32 bytes of a private key in PKCS #8. */
 const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex');
 
-/** A new key; with a name, always the same one. */
+/** A new key; for the same name, always the same key. */
 export function newSigner(name: string = randomUUID()): TestSigner {
   const der = Buffer.concat([PKCS8_PREFIX, testSha256(utf8(name))]);
   const privateKey = createPrivateKey({ key: der, format: 'der', type: 'pkcs8' });

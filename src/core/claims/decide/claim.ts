@@ -195,7 +195,7 @@ function refuseClaim(
 export const refuseWithBatch = (head: Head, command: ClaimCommand, context: DecisionContext): Decision =>
   refuseClaim(head, command, context, { code: 'DENIED_BATCH' });
 
-/** Time from which the refusal no longer applies, even if no event happens; null if only an event can end it. */
+/** Time from which the subject's own head no longer causes the refusal, even without an event; null if there is none. */
 function refusalEndsAtMs(head: Head, { code, details }: ClaimRefusalReason, rules: Rules): number | null {
   if (code === 'DENIED_BACKOFF') return details?.retry_at_ms ?? null;
   if (code !== 'DENIED_ACTIVE_CLAIM' || head.claim === null) return null;

@@ -5,8 +5,8 @@ import { canTakeOver, isStale, staleFromMs } from '../lease.js';
 import { DecisionBuilder, holderActor, refuse } from './decision-builder.js';
 
 /**
- * Decides the sweeper's command: records an expiry that has taken effect. No other decision depends on whether the sweeper
- * has run.
+ * Decides the sweeper's command: records an expiry that has taken effect, or that the claim has become stale. No other
+ * decision depends on whether the sweeper has run.
  */
 export function decideExpire(head: Head, _: SubjectCommand<'expire'>, context: DecisionContext): Decision {
   const claim = head.claim;

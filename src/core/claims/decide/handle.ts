@@ -12,7 +12,7 @@ export function isHolderHandle(head: Head, handle: ClaimHandle, context: Decisio
   );
 }
 
-/** Refusals common to renew, release, suspend and resume. Null: the handle is valid for this claim. */
+/** Refusals common to all commands of a holder except submit. Null: the handle is valid, though the lease may have lapsed. */
 export function handleFault(head: Head, handle: ClaimHandle, context: DecisionContext): HandleRefusal | null {
   if (head.generation === 0 || head.claim === null) return 'NO_CLAIM';
   if (handle.generation !== head.generation) return 'GENERATION_MISMATCH';

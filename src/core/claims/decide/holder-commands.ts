@@ -96,7 +96,7 @@ export function decideResume(
   );
 }
 
-/** A full lease of the claim's own duration, from now. */
+/** A lease of the claim's own duration from now, shortened to the maximum hold time of the claim. */
 export function freshLease(claim: LastClaim, atMs: number) {
   const endMs = leaseEndMs(atMs, claim.lease_seconds, claim.max_hold_until_ms);
   return {
@@ -135,8 +135,8 @@ export function decideRelease(
 }
 
 /**
- * Whether the claim was already released with this handle. The reply to the first release is then repeated, as long as the
- * subject was not granted again.
+ * Whether the claim of this handle was already released, by its holder or by force. The reply to a release is then a success
+ * again, as long as the subject was not granted again.
  */
 function isAlreadyReleased(
   head: Head,

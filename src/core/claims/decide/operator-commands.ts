@@ -15,7 +15,7 @@ function decideForceRelease(head: Head, command: OperatorFields, context: Decisi
     .build('FORCED');
 }
 
-/** Supersedes a live claim and grants its successor in one commit. */
+/** Ends the open claim and lifts the hold, if there are any, and grants the subject to the new holder, in one commit. */
 function decideReassign(head: Head, command: SubjectCommand<'reassign'>, context: DecisionContext): Decision {
   const refusal =
     grantRefusal(head, command.to, context.rules) ??

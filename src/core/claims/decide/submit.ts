@@ -224,8 +224,9 @@ const WORK_LOST_CODES = new Set<DecisionCode>([
 ]);
 
 /**
- * Refuses a submission and records it. Work that is lost under a valid grant is parked: stored under its result id, for
- * a later adoption. A refused submission is a sign of life if the holder sent it; otherwise it changes nothing.
+ * Refuses a submission and records it. Work that is lost under a valid grant is parked (stored under its result id, for a later
+ * adoption), unless the agent has the maximum of parked results here. A refused submission is a sign of life if the holder sent
+ * it; otherwise it changes nothing.
  */
 function refuseSubmission(
   head: Head,

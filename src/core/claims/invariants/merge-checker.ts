@@ -3,8 +3,8 @@ import type { Head } from '../head.js';
 import type { ReportViolation } from './transition.js';
 
 /**
- * Checks merges. A merge is granted only when all its subtasks are complete, and its result is valid only if their results
- * are still the same. The checker knows only subtasks with events, because it does not see the plan.
+ * Checks merges: when the result of a merge is accepted, all its subtasks must be complete, with the same results as when the
+ * merge was granted. The checker knows only subtasks with events, because it does not see the plan.
  */
 export class MergeChecker {
   private readonly children = new Map<string, Set<string>>();

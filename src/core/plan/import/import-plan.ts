@@ -26,9 +26,9 @@ export interface ImportedPlan {
   readonly input: PlanInput;
   /** One entry for each item of the source, in its order. */
   readonly mapping: readonly MappedItem[];
-  /** Tasks of the current plan that are not in the source. */
+  /** Tasks of the current plan that the new plan lacks: they are not in the source, or done there and never started. */
   readonly removed: readonly string[];
-  /** Sentences for a person about items that were left out. */
+  /** Sentences for a person about dependencies that were left out. */
   readonly warnings: readonly string[];
 }
 

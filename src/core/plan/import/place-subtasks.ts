@@ -3,7 +3,8 @@ import type { SourceSubtask } from './source-item.js';
 
 /**
  * The subtasks of a task. Claims and results refer to a subtask by its position, so a subtask of the plan keeps its
- * position. A new title takes the position of a removed subtask; the remaining new titles follow at the end.
+ * position. A new title takes the position of a removed subtask, and the remaining new titles follow at the end. A removed
+ * subtask that no title replaces stays if a subtask after it stays.
  */
 export function placeSubtasks(
   sourceSubtasks: readonly SourceSubtask[],

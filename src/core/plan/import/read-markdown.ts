@@ -170,7 +170,7 @@ function readBody(lines: readonly string[]): { instructions: string | null; refe
   return { instructions: instructions === '' ? null : instructions, references };
 }
 
-/** Makes ids unique: of items with the same id, the second gets the suffix ` (2)`, and so on. */
+/** Makes ids unique: of items with the same id, the second gets the suffix ` (2)`, and so on. Task ids stay as they are. */
 function distinctIds(items: readonly SourceItem[]): SourceItem[] {
   const countById = new Map<string, number>();
   return items.map((item) => {

@@ -30,7 +30,7 @@ export interface SourceSubtask {
 /** The origin of the items of one track: a heading, or a label. */
 export interface TrackGroup {
   readonly name: string;
-  /** The track that the name selects; null: the next free letter. */
+  /** The track that the name selects; null: the track that its items have in the plan, otherwise the next free letter. */
   readonly track: string | null;
 }
 

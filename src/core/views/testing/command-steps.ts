@@ -108,7 +108,7 @@ export function submitBy(
   };
 }
 
-/** The holder's handle of the current generation or, occasionally, of the previous one. */
+/** The holder's handle of the current generation; occasionally of the previous one, or with another agent's session. */
 function handleOf(history: HistorySoFar, { subject, worker, choice }: CommandStep): ClaimHandle {
   const generation = Math.max(0, history.head(subject).generation - (choice % 4 === 0 ? 1 : 0));
   const grant = history.grantOf(subject, generation);
