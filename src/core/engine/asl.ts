@@ -35,7 +35,10 @@ type WithNextOrEnd =
   | { readonly Next: string; readonly End?: never }
   | { readonly End: true; readonly Next?: never };
 
-/** A template of the data that a state passes on. If a key ends with `.$`, its value is a path into the input of the state. */
+/**
+ * A template of JSON data, for example of the parameters of a task. If a key ends with `.$`, its value is a path that is
+ * replaced by the data at that path: in the input (in a `ResultSelector` the result), or with `$$` in the context of the run.
+ */
 export type PayloadTemplate = { readonly [key: string]: TemplateValue };
 export type TemplateValue =
   | string
