@@ -141,7 +141,7 @@ export const ENGINE_ERRORS = {
   overloaded: 'Engine.Overloaded',
   /** The store, the coordinator or another service does not answer. */
   unavailable: 'Engine.Unavailable',
-  /** This execution no longer has the claim of the edge, for example because another executor has it: it ends, and records no more. */
+  /** This execution no longer has the claim of the edge, for example because another executor has it: it ends. */
   claimLost: 'Engine.ClaimLost',
   configChanged: 'Engine.ConfigChanged',
   /**

@@ -44,7 +44,10 @@ const MERMAID_TAGS: Readonly<Record<FeatureStep['status'], string>> = {
   pending: '',
   blocked: 'crit, ',
 };
-/** Start and end of a bar. A step without times lasts one hour. If the end precedes the start, it is moved. */
+/**
+ * Start and end of a bar. A step whose start is unknown lasts an hour, and one that has not converged ends now. A bar has a
+ * minimum length, also if the log has the end before the start.
+ */
 function barSpan(
   { status, state }: FeatureStep,
   nowMs: number,
