@@ -36,8 +36,9 @@ type WithNextOrEnd =
   | { readonly End: true; readonly Next?: never };
 
 /**
- * A template of JSON data, for example of the parameters of a task. If a key ends with `.$`, its value is a path that is
- * replaced by the data at that path: in the input (in a `ResultSelector` the result), or with `$$` in the context of the run.
+ * A template of JSON data, for example of the parameters of a task. If a key ends with `.$`, its value is a path, and the data
+ * at this path takes its place. The path begins with `$` for the input of the state (in a `ResultSelector` for the result of
+ * the task), or with `$$` for facts about the execution, such as the token of the task.
  */
 export type PayloadTemplate = { readonly [key: string]: TemplateValue };
 export type TemplateValue =

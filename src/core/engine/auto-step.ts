@@ -36,7 +36,7 @@ export interface AutoFacts {
    * removed from the set when others change something about it or about the project as a whole.
    */
   readonly set_aside: ReadonlySet<string>;
-  /** Why a person is needed after the run that ended last; null if nobody is. */
+  /** Why a person is needed after the run that ended last; null if none is needed. */
   readonly pause: AutoAdvice | null;
   /** The number of runs so far. */
   readonly runs: number;

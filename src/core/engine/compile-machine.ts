@@ -92,7 +92,7 @@ class MachineCompiler {
 
   /**
    * The tiers that the plan has, in the order programs, models, people (only if a human check is required). A tier leads
-   * to the next one if its required checks have passed, otherwise to `JudgeIteration`, and so does the last tier.
+   * to the next one if its required checks have passed. `JudgeIteration` follows otherwise, and after the last tier.
    */
   #evaluation(): { start: string; states: Partial<Record<StateName, MachineState>> } {
     const isHumanRequired = this.plan.checks.some(({ type, required }) => type === 'human' && required);

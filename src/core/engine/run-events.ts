@@ -5,9 +5,10 @@ import { blobReference } from './run-data.js';
 import { SAYS_CHARS_MAX } from './says.js';
 
 /**
- * Events of a run. They change no head. Requests and ends apart, only the last holder of the edge's claim may append them,
- * with its handle, so a late step of an old executor is refused. The ids of an executor's events derive from what they record
- * (run, step, iteration, attempt), so that nothing is recorded twice.
+ * Events of a run. They change no head. The events of steps are accepted from the last holder of the edge's claim, with its
+ * handle, so that a late step of an old executor is refused; after the decision on the candidate, any executor may record how
+ * the run ends. The ids of an executor's events derive from what they record (run, step, iteration, attempt), so that nothing
+ * is recorded twice.
  */
 
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/);

@@ -28,7 +28,7 @@ export function runPayloadOf({ event_type, payload }: EventEnvelope): AnyPayload
 }
 
 /**
- * The run after an event with its id. An event that breaks the order leaves the run unchanged: a step before the start, a
+ * The run after an event that names it. An event that breaks the order leaves the run unchanged: a step before the start, a
  * second request, start or end; so does an event that was recorded on another edge. Undefined if the run does not exist and
  * the event does not begin it.
  */
