@@ -39,7 +39,10 @@ const evidenceStatement = z.strictObject({
   /** The digest of the manifest, which is also the digest of the result. */
   candidate_sha256: eventSha256,
   base: evidenceBase,
-  /** The project's base version (`~base`) when the runner fetched the base. Every accepted result of an edge raises it. */
+  /**
+   * The project's base version (`~base`) when the runner listed the candidate, before it fetched the base. From the first
+   * proposed candidate of the project on, every accepted result of an edge raises it.
+   */
   base_version: nonNegativeInteger,
   runner_id: runnerIdSchema,
   started_at: isoTimestamp,
@@ -217,7 +220,7 @@ function statementFault(statement: EvidenceStatement, facts: EvidenceFacts): str
   if (statement.candidate_sha256 !== facts.candidate_sha256)
     return `The evidence is of the candidate ${statement.candidate_sha256.slice(0, 12)}, but the current one is ${facts.candidate_sha256.slice(0, 12)}: propose it and let a runner run its checks.`;
   if (statement.base_version !== facts.base_version)
-    return 'The base has moved: another result was accepted since the checks ran. Let a runner run them again.';
+    return 'The base has moved: another result was accepted since the runner began. Let a runner run the checks again.';
   return null;
 }
 

@@ -77,7 +77,7 @@ const profile = z.strictObject({
   description: text,
   /** Canonical edge ids; `all`: every edge of the topology. */
   include: z.union([z.literal('all'), texts]),
-  /** Edges that the profile names and the topology does not have. A feature with such a profile is never complete. */
+  /** Edges that the profile names and the topology does not have. Such a feature is complete only if it is folded back. */
   missing_edges: texts.exactOptional(),
   skip: texts,
   optional: texts,

@@ -45,8 +45,8 @@ const MERMAID_TAGS: Readonly<Record<FeatureStep['status'], string>> = {
   blocked: 'crit, ',
 };
 /**
- * Start and end of a bar. A step whose start is unknown lasts an hour, and one that has not converged ends now. A bar has a
- * minimum length, also if the log has the end before the start.
+ * Start and end of a bar. A step that has not started lasts an hour from `nextStartMs`; one that is under way ends now; one
+ * without a recorded start began an hour before its end. A bar has a minimum length, also if its end precedes its start.
  */
 function barSpan(
   { status, state }: FeatureStep,
