@@ -35,7 +35,11 @@ type WithNextOrEnd =
   | { readonly Next: string; readonly End?: never }
   | { readonly End: true; readonly Next?: never };
 
-/** A template of the data that a state passes on. If a key ends with `.$`, its value is a path into the input of the state. */
+/**
+ * A template of JSON data, for example of the parameters of a task. If a key ends with `.$`, its value is a path, and the data
+ * at this path takes its place. The path begins with `$` for the input of the state (in a `ResultSelector` for the result of
+ * the task), or with `$$` for facts about the execution, such as the token of the task.
+ */
 export type PayloadTemplate = { readonly [key: string]: TemplateValue };
 export type TemplateValue =
   | string

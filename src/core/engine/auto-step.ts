@@ -8,21 +8,21 @@ export interface AutoEdge {
   readonly has_constructor: boolean;
 }
 
-/** Why no edge is run now, with the command that changes that. */
+/** Why no edge is run now, with what a person can do about it. */
 export interface AutoAdvice {
   readonly says: string;
-  /** The command to run. */
+  /** The command to run; empty if there is none. */
   readonly next: string;
 }
 
 export interface AutoFacts {
   /** Only this feature is worked on; null: all. */
   readonly feature_id: string | null;
-  /** `--loop`: continues with other edges, and waits if there are none. */
+  /** `--loop`: if a person is needed, other edges are run meanwhile; if there are none, the command waits for changes. */
   readonly is_loop: boolean;
   /** The edge that the command line names; null if it names none, or once that edge has been run. */
   readonly first: AutoEdge | null;
-  /** Edges with a run of this executor that was interrupted, or whose review was decided. */
+  /** Edges with a run of this executor that is open and waits for no review: it was interrupted, or its review is over. */
   readonly unfinished: readonly AutoEdge[];
   /** Edges with a requested run. */
   readonly requested: readonly AutoEdge[];
@@ -31,13 +31,16 @@ export interface AutoFacts {
   readonly escalations: readonly Escalation[];
   /** Why `gen start` recommends no edge, with the command to run; null if it recommends one. */
   readonly nothing_recommended: AutoAdvice | null;
-  /** Subjects whose run did not converge and that have no new events since. */
+  /**
+   * Edges, as subjects, that this command has run or tried to run, and that have not converged. With `--loop` an edge is
+   * removed from the set when others change something about it or about the project as a whole.
+   */
   readonly set_aside: ReadonlySet<string>;
-  /** The run that ended last, if it needs a person. */
+  /** Why a person is needed after the run that ended last; null if none is needed. */
   readonly pause: AutoAdvice | null;
   /** The number of runs so far. */
   readonly runs: number;
-  /** The feature of the run that ended last. */
+  /** The feature of the run that ended last; null before the first run. */
   readonly last_feature_id: string | null;
 }
 
@@ -54,7 +57,8 @@ export const AUTO_RUNS_MAX = 10_000;
 
 /**
  * Decides what `gen iterate --auto` does next. In this order: pause because of the run that ended last or of an expired
- * time box; run the named edge, an unfinished run, a requested run, a recommended edge; wait, or pause for a person, or end.
+ * time box; run the named edge, an unfinished run, a requested run, a recommended edge (or stop at the limit of runs);
+ * pause for a person; end. With `--loop` it never pauses, stops or ends: if no edge can be run, it waits.
  */
 export function nextAutoStep(facts: AutoFacts): AutoStep {
   const { pause, is_loop: isLoop, first, unfinished, requested, recommended } = facts;

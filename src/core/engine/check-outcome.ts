@@ -87,7 +87,10 @@ export const outcomeWithoutCommand = (
 export const isBlocking = ({ required, result }: Pick<CheckOutcome, 'required' | 'result'>): boolean =>
   required && result !== 'pass';
 
-/** Why a required check could not be run on the runner's base; null if all could. Another candidate would not help. */
+/**
+ * Why required checks were not run: the candidate was built on other files than the runner's base has. Another candidate
+ * would not help. Null if no required check was left out for this reason.
+ */
 export const baseFaultOf = (
   outcomes: readonly Pick<CheckOutcome, 'required' | 'result' | 'says' | 'is_base_fault'>[],
 ): string | null =>

@@ -4,7 +4,7 @@ import type { CheckOutcome } from './check-outcome.js';
 export interface CommandFacts {
   readonly exit_code: number | null;
   readonly signal: string | null;
-  /** The limit that stopped the command, as a sentence; null if the command ended by itself. */
+  /** The limit that stopped the command, as a sentence; null if no limit did. */
   readonly stop_reason: string | null;
   /** Why the command did not start; null if it did. */
   readonly start_failure: string | null;
@@ -32,7 +32,10 @@ type CheckVerdict = Pick<CheckOutcome, 'result' | 'says'>;
 /** Exit codes of a shell if a program does not exist or is not executable. */
 const PROGRAM_NOT_RUN_EXIT_CODES = [126, 127];
 
-/** A check passes if its exit code is 0 and its report, if there is one, shows that it passed. */
+/**
+ * The verdict on a check. It passes if its command was not stopped and ended with exit code 0, and its report shows that
+ * it passed. A check that does not ask for a report needs none.
+ */
 export function judgeCommand(facts: CommandFacts): CheckVerdict {
   const { result, says } = verdictOf(facts);
   return { result, says: facts.remark === null ? says : `${says} ${facts.remark}` };

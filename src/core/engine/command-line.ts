@@ -1,7 +1,8 @@
 /**
- * The command of a check, without a shell. Words are separated by white space. `'…'` is literal; in `"…"` a backslash
- * escapes `"` and `\`; outside quotes a backslash escapes any character. Syntax that only a shell understands is refused:
- * passed on literally, it would run a different command than its author expects, and that command could pass.
+ * The command of a check, without a shell. Words are separated by spaces and tabs. `'…'` is literal; in `"…"` a backslash
+ * escapes `"` and `\`; outside quotes a backslash escapes any character on the same line. Characters that a POSIX shell
+ * would interpret are refused: passed on literally, they would run a different command than its author expects, and that
+ * command could pass.
  */
 
 export type CheckCommand =
@@ -42,7 +43,7 @@ const badCommandRefusal = (says: string): CommandRefusal =>
 
 export const isCommandRefusal = (value: object): value is CommandRefusal => 'refused' in value;
 
-/** Splits the command of a check into program and arguments, or says why it is refused. */
+/** Splits the command of a check into program and arguments, or says why it is refused. A shell gets the line unsplit. */
 export function parseCheckCommand(text: string, isShell: boolean): CheckCommand | CommandRefusal {
   if (text.trim() === '') return badCommandRefusal('The command is empty.');
   if (text.length > COMMAND_CHARS_MAX)

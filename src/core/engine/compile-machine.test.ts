@@ -211,7 +211,7 @@ describe('the machine of an edge', () => {
     ]);
   });
 
-  it('loops at most max_iterations times, whatever the verdict says', () => {
+  it('loops at most max_iterations times, even if every verdict is LOOP', () => {
     const { ConvergenceCheck } = compileMachine(buildEdgePlan({ max_iterations: 4 })).machine.States;
     expect(JSON.stringify(ConvergenceCheck)).toContain(
       '{"Not":{"Variable":"$.verdict.next_iteration","NumericGreaterThan":4}}',
@@ -247,7 +247,7 @@ describe('errors', () => {
     expect(task.Catch?.length).toBeGreaterThan(0);
   });
 
-  it('of a check become its outcome, except a lost claim, which ends the run', () => {
+  it('of a check become its outcome, except a lost claim, which ends the execution', () => {
     const branch = machinesIn(machine)[1] as StateMachine;
     const task = branch.States[branch.StartAt] as Extract<(typeof tasks)[number][1], object>;
     expect(task.Catch?.[0]?.ErrorEquals).toEqual(expect.arrayContaining(['States.Timeout', 'Engine.Failed']));

@@ -90,7 +90,10 @@ class MachineCompiler {
     return states as Record<string, MachineState>;
   }
 
-  /** The tiers that the plan has, in the order programs, models, people. Each leads to the next one. */
+  /**
+   * The tiers that the plan has, in the order programs, models, people (only if a human check is required). A tier leads
+   * to the next one if its required checks have passed. `JudgeIteration` follows otherwise, and after the last tier.
+   */
   #evaluation(): { start: string; states: Partial<Record<StateName, MachineState>> } {
     const isHumanRequired = this.plan.checks.some(({ type, required }) => type === 'human' && required);
     const afterAgent = isHumanRequired ? 'HumanGate' : 'JudgeIteration';
@@ -119,7 +122,10 @@ class MachineCompiler {
     return compileTier({ plan, tier, checks, input, next, names: this.#names, functionArn });
   }
 
-  /** The state that waits for a review. The decision is sent with the token of the task; the deadline is the timeout. */
+  /**
+   * The states of a review. `HumanGate` waits for the decision, which is sent with the token of its task; its timeout is
+   * the deadline, after which `NoAnswer` takes the place of a decision.
+   */
   #humanGate(input: readonly string[]) {
     const Payload = { ...dataTemplate(input), 'task_token.$': '$$.Task.Token' };
     return {
@@ -146,7 +152,7 @@ class MachineCompiler {
   #convergence(): Partial<Record<StateName, MachineState>> {
     const { max_iterations } = this.plan;
     const isLoop = { Variable: '$.verdict.outcome', StringEquals: 'LOOP' };
-    // The handler applies this limit too. Here it bounds the machine, whatever verdict the handler returns.
+    // The handler `judge_iteration` applies this limit too. Here it bounds the machine even if every outcome is `LOOP`.
     const isOverLimit = { Variable: '$.verdict.next_iteration', NumericGreaterThan: max_iterations };
     return {
       ConvergenceCheck: {

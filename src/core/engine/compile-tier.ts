@@ -15,7 +15,7 @@ interface TierParts {
   readonly checks: readonly EffectiveCheck[];
   /** Fields of the run's data that exist when the tier begins. */
   readonly input: readonly string[];
-  /** The state after a tier in which no required check has failed. */
+  /** The state after a tier whose required checks have all passed. */
   readonly next: string;
   readonly names: StateNames;
   readonly functionArn: (handler: StepHandlerName) => string;
@@ -38,7 +38,10 @@ const TIERS = {
   },
 } as const;
 
-/** The states of a tier: its checks in parallel, and the choice whether the next tier follows. */
+/**
+ * The states of a tier: its checks in parallel, and the choice whether the next tier follows. A tier without required
+ * checks has no choice: the next tier always follows.
+ */
 export function compileTier(parts: TierParts): Record<string, MachineState> {
   const { tier, checks, next } = parts;
   const states = TIERS[tier];
@@ -97,7 +100,8 @@ function compileBranch(check: EffectiveCheck, parts: TierParts): StateMachine {
 }
 
 /**
- * The outcome of a check that could not be run. A template cannot join texts, so `says` is only the name of the error.
+ * The outcome of a check whose task failed, for example by a timeout. A template cannot join texts, so `says` is only the
+ * name of the error.
  */
 const errorOutcome = ({ name, type, required }: EffectiveCheck): PayloadTemplate => ({
   name,

@@ -26,7 +26,7 @@ export function hashContextFiles(
   return { context_hash: hashContext(entries, sha256Hex), entries: sortedByPath(entries) };
 }
 
-/** The hash of entries whose paths and contents are normalized. */
+/** The hash of entries whose paths are normalized, and whose digests are those of normalized contents. */
 export function hashContext(entries: readonly ContextEntry[], sha256Hex: Sha256Hex): string {
   const listed = sortedByPath(entries).map(({ path, sha256 }) => ({ path, sha256 }));
   // Block style without line folding, because the hash depends on every character of the list.

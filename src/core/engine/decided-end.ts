@@ -3,7 +3,10 @@ import type { EventEnvelope } from '../events/envelope.js';
 import type { RunEventPayload } from './run-events.js';
 import type { Run } from './runs.js';
 
-/** Whether the reason why an edge cannot be claimed may record a decision of a person, which also ends its run. */
+/**
+ * Whether an edge cannot be claimed because it is completed or on hold. Either may be the effect of a person's decision on
+ * the candidate of its run, and then the run has ended too.
+ */
 export const mayRecordDecision = (refusalCode: string): boolean =>
   refusalCode === 'DENIED_COMPLETED' || refusalCode === 'DENIED_HELD';
 
@@ -69,22 +72,25 @@ export const edgeEventsSinceRun = (
 
 const RESULT_KINDS: ReadonlySet<unknown> = new Set(['accepted', 'adopted']);
 
-/** An accepted result of the engine names its run. A result that a person adopted is recognized by its digest. */
+/**
+ * Whether a result is from this run. A result that the engine submitted names its run; one that a person adopted is
+ * recognized by its digest.
+ */
 const isResultOf = (run: RunSteps, result: EventEnvelope | undefined): boolean =>
   result !== undefined &&
   (runIdOfResult(result.payload) === run.run_id || result.payload.result_sha256 === lastCandidateOf(run));
 
-/** A submission of the engine names its run. */
+/** The id of the run that submitted a result; undefined if the result was not submitted by the engine. */
 export const runIdOfResult = ({ result_metadata }: EventEnvelope['payload']): unknown =>
   (result_metadata as { run_id?: unknown } | undefined)?.run_id;
 
-/** The digest of the last candidate; null if there is none, or the log has only a reference to it. */
+/** The digest of the last candidate that `lastConstruction` finds; null if it finds none. */
 function lastCandidateOf({ steps }: RunSteps): string | null {
   const output = lastConstruction(steps)?.output;
   return typeof output?.sha256 === 'string' ? output.sha256 : null;
 }
 
-/** The step that constructed the last candidate; undefined if there is none. */
+/** The step that constructed the last candidate; undefined if there is none. Steps whose output is a blob do not count. */
 export const lastConstruction = (steps: Run['steps']): Run['steps'][number] | undefined =>
   steps
     .filter(({ step, output }) => step === 'construct_candidate' && output !== null)

@@ -90,7 +90,7 @@ describe('the fault of a checklist that no candidate can pass', () => {
     ['a required check', edgeWith('type: agent, required: true'), null],
     ['an optional command', edgeWith('type: deterministic, required: false, command: "true"'), null],
     ['an optional check with an evaluator', edgeWith('type: agent, required: false', EVALUATE), null],
-    ['an optional check without one', edgeWith('type: agent, required: false'), REFUSED],
+    ['an optional check without an evaluator', edgeWith('type: agent, required: false'), REFUSED],
     ['an optional check without a command', edgeWith('type: deterministic, required: false'), REFUSED],
     ['a check of a type that the profile leaves out', edgeWith('type: human, required: true'), REFUSED],
     ['a required check without a command', edgeWith('type: deterministic, required: true'), SKIPPED],

@@ -14,8 +14,8 @@ import { profileOf } from '../methodology/definition/profile.js';
 import { ownValue } from '../own-value.js';
 
 /**
- * All inputs that determine a run of an edge, for one feature: the compiler's input, and what `load_config` stores.
- * Pinned when the run begins; a change of the configuration ends the iteration.
+ * The configuration of a run of an edge, for one feature: the compiler's input, and what `load_config` stores. Fixed when
+ * the run begins. If a step finds that the project's configuration has changed since, the run is handed to a person.
  */
 export interface EdgePlan {
   readonly feature_id: string;
@@ -94,7 +94,7 @@ function contextNames(guidance: unknown): EdgePlan['context'] {
   return { required: namesIn('required'), recommended: namesIn('recommended') };
 }
 
-/** The required agent checks that no evaluator judges. */
+/** Names of the required agent checks that no evaluator judges. Skipped checks are left out. */
 export const checksWithoutEvaluator = ({
   evaluate,
   checks,
@@ -106,9 +106,9 @@ export const checksWithoutEvaluator = ({
         .map(({ name }) => name);
 
 /**
- * Why no candidate can converge, as a sentence; null if one can. A required check that is skipped never passes. An edge
- * without required checks needs an optional check that passes. This cannot be a human check, because people decide only
- * required ones.
+ * Why no candidate can converge under this checklist; null if one can. A required check that is skipped never passes. An
+ * edge without required checks needs an optional check that passes. This cannot be a human check, because people decide
+ * only required ones. Required agent checks without an evaluator are not a fault here: see `checksWithoutEvaluator`.
  */
 export function nonConvergingPlanFault(
   { edge, evaluate, checks }: Pick<EdgePlan, 'edge' | 'evaluate' | 'checks'>,

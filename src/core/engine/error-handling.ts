@@ -12,7 +12,7 @@ const LAMBDA_TRANSIENT_ERRORS = [
   'Lambda.ClientExecutionTimeoutException',
   'Lambda.TooManyRequestsException',
 ];
-/** Errors of a function that ended without a result: out of memory, or stopped. */
+/** Errors of a function that ended without a result, for example because it ran out of memory or time. */
 const LAMBDA_CRASHES = ['Lambda.Unknown', 'Runtime.ExitError', 'Runtime.OutOfMemory', 'Sandbox.Timedout'];
 
 /** Retries of every step, if a service that it needs is busy or unavailable. Jitter spreads runs that started at once. */
@@ -37,15 +37,18 @@ export const RETRY: readonly Retrier[] = [
 
 export const claimLostCatcher: Catcher = { ErrorEquals: [claimLost], Next: 'ClaimLost' };
 
-/** Catchers of most steps: a lost claim ends the run; all other errors escalate to a person. */
+/**
+ * Catchers of most steps. A lost claim ends this execution, and leaves the run to the executor that has the claim. All
+ * other errors escalate to a person.
+ */
 export const CATCH: readonly Catcher[] = [
   claimLostCatcher,
   { ErrorEquals: ['States.ALL'], ResultPath: '$.failure', Next: 'Escalate' },
 ];
 
 /**
- * Errors of one check, which become its outcome: the other checks continue. A lost claim, a changed configuration and errors
- * of the engine itself are not among them and end the tier.
+ * Errors of one check, which become its outcome: the other checks continue. All other errors end the tier, such as a lost
+ * claim, a changed configuration, or missing evidence.
  */
 export const CHECK_ERRORS: readonly string[] = [
   ...[timeout, failed, malformed, budgetSpent, throttled, overloaded, unavailable],

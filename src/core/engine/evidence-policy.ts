@@ -15,7 +15,7 @@ export interface EvidencePolicyStatus {
   /** Number of enrolled runners. */
   readonly runners: number;
   readonly says: string;
-  /** Whether edges with deterministic checks cannot converge, because no runner is enrolled. */
+  /** Whether edges with required deterministic checks cannot converge, because no runner is enrolled. */
   readonly is_blocked: boolean;
 }
 

@@ -39,7 +39,10 @@ const evidenceStatement = z.strictObject({
   /** The digest of the manifest, which is also the digest of the result. */
   candidate_sha256: eventSha256,
   base: evidenceBase,
-  /** The project's base version (`~base`) when the runner fetched the base. Every accepted result of an edge raises it. */
+  /**
+   * The project's base version (`~base`) when the runner listed the candidate, before it fetched the base. From the first
+   * proposed candidate of the project on, every accepted result of an edge raises it.
+   */
   base_version: nonNegativeInteger,
   runner_id: runnerIdSchema,
   started_at: isoTimestamp,
@@ -75,8 +78,8 @@ export const runnersRecord = z.strictObject({ runners: z.record(runnerIdSchema, 
 export type Runners = z.output<typeof runnersRecord>['runners'];
 
 /**
- * The runners with a new runner. If there are too many, the runner that was revoked first is dropped; null if none is
- * revoked.
+ * The runners with a new runner. If there are `RUNNERS_MAX` already, the one that was revoked first is dropped; null if none
+ * of them is revoked.
  */
 export function withRunner(runners: Runners, runnerId: string, added: RunnerRecord): Runners | null {
   const ids = Object.keys(runners);
@@ -134,7 +137,7 @@ export interface VerifiedOutcomes {
   readonly outcomes: readonly CheckOutcome[];
   /** The runner whose statement decides, by the name of the check. */
   readonly runnerOf: ReadonlyMap<string, string>;
-  /** Why a check has no valid evidence, or why it did not pass. */
+  /** By the name of each deterministic check that has not passed: why it has no valid evidence, or why it did not pass. */
   readonly reasons: ReadonlyMap<string, string>;
 }
 
@@ -160,7 +163,7 @@ export function verifiedOutcomes(
   return { outcomes, runnerOf, reasons };
 }
 
-/** Whether a statement decides all of these checks, so that its runner need not run them again. */
+/** Whether a statement has an outcome that counts for each of these checks, so that its runner need not run them again. */
 export const isCompleteStatement = (
   statement: EvidenceStatement,
   checks: readonly EffectiveCheck[],
@@ -169,7 +172,7 @@ export const isCompleteStatement = (
   statementFault(statement, facts) === null &&
   checks.every((check) => outcomeFault(outcomeIn(statement, check), check, facts) === null);
 
-/** Whether the runner could not run some check of the statement. */
+/** Whether the runner could not run some check of the statement to its end. */
 export const hasErrors = ({ checks }: EvidenceStatement): boolean =>
   checks.some(({ result }) => result === 'error');
 
@@ -198,7 +201,7 @@ function verifiedOutcome(
 const hasEnrolledRunner = (runners: Runners): boolean =>
   Object.values(runners).some(({ state }) => state === 'enrolled');
 
-/** Why no runner has signed a statement. Kept short, as it is repeated per check; `describeEvidencePolicy` has the advice. */
+/** Why there is no statement yet. Kept short, as it is repeated per check; `describeEvidencePolicy` has the full advice. */
 function noEvidenceReason({ candidate_sha256, is_proposed, runners }: EvidenceFacts): string {
   const proposalText = is_proposed
     ? `Proposed as ${candidate_sha256.slice(0, 12)}`
@@ -217,7 +220,7 @@ function statementFault(statement: EvidenceStatement, facts: EvidenceFacts): str
   if (statement.candidate_sha256 !== facts.candidate_sha256)
     return `The evidence is of the candidate ${statement.candidate_sha256.slice(0, 12)}, but the current one is ${facts.candidate_sha256.slice(0, 12)}: propose it and let a runner run its checks.`;
   if (statement.base_version !== facts.base_version)
-    return 'The base has moved: another result was accepted since the checks ran. Let a runner run them again.';
+    return 'The base has moved: another result was accepted since the runner began. Let a runner run the checks again.';
   return null;
 }
 

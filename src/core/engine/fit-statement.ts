@@ -5,8 +5,9 @@ const SIGNATURE_BYTES = 256;
 const SAYS_CHARS = [2000, 500, 100, 0];
 
 /**
- * The statement with its texts shortened until it is small enough to be recorded. The text of every check may contain
- * a path of the candidate, so that one long path could make the whole statement too large.
+ * The statement with the text of each check shortened until it is small enough to be recorded; without these texts if even
+ * then it is too large. The text of every check may contain a path of the candidate, so that one long path could make the
+ * whole statement too large.
  */
 export function fitStatement(statement: EvidenceStatement): EvidenceStatement {
   let fitted = statement;

@@ -27,8 +27,8 @@ const TEST_FILE =
   /(?:^test[_-].|(?:^|[._-])(?:test|tests|spec|specs)\.[^/]+$|tests?\.(?:java|kt|cs|swift|scala|php)$)/;
 
 /**
- * Folders of installed programs and modules, at any depth. Checks run what they contain before the system's programs, so a
- * new file there can replace any of them.
+ * Folders of installed programs and modules, at any depth. Checks run what these folders contain rather than the system's
+ * programs, so a new file there can replace any program of a check.
  */
 const DEPENDENCY_FOLDERS: ReadonlySet<string> = new Set([
   ...['node_modules', 'bower_components', '.yarn', '.pnpm-store', 'pods', 'deps'],
@@ -89,7 +89,7 @@ const EXTENSION = /\.(?:[cm]?[jt]s|[jt]sx|json|node|pyc?|pyz|so|sh|bash|rb|pl|ph
 /** Files that an interpreter runs when it is given their folder, without extension. */
 const FOLDER_ENTRIES: ReadonlySet<string> = new Set(['index', '__main__', '__init__']);
 
-/** The paths among `files` that take part in judging the candidate. */
+/** The paths among `files` that take part in judging the candidate. Empty if none of the checks is deterministic. */
 export function checkFilePaths(
   files: readonly ChangedFile[],
   checks: readonly Pick<EffectiveCheck, 'type' | 'command'>[],
@@ -106,8 +106,9 @@ export function checkFilePaths(
 }
 
 /**
- * Words of commands that may be paths. `executed`: those that an interpreter runs. An executed word matches a path in any
- * folder, and also a folder, which stands for its entry file.
+ * Words of commands that may be paths. `named`: all of them; one without `.` and `/` matches only files in the root folder.
+ * `executed`: those that an interpreter runs. An executed word matches a path in any folder, and also a folder, which stands
+ * for its entry file.
  */
 interface CommandWords {
   readonly named: ReadonlySet<string>;
@@ -142,7 +143,10 @@ function normalizedPath(path: string): string {
 
 const wordsOf = (command: string): string[] => command.match(/[^\s'"`;|&<>(){}$=:,]+/g) ?? [];
 
-/** The paths that a word may mean. The name of a module (`tools.check`) is also a path, and loads its parent packages. */
+/**
+ * The paths that a word may mean: itself, and if it may be the name of a module (`tools.ci.check`), the path of the module
+ * (`tools/ci/check`) and of the packages that are loaded with it (`tools/ci`).
+ */
 function moduleSpellings(word: string): string[] {
   const path = normalizedPath(word);
   if (!/^[\w-]+(?:\.[\w-]+)+$/.test(path)) return path === '' ? [] : [path];
@@ -187,7 +191,10 @@ function isNamedInCommand(names: readonly string[], { named, executed }: Command
   return false;
 }
 
-/** Under `verified`, a result that changes or omits required checks needs a person, whatever its role may do. */
+/**
+ * The authority decision, escalated if the result changes files of its checks, or if required checks are omitted: then it
+ * needs a person, whatever its role may do. For projects with the policy `evidence: verified`.
+ */
 export function escalateIfChecksChanged(
   authority: AuthorityDecision,
   files: readonly ChangedFile[],

@@ -42,7 +42,10 @@ function verifiedStep(
     : `When all required checks have passed on a runner: ${submit}.`;
 }
 
-/** The command that submits the proposed drafts. What an agent reports about deterministic checks does not count. */
+/**
+ * The command that submits the proposed drafts. It reports agent checks only: the results of deterministic checks come from
+ * runners, and what an agent reports about them does not count.
+ */
 export const submitCandidateCommand = (
   subject: string,
   checks: readonly Pick<EffectiveCheck, 'type'>[],

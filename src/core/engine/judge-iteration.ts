@@ -35,7 +35,7 @@ export interface IterationFacts {
 }
 
 /**
- * Decides what follows an iteration, in this order: converged; passed without authority to converge; refused or not
+ * Decides what follows an iteration, in this order: converged; passed without authority to converge; rejected or not
  * answered by a person; budget spent; last iteration; stuck; another iteration. If a person requests changes, another
  * iteration follows within the same limits.
  */
@@ -90,7 +90,7 @@ export function failingChecks(
 const automaticOutcomes = (outcomes: readonly Outcome[]): readonly Outcome[] =>
   outcomes.filter(({ type }) => type !== 'human');
 
-/** Names of the required checks that have not passed, human ones last. */
+/** Names of the required checks that have not passed, human ones last. Never empty after a review without an approval. */
 function openChecks({ checks, outcomes, human }: IterationFacts): readonly string[] {
   const { failing, human_checks: humanChecks } = judgeConvergence(checks, automaticOutcomes(outcomes));
   const names = failing.map(({ name }) => name);
@@ -149,7 +149,7 @@ function limitEscalation(facts: IterationFacts): EscalationCause | null {
   return stuck === null ? null : { reason: 'STUCK', says: stuck };
 }
 
-/** Why the run is stuck: the same checks have failed in the last `stuck_threshold` iterations. Null if it is not. */
+/** Why the run is stuck: the same checks have failed in each of the last `stuck_threshold` iterations. Null if it is not. */
 function stuckMessage(facts: IterationFacts): string | null {
   const { checks, outcomes, earlier_failing, stuck_threshold } = facts;
   const failing = failingCheckNames(checks, outcomes);

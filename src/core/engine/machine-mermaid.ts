@@ -19,7 +19,7 @@ class DiagramWriter {
     ];
   }
 
-  /** The short id of a state, for arrows: names may have any characters. They are unique in the whole document. */
+  /** The short id of a state, for arrows, because names may have any characters. No two states of a document share a name. */
   #id(name: string): string {
     const id = this.#ids.get(name) ?? `s${this.#ids.size + 1}`;
     this.#ids.set(name, id);
@@ -90,7 +90,7 @@ function orText(rules: readonly ChoiceRule[]): string {
 const LABEL_SIGNS = "_.,()=?$'+/[]-";
 const NAME_SIGNS = `${LABEL_SIGNS}:`;
 
-/** Replaces every other character by an entity, which Mermaid shows as that character. */
+/** Replaces all but letters, digits, spaces and `signs` by entities, which Mermaid shows as the characters. */
 const escapeText = (text: string, signs: string): string =>
   text.replace(/[^\p{L}\p{M}\p{N} ]/gu, (character) =>
     signs.includes(character) ? character : `#${character.codePointAt(0)};`,

@@ -5,7 +5,7 @@ import type { Run } from './runs.js';
 
 /**
  * The comment with which a person requested changes to the last candidate of a run, before the next run of the edge began.
- * Empty if there was no comment; null if the last decision was a different one, or there is no decision.
+ * Empty if there was no comment; null if the last decision on this candidate is another one, or there is none.
  */
 export function requestedChanges(runId: string, events: readonly EventEnvelope[]): string | null {
   const eventsSinceRun = edgeEventsSinceRun(events, runId);

@@ -53,8 +53,8 @@ function jsonOrNull(text: string): unknown {
 }
 
 /**
- * When a link expires: after the given days, otherwise at the deadline of the review; after a year at most. A link is
- * useless after its review, because it cannot decide on anything else.
+ * When a link expires: after the given days, otherwise at the deadline of the review; after `LINK_DAYS_MAX` at most. A link
+ * that is valid for longer than its review does no harm, because it cannot decide on anything else.
  */
 export function linkExpiryMs(nowMs: number, days: number | null, deadlineMs: number | null): number {
   const latestMs = nowMs + LINK_DAYS_MAX * DAY_MS;

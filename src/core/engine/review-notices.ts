@@ -14,7 +14,7 @@ export interface ReviewNotice {
 
 const DAY_MS = 24 * 3600 * 1000;
 
-/** When a review is overdue: after `deadline_days`, but never after the end of the suspension. */
+/** The time from which a review is overdue: after `deadline_days`, if set, but at the end of the suspension at the latest. */
 export function reviewDeadlineMs(
   openedAtMs: number,
   suspendedUntilMs: number,

@@ -21,7 +21,7 @@ it('names the review of a candidate that waits for a person', () => {
   expect(adviceFor('ESCALATED', 'STEP_FAILED', [CANDIDATE])).toBe(REVIEW);
 });
 
-it('names the retry of a run that has no candidate', () => {
+it('names the retry of a run that has no candidate to review', () => {
   expect(adviceFor('ESCALATED', 'STEP_FAILED')).toBe(RETRY);
   expect(adviceFor('ESCALATED', 'BUDGET_SPENT')).toBe(RETRY);
   expect(adviceFor('ESCALATED', 'BASE_DIFFERS', [CANDIDATE])).toBe(RETRY);

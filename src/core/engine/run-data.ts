@@ -3,7 +3,8 @@ import { checkOutcomeSchema, costSchema } from './check-outcome.js';
 
 /**
  * The data that the states of a run pass on, as JSON. It contains references to blobs instead of their content, because a
- * state passes on at most 256 KiB. Each task gets the whole data; the compiled machine says into which field its result goes.
+ * state passes on at most 256 KiB. A task gets the whole data, or for a check or a review the fields of the iteration so far;
+ * the compiled machine says into which field its result goes.
  */
 
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
@@ -140,7 +141,7 @@ export const ENGINE_ERRORS = {
   overloaded: 'Engine.Overloaded',
   /** The store, the coordinator or another service does not answer. */
   unavailable: 'Engine.Unavailable',
-  /** Another executor holds the edge: this execution ends and records nothing. */
+  /** This execution no longer has the claim of the edge, for example because another executor has it: it ends. */
   claimLost: 'Engine.ClaimLost',
   configChanged: 'Engine.ConfigChanged',
   /**
@@ -153,9 +154,9 @@ export const ENGINE_ERRORS = {
   /** A model or an agent has answered in another form than the prompt requires. */
   malformed: 'Engine.Malformed',
   timeout: 'Engine.Timeout',
-  /** No runner verifies the checks. A new candidate would not help, so this goes to a person. */
+  /** No runner has verified the checks in time, or none is enrolled. A new candidate would not help: a person has to act. */
   noEvidence: 'Engine.NoEvidence',
-  /** The runner's base has other files than the candidate was built on. A new candidate would not help either. */
+  /** The runner's base has other files than the candidate was built on. A new candidate would not help: a person has to act. */
   baseDiffers: 'Engine.BaseDiffers',
   failed: 'Engine.Failed',
 } as const;

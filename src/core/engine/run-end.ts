@@ -17,7 +17,8 @@ interface EndRefusal {
 
 /**
  * Why a run cannot end with the status that its executor reports; null if it can. The head decides whether the edge has
- * converged, not the executor: a run can end as converged only if its edge has, and a run of a converged edge cannot fail.
+ * converged, not the executor: a run can end as converged only if its edge has converged, and a run of a converged edge
+ * cannot fail or escalate.
  */
 export function runEndRefusal({ event_type, payload }: ReportedEnd, head: Head): EndRefusal | null {
   const status = event_type === 'run_ended' ? statusOf(payload.status) : null;

@@ -5,8 +5,10 @@ import { blobReference } from './run-data.js';
 import { SAYS_CHARS_MAX } from './says.js';
 
 /**
- * Events of a run. They change no head; the holder of the edge's claim appends them with its handle, so a late step of an
- * old executor is refused. Their ids derive from run, step, iteration and attempt: nothing is recorded twice.
+ * Events of a run. They change no head. The events of steps are accepted from the last holder of the edge's claim, with its
+ * handle, so that a late step of an old executor is refused; after the decision on the candidate, any executor may record how
+ * the run ends. The ids of an executor's events derive from what they record (run, step, iteration, attempt), so that nothing
+ * is recorded twice.
  */
 
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
@@ -16,7 +18,7 @@ export const INLINE_OUTPUT_BYTES_MAX = 8 * 1024;
 
 const stepFields = {
   run_id: z.uuid(),
-  /** The name of the handler, followed by the name of the check. */
+  /** The name of the handler; for a check followed by the name of the check. */
   step: z.string().min(1).max(280),
   iteration: z.int().min(1),
   input_sha256: sha256,
@@ -89,7 +91,10 @@ interface ReportedEvent {
 export const isRunOrWaitStart = ({ event_type }: Pick<ReportedEvent, 'event_type'>): boolean =>
   event_type === 'run_started' || event_type === 'run_suspended';
 
-/** Whether an event only records how a run ends after the decision on its candidate. Such an event has no cost. */
+/**
+ * Whether an event may be recorded after the decision on the candidate, because it then only records how the run ends: the
+ * end itself, or the event of a last step that has no cost.
+ */
 export const isRunConclusion = (event: ReportedEvent): boolean =>
   event.event_type === 'run_ended' ||
   (!isRunOrWaitStart(event) && CONCLUDING_STEPS.has(event.payload.step) && event.payload.cost === undefined);

@@ -17,8 +17,8 @@ export const RUN_RULES = {
 export type RunRule = keyof typeof RUN_RULES;
 
 /**
- * The rules that the coordinator enforces: it refuses events that break them, so a log with such an event is damaged.
- * Whether the other rules hold depends on what executors report, so breaking one of those is only noted.
+ * The rules of which a violation means that the log is damaged, because the coordinator refuses events that break them.
+ * A violation of the other rules is only noted: most of them depend on what executors report.
  */
 const ENFORCED_RULES: ReadonlySet<RunRule> = new Set(['RUN-01', 'RUN-02']);
 export const isEnforcedRule = (rule: RunRule): boolean => ENFORCED_RULES.has(rule);
@@ -43,7 +43,7 @@ interface LoggedRun {
   completed: Map<string, EventReference>;
 }
 
-/** Results of an edge: when the last was accepted, and whether it still counts. */
+/** The last accepted result of an edge: the position of its event in the log, and whether it still counts (was not reset). */
 interface EdgeResults {
   readonly accepted_position: number;
   readonly isInForce: boolean;

@@ -86,7 +86,7 @@ describe('a requested run', () => {
     expect(runs).toMatchObject([{ status: 'CANCELLED', started_at: null, agent_id: null }]);
   });
 
-  it('is executed only after a run that was started', () => {
+  it('waits until the started run of its edge has ended', () => {
     const runs = foldRuns(eventsOf(runRequested(RUNS[0]), runRequested(RUNS[2]), runStarted(RUNS[1])));
     expect(openRunOf(runs)?.run_id).toBe(RUNS[1]);
     expect(openRunOf(runs.slice(0, 2))?.run_id).toBe(RUNS[0]);

@@ -20,7 +20,7 @@ export type StepPayload = RunEventPayload<
  */
 const recordedSchemas = new Map(RUN_EVENT_TYPES.map((type) => [type, runEventSchemas[type].loose()]));
 
-/** The payload of an event of a run; null for other events. */
+/** The payload of an event of a run; null for other events, and for an event of a run whose payload is not valid. */
 export function runPayloadOf({ event_type, payload }: EventEnvelope): AnyPayload | null {
   if (!isRunEvent(event_type)) return null;
   const parsed = recordedSchemas.get(event_type)?.safeParse(payload);
@@ -28,8 +28,9 @@ export function runPayloadOf({ event_type, payload }: EventEnvelope): AnyPayload
 }
 
 /**
- * The run after one of its events. An event that does not belong to the run returns it unchanged: a step before the start,
- * a second start or end, or an event that was recorded on another edge.
+ * The run after an event that names it. An event that breaks the order leaves the run unchanged: a step before the start, a
+ * second request, start or end; so does an event that was recorded on another edge. Undefined if the run does not exist and
+ * the event does not begin it.
  */
 export function evolveRun(
   before: RunSummary | undefined,
@@ -95,7 +96,7 @@ function endedRun(
   { status, reason, says }: RunEventPayload<'run_ended'>,
 ): RunSummary {
   if (before.ended_at !== null) return before;
-  // An operator cancels a run, so the writer of this event is not its executor.
+  // The writer of a cancellation is usually an operator, and not the run's executor.
   const writer = status === 'CANCELLED' ? {} : writerOf(before, event);
   return { ...before, ...writer, status, reason, says, ended_at: event.timestamp };
 }
@@ -136,7 +137,7 @@ const writerOf = ({ generation }: RunSummary, event: EventEnvelope) => ({
 });
 
 interface RunsOfEdge {
-  /** How many runs the edge has had, those under way included. */
+  /** How many runs the edge has had; those under way and those only requested count too. */
   count: number;
   /** The run whose first event is the most recent. */
   last_run_id: string;

@@ -86,7 +86,7 @@ function changedStep(before: RunStep | undefined, event: EventEnvelope, payload:
     duration_ms: null,
     cost: NO_COST,
   };
-  // A completed step stays completed: an executor that did not see the result may have tried the step again.
+  // A step completed with this input stays completed: an executor that did not see the result may have tried it again.
   const isDone = base.status === 'COMPLETED' && base.input_sha256 === input_sha256;
   switch (event.event_type) {
     case 'run_step_started':

@@ -1,8 +1,8 @@
 import type { CheckOutcome } from './check-outcome.js';
 
 /**
- * Limits for the outcomes of an edge within the data of a run. A state passes on at most 256 KiB; these limits leave
- * 100 KiB for everything else.
+ * Limits for the outcomes of an edge within the data of a run. A state passes on at most 256 KiB; the outcomes take 150 KiB
+ * of them at most, which leaves about 100 KiB for everything else.
  */
 export const OUTCOME_BYTES_MAX = 3 * 1024;
 export const CHECKS_PER_EDGE_MAX = 50;
@@ -12,7 +12,7 @@ const bytesOf = (outcome: object): number => new TextEncoder().encode(JSON.strin
 /** Reserved for `outcome_sha256` and `blocks`, which are added later. */
 const ADDED_BYTES = 120;
 
-/** The outcome without its issues, and with as much of `says` as fits; null if the outcome fits unchanged. */
+/** The outcome without its issues, and with a beginning of `says` that fits; null if the outcome fits unchanged. */
 export function shortOutcome(outcome: CheckOutcome): CheckOutcome | null {
   const bytesMax = OUTCOME_BYTES_MAX - ADDED_BYTES;
   if (bytesOf(outcome) <= bytesMax) return null;

@@ -17,7 +17,7 @@ const GRACE_SECONDS = 10;
 const SHORT_STEP_SECONDS = 20;
 /** Steps that copy files. */
 const FILES_STEP_SECONDS = 60;
-/** The longest wait that Step Functions allows. */
+/** The longest execution that Step Functions allows, and so the longest wait. */
 const WAIT_SECONDS_MAX = 365 * 86_400;
 
 /** How long a candidate may wait in the queue, because a runner checks one candidate after another. */

@@ -10,7 +10,7 @@ const reviewCommandOf = (subject: string): string => {
   return feature_id === undefined ? genCommand('review', subject) : edgeReviewCommand(feature_id, edge ?? '');
 };
 
-/** The command that continues suspended work of which no candidate waits for a review. */
+/** The command that continues suspended work if no candidate of it waits for a review. */
 export const suspendedCommand = (subject: string, lastRun: LastRun | null): string =>
   commandOfRun(subject, lastRun) ?? genCommand('task', 'force-release', subject, '--reason', 'suspended');
 

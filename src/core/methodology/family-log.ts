@@ -9,9 +9,10 @@ import { emptyMethodologyState } from './progress/feature-state.js';
 import { countIn, edgeIdOf, featureIdOf, payloadField } from './progress/payload.js';
 
 /**
- * Writes a project's events as a flat log of the family of Genesis tools: feature, edge, iteration and delta at the top
- * of each line, under the names and in the spelling that their monitor reads; everything else in `data`. The records of
- * this coordinator (plan, settings, sessions, keys, audit) mean nothing there and are left out.
+ * Writes a project's events as a flat log of the family of Genesis tools. The fields that their monitor reads, such as
+ * feature, edge, iteration and delta, are at the top of each line, under the names and in the spelling that it expects; the
+ * payload is in `data`. The records of this coordinator (plan, settings, sessions, keys, audit) mean nothing there and are
+ * left out.
  */
 export class FamilyLogWriter {
   private readonly progress = emptyMethodologyState();
@@ -63,7 +64,10 @@ export class FamilyLogWriter {
     });
   }
 
-  /** The fields `iteration` and `delta`. Convergence events may lack them; their delta is 0, as all required checks passed. */
+  /**
+   * The fields `iteration` and `delta`, as the event reports them. A convergence event may lack them: then its iteration is
+   * that of the edge so far, and its delta is 0, as all required checks have passed.
+   */
   private countFields(event: EventEnvelope, feature: string | null, edge: string | null): JsonObject {
     const { event_type, payload } = event;
     const state = this.progress.features.get(feature ?? '')?.edges.get(edge ?? '');

@@ -23,7 +23,7 @@ export function pathFault(path: string): string | null {
   if (/[\\:]/.test(path)) return 'a path must use forward slashes and contain no colon';
   if (/[<>"|?*]/.test(path)) return 'a path must not contain < > " | ? or *';
   const segments = path.split('/');
-  if (segments.length > DEPTH_MAX) return `a path must be at most ${DEPTH_MAX} folders deep`;
+  if (segments.length > DEPTH_MAX) return `a path must have at most ${DEPTH_MAX} names`;
   for (const name of segments) {
     const fault = segmentFault(name);
     if (fault !== null) return fault;

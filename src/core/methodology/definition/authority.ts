@@ -39,8 +39,9 @@ const AUTHORITY_GRANTED: AuthorityDecision = { decision: 'granted', reason: null
 
 /**
  * Decides whether a caller may converge an edge. People always may. The result of an agent must not change files that
- * configure other programs, whatever the project allows, and not the specification, unless the project allows it.
- * `methodology`: null if the project is not configured.
+ * configure other programs, whatever the project allows, and not the specification, unless the project allows it; and the
+ * role of the agent must include the edge. `methodology`: null if the project is not configured; then only the first rule
+ * applies.
  */
 export function checkAuthority(
   methodology: Methodology | null,

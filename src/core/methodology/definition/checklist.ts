@@ -14,7 +14,10 @@ import type {
 import { profileEdges, profileOf } from './profile.js';
 import { CONSTRAINTS_FILE, resolveVariables } from './variables.js';
 
-/** Checks that a result must pass on this edge of this feature, in the order in which they run: human checks last. */
+/**
+ * The checks of a result on this edge of this feature, required and optional, in the order in which they run: human checks
+ * last. Empty if the edge has no configuration.
+ */
 export function effectiveChecklist(
   project: Methodology,
   feature: Feature,

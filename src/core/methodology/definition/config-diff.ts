@@ -15,7 +15,7 @@ export const hasFeatureChanged = (feature: Feature, recorded: RecordedConfig): b
 
 const FEATURES_PER_STEP = 20;
 
-/** Features whose files differ from their records. A recorded feature that has no file stays, because it may have work. */
+/** Features whose files differ from their records. A recorded feature without a file is no change: it may have work. */
 export function* changedFeatures(
   features: readonly Feature[],
   recorded: RecordedConfig,

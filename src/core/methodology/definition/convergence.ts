@@ -20,8 +20,12 @@ export function withResultCounts<Report extends Pick<ReportedCheck, 'result'>>(d
 }
 
 export interface ConvergenceVerdict {
-  /** Number of required checks that have not passed, without human checks. */
+  /** The number of entries in `failing`. */
   readonly delta: number;
+  /**
+   * The required checks that have not passed, with the reason; a human check only if it was skipped, or reported as failed or
+   * under another type. If there is none, but no check has passed or waits for a review either, the only entry is `checks`.
+   */
   readonly failing: readonly { readonly name: string; readonly says: string }[];
   /** Required human checks that no report has failed. Only a review can pass them, never a report. */
   readonly human_checks: readonly string[];

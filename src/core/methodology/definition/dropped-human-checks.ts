@@ -22,7 +22,7 @@ function humanChecksDroppedByProfile(
     .map(({ name }) => name);
 }
 
-/** The human checks that a profile leaves out of all edges that it requires, as a sentence; null if there are none. */
+/** The human checks that a profile leaves out on any of the edges that it requires, as sentences; null if there are none. */
 export function omittedHumanChecksOfProfile(
   methodology: Pick<Methodology, 'edges' | 'topology'>,
   profile: Profile,
@@ -35,7 +35,7 @@ export function omittedHumanChecksOfProfile(
   return names.length === 0 ? null : leftOutMessage(profile, names);
 }
 
-/** The human checks that a profile leaves out of one edge, as a sentence; null if there are none. */
+/** The human checks that a profile leaves out on one edge, as sentences; null if there are none. */
 export function omittedHumanChecksOfEdge(
   methodology: Pick<Methodology, 'edges'>,
   profile: Profile,

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { ReplyOf } from '../../contract/schema.js';
 
-/** How candidates are constructed and judged. From `engine.yml`; an edge file may override a section. */
+/** How candidates are constructed and judged. From `engine.yml`; an edge file may override the fields in `edgeEngineFields`. */
 
 const text = z.string().min(1).max(4096);
 const seconds = z
@@ -75,7 +75,7 @@ const review = z.strictObject({
   deadline_days: z.number().positive().max(DAYS_MAX).exactOptional(),
   /** After how many days without a decision a reminder is sent. */
   remind_after_days: z.array(z.number().positive().max(DAYS_MAX)).max(10).exactOptional(),
-  /** Receives a signed notification of each review. */
+  /** Receives the notices of each review, signed: the request, the reminders, the deadline. */
   webhook_url: z.url().exactOptional(),
 });
 

@@ -1,6 +1,7 @@
 /**
- * The only list of paths that a result must not change, or may change only with a person's approval. Drafts, worktrees,
- * submissions and promotion all use it. It also guards files from a sync, because these are promoted in the same way.
+ * The paths that a result must not change, or may change only with a person's approval. Drafts, worktrees, submissions and
+ * promotion all use this list. It also guards files from a sync, because these are promoted in the same way. Under the policy
+ * `evidence: verified` the files of checks are guarded too (`core/engine/guarded-check-files.ts`).
  */
 
 /** Folders that belong to git, the workspace and the CLI. Nothing is promoted into them, at any depth. */

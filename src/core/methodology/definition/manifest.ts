@@ -83,8 +83,8 @@ export function parseManifest(
 }
 
 /**
- * Parses a blob that may be a manifest; null if it is not JSON. All code uses this parser, so that what is checked is
- * what is promoted.
+ * Parses a blob that may be a manifest; null if it is not strict JSON, or larger than a manifest can be. All code uses this
+ * parser, so that what is checked is what is promoted.
  */
 export function parseResultBlob(blob: Uint8Array): unknown {
   if (blob.length > MANIFEST_BYTES_MAX) return null;

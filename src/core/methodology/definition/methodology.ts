@@ -47,7 +47,7 @@ const checkDefinition = z.strictObject({
   criterion: text,
   /** A string if a variable decides it: `$tools.type_checker.required`. */
   required: z.union([z.boolean(), text]),
-  /** Origin of the check: `default`, `traceability`, `project`, `feature`. */
+  /** Origin of the check, such as `default`, `traceability`, `project`, `feature` or `profile`. */
   source: text,
   command: text.exactOptional(),
   pass_criterion: text.exactOptional(),
@@ -77,7 +77,7 @@ const profile = z.strictObject({
   description: text,
   /** Canonical edge ids; `all`: every edge of the topology. */
   include: z.union([z.literal('all'), texts]),
-  /** Edges that the profile names and the topology does not have: no feature with this profile converges. */
+  /** Edges that the profile names and the topology does not have. Such a feature is complete only if it is folded back. */
   missing_edges: texts.exactOptional(),
   skip: texts,
   optional: texts,

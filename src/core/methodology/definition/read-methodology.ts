@@ -38,9 +38,9 @@ const STANDARD_PROFILE = 'standard';
 const NO_UNREADABLE_FILES: ReadonlyMap<string, string> = new Map();
 
 /**
- * Parses the files of a workspace, by path relative to `.ai-workspace/`, into normal form. Missing files are replaced by the
- * built-in ones. A fault in the file of a feature, an edge or a profile concerns only what depends on that file; a
- * fault in a file that everything depends on, such as the topology, refuses the whole configuration.
+ * Parses the files of a workspace, by path relative to `.ai-workspace/`, into normal form. A missing file is replaced by the
+ * built-in one, if there is one. A fault in the file of a feature, an edge or a profile concerns only what depends on that
+ * file; a fault in a file that everything depends on, such as the topology, refuses the whole configuration.
  */
 export const parseMethodology = (
   files: ReadonlyMap<string, string>,

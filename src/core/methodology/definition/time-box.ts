@@ -9,7 +9,10 @@ const DURATION_LENGTH_MAX = 64;
 /** Ten years; a longer duration is most likely a typing error. */
 const DURATION_SECONDS_MAX = 10 * 366 * 86_400;
 
-/** Seconds of `90s`, `1h30m`, `4 hours`, `3 weeks`, `1 day 12 hours`, `weekly`; null if the text is not a duration. */
+/**
+ * Seconds of `90s`, `1h30m`, `4 hours`, `3 weeks`, `1 day 12 hours`, `weekly`; null if the text is not a duration, or not one
+ * of at least a second and at most `DURATION_SECONDS_MAX`.
+ */
 export function parseDuration(text: string): number | null {
   if (text.length > DURATION_LENGTH_MAX) return null;
   const normalized = text.trim().toLowerCase();
@@ -29,7 +32,7 @@ export function parseDuration(text: string): number | null {
 
 export interface TimeBoxStatus {
   readonly status: 'none' | 'active' | 'expiring' | 'expired';
-  /** Fraction of the time that has passed: 0 at the start, 1 at the end. */
+  /** Fraction of the time that has passed: 0 at the start, 1 at the end, then more. */
   readonly elapsed: number;
 }
 

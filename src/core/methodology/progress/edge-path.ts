@@ -22,8 +22,8 @@ export function edgePathOf(profile: Profile, topology: Topology): PathStep[] {
 }
 
 /**
- * Edges that must converge first. If the profile omits the edge that produces the source asset, the edges before the
- * omitted edge count instead. Only earlier edges count, so that the feedback edge creates no cycle.
+ * Edges that must converge first: those that produce the source asset. If the profile omits such an edge, or has it as an
+ * optional one, the edges before it count instead. Only earlier edges count, so that the feedback edge creates no cycle.
  */
 function requiredEdges(
   startIndex: number,

@@ -25,7 +25,7 @@ export class EventContext {
     return this.event.payload;
   }
 
-  /** The edge that the event refers to, if it has started. */
+  /** The edge that the event refers to; null if the state has no such edge, or if the event names none. */
   existingEdge(): EdgeState | null {
     if (this.feature_id === null || this.edge_id === null) return null;
     return this.state.features.get(this.feature_id)?.edges.get(this.edge_id) ?? null;

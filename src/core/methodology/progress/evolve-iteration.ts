@@ -7,7 +7,10 @@ const FAILING_MAX = 200;
 /** Results of a check that failed. A skipped check is not counted as failed. */
 export const FAILED_RESULTS: ReadonlySet<unknown> = new Set(['fail', 'error']);
 
-/** Folds a completed iteration. A reported convergence does not count: only `edge_converged` is evidence. */
+/**
+ * Folds a completed iteration. A convergence that it reports does not count: an edge converges only by an event of its own,
+ * such as `edge_converged`.
+ */
 export function onIterationCompleted(context: EventContext): void {
   const edge = context.ensureEdge();
   if (edge === null) return;
@@ -27,7 +30,10 @@ export function onIterationCompleted(context: EventContext): void {
     edge.status = status === 'blocked' ? 'blocked' : statusWithoutReview(edge);
 }
 
-/** Counts consecutive failures: a check that passed, was skipped or was not reported starts again at zero. */
+/**
+ * Counts consecutive failures: a check that passed, was skipped or is not in the report starts again at zero. Without a
+ * report the counts stay as they are.
+ */
 function countFailures({ failing }: EdgeState, details: unknown): void {
   if (!Array.isArray(details)) return;
   const failedNames = new Set<string>();

@@ -114,7 +114,7 @@ function describeReason(code: string, { event: { agent_role }, payload }: EventC
     case 'human_review_required':
       return `the edge requires a person (${code})`;
     case 'review_pending':
-      return `a review is pending, and this candidate is not approved (${code})`;
+      return `another candidate of this claim is under review or was not approved (${code})`;
     default:
       return code;
   }

@@ -12,7 +12,7 @@ export interface FeatureStep extends PathStep {
   readonly status: 'pending' | EdgeStatus;
   readonly state: EdgeState | null;
   readonly claim: EdgeClaim | null;
-  /** Whether repeated iterations have had the same number of failures. */
+  /** Whether the last iterations, as many as the threshold, have all had the same delta, and it is not zero: see `isStuck`. */
   readonly stuck: boolean;
 }
 
@@ -102,8 +102,9 @@ const stuckThreshold = ({ edges }: Methodology, profile: Profile, edge: string):
   ownValue(edges, edge)?.stuck_threshold ?? profile.stuck_threshold;
 
 /**
- * Whether the last `threshold` deltas are equal and not zero. An edge whose run was escalated counts as stuck while it
- * waits for a person. An edge that is on hold or waits for a spawned feature does not: a person has already acted on it.
+ * Whether the last `threshold` deltas are equal and not zero. Only an edge that is being worked on can be stuck, or one that
+ * waits for a person because its run was escalated. An edge that is on hold or waits for a spawned feature is not stuck: a
+ * person has already acted on it.
  */
 function isStuck(edge: EdgeState, threshold: number): boolean {
   const { status, deltas, hold, blocked_by, escalation } = edge;

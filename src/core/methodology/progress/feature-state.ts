@@ -50,7 +50,7 @@ export const newEdgeState = (edge: string, { timestamp, position }: EventEnvelop
   escalation: null as string | null,
   /** The last run that was requested or started; null if there was none. */
   last_run: null as LastRun | null,
-  /** The last review of a candidate by a person, until the edge converges. */
+  /** The last review of a candidate by a person, until the edge converges or is reset. */
   review: null as EdgeReview | null,
   /** Time of the last event that was work on the edge: refusals and stale reports do not count. */
   last_at: timestamp,
@@ -86,7 +86,7 @@ export const newFeatureState = (feature_id: string, { timestamp, position }: Eve
 });
 export type FeatureState = ReturnType<typeof newFeatureState>;
 
-/** A notice of a review that could not be delivered, after the last try. */
+/** A notice of a review that could not be delivered, not even by the last try. */
 export interface FailedNotice {
   readonly generation: number;
   readonly iteration: number;

@@ -33,7 +33,7 @@ export const shortTextIn = (payload: PayloadFields, ...names: readonly string[])
 export const truncatedTextIn = (payload: PayloadFields, ...names: readonly string[]): string | null =>
   textIn(payload, names, Number.POSITIVE_INFINITY)?.slice(0, SENTENCE_LENGTH_MAX) ?? null;
 
-/** A count; null for -1, which some writers use for unknown. */
+/** A count, from 0; null for anything else, such as -1, which some writers use for unknown. */
 export function countIn(payload: PayloadFields, name: string): number | null {
   const value = payloadField(payload, name);
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : null;

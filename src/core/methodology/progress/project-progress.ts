@@ -28,7 +28,7 @@ interface Obstacle {
 /** A project, and the progress of all its features at one time, including their effects on each other. */
 export interface ProjectProgress extends RouteInput {
   readonly features: ReadonlyMap<string, FeatureProgress>;
-  /** The obstacle that blocks the feature for every agent. */
+  /** The obstacle that blocks the feature for every agent; null if there is none. */
   readonly obstacleOf: (progress: FeatureProgress) => Obstacle | null;
   readonly statusOf: (progress: FeatureProgress) => FeatureStatus;
 }
@@ -91,7 +91,7 @@ function featureObstacle(progress: FeatureProgress, features: ProjectProgress['f
   return { kind: 'profile', message };
 }
 
-/** Why a dependency is not met; null if every edge up to the required asset has converged. */
+/** Why a dependency is not met; null if it is: its required edges up to the asset have converged, or it is complete. */
 function unmetDependencyMessage(
   { feature, asset }: { readonly feature: string; readonly asset: string | null },
   features: ProjectProgress['features'],

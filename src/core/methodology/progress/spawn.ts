@@ -98,7 +98,7 @@ function spawnDepth(feature: Feature, { featureOf }: SpawnFacts): number {
   return depth;
 }
 
-/** Time box of a discovery. A discovery uses the profile `minimal`, whose time box is too short. */
+/** Time box of a discovery. By default a discovery has the profile `minimal`, whose time box is too short for it. */
 const DISCOVERY_TIME_BOX: TimeBoxRule = {
   duration_seconds: 24 * 3600,
   check_in_seconds: null,

@@ -120,7 +120,7 @@ function requestRefusal({ request, features }: ProjectProgress, methodology: Met
     return `unknown edge ${edge}; known edges: ${joinNames(edges)}`;
   const progress = feature === undefined ? undefined : features.get(feature);
   if (progress === undefined) return null;
-  if (progress.isComplete) return `${feature} is complete: every edge of its profile has converged`;
+  if (progress.isComplete) return `${feature} is complete: every edge of its profile has converged, or it was folded back`;
   if (edge === undefined || progress.steps.some((step) => step.edge === edge)) return null;
   return `the profile ${progress.profile.name} of ${feature} does not include ${edge}`;
 }
@@ -177,7 +177,7 @@ function routeToOption(
   };
 }
 
-/** The next command. A holder continues with a submission, because a second claim of the edge would be refused. */
+/** The next command. The holder of the edge needs no second claim, and continues with a submission. */
 function nextCommand(subject: string, claim: EdgeClaim | null, { agent_id }: RouteInput['request']): string {
   const isHolder = claim !== null && claim.agent_id === agent_id && claim.state !== 'lease_expired';
   return genCommand('task', isHolder ? 'submit' : 'claim', subject);

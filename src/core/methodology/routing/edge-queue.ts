@@ -15,14 +15,17 @@ interface ReadyEdge {
   readonly priority: number;
 }
 
-/** The edges of a project as a queue of work, in the order in which `gen start` recommends them. */
+/** The edges of a project as a queue of work for one agent. */
 export interface EdgeQueue {
   readonly feature_count: number;
-  /** Best first. Advisory: only a claim decides. */
+  /**
+   * In the order in which `gen start` recommends them, but edges within the authority of the agent's role come first.
+   * Advisory: only a claim decides.
+   */
   readonly ready: readonly ReadyEdge[];
   /** The next edge of each open feature: what an agent without ready work waits for. */
   readonly open: readonly string[];
-  /** Why nothing is ready, and what to do. */
+  /** The reasons of `gen start` for its recommendation, or why nothing is ready; and the next command. */
   readonly advice: string;
 }
 

@@ -36,7 +36,10 @@ export function chooseEdge({ request, obstacleOf }: ProjectProgress, progress: F
   return { option: null, skipped };
 }
 
-/** Whether a step is a candidate for the request. An optional edge that has not started is one only if it is named. */
+/**
+ * Whether the request is about this step: about the edge that it names, otherwise about every unconverged edge of the
+ * profile, except optional edges that have not started.
+ */
 function isRequestedStep(step: FeatureStep, request: RouteRequest): boolean {
   if (request.edge !== undefined) return step.edge === request.edge;
   return isCountedStep(step) && step.status !== 'converged';

@@ -10,7 +10,7 @@ interface RouteOptions {
   readonly ranked: readonly RouteOption[];
   /** The options that shared modules do not block. */
   readonly available: readonly RouteOption[];
-  /** The work of other agents that blocks the remaining options. */
+  /** The work of other agents that overlaps, or may overlap, with the other options. */
   readonly overlapping: readonly OverlappingWork[];
   readonly skipped: RouteAdvice['skipped'];
 }

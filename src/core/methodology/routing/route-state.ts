@@ -51,7 +51,7 @@ export function isDimensionDecided(dimensions: Readonly<Record<string, unknown>>
   return hasContent(ownValue(dimensions, name));
 }
 
-/** Whether a value is, or contains, a non-empty text or a number. */
+/** Whether a value is, or contains, a non-empty text, a number or a boolean. */
 function hasContent(value: unknown): boolean {
   if (value === null || value === undefined) return false;
   if (typeof value === 'string') return value.trim() !== '';

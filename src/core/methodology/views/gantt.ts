@@ -44,7 +44,10 @@ const MERMAID_TAGS: Readonly<Record<FeatureStep['status'], string>> = {
   pending: '',
   blocked: 'crit, ',
 };
-/** Start and end of a bar. A step without times lasts one hour. If the end precedes the start, it is moved. */
+/**
+ * Start and end of a bar. A step that has not started lasts an hour from `nextStartMs`; one that is under way ends now; one
+ * without a recorded start began an hour before its end. A bar has a minimum length, also if its end precedes its start.
+ */
 function barSpan(
   { status, state }: FeatureStep,
   nowMs: number,

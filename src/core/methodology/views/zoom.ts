@@ -31,8 +31,8 @@ const bandOfAsset = (asset: string): Band | undefined =>
   BANDS.find((band) => ASSETS_BY_BAND[band].includes(asset));
 
 /**
- * Band of an edge, by its target. If the target is an asset type that only this project defines, the band of the source
- * counts. The feedback edge belongs to Operations.
+ * Band of an edge, by its target. If only this project defines that asset type, the band of the source counts; if only it
+ * defines the source too, the band of the edge that produces the source. Edges that start at telemetry belong to Operations.
  */
 function bandOf({ source, target }: Transition, topology: Topology, visited = new Set<string>()): Band {
   if (source === 'telemetry') return 'Operations';

@@ -117,7 +117,10 @@ function mergeDecided(sources: readonly RawFields[]): RawFields {
   return Object.fromEntries(merged);
 }
 
-/** Parses the project's constraints. Tools and thresholds that the file does not name keep their built-in values. */
+/**
+ * Parses the project's constraints. Tools, thresholds, standards and entries of `architecture` that the file does not name
+ * keep their built-in values.
+ */
 export function parseConstraints(
   file: YamlFile,
   builtIn: ProjectConstraints | null,
@@ -142,7 +145,7 @@ export function parseConstraints(
   return { file, constraints, default_profile: project.default_profile ?? null, overrides };
 }
 
-/** A dimension is undecided if every part of it is empty or a placeholder. */
+/** Whether a dimension is decided: some part of it is a number, or a text that is neither empty nor a placeholder. */
 function hasDecision(value: unknown): boolean {
   if (typeof value === 'string') return textOrNull(value) !== null;
   if (typeof value === 'object' && value !== null) return Object.values(value).some(hasDecision);

@@ -128,7 +128,10 @@ function configOf(
   };
 }
 
-/** The edge of a file: by its field `edge`, otherwise `edge_type`, otherwise source and target, otherwise the file name. */
+/**
+ * The edge that the field `edge` of a file names; if the file has no such field, the one that `edge_type` names, otherwise
+ * source and target, otherwise the file name. Null if the topology has no such edge.
+ */
 function edgeOf(
   { edge, edge_type, source, target }: ParsedEdgeFields,
   stem: string,
@@ -176,7 +179,7 @@ export function parseChecks(
   return parsed.map((check) => parseCheck(check, defaults, source));
 }
 
-/** Config of an edge without a file: one check per evaluator type that its transition names. */
+/** Config of an edge without a file: one check per evaluator type that its transition names, or an agent and a human check. */
 export function defaultEdgeConfig(
   { edge, name, evaluators }: Transition,
   defaults: EvaluatorDefaults,

@@ -7,7 +7,7 @@ import type { ParsedTopology } from './topology.js';
 
 /** Names of files, without their extension, that only add checks to an edge that has its own file. */
 const SUPPLEMENTARY_STEMS: ReadonlySet<string> = new Set(['adr']);
-/** The checks of the file of this name are added to each edge that produces code or tests. */
+/** The checks of the file of this name are added to each edge whose target is one of `TAGGED_ASSETS`. */
 const TAGGING_STEM = 'code_tagging';
 const TAGGED_ASSETS: ReadonlySet<string> = new Set(['code', 'unit_tests']);
 

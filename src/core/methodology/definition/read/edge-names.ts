@@ -27,7 +27,10 @@ export class EdgeNameIndex {
     return this.#byName.get(canonicalEdge(name)) ?? null;
   }
 
-  /** The edge of a name. Null if the topology has no such edge: a warning names it, and the rest of the file is used. */
+  /**
+   * The edge of a name. Null if the topology has no such edge: unless the file is built in, a warning says so, and the rest
+   * of the file is used.
+   */
   resolveOrWarn(name: string, file: YamlFile, path: DocumentPath): string | null {
     const edge = this.find(name);
     if (edge === null && !file.isBuiltIn)

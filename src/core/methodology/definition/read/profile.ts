@@ -50,7 +50,10 @@ export type IterationThresholds = Pick<Profile, 'max_iterations' | 'stuck_thresh
 /** Used if no file sets the thresholds. */
 export const DEFAULT_THRESHOLDS: IterationThresholds = { max_iterations: 5, stuck_threshold: 3 };
 
-/** Parses a profile. Null if the profile has faults, which are reported, or is built in and none of its edges exists. */
+/**
+ * Parses a profile. Null if a field is not valid, or if none of the edges that it includes exists. Both are reported, except
+ * that a built-in profile may name only missing edges.
+ */
 export function parseProfile(
   file: YamlFile,
   names: EdgeNameIndex,
@@ -102,7 +105,10 @@ export function parseProfile(
   };
 }
 
-/** The rule of a time box; null if there is none. `check_in: none` means no check-in. */
+/**
+ * The rule of a time box; null if there is none, if it is disabled, or if its duration is not valid, which is reported.
+ * `check_in: none` means no check-in.
+ */
 export function parseTimeBoxRule(
   parsed: z.infer<typeof timeBoxSchema>,
   file: YamlFile,

@@ -102,7 +102,10 @@ function transitionOf(
   return { edge, name, source, target, edge_type: edgeTypeOf(entry, edge, index, file), evaluators };
 }
 
-/** Some topologies repeat the name of the edge in `edge_type`, which means a standard edge. */
+/**
+ * The type of an edge: co-evolution if `edge_type` or `bidirectional` says so, otherwise standard. An unknown type gets a
+ * warning, but not the name of the edge itself, which some topologies repeat in `edge_type`.
+ */
 function edgeTypeOf(
   { edge_type, bidirectional }: ParsedTransition,
   edge: string,

@@ -46,7 +46,7 @@ export class WorkspaceFiles {
 
   /**
    * The file of a kind that a workspace uses only once: the first one; others are ignored with a warning. Null if there
-   * is none, or if it has faults, which are reported.
+   * is none, or if it cannot be parsed, which is reported.
    */
   fileOf(kind: WorkspaceFileKind): YamlFile | null {
     const [first, ...others] = this.#byKind.get(kind) ?? [];
