@@ -16,7 +16,7 @@ export interface ProjectCounts {
   readonly active_claims: number;
   /** Active claims whose holder is inactive beyond the threshold of the project. */
   readonly stale_claims: number;
-  /** Work that is not claimed and whose dependencies are complete. */
+  /** Work whose dependencies are complete, and which is not claimed or whose claim has lapsed. */
   readonly ready_tasks: number;
   readonly pending_tasks: number;
   readonly completed_tasks: number;
