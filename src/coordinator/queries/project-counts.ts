@@ -14,7 +14,7 @@ import type { Projects } from '../queue/projects.js';
 export interface ProjectCounts {
   readonly key: ProjectKey;
   readonly active_claims: number;
-  /** Active claims whose holder is inactive beyond the threshold of the project. */
+  /** Active claims that nobody may take over (`stale_policy` hold), and that are inactive beyond the project's threshold. */
   readonly stale_claims: number;
   /** Work whose dependencies are complete, and which is not claimed or whose claim has lapsed. */
   readonly ready_tasks: number;
