@@ -154,7 +154,7 @@ export class ProjectAudit {
 
   /**
    * Writes a checkpoint if events are uncovered. Returns why the key cannot be used; null if it can, or if nothing had to
-   * be written. If the store fails, the next round tries again.
+   * be written. If the store fails, a later round tries again.
    */
   private async writeCheckpoint(options: AuditOptions): Promise<string | null> {
     const { project, records } = this;

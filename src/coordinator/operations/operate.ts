@@ -114,8 +114,8 @@ export class OperatorOperation implements Operation<OperatorResult | Problem> {
   }
 
   /**
-   * Reads the history once. Later events can add past grants and parked results. An adoption also removes a parked result
-   * from the list; it completes the work, which refuses a second adoption.
+   * Reads the history once. Later events can add past grants and parked results. Only an adoption takes a parked result
+   * away, but it also completes the work, and completed work refuses another adoption.
    */
   private async readHistory(): Promise<void> {
     this.history = await this.readEvents();

@@ -14,7 +14,10 @@ import type { Projects } from '../queue/projects.js';
 export interface ProjectCounts {
   readonly key: ProjectKey;
   readonly active_claims: number;
-  /** Active claims that nobody may take over (`stale_policy` hold), and that are inactive beyond the project's threshold. */
+  /**
+   * Active claims that are inactive beyond the project's threshold, or suspended beyond their deadline. None where
+   * `stale_policy` is takeover: there a claim ends with its lease.
+   */
   readonly stale_claims: number;
   /** Work whose dependencies are complete, and which is not claimed or whose claim has lapsed. */
   readonly ready_tasks: number;

@@ -10,7 +10,7 @@ import { type LogFinding, UNVOUCHED_KEY } from './log-finding.js';
 /** What a log is compared with: checkpoints that were kept elsewhere, and keys that are known to be the owner's. */
 export type AnchorOptions = Pick<LogAuditOptions, 'anchors' | 'trustedKeys'>;
 
-/** An event, and the digest that its leaf must contain. */
+/** An event, and the digest of its payload. */
 export interface AuditedEvent {
   readonly event: EventEnvelope;
   /** For a payload that retention has redacted, the digest of the original payload. */
