@@ -193,7 +193,7 @@ export class Coordinator {
     return countWorkByProject(this.projects, (project) => this.methodology.stateOf(project));
   }
 
-  /** Runs the sweeper once in every loaded project. Resolves to the number of expiries that it records. */
+  /** Runs the sweeper once in every loaded project. Resolves to the number of expired or stale claims that it records. */
   sweep(): Promise<number> {
     return this.sweeper.sweep();
   }

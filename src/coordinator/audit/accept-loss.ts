@@ -14,8 +14,8 @@ const PAGE_HEADS = 1000;
 export type AcceptedLoss = Omit<LossOfHistory, 'record' | keyof RecordSignature>;
 
 /**
- * Builds the record of a loss for the log. Its generation floor is above every generation that may have been granted in
- * the lost history.
+ * Builds the record of a loss for the log. No generation above its generation floor can have been granted in the lost
+ * history.
  */
 export function lossRecord(
   { by, reason, incarnation, kept_position, lost_events }: AcceptedLoss,

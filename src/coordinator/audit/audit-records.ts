@@ -31,7 +31,7 @@ export class AuditRecords {
   readonly tileRoots: Uint8Array[] = [];
   /** The number of tiles whose roots the checkpoints list. */
   tilesListed = 0;
-  /** The last fault found in the audit events of the log; null if there is none. */
+  /** The last fault that was found in the audit events of the log, or that one of them reports; null if there is none. */
   alarm: string | null = null;
   /** Positions of the audit events that the last checkpoint does not cover. They alone make no new checkpoint necessary. */
   private uncoveredAuditPositions: number[] = [];
@@ -45,7 +45,7 @@ export class AuditRecords {
     return this.checkpoints.find((checkpoint) => checkpoint.position === position) ?? null;
   }
 
-  /** Whether there are events, other than audit events, that the last checkpoint does not cover. */
+  /** Whether a log that ends at `position` has events, other than audit events, that the last checkpoint does not cover. */
   hasUncoveredEvents(position: number): boolean {
     return position - (this.lastCheckpoint?.position ?? 0) > this.uncoveredAuditPositions.length;
   }

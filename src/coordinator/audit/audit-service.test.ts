@@ -239,7 +239,7 @@ forEachStore('checkpoints', (open) => {
   });
 });
 
-/** The last positions of the reads of events of all subjects and types. */
+/** The `until_position` of each read of events that is limited to no subject and no types. */
 const lastPositionsRead = (reads: MockInstance<Store['events']>) =>
   reads.mock.calls
     .filter(([, { subject, types }]) => subject === undefined && types === undefined)

@@ -91,7 +91,7 @@ export class AuditService {
     }
   }
 
-  /** The number of checkpoints that a sink has not confirmed yet. */
+  /** The number of checkpoints that sinks have not confirmed yet. A checkpoint counts once for each such sink. */
   undelivered(): number {
     return [...this.projects.listLoaded()].reduce(
       (sum, project) => sum + (this.audits.get(project)?.undelivered ?? 0),
@@ -117,7 +117,7 @@ export class AuditService {
     return this.withRecords(projectKey, (source) => proveConsistency(source, from, to));
   }
 
-  /** Adds the signature of this coordinator to a record, if the coordinator has a key. */
+  /** Adds the signature of this coordinator to a record, if the coordinator has a key that the project accepts. */
   async signRecord<T extends object>(project: Project, eventType: string, payload: T): Promise<T> {
     const { options } = this;
     return options === null ? payload : this.auditOf(project).signRecord(options, eventType, payload);

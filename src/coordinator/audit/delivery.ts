@@ -48,7 +48,7 @@ export class SinkDelivery {
     return this.running;
   }
 
-  /** The number of checkpoints that the sink has not confirmed yet. */
+  /** The number of checkpoints that the sink has not confirmed yet: all, until the sink has reported its last one. */
   get pending(): number {
     return this.unsentRoots().length;
   }

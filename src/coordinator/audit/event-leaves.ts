@@ -11,7 +11,7 @@ import { binaryToBytes, leafHashOf, payloadDigest } from './audit-hash.js';
 export interface EventLeaf {
   readonly event: EventEnvelope;
   readonly leaf: string;
-  /** Retention has removed a part of the payload. The leaf has the digest of the original payload. */
+  /** Whether the log records that retention redacted the payload. The leaf then has the digest of the original payload. */
   readonly isRedacted: boolean;
 }
 

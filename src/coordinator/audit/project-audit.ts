@@ -34,7 +34,7 @@ export class ProjectAudit {
   private lastTurn: Promise<unknown> = Promise.resolve();
   private lastRunMs: number;
   private hasSigningFailed = false;
-  /** Why the last attempt to write a checkpoint failed; null if it succeeded. */
+  /** Why the last attempt could not sign a checkpoint; null if it could, or if there was nothing to sign. */
   private signingAlarm: string | null = null;
 
   constructor(
@@ -78,12 +78,12 @@ export class ProjectAudit {
     await Promise.all(this.deliveries.map((delivery) => delivery.deliver()));
   }
 
-  /** The number of checkpoints that a sink has not confirmed yet. */
+  /** The number of checkpoints that sinks have not confirmed yet. A checkpoint counts once for each such sink. */
   get undelivered(): number {
     return this.deliveries.reduce((sum, { pending }) => sum + pending, 0);
   }
 
-  /** Writes a checkpoint if there are new events. A call during a running attempt gets the result of that attempt. */
+  /** Writes a checkpoint if there are new events. A call during a running attempt starts no other, and waits for it. */
   checkpoint(options: AuditOptions): Promise<void> {
     this.running ??= this.runInTurn(() => this.tryCheckpoint(options)).finally(() => {
       this.lastRunMs = this.project.environment.clock.monotonicMs();
@@ -152,7 +152,10 @@ export class ProjectAudit {
       options.warn?.(`No checkpoint of ${tenant_id}/${project_id} was written. ${alarm}`);
   }
 
-  /** Writes a checkpoint if events are uncovered. Returns why it cannot be written, or null. */
+  /**
+   * Writes a checkpoint if events are uncovered. Returns why the key cannot be used; null if it can, or if nothing had to
+   * be written. If the store fails, a later round tries again.
+   */
   private async writeCheckpoint(options: AuditOptions): Promise<string | null> {
     const { project, records } = this;
     const { signer } = options;

@@ -13,7 +13,7 @@ const AUDITOR = 'audit';
 export const recordCheckpoint = (checkpoint: Checkpoint): Operation<true> =>
   recordOf(CHECKPOINT_EVENT, [checkpoint.incarnation, checkpoint.position], checkpoint);
 
-/** Enrols the key of this coordinator, before its first checkpoint in a project. */
+/** Enrols the key of this coordinator, before it signs its first checkpoint or record in a project. */
 export const recordKey = (key: KeyEnrolled): Operation<true> =>
   recordOf(KEY_ENROLLED_EVENT, enrolmentIdParts(key), key);
 

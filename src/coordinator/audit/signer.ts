@@ -1,6 +1,6 @@
 import type { AuditSink } from './sink.js';
 
-/** Signs checkpoints. The private key may be in a file or in a key management service. */
+/** Signs checkpoints, records and rotations of keys. The private key may be in a file or in a key management service. */
 export interface AuditSigner {
   readonly key_id: string;
   /** The 32 bytes of the Ed25519 key, in base64url. */

@@ -1,12 +1,15 @@
 /** The authenticated sender of a command. The coordinator trusts it; the server is responsible for its correctness. */
 export interface Caller {
-  /** Namespace for request ids: a key, a user, or `open` on a server without authentication. */
+  /**
+   * Namespace for request ids: the id of a credential, `open` on a server without authentication, the session of an inbox,
+   * or the reviewer of a review link.
+   */
   readonly principal: string;
   readonly user_id: string | null;
   readonly client_ip: string | null;
   /** The agent role that the credential is bound to; null if it may act in any role. */
   readonly agent_role: string | null;
-  /** Whether a handle is accepted without its claim id. True only on an open server. */
+  /** Whether a handle is accepted without its claim id: on an open server, and for the own session of an inbox. */
   readonly claim_id_optional: boolean;
   /** May claim, submit and append steps. */
   readonly may_work: boolean;

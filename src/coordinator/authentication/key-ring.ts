@@ -13,7 +13,10 @@ import type { Project } from '../queue/project.js';
 import type { Projects } from '../queue/projects.js';
 import { isBound } from './key-binding.js';
 
-/** The platform's API keys. This coordinator's own changes are visible at once, those of others after a poll. */
+/**
+ * The API keys of all tenants and of the platform's operators. This coordinator's own changes are visible at once, those
+ * of others after a poll.
+ */
 export class KeyRing {
   private constructor(readonly project: Project) {}
 

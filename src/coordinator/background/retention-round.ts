@@ -9,9 +9,12 @@ import { policyFromRecord } from '../queue/rules-cache.js';
 import type { Environment } from '../runtime/environment.js';
 import { DAY_MS, HOUR_MS, type Retention, retentionCutoff } from './retention.js';
 
-/** The number of projects whose progress is remembered, at about 100 bytes each. */
+/** Maximum number of projects whose progress is remembered, at about 100 bytes each. */
 const REMEMBERED_PROJECTS_MAX = 100_000;
-/** Maximum number of events that a pass writes itself: records of redactions, and a checkpoint. */
+/**
+ * A pass is not remembered if this many events were written since it began. It writes a few itself: records of redactions,
+ * and a checkpoint.
+ */
 const OWN_EVENTS_MAX = 100;
 
 /** The progress of retention in a project. */
@@ -29,8 +32,8 @@ interface TenantRetention {
 
 /**
  * Redacts the old events of idle projects, that is, of all projects that are not loaded, one after the other. The first
- * round begins an hour after the start, and another one every day. A project is loaded only if it has old events to
- * examine, and is unloaded afterwards.
+ * round begins an hour after the start, and another one a day after the end of each, or an hour after it if the store was
+ * not available. A project is loaded only if it has old events to examine, and is unloaded afterwards.
  */
 export class RetentionRound {
   private readonly progressByPath = new Map<string, RetentionProgress>();

@@ -22,7 +22,7 @@ interface RetentionPass {
   readonly isComplete: boolean;
 }
 
-/** Adds the signature of the coordinator to a record, if the coordinator has a key. */
+/** Adds the signature of the coordinator to a record, if the coordinator has a key that the project accepts. */
 type SignRecord = <T extends object>(project: Project, eventType: string, payload: T) => Promise<T>;
 
 export const HOUR_MS = 3600 * 1000;
@@ -34,7 +34,7 @@ export const retentionCutoff = (nowMs: number, days: number): string =>
 
 /**
  * Redacts the payloads of old events, once a day per project. First the log records which events are redacted and what
- * remains of each. Then the store redacts them. An interrupted pass is repeated a day later.
+ * remains of each. Then the store redacts them. An interrupted pass over a loaded project is repeated a day later.
  */
 export class Retention {
   private readonly dueTimesMs = new WeakMap<Project, number>();

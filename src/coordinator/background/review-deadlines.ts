@@ -10,7 +10,7 @@ export class ReviewDeadlines {
   /** Ids of overdue reviews that are recorded. Recording one again, as after a restart, adds no event. */
   private readonly recordedReviews = new WeakMap<Project, ReadonlySet<string>>();
 
-  /** Resolves to the number of reviews that are newly overdue. */
+  /** Records the reviews that are newly overdue. Resolves to the number of those that could be recorded. */
   async record(project: Project): Promise<number> {
     const previous = this.recordedReviews.get(project);
     const overdue = overdueReviews(project);

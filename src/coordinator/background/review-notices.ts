@@ -42,13 +42,13 @@ interface NoticeProgress {
 
 const TICK_MS = 5_000;
 const PROJECTS_AT_ONCE = 8;
-/** Per project and round, so that a project with many reviews does not delay the others for long. */
+/** Maximum number of notices per project and round: a project with many reviews must not delay the others for long. */
 const NOTICES_PER_ROUND = 10;
 const ERROR_CHARS_MAX = 200;
 
 /**
- * Sends notices of pending reviews to the webhook of a project, each at least once. Several coordinators may deliver one
- * notice. It has the same id in each delivery, and the log records it once.
+ * Sends notices of pending reviews to the webhook of a project. A notice is tried until it is delivered, or has failed too
+ * often. Several coordinators may deliver one notice. It has the same id in each delivery, and the log records it once.
  */
 export class ReviewNotices {
   readonly stop: () => void;

@@ -12,8 +12,8 @@ const SWEPT_SUBJECTS_MAX = 1000;
 const TICK_MS = 1000;
 
 /**
- * Records expiries and overdue reviews soon after they happen, so that observers see them. Commands do not wait for the
- * sweeper, and are decided in the same way without it.
+ * Records expired and stale claims and overdue reviews soon after they become so, and starts retention in loaded projects.
+ * The records are only for observers: commands do not wait for the sweeper, and are decided in the same way without it.
  */
 export class Sweeper {
   readonly stop: () => void;
@@ -36,12 +36,12 @@ export class Sweeper {
     });
   }
 
-  /** Returns the number of redacted events. */
+  /** Runs retention in every loaded project. Returns the number of redacted events. */
   async redactHistory(): Promise<number> {
     return this.sumOverProjects(async (project) => (await this.retention.redactOldEvents(project)).redacted);
   }
 
-  /** Returns the number of recorded expiries. */
+  /** Returns the number of expired or stale claims that were recorded. */
   async sweep(): Promise<number> {
     return this.sumOverProjects((project) => this.sweepProject(project));
   }

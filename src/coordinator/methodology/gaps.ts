@@ -13,7 +13,7 @@ const KEYS_LISTED_MAX = 100;
 const KEYS_IN_TRIGGER_MAX = 3;
 type GapsOutcome = Omit<GapsReply, keyof LogPosition>;
 
-/** Records which requirements lack coverage, and raises an intent for each affected domain. */
+/** Records which requirements lack coverage, and raises an intent for each affected domain. A dry run records nothing. */
 export function gapsOperation(body: z.output<typeof gapsBody>, caller: Caller): Operation<GapsOutcome> {
   const { layers_run, keys, orphan_keys = [], untagged_files = 0, feature = 'all' } = body;
   const { clusters: gapClusters, ...counts } = findGaps({ layers_run, keys, orphan_keys, untagged_files });

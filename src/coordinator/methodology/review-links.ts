@@ -41,7 +41,7 @@ export type LinkedReview =
   | { readonly state: 'expired'; readonly link: ReviewLink }
   /** The candidate was decided on, with this link or otherwise. */
   | { readonly state: 'decided'; readonly link: ReviewLink }
-  /** Another candidate waits for a decision, or none does. */
+  /** Another review waits for a decision, possibly a later one of the same candidate, or none does. */
   | { readonly state: 'stale'; readonly link: ReviewLink };
 
 interface LinkDecision {

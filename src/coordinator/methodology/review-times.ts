@@ -2,7 +2,7 @@ import type { Head } from '../../core/claims/head.js';
 import { openGateOf } from '../../core/claims/open-gate.js';
 import { type ReviewSettings, reviewDeadlineMs } from '../../core/engine/review-notices.js';
 
-/** When the pending review of a head was opened, and when it is overdue. Null if no review is pending. */
+/** When the pending review of a head was opened, and when it is overdue (null: never). Null if no review is pending. */
 export function reviewTimesOf(
   head: Head,
   settings?: ReviewSettings,

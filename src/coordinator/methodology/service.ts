@@ -176,7 +176,7 @@ export class MethodologyService {
     });
   }
 
-  /** Candidates that wait for a person, with the fields a decision on them must name. */
+  /** Candidates that wait for a person, with the fields a decision on them must name, and pending proposals of tasks. */
   reviews(projectKey: ProjectKey): AsyncReply<ReviewsReply> {
     return this.scheduleRead(projectKey, async ({ project, state }) => ({
       reviews: await this.withFiles(project, pendingReviews(project.view(), state)),

@@ -23,7 +23,10 @@ import { NOT_INITIALISED, type Refusal, rowOf, unknownFeature, viewInputOf } fro
 
 type ParsedSpawnBody = z.output<typeof spawnBody>;
 
-/** Spawns a child feature from a question, risk or incident. A named edge waits for it, unless `blocks` is false. */
+/**
+ * Creates a feature: normally the child of a parent, from a question, risk or incident. The edge of the parent that the
+ * body names waits for the child, unless `blocks` is false.
+ */
 export function spawnOperation(body: ParsedSpawnBody, state: MethodologyState, caller: Caller) {
   const run = (transaction: TransactionBuilder): SpawnReply => {
     const { feature_id, edge, reason, blocks = true } = body;

@@ -45,7 +45,7 @@ export const notesFrom = (events: readonly EventEnvelope[]): Briefing['notes'] =
       text: String(event.payload.text),
     }));
 
-/** The checks that the last reported iteration failed, and a review that did not approve the last candidate. */
+/** The checks that the last reported iteration failed, and the last review, unless it was an approval. */
 export function lastFailure(events: readonly EventEnvelope[]): Pick<Briefing, 'failed' | 'review'> {
   const reported = events.findLast(({ payload }) => Array.isArray(detailsIn(payload)));
   const failed = ((reported === undefined ? [] : detailsIn(reported.payload)) as unknown[]).flatMap(

@@ -13,7 +13,7 @@ import { shortenToLimit } from './fit-briefing.js';
 
 const NOTES_MAX = 20;
 const PREDECESSORS_MAX = 20;
-/** Number of dependencies whose results and notes are read. Further dependencies are listed without them. */
+/** Maximum number of dependencies whose results and notes are read. Further dependencies are listed without them. */
 const DEPENDENCIES_READ_MAX = 20;
 
 /** All events of a subject. */

@@ -62,7 +62,10 @@ export class CancelRunOperation implements Operation<CancelRunResult> {
     return cancelledReply(ended ?? this.run);
   }
 
-  /** Ends the claim of the run's executor, if it is open. Returns false if another agent holds the edge. */
+  /**
+   * Ends the claim of the run's executor, if it is open or has expired. Returns false if the edge was granted again since,
+   * and the new claim is live.
+   */
   private endClaim(transaction: TransactionBuilder, by: string): boolean {
     const { view } = transaction;
     const { task_id, generation } = this.run;

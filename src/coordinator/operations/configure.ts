@@ -132,7 +132,7 @@ function projectInitializedPayload({ topology, constraints, default_profile }: M
   };
 }
 
-/** The problem for invalid files: every fault with its file, line and column. */
+/** The problem for invalid files. Lists the first `FAULTS_REPORTED_MAX` faults, each with its file, line and column. */
 export function invalidMethodologyProblem(faults: readonly ConfigFault[]): Problem {
   const [first] = faults;
   const location = [first?.file, first?.line, first?.column].filter((part) => part !== undefined).join(':');

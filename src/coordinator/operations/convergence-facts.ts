@@ -91,13 +91,16 @@ function guardedAuthority(
   );
 }
 
-/** Failing checks that a person cannot override. Empty if the project is not configured. */
+/** Failing checks that a person cannot override. None for a task, or if the project is not configured. */
 export function failingProgramChecks(view: DecisionView, judged: JudgedResult, evaluators: Evaluators) {
   const { failing } = evaluateConvergence(view, judged, evaluators);
   return failing.filter(isProgramCheck).map(nameAndMessage);
 }
 
-/** The failing program checks of the candidate under review: its evidence may have become void since the submission. */
+/**
+ * The failing program checks of the candidate under review, whose evidence may have become void since the submission. None
+ * unless the policy demands verified evidence.
+ */
 export function unverifiedChecks(view: DecisionView, subject: string): readonly FailingCheck[] {
   const { gate, generation } = view.head(subject);
   if (view.policy.evidence !== 'verified' || gate === null || gate.candidate === null) return [];

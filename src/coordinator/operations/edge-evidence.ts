@@ -32,7 +32,7 @@ export function candidateOf(view: DecisionView, subject: string): CandidateRecor
 /** The version of the base that evidence must name. */
 export const baseVersionOf = (view: DecisionView): number => view.record(BASE_SUBJECT)?.seq ?? 0;
 
-/** The checks of an edge; none if the project is not configured, or if the subject is a task. */
+/** The checks of an edge; none for a task, if the project is not configured, or if it has no record of the feature. */
 export function edgeChecks(view: DecisionView, subject: string): readonly EffectiveCheck[] {
   const { feature_id = '', edge = '' } = subjectKeys(subject);
   const { methodology } = view;

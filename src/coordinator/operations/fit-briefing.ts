@@ -8,7 +8,8 @@ const TEXT_CHARS_MIN = 100;
 type Reduction = (briefing: Briefing) => Briefing | null;
 
 /**
- * Shortens a briefing until it fits into its limit: what can be read elsewhere is removed first, the work itself last.
+ * Shortens a briefing until it fits into its limit, or cannot be shortened further: what can be read elsewhere is removed
+ * first, the work itself last.
  * `reservedBytes` are left free for fields that are added later.
  */
 export function shortenToLimit(full: Briefing, reservedBytes = 0): Briefing {

@@ -113,7 +113,10 @@ export class OperatorOperation implements Operation<OperatorResult | Problem> {
     return { from: { result_id: resultId, generation, agent_id, session_id }, result };
   }
 
-  /** Reads the history once. Later events can add past grants and parked results, but remove none. */
+  /**
+   * Reads the history once. Later events can add past grants and parked results. Only an adoption takes a parked result
+   * away, but it also completes the work, and completed work refuses another adoption.
+   */
   private async readHistory(): Promise<void> {
     this.history = await this.readEvents();
   }

@@ -18,7 +18,7 @@ import type { ClaimRequest } from './claim.js';
 /** Matches the schema library's message for a missing field, which is replaced by a readable one. */
 const MISSING_FIELD = /received undefined$/;
 
-/** Validates a body, or returns a problem with one fault per field. */
+/** Validates a body, or returns a problem with its first faults, each with the path of its field. */
 export function parseBody<S extends z.ZodType>(
   schema: S,
   body: unknown,

@@ -117,7 +117,10 @@ export class RequestRunOperation implements Operation<Reply> {
     return open === undefined ? null : this.requestedReply('UNDER_WAY', open);
   }
 
-  /** The run of the same request, whatever has become of it. */
+  /**
+   * The run that this request created before, whatever has become of it; a problem if the id of the request was used for
+   * another run. Null if no run has the id.
+   */
   private requestedBefore(view: DecisionView): Reply | null {
     if (this.body.request_id === undefined) return null;
     const run = this.state.runs.get(this.runIdIn(view));

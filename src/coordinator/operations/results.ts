@@ -87,8 +87,8 @@ function identifyResult(body: ResultOrigin, subject: string, sha256: string, siz
 const PARALLEL_LOOKUPS_MAX = 50;
 
 /**
- * The files that a result changes. A manifest comes in the body or, if long, as a blob. A manifest that could not be
- * promoted is refused here, because a converged edge must have its files.
+ * The files that a result changes. A manifest comes in the body or, if long, as a blob. It is refused if it is not valid,
+ * or if the blob of a file is not stored: the files of a converged edge must be available.
  */
 export async function changedFilesOf(
   body: Pick<SubmitBody, 'blob_sha256' | 'result_data'>,

@@ -12,7 +12,7 @@ import { textDigest } from '../runtime/identity.js';
 import { isSessionClosed } from './facts.js';
 import { pushedRequestKey } from './pushed.js';
 
-/** Optional fields of every command. */
+/** Optional fields that many commands have. */
 export interface RequestFields {
   readonly request_id?: string | undefined;
   readonly signature?: string | undefined;
@@ -23,9 +23,9 @@ export interface RequestFields {
 }
 
 /**
- * The key that a request is remembered under, and the digest of its content. `operation` is the command's name, or
- * the subject of a claim; the two cannot collide. The signature is excluded: a request that is signed again stays the
- * same request.
+ * The key that a request is remembered under, and the digest of its content; null for a request without an id.
+ * `operation` is the command's name, or the subject of a claim; the two cannot collide. The signature is excluded: a
+ * request that is signed again stays the same request.
  */
 export function requestKeyOf(caller: Caller, operation: string, body: RequestFields): RequestKey | null {
   const { request_id, offline } = body;

@@ -6,7 +6,7 @@ import type { DecisionView } from '../queue/decision-view.js';
 
 const TASKS_EXAMINED_MAX = 1000;
 const TASKS_NAMED_MAX = 3;
-/** States that only a person can end, with their wording in a sentence. */
+/** States in which work normally waits for a person, with their wording in a sentence. */
 const HUMAN_STATES: ReadonlyMap<TaskState['readiness'], string> = new Map([
   ['held', 'on hold'],
   ['suspended', 'suspended'],
@@ -14,7 +14,10 @@ const HUMAN_STATES: ReadonlyMap<TaskState['readiness'], string> = new Map([
   ['exhausted', 'no generations left'],
 ]);
 
-/** Why none of these tasks can be claimed; null if an agent works on one of them, or if one can be claimed. */
+/**
+ * Why none of these tasks can be claimed; null if an agent works on one of them, or if one can be claimed. Also null for an
+ * empty list, and for one that is too long to examine.
+ */
 export function stuckAdvice(view: DecisionView, taskIds: readonly string[]): string | null {
   if (taskIds.length === 0 || taskIds.length > TASKS_EXAMINED_MAX) return null;
   const states = taskIds.map((id) => taskStateOf(view, view.peekHead(id), 0));

@@ -65,7 +65,7 @@ export class WaitQueue {
     return this.project.changeNotifier.count + this.silentChanges;
   }
 
-  /** Resolves with true when woken, which the caller must `acknowledge`; with false when the time is up. */
+  /** Resolves with true when woken, which the caller must `acknowledge`; with false at the time limit or by the signal. */
   wait({ session_id, track, wantsEdges, start, remainingMs, signal }: WaitTicket): Promise<boolean> {
     if (signal?.aborted) return Promise.resolve(false);
     return new Promise((resolve) => {

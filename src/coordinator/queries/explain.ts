@@ -22,7 +22,7 @@ interface ExplainRequest {
   readonly liveClaimCount: number;
   /** The caller's session; null if it is not known. */
   readonly sessionId: string | null;
-  /** The last run of the edge; null if there is none. */
+  /** The last run of the edge, which only the advice for suspended work names; null if there is none. */
   readonly lastRun: LastRun | null;
 }
 

@@ -15,12 +15,12 @@ import type { ReadScheduler } from './read-scheduler.js';
 const PAGE_EVENTS_MAX = 1000;
 /** Number of events that are read first; their size decides how many are read next. */
 const FIRST_CHUNK_EVENTS = 50;
-/** Number of projects that are searched for one page of an agent's events. */
+/** Maximum number of projects that are searched for one page of an agent's events. */
 const PROJECTS_SEARCHED_MAX = 100;
 /** Number of events read at a time while following the log: some stores decode them at once. */
 const FOLLOWED_EVENTS = 100;
 
-/** Number of positions in one read towards the beginning of the log, and number of such reads for one page. */
+/** Number of positions in one read towards the beginning of the log, and maximum number of such reads for one page. */
 const WINDOW_EVENTS = 100;
 const WINDOWS_MAX = 100;
 

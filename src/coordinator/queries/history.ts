@@ -16,7 +16,7 @@ export class EventHistory {
     private readonly environment: Environment,
   ) {}
 
-  /** All events of a subject, oldest first. */
+  /** The events of a subject, oldest first. At most `EVENTS_MAX`; later ones are left out. */
   ofSubject(projectKey: ProjectKey, subject: string): Promise<EventEnvelope[]> {
     return this.read(projectKey, { subject });
   }

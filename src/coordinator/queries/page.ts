@@ -1,7 +1,7 @@
 import { PAGE_MAX, type PageQuery } from '../../core/contract/schema.js';
 import type { StepGenerator } from '../../core/steps.js';
 
-/** Maximum JSON length of a page's items together. A single item may exceed it. */
+/** Maximum JSON length of a page's items together. The last item may exceed it, because it is added whole. */
 export const PAGE_CHARS_MAX = 4 * 1024 * 1024;
 
 export const limitOf = ({ limit }: PageQuery): number => Math.min(Math.max(limit ?? PAGE_MAX, 1), PAGE_MAX);

@@ -14,9 +14,12 @@ import type { Projects } from '../queue/projects.js';
 export interface ProjectCounts {
   readonly key: ProjectKey;
   readonly active_claims: number;
-  /** Active claims whose holder is inactive beyond the threshold of the project. */
+  /**
+   * Active claims that are inactive beyond the project's threshold, or suspended beyond their deadline. None where
+   * `stale_policy` is takeover: there a claim ends with its lease.
+   */
   readonly stale_claims: number;
-  /** Work that is not claimed and whose dependencies are complete. */
+  /** Work whose dependencies are complete, and which is not claimed or whose claim has lapsed. */
   readonly ready_tasks: number;
   readonly pending_tasks: number;
   readonly completed_tasks: number;

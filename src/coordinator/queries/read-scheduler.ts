@@ -3,7 +3,7 @@ import type { Environment } from '../runtime/environment.js';
 import { type AsyncReply, problem } from '../wire/problem.js';
 
 interface ReadLimits {
-  /** Maximum number of concurrent slow reads. Each holds the event loop for at most a slice. */
+  /** Maximum number of concurrent slow reads. */
   readonly running_max: number;
   /** Maximum number of queued reads per tenant. */
   readonly queued_max: number;
@@ -12,8 +12,8 @@ interface ReadLimits {
 const DEFAULT_READ_LIMITS: ReadLimits = { running_max: 4, queued_max: 100 };
 
 /**
- * Limits concurrent slow reads, and serves tenants in turn. A renewal waits for at most one slice of each running read,
- * however many reads are queued.
+ * Limits concurrent slow reads, and serves tenants in turn. A renewal never waits for queued reads. It waits for a running
+ * read only until that read yields to the event loop.
  */
 export class ReadScheduler {
   private readonly waiting = new TenantQueue<() => void>();

@@ -32,7 +32,7 @@ export function taskStateOf(view: DecisionView, head: Head, parkedCount: number)
   );
 }
 
-/** An edge's title and the checks its result must pass; empty if the project is not configured. */
+/** An edge's title and checks; empty for a task, if the project is not configured, or if it has no record of the feature. */
 export function edgeDetailsOf(view: DecisionView, subject: string): Pick<TaskState, 'title' | 'checks'> {
   const { methodology } = view;
   if (methodology === null || subjectKindOf(subject) !== 'edge') return {};
@@ -71,7 +71,7 @@ export function* statesOf(project: Project, taskIds: readonly string[], parked: 
 /** A project as a view reads it, now or in the past. */
 export interface ViewedProject {
   readonly state: WorkWithParked;
-  /** The time and rules at the moment of the call. */
+  /** The time and rules at the moment of the call; for a view of the past, those at its position. */
   contextNow(): FoldContext;
 }
 

@@ -21,7 +21,7 @@ export class Backoff {
 
   constructor(private readonly environment: Environment) {}
 
-  /** Whether the last call to the store failed. */
+  /** Whether the last recorded outcome was a failure. Only polls record failures; a successful poll or command ends them. */
   get isFailing(): boolean {
     return this.failures > 0;
   }

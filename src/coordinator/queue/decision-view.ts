@@ -112,7 +112,7 @@ export class DecisionView {
     return this.source.hasOtherWriters;
   }
 
-  /** Reads a head without adding it to the read set. For hints only, not for decisions. */
+  /** Reads a head without adding it to the read set. A decision may use it only if it needs no check, or adds its own. */
   peekHead(subject: string): Head {
     const staged = this.overlay.heads.get(subject) as Head | undefined;
     return staged ?? this.state.heads.get(subject) ?? emptyHead(subject);
@@ -298,7 +298,7 @@ export class DecisionView {
 
   /**
    * New end of activity for a session that lost this head's claim without acting: its idle time from now, or the end
-   * of the claims it still holds. Null if the store's value is not later than that.
+   * of the claims it still holds. Null if the store's value is not later than that, or if the head holds no permit.
    */
   shortenSessionUntilMs(head: Head): number | null {
     const sessionId = head.claim?.session_id ?? '';

@@ -10,7 +10,8 @@ const NO_LIMITS: readonly PermitLimit[] = [];
 
 /**
  * The step that commits a decision on the claim of a task: the same changes as `TransactionBuilder` makes for an action
- * of its session. Null if the decision needs more than one event, or other permits than those of claim and session.
+ * of its session. Null for everything that one step cannot commit: a refusal, several events, a condition on the time,
+ * permits of a track, or a decision in a closed session.
  */
 export function stepOf(
   view: DecisionView,

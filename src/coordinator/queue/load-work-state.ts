@@ -29,7 +29,7 @@ export async function setPosition(source: StateSource, state: WorkState, positio
   state.position = position;
 }
 
-/** Applies every event up to a position to the state. An event does not change a head that is already newer. */
+/** Applies the events to the state, at least up to a position. An event does not change a head that is already newer. */
 export async function readEventsUntil({ store, key }: StateSource, state: WorkState, position: number) {
   while (state.position < position) {
     const events = await store.events(key, { after: state.position, limit: PAGE_ITEMS });

@@ -36,17 +36,17 @@ import { SharedCommits } from './shared-commits.js';
 /** Maximum number of commands in a batch: few enough that the next batch is decided while this one is written. */
 const BATCH_MAX = 256;
 const QUEUE_MAX = 100_000;
-/** Maximum number of conflict retries per operation. */
+/** Maximum number of tries per operation. Conflicts, exhausted limits and reads that it needs first all count. */
 const TRIES_MAX = 100;
 
 /**
  * A loaded project. Commands queue here, and batches of them are decided and committed as the kind of store allows.
- * There is no batching timer: a single command does not wait, and a thousand share one fsync.
+ * There is no batching timer: a single command does not wait for others, and commands that arrive together share a write.
  */
 export class Project implements CommittingProject {
   state: WorkState = emptyWork();
   rules_seq = 0;
-  /** Until when each session counts as active, as last written to the store. */
+  /** Until when each session counts as active, as this coordinator wrote it to the store since it loaded the state. */
   readonly sessionUntilMs = new Map<string, number>();
   /** Notifies whenever the project's state changes. */
   readonly changeNotifier = new ChangeNotifier();

@@ -69,8 +69,8 @@ const limitsIn = (record: RecordHead | null | undefined): Partial<Limits> =>
   (record?.value as Partial<Limits> | undefined) ?? {};
 
 /**
- * The loaded projects of this coordinator. Each is loaded by its first command, because it has claims, or for a visit: one
- * piece of background work, after which it is unloaded.
+ * The loaded projects of this coordinator. Each is loaded by its first command, query or stream, because it has claims, or
+ * for a visit: one piece of background work, after which it is unloaded.
  */
 export class Projects {
   private readonly projectPromises = new Map<string, Promise<Project>>();
@@ -286,7 +286,10 @@ export class Projects {
     }
   }
 
-  /** The project if it is loaded and has events. Its name is then known to be valid, and a command need not wait. */
+  /**
+   * The project if it is loaded and has events: its name is valid, and a command need not wait. Notes that the project is
+   * in use.
+   */
   activeProject({ tenant_id, project_id }: ProjectKey): Project | undefined {
     const project = this.activeByTenant.get(tenant_id)?.get(project_id);
     if (this.unusedProjects.size > 0) this.unusedProjects.delete(cacheKeyOf({ tenant_id, project_id }));

@@ -74,7 +74,7 @@ export class RefusalCounter {
     return nextNumber(counts.countFor(generation, principal), request_identity);
   }
 
-  /** All refusals of a subject under one generation, if they are in memory. */
+  /** The number of refusals of a subject under one generation; 0 if they are not in memory. */
   totalOf(subject: string, generation: number): number {
     return this.countsByGenerationAndSubject.get(keyOf(subject, generation))?.total ?? 0;
   }

@@ -237,7 +237,7 @@ export class TransactionBuilder {
     return this;
   }
 
-  /** An attempt with this reply. A repeat of the request gets the same reply. */
+  /** An attempt with this reply. If the request is remembered (see `build`), a repeat gets the same reply. */
   answer<Reply>(requestKey: RequestKey | null, reply: Reply): Attempt<Reply> {
     return { transaction: this.build(requestKey, reply), reply };
   }

@@ -4,7 +4,7 @@ import { sha256Hex } from '../runtime/identity.js';
 import { catchStoreErrors, problem } from '../wire/problem.js';
 import { tenantProblem } from '../wire/project-key.js';
 
-/** Stores the bytes of large results. */
+/** Stores blobs, such as large results and the files of candidates. */
 export class BlobService {
   constructor(
     private readonly projects: Projects,

@@ -65,7 +65,8 @@ export class KeyService {
 
   /**
    * Binds older keys to this store, then makes unbound keys invalid. Refused for a log that others may have written, because
-   * its unbound keys may come from anywhere. After an interruption, a repeated call continues.
+   * its unbound keys may come from anywhere. Without any key it changes nothing. After an interruption, a repeated call
+   * continues.
    */
   bind(caller = OPEN_CALLER): AsyncReply<{ keys: readonly ApiKey[] }> {
     return catchStoreErrors(async () => {

@@ -101,7 +101,10 @@ export class PlanService {
     return this.run(projectKey, 'put_plan', () => this.readPlan(projectKey, plan), options, caller);
   }
 
-  /** Adds tasks to the plan. `tasks` is a list, or the whole body as JSON text. */
+  /**
+   * Adds tasks to the plan, or proposes them if the policy demands a person's approval. `tasks` is a list, or the whole
+   * body as JSON text.
+   */
   add(
     projectKey: ProjectKey,
     tasks: unknown,

@@ -63,7 +63,7 @@ export class RunsService {
     });
   }
 
-  /** Shows one run with its steps. Reads only the events of the run's edge. */
+  /** Shows one run with as many of its latest steps as fit. For the steps it reads only the events of the run's edge. */
   show(projectKey: ProjectKey, runId: string): AsyncReply<RunReply> {
     return this.scheduleRead(projectKey, async (state) => {
       const summary = state.runs.get(runId);

@@ -101,7 +101,7 @@ export class SessionService {
     return isProblem(page) ? page : { sessions: page.items, next: page.next };
   }
 
-  /** A session's claims, ordered by project, then task id. */
+  /** A session's claims that have not ended, ordered by project, then task id. */
   async claimsOf(tenantId: string, sessionId: string, query: PageQuery = {}) {
     const page = await this.pageAcrossProjects(tenantId, query, {
       namesIn: (project) => subjectsHeldBy(project, sessionId),

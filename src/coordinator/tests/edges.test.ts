@@ -111,7 +111,7 @@ forEachStore('edges of a configured project', (open) => {
     const events = await harness.events();
     expect(eventsOfType(events, 'edge_started')).toHaveLength(1);
     const rejected = eventsOfType(events, 'claim_rejected');
-    // All callers of an open server are one principal.
+    // All callers of an open server are one principal, and the log records 20 refusals per principal.
     expect(rejected).toHaveLength(20);
     expect(new Set(rejected.map(({ agent_id }) => agent_id)).size).toBe(20);
     const history = unwrap(await harness.coordinator.queries.getClaimHistory(PROJECT_KEY, A));

@@ -157,7 +157,7 @@ test('a query about settings returns only durable values', async () => {
 test('a command that follows a change of policy in the same batch is decided under the new policy', async () => {
   const { coordinator } = await openOnFaultyDisk();
   const [, , claimed] = await Promise.all([
-    // Decided first, so that the policy from before is known.
+    // Decided first, so that the view has cached the old policy before it changes.
     coordinator.claims.claimTask(PROJECT_KEY, claimOf('B-001-data')),
     coordinator.settings.putPolicy(PROJECT_KEY, { max_hold_seconds: 100 }),
     coordinator.claims.claimTask(PROJECT_KEY, { ...claimOf(A), lease_duration_seconds: 600 }),

@@ -213,7 +213,7 @@ forEachStore('a pushed command', (open) => {
     });
   });
 
-  // A review accepts with two events, and each has an offline id.
+  // An approval that accepts a result is recorded as two events, and each may have an offline id.
   async function openWithApprovals() {
     const { harness } = await openWithPlan();
     const alpha = new HarnessAgent(harness, 'alpha', 's1');

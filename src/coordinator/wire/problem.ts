@@ -29,7 +29,7 @@ export function problemFromStoreError(error: unknown): Problem | null {
   ]);
 }
 
-/** Codes of commands whose outcome was not decided. The same command can be sent again unchanged. */
+/** Codes of commands that were not decided, or whose outcome is not known. The command can be sent again unchanged. */
 const UNDECIDED_CODES: ReadonlySet<ProblemCode> = new Set(['UNAVAILABLE', 'LOG_DAMAGED', 'UNKNOWN']);
 
 export const isUndecided = (reply: unknown): reply is Problem =>

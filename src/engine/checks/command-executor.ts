@@ -15,7 +15,7 @@ export interface CommandExecutor {
 }
 
 export interface Execution extends Omit<CommandEnd, 'channel'> {
-  /** False if the sandbox or the copy could not be made; the output says why. */
+  /** False if the sandbox or the copy could not be made, or no process started; the output or `spawn_error` says why. */
   readonly is_started: boolean;
   /** Whether the disk, or the number of processes, was at its limit when the command ended. */
   readonly is_disk_full: boolean;
@@ -58,8 +58,8 @@ function parseChannel(channel: Buffer): Omit<Execution, keyof CommandEnd> {
 }
 
 /**
- * Runs commands without a sandbox, in a process group with limits of time, output, memory and file size. A command can
- * read and write whatever the user can.
+ * Runs commands without a sandbox, in a process group with limits of time and output, and of memory and file size as far
+ * as the system has `/proc` and `prlimit`. A command can read and write whatever the user can.
  */
 export const unsandboxedExecutor = (path: string | undefined): CommandExecutor => ({
   is_sandboxed: false,

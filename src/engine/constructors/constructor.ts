@@ -25,7 +25,7 @@ interface ModelAnswer {
   readonly text: string;
   readonly cost: Cost;
 }
-/** Sends a prompt to a model. Rejects with an `EngineError`: throttled, overloaded, unavailable, timeout, malformed. */
+/** Sends a prompt to a model. Rejects with an `EngineError`, whose name says whether asking again can help. */
 export type AskModel = (prompt: ModelPrompt) => Promise<ModelAnswer>;
 export interface ModelPrompt {
   readonly system: string;

@@ -19,7 +19,7 @@ const namesOf = (manifest: Uint8Array, query = '') => contextTexts(manifest, que
 const tiersOf = (manifest: Uint8Array) =>
   Object.fromEntries(decodeContext(manifest).files.map(({ path, tier }) => [path, tier]));
 
-/** Sections about unrelated things, above the default threshold. */
+/** Unrelated topics. The documents about them are together larger than the default threshold. */
 const TOPICS = [
   'invoices',
   'shipping',

@@ -16,7 +16,10 @@ const HEADING = /^(#{1,6})\s+(\S.*?)\s*#*$/;
 const FENCE = /^\s{0,3}(`{3,}|~{3,})/;
 const HEADING_CHARS_MAX = 120;
 
-/** Splits a document into passages at headings and empty lines. A line is split only if it is too long. */
+/**
+ * Splits a document into passages at headings, at empty lines, and where a passage would become too long. A line is split
+ * only if it alone is too long.
+ */
 export function passagesOf(path: string, text: string): Passage[] {
   const splitter = new PassageSplitter(path);
   for (const line of text.split('\n')) splitter.add(line);

@@ -12,14 +12,14 @@ interface EvaluatorQuestion {
 
 interface EvaluatorAnswer {
   readonly text: string;
-  /** The session in which the answer was given. Each question has a separate session. */
+  /** The session in which the answer was given. It must not be the session that made the candidate. */
   readonly session: string;
   readonly cost: Cost;
 }
 
 /** Something that judges a candidate: a model, a command-line agent or a transcript. Rejects with an `EngineError`. */
 export interface Evaluator {
-  /** Whether the evaluator reads the candidate in the folder. Then the prompt need not contain every file. */
+  /** Whether the prompt need not contain every file: an agent reads them in the folder, and a transcript reads none. */
   readonly canReadFolder: boolean;
   ask(question: EvaluatorQuestion): Promise<EvaluatorAnswer>;
 }

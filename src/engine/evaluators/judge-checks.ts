@@ -33,7 +33,7 @@ export interface JudgementRequest {
 interface JudgedChecks {
   /** One outcome for each check, in the order of the checks. */
   readonly outcomes: readonly CheckOutcome[];
-  /** The answer of the evaluator, to be stored as a blob; null if it was not asked. */
+  /** The answer of the evaluator, to be stored as a blob; null if it was not asked, or gave none that could be read. */
   readonly answer: Uint8Array | null;
 }
 

@@ -25,8 +25,8 @@ export interface MachineTask {
   readonly isWaiting: boolean;
   readonly timeout_seconds: number | null;
   /**
-   * Aborted if another branch has failed, or if the machine is stopped. A task that ends because of the abort rejects with
-   * the reason of the signal.
+   * Aborted if another branch has failed, or if the machine is stopped or reaches its time limit. A task that ends because
+   * of the abort rejects with the reason of the signal.
    */
   readonly signal: AbortSignal;
 }

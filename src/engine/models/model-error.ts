@@ -14,7 +14,7 @@ interface FailedCall {
 
 interface FailureContext {
   readonly signal: AbortSignal;
-  /** Removed from the message. */
+  /** Removed from the message, except texts that are too short to be secret (`SECRET_CHARS_MIN`). */
   readonly secrets: readonly string[];
   readonly model: string;
   readonly cost: Cost;
@@ -59,7 +59,7 @@ const SPENT_MESSAGE =
 const isBudgetSpent = (body: string, headers: Record<string, string> | undefined): boolean =>
   errorType(headers) === 'ServiceQuotaExceededException' || SPENT_CODE.test(body) || SPENT_MESSAGE.test(body);
 
-/** The kind of an error without a status: the server was not reached, or its answer broke off. */
+/** The kind of an error without a status: the server was not reached, or its answer broke off or could not be read. */
 function kindOfFailure(error: unknown): ErrorKind {
   const codes: string[] = [];
   for (let cause = error, depth = 0; cause instanceof Error && depth < 5; cause = cause.cause, depth += 1) {

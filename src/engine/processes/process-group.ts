@@ -97,7 +97,7 @@ function captureTail(from: NodeJS.ReadableStream, bytesMax: number, to?: Writabl
   };
 }
 
-/** Resolves with the program's own exit code, once its output has been read. Its children may still run. */
+/** Resolves with the program's own exit code, after its output was read or a short wait. Its children may still run. */
 function exitOf(child: ChildProcess): Promise<number> {
   return new Promise((resolve, reject) => {
     child.once('error', reject);

@@ -1,6 +1,9 @@
 import { resolve } from 'node:path';
 
-/** Makes a relative path of the program absolute: it is relative to `folder`, even if the program starts in another one. */
+/**
+ * Makes a relative path of the program absolute: it is relative to `folder`, even if the program starts in another one. A
+ * name without a slash stays as it is, to be found in PATH.
+ */
 export const resolveProgram = (
   [program = '', ...args]: readonly string[],
   folder: string,

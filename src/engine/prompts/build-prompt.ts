@@ -17,7 +17,7 @@ export interface ConstructionPrompt {
   readonly guidance: string;
   /** Criteria of the checks that the candidate must pass. */
   readonly checks: readonly { readonly name: string; readonly criterion: string }[];
-  /** What failed in the last iteration. */
+  /** The checks that did not pass in the last iteration, with their results. */
   readonly findings: readonly PromptText[];
   readonly review_comment: string | null;
   /** The draft so far, or the asset that the edge starts from. */

@@ -70,7 +70,7 @@ export function fitSections(
   return { text, sha256: sha256Hex(text), tokens: estimateTokens(text), incomplete };
 }
 
-/** The piece, whole or cut at the end of a line; null if there is no room for it. */
+/** The piece, whole or cut, if possible at the end of a line; null if there is no room for it. */
 function fitPiece(
   mark: string,
   piece: PromptPiece,

@@ -32,7 +32,7 @@ const gitIn =
 const commitOf = (repo: string, reference: string): Promise<string> =>
   gitIn(repo)('rev-parse', '--verify', '--end-of-options', `${reference}^{commit}`);
 
-/** Why candidates cannot be laid over this commit; null if they can. */
+/** Why the reference cannot be used as a base; null if it names a commit of the repository. */
 export async function gitFault(repo: string, reference: string): Promise<string | null> {
   const commit = await commitOf(repo, reference).catch(() => null);
   return commit === null ? `${repo} is not a git repository with a commit ${reference}.` : null;

@@ -614,7 +614,7 @@ forEachStore('a run of an edge', (open) => {
   });
 
   describe('killed at every event it appends, and run again', () => {
-    /** Loses the process before or after an event is in the log. */
+    /** The process of the executor has died, before or after an event was appended to the log. */
     class Killed extends Error {}
     const killedAt = (services: EngineServices, at: number, isAfter: boolean): EngineServices => {
       let appended = 0;

@@ -44,7 +44,7 @@ export interface RunHost {
   sleep(seconds: number, signal: AbortSignal): Promise<void>;
   random(): number;
   readonly setTimer: SetTimer;
-  /** Called for every state that is entered. `isReplayed`: an earlier execution of the run has completed the state. */
+  /** Called for every state that is entered. `isReplayed`: the machine still repeats what an earlier execution recorded. */
   onState?(state: string, isReplayed: boolean): void;
   onStep?(step: StepEvent): void;
   onStart?(run: { run_id: string; machine: StateMachine; generation: number }): void;
@@ -53,7 +53,7 @@ export interface RunHost {
 export type RunEnd =
   | { readonly status: 'REFUSED'; readonly refusal: RefusedClaim }
   | { readonly status: 'ENDED' | 'WAITING'; readonly run: Run; readonly says: string }
-  /** Another executor has taken the edge over. */
+  /** Another executor has taken the edge over, the run was cancelled, or the log has lost the run; `says` tells which. */
   | { readonly status: 'CLAIM_LOST'; readonly run_id: string; readonly says: string };
 
 /**
@@ -235,7 +235,7 @@ interface RunExecution {
   readonly runInput: RunInput;
 }
 
-/** Runs the machine. Returns a message about its end; null if the claim was lost. */
+/** Runs the machine. Returns a message about its end, empty if it succeeded; null if the claim was lost. */
 async function runSteps(
   services: EngineServices,
   host: RunHost,

@@ -10,7 +10,7 @@ export interface RunAuthor {
   readonly subject: string;
   readonly agent_id: string;
   readonly session_id: string;
-  /** Undefined if the claim has ended: then any caller may record the end of the run. */
+  /** Undefined if a decision on the candidate has ended the claim: then any executor may record the end of the run. */
   readonly claim_id: string | undefined;
   readonly generation: number;
 }

@@ -10,10 +10,10 @@ import { type LogFinding, UNVOUCHED_KEY } from './log-finding.js';
 /** What a log is compared with: checkpoints that were kept elsewhere, and keys that are known to be the owner's. */
 export type AnchorOptions = Pick<LogAuditOptions, 'anchors' | 'trustedKeys'>;
 
-/** An event, and the digest of its payload as it was written. */
+/** An event, and the digest of its payload. */
 export interface AuditedEvent {
   readonly event: EventEnvelope;
-  /** The digest of the payload as it was written. */
+  /** For a payload that retention has redacted, the digest of the original payload. */
   readonly payload_sha256: string;
   /** Whether retention removed a part of the payload. */
   readonly isRedacted: boolean;

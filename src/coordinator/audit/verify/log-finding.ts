@@ -7,7 +7,8 @@ export interface LogFinding {
   /**
    * `CHAIN`: the log itself is damaged. `INV-nn`: its events violate an invariant. `RUN-nn`: the events of a run violate
    * a rule of runs. `TRAILING`: lines were not read. `AUDIT` and `ANCHOR` come with the code of a fault in checkpoints,
-   * keys or anchors. Others are `SIGNATURE`, `UNSIGNED` and `IMPORT`.
+   * keys or anchors; `AUDIT` alone says between which positions the log begins to differ. Others are `SIGNATURE`,
+   * `UNSIGNED` and `IMPORT`.
    */
   readonly rule: string;
   readonly subject: string | null;

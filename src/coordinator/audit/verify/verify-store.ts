@@ -13,7 +13,10 @@ const ROUNDS_MAX = 10;
 /** The methods of a store that a verification uses. */
 export type VerifiedStore = Pick<Store, 'project' | 'events' | 'scanHeads' | 'countPermits'>;
 
-/** Replays a project's events from a store, and compares its heads with them. */
+/**
+ * Replays a project's events from a store, and compares its heads with them. The heads are not compared if new events
+ * arrive in each of ten rounds.
+ */
 export async function verifyStore(
   store: VerifiedStore,
   projectKey: ProjectKey,
