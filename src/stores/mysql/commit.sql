@@ -499,7 +499,8 @@ END;
 
 -- name: take_permits_in_turn
 -- Takes permits transaction by transaction, and refuses each transaction for which a scope is full. Called when scopes that
--- were just counted have fewer free permits than the run takes. Permits on heads are only counted here, since the heads are not written yet.
+-- were just counted have fewer free permits than the run takes. Permits on heads are only counted here, since the heads
+-- are not written yet.
 CREATE PROCEDURE take_permits_in_turn(
   p_tenant VARBINARY(128), p_no INT UNSIGNED, p_now BIGINT, p_scopes JSON, p_permits JSON, p_limits JSON,
   INOUT p_out LONGTEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin,
