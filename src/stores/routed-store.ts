@@ -13,8 +13,8 @@ import {
 } from './store.js';
 
 /**
- * Routes tenants to separate stores by configuration: a schema, a database or an instance each. A store is opened on
- * first use; an unreachable one affects only its own tenants.
+ * Routes tenants to separate stores by configuration: a schema, a database or an instance each. Each store
+ * but the default one is opened on first use; if it cannot be reached, that affects only its own tenants.
  */
 export class RoutedStore implements Store {
   private readonly storeByUrl = new Map<string, Promise<Store>>();

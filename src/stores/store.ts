@@ -39,7 +39,7 @@ export interface Store {
    */
   redact(project: ProjectKey, events: readonly EventEnvelope[]): Promise<void>;
 
-  /** The project whose log is the root of the store, as in a workspace. It can be used before its first event. */
+  /** The project whose log is in the root of the store, as in a workspace. It can be used before its first event. */
   readonly home?: ProjectKey | undefined;
 
   /** The project's position and rules; null if nothing was ever written to it. */
@@ -109,7 +109,7 @@ export interface WritableLog {
   /** The position of the last event applied, durable or not. */
   readonly position: number;
   readonly rules_seq: number;
-  /** The heads after everything applied, durable or not: the log's own table, which each `apply` changes. */
+  /** The heads after everything applied, durable or not: the log's own table, which every commit changes. */
   readonly heads: HeadTable;
   /** Number of failed writes. After each, what was not durable is gone, and the state was read from the log again. */
   readonly reload_count: number;
@@ -282,7 +282,7 @@ export interface Transaction extends ProjectKey {
   /** The transaction changes the rules and increments `rules_seq`. */
   readonly changes_rules: boolean;
   readonly requests: readonly RequestRecord[];
-  /** Events that change no head, written once: one whose `event_id` exists is skipped, which is not a conflict. */
+  /** Events that change no head. An event is skipped, without a conflict, if a loose event of the project has its `event_id`. */
   readonly loose_events: readonly NewEvent[];
   readonly permits: readonly Permit[];
   /** The outcome is `full` if the transaction would make a member of the scope live and exceed `max`. One limit per scope. */
