@@ -282,7 +282,7 @@ export interface Transaction extends ProjectKey {
   /** The transaction changes the rules and increments `rules_seq`. */
   readonly changes_rules: boolean;
   readonly requests: readonly RequestRecord[];
-  /** Events that change no head. An event is skipped, without a conflict, if a loose event of the project has its `event_id`. */
+  /** Events that change no head. One whose `event_id` a loose event of the project has is skipped, which is not a conflict. */
   readonly loose_events: readonly NewEvent[];
   readonly permits: readonly Permit[];
   /** The outcome is `full` if the transaction would make a member of the scope live and exceed `max`. One limit per scope. */
