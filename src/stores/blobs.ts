@@ -31,7 +31,10 @@ export const routedBlobs = (blobsOf: (tenantId: string) => Promise<Blobs>): Blob
   size: async (tenantId, sha256) => (await blobsOf(tenantId)).size(tenantId, sha256),
 });
 
-/** Writes to `current`. Reads from `current` first, then from `older`. */
+/**
+ * Writes to `current`. Reads from `current` first, then from `older`. Only blobs in `current` have a reference for other
+ * programs.
+ */
 export const withOlderBlobs = (current: Blobs, older: Blobs): Blobs => ({
   put: (tenantId, sha256, bytes) => current.put(tenantId, sha256, bytes),
   get: async (tenantId, sha256) =>

@@ -12,8 +12,8 @@ export const systemClock: ProcessClock = {
 };
 
 /**
- * How far ahead of the clock an event may be, for example after the machine's clock was set back. The clock is not moved
- * to an event that is further ahead: the jump would expire leases and keys, and give later events a wrong time.
+ * How far ahead of the clock an event may be and still move it, for example after the machine's clock was set back. An
+ * event further ahead does not move the clock: the jump would expire leases and keys, and give later events a wrong time.
  */
 export const FUTURE_MS_MAX = 24 * 3600 * 1000;
 
@@ -21,7 +21,7 @@ export const FUTURE_MS_MAX = 24 * 3600 * 1000;
 const SLEW = 0.5;
 
 /**
- * The clock of a single-process store. It follows the wall clock but never steps: it corrects a jump gradually, at 0.5
+ * The clock of a single-process store. It follows the wall clock, but not its steps: it corrects a jump gradually, at 0.5
  * to 1.5 times real speed. Agents renew at 40 % of their lease, so they renew in time even then, and a step of the wall
  * clock cannot expire every lease at once.
  */
@@ -47,7 +47,7 @@ export class SteadyClock {
     return Math.floor(this.lastMs);
   }
 
-  /** Moves the clock forward when recovery finds events later than the wall clock. */
+  /** Moves the clock forward to this time, that of an event, if it is behind. Never moves it back. */
   advanceTo(atMs: number): void {
     this.lastMs = Math.max(this.lastMs, atMs);
   }

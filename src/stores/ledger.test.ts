@@ -204,7 +204,7 @@ describe('a malformed transaction', () => {
     ['a swap without events', swapped({ events: [], head: { subject: '~a', seq: 0 } }), 'has no events'],
     ['a head that is ahead', swapped({ head: { subject: '~a', seq: 3 } }), 'has seq 3, not 2'],
     ['a head of another subject', swapped({ head: { subject: '~b', seq: 2 } }), 'has the head of ~b'],
-    ['events in the wrong order', swapped({ events: [second, first] }), 'is event 2 of ~a'],
+    ['events in the wrong order', swapped({ events: [second, first] }), 'event 2 of ~a is in place'],
     ['an event of another subject', swapped({ events: [first, { ...second, subject: '~b' }] }), 'of ~b'],
     [
       'an event of another tenant',

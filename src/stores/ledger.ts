@@ -29,7 +29,7 @@ export interface ApplyResult {
   /** The events to append, in this order; the first one gets `first_position`. */
   readonly events: readonly NewEvent[];
   readonly first_position: number;
-  /** Null: there is nothing to write, neither events nor other state. */
+  /** Null: the transaction was refused, or has nothing to write, neither events nor other state. */
   readonly fields: TransactionFields | null;
 }
 
@@ -133,7 +133,7 @@ export class ProjectLedger {
     };
   }
 
-  /** Reads a snapshot into a new ledger, part by part in the order of `LedgerSnapshot`. */
+  /** Makes a new ledger from a snapshot. Its permits are added to those of the tenant. */
   static load(projectKey: ProjectKey, permits: TenantPermits, snapshot: LedgerSnapshot): ProjectLedger {
     const ledger = new ProjectLedger(projectKey, permits);
     ledger.position = snapshot.position;
@@ -224,7 +224,7 @@ export class ProjectLedger {
     return result;
   }
 
-  /** Gives each event its position. The fast path is for the common case of one swap with one event: no new lists. */
+  /** Gives each event its position. The fast path is for the common case of one swap with one event: it copies no list. */
   private assignPositions(transaction: Transaction): {
     events: readonly NewEvent[];
     positions: (number | null)[];
@@ -254,7 +254,7 @@ export class ProjectLedger {
     for (const permit of permits) this.setPermit(permit);
   }
 
-  /** The log does not record which permits are on heads, so a permit is on a head if its member is a head's subject. */
+  /** A log does not record `on_head`: a permit that is read from it is on a head if its member is a head's subject. */
   private setPermit(permit: Permit): void {
     const isOnHead = permit.on_head === true || this.heads.has(permit.member);
     this.permits.set(this.key.project_id, permit, isOnHead);

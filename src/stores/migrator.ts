@@ -2,7 +2,7 @@ import { StoreRefused } from './store.js';
 
 /**
  * Migrates a database's schema to the version this program requires. Safe to run concurrently: one process applies the
- * steps, the others wait and find nothing to do.
+ * steps; the others wait and find nothing to do, or are refused meanwhile.
  */
 export interface Migrator {
   /** `found` 0: there is no schema yet. */

@@ -31,9 +31,9 @@ interface ProjectPermits {
 
 /**
  * The live permits of one tenant, and the permits on heads that ended without a release. A permit is free as soon
- * as its `until_ms` is reached, without a background job: every query first releases expired permits. A permit belongs
- * to the project that took it: members of two projects count in the same scope but are distinct. Time never goes back:
- * a query with an earlier time than a previous one uses the later time.
+ * as its `until_ms` is reached, without a background job: before permits are counted, the expired ones are removed. A
+ * permit belongs to the project that took it: members of two projects count in the same scope but are distinct. Time never goes
+ * back: a query with an earlier time than a previous one uses the later time.
  */
 export class TenantPermits {
   private readonly projects = new Map<string, ProjectPermits>();
@@ -47,7 +47,7 @@ export class TenantPermits {
     return this.counts.get(scope)?.live ?? 0;
   }
 
-  /** The first scope whose limit these permits would exceed by making a member live; null if they fit. */
+  /** The first scope whose limit these permits would exceed by making a member live; null if there is none. */
   findFullScope(
     projectId: string,
     permits: readonly Permit[],
@@ -114,7 +114,7 @@ export class TenantPermits {
     this.projects.delete(projectId);
   }
 
-  /** Releases every expired permit. */
+  /** Removes every expired permit from the live ones. One on a head is held until it is released (`endedOnHeads`). */
   advanceTo(nowMs: number): void {
     if (nowMs <= this.nowMs) return;
     this.nowMs = nowMs;
@@ -186,7 +186,7 @@ export class TenantPermits {
   }
 }
 
-/** The last entry per member wins. */
+/** The last entry per scope and member wins. */
 export function lastPerMember(permits: readonly Permit[]): readonly Permit[] {
   if (permits.length < 2) return permits;
   return [

@@ -7,7 +7,7 @@ export interface ChainPage {
   readonly limit: number;
 }
 
-/** The serialised form of a chain: names by id, and for each position the id of its name plus 1, or 0. */
+/** The serialised form of a chain: names by id, and for each position the id of its name plus 1; 0: no name. */
 export interface ChainState {
   readonly names: readonly string[];
   readonly owners: Int32Array;
@@ -15,7 +15,7 @@ export interface ChainState {
 
 /**
  * The positions of each name, as linked lists in two arrays indexed by position: the owner, and the owner's next
- * position. Eight bytes per position; reading a page costs only as much as the page holds.
+ * position. Eight bytes per position. Reading a page costs as much as the page holds, unless `firstAfter` has to scan.
  */
 export class PositionChain {
   private readonly idByName = new Map<string, number>();

@@ -13,8 +13,8 @@ import {
 } from './store.js';
 
 /**
- * Routes tenants to separate stores by configuration: a schema, a database or an instance each. A store is opened on
- * first use; an unreachable one affects only its own tenants.
+ * Routes tenants to separate stores by configuration: a schema, a database or an instance each. Each store
+ * but the default one is opened on first use; if it cannot be reached, that affects only its own tenants.
  */
 export class RoutedStore implements Store {
   private readonly storeByUrl = new Map<string, Promise<Store>>();
@@ -29,10 +29,10 @@ export class RoutedStore implements Store {
     /** Returns the URL of a tenant's store. */
     private readonly routeOf: (tenantId: string) => string,
     private readonly open: (url: string) => Promise<Store>,
-    /** Holds data that belongs to no tenant, and every tenant without a route. */
+    /** Holds data that belongs to no tenant, and every tenant whose route is `defaultUrl`. */
     private readonly defaultStore: Store,
     private readonly defaultUrl: string,
-    /** The tenants that are known to have a route. */
+    /** The tenants with an entry of their own in the routes file. */
     private readonly routedTenants: readonly string[],
   ) {
     this.watch(defaultStore);
@@ -90,7 +90,10 @@ export class RoutedStore implements Store {
   readonly countPermits: Store['countPermits'] = async (tenantId, scope) =>
     (await this.storeOf(tenantId)).countPermits(tenantId, scope);
 
-  /** Reads one store after the other: the stores of tenants with a route, and the other stores used so far. */
+  /**
+   * Reads one store after the other: the default store, the stores of `routedTenants`, and the others used so far. A store
+   * that cannot be reached is left out.
+   */
   async projectsWithPermits({ after, limit }: ProjectsWithPermitsPage): Promise<ProjectKey[]> {
     if (after === null) await this.openRouted();
     const stores = [...this.openStores];
@@ -105,8 +108,8 @@ export class RoutedStore implements Store {
   }
 
   /**
-   * The tenants of the default store, of the stores of tenants with a route, and of the other stores used so far. A store
-   * that cannot be reached is left out.
+   * The tenants of the default store, of the stores of `routedTenants`, and of the others used so far. A store that cannot
+   * be reached is left out, except the default store: then the call rejects.
    */
   async tenantIds(): Promise<string[]> {
     await this.openRouted();
@@ -145,12 +148,12 @@ export class RoutedStore implements Store {
     await this.defaultStore.close();
   }
 
-  /** Opens the stores of the tenants with a route. A store that cannot be reached is left out. */
+  /** Opens the stores of `routedTenants`. A store that cannot be opened is left out. */
   private async openRouted(): Promise<void> {
     await Promise.allSettled(this.routedTenants.map((tenantId) => this.storeOf(tenantId)));
   }
 
-  /** A store may have data of tenants that have another route now. */
+  /** The tenants of a store that are routed to it. It may also have data of tenants that have another route now. */
   private async tenantsAt(url: string, listing: Promise<string[]>): Promise<string[]> {
     return (await listing).filter((tenantId) => this.routeOf(tenantId) === url);
   }
@@ -161,7 +164,7 @@ export class RoutedStore implements Store {
   }
 }
 
-/** An unreachable store does not delay the others; its projects are found when it responds again. */
+/** Empty if the store cannot be reached: the others are listed without it, and the next call tries it again. */
 async function unlessUnavailable<T>(listing: Promise<T[]>): Promise<T[]> {
   try {
     return await listing;

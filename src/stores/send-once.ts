@@ -15,8 +15,8 @@ interface SendFailures {
 }
 
 /**
- * Sends a commit until its outcome is known. The database keeps the outcome of each batch under its id for a while, so a
- * batch whose reply was lost takes effect once, however often it is sent.
+ * Sends a commit until its outcome is known, or `RETRY_MS` have passed. The database keeps the outcome of each batch
+ * under its id for a while, so a batch whose reply was lost takes effect once, however often it is sent.
  */
 export async function sendOnce<T>(
   database: string,

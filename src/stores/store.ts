@@ -39,7 +39,7 @@ export interface Store {
    */
   redact(project: ProjectKey, events: readonly EventEnvelope[]): Promise<void>;
 
-  /** Set if the store is the log of one project, as in a workspace. That project exists before its first event. */
+  /** The project whose log is in the root of the store, as in a workspace. It can be used before its first event. */
   readonly home?: ProjectKey | undefined;
 
   /** The project's position and rules; null if nothing was ever written to it. */
@@ -60,7 +60,7 @@ export interface Store {
   /**
    * The projects with a permit `on_head` that has not been released, even if it has ended: those in which a lease may end
    * or has ended unrecorded. One page at a time, in an order that the store chooses; `after` is the last project of the
-   * previous page. The cost depends on the number of such projects, not on how many others the store has.
+   * previous page. In a database the cost depends on the number of such projects, not on how many others there are.
    */
   projectsWithPermits(page: ProjectsWithPermitsPage): Promise<ProjectKey[]>;
 
@@ -101,7 +101,7 @@ export interface Store {
 export interface LogStore extends Store {
   /** The log of a project, for its only writer. */
   openLog(project: ProjectKey): Promise<WritableLog>;
-  /** Imports whole lines that other programs have appended to the log. Resolves to whether there were any. */
+  /** Imports whole lines that other programs have appended to the log. Resolves to whether it imported any. */
   importForeignLines?(project: ProjectKey): Promise<boolean>;
 }
 
@@ -109,7 +109,7 @@ export interface WritableLog {
   /** The position of the last event applied, durable or not. */
   readonly position: number;
   readonly rules_seq: number;
-  /** The heads after everything applied, durable or not. The log changes them. */
+  /** The heads after everything applied, durable or not: the log's own table, which every commit changes. */
   readonly heads: HeadTable;
   /** Number of failed writes. After each, what was not durable is gone, and the state was read from the log again. */
   readonly reload_count: number;
@@ -147,8 +147,8 @@ export interface LogStep {
 }
 
 /**
- * Receives the hashes of consecutive events, the leaves of the audit tree (core/audit/leaf.ts), after their commits were
- * reported. Each hash is a string of 32 characters, one per byte, which costs less than a byte array.
+ * Receives the hashes of consecutive events, the leaves of the audit tree (core/audit/leaf.ts), once the events are
+ * durable. Each hash is a string of 32 characters, one per byte, which costs less than a byte array.
  */
 export type DurableListener = (firstPosition: number, leafHashes: readonly string[]) => void;
 
@@ -187,7 +187,7 @@ export const TRANSACTION_SIZE_MAX: TransactionSize = { events: 10_000, bytes: 8 
 export type ForeignAccess = 'log' | 'secret';
 
 export interface StoreMeta {
-  /** Incremented whenever history may have been lost; handles of an older incarnation are refused. */
+  /** Raised by an operator when history may have been lost; handles of an older incarnation are refused. */
   readonly incarnation: number;
   /** 32 random bytes in hex. Claim ids are derived from it, and keys are bound to it. */
   readonly secret: string;
@@ -255,7 +255,7 @@ export type LoggedRequest = Omit<RequestRecord, 'keep'>;
 /**
  * A member's permit in a scope. `until_ms` null releases it; `Infinity` holds it until it is released. It belongs to
  * the project that took it. A permit that a transaction releases is available to the same transaction. If a transaction
- * has several entries for a member, the last one wins.
+ * has several entries for a member of a scope, the last one wins.
  */
 export interface Permit {
   readonly scope: string;
@@ -282,7 +282,7 @@ export interface Transaction extends ProjectKey {
   /** The transaction changes the rules and increments `rules_seq`. */
   readonly changes_rules: boolean;
   readonly requests: readonly RequestRecord[];
-  /** Events that change no head, written once: one whose `event_id` exists is skipped, which is not a conflict. */
+  /** Events that change no head. One whose `event_id` a loose event of the project has is skipped, which is not a conflict. */
   readonly loose_events: readonly NewEvent[];
   readonly permits: readonly Permit[];
   /** The outcome is `full` if the transaction would make a member of the scope live and exceed `max`. One limit per scope. */
@@ -345,7 +345,10 @@ export interface EventQuery {
 /** Rebuilds heads in a store that keeps only events. */
 export type FoldHead = (before: StoredHead | null, event: EventDraft) => StoredHead;
 
-/** How long a request is remembered at least, and how many are remembered at most. */
+/**
+ * How long a project remembers a request at least. Most stores remember at most `REQUESTS_MAX` per project: if there are
+ * more, the oldest are forgotten first, however recent they are.
+ */
 export const REQUEST_WINDOW_MS = 24 * 3600 * 1000;
 export const REQUESTS_MAX = 1_000_000;
 
@@ -370,7 +373,10 @@ export interface FoundDamage extends LogDamage {
   readonly isServed: boolean;
 }
 
-/** Nothing happened. The tenant stays unavailable until a person restores the file; the store's other tenants are served. */
+/**
+ * Nothing happened. If a log could not be opened, its tenant stays unavailable until a person restores the file. If only
+ * old events are damaged, the tenant is served, except for these events (`FoundDamage.isServed`).
+ */
 export class LogDamaged extends Error {
   override readonly name = 'LogDamaged';
 

@@ -47,7 +47,10 @@ function assertSwap(transaction: Transaction, { subject, expected_seq, head, eve
     const event = events[index] as NewEvent;
     assertProject(transaction, event);
     if (event.subject !== subject || event.seq !== expected_seq + 1 + index) {
-      throwMalformed(transaction, `event ${index} of ${subject} is event ${event.seq} of ${event.subject}`);
+      throwMalformed(
+        transaction,
+        `event ${event.seq} of ${event.subject} is in place of event ${expected_seq + 1 + index} of ${subject}`,
+      );
     }
   }
 }

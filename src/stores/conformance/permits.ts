@@ -6,7 +6,7 @@ import { describe, it } from './test-list.js';
 const FOREVER = Number.POSITIVE_INFINITY;
 const HOUR_MS = 3_600_000;
 
-/** Every transaction here has a loose event, as every real transaction that takes a permit has an event. */
+/** Every transaction here has an event, as every real transaction that takes a permit does. */
 export function describePermits(fixture: () => StoreFixture): void {
   describe('permits', () => {
     const permitFixture = new PermitFixture(fixture);

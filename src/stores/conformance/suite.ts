@@ -25,7 +25,8 @@ export interface ConformanceHarness {
 }
 
 /**
- * The conformance suite for stores; no store can skip a part. Each test opens the store again and uses a new tenant, so
+ * The conformance suite for stores. A store skips only the tests of what it does not have: a controlled clock, an index of
+ * the projects that are due, data to reopen. Each test opens the store again and uses a new tenant, so
  * a server that keeps data between tests behaves like a fresh one. The tests run one after the other.
  */
 export function storeTests(harness: ConformanceHarness): readonly ConformanceTest[] {

@@ -9,7 +9,7 @@ export function describeTenants(fixture: () => StoreFixture): void {
   const listedTenants = async (): Promise<string[]> =>
     (await fixture().store.tenantIds()).filter((tenantId) => tenantId.startsWith(fixture().tenant_id));
 
-  /** A store that is the log of one project lists the tenant of that project from the start. */
+  /** A store with a home project lists the tenant of that project from the start. */
   const tenantsListedAtStart = (): string[] => {
     const { home } = fixture().store;
     return home?.tenant_id === fixture().tenant_id ? [home.tenant_id] : [];

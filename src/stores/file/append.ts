@@ -16,7 +16,7 @@ const UNCOVERED_LINES_MAX = FOREIGN_LINES_MAX / 2;
 /**
  * The whole lines after `from`, where this writer left the file with `seal`: these lines are foreign, whatever their
  * content. Waits a little for a line that is being written. Rejects if the lines contain a block that continues the log,
- * because a log has one writer. Rejects if there are too many lines: they would be read again when the log is opened.
+ * because a log has one writer. Rejects if there are too many lines for recovery, which would have to read them again.
  */
 export async function readForeignTail(
   disk: Disk,
@@ -57,9 +57,9 @@ export interface WrittenEnd {
 /** A batch that was written: its offset in the file, and the foreign lines around it. */
 export interface AppendedBatch {
   readonly start: number;
-  /** Foreign lines found before the write; the batch covers them. */
+  /** Foreign lines found before the write. The batch covers them, or the first of them if there are many. */
   readonly foreignBefore: readonly Buffer[];
-  /** Foreign lines that arrived after the check for `foreignBefore`, but before the write; the next batch covers them. */
+  /** Foreign lines that arrived after the check for `foreignBefore`, but before the write; a later batch covers them. */
   readonly foreignBetween: readonly Buffer[];
 }
 
@@ -126,7 +126,7 @@ async function findBatch(
   return { start: expected + at, foreignBefore, foreignBetween: linesIn(tail.subarray(0, at)) };
 }
 
-/** The start of the line where these bytes are; null if they are nowhere. */
+/** Where these bytes begin, which must be the start of a line; null if they are at none. */
 function lineStartOf(bytes: Buffer, tail: Buffer): number | null {
   for (let at = 0; at + bytes.length <= tail.length; ) {
     if (tail.subarray(at, at + bytes.length).equals(bytes)) return at;

@@ -20,7 +20,7 @@ export class BlockIndex {
     return this.bounds.length / 2;
   }
 
-  /** `sealBefore` is the seal of the block before, or the hash of the last format-1 line. */
+  /** `sealBefore`: the seal of the block before; for the first block the hash of the last format-1 line, or `CHAIN_START`. */
   add(start: number, end: number, sealBefore: string): void {
     if (this.bounds.length === 0) this.sealBefore = sealBefore;
     this.bounds.add(start);
@@ -35,7 +35,7 @@ export class BlockIndex {
     return { start, end };
   }
 
-  /** The block that contains the line at an offset; null for a format-1 line, which comes before all blocks. */
+  /** The block that contains the event's line at an offset; null for a format-1 line, which comes before all blocks. */
   blockAt(offset: number): number | null {
     let low = 0;
     let high = this.count;

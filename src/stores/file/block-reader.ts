@@ -19,7 +19,7 @@ interface LargeBlockMemory {
 }
 
 /**
- * The last large block of each log: a plan of a million tasks is one block of 70 MB, from which each query reads 32
+ * The last large block of each log: a plan of a million tasks is one block of 70 MB, of which a query may return few
  * events. Small blocks are read again by each query, so that a reader notices damage.
  */
 const largeBlocks = new WeakMap<RecoveredLog, LargeBlockMemory>();

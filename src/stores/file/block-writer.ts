@@ -5,7 +5,7 @@ import { ByteWriter } from './byte-writer.js';
 import { LineWriter, writeRecordLine } from './line-writer.js';
 import { type ForeignCover, SealInput } from './seal.js';
 
-/** A block of at least this many bytes is sealed; a transaction never spans two blocks. */
+/** A block is sealed when it has at least this many bytes, or its batch ends. A transaction never spans two blocks. */
 export const BLOCK_BYTES = 64 * 1024;
 /** Enough for a few commands: with many projects, a batch often has a single command. */
 const INITIAL_BYTES = 8 * 1024;
@@ -33,7 +33,7 @@ export class BlockWriter {
   /** The start of the last line, and the end of its envelope, with which its leaf begins. */
   private lastLineStart = 0;
   private lastEnvelopeEnd = 0;
-  /** The lines of the block that is not sealed yet. */
+  /** The number of lines in the block that is not sealed yet. */
   private lines = 0;
   private sealBefore = '';
 

@@ -2,7 +2,7 @@ import { Buffer } from 'node:buffer';
 
 /** A UTF-16 code unit takes at most three bytes in UTF-8. */
 const BYTES_PER_CHARACTER_MAX = 3;
-/** A number of a line has at most this many characters: the digits of a safe integer, and a sign. */
+/** Enough for a safe integer, which has at most 16 digits. */
 const NUMBER_CHARACTERS_MAX = 17;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;

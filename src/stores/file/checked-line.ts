@@ -4,7 +4,7 @@ import type { DecodedLine } from './line.js';
 export interface CheckedLine<Location> {
   readonly line: DecodedLine;
   readonly location: Location;
-  /** The bytes of the line; absent if the digests are not checked. */
+  /** The bytes of the line; absent in format 1, or if the digests are not checked. */
   readonly bytes?: Buffer;
 }
 
@@ -21,11 +21,11 @@ export interface LineFault<Location> {
 export interface LogEnd {
   /** Null: the first event determines the project. */
   key: ProjectKey | null;
-  /** The last seal, or the hash of the last format-1 line. */
+  /** The last seal, or the hash of the last format-1 line; `CHAIN_START` before both. */
   seal: string;
   position: number;
   /** The foreign lines that no seal covers yet. */
   readonly foreign: Buffer[];
-  /** No line of format 2 has come yet. */
+  /** Every line so far has format 1. */
   isFormat1: boolean;
 }

@@ -36,8 +36,8 @@ export interface DurableProgress {
  * Adds what the lines of a file after `from` prove. A batch is written only after everything before it is durable, so
  * its first block proves that all of that was durable. A seal counts even if its block is damaged: a crash may
  * leave lines out, but never changes the numbers of a seal. It counts only if its block has an event after `position`,
- * the last position of the log: another program may have copied older lines of the log. Lines of the log of another
- * project prove nothing here.
+ * the last position of the log, or a transaction without events that was written at `position` or later: another program
+ * may have copied older lines of the log. Lines of the log of another project prove nothing here.
  */
 export async function addProvenDurable(
   progress: DurableProgress,

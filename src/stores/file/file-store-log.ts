@@ -11,7 +11,7 @@ interface StoreGuard {
   assertIntact(): void;
 }
 
-/** A project's log for its writer. Also checks the store, and waits for other logs of the tenant that have permits. */
+/** A project's log for its writer. Checks that the store is usable, and after a `full` outcome waits for the tenant's logs. */
 export class FileStoreLog implements WritableLog {
   /** Whether an outcome since the last `durable` was `full`: then the tenant's other logs must become durable too. */
   private hasFullOutcome = false;

@@ -190,7 +190,7 @@ export class FileStore implements LogStore {
 
   commit(transactions: readonly Transaction[]): Promise<CommitOutcome[]> {
     return this.unlessBroken(async () => {
-      // Find every reason to refuse a transaction before the first one is applied.
+      // Damage and unknown numbers of permits must refuse the commit before its first transaction is applied.
       await this.openLogs(transactions);
       this.assertOpen();
       const outcomes: CommitOutcome[] = [];

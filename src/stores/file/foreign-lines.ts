@@ -4,7 +4,7 @@ import type { ForeignCover } from './seal.js';
 
 /**
  * Foreign lines are lines, usually JSON, that another program appended between our blocks. They are not events of this
- * log, but they are kept, and the next seal covers them.
+ * log, but they are kept, and one of the next seals covers them.
  */
 
 /** What a seal records of the foreign lines that it covers; undefined if there are none. */

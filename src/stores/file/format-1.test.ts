@@ -75,7 +75,7 @@ it('a format-1 log is read after the migration, by position and by subject', asy
 });
 
 it.each([64 * 1024 * 1024, 1])(
-  'continues in format 2, in segments of %i bytes',
+  'a migrated format-1 log continues in format 2, with segments closed at %i bytes',
   async (segment_bytes_max) => {
     const root = await migratedCopy();
     let store = await openFileStore({ root, segment_bytes_max });
@@ -119,7 +119,7 @@ it('a format-1 line after a format-2 line counts as a line of another program', 
   await reopened.close();
 });
 
-it('a format-1 log is damaged if any byte of a line changes', async () => {
+it('a format-1 log is damaged if the text of a line changes', async () => {
   const path = 'acme/shop/segments/000000000001.jsonl';
   for (const [from, to] of [
     ['"CLAIM_ACQUIRED"', '"CLAIM_ACQUIREE"'],
@@ -136,7 +136,7 @@ it('a format-1 log is damaged if any byte of a line changes', async () => {
   }
 });
 
-it('the store refuses to serve a log that was truncated while the store is open', async () => {
+it('a format-1 log that was truncated while the store is open cannot be read beyond the cut', async () => {
   const root = await migratedCopy();
   const store = await openFileStore({ root });
   await store.projects(KEY.tenant_id);

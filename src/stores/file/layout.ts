@@ -13,20 +13,21 @@ const PLAIN = /^[a-z0-9_-][a-z0-9._-]*$/;
 const ESCAPE = /%([0-9A-F]{2})/g;
 
 /**
- * A folder name for an id. Everything but lowercase letters, digits and `._-` is escaped, so that no id escapes its
- * folder, and ids that differ only in case stay distinct on a case-insensitive file system.
+ * A folder name for an id. Lowercase letters, digits, `_`, `-` and dots after the first character stay; everything else
+ * is escaped. So no id leads to another folder, as `..` would, and ids that differ only in case stay distinct on a
+ * case-insensitive file system.
  */
 export function folderName(id: string): string {
   const name = PLAIN.test(id) && !RESERVED.has(id) ? id : escapeId(id);
   if (name === '' || name.length > FOLDER_NAME_MAX) {
     throw new StoreUnavailable(
-      `The id ${JSON.stringify(id)} cannot name a folder: it must have 1 to ${FOLDER_NAME_MAX} characters.`,
+      `The id ${JSON.stringify(id)} cannot name a folder: its folder name must have 1 to ${FOLDER_NAME_MAX} characters, not ${name.length}.`,
     );
   }
   return name;
 }
 
-/** Escapes each byte that is not `plain`; a dot is plain except at the beginning. */
+/** Escapes each byte that is not `plain`, and the first letter of a reserved name. A dot is plain except at the beginning. */
 export function escapeId(id: string, plain = /[a-z0-9_-]/): string {
   let name = '';
   for (const byte of Buffer.from(id)) {

@@ -90,8 +90,8 @@ function writeEnvelope(out: ByteWriter, event: NewEvent, position: number): void
 }
 
 /**
- * Repeats the ids as `project` and `feature`, and the iteration and delta of the payload beside them: other tools of
- * the methodology look for these there.
+ * For an event of a feature: repeats the ids as `project` and `feature`, and the iteration and delta of the payload beside
+ * them, where other tools of the methodology look for these.
  */
 function writeOtherNames(out: ByteWriter, { feature_id, project_id, payload }: NewEvent): void {
   if (feature_id === undefined) return;

@@ -94,9 +94,9 @@ export class LogCheck<Location> {
   }
 
   /**
-   * Checks the next line. Returns null, or what is damaged; a damaged line changes nothing. Only seals show which
-   * lines are the log's and which are foreign. So a line that does not fit stays undecided until a seal that continues
-   * the last one shows that the line is not part of its block.
+   * Checks the next line. Returns what is damaged; null if nothing is, or if the line is still undecided. Only seals show
+   * which lines are the log's and which are foreign. So a line that does not fit stays undecided until a seal that
+   * continues the last one shows that the line is not part of its block.
    */
   addLine(bytes: Buffer, location: Location): LineFault<Location> | null {
     if (this.undecided.fault !== null) return this.addUndecided(bytes, location);
@@ -196,7 +196,7 @@ export class LogCheck<Location> {
     return null;
   }
 
-  /** Forgets the lines of a block without a seal, which were cut off. */
+  /** Forgets the lines of a block without a seal: they were cut off, or are undecided from now on. */
   dropUnsealed(): void {
     this.pending = [];
     this.pendingEvents = 0;

@@ -92,7 +92,7 @@ export class LogFiles implements ClosableFile {
 
   /**
    * Removes what a failed write of ours may have left after the durable end. Lines that another program appended meanwhile
-   * are written again after the cut. A copy is kept, because a crash may come before they are written again.
+   * are written again after the cut. If there are any, a copy is kept, because a crash may come in between.
    */
   async truncateToDurable(failedWrite: Buffer, key: ProjectKey, position: number): Promise<void> {
     if (!this.isNamed) return;
@@ -197,7 +197,7 @@ export class LogFiles implements ClosableFile {
     this.active = null;
   }
 
-  /** A file is only as durable as the names on its path: the project's, the tenant's and the root's. */
+  /** Syncs the project's folder and the two above it: a file is only as durable as the names on its path. */
   private async syncParentFolders(): Promise<void> {
     const parts = this.folder.split('/');
     for (let up = 0; up < 3 && parts.length - up > 0; up += 1) {

@@ -27,7 +27,7 @@ export async function readV1Lines(log: RecoveredLog, positions: readonly number[
 
 interface ReadSpan {
   readonly from: number;
-  /** The start of the line after the last requested one, or the end of the log. */
+  /** The start of the event's line after the last requested one, or the end of their file. */
   to: number;
 }
 

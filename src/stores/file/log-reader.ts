@@ -50,7 +50,7 @@ function nextPositions({ index }: LogState, query: EventQuery, page: PositionPag
   return index.page(query, !hasChain && isFiltered(query) ? { ...page, limit: PAGE_EVENTS_MAX } : page);
 }
 
-/** The first positions whose lines fit `READ_BYTES_MAX`, at least one: verifying more would delay other work. */
+/** The first positions whose blocks together fit `READ_BYTES_MAX`, at least one: verifying more would delay other work. */
 function firstWithinBytes({ files, state }: RecoveredLog, positions: readonly number[]): readonly number[] {
   let bytes = 0;
   let lastBlock = -1;

@@ -14,7 +14,7 @@ interface MaintenanceOptions {
 }
 
 const FLUSHES_PER_MARK = 1000;
-/** The size of a segment divided by this is the least number of events between snapshots: 262,144 for 64 MiB. */
+/** The size of a segment divided by this is the least number of events between snapshots of an open log: 262,144 for 64 MiB. */
 const BYTES_PER_SNAPSHOT_EVENT = 256;
 /** On close, write a snapshot only if reading the events again would take longer. */
 const EVENTS_PER_CLOSING_SNAPSHOT = 10_000;
@@ -25,7 +25,10 @@ export async function closeSegment({ files, state }: RecoveredLog): Promise<void
   for (const line of await files.closeSegment(state.index.position + 1, end)) state.foreign.push(line);
 }
 
-/** Work that keeps a log fast to open: closing full segments, snapshots, the durable mark. Replies never wait for it. */
+/**
+ * Work on a log after a batch: closing full segments, snapshots, the durable mark. The replies of the batch do not wait for
+ * it; the next batch waits while a segment is closed.
+ */
 export class Maintenance {
   private flushes = 0;
   private isRunning = false;
@@ -38,7 +41,7 @@ export class Maintenance {
     private readonly whenDurable: (log: RecoveredLog) => Promise<void>,
   ) {}
 
-  /** Called when the log's files are durable; memory may be ahead of them. */
+  /** Called when a batch is durable; memory may be ahead of it. */
   async afterFlush(log: RecoveredLog): Promise<void> {
     this.flushes += 1;
     const { first_position, bytes } = log.files.last;

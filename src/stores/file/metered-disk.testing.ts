@@ -1,7 +1,7 @@
 import type { Disk } from './disk.js';
 import { nodeDisk } from './node-disk.js';
 
-/** The real disk. Counts the bytes read from opened logs: the total, and the peak of concurrent reads. */
+/** The real disk. Counts the bytes read from files that `openAppend` opened: the total, and the peak of concurrent reads. */
 export function meteredDisk(): Disk & { peakBytesInFlight: number; bytesRead: number } {
   let bytesInFlight = 0;
   const disk = {

@@ -31,7 +31,7 @@ const OPEN_TRIES_MAX = 100;
 const OPEN_PAUSE_MS = 100;
 const WRITE_PAUSE_MS = 5;
 
-/** Waits while the process has no free descriptor: connections that close free some, and nothing is written yet. */
+/** Waits up to ten seconds for a free descriptor: connections that close free some, and nothing is written yet. */
 async function openWhenFree(path: string, flags: string | number, mode?: number): Promise<FileHandle> {
   for (let tries = 1; ; tries += 1) {
     try {
@@ -91,7 +91,7 @@ export const nodeDisk: Disk = {
       }
       await file.truncate(0);
       await file.write(`${process.pid}\n`);
-      // The lock belongs to the open file: the operating system releases it when the process ends, and not before.
+      // The lock belongs to the open file: the operating system releases it when the file is closed or the process ends.
       return { release: () => file.close() };
     } catch (error) {
       await file.close();

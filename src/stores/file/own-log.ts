@@ -7,7 +7,7 @@ export const OWN_PREFIXES = [V1_PREFIX, Buffer.from('{"event_id":"'), Buffer.fro
 
 /**
  * Whether a file that starts with these bytes is a log of Genesis Fleet and not of another program: it has a line of
- * ours, or no whole line but the beginning of one of ours.
+ * ours. If there is no whole line: whether the bytes are the beginning of such a line, or empty.
  */
 export function isOwnLog(start: Buffer): boolean {
   let lines = 0;

@@ -5,7 +5,7 @@
  */
 export interface PackedObjects {
   readonly packs: readonly PackedGroup[];
-  /** The pack of each object in order; omitted if there is only one pack. */
+  /** The index in `packs` of each object's pack, in the order of the objects; omitted if there is only one pack. */
   readonly turns?: readonly number[];
 }
 

@@ -297,7 +297,7 @@ export class ProjectLog {
   }
 
   /**
-   * Imports the lines that other programs have appended, if they are whole, in batches. Resolves to whether there were
+   * Imports the lines that other programs have appended, if they are whole, in batches. Resolves to whether it imported
    * any.
    */
   async importForeignLines(): Promise<boolean> {
@@ -315,7 +315,7 @@ export class ProjectLog {
     return hasImported;
   }
 
-  /** Whether there are lines of other programs to import. One that is being written is left until it is whole. */
+  /** Whether there are lines of other programs to import. While the last one is being written, all new ones are left. */
   private async hasForeignLines(): Promise<boolean> {
     const { files, state } = this.log;
     if (!state.foreign.every(isBlank)) return true;
@@ -348,7 +348,10 @@ export class ProjectLog {
     return new WriteBatch(this.options.writers, sealBefore, this.durablePosition, hasLeafHashes);
   }
 
-  /** Handles a failed write: discards what was applied in memory but is not on disk, and reloads the log. */
+  /**
+   * Handles a failed write: discards what was applied in memory but is not on disk, and reloads the log, unless the failure
+   * has broken the store.
+   */
   private async fail(error: unknown): Promise<void> {
     let failure: StoreBroken | StoreUnavailable | LogDamaged =
       error instanceof StoreBroken ? error : notWrittenError(error);

@@ -29,7 +29,7 @@ const reduced = (event: EventEnvelope | undefined): EventEnvelope => {
   return { ...event, payload: REDUCED_PAYLOAD };
 };
 
-/** As retention does it: first commits an event with the remaining digests, then redacts. */
+/** As retention does it: first commits an event with the digest of the remaining payload, then redacts. */
 async function redact(store: Store, event: EventEnvelope): Promise<void> {
   const { position, payload } = event;
   const events = [{ position, payload_sha256: digestRemaining(payload) }];

@@ -34,8 +34,8 @@ export class RedactionIndex {
     // The last entry per event wins: retention may redact an event twice.
     for (const range of this.ranges.toReversed()) {
       if (event.position < range.first || event.position > range.last) continue;
-      const digests = (await this.digestsOf(range.eventPosition, read)).get(event.position);
-      if (digests !== undefined) return digests === digestRemaining(event.payload);
+      const digest = (await this.digestsOf(range.eventPosition, read)).get(event.position);
+      if (digest !== undefined) return digest === digestRemaining(event.payload);
     }
     return false;
   }

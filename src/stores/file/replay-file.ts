@@ -4,7 +4,7 @@ import type { LineFault } from './log-check.js';
 import type { Segment } from './log-files.js';
 import type { LineSpan, LogReplay } from './replay.js';
 
-/** Reads the lines of a file into the replay, up to damage. Returns the end of the last whole line. */
+/** Reads the lines of a file after `segment.bytes` into the replay, up to damage. Returns the end of the last whole line. */
 export async function replayFile(
   replay: LogReplay,
   segment: Segment,

@@ -9,7 +9,9 @@ import { CHAIN_START, fieldsFromLog } from './line.js';
 import { type CheckedLine, type LineFault, LogCheck } from './log-check.js';
 import { LineOffsets } from './offsets.js';
 
-/** The in-memory state of a project's log. It grows by whole blocks. */
+/**
+ * The in-memory state of a project's log. A commit changes the ledger at once; the other parts describe what is durable.
+ */
 export interface LogState {
   readonly ledger: ProjectLedger;
   readonly index: EventIndex;
@@ -17,7 +19,7 @@ export interface LogState {
   readonly blocks: BlockIndex;
   /** The foreign lines that no seal covers yet. */
   readonly foreign: Buffer[];
-  /** The last seal, or the hash of the last format-1 line. */
+  /** The last seal, or the hash of the last format-1 line; `CHAIN_START` before both. */
   seal: string;
   /** The latest time of any event or batch. */
   newest_ms: number;
@@ -42,7 +44,7 @@ export interface LineSpan {
 
 /** Applies the lines of a log to a state, and checks that each continues the one before. */
 export class LogReplay {
-  /** The end of the last whole block or foreign line, as an offset in the whole log. */
+  /** The end of the last whole block, format-1 transaction or foreign line, as an offset in the whole log. */
   committedEnd: number;
   readonly check: LogCheck<LineSpan>;
 
@@ -65,7 +67,7 @@ export class LogReplay {
     });
   }
 
-  /** Returns null, or what is not valid; an invalid line changes nothing. */
+  /** Adds the next line. Returns what is damaged; null: nothing, or it is not certain yet (`LogCheck.addLine`). */
   addLine(bytes: Buffer, offset: number): LineFault<LineSpan> | null {
     return this.check.addLine(bytes, { offset, end: offset + bytes.length + 1 });
   }

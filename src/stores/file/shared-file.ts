@@ -1,6 +1,6 @@
 import type { DiskFile } from './disk.js';
 
-/** An open file that closes when its last user is done: a segment may be closed while it is being read. */
+/** An open file that, once retired, closes when its last user is done: a segment may be closed while it is being read. */
 export class SharedFile {
   private users = 0;
   private isRetired = false;

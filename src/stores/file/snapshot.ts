@@ -226,7 +226,7 @@ async function readRawLines(file: DiskFile, digest: Hash): Promise<Buffer[]> {
   return all;
 }
 
-/** The packed heads, in pages of the usual size. */
+/** The packed heads of completed work, in pages of `HEADS_PER_PAGE`. */
 async function readPages(file: DiskFile, digest: Hash): Promise<string[]> {
   const bytes = await readBinary(file, digest);
   const pages: string[] = [];

@@ -41,7 +41,7 @@ const strictUpdatable = (file: UpdatableFile, guard: DurabilityGuard): Updatable
   close: () => file.close(),
 });
 
-/** Refuses everything after the first failed sync or truncate of an open file. */
+/** Refuses every further sync and truncate of an open file after the first one that failed. */
 class DurabilityGuard {
   private failure: StoreBroken | null = null;
 

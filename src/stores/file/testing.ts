@@ -37,7 +37,7 @@ export interface InjectedDiskFaults {
   truncate?: (path: string) => void;
 }
 
-/** The real disk with faults. `faults` may be changed while it is in use. */
+/** The real disk with faults in the files that `openAppend` opens. `faults` may be changed while it is in use. */
 export function faultyDisk(faults: InjectedDiskFaults): Disk {
   return {
     ...nodeDisk,

@@ -37,7 +37,7 @@ export class UndecidedLines<Location> {
     for (const { bytes, location } of pending) this.push(bytes ?? Buffer.alloc(0), location);
   }
 
-  /** Returns the whole block that the line ends, if it continues the log; null if nothing is certain yet. */
+  /** The whole block that the line ends, if it continues the log. Null: nothing is certain yet. 'excess': too many lines. */
   add(
     bytes: Buffer,
     location: Location,

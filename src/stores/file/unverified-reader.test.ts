@@ -56,7 +56,7 @@ it('reads a line that is longer than its buffer', async () => {
   expect(await readUnverified(root)).toEqual(events);
 });
 
-it('does not verify the hash of a line', async () => {
+it('does not verify the digest of a payload', async () => {
   const { root, events } = await writeStore();
   await rewrite(root, (lines) => lines.map((line) => line.replace('→ 7', '→ 8')));
   expect(await readUnverified(root)).toHaveLength(events.length);
@@ -99,11 +99,11 @@ describe('from the end of an earlier reading', () => {
     return (await readLogUnverified(nodeDisk, projectLogFolder(root), onEvent, from)) && positions;
   }
 
-  /** The end of a log, and that log with more events, read from there. */
+  /** Writes a log, notes its end as `from`, and adds twenty events. */
   async function growLog(segment_bytes_max: number) {
     const { root, events } = await writeStore(segment_bytes_max);
     const read = await readLogUnverified(nodeDisk, projectLogFolder(root), () => {});
-    if (read === null || read.end === null) throw new Error('The log ends with a seal.');
+    if (read === null || read.end === null) throw new Error('The log does not end with a seal.');
     const store = await openFileStore({ root, segment_bytes_max });
     for (let index = 0; index < 20; index += 1)
       await commitOne(store, looseEventTransaction(`more-${index}`));

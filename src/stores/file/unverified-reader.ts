@@ -227,8 +227,8 @@ function envelopeOf(parsed: ParsedEvent): EventEnvelope {
 }
 
 /**
- * Parsing texts of one shape together takes less time than one by one. They are joined with newlines, which JSON allows
- * between values, so that no text extends into the next. Null: a text is not exactly one value.
+ * Parses the texts in one call, which takes less time for texts of one shape than many calls. They are joined with newlines,
+ * which JSON allows between values, so that no text extends into the next. Null: a text is not exactly one value.
  */
 function parseTogether(texts: readonly string[]): ParsedEvent[] | null {
   try {

@@ -34,7 +34,7 @@ export class WriteBatch {
       this.resolve = resolve;
       this.reject = reject;
     });
-    // Every batch with transactions has a waiter; the failure of a batch without a waiter is reported elsewhere.
+    // The failure of a batch that nobody waits for is reported elsewhere, and must not be an unhandled rejection.
     this.durable.catch(() => {});
   }
 

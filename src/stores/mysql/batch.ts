@@ -13,7 +13,7 @@ const NO_LIMIT = -1;
 
 export type BatchValue = Buffer | string | number | null;
 
-/** Splits a batch into groups, in order. Independent transactions form one group. */
+/** Splits a batch into groups, in order. Adjacent transactions that are independent form one group. */
 export function groupsOf(transactions: readonly Transaction[]): TransactionGroup[] {
   const groups: TransactionGroup[] = [];
   for (const transaction of transactions) {

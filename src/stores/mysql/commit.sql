@@ -9,7 +9,8 @@
 -- SYSDATE is the current time; NOW is when the call began, before it waited for locks.
 FLOOR(UNIX_TIMESTAMP(SYSDATE(6)) * 1000)
 -- name: uncounted_max
--- After this many permits taken since the last count, a scope is recounted and its expired permits are deleted.
+-- If the permits taken since the last count exceed those counted by more than this, a scope is recounted and its expired
+-- permits are deleted.
 10000
 -- name: forget_every
 -- Old and surplus requests are deleted after this many new ones.
@@ -497,8 +498,9 @@ BEGIN
 END;
 
 -- name: take_permits_in_turn
--- Takes permits transaction by transaction until a scope is full. Called when scopes that were just counted have fewer
--- free permits than the run takes. Permits on heads are only counted here, since the heads are not written yet.
+-- Takes permits transaction by transaction, and refuses each transaction for which a scope is full. Called when scopes that
+-- were just counted have fewer free permits than the run takes. Permits on heads are only counted here, since the heads
+-- are not written yet.
 CREATE PROCEDURE take_permits_in_turn(
   p_tenant VARBINARY(128), p_no INT UNSIGNED, p_now BIGINT, p_scopes JSON, p_permits JSON, p_limits JSON,
   INOUT p_out LONGTEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin,

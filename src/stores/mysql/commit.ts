@@ -54,8 +54,8 @@ export class MysqlCommitter {
   }
 
   /**
-   * Sends all transactions in one call, or in halves if they exceed the server's packet size. The first call succeeds in
-   * the common case, in which no transaction is refused; otherwise a second call decides.
+   * Sends all transactions in one call, or in halves if they exceed the server's packet size. If they form one group,
+   * `commit_common` commits them in the common case, in which none is refused; otherwise `commit_batch` decides.
    */
   private async send(transactions: readonly Transaction[]): Promise<CommitOutcome[]> {
     const groups = groupsOf(transactions);

@@ -138,7 +138,7 @@ class CommonBatch {
 
 /**
  * The first and the last occurrence of each name among the events of a span. A span has as many events as a block, so it
- * overlaps at most two blocks, and these two occurrences are in every block in which the name occurs.
+ * overlaps at most two blocks. If a name occurs in both, its first occurrence is in one and its last in the other.
  */
 class NameSpans {
   private readonly spans = new Map<string, { first: number; last: number; field: number; name: string }>();

@@ -1,7 +1,7 @@
 /**
- * The index of fields with few values. A project's positions are divided into blocks; the table `event_name` lists the
- * blocks in which a name occurs, and `event_time` the times of a block. That is a few rows per batch of events, where an
- * index would have an entry per event.
+ * The index of fields whose values recur in many events. A project's positions are divided into blocks; the table
+ * `event_name` lists the blocks in which a name occurs, and `event_time` the times of a block. That is a few rows per batch
+ * of events, where an index would have an entry per event.
  */
 export const BLOCK_EVENTS = 256;
 

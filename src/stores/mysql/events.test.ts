@@ -55,7 +55,7 @@ function describeEvents(options: MysqlOptions): void {
     const usedIndexes: [unknown, unknown][] = [];
     const explainPlan = async (statement: string, values: readonly unknown[]) => {
       const plan = await admin(`EXPLAIN FORMAT = TRADITIONAL ${statement}`, values);
-      // A statement that orders by the index needs no sort; the names of several types are merged.
+      // `p` is the row of the project, which each statement looks up first.
       for (const { table, key, type } of plan.filter(({ table }) => table !== 'p')) {
         expect(['ref', 'range', 'const']).toContain(type);
         usedIndexes.push([table, key]);

@@ -177,7 +177,7 @@ class MysqlCommitLoad {
 
 /**
  * A proxy between the store and its server. When armed, it cuts the connection of the next call: before the request
- * arrives, or after it.
+ * arrives at the server, or before the reply arrives at the store.
  */
 class CuttingProxy {
   cuts = 0;

@@ -1,4 +1,4 @@
-/** Maximum length of a name in bytes; every column that holds one has this length (schema.sql, commit.sql). */
+/** Maximum length of a name in bytes, as in schema.sql and commit.sql. The columns of tenants and projects hold only 128. */
 export const NAME_BYTES_MAX = 1500;
 
 const UNITS_TO_ESCAPE = /[\ud800-\uffff]/g;

@@ -55,7 +55,7 @@ function describeOpening(options: MysqlOptions): void {
     expect(await openingResult({ ...options, port: 1 })).toBeInstanceOf(StoreUnavailable);
   });
 
-  it('works after ten concurrent migrations, of which one applied the step', async () => {
+  it('works after ten concurrent migrations, in which each step was applied once', async () => {
     const fresh = { ...options, namespace: newNamespace() };
     const migrators = await Promise.all(range(1, 10).map(() => openMysqlMigrator(fresh)));
     expect(await migrators[0]?.status()).toEqual({ found: 0, wanted: SCHEMA_VERSION });

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { StoreRefused } from '../store.js';
 import { checkWritable } from './preflight.js';
 
-/** A server that reports the version of MariaDB 10.6.7 and parses JSON as that version does. */
+/** A server that reports the version of MariaDB 10.6.7, and returns this text as the value from JSON_TABLE. */
 const serverAnswering = (text: string): Pick<Connection, 'query'> =>
   ({
     query: async (sql: string) => [

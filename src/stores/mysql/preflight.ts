@@ -32,8 +32,8 @@ export async function runPreflight(server: MysqlQueryable): Promise<number> {
 }
 
 /**
- * Checks that a schema can be created, and returns a reader of the server's variables. A user with every privilege could
- * write even to a replica, where the data would be lost.
+ * Checks the server's version, that it is not read-only, and how it decodes JSON. Returns a reader of its variables. A user
+ * with every privilege could write even to a replica, where the data would be lost.
  */
 export async function checkWritable(server: MysqlQueryable): Promise<(name: string) => string> {
   const variable = await readVariables(server);

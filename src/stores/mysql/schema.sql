@@ -76,9 +76,9 @@ CREATE TABLE IF NOT EXISTS blobs (
 ) ENGINE = InnoDB ROW_FORMAT = DYNAMIC;
 
 -- name: tables
--- Names are bytes of at most NAME_BYTES_MAX (see name-encoding.ts): no collation folds or pads them, and they compare
--- fast. JSON texts are bytes too, so that the server does not check their encoding. Rows name their project by its
--- number, because InnoDB repeats the primary key in every index.
+-- Names are bytes, at most NAME_BYTES_MAX (see name-encoding.ts), or 128 for tenants and projects: no collation folds or
+-- pads them, and they compare fast. JSON texts are bytes too, so that the server does not check their encoding. Rows name
+-- their project by its number, because InnoDB repeats the primary key in every index.
 CREATE TABLE IF NOT EXISTS project (
   tenant_id VARBINARY(128) NOT NULL, project_id VARBINARY(128) NOT NULL,
   project_no INT UNSIGNED NOT NULL AUTO_INCREMENT,

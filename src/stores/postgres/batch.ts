@@ -25,7 +25,7 @@ export class CommitBatch {
   private readonly projects = new NumberedRows<[tenant_id: string, project_id: string]>();
   private readonly subjects = new NumberedRows<[project: number, subject: string]>();
   private readonly scopes = new NumberedRows<[tenant_id: string, scope: string]>();
-  /** By scope: the number of permits taken, and the lowest limit. */
+  /** By scope: the number of permits taken or released, and the lowest limit. */
   private readonly scopeTakes: number[] = [];
   private readonly scopeMax: number[] = [];
   private readonly permits = new NumberedRows<

@@ -372,7 +372,7 @@ END $$;
 
 -- name: remove_ended_permits
 -- Stops counting the ended permits of a scope, and returns how many these were. Permits on heads stay, because their
--- projects are due. The caller has locked the scope, and every writer of a head locks its scopes first.
+-- projects are due. The caller has locked the scope, which every writer of a permit on a head does first.
 CREATE FUNCTION remove_ended_permits(tenant text, number int, now bigint) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
   rows_removed bigint;
@@ -433,8 +433,8 @@ BEGIN
 END $$;
 
 -- name: commit_simple
--- Commits a simple batch with few statements: transactions of one project, in which each subject is swapped once and
--- checked by no other transaction, without loose events and without a change of rules. Writes nothing and returns null
+-- Commits a simple batch with few statements: transactions of one project, in which a subject is swapped once at most, and
+-- not checked if it is swapped, without loose events and without a change of rules. Writes nothing and returns null
 -- if a transaction might have another outcome than `committed`: then `commit_batch` decides.
 CREATE FUNCTION commit_simple(
   batch uuid, tenant text, project text,
@@ -625,7 +625,7 @@ BEGIN
 END $$;
 
 -- name: forget
--- Each batch deletes slightly more expired rows than it adds, so that no call has to do a large cleanup.
+-- Each batch deletes more expired rows than it adds, if there are that many, so that no call has to do a large cleanup.
 CREATE FUNCTION forget(project_nos int[], kept bigint[], now bigint) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   DELETE FROM batch b USING (

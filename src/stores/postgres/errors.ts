@@ -28,7 +28,7 @@ export function classifyError(error: unknown): PostgresFailure {
   return LOST_MESSAGE.test(String(message)) || isCertificateError(error) ? 'lost' : 'bug';
 }
 
-/** Maps the error of a read to an error of the store contract. */
+/** Maps the error of a read, or of a commit that did not happen, to an error of the store contract. */
 export function toStoreError(error: unknown): unknown {
   switch (classifyError(error)) {
     case 'bug':

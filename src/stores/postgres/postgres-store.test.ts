@@ -39,7 +39,7 @@ function describeTenants(url: string): void {
     expect((await store.meta()).incarnation).toBe(1);
   });
 
-  it('are hidden from a login that names none or another, and only the commit function changes data', async () => {
+  it('are hidden from a login that names none or another, and their data changes only through functions', async () => {
     const options = await createApplicationUser('attacked');
     const store = await openPostgresStore(options);
     onTestFinished(() => store.close());
@@ -170,7 +170,7 @@ function describeIndexes(url: string): void {
     await client.query('ROLLBACK');
   });
 
-  it('are found by name across the parts of a long log, whether their commits were simple or not', async () => {
+  it('are found by name across the epochs of a long log, whether their commits were simple or not', async () => {
     const options = await migrateNamespace(url, uniqueName('parts'));
     const simple = await openPostgresStore(options);
     const general = await openPostgresStore(options, { usesSimpleCommits: false });
@@ -181,7 +181,7 @@ function describeIndexes(url: string): void {
       const events = numbers.map((n, index) => ({ ...eventNumber(n), subject: name, seq: seq + index + 1 }));
       return transactionOf(project, { swaps: [swapWith(name, seq, events)] });
     };
-    // A part has 65,536 positions. The first large batch of each store extends over the end of a part.
+    // An epoch has 65,536 positions (EPOCH_BITS). The first large batch of each store extends over the end of an epoch.
     const client = await asUser(url);
     await simple.commit([swapEvents('~a', 0, [7])]);
     const setPosition = (position: number) =>

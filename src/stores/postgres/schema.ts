@@ -28,12 +28,12 @@ const COMMIT = readSqlFile(new URL('./commit.sql', import.meta.url), {
 
 const READS = readSqlFile(new URL('./reads.sql', import.meta.url), { page: DUE_PAGE, ...NAMES_SQL });
 
-/** The role that may execute the functions that write, and can change nothing else. */
+/** The role that may execute the functions that write and add blobs, and can change nothing else. */
 const writeRole = (namespace: string): string => `${namespace}_write`;
 /** The role that owns nothing, and sees only the rows of the tenant and the project that its transaction names. */
 export const readRole = (namespace: string): string => `${namespace}_read`;
 
-/** Tables whose rows name their tenant, and those whose rows name their project. The others are for the commit only. */
+/** Tables of which a reader sees the rows of its tenant, or of its project. The others are for the commit only. */
 const TENANT_TABLES = ['project', 'blob'];
 const PROJECT_TABLES = ['head', 'event'];
 const COMMIT_TABLES = ['loose_event', 'request', 'kept_requests', 'scope', 'permit', 'batch'];

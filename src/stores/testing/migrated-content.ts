@@ -7,7 +7,7 @@ import type { EventQuery, ProjectKey, Store, Transaction } from '../store.js';
 const FOREVER = Number.POSITIVE_INFINITY;
 const HOUR_MS = 3_600_000;
 
-/** Heads, some of work with a permit, events of every kind, requests, and permits that are not on heads. */
+/** Heads, each with a permit in the scope `work`, events of every kind, requests, and permits of sessions. */
 export function transactionsOf(project: ProjectKey, looseEventCount: number): Transaction[] {
   const looseFields = (n: number): Partial<NewEvent> => ({
     event_type: n % 3 === 0 ? 'THIRD' : 'OTHER',
@@ -49,7 +49,7 @@ const QUERIES: Partial<EventQuery>[] = [
   { after: 1000, until_position: 1090, agent_id: 'agent-3' },
 ];
 
-/** What every method returns. */
+/** What the methods that read the projects return. */
 export async function contentOf(store: Store, projects: readonly ProjectKey[]): Promise<unknown[]> {
   const content: unknown[] = [];
   for (const project of projects) {
@@ -64,7 +64,10 @@ export async function contentOf(store: Store, projects: readonly ProjectKey[]): 
   return content;
 }
 
-/** The outcomes of transactions that are refused, and of one that moves a head which has a permit. */
+/**
+ * The outcomes of transactions that are refused or repeat an event, and of one that releases the permit on a head; then the
+ * number of permits.
+ */
 export async function transactionOutcomesOf(
   store: Store,
   projects: readonly ProjectKey[],

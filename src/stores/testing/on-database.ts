@@ -11,8 +11,8 @@ export const onDatabase = <Database extends TestDatabase>(
 ): Promise<void> => registerIfStarted(skipMissing, ...registration);
 
 /**
- * Registers tests against a stand-in for a service. Package managers do not have it, so without it the tests are skipped,
- * also under `ENGINES=all`.
+ * Registers tests against a stand-in for a service. `npm run engines:install` does not install it, so without it the tests
+ * are skipped, also under `ENGINES=all`.
  */
 export const onStandIn = <Database extends TestDatabase>(
   ...registration: DatabaseTests<Database>

@@ -20,7 +20,7 @@ export async function onSmallDisk(
   else await tests(disk);
 }
 
-/** A separate file system, small enough to be filled. It is unmounted when its process ends. */
+/** A separate file system, small enough to be filled. It is unmounted by `stop`, or when the process of the test ends. */
 export class SmallDisk {
   private constructor(
     readonly folder: string,

@@ -6,7 +6,7 @@ import type { ProcessClock } from '../../clock.js';
 import { describeStoreConformance } from '../../conformance.js';
 import { type FileStoreOptions, openFileStore } from '../file-store.js';
 
-/** A manual clock, shared by two consecutive stores. */
+/** A manual clock, which a store and the stores reopened after it share. */
 function manualClock(): ProcessClock & { advance(byMs: number): void } {
   let nowMs = Date.UTC(2026, 0, 1);
   return {

@@ -7,7 +7,7 @@ import type { EventEnvelope } from '../../../core/events/envelope.js';
 export const FORMAT_1_KEY = { tenant_id: 'acme', project_id: 'shop' };
 
 /**
- * A copy of a store in format 1, written by the last program that wrote it: transactions of one and of two lines, one
+ * A copy of a store in format 1, written by the last program that wrote this format: transactions of one and of two lines, one
  * without events, two redacted payloads, two closed segments and an active file.
  */
 export async function copyOfFormat1(): Promise<string> {

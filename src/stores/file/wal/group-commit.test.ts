@@ -8,7 +8,7 @@ import { commitTo, commitToAll, formatOf, idsIn, logFile, sizeOf, WatchedDisk, w
 
 const PROJECTS = Array.from({ length: 8 }, (_, at) => `p${at}`);
 
-/** A store whose projects have a first event, so that their files have durable names. Every later batch is grouped. */
+/** A store whose projects have a first event, so that their files have durable names. By default, every batch is grouped. */
 async function openStore(parts: Partial<FileStoreOptions> = {}) {
   const root = await temporaryFolder();
   const watched = new WatchedDisk();

@@ -9,7 +9,10 @@ import { encodeFrame, type WalPart } from './frame.js';
  */
 type MarkStore = (hasWal: boolean) => Promise<void>;
 
-/** The file that makes the batches of several projects durable with one sync. It exists only while it is needed. */
+/**
+ * The file that makes the batches of several projects durable with one sync. It is created when it is first needed, and
+ * removed when the store is closed without an error.
+ */
 export class WriteAheadLog {
   /** The length of the durable content. */
   bytes = 0;

@@ -8,7 +8,7 @@ import { newServerLocation, ServerProcess } from '../../testing/server-process.j
 
 const PROGRAM = fileURLToPath(new URL('./s3-server.py', import.meta.url));
 
-/** A real S3-compatible server. `url` is its endpoint. */
+/** A server of moto, an emulator of S3. `url` is its endpoint. */
 export interface S3TestServer extends TestDatabase {
   readonly client: S3Client;
   /** Creates a bucket, and returns its name. */
