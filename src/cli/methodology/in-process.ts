@@ -15,7 +15,7 @@ interface InProcessOptions {
   readonly blobs?: Blobs;
   readonly key: ProjectKey;
   readonly user: string | null;
-  /** Called for faults in single files. */
+  /** Called for each fault in a single file. A fault in the files as a whole is thrown. */
   readonly warn?: (sentence: string) => void;
 }
 
