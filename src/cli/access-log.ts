@@ -65,7 +65,7 @@ async function defaultLog(context: CommandContext): Promise<AccessLog> {
   };
 }
 
-/** The log in this file. It is opened before the store, so that an unwritable path fails early. */
+/** The log in the given file; `-` is standard error. It is opened before the store, so that an unwritable path fails early. */
 async function namedLog(context: CommandContext, file: string): Promise<AccessLog> {
   const { jsonLineSink } = await import('../server/log/logs.js');
   const { openLogFile, standardErrorLog } = await import('../server/log/log-file.js');

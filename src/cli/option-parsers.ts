@@ -1,7 +1,7 @@
 import { InvalidArgumentError } from 'commander';
 import { WORK_KINDS, type WorkKind } from '../core/contract/values.js';
 
-/** Parsers that commander calls for option values. An invalid value is a usage error. */
+/** Parses a whole number. Commander calls this and the next parsers for option values; an invalid value is wrong usage. */
 
 export function parseWholeNumber(text: string): number {
   const value = Number(text);

@@ -157,7 +157,7 @@ async function attestPage(
     if (signal.aborted) return;
     try {
       const statement = await attestOne(session, candidate, signal);
-      // After an error the checks run again: the repository with the base may have lacked a commit that it has by then.
+      // After an error the checks run again: the repository or folder with the base may have been out of date.
       const againMs = hasErrors(statement) ? Date.now() + RETRY_MS : Number.POSITIVE_INFINITY;
       rememberAttested(attestAgainAtMs, attestedKey(candidate), againMs);
     } catch (error) {

@@ -10,8 +10,8 @@ import type { Workspace } from '../../workspace/workspace.js';
 type ConfigurationState = 'current' | 'previous' | 'none';
 
 /**
- * Loads the workspace's files into the log, and prints a notice for each fault. A fault in a single file leaves out that file
- * or a part of it; files that cannot be loaded as a whole leave the log unchanged.
+ * Loads the workspace's files into the log, and prints a notice for each fault. A fault in the file of a feature, an edge or a
+ * profile concerns only what depends on that file. A fault in a file that everything depends on leaves the log unchanged.
  */
 export async function configure(
   warn: (sentence: string) => void,
