@@ -12,14 +12,17 @@ const PRIVATE_FOLDER = 0o700;
 
 export interface AccessLog {
   readonly options: ServerLogOptions;
-  /** Opens the file at the start of a server that requires credentials: a notice about the file must not wait for a request. */
+  /**
+   * Opens the default file when a server that requires credentials starts: a notice about the file must not wait for a
+   * request. Without effect on a log that `--access-log` names, which is open already.
+   */
   open(): Promise<void>;
   close(): Promise<void>;
 }
 
 const NO_LOG: AccessLog = { options: {}, open: async () => {}, close: async () => {} };
 
-/** The access log of a server, by the value of `--access-log`. Lost lines are reported and counted. */
+/** The access log of a server, by the value of `--access-log`. Lines that cannot be written are lost, and counted. */
 export async function openAccessLog(context: CommandContext, option: string | undefined): Promise<AccessLog> {
   if (option === 'off') return NO_LOG;
   return option === undefined ? defaultLog(context) : namedLog(context, option);
@@ -62,7 +65,7 @@ async function defaultLog(context: CommandContext): Promise<AccessLog> {
   };
 }
 
-/** The log in this file. It is opened before the store, so that an unwritable path fails early. */
+/** The log in the given file; `-` is standard error. It is opened before the store, so that an unwritable path fails early. */
 async function namedLog(context: CommandContext, file: string): Promise<AccessLog> {
   const { jsonLineSink } = await import('../server/log/logs.js');
   const { openLogFile, standardErrorLog } = await import('../server/log/log-file.js');

@@ -7,7 +7,7 @@ import { edgeGrantLines } from './edge/edge-grant-lines.js';
 import { countText, formatUtc, singleLine, untilText, withFullStop } from './output/text.js';
 import { reportRefusal } from './replies.js';
 
-/** Prints the reply to a claim request, and stores the handle of a granted claim. */
+/** Prints the reply to a claim request. Stores the handle of a granted claim, and forgets a session that is closed. */
 export async function showClaimReply(context: CommandContext, reply: ClaimReply): Promise<void> {
   if (reply.success) {
     await storeClaimHandle(context, reply.claim);

@@ -18,11 +18,12 @@ import type { CommandServer } from './workspace/command-server.js';
 
 export const GLOBAL_OPTIONS = {
   '--json': 'print only the JSON of the HTTP API on standard output',
-  '--url <url>': 'server (GENESIS_URL; default: http://127.0.0.1:4680)',
-  '--tenant <id>': 'tenant (GENESIS_TENANT; default: default)',
-  '--project <id>': 'project (GENESIS_PROJECT; default: the last plan imported here)',
+  '--url <url>': 'server (GENESIS_URL; default: that of the workspace, else http://127.0.0.1:4680)',
+  '--tenant <id>': 'tenant (GENESIS_TENANT; default: that of the workspace, else default)',
+  '--project <id>':
+    'project (GENESIS_PROJECT; default: that of the workspace, else of the last plan imported here)',
   '--agent <id>':
-    'agent id of the caller (GENESIS_AGENT; default: the user; for a worker, its program and a short id)',
+    'agent id of the caller (GENESIS_AGENT; default: the agent of a single-agent workspace, else the user; for a worker, its program and a short id)',
   '--session <id>': 'session (GENESIS_SESSION; default: one per agent and terminal)',
 } as const;
 export type GlobalOptions = OptionsOf<typeof GLOBAL_OPTIONS>;
@@ -50,7 +51,10 @@ function assertServerUrl(url: string): void {
 export class CommandContext {
   readonly paint: Paint;
   readonly is_json: boolean;
-  /** This and the next four fields: the value of the option, else of the environment variable; null if neither is set. */
+  /**
+   * This and the next four fields: the value of the option, else of the environment variable; null if it is empty or neither
+   * is set. The token has no option.
+   */
   readonly explicitProject: string | null;
   readonly explicitSession: string | null;
   private readonly uncheckedUrl: string | null;
@@ -111,12 +115,12 @@ export class CommandContext {
     return (await this.fixedAgent()) ?? workerName(program);
   }
 
-  /** The agent given explicitly, else the workspace's sole agent; null if the caller determines the name. */
+  /** The agent given explicitly, else the workspace's sole agent. Null if there is neither: the caller then chooses a name. */
   async fixedAgent(): Promise<string | null> {
     return explicitAgent(this.io, this.options.agent) ?? this.soleAgent();
   }
 
-  /** The agent of a single-agent workspace; null if several agents may work here. */
+  /** The agent of a single-agent workspace; null without a workspace, or if several agents may work in it. */
   private soleAgent(): Promise<string | null> {
     const workspace = Workspace.findOwn(this.io.cwd, this.io.env);
     if (workspace === null) return Promise.resolve(null);
@@ -156,7 +160,7 @@ export class CommandContext {
     return knownProjectsText(new Genesis({ ...options, retry: { tries: 1 }, timeout_seconds: 2 }));
   }
 
-  /** The project of the workspace that contains the current folder. */
+  /** The project of the workspace that contains the current folder; null without a workspace of this user. */
   private async workspaceProject(): Promise<ProjectKey | null> {
     const workspace = Workspace.findOwn(this.io.cwd, this.io.env);
     if (workspace === null) return null;

@@ -15,7 +15,7 @@ export function exitFor(code: string): ExitCode {
   return WRONG_INPUT.has(code) ? EXIT.usage : EXIT.refused;
 }
 
-/** A failure before any request was sent, in the shape of a server's problem. */
+/** A failure that no server reported, in the shape of a server's problem. It has no HTTP status, so `status` is 0. */
 const localProblem = (code: string, detail: string) => ({ code, detail, status: 0 });
 
 /** A failure that ends the command: a message for the user, and an exit code. */

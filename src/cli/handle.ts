@@ -45,7 +45,7 @@ export async function resolveHandle(
   );
 }
 
-/** The failure for work that is already completed: its handle was removed when the result was accepted. */
+/** The failure for work that is already completed: its handle was removed when the result was accepted. Null for other work. */
 async function alreadyCompletedFailure(context: CommandContext, taskId: string) {
   const state = await (await context.genesis()).task(taskId);
   if (isProblem(state) || state.phase !== 'COMPLETED' || state.result === null) return null;

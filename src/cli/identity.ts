@@ -22,7 +22,7 @@ export const userAgent = (io: Io): string => agentIdFrom(io.user);
 /** Variables by which terminals and multiplexers identify a window. */
 const WINDOW_VARIABLES = ['TMUX_PANE', 'TERM_SESSION_ID', 'WT_SESSION', 'WEZTERM_PANE', 'KITTY_WINDOW_ID'];
 
-/** Identifies the terminal, so that each terminal has its own session. Empty if there is no terminal. */
+/** Identifies the terminal, so that each terminal has its own session. Empty if that is not possible, as without a terminal. */
 export function terminalName({ env }: Io): string {
   for (const name of WINDOW_VARIABLES) if ((env[name] ?? '') !== '') return `${name}=${env[name]}`;
   for (const descriptor of [0, 1, 2]) {

@@ -13,7 +13,10 @@ import type { Io } from './io.js';
 import { countText } from './output/text.js';
 import { shellLine } from './setup/shell-line.js';
 
-/** Names the store's secret files that git tracks, and the commands to untrack them. Empty if there are none. */
+/**
+ * Names the store's secret files that git tracks, and the commands to untrack them. Also warns if git cannot be run. Empty if
+ * there is nothing to do.
+ */
 export async function trackedWarning(io: Io, folder: string): Promise<string[]> {
   const isWorkspace = basename(dirname(folder)) === WORKSPACE_FOLDER;
   const { paths, hasKeys } = await findTrackedSecrets(
@@ -51,7 +54,10 @@ export async function ignoreWarning(workspace: Workspace): Promise<string[]> {
   return [`${WORKSPACE_FOLDER}/.gitignore lacks ${missing.join(', ')}. Add the missing lines: gen migrate`];
 }
 
-/** Warns about keys that are refused here, or will be soon. `url` is the URL of the store, without its password. */
+/**
+ * Warns about keys that are refused because they are not bound to this store, and about accepted keys that `gen migrate` has
+ * to bind. `url` is the URL of the store, without its password.
+ */
 export async function keyWarning({ keys }: Coordinator, url: string): Promise<string[]> {
   const ring = await keys.openKeyRing();
   const [refused, unbound] = [ring.rejectedKeys().length, ring.legacyUnboundKeys().length];

@@ -9,7 +9,7 @@ export async function knownProjectsText(genesis: Genesis): Promise<string> {
   if (isProblem(reply)) return '';
   if (reply.projects.length === 0) return 'The tenant has no projects yet.';
   const names = reply.projects.map(({ project_id }) => project_id);
-  // There may be more than one page.
+  // The request asked for one more than is shown.
   if (names.length > NAMES_MAX)
     return `Projects: ${names.slice(0, NAMES_MAX).join(', ')} and more (gen projects).`;
   return `Projects: ${names.join(', ')}.`;

@@ -71,7 +71,7 @@ async function openProject() {
       ...{ ...currentClaim.handle, generation: currentClaim.generation, result_data },
       evaluators: withResultCounts([{ name: 'tests_pass', result: 'pass' }]),
     });
-  /** The edge has not converged, and `gen task explain` says this about it. */
+  /** Expects that the edge has not converged, and that `gen task explain` says this about it. */
   const expectOpen = async (says: string | RegExp) => {
     const explained = await runGen({ ...terminal, env }, 'task', 'explain', EDGE);
     expect(explained.out).toMatch(says);

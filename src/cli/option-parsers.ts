@@ -1,7 +1,7 @@
 import { InvalidArgumentError } from 'commander';
 import { WORK_KINDS, type WorkKind } from '../core/contract/values.js';
 
-/** Parsers that commander calls for option values. An invalid value is a usage error. */
+/** Parses a whole number. Commander calls this and the next parsers for option values; an invalid value is wrong usage. */
 
 export function parseWholeNumber(text: string): number {
   const value = Number(text);
@@ -25,7 +25,7 @@ export function parseSecondsOption(text: string): number {
   return Number(match[1]) * (UNIT_SECONDS[match[2] ?? ''] ?? 1);
 }
 
-/** Parses a number of days, also with a fraction: `2`, `0.5`. */
+/** Parses a number of days above 0, also with a fraction: `2`, `0.5`. */
 export function parseDays(text: string): number {
   const days = Number(text);
   if (!/^\d{1,4}(\.\d{1,6})?$/.test(text) || days === 0)

@@ -58,7 +58,7 @@ export function importedPlanOf(source: PlanSourceFile, current: CurrentPlan = NO
   return { ok: true, input: parsed.input, warnings: [], ...compareIds(parsed.input, current) };
 }
 
-/** Maps each task of a plan file to its own id, and says which tasks are new. */
+/** Maps each task of a plan file to its own id, and says which tasks are new, kept or removed. */
 function compareIds({ tracks }: PlanInput, { plan }: CurrentPlan): Pick<ImportedPlan, 'mapping' | 'removed'> {
   const currentIds = new Set(Object.values(plan?.tracks ?? {}).flatMap((tasks) => tasks.map(({ id }) => id)));
   const mapping = Object.values(tracks)

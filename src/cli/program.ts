@@ -25,7 +25,9 @@ Examples:
 
 Exit codes: 0 success, 1 refused or not found, 2 wrong usage, 3 a person must act, 130 stopped by a signal.
 Environment: GENESIS_URL, GENESIS_TOKEN, GENESIS_TENANT, GENESIS_PROJECT, GENESIS_AGENT, GENESIS_SESSION,
-GENESIS_STORE, GENESIS_BLOBS, GENESIS_HOME.`;
+GENESIS_STORE, GENESIS_BLOBS, GENESIS_HOME, GENESIS_SIGNING_KEY. A coordinator also reads GENESIS_AUDIT_KEY,
+GENESIS_AUDIT_PREVIOUS_KEY, GENESIS_AUDIT_SINKS, GENESIS_AUDIT_ANCHOR, GENESIS_WEBHOOK_SECRET and
+GENESIS_WEBHOOK_ALLOW_PRIVATE.`;
 
 /** Builds the program with these commands. `onExit` receives the exit code of the command that ran. */
 export function buildProgram(

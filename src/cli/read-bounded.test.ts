@@ -12,7 +12,7 @@ it('reads a file up to the limit, in bytes', async () => {
   await expect(readBoundedFile(`${path}-missing`, 9)).rejects.toMatchObject({ code: 'ENOENT' });
 });
 
-it('reads no more of a stream than the limit', async () => {
+it('stops reading a stream that exceeds the limit, and returns null', async () => {
   let sent = 0;
   async function* endless() {
     for (;;) {

@@ -2,7 +2,7 @@ import { open } from 'node:fs/promises';
 
 /**
  * Reads a file that the command line names, also through a link or from a pipe. Returns null if it has more than `bytesMax`
- * bytes: of a larger file nothing is read, and of a pipe no more than that.
+ * bytes: nothing of a larger file is read, and a pipe only until it exceeds the limit.
  */
 export async function readBoundedFile(path: string, bytesMax: number): Promise<Buffer | null> {
   const file = await open(path);

@@ -6,7 +6,7 @@ interface CommandGroup {
   readonly load: () => Promise<AddCommands>;
 }
 
-/** Every command under its heading, in the order of the help. Each module is loaded only when its command runs. */
+/** Every command under its heading, in the order of the help. A command loads its own module only; help loads all modules. */
 const COMMANDS_BY_HEADING: Readonly<Record<string, readonly CommandGroup[]>> = {
   'Start and watch': [
     { names: ['up'], load: async () => (await import('./commands/up.js')).upCommand },
@@ -94,7 +94,7 @@ const OPTIONS_WITH_VALUE = new Set(
   Object.keys(GLOBAL_OPTIONS).flatMap((flags) => /^(\S+) </.exec(flags)?.[1] ?? []),
 );
 
-/** The first argument that is neither an option nor the value of an option. */
+/** The first argument that is neither an option nor the value of a global option. */
 export function commandNameIn(argv: readonly string[]): string | undefined {
   for (let index = 0; index < argv.length; index += 1) {
     const word = argv[index] ?? '';

@@ -16,7 +16,7 @@ const TOKEN_ADVICE = [
   'Set GENESIS_TOKEN to the token of a valid key. An admin creates keys: gen key create.',
 ];
 
-/** A failure with the text of the problem. Two or more faults are listed with their positions. */
+/** A failure with the text of the problem. Two or more faults are listed with their positions; a single one is in the text. */
 export function problemFailure(problem: ApiProblem): CommandFailure {
   const { code, detail, faults = [] } = problem;
   const faultLines = faults.map(({ line, column, path, message }) => {

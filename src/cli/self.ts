@@ -19,7 +19,7 @@ export function isSelfOnPath(name: string, path = ''): boolean {
   return resolvesTo(MAIN, name, path);
 }
 
-/** Whether the first executable of that name on `path` is this file: another program may have the same name. */
+/** Whether the first executable of that name in the permanent folders of `path` is this file, and not another program. */
 export function resolvesTo(file: string, name: string, path: string): boolean {
   const first = path
     .split(delimiter)

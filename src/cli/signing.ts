@@ -5,7 +5,7 @@ import type { CommandContext } from './context.js';
 import type { Io } from './io.js';
 import { openSigningKey } from './state/signing-key.js';
 
-/** The user's signing key if the tenant requires signatures: sessions that a program opens must be opened with this key. */
+/** The user's signing key if the tenant requires signatures: sessions that a program opens then need this key. */
 export async function requiredSigningKey(io: Io, genesis: Genesis): Promise<KeyObject | undefined> {
   const limits = await genesis.limits();
   if (isProblem(limits) || !limits.require_signatures) return undefined;
@@ -14,7 +14,7 @@ export async function requiredSigningKey(io: Io, genesis: Genesis): Promise<KeyO
 
 /**
  * Sends a claim in the stored session. A session that was opened before the tenant required signatures has no key and can
- * get none: it is replaced by a new session.
+ * get none: it is replaced by a new session, unless the user named it explicitly.
  */
 export async function claimInSession<Reply>(
   context: CommandContext,

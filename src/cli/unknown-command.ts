@@ -3,8 +3,8 @@ import { closestNames } from '../core/closest-names.js';
 import { type CommandFailure, wrongUsage } from './exit.js';
 
 /**
- * The refusal of a word that is not a command; null if the word is a command. People often omit the group of a command, so
- * `gen explain` suggests `gen task explain`.
+ * The refusal of a word that is not a command; null if the word is a command or `help`, or if there is none. People often omit
+ * the group of a command, so `gen explain` suggests `gen task explain`.
  */
 export function unknownCommand(program: Command, word: string | undefined): CommandFailure | null {
   if (word === undefined || word === 'help' || program.commands.length === 0) return null;

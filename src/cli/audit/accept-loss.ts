@@ -37,7 +37,7 @@ export interface AcceptLossOptions {
   readonly trustedKeys: readonly string[];
 }
 
-/** Records in every project of a store that the history after its anchors was lost. */
+/** Accepts the loss of the events that the anchors prove and the log lacks, and records it in every project of the store. */
 export async function runAcceptLoss(
   context: CommandContext,
   { url, anchor, reason, trustedKeys }: AcceptLossOptions,

@@ -7,7 +7,8 @@ import { EXIT } from '../exit.js';
 import { scanRequirements } from '../methodology/requirement-scan.js';
 
 /**
- * Runs the check `gen gaps --layer N` in this process, on the copy: a sandbox has neither this program nor the workspace.
+ * Runs the check `gen gaps --layer N` in this process, on the copy of the project that is checked: a sandbox has neither this
+ * program nor the workspace.
  * The check only reads files of the copy, and runs none of them. All other commands go to the executor.
  */
 export const withGapsInProcess = (executor: CommandExecutor, context: CommandContext): CommandExecutor => ({

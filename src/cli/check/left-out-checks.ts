@@ -30,7 +30,7 @@ export async function warnAboutChecklist(
   for (const message of messages) if (message !== null) context.warn(message);
 }
 
-/** Warns about all profiles that the project uses: its default, and the profiles of its features. */
+/** Warns about human checks that a profile leaves out, for the project's default profile and the profiles of its features. */
 export async function warnAboutProfiles({ warn }: CommandContext, workspace: Workspace): Promise<void> {
   const { files, unreadable } = await readWorkspaceFiles(workspace);
   const parsed = parseMethodology(files, unreadable);

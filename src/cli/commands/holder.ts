@@ -5,7 +5,7 @@ import { parseSecondsOption } from '../option-parsers.js';
 import { untilText } from '../output/text.js';
 import { showDecision, unwrapReply } from '../replies.js';
 
-// The commands for the holder of a claim. They use the handle that was stored when the claim was granted.
+// The commands for the holder of a claim. They use the handle that was stored at the grant, or the one in their options.
 
 export const renewCommand = defineCommand('renew <id>', {
   description: 'renew the lease',

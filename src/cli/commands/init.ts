@@ -11,7 +11,7 @@ export const initCommand = defineCommand('init', {
     '--intent <text>': 'purpose of the project',
     '--force': 'overwrite the files under graph/; no other file is ever overwritten',
   },
-  help: '\nAt a terminal and without options, gen init asks five questions. Existing files are not changed.\n\nExamples:\n  gen init\n  gen init --name shop --kind service --intent "Sell books"\n  gen init --force',
+  help: '\nAt a terminal, gen init without options asks five questions before it creates a workspace. Existing files are kept, but\nmissing lines are added to .gitignore files.\n\nExamples:\n  gen init\n  gen init --name shop --kind service --intent "Sell books"\n  gen init --force',
   // Imported lazily, to keep --help fast.
   run: async (context, options) => (await import('../workspace/init.js')).initHere(context, options),
 });

@@ -88,7 +88,7 @@ async function migrateStore(
   return { store, ...EMPTY_REPORT, ...schema, keys };
 }
 
-/** Whether the store exists. Opening it to look for keys would create it. */
+/** Whether there may be keys to read. Opening a store that does not exist yet would create it; a database is taken to exist. */
 function hasStore({ io }: CommandContext, url: string): boolean {
   const folder = folderOfStore(io, url);
   return folder === null ? url !== 'memory:' : existsSync(join(folder, STORE_FILE));

@@ -98,7 +98,7 @@ another candidate was submitted meanwhile.`,
   },
 });
 
-/** The last run of the edge; undefined if an agent works on it by hand. */
+/** The last run of the edge; undefined if it has had none, because agents work on it by hand. */
 async function runOf(
   { calls }: ProjectConnection,
   { feature_id, task_id }: PendingReview,

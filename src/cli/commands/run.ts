@@ -32,7 +32,8 @@ export const runCommand = defineCommand('run <command...>', {
   help: `
 The program gets these environment variables: GENESIS_TASK_ID, GENESIS_GENERATION, GENESIS_CLAIM_ID,
 GENESIS_SESSION, GENESIS_AGENT, GENESIS_BRIEFING (a file with the briefing as JSON), GENESIS_RESULT (the file to write
-the result to), GENESIS_URL, GENESIS_TENANT, GENESIS_PROJECT and, if the server requires one, GENESIS_TOKEN.
+the result to) and, for calls of gen by the program, GENESIS_URL, GENESIS_TENANT, GENESIS_PROJECT, GENESIS_HOME,
+GENESIS_SIGNING_KEY and, if a token is set, GENESIS_TOKEN.
 The claim is renewed while the program runs. If the claim is lost, the program and its child processes are
 stopped, except those that have started their own session (setsid).
 If the program exits with 0, its result file is submitted, or, without a file, its exit code and the end of its output.

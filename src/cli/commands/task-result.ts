@@ -26,7 +26,7 @@ const result = defineCommand('result <id>', {
   options: {
     '--generation <n>': { about: 'the result of this generation', parse: parseWholeNumber },
     '--parked <id>': 'this parked result (see gen task history)',
-    '--output <file>': 'write the exact bytes to this file',
+    '--output <file>': 'write the whole content to this file; a JSON string as its text, without quotes',
     ...AT_OPTION,
   },
   help: `

@@ -26,7 +26,7 @@ const exportCommand = defineCommand('export', {
     ...STORE_OPTION,
     '--format <name>': 'archive (default), or family: the flat log that the tools of the Genesis family read',
   },
-  help: '\nWrites one line of JSON per event to standard output. Live claims move with the project, but their leases keep\nrunning: stop the fleet first.\n\nThe format family contains the events of features, edges and tasks, without blobs, plan, settings and keys. Such a file\ncannot be imported as a project, only as a foreign log.\n\nExamples:\n  gen export --project shop > shop.jsonl\n  gen export --project shop --format family > events.jsonl\n  gen export --project shop --store file:./log | gen import --store postgres://fleet@db/fleet',
+  help: '\nWrites lines of JSON to standard output; in an archive one for the header, each blob and each event. Live claims move\nwith the project, but their leases keep running: stop the fleet first.\n\nThe format family contains the events of features, edges and tasks, without blobs, plan, settings and keys. Such a file\ncannot be imported as a project, only as a foreign log.\n\nExamples:\n  gen export --project shop > shop.jsonl\n  gen export --project shop --format family > events.jsonl\n  gen export --project shop --store file:./log | gen import --store postgres://fleet@db/fleet',
   async run(context, { store: url = defaultStore(context.io), format = 'archive' }) {
     if (format !== 'archive' && format !== 'family')
       throw wrongUsage(`Unknown format ${JSON.stringify(format)}. Pass --format archive or --format family.`);

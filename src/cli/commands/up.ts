@@ -116,7 +116,7 @@ interface UpTarget {
   readonly anchor: string | undefined;
 }
 
-/** Opens the store and starts the server on it. A failed start leaves nothing behind. */
+/** Opens the store and starts the server on it. A failed start closes the store, and removes it if it is new and empty. */
 async function start(context: CommandContext, { url, workspace, anchor }: UpTarget, settings: UpSettings) {
   // Imported lazily, to keep --help fast.
   const { startServer } = await import('../../server/server.js');

@@ -11,7 +11,7 @@ interface InjectedFault {
 export interface InjectedFaults {
   /** The agent killed while it worked. */
   killed: InjectedFault | null;
-  /** The agent frozen past its lease, and resumed once its task had another holder. */
+  /** The agent frozen past its lease, and resumed once the result of its successor was accepted. */
   zombie: InjectedFault | null;
   isRevived: boolean;
 }

@@ -24,7 +24,7 @@ function describeEvent(event: EventEnvelope, paint: Paint): string | null {
   }
 }
 
-/** One output line per event, with the log's timestamp. */
+/** The output line for an event, with the log's timestamp; null if the event is not worth a line. */
 export function narrationLine(event: EventEnvelope, paint: Paint): string | null {
   const description = describeEvent(event, paint);
   if (description === null) return null;

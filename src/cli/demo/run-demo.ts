@@ -32,7 +32,7 @@ interface DemoRunOptions {
 
 export interface DemoOutcome {
   readonly guarantees: readonly Guarantee[];
-  /** The lineage of the zombie's task. */
+  /** The lineage of the zombie's task; null if no agent was frozen. */
   readonly lineage: Lineage | null;
   readonly log: LogReport;
 }
@@ -59,7 +59,7 @@ export async function runDemo(options: DemoRunOptions): Promise<DemoOutcome> {
   return { guarantees: guaranteesOf({ plan, events, faults, refusedData, log }), lineage, log };
 }
 
-/** Follows the log until the plan is done and the zombie's submission is answered, or until the idle timeout. */
+/** Follows the log until the plan is done and the zombie's submission is answered, or until the idle timeout or a signal. */
 async function followUntilDone(options: DemoRunOptions, genesis: Genesis, faultInjector: FaultInjector) {
   const state = emptyWork();
   const events: EventEnvelope[] = [];

@@ -5,7 +5,7 @@ import type { CommandContext } from '../context.js';
 import { singleLine } from '../output/text.js';
 import type { EdgeGrant } from './edge-grant.js';
 
-/** The title, the draft folder, the checks, and how to submit. */
+/** The lines about a granted edge: its title, the draft folder, the checks, and how to submit. */
 export function edgeGrantLines(context: CommandContext, grant: EdgeGrant, taskId: string): string[] {
   const { draft_folder, title, checks } = grant;
   const { paint } = context;
@@ -18,8 +18,8 @@ export function edgeGrantLines(context: CommandContext, grant: EdgeGrant, taskId
 }
 
 /**
- * How to submit. Under the policy `evidence: verified` a result must first be proposed. Only drafts can be proposed, so
- * `--file` is not offered.
+ * How to submit. Under the policy `evidence: verified` the result of an edge with deterministic checks must first be proposed.
+ * Only drafts can be proposed, so `--file` is not offered then.
  */
 function whenDoneLines({ draft_folder, checks, needs_evidence }: EdgeGrant, taskId: string, options: string) {
   if (needs_evidence) {

@@ -14,7 +14,7 @@ export interface EdgeGrant {
   /** The feature's title; null if the project has none. */
   readonly title: string | null;
   readonly checks: readonly EffectiveCheck[];
-  /** Whether a runner must pass the deterministic checks before the result is submitted. */
+  /** Whether a runner must record that the deterministic checks have passed before the result is submitted. */
   readonly needs_evidence: boolean;
 }
 

@@ -47,7 +47,7 @@ function detailsOf(parsed: { readonly details?: unknown } | null): unknown[] | n
   return Array.isArray(details) ? details : null;
 }
 
-/** Parses the file GENESIS_CHECKS, to which a program writes results of checks. Throws if it has none, or one is not valid. */
+/** Parses the file GENESIS_CHECKS, to which a program writes results of checks. Throws if it has no list, or an invalid one. */
 export function parseCheckReports(text: string): CheckReport[] {
   const details = detailsOf(jsonOrText(text) as { details?: unknown } | null);
   if (details?.every(isCheckReport)) return details;
@@ -61,7 +61,10 @@ function isCheckReport(value: unknown): value is CheckReport {
   return typeof name === 'string' && CHECK_RESULTS.some((each) => each === result);
 }
 
-/** Fails if a check of `--check` does not exist on the edge: its report would otherwise be ignored silently. */
+/**
+ * Fails if a check of `--check` does not exist on the edge: its report would otherwise be ignored silently. Where no checks
+ * are defined, as for a task, any name is accepted.
+ */
 export async function assertKnownChecks(
   genesis: Genesis,
   taskId: string,

@@ -14,7 +14,7 @@ type ReviewedFile = NonNullable<PendingReview['files']>[number];
 export interface ReviewedDraft extends ReviewedFile {
   /** The agent's draft, relative to the project's root; null if it is not on this machine. */
   readonly draft: string | null;
-  /** Whether the draft still equals what was submitted. */
+  /** Whether the draft still equals what was submitted; false without a draft. */
   readonly is_same: boolean;
 }
 
@@ -36,7 +36,7 @@ export async function findReviewedDrafts(
 
 const withoutDraft = (file: ReviewedFile): ReviewedDraft => ({ ...file, draft: null, is_same: false });
 
-/** SHA-256 of a file; null if there is no such file. Empty if the size differs: then the file is not read. */
+/** SHA-256 of a file; null if it is missing or cannot be read. Empty if the size differs: then the file is not read. */
 async function digestOf(path: string, sizeBytes: number): Promise<string | null> {
   const stats = await lstat(path).catch(() => null);
   if (!stats?.isFile()) return null;

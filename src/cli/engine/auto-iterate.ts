@@ -15,12 +15,15 @@ import { executorName, type RunEdgeOptions, runEdge } from './run-edge.js';
 
 interface AutoOptions extends RunEdgeOptions {
   readonly feature_id: string | null;
-  /** The edge to begin with. */
+  /** The edge of that feature to begin with; null: none is named. */
   readonly edge: string | null;
   readonly isLoop: boolean;
 }
 
-/** Runs edge after edge until nothing is ready, a person is needed, the limit of runs is reached, or the signal aborts. */
+/**
+ * Runs edge after edge until nothing is ready, a person is needed, the limit of runs is reached, or the signal aborts. With
+ * `isLoop` only the signal or an error ends it: it waits if nothing is ready.
+ */
 export async function autoIterate(
   context: CommandContext,
   options: AutoOptions,
@@ -73,7 +76,7 @@ export async function autoIterate(
   }
 }
 
-/** Runs the edge. Returns why a person is needed afterwards; null if the next edge can be run. */
+/** Runs the edge. Returns why a person should look at it afterwards; null if there is no reason, or the signal aborted. */
 async function runNext(
   context: CommandContext,
   edge: AutoEdge,
@@ -145,7 +148,7 @@ async function pauseUntilPromoted(
   if (missing.length === 0) return null;
   const names = joinFirst(missing, NAMES_MAX);
   return {
-    says: `${run.task_id} has converged, but this folder has other versions of its files: ${names}.`,
+    says: `${run.task_id} has converged, but some of its files are missing or different in this folder: ${names}.`,
     next: 'gen status --health',
   };
 }

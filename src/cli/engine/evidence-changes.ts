@@ -4,8 +4,8 @@ import type { Genesis } from '../../client/index.js';
 const REREAD_MS = 10_000;
 
 /**
- * Yields immediately, again when the event stream has connected, and after new evidence in the project. Several changes before
- * the next read are yielded once.
+ * Yields immediately, again when the event stream has connected, after new evidence in the project, and every `REREAD_MS`.
+ * Several changes before the next read are yielded once.
  */
 export async function* evidenceChanges(
   genesis: Pick<Genesis, 'follow'>,

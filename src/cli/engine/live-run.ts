@@ -7,7 +7,7 @@ import { type DrawnRun, endDrawing, endStep, enterState, startedDrawing } from '
 import { markSequences } from '../output/sanitize.js';
 
 type RunObserver = Pick<RunHost, 'onStart' | 'onState' | 'onStep'> & {
-  /** Called once with the end of the run; null if the run was stopped. */
+  /** Called once with the end of the run; null if the run was stopped or has thrown an error. */
   end(ended: RunEnd | null): void;
 };
 

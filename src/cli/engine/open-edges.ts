@@ -14,7 +14,7 @@ interface EdgeName {
 interface OpenEdges {
   /** Edges with a requested run, oldest first. */
   readonly requested: readonly EdgeName[];
-  /** Edges with a run of this executor that has not ended. */
+  /** Edges with a run of this executor that has not ended, also if the run waits for a person. */
   readonly unfinished: readonly EdgeName[];
 }
 
@@ -22,7 +22,7 @@ const PAGE_RUNS = 1000;
 /** Maximum number of pages per status. */
 const PAGES_MAX = 20;
 
-/** The edges whose runs wait for an executor. Throws if there are too many of them. */
+/** The edges with a requested run or an unfinished run of this executor. Throws if one status has too many runs, of anyone. */
 export async function openEdges(genesis: Pick<Genesis, 'methodology'>, agentId: string): Promise<OpenEdges> {
   const runsOf = async (status: RunSummary['status']): Promise<readonly RunSummary[]> => {
     const runs: RunSummary[] = [];

@@ -16,7 +16,7 @@ const POLL_MS = 100;
 /** Maximum number of polls. The server of the workspace promotes files within this time, or never if there is a conflict. */
 const POLLS_MAX = 150;
 
-/** The manifest of the run's last candidate; null if it has none. */
+/** The manifest of the run's last candidate; null if the run has none, or the manifest is not valid. */
 export async function lastCandidate(
   blobs: Pick<RunBlobs, 'get'>,
   { steps }: Run,
@@ -27,7 +27,10 @@ export async function lastCandidate(
   return parsed.ok ? parsed.manifest : null;
 }
 
-/** Waits until the files are in the project: the next edge builds on them. Returns the paths that are missing. */
+/**
+ * Waits until the files are in the project, because the next edge builds on them. Gives up after `POLLS_MAX` polls or when the
+ * signal aborts. Returns the paths whose files are still missing or different.
+ */
 export async function waitForPromotion(
   root: string,
   { files }: ResultManifest,

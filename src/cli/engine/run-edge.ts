@@ -142,7 +142,7 @@ async function openCheckExecutionFor(
   };
 }
 
-/** Under `evidence: verified` only runners run the checks, so they need no confirmation and no sandbox here. */
+/** Under `evidence: verified` only runners run deterministic checks, so these need no confirmation and no sandbox here. */
 const refuseLocalChecks: ExecuteCheck = async ({ check }) => {
   throw new Error(`${check.name} must be run by a runner (policy \`evidence: verified\`)`);
 };

@@ -36,7 +36,7 @@ interface ServiceOptions {
   readonly agent_role: string | null;
   readonly feature_id: string;
   readonly edge: string;
-  /** Used only for the authority of the role; the plan is read again. */
+  /** Used only by `authorityOf`. `readPlan` reads the configuration again. */
   readonly methodology: Methodology;
   readonly feature: Feature;
   readonly runCheck: ExecuteCheck;

@@ -1,7 +1,7 @@
 import { type FileHandle, open, rename } from 'node:fs/promises';
 import { StringDecoder } from 'node:string_decoder';
 
-/** Maximum size of a log file. With the file that it replaced, an agent has at most twice this size. */
+/** Maximum size of a log file. An agent has at most two: the current file, and the full file before it. */
 export const LOG_BYTES_MAX = 4 * 1024 * 1024;
 const LINE_CHARS_MAX = 500;
 

@@ -5,7 +5,7 @@ import { workerName } from '../../client/worker-name.js';
 export const numberedNames = (name: string, count: number): string[] =>
   Array.from({ length: count }, (_, index) => `${name}-${index + 1}`);
 
-/** Names that no earlier fleet has: the program and a short id, such as `claude-1a2b`. */
+/** Names that earlier fleets are unlikely to have: the program and a short random id, such as `claude-1a2b`. */
 export function newNames(program: string, count: number): string[] {
   const names = new Set<string>();
   while (names.size < count) names.add(newName(program));

@@ -30,7 +30,7 @@ export interface AgentSpec {
 export interface AgentSessions {
   /** Returns why the session cannot be opened; null if it is open. */
   open(sessionId: string): Promise<string | null>;
-  /** Submits what the worker left behind, and releases its claims. */
+  /** Submits what the worker left behind, and releases its claims, except those that wait for a person. */
   end(sessionId: string): Promise<void>;
 }
 
@@ -42,7 +42,7 @@ interface AgentOptions {
   readonly processGroupFile: string;
   readonly leaseSeconds: number | undefined;
   readonly env: NodeJS.ProcessEnv;
-  /** Variables with the server's address and the CLI's folder. */
+  /** Variables by which the worker uses the same server, project and folders as the fleet. */
   readonly targetVariables: NodeJS.ProcessEnv;
   readonly sessions: AgentSessions;
   readonly restartsMax: number;
@@ -68,7 +68,7 @@ const STOP_GRACE_MS = 15_000;
 export const restartDelayMs = (restartsInRow: number): number =>
   Math.min(BACKOFF_MS.first * 2 ** (restartsInRow - 1), BACKOFF_MS.max);
 
-/** One supervised `gen run --loop`: started again when it dies, until all work is done. */
+/** One supervised `gen run --loop`: started again when it dies, until all work is done or it has died too often. */
 export class AgentProcess {
   state: AgentState = 'starting';
   restarts = 0;
@@ -124,7 +124,7 @@ export class AgentProcess {
     this.state = 'stopped';
   }
 
-  /** Runs the worker once. Returns how it died; null if it ended because all work is done. */
+  /** Runs the worker once. Returns why it died or was not started; null if it ended because all work is done. */
   private async runOnce(): Promise<string | null> {
     const { sessions, processGroupFile } = this.options;
     const sessionId = `fleet-${this.name}-${randomUUID().slice(0, 8)}`;

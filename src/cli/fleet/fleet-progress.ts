@@ -46,7 +46,7 @@ export class FleetProgress {
     return progress;
   }
 
-  /** Returns a line about the event; null if it is not about this fleet's work. */
+  /** Returns a line about the event; null if it is not about this fleet's work, or not worth a line, such as a renewal. */
   apply(event: EventEnvelope): string | null {
     const claimEvent = asClaimEvent(event);
     const agent = this.agents.get(event.agent_id);

@@ -7,7 +7,7 @@ export interface OpenWork {
   /** Number of open tasks. */
   readonly task_total: number;
   readonly task_ids: readonly string[];
-  /** Number of edges that have not converged; 0 if no agent of the fleet takes edges. */
+  /** Number of edges that have not converged; 0 if no agent of the fleet takes edges, or the project has none. */
   readonly edge_total: number;
   /** The next edge of each open feature. */
   readonly edges: readonly string[];
@@ -19,7 +19,7 @@ const LISTED_MAX = 1000;
 const SHOWN_MAX = 20;
 const NO_EDGES = { edge_total: 0, edges: [] };
 
-/** Reads the open work. Null if the server did not answer. */
+/** Reads the open work. Null if a request failed. */
 export async function readOpenWork(genesis: Genesis, shouldReadEdges: boolean): Promise<OpenWork | null> {
   const tasks = await readOpenTasks(genesis);
   const edges = shouldReadEdges ? await readOpenEdges(genesis) : NO_EDGES;
@@ -50,7 +50,7 @@ export const isAllWorkDone = (left: OpenWork | null): boolean =>
   left !== null && left.task_total === 0 && left.edge_total === 0;
 
 export function openWorkText(left: OpenWork | null): string {
-  if (left === null) return 'The open work is unknown: the server did not answer.';
+  if (left === null) return 'The open work is unknown: it could not be read from the server. See gen status.';
   if (isAllWorkDone(left)) return 'All work is done.';
   const { task_total, task_ids, edge_total, edges, reviews } = left;
   const parts = [

@@ -15,7 +15,7 @@ export interface FleetReport {
   })[];
   readonly refused: readonly RefusedResult[];
   readonly worktrees: readonly KeptWorktree[];
-  /** Null if the server did not answer. */
+  /** Null if it could not be read from the server. */
   readonly left: OpenWork | null;
 }
 

@@ -167,7 +167,7 @@ async function createFolder(io: Io): Promise<string> {
   return folder;
 }
 
-/** One worktree per agent; none outside a git repository. */
+/** One worktree per agent; none outside a git repository, or if it has no commit. */
 async function openWorktrees(io: Io, specs: readonly AgentSpec[], folder: string): Promise<AgentWorktree[]> {
   const repository = await findRepository(io.cwd);
   const worktrees: AgentWorktree[] = [];

@@ -58,8 +58,8 @@ export class AgentWorktree {
   }
 
   /**
-   * Removes the worktree with its branch if git confirms that it has no changes, and no commits that the current branch
-   * lacks. Otherwise returns what it has.
+   * Removes the worktree with its branch if git confirms that it has no changes, no commits that the current branch lacks, and
+   * no other branch or commit checked out. Otherwise returns which of these it has.
    */
   async finish(): Promise<KeptWorktree | null> {
     const { root } = this.repository;
@@ -85,7 +85,10 @@ export class AgentWorktree {
     };
   }
 
-  /** The commits that only the branch has; null if git cannot tell, for example if the repository is on a branch without commits. */
+  /**
+   * The number of commits that the agent's branch has and the current branch lacks; 0 without the agent's branch. Null if git
+   * cannot tell, for example if the current branch has no commits.
+   */
   private async countCommits(): Promise<number | null> {
     const { root } = this.repository;
     const ref = `refs/heads/${this.branch}`;

@@ -119,7 +119,7 @@ function unlessProblem<T extends object>(reply: T | Problem): T {
   return reply;
 }
 
-/** The files to import. A log at the path of the workspace's own log is moved away first. */
+/** The files to import. A foreign log at the path of the workspace's own log is moved away first, except in a dry run. */
 async function prepareLogFiles(
   file: string,
   workspace: Workspace | null,

@@ -15,7 +15,7 @@ const SHOWN_MAX = 20;
 
 type TrustCall = (body: TrustImportsBody) => Promise<TrustResult>;
 
-/** Makes all convergences that were imported into the target authoritative, in several calls if necessary. */
+/** Makes the convergences imported into the target authoritative, in several calls if necessary. A dry run only lists them. */
 export async function trustAllImports(
   context: CommandContext,
   target: ImportTarget,

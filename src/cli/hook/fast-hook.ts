@@ -15,8 +15,8 @@ const OPTIONS = {
 } as const;
 
 /**
- * Runs `gen hook VERB` as `gen setup` writes it, without loading the rest of the program. False for any other command line,
- * which the program must run.
+ * Runs `gen hook VERB` as `gen setup` writes it, if possible without loading the rest of the program. False for any other
+ * command line, which the program must run.
  */
 export async function runFastHook(argv: readonly string[], io: Io): Promise<boolean> {
   const parsed = parseHookArguments(argv);

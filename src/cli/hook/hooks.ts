@@ -61,7 +61,7 @@ async function renewHeld(
         const renew_at_ms = Date.now() + Math.max(remainingMs, 0) * RENEW_AT_LEASE_FRACTION;
         return state.saveHandle({ handle, renew_at_ms });
       }
-      // Without a claim, the conversation has submitted or released the work itself: nothing was lost.
+      // Without a claim, the conversation has usually submitted or released the work itself, so it is not told of a loss.
       if (reply.reason !== 'NO_CLAIM') lost.push(handle);
       return state.removeHandle(handle);
     }),

@@ -3,13 +3,13 @@ import type { ClaimReply, NextReply } from '../../client/replies.js';
 import type { RenewLeaseRequest } from '../../client/requests.js';
 import { withoutUndefined } from '../../core/without-undefined.js';
 
-/** The same fraction as the SDK's worker: leaves time for two more attempts before the lease expires. */
+/** A claim is renewed after this fraction of its lease, as in the SDK's worker: the rest leaves time for more attempts. */
 const RENEW_AT_LEASE_FRACTION = 0.4;
 /** Assumed lease of a handle granted elsewhere. Short: it is renewed too often rather than too late. */
 const LEASE_SECONDS_UNKNOWN = 60;
 /** Maximum delay before a renewal: `setTimeout` overflows after about 24 days, and one hour is enough. */
 const RENEW_DELAY_MS_MAX = 3_600_000;
-/** Delay after a renewal that got no reply. */
+/** Delay after a renewal that got no reply, or an error as reply. A refusal is not such an error. */
 const RETRY_AFTER_MS = 2000;
 
 interface ScheduledRenewal {
@@ -17,7 +17,7 @@ interface ScheduledRenewal {
   readonly lease_seconds: number;
 }
 
-/** Renewals stop this long after the last call. */
+/** Renewals stop this long after the last call, unless `--renew-for` sets another time. */
 export const RENEW_FOR_SECONDS = 2 * 3600;
 
 /**

@@ -7,8 +7,8 @@ const INVALID_REQUEST = -32600;
 const NEWLINE = 0x0a;
 
 /**
- * Passes on a client's lines that are strict JSON. Replies to a message with a duplicate key and drops it: the MCP
- * SDK's reader would silently take the last value.
+ * Passes on a client's lines, except JSON that is not strict, such as a message in which a name occurs twice: the MCP SDK's
+ * reader would silently take the last value. Such a message gets an error reply. Text that is not JSON is passed on.
  */
 export class StrictJsonLines extends Transform {
   private line: Buffer[] = [];

@@ -8,7 +8,7 @@ export const RECOMMENDATIONS = ['proceed', 'pivot', 'abandon'] as const;
 
 const FEATURE_ID_PATTERN = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$/;
 
-/** The human-readable findings of a spawned feature: `features/fold-back/<child>.md`. It is never overwritten. */
+/** The human-readable findings of a spawned feature: `features/fold-back/<child>.md`. An existing file is never overwritten. */
 export class FoldBackFile {
   private isCreated = false;
 
@@ -35,7 +35,7 @@ export class FoldBackFile {
     this.isCreated = await writeNew(join(this.root, this.path), text);
   }
 
-  /** Removes the file if this command created it, after a refusal. */
+  /** Removes the file after a refusal, if this command created it. */
   async undo(): Promise<void> {
     if (this.isCreated) await unlink(join(this.root, this.path));
   }

@@ -21,7 +21,7 @@ import type { ProjectConnection } from './project-connection.js';
 const FOREIGN_PROJECT_KEY = { tenant_id: 'default', project_id: 'foreign' };
 const BYTES_MAX = 512 * 1024 * 1024;
 
-/** Opens another tool's log, or a copy of one of our logs, together with the workspace files beside it, read-only. */
+/** Opens another tool's log, or a copy of one of our logs, read-only, with the files of the workspace that contains it. */
 export async function withForeignLog(
   context: CommandContext,
   logPath: string,
@@ -47,7 +47,7 @@ type FileTexts = ReadonlyMap<string, string>;
 
 const NO_FILES: WorkspaceTexts = { files: new Map(), unreadable: new Map() };
 
-/** Falls back to the built-in graph if the other tool's workspace files cannot be read. */
+/** Opens the project with the files of that workspace; with the built-in graph if there is none or its files are invalid. */
 async function openWithWorkspaceFiles(
   context: CommandContext,
   workspace: Workspace | null,

@@ -15,7 +15,7 @@ interface InProcessOptions {
   readonly blobs?: Blobs;
   readonly key: ProjectKey;
   readonly user: string | null;
-  /** Called for faults in single files. */
+  /** Called for faults that concern only a part of the configuration. Other faults are thrown. */
   readonly warn?: (sentence: string) => void;
 }
 

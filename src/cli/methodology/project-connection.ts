@@ -12,7 +12,7 @@ import {
 
 /** A methodology command's connection to its project. */
 export interface ProjectConnection<Calls = ProjectCalls> extends OpenedProject<Calls> {
-  /** The workspace that contains the current folder; null if the project exists only on a server. */
+  /** The workspace that contains the current folder; null without a workspace, and for a log that is opened with `--log`. */
   readonly workspace: Workspace | null;
 }
 
@@ -52,7 +52,7 @@ const readOwnProjectId = async (workspace: Workspace): Promise<string> => {
   return (await readProjectKey(workspace)).project_id;
 };
 
-/** Refuses another project in `--project` than the workspace's own: other projects need a server. */
+/** Refuses an explicit project other than the workspace's own: other projects need a server. */
 async function assertOwnProject({ explicitProject }: CommandContext, workspace: Workspace): Promise<void> {
   if (explicitProject === null) return;
   const project = await readOwnProjectId(workspace);

@@ -29,7 +29,10 @@ export async function openReadOnly(
 /** When this many events follow the last summary, a new one is written, so that later calls need not read these events. */
 const EVENTS_AFTER_SUMMARY = 100;
 
-/** The projection of a log, from its summary and the events after it; without a summary, from all events. */
+/**
+ * The projection of a log, from its summary and the events after it. Without a usable summary, or if a later event redacts
+ * others, from all events.
+ */
 async function readStatus(folder: string): Promise<StatusProjection> {
   const summary = await readStatusSummary(folder);
   if (summary !== null) {

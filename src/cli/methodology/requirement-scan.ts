@@ -33,7 +33,7 @@ export async function scanRequirements(
   return { coverage, left_out: scan.left_out, gapsRequest };
 }
 
-/** The features' own keys and the requirements they name. */
+/** The ids of features, which are keys too, and the requirements that they name: of one feature, or of the whole project. */
 async function requirementKeys(
   calls: Pick<ReadOnlyCalls, 'feature' | 'status'>,
   feature: string | undefined,

@@ -38,7 +38,10 @@ export async function readStatusSummary(eventsFolder: string): Promise<StatusSum
   }
 }
 
-/** Writes a summary, without a sync: its digest reveals an incomplete file. Ignores a folder that cannot be written. */
+/**
+ * Writes a summary, without a sync: its digest reveals an incomplete file. Writes none if it is too large or the folder cannot
+ * be written: status works without it.
+ */
 export async function writeStatusSummary(eventsFolder: string, summary: StatusSummary): Promise<void> {
   const content = serialize(summary);
   if (content.length > SUMMARY_BYTES_MAX) return;

@@ -13,7 +13,7 @@ export interface CommandCompletions {
 const joinNames = ({ words, options }: CommandCompletions): string =>
   [...words, ...options].map(({ name }) => name).join(' ');
 
-/** Code for bash and zsh that finds the command in the words typed so far. The shells differ only in how they list words. */
+/** Code for bash and zsh that finds the command in the words typed so far. Here the shells differ only in `typedWords`. */
 const findCommandScript = (
   commands: readonly CommandCompletions[],
   typedWords: string,

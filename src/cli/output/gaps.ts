@@ -18,7 +18,7 @@ const NAMES_MAX = 20;
 const NO_REQUIREMENTS =
   'There are no requirements yet: no key in specification/, and no feature. Create one: gen spawn --type feature --id REQ-F-NAME-001 --reason "…"';
 
-/** The coverage of each requirement, then tags and files that belong to no requirement. */
+/** The totals, the requirements that lack something, tags and files without a requirement, and the decisions needed. */
 export function gapsText(reply: GapsReply, coverage: Coverage, context: CommandContext): string {
   const { result, total_req_keys, full_coverage, partial_coverage, no_coverage, event_id, next } = reply;
   const { orphans, untagged_files } = coverage;

@@ -6,7 +6,7 @@ import { countText, section } from './text.js';
 
 const SEVERITIES = ['critical', 'high', 'medium', 'low'] as const;
 
-/** The findings that are or soon become problems, worst first. */
+/** Current and imminent problems, worst first, then what runs have spent. */
 export function healthText(
   { healthy, position, findings, counts, spent, budget }: HealthReport,
   { paint, wrap }: CommandContext,

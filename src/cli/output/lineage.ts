@@ -5,7 +5,7 @@ import type { CommandContext } from '../context.js';
 import { paintState } from './paint.js';
 import { formatUtc, section } from './text.js';
 
-/** The lineage table of specification 004 §9.2, followed by the refused results. */
+/** The lineage table of specification 004 §9.2, followed by errors, adopted results, reviews and refused results. */
 export function lineageText(
   lineage: Lineage,
   { rows }: LineageTable,

@@ -99,7 +99,7 @@ export function reviewText(
   ].join('\n');
 }
 
-/** Lists every file by its path: the approval covers exactly these bytes. */
+/** Lists the files by path and digest, because the approval covers exactly these bytes. Says how many more there are. */
 function fileLines(
   { files, file_count }: PendingReview,
   drafts: readonly ReviewedDraft[],

@@ -30,7 +30,7 @@ const STATE_BY_TYPE: Readonly<Partial<Record<EffectiveCheck['type'], string>>> =
   deterministic: 'DeterministicChecks',
   agent: 'AgentChecks',
 };
-/** The last states of a run. Each run enters only one of them, which is drawn from then on. */
+/** The last states of a run. Each run enters at most one of them, which is drawn from then on. */
 const END_STATES = new Set(['Promote', 'Escalate']);
 const FIRST_OF_ITERATION = 'ConstructCandidate';
 

@@ -8,7 +8,7 @@ import { firstLines, formatUtc } from './text.js';
 
 /** What the log and the files contain about a requirement. */
 export interface TraceResult extends TraceReply {
-  /** Null if the project's files are not on this machine. */
+  /** Null if no files were searched: outside a workspace, for a past position, and for a name that is not a requirement key. */
   readonly places: Readonly<Record<TagKind, readonly TagLocation[]>> | null;
   readonly commits: readonly CommitWithRequirements[];
 }

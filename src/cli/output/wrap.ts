@@ -23,7 +23,7 @@ export function labelledLines(name: string, text: string, nameWidth: number, wid
   return [`${name.padEnd(nameWidth)}${first.slice(nameWidth)}`, ...rest];
 }
 
-/** Wraps a notice if standard error is a terminal; other readers get it unwrapped. */
+/** Wraps a notice if standard error and standard output are terminals: only the width of standard output is known. */
 export function wrapNotice(
   text: string,
   { columns, stderr_is_terminal }: Pick<Io, 'columns' | 'stderr_is_terminal'>,

@@ -41,7 +41,10 @@ export interface RunnerOptions {
   readonly is_once: boolean;
 }
 
-/** Fetches candidates, runs their checks, and signs and records the results, until the runner is stopped or revoked. */
+/**
+ * Fetches candidates, runs their checks, and signs and records the results, until the runner is stopped or revoked; with
+ * `is_once` for one round only.
+ */
 export async function runRunner(context: CommandContext, options: RunnerOptions): Promise<void> {
   const key = await readRunnerKey(options.key_file);
   await assertBase(options.base);
@@ -98,7 +101,7 @@ interface RunnerSession {
   readonly key: Omit<RunnerKey, 'isNew'>;
   readonly identity: RunnerIdentity;
   readonly dependencies: RunnerDependencies;
-  /** The time from which on a candidate may be attested again, by the key of the candidate. */
+  /** When each candidate may be attested again, by a digest of the candidate (`attestedKey`). */
   readonly attestAgainAtMs: Map<string, number>;
 }
 
@@ -154,7 +157,7 @@ async function attestPage(
     if (signal.aborted) return;
     try {
       const statement = await attestOne(session, candidate, signal);
-      // After an error the checks run again, because a base that was behind may have caught up.
+      // After an error the checks run again: the repository or folder with the base may have been out of date.
       const againMs = hasErrors(statement) ? Date.now() + RETRY_MS : Number.POSITIVE_INFINITY;
       rememberAttested(attestAgainAtMs, attestedKey(candidate), againMs);
     } catch (error) {

@@ -22,7 +22,7 @@ function fromJson(text: string, name: string): ConfiguredServer | null {
   return { ...server, ...(httpUrl === undefined ? {} : { url: httpUrl }) };
 }
 
-/** Reads the strings and lists of strings of one table, in the syntax that TOML shares with JSON. */
+/** Reads `command`, `args`, `cwd` and `url` of one table: strings and lists of strings, which TOML writes as JSON does. */
 function fromToml(text: string, name: string): ConfiguredServer | null {
   const lines = text.split(/\r?\n/).map((line) => line.trim());
   const start = lines.indexOf(`[mcp_servers.${name}]`);

@@ -21,7 +21,7 @@ export interface JsonChild {
   readonly comma: number | null;
 }
 
-/** Parses the text. Throws a `SyntaxError`. */
+/** Parses the text. Throws a `SyntaxError` if it is not valid. */
 export function parseJsonText(text: string): JsonNode {
   const parser = new JsonTextParser(text);
   const node = parser.parseValue(0);

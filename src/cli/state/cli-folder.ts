@@ -9,10 +9,11 @@ import type { Io } from '../io.js';
 import { CLI_FOLDER_NAME, osHomeFolder } from './user-folder.js';
 
 /**
- * The CLI's own folder, which also holds the embedded log. Searches upward from the current folder, so that claims made
- * in a parent folder are found. If none is found, it is a new folder in the workspace, or else in the current folder.
- * Throws if another user owns the folder, unless `GENESIS_HOME` names it. Ignores a workspace of another user: commands
- * that need that workspace refuse it, but all other commands must work there.
+ * The path of the CLI's own folder, which also holds the embedded log: `GENESIS_HOME`, or else the nearest one, searched upward
+ * from the current folder to the workspace's root, so that claims made in a parent folder are found. If none is found, it is a
+ * new folder in the workspace, or else in the current folder. Throws if another user owns the folder, unless `GENESIS_HOME`
+ * names it. Ignores a workspace of another user: commands that need that workspace refuse it, but all other commands must
+ * work there.
  */
 export function cliFolder(io: Io): string {
   if (io.env.GENESIS_HOME !== undefined) return resolve(io.cwd, io.env.GENESIS_HOME);

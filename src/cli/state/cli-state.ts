@@ -60,7 +60,7 @@ export class CliState {
     return this.sessions.remove(targetName(target, agentId, terminal));
   }
 
-  /** The project of the last plan that was imported from here. */
+  /** The project of the last plan that was imported from here to this server and tenant; null if there is none. */
   async project(url: string, tenant: string): Promise<string | null> {
     return (await this.projects.get(recordName(url, tenant)))?.project ?? null;
   }

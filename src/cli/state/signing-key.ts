@@ -8,7 +8,7 @@ import { userFolder } from './user-folder.js';
 /** The variable that names the key file. Commands that start other commands pass it on, so that one session has one key. */
 export const SIGNING_KEY_VARIABLE = 'GENESIS_SIGNING_KEY';
 
-/** The file of the signing key. It is in no project's folder, because a key that comes with a repository is known to others. */
+/** The file of the signing key, by default in the user's folder: a key that comes with a repository is known to others. */
 export const signingKeyFile = (io: Pick<Io, 'env' | 'cwd'>): string =>
   resolve(io.cwd, io.env[SIGNING_KEY_VARIABLE] ?? join(userFolder(io), 'signing-key.pem'));
 

@@ -45,7 +45,7 @@ export async function statusHere(context: CommandContext, url: string | undefine
   context.printReply(status, statusText);
 }
 
-/** Runs work on this workspace and its remote. A refusal of the work is thrown as a failure. */
+/** Runs work on this workspace and its remote. A refusal that the work returns is thrown as a failure. */
 async function withBothLogs<T extends object>(
   context: CommandContext,
   explicitRemote: string | undefined,

@@ -42,8 +42,9 @@ export async function withRemote<T>(
 }
 
 /**
- * The remote of the last sync, unless git tracks the file that names it: then anyone who can push to the repository could name
- * a server of theirs, and receive the token of everyone who pulls.
+ * The remote of the last sync; null before the first sync. Throws unless it is certain that git does not track the file that
+ * names the remote: otherwise anyone who can push to the repository could name a server of theirs there, and receive the
+ * token of everyone who pulls. Also throws for a remote that is a module.
  */
 async function readLastRemote(syncFile: string): Promise<string | null> {
   const remote = (await readAnyCursor(syncFile))?.remote ?? null;

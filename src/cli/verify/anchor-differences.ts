@@ -18,7 +18,7 @@ export interface AnchoredLog extends ProjectKey {
   readonly report: LogAuditReport | null;
 }
 
-/** Compares every log of the store that has an anchor with its anchors. */
+/** Compares the log of each project that the anchors cover with its anchors. The store may lack such a log. */
 export async function compareWithAnchors(
   store: Store,
   anchorOptions: AnchorOptions & Required<Pick<AnchorOptions, 'anchors'>>,

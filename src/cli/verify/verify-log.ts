@@ -80,7 +80,10 @@ function trailingLines({ foreign_lines, lines, unfinished, unfinished_bytes, uns
   return trailing;
 }
 
-/** Reads the log a second time if some redactions predate checkpoints: only the first pass finds these redactions. */
+/**
+ * Audits the log again if the first audit found violations, and the log does not record the original digests of all redacted
+ * payloads. For those payloads the second audit uses the digest of the redacted text. Only the first pass finds which they are.
+ */
 async function auditAgain(
   location: LogLocation,
   checkpoints: CheckpointAudit,

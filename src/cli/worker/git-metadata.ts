@@ -1,6 +1,6 @@
 import { gitText } from '../../workspace/git.js';
 
-/** The branch and commit of a folder in a git repository. A field is null if HEAD is detached or there is no commit yet. */
+/** Where a folder's repository is. `branch` is null if HEAD is detached, `commit` is null if there is no commit yet. */
 interface GitPosition {
   readonly branch: string | null;
   readonly commit: string | null;
@@ -41,7 +41,7 @@ export async function readGitPosition(folder: string): Promise<GitPosition | nul
   };
 }
 
-/** The metadata of a result made in the folder since the claim; null if it was not made in a repository. */
+/** The metadata of a result made in the folder since the claim; null outside a repository, or if git failed. */
 export async function readGitMetadata(
   folder: string,
   atClaim: GitPosition | null,

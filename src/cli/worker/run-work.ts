@@ -114,7 +114,10 @@ async function runProgram(
   }
 }
 
-/** The result: the file that the program wrote, otherwise its drafts, otherwise its exit code and the end of its output. */
+/**
+ * The result: the file that the program wrote, otherwise its drafts, otherwise its exit code and the end of its output. Throws
+ * if the program did not write the file of `--result`.
+ */
 async function readResult(
   { genesis, resultFile, draftClaims }: WorkerRun,
   { claim }: Work,

@@ -35,8 +35,9 @@ export class WorkFiles {
   }
 
   /**
-   * The environment of the program: that of this process without three internal variables, the server's address, the handle,
-   * and the paths of the briefing, the result, the checks of an edge and the drafts.
+   * The environment of the program: that of this process without three internal variables, what `gen` needs to reach the same
+   * project (`targetEnvironment`), the agent, the handle, and the paths of the briefing, the result, the checks of an edge and
+   * the drafts.
    */
   environment(
     { io }: CommandContext,

@@ -9,7 +9,7 @@ import { cliFolder } from '../state/cli-folder.js';
 import type { CliTarget } from '../state/cli-state.js';
 import { SIGNING_KEY_VARIABLE, signingKeyFile } from '../state/signing-key.js';
 
-/** Where work comes from, and the server's token; null if it needs none. */
+/** Where work comes from, and the token for the server; null if none is set. */
 export interface WorkTarget extends CliTarget {
   readonly token: string | null;
   /** Identifies the server in the outbox: its URL, or its workspace, whose server has another URL in each command. */
@@ -27,7 +27,7 @@ export async function workTargetOf(context: CommandContext): Promise<WorkTarget>
   return { ...target, outbox_server: server || target.url };
 }
 
-/** Environment variables that make `gen` in a child process use the same server, project and folder. */
+/** Environment variables that make `gen` in a child process use the same server, project, folder and signing key. */
 export const targetEnvironment = (
   io: Io,
   { url, tenant, project, token }: WorkTarget,

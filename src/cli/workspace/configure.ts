@@ -9,7 +9,10 @@ import type { Workspace } from '../../workspace/workspace.js';
 /** Which version of the files the log contains: the current version, an earlier valid version, or none. */
 type ConfigurationState = 'current' | 'previous' | 'none';
 
-/** Loads the workspace's files into the log. Invalid files leave the log unchanged, and a notice names the fault. */
+/**
+ * Loads the workspace's files into the log, and prints a notice for each fault. A fault in the file of a feature, an edge or a
+ * profile concerns only what depends on that file. A fault in a file that everything depends on leaves the log unchanged.
+ */
 export async function configure(
   warn: (sentence: string) => void,
   workspace: Workspace,

@@ -7,7 +7,7 @@ import type { CommandContext } from '../context.js';
 import type { OpenedCoordinator } from '../open-store.js';
 import { configure, reloadConfiguration } from './configure.js';
 
-/** Loads a workspace's files into its log, and serves its inboxes while the server runs. */
+/** Loads a workspace's files into its log, and serves the workspace and its inboxes, if it has any, while the server runs. */
 export async function startInboxService(
   context: CommandContext,
   workspace: Workspace,

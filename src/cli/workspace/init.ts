@@ -92,7 +92,7 @@ async function promptForAnswers({ io }: CommandContext, defaults: InitAnswers): 
   }
 }
 
-/** Loads the files into the log, through the server that holds the log if there is one. False if the files are invalid. */
+/** Loads the files into the log, through the server that holds the log if there is one. On failure, warns and returns false. */
 async function configureLog(context: CommandContext, workspace: Workspace): Promise<boolean> {
   const { warn } = context;
   try {
@@ -119,8 +119,8 @@ const COORDINATION_FILE = '.ai-workspace/coordination.yml';
 const isNewWorkspace = ({ made }: InitReport): boolean => made.includes(COORDINATION_FILE);
 
 /**
- * Requires the evidence of a runner in a new project that is created under a credential, because agents are then not trusted
- * with everything. Returns whether the policy was changed.
+ * Requires the evidence of a runner if a credential is set (GENESIS_TOKEN), because agents are then not trusted with
+ * everything. Called for a new workspace only. Returns whether the policy was changed.
  */
 async function requireEvidence(context: CommandContext, workspace: Workspace): Promise<boolean> {
   if (!context.hasCredential) return false;
