@@ -40,7 +40,7 @@ export class Genesis extends ApiClient {
     return this.outbox.flush(this.submitToServer);
   }
 
-  /** Outcomes of the project's results that `work` produced on this machine, now or earlier, while the outbox keeps them. */
+  /** Outcomes of this project's results that `work` has produced on this machine, as far as the outbox still records them. */
   outcomes(): Promise<readonly SubmitOutcome[]> {
     return this.outbox.outcomes();
   }

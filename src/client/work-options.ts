@@ -9,7 +9,7 @@ import type { CheckReport } from './requests.js';
 export interface WorkOptions {
   /** Default: GENESIS_AGENT, or else the name of the program and a short id. */
   readonly agent_id?: string;
-  /** Default: GENESIS_SESSION, or a new session. It is closed at the end, unless results wait for the server or a person. */
+  /** Default: GENESIS_SESSION, or a new session that is closed at the end unless results wait for the server or a person. */
   readonly session_id?: string;
   /** Default: tasks only. */
   readonly kinds?: readonly WorkKind[];

@@ -144,7 +144,7 @@ const FAULT_MESSAGES: Readonly<Record<ConfigFileFault, string>> = {
   link: 'It is a link that changed while it was read. Try again.',
   outside: 'It is a link that leaves the project, and is not followed. Replace it with a copy.',
   own_store: 'It is a link into the folder of the log, and is not followed. Replace it with a copy.',
-  loop: 'It is a link that leads back to itself. Remove it.',
+  loop: 'It is a link that leads back to itself or to a folder above it. Remove it.',
   broken: 'It is a link that leads nowhere. Correct it, or remove it.',
   no_access: 'This user may not read it. Change its permissions.',
   not_a_file: 'It is not a regular file. Remove it, or replace it with a regular file.',

@@ -163,7 +163,7 @@ const FAULT_MESSAGES = {
   outside: 'It leaves the project, and is not read. Replace it with a copy.',
   own_store: 'It is in the folder of the log, and is not read.',
   hidden: 'It is hidden, so it may contain secrets, and is not read. Move it to a folder without a dot.',
-  loop: 'It is a link that leads back to itself. Remove it.',
+  loop: 'It is a link that leads back to itself or to a folder above it. Remove it.',
   broken: 'It is a link that leads nowhere. Correct it, or remove it.',
   link: 'It is a link that changed while it was read. Try again.',
   no_access: 'This user may not read it. Change its permissions.',

@@ -174,8 +174,8 @@ class PullRun {
 const notPushedRefusal = ({ common_position, local_position }: SyncState): SyncRefusal => ({
   refused: 'TAIL_NOT_PUSHED',
   detail:
-    `${local_position - common_position} local events have not been pushed to the remote. Push them first: gen sync push. ` +
-    'To replace them and keep a copy in a file instead: gen sync pull --keep-aside.',
+    `The remote does not have all ${local_position - common_position} local events since the last pull. Push them first: ` +
+    'gen sync push. To replace them and keep a copy in a file instead: gen sync pull --keep-aside.',
 });
 
 const sizeOf = async (path: string): Promise<number> => (await lstat(path).catch(() => null))?.size ?? 0;

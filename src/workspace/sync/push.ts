@@ -174,8 +174,8 @@ class PushRun {
   }
 
   /**
-   * Pushes an approval, with the id of the result that it accepted if `next` is that result. Returns whether this has also
-   * pushed `next`: the remote accepts both or neither.
+   * Pushes an approval, with the id of the result that it accepted if `next` is that result. Returns whether the remote has
+   * then accepted both, so that `next` need not be pushed.
    */
   private async pushApproval(approval: EventEnvelope, next: EventEnvelope): Promise<boolean> {
     const isItsResult =
