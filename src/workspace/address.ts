@@ -67,7 +67,7 @@ const ADDRESS_PATTERN =
 /**
  * Reads the address of the process that holds the log. Null if none is published, or if the published address is not on
  * this machine or not from the process that holds the lock: another process may by now listen at an address left by a
- * crash. Untrusted if another user may have written the file.
+ * crash. Not trusted if another user may have written or read the file.
  */
 export async function readAddress(workspace: Workspace): Promise<ServerAddress | UntrustedAddress | null> {
   const path = addressFile(workspace);

@@ -23,7 +23,8 @@ const iteration = { event_type: 'iteration_completed', ...edgeFields, iteration:
 class Crash extends Error {}
 
 /**
- * Earlier commands, the command under test, another agent's command in the same round, and the expected outcome.
+ * A command whose execution crashes: the commands before it, the command, another agent's command in the same round, and
+ * what is expected in the end.
  */
 interface Case {
   readonly before: readonly object[];
