@@ -27,8 +27,8 @@ import type {
 } from './requests.js';
 
 /**
- * One method per call of the wire contract. A call resolves with a grant, a named refusal or a Problem. A request
- * that may have taken effect is repeated under the same request_id.
+ * One method per call of the wire contract. A call resolves with the reply, which may be a refusal with a code, or with a
+ * problem. A request that may have taken effect is repeated under the same request_id.
  */
 export class ApiClient extends ProjectEndpoint {
   readonly methodology = new MethodologyClient(this.project, (request) =>
@@ -405,8 +405,8 @@ export class ApiClient extends ProjectEndpoint {
   }
 
   /**
-   * Yields every event after the cursor `after`, once and in order, and reconnects as needed. Without `after` it starts
-   * with the first event. With `now` it yields only new events.
+   * Yields every event that matches the filter, once and in order, and reconnects as needed. It starts after the cursor
+   * `after`: by default with the first event; if `after` is `now`, with the next new one.
    */
   follow(
     filter: Omit<EventFilter, 'limit'> = {},

@@ -36,7 +36,7 @@ export class EscalatedClaims {
     this.files = new OwnedFiles(folder, SUFFIX, SUFFIX);
   }
 
-  /** Writes the claim to a new file and removes its earlier one: with two files, two processes would continue the claim. */
+  /** Removes the earlier file of the claim, then writes a new one: with two files, two processes would continue the claim. */
   async add(requestId: string, claim: EscalatedClaim): Promise<void> {
     for (const name of await this.files.names()) {
       const existingClaim = await this.read(name);

@@ -24,7 +24,7 @@ export class Genesis extends ApiClient {
     this.outbox = new Outbox(outboxFolder(root, outbox_server, this.tenant, this.project));
   }
 
-  /** Claims work and passes it to `handler` until no work is left. Renews each claim meanwhile. */
+  /** Claims work and passes it to `handler`, by default until all work is done. Renews each claim meanwhile. */
   async work(options: WorkOptions, handler: WorkHandler): Promise<WorkSummary> {
     const renewals = await LeaseRenewals.start(this.resolvedOptions(), (renewal) => this.renewOnce(renewal));
     try {
@@ -40,7 +40,7 @@ export class Genesis extends ApiClient {
     return this.outbox.flush(this.submitToServer);
   }
 
-  /** Outcomes of the results that `work` produced on this machine, in this run and earlier ones. */
+  /** Outcomes of this project's results that `work` has produced on this machine, as far as the outbox still records them. */
   outcomes(): Promise<readonly SubmitOutcome[]> {
     return this.outbox.outcomes();
   }

@@ -60,7 +60,7 @@ const TRANSIENT_STATUSES = new Set([408, 429, 502, 503, 504]);
 
 export const newRequestId = (): string => randomUUID();
 
-/** JSON over HTTP. A request is repeated unchanged until it is answered or its time is over. */
+/** JSON over HTTP. After a transient failure a request is repeated unchanged, until its attempts or its time are used up. */
 export class Http {
   constructor(readonly options: HttpOptions) {}
 

@@ -86,7 +86,7 @@ export class Outbox {
     return (await this.files.names()).length;
   }
 
-  /** Whether there are results that no process is sending. */
+  /** Whether there are results without an owner. Does not look for results of processes that have ended: `flush` does. */
   async hasUnsent(): Promise<boolean> {
     return (await this.files.names()).some(this.files.isFree);
   }
@@ -105,7 +105,7 @@ export class Outbox {
     return outcomes;
   }
 
-  /** Sends the result in a file. After a transient problem, the file stays and this process still owns it. */
+  /** Sends the result in a file. After a problem that is not final, the file stays and this process still owns it. */
   async send(path: string, submit: SubmitFinished): Promise<SubmitOutcome | ApiProblem> {
     const text = await readFile(path, 'utf8').catch(() => null);
     // If the file is gone, another process considers this process dead and sends the result.
@@ -135,7 +135,10 @@ export class Outbox {
     return outcome;
   }
 
-  /** Removes the result last: if the process crashes before that, the result is sent again and gets the same answer. */
+  /**
+   * Removes an answered result last: if the process crashes before that, the result is sent again and gets the same answer.
+   * A refused result that the server does not keep is first renamed, so that this machine keeps it.
+   */
   private async settle(path: string, finished: FinishedResult, outcome: SubmitOutcome): Promise<void> {
     await this.keepEscalated(finished, outcome);
     if (outcome.kept !== null) await rename(path, outcome.kept);
@@ -163,7 +166,7 @@ export class Outbox {
     await this.files.giveBack(path);
   }
 
-  /** All recorded outcomes, oldest first, one per result. */
+  /** All outcomes that are still recorded, oldest first, one per result. */
   async outcomes(): Promise<SubmitOutcome[]> {
     const outcomesByRequest = new Map<string, SubmitOutcome>();
     for (const path of [this.logPath('.1'), this.logPath()]) {
@@ -192,7 +195,7 @@ export class Outbox {
   private logPath = (suffix = '') => join(this.folder, `outcomes.jsonl${suffix}`);
 }
 
-/** Returns a transient problem as it is. `keptPath`: the local file for a refused result that the server does not keep. */
+/** Returns a problem that is not final. `keptPath`: the local file for a refused result that the server does not keep. */
 async function sendOnce(
   finished: FinishedResult,
   submit: SubmitFinished,

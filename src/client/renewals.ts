@@ -51,7 +51,10 @@ export class LeaseMonitor {
     return this.lossController.signal;
   }
 
-  /** Whether the claim is certainly held now. Correct even within a long synchronous turn, in which no signal fires. */
+  /**
+   * Whether the lease certainly lasts now and no loss is known. Correct even within a long synchronous turn, in which no
+   * signal fires.
+   */
   isHeld(): boolean {
     if (this.leaseEnd.isLost) return false;
     return this.marginMs === null || monotonicMs() < this.leaseEnd.endsAtMs - this.marginMs;
@@ -147,7 +150,10 @@ export class LeaseRenewals {
     });
   }
 
-  /** Fallback if the worker's file is missing, as in some bundles: renewals then depend on the main thread not blocking. */
+  /**
+   * Fallback if the thread does not start, for example in a bundle without its file, or if it ends. Renewals then depend on
+   * the main thread not blocking.
+   */
   private renewOnMainThread(error: unknown): void {
     this.thread = null;
     if (this.localRenewer !== null) return;

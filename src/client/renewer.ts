@@ -126,8 +126,9 @@ class LeaseRenewal {
   }
 
   /**
-   * Sets the earlier of two ends; neither is later than the server's. One is a full lease after the request was sent. The
-   * other is the known end, moved by as much as the server moved its own: it is earlier if the server shortened the lease.
+   * Sets the earlier of two ends, so that the end is never later than the server's. One is a full lease after the request
+   * was sent. The other is the known end, moved by as much as the server moved its own: it is the earlier one if the server
+   * shortened the lease.
    */
   private extendLease(sentMs: number, expiresAtMs: number): void {
     const shiftedEndMs = this.leaseEnd.endsAtMs + (expiresAtMs - this.expiresAtMs);

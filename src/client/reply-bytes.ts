@@ -7,7 +7,10 @@ export const REPLY_BLOB_BYTES_MAX = 1024 ** 3;
 /** The limit for one event of a stream; a command has at most 1 MiB. */
 export const FRAME_CHARS_MAX = 4 * 1024 * 1024;
 
-/** The error for a reply over the size limit. Such a reply is not from a Genesis server, and must not fill the memory. */
+/**
+ * The error for a reply over the size limit, which must not fill the memory. Unless the caller has set a lower limit, such a
+ * reply is not from a Genesis server.
+ */
 export function replyTooLargeError(status: number, limitText: string): GenesisError {
   const detail = `The reply exceeds ${limitText}. Check that GENESIS_URL is the address of a coordinator.`;
   return new GenesisError({ code: 'REPLY_TOO_LARGE', detail, status });

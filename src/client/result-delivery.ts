@@ -11,8 +11,8 @@ import type { LeaseMonitor } from './renewals.js';
 import { type ApiProblem, isProblem, isTransient } from './replies.js';
 
 /**
- * Delivers finished results: writes each to the outbox, then sends it until the server answers or the claim is no longer
- * held. Unanswered results are sent later, by this run or a later one.
+ * Delivers finished results: writes each to the outbox, then sends it until the server answers, the claim is no longer held,
+ * the loop is stopped or a retry is pointless. Unanswered results are sent later, by this run or a later one.
  */
 export class ResultDelivery {
   readonly outcomes: SubmitOutcome[] = [];

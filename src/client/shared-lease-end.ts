@@ -5,8 +5,8 @@ const ENDS_INDEX = 0;
 const LOST_INDEX = 1;
 
 /**
- * The guaranteed end of a claim, in memory shared between threads: a thread too busy to receive a message still reads
- * renewals here. The end is counted from before the request was sent, so it is never later than the server's.
+ * The time until which a lease certainly lasts, in memory shared between threads: a thread too busy to receive a message
+ * still reads renewals here. It is counted from before the request was sent, so it is never later than the server's end.
  */
 export class SharedLeaseEnd {
   private readonly cells: BigInt64Array;

@@ -71,7 +71,10 @@ export class WorkClaimer {
     return (await this.resumeReviewed()) ?? this.claimReady(shouldWait);
   }
 
-  /** Requests waiting claims again. Returns the first for which a person has requested changes; null if there is none. */
+  /**
+   * Requests waiting claims again. Returns the first for which a person has requested changes, null if there is none, or
+   * `later` after a transient problem.
+   */
   private async resumeReviewed(): Promise<GrantedWork | 'later' | null> {
     await this.escalated.takeAbandoned();
     for (

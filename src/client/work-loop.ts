@@ -157,7 +157,10 @@ export class WorkLoop {
     }
   }
 
-  /** The handler's result, or its error. A handler that ignores the abort is abandoned after a grace period. */
+  /**
+   * The handler's result, or its error. If the loop is stopped, a handler that ignores the abort is abandoned after a grace
+   * period. If the claim is lost, the loop waits for the handler.
+   */
   private async runHandler(work: Work, lease: LeaseMonitor): Promise<HandlerResult | { error: unknown }> {
     const handlerAbort = new AbortController();
     const stop = () => handlerAbort.abort(new Error('the work loop was stopped'));

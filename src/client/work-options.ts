@@ -9,7 +9,7 @@ import type { CheckReport } from './requests.js';
 export interface WorkOptions {
   /** Default: GENESIS_AGENT, or else the name of the program and a short id. */
   readonly agent_id?: string;
-  /** Default: GENESIS_SESSION, or a new session that is closed at the end. */
+  /** Default: GENESIS_SESSION, or a new session that is closed at the end unless results wait for the server or a person. */
   readonly session_id?: string;
   /** Default: tasks only. */
   readonly kinds?: readonly WorkKind[];
@@ -42,7 +42,10 @@ export interface EndedWork {
    * the result is in the outbox, unanswered.
    */
   readonly outcome: 'accepted' | 'escalated' | 'refused' | 'failed' | 'lost' | 'released' | 'pending';
-  /** The reference of the accepted result, the reason of a refusal (with the failing checks) or a loss, or the error. */
+  /**
+   * The reference of the accepted result, the reason of a refusal (with the failing checks) or of a loss, or the error; for
+   * an escalated or pending result a sentence.
+   */
   readonly message: string;
   /** The server's answer to the result; null if there is none. */
   readonly submission: SubmitOutcome | null;
@@ -59,7 +62,10 @@ export interface Work {
 export interface WorkContext {
   /** Aborts when the claim is lost or may be lost (ClaimLost), and when the loop is stopped. */
   readonly signal: AbortSignal;
-  /** Whether the claim is certainly held now. Correct even within a long synchronous turn, in which no signal fires. */
+  /**
+   * Whether the lease certainly lasts now and no loss is known. Correct even within a long synchronous turn, in which no
+   * signal fires.
+   */
   readonly held: () => boolean;
   /** Sets metadata to submit with the result, such as the machine on which it was made. */
   readonly setMetadata: (metadata: Readonly<Record<string, unknown>>) => void;
@@ -90,7 +96,7 @@ export interface WorkSummary {
   readonly lost: number;
   /** Claims released because the loop was stopped. */
   readonly released: number;
-  /** Finished results that the server has not answered. They are in the outbox for the next run. */
+  /** Finished results that the server has not answered. The next run sends those that could be written to the outbox. */
   readonly pending: number;
   /** Whether the loop ended because all work of its kinds and tracks is complete. */
   readonly is_done: boolean;

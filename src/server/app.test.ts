@@ -76,7 +76,7 @@ test('an address that is in use leaves no timer running', async () => {
   expect(started).not.toHaveBeenCalled();
 });
 
-test('the server responds 503 if the store cannot be reached, and 504 if it may have written', async () => {
+test('the server responds 503 if the store cannot be reached, and 504 if the store may have written', async () => {
   const away = await openFailingApp(new StoreUnavailable('no route to 10.0.0.3'));
   expect([away.status, JSON.parse(away.text).code]).toEqual([503, 'UNAVAILABLE']);
   expect(away.headers.get('retry-after')).not.toBeNull();

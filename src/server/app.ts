@@ -151,7 +151,10 @@ function withRequestId(response: HttpResponse, body: unknown): HttpResponse {
   return { ...response, body: JSON.stringify({ ...JSON.parse(response.body as string), request_id }) };
 }
 
-/** Response to an unexpected error. The caller gets an id to report to the operator; only the log has the error itself. */
+/**
+ * The response to a thrown error. For an unexpected error the caller gets an id to report to the operator; only the log has
+ * the error itself.
+ */
 function errorResponse(
   error: unknown,
   { accessLog, errorLog, isAccessLogged = () => true }: AppDependencies,

@@ -75,7 +75,7 @@ await onStandIn('s3', startS3Server, (server) => {
     await expect(openStoreUrl(url, ignoreWarnings, 's3://no-such-bucket/x')).rejects.toThrow(
       /no-such-bucket does not exist/,
     );
-    // The lock of the store is free.
+    // The refused start has not left the store locked.
     await (await openStoreUrl(url, ignoreWarnings)).store.close();
   });
 });

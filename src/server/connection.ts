@@ -12,7 +12,10 @@ export interface RequestConnection {
   /** A header of the request, by its name in lower case. */
   header(name: string): string | null;
   headers(): Headers;
-  /** Reads the whole body; null if it has more than `bytesMax` bytes or may not grow. Throws `ClientGone`. */
+  /**
+   * Reads the whole body; null if it has more than `bytesMax` bytes, or if `memory` has no space for it. Throws
+   * `ClientGone` if the client disconnects meanwhile.
+   */
   readBody(
     bytesMax: number,
     memory: Pick<BodyReservation, 'grow'>,

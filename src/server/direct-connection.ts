@@ -20,8 +20,8 @@ interface DirectAnswering {
 
 /**
  * Answers the requests of one connection without Node's HTTP server, whose objects for a request and its response cost as
- * much as a command. The first request that does not arrive whole, or whose reply is not JSON, hands the connection over
- * to Node's HTTP server for good.
+ * much as a command. Hands the connection over to Node's HTTP server for good at the first request that does not arrive
+ * whole, has no route or a reply other than JSON, or arrives before the request before it is answered.
  */
 export class DirectConnection {
   private current: DirectRequest | null = null;

@@ -52,7 +52,7 @@ export class NodeConnection implements RequestConnection {
   readonly destroy = (): void => void this.outgoing.destroy();
 }
 
-/** Reads the body. If it exceeds the limit or may not grow, discards the rest of it, then resolves with null. */
+/** Reads the body. If it exceeds the limit or `memory` has no space, discards the rest of it, then resolves with null. */
 function readBytes(
   incoming: IncomingMessage,
   bytesMax: number,

@@ -25,7 +25,10 @@ interface OpenConnection {
   isRefused: boolean;
 }
 
-/** Tracks open connections and pending requests. Node counts a connection as idle only after its first request. */
+/**
+ * Tracks open connections and pending requests, to close the idle ones at a stop. Node does not know them all: it counts a
+ * connection as idle only after its first request.
+ */
 export class OpenConnections {
   private readonly open = new Map<Socket, OpenConnection>();
   private isStopping = false;
@@ -49,7 +52,7 @@ export class OpenConnections {
     return this.open.size;
   }
 
-  /** Whether the connection may stay open. */
+  /** Registers a new connection. Returns false if it was closed, because of a limit or a stop. */
   admit(socket: Socket): boolean {
     // The connection was accepted just before the server stopped listening.
     if (this.isStopping) {
@@ -100,7 +103,8 @@ export class OpenConnections {
     const nowMs = performance.now();
     for (const [socket, { deadlineMs, pending, isLeftToNode }] of this.open) {
       if (deadlineMs >= nowMs || pending.size > 0) continue;
-      // Node itself closes connections that are only idle, and does not count them as dropped.
+      // Node closes its idle connections itself, so one beyond its deadline has sent input without a complete request. An
+      // idle connection that Node does not serve is closed here, and not counted as dropped either.
       if (isLeftToNode) this.drop(socket, 'silent');
       else socket.destroy();
     }

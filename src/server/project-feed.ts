@@ -74,7 +74,10 @@ export class ProjectFeed {
     }
   }
 
-  /** Reads until `follow` fails, or stops because the log became shorter. Then ends the feed, and clients reconnect. */
+  /**
+   * Reads until this feed ends, or until `follow` ends because the log became shorter, or fails for another reason than an
+   * unavailable store. Then ends the feed, and clients reconnect.
+   */
   private async readNewEvents(): Promise<void> {
     const { signal } = this.ending;
     let position = this.position;

@@ -66,7 +66,10 @@ export class ApiCall<Query = Record<string, unknown>> {
   /** Re-checks the credential, which can be revoked or expire during the call. */
   authorization!: Authorization;
   query = {} as Query;
-  /** The parsed JSON, the text of a YAML plan, or the bytes of a blob. Undefined if the route takes no body. */
+  /**
+   * The parsed JSON, a large JSON document as `JsonText`, the text of a YAML plan, the fields of a form, or the bytes of a
+   * blob. Undefined if the route takes no body.
+   */
   body: unknown;
   /** The memory of the body, released with the response. */
   bodyReservation: BodyReservation | null = null;
@@ -88,8 +91,8 @@ export class ApiCall<Query = Record<string, unknown>> {
   }
 
   /**
-   * Reserves memory for a response until the client has read it; false if there is too little. Call it before the
-   * response is built.
+   * Reserves memory for a response until the client has read it; false if there is too little. The app calls it for every
+   * response. A route that builds a large response calls it before.
    */
   reserveResponse(bytes: number): boolean {
     // Without a socket the response stays in this process.

@@ -44,7 +44,7 @@ export interface ServerOptions extends ServerLogOptions {
   readonly audit?: AuditOptions;
   /** Delivers notices of reviews to the webhooks of projects. Absent: none are sent. */
   readonly notice_sender?: NoticeSender;
-  /** Memory for the bodies of requests in progress. Default: 1 GiB. */
+  /** Memory for the bodies of requests and responses in progress. Default: 1 GiB. */
   readonly body_memory_bytes?: number;
   /** Timeouts and limits of connections. */
   readonly listen?: Partial<ListenSettings>;

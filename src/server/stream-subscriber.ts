@@ -9,7 +9,7 @@ const HEARTBEAT_FRAME = Buffer.from(': still here\n\n');
 const UNAUTHORIZED_FRAME = Buffer.from(
   ': ended: the credential of this stream was revoked or has expired\n\n',
 );
-/** A subscriber that reads nothing for this many heartbeats is disconnected. */
+/** A subscriber that has unread data at this many heartbeats in a row is disconnected. */
 const SILENT_HEARTBEATS_MAX = 2;
 
 export type StreamAuthorization = Pick<Authorization, 'isStillAuthorized' | 'onEnd' | 'recheck'>;

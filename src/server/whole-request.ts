@@ -62,7 +62,7 @@ export function readWholeRequest(bytes: Buffer): WholeRequest | null {
   };
 }
 
-/** Null if a header occurs twice, is special or has characters that are left to Node. */
+/** Null if a header occurs twice, is special or has characters that are left to Node, or if there are too many headers. */
 function readHeaders(head: string, start: number): Map<string, string> | null {
   const headers = new Map<string, string>();
   for (let at = start; at < head.length; at = HEADER_LINE.lastIndex) {

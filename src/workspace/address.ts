@@ -5,7 +5,7 @@ import { nodeDisk } from '../stores/file/node-disk.js';
 import { readUserOnlyFile } from './regular-file.js';
 import type { Workspace } from './workspace.js';
 
-/** The URL of the process that holds the log, and its token; null if it has no token. */
+/** The URL and the token of the process that holds the log. `token` is null if the process requires none. */
 export interface ServerAddress {
   readonly url: string;
   readonly token: string | null;
@@ -65,9 +65,9 @@ const ADDRESS_PATTERN =
   /^\{"url":"(http:\/\/(?:127\.0\.0\.1|localhost|\[::1\]):\d{1,5})","pid":(\d{1,10})(?:,"token":"([\w-]{43,128})")?\}$/;
 
 /**
- * Reads the address of the process that holds the log; null if none is published. It is trusted only if it is on
- * this machine, in a file that only this user can have written, and from the process that holds the lock: an
- * address left by a crash may belong to another process by now.
+ * Reads the address of the process that holds the log. Null if none is published, or if the published address is not on
+ * this machine or not from the process that holds the lock: another process may by now listen at an address left by a
+ * crash. Not trusted if another user may have written or read the file.
  */
 export async function readAddress(workspace: Workspace): Promise<ServerAddress | UntrustedAddress | null> {
   const path = addressFile(workspace);

@@ -19,7 +19,7 @@ export const isSkippedPath = (path: string): boolean =>
 /** Whether the name of a file is that of configuration. */
 export const hasConfigurationName = (path: string): boolean => /\.ya?ml$/.test(path);
 
-/** The path of an entry, relative to `.ai-workspace/`, in a folder whose path is so too; `''` is that folder itself. */
+/** The path of an entry relative to `.ai-workspace/`, from the path of its folder: `''` for `.ai-workspace/` itself. */
 export const pathInFolder = (folder: string, name: string): string =>
   folder === '' ? name : `${folder}/${name}`;
 

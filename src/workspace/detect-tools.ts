@@ -9,7 +9,7 @@ export interface DetectedTools {
   readonly tools: Readonly<Record<string, string>>;
 }
 
-/** Detects tools from the first manifest that exists, such as `package.json`. Runs nothing. */
+/** Detects tools from the first manifest that can be read, such as `package.json`. Runs nothing. */
 export async function detectTools(root: string): Promise<DetectedTools> {
   for (const [file, guess] of DETECTORS) {
     const bytes = readRegularFile(join(root, file), FILE_BYTES_MAX);

@@ -52,7 +52,7 @@ const HEADING = '# Files of this machine only. Some are secret.\n';
 export const missingIgnores = (workspace: Workspace): string[] =>
   missingLines(ignoreFileText(workspace.path('.gitignore')), IGNORED_PATHS);
 
-/** Appends the missing lines and leaves existing ones unchanged. Returns what it added. */
+/** Appends the missing lines and leaves existing ones unchanged, unless the only one is `*`. Returns what it added. */
 export const addMissingIgnores = (workspace: Workspace): Promise<string[]> =>
   addLines(workspace.path('.gitignore'), IGNORED_PATHS);
 

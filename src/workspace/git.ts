@@ -5,7 +5,7 @@ export type GitResult =
   | { readonly ok: true; readonly out: Buffer }
   | { readonly ok: false; readonly message: string };
 
-/** Turns off everything that could run a program configured in the repository: hooks, fsmonitor, external diff. */
+/** Turns off hooks, fsmonitor and external diffs, which run configured programs, and settings that change the output. */
 const SAFE_GIT_OPTIONS = [
   ...['-c', 'core.hooksPath=/dev/null', '-c', 'core.fsmonitor=false', '-c', 'core.untrackedCache=false'],
   ...['-c', 'core.quotePath=false', '-c', 'diff.external=', '-c', 'submodule.recurse=false'],
@@ -20,7 +20,7 @@ interface GitOptions {
   readonly time_max_ms?: number;
 }
 
-/** Runs git without a shell. On failure the message is git's own. */
+/** Runs git without a shell. On failure the message is git's own, or says that git exceeded a limit. */
 export function runGit(
   cwd: string,
   args: readonly string[],

@@ -37,9 +37,9 @@ const FOLDERS = [
 ];
 
 /**
- * Creates a workspace. In an existing workspace, adds only the file that identifies the project and the files whose
- * content an option gives. The other defaults apply from the program, because a default in a file could contradict the
- * project's own topology. Existing files stay, except those of the graph with `force`.
+ * Creates a workspace. To an existing workspace, adds only missing work folders and lines of `.gitignore`, the file that
+ * identifies the project, and the files whose content an option gives. The other defaults apply from the program, because a
+ * default in a file could contradict the project's own topology. Existing files stay, except those of the graph with `force`.
  */
 export async function initWorkspace(
   root: string,

@@ -59,7 +59,7 @@ export class OpenFolder {
     return OpenFolder.openAt(this.pathOf(name), this, this.handle !== null);
   }
 
-  /** A path to a name in this folder, valid for one system call. */
+  /** A path to a name in this folder. Use it at once: it ends with the open handle, or may later lead to another folder. */
   pathOf(name: string): string {
     return join(this.handle === null ? this.path : `/proc/self/fd/${this.handle.fd}`, name);
   }
@@ -73,7 +73,7 @@ export class OpenFolder {
     return readdir(this.pathOf('.'), { encoding: 'buffer' });
   }
 
-  /** Whether the path still leads to this folder. Always true with a handle, which does not depend on the path. */
+  /** Whether `pathOf` still leads to this folder: always with a handle, else only if the folder's path still leads to it. */
   async isInPlace(): Promise<boolean> {
     if (this.handle !== null) return true;
     const stats = await lstat(this.path, { bigint: true }).catch(() => null);

@@ -27,7 +27,9 @@ export async function readProjectKey(workspace: Workspace): Promise<ProjectKey> 
   if ('fault' in followed)
     throw projectFileError(
       path,
-      followed.fault === 'missing' ? 'does not exist' : 'is a link that leaves the project',
+      followed.fault === 'missing'
+        ? 'does not exist'
+        : 'is a link that leaves the project, or leads into its log or back to itself',
     );
   const bytes = readRegularFile(followed.path, FILE_BYTES_MAX);
   if (typeof bytes === 'string')

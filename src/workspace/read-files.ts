@@ -18,9 +18,10 @@ const FILE_BYTES_MAX = 1024 * 1024;
 const TOTAL_BYTES_MAX = ALL_FILES_LENGTH_MAX;
 
 /**
- * Every YAML file of a workspace by its path relative to `.ai-workspace/`, and the intent. Links within the project are
- * followed. A file that cannot be read is listed with the reason, and the other files are read. The parser decides what a
- * missing file prevents. Never reads outside the project. `isWanted` limits the files that are read by their path.
+ * The configuration files of a workspace by their path relative to `.ai-workspace/` (see `configuration-path.ts`), and the
+ * intent. Links within the project are followed. A file that cannot be read is listed with the reason, and the other files
+ * are read; the parser decides what a missing file prevents. Throws if the files are too many or too large. Never reads
+ * outside the project. `isWanted` limits the files that are read by their path.
  */
 export async function readWorkspaceFiles(
   workspace: Workspace,
@@ -61,7 +62,7 @@ function readFollowed(followed: FollowedPath): Buffer | ConfigFileFault | 'missi
   }
 }
 
-/** The names of the YAML files, relative to `.ai-workspace/`, sorted. */
+/** The paths of the YAML files, relative to `.ai-workspace/`. The order is deterministic: entry by entry, in name order. */
 export const configurationFiles = async (workspace: Workspace): Promise<string[]> =>
   (await findConfiguration(workspace)).names;
 
@@ -143,7 +144,7 @@ const FAULT_MESSAGES: Readonly<Record<ConfigFileFault, string>> = {
   link: 'It is a link that changed while it was read. Try again.',
   outside: 'It is a link that leaves the project, and is not followed. Replace it with a copy.',
   own_store: 'It is a link into the folder of the log, and is not followed. Replace it with a copy.',
-  loop: 'It is a link that leads back to itself. Remove it.',
+  loop: 'It is a link that leads back to itself or to a folder above it. Remove it.',
   broken: 'It is a link that leads nowhere. Correct it, or remove it.',
   no_access: 'This user may not read it. Change its permissions.',
   not_a_file: 'It is not a regular file. Remove it, or replace it with a regular file.',

@@ -78,7 +78,7 @@ function readChecked<F extends string>(
 }
 
 function readToEnd(file: number, sizeBytes: number): Buffer {
-  // One extra byte shows that the file has grown while it is read. No more than that is read.
+  // At most one byte more than the size that was checked is read, however much the file grows meanwhile.
   const bytes = Buffer.allocUnsafe(sizeBytes + 1);
   let filled = 0;
   while (filled < bytes.length) {

@@ -16,7 +16,7 @@ interface ServeOptions extends Omit<WatchOptions, 'eventsFolder' | 'serialiser'>
   readonly reload: () => Promise<void>;
 }
 
-/** Serves a workspace while its process runs: its inboxes and its files. */
+/** Serves a workspace, its inboxes and its files, until the signal aborts. */
 export async function serveWorkspace(options: ServeOptions): Promise<void> {
   const { workspace } = options;
   await Promise.all([

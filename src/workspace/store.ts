@@ -80,7 +80,7 @@ async function firstSegment(workspace: Workspace): Promise<string> {
   return join(folder, first);
 }
 
-/** The project that a log's first event names; null if the log is empty. */
+/** The project that the first event in a log file names; null if there is no file, or no event in its first lines. */
 async function ownerOf(path: string): Promise<ProjectKey | null> {
   let owner: ProjectKey | null = null;
   visitWholeLines(await readFirstBytes(path, FIRST_LINES_BYTES), 0, (line) => {

@@ -27,7 +27,7 @@ export async function findTrackedSecrets(
   return paths === null ? { paths: [], hasKeys: true } : { paths, hasKeys: paths.some(isKeyFile) };
 }
 
-/** The paths in the folder that git tracks under one of these names, in any case; null if git fails. */
+/** The paths in the folder that git tracks under one of these names, in upper or lower case; null if git fails. */
 export async function findTrackedPaths(folder: string, names: readonly string[]): Promise<string[] | null> {
   const realFolder = await realpath(folder).catch(() => null);
   const repositoryRoot = realFolder === null ? null : await repositoryOf(realFolder);

@@ -47,7 +47,7 @@ export class Workspace {
     throw new WorkspaceError(foreignFolderMessage('A workspace', workspace.folder, foreign, setting));
   }
 
-  /** The nearest workspace; null if another user owns it. */
+  /** The nearest workspace; null if there is none, or if another user owns it. */
   static findOwn(from: string, env: ProcessEnvironment): Workspace | null {
     const workspace = Workspace.nearest(from);
     return workspace?.foreignPath(from, env) === null ? workspace : null;

@@ -40,7 +40,10 @@ const isOpenModePossible = ({ host, jwt }: AuthenticatorOptions): boolean =>
   jwt === undefined && isLoopback(host);
 const KEYS_LOG = { tenant_id: PLATFORM_TENANT, project_id: TENANT_PROJECT };
 
-/** Whether the server will start in open mode. Reads the store directly, before a coordinator exists. */
+/**
+ * Whether the server will start in open mode, or would without a private token. Reads the store directly, before a
+ * coordinator exists.
+ */
 export async function isInOpenModeAtStart({
   store,
   ...options

@@ -35,7 +35,7 @@ export class Authorization {
 
   /**
    * Authorizes again from the headers. Costs more, but also notices that an issuer withdrew the key that signed a
-   * token. If this fails, the request stays authorized until the next check.
+   * token. If the check cannot be made, the request stays authorized until the next one.
    */
   async recheck(): Promise<void> {
     if (await this.reauthorize().catch(() => true)) return;

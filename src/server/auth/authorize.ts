@@ -21,7 +21,8 @@ const isPlatformCredential = ({ role, tenant_id }: Pick<Principal, 'role' | 'ten
 /**
  * The only place that decides who may do what. `tenantId` is the tenant the request is
  * about, null for the platform. Another tenant is `hidden`: it looks like one that does
- * not exist. An action the role lacks in its own tenant is `forbidden`.
+ * not exist. An action the role lacks in its own tenant is `forbidden`, and
+ * so is every action on the platform by a credential of a tenant.
  */
 export function authorize(
   principal: Pick<Principal, 'role' | 'tenant_id'>,

@@ -33,7 +33,10 @@ const JWT_DEFAULTS = {
 
 export type VerifyToken = (token: string) => Promise<Principal | Problem>;
 
-/** Throws if the key set cannot be read: a server that cannot authenticate clients should not start. */
+/**
+ * Throws if the file of the key set cannot be read, or its URL is not secure: a server that cannot authenticate clients
+ * should not start. A key set at a URL is fetched when the first token arrives.
+ */
 export async function openTokenVerifier(options: JwtOptions, now = Date.now): Promise<VerifyToken> {
   const keys = await openKeySet(options.jwks);
   const resolvedOptions: Required<JwtOptions> = { ...JWT_DEFAULTS, ...options };

@@ -7,7 +7,7 @@ export { ROLES, type Role };
 export interface Principal {
   readonly id: string;
   readonly kind: 'open' | 'owner' | 'key' | 'jwt';
-  /** Null for every tenant: in open mode, and for the platform's operators. */
+  /** Null if the caller may act in every tenant: in open mode, with a private token, and as operator of the platform. */
   readonly tenant_id: string | null;
   readonly role: Role;
   /** The name of the user or of the key; null if the credential has none. */

@@ -5,7 +5,7 @@ const PRIVATE_TOKEN_PATTERN = /^gcw_[\w-]{43}$/;
 const REFUSAL_DETAIL =
   'This listener accepts only the token of the user who started it. Run gen in the workspace, or start a server that accepts keys: gen up.';
 
-/** 256 random bits, kept only in memory: the token ends with the process. */
+/** 256 random bits. The token is valid as long as the process runs; a workspace's address file may give it to its user. */
 export const newPrivateToken = (): string => `gcw_${randomBytes(32).toString('base64url')}`;
 
 const digestOf = (text: string): Buffer => createHash('sha256').update(text).digest();

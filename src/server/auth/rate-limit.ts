@@ -54,7 +54,7 @@ export class RateLimiter {
     return Math.max(1, Math.ceil((1 - bucket.tokens) / perSecond));
   }
 
-  /** Number of principals with a bucket. */
+  /** Number of principals with a bucket for requests. */
   get bucketCount(): number {
     return this.buckets.requests.size;
   }

@@ -106,7 +106,7 @@ test('never writes through a link', async () => {
 test('loses and counts the lines while it cannot begin a new file, and resumes', async () => {
   const { folder, file, readTexts } = await rotatingFile();
   await writeLines(file, '1ab\n', '2ab\n');
-  // A file cannot replace a folder.
+  // A folder with the name of an old file blocks the rotation.
   await writeFile(join(folder, 'access.log.1'), 'old\n');
   const blocking = join(folder, 'access.log.2');
   await mkdir(blocking);

@@ -46,7 +46,7 @@ const agentOf = (tenant_id: string, role: Principal['role'] = 'agent'): Principa
   agent_role: null,
 });
 
-/** Accepts tokens that state their own tenant and role. */
+/** Accepts tokens that state their own tenant and role. A caller without a token gets the principal of open mode. */
 const authenticator: Authenticator = {
   isInOpenMode: true,
   authenticate(authorization) {

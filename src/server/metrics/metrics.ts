@@ -43,7 +43,7 @@ interface GaugeSources {
 
 /**
  * The metrics of specification 004 §8.1, with its names, labels and buckets,
- * plus operational ones: commit time, batch size, stream lag.
+ * plus operational ones, such as commit time, batch size and stream lag.
  */
 export class Metrics implements Observer {
   private readonly registry = new Registry();

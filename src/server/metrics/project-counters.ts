@@ -9,7 +9,7 @@ import type { ProjectLabels } from './labels.js';
 /** Maximum number of open tasks whose first grant is remembered, to measure the time to completion. */
 const FIRST_GRANTS_MAX = 100_000;
 
-/** Denial codes under their names in specification 004 §8.1; other codes are lower-cased. */
+/** The codes that have other names in specification 004 §8.1; all other codes are lower-cased. */
 const RESULT_NAMES: Readonly<Record<string, string>> = {
   DENIED_ACTIVE_CLAIM: 'denied_active',
   DENIED_COMPLETED: 'denied_completed',
@@ -92,7 +92,7 @@ export class ProjectCounters {
     this.histograms.claimSeconds.observe(this.labels, claimMs / 1000);
   }
 
-  /** Measured from the first grant, or from the last if the first was before this server started. */
+  /** Measured from the first grant, or from the last if this server has not seen or not remembered the first. */
   private observeCompletion(event: NewEvent, { subject, claim, generation }: Head): void {
     const atMs = msOf(event.timestamp);
     const fromMs = this.firstGrantMs.get(subject) ?? claim?.claimed_at_ms ?? atMs;

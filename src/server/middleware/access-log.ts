@@ -12,7 +12,7 @@ type LoggedCall = Pick<
 type BodyFields = Readonly<Record<string, unknown>>;
 
 const TEXT_CHARS_MAX = 200;
-/** Matches keys, claim ids and tokens, in whatever field they appear. */
+/** Matches keys, review links, claim ids, tokens and signatures, in whatever field they appear. */
 const SECRET_PATTERN = /gc[kw]_\w|rvl_|clm_[\w-]{22}|eyJ[\w-]+\.|^v1;/;
 
 /** Starts to measure a request. The returned function writes its log line, for a stream only after its last event. */

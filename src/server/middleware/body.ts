@@ -14,8 +14,8 @@ export const COMMAND_BODY_BYTES_MAX = 1024 * 1024;
 const FORM_BYTES_MAX = 64 * 1024;
 
 /**
- * Reads and decodes the body as the route expects it. Refuses it if it is too large or malformed. Returns a
- * promise only if the body has not arrived yet.
+ * Reads and decodes the body as the route expects it. Refuses it if it is too large or malformed. Returns no promise for a
+ * body that has arrived with its request (`DirectConnection`), unless it is a blob, whose limit is read first.
  */
 export function readBody(call: ApiCall): HttpResponse | null | Promise<HttpResponse | null> {
   const { body } = call.route;

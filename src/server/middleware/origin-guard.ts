@@ -4,7 +4,7 @@ import { isLoopback } from '../loopback.js';
 import { type HttpResponse, problemResponse } from '../response.js';
 import type { Route } from '../route.js';
 
-/** Allowed `Sec-Fetch-Site` values: the server's own page, or an address typed by a person. */
+/** Allowed `Sec-Fetch-Site` values: of the server's own page, or of an address typed by a person; null without a browser. */
 const ALLOWED_FETCH_SITES: ReadonlySet<string | null> = new Set([null, 'same-origin', 'none']);
 /** Web pages without data: a link in a chat or a mail may open them. */
 const LINKABLE_ROUTES: ReadonlySet<string> = new Set(['page', 'docs']);

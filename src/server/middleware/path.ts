@@ -1,7 +1,7 @@
 import { type HttpResponse, problemResponse } from '../response.js';
 import type { IncomingRequest } from '../route.js';
 
-/** Refuses malformed percent-encoding in the path, and NUL, which some stores cannot keep in a string. */
+/** Refuses malformed percent-encoding in the path, and NUL in path or query: some stores cannot keep NUL in a string. */
 export function checkPath({ path, search }: Pick<IncomingRequest, 'path' | 'search'>): HttpResponse | null {
   if (!path.includes('%') && !search.includes('%')) return null;
   if (path.includes('%00') || search.includes('%00'))

@@ -11,7 +11,7 @@ import { type ApiCall, jsonHandlers } from '../route.js';
 
 const projectField = z.object({ project_id: projectIdSchema });
 
-/** Handles a command whose body names the project. The tenant is that of the credential. */
+/** Handles a command whose body names the project. The tenant is that of the credential, or the header selects it. */
 export const projectCommand =
   (run: (coordinator: Coordinator, project: ProjectKey, body: object, caller: Caller) => Promise<object>) =>
   async ({ coordinator, tenant, body, caller }: ApiCall): Promise<object> => {

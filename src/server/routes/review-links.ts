@@ -25,7 +25,8 @@ export const reviewLinkHandlers = {
   decide_review_link: async ({ coordinator, body, connection }) => {
     const form = parseBody(reviewLinkForm, body);
     if (isProblem(form)) {
-      // The link is checked before the form's faults are shown: without a valid token the page says only that.
+      // The link is checked before the form's faults are shown: without a valid token the page says only that the link is not
+      // valid.
       const { token } = body as { token?: string };
       const opened = await coordinator.reviewLinks.open(token ?? '');
       return isProblem(opened) || opened.state === 'pending' ? problemPage(form) : closedPage(opened.state);

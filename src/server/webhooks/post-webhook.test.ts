@@ -21,7 +21,7 @@ describe('a webhook of a project', () => {
     ['http://example.com/', 'not https'],
     ['ftp://example.com/', 'not https'],
     ['file:///etc/passwd', 'not https'],
-    ['https://user:secret@example.com/', 'contains a password'],
+    ['https://user:secret@example.com/', 'contains a user name or a password'],
     ['https://example.com:22/', 'port 22'],
     ['https://example.com:4680/', 'port 4680'],
     ['https://127.0.0.1/', 'not public'],

@@ -48,7 +48,7 @@ export async function postWebhook(call: WebhookCall, targets: WebhookTargets): P
 function urlFault({ protocol, port, username, password }: URL, targets: WebhookTargets): string | null {
   if (protocol !== 'https:' && !(protocol === 'http:' && targets.allowsPlainHttp))
     return 'the URL is not https';
-  if (username !== '' || password !== '') return 'the URL contains a password';
+  if (username !== '' || password !== '') return 'the URL contains a user name or a password';
   if (!targets.allowsPrivate && !PUBLIC_PORTS.has(port)) return `port ${port} is not allowed`;
   return null;
 }

@@ -7,7 +7,7 @@ import { type DraftRefusal, draftRefusal, isDraftRefusal } from './refusal.js';
 import { readBelow } from './safe-read.js';
 import { writeBelow } from './safe-write.js';
 
-/** The digest of each shared file when its draft was begun; null if the file did not exist. */
+/** By path, the digest of the shared file that a draft is based on; null if there was no such file. */
 export type BaseDigests = Map<string, string | null>;
 
 const PATHS_MAX = 2 * MANIFEST_FILES_MAX;

@@ -348,7 +348,7 @@ describe('the base of a draft', () => {
     expect(await harness.collect()).toMatchObject({ refused: 'SYMLINK', path: 'lib/a.ts' });
   });
 
-  test('differs from the draft when only the executable bit changed', async () => {
+  test('has the content of a draft that is collected because only its executable bit changed', async () => {
     const harness = await DraftsHarness.open();
     await harness.writeShared('run', 'x');
     await write(harness.draftPath('run'), 'x', 0o755);

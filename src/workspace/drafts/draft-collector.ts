@@ -28,7 +28,10 @@ export class DraftCollector {
     this.uploads = new BlobUploads(target);
   }
 
-  /** Adds a file. Before it returns a refusal, it waits for the running uploads, so that none outlives the collection. */
+  /**
+   * Adds a file, if it differs from its base. Before it returns a refusal, it waits for the running uploads, so that none
+   * outlives the collection.
+   */
   async add(file: FoundFile): Promise<DraftRefusal | null> {
     const refused = await this.compareAndAdd(file);
     if (refused !== null) await this.uploads.allSettled();

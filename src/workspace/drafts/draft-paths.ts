@@ -50,15 +50,16 @@ export function draftPathsOf({ agent_id, subject }: DraftScope, nameFeature = fe
   }
 }
 
-/** The folder of a grant's worktree, and the record of the commit that it started from. */
+/** The folder of a grant's worktree. */
 export const worktreeFolder = ({ agent, feature, edge }: DraftPaths, generation: number): string =>
   `${agent}/worktrees/${feature}__${edge}-gen${generation}`;
+/** The file that records the commit from which a worktree started. */
 export const worktreeRecord = (paths: DraftPaths, generation: number): string =>
   `${worktreeFolder(paths, generation)}.base.json`;
 
 /**
  * The folders of an edge on this disk. Earlier versions escaped every capital of a feature's id (`%52%45%51-…`). If
- * a folder with the earlier name exists, it is used.
+ * drafts, their bases or the record of the worktree exist under the earlier name, the earlier name is used.
  */
 export async function findDraftPaths(
   { root }: ProjectFolder,

@@ -31,7 +31,7 @@ async function usesWorktrees({ root }: ProjectFolder): Promise<boolean> {
   }
 }
 
-/** Creates the folders of a grant. Existing work, of this grant or an earlier one, is kept. */
+/** Creates the folders of a grant. Existing work, of this grant or an earlier one, is kept, except promoted drafts. */
 export async function createGrantFolders(
   project: ProjectFolder,
   grant: WorktreeScope,
@@ -50,7 +50,7 @@ export async function createGrantFolders(
   return blocked ?? { kind: 'drafts', work: drafts, scratch, branch: null };
 }
 
-/** Removes the worktree after a promotion or a release. Drafts stay; the next grant removes the promoted ones. */
+/** Removes the worktree, for use after its result was accepted. Drafts stay; the next grant removes the promoted ones. */
 export async function removeGrantFolders(
   project: ProjectFolder,
   grant: WorktreeScope,

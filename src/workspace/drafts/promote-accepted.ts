@@ -29,7 +29,7 @@ const watermarkSchema = z.strictObject({
   position: z.number().int().min(0),
   /** The id of the event at that position, which distinguishes this log from another. */
   event_id: z.string().nullable(),
-  /** Earlier positions whose blobs were missing, to be retried. */
+  /** Earlier positions whose promotion failed because of a missing blob or a disk error. They are retried. */
   unfinished: z.array(z.number().int().min(1)),
 });
 type Watermark = z.infer<typeof watermarkSchema>;
@@ -128,8 +128,8 @@ async function acceptedManifestOf(
 }
 
 /**
- * Whether a person has approved the result. Searches the log instead of trusting the writer of the event: an older version
- * or a remote may not have required an approval.
+ * Whether a person has approved the result: the accepting event is itself of a person, or the log has an approval before
+ * it. That the event exists is not enough: an older version or a remote may not have required an approval.
  */
 async function hasApproval(log: PromotionLog, event: EventEnvelope): Promise<boolean> {
   const { subject = '', position: until_position } = event;

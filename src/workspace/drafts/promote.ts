@@ -9,18 +9,24 @@ import { resolveVersions } from './resolve-versions.js';
 import { contentDigest, type FileContent, noopStepHook, readBelow, type StepHook } from './safe-read.js';
 import { writeBelow, writeSafely } from './safe-write.js';
 
-/** A manifest that a commit has accepted, and its position in the log. */
+/** The manifest of an accepted result, and the position of the accepting event in the log. */
 export interface AcceptedManifest {
   readonly subject: string;
   readonly generation: number;
   readonly position: number;
   readonly agent_id: string;
   readonly manifest: ResultManifest;
-  /** Whether a person approved the manifest. Without approval, files that configure other programs are not promoted. */
+  /**
+   * Whether a person approved the manifest, or it needs no approval: only files that configure other programs need one to
+   * be promoted.
+   */
   readonly human_approved: boolean;
 }
 
-/** A file that was left as a person changed it. The accepted version is kept elsewhere. */
+/**
+ * An accepted file that was not written into the project: a person has changed the file there, no person has approved the
+ * new version, or a link or a folder blocks its path. The accepted version is kept elsewhere.
+ */
 interface PromotionConflict extends Pick<AcceptedManifest, 'subject' | 'generation' | 'position'> {
   readonly path: string;
   readonly says: string;
@@ -96,7 +102,7 @@ class Promoter {
       return this.keepConflict(versions.at(-1) as FileVersion, current.says);
     }
     for (const version of versions.filter(needsApproval)) {
-      // A person or an earlier version of this program may already have written this version.
+      // A person, or an earlier version of this program, may already have written the unapproved file.
       if (version.sha256 !== contentDigest(current)) await this.keepConflict(version, UNAPPROVED_MESSAGE);
     }
     const promotable = versions.filter((version) => !needsApproval(version));

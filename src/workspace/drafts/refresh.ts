@@ -23,9 +23,9 @@ export interface RefreshedDraft {
 }
 
 /**
- * Replaces each draft whose file in the project has changed since the draft was begun. The old draft is moved to a
- * separate folder, and the file of the project becomes the new draft. Other drafts are not changed. Returns null if the
- * grant works in a git worktree, which has no such drafts.
+ * Replaces each draft whose file in the project has changed since the draft was begun, unless the two are now equal. The
+ * old draft is moved to a separate folder, and the file of the project becomes the new draft. Other drafts are not changed.
+ * Returns null if the grant works in a git worktree, which has no such drafts.
  */
 export async function refreshDrafts(
   project: ProjectFolder,
@@ -59,8 +59,8 @@ export async function refreshDrafts(
 }
 
 /**
- * Moves a draft to a separate folder if the file in the project has changed since. Returns null if the draft stays. The
- * copy is complete before the draft is removed.
+ * Moves a draft to a separate folder if the file in the project differs from it and from its base. Returns null if the
+ * draft stays. The copy is complete before the draft is removed.
  */
 async function moveOutdatedDraft(
   { root }: ProjectFolder,

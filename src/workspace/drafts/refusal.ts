@@ -21,7 +21,10 @@ const NEXT_STEPS = {
 
 export interface DraftRefusal {
   readonly refused: keyof typeof NEXT_STEPS;
-  /** For a draft, its path in the drafts folder; for a folder or a record, its path in the project. */
+  /**
+   * What is refused: a file by its path in the drafts folder or the worktree, a folder or a record by its path in the
+   * project; in other cases the subject or the commit.
+   */
   readonly path: string;
   readonly says: string;
   readonly next: string;

@@ -5,7 +5,7 @@ import { sha256Hex } from '../../coordinator/runtime/identity.js';
 import { isErrorCode } from '../../stores/file/disk.js';
 import { OpenFolder } from '../open-folder.js';
 
-/** One temporary name per file, so that the leftover of a crash is overwritten. */
+/** One temporary name per file, so that the next write of the file removes the leftover of a crash. */
 const temporaryName = (name: string): string => `.gen-${sha256Hex(name).slice(0, 16)}.part`;
 
 interface FileWrite {
@@ -17,7 +17,10 @@ interface FileWrite {
   readonly isStillExpected?: () => Promise<boolean>;
 }
 
-/** Writes a file atomically, following no link. The caller must sync the folder. */
+/**
+ * Writes a file atomically, following no link. The caller must sync the folder. Returns false, and leaves the file as it
+ * is, if the file is no longer as expected, its parent folder is gone, or a folder has its name.
+ */
 export async function writeSafely(folder: OpenFolder, name: string, file: FileWrite): Promise<boolean> {
   const temporary = folder.pathOf(temporaryName(name));
   await rm(temporary, { force: true });

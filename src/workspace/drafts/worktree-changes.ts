@@ -31,7 +31,7 @@ export async function gitFolder(root: string): Promise<string | null> {
 type RunIndexGit = (args: readonly string[], input?: string) => Promise<GitResult>;
 
 /**
- * Runs git on our own repository folder and a separate index that has the tree of a commit. `workTree`: by
+ * Runs git on the project's own repository folder, with a separate index that has the tree of a commit. `workTree`: by
  * default an empty private folder. A refusal names `worktreePath`.
  */
 async function withIndex<T>(

@@ -48,7 +48,7 @@ export class Worktree {
     this.branch = `gen/${feature}/${edge}/${generation}`.replaceAll('.', '%2E');
   }
 
-  /** The commit that the worktree started from; null if there is no worktree. */
+  /** The commit from which the worktree started; null without a valid record of it. The folder may be missing even so. */
   async baseCommit(): Promise<string | null> {
     const read = await readBelow(this.root, this.record, { links: 'one' });
     if (!isFileContent(read)) return null;
@@ -59,7 +59,10 @@ export class Worktree {
     }
   }
 
-  /** Creates the worktree at the project's current commit. An existing worktree is kept with its contents. */
+  /**
+   * Creates the worktree at the project's current commit. If only its folder was lost, creates it again from its branch, or
+   * from the recorded commit. An existing worktree is kept with its contents.
+   */
   async add(): Promise<DraftRefusal | null> {
     const { root, folder, branch } = this;
     const before = await this.baseCommit();
@@ -110,7 +113,7 @@ export class Worktree {
 
   /**
    * Removes the worktree after its grant has ended, if the project already contains every change in it and on its branch.
-   * Otherwise keeps the worktree and returns the reason. Returns null if the worktree no longer exists.
+   * Otherwise keeps the worktree and returns the reason. Returns null if it was removed, or did not exist.
    */
   async cleanUp(): Promise<string | null> {
     const baseCommit = await this.baseCommit();
@@ -148,7 +151,7 @@ export class Worktree {
     return undefined;
   }
 
-  /** Removes the worktree with all its changes, so call it only after the result was accepted or released. */
+  /** Removes the worktree and its branch with all changes, so call it only when nobody needs them any more. */
   async remove(): Promise<DraftRefusal | null> {
     if (await this.hasFolder()) {
       const removed = await runGit(this.root, ['worktree', 'remove', '--force', '--', this.folder]);

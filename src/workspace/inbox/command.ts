@@ -75,7 +75,7 @@ export function parseInboxCommand(
   return { ...command, body: BODY_BUILDERS[kind](command, otherFields, { feature_id, edge, data }) };
 }
 
-/** `otherFields` are copied into the request, whose schema refuses unknown fields by name. */
+/** `otherFields` are copied into the request, whose schema refuses unknown fields by name; for `append` into its payload. */
 type BodyBuilder = (
   command: Omit<InboxCommand, 'body'>,
   otherFields: JsonObject,

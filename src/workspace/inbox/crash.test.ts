@@ -23,7 +23,8 @@ const iteration = { event_type: 'iteration_completed', ...edgeFields, iteration:
 class Crash extends Error {}
 
 /**
- * Earlier commands, the command under test, another agent's command in the same round, and the expected outcome.
+ * A command whose execution crashes: the commands before it, the command, another agent's command in the same round, and
+ * what is expected in the end.
  */
 interface Case {
   readonly before: readonly object[];
@@ -110,7 +111,7 @@ for (const [name, { before, command, rival, reply, edgeHistory }] of Object.entr
       await harness.serialiser.pass();
 
       const history = await harness.edgeHistory();
-      // A refusal is recorded after its task's earlier refusals were read, so it may follow the rival's event.
+      // Before a refusal is recorded, the earlier refusals of its task are read. The rival's event may come first meanwhile.
       if (!edgeHistory.includes('claim_rejected b-01 1')) expect(history).toEqual(edgeHistory);
       else expect(history.toSorted()).toEqual(edgeHistory.toSorted());
       expect((await readOutcome(workspace, 'a-01', '1.json')).reply).toMatchObject(reply);

@@ -30,7 +30,7 @@ export class DecidedCommands {
 
   constructor(private readonly context: WorkspaceContext) {}
 
-  /** The reply to an already decided command, rebuilt from its event; null if there is none. */
+  /** The reply to a command that the log has already decided, rebuilt from its event; null if the log has no such event. */
   async replyFor(command: InboxCommand): Promise<InboxReply | null> {
     const scope = historyScopeOf(command);
     if (scope === null || !(await this.idsOf(scope)).has(command.request_id)) return null;

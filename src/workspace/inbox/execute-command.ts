@@ -41,7 +41,7 @@ type CommandReply =
   | RecalledRefusal
   | RefusedDrafts
   | Problem;
-/** A reply with the folders of a grant, or why the folders of an ended grant are kept. */
+/** A reply. That to a grant also has the folders of the grant; `next` also says why the worktree of an ended grant is kept. */
 export type InboxReply = CommandReply & {
   readonly work?: string;
   readonly scratch?: string;

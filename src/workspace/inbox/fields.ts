@@ -7,7 +7,10 @@ export type CommandKind = 'claim' | 'renew' | 'release' | 'submit' | 'append';
 
 const REQUEST_SCHEMAS = { claim: claimBody, renew: renewBody, release: releaseBody, submit: submitBody };
 
-/** The names that a field of the request may have in a command file; none if an agent cannot set the field. */
+/**
+ * In a command file, a field has the same name as in the request. These are the exceptions: the names that such a field may
+ * have; none if an agent cannot set the field.
+ */
 const INBOX_NAMES: Readonly<Record<string, readonly string[]>> = {
   task_id: [],
   feature_id: [],

@@ -1,8 +1,8 @@
 import type { FileFault } from '../regular-file.js';
 
 /**
- * The serialiser's only access to agents' folders, so that a simulator can run it on a disk that loses writes.
- * Errors are like Node's, with a `code` and a `syscall`.
+ * The serialiser's only access to the folders of inboxes, outcomes and quarantine, so that a simulator can run it on a disk
+ * that loses writes. Errors are like Node's, with a `code` and a `syscall`.
  */
 export interface InboxFiles {
   /** The names in a folder; empty if it does not exist. */

@@ -195,8 +195,8 @@ it('does not follow an inbox folder that is a link or becomes one while it is se
   })();
   await dropCommand(workspace, 'bob', '1.json', { ...claim, feature: 'F-4' });
   await swappingHarness.serialiser.pass();
-  // The agent's own file was removed from the moved folder; the file of that name behind the link was served for
-  // bob.
+  // eve's own file was removed from her folder, which the serialiser had open when it was moved. The file of the same name
+  // behind the link was served only for bob.
   expect(await namesInWorkspace(workspace, 'inbox', 'eve-before')).toEqual([]);
   expect((await readOutcome(workspace, 'bob', '1.json')).reply.claim.agent_id).toBe('bob');
 });

@@ -49,7 +49,7 @@ export class AgentInbox {
     return this.waiting.length === 0;
   }
 
-  /** The next command, or why its file is invalid; null if the file was withdrawn meanwhile. */
+  /** The next command, or why its file is invalid; null if none is left, or if the file was withdrawn meanwhile. */
   async next(): Promise<InboxCommand | InvalidFile | null> {
     const bytes = this.waiting.at(-1);
     if (bytes === undefined) return null;
@@ -69,7 +69,7 @@ export class AgentInbox {
     await (await this.openOutcomes()).put(name, outcome);
   }
 
-  /** The refusal that was written for this command before a crash; null if there is none. */
+  /** The refusal that an outcome file already has for this command, for example from before a crash; null if none has. */
   async earlierRefusal({ name, request_id }: InboxCommand): Promise<InboxReply | null> {
     return (await this.openOutcomes()).refusal(name, request_id);
   }
@@ -110,7 +110,7 @@ export class AgentInbox {
 
 const BAD_NAME =
   'The name of a command file must start with a letter or digit, contain only letters, digits and . _ ~ @ + -, have ' +
-  'at most 128 characters, and end in .json.';
+  'at most 128 characters before its ending .json, and not end in .reason.json.';
 
 const FAULT_MESSAGES: Readonly<Record<Exclude<FileFault, 'missing'>, string>> = {
   link: 'It is a link. Write a regular file, then move it here under its final name.',

@@ -17,7 +17,7 @@ export const isCommandFile = (name: string): boolean =>
 /** A file that is still being written, or is hidden: not a command yet. */
 export const isTemporaryFile = (name: string): boolean => name.startsWith('.') || name.endsWith('.tmp');
 
-/** The session of an agent that names none. Write access to the inbox authenticates it. */
+/** The session of an agent whose command names none. Write access to the inbox authenticates it. */
 export const inboxSessionOf = (agentId: string): string => `${INBOX_SESSION_PREFIX}${agentId}`;
 
 export const isInboxSession = (sessionId: string): boolean => sessionId.startsWith(INBOX_SESSION_PREFIX);

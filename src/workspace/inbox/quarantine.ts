@@ -3,7 +3,7 @@ import type { AgentFolder } from './files.js';
 import { isCommandFile, REASON_SUFFIX } from './names.js';
 import { writeJsonAtomically } from './outcomes.js';
 
-/** Maximum quarantined files per agent. At the limit its inbox is not served until a person has cleared them. */
+/** Maximum quarantined files per agent. Beyond it, the next invalid file blocks its inbox until a person removes some. */
 export const QUARANTINE_MAX = 500;
 
 /**

@@ -9,7 +9,7 @@ import { isAgentFolder } from './names.js';
 import { nodeInboxFiles } from './node-files.js';
 import { PassCounts } from './pass-counts.js';
 
-/** Maximum agents whose folders are open at once. The next scan serves the others. */
+/** How many agents' folders are opened together. A scan ends when this many have commands; the next serves the others. */
 const AGENTS_AT_ONCE_MAX = 500;
 
 /** Maximum distinct warnings, so that a thousand invalid folders do not flood the output. */
@@ -31,7 +31,7 @@ export interface SerialiserOptions {
   readonly onStep?: (step: SerialiserStep, command: InboxCommand) => void;
 }
 
-/** The store was unreachable: unanswered commands stay in their inboxes. */
+/** A command was not decided: the store is unreachable or damaged, or the outcome is unknown. It stays in its inbox. */
 export class UndecidedError extends Error {
   override readonly name = 'Undecided';
 }
@@ -48,8 +48,9 @@ interface CommandTurn {
 }
 
 /**
- * Executes the commands that agents drop into their inboxes, in rounds of one command per agent. A round is committed
- * together. An outcome is written only after the commit, and a file is removed only after its outcome is written.
+ * Executes the commands that agents drop into their inboxes, in rounds of one command per agent. The commands of a round are
+ * sent together, so that the store can commit them in one batch. An outcome is written only after the commit, and a file is
+ * removed only after its outcome is written.
  * Work cut short by a crash is repeated: the log shows whether it was already done, so nothing is done twice.
  */
 export class Serialiser {

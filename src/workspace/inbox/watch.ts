@@ -10,7 +10,7 @@ const SCAN_INTERVAL_MS = 2000;
 export interface WatchOptions {
   readonly eventsFolder: string;
   readonly serialiser: Serialiser;
-  /** On abort, the current pass is completed and no other starts. */
+  /** On abort, the current pass ends after the commands that it has already listed, and no other starts. */
   readonly signal: AbortSignal;
   readonly warn: (sentence: string) => void;
   readonly onPass?: (counts: PassCounts) => void;

@@ -27,7 +27,7 @@ interface FoundContext {
   readonly files: readonly FoundContextFile[];
   /** The required names for which no readable file was found. */
   readonly missing_required: readonly string[];
-  /** The files that are not read: path and reason. */
+  /** The files and folders that are not read: path and reason. */
   readonly refused: ReadonlyMap<string, string>;
 }
 
@@ -59,7 +59,7 @@ export function findContextFiles(
 }
 
 class ContextReader {
-  /** The files by their path after links are resolved, so that no file is listed twice and no loop is entered. */
+  /** The files by their path after links are resolved, so that no file is listed twice. */
   readonly files = new Map<string, FoundContextFile>();
   readonly refused = new Map<string, string>();
   private readonly root: string;
@@ -145,7 +145,7 @@ class ContextReader {
     return true;
   }
 
-  /** `.git`, `.env` and the like may contain secrets, however they are named or linked. */
+  /** Whether a name on the path, after links are followed, starts with a dot: `.git`, `.env` and the like may have secrets. */
   private isHidden(target: string): boolean {
     const [first = '', ...innerParts] = relative(this.root, target).split(sep);
     return (
@@ -163,7 +163,7 @@ const FAULT_MESSAGES = {
   outside: 'It leaves the project, and is not read. Replace it with a copy.',
   own_store: 'It is in the folder of the log, and is not read.',
   hidden: 'It is hidden, so it may contain secrets, and is not read. Move it to a folder without a dot.',
-  loop: 'It is a link that leads back to itself. Remove it.',
+  loop: 'It is a link that leads back to itself or to a folder above it. Remove it.',
   broken: 'It is a link that leads nowhere. Correct it, or remove it.',
   link: 'It is a link that changed while it was read. Try again.',
   no_access: 'This user may not read it. Change its permissions.',

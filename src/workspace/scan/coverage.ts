@@ -27,9 +27,9 @@ export interface KeyCoverage {
 export interface Coverage {
   readonly layers: readonly CoverageLayer[];
   readonly keys: readonly KeyCoverage[];
-  /** Tagged keys that no specification or feature requires. */
+  /** Tagged keys that no specification or feature requires. Empty if `only` limits the keys. */
   readonly orphans: readonly { readonly key: string; readonly places: readonly TagLocation[] }[];
-  /** Code files without any tag. */
+  /** Code and test files without any tag. Empty if `only` limits the keys, or if layer 1 is not compared. */
   readonly untagged_files: readonly string[];
 }
 

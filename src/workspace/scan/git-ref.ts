@@ -30,7 +30,7 @@ const COMMITS_MAX = 2000;
 const FIELD_SEPARATOR = '\u001f';
 const RECORD_SEPARATOR = '\u001e';
 
-/** Commits that name a requirement, newest first: all of them, or those after a tag. */
+/** The commits that name a requirement, newest first, among the last `COMMITS_MAX` commits or those of them after a tag. */
 export async function commitsWithKeys(root: string, since: string | null): Promise<CommitWithRequirements[]> {
   const range = since === null ? 'HEAD' : `refs/tags/${since}..HEAD`;
   const format = `--format=%H${FIELD_SEPARATOR}%cI${FIELD_SEPARATOR}%s${FIELD_SEPARATOR}%b${RECORD_SEPARATOR}`;
@@ -44,7 +44,7 @@ export async function commitsWithKeys(root: string, since: string | null): Promi
   });
 }
 
-/** Whether the tag was created. An existing tag is never moved. */
+/** Creates a tag on the checked-out commit. False if git refuses: an existing tag is never moved. */
 export async function tagRelease(root: string, name: string, message: string): Promise<boolean> {
   return (await gitOutput(root, ['tag', '--annotate', '--no-sign', '-m', message, '--', name])) !== null;
 }

@@ -5,7 +5,7 @@
 const KEY = String.raw`REQ(?:-[A-Z][A-Z0-9]{0,31}){1,6}-\d{1,6}`;
 const VERSION = String.raw`(?:\.\d{1,5}\.\d{1,5}\.\d{1,5})?`;
 
-/** A key in text, with its version. Not matched directly after or before a letter, digit or underscore. */
+/** A key in text, with its version. Not matched within a longer word, such as `XREQ-F-1`, `REQ-F-1_a` or `REQ-F-1-b`. */
 export const KEY_IN_TEXT = `(?<![A-Za-z0-9_-])(?:${KEY})${VERSION}(?![A-Za-z0-9_]|-[A-Za-z0-9])`;
 
 const WHOLE_KEY = new RegExp(`^${KEY}${VERSION}$`);

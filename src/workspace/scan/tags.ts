@@ -20,7 +20,7 @@ export interface TagScan {
   readonly tags: RequirementTag[];
   /** `is_tagged`: whether it contains a tag, for any key. */
   readonly files: { readonly path: string; readonly kind: SourceFileKind; readonly is_tagged: boolean }[];
-  /** The files that were skipped, and why. */
+  /** The files that were skipped, and why; at most `LEFT_OUT_MAX` of them. */
   readonly left_out: string[];
 }
 

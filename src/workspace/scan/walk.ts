@@ -23,7 +23,7 @@ export const SKIPPED_FOLDERS: ReadonlySet<string> = new Set(
   'node_modules bower_components vendor dist build out target coverage venv __pycache__'.split(' '),
 );
 
-/** Every text file of a project in path order. Follows no link, and stops at the bounds. */
+/** The text files of a project, entry by entry in name order. Skips some folders, follows no link, stops at the bounds. */
 export async function* walkTextFiles(
   root: string,
   onSkipped: (message: string) => void,

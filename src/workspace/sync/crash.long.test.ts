@@ -94,7 +94,8 @@ test('reaches the same result when a sync is killed at any step and run again', 
       .filter(({ subject }) => subject?.startsWith('REQ'))
       .map(({ event_type }) => event_type);
     expect(eventTypes, step).toEqual(['edge_started', 'edge_started', 'claim_rejected', 'edge_converged']);
-    // The claim of OTHER is refused, because the office has another claim. The refusal has the id of the refused claim.
+    // ada's claim of `OTHER_EDGE` is refused, because the office has granted the edge to bob. The `request_id` of the refusal
+    // is the event id of that claim.
     const arrivedIds = log.filter(({ agent_id, seq }) => agent_id === 'ada' && seq !== undefined);
     expect(
       arrivedIds.filter(({ event_type }) => event_type.startsWith('edge_')).map(({ event_id }) => event_id),

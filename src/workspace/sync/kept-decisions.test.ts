@@ -88,7 +88,7 @@ describe.each(STORES)('what was decided offline (%s store)', (name) => {
         }),
       );
     });
-    // In the office the edge has another generation, and the id of a note derives from the generation.
+    // In the office the edge has another generation. The note must keep its id, although the id derives from the generation.
     const { coordinator } = harness;
     unwrap(await coordinator.claims.claimTask(KEY, { ...EDGE, agent_id: 'eve', session_id: 's-eve' }));
     unwrap(

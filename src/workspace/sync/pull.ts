@@ -22,7 +22,7 @@ const OFFLINE_FOLDER = 'offline';
 interface PullOptions extends SyncOptions {
   /**
    * Whether local events that were not pushed may be replaced. Replaced events are always saved to a file first; without
-   * this option, the pull is refused.
+   * this option, a pull that would replace any is refused.
    */
   readonly may_replace_unpushed: boolean;
 }
@@ -37,8 +37,9 @@ export interface PullReport {
 }
 
 /**
- * Makes the local log a replica of the remote's, at the same positions. Offline work must have been pushed before, so
- * that the remote's log contains it, in the remote's order. The local tail is saved to a file, and the log is rebuilt.
+ * Makes the local log a replica of the remote's, at the same positions. Without offline work, appends the remote's new
+ * events. Offline work must have been pushed before, so that the remote's log contains it in the remote's order, unless
+ * `may_replace_unpushed` is set. The local tail is then saved to a file, and the log is rebuilt.
  */
 export async function pull(
   workspace: SyncWorkspace,
@@ -77,7 +78,7 @@ class PullRun {
     this.logFile = join(workspace.events, ACTIVE_FILE);
   }
 
-  /** Whether the log is missing although its durable marker shows that it existed. */
+  /** Whether the log is missing or empty although its durable marker shows that it had events. */
   async isLogLost(): Promise<boolean> {
     const marker = join(this.workspace.events, DURABLE_FILE);
     return (await sizeOf(this.logFile)) === 0 && (await sizeOf(marker)) > 0;
@@ -173,8 +174,8 @@ class PullRun {
 const notPushedRefusal = ({ common_position, local_position }: SyncState): SyncRefusal => ({
   refused: 'TAIL_NOT_PUSHED',
   detail:
-    `${local_position - common_position} local events have not been pushed to the remote. Push them first: gen sync push. ` +
-    'To replace them and keep a copy in a file instead: gen sync pull --keep-aside.',
+    `The remote does not have all ${local_position - common_position} local events since the last pull. Push them first: ` +
+    'gen sync push. To replace them and keep a copy in a file instead: gen sync pull --keep-aside.',
 });
 
 const sizeOf = async (path: string): Promise<number> => (await lstat(path).catch(() => null))?.size ?? 0;

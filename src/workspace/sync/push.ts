@@ -27,7 +27,7 @@ import { isAcceptingReview, type RemoteHandle, type TailAction, tailActionFor } 
 const PAGE_SIZE = 1000;
 const IMPORT_CHARS_MAX = 384 * 1024;
 const IMPORT_EVENTS_MAX = 256;
-/** Maximum listed events per kind; the counts include all. */
+/** Maximum number of refused events, and of events not sent, that a report lists; its counts include all. */
 const LISTED_MAX = 200;
 
 export interface UnsentEvent {
@@ -65,9 +65,9 @@ export interface PushReport {
 }
 
 /**
- * Sends the offline events to the remote in order. Each is sent as the command that would have produced it, under
- * its own id, so that sending it twice takes effect once. A claim is a proposal: if it is refused, nothing that
- * depends on it is sent, and those events stay local.
+ * Sends the offline events to the remote in order, except those that `tailActionFor` skips or keeps local. Each is imported,
+ * or sent as the command that would have produced it, under its own id, so that sending it twice takes effect once. A claim
+ * is a proposal: if it is refused, nothing that depends on it is sent, and those events stay local.
  */
 export async function push(
   workspace: SyncWorkspace,
@@ -173,7 +173,10 @@ class PushRun {
     await this.flushImports();
   }
 
-  /** Pushes an approval with the id of the result that it accepted. Returns whether `next` was that result. */
+  /**
+   * Pushes an approval, with the id of the result that it accepted if `next` is that result. Returns whether the remote has
+   * then accepted both, so that `next` need not be pushed.
+   */
   private async pushApproval(approval: EventEnvelope, next: EventEnvelope): Promise<boolean> {
     const isItsResult =
       claimEventKindOf(next.event_type) === 'accepted' &&

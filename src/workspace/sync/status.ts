@@ -8,11 +8,11 @@ export interface SyncStatus extends Pick<SyncState, 'local_position' | 'remote_p
   readonly remote: string;
   /** Both logs are equal up to this position. */
   readonly replicated_position: number;
-  /** Number of local events that are not in the remote's log in this form. */
+  /** Number of local events after `replicated_position`: offline work, also after it was pushed, until a pull replaces it. */
   readonly tail: number;
-  /** Whether the whole tail has been pushed, so that only a pull is missing. */
+  /** Whether every local event has been pushed, so that for a tail only a pull is missing. */
   readonly pushed: boolean;
-  /** Number of remote events that are missing locally. */
+  /** Number of remote events after `replicated_position`, which a pull will bring. */
   readonly behind: number;
   readonly last_pull: string | null;
   readonly last_push: string | null;

@@ -12,7 +12,7 @@ import {
 import { nodeDisk } from '../../stores/file/node-disk.js';
 import { StoreUnavailable } from '../../stores/store.js';
 
-/** Called before every step. A sync that is interrupted at a step continues from that step. */
+/** Called at every step, so that a test can interrupt the sync there. An interrupted sync can be repeated. */
 export type SyncStepHook = (step: string) => void | Promise<void>;
 
 /** Files beside the log during a swap: the new log, the old log, and the stage marker. */
@@ -28,7 +28,8 @@ export const isSwapInProgress = async (eventsFolder: string): Promise<boolean> =
 
 /**
  * Replaces the log with the rebuilt one. An interrupted swap continues from the marker; until it is finished the
- * log must not be opened. `isUnchanged` is called while the log is locked.
+ * log must not be opened. `isUnchanged` is called while the log is locked. If it returns false, or the rebuilt log is gone,
+ * nothing is changed and the result is false.
  */
 export async function swapLog(
   eventsFolder: string,

@@ -162,7 +162,7 @@ describe.each(STORES)('a workspace and a coordinator (%s store)', (name) => {
     expect(shared).toMatchObject({
       event_id: local?.event_id,
       generation: 2,
-      // The clock of this office is behind, so the time is in its future.
+      // The clock of the office is behind. It records its own time instead of one that is in its future.
       payload: { occurred_at: shared?.timestamp },
     });
     const [aside = ''] = await readdir(join(workspace.events, 'offline'));

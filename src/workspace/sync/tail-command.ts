@@ -83,7 +83,7 @@ const ACTION_BY_EVENT_KIND: Readonly<Record<ClaimEventKind, TailActionBuilder>> 
   noted: (event, handle) => {
     const { text } = event.payload;
     const { generation } = handle;
-    // The id of a note derives from its content and its generation.
+    // The id of a note derives from its content and its local generation, so the remote needs that generation too.
     const offline = { generation: event.generation, occurred_at: occurredAt(event) };
     return sendAction('note', { ...holderOf(event, handle), generation, text, offline });
   },

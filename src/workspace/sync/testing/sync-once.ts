@@ -21,7 +21,7 @@ export async function syncOnce(
   const workspace = syncWorkspaceIn(folder);
   const options = { now_ms: Date.now(), onStep, may_replace_unpushed: false };
   const first = await pull(workspace, remote, options);
-  // After a crash between push and pull, either nothing or everything was pushed: the first pull shows which.
+  // The first pull is refused if not all offline work was pushed, for example before a crash.
   if (isSyncRefusal(first)) {
     const pushed = await withLocalLog(workspace, (local) =>
       push(workspace, local, remote, { files: new Map(), unreadable: new Map() }, options),
