@@ -9,7 +9,7 @@ import { cellsOf, TABLE_HEAD } from './row-cells.js';
 import { PART_ROWS } from './rows.js';
 import { type Series, SeriesList } from './series.js';
 
-/** Prints the measurements. Fails only if the log and the replies that the agents received disagree. */
+/** Prints the measurements. No figure makes it fail, only a log with faults or one that contradicts the agents' replies. */
 const options = readOptions(process.argv.slice(2));
 const loadAverage = (): string => (loadavg()[0] ?? 0).toFixed(1);
 
