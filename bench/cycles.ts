@@ -29,7 +29,7 @@ export async function benchCycles(isQuick: boolean): Promise<void> {
       }
     }
   }
-  console.log('\nCommands in process, every reply durable (file: one fdatasync per batch)\n');
+  console.log('\nCommands in process; replies of the file store are durable (one fdatasync per batch)\n');
   console.log(table(['operation', 'store', 'projects', 'in flight', 'per second', 'p50 ms', 'p99 ms'], rows));
 }
 

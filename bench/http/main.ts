@@ -38,7 +38,7 @@ async function measureOnce(): Promise<{ series: readonly Series[]; faults: reado
     faults.push(...report.faults.map((fault) => `${part}: ${fault}`));
   }
   console.log(
-    `\nClaiming and completing work: milliseconds from the scheduled time of each request\n\n${table(TABLE_HEAD, rows.map(cellsOf))}`,
+    `\nClaiming and completing work: milliseconds from when each request was due (paced) or sent\n\n${table(TABLE_HEAD, rows.map(cellsOf))}`,
   );
   if (remarks.length > 0) console.log(`\n${remarks.join('\n')}`);
   const series = new SeriesList();
