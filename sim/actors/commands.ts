@@ -219,7 +219,7 @@ export class CommandFactory {
     );
   }
 
-  /** One round of the sweeper, as an operator may request it. */
+  /** One round of the sweeper, in addition to those of its timer. */
   sweep(): SimCommand {
     return this.command('sweep', { request_id: this.newId() }, async (coordinator) => ({
       success: true,
