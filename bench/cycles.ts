@@ -15,7 +15,7 @@ interface CycleSetting {
   readonly tasks: number;
 }
 
-/** Measures claim, renew, submit and the whole cycle; every reply is durable and checked. */
+/** Measures claim, renew, submit, and a claim with its result. Every reply is checked, and durable on the file store. */
 export async function benchCycles(isQuick: boolean): Promise<void> {
   const rows: string[][] = [];
   for (const store of ['memory', 'file'] as const) {
@@ -29,7 +29,7 @@ export async function benchCycles(isQuick: boolean): Promise<void> {
       }
     }
   }
-  console.log('\nCommands in process, every reply durable (file: one fdatasync per batch)\n');
+  console.log('\nCommands in process; replies of the file store are durable (one fdatasync per batch)\n');
   console.log(table(['operation', 'store', 'projects', 'in flight', 'per second', 'p50 ms', 'p99 ms'], rows));
 }
 

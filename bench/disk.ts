@@ -6,7 +6,7 @@ import { integerText, millisText, table } from './table.js';
 
 const LINE_BYTES = 700;
 
-/** Measures bare append and fdatasync on this disk: the upper bound for the other figures. */
+/** Measures bare append and fdatasync on this disk: the upper bound for the figures of the file store. */
 export async function benchDisk(): Promise<void> {
   const root = await newTempFolder();
   const rows: string[][] = [];

@@ -40,7 +40,7 @@ const jsonItems = (count: number, item: (at: number) => object): string =>
   JSON.stringify({ items: Array.from({ length: count }, (_, index) => item(index)) });
 const handle = { task_id: 'A-001-x', session_id: 's', claim_id: 'c' };
 
-/** Every format that the server reads, at its size limit. Hostile input is refused, and its status is shown. */
+/** The formats that the server reads, at their size limits, and hostile input, which it refuses. The status is shown. */
 const FORMATS: readonly FormatCase[] = [
   yamlPlanCase('plan, YAML, 5 MiB', 'yaml', () => texts.planYaml(PLAN_MAX_BYTES)),
   jsonCase('plan, JSON, 5 MiB', `${PROJECTS_PATH}/json/plan`, () => texts.planJson(PLAN_MAX_BYTES), 'PUT'),
@@ -155,7 +155,7 @@ async function send(url: string, { method, path, contentType }: FormatCase, body
   return `${status}${code === undefined ? '' : ` ${code}`}`;
 }
 
-/** Requests work in each project that the formats change. Shows whether this later request waits for an earlier one. */
+/** Requests work in each project whose plan the formats change. Shows whether such a later request waits for an earlier one. */
 async function requestWork(url: string): Promise<void> {
   for (const project of ['yaml', 'json', 'million', 'added']) {
     const body = JSON.stringify({ agent_id: 'a', session_id: `s-${project}` });

@@ -93,7 +93,7 @@ export async function harnessOn(
   };
 }
 
-/** Tasks without dependencies, 999 to a track: AA-001-work, AA-002-work, … */
+/** Tasks without dependencies, 999 to a track: AAA-001-work, AAA-002-work, … */
 export function tracksOf(
   count: number,
 ): Record<string, { id: string; description: string; depends_on: [] }[]> {

@@ -2,7 +2,7 @@ import { openHarness } from './harness.js';
 import { measure } from './load.js';
 import { integerText, table } from './table.js';
 
-/** Cost of a claim while the tenant has ten live claims and while it has ten thousand, alternating within one run. */
+/** Claims per second while the tenant has ten live claims, and then while it has ten thousand. */
 export async function benchLiveClaims(): Promise<void> {
   const rounds = 5;
   const probes = 2_000;

@@ -9,8 +9,8 @@ import { integerText, millisText, table } from './table.js';
 const GENERATIONS = 100;
 
 /**
- * Measures a log of a million events and more: how fast it opens with and without its snapshot, how much memory it
- * needs, and how fast the history of a task with a hundred generations is read.
+ * Measures a log of many completed tasks, a million by default: how fast it opens with and without its snapshot, how much
+ * memory it needs, and how fast the history of a task with a hundred generations is read.
  */
 export async function benchMillion(tasks: number): Promise<void> {
   const harness = await openHarness('file', 1, tasks);
@@ -89,7 +89,7 @@ async function elapsedMs(action: () => Promise<unknown>): Promise<number> {
   return performance.now() - startMs;
 }
 
-/** Time from a cold store to the first answered query, in its own process. */
+/** Time from opening the store to the first answered query, in its own process. */
 async function measureReopening({ root, tasks }: Pick<BenchHarness, 'root' | 'tasks'>): Promise<number> {
   const { project, task_id } = tasks[0]!;
   const script = ['--max-semi-space-size=64', '--import', 'tsx', 'bench/reopen.ts'];

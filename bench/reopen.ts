@@ -2,7 +2,7 @@ import { Coordinator } from '../src/coordinator/index.js';
 import { openFileStore } from '../src/stores/file/file-store.js';
 
 /**
- * Prints the milliseconds from a cold store to the first answered query. Runs in its own process, as a restart does.
+ * Prints the milliseconds from opening the store to the first answered query. Runs in its own process, as a restart does.
  */
 const [root = '', tenant_id = '', project_id = '', taskId = ''] = process.argv.slice(2);
 const startMs = performance.now();

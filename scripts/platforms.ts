@@ -37,7 +37,7 @@ export function findPlatformFaults(packages: LockedPackages): string[] {
 
 function requiredPackageFaults(path: string, locked: LockedPackage): string[] {
   if (!isPlatformPackage(locked) || locked.optional === true) return [];
-  return [`${path} supports one platform only and is not optional: npm install fails on all others.`];
+  return [`${path} supports only some platforms and is not optional: npm install fails on the others.`];
 }
 
 /**

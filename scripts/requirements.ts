@@ -51,14 +51,16 @@ export function checkRequirements(manifest: SourceText, sources: readonly Source
   return { requirements, faults, uncited };
 }
 
-/** One line with the counts, and one with the ids of what no test cites. */
+/** One line with the counts, and, if there are uncited requirements, one with their ids. */
 export function summaryOf({ requirements, uncited }: RequirementsCheck): string {
   const counts = STATUSES.map(
     (status) => `${requirements.filter((requirement) => requirement.status === status).length} ${status}`,
   );
   const lines = [`${requirements.length} requirements: ${counts.join(', ')}.`];
   if (uncited.length > 0)
-    lines.push(`${uncited.length} built without a citing test: ${uncited.map(({ id }) => id).join(' ')}`);
+    lines.push(
+      `${uncited.length} built or partly built without a citing test: ${uncited.map(({ id }) => id).join(' ')}`,
+    );
   return lines.join('\n');
 }
 

@@ -17,7 +17,7 @@ const FOLDERS = ['src', 'sim', 'bench', 'test', 'scripts', 'examples'];
 
 const DASHBOARD_FOLDER = join('dashboard', 'src');
 
-/** Every TypeScript file of the project without the dashboard, in the order of the paths. */
+/** Every TypeScript file of the project in a folder other than the dashboard, in the order of the paths. */
 export const typescriptSources = (): SourceText[] => sourcesIn(FOLDERS);
 
 /** Every TypeScript file of the dashboard, in the order of the paths. */

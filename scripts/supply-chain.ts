@@ -9,7 +9,7 @@ export interface CheckedPackage {
   readonly link?: boolean;
 }
 
-/** Licences whose only condition is that their text is kept. */
+/** Permissive licences: they require little more than that their text and notices are kept. */
 const LICENCES: ReadonlySet<string> = new Set([
   ...['MIT', 'ISC', 'Apache-2.0', 'BSD-2-Clause', 'BSD-3-Clause', '0BSD', 'CC0-1.0', 'BlueOak-1.0.0'],
   'Unlicense',

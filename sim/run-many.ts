@@ -20,7 +20,7 @@ type SeedWorkerReply = { readonly result: SeedResult } | { readonly error: strin
 
 interface PoolRunOptions {
   readonly onResult: (result: SeedResult) => void;
-  /** Called after each result; false stops the pool. */
+  /** Called before each run; false: no further run starts. */
   readonly shouldContinue?: () => boolean;
 }
 

@@ -2,12 +2,13 @@ import { COVERAGE_GOALS, type CoverageGoal, RUN_GOALS } from './checks/coverage.
 import { replayCommand } from './replay.js';
 import type { SeedResult } from './run-seed.js';
 
-/** The combined result of many seeds. */
+/** The combined result of many runs. `seeds` counts runs: a seed that was played in several modes counts for each. */
 export interface SeedTotals {
   seeds: number;
   commands: number;
   steps: number;
   simulated_ms: number;
+  /** The first `FAILURES_KEPT_MAX` failed runs. */
   failures: SeedResult[];
   readonly coverage: Record<CoverageGoal, number>;
 }
@@ -39,7 +40,7 @@ export function unreachedGoals(totals: SeedTotals): CoverageGoal[] {
 
 export function formatSeedTotals(totals: SeedTotals): string {
   const rows: [string, string | number][] = [
-    ['seeds', totals.seeds],
+    ['runs', totals.seeds],
     ['commands', totals.commands],
     ['simulated hours', (totals.simulated_ms / 3_600_000).toFixed(1)],
     ['violations', totals.failures.length],

@@ -20,7 +20,7 @@ class Settings {
   requestedLimit = 1000;
 }
 
-/** Creates keys and changes limits until `count` of them are confirmed; others are in flight when it returns. */
+/** Creates keys and changes limits until `count` of these changes are confirmed; others are in flight when it returns. */
 async function writeUntilConfirmed(count: number, genesis: Genesis, settings: Settings): Promise<void> {
   let missing = count;
   let isOver = false;

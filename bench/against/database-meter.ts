@@ -3,7 +3,7 @@ import { meterOperations } from './meter.js';
 
 /** The cost of one operation to a database, and to the coordinator before it. */
 export interface DatabaseOperationCost {
-  /** CPU time of all processes of the database. */
+  /** CPU time of all processes of the database; null where the operating system does not report it. */
   readonly database_cpu_us: number | null;
   readonly database_written_bytes: number | null;
   readonly coordinator_cpu_us: number;

@@ -23,7 +23,7 @@ async function write(dist: string, root: string, tasks: number): Promise<object>
   return { project: harness.tasks[0]?.project, memory_bytes: heapUsed + external };
 }
 
-/** Returns the cost of a restart: from a cold store to the first answered query. */
+/** Returns the cost of a restart, from opening the store to the first answered query. */
 async function open(dist: string, root: string, project: ProjectKey): Promise<object> {
   const { Coordinator } = await import(`${dist}/coordinator/index.js`);
   const { openFileStore } = await import(`${dist}/stores/file/file-store.js`);

@@ -2,7 +2,7 @@ import { claim, renew, submit } from '../cycles.js';
 import { harnessOn, type Implementation, newTempFolder } from '../harness.js';
 import { meterOperations, type OperationCost } from './meter.js';
 
-/** A workload: operations on a file store, each measured on its own tasks. */
+/** A workload on a file store. `tasks`: how often each operation is measured. */
 interface Workload {
   readonly projects: number;
   readonly in_flight: number;

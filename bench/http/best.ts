@@ -5,7 +5,7 @@ export const P99_MS_MAX = { claim: 50, complete: 100 } as const;
 
 export type TimedOperation = keyof typeof P99_MS_MAX;
 
-/** The fastest of the runs that met the limit; if none did, the fastest of all. */
+/** The fastest of the runs that met the limit; if none did, the fastest of all. Null: there are no runs. */
 export function bestOf<Run>(
   runs: readonly Run[],
   operation: TimedOperation,

@@ -11,7 +11,7 @@ const HEAD = [
   ...['server CPU µs/job', 'ratio', 'spread', 'database CPU µs/job', 'ratio', 'spread', 'p99 ms'],
 ];
 
-/** A version of Genesis Fleet: its name, null if no other is measured, and the folder of its compiled server. */
+/** A version of Genesis Fleet: its name, null if only one version is measured, and the folder of its compiled server. */
 interface Version {
   readonly name: string | null;
   readonly dist: string;

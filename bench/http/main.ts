@@ -9,7 +9,7 @@ import { cellsOf, TABLE_HEAD } from './row-cells.js';
 import { PART_ROWS } from './rows.js';
 import { type Series, SeriesList } from './series.js';
 
-/** Prints the measurements. Fails only if the log and the replies that the agents received disagree. */
+/** Prints the measurements. No figure makes it fail, only a log with faults or one that contradicts the agents' replies. */
 const options = readOptions(process.argv.slice(2));
 const loadAverage = (): string => (loadavg()[0] ?? 0).toFixed(1);
 
@@ -38,7 +38,7 @@ async function measureOnce(): Promise<{ series: readonly Series[]; faults: reado
     faults.push(...report.faults.map((fault) => `${part}: ${fault}`));
   }
   console.log(
-    `\nClaiming and completing work: milliseconds from the scheduled time of each request\n\n${table(TABLE_HEAD, rows.map(cellsOf))}`,
+    `\nClaiming and completing work: milliseconds from when each request was due (paced) or sent\n\n${table(TABLE_HEAD, rows.map(cellsOf))}`,
   );
   if (remarks.length > 0) console.log(`\n${remarks.join('\n')}`);
   const series = new SeriesList();

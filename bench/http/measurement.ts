@@ -1,6 +1,6 @@
 import { percentiles } from '../load.js';
 
-/** Latency of one kind of request, from when it was due to its reply. */
+/** Latency of one kind of request, from when it was due (`paced`) or sent (all other loads) to its reply. */
 export interface LatencySummary {
   readonly count: number;
   readonly p50_ms: number;
@@ -12,7 +12,7 @@ export const summarizeLatencies = (latenciesMs: readonly number[]): LatencySumma
   ...percentiles(Float64Array.from(latenciesMs)),
 });
 
-/** The result of one part of the run. */
+/** The measurement of one load. */
 export interface RunMeasurement {
   readonly seconds: number;
   /** Jobs that were claimed and completed. */
@@ -22,6 +22,6 @@ export interface RunMeasurement {
   readonly server_cpu_seconds?: number | null;
   /** Processor time of all processes of the database, where there is one. */
   readonly database_cpu_seconds?: number | null;
-  /** Latencies by operation: `claim` and `complete`, if the two can be distinguished. */
+  /** Latencies by operation, `claim`, `renew` and `complete`, as far as the load has and distinguishes them. */
   readonly latencies: Readonly<Record<string, LatencySummary>>;
 }

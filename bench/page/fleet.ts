@@ -14,7 +14,10 @@ interface Handle {
   readonly claim_id: string;
 }
 
-/** Fifty agents that claim, renew, are refused, submit, and start again when their chain is done. Every step is an event. */
+/**
+ * Fifty agents that claim, renew and submit the tasks of their chains, and reset them when all are done. Another agent
+ * requests some of the held tasks and is refused. Every step is an event.
+ */
 export class BenchFleet {
   private readonly agents: AsyncGenerator<void>[];
 

@@ -7,7 +7,7 @@ import { Renderer } from './renderer.js';
 const VIEWS = { fleet: '', log: 'log' } as const;
 type View = keyof typeof VIEWS;
 const SAMPLES = 10;
-/** The samples before this one are ignored, because a view grows until its lists are full. */
+/** The growth per minute ignores the samples before this one, because a view grows until its lists are full. */
 const SETTLED_FROM = 5;
 /** The lowest of several readings counts: a reading while a reply is being processed includes that reply. */
 const READINGS = 4;

@@ -13,7 +13,7 @@ const client = new QueryClient({
     queries: {
       staleTime: 60_000,
       refetchOnWindowFocus: false,
-      // Only requests without a response are repeated: a repeated request would be refused again.
+      // Only requests without a response are repeated. A request that was refused would be refused again.
       retry: (count, error) => count < RETRIES_MAX && error instanceof CallFailure && error.status === 0,
     },
   },

@@ -98,7 +98,7 @@ export class SimAgent extends SimActor {
     if (outcome.kind === 'reply' && isSessionUnusable(outcome.reply)) this.openSession();
   }
 
-  /** Repeats an operation with a handle from the past, or with a generation that was never granted. */
+  /** Sends an operation with any handle that it ever got, valid or not, or with a later generation than that handle has. */
   private async replayStaleHandle(): Promise<void> {
     if (this.pastHandles.length === 0 || !this.context.scenario.has('zombies')) return;
     const oldHandle = this.rng.pick(this.pastHandles);
@@ -160,7 +160,10 @@ export class SimAgent extends SimActor {
     return {};
   }
 
-  /** Sometimes schedules the revocation of its credential, at any coordinator, during or after its wait for work. */
+  /**
+   * Sometimes schedules the revocation of its credential, during or after its wait for work. A random coordinator sees the
+   * revocation first.
+   */
   private maybeRevokeCredential(waitSeconds: number): void {
     const { scenario, world, fleet } = this.context;
     const rng = this.revocations;
@@ -203,7 +206,7 @@ function isSuccess(reply: unknown): boolean {
   return success === true || accepted === true;
 }
 
-/** The session is closed, or belongs to another agent. */
+/** Whether the session is closed, or belongs to another credential. */
 const isSessionUnusable = (reply: unknown): boolean =>
   isProblem(reply)
     ? reply.problem === 'FORBIDDEN'

@@ -8,7 +8,7 @@ import type { SimProcess } from '../world/process.js';
 import type { Rng } from '../world/rng.js';
 import type { SimCommand } from './commands.js';
 
-/** The reply, or `unknown` when the client stopped waiting for one. */
+/** The final reply; `unknown` if every attempt got no reply in time, or one that is to be retried (UNKNOWN, UNAVAILABLE). */
 export type CallOutcome = SimReply | { readonly kind: 'unknown' };
 
 interface SimReply {

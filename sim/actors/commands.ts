@@ -49,7 +49,10 @@ type SendToCoordinator = (
 ) => Promise<unknown>;
 
 type HolderOp = 'renew' | 'release' | 'submit' | 'suspend' | 'resume' | 'note';
-/** Operations whose repetition is recognised by the state of the head, so the store does not remember their requests. */
+/**
+ * Operations whose requests the store does not remember. The head shows that a release or a submission has been done, and a
+ * repeated renewal only extends the lease again.
+ */
 const HEAD_IDEMPOTENT_OPS: ReadonlySet<HolderOp> = new Set(['renew', 'release', 'submit']);
 
 type SimOperatorVerb = Parameters<Coordinator['decisions']['operate']>[2];
@@ -216,7 +219,7 @@ export class CommandFactory {
     );
   }
 
-  /** One round of the sweeper, as an operator may request it. */
+  /** One round of the sweeper, in addition to those of its timer. */
   sweep(): SimCommand {
     return this.command('sweep', { request_id: this.newId() }, async (coordinator) => ({
       success: true,

@@ -5,10 +5,10 @@ import type { SimWorld } from '../world/world.js';
 
 /** Longest time until a coordinator sees a revocation that was made at another coordinator. */
 const PROPAGATION_MS_MAX = 3000;
-/** Longest time from the revocation until a coordinator ends the calls that wait there. */
+/** Longest time from when a coordinator sees a revocation until it ends the calls that wait there. */
 const ABORT_DELAY_MS_MAX = 2000;
 
-/** The credential of one actor. A revocation takes effect at each coordinator at a different time. */
+/** A credential of one actor. A revocation may take effect at each coordinator at a different time. */
 export class SimCredential {
   private isRevoked = false;
   /** Coordinators that have not yet seen the revocation in the store. */
@@ -17,7 +17,7 @@ export class SimCredential {
 
   constructor(private readonly caller: Caller) {}
 
-  /** A coordinator that started after the revocation has read it. */
+  /** Whether this coordinator accepts the credential. One that started after a revocation has read it, and so refuses. */
   isValidAt(coordinator: SimProcess): boolean {
     return !this.isRevoked || this.staleCoordinators.has(coordinator);
   }
@@ -77,7 +77,7 @@ export class CredentialRegistry {
         if (credential?.isValidAt(coordinator) ?? true) continue;
         this.world.reportViolation(
           'AUTH',
-          `${coordinator.name} decided ${event_type} of ${subject} for ${request_id} after its credential was revoked`,
+          `${coordinator.name} commits ${event_type} of ${subject} for ${request_id}, whose credential it saw revoked`,
         );
       }
     }

@@ -10,7 +10,7 @@ import { type CallOutcome, SimClient } from './client.js';
 import { CommandFactory, type SimCommand } from './commands.js';
 import { type ActorContext, callerOf } from './sim-actor.js';
 
-/** The shortest lease of an executor. A shorter lease would expire between two renewals of a healthy executor. */
+/** The shortest lease of an executor, longer than the interval of its renewals (ten seconds). */
 const LEASE_SECONDS_MIN = 15;
 /** Share of calls at which the process dies: before the call is sent, while it is in transit, or after its reply. */
 const CRASH_CHANCE = 0.02;

@@ -4,7 +4,7 @@ import { type ActorContext, SimActor } from './sim-actor.js';
 
 const PAGE_EVENTS = 100;
 
-/** Reads a project's feed from its last cursor, from any coordinator, and checks that no event is missing. */
+/** Reads a project's feed from its last cursor, from any coordinator, and checks that it shows the events of the log. */
 export class FeedFollower extends SimActor {
   private readEventIds: string[] = [];
   private cursor = '';
@@ -26,7 +26,7 @@ export class FeedFollower extends SimActor {
     await this.follow();
   }
 
-  /** Runs at the end, when the log no longer grows. */
+  /** Compares all that was read with the log, at the end, when the log no longer grows. */
   finish(): void {
     if (this.incarnation !== this.context.fleet.incarnation) return;
     for (const [index, eventId] of this.readEventIds.entries()) this.compareWithLog(index, eventId);

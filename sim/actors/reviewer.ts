@@ -1,6 +1,6 @@
 import { SimOperator } from './operator.js';
 
-/** An operator who also decides the reviews that runs wait for. */
+/** An operator who still decides the reviews that runs wait for after the faults have ended. */
 export class SimReviewer extends SimOperator {
   protected override async actDiligently(): Promise<void> {
     const decision = this.review();

@@ -27,7 +27,7 @@ export const callerOf = ({ tenant_id }: ProjectKey, name: string, user_id: strin
   may_administer: false,
 });
 
-/** Base class of everything that sends commands: a process, a client and a random stream. */
+/** Base class of all actors except the executors: a process, a client and a random stream. */
 export abstract class SimActor {
   protected readonly process: SimProcess;
   protected readonly commands: CommandFactory;

@@ -18,7 +18,10 @@ interface CommandDelivery {
    * effect cannot be determined.
    */
   outcome: 'open' | 'ok' | 'refused' | 'no_effect' | 'unknown';
-  /** Whether the log had the effect of the command when this reply was sent. If so, later replies must equal this reply. */
+  /**
+   * Whether the log had the effect of the command when this reply was sent. After a success with an effect, a later reply
+   * must be the same success, apart from its briefing and warnings.
+   */
   hasTakenEffect: boolean;
   reply: unknown;
 }
@@ -263,7 +266,10 @@ export class CallHistory {
       );
   }
 
-  /** A request that was remembered before the loss gets its first reply again and has no effect. */
+  /**
+   * Whether the store remembered this request before the loss. If so, a repetition gets the first reply again and has no
+   * effect, so that even a handle from before the loss is accepted.
+   */
   private isReplayed({ command, incarnation }: CommandRecord, requestId: string): boolean {
     const { event_id, scope } = command;
     // An event is remembered by its own id, whichever request sends it again.
@@ -353,7 +359,10 @@ const EVENT_KIND_OF_OP: Readonly<Record<string, ClaimEventKind>> = {
   note: 'noted',
 };
 
-/** Operations that may succeed without an event: renewing while suspended, resuming what was never suspended. */
+/**
+ * Operations that may succeed without an event of their own: renewing or suspending a claim that is suspended already, and
+ * resuming an active one.
+ */
 const SUCCESS_WITHOUT_EVENT: ReadonlySet<string> = new Set(['renew', 'resume', 'suspend']);
 
 function outcomeOf(reply: unknown): CommandDelivery['outcome'] {

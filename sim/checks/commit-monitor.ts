@@ -31,7 +31,7 @@ export class CommitMonitor {
   events_seen = 0;
   private projectMonitors = new Map<string, ProjectMonitor>();
   private tenantsAtLimit = new Set<string>();
-  /** Inputs with which each subject was last granted. */
+  /** The inputs (results of its dependencies) with which each subject was last granted. */
   private readonly inputsAtGrant = new Map<string, string | null>();
   /** For each event, the events of its transaction: either all of them are in the log or none. */
   private readonly atomicGroups = new Map<string, readonly string[]>();

@@ -138,7 +138,7 @@ export class ProjectMonitor {
     this.world.reportViolation('INV-05', `${subject} was granted to the closed session ${session_id}`);
   }
 
-  /** The refusals of a principal have distinct numbers, and only the first are recorded. */
+  /** For each generation, the refusals of a principal have distinct numbers; only the first few may be recorded. */
   private checkRefusal({ subject, payload }: EventEnvelope): void {
     const { current_generation, principal, refused_count } = payload;
     const key = JSON.stringify(['refusal', subject, current_generation, principal, refused_count]);

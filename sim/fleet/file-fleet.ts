@@ -25,7 +25,10 @@ import { SimAudit, writesCheckpoint } from './sim-audit.js';
 import { type SimContext, scheduleRecurring } from './sim-context.js';
 
 const ROOT = '/data';
-/** Only the last restart compares the whole log: at every restart, that would take longer than everything else. */
+/**
+ * While faults are on, a restart compares only the last events of each log. Comparing the whole log every time would take
+ * longer than everything else, so only restarts after the faults do that.
+ */
 const TAIL_EVENTS_COMPARED = 50;
 const COMMIT_MS = 10;
 const UNFINISHED_SNAPSHOT_PATH = /\/snapshots\/unfinished$/;
@@ -49,11 +52,11 @@ export class FileFleet implements SimFleet {
   private bootCount = 0;
   private areFaultsOn = true;
   private commitsUnderWay = 0;
-  /** The process crashes during the next commit. */
+  /** Whether the process will crash during the next commit. */
   private willCrashOnNextCommit = false;
-  /** Syncs of the log are slow while a snapshot is being written. */
+  /** Whether syncs of the log are slow now. They are slow only while a snapshot is being written. */
   private isLogStalled = false;
-  /** The process crashes a second time soon after its restart. */
+  /** Whether the process will crash a second time soon after its restart. */
   private willCrashAfterRestart = false;
   /** Whether the log was damaged before the last boot. The damage is repaired when the process of that boot ends. */
   private isDamaged = false;

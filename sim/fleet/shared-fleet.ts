@@ -27,7 +27,7 @@ export class SharedFleet implements SimFleet {
   private readonly rng;
   private boots = 0;
   private areFaultsOn = true;
-  /** Grants of a lost history: the same generation may be granted again to another agent. */
+  /** Grants of a lost history. Until the loss is accepted, the same generation may be granted again, to another agent. */
   private readonly lostGrants = new Set<string>();
   private readonly audit: SimAudit;
   private isLossAccepted = false;

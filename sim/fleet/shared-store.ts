@@ -11,7 +11,8 @@ interface JournalEntry {
 }
 
 /**
- * A clock that first replays the times of a journal and then continues with the clock of the process, without a step.
+ * A clock that first shows the times of a journal. Once live, its wall time is that of the process, and its monotonic time
+ * continues from the last time shown, without a step.
  */
 class ReplayClock implements ProcessClock {
   private liveFromMs: number | null = null;

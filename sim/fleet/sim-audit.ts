@@ -109,7 +109,7 @@ export class SimAudit implements AuditSink {
     );
   }
 
-  /** What an operator accepts as lost. */
+  /** The loss that an operator accepts: the events after `kept_position`, as many as the anchors prove. */
   lossOf(project: ProjectKey, kept_position: number, incarnation: number): AcceptedLoss {
     const positions = this.anchorsOf(project).map(({ position }) => position);
     const lost_events = Math.max(0, ...positions.map((position) => position - kept_position));

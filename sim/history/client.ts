@@ -8,7 +8,7 @@ import type { TaskPool } from './task-pool.js';
 
 const LEASE_SECONDS = 1;
 const LEASE_MS = LEASE_SECONDS * 1000;
-/** How many times a request is sent before the client gives up. */
+/** How many times a request is sent at most. The client may give up earlier (`GIVE_UP_CHANCE`). */
 const ATTEMPTS_MAX = 12;
 const GIVE_UP_CHANCE = 0.1;
 /** Timeout for a reply; it grows with each attempt, since a slow machine may never meet a short timeout. */
@@ -83,7 +83,7 @@ export class HistoryClient {
     }
   }
 
-  /** Retries with one request id until the outcome is known. */
+  /** Retries with one request id until the outcome is known, the client gives up, or the run ends. */
   private async callUntilAnswered(
     operation: HistoryOperation,
     subject: string,

@@ -7,8 +7,8 @@ import { type HistoryRunOptions, runHistory } from './run.js';
 const SHORT = { seconds: 3, clients: 10, coordinators: 2, seed: 'short' } as const;
 
 /**
- * Tests a short run on a real store, with a coordinator killed and the database restarted in the middle. With `proxies`,
- * all network traffic goes through a proxy that delays and cuts it. The database already has its schema.
+ * Tests a short run on a real store. In its middle a coordinator is killed, and the database is restarted if it can be.
+ * With `proxies`, all network traffic goes through proxies that delay and cut it. The database already has its schema.
  */
 export function describeHistory(
   name: string,

@@ -153,5 +153,5 @@ export function storeUrlAtPort(url: string, port: number): string {
   return outer.href;
 }
 
-/** Some databases are named by a region, with the server's address as a parameter. */
+/** The server's address in a URL that names a database by its region (DynamoDB); null if the URL has no such parameter. */
 const endpointOf = (url: string): string | null => new URL(url).searchParams.get('endpoint');

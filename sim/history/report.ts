@@ -8,7 +8,7 @@ const CALLS_SHOWN_MAX = 6;
 export const hasPassed = ({ violations, unexpectedExits }: HistoryRunResult): boolean =>
   violations.length === 0 && unexpectedExits.length === 0;
 
-/** Summarises a run in a few lines and describes every violation. */
+/** Summarises a run in a few lines and describes its first violations. */
 export function reportText(options: HistoryRunOptions, result: HistoryRunResult): string {
   const { capabilities, coordinators, calls, events, violations } = result;
   const { faults, connectionFaults, unexpectedExits } = result;

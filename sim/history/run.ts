@@ -141,7 +141,7 @@ class HistoryRun {
     await Promise.all(running);
   }
 
-  /** Pending requests still get their replies; data delayed in a proxy is lost. */
+  /** Ends the faults first, so that the coordinators reach their store while they stop. Data delayed in a proxy is lost. */
   async stop(): Promise<void> {
     for (const { proxy } of this.proxies) proxy.isTransparent = true;
     for (const endpoint of this.endpoints) endpoint.close();
@@ -184,7 +184,9 @@ class HistoryRun {
 
   private async waitForCall(matches: (call: RecordedCall) => boolean, fromCallNumber = 1): Promise<void> {
     const timeout = sleep(ANSWER_TIMEOUT_MS, undefined, { ref: false }).then(() => {
-      throw new Error(`No call was answered for ${ANSWER_TIMEOUT_MS / 60_000} minutes. Check the store.`);
+      throw new Error(
+        `The expected reply did not come within ${ANSWER_TIMEOUT_MS / 60_000} minutes. Check the store.`,
+      );
     });
     await Promise.race([this.recorder.waitFor(matches, fromCallNumber), timeout]);
   }

@@ -9,7 +9,7 @@ const EDGES = ['design→code', 'code↔unit_tests'];
 const FEATURES_AT_ONCE = 2;
 /** A converged edge stays converged, so new features must appear now and then. */
 const COMMANDS_PER_NEW_FEATURE = 25;
-/** Longest time between writing a file and renaming it into place. */
+/** A file is renamed into place at most this long after it was written, or after the agent's file before it was renamed. */
 const MOVE_MS_MAX = 5;
 
 export interface InboxContext {

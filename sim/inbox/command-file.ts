@@ -42,7 +42,7 @@ export class CommandFile {
   }
 }
 
-/** Null if the file is incomplete, as a power loss may leave it. */
+/** Reads an outcome file. Null if the file is incomplete, as a power loss may leave it. */
 export function readOutcome(bytes: Buffer): OutcomeFields | null {
   try {
     const { ok, reply } = JSON.parse(bytes.toString('utf8'));

@@ -9,7 +9,8 @@ const SPARE_TURNS = 5;
 interface WaitingFile {
   readonly commandFile: CommandFile;
   /**
-   * Turns that each other agent may take before this file is done, besides those for its files that were already there.
+   * Turns that each other agent may take before this file is done, besides one for each file of that agent that was
+   * already there.
    */
   turnsAllowed: number;
   /** For each other agent, the number of files that were already there, less those that are done. */

@@ -25,7 +25,7 @@ export class Baseline {
     this.child.end();
   }
 
-  /** One at a time: the child replies in the order of the jobs. */
+  /** Runs one job at a time, because a reply does not name its job. */
   private enqueue(job: TrialJob): Promise<string | null> {
     const turn = this.queue.then(async () => {
       const reply = await this.child.run(job);

@@ -16,7 +16,10 @@ const SWAPPED_OPERATORS = new Map<ts.SyntaxKind, string>([
 ]);
 const SHOWN_CHARS_MAX = 90;
 
-/** Every node of a file at which an operator or a constant can be flipped, one mutant each, in the order of the text. */
+/**
+ * All mutants of a file, in the order of the text: an operator swapped or removed, a constant changed, a returned boolean
+ * negated. One place may give several.
+ */
 export function mutantsOf(file: string, text: string): Mutant[] {
   const source = ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true);
   const mutants: Mutant[] = [];

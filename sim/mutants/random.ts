@@ -10,7 +10,7 @@ import { importGraphOf, reachingTests } from './reaching-tests.js';
 
 /** The folders whose files are mutated. */
 const FOLDERS = ['src/core', 'src/coordinator', 'src/stores/file'];
-/** Files that only their own tests execute: fixtures, and programs that tests start. */
+/** Files that only tests execute: the tests themselves, their fixtures, and the programs that they start. */
 const UNMUTATED_FILES = /\.test\.ts$|\btesting\b|\.child\.ts$/;
 /** Ends a mutant that loops for ever. All tests of the unmodified code take less, also on a busy machine. */
 const TRIAL_TIMEOUT_MS = 10 * 60_000;
@@ -72,7 +72,7 @@ const isCompilable = (text: string): Promise<boolean> =>
     () => false,
   );
 
-/** Runs the tests on the mutant. Returns how they found the mutant; null if they did not find it. */
+/** Runs the tests on the mutant. Returns how it was found (killed, hung, crashed); null if it was not, or without tests. */
 async function tryToFind(
   mutant: Mutant,
   tests: readonly string[],

@@ -7,11 +7,11 @@ import type { TrialJob } from './worker.js';
 
 export interface MutantVerdict {
   /**
-   * Only a violation, an exception or a deadlock that the simulation reports kills a mutant. `unfit`: the mutant does
+   * `killed`: the search or a simulation reported a violation or an exception, or a test failed. `unfit`: the mutant does
    * not apply to the source.
    */
   readonly outcome: 'killed' | 'survived' | 'hung' | 'crashed' | 'unfit';
-  /** What found the mutant (`search` or `seed N`), or what was running when the mutant hung or crashed. */
+  /** What found the mutant, or was running when it hung or crashed: `search`, `seed N` or `tests`; empty if nothing did. */
   readonly by: string;
   readonly message: string;
   readonly seeds: number;
@@ -22,7 +22,7 @@ export interface MutantVerdict {
 const COMMANDS_SHORT = 130;
 const LONG_EVERY = 5;
 
-/** A seed always gives the same run, whichever mutant is tried. */
+/** The run of a seed, the same for every mutant, except for a mutant that names its only mode. */
 function runOf(seed: number, only?: Mode): SeedRunOptions {
   if (only !== undefined) return { seed, mode: only };
   const mode = seed % 2 === 0 ? 'safety' : 'liveness';

@@ -4,8 +4,9 @@ import type { Fault } from './faults.js';
 import { planFor, type SimPlan } from './plan.js';
 
 /**
- * `inbox`: agents move files for a serialiser; in the other modes they call coordinators over a network. `runs`: executors
- * run the edges of a configured project; when the faults have ended, every run must end.
+ * `inbox`: agents move files for a serialiser; in the other modes they call coordinators over a network. `safety`: nothing
+ * wrong may happen. `liveness`: in addition, when the faults have ended, all work must be completed. `runs`: executors run
+ * the edges of a configured project; when the faults have ended, every run must end.
  */
 export type Mode = 'safety' | 'liveness' | 'inbox' | 'runs';
 export type SimTopology = 'file' | 'shared';
@@ -20,7 +21,7 @@ export interface SeedRunOptions {
   readonly onTrace?: (line: string) => void;
 }
 
-/** Frequencies of actions and faults; mean times in milliseconds of virtual time, null: never. */
+/** Frequencies of faults. `…_every_ms` are mean times in milliseconds of virtual time; null: never. */
 interface Rates {
   readonly loss_chance: number;
   readonly double_chance: number;
@@ -38,6 +39,7 @@ interface Rates {
   readonly rival_every_ms: number | null;
   readonly partition_every_ms: number | null;
   readonly agent_freeze_every_ms: number | null;
+  /** When a replica that lacks the last commits replaces the shared store. */
   readonly failover_at_ms: number | null;
   /** When the disk is replaced by a copy that was made at half of this time. */
   readonly restore_at_ms: number | null;

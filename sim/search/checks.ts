@@ -13,7 +13,7 @@ import { msOf } from '../../src/core/events/envelope.js';
 import { isJsonEqual } from '../../src/core/json-equal.js';
 import { canonicalHead } from './canonical.js';
 
-/** Checks every invariant of a single decision. */
+/** Checks the invariants that concern a single decision. */
 export function checkDecision(
   decision: Decision,
   command: SubjectCommand,
@@ -100,7 +100,7 @@ function checkHandle(
   if (handle.generation !== generation || !isOwner) report('INV-05', 'a handle of another claim took effect');
 }
 
-/** Deliberately reimplemented: the search must not rely on the rules that it checks. */
+/** When a claim may be taken over. Deliberately reimplemented: the search must not rely on the rules that it checks. */
 function freeFromMs(claim: LastClaim, rules: Rules): number {
   const ends = [claim.max_hold_until_ms];
   if (rules.stale_policy === 'takeover') {

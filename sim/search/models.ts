@@ -205,7 +205,7 @@ const CLAIMS: readonly SubjectCommand[] = CLAIMANTS.map((worker) => ({
 /** A claim that can be refused only because of the state of the subject. */
 export const PLAIN_CLAIM: SubjectCommand = { type: 'claim', ...claimFields(WORKERS[0], READY_FACTS) };
 
-/** One subject through its generations: everything except review gates, by every worker, with every handle. */
+/** One subject through its generations: everything except suspension and review gates, by every worker, with every handle. */
 const claimsModel = (policy: string, rules: Rules): SearchModel => ({
   name: `claims, ${policy}`,
   rules,

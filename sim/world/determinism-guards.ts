@@ -34,7 +34,10 @@ function GuardedDate(...args: ConstructorParameters<DateConstructor>): Date {
   return new RealDate(...args);
 }
 
-/** Makes every use of the real clock or of real randomness throw. Returns a function that allows them again. */
+/**
+ * Makes the functions that `installGuardsOnce` lists throw: those for the real time, real timers and real randomness.
+ * Returns a function that allows them again.
+ */
 export function installGuards(): () => void {
   installGuardsOnce();
   isGuarding = true;

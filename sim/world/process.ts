@@ -3,7 +3,7 @@ import type { ProcessClock } from '../../src/stores/clock.js';
 import type { Rng } from './rng.js';
 import { type SimWorld, WORLD_EPOCH_MS } from './world.js';
 
-/** A busy process runs its timers late, by an amount that differs per process. */
+/** A busy process runs its timers late: each delay is multiplied by a factor that differs per process. */
 const TIMER_LATENESS = { min: 2, max: 12 };
 /** Drift of a good quartz clock. */
 const DRIFT_MAX = 0.0001;

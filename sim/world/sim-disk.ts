@@ -21,7 +21,7 @@ export interface DiskFaults {
 }
 
 interface PendingOperation {
-  /** Completes the operation. This can happen even after the requesting process has died. */
+  /** Applies the operation, a write perhaps only in part. Called for some pending operations when their process dies. */
   readonly finish: () => void;
 }
 

@@ -38,11 +38,11 @@ const modelsWith = (common: Instructions): Model[] => {
   ];
 };
 
-/** When one model is killed and one freezes. */
+/** When one model is killed and another freezes. */
 interface FateSchedule {
-  /** The number of the grant at which one model is killed and one freezes. */
+  /** How many grants each of these two models has received when this happens to it. */
   readonly at_grant: number;
-  /** After this many replies the third model waits until one is killed and one freezes, so that these two get work. */
+  /** After this many replies the third model waits until it has happened to both, so that these two get work. */
   readonly head_start: number;
 }
 
@@ -54,7 +54,7 @@ interface ModelTranscript {
   readonly lateReplies: ModelReply[];
 }
 
-/** Runs one model until all work is done or the model is killed. `text` holds all that the model itself knows. */
+/** Runs one model until all work is done or the model is killed. In `finish`, `text` is all that the model itself knows. */
 class ModelRun {
   readonly heard: ModelTranscript;
   private grants = 0;

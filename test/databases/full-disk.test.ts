@@ -55,8 +55,8 @@ class FullDiskScenario {
   ) {}
 
   /**
-   * Fails with one sentence and exit code 1 while the disk is full; afterwards the same command creates the whole
-   * schema.
+   * Checks that `gen migrate` fails with one sentence and exit code 1 while the disk is full, and that the same command
+   * creates the whole schema afterwards.
    */
   async checkMigration(): Promise<void> {
     const [cwd, store] = [await temporaryFolder(), ['--store', this.database.url]];

@@ -37,7 +37,10 @@ const SMALL: ImportSize = { ...LARGE, lines: 45 };
 
 const newProjectKey = (): ProjectKey => ({ tenant_id: `t${randomUUID().slice(0, 8)}`, project_id: 'shop' });
 
-/** Passes commits on to a store. One of them, `failingCommit`, fails before or after it takes effect. */
+/**
+ * Passes commits on to a store, except the one with the number `failingCommit`: it fails, after it has taken effect if
+ * `isApplied`.
+ */
 class FailingCommits {
   count = 0;
 
@@ -168,7 +171,7 @@ function describeImports(name: string, openStore: OpenStore, { lines, tasks }: I
 const eventsIn = (archive: readonly ArchiveLine[]) =>
   archive.flatMap((line) => ('event' in line ? [line.event] : []));
 
-/** Commands and queries see no project, are refused while it is incomplete, or see all of it. */
+/** Expects that a query sees the whole project, or that it and a command get no project, or UNAVAILABLE if it is incomplete. */
 async function expectNothingOrAll(
   store: Store,
   coordinator: Coordinator,

@@ -3,7 +3,7 @@ import { startKeptDemo } from '../support/kept-demo.js';
 import { expectAccessible } from './support/accessible.js';
 import { describeInBrowser } from './support/open-page.js';
 
-/** The agents start from source, each in its own process. */
+/** Long, because each agent starts from source, in its own process. */
 const STORY_TIMEOUT_MS = 300_000;
 const AFTERWARDS_TIMEOUT_MS = 30_000;
 

@@ -12,7 +12,7 @@ const PLAN = {
   },
 };
 
-/** A task that is taken over, whose late result is parked; one that is claimed; and one that waits for it. */
+/** A task that was taken over and whose late result is parked, a claimed task, and a task that depends on the claimed one. */
 async function startWithWork(): Promise<TestServer> {
   const testServer = await TestServer.forTest();
   await testServer.request('PUT', `${PROJECT_URL}/plan`, PLAN);

@@ -36,7 +36,7 @@ async function startWithWork() {
   return { testServer, admin, createKey, asAdmin: { authorization: `Bearer ${admin.token}` } };
 }
 
-/** The buttons of the view whose name begins with the name of an action. */
+/** The actions for which the view has a button, whose text begins with the name of the action. */
 async function actionsIn(page: Page): Promise<string[]> {
   const buttons = await page.getByRole('main').getByRole('button').all();
   const names = await Promise.all(buttons.map((button) => button.textContent()));

@@ -8,8 +8,8 @@
  * What stops them: no request waits for the log. Lines are buffered in memory up to a limit, beyond which they are
  * lost; lines that cannot be written are lost and counted (`log_lines_lost_total`). The log resumes once it can be
  * written again. A path that cannot be written is refused at startup. Errors are also written to standard error, with
- * or without an access log. Once keys are required there is an access log without asking for one: a file of limited
- * size that only its owner can read, or standard error where no file can be written.
+ * or without an access log. Once keys are required, the server writes an access log by default: a file of limited size that
+ * only its owner can read, or standard error where no file can be written.
  *
  * Not defended: lost lines are not kept elsewhere. Watch the counter.
  */

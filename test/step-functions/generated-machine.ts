@@ -264,7 +264,7 @@ const reviewStage: fc.Arbitrary<StageOf> = fc
     functions: { [`review-${number}`]: { answers } },
   }));
 
-/** How the machine goes on after its stages, and how it ends. */
+/** The states after the stages: the verdict, another iteration or not, and the ends of the machine. */
 const ending = (first: string, loops: number, outcome: string): Stage => {
   const verdict = (outcome: string, next_iteration: number): FunctionAnswer => ({
     result: { outcome, next_iteration, blocks: false },
@@ -317,7 +317,7 @@ export const generatedMachine: fc.Arbitrary<GeneratedMachine> = fc
     outcome: fc.constantFrom('ESCALATE', 'CONVERGED'),
   })
   .map(({ stages, loops, outcome }) => {
-    // From the last to the first: each stage has to know the state that follows.
+    // From the last to the first, because each stage is built with the name of the state that follows.
     const built: Stage[] = [];
     let next = 'Verdict';
     for (const [index, stage] of [...stages.entries()].reverse()) {

@@ -9,7 +9,10 @@ import { type EngineHarness, scriptedServices } from '../../src/engine/testing/e
 export const FEATURE = 'REQ-F-A';
 export const EDGE = 'design_code';
 
-/** The outcome of a step in an iteration: `busy` is throttled twice and then passes, `refused` is throttled for good. */
+/**
+ * The outcome of a step in an iteration. `busy`: throttled twice, then passes. `refused`: throttled each time. `away`: not
+ * available at the first call, then passes.
+ */
 const SCRIPTED_OUTCOMES = ['pass', 'fail', 'error', 'malformed', 'busy', 'refused', 'away'] as const;
 type ScriptedOutcome = (typeof SCRIPTED_OUTCOMES)[number];
 type ScriptedDecision = 'APPROVED' | 'REJECTED' | 'CHANGES_REQUESTED';

@@ -57,7 +57,7 @@ async function runHere({ machine, input, functions }: GeneratedMachine): Promise
   return { outcome: await runMachine(machine, input, host), calls: scripted.calls };
 }
 
-/** Functions get a prefix, since all documents share the server. */
+/** Runs a document on the stand-in. Its functions get a prefix, because all documents share the server. */
 async function runOn(
   server: StepFunctionsServer,
   prefix: string,

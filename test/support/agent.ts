@@ -21,7 +21,7 @@ type FieldOf<Union, Key> = Union extends unknown ? (Key extends keyof Union ? Un
 /** A reply whose fields a test can read without first narrowing the union to one reply. */
 type AllFields<Union> = { readonly [Key in KeyOf<Union>]: FieldOf<Union, Key> };
 
-/** An agent in a session that remembers the handles it was granted, including expired ones. */
+/** An agent in a session. For each task it remembers the handle of its last grant, even if that has expired. */
 export class HarnessAgent {
   private readonly handles = new Map<string, TestHandle>();
   private readonly caller: Caller;
@@ -134,7 +134,7 @@ export class HarnessAgent {
     return handle;
   }
 
-  /** The same handle, in the form for renew and release. */
+  /** The same handle, in the form for the other commands of a holder. */
   expectedHandle(taskId: string) {
     const { generation, ...rest } = this.handle(taskId);
     return { ...rest, expected_generation: generation };

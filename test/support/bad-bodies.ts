@@ -23,7 +23,7 @@ export const handle = { task_id: A, session_id: 's1', expected_generation: 1 };
 export const result = { task_id: A, session_id: 's1', generation: 1, result_data: {} };
 export const operator = { expected_generation: 1, reason: 'because' };
 
-/** Every operation that takes a body, with a valid body. */
+/** Operations that take a body, each with a valid body. */
 export const BODY_ENDPOINTS: Readonly<Record<string, BodyEndpoint>> = {
   claim: {
     send: (to, body, scope = PROJECT_KEY) => to.claims.claimTask(scope, body),

@@ -129,7 +129,7 @@ export class CoordinatorHarness {
 
 export type OpenHarness = (options?: CoordinatorHarnessOptions) => Promise<CoordinatorHarness>;
 
-/** Runs the same tests on every store: a caller of the coordinator cannot tell the stores apart. */
+/** Runs the same tests on the memory store and the file store, which a caller of the coordinator cannot tell apart. */
 export function forEachStore(title: string, tests: (open: OpenHarness, name: TestStoreName) => void): void {
   for (const name of STORES) {
     describe(`${title} (${name} store)`, () =>

@@ -128,7 +128,7 @@ const inAnyOrder = (session: object) => ({
     : {}),
 });
 
-/** Every query about what a client has touched. */
+/** The log of a client's project, the replies to queries about what the client has touched, and the counts of permits. */
 async function readProject(
   harness: CoordinatorHarness,
   { scope, subjects }: RandomClient,

@@ -56,7 +56,7 @@ export function describeIdleProjects(idleCount: number): void {
   );
 }
 
-/** Counts the files that are opened, by project. */
+/** A disk that notes which projects have files opened. */
 function countingDisk(): { disk: Disk; opened: Set<string> } {
   const opened = new Set<string>();
   const counted =

@@ -30,7 +30,7 @@ export interface PublishedPackage {
   readonly manifest: PackageManifest;
   /** The paths of all files in the tarball. */
   readonly files: readonly string[];
-  /** A project with the package and nothing else. */
+  /** A project with the package and its dependencies. Of the optional packages it has only the types of Node. */
   readonly bareProject: string;
   /** A project that also has all optional packages. */
   readonly fullProject: string;

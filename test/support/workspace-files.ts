@@ -1,4 +1,7 @@
-/** A small project: two features that share a module, one that shares none, and one whose modules are unknown. */
+/**
+ * A small project: features A and B, whose modules overlap because `billing` depends on `auth`, C, which shares no module,
+ * and D, whose modules are unknown.
+ */
 export const FILES: Readonly<Record<string, string>> = {
   'graph/edges/design_code.yml': `
 edge: "design→code"

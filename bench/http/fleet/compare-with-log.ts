@@ -24,7 +24,7 @@ const describeRecord = ({ project_id, task_id, session_id, generation }: ReplyRe
   `${project_id}/${task_id} to ${session_id} as generation ${generation}`;
 
 /**
- * No task is released in these runs, so each is granted once and completed once, to the agent that received the reply.
+ * No task is released in these runs, so each is granted and completed at most once, by the agent that received the reply.
  */
 function compareKind(
   kind: 'granted' | 'completed',

@@ -6,7 +6,7 @@ export interface ReplyRecord {
   readonly generation: number;
 }
 
-/** All replies that the fleet received, by kind. */
+/** The replies that the fleet received: grants and completions as records, the others as numbers. */
 export class FleetReplies {
   readonly granted: ReplyRecord[] = [];
   readonly completed: ReplyRecord[] = [];

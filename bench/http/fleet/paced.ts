@@ -22,7 +22,7 @@ export interface LoadOptions {
 /** Excluded from the measurement: a new server is still compiling its code. */
 export const WARM_UP_SECONDS = 4;
 const OPERATIONS_PER_TASK = 3;
-/** Every fifth turn, two neighbours request the same task at the same time, and one of them gets it. */
+/** In every fifth turn, an agent requests the task that its neighbour has just chosen, if any; one of the two gets it. */
 const CONTESTED_EVERY = 5;
 
 /**

@@ -13,7 +13,7 @@ import {
   waitForEndOfRun,
 } from './load.js';
 
-/** A worker polls at most twice a second, so that several are needed to keep the database busy. */
+/** A worker polls at most twice a second, so several are needed to keep the database busy. */
 const WORKERS = 10;
 const POLLING_SECONDS_MIN = 0.5;
 

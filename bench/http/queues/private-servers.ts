@@ -68,7 +68,10 @@ export async function startPostgres(): Promise<PrivateServer | null> {
   return { port, pid: child.pid as number, version, stop: () => stopServer(child, 'SIGINT', dir) };
 }
 
-/** Debian keeps the binaries outside the PATH, in one folder per version. */
+/**
+ * The folder of the programs of PostgreSQL; empty if they are on the PATH, null if none are found. Debian keeps them
+ * outside the PATH, in one folder per version.
+ */
 async function postgresFolder(): Promise<string | null> {
   const debian = '/usr/lib/postgresql';
   const versions = await readdir(debian).catch(() => []);

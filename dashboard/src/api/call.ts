@@ -16,7 +16,7 @@ export interface CallInput {
   readonly body?: object;
 }
 
-/** Thrown if the server answers with a problem, or not at all. A refusal by the rules is a reply, not a failure. */
+/** Thrown if the answer is a problem or not from a coordinator, or if there is none. A refusal by the rules is a reply. */
 export class CallFailure extends Error {
   constructor(
     readonly status: number,
@@ -50,7 +50,7 @@ export async function call<Id extends OperationId>(
   return reply as Reply<Id>;
 }
 
-/** Null if the text is not a JSON object. */
+/** The object in a JSON text, empty for an empty text; null if the text is something else. */
 function parseObject(text: string): object | null {
   try {
     const value: unknown = text === '' ? {} : JSON.parse(text);

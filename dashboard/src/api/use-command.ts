@@ -9,7 +9,7 @@ interface CommandRunner {
   run(send: () => Promise<object>): Promise<boolean>;
 }
 
-/** Sends commands one at a time and keeps the refusal of the last one. */
+/** Sends commands. Keeps whether one is under way, and the refusal of the last one. */
 export function useCommand(): CommandRunner {
   const client = useQueryClient();
   const [isBusy, setBusy] = useState(false);

@@ -2,7 +2,7 @@ import { forgetKey, readKey } from '../api/key.js';
 import { useWhoami } from '../api/whoami.js';
 import { UntrustedText } from './untrusted-text.js';
 
-/** Who uses the page. Without its key, the page asks for another. */
+/** Who uses the page, and a button that forgets the key, so that the page asks for another. */
 export function CallerMark() {
   const { data } = useWhoami();
   const forgetKeyAndReload = () => {

@@ -4,7 +4,7 @@ import type { EventEnvelope } from '../../../src/core/contract/events.js';
 import { type Connection, followEvents, type StreamPosition } from './stream.js';
 import { useIsPaused } from './use-is-paused.js';
 
-/** The newest events of the stream, the newest last. Earlier events are in the log. */
+/** How many of the newest events of the stream the page keeps. Earlier events are in the log. */
 const EVENTS_KEPT_MAX = 500;
 /** Events that arrive within this time redraw the page once. */
 const REFRESH_MS = 300;

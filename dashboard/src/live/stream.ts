@@ -13,7 +13,10 @@ export type Connection =
 interface StreamListener {
   onConnection(connection: Connection): void;
   onEvents(events: readonly EventEnvelope[]): void;
-  /** Called when the stream is open. It does not repeat earlier events, so data that was read before must be read again. */
+  /**
+   * Called when the stream is open. Data that was read before must then be read again; if `isInterrupted`, also data that
+   * otherwise counts as fixed.
+   */
   onOpen(isInterrupted: boolean): void;
 }
 

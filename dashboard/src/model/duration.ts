@@ -5,7 +5,7 @@ const UNITS = [
   ['s', 1],
 ] as const;
 
-/** A duration with its two largest units: `2 h 5 min`. */
+/** A duration in its largest unit and the next smaller one, unless that is 0: `2 h 5 min`, `2 h`. */
 export function durationText(ms: number): string {
   let seconds = Math.max(0, Math.floor(ms / 1000));
   const parts: string[] = [];

@@ -29,7 +29,7 @@ const VIEWS = [
 
 type Navigate = (path: string) => void;
 
-/** Everything that the palette can open. Commands come first: those of the task that is shown, then those of the page. */
+/** Everything that the palette can open: the commands of the shown task, the views, the commands of the page, the rest. */
 export function useEntries(): readonly PaletteEntry[] {
   const [, go] = useLocation();
   const taskCommands = useTaskCommands();

@@ -113,8 +113,8 @@ class EffectMatcher implements CallEffects {
   }
 
   /**
-   * The event that a confirmed call must match. For a repeated release or submission this is the first effect, whichever
-   * request caused it; for a resumed claim it is the grant.
+   * The event that a confirmed call must match. For a release or a submission it is the only event of this kind for the
+   * generation, whichever request caused it; for a resumed claim it is the grant.
    */
   private effectFor({ request, outcome }: RecordedCall): EventEnvelope | undefined {
     if (outcome.kind === 'ok' && outcome.reply_fields.resumed)

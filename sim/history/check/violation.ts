@@ -12,7 +12,7 @@ export type HistoryRule =
   | 'WRONG_REPLY'
   /** An event is in the log, but was never requested in this form. */
   | 'UNREQUESTED'
-  /** An event is in the log, but its call was refused or reported as not done. */
+  /** An event is in the log, but every call of its request was refused or reported as not done. */
   | 'DONE_DESPITE_REFUSAL'
   /** The log reverses two calls although one returned before the other was invoked. */
   | 'ORDER'

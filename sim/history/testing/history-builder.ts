@@ -64,7 +64,7 @@ export class HistoryBuilder {
     return this;
   }
 
-  /** Removes the last events from the log; the replies that confirmed them stay. */
+  /** Removes the last events from the log and resets the heads of their subjects; the replies that confirmed them stay. */
   dropEvents(count = 1): this {
     for (const { subject = '' } of this.events.splice(-count)) this.headsBySubject.delete(subject);
     return this;

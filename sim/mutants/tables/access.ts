@@ -6,7 +6,7 @@ const KEY_TESTS = ['src/coordinator/authentication/key-binding.test.ts'];
 const SESSIONS = 'src/core/sessions.ts';
 const SESSION_TESTS = ['test/security/sessions.test.ts'];
 
-/** Faults in authorization: platform rights, keys, sessions, tokens. Their tests are the attacks themselves. */
+/** Faults in authorization: platform rights, keys, sessions, tokens. Most of their tests are the attacks themselves. */
 export const ACCESS_MUTANTS: readonly Mutant[] = [
   {
     name: 'operator-of-a-tenant-has-the-platform',

@@ -3,7 +3,7 @@ import type { Mutant } from '../mutant.js';
 const ACCEPT_LOSS_TESTS = ['src/cli/verify/anchor.test.ts'];
 const LOG_AUDIT_TESTS = ['src/core/audit/log-audit.test.ts'];
 
-/** Faults in checkpoints, anchors and keys. Their tests are the attacks themselves. */
+/** Faults in checkpoints, anchors and keys, each with the tests that find it. */
 export const AUDIT_MUTANTS: readonly Mutant[] = [
   {
     name: 'leaf-without-position',

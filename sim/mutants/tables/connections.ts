@@ -4,7 +4,7 @@ const LISTEN = 'src/server/listen.ts';
 const OPEN_CONNECTIONS = 'src/server/open-connections.ts';
 const SOCKET_TESTS = ['test/security/sockets.test.ts'];
 
-/** Faults that let an unauthenticated peer hold sockets of the server. */
+/** Faults that let a peer, a caller or a log use up sockets, memory, file descriptors or time of the server. */
 export const CONNECTION_MUTANTS: readonly Mutant[] = [
   {
     name: 'refused-socket-left-open',

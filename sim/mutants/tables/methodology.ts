@@ -10,7 +10,8 @@ const CONVERGE_TESTS = ['src/core/claims/converge.test.ts', 'src/coordinator/tes
 const EDGE_TESTS = ['src/coordinator/tests/edges.test.ts'];
 
 /**
- * Faults in the rules of a configured project. The simulated projects have no configuration, so tests must find them.
+ * Faults in the rules of a configured project. Tests must find them, because the simulated projects do not depend on these
+ * rules.
  */
 export const METHODOLOGY_MUTANTS: readonly Mutant[] = [
   {

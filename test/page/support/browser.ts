@@ -2,7 +2,7 @@ import { type Browser, chromium } from 'playwright-core';
 import { findInstalledProgram } from '../../../src/stores/testing/program.js';
 
 const BROWSER = findInstalledProgram('chromium', 'chromium-browser', 'google-chrome');
-/** Why no browser can be started; null: it can. */
+/** Why no browser can be started; null if one can. */
 export const BROWSER_MISSING =
   BROWSER === null ? 'chromium is not installed (npm run engines:install)' : null;
 const FLAGS = [

@@ -14,7 +14,7 @@ interface OpenOptions {
 /** Opens an address in a window of its own, closed after the test. An error in the page or its console fails the test. */
 export type OpenPage = (url: string, options?: OpenOptions) => Promise<Page>;
 
-/** Registers tests of the page; skipped, with the reason, if no browser is installed. */
+/** Registers tests of the page. Without a browser, and outside of Linux, they are skipped with the reason. */
 export async function describeInBrowser(name: string, tests: (open: OpenPage) => void): Promise<void> {
   if (process.platform !== 'linux') return skipGroup('a browser', 'browser tests run on Linux only');
   await onProgram(

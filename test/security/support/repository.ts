@@ -19,7 +19,7 @@ const ENV = {
   GIT_COMMITTER_EMAIL: 'a@example.com',
 };
 
-/** A clone of a repository, with or without a workspace. */
+/** A git repository in a temporary folder, new or cloned. */
 export class GitRepository {
   private constructor(readonly root: string) {}
 

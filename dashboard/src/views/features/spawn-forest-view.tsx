@@ -8,7 +8,7 @@ interface Props {
   readonly onChoose: (feature: string) => void;
 }
 
-/** The features of the whole project, with the features spawned from them. */
+/** The features of the project that spawned others, with the features spawned from them. */
 export function SpawnForestView({ status, onChoose }: Props) {
   const forest = spawnForest(status.features);
   if (forest.length === 0) return null;

@@ -15,11 +15,11 @@ export interface LastOutcome {
   readonly at: string;
 }
 
-/** The events of the last hour in the forms that the page shows. */
+/** The recent events, at first those of the last hour, in the forms that the page shows. */
 export interface Activity {
-  /** The times of the accepted results, in the order of the log. */
+  /** The times of the results that were accepted or adopted in the last hour, in the order of the log. */
   readonly acceptedAtMs: readonly number[];
-  /** A line for every event that the page shows, newest first. */
+  /** A line for each of the last `FEED_MAX` events that the page shows, newest first. */
   readonly feed: readonly FeedEvent[];
   /** Only events that deviate from the plan, newest first: ordinary events do not displace them. */
   readonly notable: readonly FeedEvent[];
@@ -37,7 +37,7 @@ export const NO_ACTIVITY: Activity = {
   outcomes: new Map(),
 };
 
-/** Adds events in the order of the log, and drops what is older than an hour. */
+/** Adds events in the order of the log. Drops accepted results older than an hour, and the oldest entries beyond a maximum. */
 export function addEvents(before: Activity, events: readonly EventEnvelope[], nowMs: number): Activity {
   const acceptedAtMs = [...before.acceptedAtMs];
   const added: FeedEvent[] = [];

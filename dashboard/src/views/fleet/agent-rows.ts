@@ -4,8 +4,8 @@ import { ANONYMOUS_ID } from '../../model/actor-name.js';
 import type { LastOutcome } from './activity.js';
 
 /**
- * The state of a claim as the page shows it. `suspect`: most of the lease has passed without a renewal. `stale`: the server reports the
- * holder as inactive. `lapsed`: the lease has ended, and the work is not taken over yet.
+ * The state of a claim as the page shows it. `suspect`: most of the lease has passed without a renewal. `stale`: the server
+ * reports the holder as inactive. `lapsed`: the lease has ended, and the work is not taken over yet.
  */
 type HeldState = 'active' | 'suspect' | 'stale' | 'suspended' | 'lapsed';
 /** `gone`: the lease of the agent has ended, and it has not been active since. `idle`: the agent holds nothing. */

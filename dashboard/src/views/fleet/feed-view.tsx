@@ -7,7 +7,7 @@ import { UntrustedText } from '../../components/untrusted-text.js';
 import type { FeedEvent } from './feed-events.js';
 import type { useActivity } from './use-activity.js';
 
-/** The events of the last hour in sentences, newest first: those that need attention, or all. */
+/** The recent events in sentences, newest first: those that did not go as planned, or all. */
 export function Feed({ activity }: { activity: ReturnType<typeof useActivity> }) {
   const [query] = useHashQuery();
   const isAll = query.get('feed') === 'all';

@@ -45,8 +45,8 @@ export default function InboxView({ kind }: { kind?: string }) {
       {isLoaded && shown.length === 0 ? (
         <Empty title="Nothing waits for you">
           <p>
-            Reviews, proposed tasks, stale claims, parked results and limits appear here. The same in the
-            terminal: <code>gen review</code>
+            Reviews, proposed tasks, stale claims, escalations, parked results, held work and limits appear
+            here. In the terminal, reviews and proposed tasks: <code>gen review</code>
           </p>
         </Empty>
       ) : null}

@@ -8,7 +8,7 @@ const EXPORT_CHARS_MAX = 64 * 1024 * 1024;
 export interface ExportedEvents {
   readonly lines: Blob;
   readonly count: number;
-  /** Whether more events match. */
+  /** Whether the export stopped at a limit, so that more events may match. */
   readonly isCut: boolean;
 }
 

@@ -64,7 +64,7 @@ function textOf(progress: Progress): string {
   if (progress.state === 'reading') return `${progress.count} events read`;
   if (progress.state !== 'done') return '';
   const { count, isCut } = progress.exported;
-  return `${count} events saved${isCut ? '. More events match: narrow the filter, or use gen export.' : ''}`;
+  return `${count} events saved${isCut ? '. More events may match: narrow the filter, or use gen export.' : ''}`;
 }
 
 function saveFile(address: string): void {

@@ -2,7 +2,10 @@ import type { PlanTask } from './plan-tasks.js';
 
 type Node = Pick<PlanTask, 'id' | 'dependencies'>;
 
-/** The tasks in an order in which each comes after its dependencies. Dependencies on other tasks are ignored. */
+/**
+ * The tasks in an order in which each comes after its dependencies. Dependencies on tasks outside of the list are ignored.
+ * Tasks of a cycle, and tasks that depend on them, are left out.
+ */
 export function dependencyOrder<T extends Node>(tasks: readonly T[]): T[] {
   const taskOf = new Map(tasks.map((task) => [task.id, task]));
   const openCountOf = new Map<string, number>();

@@ -55,6 +55,6 @@ const COMPARE: Readonly<Record<Sort, Compare>> = {
   generation: (a, b) => a.generation - b.generation,
 };
 
-/** By number within a task: `::10` after `::9`. */
+/** Compares the numbers in ids as numbers: `::10` comes after `::9`. */
 const collator = new Intl.Collator('en', { numeric: true });
 const compareText = (a: string, b: string): number => collator.compare(a, b);

@@ -15,7 +15,7 @@ interface Choice {
   readonly onChoose: (name: MachineStateName) => void;
 }
 
-/** The states from top to bottom, with the states of an iteration in a loop. The run ends in one of the last two. */
+/** The states from top to bottom, with the states of an iteration in a loop. The last two are those that can end a run. */
 export function MachineView({ states, ...choice }: { states: readonly ShownState[] } & Choice) {
   const statesOf = (part: ShownState['part']) => states.filter((state) => state.part === part);
   return (

@@ -53,7 +53,7 @@ export interface ShownState {
   readonly part: 'before' | 'iteration' | 'end';
   readonly progress: StateProgress;
   readonly isCurrent: boolean;
-  /** The steps of the state in the iteration. */
+  /** The steps of the state in the iteration; all its steps if it is before the iterations. */
   readonly steps: readonly Step[];
 }
 

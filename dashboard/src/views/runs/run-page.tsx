@@ -30,7 +30,9 @@ export default function RunPage({ id }: { id: string }) {
           <div key={run.run_id} className="run-page">
             <RunSummaryCard run={run} />
             {omitted_steps > 0 ? (
-              <p className="quiet">The {omitted_steps} oldest steps are too large to show.</p>
+              <p className="quiet">
+                The {omitted_steps} oldest steps are left out, because all steps together are too large.
+              </p>
             ) : null}
             <RunParts run={run} />
           </div>

@@ -107,8 +107,8 @@ function NextStep({ run }: { run: RunDetails }) {
       ) : null}
       {run.status === 'WAITING' ? (
         <p>
-          The run waits for a person: <Link href="/inbox/review">answer in the inbox</Link>. Then{' '}
-          <code>gen iterate '{run.task_id}'</code> completes it.
+          A person must <Link href="/inbox/review">answer in the inbox</Link>, unless that is done. Then{' '}
+          <code>gen iterate '{run.task_id}'</code> continues the run.
         </p>
       ) : null}
       <CancelRunButton run={run} />

@@ -36,8 +36,8 @@ export const StateDetail = ({ run, state: { name, steps } }: { run: RunDetails; 
 const NoSteps = ({ run, name }: { run: RunDetails; name: string }) =>
   name === 'ClaimEdge' && run.started_at !== null ? (
     <p>
-      <AgentName id={run.agent_id ?? 'An executor'} /> holds the claim of generation {run.generation}, since{' '}
-      <TimeText at={run.started_at} />.
+      <AgentName id={run.agent_id ?? 'An executor'} /> has claimed the edge in generation {run.generation}.
+      The run started at <TimeText at={run.started_at} />.
     </p>
   ) : (
     <p className="quiet">The run has not reached this state in this iteration.</p>

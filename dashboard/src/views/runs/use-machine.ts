@@ -4,7 +4,7 @@ import { readBlobText } from '../task/blob.js';
 import { type MachineOutline, machineOutline } from './machine-outline.js';
 import { storedDigest } from './run-texts.js';
 
-/** The state machine of a run. Null: not compiled yet, or not stored on this server; undefined: not read yet. */
+/** The state machine of a run. Null: not compiled yet, not stored on this server, or not readable; undefined: not read yet. */
 export function useMachine({ machine }: Pick<RunDetails, 'machine'>): MachineOutline | null | undefined {
   const sha256 = machine === null ? null : storedDigest(machine);
   const { data, error } = useQuery({

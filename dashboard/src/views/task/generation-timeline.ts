@@ -60,7 +60,7 @@ export function toneOf(outcome: string): Tone {
   return outcome === 'VOLUNTARY' ? 'warn' : 'bad';
 }
 
-/** The generations of a task on one axis of time. A claim that is held reaches until now. */
+/** The generations of a task on one axis of time. A held claim extends until now. Null for a task that was never claimed. */
 export function generationTimelineOf(history: TaskHistory, nowMs: number): GenerationTimeline | null {
   const { generations, rejected } = history.lineage;
   const endOf = ({ released_at }: Generation): number => msOf(released_at) ?? nowMs;
