@@ -92,7 +92,10 @@ function failureOfCancellation(reasons: readonly CancellationReason[]): Dynamodb
 const isConnectTimeout = ({ name, message }: DynamodbDriverError): boolean =>
   name === 'TimeoutError' && /did not establish a connection/.test(message ?? '');
 
-/** The error of any call but a transaction. Such a call may be repeated, so an unknown result counts as not happened. */
+/**
+ * The error of a failed call. An unknown result counts as not happened, because all calls but a transaction may be repeated.
+ * `DynamoClient.transact` reports an unknown result of a transaction as `StoreUncertain` instead.
+ */
 export function toStoreError(failure: DynamodbFailure): Error {
   switch (failure.kind) {
     case 'refused':

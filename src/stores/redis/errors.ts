@@ -43,7 +43,7 @@ export function toStoreError(reply: Error): StoreUnavailable | StoreBroken {
   }
   if (code === 'LINEAGE') return new HistoryLost();
   return new StoreBroken(
-    `Redis rejected a command of the store: ${reply.message}. Check the version and the user's permissions, then restart the server.`,
+    `Redis rejected a command of the store: ${reply.message}. Check the version of Redis and the permissions of its user, then restart the coordinator.`,
   );
 }
 
