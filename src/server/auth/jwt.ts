@@ -91,7 +91,11 @@ function lifetimeFault(
 function principalOf(payload: JWTPayload, settings: Required<JwtOptions>): Principal | Problem {
   const { tenant_claim, role_claim, user_claim } = settings;
   const role = payload[role_claim];
-  if (!ROLES.includes(role as Role)) return unauthenticated(`The token has no valid role in ${role_claim}.`);
+  if (!ROLES.includes(role as Role)) {
+    return unauthenticated(
+      `The token has no valid role in ${role_claim}. Issue it with one of: ${ROLES.join(', ')}.`,
+    );
+  }
   const user_id = escapeUserId(payload[user_claim]);
   if (user_id === null) return unauthenticated(`The token has no valid user in ${user_claim}.`);
   const tenantId = payload[tenant_claim] ?? null;

@@ -49,7 +49,7 @@ const MESSAGES: Readonly<Record<string, string>> = {
   UnrecognizedClientException:
     'AWS does not recognize these credentials. Check AWS_ACCESS_KEY_ID and the region.',
   InvalidSignatureException: 'AWS rejected the signature. Check AWS_SECRET_ACCESS_KEY and the system clock.',
-  ExpiredTokenException: 'The AWS credentials have expired. Log in again.',
+  ExpiredTokenException: 'The AWS credentials have expired. Renew them, for example: aws sso login',
   AccessDeniedException:
     'These AWS credentials have no access to the tables. See docs/dynamodb.md for the IAM policy.',
   ResourceNotFoundException: 'A DynamoDB table is missing. Run: gen migrate --store URL',

@@ -78,7 +78,7 @@ export class RedisConnection {
 
   private async readyClient(): Promise<RedisClient> {
     if (this.failure !== null) throw this.failure;
-    if (this.isClosed) throw new StoreUnavailable('This store is closed.');
+    if (this.isClosed) throw new StoreUnavailable('The store is closed. Reopen it to continue.');
     if (this.client?.isReady) return this.client;
     this.connecting ??= this.connect().finally(() => {
       this.connecting = null;

@@ -5,7 +5,7 @@ export class ReplyLost extends Error {
   override readonly name = 'ReplyLost';
 
   constructor() {
-    super('The connection to Redis was lost before the reply arrived.');
+    super('The connection to Redis was lost before the reply arrived. Try again.');
   }
 }
 
