@@ -23,11 +23,15 @@ export class TileRecord {
     const { first, roots } = tiles;
     const end = first + roots.length;
     const coveredCount = Math.floor(position / TILE_SIZE);
-    if (first > this.listedCount) return `no checkpoint lists the tiles ${this.listedCount} to ${first - 1} ${ABOUT_TILES}`;
-    if (roots.length > 0 && end > coveredCount) return `tile ${end - 1} ${ABOUT_TILES} is not complete at position ${position}`;
-    if (end < coveredCount && roots.length < TILES_PER_CHECKPOINT_MAX) return `the checkpoint does not list tile ${end} ${ABOUT_TILES}`;
+    if (first > this.listedCount)
+      return `no checkpoint lists the tiles ${this.listedCount} to ${first - 1} ${ABOUT_TILES}`;
+    if (roots.length > 0 && end > coveredCount)
+      return `tile ${end - 1} ${ABOUT_TILES} is not complete at position ${position}`;
+    if (end < coveredCount && roots.length < TILES_PER_CHECKPOINT_MAX)
+      return `the checkpoint does not list tile ${end} ${ABOUT_TILES}`;
     const wrongIndex = roots.findIndex((root, at) => root !== (this.roots.get(first + at) ?? root));
-    if (wrongIndex >= 0) return `the checkpoint lists another root for tile ${first + wrongIndex} ${ABOUT_TILES} than the log has`;
+    if (wrongIndex >= 0)
+      return `the checkpoint lists another root for tile ${first + wrongIndex} ${ABOUT_TILES} than the log has`;
     this.markListed(end);
     return null;
   }
