@@ -156,7 +156,7 @@ export class DynamoClient {
     return this.putIf({ TableName: table, Item: item, ConditionExpression: 'attribute_not_exists(pk)' });
   }
 
-  /** Puts an item if its condition holds. Returns whether it was put; false also if the reply to a put that happened was lost. */
+  /** Puts an item if its condition holds. Returns whether it was put; perhaps false if the reply to a put that happened was lost. */
   putIf(input: PutItemCommandInput): Promise<boolean> {
     return this.whetherConditionHeld(() => this.client.send(new this.driver.PutItemCommand(input)));
   }
