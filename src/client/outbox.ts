@@ -110,7 +110,11 @@ export class Outbox {
     const text = await readFile(path, 'utf8').catch(() => null);
     // If the file is gone, another process considers this process dead and sends the result.
     if (text === null)
-      return { code: 'TAKEN_OVER', detail: `${path} is being sent by another process.`, status: 0 };
+      return {
+        code: 'TAKEN_OVER',
+        detail: `Another process sends ${path} now, so this one does not.`,
+        status: 0,
+      };
     const finished = parseFinished(text, this.files.idOf(path));
     if (finished === null) return this.setAside(path);
     const refusedPath = join(this.folder, `${finished.request_id}${REFUSED_SUFFIX}`);

@@ -71,7 +71,11 @@ export class RoutedStore implements Store {
     const [first] = transactions;
     if (first === undefined) return [];
     const routes = new Set(transactions.map(({ tenant_id }) => this.routeOf(tenant_id)));
-    if (routes.size > 1) throw new Error('A commit cannot span two stores.');
+    if (routes.size > 1) {
+      throw new Error(
+        'A commit has transactions of tenants in different stores. Commit them separately.',
+      );
+    }
     return (await this.storeOf(first.tenant_id)).commit(transactions);
   }
 

@@ -86,13 +86,15 @@ export class AuditRecords {
     }
     if (event.event_type !== CHECKPOINT_EVENT) {
       const fault = this.keys.apply(event);
-      if (fault !== null) this.alarm = `position ${event.position}: ${fault.detail}`;
+      if (fault !== null)
+        this.alarm = `The key event at position ${event.position} is not valid: ${fault.detail}. Run gen verify.`;
       return;
     }
     const parsed = checkpointPayload.safeParse(event.payload);
     const fault = parsed.success ? this.faultIn(parsed.data, event.position) : 'it is malformed';
     if (fault === null && parsed.success) this.addCheckpoint(parsed.data);
-    else this.alarm = `The checkpoint at position ${event.position} cannot be used: ${fault}.`;
+    else
+      this.alarm = `The checkpoint at position ${event.position} cannot be used: ${fault}. Run gen verify.`;
   }
 
   /**

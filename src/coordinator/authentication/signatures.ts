@@ -65,13 +65,15 @@ async function signatureProblem(project: Project, sessionCommand: SessionCommand
   const ageMs = project.view().now_ms - msOf(parsedSignature.issued_at);
   if (!(Math.abs(ageMs) <= SIGNATURE_AGE_MS_MAX)) {
     return invalidSignatureProblem(
-      'issued_at is more than five minutes from now: sign again, with the same request_id',
+      'issued_at is more than five minutes from the time of the server: check your clock, then sign again with the same request_id',
     );
   }
   const text = textToSign(project.key, sessionCommand, parsedSignature.issued_at);
   return (await verifySignature(key, text, parsedSignature.value))
     ? null
-    : invalidSignatureProblem('does not verify with the public_key of the session for this command');
+    : invalidSignatureProblem(
+        'does not verify with the public_key of the session for this command: sign the body exactly as it is sent',
+      );
 }
 
 /** Adds `signed_text` to the fields of a signed command: the text that was signed. The command's event stores it. */

@@ -100,5 +100,5 @@ const unusableKeyProblem = (): Problem =>
 const notBindableProblem = (): Problem =>
   problem(
     'FORBIDDEN',
-    'This log is in a repository, so its unbound keys may come from anywhere. Create new keys: gen key create.',
+    'This log is in a repository, so keys that are not yet bound to this store may come from anywhere, and none was bound. Create new keys: gen key create.',
   );

@@ -116,7 +116,7 @@ function anchorResult({ anchor, agrees }: AnchorEntry, log: AuditedLogEnd): Anch
       detail: `the root of the log at ${position} differs from the anchored root`,
     };
   if (incarnation > log.incarnation) {
-    const detail = `the log is of incarnation ${log.incarnation}, the anchor of ${incarnation}`;
+    const detail = `the log has incarnation ${log.incarnation}, and the anchor has ${incarnation}`;
     return { position, code: 'LOWER_INCARNATION', detail };
   }
   if (!log.hasEnrolledKey(key_id)) {

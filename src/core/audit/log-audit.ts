@@ -249,7 +249,8 @@ export class LogAudit {
   private checkAgainstEarlierRoots(checkpoint: Checkpoint, at: number): void {
     const { incarnation } = checkpoint;
     if (incarnation < this.incarnation) {
-      this.report(at, 'WRONG_INCARNATION', `incarnation ${incarnation} after ${this.incarnation}`);
+      const detail = `the checkpoint has incarnation ${incarnation}, and an earlier one has ${this.incarnation}`;
+      this.report(at, 'WRONG_INCARNATION', detail);
     }
     this.incarnation = Math.max(this.incarnation, incarnation);
     const comparison = this.statedRoots.addCheckpoint(checkpoint);

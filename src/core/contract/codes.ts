@@ -227,7 +227,7 @@ const ADVICE = {
   ALREADY_FOLDED_BACK: 'A feature folds back only once. Spawn a new one for further findings.',
   TIME_BOX_RUNNING: 'Continue until the time box ends, or fold back with --answered.',
   VERSION_EXISTS: 'Choose a higher version.',
-  NOT_READY: 'Pass the readiness checks first.',
+  NOT_READY: 'Readiness checks of the release have failed. Do what they say, then release again.',
   NO_AUDIT_KEY:
     'The server signs no checkpoints, so it has no key to enrol. Start it with one: see GENESIS_AUDIT_KEY.',
   UNKNOWN_AUDIT_KEY: 'No audit key of the project has this id. List them: gen audit keys.',
@@ -239,7 +239,7 @@ const ADVICE = {
     'This candidate does not wait for evidence: its edge has another candidate or generation, or has ended. List those that wait: gen runner candidates.',
   BASE_MOVED:
     'The base has moved: another result was accepted since the checks ran. Fetch the base and run the checks again.',
-  UNKNOWN_ROLE: 'The project has no such role. Its roles are in agent_roles.yml.',
+  UNKNOWN_ROLE: 'The project has no such role. Use one of the roles in agent_roles.yml.',
   UNKNOWN_RUN: 'No run of the project has this id. List them: gen runs.',
   RUN_ENDED: 'This run has ended. To run the edge again: gen runs retry.',
   RUN_NOT_ENDED: 'This run has not ended: gen iterate continues it. To end it: gen runs cancel.',

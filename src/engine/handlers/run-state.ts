@@ -14,7 +14,10 @@ export function requiredPart<Part extends keyof RunData>(
 ): NonNullable<RunData[Part]> {
   const value = data[part];
   if (value === undefined || value === null)
-    throw engineError('failed', `The data of the run has no ${part}.`);
+    throw engineError(
+      'failed',
+      `The data of the run has no ${part}, which an earlier state should have set. Start a new run.`,
+    );
   return value;
 }
 

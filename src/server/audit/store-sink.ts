@@ -39,7 +39,7 @@ export class StoreSink implements AuditSink {
         ),
       );
       if (outcomes.some(({ kind }) => kind !== 'committed'))
-        throw new StoreUnavailable('The other store did not commit all checkpoints.');
+        throw new StoreUnavailable('The store of the sink did not commit all checkpoints. Check that store.');
     });
   }
 

@@ -70,7 +70,7 @@ async function openKeySet(jwks: string) {
   if (!/^https?:\/\//.test(jwks)) return createLocalJWKSet(JSON.parse(await readFile(jwks, 'utf8')));
   const url = new URL(jwks);
   if (url.protocol === 'http:' && !isLoopback(url.hostname)) {
-    throw new Error(`The key set at ${url.origin} must be fetched over https.`);
+    throw new Error(`The key set at ${url.origin} must be fetched over https. Use an https URL.`);
   }
   return createRemoteJWKSet(url);
 }
@@ -94,13 +94,19 @@ function lifetimeFault(
 function principalOf(payload: JWTPayload, settings: Required<JwtOptions>): Principal | Problem {
   const { tenant_claim, role_claim, user_claim } = settings;
   const role = payload[role_claim];
-  if (!ROLES.includes(role as Role)) return unauthenticated(`The token has no valid role in ${role_claim}.`);
+  if (!ROLES.includes(role as Role)) {
+    return unauthenticated(
+      `The token has no valid role in ${role_claim}. Issue it with one of: ${ROLES.join(', ')}.`,
+    );
+  }
   const user_id = escapeUserId(payload[user_claim]);
-  if (user_id === null) return unauthenticated(`The token has no valid user in ${user_claim}.`);
+  if (user_id === null) {
+    return unauthenticated(`The token has no valid user in ${user_claim}. Issue it with that claim.`);
+  }
   const tenantId = payload[tenant_claim] ?? null;
   const isPlatform = tenantId === null && role === 'operator';
   if (!isPlatform && !tenantIdSchema.safeParse(tenantId).success) {
-    return unauthenticated(`The token has no valid tenant in ${tenant_claim}.`);
+    return unauthenticated(`The token has no valid tenant in ${tenant_claim}. Issue it with that claim.`);
   }
   // Only an absent claim means any role: a malformed one must not widen what the token grants.
   const agentRole = payload[AGENT_ROLE_CLAIM];

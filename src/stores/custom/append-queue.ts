@@ -1,6 +1,6 @@
 import { StoreBroken, StoreUnavailable } from '../store.js';
 
-/** Maximum number of records that wait for the log; beyond it, commits are refused as unavailable. */
+/** Maximum number of records that wait for the log. With that many, commits and reads are refused as unavailable. */
 const PENDING_MAX = 100_000;
 
 /**
@@ -18,7 +18,7 @@ export class AppendQueue {
 
   constructor(private readonly append: (records: readonly string[]) => Promise<void>) {}
 
-  /** Throws if nothing can be added. Called before a decision, because the record of a decision must not be lost. */
+  /** Throws if nothing can be added. Called before each decision, because its record must not be lost, and before each read. */
   assertUsable(): void {
     if (this.failure !== null) throw this.failure;
     if (this.pending.length >= PENDING_MAX)

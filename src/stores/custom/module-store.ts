@@ -82,7 +82,9 @@ async function openOrRefuse(file: string, openStore: StoreModule['openStore'], o
     return await openStore(options);
   } catch (error) {
     if (error instanceof StoreRefused) throw error;
-    throw new StoreRefused(`The store of ${file} cannot be opened: ${textOf(error)}`);
+    throw new StoreRefused(
+      `The store of ${file} cannot be opened: ${textOf(error)}. Check the module and the parameters in its URL.`,
+    );
   }
 }
 

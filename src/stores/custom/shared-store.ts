@@ -76,7 +76,7 @@ export class CustomSharedStore implements Store {
     const outcomes: CommitOutcome[] = [];
     for (const transaction of transactions) {
       const commit = this.commitOne(transaction);
-      // After the first committed transaction, `StoreUnavailable` would wrongly say that nothing happened.
+      // An earlier transaction may be committed; then `StoreUnavailable` would wrongly say that nothing happened.
       outcomes.push(await (outcomes.length === 0 ? commit : commit.catch(throwUncertain)));
     }
     return outcomes;

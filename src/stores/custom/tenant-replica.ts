@@ -22,9 +22,9 @@ import {
 } from './records.js';
 import type { SharedRecords } from './shared-records.js';
 
-/** How often a commit is decided again because another coordinator was faster. */
+/** Maximum number of attempts of a commit or a redaction, each of which fails if another coordinator writes first. */
 const ROUNDS_MAX = 200;
-/** How often a write is sent again after an error. */
+/** Maximum number of times that a write is sent if each attempt ends with an error. */
 const TRIES_MAX = 5;
 
 /**

@@ -192,7 +192,10 @@ export class BatchPlan {
     return changes;
   }
 
-  /** When a member's permit ends; null: it has none. An unknown member with a limit is assumed new, any other to exist. */
+  /**
+   * When a member's permit ends; null: it has none. A member that is neither planned nor cached is assumed to have none if
+   * the transaction takes the permit under a limit; otherwise, it is assumed to have one without end.
+   */
   private untilOf(
     name: string,
     { scope, until_ms }: Permit,
@@ -257,7 +260,10 @@ export class BatchPlan {
     return null;
   }
 
-  /** Reserves space for the transaction. Returns false if it does not fit; the first transaction of a batch always does. */
+  /**
+   * Reserves space for the transaction. Returns false if it does not fit. The first one that writes is reserved at any size:
+   * an empty batch would not give it more space.
+   */
   private reserveSpace(transaction: Transaction, lines: readonly string[], looseEventCount: number): boolean {
     const { swaps, checks, permits, requests } = transaction;
     const scopes = new Set(permits.map(({ scope }) => scope)).size;

@@ -88,7 +88,10 @@ export class BatchWriteBuilder {
     return { table: this.tables.log, key: pageKey(this.projectKey, page.last_position) };
   }
 
-  /** Increments the version of the project's row and changes nothing else, so the transaction can no longer happen. */
+  /**
+   * Increments the version of the project's row and changes nothing else, so the transaction can no longer happen. If the
+   * project has no row, this put creates one and marks it as void.
+   */
   get voidingPut(): AtomicWrite['voidingPut'] {
     const row_version = this.previousProject.row_version + 1;
     const voidAttribute = this.previousProject.row_version === 0 ? { [VOID_ATTRIBUTE]: { BOOL: true } } : {};

@@ -124,7 +124,8 @@ export class BucketIndex {
 
   /**
    * Compares `atMs` with the latest timestamp of any event before each bucket. Returns the first position of the last
-   * bucket for which that timestamp is less (`<`), or of the first bucket for which it is not (`>=`).
+   * bucket for which that timestamp is less (`<`), or of the first bucket for which it is not (`>=`). Null: no indexed
+   * bucket qualifies, or `atMs` is not a number.
    */
   async bucketStartAt(relation: '<' | '>=', atMs: number): Promise<number | null> {
     if (Number.isNaN(atMs)) return null;

@@ -134,8 +134,8 @@ export class ProjectCommitter {
   }
 
   /**
-   * Reads everything that the transactions depend on. The project's row comes first: any later change of the project
-   * increments the row's version, so a commit based on what was read before that change fails.
+   * Reads everything that the transactions depend on. The project's row comes first: each later commit to the project
+   * increments the row's version, so a commit based on what was read before that later commit fails.
    */
   private async read(cache: ProjectCache, transactions: readonly Transaction[]): Promise<null> {
     const { state, requests } = this.dynamo.tables;

@@ -132,7 +132,7 @@ export class DynamoClient {
     } while (from !== undefined);
   }
 
-  /** Puts without conditions: for items whose content is the same on every write. */
+  /** Puts items without conditions: for puts that change nothing when they are repeated. */
   async putAll(table: string, items: readonly DynamoItem[]): Promise<void> {
     let remaining = items.map((Item) => ({ PutRequest: { Item } }));
     for (let round = 0; remaining.length > 0; round += 1) {
@@ -151,17 +151,17 @@ export class DynamoClient {
     await this.withRetries(() => this.client.send(new this.driver.DeleteItemCommand(input)));
   }
 
-  /** Puts an item if there is none. Returns whether it was put. */
+  /** Puts an item if there is none. Returns whether it was put, as far as known: see `putIf`. */
   putNew(table: string, item: DynamoItem): Promise<boolean> {
     return this.putIf({ TableName: table, Item: item, ConditionExpression: 'attribute_not_exists(pk)' });
   }
 
-  /** Puts an item if its condition holds. Returns whether it was put. */
+  /** Puts an item if its condition holds. Returns whether it was put; perhaps false if the reply to a put that happened was lost. */
   putIf(input: PutItemCommandInput): Promise<boolean> {
     return this.whetherConditionHeld(() => this.client.send(new this.driver.PutItemCommand(input)));
   }
 
-  /** Updates an item if its condition holds. Returns whether it was updated. */
+  /** Updates an item if its condition holds. Returns whether it was updated, as far as known: see `putIf`. */
   updateIf(input: UpdateItemCommandInput): Promise<boolean> {
     return this.whetherConditionHeld(() => this.client.send(new this.driver.UpdateItemCommand(input)));
   }
@@ -179,9 +179,9 @@ export class DynamoClient {
   }
 
   /**
-   * Executes a transaction at most once, and returns whether it happened. False: a condition failed, or `not_after_ms`
-   * passed before the transaction was known to have happened. After a lost reply the transaction is sent again unchanged:
-   * the client token prevents a second effect for ten minutes; after that, its conditions and its mark do.
+   * Executes a transaction at most once, and returns whether it happened. False: a condition failed, or a reply was lost
+   * and the transaction had not happened at `not_after_ms`, so it was voided. Until then, it is sent again unchanged after
+   * a lost reply: the client token prevents a second effect for ten minutes; after that, its conditions and its mark do.
    */
   async transact(transaction: AtomicWrite): Promise<boolean> {
     const input = { TransactItems: [...transaction.writes], ClientRequestToken: transaction.id };
@@ -213,7 +213,7 @@ export class DynamoClient {
     }
   }
 
-  /** Runs idempotent work until it succeeds or the retries are used up. */
+  /** Runs idempotent work until it succeeds, a retry is useless, the retries are used up, or this client is closed. */
   async withRetries<T>(work: () => Promise<T>): Promise<T> {
     const retries = new RetryBudget(this.patienceMs);
     for (;;) {

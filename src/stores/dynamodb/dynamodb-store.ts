@@ -44,7 +44,10 @@ import { migrationSteps } from './schema.js';
 
 export { openDynamodbMigrator } from './migrator.js';
 
-/** Maximum number of projects whose state is cached between commits; the cache only saves a read. */
+/**
+ * From this number on, projects without a commit in progress lose their cached state when another project is added. The
+ * cache only saves a read.
+ */
 const COMMITTERS_MAX = 10_000;
 const SCAN_PAGE_MIN = 4;
 

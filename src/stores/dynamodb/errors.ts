@@ -49,7 +49,7 @@ const MESSAGES: Readonly<Record<string, string>> = {
   UnrecognizedClientException:
     'AWS does not recognize these credentials. Check AWS_ACCESS_KEY_ID and the region.',
   InvalidSignatureException: 'AWS rejected the signature. Check AWS_SECRET_ACCESS_KEY and the system clock.',
-  ExpiredTokenException: 'The AWS credentials have expired. Log in again.',
+  ExpiredTokenException: 'The AWS credentials have expired. Renew them, for example: aws sso login',
   AccessDeniedException:
     'These AWS credentials have no access to the tables. See docs/dynamodb.md for the IAM policy.',
   ResourceNotFoundException: 'A DynamoDB table is missing. Run: gen migrate --store URL',
@@ -92,7 +92,10 @@ function failureOfCancellation(reasons: readonly CancellationReason[]): Dynamodb
 const isConnectTimeout = ({ name, message }: DynamodbDriverError): boolean =>
   name === 'TimeoutError' && /did not establish a connection/.test(message ?? '');
 
-/** The error of any call but a transaction. Such a call may be repeated, so an unknown result counts as not happened. */
+/**
+ * The error of a failed call. An unknown result counts as not happened, because all calls but a transaction may be repeated.
+ * `DynamoClient.transact` reports an unknown result of a transaction as `StoreUncertain` instead.
+ */
 export function toStoreError(failure: DynamodbFailure): Error {
   switch (failure.kind) {
     case 'refused':

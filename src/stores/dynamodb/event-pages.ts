@@ -5,7 +5,7 @@ import type { DynamodbBlobs } from './blobs.js';
 import { bucketOf, type DynamoItem, N, numberOf, pageKey } from './keys.js';
 import { type ExternalText, readText, toStoredText } from './stored-text.js';
 
-/** Maximum size of a page: it fits into an item, and can be read whole when one of its events is needed. */
+/** Maximum size of a page with several events: small enough to be read whole when one of them is needed. */
 const PAGE_BYTES_MAX = 64_000;
 
 /** Consecutive events of one bucket that share an item. */

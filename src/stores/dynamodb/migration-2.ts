@@ -84,7 +84,7 @@ export class PageConversion {
     if (row?.copied?.N === before.copied?.N) throw error;
   }
 
-  /** From here on, no coordinator of version 1 can commit to the project. */
+  /** Gives the row the form of version 2. After that, no coordinator of version 1 can commit to the project. */
   private async convertRow(projectKey: ProjectKey, row: DynamoItem): Promise<void> {
     const converted = projectItem({ ...projectFromItem(row), row_version: numberOf(row.version) });
     await this.dynamo.putIf({
@@ -172,7 +172,7 @@ export class PageConversion {
     ) {
       const { tenant_id, project_id } = projectKey;
       throw new StoreRefused(
-        `An event of ${tenant_id}/${project_id} between ${after + 1} and ${until} is missing. Restore the tables from a backup, then migrate again.`,
+        `An event of ${tenant_id}/${project_id} between the positions ${after + 1} and ${until} is missing. Restore the tables from a backup, then migrate again.`,
       );
     }
     return inRange;

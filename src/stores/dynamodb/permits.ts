@@ -41,8 +41,8 @@ interface StoredShares extends ScopeShares {
 
 /**
  * Allocates the permits of a tenant's scopes. A project takes permits out of its own share, so that projects do not
- * conflict with each other; all shares together never exceed the limit. Only if its share is too small does a project
- * look at the others: it takes what they do not use, and removes expired permits. So a permit is freed without a
+ * conflict with each other. A project that reserves a share never makes all shares together exceed its limit. Only if its
+ * share is too small does a project read the other shares: it takes what they do not use, and removes expired permits. So a permit is freed without a
  * background job, and `full` is reported only after every permit was checked.
  */
 export class PermitShares {
@@ -67,8 +67,8 @@ export class PermitShares {
   }
 
   /**
-   * Reserves `wantedCount` permits of a scope for the project, or as many as are free under the limit `max`. Null: every
-   * attempt was in conflict with another process.
+   * Reserves `wantedCount` permits of a scope for the project, or as many as are free under the limit `max`. Null: no
+   * attempt succeeded, because other processes changed the scope or too many shares had to change; try again.
    */
   async reserve(
     projectKey: ProjectKey,

@@ -43,7 +43,7 @@ export class DynamodbProjectsWithPermits {
     }
   }
 
-  /** Whether the permits of this scope are on heads. True only after this process has committed a permit in it. */
+  /** Whether the permits of this scope are on heads, as far as this process knows: true after it has listed the scope. */
   isOnHeads(tenantId: string, scope: string): boolean {
     return this.listedScopes.has(nameOf(tenantId, scope));
   }

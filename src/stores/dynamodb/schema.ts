@@ -5,7 +5,7 @@ import type { MigrationStep } from '../migrator.js';
 export type TableNames = Readonly<ReturnType<typeof tablesOf>>;
 
 export const tablesOf = (namespace: string) => ({
-  /** Heads, project rows, permits, marks of loose events, and the store's metadata. */
+  /** Heads, project rows and lists, permits and their shares, marks of loose events, and the store's metadata. */
   state: `${namespace}-state`,
   /** Events, and their indexes. */
   log: `${namespace}-log`,

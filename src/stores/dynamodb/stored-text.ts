@@ -3,7 +3,7 @@ import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import type { DynamodbBlobs } from './blobs.js';
 import { type DynamoItem, S, textOf } from './keys.js';
 
-/** DynamoDB limits an item to 400 KB and a transaction to 4 MB. A longer text is stored apart, and the item refers to it. */
+/** DynamoDB limits an item to 400 KB and a transaction to 4 MB. A text longer than this is a blob of its own. */
 const INLINE_BYTES_MAX = 100_000;
 
 /** DynamoDB charges writes by the kilobyte: a text with which an item would exceed one kilobyte is compressed. */

@@ -343,7 +343,7 @@ export class FileStore implements LogStore {
       await this.idleProjects.write();
     } catch (error) {
       this.tenantLogsOptions.warn(
-        `The list of idle projects could not be written (${messageOf(error)}). The next start reads their logs.`,
+        `The list of idle projects could not be written (${messageOf(error)}). The next start therefore reads their logs. Check the disk.`,
       );
     }
   }

@@ -89,7 +89,7 @@ export class Maintenance {
     } catch (error) {
       if (error instanceof StoreBroken) throw error;
       this.options.warn(
-        `${this.options.folder}: the full segment could not be closed (${messageOf(error)}). It continues to grow.`,
+        `${this.options.folder}: the full segment could not be closed (${messageOf(error)}). It continues to grow. Check the disk.`,
       );
     }
   }
@@ -126,7 +126,7 @@ export class Maintenance {
     } catch (error) {
       // The log itself is intact; it only takes longer to open.
       this.options.warn(
-        `${this.options.folder}: its snapshot or durable mark could not be written (${messageOf(error)}). The log is intact.`,
+        `${this.options.folder}: its snapshot or durable mark could not be written (${messageOf(error)}). The log is intact, but takes longer to open. Check the disk.`,
       );
     }
   }

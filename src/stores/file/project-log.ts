@@ -357,7 +357,7 @@ export class ProjectLog {
       error instanceof StoreBroken ? error : notWrittenError(error);
     this.failure = failure;
     if (failure !== error)
-      this.options.warn(`${this.options.folder} could not be written: ${messageOf(error)}.`);
+      this.options.warn(`${this.options.folder} could not be written: ${messageOf(error)}. Check the disk.`);
     if (failure instanceof StoreUnavailable) {
       this.options.reloads.count += 1;
       try {

@@ -26,7 +26,7 @@ export class RedisBlobs implements Blobs {
   async put(tenantId: string, sha256: string, bytes: Uint8Array): Promise<void> {
     if (bytes.byteLength > REDIS_BLOB_BYTES_MAX) {
       throw new Error(
-        `A blob in Redis may have at most ${REDIS_BLOB_BYTES_MAX} bytes, not ${bytes.byteLength}. Set GENESIS_BLOBS.`,
+        `A blob in Redis may have at most ${REDIS_BLOB_BYTES_MAX} bytes, not ${bytes.byteLength}. Set GENESIS_BLOBS to a folder or a bucket.`,
       );
     }
     if ((await this.size(tenantId, sha256)) === bytes.byteLength) return;

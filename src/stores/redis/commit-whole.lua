@@ -1,6 +1,6 @@
--- Commits a batch of one project if none of its transactions would be refused, or else writes nothing and returns 0.
--- That is the usual case, and it needs no decision per transaction: whole-batch.ts has applied the transactions in
--- order, on the assumption that each is committed.
+-- Commits a batch of one project if it is certain that no transaction is refused and that no loose event is stored
+-- already; or else writes nothing and returns 0. The first is the usual case, and it needs no decision per transaction:
+-- whole-batch.ts has applied the transactions in order, on the assumption that each is committed.
 --
 -- KEYS  tenant, project, batch
 -- ARGV  the replication id that the server must have ('': any), a MessagePack array of numbers, the project's name, then

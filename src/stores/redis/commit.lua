@@ -4,7 +4,7 @@
 -- a script that has written finish: so a batch happens completely or not at all, even when memory or disk run out.
 --
 -- Lua's JSON library does not round-trip values, and tables are slow. So the transactions come as a tape: a flat list
--- of numbers below 2^53, which refer to strings by their index among the arguments. batch.ts writes it.
+-- of numbers, in which an index stands for each string among the arguments. batch.ts writes it.
 --
 -- KEYS  tenant, project, batch
 -- ARGV  the replication id that the server must have ('': any), the tape, the project's name, then strings. The script

@@ -37,7 +37,10 @@ export class RedisCommitter {
     private readonly lineage: () => string,
   ) {}
 
-  /** Runs one script for adjacent transactions of one project, which are usually all of them. */
+  /**
+   * Commits adjacent transactions of one project together: usually all of them, with one script. A second script decides
+   * those that the first cannot commit as a whole.
+   */
   async commit(transactions: readonly Transaction[]): Promise<CommitOutcome[]> {
     for (const transaction of transactions) assertWellFormed(transaction);
     const outcomes: CommitOutcome[][] = [];

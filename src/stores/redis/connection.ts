@@ -78,7 +78,7 @@ export class RedisConnection {
 
   private async readyClient(): Promise<RedisClient> {
     if (this.failure !== null) throw this.failure;
-    if (this.isClosed) throw new StoreUnavailable('This store is closed.');
+    if (this.isClosed) throw new StoreUnavailable('The store is closed. Reopen it to continue.');
     if (this.client?.isReady) return this.client;
     this.connecting ??= this.connect().finally(() => {
       this.connecting = null;
@@ -125,7 +125,7 @@ export class RedisConnection {
       return await this.exchange(client, ['EVALSHA', script.sha1, ...scriptArguments]);
     } catch (error) {
       if (codeOf(error as Error) !== 'NOSCRIPT') throw error;
-      // A restarted server has lost its scripts. EVAL runs this one and caches it again.
+      // The server was restarted, or has never run this script. EVAL runs it, and caches it for the next call.
       return this.exchange(client, ['EVAL', script.text, ...scriptArguments]);
     }
   }
@@ -149,7 +149,7 @@ export class RedisConnection {
     }
   }
 
-  /** Makes this object unusable after a loss of history. Returns the error. */
+  /** If the error reports a loss of history, makes this object unusable. Returns the error in any case. */
   private noteLoss(error: Error): Error {
     if (error instanceof HistoryLost) {
       this.failure = error;

@@ -5,7 +5,7 @@ export class ReplyLost extends Error {
   override readonly name = 'ReplyLost';
 
   constructor() {
-    super('The connection to Redis was lost before the reply arrived.');
+    super('The connection to Redis was lost before the reply arrived. Try again.');
   }
 }
 
@@ -43,7 +43,7 @@ export function toStoreError(reply: Error): StoreUnavailable | StoreBroken {
   }
   if (code === 'LINEAGE') return new HistoryLost();
   return new StoreBroken(
-    `Redis rejected a command of the store: ${reply.message}. Check the version and the user's permissions, then restart the server.`,
+    `Redis rejected a command of the store: ${reply.message}. Check the version of Redis and the permissions of its user, then restart the coordinator.`,
   );
 }
 

@@ -1,6 +1,7 @@
--- Returns the identity of the store, and records the replication id under which it is served. A server changes that id
--- when it starts and when it is promoted: if history may have been lost with the change, the incarnation is raised. It
--- is raised at least to the time, so that two servers which lost different histories never reach the same number.
+-- Returns the version, secret and incarnation of the store (only the version, if it is not the expected one), and records
+-- the replication id under which it is served. A server changes that id when it starts and when it is promoted: if history may
+-- have been lost with the change, the incarnation is raised. It is raised at least to the time, so that two servers which
+-- lost different histories never reach the same number.
 --
 -- A user that lacks a command is detected here: a script that met its first forbidden command after it had written
 -- would leave half a batch behind.

@@ -47,7 +47,7 @@ export class RedisKeys {
     return `${this.namespace}:tenants`;
   }
 
-  /** Hash: the latest time reported. Every other key of the tenant begins with this one and a colon. */
+  /** Hash: the time of the latest commit. Every other key of the tenant begins with this one and a colon. */
   tenant(tenantId: string): string {
     return `${this.namespace}:{${encodeURIComponent(tenantId)}}`;
   }

@@ -1,9 +1,9 @@
 -- This file is prepended to the scripts that write events.
 --
 -- What a script must know of a head is in a mark beside it, `seq end postings`: Redis hashes every byte that a script
--- reads, so scripts do not read heads. The end is when the head's permit ends; 0: it has none. Postings are positions of
--- events: `base:3,5-7` are the third and the fifth to seventh event of the commit that began after position `base`;
--- several are separated by spaces. Old postings move to a list, so that what is rewritten stays small.
+-- reads, so scripts read heads only to report a conflict. The end is when the head's permit ends; 0: it has none. Postings
+-- are positions of events: `base:3,5-7` are the third and the fifth to seventh event of the commit that began after
+-- position `base`; several are separated by spaces. Old postings move to a list, so that what is rewritten stays small.
 
 local POSTINGS_BYTES = 96
 

@@ -1,5 +1,6 @@
--- Converts a part of a project, or of a scope of permits, from version 1. The keys of version 1 are the cursor: what is
--- converted is removed from them in the same call, so that runs may be interrupted and may overlap.
+-- Converts a part of a project, or of a scope of permits, from version 1. Runs may be interrupted and may overlap: a
+-- converted event or request is removed from the old keys in the same call, any other part may be converted again. The
+-- call does nothing when the old key is gone, because then everything is converted.
 --
 -- KEYS  the old key that must still exist, tenant, project
 -- ARGV  the part, then its values

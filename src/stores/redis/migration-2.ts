@@ -15,7 +15,7 @@ const CONVERT_SCRIPT = readScript(
 );
 const PAGE_SIZE = 1024;
 
-/** Converts the data of version 1. Every call converts a part and removes it from the old keys. */
+/** Converts the data of version 1, a part per call of the script. A run that follows an interrupted one completes it. */
 export class Conversion {
   private readonly keys: RedisKeys;
 

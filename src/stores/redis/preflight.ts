@@ -9,7 +9,10 @@ type SendCommand = (args: readonly string[]) => Promise<unknown>;
 const VERSION_MIN = 7;
 const NO_ID = /^0+$/;
 
-/** Refuses a server that could evict a head, lose acknowledged writes, or not accept writes. */
+/**
+ * Refuses a server that is too old, is a replica, could evict data or, in the profile `durable`, could lose acknowledged
+ * writes.
+ */
 export async function runPreflight(send: SendCommand, options: RedisOptions) {
   const lines = ((await send(['INFO'])) as string).split('\r\n');
   const info = new Map(lines.map((line) => line.split(/:(.*)/, 2) as [string, string]));

@@ -28,7 +28,7 @@ export class RedisProjectsWithPermits {
     }
   }
 
-  /** The tenants that have committed anything, sorted by name. */
+  /** The tenants to which any commit was sent, even one that was refused; sorted by name. */
   async tenantIds(): Promise<string[]> {
     return ((await this.connection.send(['SMEMBERS', this.keys.tenants])) as string[]).sort();
   }

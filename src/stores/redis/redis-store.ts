@@ -62,7 +62,10 @@ class ServerIdentity {
   };
 }
 
-/** A store for any number of coordinators on one primary: every commit is one script, and Redis runs one script at a time. */
+/**
+ * A store for any number of coordinators on one primary. A script decides and writes each batch, and Redis runs one script
+ * at a time.
+ */
 export class RedisStore implements Store {
   readonly capabilities: StoreCapabilities;
   readonly blobs: RedisBlobs;

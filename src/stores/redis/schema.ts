@@ -37,11 +37,14 @@ export function migrationSteps(metaKey: string): readonly RedisStep[] {
   ];
 }
 
-/** The commands on keys that the store uses, inside and outside scripts. */
+/**
+ * The commands on keys that the store uses, inside and outside scripts. Only the conversion of version 1 uses others:
+ * exists, unlink, scan and hscan.
+ */
 const KEY_COMMANDS =
   'get set strlen getrange append persist rename hget hmget hset hdel hlen sadd smembers smismember zadd zrem zremrangebyscore zcount zmscore zrange rpush lpop lrange lindex llen';
 
-/** The permissions that the Redis user needs: these commands, on the keys of its namespace, and nothing else. */
+/** The permissions that a store of the current version needs: these commands, on the keys of its namespace. */
 export const aclRules = (namespace: string): string =>
   `~${namespace}:* +eval +evalsha +time +info +config|get +select +${KEY_COMMANDS.replaceAll(' ', ' +')}`;
 

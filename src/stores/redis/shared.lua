@@ -7,14 +7,14 @@ local ZONE_SIZES = { 65536, 256 }
 -- The events of a commit are kept in chunks of this many, one per line. The commit's last chunk may have fewer.
 local CHUNK_EVENTS = 32
 
--- The database's clock in whole milliseconds, never behind a time reported to this tenant before.
+-- The database's clock in whole milliseconds, never behind the time of an earlier commit of this tenant.
 local function clock_of(tenant)
   local time = redis.call('TIME')
   local now = time[1] * 1000 + math.floor(time[2] / 1000)
   return math.max(now, tonumber(redis.call('HGET', tenant, 'now_ms') or 0))
 end
 
--- Maximum number of values in one call: what Lua's stack holds. It is even, because some values come in pairs.
+-- Maximum number of values in one call: Lua's stack holds them safely. It is even, because some values come in pairs.
 local UNPACKED_MAX = 4000
 
 -- What a command returns for `count` of the names, starting one after the base.

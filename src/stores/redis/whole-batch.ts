@@ -9,7 +9,8 @@ const PERMITS_MAX = FOREVER_MS;
 
 /**
  * Transactions of one project, encoded for the script that commits all of them or none. `add` returns false if the
- * outcome of a transaction could depend on another one of the batch: those must be decided one by one.
+ * outcome of a transaction could depend on another one of the batch, or if the script cannot express the transaction:
+ * then the transactions must be decided one by one.
  */
 export class WholeBatch {
   private rulesSeq = -1;

@@ -22,7 +22,7 @@ const ADVICE: Readonly<Record<string, string>> = {
     'No AWS credentials were found. Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE.',
   InvalidAccessKeyId: 'S3 does not recognize these credentials. Check AWS_ACCESS_KEY_ID.',
   SignatureDoesNotMatch: 'S3 rejected the signature. Check AWS_SECRET_ACCESS_KEY and the system clock.',
-  ExpiredToken: 'The AWS credentials have expired. Log in again.',
+  ExpiredToken: 'The AWS credentials have expired. Renew them, for example: aws sso login',
   NoSuchBucket: 'The S3 bucket of GENESIS_BLOBS does not exist. Create it, or correct its name.',
 };
 const NO_ACCESS =

@@ -61,7 +61,9 @@ export class S3Blobs implements Blobs {
 
   async put(tenantId: string, sha256: string, bytes: Uint8Array): Promise<void> {
     if (bytes.byteLength > S3_BLOB_BYTES_MAX)
-      throw new Error(`A blob has ${bytes.byteLength} bytes: the maximum is ${S3_BLOB_BYTES_MAX}.`);
+      throw new Error(
+        `A blob has ${bytes.byteLength} bytes: the maximum is ${S3_BLOB_BYTES_MAX}. Split it into smaller files.`,
+      );
     const key = this.keyOf(tenantId, sha256);
     const outcome = await this.write(key, sha256, bytes, { IfNoneMatch: '*' });
     if (outcome === 'written') return;

@@ -109,7 +109,7 @@ async function acceptedManifestOf(
   if (knownEvent?.event_type !== 'edge_converged' && knownEvent?.event_type !== 'result_adopted') return null;
   const data = await resultDataOf(log, knownEvent.payload);
   if (data === MISSING_BLOB)
-    return { position, path: '', says: 'The result blob is missing.', is_retryable: true };
+    return { position, path: '', says: RESULT_BLOB_MISSING, is_retryable: true };
   if (!isFilesResult(data)) return null;
   const parsed = parseManifest(data);
   if (!parsed.ok)
@@ -140,6 +140,9 @@ async function hasApproval(log: PromotionLog, event: EventEnvelope): Promise<boo
 }
 
 const MISSING_BLOB = Symbol('the blob of a result is missing');
+
+const RESULT_BLOB_MISSING =
+  'The blob of this result is missing, so its files were not written. Restore it: the next promotion tries again.';
 
 async function resultDataOf(
   log: PromotionLog,

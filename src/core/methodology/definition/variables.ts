@@ -42,12 +42,14 @@ class VariableResolver {
       if (parents.includes(name))
         throw new UnresolvedVariableError(`${[...parents, name].join(' → ')} is a cycle.`);
       if (this.#substitutions > SUBSTITUTIONS_MAX)
-        throw new UnresolvedVariableError(`${name} expands to too many variables.`);
+        throw new UnresolvedVariableError(
+          `More than ${SUBSTITUTIONS_MAX} variables would be replaced, counting those in the values of variables; the last is ${name}. Use fewer.`,
+        );
       return this.resolve(this.#valueOf(name, prefix, path.slice(1).split('.')), [...parents, name]);
     });
     if (resolved.length > TEXT_LENGTH_MAX)
       throw new UnresolvedVariableError(
-        `The text has over ${TEXT_LENGTH_MAX} characters after its variables are replaced.`,
+        `The text has over ${TEXT_LENGTH_MAX} characters after its variables are replaced. Shorten it, or the values of its variables.`,
       );
     return resolved;
   }

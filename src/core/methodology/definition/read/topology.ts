@@ -78,7 +78,7 @@ function assetTypesOf({ asset_types }: ParsedTopologyFile, file: YamlFile): Topo
       );
   }
   if (assetTypes.length > ASSET_TYPES_MAX) {
-    const message = `There are ${assetTypes.length} asset types; at most ${ASSET_TYPES_MAX} are allowed.`;
+    const message = `There are ${assetTypes.length} asset types; at most ${ASSET_TYPES_MAX} are allowed. Remove some.`;
     file.fault(['asset_types'], message);
   }
   return assetTypes;

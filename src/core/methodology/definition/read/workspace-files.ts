@@ -83,9 +83,11 @@ export class WorkspaceFiles {
 
 /** Says that the files are too many or too large; null if they are within the limits. */
 export function sizeLimitMessage(texts: ReadonlyMap<string, string>): string | null {
-  if (texts.size > FILES_MAX) return `There are ${texts.size} files; at most ${FILES_MAX} are allowed.`;
+  if (texts.size > FILES_MAX) {
+    return `There are ${texts.size} configuration files; at most ${FILES_MAX} are allowed. Send fewer files.`;
+  }
   let length = 0;
   for (const text of texts.values()) length += text.length;
   if (length <= ALL_FILES_LENGTH_MAX) return null;
-  return `The files have ${length} characters; at most ${ALL_FILES_LENGTH_MAX} are allowed.`;
+  return `The files have ${length} characters in total; at most ${ALL_FILES_LENGTH_MAX} are allowed. Shorten some of them.`;
 }
