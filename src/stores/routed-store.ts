@@ -72,9 +72,7 @@ export class RoutedStore implements Store {
     if (first === undefined) return [];
     const routes = new Set(transactions.map(({ tenant_id }) => this.routeOf(tenant_id)));
     if (routes.size > 1) {
-      throw new Error(
-        'A commit has transactions of tenants in different stores. Commit them separately.',
-      );
+      throw new Error('A commit has transactions of tenants in different stores. Commit them separately.');
     }
     return (await this.storeOf(first.tenant_id)).commit(transactions);
   }

@@ -120,7 +120,9 @@ await describeOnDynamodb('the migration of dynamodb tables from version 1', (har
     await dynamo.delete(table, key);
     const migrator = await openDynamodbMigrator(options);
     onTestFinished(() => migrator.close());
-    await expect(migrator.up()).rejects.toThrow(/event of acme\/two between the positions 1024 and \d+ is missing/);
+    await expect(migrator.up()).rejects.toThrow(
+      /event of acme\/two between the positions 1024 and \d+ is missing/,
+    );
     await dynamo.putAll(table, [lost!]);
     expect(await migrator.up()).toHaveLength(1);
   });

@@ -108,8 +108,7 @@ async function acceptedManifestOf(
   const knownEvent = asKnownEvent(event);
   if (knownEvent?.event_type !== 'edge_converged' && knownEvent?.event_type !== 'result_adopted') return null;
   const data = await resultDataOf(log, knownEvent.payload);
-  if (data === MISSING_BLOB)
-    return { position, path: '', says: RESULT_BLOB_MISSING, is_retryable: true };
+  if (data === MISSING_BLOB) return { position, path: '', says: RESULT_BLOB_MISSING, is_retryable: true };
   if (!isFilesResult(data)) return null;
   const parsed = parseManifest(data);
   if (!parsed.ok)

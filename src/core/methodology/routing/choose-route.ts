@@ -120,7 +120,8 @@ function requestRefusal({ request, features }: ProjectProgress, methodology: Met
     return `unknown edge ${edge}; known edges: ${joinNames(edges)}`;
   const progress = feature === undefined ? undefined : features.get(feature);
   if (progress === undefined) return null;
-  if (progress.isComplete) return `${feature} is complete: every edge of its profile has converged, or it was folded back`;
+  if (progress.isComplete)
+    return `${feature} is complete: every edge of its profile has converged, or it was folded back`;
   if (edge === undefined || progress.steps.some((step) => step.edge === edge)) return null;
   return `the profile ${progress.profile.name} of ${feature} does not include ${edge}`;
 }
