@@ -1,5 +1,6 @@
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import type { HeadTable } from '../../core/heads/head-table.js';
+import { applyInOrder } from '../apply-in-order.js';
 import type { Blobs } from '../blobs.js';
 import { type ProcessClock, SteadyClock, systemClock } from '../clock.js';
 import { StoreImage } from '../memory/store-image.js';
@@ -104,7 +105,7 @@ export class CustomLogStore implements LogStore {
   commit(transactions: readonly Transaction[]): Promise<CommitOutcome[]> {
     return this.resultWhenDurable(() => {
       const nowMs = this.clock.now();
-      return transactions.map((transaction) => this.apply(transaction, nowMs));
+      return applyInOrder(transactions, (transaction) => this.apply(transaction, nowMs));
     });
   }
 

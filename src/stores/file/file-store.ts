@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { EventEnvelope } from '../../core/events/envelope.js';
+import { applyInOrder } from '../apply-in-order.js';
 import { FUTURE_MS_MAX, type ProcessClock, SteadyClock, systemClock } from '../clock.js';
 import { pageOfProjects } from '../project-order.js';
 import {
@@ -17,7 +18,6 @@ import {
   type StoredHead,
   type StoreMeta,
   StoreUnavailable,
-  StoreUncertain,
   type Transaction,
   type WritableLog,
 } from '../store.js';
@@ -193,17 +193,16 @@ export class FileStore implements LogStore {
       // Damage and unknown numbers of permits must refuse the commit before its first transaction is applied.
       await this.openLogs(transactions);
       this.assertOpen();
-      const outcomes: CommitOutcome[] = [];
       const touchedLogs = new Set<ProjectLog | TenantLogs>();
       const nowMs = this.clock.now();
-      for (const transaction of transactions) {
+      const outcomes = applyInOrder(transactions, (transaction) => {
         const tenant = this.openTenants.get(transaction.tenant_id) as TenantLogs;
         const log = tenant.logs.get(transaction.project_id) as ProjectLog;
-        const outcome = applyNext(log, transaction, nowMs, outcomes.length > 0);
-        outcomes.push(outcome);
+        const outcome = log.apply(transaction, nowMs);
         // The scope may be filled by another project, whose log must be durable too before the outcome is reported.
         touchedLogs.add(outcome.kind === 'full' ? tenant : log);
-      }
+        return outcome;
+      });
       await Promise.all([...touchedLogs].map((touched) => touched.durable()));
       return outcomes;
     });
@@ -452,18 +451,3 @@ const writeAheadLog = (disk: Disk, root: string, storeFile: StoreFile): WriteAhe
 
 const isDiskError = (error: unknown): boolean =>
   error instanceof Error && typeof (error as NodeJS.ErrnoException).syscall === 'string';
-
-/** Applies a transaction of a commit. `hasApplied`: earlier ones of the commit are applied, so a refusal is not certain. */
-function applyNext(
-  log: ProjectLog,
-  transaction: Transaction,
-  nowMs: number,
-  hasApplied: boolean,
-): CommitOutcome {
-  try {
-    return log.apply(transaction, nowMs);
-  } catch (error) {
-    if (hasApplied && error instanceof StoreUnavailable) throw new StoreUncertain(error.message);
-    throw error;
-  }
-}
