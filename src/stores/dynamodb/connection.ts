@@ -179,9 +179,9 @@ export class DynamoClient {
   }
 
   /**
-   * Executes a transaction at most once, and returns whether it happened. False: a condition failed, or a reply was lost
-   * and the transaction had not happened at `not_after_ms`, so it was voided. Until then, it is sent again unchanged after
-   * a lost reply: the client token prevents a second effect for ten minutes; after that, its conditions and its mark do.
+   * Executes a transaction at most once, and returns whether it happened. False: a condition failed, or the transaction had
+   * not happened at `not_after_ms`; if a reply was lost, it was then voided. Until then, it is sent again unchanged after a
+   * lost reply: the client token prevents a second effect for ten minutes; after that, its conditions and its mark do.
    */
   async transact(transaction: AtomicWrite): Promise<boolean> {
     const input = { TransactItems: [...transaction.writes], ClientRequestToken: transaction.id };
@@ -195,8 +195,8 @@ export class DynamoClient {
         const canRetry = retries.countFailure(failure);
         if (failure.kind === 'cancelled') return retries.isInDoubt && !(await this.makeVoid(transaction));
         if (!canRetry) throw retries.finalError(failure);
-        if (retries.isInDoubt && this.nowMs() >= transaction.not_after_ms)
-          return !(await this.makeVoid(transaction));
+        const isLate = this.nowMs() >= transaction.not_after_ms;
+        if (isLate) return retries.isInDoubt && !(await this.makeVoid(transaction));
         await pause(retries.tries);
       }
     }

@@ -26,8 +26,9 @@ const claim = (projectKey: ProjectKey, subject: string, requestKey = subject) =>
     permit_limits: [{ scope: 'claims', max: 100 }],
   });
 
+const THROTTLED: CallFate = { error: 'ProvisionedThroughputExceededException' };
 const FATES: [string, CallFate][] = [
-  ['is throttled', { error: 'ProvisionedThroughputExceededException' }],
+  ['is throttled', THROTTLED],
   [
     'conflicts with another',
     { error: 'TransactionCanceledException', reasons: ['None', 'TransactionConflict'] },
@@ -108,6 +109,27 @@ function describeFaults({ options, store: open, proxy: openProxy }: DynamodbHarn
     proxy.fate = (call) => {
       const fate = cut(call);
       if (fate === 'cut') clock.advance(5000);
+      return fate;
+    };
+    const not_after_ms = (await store.now()) + 1000;
+    const outcomes = await store.commit([
+      transactionOf(projectKey, { swaps: [swapOf(projectKey, '~a', 0)], not_after_ms }),
+      transactionOf(projectKey, { swaps: [swapOf(projectKey, '~b', 0)] }),
+    ]);
+    expect(outcomes).toMatchObject([{ kind: 'late' }, { kind: 'committed', positions: [2] }]);
+    await expectSound(store, projectKey, 2);
+  });
+
+  it('does not send a throttled transaction again after not_after_ms, and reports it as late', async () => {
+    const clock = new ManualClock(Date.now());
+    const proxy = await openProxy();
+    const store = await open(proxy.options, clock);
+    const projectKey = newProjectKey();
+    await store.commit([claim(projectKey, '~first')]);
+    const throttle = firstCalls(1, 'TransactWriteItems', THROTTLED);
+    proxy.fate = (call) => {
+      const fate = throttle(call);
+      if (fate === THROTTLED) clock.advance(5000);
       return fate;
     };
     const not_after_ms = (await store.now()) + 1000;
