@@ -10,7 +10,7 @@ import type { DatabaseOperationCost } from './database-meter.js';
 import type { DatabaseTrial } from './database-trial.child.js';
 import { type Measure, type RunCosts, roundsTable, runRounds } from './rounds.js';
 import { runChild } from './run-child.js';
-import type { WorkloadName } from './trial.child.js';
+import type { WorkloadName } from './workloads.js';
 
 const CHILD = join(import.meta.dirname, 'database-trial.child.ts');
 

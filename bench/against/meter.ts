@@ -19,7 +19,6 @@ export async function meterOperations(
   inFlight: number,
   operation: (index: number) => Promise<void>,
 ): Promise<OperationCost> {
-  global.gc?.();
   const allocatedBytesSince = startAllocationMeter();
   const writtenBefore = writtenBytes();
   const cpuBefore = process.cpuUsage();

@@ -6,7 +6,7 @@ import { median, ratioOf, spreadText } from './statistics.js';
 export type RunCosts<Cost> = Readonly<Record<string, Cost>>;
 
 /** The runs of both versions in one round. */
-interface Round<Cost> {
+export interface Round<Cost> {
   readonly before: RunCosts<Cost>;
   readonly after: RunCosts<Cost>;
 }

@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 import type { RunCosts } from './rounds.js';
 
 /** The flags of Node, the same for both versions. */
-const NODE_FLAGS = ['--max-semi-space-size=64', '--expose-gc', '--import', 'tsx'];
+export const NODE_FLAGS = ['--max-semi-space-size=64', '--expose-gc', '--import', 'tsx'];
 
 /** Runs a script in its own process. The script prints its result as JSON. */
 export async function runChildOnce<Result>(script: string, args: readonly string[]): Promise<Result> {

@@ -5,6 +5,9 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? Number.NaN) + upper) / 2;
 }
 
+export const mean = (values: readonly number[]): number =>
+  values.reduce((sum, value) => sum + value, 0) / values.length;
+
 /** How `after` compares with `before`, round by round: the median ratio, the lowest and the highest. */
 export function ratioOf(before: readonly number[], after: readonly number[]) {
   const ratios = before.map((value, round) => (after[round] ?? Number.NaN) / value);

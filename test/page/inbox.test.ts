@@ -119,7 +119,7 @@ await describeInBrowser('the inbox', (open) => {
     await page.unroute('**/api/review?*');
     await testServer.claim('B-001-y', 's9');
     await page.getByText('b'.repeat(64)).waitFor();
-    await card.getByText(/decide on that/).waitFor();
+    await card.getByText(/decide on one of them/).waitFor();
     await page.getByRole('button', { name: 'Remove' }).click();
     await card.waitFor({ state: 'detached' });
     expect(await reviewsOf(testServer)).toEqual([]);

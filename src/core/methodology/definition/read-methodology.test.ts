@@ -323,7 +323,7 @@ describe('a fault', () => {
     );
     expect(parseMethodology(tooManyFiles)).toMatchObject({
       ok: false,
-      faults: [{ message: expect.stringContaining('5001 files') }],
+      faults: [{ message: expect.stringContaining('5001 configuration files') }],
     });
   });
 });
