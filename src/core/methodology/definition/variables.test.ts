@@ -49,7 +49,7 @@ describe('resolving variables', () => {
     ['$tools.a', { tools: { a: '' } }, 'is empty'],
     ['$tools.a', { tools: { a: null } }, 'is empty'],
     ['$tools.constructor', {}, 'not set'],
-    ['$tools.a', { tools: { a: '$tools.b '.repeat(40), b: '$tools.c '.repeat(40), c: 'x' } }, 'too many'],
+    ['$tools.a', { tools: { a: '$tools.b '.repeat(40), b: '$tools.c '.repeat(40), c: 'x' } }, 'More than'],
   ])('fails for %s with %j', (text, values, expectedMessage) => {
     expect(resolveVariables(text, constraintsWith(values))).toEqual({
       ok: false,
