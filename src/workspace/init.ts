@@ -60,7 +60,7 @@ export async function initWorkspace(
   for (const [name, text] of filesFor(answers, guess)) {
     const renew = force && name.startsWith('.ai-workspace/graph/');
     const isWanted = isNew || renew || filesFromOptions.has(name) || name === COORDINATION_PATH;
-    if (isWanted) report[await writeIfAbsent(join(root, name), text, renew)].push(name);
+    if (isWanted) report[await writeDefaultFile(join(root, name), text, renew)].push(name);
     else if (await pathExists(join(root, name))) report.kept.push(name);
   }
   await ignoreOwnFiles(workspace, report);
@@ -124,7 +124,8 @@ const intentText = ({ name, intent }: InitAnswers): string =>
     ? '<!-- What is this for, and for whom? Work starts from what you write here. -->\n'
     : `${intent}\n`);
 
-async function writeIfAbsent(path: string, text: string, canReplace: boolean): Promise<keyof InitReport> {
+/** Writes a file that is missing, or, if `mayReplace`, one that has other content. Returns what happened to it. */
+async function writeDefaultFile(path: string, text: string, mayReplace: boolean): Promise<keyof InitReport> {
   await mkdir(dirname(path), { recursive: true });
   try {
     await writeFile(path, text, { flag: 'wx' });
@@ -132,7 +133,7 @@ async function writeIfAbsent(path: string, text: string, canReplace: boolean): P
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   }
-  if (!canReplace || (await readFile(path, 'utf8')) === text) return 'kept';
+  if (!mayReplace || (await readFile(path, 'utf8')) === text) return 'kept';
   await writeFile(`${path}.tmp`, text);
   await rename(`${path}.tmp`, path);
   return 'renewed';

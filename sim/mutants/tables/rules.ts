@@ -91,8 +91,8 @@ export const RULE_MUTANTS: readonly Mutant[] = [
   {
     name: 'grant-without-a-new-generation',
     file: CLAIM,
-    find: 'const actor = actorOf(command, nextGeneration(head.generation, context.rules));',
-    replace: 'const actor = actorOf(command, Math.max(head.generation, 1));',
+    find: 'const attribution = attributionOf(command, nextGeneration(head.generation, context.rules));',
+    replace: 'const attribution = attributionOf(command, Math.max(head.generation, 1));',
     harm: 'After a takeover the generation of the old holder is still valid.',
   },
   {

@@ -19,11 +19,11 @@ export async function runCheckStep(
 ): Promise<StepResult<'run_check'>> {
   const check = await checkOf(services, call);
   if ((await edgePlanOf(services.blobs, call.data)).evidence !== 'verified')
-    return storeLargeOutcome(services, await runHere(services, call, check));
+    return toStepResult(services, await runHere(services, call, check));
   const outcomes = await outcomeWaits.outcomes(call.data, call.signal);
   const outcome = outcomes.find(({ name }) => name === check.name);
   if (outcome === undefined) throw engineError('failed', `The evidence has no outcome for ${check.name}.`);
-  return storeLargeOutcome(services, outcome);
+  return toStepResult(services, outcome);
 }
 
 /** Runs a check on a temporary copy of the project with the candidate. */
@@ -58,7 +58,7 @@ export async function judgeCheckStep(
   const check = await checkOf(services, call);
   const plan = await edgePlanOf(blobs, call.data);
   const evaluator = await services.openEvaluator(plan);
-  if (evaluator === null) return storeLargeOutcome(services, pendingOutcome(check));
+  if (evaluator === null) return toStepResult(services, pendingOutcome(check));
   const { manifest: reference, constructed_by } = requiredPart(call.data, 'candidate');
   const manifest = await manifestOf(blobs, reference);
   const copy = await files.workCopy(manifest);
@@ -77,7 +77,7 @@ export async function judgeCheckStep(
     if (answer !== null) await blobs.put(answer);
     const [outcome] = outcomes;
     if (outcome === undefined) throw engineError('failed', `The evaluator has no outcome for ${check.name}.`);
-    return storeLargeOutcome(services, outcome);
+    return toStepResult(services, outcome);
   } finally {
     await copy.remove();
   }
@@ -90,8 +90,11 @@ async function checkOf({ blobs }: EngineServices, { data, check: name }: StepCal
   return check;
 }
 
-/** Stores a large outcome as a blob, so that the outcomes of all checks fit into the data that a state passes on. */
-async function storeLargeOutcome(
+/**
+ * The result of the step. An outcome that is too large is stored as a blob, so that the outcomes of all checks fit into the
+ * data that a state passes on.
+ */
+async function toStepResult(
   { blobs }: EngineServices,
   outcome: CheckOutcome,
 ): Promise<StepResult<'run_check'>> {

@@ -26,7 +26,7 @@ import { describeReachedLimit } from '../reached-limit.js';
 import {
   DecisionBuilder,
   draftClaimEvent,
-  type EventActor,
+  type EventAttribution,
   refuse,
   succeedUnchanged,
 } from './decision-builder.js';
@@ -176,7 +176,7 @@ function refuseClaim(
   const refusalEvent = draftClaimEvent(
     head,
     'claim_refused',
-    actorOf(command, head.generation),
+    attributionOf(command, head.generation),
     {
       reason: refusal.code,
       current_generation: head.generation,
@@ -205,7 +205,7 @@ function refusalEndsAtMs(head: Head, { code, details }: ClaimRefusalReason, rule
 /** Emits a grant. No other code increments a generation. */
 export function emitGrant(builder: DecisionBuilder, command: GrantRequest, context: DecisionContext): void {
   const { head, at_ms } = builder;
-  const actor = actorOf(command, nextGeneration(head.generation, context.rules));
+  const attribution = attributionOf(command, nextGeneration(head.generation, context.rules));
   // A claim without a lease has no time limit: it is held until it is released.
   const { max_hold_seconds } = context.rules;
   const capMs =
@@ -222,7 +222,7 @@ export function emitGrant(builder: DecisionBuilder, command: GrantRequest, conte
   if (command.user_id !== null) payload.user_id = command.user_id;
   if (command.principal !== undefined) payload.principal = command.principal;
   if (command.metadata !== null) payload.metadata = command.metadata;
-  builder.emit('granted', actor, payload);
+  builder.emit('granted', attribution, payload);
 }
 
 export function leaseEndMs(fromMs: number, leaseSeconds: number | null, capMs: number | null): number | null {
@@ -230,7 +230,7 @@ export function leaseEndMs(fromMs: number, leaseSeconds: number | null, capMs: n
   return Math.min(fromMs + leaseSeconds * 1000, capMs ?? Number.POSITIVE_INFINITY);
 }
 
-const actorOf = (command: GrantRequest, generation: number): EventActor => ({
+const attributionOf = (command: GrantRequest, generation: number): EventAttribution => ({
   agent_id: command.agent_id,
   session_id: command.session_id,
   agent_role: command.agent_role,

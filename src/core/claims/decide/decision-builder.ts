@@ -7,8 +7,11 @@ import { evolve } from '../evolve.js';
 import type { Head } from '../head.js';
 import { canTakeOver, failureHoldReason, lapsesAtMs } from '../lease.js';
 
-/** The agent and the generation that an event refers to. */
-export type EventActor = Omit<PastGrant, 'request_id' | 'claimed_at_ms'> &
+/**
+ * The agent, session, role and generation that an event is recorded under: usually the holder, for an operator command its
+ * sender.
+ */
+export type EventAttribution = Omit<PastGrant, 'request_id' | 'claimed_at_ms'> &
   Partial<Pick<PastGrant, 'request_id'>>;
 
 /** Collects the events of one decision in order and folds each into the head. */
@@ -38,7 +41,7 @@ export class DecisionBuilder {
       return;
     const lapsedAtMs = lapsesAtMs(claim, context.rules);
     this.expiredFromMs = lapsedAtMs + context.rules.skew_margin_ms;
-    this.emit('lost', holderActor(this.head), {
+    this.emit('lost', holderAttribution(this.head), {
       cause: 'EXPIRED',
       disposition: 'eligible',
       expired_at: isoTime(lapsedAtMs),
@@ -50,14 +53,18 @@ export class DecisionBuilder {
   emitFailureHold(context: DecisionContext): void {
     const { head } = this;
     if (head.hold !== null || head.failures < context.rules.max_attempts) return;
-    this.emit('held', operatorActor(head, 'genesis'), {
+    this.emit('held', operatorAttribution(head, 'genesis'), {
       reason: failureHoldReason(head.failures, head.last_error),
       by: 'genesis',
     });
   }
 
-  emit<Kind extends ClaimEventKind>(kind: Kind, actor: EventActor, payload: ClaimEventPayloads[Kind]): this {
-    const event = draftClaimEvent(this.head, kind, actor, payload, this.at_ms);
+  emit<Kind extends ClaimEventKind>(
+    kind: Kind,
+    attribution: EventAttribution,
+    payload: ClaimEventPayloads[Kind],
+  ): this {
+    const event = draftClaimEvent(this.head, kind, attribution, payload, this.at_ms);
     event.seq = this.head.seq + 1;
     this.events.push(event);
     this.head = evolve(this.head, event);
@@ -129,7 +136,7 @@ export const succeedUnchanged = (head: Head, code: DecisionCode, details: Decisi
 export function draftClaimEvent<Kind extends ClaimEventKind>(
   head: Head,
   kind: Kind,
-  actor: EventActor,
+  attribution: EventAttribution,
   payload: ClaimEventPayloads[Kind],
   nowMs: number,
 ): EventDraft {
@@ -138,19 +145,19 @@ export function draftClaimEvent<Kind extends ClaimEventKind>(
     // The timestamps of a subject never decrease, even if the clock does.
     timestamp: isoTime(Math.max(nowMs, head.last_at_ms)),
     subject: head.subject,
-    agent_id: actor.agent_id,
-    generation: actor.generation,
+    agent_id: attribution.agent_id,
+    generation: attribution.generation,
     payload,
     ...subjectKeys(head.subject),
   };
-  if (actor.session_id !== '') event.session_id = actor.session_id;
-  if (actor.agent_role !== null) event.agent_role = actor.agent_role;
-  if (actor.request_id != null) event.request_id = actor.request_id;
+  if (attribution.session_id !== '') event.session_id = attribution.session_id;
+  if (attribution.agent_role !== null) event.agent_role = attribution.agent_role;
+  if (attribution.request_id != null) event.request_id = attribution.request_id;
   return event;
 }
 
-/** The holder of the head's last claim, as the actor of an event. */
-export function holderActor(head: Head): EventActor {
+/** The attribution of an event to the holder of the head's last claim, also where the holder did nothing. */
+export function holderAttribution(head: Head): EventAttribution {
   const claim = head.claim;
   if (claim === null) throw new Error(`${head.subject} has no claim`);
   return {
@@ -161,8 +168,8 @@ export function holderActor(head: Head): EventActor {
   };
 }
 
-/** The sender of an operator command, as the actor of an event. */
-export const operatorActor = (head: Head, by: string): EventActor => ({
+/** The attribution of an event to the sender of an operator command. */
+export const operatorAttribution = (head: Head, by: string): EventAttribution => ({
   agent_id: by,
   session_id: head.claim?.session_id ?? '',
   agent_role: null,

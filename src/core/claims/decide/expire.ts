@@ -2,7 +2,7 @@ import { isoTime } from '../../events/envelope.js';
 import type { Decision, DecisionContext, SubjectCommand } from '../commands.js';
 import type { Head, LastClaim } from '../head.js';
 import { canTakeOver, isStale, staleFromMs } from '../lease.js';
-import { DecisionBuilder, holderActor, refuse } from './decision-builder.js';
+import { DecisionBuilder, holderAttribution, refuse } from './decision-builder.js';
 
 /**
  * Decides the sweeper's command: records an expiry that has taken effect, or that the claim has become stale. No other
@@ -20,7 +20,7 @@ export function decideExpire(head: Head, _: SubjectCommand<'expire'>, context: D
 function reportStale(head: Head, claim: LastClaim, context: DecisionContext): Decision {
   const staleSinceMs = staleFromMs(claim, context.rules);
   return new DecisionBuilder(head, context)
-    .emit('lost', holderActor(head), {
+    .emit('lost', holderAttribution(head), {
       cause: 'EXPIRED',
       disposition: 'held',
       expired_at: isoTime(staleSinceMs),

@@ -6,7 +6,7 @@ import { leaseEndMs } from './claim.js';
 import {
   DecisionBuilder,
   draftClaimEvent,
-  holderActor,
+  holderAttribution,
   refuse,
   succeedUnchanged,
   unchangedDecision,
@@ -38,7 +38,7 @@ export function decideRenew(
   const untilMs = leaseEndMs(builder.at_ms, leaseSeconds, claim.max_hold_until_ms);
   // A renewal never shortens the lease.
   const expires_at_ms = Math.max(claim.expires_at_ms, untilMs ?? claim.expires_at_ms);
-  builder.emit('renewed', holderActor(head), {
+  builder.emit('renewed', holderAttribution(head), {
     lease_duration_seconds: leaseSeconds,
     expires_at: isoTime(expires_at_ms),
   });
@@ -64,7 +64,7 @@ export function decideSuspend(
     return succeedUnchanged(head, 'SUSPENDED', { expires_at_ms: claim.suspended_until_ms });
   const builder = new DecisionBuilder(head, context);
   const untilMs = builder.at_ms + context.rules.suspend_max_seconds * 1000;
-  builder.emit('suspended', holderActor(head), {
+  builder.emit('suspended', holderAttribution(head), {
     until: isoTime(untilMs),
     ...(command.gate === null ? {} : { gate: command.gate }),
   });
@@ -87,7 +87,7 @@ export function decideResume(
     return succeedUnchanged(head, 'RESUMED', { expires_at_ms: claim.expires_at_ms });
   const builder = new DecisionBuilder(head, context);
   const lease = freshLease(claim, builder.at_ms);
-  builder.emit('resumed', holderActor(head), lease);
+  builder.emit('resumed', holderAttribution(head), lease);
   const not_after_ms = finiteOrNull(lapsesAtMs(claim, context.rules));
   return builder.build(
     'RESUMED',
@@ -125,7 +125,7 @@ export function decideRelease(
   const isError = command.reason === 'ERROR';
   // Each generation counts as one failure at most: a recorded expiry has already counted this one.
   const failures = builder.head.failures + (builder.head.claim?.state === 'EXPIRED' ? 0 : 1);
-  builder.emit('released', holderActor(head), {
+  builder.emit('released', holderAttribution(head), {
     reason: command.reason,
     ...(command.message === null ? {} : { message: command.message }),
     ...(isError ? { retry_at: isoTime(builder.at_ms + claimBackoffMs(failures)) } : {}),
@@ -152,6 +152,12 @@ function isAlreadyReleased(
 export function decideNote(head: Head, command: SubjectCommand<'note'>, context: DecisionContext): Decision {
   const fault = handleFault(head, command.handle, context);
   if (fault !== null) return refuse(head, fault);
-  const noteEvent = draftClaimEvent(head, 'noted', holderActor(head), { text: command.text }, context.now_ms);
+  const noteEvent = draftClaimEvent(
+    head,
+    'noted',
+    holderAttribution(head),
+    { text: command.text },
+    context.now_ms,
+  );
   return withSignOfLife(unchangedDecision(head, 'NOTED', true, {}, [noteEvent]), context);
 }

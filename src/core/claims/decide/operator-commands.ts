@@ -3,7 +3,13 @@ import type { Decider, Decision, DecisionContext, OperatorFields, SubjectCommand
 import type { Head } from '../head.js';
 import { holdReason, isOpenClaim } from '../lease.js';
 import { emitGrant, grantRefusal, readinessRefusal } from './claim.js';
-import { DecisionBuilder, holderActor, operatorActor, refuse, succeedUnchanged } from './decision-builder.js';
+import {
+  DecisionBuilder,
+  holderAttribution,
+  operatorAttribution,
+  refuse,
+  succeedUnchanged,
+} from './decision-builder.js';
 import { resultFields } from './submit.js';
 
 const hasOpenClaim = ({ claim }: Head): boolean => claim !== null && isOpenClaim(claim);
@@ -11,7 +17,7 @@ const hasOpenClaim = ({ claim }: Head): boolean => claim !== null && isOpenClaim
 function decideForceRelease(head: Head, command: OperatorFields, context: DecisionContext): Decision {
   if (!hasOpenClaim(head) && head.claim?.state !== 'EXPIRED') return refuse(head, 'NO_CLAIM');
   return new DecisionBuilder(head, context)
-    .emit('released', holderActor(head), { reason: 'FORCED', by: command.by, message: command.reason })
+    .emit('released', holderAttribution(head), { reason: 'FORCED', by: command.by, message: command.reason })
     .build('FORCED');
 }
 
@@ -24,7 +30,7 @@ function decideReassign(head: Head, command: SubjectCommand<'reassign'>, context
   const builder = new DecisionBuilder(head, context);
   emitSupersede(builder, command);
   if (holdReason(builder.head, context.now_ms, context.rules) !== null) {
-    builder.emit('unheld', operatorActor(head, command.by), { reason: command.reason, by: command.by });
+    builder.emit('unheld', operatorAttribution(head, command.by), { reason: command.reason, by: command.by });
   }
   emitGrant(builder, command.to, context);
   const expires_at_ms = builder.head.claim?.expires_at_ms ?? null;
@@ -33,7 +39,7 @@ function decideReassign(head: Head, command: SubjectCommand<'reassign'>, context
 
 function emitSupersede(builder: DecisionBuilder, command: OperatorFields): void {
   if (!hasOpenClaim(builder.head)) return;
-  builder.emit('lost', holderActor(builder.head), {
+  builder.emit('lost', holderAttribution(builder.head), {
     cause: 'SUPERSEDED',
     disposition: 'eligible',
     by: command.by,
@@ -45,7 +51,7 @@ function emitSupersede(builder: DecisionBuilder, command: OperatorFields): void 
 function decideReset(head: Head, command: OperatorFields, context: DecisionContext): Decision {
   if (head.phase !== 'COMPLETED') return refuse(head, 'NOT_COMPLETED');
   return new DecisionBuilder(head, context)
-    .emit('reset', operatorActor(head, command.by), {
+    .emit('reset', operatorAttribution(head, command.by), {
       reason: command.reason,
       by: command.by,
       epoch: head.epoch + 1,
@@ -56,14 +62,14 @@ function decideReset(head: Head, command: OperatorFields, context: DecisionConte
 function decideHold(head: Head, command: OperatorFields, context: DecisionContext): Decision {
   if (head.hold?.reason === command.reason) return succeedUnchanged(head, 'HELD');
   return new DecisionBuilder(head, context)
-    .emit('held', operatorActor(head, command.by), { reason: command.reason, by: command.by })
+    .emit('held', operatorAttribution(head, command.by), { reason: command.reason, by: command.by })
     .build('HELD');
 }
 
 function decideUnhold(head: Head, command: OperatorFields, context: DecisionContext): Decision {
   if (holdReason(head, context.now_ms, context.rules) === null) return succeedUnchanged(head, 'UNHELD');
   return new DecisionBuilder(head, context)
-    .emit('unheld', operatorActor(head, command.by), { reason: command.reason, by: command.by })
+    .emit('unheld', operatorAttribution(head, command.by), { reason: command.reason, by: command.by })
     .build('UNHELD');
 }
 
@@ -104,7 +110,7 @@ function decideAdopt(head: Head, command: SubjectCommand<'adopt'>, context: Deci
     },
     context,
   );
-  builder.emit('adopted', holderActor(builder.head), {
+  builder.emit('adopted', holderAttribution(builder.head), {
     reason: command.reason,
     by: command.by,
     adopted_from: adopted.from,

@@ -1,7 +1,13 @@
 import type { Decision, DecisionContext, SubjectCommand } from '../commands.js';
 import type { Gate, Head } from '../head.js';
 import { canTakeOver, finiteOrNull, lapsesAtMs } from '../lease.js';
-import { DecisionBuilder, holderActor, operatorActor, refuse, succeedUnchanged } from './decision-builder.js';
+import {
+  DecisionBuilder,
+  holderAttribution,
+  operatorAttribution,
+  refuse,
+  succeedUnchanged,
+} from './decision-builder.js';
 import { freshLease } from './holder-commands.js';
 import { resultFields } from './submit.js';
 
@@ -36,7 +42,7 @@ export function decideReview(head: Head, command: ReviewCommand, context: Decisi
     });
   const builder = new DecisionBuilder(head, context);
   const { pushed_by } = command;
-  const reviewer = operatorActor(head, pushed_by?.actor ?? command.reviewer);
+  const reviewer = operatorAttribution(head, pushed_by?.actor ?? command.reviewer);
   const isContinued = acceptedCandidate === null && command.decision !== 'REJECTED';
   builder.emit('reviewed', reviewer, {
     decision: command.decision,
@@ -50,9 +56,9 @@ export function decideReview(head: Head, command: ReviewCommand, context: Decisi
   });
   if (acceptedCandidate !== null) {
     const result = { outcome: 'ACCEPTED', late: false, ...resultFields(acceptedCandidate) } as const;
-    builder.emit('accepted', holderActor(head), result);
+    builder.emit('accepted', holderAttribution(head), result);
   } else if (command.decision === 'REJECTED') {
-    builder.emit('released', holderActor(head), { reason: 'FORCED', by: command.reviewer });
+    builder.emit('released', holderAttribution(head), { reason: 'FORCED', by: command.reviewer });
     builder.emit('held', reviewer, { reason: rejectionReason(command), by: command.reviewer });
   }
   const not_after_ms = finiteOrNull(lapsesAtMs(head.claim, context.rules) + context.rules.skew_margin_ms);

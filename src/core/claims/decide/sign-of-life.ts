@@ -3,7 +3,7 @@ import { claimEventKindOf } from '../claim-event-kinds.js';
 import type { Decision, DecisionContext } from '../commands.js';
 import type { Head, LastClaim } from '../head.js';
 import { finiteOrNull, isLapsed, lapsesAtMs } from '../lease.js';
-import { DecisionBuilder, holderActor, unchangedDecision } from './decision-builder.js';
+import { DecisionBuilder, holderAttribution, unchangedDecision } from './decision-builder.js';
 
 /**
  * Adds a sign of life to a decision on a command of the holder: a heartbeat that leaves the lease unchanged. It shows
@@ -18,7 +18,7 @@ export function withSignOfLife(decision: Decision, context: DecisionContext): De
 
 function withHeartbeat(decision: Decision, head: ActiveHead, context: DecisionContext): Decision {
   const { lease_seconds, expires_at_ms } = head.claim;
-  const builder = new DecisionBuilder(head, context).emit('renewed', holderActor(head), {
+  const builder = new DecisionBuilder(head, context).emit('renewed', holderAttribution(head), {
     lease_duration_seconds: lease_seconds,
     expires_at: expires_at_ms === null ? null : isoTime(expires_at_ms),
   });

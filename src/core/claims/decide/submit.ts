@@ -23,8 +23,8 @@ import { canTakeOver, finiteOrNull, isLapsed, lapsesAtMs } from '../lease.js';
 import {
   DecisionBuilder,
   draftClaimEvent,
-  type EventActor,
-  holderActor,
+  type EventAttribution,
+  holderAttribution,
   refuse,
   succeedUnchanged,
   withExpiryBound,
@@ -47,7 +47,7 @@ export function decideSubmit(head: Head, command: SubmitCommand, context: Decisi
   if (needsHumanReview(head, command)) return escalate(head, command, context);
   const late = isLapsed(head, context.now_ms, context.rules);
   const accepted = new DecisionBuilder(head, context)
-    .emit('accepted', holderActor(head), {
+    .emit('accepted', holderAttribution(head), {
       outcome: 'ACCEPTED',
       late,
       metadata: processingTime(head.claim, context),
@@ -61,7 +61,7 @@ export function decideSubmit(head: Head, command: SubmitCommand, context: Decisi
     iteration: command.facts.iteration,
     result_sha256: command.result.sha256,
   };
-  const looseEvent = draftClaimEvent(head, 'warned', holderActor(head), warning, context.now_ms);
+  const looseEvent = draftClaimEvent(head, 'warned', holderAttribution(head), warning, context.now_ms);
   return { ...accepted, loose_events: [looseEvent] };
 }
 
@@ -182,7 +182,7 @@ function escalate(head: Head, command: SubmitCommand, context: DecisionContext):
   if (isLate && command.facts.is_permit_limit_reached)
     return refuseSubmission(head, command, context, 'LEASE_EXPIRED');
   const builder = new DecisionBuilder(head, context);
-  builder.emit('escalated', holderActor(head), {
+  builder.emit('escalated', holderAttribution(head), {
     ...resultFields(command.result),
     reason: escalationReason(command),
     iteration: command.facts.iteration,
@@ -241,7 +241,7 @@ function refuseSubmission(
   const rejectionEvent = draftClaimEvent(
     head,
     'result_refused',
-    grant === null ? senderActor(head, command) : { ...grant, request_id: null },
+    grant === null ? senderAttribution(head, command) : { ...grant, request_id: null },
     {
       submitted_generation: command.handle.generation,
       current_generation: head.generation,
@@ -267,8 +267,8 @@ function refuseSubmission(
   return isHolder ? withSignOfLife(refusal, context) : refusal;
 }
 
-/** A sender without a valid handle, as the actor of an event. Its session id is unverified. */
-const senderActor = (head: Head, { handle, sender }: SubmitCommand): EventActor => ({
+/** The attribution of a refusal to a sender without a valid handle. Its session id is unverified. */
+const senderAttribution = (head: Head, { handle, sender }: SubmitCommand): EventAttribution => ({
   agent_id: sender,
   session_id: handle.session_id,
   agent_role: null,

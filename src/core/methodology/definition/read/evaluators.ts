@@ -32,7 +32,7 @@ const EVALUATOR_FIELDS = [
   'required',
   ...CHECK_EXECUTION_FIELDS,
 ];
-const ITEM_FIELDS = ['name', 'criterion', 'required', 'source'];
+const CHECKLIST_ENTRY_FIELDS = ['name', 'criterion', 'required', 'source'];
 
 const text = longText.refine((value) => value.trim() !== '');
 const isText = (value: unknown): value is string => text.safeParse(value).success;
@@ -49,17 +49,17 @@ interface EvaluatorsContext {
 }
 
 /**
- * Reads the list `evaluators:` of an edge file into checks. A command becomes a deterministic check, each entry of a
- * checklist becomes a check of the type of its evaluator, and a gate becomes a human check. An entry that cannot be read
- * becomes a human check, with a warning, so that no check is lost.
+ * Reads the list `evaluators:` of an edge file into checks. The command of an evaluator becomes a deterministic check, each
+ * entry of its checklist a check of its type, and its gate a human check. What cannot be read becomes a human check, with a
+ * warning, so that no check is lost.
  */
 export function parseEvaluators(value: unknown, context: EvaluatorsContext): CheckDefinition[] {
   if (value === undefined || value === null) return [];
   const path = ['evaluators'];
   if (!Array.isArray(value)) return [humanFallback(value, path, context)];
   const checks: CheckDefinition[] = [];
-  for (const [index, entry] of value.entries()) {
-    for (const check of evaluatorChecks(entry, [...path, index], context)) {
+  for (const [index, evaluator] of value.entries()) {
+    for (const check of evaluatorChecks(evaluator, [...path, index], context)) {
       checks.push(check);
       if (checks.length <= CHECKS_MAX) continue;
       context.file.fault(path, `expected at most ${CHECKS_MAX} checks`);
@@ -70,13 +70,13 @@ export function parseEvaluators(value: unknown, context: EvaluatorsContext): Che
 }
 
 function* evaluatorChecks(
-  entry: unknown,
+  evaluator: unknown,
   path: DocumentPath,
   context: EvaluatorsContext,
 ): Generator<CheckDefinition> {
-  const fields = isText(entry) ? { type: entry } : entry;
+  const fields = isText(evaluator) ? { type: evaluator } : evaluator;
   if (!isObject(fields)) {
-    yield humanFallback(entry, path, context);
+    yield humanFallback(evaluator, path, context);
     return;
   }
   warnUnknownFields(context.file, path, EVALUATOR_FIELDS, 'The evaluator is read without this field.');
@@ -87,41 +87,41 @@ function* evaluatorChecks(
   yield* reader.readTypeOnly();
 }
 
-/** Reads one entry of `evaluators:`. */
+/** Reads one evaluator: an entry of `evaluators:`. */
 class EvaluatorReader {
   private readonly type: CheckType;
   private readonly executionFields: Partial<CheckDefinition>;
 
   constructor(
-    private readonly entry: Fields,
+    private readonly evaluator: Fields,
     private readonly path: DocumentPath,
     private readonly context: EvaluatorsContext,
   ) {
-    const inferredType = hasValue(entry, 'command')
+    const inferredType = hasValue(evaluator, 'command')
       ? 'deterministic'
-      : hasValue(entry, 'checklist')
+      : hasValue(evaluator, 'checklist')
         ? 'agent'
         : 'human';
-    const type = typeof entry.type === 'string' ? checkTypeOf(entry.type) : undefined;
+    const type = typeof evaluator.type === 'string' ? checkTypeOf(evaluator.type) : undefined;
     if (type === undefined) {
-      const message = `There is no evaluator ${JSON.stringify(entry.type ?? null)}; it is read as ${inferredType}. Known evaluators: deterministic, agent, human.`;
+      const message = `There is no evaluator ${JSON.stringify(evaluator.type ?? null)}; it is read as ${inferredType}. Known evaluators: deterministic, agent, human.`;
       context.file.warn([...path, 'type'], message);
     }
     this.type = type ?? inferredType;
     this.executionFields = withoutEmptyFields(
-      parseWithSchema(checkExecutionSchema, entry, path, context.file) ?? {},
+      parseWithSchema(checkExecutionSchema, evaluator, path, context.file) ?? {},
     );
-    if (this.type === 'deterministic' || hasValue(entry, 'command')) return;
+    if (this.type === 'deterministic' || hasValue(evaluator, 'command')) return;
     for (const name of Object.keys(this.executionFields)) {
       context.file.warn([...path, name], onlyDeterministicMessage(name));
     }
   }
 
   *readCommands(): Generator<CheckDefinition> {
-    if (!hasValue(this.entry, 'command')) return;
+    if (!hasValue(this.evaluator, 'command')) return;
     const path = [...this.path, 'command'];
     if (this.type !== 'deterministic') this.warn(path, 'A command is read as a deterministic check.');
-    for (const command of [this.entry.command].flat()) {
+    for (const command of [this.evaluator.command].flat()) {
       if (!isText(command)) {
         yield humanFallback(command, path, this.context);
         continue;
@@ -138,19 +138,20 @@ class EvaluatorReader {
   }
 
   *readChecklist(): Generator<CheckDefinition> {
-    if (!hasValue(this.entry, 'checklist')) return;
+    if (!hasValue(this.evaluator, 'checklist')) return;
     const path = [...this.path, 'checklist'];
     if (this.type === 'deterministic') {
       this.warn(path, 'A program cannot judge the entries of a checklist: they are read as agent checks.');
     }
     const type = this.type === 'deterministic' ? 'agent' : this.type;
-    const items: unknown[] = [this.entry.checklist].flat();
-    for (const [index, item] of items.entries()) yield this.readItem(item, type, [...path, index]);
+    const entries: unknown[] = [this.evaluator.checklist].flat();
+    for (const [index, entry] of entries.entries())
+      yield this.readChecklistEntry(entry, type, [...path, index]);
   }
 
   *readGate(): Generator<CheckDefinition> {
-    if (!hasValue(this.entry, 'gate')) return;
-    const { gate } = this.entry;
+    if (!hasValue(this.evaluator, 'gate')) return;
+    const { gate } = this.evaluator;
     const path = [...this.path, 'gate'];
     if (this.type !== 'human') this.warn(path, 'A gate is read as a human check.');
     if (!isText(gate)) {
@@ -163,7 +164,7 @@ class EvaluatorReader {
 
   /** An evaluator with neither command, checklist nor gate. */
   *readTypeOnly(): Generator<CheckDefinition> {
-    if (['command', 'checklist', 'gate'].some((name) => hasValue(this.entry, name))) return;
+    if (['command', 'checklist', 'gate'].some((name) => hasValue(this.evaluator, name))) return;
     const { edge } = this.context;
     const { type } = this;
     const criterion = this.textOf('criterion') ?? `The result of ${edge} is as it should be`;
@@ -172,15 +173,20 @@ class EvaluatorReader {
     yield this.buildCheck(type, this.textOf('name') ?? `${edge}_${type}`, criterion, fields);
   }
 
-  private readItem(item: unknown, type: CheckType, path: DocumentPath): CheckDefinition {
-    if (isText(item)) return this.buildCheck(type, item, item);
-    const { name, criterion, required, source } = isObject(item) ? item : ({} as Fields);
+  private readChecklistEntry(entry: unknown, type: CheckType, path: DocumentPath): CheckDefinition {
+    if (isText(entry)) return this.buildCheck(type, entry, entry);
+    const { name, criterion, required, source } = isObject(entry) ? entry : ({} as Fields);
     const criterionText = [criterion, name].find(isText);
-    if (criterionText === undefined) return humanFallback(item, path, this.context);
-    warnUnknownFields(this.context.file, path, ITEM_FIELDS, 'The check is read without this field.');
+    if (criterionText === undefined) return humanFallback(entry, path, this.context);
+    warnUnknownFields(
+      this.context.file,
+      path,
+      CHECKLIST_ENTRY_FIELDS,
+      'The check is read without this field.',
+    );
     const fields = isText(source) ? { source } : {};
-    const itemName = isText(name) ? name : criterionText;
-    const check = this.buildCheck(type, itemName, criterionText, fields);
+    const checkName = isText(name) ? name : criterionText;
+    const check = this.buildCheck(type, checkName, criterionText, fields);
     return required === undefined ? check : { ...check, required: this.readRequired(required, path) };
   }
 
@@ -190,7 +196,7 @@ class EvaluatorReader {
     criterion: string,
     fields: Partial<CheckDefinition> = {},
   ): CheckDefinition {
-    const { required } = this.entry;
+    const { required } = this.evaluator;
     return parseCheck(
       {
         name: uniqueName(name, this.context),
@@ -211,7 +217,7 @@ class EvaluatorReader {
   }
 
   private textOf(field: 'name' | 'criterion' | 'pass_criterion'): string | null {
-    const value = this.entry[field];
+    const value = this.evaluator[field];
     if (isText(value)) return value;
     if (value !== undefined) this.warn([...this.path, field], 'Expected a text; the field is ignored.');
     return null;
@@ -223,8 +229,8 @@ class EvaluatorReader {
 }
 
 /** Whether a field has a value. An empty list counts as none. */
-function hasValue(entry: Fields, field: string): boolean {
-  const value = entry[field] ?? null;
+function hasValue(fields: Fields, field: string): boolean {
+  const value = fields[field] ?? null;
   return value !== null && !(Array.isArray(value) && value.length === 0);
 }
 
