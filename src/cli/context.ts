@@ -24,7 +24,8 @@ export const GLOBAL_OPTIONS = {
     'project (GENESIS_PROJECT; default: that of the workspace, else of the last plan imported here)',
   '--agent <id>':
     'agent id of the caller (GENESIS_AGENT; default: the agent of a single-agent workspace, else the user; for a worker, its program and a short id)',
-  '--session <id>': 'session (GENESIS_SESSION; default: one per agent and terminal)',
+  '--session <id>':
+    'session (GENESIS_SESSION; default: one per agent and terminal; in a single-agent workspace one for all terminals)',
 } as const;
 export type GlobalOptions = OptionsOf<typeof GLOBAL_OPTIONS>;
 
@@ -169,7 +170,7 @@ export class CommandContext {
     return readProjectKey(workspace).catch(() => null);
   }
 
-  /** The session given explicitly, else the stored session of this agent at this terminal. */
+  /** The session given explicitly, else the stored session of this agent. */
   async session(): Promise<string> {
     return this.explicitSession ?? this.state.session(...(await this.sessionKey()));
   }

@@ -65,7 +65,7 @@ export const collectOption = (value: string, earlier: readonly string[] = []): s
 export const WORKER_OPTIONS = {
   '--track <track>': { about: 'only tasks of this track (repeatable)', parse: collectOption },
   '--kind <kind>': { about: 'only tasks, or only edges of features', parse: parseWorkKind },
-  '--role <role>': 'role to work in',
+  '--role <role>': 'agent role to work in',
   '--lease <seconds>': {
     about: 'lease duration in seconds (or 90s, 5m, 2h; default: from the duration of earlier work)',
     parse: parseSecondsOption,

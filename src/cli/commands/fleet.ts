@@ -81,14 +81,14 @@ Exit codes: 0 all work is done, 1 work is left and all agents have ended, 130 st
 type FleetCommandOptions = OptionsOf<typeof FLEET_OPTIONS>;
 
 function specsOfCommand(command: readonly string[], options: FleetCommandOptions): AgentSpec[] {
-  const { agents = 1, file, name, track: tracks = [], kind = null, role = null } = options;
+  const { agents = 1, file, name, track: tracks = [], kind = null, role: agent_role = null } = options;
   if (file !== undefined) throw wrongUsage('Pass either a command or --file, not both.');
   if (agents < 1 || agents > FLEET_AGENTS_MAX)
     throw wrongUsage(`--agents: expected a number from 1 to ${FLEET_AGENTS_MAX}.`);
   if (name !== undefined && !GROUP_NAME_PATTERN.test(name))
     throw wrongUsage(`--name: expected letters, digits, _ and -, at most 60, not ${JSON.stringify(name)}.`);
   const names = name === undefined ? newNames(command[0] ?? '', agents) : numberedNames(name, agents);
-  return names.map((each) => ({ name: each, command, tracks, kind, role, environment: {} }));
+  return names.map((each) => ({ name: each, command, tracks, kind, agent_role, environment: {} }));
 }
 
 async function specsOfFile(context: CommandContext, options: FleetCommandOptions): Promise<AgentSpec[]> {

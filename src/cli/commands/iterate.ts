@@ -46,16 +46,16 @@ Examples:
   gen iterate --auto --loop --role full_stack
   gen runs`,
   async run(context, id, options) {
-    const { auto: isAuto = false, loop: isLoop = false, role, dryRun } = options;
+    const { auto: isAuto = false, loop: isLoop = false, role: agent_role, dryRun } = options;
     const { unsandboxed: isUnsandboxed = false, yes: isConfirmed = false } = options;
     if (isLoop && !isAuto) throw wrongUsage('--loop requires --auto.');
     if (dryRun) {
       if (isAuto) throw wrongUsage('--dry-run shows one edge. Omit --auto, and pass FEATURE#EDGE.');
       return showMachine(context, edgeOf(id, ''));
     }
-    if (role !== undefined) await assertKnownRole(context, role);
-    const confirm = howToConfirm(context, id, { isAuto, isLoop, isUnsandboxed, role });
-    const runOptions = { role, isUnsandboxed, isConfirmed, howToConfirm: confirm };
+    if (agent_role !== undefined) await assertKnownRole(context, agent_role);
+    const confirm = howToConfirm(context, id, { isAuto, isLoop, isUnsandboxed, agent_role });
+    const runOptions = { agent_role, isUnsandboxed, isConfirmed, howToConfirm: confirm };
     const stop = abortOnStop(context.io);
     try {
       if (isAuto) {
@@ -71,10 +71,10 @@ Examples:
   },
 });
 
-/** Refuses an unknown role before the run. No edge converges with such a role, which only the end of the run would report. */
-async function assertKnownRole(context: CommandContext, role: string): Promise<void> {
+/** Refuses an unknown agent role before the run. No edge converges with such a role, which only the end of the run would report. */
+async function assertKnownRole(context: CommandContext, agentRole: string): Promise<void> {
   const { methodology } = await readConfiguration(context.requireWorkspace(), await context.genesis(), null);
-  const reason = unknownRoleReason(methodology, role);
+  const reason = unknownRoleReason(methodology, agentRole);
   if (reason !== null) throw wrongUsage(reason);
 }
 
@@ -82,14 +82,14 @@ async function assertKnownRole(context: CommandContext, role: string): Promise<v
 function howToConfirm(
   context: CommandContext,
   id: string | undefined,
-  options: { isAuto: boolean; isLoop: boolean; isUnsandboxed: boolean; role: string | undefined },
+  options: { isAuto: boolean; isLoop: boolean; isUnsandboxed: boolean; agent_role: string | undefined },
 ): string {
-  const { isAuto, isLoop, isUnsandboxed, role } = options;
+  const { isAuto, isLoop, isUnsandboxed, agent_role } = options;
   const words = [
     ...(id === undefined ? [] : [id]),
     ...(isAuto ? ['--auto'] : []),
     ...(isLoop ? ['--loop'] : []),
-    ...(role === undefined ? [] : ['--role', role]),
+    ...(agent_role === undefined ? [] : ['--role', agent_role]),
     ...(isUnsandboxed ? ['--unsandboxed'] : []),
   ];
   return `${genCommand('iterate', ...words, '--yes')}${context.repeatedOptions()}`;

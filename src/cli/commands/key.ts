@@ -14,7 +14,7 @@ import { unwrapReply } from '../replies.js';
 const create = defineCommand('create', {
   description: 'create a key; its token is shown only once',
   options: {
-    '--role <role>': { about: 'role of the key', choices: ROLES, default: 'agent' },
+    '--role <role>': { about: 'access role of the key', choices: ROLES, default: 'agent' },
     '--agent-role <name>': 'agent role that the key is bound to, such as developer (default: any)',
     '--expires <time>': {
       about: 'lifetime, such as 12h or 90d (default: unlimited)',

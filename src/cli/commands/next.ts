@@ -13,7 +13,7 @@ export const nextCommand = defineCommand('next', {
     '--track <track>': 'only tasks of this track',
     '--kind <kind>': { about: 'only tasks, or only edges of features', parse: parseWorkKind },
     '--new': 'claim new work, even if this session holds work already',
-    '--role <role>': 'role to work in',
+    '--role <role>': 'agent role to work in',
     ...LEASE_OPTION,
     '--wait <seconds>': {
       about: 'time to wait for ready work, at most 30 seconds',

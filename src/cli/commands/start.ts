@@ -13,7 +13,7 @@ export const startCommand = defineCommand('start', {
     '--feature <id>': 'only this feature',
     '--edge <edge>': 'only this edge',
     '--profile <name>': 'route as if the feature had this profile',
-    '--role <role>': 'role to work in',
+    '--role <role>': 'agent role to work in',
     '--dry-run': 'no effect: this command never writes',
   },
   help: `

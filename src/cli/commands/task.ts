@@ -23,7 +23,7 @@ import { taskResultCommands } from './task-result.js';
 
 const claim = defineCommand('claim <id>', {
   description: 'claim a task or an edge',
-  options: { ...LEASE_OPTION, '--role <role>': 'role to work in' },
+  options: { ...LEASE_OPTION, '--role <role>': 'agent role to work in' },
   help: `
 If this session holds the task already, the reply is the same claim, with its handle.
 An edge of a feature is named FEATURE#EDGE. In a workspace the reply names the folder to write to and the checks of the

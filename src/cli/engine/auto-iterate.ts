@@ -29,7 +29,7 @@ export async function autoIterate(
   options: AutoOptions,
   signal: AbortSignal,
 ): Promise<void> {
-  const { feature_id, isLoop, edge, role: agent_role } = options;
+  const { feature_id, isLoop, edge, agent_role } = options;
   const genesis = await context.genesis();
   const agent_id = await executorName(context);
   const scope: AutoScope = {

@@ -27,7 +27,7 @@ import { observeRun } from './live-run.js';
 import { evidencePolicy, readConfiguration, workspaceServices } from './workspace-services.js';
 
 export interface RunEdgeOptions {
-  readonly role: string | undefined;
+  readonly agent_role: string | undefined;
   readonly isUnsandboxed: boolean;
   readonly isConfirmed: boolean;
   /** The current command line with `--yes` added. */
@@ -64,7 +64,7 @@ export async function readEdgePlan(
 export async function runEdge(
   context: CommandContext,
   { feature_id, edge }: { readonly feature_id: string; readonly edge: string },
-  { role, isUnsandboxed, isConfirmed, howToConfirm }: RunEdgeOptions,
+  { agent_role, isUnsandboxed, isConfirmed, howToConfirm }: RunEdgeOptions,
   signal: AbortSignal,
 ): Promise<RunEnd> {
   const workspace = context.requireWorkspace();
@@ -85,7 +85,7 @@ export async function runEdge(
     workspace,
     genesis,
     agent_id,
-    agent_role: role ?? null,
+    agent_role: agent_role ?? null,
     assertConfirmed: (pinned) =>
       assertConfirmed(context, workspace.root, edgeSubject(feature_id, edge), agentCommands(pinned)),
     ...{ feature_id, edge, methodology, feature, runCheck, env: context.io.env },
@@ -94,7 +94,7 @@ export async function runEdge(
   const observer = observeRun(context, plan);
   let ended: RunEnd | null = null;
   try {
-    const request = { tenant_id, project_id, feature_id, edge, ...withoutUndefined({ agent_role: role }) };
+    const request = { tenant_id, project_id, feature_id, edge, ...withoutUndefined({ agent_role }) };
     ended = await executeRun(request, services, { ...HOST, ...observer }, signal);
     return ended;
   } finally {

@@ -22,7 +22,8 @@ export interface AgentSpec {
   readonly tracks: readonly string[];
   /** Null: tasks and edges of features. */
   readonly kind: WorkKind | null;
-  readonly role: string | null;
+  /** Null: the agent names no role. */
+  readonly agent_role: string | null;
   readonly environment: Readonly<Record<string, string>>;
 }
 
@@ -167,7 +168,7 @@ export class AgentProcess {
       ...['run', '--loop'],
       ...spec.tracks.flatMap((track) => ['--track', track]),
       ...(spec.kind === null ? [] : ['--kind', spec.kind]),
-      ...(spec.role === null ? [] : ['--role', spec.role]),
+      ...(spec.agent_role === null ? [] : ['--role', spec.agent_role]),
       ...(leaseSeconds === undefined ? [] : ['--lease', String(leaseSeconds)]),
       ...['--', ...spec.command],
     ];

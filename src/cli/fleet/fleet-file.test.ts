@@ -27,7 +27,7 @@ it('reads the groups of agents with their defaults', () => {
         count: 3,
         tracks: ['A', 'B'],
         kind: null,
-        role: 'implementer',
+        agent_role: 'implementer',
         environment: { LOG_LEVEL: 'debug', RETRIES: '3' },
       },
       {
@@ -36,7 +36,7 @@ it('reads the groups of agents with their defaults', () => {
         count: 1,
         tracks: [],
         kind: 'task',
-        role: null,
+        agent_role: null,
         environment: {},
       },
     ],

@@ -15,7 +15,8 @@ export interface AgentGroup {
   readonly tracks: readonly string[];
   /** Null: tasks and edges of features. */
   readonly kind: WorkKind | null;
-  readonly role: string | null;
+  /** Null: the agents name no role. */
+  readonly agent_role: string | null;
   readonly environment: Readonly<Record<string, string>>;
 }
 
@@ -80,7 +81,7 @@ function toGroup(input: GroupInput): AgentGroup {
     count,
     tracks,
     kind,
-    role: role ?? null,
+    agent_role: role ?? null,
     environment: Object.fromEntries(variables),
   };
 }

@@ -43,9 +43,9 @@ function bindAgentRole<Body extends { readonly agent_role?: string | undefined }
   { agent_role: bound }: Pick<Caller, 'agent_role'>,
 ): Body | Problem {
   if (bound === null) return body;
-  const role = applicableAgentRole(body.agent_role ?? null, bound);
-  if (!role.ok) return fieldProblem('agent_role', role.message, 'FORBIDDEN');
-  return { ...body, agent_role: role.agent_role };
+  const applicable = applicableAgentRole(body.agent_role ?? null, bound);
+  if (!applicable.ok) return fieldProblem('agent_role', applicable.message, 'FORBIDDEN');
+  return { ...body, agent_role: applicable.agent_role };
 }
 
 /** Parses a body that can name an agent role. */

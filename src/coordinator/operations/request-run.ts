@@ -89,8 +89,8 @@ export class RequestRunOperation implements Operation<Reply> {
   }
 
   private refusal(view: DecisionView, plan: EdgePlan): IterateResult | null {
-    const role = this.unknownRole(view);
-    if (role !== null) return refusedReply('UNKNOWN_ROLE', role);
+    const reason = this.unknownRole(view);
+    if (reason !== null) return refusedReply('UNKNOWN_ROLE', reason);
     const { retry_of } = this.body;
     const retry = retry_of === undefined ? null : retryRefusal(this.state.runs.get(retry_of), this.subject);
     if (retry !== null) return refusedReply(retry);

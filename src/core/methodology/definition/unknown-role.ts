@@ -1,13 +1,13 @@
 import { didYouMean } from '../../closest-names.js';
 import type { Methodology } from './methodology.js';
 
-/** Says that the project does not have this role, and names its roles; null if the project has the role. */
-export function unknownRoleReason({ roles }: Pick<Methodology, 'roles'>, role: string): string | null {
+/** Says that the project does not have this agent role, and names its roles; null if the project has the role. */
+export function unknownRoleReason({ roles }: Pick<Methodology, 'roles'>, agentRole: string): string | null {
   const names = Object.keys(roles.roles);
-  if (names.includes(role)) return null;
+  if (names.includes(agentRole)) return null;
   const more = names.length > NAMED_MAX ? ` and ${names.length - NAMED_MAX} more` : '';
   const knownRoles = `Its roles: ${names.slice(0, NAMED_MAX).join(', ')}${more}.`;
-  return `The project has no role ${role}.${didYouMean(role, names)} ${names.length === 0 ? 'It has no roles.' : knownRoles}`;
+  return `The project has no role ${agentRole}.${didYouMean(agentRole, names)} ${names.length === 0 ? 'It has no roles.' : knownRoles}`;
 }
 
 const NAMED_MAX = 20;
