@@ -73,7 +73,7 @@ export class CallHistory {
   recordReply(record: CommandRecord, delivery: CommandDelivery, reply: unknown): void {
     delivery.ended_step = this.world.steps;
     delivery.reply = reply;
-    delivery.outcome = outcomeOf(reply);
+    delivery.outcome = deliveryOutcomeOf(reply);
     const { command } = record;
     this.world.trace(`${command.request_id} ${command.op} ${command.subject ?? ''}: ${shortReply(reply)}`);
     this.countCoverage(command, reply);
@@ -172,13 +172,16 @@ export class CallHistory {
     }
   }
 
-  /** INV-05 and INV-10: a confirmed effect is in the log, and was made under the handle that was granted. */
+  /**
+   * INV-10: a confirmed effect is in the log. INV-05: it was made under the handle that was granted. INV-01: not under a
+   * handle from before a loss of history. INV-14: a claim is of the caller's own tenant.
+   */
   private checkItem(
     record: CommandRecord,
     delivery: CommandDelivery,
     { command, reply, request_id }: ItemReply,
   ): void {
-    if (outcomeOf(reply) !== 'ok') return;
+    if (deliveryOutcomeOf(reply) !== 'ok') return;
     const projectMonitor = this.monitor.projectMonitor(command.scope);
     const fields = reply as CommandReplyFields;
     const { handle } = command;
@@ -296,7 +299,11 @@ export class CallHistory {
     if (reason === 'FUTURE_GENERATION') this.coverage.hit('future generation');
     if (reason === 'DEPENDENCY_CHANGED') this.coverage.hit('merge race');
     if (typeof parked === 'string') this.coverage.hit('parked');
-    if (handle !== null && handle.incarnation < this.incarnation() && outcomeOf(reply) === 'refused') {
+    if (
+      handle !== null &&
+      handle.incarnation < this.incarnation() &&
+      deliveryOutcomeOf(reply) === 'refused'
+    ) {
       this.coverage.hit('old handle refused');
     }
   }
@@ -365,14 +372,14 @@ const EVENT_KIND_OF_OP: Readonly<Record<string, ClaimEventKind>> = {
  */
 const SUCCESS_WITHOUT_EVENT: ReadonlySet<string> = new Set(['renew', 'resume', 'suspend']);
 
-function outcomeOf(reply: unknown): CommandDelivery['outcome'] {
+function deliveryOutcomeOf(reply: unknown): CommandDelivery['outcome'] {
   if (isProblem(reply)) {
     if (reply.problem === 'UNKNOWN') return 'unknown';
     return reply.problem === 'UNAUTHENTICATED' || isUndecided(reply) ? 'no_effect' : 'refused';
   }
   const { success, accepted, results } = reply as CommandReplyFields & { results?: readonly unknown[] };
   if (results !== undefined) {
-    const outcomes = results.map(outcomeOf);
+    const outcomes = results.map(deliveryOutcomeOf);
     if (outcomes.includes('unknown')) return 'unknown';
     return outcomes.includes('ok') ? 'ok' : outcomes.includes('no_effect') ? 'no_effect' : 'refused';
   }

@@ -30,7 +30,7 @@ export class CoordinatorEndpoint {
         bodyOf(recordedRequest),
         timeoutMs,
       );
-      return outcomeOf(recordedRequest, status, JSON.parse(text) as WireReplyFields);
+      return outcomeOfReply(recordedRequest, status, JSON.parse(text) as WireReplyFields);
     } catch (error) {
       const { code, message } = error as NodeJS.ErrnoException;
       const why = code ?? message;
@@ -122,7 +122,11 @@ interface WireReplyFields {
  */
 const NO_EFFECT_CODES: ReadonlySet<string> = new Set(['UNAVAILABLE', 'LOG_DAMAGED', 'TIMEOUT']);
 
-function outcomeOf({ operation }: HistoryRequest, status: number, reply: WireReplyFields): RecordedOutcome {
+function outcomeOfReply(
+  { operation }: HistoryRequest,
+  status: number,
+  reply: WireReplyFields,
+): RecordedOutcome {
   const { code, detail = '', reason = '' } = reply;
   if (code !== undefined) {
     const why = `${status} ${code}: ${detail}`;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { outcomeOf, SigningRunner, uploadCandidate } from '../../test/support/signing-runner.js';
+import { reportedOutcome, SigningRunner, uploadCandidate } from '../../test/support/signing-runner.js';
 import { FILES } from '../../test/support/workspace-files.js';
 import { Genesis } from '../client/index.js';
 import type { CheckOutcome } from '../core/engine/check-outcome.js';
@@ -14,7 +14,7 @@ const CHECKLIST = `edge: "design→code"
 checklist:
   - { name: tests_pass, type: deterministic, criterion: the tests pass, required: true, command: "${COMMAND}" }
 `;
-const passedOutcome = (more: Partial<CheckOutcome> = {}) => outcomeOf('tests_pass', COMMAND, more);
+const passedOutcome = (more: Partial<CheckOutcome> = {}) => reportedOutcome('tests_pass', COMMAND, more);
 
 /** A server with keys, a project under `verified` with an enrolled runner, and an agent who has claimed an edge. */
 async function openProject() {

@@ -207,10 +207,10 @@ async function sendOnce(
 ): Promise<SubmitOutcome | ApiProblem> {
   const reply = await submit(finished);
   if (isProblem(reply) && !isFinalProblem(reply)) return reply;
-  return outcomeOf(finished, reply, keptPath);
+  return submitOutcomeOf(finished, reply, keptPath);
 }
 
-function outcomeOf(
+function submitOutcomeOf(
   finished: FinishedResult,
   reply: SubmissionReply | ApiProblem,
   keptPath: string | null,

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { DATABASE_NAMES, onSharedDatabase } from '../../src/stores/testing/shared-database.js';
 import { unwrap } from '../support/coordinator-harness.js';
-import { outcomeOf, SigningRunner, uploadCandidate } from '../support/signing-runner.js';
+import { reportedOutcome, SigningRunner, uploadCandidate } from '../support/signing-runner.js';
 import { evaluatorReport, FILES } from '../support/workspace-files.js';
 import { DatabaseFleet } from './fleet.js';
 
@@ -33,7 +33,7 @@ for (const name of DATABASE_NAMES) {
         const proposal = { ...handle, expected_generation: 1, candidate_sha256: sha256 };
         const proposed = unwrap(await first.evidence.propose(project, proposal));
         const base_version = proposed.success ? proposed.base_version : -1;
-        const checks = [outcomeOf('compiles', 'make')];
+        const checks = [reportedOutcome('compiles', 'make')];
         const statementFields = { ...project, task_id, candidate_sha256: sha256, base_version, checks };
         const signed = runner.signed(runner.statement(statementFields));
         expect(await first.evidence.record(project, { evidence: signed })).toMatchObject({ success: true });

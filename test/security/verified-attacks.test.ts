@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { canonicalJson } from '../../src/core/canonical-json.js';
 import { type AnyJson, TestServer } from '../../src/server/testing/test-server.js';
-import { outcomeOf, SigningRunner, sha256Of } from '../support/signing-runner.js';
+import { reportedOutcome, SigningRunner, sha256Of } from '../support/signing-runner.js';
 import { evaluatorReport, FILES } from '../support/workspace-files.js';
 
 type Headers = Record<string, string>;
@@ -176,7 +176,7 @@ describe('under `evidence: verified`', () => {
     const { candidate_sha256, reply } = await proposeManifest(manifestOf(fileAt('src/a.ts')));
     expect(reply.body.reason).toBe('PROPOSED');
     const { base_version } = reply.body;
-    const checks = [outcomeOf('compiles', 'make')];
+    const checks = [reportedOutcome('compiles', 'make')];
     const about = { task_id: SUBJECT, candidate_sha256, base_version, checks };
     const evidence = runner.signed(runner.statement(about));
     expect((await post(`${PROJECT}/evidence`, { evidence }, keys.rivalRunner)).status).toBe(404);

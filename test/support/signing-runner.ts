@@ -15,7 +15,11 @@ const checkOf = (name: string, command: string): EffectiveCheck => ({
 });
 
 /** The outcome that a runner reports for a command that it ran. */
-export const outcomeOf = (name: string, command: string, more: Partial<CheckOutcome> = {}): CheckOutcome => ({
+export const reportedOutcome = (
+  name: string,
+  command: string,
+  more: Partial<CheckOutcome> = {},
+): CheckOutcome => ({
   ...{ name, type: 'deterministic', required: true, result: 'pass', says: '' },
   ...{
     command_sha256: sha256Of(command),

@@ -126,7 +126,7 @@ export class HistoryBuilder {
       coordinator: 'one',
       invoked_ms: at,
       returned_ms: returned,
-      outcome: outcomeOf(decision, request),
+      outcome: outcomeOfDecision(decision, request),
     };
     this.calls.push(call);
     return call;
@@ -164,7 +164,7 @@ function withReference(
   return { ...command, result: { ...command.result, work_product_ref } };
 }
 
-function outcomeOf(
+function outcomeOfDecision(
   { ok, code, next, head, details }: Decision,
   { operation, subject }: HistoryRequest,
 ): RecordedOutcome {

@@ -10,7 +10,7 @@ import { runDemoAgent } from '../demo/agent.js';
 import { type DemoProcess, type DemoServer, endProcess, logFolder, startDemoServer } from '../demo/fleet.js';
 import { narrationLine } from '../demo/narrator.js';
 import { DEMO_PROJECT } from '../demo/plan.js';
-import { type DemoOutcome, runDemo } from '../demo/run-demo.js';
+import { type DemoReport, runDemo } from '../demo/run-demo.js';
 import { AUTO_START_SECONDS, waitForEnter } from '../demo/wait-for-enter.js';
 import { CommandFailure, EXIT, wrongUsage } from '../exit.js';
 import { parseWholeNumber } from '../option-parsers.js';
@@ -104,7 +104,7 @@ const NEXT_STEPS = `
 Next: connect your own agent (README.md, “Connect an agent”), or keep the server and its data for inspection:
 npm run demo -- --keep (or gen demo --keep).`;
 
-function summaryText(context: CommandContext, { guarantees, lineage, log }: DemoOutcome): string {
+function summaryText(context: CommandContext, { guarantees, lineage, log }: DemoReport): string {
   const { paint } = context;
   const verdict = log.breaks.length === 0 ? paint.green('valid') : paint.red('BROKEN');
   return [

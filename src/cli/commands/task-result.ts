@@ -14,7 +14,7 @@ import { unwrapReply } from '../replies.js';
 import {
   adoptableResults,
   allResults,
-  describeOutcome,
+  describeResult,
   requireGeneration,
   resultsText,
   resultWithId,
@@ -88,7 +88,7 @@ async function writeResult(
 }
 
 const headline = (result: TaskResult): string =>
-  `${result.id}: ${describeOutcome(result)}, by ${result.agent_id} at ${formatUtc(result.submitted_at)} UTC, ${result.work_product_ref}`;
+  `${result.id}: ${describeResult(result)}, by ${result.agent_id} at ${formatUtc(result.submitted_at)} UTC, ${result.work_product_ref}`;
 
 const diff = defineCommand('diff <id>', {
   description: 'compare two results, by default the accepted one with the last parked one',

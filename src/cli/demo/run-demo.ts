@@ -30,7 +30,8 @@ interface DemoRunOptions {
   readonly onNarration: (line: string) => void;
 }
 
-export interface DemoOutcome {
+/** What the demo has shown. */
+export interface DemoReport {
   readonly guarantees: readonly Guarantee[];
   /** The lineage of the zombie's task; null if no agent was frozen. */
   readonly lineage: Lineage | null;
@@ -38,7 +39,7 @@ export interface DemoOutcome {
 }
 
 /** Runs the fleet on the plan, injects faults, then checks the guarantees against the log. */
-export async function runDemo(options: DemoRunOptions): Promise<DemoOutcome> {
+export async function runDemo(options: DemoRunOptions): Promise<DemoReport> {
   const genesis = new Genesis({ url: options.url, tenant: 'default', project: DEMO_PROJECT });
   unwrapReply(await genesis.putPlan(DEMO_PLAN));
   await options.onReady();

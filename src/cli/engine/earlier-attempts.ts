@@ -7,7 +7,7 @@ import { withoutUndefined } from '../../core/without-undefined.js';
 import { EngineError, engineError } from '../../engine/engine-error.js';
 import type { PromptText } from '../../engine/prompts/build-prompt.js';
 import type { RunBlobs } from '../../engine/run-blobs.js';
-import { adoptableResults, describeOutcome } from '../task-results/find-result.js';
+import { adoptableResults, describeResult } from '../task-results/find-result.js';
 import { fetchEvents } from './fetch-events.js';
 import { lastCandidate } from './promoted-files.js';
 import { fileBytes, textsOf } from './workspace-candidate-files.js';
@@ -38,7 +38,7 @@ export async function earlierAttemptTexts(
   );
   const texts: PromptText[] = [];
   for (const result of parked)
-    texts.push(...(await textsIfReadable(describeOutcome(result), resultTexts(blobs, result))));
+    texts.push(...(await textsIfReadable(describeResult(result), resultTexts(blobs, result))));
   for (const run of runs.slice(-ATTEMPTS_MAX).reverse())
     texts.push(...(await textsIfReadable(runName(run), runTexts(blobs, run))));
   return limitTexts(texts);
@@ -67,7 +67,7 @@ async function readResults(genesis: Calls, subject: string): Promise<TaskResult[
 /** The texts of a result: the files of its manifest, or its data. */
 async function resultTexts(blobs: Pick<RunBlobs, 'get'>, result: TaskResult): Promise<PromptText[]> {
   const { blob_sha256: sha256, result_data } = result;
-  const name = describeOutcome(result);
+  const name = describeResult(result);
   const data =
     sha256 === null
       ? result_data

@@ -2,7 +2,12 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { personCaller } from '../../../test/support/agent.js';
-import { outcomeOf, SigningRunner, sha256Of, uploadCandidate } from '../../../test/support/signing-runner.js';
+import {
+  reportedOutcome,
+  SigningRunner,
+  sha256Of,
+  uploadCandidate,
+} from '../../../test/support/signing-runner.js';
 import { temporaryFolder } from '../../../test/support/temporary-folder.js';
 import { FILES } from '../../../test/support/workspace-files.js';
 import type { Coordinator } from '../../coordinator/coordinator.js';
@@ -108,7 +113,7 @@ async function forgeEvidence(offline: Coordinator, forger: SigningRunner, handle
     candidate_sha256,
   });
   const base_version = 'base_version' in proposed ? proposed.base_version : 0;
-  const checks = [outcomeOf('tests_pass', COMMAND)];
+  const checks = [reportedOutcome('tests_pass', COMMAND)];
   const statement = forger.statement({ ...KEY, ...TASK, base_version, candidate_sha256, checks });
   const evidence = forger.signed(statement);
   expect(await offline.evidence.record(KEY, { evidence })).toMatchObject({ reason: 'RECORDED' });

@@ -51,12 +51,12 @@ export function resultWithId(results: readonly TaskResult[], id: string): TaskRe
 /** Lists the results of a task, as text for a refusal. */
 export function resultsText(results: readonly TaskResult[]): string {
   if (results.length === 0) return 'The task has no results.';
-  const names = results.toReversed().map((result) => `${result.id} (${describeOutcome(result)})`);
+  const names = results.toReversed().map((result) => `${result.id} (${describeResult(result)})`);
   const limitText = results.length < RESULTS_MAX ? '' : ` Only the first ${RESULTS_MAX} results are listed.`;
   return `Its results, latest first: ${joinFirst(names, NAMES_MAX)}.${limitText}`;
 }
 
-export function describeOutcome({ generation, accepted, parked, rejection_reason }: TaskResult): string {
+export function describeResult({ generation, accepted, parked, rejection_reason }: TaskResult): string {
   const outcome = accepted ? 'accepted' : `refused with ${rejection_reason}${parked ? ', parked' : ''}`;
   return `generation ${generation}, ${outcome}`;
 }

@@ -157,7 +157,8 @@ function ignoredOptions(options: InitOptions, { kept }: InitReport): string[] {
   );
 }
 
-interface InitOutcome {
+/** What `gen init` found in the project, as far as its report names it. */
+interface ProjectFindings {
   readonly kind: ProjectKind;
   readonly isConfigured: boolean;
   readonly hasWrittenIntent: boolean;
@@ -170,7 +171,7 @@ interface InitOutcome {
 function reportLines(
   { paint }: CommandContext,
   { made, kept, renewed }: InitReport,
-  { kind, isConfigured, hasWrittenIntent, isVerified, foreignLog }: InitOutcome,
+  { kind, isConfigured, hasWrittenIntent, isVerified, foreignLog }: ProjectFindings,
 ): string[] {
   const lines = [`${countText(made.length, 'file')} added to .ai-workspace/, .genesis/ and specification/.`];
   if (renewed.length > 0) lines.push('Changed:', ...renewed.map((file) => `  ${file}`));

@@ -11,17 +11,17 @@ import { foreignEventIdFor, sha256Hex } from '../runtime/identity.js';
 
 const KEYS_LISTED_MAX = 100;
 const KEYS_IN_TRIGGER_MAX = 3;
-type GapsOutcome = Omit<GapsReply, keyof LogPosition>;
+type GapsReplyFields = Omit<GapsReply, keyof LogPosition>;
 
 /** Records which requirements lack coverage, and raises an intent for each affected domain. A dry run records nothing. */
-export function gapsOperation(body: z.output<typeof gapsBody>, caller: Caller): Operation<GapsOutcome> {
+export function gapsOperation(body: z.output<typeof gapsBody>, caller: Caller): Operation<GapsReplyFields> {
   const { layers_run, keys, orphan_keys = [], untagged_files = 0, feature = 'all' } = body;
   const { clusters: gapClusters, ...counts } = findGaps({ layers_run, keys, orphan_keys, untagged_files });
   const clusters = gapClusters.map(withIntentId);
   const result = hasNoGaps({ ...counts, clusters: gapClusters }) ? 'COMPLETE' : 'GAPS';
   const next = nextCommand(clusters[0]);
   const fixedFields = { success: true, result, ...counts, clusters } as const;
-  const replyOf = (event_id: string | null): GapsOutcome => ({ ...fixedFields, event_id, next });
+  const replyOf = (event_id: string | null): GapsReplyFields => ({ ...fixedFields, event_id, next });
   const requestKey = requestKeyOf(caller, 'gaps', body);
   return {
     kind: 'gaps',

@@ -1,7 +1,12 @@
 import { expect, test } from 'vitest';
 import { HarnessAgent, personCaller } from '../../../test/support/agent.js';
 import { forEachStore, PROJECT_KEY, unwrap } from '../../../test/support/coordinator-harness.js';
-import { blobsOf, outcomeOf, SigningRunner, uploadCandidate } from '../../../test/support/signing-runner.js';
+import {
+  blobsOf,
+  reportedOutcome,
+  SigningRunner,
+  uploadCandidate,
+} from '../../../test/support/signing-runner.js';
 import { evaluatorReport, FILES } from '../../../test/support/workspace-files.js';
 import type { CheckOutcome } from '../../core/engine/check-outcome.js';
 import type { EvidenceStatement } from '../../core/engine/evidence.js';
@@ -11,7 +16,7 @@ const EDGE = 'REQ-F-A#design_code';
 const OTHER = 'REQ-F-B#design_code';
 const ROLES = 'roles:\n  architect: { converge_edges: [design_code] }\n';
 const NEW_FILE = { 'src/cart.ts': 'export const cart = [];\n' };
-const compilesOutcome = (fields: Partial<CheckOutcome> = {}) => outcomeOf('compiles', 'make', fields);
+const compilesOutcome = (fields: Partial<CheckOutcome> = {}) => reportedOutcome('compiles', 'make', fields);
 
 forEachStore('under the policy `evidence: verified`, an edge', (open, store) => {
   async function openVerified({ isEnrolled = true } = {}) {
@@ -148,7 +153,7 @@ forEachStore('under the policy `evidence: verified`, an edge', (open, store) => 
   test('does not converge by evidence of another command', async () => {
     const { propose, record, submissionRefusal } = await openVerified();
     const { manifest, signedStatement } = await propose();
-    await record(signedStatement([outcomeOf('compiles', 'true')]));
+    await record(signedStatement([reportedOutcome('compiles', 'true')]));
     expect(await submissionRefusal(manifest)).toEqual([
       { name: 'compiles', says: expect.stringContaining('another command') },
     ]);

@@ -80,13 +80,13 @@ function logEntry(event: EventEnvelope, subject: string): TaskLogEntry {
     ...planPositionOf(subject),
     generation: event.generation ?? null,
     agent_id: event.agent_id,
-    outcome: outcomeOf(event),
+    outcome: submissionOutcomeOf(event),
     work_product_ref: typeof work_product_ref === 'string' ? work_product_ref : null,
     details,
   };
 }
 
-function outcomeOf(event: EventEnvelope): TaskLogEntry['outcome'] {
+function submissionOutcomeOf(event: EventEnvelope): TaskLogEntry['outcome'] {
   const kind = claimEventKindOf(event.event_type);
   if (kind === 'accepted' || kind === 'adopted') return 'ACCEPTED';
   return kind === 'result_refused' ? 'REJECTED' : null;

@@ -28,17 +28,17 @@ function memoryLog(records: string[]): RecordLog & { failure: Error | null } {
 
 type AddOutcome = 'pass' | 'lose reply' | 'unavailable' | 'fail';
 
-/** Shared records in memory. `outcomeOf` decides how each attempt to add ends. */
+/** Shared records in memory. `nextAddOutcome` decides how each attempt to add ends. */
 function memoryRecords(
   logs: Map<string, string[]>,
-): SharedRecords & { outcomeOf: (log: string) => AddOutcome } {
+): SharedRecords & { nextAddOutcome: (log: string) => AddOutcome } {
   const recordsOf = (log: string): string[] => logs.get(log) ?? [];
   return {
-    outcomeOf: () => 'pass',
+    nextAddOutcome: () => 'pass',
     // In pages of three, so that a reader has to read several pages.
     read: async (log, after) => recordsOf(log).slice(after, after + 3),
     async add(log, number, record) {
-      const outcome = this.outcomeOf(log);
+      const outcome = this.nextAddOutcome(log);
       if (outcome === 'unavailable') throw new StoreUnavailable('No connection.');
       if (outcome === 'fail') throw new Error('ECONNRESET');
       const records = recordsOf(log);
@@ -165,7 +165,7 @@ test('a commit whose reply is lost takes effect once', async () => {
   const records = memoryRecords(logs);
   const store = await openSharedStore(records, { name: 'shared' });
   const outcomes: AddOutcome[] = ['lose reply', 'fail', 'pass'];
-  records.outcomeOf = () => outcomes.shift() ?? 'pass';
+  records.nextAddOutcome = () => outcomes.shift() ?? 'pass';
   expect(kindsOf(await store.commit([swap('~a')]))).toEqual(['committed']);
   expect(await eventIds(store)).toHaveLength(1);
 });
@@ -173,12 +173,12 @@ test('a commit whose reply is lost takes effect once', async () => {
 test('a commit is unavailable only if nothing happened, and uncertain otherwise', async () => {
   const records = memoryRecords(new Map());
   const store = await openSharedStore(records, { name: 'shared' });
-  records.outcomeOf = () => 'unavailable';
+  records.nextAddOutcome = () => 'unavailable';
   await expect(store.commit([swap('~a')])).rejects.toBeInstanceOf(StoreUnavailable);
-  records.outcomeOf = () => 'fail';
+  records.nextAddOutcome = () => 'fail';
   await expect(store.commit([swap('~a')])).rejects.toBeInstanceOf(StoreUncertain);
   const outcomes: AddOutcome[] = ['pass', 'unavailable'];
-  records.outcomeOf = () => outcomes.shift() ?? 'pass';
+  records.nextAddOutcome = () => outcomes.shift() ?? 'pass';
   await expect(store.commit([swap('~a'), swap('~b')])).rejects.toBeInstanceOf(StoreUncertain);
 });
 

@@ -43,7 +43,7 @@ type Tone = 'good' | 'bad' | 'warn' | 'accent' | 'plain';
  * ACCEPTED, why the generation ended, or IN_PROGRESS, as in the table of specification 004 §9.2. REPLACED: its result was
  * accepted, and a later result counts now. REOPENED: its result was accepted, and no result counts after a reset.
  */
-export function outcomeOf(entry: Generation, { lineage, isCompleted }: TaskHistory): string {
+export function generationOutcomeOf(entry: Generation, { lineage, isCompleted }: TaskHistory): string {
   if (!entry.result_accepted) return entry.release_reason ?? 'IN_PROGRESS';
   if (replacementOf(entry, lineage.generations) !== null) return 'REPLACED';
   return isCompleted ? 'ACCEPTED' : 'REOPENED';
@@ -81,7 +81,7 @@ export function generationTimelineOf(history: TaskHistory, nowMs: number): Gener
     .map((generation): GenerationTimelineRow => {
       const entry = generations.find((each) => each.generation === generation);
       const submissions = rejected.filter((each) => each.generation === generation);
-      const outcome = entry === undefined ? 'UNKNOWN' : outcomeOf(entry, history);
+      const outcome = entry === undefined ? 'UNKNOWN' : generationOutcomeOf(entry, history);
       const lastMs = maxOf(submissions.map(({ submitted_at }) => msOf(submitted_at) ?? startMs));
       const isLate = entry?.released_at != null && lastMs > endOf(entry);
       return {

@@ -4,7 +4,7 @@ import { AgentName } from '../../components/agent-name.js';
 import { ScrollRegion } from '../../components/scroll-region.js';
 import { TimeText } from '../../components/time-text.js';
 import { UntrustedText } from '../../components/untrusted-text.js';
-import { outcomeOf, replacementOf, type TaskHistory, toneOf } from './generation-timeline.js';
+import { generationOutcomeOf, replacementOf, type TaskHistory, toneOf } from './generation-timeline.js';
 
 type Generation = Reply<'get_claim_history'>['generations'][number];
 
@@ -38,7 +38,7 @@ export function Generations({ history }: { history: TaskHistory }) {
 }
 
 function GenerationRow({ entry, history }: { entry: Generation; history: TaskHistory }) {
-  const outcome = outcomeOf(entry, history);
+  const outcome = generationOutcomeOf(entry, history);
   return (
     <tr>
       <td data-title="Generation">{entry.generation}</td>
