@@ -344,7 +344,7 @@ export class FileFleet implements SimFleet {
       clock: process.clock,
       random: (size) => random.bytes(size),
       segment_bytes_max: scenario.segment_bytes_max,
-      direct_syncs_max: scenario.direct_syncs_max,
+      own_syncs_max: scenario.own_syncs_max,
       wal_bytes_max: scenario.wal_bytes_max,
       onWarning: (sentence) => {
         if (sentence.includes('left unfinished')) coverage.hit('torn tail cut');

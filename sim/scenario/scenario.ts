@@ -64,8 +64,8 @@ export interface Scenario {
   readonly lease_seconds: number;
   readonly think_ms: number;
   readonly segment_bytes_max: number;
-  /** Up to this many concurrent batches bypass the write-ahead log and sync the files of their logs. 0: none does. */
-  readonly direct_syncs_max: number;
+  /** Up to this many concurrent batches each sync their own log, without the write-ahead log. 0: none does. */
+  readonly own_syncs_max: number;
   readonly wal_bytes_max: number;
   readonly policy: Readonly<Record<string, unknown>>;
   readonly limits: Limits;
@@ -109,7 +109,8 @@ export function scenarioOf(options: SeedRunOptions): Scenario {
     think_ms: rng.pick([1_000, 2_000, 4_000]),
     segment_bytes_max: rng.pick([5_000, 20_000, 60_000, 1_000_000]),
     // Drawn from a separate random stream, so that the rest of a seed does not change.
-    direct_syncs_max: rng.fork('direct syncs').pick([0, 0, 1, 4]),
+    // The purpose stays as it was: every seed would otherwise get another value.
+    own_syncs_max: rng.fork('direct syncs').pick([0, 0, 1, 4]),
     wal_bytes_max: rng.fork('wal bytes').pick([2_000, 20_000, 1_000_000]),
     policy: policyFor(rng.fork('policy'), lease_seconds),
     limits: limitsFor(rng.fork('limits'), options.mode),

@@ -36,7 +36,7 @@ class CrashRun {
   constructor(
     readonly world: SimWorld,
     name: string,
-    private readonly directSyncsMax: number,
+    private readonly ownSyncsMax: number,
   ) {
     this.rng = new Rng(name);
     this.diskImage.makeFolder(ROOT);
@@ -53,7 +53,7 @@ class CrashRun {
       disk,
       clock: process.clock,
       random: (size) => random.bytes(size),
-      direct_syncs_max: this.directSyncsMax,
+      own_syncs_max: this.ownSyncsMax,
       ...SIZES,
     });
     return { process, opening };
@@ -127,12 +127,12 @@ async function crashAt(run: CrashRun, step: number): Promise<boolean> {
   return !hasEnded;
 }
 
-for (const directSyncsMax of [0, 2]) {
-  it(`keeps every confirmed event through a power loss at any step, with at most ${directSyncsMax} direct syncs`, async () => {
+for (const ownSyncsMax of [0, 2]) {
+  it(`keeps every confirmed event through a power loss at any step, with at most ${ownSyncsMax} syncs of own files`, async () => {
     let step = 1;
     for (let hasCrashed = true; hasCrashed; step += 1) {
       const world = new SimWorld(step);
-      const run = new CrashRun(world, `step ${step}`, directSyncsMax);
+      const run = new CrashRun(world, `step ${step}`, ownSyncsMax);
       const violation = await runToFirstViolation(world, async () => {
         hasCrashed = await crashAt(run, step);
       });

@@ -14,7 +14,7 @@ const TASK = { task_id: 'A-001-schema', agent_id: 'agent-a', session_id: 'sess-a
 /** A store after a power loss, with everything in its write-ahead log only. */
 async function openCrashedLog(): Promise<{ root: string; log: string; wal: string; events: number }> {
   const running = await temporaryFolder();
-  const store = await openFileStore({ root: running, direct_syncs_max: 0 });
+  const store = await openFileStore({ root: running, own_syncs_max: 0 });
   const coordinator = await Coordinator.open({ store });
   await coordinator.plans.put(KEY, PLAN);
   await coordinator.claims.claimTask(KEY, TASK);
@@ -55,7 +55,7 @@ it('names the damaged line of the write-ahead log', async () => {
 it('reports a log that ends before the write-ahead log continues it', async () => {
   const { root, log, wal } = await openCrashedLog();
   await (await openFileStore({ root })).close();
-  const store = await openFileStore({ root, direct_syncs_max: 0 });
+  const store = await openFileStore({ root, own_syncs_max: 0 });
   const coordinator = await Coordinator.open({ store });
   await coordinator.claims.claimTask(KEY, { ...TASK, agent_id: 'agent-b', session_id: 'sess-b' });
   await coordinator.holder.releaseClaim(KEY, {

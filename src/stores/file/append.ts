@@ -66,7 +66,7 @@ export interface AppendedBatch {
 /** How a batch becomes durable after it was written. */
 export interface BatchSync {
   /** Whether the file itself is to be synced. Otherwise `makeDurable` is called. */
-  readonly isDirect: boolean;
+  readonly syncsOwnFile: boolean;
   onSynced(): void;
   /** Resolves when the bytes of the file from `start` on are durable. */
   makeDurable(start: number, bytes: readonly Buffer[]): Promise<void>;
@@ -93,7 +93,7 @@ export async function appendBatch(
     bytes: sealBatch(foreignBefore),
   };
   await writeFully(file, written.bytes);
-  if (sync.isDirect) {
+  if (sync.syncsOwnFile) {
     // The size is read while the disk is busy anyway.
     const [size] = await Promise.all([file.size(), file.sync()]);
     sync.onSynced();

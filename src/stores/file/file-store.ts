@@ -57,7 +57,7 @@ export interface FileStoreOptions {
    * Up to this many batches at a time are each synced in their own log; more share one sync of the write-ahead log.
    * Default: 4.
    */
-  readonly direct_syncs_max?: number;
+  readonly own_syncs_max?: number;
   /** The write-ahead log is emptied when it reaches this size. */
   readonly wal_bytes_max?: number;
   /** Receives a sentence for the operator when the store has repaired or ignored something, or has found damage. */
@@ -66,7 +66,7 @@ export interface FileStoreOptions {
 
 const SEGMENT_BYTES_MAX = 64 * 1024 * 1024;
 /** Node has four threads for the disk: more syncs than that wait for each other. */
-const DIRECT_SYNCS_MAX = 4;
+const OWN_SYNCS_MAX = 4;
 /** The write-ahead log is read into memory as a whole when the store is opened after a crash. */
 const WAL_BYTES_MAX = 32 * 1024 * 1024;
 
@@ -168,7 +168,7 @@ export class FileStore implements LogStore {
     // Other programs, such as git, read and replace a workspace's own log. It must be complete without a second file.
     const wal = home === undefined ? writeAheadLog(disk, options.root, storeFile) : null;
     this.groups = new GroupCommit(wal, {
-      direct_syncs_max: options.direct_syncs_max ?? DIRECT_SYNCS_MAX,
+      own_syncs_max: options.own_syncs_max ?? OWN_SYNCS_MAX,
       wal_bytes_max: options.wal_bytes_max ?? WAL_BYTES_MAX,
       warn,
       onBroken,

@@ -260,8 +260,8 @@ export class ProjectLog {
     const end = { from: bytes, seal: lastSeal, foreign };
     const seal = (foreignBefore: readonly Buffer[]): Buffer => this.seal(foreignBefore);
     const sync: BatchSync = {
-      get isDirect() {
-        return groups.isDirect;
+      get syncsOwnFile() {
+        return groups.syncsOwnFile;
       },
       onSynced: () => groups.onSynced(files),
       makeDurable: (start, bytes) => groups.makeDurable(files, { ...key, segment, start, bytes }),

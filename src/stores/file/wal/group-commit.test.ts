@@ -12,7 +12,7 @@ const PROJECTS = Array.from({ length: 8 }, (_, at) => `p${at}`);
 async function openStore(parts: Partial<FileStoreOptions> = {}) {
   const root = await temporaryFolder();
   const watched = new WatchedDisk();
-  const store = await openFileStore({ root, disk: watched.disk, direct_syncs_max: 0, ...parts });
+  const store = await openFileStore({ root, disk: watched.disk, own_syncs_max: 0, ...parts });
   await commitToAll(store, PROJECTS, 'first');
   watched.syncs.length = 0;
   return { root, watched, store };
@@ -47,9 +47,9 @@ it('a group commit makes the batches of many projects durable with few syncs of 
 });
 
 it('a store with few projects syncs their files, and has no write-ahead log', async () => {
-  const { root, watched, store } = await openStore({ direct_syncs_max: 3 });
+  const { root, watched, store } = await openStore({ own_syncs_max: 3 });
   await store.close();
-  const reopened = await openFileStore({ root, disk: watched.disk, direct_syncs_max: 3 });
+  const reopened = await openFileStore({ root, disk: watched.disk, own_syncs_max: 3 });
   await commitToAll(reopened, PROJECTS.slice(0, 3), 'second');
   expect(await sizeOf(walFile(root))).toBeNull();
   await expectIdsAfterReopening(
@@ -198,7 +198,7 @@ it('a store keeps the write-ahead log on close if a file cannot be synced', asyn
 it('a workspace never has a write-ahead log, because other programs read and replace its log', async () => {
   const root = await temporaryFolder();
   const home = { tenant_id: 't', project_id: 'home' };
-  const store: FileStore = await openFileStore({ root, home, direct_syncs_max: 0 });
+  const store: FileStore = await openFileStore({ root, home, own_syncs_max: 0 });
   await commitToAll(store, ['home', ...PROJECTS], 'first');
   expect(await sizeOf(walFile(root))).toBeNull();
   expect(await formatOf(root)).toBe(2);

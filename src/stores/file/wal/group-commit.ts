@@ -10,7 +10,7 @@ interface UnsyncedFile {
 
 interface GroupCommitOptions {
   /** Up to this many batches at a time are synced in their own files. */
-  readonly direct_syncs_max: number;
+  readonly own_syncs_max: number;
   /** The write-ahead log is emptied when it reaches this size. */
   readonly wal_bytes_max: number;
   readonly warn: (sentence: string) => void;
@@ -62,8 +62,8 @@ export class GroupCommit {
   }
 
   /** Whether a batch is synced in its own file. With few batches at a time, that is faster than writing them twice. */
-  get isDirect(): boolean {
-    return this.wal === null || this.batchesInProgress <= this.options.direct_syncs_max;
+  get syncsOwnFile(): boolean {
+    return this.wal === null || this.batchesInProgress <= this.options.own_syncs_max;
   }
 
   /** Resolves when the part, which was written to its file, is durable. */

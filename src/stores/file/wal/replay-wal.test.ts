@@ -26,7 +26,7 @@ const PROJECTS = ['a', 'b', 'c'];
 async function openStore(parts: Partial<FileStoreOptions> = {}) {
   const root = await temporaryFolder();
   const watched = new WatchedDisk();
-  const store = await openFileStore({ root, disk: watched.disk, direct_syncs_max: 0, ...parts });
+  const store = await openFileStore({ root, disk: watched.disk, own_syncs_max: 0, ...parts });
   return { root, watched, store };
 }
 
@@ -108,7 +108,7 @@ it('refuses a file that ends before the frame that continues it', async () => {
   const { root, store } = await openStore({ wal_bytes_max: 1 });
   await commitToAll(store, PROJECTS, '1');
   await store.close();
-  const reopened = await openFileStore({ root, direct_syncs_max: 0 });
+  const reopened = await openFileStore({ root, own_syncs_max: 0 });
   await commitToAll(reopened, PROJECTS, '2');
   const copy = await copyOfStoreFolder(root);
   await reopened.close();
