@@ -65,8 +65,8 @@ export const OUTAGE_MUTANTS: readonly Mutant[] = [
   {
     name: 'frontier-rebuilt-at-once',
     file: 'src/coordinator/queue/project.ts',
-    find: 'runInSlices(this.state.frontier.rebuildSteps(this.state), this.environment)',
-    replace: 'Promise.resolve([...this.state.frontier.rebuildSteps(this.state)].forEach(() => {}))',
+    find: 'runInSlices(\n      this.state.frontier.rebuildInSlices(this.state),\n      this.environment,\n    )',
+    replace: 'Promise.resolve([...this.state.frontier.rebuildInSlices(this.state)].forEach(() => {}))',
     harm: 'The first `next` after a change of a large plan delays every renewal.',
     tests: ['test/security/large-documents.test.ts'],
   },

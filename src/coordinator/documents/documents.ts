@@ -2,7 +2,7 @@ import { TenantQueue } from '../queue/tenant-queue.js';
 import { type Environment, systemEnvironment } from '../runtime/environment.js';
 import { type Problem, problem } from '../wire/problem.js';
 import { DocumentThread, ThreadStartError } from './document-thread.js';
-import { type DocumentJob, documentSteps, type ParsedDocument, readDocument } from './job.js';
+import { type DocumentJob, type ParsedDocument, readDocument, readDocumentInSlices } from './job.js';
 
 interface DocumentLimits {
   /** Time limit for reading one document. */
@@ -60,10 +60,10 @@ export class InlineDocumentReader implements DocumentReader {
   close(): void {}
 
   private async readNow(job: DocumentJob): Promise<ParsedDocument> {
-    const steps = documentSteps(job);
+    const work = readDocumentInSlices(job);
     for (;;) {
-      const step = steps.next();
-      if (step.done === true) return step.value;
+      const pause = work.next();
+      if (pause.done === true) return pause.value;
       await this.environment.yieldToEventLoop();
     }
   }

@@ -3,7 +3,7 @@ import type { ConfigFault } from '../../core/contract/problem.js';
 import { isObject } from '../../core/events/plain-data.js';
 import { toPlainJson } from '../../core/methodology/definition/config-diff.js';
 import type { Feature, Methodology } from '../../core/methodology/definition/methodology.js';
-import { parseMethodologySteps } from '../../core/methodology/definition/read-methodology.js';
+import { parseMethodologyInSlices } from '../../core/methodology/definition/read-methodology.js';
 import {
   type AddedSubtask,
   type PlanFault,
@@ -13,7 +13,7 @@ import {
   readTaskItems,
   type TaskInput,
 } from '../../core/plan/index.js';
-import { runAllSteps, type StepGenerator } from '../../core/steps.js';
+import { runAtOnce, type SliceableWork } from '../../core/sliceable-work.js';
 import { readStrictJson } from '../../core/strict-json.js';
 import { withoutUndefined } from '../../core/without-undefined.js';
 import { sha256Hex } from '../runtime/identity.js';
@@ -65,10 +65,10 @@ type ParsedContent =
     };
 
 /** Parses a document synchronously, on the calling thread. */
-export const readDocument = (job: DocumentJob): ParsedDocument => runAllSteps(documentSteps(job));
+export const readDocument = (job: DocumentJob): ParsedDocument => runAtOnce(readDocumentInSlices(job));
 
-/** Reads a document in steps: one file of a workspace per step, any other document in one step. */
-export function* documentSteps(job: DocumentJob): StepGenerator<ParsedDocument> {
+/** Reads a document. Pauses after each file of a workspace; a document of another kind is read without a pause. */
+export function* readDocumentInSlices(job: DocumentJob): SliceableWork<ParsedDocument> {
   if (job.kind === 'methodology') return { ...(yield* parseMethodology(job)), extraFields: {} };
   const { text } = job;
   if (job.kind === 'plan' && job.form === 'yaml')
@@ -113,8 +113,8 @@ function parseAddedTasks(tasks: unknown, text: string): ParsedContent {
   return { kind: 'tasks', chunks, digest: sha256Hex(text) };
 }
 
-function* parseMethodology({ files, unreadable = [] }: FileTexts): StepGenerator<ParsedContent> {
-  const reading = yield* parseMethodologySteps({ files: new Map(files), unreadable: new Map(unreadable) });
+function* parseMethodology({ files, unreadable = [] }: FileTexts): SliceableWork<ParsedContent> {
+  const reading = yield* parseMethodologyInSlices({ files: new Map(files), unreadable: new Map(unreadable) });
   if (!reading.ok) return { kind: 'methodology_faults', faults: reading.faults };
   const { features, warnings, faults } = reading;
   const methodology = toPlainJson(reading.methodology);
@@ -140,11 +140,11 @@ function toJsonChunks<T>(items: readonly T[], wrap: (chunk: readonly unknown[]) 
   return chunks;
 }
 
-/** Rebuilds the plan, one chunk per step. */
+/** Rebuilds the plan. Pauses after each chunk. */
 export function* planFromChunks({
   project,
   chunks,
-}: ParsedDocument & { kind: 'plan' }): StepGenerator<PlanInput> {
+}: ParsedDocument & { kind: 'plan' }): SliceableWork<PlanInput> {
   const tracks = new Map<string, TaskInput[]>();
   for (const piece of chunks) {
     const [track, tasks] = JSON.parse(piece) as [string, TaskInput[]];
@@ -156,10 +156,10 @@ export function* planFromChunks({
   return { ...(project === null ? {} : { project }), tracks: Object.fromEntries(tracks) };
 }
 
-/** Rebuilds a list, one chunk per step. */
+/** Rebuilds a list. Pauses after each chunk. */
 export function* listFromChunks<T extends TaskInput | AddedSubtask | Feature>(
   chunks: JsonChunks,
-): StepGenerator<T[]> {
+): SliceableWork<T[]> {
   const all: T[] = [];
   for (const piece of chunks) {
     for (const item of JSON.parse(piece) as T[]) all.push(item);

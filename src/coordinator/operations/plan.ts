@@ -1,16 +1,16 @@
 import type { PlanResult } from '../../core/contract/plan.js';
 import {
-  diffPlanSteps,
+  diffPlanInSlices,
   type ParsedPlanDocument,
   type Plan,
   type PlanChange,
   type PlanFault,
   type StartedTasks,
-  splitChangeSteps,
+  splitChangeInSlices,
   startedTaskFaults,
 } from '../../core/plan/index.js';
 import { needsApproval } from '../../core/plan/task-proposal.js';
-import { runAllSteps, type StepGenerator } from '../../core/steps.js';
+import { runAtOnce, type SliceableWork } from '../../core/sliceable-work.js';
 import { PLAN_SUBJECT } from '../../core/subject.js';
 import type { Caller } from '../authentication/caller.js';
 import type { DecisionView } from '../queue/decision-view.js';
@@ -120,7 +120,7 @@ export class PlanReplacement implements PlanUpdate {
   }
 
   changeFor(plan: Plan, startedTasks: StartedTasks): ComputedChange {
-    const { change, parts } = this.preparedFor(plan) ?? runAllSteps(this.computeChange(plan));
+    const { change, parts } = this.preparedFor(plan) ?? runAtOnce(this.computeChange(plan));
     const faults = startedTaskFaults(plan, this.document, change, startedTasks);
     return faults.length > 0 ? { ok: false, faults } : { ok: true, change, parts };
   }
@@ -130,9 +130,9 @@ export class PlanReplacement implements PlanUpdate {
     return isCurrent ? this.prepared : null;
   }
 
-  private *computeChange(plan: Plan): StepGenerator<PreparedChange> {
-    const change = yield* diffPlanSteps(plan, this.document.input);
-    return { change, parts: yield* splitChangeSteps(change) };
+  private *computeChange(plan: Plan): SliceableWork<PreparedChange> {
+    const change = yield* diffPlanInSlices(plan, this.document.input);
+    return { change, parts: yield* splitChangeInSlices(change) };
   }
 }
 

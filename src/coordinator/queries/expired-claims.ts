@@ -1,11 +1,11 @@
 import { leaseEndMsOf } from '../../core/claims/lease.js';
 import type { TaskClaim } from '../../core/contract/claim-records.js';
 import type { PageQuery } from '../../core/contract/schema.js';
-import type { StepGenerator } from '../../core/steps.js';
+import type { SliceableWork } from '../../core/sliceable-work.js';
 import { type FoldContext, taskStateIn, type WorkWithParked } from '../../core/views/index.js';
 import { limitOf } from './page.js';
 
-const SUBJECTS_PER_STEP = 200;
+const SUBJECTS_BETWEEN_PAUSES = 200;
 
 /** Claims that expired before a time and whose work was not claimed again, ordered by task id. */
 export function* expiredClaims(
@@ -13,7 +13,7 @@ export function* expiredClaims(
   context: FoldContext,
   beforeMs: number,
   query: PageQuery,
-): StepGenerator<{ claims: TaskClaim[]; next: string | null }> {
+): SliceableWork<{ claims: TaskClaim[]; next: string | null }> {
   const limit = limitOf(query);
   const subjects = yield* firstExpired(
     state,
@@ -32,7 +32,7 @@ function* firstExpired(
   beforeMs: number,
   after: string,
   count: number,
-): StepGenerator<string[]> {
+): SliceableWork<string[]> {
   let expired: string[] = [];
   let scannedCount = 0;
   for (const subject of heads.keys()) {
@@ -41,7 +41,7 @@ function* firstExpired(
     if (endMs !== null && endMs < beforeMs) expired.push(subject);
     if (expired.length >= 4 * count) expired = expired.sort().slice(0, count);
     scannedCount += 1;
-    if (scannedCount % SUBJECTS_PER_STEP === 0) yield;
+    if (scannedCount % SUBJECTS_BETWEEN_PAUSES === 0) yield;
   }
   return expired.sort().slice(0, count);
 }

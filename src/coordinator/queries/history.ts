@@ -7,7 +7,7 @@ import { runInSlices } from '../runtime/run-in-slices.js';
 /** Pages are small, because some stores decode a whole page at once, and an event may have 64 KiB. */
 const PAGE_EVENTS = 100;
 const EVENTS_MAX = 100_000;
-const EVENTS_PER_STEP = 50;
+const EVENTS_BETWEEN_PAUSES = 50;
 
 /** Reads the log page by page. */
 export class EventHistory {
@@ -56,7 +56,7 @@ export class EventHistory {
 function* visitEvents(events: readonly EventEnvelope[], visit: (event: EventEnvelope) => boolean) {
   for (const [at, event] of events.entries()) {
     if (!visit(event)) return false;
-    if (at % EVENTS_PER_STEP === 0) yield;
+    if (at % EVENTS_BETWEEN_PAUSES === 0) yield;
   }
   return true;
 }

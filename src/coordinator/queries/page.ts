@@ -1,5 +1,5 @@
 import { PAGE_MAX, type PageQuery } from '../../core/contract/schema.js';
-import type { StepGenerator } from '../../core/steps.js';
+import type { SliceableWork } from '../../core/sliceable-work.js';
 
 /** Maximum JSON length of a page's items together. The last item may exceed it, because it is added whole. */
 export const PAGE_CHARS_MAX = 4 * 1024 * 1024;
@@ -18,17 +18,17 @@ export function pageOf<T>(items: readonly T[], nameOf: (item: T) => string, quer
   };
 }
 
-const NAMES_PER_STEP = 200;
+const NAMES_BETWEEN_PAUSES = 200;
 
 /** The first names after `after`, sorted, without sorting all names. */
-export function* firstNames(names: Iterable<string>, after: string, count: number): StepGenerator<string[]> {
+export function* firstNames(names: Iterable<string>, after: string, count: number): SliceableWork<string[]> {
   let firstSorted: string[] = [];
   let scannedCount = 0;
   for (const name of names) {
     if (name > after) firstSorted.push(name);
     if (firstSorted.length >= 4 * count) firstSorted = firstSorted.sort().slice(0, count);
     scannedCount += 1;
-    if (scannedCount % NAMES_PER_STEP === 0) yield;
+    if (scannedCount % NAMES_BETWEEN_PAUSES === 0) yield;
   }
   return firstSorted.sort().slice(0, count);
 }

@@ -13,7 +13,7 @@ import {
   parkedResults,
   RefusalCounts,
   resultsOf,
-  statusSteps,
+  statusInSlices,
   taskStateIn,
   updateAgentStats,
   updateParked,
@@ -217,7 +217,7 @@ export class Queries {
     return this.scheduleRead(projectKey, async (project) => {
       const viewed = await this.viewedAt(project, at);
       if (isProblem(viewed)) return viewed;
-      return runInSlices(statusSteps(viewed.state, viewed.contextNow()), this.environment);
+      return runInSlices(statusInSlices(viewed.state, viewed.contextNow()), this.environment);
     });
   }
 

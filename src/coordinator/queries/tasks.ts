@@ -2,7 +2,7 @@ import type { Head } from '../../core/claims/head.js';
 import type { TaskFilter, TaskState } from '../../core/contract/tasks.js';
 import { effectiveChecklist } from '../../core/methodology/definition/checklist.js';
 import { subtaskIds } from '../../core/plan/index.js';
-import type { StepGenerator } from '../../core/steps.js';
+import type { SliceableWork } from '../../core/sliceable-work.js';
 import { subjectKeys, subjectKindOf } from '../../core/subject.js';
 import {
   type FoldContext,
@@ -20,7 +20,7 @@ import { limitOf } from './page.js';
 
 /** Maximum number of subjects scanned for a page. A page of a selective filter may be short: its cursor continues. */
 const SUBJECTS_SCANNED_MAX = 20_000;
-const SUBJECTS_PER_STEP = 20;
+const SUBJECTS_BETWEEN_PAUSES = 20;
 
 /** A task's state, from its head and its dependencies. */
 export function taskStateOf(view: DecisionView, head: Head, parkedCount: number): TaskState {
@@ -79,7 +79,7 @@ export interface ViewedProject {
 export function* tasksIn(
   { state, contextNow }: ViewedProject,
   filter: Omit<TaskFilter, 'at'>,
-): StepGenerator<{ tasks: TaskState[]; next: string | null }> {
+): SliceableWork<{ tasks: TaskState[]; next: string | null }> {
   const limit = limitOf({ limit: filter.limit ?? 100 });
   const tasks: TaskState[] = [];
   let context = contextNow();
@@ -91,7 +91,7 @@ export function* tasksIn(
     scannedCount += 1;
     const task = taskStateIn(state, subject, context);
     if (matchesFilter(state, task, filter)) tasks.push(task);
-    if (scannedCount % SUBJECTS_PER_STEP !== 0) continue;
+    if (scannedCount % SUBJECTS_BETWEEN_PAUSES !== 0) continue;
     yield;
     context = contextNow();
   }

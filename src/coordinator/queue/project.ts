@@ -162,11 +162,12 @@ export class Project implements CommittingProject {
 
   /** Rebuilds the frontier after a plan change, in slices. A caller that needs a later version must call again. */
   rebuildFrontier(): Promise<void> {
-    this.rebuilding ??= runInSlices(this.state.frontier.rebuildSteps(this.state), this.environment).finally(
-      () => {
-        this.rebuilding = null;
-      },
-    );
+    this.rebuilding ??= runInSlices(
+      this.state.frontier.rebuildInSlices(this.state),
+      this.environment,
+    ).finally(() => {
+      this.rebuilding = null;
+    });
     return this.rebuilding;
   }
 

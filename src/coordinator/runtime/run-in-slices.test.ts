@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
-import type { StepGenerator } from '../../core/steps.js';
+import type { SliceableWork } from '../../core/sliceable-work.js';
 import { runInSlices, SLICE_MS } from './run-in-slices.js';
 
-function* steps(count: number): StepGenerator<string> {
-  for (let step = 0; step < count; step += 1) yield;
+function* workWithPauses(count: number): SliceableWork<string> {
+  for (let pause = 0; pause < count; pause += 1) yield;
   return 'done';
 }
 
@@ -18,6 +18,6 @@ it('yields to the event loop after each slice, and not before', async () => {
   const yieldToEventLoop = async () => {
     yields += 1;
   };
-  expect(await runInSlices(steps(10), { clock, yieldToEventLoop: yieldToEventLoop })).toBe('done');
+  expect(await runInSlices(workWithPauses(10), { clock, yieldToEventLoop: yieldToEventLoop })).toBe('done');
   expect(yields).toBe(5);
 });

@@ -7,7 +7,7 @@ import {
   readPlanDocument,
   readTaskItems,
   renderPlan,
-  renderPlanSteps,
+  renderPlanInSlices,
   validTaskItems,
 } from '../../core/plan/index.js';
 import { PLAN_SUBJECT } from '../../core/subject.js';
@@ -74,7 +74,7 @@ export class PlanService {
     const version = planVersionIn(records.get(PLAN_SUBJECT));
     return {
       version,
-      plan: await runInSlices(renderPlanSteps(plan, project.key.project_id), this.environment),
+      plan: await runInSlices(renderPlanInSlices(plan, project.key.project_id), this.environment),
     };
   }
 
@@ -85,7 +85,7 @@ export class PlanService {
     for (let attempt = 0; attempt < RENDER_ATTEMPTS_MAX; attempt += 1) {
       const { revision } = plan;
       const version = planVersionOf(project.view());
-      const rendered = await runInSlices(renderPlanSteps(plan, project_id), this.environment);
+      const rendered = await runInSlices(renderPlanInSlices(plan, project_id), this.environment);
       if (plan.revision === revision) return { version, plan: rendered };
     }
     return { version: planVersionOf(project.view()), plan: renderPlan(plan, project_id) };

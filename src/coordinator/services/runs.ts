@@ -15,7 +15,7 @@ import { PAGE_MAX } from '../../core/contract/schema.js';
 import { addCost, type Cost, NO_COST } from '../../core/engine/check-outcome.js';
 import { emptyRunsState, evolveRuns, type RunsState } from '../../core/engine/run-summaries.js';
 import { foldRuns, type RunStep } from '../../core/engine/runs.js';
-import type { StepGenerator } from '../../core/steps.js';
+import type { SliceableWork } from '../../core/sliceable-work.js';
 import { subjectKeys } from '../../core/subject.js';
 import type { ProjectKey } from '../../stores/store.js';
 import { OPEN_CALLER } from '../authentication/caller.js';
@@ -120,14 +120,14 @@ export class RunsService {
 
 /** Maximum number of runs scanned for a page. A page of a selective filter may be short: its cursor continues. */
 const RUNS_SCANNED_MAX = 20_000;
-const RUNS_PER_STEP = 200;
+const RUNS_BETWEEN_PAUSES = 200;
 
 /** A page of the runs before an index of the list, newest first. The list only grows at its end. */
 function* runsBefore(
   { run_ids, runs }: RunsState,
   before: number,
   query: RunsQuery,
-): StepGenerator<Pick<RunsReply, 'runs' | 'next'>> {
+): SliceableWork<Pick<RunsReply, 'runs' | 'next'>> {
   const limit = limitOf({ limit: query.limit ?? 100 });
   const selectedRuns: RunSummary[] = [];
   const from = Math.min(before, run_ids.length);
@@ -136,7 +136,7 @@ function* runsBefore(
       return { runs: selectedRuns, next: String(at + 1) };
     const run = runs.get(run_ids[at] ?? '');
     if (run !== undefined && matchesQuery(run, query)) selectedRuns.push(run);
-    if (at % RUNS_PER_STEP === 0) yield;
+    if (at % RUNS_BETWEEN_PAUSES === 0) yield;
   }
   return { runs: selectedRuns, next: null };
 }

@@ -15,7 +15,7 @@ import {
   addTrackProgress,
   emptySession,
   evolveSession,
-  progressSteps,
+  progressInSlices,
   sessionMemory,
 } from '../../core/views/index.js';
 import { type Caller, OPEN_CALLER } from '../authentication/caller.js';
@@ -127,7 +127,7 @@ export class SessionService {
         await this.environment.yieldToEventLoop();
         if (!hasEvents) continue;
         const projectProgress = await this.projects.query(projectKey, async (project) =>
-          runInSlices(progressSteps(project.state, project.view()), this.environment),
+          runInSlices(progressInSlices(project.state, project.view()), this.environment),
         );
         if (isProblem(projectProgress)) return projectProgress;
         addTrackProgress(progress, projectProgress.tracks);

@@ -6,7 +6,7 @@ import {
   type ImportedConvergence,
   importedConvergences,
 } from '../../core/methodology/progress/imported-convergence.js';
-import type { StepGenerator } from '../../core/steps.js';
+import type { SliceableWork } from '../../core/sliceable-work.js';
 import { subjectKindOf } from '../../core/subject.js';
 import { actorOf, type Caller } from '../authentication/caller.js';
 import { eventsAt } from '../queue/load-work-state.js';
@@ -86,7 +86,7 @@ function* selectConvergences(
   project: Project,
   state: MethodologyState,
   chosenMax: number,
-): StepGenerator<Selection> {
+): SliceableWork<Selection> {
   const selection: Selection = { chosen: [], skipped: [], skipped_count: 0, hasMore: false };
   for (const convergence of importedConvergences(state)) {
     const skip = skipReason(project.view(), convergence.subject);

@@ -1,4 +1,4 @@
-import { runAllSteps, type StepGenerator } from '../steps.js';
+import { runAtOnce, type SliceableWork } from '../sliceable-work.js';
 import type { Plan, PlanLookup } from './plan.js';
 import {
   type PlannedTask,
@@ -84,11 +84,11 @@ interface WalkVisitor {
 }
 
 /** Depth-first walk along dependencies. Iterative: a chain of a million tasks would overflow the call stack. */
-export function* walkSteps(
+export function* walkInSlices(
   lookup: PlanLookup,
   roots: Iterable<string>,
   visitor: WalkVisitor,
-): StepGenerator<void> {
+): SliceableWork<void> {
   /** Visited nodes: true once all predecessors of the node are visited. */
   const finishedByNode = new Map<string, boolean>();
   for (const root of roots) {
@@ -120,6 +120,6 @@ export function findPlanCycles(lookup: PlanLookup, roots: Iterable<string>, cycl
     cycles.push(nodes.filter((node) => !isStartNode(node)));
     return cycles.length >= cyclesMax;
   };
-  runAllSteps(walkSteps(lookup, roots, { onCycle }));
+  runAtOnce(walkInSlices(lookup, roots, { onCycle }));
   return cycles;
 }

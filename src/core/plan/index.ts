@@ -16,5 +16,5 @@ export { isTaskId, parseTaskId, type TaskId, type TaskIdParseResult } from './ta
 export { taskInputSchema } from './task-schema.js';
 export * from './track-capacity.js';
 export * from './tracks.js';
-export { type Weights, weightOf, weightSteps } from './weights.js';
+export { type Weights, weighInSlices, weightOf } from './weights.js';
 export { workProductRef } from './work-product.js';

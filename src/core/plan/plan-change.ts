@@ -1,6 +1,6 @@
 import type { PlanInput } from '../contract/plan.js';
 import { isJsonEqual } from '../json-equal.js';
-import { runAllSteps, type StepGenerator } from '../steps.js';
+import { runAtOnce, type SliceableWork } from '../sliceable-work.js';
 import type { Plan, PlanChange } from './plan.js';
 import { type PlannedTask, plannedTask, type TaskInput, taskInput } from './task.js';
 
@@ -8,17 +8,16 @@ import { type PlannedTask, plannedTask, type TaskInput, taskInput } from './task
 export const TASKS_PER_EVENT_MAX = 500;
 const TASKS_PER_EVENT_LENGTH_MAX = 200_000;
 
-const TASKS_PER_STEP = 100;
+const TASKS_BETWEEN_PAUSES = 100;
 
 /** Computes the change from the current plan to the target. The target must be valid, which `readPlanDocument` ensures. */
 export const diffPlan = (current: Plan | null, target: PlanInput): PlanChange =>
-  runAllSteps(diffPlanSteps(current, target));
+  runAtOnce(diffPlanInSlices(current, target));
 
 /**
- * Compares two plans in steps. The current plan must not change between the steps; the caller detects a change by the
- * plan's revision.
+ * Compares two plans. The current plan must not change during a pause; the caller detects a change by the plan's revision.
  */
-export function* diffPlanSteps(current: Plan | null, target: PlanInput): StepGenerator<PlanChange> {
+export function* diffPlanInSlices(current: Plan | null, target: PlanInput): SliceableWork<PlanChange> {
   const added: TaskInput[] = [];
   const changed: TaskInput[] = [];
   const remainingIds = new Set<string>();
@@ -32,13 +31,13 @@ export function* diffPlanSteps(current: Plan | null, target: PlanInput): StepGen
         remainingIds.add(task.id);
         if (!isSameTask(before, task)) changed.push(taskInput(task));
       }
-      if (++visited % TASKS_PER_STEP === 0) yield;
+      if (++visited % TASKS_BETWEEN_PAUSES === 0) yield;
     }
   }
   const removed: string[] = [];
   for (const task of current?.tasks() ?? []) {
     if (!remainingIds.has(task.id)) removed.push(task.id);
-    if (++visited % TASKS_PER_STEP === 0) yield;
+    if (++visited % TASKS_BETWEEN_PAUSES === 0) yield;
   }
   return { added, changed, removed };
 }
@@ -51,9 +50,9 @@ const isSameTask = (a: PlannedTask, b: PlannedTask): boolean => isJsonEqual(task
 type ChangeItem = { kind: keyof PlanChange; task: TaskInput | string };
 
 /** Splits a change into parts that fit into one event each; applied in order, they give the same plan. */
-export const splitChange = (change: PlanChange): PlanChange[] => runAllSteps(splitChangeSteps(change));
+export const splitChange = (change: PlanChange): PlanChange[] => runAtOnce(splitChangeInSlices(change));
 
-export function* splitChangeSteps(change: PlanChange): StepGenerator<PlanChange[]> {
+export function* splitChangeInSlices(change: PlanChange): SliceableWork<PlanChange[]> {
   // Removals come first, so that no two tasks have the same sequence number after any part.
   const items = (['removed', 'changed', 'added'] as const).flatMap((kind) =>
     change[kind].map((task): ChangeItem => ({ kind, task })),
@@ -61,7 +60,7 @@ export function* splitChangeSteps(change: PlanChange): StepGenerator<PlanChange[
   const parts: ChangeItem[][] = [];
   let partLength = 0;
   for (const [index, item] of items.entries()) {
-    if (index % TASKS_PER_STEP === 0) yield;
+    if (index % TASKS_BETWEEN_PAUSES === 0) yield;
     const itemLength = JSON.stringify(item.task).length;
     const part = parts.at(-1);
     const canAppend =

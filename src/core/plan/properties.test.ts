@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
-import { runAllSteps } from '../steps.js';
+import { runAtOnce } from '../sliceable-work.js';
 import { addTasks } from './add-tasks.js';
 import { dependantsOf, dependenciesOf, taskDependencies } from './dependency-graph.js';
 import { applyPlanChange, Plan } from './plan.js';
@@ -13,7 +13,7 @@ import { renderPlan } from './render.js';
 import { NOTHING_STARTED } from './started-tasks.js';
 import type { PlannedTask, TaskInput } from './task.js';
 import { planChangeWith, planInputOf, planOf, planOfTasks } from './testing.js';
-import { weightOf, weightSteps } from './weights.js';
+import { weighInSlices, weightOf } from './weights.js';
 
 const distinctDependants = (plan: Plan, id: string): string[] => [...new Set(dependantsOf(plan, id))];
 const paddedSequence = (sequence: number): string => String(sequence).padStart(3, '0');
@@ -254,7 +254,7 @@ describe('the order of ready work', () => {
     fc.assert(
       fc.property(validTasks(), (tasks) => {
         const plan = planOfTasks(tasks);
-        const weights = runAllSteps(weightSteps(plan));
+        const weights = runAtOnce(weighInSlices(plan));
         const subjects = [...plan.subjects()].map((id) => rankedSubject(plan, weights, id) as RankedSubject);
         const sorted = [...subjects].sort(compareRank);
         sorted.forEach((a, i) => {
@@ -273,7 +273,7 @@ describe('the order of ready work', () => {
         const plan = planOfTasks(withoutRepeats(tasks));
         const naiveWeight = (id: string): number =>
           distinctDependants(plan, id).reduce((sum, dependant) => sum + 1 + naiveWeight(dependant), 0);
-        const weights = runAllSteps(weightSteps(plan));
+        const weights = runAtOnce(weighInSlices(plan));
         for (const id of plan.subjects())
           expect([id, weightOf(plan, weights, id)]).toEqual([id, naiveWeight(id)]);
       }),

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { runAllSteps } from '../steps.js';
+import { runAtOnce } from '../sliceable-work.js';
 import { inputsOf } from './inputs.js';
 import { applyPlanChange, type Plan } from './plan.js';
 import { compareRank, openDependenciesOf, type RankedSubject, rankedSubject } from './ranking.js';
 import type { TaskInput } from './task.js';
 import { planChangeWith, planOfTasks } from './testing.js';
 import { agentsByTrack, trackCapacity } from './track-capacity.js';
-import { WEIGHT_MAX, weightOf, weightSteps } from './weights.js';
+import { WEIGHT_MAX, weighInSlices, weightOf } from './weights.js';
 
 const taskWith = (id: string, fields: Partial<TaskInput> = {}): TaskInput => ({
   id,
@@ -14,7 +14,7 @@ const taskWith = (id: string, fields: Partial<TaskInput> = {}): TaskInput => ({
   ...fields,
 });
 
-const weightIn = (plan: Plan, id: string): number => weightOf(plan, runAllSteps(weightSteps(plan)), id);
+const weightIn = (plan: Plan, id: string): number => weightOf(plan, runAtOnce(weighInSlices(plan)), id);
 
 describe('open dependencies', () => {
   const plan = planOfTasks([taskWith('A-001-a'), taskWith('A-002-b', { subtasks: 2 }), taskWith('A-003-c')]);
@@ -47,7 +47,7 @@ describe('the order of ready work', () => {
   const ready = ['A-001-early', 'A-002-late', 'B-001-low', 'B-002-hub', 'C-001-urgent'];
   const sort = (ids: string[], compare: (a: RankedSubject, b: RankedSubject) => number) =>
     ids
-      .map((id) => rankedSubject(plan, runAllSteps(weightSteps(plan)), id) as RankedSubject)
+      .map((id) => rankedSubject(plan, runAtOnce(weighInSlices(plan)), id) as RankedSubject)
       .sort(compare)
       .map((rank) => rank.id);
 
@@ -67,7 +67,7 @@ describe('the order of ready work', () => {
   });
 
   it('has no rank for a subject that is not in the plan', () => {
-    expect(rankedSubject(plan, runAllSteps(weightSteps(plan)), 'A-003-parts::12')).toBeUndefined();
+    expect(rankedSubject(plan, runAtOnce(weighInSlices(plan)), 'A-003-parts::12')).toBeUndefined();
   });
 });
 

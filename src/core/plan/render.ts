@@ -1,14 +1,14 @@
 import type { PlanInput } from '../contract/plan.js';
-import { runAllSteps, type StepGenerator } from '../steps.js';
+import { runAtOnce, type SliceableWork } from '../sliceable-work.js';
 import type { Plan } from './plan.js';
 import { type TaskInput, taskInput } from './task.js';
 
 /** Renders the plan as a plan document, by track and sequence. The document parses back to the same plan. */
 export const renderPlan = (plan: Plan, project?: string): PlanInput =>
-  runAllSteps(renderPlanSteps(plan, project));
+  runAtOnce(renderPlanInSlices(plan, project));
 
-/** Renders the plan in steps of one track. */
-export function* renderPlanSteps(plan: Plan, project?: string): StepGenerator<PlanInput> {
+/** Renders the plan. Pauses after each track. */
+export function* renderPlanInSlices(plan: Plan, project?: string): SliceableWork<PlanInput> {
   const tracks = new Map<string, TaskInput[]>();
   for (const track of plan.tracks()) {
     tracks.set(track, plan.tasksOf(track).map(taskInput));

@@ -1,5 +1,5 @@
-import type { StepGenerator } from '../steps.js';
-import { hasUnnamedSubtasks, isStartNode, taskIdsOf, walkSteps } from './dependency-graph.js';
+import type { SliceableWork } from '../sliceable-work.js';
+import { hasUnnamedSubtasks, isStartNode, taskIdsOf, walkInSlices } from './dependency-graph.js';
 import type { Plan } from './plan.js';
 import { splitSubject, subtaskCount } from './task.js';
 
@@ -7,7 +7,7 @@ import { splitSubject, subtaskCount } from './task.js';
 export const WEIGHT_MAX = 1e15;
 
 /**
- * Result of `weightSteps`, read by `weightOf`. Subtasks that are given as a count have no entry, unless a dependency names
+ * Result of `weighInSlices`, read by `weightOf`. Subtasks that are given as a count have no entry, unless a dependency names
  * them.
  */
 export type Weights = ReadonlyMap<string, number>;
@@ -27,9 +27,9 @@ export function weightOf(plan: Plan, weights: Weights, subject: string): number 
  * given as a count are nodes only if a dependency names them. The weight of each is what its merge passes on,
  * plus the weight from dependants that name it.
  */
-export function* weightSteps(plan: Plan): StepGenerator<Weights> {
+export function* weighInSlices(plan: Plan): SliceableWork<Weights> {
   const order: { node: string; dependencies: readonly string[] }[] = [];
-  yield* walkSteps(plan, taskIdsOf(plan), {
+  yield* walkInSlices(plan, taskIdsOf(plan), {
     onLeave: (node, dependencies) => order.push({ node, dependencies }),
   });
   const weights = new Map<string, number>();

@@ -6,13 +6,13 @@ import { emptyHead } from '../claims/head.js';
 import { CATALOGUE, checkNewEvent } from '../events/catalogue.js';
 import { type EventEnvelope, isoTime } from '../events/envelope.js';
 import { claimedSubjectsOf, subjectsWithOpenClaim } from '../heads/claim-index.js';
-import { runAllSteps } from '../steps.js';
+import { runAtOnce } from '../sliceable-work.js';
 import { subjectKeys } from '../subject.js';
 import { agentViews } from './agents.js';
 import { applyCommit, applyStoredHead } from './apply-commit.js';
 import type { FoldContext } from './fold-context.js';
 import { lineageOf, lineageTable } from './lineage.js';
-import { progressSteps } from './progress.js';
+import { progressInSlices } from './progress.js';
 import { loadProject, snapshotProject } from './project-snapshot.js';
 import { emptyProject, evolveProject, foldProject, type ProjectState } from './project-state.js';
 import { parkedResults, resultsOf } from './results.js';
@@ -50,7 +50,7 @@ function everyView(
   events: EventEnvelope[],
   at: FoldContext,
 ) {
-  const progress = runAllSteps(progressSteps(state, at));
+  const progress = runAtOnce(progressInSlices(state, at));
   const ofSubject = (subject: string) => events.filter((event) => event.subject === subject);
   return {
     status: projectStatus(state, at),

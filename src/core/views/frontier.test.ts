@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { emptyHead, type Head } from '../claims/head.js';
 import { ClaimHeads } from '../heads/claim-heads.js';
 import { applyPlanChange, NOTHING_STARTED, Plan, readPlan } from '../plan/index.js';
-import { runAllSteps } from '../steps.js';
+import { runAtOnce } from '../sliceable-work.js';
 import { Frontier, type FrontierInput } from './frontier.js';
 
 /** Two tracks: A is sequential and has subtasks; in B, only the last task waits, for tasks of both tracks. */
@@ -50,7 +50,7 @@ class FrontierHarness implements FrontierInput {
 
   frontierIds(frontier = this.frontier): string[][] {
     if (frontier.rebuiltVersion !== frontier.currentVersion(this.plan))
-      runAllSteps(frontier.rebuildSteps(this));
+      runAtOnce(frontier.rebuildInSlices(this));
     return [...frontier.byTrack].sort().map(([, subjects]) => subjects.map(({ id }) => id));
   }
 }
@@ -103,12 +103,12 @@ it('gives the same frontier if heads move during a rebuild', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 30 }), (steps) => {
       const harness = new FrontierHarness();
-      const rebuild = harness.frontier.rebuildSteps(harness);
+      const rebuild = harness.frontier.rebuildInSlices(harness);
       for (const { rest, subject, to } of steps) {
         for (let taken = 0; taken < rest; taken += 1) rebuild.next();
         harness.moveHead(subject, to as 'held' | 'free' | 'done');
       }
-      runAllSteps(rebuild);
+      runAtOnce(rebuild);
       expect(nonEmpty(harness.frontierIds())).toEqual(nonEmpty(harness.frontierIds(new Frontier())));
     }),
   );
@@ -116,11 +116,11 @@ it('gives the same frontier if heads move during a rebuild', () => {
 
 it('the frontier has the plan version from the start of its rebuild, and needs another rebuild after a plan change', () => {
   const harness = new FrontierHarness();
-  const rebuild = harness.frontier.rebuildSteps(harness);
+  const rebuild = harness.frontier.rebuildInSlices(harness);
   rebuild.next();
   const added = [{ id: 'C-001-late', description: 'late' }];
   applyPlanChange(harness.plan, { added, changed: [], removed: ['B-002-b'] });
-  runAllSteps(rebuild);
+  runAtOnce(rebuild);
   expect(harness.frontier.rebuiltVersion).toBeLessThan(harness.frontier.currentVersion(harness.plan));
   expect(nonEmpty(harness.frontierIds())).toEqual([['A-001-a'], ['B-001-a'], ['C-001-late']]);
 });

@@ -4,11 +4,11 @@ import { dependantsOf, dependenciesOf } from '../plan/dependency-graph.js';
 import type { Plan } from '../plan/plan.js';
 import { compareRank, type RankedSubject, rankedSubject } from '../plan/ranking.js';
 import { subtaskIds } from '../plan/task.js';
-import { type Weights, weightSteps } from '../plan/weights.js';
-import { sortSteps } from '../sort-steps.js';
-import type { StepGenerator } from '../steps.js';
+import { type Weights, weighInSlices } from '../plan/weights.js';
+import type { SliceableWork } from '../sliceable-work.js';
+import { sortInSlices } from '../sort-in-slices.js';
 
-/** If a head has more dependants than this, they are not updated one by one: the frontier is rebuilt in steps. */
+/** If a head has more dependants than this, they are not updated one by one: the frontier is rebuilt in slices. */
 const DEPENDANTS_FOLLOWED_MAX = 1_000;
 
 /** Input of the frontier: the plan and the current heads. */
@@ -74,14 +74,14 @@ export class Frontier {
     }
   }
 
-  /** Rebuilds the lists. Heads and the plan may change between steps, but rebuilds must not overlap. */
-  *rebuildSteps(input: FrontierInput): StepGenerator<void> {
+  /** Rebuilds the lists. Heads and the plan may change during a pause, but rebuilds must not overlap. */
+  *rebuildInSlices(input: FrontierInput): SliceableWork<void> {
     const version = this.currentVersion(input.plan);
     const movedSubjects = new Set<string>();
     this.#movedDuringRebuild = movedSubjects;
     this.#isBuilt = true;
-    const weights = yield* weightSteps(input.plan);
-    const lists = yield* listSteps(input, weights);
+    const weights = yield* weighInSlices(input.plan);
+    const lists = yield* listInSlices(input, weights);
     const ranks = new Map<string, RankedSubject>();
     for (const list of lists.values()) {
       for (const rank of list) {
@@ -126,12 +126,12 @@ export class Frontier {
   }
 }
 
-function* listSteps(input: FrontierInput, weights: Weights): StepGenerator<Map<string, RankedSubject[]>> {
+function* listInSlices(input: FrontierInput, weights: Weights): SliceableWork<Map<string, RankedSubject[]>> {
   const { plan } = input;
   const lists = new Map<string, RankedSubject[]>();
   for (const track of plan.tracks()) {
     const subjects: RankedSubject[] = [];
-    // A copy, so that a change of the track between steps does not skip a task.
+    // A copy, so that a change of the track during a pause does not skip a task.
     for (const task of [...plan.tasksOf(track)]) {
       for (const subject of [...subtaskIds(task), task.id]) {
         const rank = isOnFrontier(input, subject) ? rankedSubject(plan, weights, subject) : undefined;
@@ -139,7 +139,7 @@ function* listSteps(input: FrontierInput, weights: Weights): StepGenerator<Map<s
         yield;
       }
     }
-    lists.set(track, yield* sortSteps(subjects, compareRank));
+    lists.set(track, yield* sortInSlices(subjects, compareRank));
   }
   return lists;
 }

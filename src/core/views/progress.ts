@@ -2,23 +2,23 @@ import { isLive } from '../claims/lease.js';
 import type { ProjectStatus } from '../contract/overview.js';
 import type { ProgressCounts } from '../contract/sessions.js';
 import { subtaskIds } from '../plan/task.js';
-import type { StepGenerator } from '../steps.js';
+import type { SliceableWork } from '../sliceable-work.js';
 import type { FoldContext } from './fold-context.js';
 import type { WorkState } from './project-state.js';
 
 type MutableProgressCounts = { -readonly [Part in keyof ProgressCounts]: number };
 const zeroCounts = (): MutableProgressCounts => ({ completed: 0, in_progress: 0, pending: 0 });
 
-const SUBJECTS_PER_STEP = 100;
+const SUBJECTS_BETWEEN_PAUSES = 100;
 
 /**
- * Progress of each track and of the whole plan, in steps. If work continues between the steps, each subject is counted in
- * the state that it has when it is visited.
+ * Progress of each track and of the whole plan. If claims change during a pause, each subject is counted in the state that
+ * it has when it is visited.
  */
-export function* progressSteps(
+export function* progressInSlices(
   state: WorkState,
   context: FoldContext,
-): StepGenerator<Pick<ProjectStatus, 'tracks' | 'total'>> {
+): SliceableWork<Pick<ProjectStatus, 'tracks' | 'total'>> {
   let visited = 0;
   const tracks = new Map<string, MutableProgressCounts>();
   const total = zeroCounts();
@@ -30,7 +30,7 @@ export function* progressSteps(
       trackCounts[bucket] += 1;
       total[bucket] += 1;
       visited += 1;
-      if (visited % SUBJECTS_PER_STEP === 0) yield;
+      if (visited % SUBJECTS_BETWEEN_PAUSES === 0) yield;
     }
   }
   return { tracks: Object.fromEntries(tracks), total };

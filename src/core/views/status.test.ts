@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { runAllSteps } from '../steps.js';
+import { runAtOnce } from '../sliceable-work.js';
 import { agentViews, SESSIONS_PER_AGENT_MAX, updateAgentStats } from './agents.js';
-import { progressSteps } from './progress.js';
+import { progressInSlices } from './progress.js';
 import { foldProject } from './project-state.js';
 import { projectStatus } from './status.js';
 import { taskStateIn } from './task-state.js';
@@ -35,7 +35,7 @@ function busyProject(): ProjectHistory {
 describe('the progress of a plan', () => {
   it('counts every subject of a track once', () => {
     const history = busyProject();
-    expect(runAllSteps(progressSteps(foldProject(history.events), history.foldContext()))).toEqual({
+    expect(runAtOnce(progressInSlices(foldProject(history.events), history.foldContext()))).toEqual({
       tracks: {
         A: { completed: 1, in_progress: 1, pending: 2 },
         B: { completed: 0, in_progress: 0, pending: 1 },
@@ -47,7 +47,7 @@ describe('the progress of a plan', () => {
   it('counts a lapsed claim as pending even if its expiry is not recorded', () => {
     const history = busyProject();
     history.now_ms += 61_000;
-    const { tracks } = runAllSteps(progressSteps(foldProject(history.events), history.foldContext()));
+    const { tracks } = runAtOnce(progressInSlices(foldProject(history.events), history.foldContext()));
     expect(tracks.A).toEqual({ completed: 1, in_progress: 0, pending: 3 });
     expect(statusOf(history).claims.map(({ task_id }) => task_id)).toEqual([EDGE]);
   });

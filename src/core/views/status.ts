@@ -6,9 +6,9 @@ import type { ProjectStatus, WaitingSubject } from '../contract/overview.js';
 import { READINESS, type Readiness } from '../contract/values.js';
 import { isoTime } from '../events/envelope.js';
 import { subjectsWithOpenClaim } from '../heads/claim-index.js';
-import { runAllSteps, type StepGenerator } from '../steps.js';
+import { runAtOnce, type SliceableWork } from '../sliceable-work.js';
 import type { FoldContext } from './fold-context.js';
-import { progressSteps } from './progress.js';
+import { progressInSlices } from './progress.js';
 import type { WorkWithParked } from './project-state.js';
 import { taskStateIn } from './task-state.js';
 
@@ -16,15 +16,15 @@ import { taskStateIn } from './task-state.js';
 export const STATUS_LIST_MAX = 1000;
 
 export const projectStatus = (state: WorkWithParked, context: FoldContext): ProjectStatus =>
-  runAllSteps(statusSteps(state, context));
+  runAtOnce(statusInSlices(state, context));
 
-const SUBJECTS_PER_STEP = 50;
+const SUBJECTS_BETWEEN_PAUSES = 50;
 
 /**
- * The status, computed in steps. The position is read at the start. If work continues between the steps, each subject is
- * counted in the state that it has when it is visited.
+ * The status. The position is read at the start. If claims change during a pause, each subject is counted in the state that
+ * it has when it is visited.
  */
-export function* statusSteps(state: WorkWithParked, context: FoldContext): StepGenerator<ProjectStatus> {
+export function* statusInSlices(state: WorkWithParked, context: FoldContext): SliceableWork<ProjectStatus> {
   const { position, last_updated } = state;
   const parked = [...state.parked].map(([task_id, resultIds]) => ({ task_id, parked: resultIds.size }));
   return {
@@ -32,7 +32,7 @@ export function* statusSteps(state: WorkWithParked, context: FoldContext): StepG
     position,
     last_updated,
     ...(yield* countsAndWaiting(state, context)),
-    ...(yield* progressSteps(state, context)),
+    ...(yield* progressInSlices(state, context)),
     claims: liveClaims(state, context),
     parked: parked.sort(byTaskId).slice(0, STATUS_LIST_MAX),
   };
@@ -41,7 +41,7 @@ export function* statusSteps(state: WorkWithParked, context: FoldContext): StepG
 function* countsAndWaiting(
   state: WorkWithParked,
   context: FoldContext,
-): StepGenerator<Pick<ProjectStatus, 'counts' | 'waiting'>> {
+): SliceableWork<Pick<ProjectStatus, 'counts' | 'waiting'>> {
   const counts = Object.fromEntries(READINESS.map((readiness) => [readiness, 0])) as Record<
     Readiness,
     number
@@ -50,7 +50,7 @@ function* countsAndWaiting(
   let visited = 0;
   for (const subject of allSubjectsOf(state)) {
     visited += 1;
-    if (visited % SUBJECTS_PER_STEP === 0) yield;
+    if (visited % SUBJECTS_BETWEEN_PAUSES === 0) yield;
     if (state.heads.isCompleted(subject)) {
       counts.completed += 1;
       continue;

@@ -1,5 +1,5 @@
 import { isJsonEqual } from '../../json-equal.js';
-import { runAllSteps, type StepGenerator } from '../../steps.js';
+import { runAtOnce, type SliceableWork } from '../../sliceable-work.js';
 import type { Feature, Methodology } from './methodology.js';
 
 export interface RecordedConfig {
@@ -13,17 +13,17 @@ export const hasMethodologyChanged = (methodology: Methodology, recorded: Record
 export const hasFeatureChanged = (feature: Feature, recorded: RecordedConfig): boolean =>
   !isJsonEqual(recorded.feature(feature.feature_id), feature);
 
-const FEATURES_PER_STEP = 20;
+const FEATURES_BETWEEN_PAUSES = 20;
 
 /** Features whose files differ from their records. A recorded feature without a file is no change: it may have work. */
 export function* changedFeatures(
   features: readonly Feature[],
   recorded: RecordedConfig,
-): StepGenerator<Feature[]> {
+): SliceableWork<Feature[]> {
   const changed: Feature[] = [];
   for (const [index, feature] of features.entries()) {
     if (hasFeatureChanged(feature, recorded)) changed.push(feature);
-    if (index % FEATURES_PER_STEP === 0) yield;
+    if (index % FEATURES_BETWEEN_PAUSES === 0) yield;
   }
   return changed;
 }
@@ -32,7 +32,7 @@ export function diffConfig(
   config: { readonly methodology: Methodology; readonly features: readonly Feature[] },
   recorded: RecordedConfig,
 ): { methodology: boolean; features: Feature[] } {
-  const features = runAllSteps(changedFeatures(config.features.map(toPlainJson), recorded));
+  const features = runAtOnce(changedFeatures(config.features.map(toPlainJson), recorded));
   return { methodology: hasMethodologyChanged(toPlainJson(config.methodology), recorded), features };
 }
 

@@ -1,6 +1,6 @@
 import type { ConfigFault } from '../../contract/problem.js';
 import { ownValue } from '../../own-value.js';
-import { runAllSteps, type StepGenerator } from '../../steps.js';
+import { runAtOnce, type SliceableWork } from '../../sliceable-work.js';
 import { hasIntent } from './intent.js';
 import {
   type EdgeConfig,
@@ -45,15 +45,15 @@ const NO_UNREADABLE_FILES: ReadonlyMap<string, string> = new Map();
 export const parseMethodology = (
   files: ReadonlyMap<string, string>,
   unreadable = NO_UNREADABLE_FILES,
-): ParsedMethodology => runAllSteps(parseMethodologySteps({ files, unreadable }));
+): ParsedMethodology => runAtOnce(parseMethodologyInSlices({ files, unreadable }));
 
-/** Parses the methodology in steps of one file. */
-export function* parseMethodologySteps(texts: WorkspaceTexts): StepGenerator<ParsedMethodology> {
+/** Parses the methodology. Pauses after each file. */
+export function* parseMethodologyInSlices(texts: WorkspaceTexts): SliceableWork<ParsedMethodology> {
   const message = sizeLimitMessage(texts.files);
   if (message !== null) return { ok: false, faults: [{ file: '', path: '', message }] };
   const findings = new ConfigFindings();
   const workspaceFiles = new WorkspaceFiles(texts, findings);
-  yield* workspaceFiles.openSteps(['profile', 'edge', 'feature']);
+  yield* workspaceFiles.openInSlices(['profile', 'edge', 'feature']);
   const parsed = parseFiles(workspaceFiles, findings);
   const faults = sortFindings(findings.faults);
   if (parsed === null || parsed.faultyFiles.affectsEverything) return { ok: false, faults };

@@ -1,3 +1,4 @@
+import type { SliceableWork } from '../../../sliceable-work.js';
 import { builtInFile } from './built-in.js';
 import { ALL_FILES_LENGTH_MAX, FILES_MAX, filesByKind, type WorkspaceFileKind } from './file-kinds.js';
 import { type ConfigFindings, openYamlFile, type YamlFile } from './yaml-file.js';
@@ -30,8 +31,8 @@ export class WorkspaceFiles {
     return this.#byKind.get(kind) ?? [];
   }
 
-  /** Opens every file of these kinds, one per step. `filesOf` then returns them without parsing them again. */
-  *openSteps(kinds: readonly WorkspaceFileKind[]): Generator<void, void> {
+  /** Opens every file of these kinds, and pauses after each. `filesOf` then returns them without parsing them again. */
+  *openInSlices(kinds: readonly WorkspaceFileKind[]): SliceableWork<void> {
     for (const path of kinds.flatMap((kind) => this.#byKind.get(kind) ?? [])) {
       this.#open(path);
       yield;

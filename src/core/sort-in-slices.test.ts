@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { sortSteps } from './sort-steps.js';
-import { runAllSteps } from './steps.js';
+import { runAtOnce } from './sliceable-work.js';
+import { sortInSlices } from './sort-in-slices.js';
 
 interface Item {
   readonly key: number;
@@ -16,13 +16,13 @@ it('sorts like Array.sort and keeps equal items in their original order', () => 
       const items = Array.from({ length: copies }, () => keys)
         .flat()
         .map((key, index) => ({ key, originalIndex: index }));
-      expect(runAllSteps(sortSteps(items, byKey))).toEqual([...items].sort(byKey));
+      expect(runAtOnce(sortInSlices(items, byKey))).toEqual([...items].sort(byKey));
     }),
     { numRuns: 50 },
   );
 });
 
-it('sorts at most one run between two steps', () => {
+it('sorts at most one run between two pauses', () => {
   let comparisonCount = 0;
   const items = Array.from({ length: 50_000 }, (_, index) => ({
     key: (index * 7919) % 50_000,
@@ -32,11 +32,11 @@ it('sorts at most one run between two steps', () => {
     comparisonCount += 1;
     return byKey(a, b);
   };
-  let comparisonsPerStepMax = 0;
-  for (const _ of sortSteps(items, countingCompare)) {
-    comparisonsPerStepMax = Math.max(comparisonsPerStepMax, comparisonCount);
+  let comparisonsBetweenPausesMax = 0;
+  for (const _ of sortInSlices(items, countingCompare)) {
+    comparisonsBetweenPausesMax = Math.max(comparisonsBetweenPausesMax, comparisonCount);
     comparisonCount = 0;
   }
   // Sorting a run of 1024 takes at most 1024 × 10 comparisons.
-  expect(comparisonsPerStepMax).toBeLessThanOrEqual(10_240);
+  expect(comparisonsBetweenPausesMax).toBeLessThanOrEqual(10_240);
 });

@@ -1,10 +1,10 @@
-import type { StepGenerator } from './steps.js';
+import type { SliceableWork } from './sliceable-work.js';
 
-/** Number of items sorted in one step, which takes well under a millisecond. */
+/** Number of items sorted between two pauses, which takes well under a millisecond. */
 const RUN_LENGTH = 1024;
 
-/** Merge sort in steps, for lists too long to sort without a pause. */
-export function* sortSteps<T>(items: readonly T[], compare: (a: T, b: T) => number): StepGenerator<T[]> {
+/** Merge sort, for lists too long to sort without a pause. */
+export function* sortInSlices<T>(items: readonly T[], compare: (a: T, b: T) => number): SliceableWork<T[]> {
   let runs: T[][] = [];
   for (let at = 0; at < items.length; at += RUN_LENGTH) {
     runs.push(items.slice(at, at + RUN_LENGTH).sort(compare));
@@ -13,18 +13,18 @@ export function* sortSteps<T>(items: readonly T[], compare: (a: T, b: T) => numb
   while (runs.length > 1) {
     const merged: T[][] = [];
     for (let at = 0; at < runs.length; at += 2) {
-      merged.push(yield* mergeSteps(runs[at] ?? [], runs[at + 1] ?? [], compare));
+      merged.push(yield* mergeInSlices(runs[at] ?? [], runs[at + 1] ?? [], compare));
     }
     runs = merged;
   }
   return runs[0] ?? [];
 }
 
-function* mergeSteps<T>(
+function* mergeInSlices<T>(
   left: readonly T[],
   right: readonly T[],
   compare: (a: T, b: T) => number,
-): StepGenerator<T[]> {
+): SliceableWork<T[]> {
   const merged: T[] = [];
   let l = 0;
   let r = 0;
