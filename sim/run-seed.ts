@@ -99,33 +99,33 @@ class SeedRun {
 
   private createActors(): Pick<SimActor, 'run'>[] {
     const { context, scenario } = this;
-    return context.projects.flatMap((scope, tenantIndex): Pick<SimActor, 'run'>[] => {
+    return context.projects.flatMap((projectKey, tenantIndex): Pick<SimActor, 'run'>[] => {
       const setup = new (scenario.mode === 'runs' ? EdgeProjectSetup : SimProjectSetup)(
         context,
-        scope,
+        projectKey,
         'lead',
         'lead',
       );
-      const follower = new FeedFollower(context, scope);
+      const follower = new FeedFollower(context, projectKey);
       this.setups.push(setup);
       this.followers.push(follower);
       if (scenario.mode === 'runs') {
-        const executors = ['a', 'b', 'c'].map((id) => new SimExecutor(context, scope, `executor-${id}`));
-        return [setup, follower, ...executors, new SimReviewer(context, scope, 'human', 'grace')];
+        const executors = ['a', 'b', 'c'].map((id) => new SimExecutor(context, projectKey, `executor-${id}`));
+        return [setup, follower, ...executors, new SimReviewer(context, projectKey, 'human', 'grace')];
       }
       const count = tenantIndex === 0 ? scenario.agents : 2;
       const agents = Array.from({ length: count }, (_, index) => {
         const sessionId = `s${index % scenario.sessions}`;
         // Credentials of one user may share a session. Every fourth agent has no user and needs its own session.
         const userId = index % 4 === 3 ? null : `user-of-${sessionId}`;
-        return new SimAgent(context, scope, `agent-${index}`, sessionId, userId);
+        return new SimAgent(context, projectKey, `agent-${index}`, sessionId, userId);
       });
       const hasOperator = scenario.has('humans') || scenario.mode === 'liveness';
       return [
         setup,
         follower,
         ...agents,
-        ...(hasOperator ? [new SimOperator(context, scope, 'human', 'grace')] : []),
+        ...(hasOperator ? [new SimOperator(context, projectKey, 'human', 'grace')] : []),
       ];
     });
   }
@@ -140,8 +140,8 @@ class SeedRun {
   private async runUntilDone(): Promise<void> {
     const { context, world } = this;
     context.phase = 'completing';
-    const openRunIds = context.projects.flatMap((scope) =>
-      context.monitor.projectMonitor(scope).runs.openRunIds(),
+    const openRunIds = context.projects.flatMap((projectKey) =>
+      context.monitor.projectMonitor(projectKey).runs.openRunIds(),
     );
     this.runsAtFaultEnd = new Set(openRunIds);
     const commandsMax = context.commands + LIVENESS_COMMANDS_MAX;
@@ -162,16 +162,16 @@ class SeedRun {
   private openWork(): string[] {
     if (this.setups.some((setup) => !setup.isSetUp)) return ['the plan itself'];
     if (this.scenario.mode === 'runs') return this.openRuns();
-    return this.context.projects.flatMap((scope) => {
-      const { plan, heads } = this.context.monitor.projectMonitor(scope).state;
+    return this.context.projects.flatMap((projectKey) => {
+      const { plan, heads } = this.context.monitor.projectMonitor(projectKey).state;
       return [...plan.subjects()].filter((subject) => heads.get(subject)?.phase !== 'COMPLETED');
     });
   }
 
   /** Runs that were open when the faults ended. Executors keep trying these runs, and a person decides what they wait for. */
   private openRuns(): string[] {
-    return this.context.projects.flatMap((scope) => {
-      const { runs } = this.context.monitor.projectMonitor(scope);
+    return this.context.projects.flatMap((projectKey) => {
+      const { runs } = this.context.monitor.projectMonitor(projectKey);
       return runs.openRunIds().filter((id) => this.runsAtFaultEnd.has(id));
     });
   }
@@ -184,8 +184,8 @@ class SeedRun {
     for (let index = 0; index < context.fleet.size; index += 1) {
       const instance = context.fleet.instanceAt(index);
       if (instance === null) continue;
-      for (const scope of context.projects)
-        await checkViews(world, instance, context.monitor.projectMonitor(scope));
+      for (const projectKey of context.projects)
+        await checkViews(world, instance, context.monitor.projectMonitor(projectKey));
     }
   }
 }

@@ -41,17 +41,17 @@ test('an MCP client that remembers only the last reply completes a whole plan', 
   const { stdout } = await play(cwd, env);
   for (const taskId of TASK_IDS) expect(stdout).toContain(`${taskId} generation 1: ACCEPTED`);
   expect(stdout).toContain('the plan is done');
-  const scope = { tenant_id: 'default', project_id: 'shop' };
-  expect(await server.coordinator.queries.status(scope)).toMatchObject({
+  const projectKey = { tenant_id: 'default', project_id: 'shop' };
+  expect(await server.coordinator.queries.status(projectKey)).toMatchObject({
     total: { completed: 5, pending: 0 },
   });
 });
 
 test('the example exits with code 1 if the plan is not completed', async () => {
   const { server } = await startPlannedHarness();
-  const scope = { tenant_id: 'default', project_id: 'shop' };
+  const projectKey = { tenant_id: 'default', project_id: 'shop' };
   const other = { task_id: 'A-001-schema', agent_id: 'other', session_id: 'theirs' };
-  await server.coordinator.claims.claimTask(scope, other);
+  await server.coordinator.claims.claimTask(projectKey, other);
   const { cwd, env } = await installGen();
   await run('gen', ['setup', 'claude', '--project', 'shop', '--url', server.url], { cwd, env });
   await expect(play(cwd, env)).rejects.toMatchObject({

@@ -185,9 +185,9 @@ forEachStore('findings of the protocol review', (open) => {
       { ...PROJECT_KEY, tenant_id: 'other' },
       { ...PROJECT_KEY, project_id: 'site' },
     ];
-    for (const scope of scopes) await harness.plan(PLAN, scope);
+    for (const projectKey of scopes) await harness.plan(PLAN, projectKey);
     const [here, there, beside] = scopes.map(
-      (scope) => new HarnessAgent(harness, 'primary', 's1', null, scope),
+      (projectKey) => new HarnessAgent(harness, 'primary', 's1', null, projectKey),
     );
     expect((await here!.claim(A)).claim?.generation).toBe(1);
     expect((await here!.submit(A)).accepted).toBe(true);

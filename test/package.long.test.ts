@@ -43,25 +43,25 @@ const environment = (more: Readonly<Record<string, string>> = {}): NodeJS.Proces
 });
 
 /** A folder inside a project, for the files that a program writes. */
-async function folderIn(project: string): Promise<string> {
-  await mkdir(join(project, 'work'), { recursive: true });
-  return mkdtemp(join(project, 'work', 'test-'));
+async function folderIn(projectFolder: string): Promise<string> {
+  await mkdir(join(projectFolder, 'work'), { recursive: true });
+  return mkdtemp(join(projectFolder, 'work', 'test-'));
 }
 
-const mainOf = (project: string): string => join(project, PACKAGE, 'dist/cli/main.js');
+const mainOf = (projectFolder: string): string => join(projectFolder, PACKAGE, 'dist/cli/main.js');
 
-const gen = (project: string, cwd: string, env: NodeJS.ProcessEnv, ...args: string[]) =>
-  run(process.execPath, [mainOf(project), ...args], { cwd, env });
+const gen = (projectFolder: string, cwd: string, env: NodeJS.ProcessEnv, ...args: string[]) =>
+  run(process.execPath, [mainOf(projectFolder), ...args], { cwd, env });
 
 /** Starts the installed program; it runs until the test is over. */
 function startGen(
   { onTestFinished }: TestContext,
-  project: string,
+  projectFolder: string,
   cwd: string,
   env: NodeJS.ProcessEnv,
   ...args: string[]
 ) {
-  const child = spawn(process.execPath, [mainOf(project), ...args], {
+  const child = spawn(process.execPath, [mainOf(projectFolder), ...args], {
     cwd,
     env,
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -83,19 +83,19 @@ function startGen(
 }
 
 /** Starts a server of the installed package, on loopback. */
-async function serve(context: TestContext, project: string, store: string, env = environment()) {
+async function serve(context: TestContext, projectFolder: string, store: string, env = environment()) {
   const args = ['up', '--json', '--port', '0', '--store', store];
-  const { lines, failed } = startGen(context, project, await folderIn(project), env, ...args);
+  const { lines, failed } = startGen(context, projectFolder, await folderIn(projectFolder), env, ...args);
   const [line] = (await Promise.race([once(lines, 'line'), failed])) as [string];
   return (JSON.parse(line) as { url: string }).url;
 }
 
 /** Starts such a server with the plan that ships with the package. */
-async function servePlan(context: TestContext, project: string) {
-  const url = await serve(context, project, 'memory:');
+async function servePlan(context: TestContext, projectFolder: string) {
+  const url = await serve(context, projectFolder, 'memory:');
   const env = environment({ GENESIS_URL: url, GENESIS_PROJECT: 'shop' });
-  const cwd = await folderIn(project);
-  await gen(project, cwd, env, 'plan', 'import', example('plan.yaml', project));
+  const cwd = await folderIn(projectFolder);
+  await gen(projectFolder, cwd, env, 'plan', 'import', example('plan.yaml', projectFolder));
   const genesis = new Genesis({ url, project: 'shop' });
   const count = async (phase: 'OPEN' | 'COMPLETED'): Promise<number> => {
     const found = await genesis.tasks({ phase });
@@ -105,8 +105,8 @@ async function servePlan(context: TestContext, project: string) {
   return { url, env, cwd, openCount: await count('OPEN'), countDone: () => count('COMPLETED') };
 }
 
-const example = (path: string, project = published.bareProject): string =>
-  join(project, PACKAGE, 'examples', path);
+const example = (path: string, projectFolder = published.bareProject): string =>
+  join(projectFolder, PACKAGE, 'examples', path);
 
 const missingBash5 = (): string | null =>
   spawnSync('bash', ['-c', '[[ -n $EPOCHREALTIME ]]']).status === 0 ? null : 'bash 5 is not installed';
@@ -218,8 +218,8 @@ describe.concurrent('the published package', () => {
     });
 
     /** Compiles a program inside a project and returns the path of the result. */
-    const compile = async (project: string, program: string): Promise<string> => {
-      const cwd = await folderIn(project);
+    const compile = async (projectFolder: string, program: string): Promise<string> => {
+      const cwd = await folderIn(projectFolder);
       await writeFile(join(cwd, 'program.ts'), program);
       const compiling = run(process.execPath, [TSC, ...STRICT_TSC_FLAGS, 'program.ts'], { cwd });
       await compiling.catch(({ stdout }) => expect.unreachable(stdout));

@@ -21,7 +21,7 @@ export interface SimHandle {
 /** One command, which may be sent several times. */
 export interface SimCommand {
   readonly op: string;
-  readonly scope: ProjectKey;
+  readonly projectKey: ProjectKey;
   readonly request_id: string;
   /** Request ids of its effects in the log; a batch has one for each of its claims. */
   readonly request_ids: readonly string[];
@@ -236,7 +236,7 @@ export class CommandFactory {
     this.credentials.register(parts.request_ids ?? [parts.request_id], credential);
     return {
       op,
-      scope: this.projectKey,
+      projectKey: this.projectKey,
       request_ids: [parts.request_id],
       subject: null,
       handle: null,

@@ -29,11 +29,16 @@ export class SimExecutor {
 
   constructor(
     private readonly context: ActorContext,
-    private readonly scope: ProjectKey,
+    private readonly projectKey: ProjectKey,
     private readonly name: string,
   ) {
-    this.rng = context.world.rng.fork(`${scope.tenant_id} ${name}`);
-    this.commands = new CommandFactory(scope, name, callerOf(scope, name, null), context.credentials);
+    this.rng = context.world.rng.fork(`${projectKey.tenant_id} ${name}`);
+    this.commands = new CommandFactory(
+      projectKey,
+      name,
+      callerOf(projectKey, name, null),
+      context.credentials,
+    );
     this.process = this.newProcess();
     this.scheduleFaults();
   }
@@ -48,18 +53,18 @@ export class SimExecutor {
   }
 
   private async runEdge(process: SimProcess, client: SimClient): Promise<void> {
-    const { context, scope, rng, name, commands } = this;
+    const { context, projectKey, rng, name, commands } = this;
     const edge = rng.pick(EDGES_UNDER_TEST);
     const { feature_id } = edge;
     const lease_seconds = Math.max(context.scenario.lease_seconds, LEASE_SECONDS_MIN);
-    const request = { ...scope, feature_id, edge: edge.edge, agent_role: 'full_stack', lease_seconds };
+    const request = { ...projectKey, feature_id, edge: edge.edge, agent_role: 'full_stack', lease_seconds };
     const call = (command: SimCommand) => this.call(process, client, command);
     const coordination = simCoordination({
       commands,
       call,
-      knowledge: context.monitor.projectMonitor(scope).runs.newExecution(name),
+      knowledge: context.monitor.projectMonitor(projectKey).runs.newExecution(name),
     });
-    const services = simServices({ context, scope, process, rng, agent_id: name, coordination }, edge);
+    const services = simServices({ context, projectKey, process, rng, agent_id: name, coordination }, edge);
     try {
       const end = await executeRun(request, services, this.runHost(process), NEVER_ABORTED);
       context.world.trace(`${process.name} ${edge.subject}: ${end.status}`);
@@ -115,25 +120,25 @@ export class SimExecutor {
 
   /** Kills the process, and starts it again after a while. */
   private die(process = this.process): void {
-    const { context, rng, scope } = this;
+    const { context, rng, projectKey } = this;
     if (process !== this.process || !process.isAlive) return;
     process.kill();
     context.coverage.hit('executor crash');
     context.pendingCalls -= this.pendingCalls;
     this.pendingCalls = 0;
     const afterMs = rng.exponential(context.scenario.lease_seconds * 500);
-    context.world.schedule(afterMs, `${scope.tenant_id}/${this.name} is started`, () => {
+    context.world.schedule(afterMs, `${projectKey.tenant_id}/${this.name} is started`, () => {
       this.process = this.newProcess();
       void this.run();
     });
   }
 
   private newProcess(): SimProcess {
-    const { context, scope, name, rng } = this;
+    const { context, projectKey, name, rng } = this;
     this.processCount += 1;
     return new SimProcess(
       context.world,
-      `${scope.tenant_id}/${name}.${this.processCount}`,
+      `${projectKey.tenant_id}/${name}.${this.processCount}`,
       rng.fork(`process ${this.processCount}`),
     );
   }

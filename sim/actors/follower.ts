@@ -42,7 +42,10 @@ export class FeedFollower extends SimActor {
     }
     // The page is read in the coordinator's process; if that process dies, there is no reply. So nothing here awaits the page.
     instance.process.runAfter(1, 'serves the feed', () => {
-      const page = instance.coordinator.feed.page(this.scope, { after: this.cursor, limit: PAGE_EVENTS });
+      const page = instance.coordinator.feed.page(this.projectKey, {
+        after: this.cursor,
+        limit: PAGE_EVENTS,
+      });
       void this.readPage(page, this.incarnation);
     });
   }

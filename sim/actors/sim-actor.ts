@@ -36,15 +36,15 @@ export abstract class SimActor {
 
   constructor(
     protected readonly context: ActorContext,
-    protected readonly scope: ProjectKey,
+    protected readonly projectKey: ProjectKey,
     name: string,
     user_id: string | null,
   ) {
-    this.rng = context.world.rng.fork(`${scope.tenant_id} ${name}`);
-    this.process = new SimProcess(context.world, `${scope.tenant_id}/${name}`, this.rng.fork('process'));
+    this.rng = context.world.rng.fork(`${projectKey.tenant_id} ${name}`);
+    this.process = new SimProcess(context.world, `${projectKey.tenant_id}/${name}`, this.rng.fork('process'));
     this.client = new SimClient(this.process, context, this.rng.fork('client'));
-    const caller = { ...callerOf(scope, name, user_id), may_review: this.mayReview() };
-    this.commands = new CommandFactory(scope, name, caller, context.credentials);
+    const caller = { ...callerOf(projectKey, name, user_id), may_review: this.mayReview() };
+    this.commands = new CommandFactory(projectKey, name, caller, context.credentials);
   }
 
   async run(): Promise<void> {
@@ -65,7 +65,7 @@ export abstract class SimActor {
   protected abstract actDiligently(): Promise<void>;
 
   protected projectMonitor(): ProjectMonitor {
-    return this.context.monitor.projectMonitor(this.scope);
+    return this.context.monitor.projectMonitor(this.projectKey);
   }
 
   protected async call(command: SimCommand): Promise<CallOutcome> {

@@ -78,7 +78,7 @@ export class CallHistory {
     this.world.trace(`${command.request_id} ${command.op} ${command.subject ?? ''}: ${shortReply(reply)}`);
     this.countCoverage(command, reply);
     for (const item of itemRepliesOf(command, reply)) this.checkItem(record, delivery, item);
-    const projectMonitor = this.monitor.projectMonitor(command.scope);
+    const projectMonitor = this.monitor.projectMonitor(command.projectKey);
     delivery.hasTakenEffect = command.request_ids.some((id) => projectMonitor.effectsOf(id).length > 0);
     this.checkReplies(record, delivery);
     this.checkRefusal(record, delivery);
@@ -117,7 +117,7 @@ export class CallHistory {
     const { reason } = delivery.reply as CommandReplyFields;
     if (delivery.outcome !== 'refused' || command.subject === null || reason === undefined) return;
     if (incarnation !== this.incarnation()) return;
-    const projectMonitor = this.monitor.projectMonitor(command.scope);
+    const projectMonitor = this.monitor.projectMonitor(command.projectKey);
     const heads = projectMonitor.headsBetween(command.subject, delivery.began_step, this.world.steps);
     if (wasRefusalTrue(reason, command.handle, heads)) return;
     this.world.reportViolation(
@@ -129,7 +129,7 @@ export class CallHistory {
   /** INV-07: a command that was refused every time, and never with an unknown outcome, has changed nothing. */
   private checkNoEffect({ command, deliveries }: CommandRecord): void {
     if (!deliveries.every(({ outcome }) => outcome === 'refused' || outcome === 'no_effect')) return;
-    const projectMonitor = this.monitor.projectMonitor(command.scope);
+    const projectMonitor = this.monitor.projectMonitor(command.projectKey);
     for (const id of command.request_ids) {
       const effects = projectMonitor.effectsOf(id);
       const [effect] = effects;
@@ -147,7 +147,7 @@ export class CallHistory {
   private checkReplies(record: CommandRecord, last: CommandDelivery): void {
     const { command, deliveries } = record;
     if (!command.isDeduplicated || record.incarnation !== this.incarnation()) return;
-    const projectMonitor = this.monitor.projectMonitor(command.scope);
+    const projectMonitor = this.monitor.projectMonitor(command.projectKey);
     for (const id of command.request_ids) {
       const effects = projectMonitor.effectsOf(id).map(effectKey);
       const duplicate = effects.find((effect, index) => effects.indexOf(effect) < index);
@@ -182,7 +182,7 @@ export class CallHistory {
     { command, reply, request_id }: ItemReply,
   ): void {
     if (deliveryOutcomeOf(reply) !== 'ok') return;
-    const projectMonitor = this.monitor.projectMonitor(command.scope);
+    const projectMonitor = this.monitor.projectMonitor(command.projectKey);
     const fields = reply as CommandReplyFields;
     const { handle } = command;
     if (handle !== null) {
@@ -216,10 +216,10 @@ export class CallHistory {
       }
     }
     if (fields.claim == null || !CLAIM_OPS.has(command.op)) return;
-    if (fields.claim.tenant_id !== command.scope.tenant_id) {
+    if (fields.claim.tenant_id !== command.projectKey.tenant_id) {
       this.world.reportViolation(
         'INV-14',
-        `${command.scope.tenant_id} got a claim of ${fields.claim.tenant_id}`,
+        `${command.projectKey.tenant_id} got a claim of ${fields.claim.tenant_id}`,
       );
     }
     this.checkClaimId(fields.claim);
@@ -252,10 +252,14 @@ export class CallHistory {
   }
 
   /** INV-05: a claim comes back only to the session that held it at some moment between request and reply. */
-  private checkResumed({ scope }: SimCommand, { began_step }: CommandDelivery, claim: RepliedClaim): void {
+  private checkResumed(
+    { projectKey }: SimCommand,
+    { began_step }: CommandDelivery,
+    claim: RepliedClaim,
+  ): void {
     this.coverage.hit('forgotten claim resumed');
     const { task_id, generation, session_id } = claim;
-    const heads = this.monitor.projectMonitor(scope).headsBetween(task_id, began_step, this.world.steps);
+    const heads = this.monitor.projectMonitor(projectKey).headsBetween(task_id, began_step, this.world.steps);
     const isHeld = heads.some(
       (head) =>
         head.generation === generation &&
@@ -274,20 +278,21 @@ export class CallHistory {
    * effect, so that even a handle from before the loss is accepted.
    */
   private isReplayed({ command, incarnation }: CommandRecord, requestId: string): boolean {
-    const { event_id, scope } = command;
+    const { event_id, projectKey } = command;
     // An event is remembered by its own id, whichever request sends it again.
-    if (event_id !== undefined && this.monitor.projectMonitor(scope).hasSurvivedLoss(event_id)) return true;
+    if (event_id !== undefined && this.monitor.projectMonitor(projectKey).hasSurvivedLoss(event_id))
+      return true;
     const isBeforeLoss = command.isDeduplicated && incarnation < this.incarnation();
-    return isBeforeLoss && !this.monitor.projectMonitor(scope).hasWrittenSinceLoss(requestId);
+    return isBeforeLoss && !this.monitor.projectMonitor(projectKey).hasWrittenSinceLoss(requestId);
   }
 
   /**
    * Whether anyone may append this event; if so, its handle is not checked. Such an event records the end of a run whose
    * candidate has been accepted or rejected, or reports on an edge that has not been granted again since this handle.
    */
-  private isOpenToAll({ concludes_run, is_open_report, scope, handle }: SimCommand): boolean {
+  private isOpenToAll({ concludes_run, is_open_report, projectKey, handle }: SimCommand): boolean {
     if (handle === null) return false;
-    const head = this.monitor.projectMonitor(scope).state.heads.get(handle.task_id);
+    const head = this.monitor.projectMonitor(projectKey).state.heads.get(handle.task_id);
     const isDecided = head?.phase === 'COMPLETED' || head?.gate?.decision === 'REJECTED';
     const isTakenSince = (head?.generation ?? 0) > handle.generation;
     return (concludes_run === true && isDecided) || (is_open_report === true && !isTakenSince);

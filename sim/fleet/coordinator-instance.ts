@@ -208,11 +208,11 @@ export function observeCommits(store: Store, listener: CommitListener): Store {
       );
       return outcomes;
     },
-    heads: (project, subjects) => store.heads(project, subjects),
-    scanHeads: (project, page) => store.scanHeads(project, page),
-    events: (project, query) => store.events(project, query),
-    redact: (project, events) => store.redact(project, events),
-    project: (project) => store.project(project),
+    heads: (projectKey, subjects) => store.heads(projectKey, subjects),
+    scanHeads: (projectKey, page) => store.scanHeads(projectKey, page),
+    events: (projectKey, query) => store.events(projectKey, query),
+    redact: (projectKey, events) => store.redact(projectKey, events),
+    project: (projectKey) => store.project(projectKey),
     projects: (tenantId) => store.projects(tenantId),
     tenantIds: () => store.tenantIds(),
     countPermits: (tenantId, scope) => store.countPermits(tenantId, scope),

@@ -52,9 +52,9 @@ export class SimAudit implements AuditSink {
     return { signer: this.signerOf(owner), sinks: [this], every_events: EVENTS_PER_CHECKPOINT, every_ms };
   }
 
-  async lastSent(project: ProjectKey): Promise<CheckpointId | null> {
+  async lastSent(projectKey: ProjectKey): Promise<CheckpointId | null> {
     this.assertUp();
-    return this.anchorsOf(project).reduce<CheckpointId | null>(
+    return this.anchorsOf(projectKey).reduce<CheckpointId | null>(
       (last, anchor) => (isLater(anchor, last) ? anchor : last),
       null,
     );
@@ -73,19 +73,25 @@ export class SimAudit implements AuditSink {
   }
 
   /** An auditor compares the log with everything that the sink has. */
-  compare(project: ProjectKey, events: readonly EventEnvelope[]): LogAuditReport {
-    const anchors = this.anchorsOf(project);
+  compare(projectKey: ProjectKey, events: readonly EventEnvelope[]): LogAuditReport {
+    const anchors = this.anchorsOf(projectKey);
     const trustedKeys = [...this.signers.values()].map(({ key_id }) => key_id);
-    const audit = new LogAudit({ hash: sha256, verify: verifySignatureSync, project, anchors, trustedKeys });
+    const audit = new LogAudit({
+      hash: sha256,
+      verify: verifySignatureSync,
+      project: projectKey,
+      anchors,
+      trustedKeys,
+    });
     for (const event of events) audit.visit(event, payloadDigest(event.payload));
     return audit.result();
   }
 
   /** AUD-1: a log equals what was signed, except for history whose loss was accepted. */
-  check(project: ProjectKey, events: readonly EventEnvelope[]): void {
+  check(projectKey: ProjectKey, events: readonly EventEnvelope[]): void {
     const { world, coverage } = this.context;
-    const { faults, anchors, checkpoints } = this.compare(project, events);
-    const name = projectPath(project);
+    const { faults, anchors, checkpoints } = this.compare(projectKey, events);
+    const name = projectPath(projectKey);
     for (const { code, position, detail } of faults)
       world.reportViolation('AUD-1', `${name} ${position}: ${code} ${detail}`);
     for (const { code, position, detail } of anchors) {
@@ -96,22 +102,22 @@ export class SimAudit implements AuditSink {
   }
 
   /** AUD-2: a loss of history that the sink has anchors of is noticed. */
-  checkLossNoticed(project: ProjectKey, events: readonly EventEnvelope[], keptPosition: number): void {
-    if (!this.anchorsOf(project).some(({ position }) => position > keptPosition)) return;
-    const { anchors } = this.compare(project, events);
+  checkLossNoticed(projectKey: ProjectKey, events: readonly EventEnvelope[], keptPosition: number): void {
+    if (!this.anchorsOf(projectKey).some(({ position }) => position > keptPosition)) return;
+    const { anchors } = this.compare(projectKey, events);
     if (anchors.some(({ code }) => code === 'LOG_SHORTER' || code === 'DIFFERS')) {
       this.context.coverage.hit('loss noticed');
       return;
     }
     this.context.world.reportViolation(
       'AUD-2',
-      `${project.tenant_id}/${project.project_id}: a loss was not noticed`,
+      `${projectKey.tenant_id}/${projectKey.project_id}: a loss was not noticed`,
     );
   }
 
   /** The loss that an operator accepts: the events after `kept_position`, as many as the anchors prove. */
-  lossOf(project: ProjectKey, kept_position: number, incarnation: number): AcceptedLoss {
-    const positions = this.anchorsOf(project).map(({ position }) => position);
+  lossOf(projectKey: ProjectKey, kept_position: number, incarnation: number): AcceptedLoss {
+    const positions = this.anchorsOf(projectKey).map(({ position }) => position);
     const lost_events = Math.max(0, ...positions.map((position) => position - kept_position));
     return { by: 'operator', reason: 'restored', incarnation, kept_position, lost_events };
   }

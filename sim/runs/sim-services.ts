@@ -15,7 +15,7 @@ const FAILING_TEXT = 'failed';
 
 interface ServicesParts {
   readonly context: ActorContext;
-  readonly scope: ProjectKey;
+  readonly projectKey: ProjectKey;
   readonly process: SimProcess;
   readonly rng: Rng;
   readonly agent_id: string;
@@ -27,7 +27,7 @@ interface ServicesParts {
  * a check depends only on its content. Each use of a blob takes time, in which the process may die.
  */
 export function simServices(
-  { context, scope, process, rng, agent_id, coordination }: ServicesParts,
+  { context, projectKey, process, rng, agent_id, coordination }: ServicesParts,
   { subject, plan }: EdgeUnderTest,
 ): EngineServices {
   const { world, fleet, scenario } = context;
@@ -44,7 +44,7 @@ export function simServices(
     candidate: (iteration: number) => `${subject} ${iteration} ${rng.int(1_000_000)}`,
     passes,
   };
-  const harness = { blobs: fleet.blobs, key: scope, environment: { clock: process.clock } };
+  const harness = { blobs: fleet.blobs, key: projectKey, environment: { clock: process.clock } };
   const baseServices = scriptedServicesOn(coordination, harness, script, { agent_id });
   const hasHuman = plan.checks.some(({ type }) => type === 'human');
   const constructionMs = scenario.lease_seconds * 300;

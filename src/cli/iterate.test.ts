@@ -90,56 +90,56 @@ const onOneLine = (text: string) => text.replace(/\s+/g, ' ');
 const RUN_OPTIONS = ['--yes', '--unsandboxed'];
 
 test('gen iterate refuses an edge without a check that a candidate can pass; gen check and --dry-run warn', async () => {
-  const project = await projectWith('agent');
+  const terminal = await projectWith('agent');
   const sentence = 'intent_requirements has no required check under the profile minimal';
-  const refused = await runGen(project, 'iterate', SUBJECT, ...RUN_OPTIONS);
+  const refused = await runGen(terminal, 'iterate', SUBJECT, ...RUN_OPTIONS);
   expect([refused.code, onOneLine(refused.err)]).toEqual([1, expect.stringContaining(sentence)]);
-  expect((await runGen(project, 'runs')).out).toContain('No edge has been run');
+  expect((await runGen(terminal, 'runs')).out).toContain('No edge has been run');
   for (const argv of [
     ['check', SUBJECT, ...RUN_OPTIONS],
     ['iterate', SUBJECT, '--dry-run'],
   ])
-    expect(onOneLine((await runGen(project, ...argv)).err)).toContain(sentence);
-  await writeProjectFile(project.cwd, PROFILE_FILE, profileWith('deterministic'));
-  const ended = await runGen(project, 'iterate', SUBJECT, ...RUN_OPTIONS, '--role', 'full_stack');
+    expect(onOneLine((await runGen(terminal, ...argv)).err)).toContain(sentence);
+  await writeProjectFile(terminal.cwd, PROFILE_FILE, profileWith('deterministic'));
+  const ended = await runGen(terminal, 'iterate', SUBJECT, ...RUN_OPTIONS, '--role', 'full_stack');
   expect(ended.out).toContain(`CONVERGED ${SUBJECT}`);
 }, 60_000);
 
 test('gen iterate refuses an edge with a required check that is skipped, before it runs an agent', async () => {
-  const project = await projectWith('deterministic');
+  const terminal = await projectWith('deterministic');
   const edgePath = '.ai-workspace/graph/edges/intent_requirements.yml';
-  const edge = await readFile(join(project.cwd, edgePath), 'utf8');
-  await writeProjectFile(project.cwd, edgePath, edge.replace('"test -d docs"', '"$tools.linter.command"'));
+  const edge = await readFile(join(terminal.cwd, edgePath), 'utf8');
+  await writeProjectFile(terminal.cwd, edgePath, edge.replace('"test -d docs"', '"$tools.linter.command"'));
   const sentence =
     'has_docs: $tools.linter.command is empty in .ai-workspace/context/project_constraints.yml.';
-  const refused = await runGen(project, 'iterate', SUBJECT, ...RUN_OPTIONS);
+  const refused = await runGen(terminal, 'iterate', SUBJECT, ...RUN_OPTIONS);
   expect([refused.code, onOneLine(refused.err)]).toEqual([1, expect.stringContaining(sentence)]);
-  expect((await runGen(project, 'runs')).out).toContain('No edge has been run');
-  expect(onOneLine((await runGen(project, 'iterate', SUBJECT, '--dry-run')).err)).toContain(sentence);
+  expect((await runGen(terminal, 'runs')).out).toContain('No edge has been run');
+  expect(onOneLine((await runGen(terminal, 'iterate', SUBJECT, '--dry-run')).err)).toContain(sentence);
 });
 
 test('gen runs says who approved the candidate of an escalated run, when, and that the edge converged', async () => {
-  const project = await projectWith('deterministic');
-  expect((await runGen(project, 'iterate', SUBJECT, ...RUN_OPTIONS)).out).toContain(
+  const terminal = await projectWith('deterministic');
+  expect((await runGen(terminal, 'iterate', SUBJECT, ...RUN_OPTIONS)).out).toContain(
     'ESCALATED (NOT_AUTHORISED)',
   );
-  expect((await runGen(project, 'review', '--feature', FEATURE_ID, '--approve')).code).toBe(0);
-  const [run] = JSON.parse((await runGen(project, 'runs', '--json')).out).runs;
+  expect((await runGen(terminal, 'review', '--feature', FEATURE_ID, '--approve')).code).toBe(0);
+  const [run] = JSON.parse((await runGen(terminal, 'runs', '--json')).out).runs;
   expect(run).toMatchObject({ status: 'ESCALATED', decision: 'APPROVED' });
   const sentence = `approved by ${run.decided_by} on ${run.decided_at}; the edge converged`;
-  expect((await runGen(project, 'runs')).out).toContain(`ESCALATED (NOT_AUTHORISED), ${sentence}`);
-  expect((await runGen(project, 'runs', 'show', run.run_id)).out).toContain(`\n  ${sentence}\n`);
+  expect((await runGen(terminal, 'runs')).out).toContain(`ESCALATED (NOT_AUTHORISED), ${sentence}`);
+  expect((await runGen(terminal, 'runs', 'show', run.run_id)).out).toContain(`\n  ${sentence}\n`);
 }, 60_000);
 
 test('gen iterate refuses an unknown role and an unknown edge with the closest names', async () => {
-  const project = await projectWith('deterministic');
+  const terminal = await projectWith('deterministic');
   for (const target of [[SUBJECT], ['--auto']]) {
-    const refused = await runGen(project, 'iterate', ...target, ...RUN_OPTIONS, '--role', 'full_stakk');
+    const refused = await runGen(terminal, 'iterate', ...target, ...RUN_OPTIONS, '--role', 'full_stakk');
     expect(refused.code).toBe(2);
     expect(onOneLine(refused.err)).toContain('no role full_stakk. Did you mean full_stack?');
   }
-  const unknown = await runGen(project, 'iterate', `${FEATURE_ID}#intent_requirement`, ...RUN_OPTIONS);
+  const unknown = await runGen(terminal, 'iterate', `${FEATURE_ID}#intent_requirement`, ...RUN_OPTIONS);
   expect(unknown.code).toBe(1);
   expect(onOneLine(unknown.err)).toContain('no edge intent_requirement. Did you mean intent_requirements?');
-  expect((await runGen(project, 'runs')).out).toContain('No edge has been run');
+  expect((await runGen(terminal, 'runs')).out).toContain('No edge has been run');
 }, 60_000);

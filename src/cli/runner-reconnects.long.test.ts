@@ -41,8 +41,8 @@ function startProcess(cwd: string, env: Readonly<Record<string, string>>, ...arg
 }
 
 test('a runner outlives the command whose server it used, and checks the candidates of the next command', async () => {
-  const project = await createProject(WORKSPACE);
-  const { cwd, env = {} } = project;
+  const terminal = await createProject(WORKSPACE);
+  const { cwd, env = {} } = terminal;
   const constructed = join(await temporaryFolder(), 'constructed');
   const agent = `mkdir -p docs; cat > /dev/null; echo login > docs/login-$$.md; touch ${constructed}`;
   await writeProjectFile(
@@ -54,7 +54,7 @@ checklist:
 construct: {type: command, command: [sh, -c, "${agent}"]}
 `,
   );
-  const run = (...argv: string[]) => runGen({ ...project, env: { ...env, PATH } }, ...argv);
+  const run = (...argv: string[]) => runGen({ ...terminal, env: { ...env, PATH } }, ...argv);
   expect(await run('policy', 'evidence=verified')).toMatchObject({ code: 0 });
   expect(await run('runner', 'enrol')).toMatchObject({ code: 0 });
 

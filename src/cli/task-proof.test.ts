@@ -149,7 +149,7 @@ it('gen task proof says why there is nothing to prove', async () => {
 
 it('proves that imported work was trusted, and names the imported event', async () => {
   const { terminal, server } = await openAudited();
-  const project = { tenant_id: 'default', project_id: 'shop' };
+  const projectKey = { tenant_id: 'default', project_id: 'shop' };
   const event = {
     event_id: '0d3e6a52-6d0b-8d5e-9a55-8c1f6b7d2c11',
     event_type: 'edge_converged',
@@ -159,8 +159,8 @@ it('proves that imported work was trusted, and names the imported event', async 
     edge: 'design_code',
     payload: { imported: { source: 'old.jsonl', line: 1 } },
   };
-  await server.coordinator.settings.configure(project, { files: PROJECT_FILES });
-  await server.coordinator.imports.importEvents(project, { events: [event] });
+  await server.coordinator.settings.configure(projectKey, { files: PROJECT_FILES });
+  await server.coordinator.imports.importEvents(projectKey, { events: [event] });
   expect((await runGen(terminal, 'import', '--trust-imports', '--project', 'shop')).out).toContain(
     '1 edge trusted',
   );

@@ -33,9 +33,9 @@ it('lists the claims whose lease has ended', async () => {
   await runGen(terminal, 'policy', 'sweep_interval_seconds=1');
   await runGen(terminal, 'task', 'claim', 'A-001-schema', '--lease', '1');
   expect((await runGen(terminal, 'task', 'expired', ...before)).out).toBe('No claim has expired.\n');
-  const project = { tenant_id: 'default', project_id: 'shop' };
+  const projectKey = { tenant_id: 'default', project_id: 'shop' };
   // The sweeper records the end of the lease; waiting for its event is waiting for the end.
-  for await (const { event } of server.coordinator.feed.follow(project, '', AbortSignal.timeout(30_000)))
+  for await (const { event } of server.coordinator.feed.follow(projectKey, '', AbortSignal.timeout(30_000)))
     if (event.event_type === 'CLAIM_LOST') break;
   const { code, out } = await runGen(terminal, 'task', 'expired');
   expect([code, out]).toEqual([0, expect.stringMatching(/A-001-schema +1 +agent-a .* EXPIRED /)]);
@@ -64,8 +64,8 @@ it('lists the events of a feature and an edge', async () => {
 it('lists the events of an agent across projects', async () => {
   const { terminal } = await startPlannedHarness();
   await runGen(terminal, 'plan', 'import', 'plan.yaml', '--project', 'other');
-  for (const project of ['shop', 'other'])
-    await runGen(terminal, 'task', 'claim', 'A-001-schema', '--project', project, '--agent', 'agent-b');
+  for (const projectId of ['shop', 'other'])
+    await runGen(terminal, 'task', 'claim', 'A-001-schema', '--project', projectId, '--agent', 'agent-b');
   const { out } = await runGen(terminal, 'events', '--by', 'agent-b', '--all-projects');
   expect(out).toMatch(/^other .*CLAIM_ACQUIRED[\s\S]*^shop .*CLAIM_ACQUIRED/m);
   const page = await runGen(terminal, 'events', '--by', 'agent-b', '--all-projects', '--limit', '1');

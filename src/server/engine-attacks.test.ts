@@ -173,11 +173,11 @@ describe('a run', () => {
   test('is not visible in another tenant or project, and cannot be cancelled or retried from there', async () => {
     const { acme, rival, iterate, post, get, runOf } = await openTenants();
     const { run_id } = (await iterate(acme.agent)).body.run;
-    const runsSeenBy = async (as: Headers, project: string) => [
-      (await get(`/api/runs?project_id=${project}`, as)).body.runs,
-      (await get(`/api/runs/${run_id}?project_id=${project}`, as)).status,
-      (await post(`/api/runs/${run_id}/cancel`, { project_id: project }, as)).body.reason,
-      (await iterate(as, { project_id: project, retry_of: run_id })).body.reason,
+    const runsSeenBy = async (as: Headers, projectId: string) => [
+      (await get(`/api/runs?project_id=${projectId}`, as)).body.runs,
+      (await get(`/api/runs/${run_id}?project_id=${projectId}`, as)).status,
+      (await post(`/api/runs/${run_id}/cancel`, { project_id: projectId }, as)).body.reason,
+      (await iterate(as, { project_id: projectId, retry_of: run_id })).body.reason,
     ];
     const nothing = [[], 404, 'UNKNOWN_RUN', 'UNKNOWN_RUN'];
     expect(await runsSeenBy(rival.admin, 'shop')).toEqual(nothing);

@@ -118,7 +118,7 @@ export class ApiCall<Query = Record<string, unknown>> {
   }
 
   /** The project of the path. */
-  get project(): ProjectKey {
+  get projectKey(): ProjectKey {
     return { tenant_id: this.tenant, project_id: this.param('project_id') };
   }
 

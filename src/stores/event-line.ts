@@ -50,7 +50,7 @@ export function lineOf(event: NewEvent, atMs = msOf(event.timestamp)): string {
 const isWrittenAs = (timestamp: string, atMs: number): boolean =>
   Number.isSafeInteger(atMs) && isoTime(atMs) === timestamp;
 
-export function eventFromLine(line: string, position: number, project: ProjectKey): EventEnvelope {
+export function eventFromLine(line: string, position: number, projectKey: ProjectKey): EventEnvelope {
   const [eventId, eventType, timestamp, agentId, payload, ...optional] = JSON.parse(line) as EventLineRow;
   const [subject, seq, sessionId, taskId, generation, requestId, featureId, edge, agentRole] = optional;
   const event: EventEnvelope = {
@@ -58,8 +58,8 @@ export function eventFromLine(line: string, position: number, project: ProjectKe
     event_id: eventId,
     event_type: eventType,
     timestamp: typeof timestamp === 'number' ? isoTime(timestamp) : timestamp,
-    tenant_id: project.tenant_id,
-    project_id: project.project_id,
+    tenant_id: projectKey.tenant_id,
+    project_id: projectKey.project_id,
     agent_id: agentId,
     payload,
   };

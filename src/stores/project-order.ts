@@ -13,7 +13,7 @@ export function pageOfProjects(
   limit: number,
 ): ProjectKey[] {
   return projects
-    .filter((project) => after === null || compareProjects(project, after) > 0)
+    .filter((projectKey) => after === null || compareProjects(projectKey, after) > 0)
     .sort(compareProjects)
     .slice(0, limit);
 }

@@ -77,16 +77,16 @@ export class RoutedStore implements Store {
     return (await this.storeOf(first.tenant_id)).commit(transactions);
   }
 
-  readonly heads: Store['heads'] = async (project, subjects) =>
-    (await this.storeOf(project.tenant_id)).heads(project, subjects);
-  readonly scanHeads: Store['scanHeads'] = async (project, page) =>
-    (await this.storeOf(project.tenant_id)).scanHeads(project, page);
-  readonly events: Store['events'] = async (project, query) =>
-    (await this.storeOf(project.tenant_id)).events(project, query);
-  readonly redact: Store['redact'] = async (project, events) =>
-    (await this.storeOf(project.tenant_id)).redact(project, events);
-  readonly project: Store['project'] = async (project) =>
-    (await this.storeOf(project.tenant_id)).project(project);
+  readonly heads: Store['heads'] = async (projectKey, subjects) =>
+    (await this.storeOf(projectKey.tenant_id)).heads(projectKey, subjects);
+  readonly scanHeads: Store['scanHeads'] = async (projectKey, page) =>
+    (await this.storeOf(projectKey.tenant_id)).scanHeads(projectKey, page);
+  readonly events: Store['events'] = async (projectKey, query) =>
+    (await this.storeOf(projectKey.tenant_id)).events(projectKey, query);
+  readonly redact: Store['redact'] = async (projectKey, events) =>
+    (await this.storeOf(projectKey.tenant_id)).redact(projectKey, events);
+  readonly project: Store['project'] = async (projectKey) =>
+    (await this.storeOf(projectKey.tenant_id)).project(projectKey);
   readonly projects: Store['projects'] = async (tenantId) =>
     (await this.storeOf(tenantId)).projects(tenantId);
   readonly countPermits: Store['countPermits'] = async (tenantId, scope) =>

@@ -21,13 +21,13 @@ export interface Store {
   commit(transactions: readonly Transaction[]): Promise<CommitOutcome[]>;
 
   /** The last durable heads, in the requested order; null for a subject without a head. */
-  heads(project: ProjectKey, subjects: readonly string[]): Promise<(StoredHead | null)[]>;
+  heads(projectKey: ProjectKey, subjects: readonly string[]): Promise<(StoredHead | null)[]>;
 
   /** All heads of a project, ordered by subject in code-unit order, one page at a time. */
-  scanHeads(project: ProjectKey, page: { after: string | null; limit: number }): Promise<StoredHead[]>;
+  scanHeads(projectKey: ProjectKey, page: { after: string | null; limit: number }): Promise<StoredHead[]>;
 
   /** Events ordered by position. `after` 0 starts at the beginning. */
-  events(project: ProjectKey, query: EventQuery): Promise<EventEnvelope[]>;
+  events(projectKey: ProjectKey, query: EventQuery): Promise<EventEnvelope[]>;
 
   /**
    * Retention: replaces the payloads of old events with reduced ones. Only payloads change, and they only lose fields;
@@ -37,13 +37,13 @@ export interface Store {
    * A `HISTORY_FORGOTTEN` event with the digest of each remaining payload must be committed first: a store that
    * verifies what it reads treats a reduced payload without such an event as damage.
    */
-  redact(project: ProjectKey, events: readonly EventEnvelope[]): Promise<void>;
+  redact(projectKey: ProjectKey, events: readonly EventEnvelope[]): Promise<void>;
 
   /** The project whose log is in the root of the store, as in a workspace. It can be used before its first event. */
   readonly home?: ProjectKey | undefined;
 
   /** The project's position and rules; null if nothing was ever written to it. */
-  project(project: ProjectKey): Promise<ProjectRow | null>;
+  project(projectKey: ProjectKey): Promise<ProjectRow | null>;
 
   /** The projects of a tenant, sorted by name. */
   projects(tenantId: string): Promise<string[]>;
@@ -100,9 +100,9 @@ export interface Store {
  */
 export interface LogStore extends Store {
   /** The log of a project, for its only writer. */
-  openLog(project: ProjectKey): Promise<WritableLog>;
+  openLog(projectKey: ProjectKey): Promise<WritableLog>;
   /** Imports whole lines that other programs have appended to the log. Resolves to whether it imported any. */
-  importForeignLines?(project: ProjectKey): Promise<boolean>;
+  importForeignLines?(projectKey: ProjectKey): Promise<boolean>;
 }
 
 export interface WritableLog {

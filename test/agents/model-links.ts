@@ -68,7 +68,7 @@ const PATHS = { next: '/next', submit: '/results' } as const;
 /** Connects a model over plain HTTP. It knows only its session. A frozen or dead model just makes no calls. */
 export async function linkOverHttp({ url }: LinkTarget, name: string): Promise<ModelLink> {
   const session_id = `session-${name}`;
-  const project = `${url}/api/tenants/default/projects/shop`;
+  const projectUrl = `${url}/api/tenants/default/projects/shop`;
   return {
     session_id,
     async call({ tool, args }) {
@@ -81,7 +81,7 @@ export async function linkOverHttp({ url }: LinkTarget, name: string): Promise<M
       const claimant = tool === 'next' ? { agent_id: session_id, session_id, resume: true } : {};
       const counted =
         fields.evaluators === undefined ? {} : { evaluators: withResultCounts(fields.evaluators) };
-      const response = await fetch(`${project}${path}`, {
+      const response = await fetch(`${projectUrl}${path}`, {
         method: 'POST',
         headers: { 'content-type': 'application/json' },
         body: JSON.stringify({ ...claimant, ...handle, ...fields, ...counted }),

@@ -31,11 +31,11 @@ function unusedNamespaceUrl(url: string, name: DatabaseName): string {
 async function work(url: string): Promise<void> {
   const { store, blobs } = await openStoreUrl(url, () => {});
   const coordinator = await Coordinator.open({ store, blobs });
-  const project = { tenant_id: 'default', project_id: 'shop' };
-  unwrap(await coordinator.plans.put(project, planOf(TASK)));
-  unwrap(await coordinator.claims.claimTask(project, { task_id: TASK, agent_id: 'a', session_id: 's-a' }));
+  const projectKey = { tenant_id: 'default', project_id: 'shop' };
+  unwrap(await coordinator.plans.put(projectKey, planOf(TASK)));
+  unwrap(await coordinator.claims.claimTask(projectKey, { task_id: TASK, agent_id: 'a', session_id: 's-a' }));
   const result = { task_id: TASK, session_id: 's-a', generation: 1, result_data: 1 };
-  unwrap(await coordinator.holder.submitResult(project, result));
+  unwrap(await coordinator.holder.submitResult(projectKey, result));
   coordinator.close();
   await store.close();
 }

@@ -20,7 +20,7 @@ for (const name of DATABASE_NAMES) {
         await fleet.plan(planOf(...tasks(20)));
         const claims = tasks(20).flatMap((task_id) =>
           Array.from({ length: 6 }, (_, index) =>
-            fleet.coordinatorAt(index).claims.claimTask(fleet.project, { task_id, ...by(index) }),
+            fleet.coordinatorAt(index).claims.claimTask(fleet.projectKey, { task_id, ...by(index) }),
           ),
         );
         const replies = (await Promise.all(claims)).map(unwrap);
@@ -49,7 +49,7 @@ for (const name of DATABASE_NAMES) {
         );
         const again = await claimAll(fleet);
         expect(again.filter(({ success }) => success)).toHaveLength(CLAIMS_MAX);
-        expect(await fleet.store.countPermits(fleet.project.tenant_id, 'claims')).toBe(CLAIMS_MAX);
+        expect(await fleet.store.countPermits(fleet.projectKey.tenant_id, 'claims')).toBe(CLAIMS_MAX);
         const granted = (await fleet.events()).filter(({ event_type }) => event_type === 'CLAIM_ACQUIRED');
         expect(granted).toHaveLength(2 * CLAIMS_MAX);
       });
@@ -63,7 +63,7 @@ for (const name of DATABASE_NAMES) {
         const reading = (async () => {
           for (let after = lastPosition; ; ) {
             const wereClaimsDone = areClaimsDone;
-            const events = await fleet.stores[1]!.events(fleet.project, { after, limit: 7 });
+            const events = await fleet.stores[1]!.events(fleet.projectKey, { after, limit: 7 });
             readPositions.push(...events.map(({ position }) => position));
             after = events.at(-1)?.position ?? after;
             if (wereClaimsDone && events.length === 0) return;
@@ -71,12 +71,12 @@ for (const name of DATABASE_NAMES) {
         })();
         await Promise.all(
           tasks(60).map((task_id, index) =>
-            fleet.coordinatorAt(index).claims.claimTask(fleet.project, { task_id, ...by(index) }),
+            fleet.coordinatorAt(index).claims.claimTask(fleet.projectKey, { task_id, ...by(index) }),
           ),
         );
         areClaimsDone = true;
         await reading;
-        const { position } = (await fleet.store.project(fleet.project))!;
+        const { position } = (await fleet.store.project(fleet.projectKey))!;
         expect(readPositions).toEqual(
           Array.from({ length: position - lastPosition }, (_, index) => lastPosition + 1 + index),
         );
@@ -96,25 +96,29 @@ for (const name of DATABASE_NAMES) {
             const skewed = await Coordinator.open({ store: fleet.store, environment });
             const [firstTask, secondTask] = tasks(2) as [string, string];
             unwrap(
-              await fleet.coordinatorAt(0).claims.claimTask(fleet.project, { task_id: firstTask, ...by(1) }),
+              await fleet
+                .coordinatorAt(0)
+                .claims.claimTask(fleet.projectKey, { task_id: firstTask, ...by(1) }),
             );
             expect(
-              await skewed.claims.claimTask(fleet.project, { task_id: firstTask, ...by(2) }),
+              await skewed.claims.claimTask(fleet.projectKey, { task_id: firstTask, ...by(2) }),
             ).toMatchObject({
               reason: 'DENIED_ACTIVE_CLAIM',
             });
             expect(
-              await skewed.claims.claimTask(fleet.project, { task_id: secondTask, ...by(2) }),
+              await skewed.claims.claimTask(fleet.projectKey, { task_id: secondTask, ...by(2) }),
             ).toMatchObject({
               success: true,
             });
             expect(
-              await fleet.coordinatorAt(0).claims.claimTask(fleet.project, { task_id: secondTask, ...by(3) }),
+              await fleet
+                .coordinatorAt(0)
+                .claims.claimTask(fleet.projectKey, { task_id: secondTask, ...by(3) }),
             ).toMatchObject({
               reason: 'DENIED_ACTIVE_CLAIM',
             });
             expect(
-              await skewed.holder.renewLease(fleet.project, {
+              await skewed.holder.renewLease(fleet.projectKey, {
                 task_id: secondTask,
                 session_id: 's-2',
                 expected_generation: 1,
@@ -129,7 +133,7 @@ for (const name of DATABASE_NAMES) {
 
 const claimAll = async (fleet: DatabaseFleet, lease?: { lease_duration_seconds: number }) => {
   const claims = tasks(30).map((task_id, index) =>
-    fleet.coordinatorAt(index).claims.claimTask(fleet.project, { task_id, ...by(index), ...lease }),
+    fleet.coordinatorAt(index).claims.claimTask(fleet.projectKey, { task_id, ...by(index), ...lease }),
   );
   return (await Promise.all(claims)).map(unwrap);
 };

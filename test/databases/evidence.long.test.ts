@@ -13,30 +13,32 @@ for (const name of DATABASE_NAMES) {
     /** Two claimed edges whose candidates have evidence. Both coordinators have read the evidence. */
     async function openVerified() {
       const fleet = await DatabaseFleet.open(url, 2);
-      const { project } = fleet;
+      const { projectKey } = fleet;
       const [first, second] = [fleet.coordinatorAt(0), fleet.coordinatorAt(1)];
-      unwrap(await first.settings.configure(project, { files: { ...FILES, 'agent_roles.yml': ROLES } }));
-      unwrap(await first.settings.putPolicy(project, { evidence: 'verified' }));
+      unwrap(await first.settings.configure(projectKey, { files: { ...FILES, 'agent_roles.yml': ROLES } }));
+      unwrap(await first.settings.putPolicy(projectKey, { evidence: 'verified' }));
       const runner = new SigningRunner();
-      unwrap(await first.evidence.enrolRunner(project, { public_key: runner.public_key }));
+      unwrap(await first.evidence.enrolRunner(projectKey, { public_key: runner.public_key }));
       const submits: ((coordinator: typeof first) => ReturnType<typeof first.holder.submitResult>)[] = [];
       const evidence: ReturnType<SigningRunner['signed']>[] = [];
       const target = {
         putBlob: async (sha256: string, bytes: Uint8Array) =>
-          unwrap(await first.blobs.putBlob(project.tenant_id, sha256, bytes)),
+          unwrap(await first.blobs.putBlob(projectKey.tenant_id, sha256, bytes)),
       };
       for (const [at, task_id] of EDGES.entries()) {
         const agent = { agent_id: `agent-${at}`, session_id: `s-${at}`, agent_role: 'architect' };
-        const { claim } = unwrap(await first.claims.claimTask(project, { task_id, ...agent }));
+        const { claim } = unwrap(await first.claims.claimTask(projectKey, { task_id, ...agent }));
         const handle = { task_id, session_id: agent.session_id, claim_id: claim?.id };
         const { manifest, sha256 } = await uploadCandidate(target, { [`src/${at}.ts`]: 'x' });
         const proposal = { ...handle, expected_generation: 1, candidate_sha256: sha256 };
-        const proposed = unwrap(await first.evidence.propose(project, proposal));
+        const proposed = unwrap(await first.evidence.propose(projectKey, proposal));
         const base_version = proposed.success ? proposed.base_version : -1;
         const checks = [reportedOutcome('compiles', 'make')];
-        const statementFields = { ...project, task_id, candidate_sha256: sha256, base_version, checks };
+        const statementFields = { ...projectKey, task_id, candidate_sha256: sha256, base_version, checks };
         const signed = runner.signed(runner.statement(statementFields));
-        expect(await first.evidence.record(project, { evidence: signed })).toMatchObject({ success: true });
+        expect(await first.evidence.record(projectKey, { evidence: signed })).toMatchObject({
+          success: true,
+        });
         evidence.push(signed);
         const result = {
           ...handle,
@@ -45,29 +47,29 @@ for (const name of DATABASE_NAMES) {
           iteration: 1,
           ...evaluatorReport(),
         };
-        submits.push((coordinator) => coordinator.holder.submitResult(project, result));
+        submits.push((coordinator) => coordinator.holder.submitResult(projectKey, result));
       }
       for (const coordinator of [first, second])
-        expect(unwrap(await coordinator.evidence.listCandidates(project)).candidates).toHaveLength(2);
-      return { project, first, second, runner, evidence, submits };
+        expect(unwrap(await coordinator.evidence.listCandidates(projectKey)).candidates).toHaveLength(2);
+      return { project: projectKey, first, second, runner, evidence, submits };
     }
 
     test(`on ${name}, the evidence of a runner that another coordinator has revoked does not count`, async () => {
-      const { project, first, second, runner, evidence, submits } = await openVerified();
-      unwrap(await first.evidence.revokeRunner(project, runner.runner_id));
+      const { project: projectKey, first, second, runner, evidence, submits } = await openVerified();
+      unwrap(await first.evidence.revokeRunner(projectKey, runner.runner_id));
       expect(await submits[0]?.(second)).toMatchObject({ accepted: false, reason: 'NOT_CONVERGED' });
-      expect(await second.evidence.record(project, { evidence: evidence[0] })).toMatchObject({
+      expect(await second.evidence.record(projectKey, { evidence: evidence[0] })).toMatchObject({
         reason: 'RUNNER_REVOKED',
       });
-      const again = await second.evidence.enrolRunner(project, { public_key: runner.public_key });
+      const again = await second.evidence.enrolRunner(projectKey, { public_key: runner.public_key });
       expect(again).toMatchObject({ problem: expect.any(String) });
     });
 
     test(`on ${name}, evidence is void once another coordinator has accepted a result`, async () => {
-      const { project, first, second, evidence, submits } = await openVerified();
+      const { project: projectKey, first, second, evidence, submits } = await openVerified();
       expect(await submits[0]?.(first)).toMatchObject({ accepted: true });
       expect(await submits[1]?.(second)).toMatchObject({ accepted: false, reason: 'NOT_CONVERGED' });
-      expect(await second.evidence.record(project, { evidence: evidence[1] })).toMatchObject({
+      expect(await second.evidence.record(projectKey, { evidence: evidence[1] })).toMatchObject({
         reason: 'BASE_MOVED',
       });
     });

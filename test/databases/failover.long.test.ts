@@ -81,10 +81,12 @@ await onDatabase(
 );
 
 const claim = (fleet: DatabaseFleet, task_id: string, who: string) =>
-  fleet.coordinatorAt(0).claims.claimTask(fleet.project, { task_id, agent_id: who, session_id: `s-${who}` });
+  fleet
+    .coordinatorAt(0)
+    .claims.claimTask(fleet.projectKey, { task_id, agent_id: who, session_id: `s-${who}` });
 
 const submit = (fleet: DatabaseFleet, task_id: string, who: string, claim_id: string | undefined) =>
-  fleet.coordinatorAt(0).holder.submitResult(fleet.project, {
+  fleet.coordinatorAt(0).holder.submitResult(fleet.projectKey, {
     task_id,
     session_id: `s-${who}`,
     generation: 1,
@@ -95,5 +97,5 @@ const submit = (fleet: DatabaseFleet, task_id: string, who: string, claim_id: st
 /** New coordinators in the same project, started after the failover. */
 async function reopenFleet(before: DatabaseFleet, url: string): Promise<DatabaseFleet> {
   const after = await DatabaseFleet.open(url, 1);
-  return Object.assign(after, { project: before.project });
+  return Object.assign(after, { project: before.projectKey });
 }

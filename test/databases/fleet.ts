@@ -19,7 +19,7 @@ const LIMITS: Partial<Limits> = { min_lease_duration_seconds: 1 };
 
 /** Several coordinators over one database, each with its own connections, in a tenant of its own. */
 export class DatabaseFleet {
-  readonly project: ProjectKey = { tenant_id: `t${randomUUID().slice(0, 8)}`, project_id: 'shop' };
+  readonly projectKey: ProjectKey = { tenant_id: `t${randomUUID().slice(0, 8)}`, project_id: 'shop' };
 
   private constructor(
     readonly coordinators: readonly Coordinator[],
@@ -49,7 +49,7 @@ export class DatabaseFleet {
   }
 
   async plan(plan: unknown): Promise<void> {
-    unwrap(await this.coordinatorAt(0).plans.put(this.project, plan));
+    unwrap(await this.coordinatorAt(0).plans.put(this.projectKey, plan));
   }
 
   coordinatorAt(index: number): Coordinator {
@@ -57,7 +57,7 @@ export class DatabaseFleet {
   }
 
   events(): Promise<EventEnvelope[]> {
-    return this.store.events(this.project, { after: 0, limit: 10_000 });
+    return this.store.events(this.projectKey, { after: 0, limit: 10_000 });
   }
 
   /** Returns when a lease that ends at this time has expired for every caller, by the store's clock. */

@@ -88,7 +88,7 @@ class FullDiskScenario {
       'verify',
       this.database.url,
       '--tenant',
-      fleet.project.tenant_id,
+      fleet.projectKey.tenant_id,
     );
     expect(verified).toMatchObject({ code: 0, out: expect.stringContaining('Every invariant holds') });
   }
@@ -134,7 +134,7 @@ class FullDiskScenario {
 }
 
 const claim = (fleet: DatabaseFleet, task_id: string, request_id?: string) =>
-  fleet.coordinatorAt(0).claims.claimTask(fleet.project, {
+  fleet.coordinatorAt(0).claims.claimTask(fleet.projectKey, {
     task_id,
     agent_id: 'a',
     session_id: 's-a',

@@ -20,30 +20,30 @@ for (const name of DATABASE_NAMES) {
     describe(`edges of features on ${name} with three coordinators`, () => {
       async function openFleet(isEnforced = false) {
         const fleet = await DatabaseFleet.open(url, 3);
-        const { project } = fleet;
+        const { projectKey } = fleet;
         const intent = { '../specification/INTENT.md': '# Sign in\n\nPeople sign in.\n' };
         const files = {
           ...FILES,
           ...intent,
           'coordination.yml': coordinationConfig({ enforce: isEnforced }),
         };
-        unwrap(await fleet.coordinatorAt(0).settings.configure(project, { files }));
-        return { fleet, project };
+        unwrap(await fleet.coordinatorAt(0).settings.configure(projectKey, { files }));
+        return { fleet, project: projectKey };
       }
 
       async function findFaults(fleet: DatabaseFleet): Promise<unknown[]> {
         const checker = new PolicyAwareLogChecker();
         const eventFaults = (await fleet.events()).flatMap((event) => checker.checkEvent(event));
-        const heads = await fleet.store.scanHeads(fleet.project, { after: null, limit: 1000 });
+        const heads = await fleet.store.scanHeads(fleet.projectKey, { after: null, limit: 1000 });
         return [...eventFaults, ...checker.checkHeads(heads as AnyHead[])];
       }
 
       test('are granted to one of many agents, and each rejection names the holder', async () => {
-        const { fleet, project } = await openFleet();
+        const { fleet, project: projectKey } = await openFleet();
         const replies = (
           await Promise.all(
             Array.from({ length: 12 }, (_, n) =>
-              fleet.coordinatorAt(n).claims.claimTask(project, { task_id: CODE, ...by(n) }),
+              fleet.coordinatorAt(n).claims.claimTask(projectKey, { task_id: CODE, ...by(n) }),
             ),
           )
         ).map(unwrap);
@@ -57,11 +57,11 @@ for (const name of DATABASE_NAMES) {
       });
 
       test('are granted by next, and a session that forgot them can resume them at any coordinator', async () => {
-        const { fleet, project } = await openFleet();
+        const { fleet, project: projectKey } = await openFleet();
         const requestNext = (at: number, agent: number, more: object = {}) =>
           fleet
             .coordinatorAt(at)
-            .claims.next(project, { ...by(agent), kinds: ['edge'], wait_seconds: 0, ...more })
+            .claims.next(projectKey, { ...by(agent), kinds: ['edge'], wait_seconds: 0, ...more })
             .then(unwrap);
         const replies = await Promise.all([0, 1, 2].map((agent) => requestNext(agent, agent)));
         const winner = replies.findIndex(({ success }) => success);
@@ -82,9 +82,9 @@ for (const name of DATABASE_NAMES) {
       });
 
       test('converge by their checklist, and by the review of a person if the checklist requires it', async () => {
-        const { fleet, project } = await openFleet();
+        const { fleet, project: projectKey } = await openFleet();
         const submit = (task_id: string, more: object) =>
-          fleet.coordinatorAt(1).holder.submitResult(project, {
+          fleet.coordinatorAt(1).holder.submitResult(projectKey, {
             task_id,
             session_id: 's-0',
             generation: 1,
@@ -92,7 +92,7 @@ for (const name of DATABASE_NAMES) {
             ...more,
           });
         for (const task_id of [CODE, SPEC]) {
-          unwrap(await fleet.coordinatorAt(0).claims.claimTask(project, { task_id, ...by(0) }));
+          unwrap(await fleet.coordinatorAt(0).claims.claimTask(projectKey, { task_id, ...by(0) }));
         }
         expect(await submit(CODE, {})).toMatchObject({ reason: 'NOT_CONVERGED' });
         expect(await submit(CODE, evaluatorReport())).toMatchObject({ reason: 'ACCEPTED' });
@@ -102,19 +102,19 @@ for (const name of DATABASE_NAMES) {
         const candidate_sha256 = candidateDigest({ made: 'it' });
         const gate = { generation: 1, iteration: 1, candidate_sha256, decision: 'APPROVED' };
         expect(
-          await fleet.coordinatorAt(2).decisions.recordReview(project, { task_id: SPEC, ...gate }),
+          await fleet.coordinatorAt(2).decisions.recordReview(projectKey, { task_id: SPEC, ...gate }),
         ).toMatchObject({
           success: true,
         });
-        const status = unwrap(await fleet.coordinatorAt(0).methodology.status(project));
+        const status = unwrap(await fleet.coordinatorAt(0).methodology.status(projectKey));
         expect(status).toMatchObject({ project: { edges_completed: 2 } });
         expect(await findFaults(fleet)).toEqual([]);
       });
 
       test('are granted one at a time across features that share modules, if that is enforced', async () => {
-        const { fleet, project } = await openFleet(true);
+        const { fleet, project: projectKey } = await openFleet(true);
         const claims = ['REQ-F-A#design_code', 'REQ-F-B#design_code'].map((task_id, n) =>
-          fleet.coordinatorAt(n).claims.claimTask(project, { task_id, ...by(n) }),
+          fleet.coordinatorAt(n).claims.claimTask(projectKey, { task_id, ...by(n) }),
         );
         const reasons = (await Promise.all(claims)).map((reply) => unwrap(reply).reason);
         expect(reasons.sort()).toEqual(['DENIED_PARALLEL', 'GRANTED']);

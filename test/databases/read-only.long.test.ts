@@ -30,7 +30,7 @@ async function expectRefused(store: string, sentence: RegExp): Promise<void> {
 }
 
 const claim = (fleet: DatabaseFleet, task_id: string) =>
-  fleet.coordinatorAt(0).claims.claimTask(fleet.project, { task_id, agent_id: 'a', session_id: 's-a' });
+  fleet.coordinatorAt(0).claims.claimTask(fleet.projectKey, { task_id, agent_id: 'a', session_id: 's-a' });
 
 async function expectUnavailable(fleet: DatabaseFleet, taskId: string): Promise<void> {
   const reply = await claim(fleet, taskId);

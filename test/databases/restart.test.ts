@@ -17,11 +17,11 @@ async function claimAndRelease(fleet: DatabaseFleet): Promise<void> {
   const session = { task_id: A, session_id: 's1' };
   const coordinator = fleet.coordinatorAt(0);
   const { claim } = unwrap(
-    await coordinator.claims.claimTask(fleet.project, { ...session, agent_id: 'alpha' }),
+    await coordinator.claims.claimTask(fleet.projectKey, { ...session, agent_id: 'alpha' }),
   );
   const handle = { expected_generation: claim?.generation, claim_id: claim?.id };
   unwrap(
-    await coordinator.holder.releaseClaim(fleet.project, { ...session, ...handle, reason: 'VOLUNTARY' }),
+    await coordinator.holder.releaseClaim(fleet.projectKey, { ...session, ...handle, reason: 'VOLUNTARY' }),
   );
 }
 
@@ -31,13 +31,13 @@ for (const name of DATABASE_NAMES) {
       // req: LSE-014, MET-006
       test('records the end of a lease, and counts the claims and tasks of projects with claims', async () => {
         const fleet = await DatabaseFleet.open(url, 1);
-        const { project } = fleet;
+        const { projectKey } = fleet;
         await fleet.plan(planOf(A, B, C));
-        const idle = { ...project, project_id: 'idle' };
+        const idle = { ...projectKey, project_id: 'idle' };
         unwrap(await fleet.coordinatorAt(0).plans.put(idle, planOf(A)));
         const claim = async (task_id: string, lease_duration_seconds: number) =>
           unwrap(
-            await fleet.coordinatorAt(0).claims.claimTask(project, {
+            await fleet.coordinatorAt(0).claims.claimTask(projectKey, {
               task_id,
               agent_id: 'alpha',
               session_id: 's1',
@@ -60,7 +60,7 @@ for (const name of DATABASE_NAMES) {
           await store.close();
         });
         const ownCounts = async () =>
-          (await restarted.projectCounts()).filter(({ key }) => key.tenant_id === project.tenant_id);
+          (await restarted.projectCounts()).filter(({ key }) => key.tenant_id === projectKey.tenant_id);
         let counts = await ownCounts();
         // The projects of other tests in this database are loaded too.
         while (counts.length === 0) {
@@ -69,7 +69,7 @@ for (const name of DATABASE_NAMES) {
         }
         expect(counts).toEqual([
           {
-            key: project,
+            key: projectKey,
             active_claims: 1,
             stale_claims: 0,
             ready_tasks: 2,
@@ -88,20 +88,20 @@ for (const name of DATABASE_NAMES) {
       // req: LIM-004
       test('redacts the old content of a project that nobody uses, and unloads it again', async () => {
         const fleet = await DatabaseFleet.open(url, 1);
-        const { project } = fleet;
+        const { projectKey } = fleet;
         await fleet.plan(planOf(A));
         await claimAndRelease(fleet);
         // The clock of a database cannot be moved, but an event may be from the past.
         const payload = { text: OLD_TEXT };
-        const note = eventOf(project, { event_type: 'NOTE_ADDED', subject: A, task_id: A, payload });
-        await fleet.store.commit([transactionOf(project, { loose_events: [note] })]);
+        const note = eventOf(projectKey, { event_type: 'NOTE_ADDED', subject: A, task_id: A, payload });
+        await fleet.store.commit([transactionOf(projectKey, { loose_events: [note] })]);
         fleet.coordinatorAt(0).close();
 
         const store = await openWithLongTimeouts(url);
         const tenantIds = await store.tenantIds();
-        expect(tenantIds).toContain(project.tenant_id);
+        expect(tenantIds).toContain(projectKey.tenant_id);
         // The database has the data of other tests too.
-        Object.assign(store, { tenantIds: async () => [project.tenant_id] });
+        Object.assign(store, { tenantIds: async () => [projectKey.tenant_id] });
         const environment = systemEnvironment;
         const restarted = await Coordinator.open({ store, blobs: store.blobs, environment });
         onTestFinished(async () => {
@@ -111,7 +111,7 @@ for (const name of DATABASE_NAMES) {
         expect(await restarted.redactIdleHistory()).toBe(1);
         expect(JSON.stringify(await fleet.events())).not.toContain(OLD_TEXT);
         expect((await fleet.events()).map(({ event_type }) => event_type)).toContain('HISTORY_FORGOTTEN');
-        const isOwn = ({ key }: { key: { tenant_id: string } }) => key.tenant_id === project.tenant_id;
+        const isOwn = ({ key }: { key: { tenant_id: string } }) => key.tenant_id === projectKey.tenant_id;
         expect((await restarted.projectCounts()).filter(isOwn)).toEqual([]);
         expect(await restarted.redactIdleHistory()).toBe(0);
       });

@@ -13,19 +13,19 @@ for (const name of DATABASE_NAMES) {
       async function openFleet(plan: unknown = planOf(TASK)) {
         const fleet = await DatabaseFleet.open(url, 2);
         await fleet.plan(plan);
-        const { project } = fleet;
-        return { fleet, project, one: fleet.coordinatorAt(0), other: fleet.coordinatorAt(1) };
+        const { projectKey } = fleet;
+        return { fleet, project: projectKey, one: fleet.coordinatorAt(0), other: fleet.coordinatorAt(1) };
       }
 
       /** Alice claims the task, and Bob's claim is answered before her lease expires. */
       async function deniedInTime() {
         for (const lease_duration_seconds of GROWING_LEASES_SECONDS) {
           const fixture = await openFleet();
-          const { fleet, project, one, other } = fixture;
+          const { fleet, project: projectKey, one, other } = fixture;
           const first = unwrap(
-            await one.claims.claimTask(project, { task_id: TASK, ...alice, lease_duration_seconds }),
+            await one.claims.claimTask(projectKey, { task_id: TASK, ...alice, lease_duration_seconds }),
           );
-          const denied = await other.claims.claimTask(project, { task_id: TASK, ...bob });
+          const denied = await other.claims.claimTask(projectKey, { task_id: TASK, ...bob });
           const isInTime = (await fleet.store.now()) < Date.parse(first.claim?.expires_at ?? '');
           if (isInTime) return { ...fixture, first, denied };
         }
@@ -33,17 +33,22 @@ for (const name of DATABASE_NAMES) {
       }
 
       test('4.1: a single agent claims, renews and completes a task', async () => {
-        const { fleet, project, one, other } = await openFleet();
-        const granted = unwrap(await one.claims.claimTask(project, { task_id: TASK, ...alice }));
+        const { fleet, project: projectKey, one, other } = await openFleet();
+        const granted = unwrap(await one.claims.claimTask(projectKey, { task_id: TASK, ...alice }));
         expect(granted).toMatchObject({ success: true, reason: 'GRANTED', claim: { generation: 1 } });
         const handle = { task_id: TASK, session_id: alice.session_id };
-        expect(await other.holder.renewLease(project, { ...handle, expected_generation: 1 })).toMatchObject({
+        expect(
+          await other.holder.renewLease(projectKey, { ...handle, expected_generation: 1 }),
+        ).toMatchObject({
           reason: 'RENEWED',
         });
         const result = { ...handle, generation: 1, result_data: { login: 'works' } };
-        expect(await one.holder.submitResult(project, result)).toMatchObject({ accepted: true, late: false });
-        expect(await other.holder.submitResult(project, result)).toMatchObject({ accepted: true });
-        expect(unwrap(await other.queries.getTaskState(project, TASK))).toMatchObject({
+        expect(await one.holder.submitResult(projectKey, result)).toMatchObject({
+          accepted: true,
+          late: false,
+        });
+        expect(await other.holder.submitResult(projectKey, result)).toMatchObject({ accepted: true });
+        expect(unwrap(await other.queries.getTaskState(projectKey, TASK))).toMatchObject({
           phase: 'COMPLETED',
           generation: 1,
         });
@@ -56,23 +61,23 @@ for (const name of DATABASE_NAMES) {
       });
 
       test('4.2: the lease of a disconnected agent expires, and its late result is refused and parked', async () => {
-        const { fleet, project, one, other, first, denied } = await deniedInTime();
+        const { fleet, project: projectKey, one, other, first, denied } = await deniedInTime();
         expect(denied).toMatchObject({ reason: 'DENIED_ACTIVE_CLAIM', current_holder: 'Agent-A' });
         await fleet.waitUntilExpired(first.claim?.expires_at);
-        expect(await other.claims.claimTask(project, { task_id: TASK, ...bob })).toMatchObject({
+        expect(await other.claims.claimTask(projectKey, { task_id: TASK, ...bob })).toMatchObject({
           reason: 'GRANTED',
           claim: { generation: 2 },
         });
         const late = { task_id: TASK, session_id: alice.session_id, generation: 1, result_data: 'late' };
-        expect(await one.holder.submitResult(project, late)).toMatchObject({
+        expect(await one.holder.submitResult(projectKey, late)).toMatchObject({
           accepted: false,
           reason: 'STALE_GENERATION',
           current_generation: 2,
           parked: expect.anything(),
         });
         const result = { ...late, session_id: bob.session_id, generation: 2, result_data: 'in time' };
-        expect(await other.holder.submitResult(project, result)).toMatchObject({ accepted: true });
-        const { generations, rejected } = unwrap(await one.queries.getClaimHistory(project, TASK));
+        expect(await other.holder.submitResult(projectKey, result)).toMatchObject({ accepted: true });
+        const { generations, rejected } = unwrap(await one.queries.getClaimHistory(projectKey, TASK));
         expect(
           generations.map(({ generation, agent_id, result_accepted }) => [
             generation,
@@ -87,10 +92,10 @@ for (const name of DATABASE_NAMES) {
       });
 
       test('4.3: one of two concurrent claims is granted, and the refusal of the other names the holder', async () => {
-        const { project, one, other } = await openFleet();
+        const { project: projectKey, one, other } = await openFleet();
         const replies = await Promise.all([
-          one.claims.claimTask(project, { task_id: TASK, ...alice }),
-          other.claims.claimTask(project, { task_id: TASK, ...bob }),
+          one.claims.claimTask(projectKey, { task_id: TASK, ...alice }),
+          other.claims.claimTask(projectKey, { task_id: TASK, ...bob }),
         ]);
         const winner = replies.findIndex((reply) => 'success' in reply && reply.success);
         expect(replies[winner]).toMatchObject({ reason: 'GRANTED', claim: { generation: 1 } });
@@ -101,15 +106,15 @@ for (const name of DATABASE_NAMES) {
       });
 
       test('4.4: subtasks are completed in parallel, and the parent is granted once all are complete', async () => {
-        const { project, one, other } = await openFleet(planOf({ id: TASK, subtasks: 2 }));
+        const { project: projectKey, one, other } = await openFleet(planOf({ id: TASK, subtasks: 2 }));
         const [a, b] = [`${TASK}::1`, `${TASK}::2`];
         for (const [coordinator, task_id, who] of [
           [one, a, alice],
           [other, b, bob],
         ] as const) {
-          unwrap(await coordinator.claims.claimTask(project, { task_id, ...who }));
+          unwrap(await coordinator.claims.claimTask(projectKey, { task_id, ...who }));
         }
-        expect(await one.claims.claimTask(project, { task_id: TASK, ...alice })).toMatchObject({
+        expect(await one.claims.claimTask(projectKey, { task_id: TASK, ...alice })).toMatchObject({
           reason: 'DENIED_DEPENDENCIES',
         });
         for (const [coordinator, task_id, who] of [
@@ -117,9 +122,9 @@ for (const name of DATABASE_NAMES) {
           [one, b, bob],
         ] as const) {
           const result = { task_id, session_id: who.session_id, generation: 1, result_data: task_id };
-          expect(await coordinator.holder.submitResult(project, result)).toMatchObject({ accepted: true });
+          expect(await coordinator.holder.submitResult(projectKey, result)).toMatchObject({ accepted: true });
         }
-        expect(await other.claims.claimTask(project, { task_id: TASK, ...bob })).toMatchObject({
+        expect(await other.claims.claimTask(projectKey, { task_id: TASK, ...bob })).toMatchObject({
           reason: 'GRANTED',
         });
       });

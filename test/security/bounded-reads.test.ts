@@ -25,7 +25,7 @@ import { PROJECT_URL, TENANT_URL, TestServer } from '../../src/server/testing/te
 import { openMemoryStore } from '../../src/stores/memory/memory-store.js';
 import { planOf, unwrap } from '../support/coordinator-harness.js';
 
-const scope = { tenant_id: 'acme', project_id: 'shop' };
+const projectKey = { tenant_id: 'acme', project_id: 'shop' };
 const READERS = 30;
 const CALLS = 5;
 const TASKS = 510;
@@ -51,27 +51,36 @@ async function busyProject(): Promise<Coordinator> {
   });
   const ids = Array.from({ length: TASKS }, (_, index) => taskId(index + 1));
   const tasks = ids.map((id) => ({ id, description: 'd', depends_on: [] }));
-  await coordinator.plans.put(scope, { tracks: { A: tasks } });
+  await coordinator.plans.put(projectKey, { tracks: { A: tasks } });
   const claims = ids.map((task_id) => ({ task_id, agent_id: 'a', session_id: 's' }));
-  for (const claim of claims) await coordinator.claims.claimTask(scope, claim);
+  for (const claim of claims) await coordinator.claims.claimTask(projectKey, claim);
   const items = ids.map((task_id) => ({ task_id, session_id: 's', expected_generation: 1 }));
-  await coordinator.holder.renewBatch(scope, { items });
+  await coordinator.holder.renewBatch(projectKey, { items });
   return coordinator;
 }
 
 /** A read of the test's project. `end`: the position of the last event. */
 type ProjectRead = (coordinator: Coordinator, end: number) => Promise<object>;
 const READS: readonly (readonly [string, ProjectRead])[] = [
-  ['the status of a project', ({ queries }) => queries.status(scope)],
-  ['the status of a project at the end of its log', ({ queries }, end) => queries.status(scope, end)],
-  ['the agents at the end of the log', ({ queries }, end) => queries.agents(scope, end)],
-  ['the tasks at the end of the log', ({ queries }, at) => queries.listTasks(scope, { limit: 1000, at })],
-  ['the expired claims', ({ queries }) => queries.expiredClaims(scope)],
-  ['the newest events', ({ feed }) => feed.recentPage(scope, { limit: 1000 })],
+  ['the status of a project', ({ queries }) => queries.status(projectKey)],
+  ['the status of a project at the end of its log', ({ queries }, end) => queries.status(projectKey, end)],
+  ['the agents at the end of the log', ({ queries }, end) => queries.agents(projectKey, end)],
+  [
+    'the tasks at the end of the log',
+    ({ queries }, at) => queries.listTasks(projectKey, { limit: 1000, at }),
+  ],
+  ['the expired claims', ({ queries }) => queries.expiredClaims(projectKey)],
+  ['the newest events', ({ feed }) => feed.recentPage(projectKey, { limit: 1000 })],
   ['the events of an agent', ({ feed }) => feed.agentPage('acme', { agent_id: 'a', limit: 1000 })],
-  ['all tasks', ({ queries }) => queries.listTasks(scope, { limit: 1000 })],
-  ['tasks with a filter that matches none', ({ queries }) => queries.listTasks(scope, { readiness: 'held' })],
-  ['a thousand tasks by id', ({ queries }) => queries.batchGetStates(scope, Array(1000).fill(taskId(1)))],
+  ['all tasks', ({ queries }) => queries.listTasks(projectKey, { limit: 1000 })],
+  [
+    'tasks with a filter that matches none',
+    ({ queries }) => queries.listTasks(projectKey, { readiness: 'held' }),
+  ],
+  [
+    'a thousand tasks by id',
+    ({ queries }) => queries.batchGetStates(projectKey, Array(1000).fill(taskId(1))),
+  ],
   ['the memory of a session', ({ sessions }) => sessions.get('acme', 's')],
   ['the claims of a session', ({ sessions }) => sessions.claimsOf('acme', 's')],
 ];
@@ -79,14 +88,14 @@ const READS: readonly (readonly [string, ProjectRead])[] = [
 describe('a renewal is not delayed by thirty readers of', () => {
   test.each(READS)('%s', async (_, read) => {
     const coordinator = await busyProject();
-    const { position } = unwrap(await coordinator.queries.status(scope));
+    const { position } = unwrap(await coordinator.queries.status(projectKey));
     const order: string[] = [];
     const readers = Array.from({ length: READERS }, async () => {
       order.push(isProblem(await read(coordinator, position)) ? 'refused' : 'read');
     });
     const renewal = { task_id: taskId(1), session_id: 's', expected_generation: 1 };
     for (let call = 0; call < CALLS; call += 1) {
-      expect(await coordinator.holder.renewLease(scope, renewal)).toMatchObject({ success: true });
+      expect(await coordinator.holder.renewLease(projectKey, renewal)).toMatchObject({ success: true });
       order.push('renewed');
     }
     await Promise.all(readers);

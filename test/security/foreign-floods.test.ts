@@ -35,12 +35,12 @@ async function reopenedIds(root: string): Promise<string[]> {
 const verifyLog = (root: string) => readLog({ folder: projectLogFolder(root) }, () => {});
 
 /** The lines of a valid log with this many blocks, of another project or of this one. */
-async function ownLog(project: string, blocks: number): Promise<string> {
+async function ownLog(projectId: string, blocks: number): Promise<string> {
   const root = await temporaryFolder();
-  const key = { ...KEY, project_id: project };
+  const key = { ...KEY, project_id: projectId };
   const store = await openFileStore({ root, home: key });
   for (let at = 0; at < blocks; at += 1) {
-    const event = eventOf(key, { event_id: `${project}-${at}`, event_type: 'said' });
+    const event = eventOf(key, { event_id: `${projectId}-${at}`, event_type: 'said' });
     await commitOne(store, transactionOf(key, { loose_events: [event] }));
   }
   await store.close();

@@ -44,7 +44,7 @@ class HeldDocuments implements DocumentReader {
 }
 
 describe('claims are renewed before the document reader starts on', () => {
-  const scope = { tenant_id: 'acme', project_id: 'shop' };
+  const projectKey = { tenant_id: 'acme', project_id: 'shop' };
   const tasks = Array.from({ length: 100 }, (_, index) => ({
     id: `B-${String(index + 1).padStart(3, '0')}-y`,
     description: 'one of many tasks, so that the text is larger than a few KB',
@@ -52,10 +52,10 @@ describe('claims are renewed before the document reader starts on', () => {
   const tasksJson = JSON.stringify(tasks);
   const files = { 'features/active/REQ-F-A.yml': `feature: REQ-F-A\ntitle: T\nnotes: ${'n'.repeat(5000)}\n` };
   const COMMANDS: readonly (readonly [string, (coordinator: Coordinator) => Promise<object>])[] = [
-    ['a plan in YAML', ({ plans }) => plans.put(scope, `tracks:\n  B: ${tasksJson}`)],
-    ['a plan in JSON', ({ plans }) => plans.put(scope, new JsonText(`{"tracks":{"B":${tasksJson}}}`))],
-    ['tasks in JSON', ({ plans }) => plans.add(scope, new JsonText(`{"tasks":${tasksJson}}`))],
-    ['the files of a workspace', ({ settings }) => settings.configure(scope, { files })],
+    ['a plan in YAML', ({ plans }) => plans.put(projectKey, `tracks:\n  B: ${tasksJson}`)],
+    ['a plan in JSON', ({ plans }) => plans.put(projectKey, new JsonText(`{"tracks":{"B":${tasksJson}}}`))],
+    ['tasks in JSON', ({ plans }) => plans.add(projectKey, new JsonText(`{"tasks":${tasksJson}}`))],
+    ['the files of a workspace', ({ settings }) => settings.configure(projectKey, { files })],
     [
       'the files of a workspace in JSON',
       ({ settings }) =>
@@ -69,7 +69,7 @@ describe('claims are renewed before the document reader starts on', () => {
     const other = { tenant_id: 'acme', project_id: 'other' };
     const plan = { tracks: { A: [{ id: 'A-001-x', description: 'd' }] } };
     await coordinator.plans.put(other, plan);
-    await coordinator.plans.put(scope, plan);
+    await coordinator.plans.put(projectKey, plan);
     const granted = await coordinator.claims.claimTask(other, {
       task_id: 'A-001-x',
       agent_id: 'a',
@@ -101,17 +101,17 @@ test('claims are renewed while the tasks of a changed plan are scanned', async (
     clock: { ...systemEnvironment.clock, monotonicMs: () => (readings += 1) },
   };
   const coordinator = await Coordinator.open({ store: openMemoryStore(), environment });
-  const scope = { tenant_id: 'acme', project_id: 'shop' };
+  const projectKey = { tenant_id: 'acme', project_id: 'shop' };
   const other = { tenant_id: 'acme', project_id: 'other' };
   const plan = (subtasks: number) => ({ tracks: { A: [{ id: 'A-001-x', description: 'd', subtasks }] } });
-  await coordinator.plans.put(scope, plan(2_000));
+  await coordinator.plans.put(projectKey, plan(2_000));
   await coordinator.plans.put(other, plan(1));
   const agent = { agent_id: 'a', session_id: 's' };
   expect(await coordinator.claims.claimTask(other, { task_id: 'A-001-x::1', ...agent })).toMatchObject({
     success: true,
   });
   const order: string[] = [];
-  const next = coordinator.claims.next(scope, agent).then((reply) => {
+  const next = coordinator.claims.next(projectKey, agent).then((reply) => {
     expect(reply).toMatchObject({ success: true });
     order.push('next');
   });

@@ -54,8 +54,13 @@ const open = (actor: ApiActor, body: object) =>
   testServer.request('POST', `${TENANT_URL}/sessions`, { project_id: 'shop', ...body }, actor.headers);
 const close = (actor: ApiActor, sessionId: string) =>
   testServer.request('DELETE', `${TENANT_URL}/sessions/${sessionId}`, undefined, actor.headers);
-const claim = (actor: ApiActor, task_id: string, session_id: string, project = PROJECT_URL) =>
-  testServer.request('POST', `${project}/claims`, { task_id, agent_id: 'worker', session_id }, actor.headers);
+const claim = (actor: ApiActor, task_id: string, session_id: string, projectUrl = PROJECT_URL) =>
+  testServer.request(
+    'POST',
+    `${projectUrl}/claims`,
+    { task_id, agent_id: 'worker', session_id },
+    actor.headers,
+  );
 const events = async (type: string): Promise<AnyJson[]> =>
   (await testServer.request('GET', `${PROJECT_URL}/events?type=${type}`, undefined, admin.headers)).body
     .events;

@@ -13,7 +13,11 @@ export function nested(depth: number): unknown {
   return value;
 }
 
-type SendBody = (coordinator: Coordinator, body: unknown, scope?: typeof PROJECT_KEY) => Promise<unknown>;
+type SendBody = (
+  coordinator: Coordinator,
+  body: unknown,
+  projectKey?: typeof PROJECT_KEY,
+) => Promise<unknown>;
 interface BodyEndpoint {
   readonly send: SendBody;
   readonly body: Readonly<Record<string, unknown>>;
@@ -26,77 +30,95 @@ export const operator = { expected_generation: 1, reason: 'because' };
 /** Operations that take a body, each with a valid body. */
 export const BODY_ENDPOINTS: Readonly<Record<string, BodyEndpoint>> = {
   claim: {
-    send: (to, body, scope = PROJECT_KEY) => to.claims.claimTask(scope, body),
+    send: (to, body, projectKey = PROJECT_KEY) => to.claims.claimTask(projectKey, body),
     body: { task_id: A, agent_id: 'a', session_id: 's9' },
   },
   batch_claim: {
-    send: (to, body, scope = PROJECT_KEY) => to.claims.batchClaim(scope, body),
+    send: (to, body, projectKey = PROJECT_KEY) => to.claims.batchClaim(projectKey, body),
     body: { claims: [{ task_id: A, agent_id: 'a', session_id: 's9' }] },
   },
-  renew: { send: (to, body, scope = PROJECT_KEY) => to.holder.renewLease(scope, body), body: handle },
-  release: { send: (to, body, scope = PROJECT_KEY) => to.holder.releaseClaim(scope, body), body: handle },
-  submit: { send: (to, body, scope = PROJECT_KEY) => to.holder.submitResult(scope, body), body: result },
+  renew: {
+    send: (to, body, projectKey = PROJECT_KEY) => to.holder.renewLease(projectKey, body),
+    body: handle,
+  },
+  release: {
+    send: (to, body, projectKey = PROJECT_KEY) => to.holder.releaseClaim(projectKey, body),
+    body: handle,
+  },
+  submit: {
+    send: (to, body, projectKey = PROJECT_KEY) => to.holder.submitResult(projectKey, body),
+    body: result,
+  },
   renew_batch: {
-    send: (to, body, scope = PROJECT_KEY) => to.holder.renewBatch(scope, body),
+    send: (to, body, projectKey = PROJECT_KEY) => to.holder.renewBatch(projectKey, body),
     body: { items: [] },
   },
   release_batch: {
-    send: (to, body, scope = PROJECT_KEY) => to.holder.releaseBatch(scope, body),
+    send: (to, body, projectKey = PROJECT_KEY) => to.holder.releaseBatch(projectKey, body),
     body: { items: [] },
   },
   submit_batch: {
-    send: (to, body, scope = PROJECT_KEY) => to.holder.submitBatch(scope, body),
+    send: (to, body, projectKey = PROJECT_KEY) => to.holder.submitBatch(projectKey, body),
     body: { items: [] },
   },
-  suspend: { send: (to, body, scope = PROJECT_KEY) => to.holder.suspendClaim(scope, body), body: handle },
-  resume: { send: (to, body, scope = PROJECT_KEY) => to.holder.resumeClaim(scope, body), body: handle },
+  suspend: {
+    send: (to, body, projectKey = PROJECT_KEY) => to.holder.suspendClaim(projectKey, body),
+    body: handle,
+  },
+  resume: {
+    send: (to, body, projectKey = PROJECT_KEY) => to.holder.resumeClaim(projectKey, body),
+    body: handle,
+  },
   review: {
-    send: (to, body, scope = PROJECT_KEY) => to.decisions.recordReview(scope, body),
+    send: (to, body, projectKey = PROJECT_KEY) => to.decisions.recordReview(projectKey, body),
     body: { task_id: A, generation: 1, iteration: 1, candidate_sha256: HASH, decision: 'APPROVED' },
   },
   next: {
-    send: (to, body, scope = PROJECT_KEY) => to.claims.next(scope, body),
+    send: (to, body, projectKey = PROJECT_KEY) => to.claims.next(projectKey, body),
     body: { agent_id: 'a', session_id: 's9' },
   },
   note: {
-    send: (to, body, scope = PROJECT_KEY) => to.holder.note(scope, body),
+    send: (to, body, projectKey = PROJECT_KEY) => to.holder.note(projectKey, body),
     body: { task_id: A, session_id: 's1', generation: 1, text: 'x' },
   },
   hold: {
-    send: (to, body, scope = PROJECT_KEY) => to.decisions.operate(scope, A, 'hold', body),
+    send: (to, body, projectKey = PROJECT_KEY) => to.decisions.operate(projectKey, A, 'hold', body),
     body: operator,
   },
   reset: {
-    send: (to, body, scope = PROJECT_KEY) => to.decisions.operate(scope, A, 'reset', body),
+    send: (to, body, projectKey = PROJECT_KEY) => to.decisions.operate(projectKey, A, 'reset', body),
     body: operator,
   },
   force_release: {
-    send: (to, body, scope = PROJECT_KEY) => to.decisions.operate(scope, A, 'force_release', body),
+    send: (to, body, projectKey = PROJECT_KEY) => to.decisions.operate(projectKey, A, 'force_release', body),
     body: operator,
   },
   reassign: {
-    send: (to, body, scope = PROJECT_KEY) => to.decisions.operate(scope, A, 'reassign', body),
+    send: (to, body, projectKey = PROJECT_KEY) => to.decisions.operate(projectKey, A, 'reassign', body),
     body: { ...operator, agent_id: 'b', session_id: 's2' },
   },
   adopt: {
-    send: (to, body, scope = PROJECT_KEY) => to.decisions.operate(scope, A, 'adopt', body),
+    send: (to, body, projectKey = PROJECT_KEY) => to.decisions.operate(projectKey, A, 'adopt', body),
     body: { ...operator, result_id: 'res_x' },
   },
   open_session: {
-    send: (to, body, scope = PROJECT_KEY) => to.sessions.open(scope.tenant_id, body),
+    send: (to, body, projectKey = PROJECT_KEY) => to.sessions.open(projectKey.tenant_id, body),
     body: { project_id: 'shop' },
   },
   enrol_runner: {
-    send: (to, body, scope = PROJECT_KEY) => to.evidence.enrolRunner(scope, body),
+    send: (to, body, projectKey = PROJECT_KEY) => to.evidence.enrolRunner(projectKey, body),
     body: { public_key: 'A'.repeat(43) },
   },
   propose_candidate: {
-    send: (to, body, scope = PROJECT_KEY) => to.evidence.propose(scope, body),
+    send: (to, body, projectKey = PROJECT_KEY) => to.evidence.propose(projectKey, body),
     body: { ...handle, candidate_sha256: HASH },
   },
-  put_policy: { send: (to, body, scope = PROJECT_KEY) => to.settings.putPolicy(scope, body), body: {} },
+  put_policy: {
+    send: (to, body, projectKey = PROJECT_KEY) => to.settings.putPolicy(projectKey, body),
+    body: {},
+  },
   put_limits: {
-    send: (to, body, scope = PROJECT_KEY) => to.settings.putLimits(scope.tenant_id, body),
+    send: (to, body, projectKey = PROJECT_KEY) => to.settings.putLimits(projectKey.tenant_id, body),
     body: {},
   },
 };

@@ -96,21 +96,21 @@ export class CoordinatorHarness {
     this.environment.advance(seconds);
   }
 
-  async plan(plan: unknown, scope = PROJECT_KEY): Promise<void> {
-    unwrap(await this.coordinator.plans.put(scope, plan));
+  async plan(plan: unknown, projectKey = PROJECT_KEY): Promise<void> {
+    unwrap(await this.coordinator.plans.put(projectKey, plan));
   }
 
-  async position(scope = PROJECT_KEY): Promise<number> {
-    return (await this.store.project(scope))?.position ?? 0;
+  async position(projectKey = PROJECT_KEY): Promise<number> {
+    return (await this.store.project(projectKey))?.position ?? 0;
   }
 
-  events(scope = PROJECT_KEY): Promise<EventEnvelope[]> {
-    return this.store.events(scope, { after: 0, limit: 100_000 });
+  events(projectKey = PROJECT_KEY): Promise<EventEnvelope[]> {
+    return this.store.events(projectKey, { after: 0, limit: 100_000 });
   }
 
   /** The types of a task's events, in order. */
-  async eventTypesOf(taskId: string, scope = PROJECT_KEY): Promise<string[]> {
-    const events = await this.store.events(scope, { after: 0, limit: 100_000, subject: taskId });
+  async eventTypesOf(taskId: string, projectKey = PROJECT_KEY): Promise<string[]> {
+    const events = await this.store.events(projectKey, { after: 0, limit: 100_000, subject: taskId });
     return events.map((event) => event.event_type);
   }
 

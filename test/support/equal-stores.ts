@@ -131,28 +131,28 @@ const inAnyOrder = (session: object) => ({
 /** The log of a client's project, the replies to queries about what the client has touched, and the counts of permits. */
 async function readProject(
   harness: CoordinatorHarness,
-  { scope, subjects }: RandomClient,
+  { projectKey, subjects }: RandomClient,
 ): Promise<Record<string, unknown>> {
   const { coordinator, store } = harness;
   const { queries, sessions } = coordinator;
-  const { tenant_id } = scope;
-  const position = await harness.position(scope);
+  const { tenant_id } = projectKey;
+  const position = await harness.position(projectKey);
   return {
-    log: sortRefusals(await harness.events(scope)),
-    states: await queries.batchGetStates(scope, subjects),
-    lineages: (await Promise.all(subjects.map((subject) => queries.getClaimHistory(scope, subject)))).map(
-      withoutCount,
-    ),
-    explanations: await Promise.all(subjects.map((subject) => queries.explain(scope, subject))),
+    log: sortRefusals(await harness.events(projectKey)),
+    states: await queries.batchGetStates(projectKey, subjects),
+    lineages: (
+      await Promise.all(subjects.map((subject) => queries.getClaimHistory(projectKey, subject)))
+    ).map(withoutCount),
+    explanations: await Promise.all(subjects.map((subject) => queries.explain(projectKey, subject))),
     memories: (await Promise.all(['s1', 's2', 's3'].map((id) => sessions.get(tenant_id, id)))).map(
       inAnyOrder,
     ),
     sessions: await sessions.list(tenant_id),
-    status: await queries.status(scope),
-    status_then: await queries.status(scope, Math.ceil(position / 2)),
-    agents: await queries.agents(scope),
-    plan: await coordinator.plans.get(scope),
-    policy: await coordinator.settings.getPolicy(scope),
+    status: await queries.status(projectKey),
+    status_then: await queries.status(projectKey, Math.ceil(position / 2)),
+    agents: await queries.agents(projectKey),
+    plan: await coordinator.plans.get(projectKey),
+    policy: await coordinator.settings.getPolicy(projectKey),
     limits: await coordinator.settings.getLimits(tenant_id),
     claims_live: await store.countPermits(tenant_id, 'claims'),
     sessions_live: await store.countPermits(tenant_id, 'sessions'),

@@ -76,13 +76,13 @@ async function copyCheckout(to: string): Promise<void> {
   }
 }
 
-async function installPackage(project: string, tarball: string): Promise<string> {
-  await mkdir(project);
-  await writeFile(join(project, 'package.json'), '{"name":"bare","private":true,"type":"module"}\n');
+async function installPackage(projectFolder: string, tarball: string): Promise<string> {
+  await mkdir(projectFolder);
+  await writeFile(join(projectFolder, 'package.json'), '{"name":"bare","private":true,"type":"module"}\n');
   const quietly = ['--prefer-offline', '--no-audit', '--no-fund'];
-  await run('npm', ['install', ...quietly, tarball], { cwd: project });
-  await link(project, '@types/node');
-  return project;
+  await run('npm', ['install', ...quietly, tarball], { cwd: projectFolder });
+  await link(projectFolder, '@types/node');
+  return projectFolder;
 }
 
 /** A project with all optional packages, nested in the bare project, where Node also finds the packages of that project. */
@@ -94,8 +94,8 @@ async function installOptional(bareProject: string): Promise<string> {
   return fullProject;
 }
 
-async function link(project: string, name: string): Promise<void> {
-  const linkPath = join(project, 'node_modules', name);
+async function link(projectFolder: string, name: string): Promise<void> {
+  const linkPath = join(projectFolder, 'node_modules', name);
   await mkdir(dirname(linkPath), { recursive: true });
   await symlink(resolve('node_modules', name), linkPath);
 }

@@ -58,7 +58,7 @@ export class RandomClient {
 
   constructor(
     private readonly coordinator: Coordinator,
-    readonly scope: ProjectKey,
+    readonly projectKey: ProjectKey,
     seed: number,
   ) {
     this.random = new SeededRandom(seed);
@@ -80,14 +80,14 @@ export class RandomClient {
   }
 
   async begin(): Promise<void> {
-    await this.coordinator.plans.put(this.scope, this.plan);
-    await this.coordinator.settings.putLimits(this.scope.tenant_id, {
+    await this.coordinator.plans.put(this.projectKey, this.plan);
+    await this.coordinator.settings.putLimits(this.projectKey.tenant_id, {
       max_concurrent_claims: 2 + this.random.below(4),
       max_active_sessions: 2 + this.random.below(2),
       max_generations_per_task: 5 + this.random.below(20),
     });
     const stale = this.random.pick(['hold', 'takeover', { task: 'takeover' }]);
-    await this.coordinator.settings.putPolicy(this.scope, {
+    await this.coordinator.settings.putPolicy(this.projectKey, {
       stale_policy: stale,
       max_attempts: 2 + this.random.below(3),
     });
@@ -161,7 +161,7 @@ export class RandomClient {
       case 'open_session':
         return {
           name,
-          body: { session_id: random.pick(SESSIONS), user_id: 'u', project_id: this.scope.project_id },
+          body: { session_id: random.pick(SESSIONS), user_id: 'u', project_id: this.projectKey.project_id },
         };
       case 'close_session':
         return { name, body: random.pick(SESSIONS) };
@@ -171,22 +171,22 @@ export class RandomClient {
   }
 
   private readonly senders: Readonly<Record<string, SendStep>> = {
-    claim: (body) => this.coordinator.claims.claimTask(this.scope, body),
-    next: (body) => this.coordinator.claims.next(this.scope, body),
-    batch: (body) => this.coordinator.claims.batchClaim(this.scope, body),
-    renew: (body) => this.coordinator.holder.renewLease(this.scope, body),
-    release: (body) => this.coordinator.holder.releaseClaim(this.scope, body),
-    submit: (body) => this.coordinator.holder.submitResult(this.scope, body),
-    note: (body) => this.coordinator.holder.note(this.scope, body),
-    suspend: (body) => this.coordinator.holder.suspendClaim(this.scope, body),
-    resume: (body) => this.coordinator.holder.resumeClaim(this.scope, body),
-    review: (body) => this.coordinator.decisions.recordReview(this.scope, body, personCaller('rita')),
-    policy: (body) => this.coordinator.settings.putPolicy(this.scope, body),
-    limits: (body) => this.coordinator.settings.putLimits(this.scope.tenant_id, body),
-    plan: (body) => this.coordinator.plans.put(this.scope, body),
-    add: (body) => this.coordinator.plans.add(this.scope, body),
-    open_session: (body) => this.coordinator.sessions.open(this.scope.tenant_id, body),
-    close_session: (body) => this.coordinator.sessions.close(this.scope.tenant_id, body),
+    claim: (body) => this.coordinator.claims.claimTask(this.projectKey, body),
+    next: (body) => this.coordinator.claims.next(this.projectKey, body),
+    batch: (body) => this.coordinator.claims.batchClaim(this.projectKey, body),
+    renew: (body) => this.coordinator.holder.renewLease(this.projectKey, body),
+    release: (body) => this.coordinator.holder.releaseClaim(this.projectKey, body),
+    submit: (body) => this.coordinator.holder.submitResult(this.projectKey, body),
+    note: (body) => this.coordinator.holder.note(this.projectKey, body),
+    suspend: (body) => this.coordinator.holder.suspendClaim(this.projectKey, body),
+    resume: (body) => this.coordinator.holder.resumeClaim(this.projectKey, body),
+    review: (body) => this.coordinator.decisions.recordReview(this.projectKey, body, personCaller('rita')),
+    policy: (body) => this.coordinator.settings.putPolicy(this.projectKey, body),
+    limits: (body) => this.coordinator.settings.putLimits(this.projectKey.tenant_id, body),
+    plan: (body) => this.coordinator.plans.put(this.projectKey, body),
+    add: (body) => this.coordinator.plans.add(this.projectKey, body),
+    open_session: (body) => this.coordinator.sessions.open(this.projectKey.tenant_id, body),
+    close_session: (body) => this.coordinator.sessions.close(this.projectKey.tenant_id, body),
     force_release: (body) => this.operate('force_release', body),
     reassign: (body) => this.operate('reassign', body),
     reset: (body) => this.operate('reset', body),
@@ -200,7 +200,7 @@ export class RandomClient {
     request: unknown,
   ) {
     const { task_id, body } = request as { task_id: string; body: unknown };
-    return this.coordinator.decisions.operate(this.scope, task_id, verb, body, personCaller('ops'));
+    return this.coordinator.decisions.operate(this.projectKey, task_id, verb, body, personCaller('ops'));
   }
 
   private operatorCommand(name: string) {

@@ -42,16 +42,16 @@ Examples:
     const source = await readPlanSource(context, file, format);
     // Finds the faults of the file before any request to a server.
     const { input } = importedPlanOf(source);
-    const project = projectOf(context, input);
-    const target = { url: context.url, tenant: context.tenant, project };
+    const projectId = projectOf(context, input);
+    const target = { url: context.url, tenant: context.tenant, project: projectId };
     const { url, token } = await context.server();
     const genesis = await context.genesisAt({ ...target, url }, token);
     if (dryRun)
-      return showMapping(context, source, project, importedPlanOf(source, await currentPlanOf(genesis)));
+      return showMapping(context, source, projectId, importedPlanOf(source, await currentPlanOf(genesis)));
     if (source.format === 'plan') {
       const reply = unwrapReply(await genesis.putPlan(source.text));
       await context.state.saveProject(target);
-      return context.printReply(reply, () => importText(project, reply, input));
+      return context.printReply(reply, () => importText(projectId, reply, input));
     }
     const current = await currentPlanOf(genesis);
     const imported = importedPlanOf(source, current);
@@ -60,7 +60,7 @@ Examples:
     await context.state.saveProject(target);
     context.warnAll(imported.warnings);
     const { mapping, warnings } = imported;
-    context.printReply({ ...reply, mapping, warnings }, () => importText(project, reply, imported.input));
+    context.printReply({ ...reply, mapping, warnings }, () => importText(projectId, reply, imported.input));
   },
 });
 
@@ -70,29 +70,32 @@ function parseFormat(text: string): PlanFormat {
   return format;
 }
 
-function importText(project: string, reply: PlanResult, input: PlanInput): string {
+function importText(projectId: string, reply: PlanResult, input: PlanInput): string {
   const { version, added, changed, removed, task_count } = reply;
   const changes = `${added} added, ${changed} changed, ${removed} removed`;
-  return `${project}: plan version ${version}, ${countText(task_count, 'task')}${subtasksText(input)} (${changes})`;
+  return `${projectId}: plan version ${version}, ${countText(task_count, 'task')}${subtasksText(input)} (${changes})`;
 }
 
 function showMapping(
   context: CommandContext,
   { format }: PlanSourceFile,
-  project: string,
+  projectId: string,
   { mapping, removed, warnings, input }: ImportedPlan,
 ): void {
   context.warnAll(warnings);
-  context.printReply({ dry_run: true, project, format, mapping, removed, warnings, plan: input }, () => [
-    context.table(mapping, [
-      { head: 'Original id', cell: ({ original_id }) => original_id, is_flexible: true },
-      { head: 'Task', cell: ({ task_id }) => task_id ?? '', is_flexible: true },
-      { head: 'Status', cell: ({ status }) => status, is_fixed: true },
-      { head: 'Title', cell: ({ title }) => title, is_flexible: true },
-    ]),
-    ...(removed.length === 0 ? [] : [`Removed from the plan: ${removed.join(', ')}`]),
-    `Nothing was changed. Without --dry-run, this file becomes the plan of ${project}.`,
-  ]);
+  context.printReply(
+    { dry_run: true, project: projectId, format, mapping, removed, warnings, plan: input },
+    () => [
+      context.table(mapping, [
+        { head: 'Original id', cell: ({ original_id }) => original_id, is_flexible: true },
+        { head: 'Task', cell: ({ task_id }) => task_id ?? '', is_flexible: true },
+        { head: 'Status', cell: ({ status }) => status, is_fixed: true },
+        { head: 'Title', cell: ({ title }) => title, is_flexible: true },
+      ]),
+      ...(removed.length === 0 ? [] : [`Removed from the plan: ${removed.join(', ')}`]),
+      `Nothing was changed. Without --dry-run, this file becomes the plan of ${projectId}.`,
+    ],
+  );
 }
 
 const check = defineCommand('check <file>', {

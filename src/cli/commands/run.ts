@@ -148,12 +148,12 @@ async function cleanUpDrafts({ context, draftClaims }: WorkerRun, ended: EndedWo
   await removeWorktree(context, { agent_id, task_id, generation }, findWorkspace(context.io));
 }
 
-function doneText(project: string, tracks: readonly string[] = [], kind?: WorkKind): string {
+function doneText(projectId: string, tracks: readonly string[] = [], kind?: WorkKind): string {
   if (tracks.length > 0) {
     const name = tracks.length === 1 ? 'track' : 'tracks';
-    return `All tasks of ${name} ${tracks.join(', ')} of ${project} are done.`;
+    return `All tasks of ${name} ${tracks.join(', ')} of ${projectId} are done.`;
   }
-  return kind === undefined ? `All work of ${project} is done.` : `All ${kind}s of ${project} are done.`;
+  return kind === undefined ? `All work of ${projectId} is done.` : `All ${kind}s of ${projectId} are done.`;
 }
 
 const isEmpty = ({ accepted, escalated, refused, failed, lost, released, pending }: WorkSummary): boolean =>

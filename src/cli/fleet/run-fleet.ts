@@ -217,7 +217,7 @@ const NAMES_SHOWN = 10;
 
 function printStart(
   context: CommandContext,
-  project: string,
+  projectId: string,
   agents: readonly AgentProcess[],
   folder: string,
   hasWorktrees: boolean,
@@ -228,7 +228,7 @@ function printStart(
     : 'All agents work in the current folder: it is not in a git repository that has a commit.';
   context.printNotice(
     [
-      `${countText(names.length, 'agent')} on ${project}: ${joinFirst(names, NAMES_SHOWN)}. Ctrl-C stops them.`,
+      `${countText(names.length, 'agent')} on ${projectId}: ${joinFirst(names, NAMES_SHOWN)}. Ctrl-C stops them.`,
       `Logs: ${join(folder, 'AGENT.log')} (at most ${(2 * LOG_BYTES_MAX) / 1024 / 1024} MiB per agent)`,
       where,
     ].join('\n'),

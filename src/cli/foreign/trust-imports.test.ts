@@ -115,8 +115,8 @@ describe('gen import --trust-imports', () => {
     const server = await startServer({ store: openMemoryStore(), port: 0 });
     onTestFinished(() => server.stop());
     const { cwd, env } = await openFolder();
-    const scope = { tenant_id: 'default', project_id: 'shop' };
-    await server.coordinator.settings.configure(scope, { files: PROJECT_FILES });
+    const projectKey = { tenant_id: 'default', project_id: 'shop' };
+    await server.coordinator.settings.configure(projectKey, { files: PROJECT_FILES });
     const at = ['--url', server.url, '--project', 'shop'];
     await runOk({ cwd, env }, ...IMPORT, ...at);
     const createKey = async (role: string, token = '') => {

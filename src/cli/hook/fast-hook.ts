@@ -22,14 +22,14 @@ export async function runFastHook(argv: readonly string[], io: Io): Promise<bool
   const parsed = parseHookArguments(argv);
   if (parsed === null) return false;
   const { verb, values } = parsed;
-  const { url, tenant, project } = { ...environmentTarget(io), ...values };
-  const renewal = url && project ? directRenewal(io, url, tenant || 'default', project) : null;
+  const { url, tenant, project: projectId } = { ...environmentTarget(io), ...values };
+  const renewal = url && projectId ? directRenewal(io, url, tenant || 'default', projectId) : null;
   await runRenewing(io, verb, values, renewal);
   return true;
 }
 
-function directRenewal(io: Io, url: string, tenant: string, project: string): HookContext['renew'] {
-  const path = `/api/tenants/${encodeURIComponent(tenant)}/projects/${encodeURIComponent(project)}`;
+function directRenewal(io: Io, url: string, tenant: string, projectId: string): HookContext['renew'] {
+  const path = `/api/tenants/${encodeURIComponent(tenant)}/projects/${encodeURIComponent(projectId)}`;
   return async ({ generation, ...holder }) => {
     const { postJson } = await import('./post-json.js');
     const body = { ...holder, expected_generation: generation };

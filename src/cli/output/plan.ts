@@ -25,7 +25,7 @@ const SUBTASKS_SHOWN_MAX = 20;
  * other dependencies.
  */
 export function drawPlan(
-  project: string,
+  projectId: string,
   { version, plan }: { version: number; plan: PlanInput },
   states: ReadonlyMap<string, TaskState>,
   context: CommandContext,
@@ -33,7 +33,7 @@ export function drawPlan(
   const tasks = Object.values(plan.tracks).flat();
   const done = tasks.filter(({ id }) => states.get(id)?.phase === 'COMPLETED').length;
   const lines = [
-    `${context.paint.bold(project)}  version ${version}, ${countText(tasks.length, 'task')}, ${done} completed`,
+    `${context.paint.bold(projectId)}  version ${version}, ${countText(tasks.length, 'task')}, ${done} completed`,
   ];
   for (const [track, inputs] of Object.entries(plan.tracks)) {
     lines.push('', trackHeading(track, context));

@@ -42,8 +42,8 @@ async function storeWithUnsignedWork(workedAt: string): Promise<string> {
       accepted: true,
     });
   });
-  const project = join(P.tenant_id, P.project_id);
-  await cp(join(cwd, 'other', project), join(cwd, 'log', project), { recursive: true });
+  const projectFolder = join(P.tenant_id, P.project_id);
+  await cp(join(cwd, 'other', projectFolder), join(cwd, 'log', projectFolder), { recursive: true });
   return cwd;
 }
 

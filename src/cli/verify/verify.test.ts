@@ -24,7 +24,9 @@ const TASK = { task_id: 'A-001-schema', agent_id: 'agent-a', session_id: 'sess-a
 /**
  * A log in which work was claimed, refused, released, claimed again and completed, in files of a few lines each.
  */
-async function createWorkedLog(segment_bytes_max = 64 * 1024): Promise<{ cwd: string; project: string }> {
+async function createWorkedLog(
+  segment_bytes_max = 64 * 1024,
+): Promise<{ cwd: string; projectFolder: string }> {
   const cwd = await temporaryFolder();
   const root = join(cwd, '.genesis', 'log');
   const store = await openFileStore({ root, segment_bytes_max });
@@ -43,7 +45,7 @@ async function createWorkedLog(segment_bytes_max = 64 * 1024): Promise<{ cwd: st
   });
   coordinator.close();
   await store.close();
-  return { cwd, project: join(root, 'default', 'shop') };
+  return { cwd, projectFolder: join(root, 'default', 'shop') };
 }
 
 /** A session's claim and result, both signed, in the store of a folder. Returns the events. */
@@ -105,41 +107,41 @@ it('refuses a project that has no log, and names a similar project', async () =>
 });
 
 it('verifies a valid log given by any path in its store, and changes nothing', async () => {
-  const { cwd, project } = await createWorkedLog();
-  const before = await readFile(join(project, 'events.jsonl'));
-  await copyFile(join(project, 'events.jsonl'), join(cwd, 'copy.jsonl'));
+  const { cwd, projectFolder } = await createWorkedLog();
+  const before = await readFile(join(projectFolder, 'events.jsonl'));
+  await copyFile(join(projectFolder, 'events.jsonl'), join(cwd, 'copy.jsonl'));
   for (const log of [
     [],
     ['.genesis/log'],
     ['.genesis/log/default'],
-    [project],
-    [join(project, 'events.jsonl')],
+    [projectFolder],
+    [join(projectFolder, 'events.jsonl')],
     ['copy.jsonl'],
   ]) {
     const { code, out } = await runGen({ cwd }, 'verify', '--json', ...log);
     expect(code).toBe(0);
     expect(JSON.parse(out)).toMatchObject({ ok: true, logs: [{ ...KEY, events: 8, breaks: [] }] });
   }
-  expect(await readFile(join(project, 'events.jsonl'))).toEqual(before);
+  expect(await readFile(join(projectFolder, 'events.jsonl'))).toEqual(before);
   expect((await runGen({ cwd }, 'verify')).out).toContain('Every invariant holds.');
   expect((await runGen({ cwd }, 'verify', 'nowhere')).code).toBe(1);
 });
 
 it('reads a log that consists of several closed files', async () => {
-  const { cwd, project } = await createWorkedLog(600);
+  const { cwd, projectFolder } = await createWorkedLog(600);
   const { out } = await runGen({ cwd }, 'verify', '--json');
   const [report] = JSON.parse(out).logs;
   expect(report).toMatchObject({ events: 8, breaks: [] });
   expect(report.files).toBeGreaterThan(2);
-  const [first] = (await readdir(join(project, 'segments'))).sort();
-  await writeFile(join(project, 'segments', first ?? ''), '');
+  const [first] = (await readdir(join(projectFolder, 'segments'))).sort();
+  await writeFile(join(projectFolder, 'segments', first ?? ''), '');
   expect(await runGen({ cwd }, 'verify')).toMatchObject({ code: 1, out: expect.stringContaining('CHAIN') });
 });
 
 // req: AUD-005, EVT-013
 it('names the file and the lines of the block of a changed event', async () => {
-  const { cwd, project } = await createWorkedLog();
-  const file = join(project, 'events.jsonl');
+  const { cwd, projectFolder } = await createWorkedLog();
+  const file = join(projectFolder, 'events.jsonl');
   const text = await readFile(file, 'utf8');
   await writeFile(file, text.replace('"agent_id":"agent-b"', '"agent_id":"agent-c"'));
   const { code, out } = await runGen({ cwd }, 'verify');
@@ -154,8 +156,8 @@ it('names the file and the lines of the block of a changed event', async () => {
 
 // req: AUD-005
 it('detects a removed line, and durable lines removed from the end', async () => {
-  const { cwd, project } = await createWorkedLog();
-  const file = join(project, 'events.jsonl');
+  const { cwd, projectFolder } = await createWorkedLog();
+  const file = join(projectFolder, 'events.jsonl');
   const lines = (await readFile(file, 'utf8')).trimEnd().split('\n');
   const seals = lines.flatMap((line, at) => (line.startsWith('{"seal":') ? [at] : []));
   const block = (seals[0] as number) + 1;
@@ -170,16 +172,16 @@ it('detects a removed line, and durable lines removed from the end', async () =>
 });
 
 it('names an unfinished line at the end of a log', async () => {
-  const { cwd, project } = await createWorkedLog();
-  await appendFile(join(project, 'events.jsonl'), '{"event_id":"half ');
+  const { cwd, projectFolder } = await createWorkedLog();
+  await appendFile(join(projectFolder, 'events.jsonl'), '{"event_id":"half ');
   const { code, out } = await runGen({ cwd }, 'verify');
   expect(code).toBe(1);
   expect(out).toMatch(/events\.jsonl:\d+: TRAILING: 18 bytes are unfinished/);
 });
 
 it('detects violated invariants in a log whose hash chain is intact', async () => {
-  const { cwd, project } = await createWorkedLog();
-  const lines = (await readFile(join(project, 'events.jsonl'), 'utf8')).trimEnd().split('\n');
+  const { cwd, projectFolder } = await createWorkedLog();
+  const lines = (await readFile(join(projectFolder, 'events.jsonl'), 'utf8')).trimEnd().split('\n');
   const events = lines.flatMap((line) => eventIn(Buffer.from(line)) ?? []);
   // An attacker who can compute seals removes the release: two sessions hold the task at once.
   const forged = events.filter(({ event_type }) => event_type !== 'CLAIM_RELEASED');
@@ -192,8 +194,8 @@ it('detects violated invariants in a log whose hash chain is intact', async () =
 });
 
 it('reports a run that converged without a result, and notes a run that its executor has ended twice', async () => {
-  const { cwd, project } = await createWorkedLog();
-  const lines = (await readFile(join(project, 'events.jsonl'), 'utf8')).trimEnd().split('\n');
+  const { cwd, projectFolder } = await createWorkedLog();
+  const lines = (await readFile(join(projectFolder, 'events.jsonl'), 'utf8')).trimEnd().split('\n');
   const events = lines.flatMap((line) => eventIn(Buffer.from(line)) ?? []);
   const sha256 = 'a'.repeat(64);
   const run_id = randomUUID();
@@ -234,7 +236,7 @@ function chainedText(events: readonly EventEnvelope[]): string {
 }
 
 it('distinguishes redactions by retention from other changes', async () => {
-  const { cwd, project } = await createWorkedLog();
+  const { cwd, projectFolder } = await createWorkedLog();
   const root = join(cwd, '.genesis', 'log');
   const store = await openFileStore({ root });
   const events = await store.events(KEY, { after: 0, limit: 100, types: ['RESULT_SUBMITTED'] });
@@ -248,8 +250,8 @@ it('distinguishes redactions by retention from other changes', async () => {
   await store.close();
   expect((await runGen({ cwd }, 'verify')).out).toContain('Every invariant holds.');
 
-  const [segment = ''] = await readdir(join(project, 'segments'));
-  const file = join(project, 'segments', segment);
+  const [segment = ''] = await readdir(join(projectFolder, 'segments'));
+  const file = join(projectFolder, 'segments', segment);
   const text = await readFile(file, 'utf8');
   await writeFile(file, text.replace(/"agent-b"(?=[^\n]* \}\n)/, '"agent-c"'));
   expect(await readFile(file, 'utf8')).toHaveLength(text.length);
@@ -258,10 +260,12 @@ it('distinguishes redactions by retention from other changes', async () => {
 });
 
 it('gen verify counts lines of other programs, and those that no seal covers yet', async () => {
-  const { cwd, project } = await createWorkedLog();
+  const { cwd, projectFolder } = await createWorkedLog();
   const line = `${JSON.stringify({ event_type: 'edge_started', project: 'shop' })}\n`;
-  await appendFile(join(project, 'events.jsonl'), line.repeat(2));
-  const lineCount = (await readFile(join(project, 'events.jsonl'), 'utf8')).trimEnd().split('\n').length;
+  await appendFile(join(projectFolder, 'events.jsonl'), line.repeat(2));
+  const lineCount = (await readFile(join(projectFolder, 'events.jsonl'), 'utf8'))
+    .trimEnd()
+    .split('\n').length;
   const unsealed = await runGen({ cwd }, 'verify');
   expect(unsealed).toMatchObject({
     code: 1,
@@ -279,8 +283,8 @@ it('gen verify counts lines of other programs, and those that no seal covers yet
     code: 0,
     out: expect.stringContaining('2 lines of other programs, all sealed'),
   });
-  const text = await readFile(join(project, 'events.jsonl'), 'utf8');
-  await writeFile(join(project, 'events.jsonl'), text.replace(line, ''));
+  const text = await readFile(join(projectFolder, 'events.jsonl'), 'utf8');
+  await writeFile(join(projectFolder, 'events.jsonl'), text.replace(line, ''));
   const { code, out } = await runGen({ cwd }, 'verify', '--json');
   const seal = text.replace(line, '').trimEnd().split('\n').length;
   expect([code, JSON.parse(out).logs[0].breaks]).toEqual([

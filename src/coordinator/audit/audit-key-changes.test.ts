@@ -30,8 +30,8 @@ async function runWith(
   const { store, environment } = harness;
   const coordinator = await Coordinator.open({ store, environment, audit });
   runs += 1;
-  for (const project of projects)
-    unwrap(await coordinator.plans.put(project, planOf(...TASKS.slice(0, (runs % 8) + 1))));
+  for (const projectKey of projects)
+    unwrap(await coordinator.plans.put(projectKey, planOf(...TASKS.slice(0, (runs % 8) + 1))));
   await coordinator.audit.checkpoint();
   await work(coordinator);
   await coordinator.audit.stop();
@@ -40,15 +40,15 @@ async function runWith(
 }
 let runs = 0;
 
-async function auditOf(harness: CoordinatorHarness, project = PROJECT_KEY) {
-  const audit = new LogAudit({ hash: sha256, verify: verifySignatureSync, project });
-  for (const event of await harness.events(project)) audit.visit(event, payloadDigest(event.payload));
+async function auditOf(harness: CoordinatorHarness, projectKey = PROJECT_KEY) {
+  const audit = new LogAudit({ hash: sha256, verify: verifySignatureSync, project: projectKey });
+  for (const event of await harness.events(projectKey)) audit.visit(event, payloadDigest(event.payload));
   const { checkpoints, faults } = audit.result();
   return { checkpoints, codes: faults.map(({ code }) => code) };
 }
 
-const enrolmentEvents = async (harness: CoordinatorHarness, project = PROJECT_KEY) =>
-  (await harness.events(project))
+const enrolmentEvents = async (harness: CoordinatorHarness, projectKey = PROJECT_KEY) =>
+  (await harness.events(projectKey))
     .filter(({ event_type }) => event_type === 'AUDIT_KEY_ENROLLED')
     .map(({ payload }) => [payload.how, payload.key_id, payload.previous_key_id]);
 

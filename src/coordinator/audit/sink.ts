@@ -18,7 +18,7 @@ export interface AuditSink {
   /** The name of the sink in messages. It contains no secret. */
   readonly name: string;
   /** The last checkpoint of a project that the sink has; null if it has none. */
-  lastSent(project: ProjectKey): Promise<CheckpointId | null>;
+  lastSent(projectKey: ProjectKey): Promise<CheckpointId | null>;
   /** Resolves when the sink has stored the anchors. A call may be repeated, because readers ignore duplicates. */
   send(anchors: readonly Anchor[]): Promise<void>;
 }

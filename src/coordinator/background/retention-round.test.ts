@@ -22,28 +22,32 @@ const NOTE = 'a remark of the first';
 const projectNamed = (project_id: string): ProjectKey => ({ ...PROJECT_KEY, project_id });
 
 /** Claims the task, and returns the fields of its handle, which the later commands of the holder name. */
-async function claimA(coordinator: Coordinator, project: ProjectKey, session_id: string) {
+async function claimA(coordinator: Coordinator, projectKey: ProjectKey, session_id: string) {
   const body = { task_id: A, agent_id: 'alpha', session_id };
-  const { claim } = unwrap(await coordinator.claims.claimTask(project, body));
+  const { claim } = unwrap(await coordinator.claims.claimTask(projectKey, body));
   return { task_id: A, session_id, claim_id: claim?.id, generation: claim?.generation };
 }
 
 /** Leaves a note in a first generation, and an accepted result in a second one. */
-async function workIn(coordinator: Coordinator, project: ProjectKey): Promise<void> {
-  unwrap(await coordinator.plans.put(project, planOf(A, B)));
-  const first = await claimA(coordinator, project, 's1');
-  unwrap(await coordinator.holder.note(project, { ...first, text: NOTE }));
+async function workIn(coordinator: Coordinator, projectKey: ProjectKey): Promise<void> {
+  unwrap(await coordinator.plans.put(projectKey, planOf(A, B)));
+  const first = await claimA(coordinator, projectKey, 's1');
+  unwrap(await coordinator.holder.note(projectKey, { ...first, text: NOTE }));
   const { generation: expected_generation, ...handle } = first;
   unwrap(
-    await coordinator.holder.releaseClaim(project, { ...handle, expected_generation, reason: 'VOLUNTARY' }),
+    await coordinator.holder.releaseClaim(projectKey, {
+      ...handle,
+      expected_generation,
+      reason: 'VOLUNTARY',
+    }),
   );
-  const second = await claimA(coordinator, project, 's2');
+  const second = await claimA(coordinator, projectKey, 's2');
   const submission = { ...second, result_data: { kept: 'for ever' } };
-  expect(await coordinator.holder.submitResult(project, submission)).toMatchObject({ accepted: true });
+  expect(await coordinator.holder.submitResult(projectKey, submission)).toMatchObject({ accepted: true });
 }
 
-const hasNote = async (store: Store, project: ProjectKey = PROJECT_KEY): Promise<boolean> =>
-  JSON.stringify(await store.events(project, { after: 0, limit: 1000 })).includes(NOTE);
+const hasNote = async (store: Store, projectKey: ProjectKey = PROJECT_KEY): Promise<boolean> =>
+  JSON.stringify(await store.events(projectKey, { after: 0, limit: 1000 })).includes(NOTE);
 
 const loadedProjects = async (harness: CoordinatorHarness): Promise<string[]> =>
   (await harness.coordinator.projectCounts()).map(({ key }) => key.project_id).sort();
@@ -64,9 +68,9 @@ function recordCalls(store: Store, member: 'events' | 'scanHeads' | 'openLog'): 
 /** Runs the timers that are due until the note is gone. */
 async function untilRedacted(
   { environment, store }: CoordinatorHarness,
-  project = PROJECT_KEY,
+  projectKey = PROJECT_KEY,
 ): Promise<void> {
-  for (let round = 0; await hasNote(store, project); round += 1) {
+  for (let round = 0; await hasNote(store, projectKey); round += 1) {
     if (round === ROUNDS_MAX) throw new Error('The note was not redacted.');
     environment.runDueTimers();
     await environment.yieldToEventLoop();
@@ -76,7 +80,7 @@ async function untilRedacted(
 forEachStore('retention of unused projects', (open, name) => {
   async function restartedAfter(days: number, projects: readonly ProjectKey[] = [PROJECT_KEY]) {
     const harness = await open();
-    for (const project of projects) await workIn(harness.coordinator, project);
+    for (const projectKey of projects) await workIn(harness.coordinator, projectKey);
     harness.coordinator.close();
     harness.advance(days * DAY_S);
     await harness.restart();

@@ -149,8 +149,8 @@ forEachStore('retention', (open) => {
     const redactedCounts: number[] = [];
     const { redact } = harness.store;
     const firstRedaction = new Promise<void>((resolve) => {
-      harness.store.redact = async (project, events) => {
-        await redact.call(harness.store, project, events);
+      harness.store.redact = async (projectKey, events) => {
+        await redact.call(harness.store, projectKey, events);
         redactedCounts.push(events.length);
         resolve();
       };

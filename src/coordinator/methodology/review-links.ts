@@ -30,7 +30,7 @@ interface ReviewLinkDependencies {
   readonly environment: Environment;
   readonly blobs: Blobs;
   readonly pendingReview: (project: Project, subject: string) => Promise<PendingReview | null>;
-  readonly recordReview: (scope: ProjectKey, body: unknown, caller: Caller) => AsyncReply<GateResult>;
+  readonly recordReview: (projectKey: ProjectKey, body: unknown, caller: Caller) => AsyncReply<GateResult>;
 }
 
 /** The current state of the review that a link is for. */

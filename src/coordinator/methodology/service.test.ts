@@ -150,8 +150,8 @@ forEachStore('a spawn', (open) => {
     const before = await harness.position();
     const other = { ...PROJECT_KEY, project_id: 'other' };
     unwrap(await harness.coordinator.plans.put(other, planOf('A-001-x')));
-    const spawnRefusalReason = async (fields: object, scope = PROJECT_KEY) => {
-      const reply = unwrap(await methodology.spawn(scope, { ...spike, ...fields }));
+    const spawnRefusalReason = async (fields: object, projectKey = PROJECT_KEY) => {
+      const reply = unwrap(await methodology.spawn(projectKey, { ...spike, ...fields }));
       expect(reply).toMatchObject({ success: false, feature_id: null, next: expect.stringMatching(/\w/) });
       return reply.reason;
     };

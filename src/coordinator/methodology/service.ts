@@ -73,7 +73,7 @@ interface MethodologyDependencies {
   /** The runs of a project, up to now. */
   readonly readRuns: (project: Project) => Promise<RunsState>;
   /** Records a decision on a candidate. The decision belongs to the claim, so the rules of claims apply. */
-  readonly recordReview: (scope: ProjectKey, body: unknown, caller: Caller) => AsyncReply<GateResult>;
+  readonly recordReview: (projectKey: ProjectKey, body: unknown, caller: Caller) => AsyncReply<GateResult>;
 }
 
 /** A project with its up-to-date methodology state. */

@@ -138,15 +138,15 @@ forEachStore('bad input', (open) => {
       }
     }
     for (const name of ['', '..', '_tenant', MEGABYTE]) {
-      const scope = { tenant_id: 'acme', project_id: name };
+      const projectKey = { tenant_id: 'acme', project_id: name };
       for (const reply of [
-        await queries.status(scope),
-        await queries.agents(scope),
-        await harness.coordinator.feed.page(scope),
-        await queries.listTasks(scope),
-        await queries.getTaskState(scope, A),
-        await harness.coordinator.plans.get(scope),
-        await harness.coordinator.settings.getPolicy(scope),
+        await queries.status(projectKey),
+        await queries.agents(projectKey),
+        await harness.coordinator.feed.page(projectKey),
+        await queries.listTasks(projectKey),
+        await queries.getTaskState(projectKey, A),
+        await harness.coordinator.plans.get(projectKey),
+        await harness.coordinator.settings.getPolicy(projectKey),
       ]) {
         expect(reply, name.slice(0, 20)).toMatchObject({ problem: 'INVALID_REQUEST' });
       }

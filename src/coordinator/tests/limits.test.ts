@@ -206,9 +206,11 @@ forEachStore('limits', (open) => {
   test('of claims are not exceeded by 500 concurrent claims across the projects of a tenant', async () => {
     const harness = await open({ limits: { max_concurrent_claims: 123, max_active_sessions: 1000 } });
     const projects = ['p1', 'p2', 'p3', 'p4', 'p5'].map((project_id) => ({ tenant_id: 'acme', project_id }));
-    for (const scope of projects) await harness.plan(planOf(...numberedTasks(100)), scope);
-    const claims = projects.flatMap((scope, index) =>
-      numberedTasks(100).map((id) => new HarnessAgent(harness, 'alpha', `s-${index}`, null, scope).claim(id)),
+    for (const projectKey of projects) await harness.plan(planOf(...numberedTasks(100)), projectKey);
+    const claims = projects.flatMap((projectKey, index) =>
+      numberedTasks(100).map((id) =>
+        new HarnessAgent(harness, 'alpha', `s-${index}`, null, projectKey).claim(id),
+      ),
     );
     const replies = await Promise.all(claims);
     expect(replies.filter((reply) => reply.success)).toHaveLength(123);

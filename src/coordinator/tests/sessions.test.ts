@@ -139,13 +139,13 @@ forEachStore('sessions', (open) => {
       reason: 'CLOSED',
       session: { state: 'closed', closed_at: '2026-01-04T06:00:00.000Z' },
     });
-    for (const [scope, taskId] of [
+    for (const [projectKey, taskId] of [
       [PROJECT_KEY, A] as const,
       [PROJECT_KEY, B] as const,
       [other, A] as const,
     ]) {
-      expect(unwrap(await queries.getTaskState(scope, taskId)).claim?.state).toBe('RELEASED');
-      const { generations } = unwrap(await queries.getClaimHistory(scope, taskId));
+      expect(unwrap(await queries.getTaskState(projectKey, taskId)).claim?.state).toBe('RELEASED');
+      const { generations } = unwrap(await queries.getClaimHistory(projectKey, taskId));
       expect(generations.at(-1)?.release_reason).toBe('SESSION_CLOSED');
     }
     expect(unwrap(await queries.getTaskState(PROJECT_KEY, C)).claim?.state).toBe('ACTIVE');

@@ -147,8 +147,8 @@ describe('a checkpoint', () => {
   it('must be of this project', () => {
     const log = newFilledLog();
     log.appendCheckpoint();
-    const project = { tenant_id: 'acme', project_id: 'other' };
-    expect(faultCodes(auditEvents(log.events, { project }))).toEqual([[601, 'BAD_SIGNATURE']]);
+    const projectKey = { tenant_id: 'acme', project_id: 'other' };
+    expect(faultCodes(auditEvents(log.events, { project: projectKey }))).toEqual([[601, 'BAD_SIGNATURE']]);
   });
 
   it('must not have a lower incarnation than a checkpoint before it', () => {

@@ -66,8 +66,8 @@ export const unsandboxedExecutor = (path: string | undefined): CommandExecutor =
   async execute({ copy, argv, limits, report, signal }) {
     const folder = await realpath(await mkdtemp(join(tmpdir(), 'genesis-check-')));
     try {
-      const project = await prepareFolder(folder, copy);
-      if (report !== null) await removeReport(project, report);
+      const projectFolder = await prepareFolder(folder, copy);
+      if (report !== null) await removeReport(projectFolder, report);
       const temporaryFolder = join(folder, 'tmp');
       const env = {
         ...sandboxEnvironment(),
@@ -81,12 +81,12 @@ export const unsandboxedExecutor = (path: string | undefined): CommandExecutor =
       const { channel: _, ...end } = await runCommandProcess({
         file,
         args,
-        cwd: project,
+        cwd: projectFolder,
         env,
         limits,
         signal,
       });
-      const bytes = report === null ? null : await readReport(project, report);
+      const bytes = report === null ? null : await readReport(projectFolder, report);
       const state = {
         is_started: end.spawn_error === null,
         is_disk_full: false,
@@ -103,27 +103,27 @@ async function prepareFolder(
   folder: string,
   { folder: copy, read_only_mounts }: Pick<WorkCopy, 'folder' | 'read_only_mounts'>,
 ) {
-  const project = join(folder, 'project');
+  const projectFolder = join(folder, 'project');
   await mkdir(join(folder, 'tmp'));
-  await cp(copy, project, { recursive: true, verbatimSymlinks: true });
+  await cp(copy, projectFolder, { recursive: true, verbatimSymlinks: true });
   for (const { source, target } of read_only_mounts) {
-    await mkdir(dirname(join(project, target)), { recursive: true });
-    await symlink(source, join(project, target));
+    await mkdir(dirname(join(projectFolder, target)), { recursive: true });
+    await symlink(source, join(projectFolder, target));
   }
-  return project;
+  return projectFolder;
 }
 
 /** Removes a report that was there before, so that it is not taken for the report of this command. */
-async function removeReport(project: string, report: string): Promise<void> {
-  const parent = await realpath(dirname(join(project, report))).catch(() => null);
-  if (parent !== null && isInside(project, parent))
-    await rm(join(project, report), { recursive: true, force: true });
+async function removeReport(projectFolder: string, report: string): Promise<void> {
+  const parent = await realpath(dirname(join(projectFolder, report))).catch(() => null);
+  if (parent !== null && isInside(projectFolder, parent))
+    await rm(join(projectFolder, report), { recursive: true, force: true });
 }
 
 /** Reads the report. Null if there is no such file, or if a link leads to a file outside the folder. */
-async function readReport(project: string, report: string): Promise<Uint8Array | null> {
-  const path = await realpath(join(project, report)).catch(() => null);
-  if (path === null || !isInside(project, path)) return null;
+async function readReport(projectFolder: string, report: string): Promise<Uint8Array | null> {
+  const path = await realpath(join(projectFolder, report)).catch(() => null);
+  if (path === null || !isInside(projectFolder, path)) return null;
   const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(
     () => null,
   );

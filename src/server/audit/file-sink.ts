@@ -18,8 +18,8 @@ export class FileSink implements AuditSink {
     return `file:${this.path}`;
   }
 
-  async lastSent(project: ProjectKey): Promise<CheckpointId | null> {
-    return (await this.loadLastByProject()).get(projectPath(project)) ?? null;
+  async lastSent(projectKey: ProjectKey): Promise<CheckpointId | null> {
+    return (await this.loadLastByProject()).get(projectPath(projectKey)) ?? null;
   }
 
   async send(anchors: readonly Anchor[]): Promise<void> {

@@ -36,7 +36,7 @@ function openSink(address: string, cwd: string, stateFolder: string): AuditSink 
 
 const withLocalRecord = (sink: Pick<AuditSink, 'name' | 'send'>, confirmed: FileSink): AuditSink => ({
   name: sink.name,
-  lastSent: (project) => confirmed.lastSent(project),
+  lastSent: (projectKey) => confirmed.lastSent(projectKey),
   async send(anchors) {
     await sink.send(anchors);
     await confirmed.send(anchors);

@@ -22,10 +22,11 @@ export class StoreSink implements AuditSink {
     private readonly open: () => Promise<Store>,
   ) {}
 
-  lastSent(project: ProjectKey): Promise<CheckpointId | null> {
+  lastSent(projectKey: ProjectKey): Promise<CheckpointId | null> {
     return this.withStore(async (store) => {
       let last: CheckpointId | null = null;
-      for await (const anchor of anchorsOfProject(store, project)) if (isLater(anchor, last)) last = anchor;
+      for await (const anchor of anchorsOfProject(store, projectKey))
+        if (isLater(anchor, last)) last = anchor;
       return last;
     });
   }

@@ -123,8 +123,8 @@ test('forbids unsigned commands, and accepts signed ones, when the tenant requir
   const body = { task_id: TASK, agent_id: 'alpha', session_id: 's1', request_id: 'r1' };
   const unsigned = await testServer.request('POST', `${PROJECT_URL}/claims`, body, adminHeaders);
   expect([unsigned.status, unsigned.body.code]).toEqual([403, 'SIGNATURE_REQUIRED']);
-  const project = { tenant_id: 'acme', project_id: 'shop' };
-  const signature = signCommand({ ...project, command: 'claim_task', body }, privateKey);
+  const projectKey = { tenant_id: 'acme', project_id: 'shop' };
+  const signature = signCommand({ ...projectKey, command: 'claim_task', body }, privateKey);
   const altered = await testServer.request(
     'POST',
     `${PROJECT_URL}/claims`,

@@ -1,22 +1,22 @@
 import { type Handlers, jsonHandlers } from '../route.js';
 
 export const auditHandlers = jsonHandlers({
-  audit_head: ({ coordinator, project }) => coordinator.audit.head(project),
-  audit_proof: ({ coordinator, project, query }) => coordinator.audit.proof(project, query.position),
-  audit_consistency: ({ coordinator, project, query }) =>
-    coordinator.audit.consistency(project, query.from, query.to ?? null),
-  audit_keys: ({ coordinator, project }) => coordinator.audit.keys(project),
-  audit_replace_key: ({ coordinator, project, body, caller }) =>
-    coordinator.audit.replaceKey(project, body, caller),
-  verify_log: async ({ coordinator, project, connection }) => {
+  audit_head: ({ coordinator, projectKey }) => coordinator.audit.head(projectKey),
+  audit_proof: ({ coordinator, projectKey, query }) => coordinator.audit.proof(projectKey, query.position),
+  audit_consistency: ({ coordinator, projectKey, query }) =>
+    coordinator.audit.consistency(projectKey, query.from, query.to ?? null),
+  audit_keys: ({ coordinator, projectKey }) => coordinator.audit.keys(projectKey),
+  audit_replace_key: ({ coordinator, projectKey, body, caller }) =>
+    coordinator.audit.replaceKey(projectKey, body, caller),
+  verify_log: async ({ coordinator, projectKey, connection }) => {
     const disconnected = new AbortController();
     const stopListening = connection.onClose(() => disconnected.abort());
     try {
-      return await coordinator.verifications.run(project, disconnected.signal);
+      return await coordinator.verifications.run(projectKey, disconnected.signal);
     } finally {
       stopListening();
     }
   },
-  audit_revoke_key: ({ coordinator, project, body, caller }) =>
-    coordinator.audit.revokeKey(project, body, caller),
+  audit_revoke_key: ({ coordinator, projectKey, body, caller }) =>
+    coordinator.audit.revokeKey(projectKey, body, caller),
 }) satisfies Partial<Handlers>;

@@ -6,28 +6,28 @@ import { type Handlers, jsonHandlers } from '../route.js';
 
 export const eventHandlers = {
   ...jsonHandlers({
-    events: ({ coordinator, project, query }) => coordinator.feed.page(project, query),
-    recent_events: ({ coordinator, project, query }) => coordinator.feed.recentPage(project, query),
+    events: ({ coordinator, projectKey, query }) => coordinator.feed.page(projectKey, query),
+    recent_events: ({ coordinator, projectKey, query }) => coordinator.feed.recentPage(projectKey, query),
     agent_events: ({ coordinator, tenant, query }) => coordinator.feed.agentPage(tenant, query),
-    append_event: ({ coordinator, project, body, caller }) =>
-      coordinator.holder.appendEvent(project, body, caller),
-    import_events: ({ coordinator, project, body }) => coordinator.imports.importEvents(project, body),
-    trust_imports: ({ coordinator, project, body, caller }) =>
-      coordinator.imports.trustImports(project, body, caller),
+    append_event: ({ coordinator, projectKey, body, caller }) =>
+      coordinator.holder.appendEvent(projectKey, body, caller),
+    import_events: ({ coordinator, projectKey, body }) => coordinator.imports.importEvents(projectKey, body),
+    trust_imports: ({ coordinator, projectKey, body, caller }) =>
+      coordinator.imports.trustImports(projectKey, body, caller),
   }),
 
-  events_stream: async ({ context, project, query, request, connection, authorization }) => {
+  events_stream: async ({ context, projectKey, query, request, connection, authorization }) => {
     const { after: queryCursor = '', ...filter } = canonicalFilter(query);
     const after = connection.header('last-event-id') || queryCursor;
     // Reads one page first, so that an invalid cursor gets the usual problem.
-    const firstPage = await context.coordinator.feed.page(project, {
+    const firstPage = await context.coordinator.feed.page(projectKey, {
       ...(after === 'now' ? {} : { after }),
       limit: 1,
     });
     if (isProblem(firstPage)) return toResponse(firstPage);
     if (request.method === 'HEAD') return { status: 200, headers: STREAM_HEADERS, body: '' };
     const position = after === 'now' ? 'now' : (positionOfCursor(after) ?? 0);
-    const stream = await context.feeds.subscribe(project, { filter, position, connection, authorization });
+    const stream = await context.feeds.subscribe(projectKey, { filter, position, connection, authorization });
     return { status: 200, headers: STREAM_HEADERS, ...stream };
   },
 } satisfies Partial<Handlers>;

@@ -13,7 +13,9 @@ const projectField = z.object({ project_id: projectIdSchema });
 
 /** Handles a command whose body names the project. The tenant is that of the credential, or the header selects it. */
 export const projectCommand =
-  (run: (coordinator: Coordinator, project: ProjectKey, body: object, caller: Caller) => Promise<object>) =>
+  (
+    run: (coordinator: Coordinator, projectKey: ProjectKey, body: object, caller: Caller) => Promise<object>,
+  ) =>
   async ({ coordinator, tenant, body, caller }: ApiCall): Promise<object> => {
     const fields = parseBody(projectField, body);
     if (isProblem(fields)) return fields;
@@ -22,7 +24,7 @@ export const projectCommand =
     return run(coordinator, { tenant_id: tenant, ...fields }, commandBody, caller);
   };
 
-type View<Query> = (service: MethodologyService, project: ProjectKey, query: Query) => Promise<object>;
+type View<Query> = (service: MethodologyService, projectKey: ProjectKey, query: Query) => Promise<object>;
 
 /** Handles a view whose query names the project. */
 const projectView =
@@ -39,8 +41,8 @@ type StatusQuery = {
   at?: number;
 };
 
-const configure = projectCommand(({ settings }, project, body, caller) =>
-  settings.configure(project, { files: {}, ...body }, caller),
+const configure = projectCommand(({ settings }, projectKey, body, caller) =>
+  settings.configure(projectKey, { files: {}, ...body }, caller),
 );
 
 export const methodologyHandlers = jsonHandlers({
@@ -59,16 +61,18 @@ export const methodologyHandlers = jsonHandlers({
   validate_gaps: projectCommand(({ methodology }, ...request) => methodology.gaps(...request)),
   release: projectCommand(({ methodology }, ...request) => methodology.release(...request)),
 
-  methodology_status: projectView<StatusQuery>((service, project, { feature, health, gantt, ...query }) => {
-    const { agent_id: _, ...at } = query;
-    if (health === 'true') return service.health(project, at);
-    if (gantt === 'true') return service.gantt(project, at);
-    return feature === undefined
-      ? service.status(project, query)
-      : service.feature(project, { feature, ...at });
-  }),
-  zoom: projectView((service, project, query) => service.zoom(project, query)),
-  trace: projectView((service, project, query) => service.trace(project, query)),
-  pending_reviews: projectView((service, project) => service.reviews(project)),
-  known_gaps: projectView((service, project, query) => service.recordedGaps(project, query)),
+  methodology_status: projectView<StatusQuery>(
+    (service, projectKey, { feature, health, gantt, ...query }) => {
+      const { agent_id: _, ...at } = query;
+      if (health === 'true') return service.health(projectKey, at);
+      if (gantt === 'true') return service.gantt(projectKey, at);
+      return feature === undefined
+        ? service.status(projectKey, query)
+        : service.feature(projectKey, { feature, ...at });
+    },
+  ),
+  zoom: projectView((service, projectKey, query) => service.zoom(projectKey, query)),
+  trace: projectView((service, projectKey, query) => service.trace(projectKey, query)),
+  pending_reviews: projectView((service, projectKey) => service.reviews(projectKey)),
+  known_gaps: projectView((service, projectKey, query) => service.recordedGaps(projectKey, query)),
 });

@@ -12,12 +12,13 @@ export const overviewHandlers = jsonHandlers({
 
   get_limits: ({ coordinator, tenant }) => coordinator.settings.getLimits(tenant),
   put_limits: ({ coordinator, tenant, body, caller }) => coordinator.settings.putLimits(tenant, body, caller),
-  get_policy: ({ coordinator, project }) => coordinator.settings.getPolicy(project),
-  put_policy: ({ coordinator, project, body, caller }) =>
-    coordinator.settings.putPolicy(project, body, caller),
+  get_policy: ({ coordinator, projectKey }) => coordinator.settings.getPolicy(projectKey),
+  put_policy: ({ coordinator, projectKey, body, caller }) =>
+    coordinator.settings.putPolicy(projectKey, body, caller),
 
-  status: ({ coordinator, project, query }) => coordinator.queries.status(project, query.at),
-  agents: ({ coordinator, project, query }) => coordinator.queries.agents(project, query.at, query),
-  list_expired_claims: ({ coordinator, project, query }) => coordinator.queries.expiredClaims(project, query),
+  status: ({ coordinator, projectKey, query }) => coordinator.queries.status(projectKey, query.at),
+  agents: ({ coordinator, projectKey, query }) => coordinator.queries.agents(projectKey, query.at, query),
+  list_expired_claims: ({ coordinator, projectKey, query }) =>
+    coordinator.queries.expiredClaims(projectKey, query),
   list_projects: ({ coordinator, tenant, query }) => coordinator.queries.listProjects(tenant, query),
 });

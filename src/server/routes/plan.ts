@@ -37,24 +37,25 @@ function splitRequestId(body: unknown): { plan: unknown; request_id?: string } |
 }
 
 export const planHandlers = {
-  get_plan: async ({ coordinator, project, query }) => withEtag(await coordinator.plans.get(project, query)),
+  get_plan: async ({ coordinator, projectKey, query }) =>
+    withEtag(await coordinator.plans.get(projectKey, query)),
 
-  put_plan: async ({ coordinator, project, query, body, caller, connection }) => {
+  put_plan: async ({ coordinator, projectKey, query, body, caller, connection }) => {
     const parsed = splitRequestId(body);
     if (isProblem(parsed)) return toResponse(parsed);
     const if_match = parseIfMatch(connection.header('if-match'));
     if (isProblem(if_match)) return toResponse(if_match);
     const { plan, ...requestFields } = parsed;
     const options = { ...query, ...requestFields, ...(if_match === null ? {} : { if_match }) };
-    return withEtag(await coordinator.plans.put(project, plan, options, caller));
+    return withEtag(await coordinator.plans.put(projectKey, plan, options, caller));
   },
 
-  add_tasks: async ({ coordinator, project, body, caller }) => {
+  add_tasks: async ({ coordinator, projectKey, body, caller }) => {
     const { plans } = coordinator;
-    if (body instanceof JsonText) return withEtag(await plans.add(project, body, {}, caller));
+    if (body instanceof JsonText) return withEtag(await plans.add(projectKey, body, {}, caller));
     const fields = parseBody(tasksEnvelope, body);
     if (isProblem(fields)) return toResponse(fields);
     const { tasks, request_id } = fields;
-    return withEtag(await plans.add(project, tasks, withoutUndefined({ request_id }), caller));
+    return withEtag(await plans.add(projectKey, tasks, withoutUndefined({ request_id }), caller));
   },
 } satisfies Partial<Handlers>;

@@ -2,14 +2,15 @@ import { type Handlers, jsonHandlers } from '../route.js';
 
 /** Runners, candidates and evidence. */
 export const runnerHandlers = jsonHandlers({
-  enrol_runner: ({ coordinator, project, body, caller }) =>
-    coordinator.evidence.enrolRunner(project, body, caller),
-  list_runners: ({ coordinator, project }) => coordinator.evidence.listRunners(project),
+  enrol_runner: ({ coordinator, projectKey, body, caller }) =>
+    coordinator.evidence.enrolRunner(projectKey, body, caller),
+  list_runners: ({ coordinator, projectKey }) => coordinator.evidence.listRunners(projectKey),
   revoke_runner: (call) =>
-    call.coordinator.evidence.revokeRunner(call.project, call.param('runner_id'), call.caller),
-  propose_candidate: ({ coordinator, project, body, caller }) =>
-    coordinator.evidence.propose(project, body, caller),
-  list_candidates: ({ coordinator, project, query }) => coordinator.evidence.listCandidates(project, query),
-  record_evidence: ({ coordinator, project, body, caller }) =>
-    coordinator.evidence.record(project, body, caller),
+    call.coordinator.evidence.revokeRunner(call.projectKey, call.param('runner_id'), call.caller),
+  propose_candidate: ({ coordinator, projectKey, body, caller }) =>
+    coordinator.evidence.propose(projectKey, body, caller),
+  list_candidates: ({ coordinator, projectKey, query }) =>
+    coordinator.evidence.listCandidates(projectKey, query),
+  record_evidence: ({ coordinator, projectKey, body, caller }) =>
+    coordinator.evidence.record(projectKey, body, caller),
 }) satisfies Partial<Handlers>;

@@ -3,7 +3,7 @@ import { projectCommand } from './methodology.js';
 
 /** Runs of the iterate engine. */
 export const runHandlers = jsonHandlers({
-  iterate: projectCommand(({ runs }, project, body, caller) => runs.request(project, body, caller)),
+  iterate: projectCommand(({ runs }, projectKey, body, caller) => runs.request(projectKey, body, caller)),
   list_runs: ({ coordinator, tenant, query: { project_id, ...query } }) =>
     coordinator.runs.list({ tenant_id: tenant, project_id }, query),
   runs_spent: ({ coordinator, tenant, query: { project_id, ...query } }) =>
@@ -13,7 +13,7 @@ export const runHandlers = jsonHandlers({
     return call.coordinator.runs.show({ tenant_id: call.tenant, project_id }, call.param('run_id'));
   },
   cancel_run: (call) =>
-    projectCommand(({ runs }, project, body, caller) =>
-      runs.cancel(project, call.param('run_id'), body, caller),
+    projectCommand(({ runs }, projectKey, body, caller) =>
+      runs.cancel(projectKey, call.param('run_id'), body, caller),
     )(call),
 }) satisfies Partial<Handlers>;

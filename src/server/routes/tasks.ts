@@ -6,7 +6,7 @@ import { bytesResponse, toOkResponse, toResponse, withProblemDocuments } from '.
 import { type ApiCall, type Handlers, jsonHandlers } from '../route.js';
 
 const operatorHandler = (verb: OperatorVerb) => (call: ApiCall) =>
-  call.coordinator.decisions.operate(call.project, call.param('subject'), verb, call.body, call.caller);
+  call.coordinator.decisions.operate(call.projectKey, call.param('subject'), verb, call.body, call.caller);
 
 /** Adds the path's task to the body. A different task in the body is an error. */
 function withPathSubject(body: unknown, subject: string): unknown {
@@ -20,31 +20,31 @@ function withPathSubject(body: unknown, subject: string): unknown {
 
 export const taskHandlers = {
   ...jsonHandlers({
-    list_tasks: ({ coordinator, project, query }) => coordinator.queries.listTasks(project, query),
+    list_tasks: ({ coordinator, projectKey, query }) => coordinator.queries.listTasks(projectKey, query),
 
-    batch_get_states: async ({ coordinator, project, body }) => {
+    batch_get_states: async ({ coordinator, projectKey, body }) => {
       const fields = parseBody(taskIdsBody, body);
       if (isProblem(fields)) return fields;
-      const states = await coordinator.queries.batchGetStates(project, fields.task_ids);
+      const states = await coordinator.queries.batchGetStates(projectKey, fields.task_ids);
       return isProblem(states) ? states : { ...withProblemDocuments(states, 'tasks'), next: null };
     },
 
     get_task_state: (call) =>
-      call.coordinator.queries.getTaskState(call.project, call.param('subject'), call.query),
+      call.coordinator.queries.getTaskState(call.projectKey, call.param('subject'), call.query),
 
     note: async (call) => {
       const note = withPathSubject(call.body, call.param('subject'));
-      return isProblem(note) ? note : call.coordinator.holder.note(call.project, note, call.caller);
+      return isProblem(note) ? note : call.coordinator.holder.note(call.projectKey, note, call.caller);
     },
 
     get_claim_history: (call) =>
-      call.coordinator.queries.getClaimHistory(call.project, call.param('subject'), call.query),
+      call.coordinator.queries.getClaimHistory(call.projectKey, call.param('subject'), call.query),
 
     list_results: (call) =>
-      call.coordinator.queries.listResults(call.project, call.param('subject'), call.query),
+      call.coordinator.queries.listResults(call.projectKey, call.param('subject'), call.query),
 
     explain: (call) =>
-      call.coordinator.queries.explain(call.project, call.param('subject'), call.query.session_id),
+      call.coordinator.queries.explain(call.projectKey, call.param('subject'), call.query.session_id),
 
     force_release: operatorHandler('force_release'),
     reassign: operatorHandler('reassign'),
@@ -60,7 +60,7 @@ export const taskHandlers = {
   get_result: async (call) => {
     const [subject, resultId] = [call.param('subject'), call.param('result_id')];
     return toOkResponse(
-      await call.coordinator.queries.getResult(call.project, subject, resultId, call.query),
+      await call.coordinator.queries.getResult(call.projectKey, subject, resultId, call.query),
     );
   },
 

@@ -7,21 +7,21 @@ type HolderBatch = 'renewBatch' | 'releaseBatch' | 'submitBatch';
 
 const holderHandler =
   (name: HolderCommand) =>
-  ({ coordinator, project, body, caller }: ApiCall) =>
-    coordinator.holder[name](project, body, caller);
+  ({ coordinator, projectKey, body, caller }: ApiCall) =>
+    coordinator.holder[name](projectKey, body, caller);
 
 /** Many commands in one request, each with its own reply. */
 const holderBatchHandler =
   (name: HolderBatch) =>
-  async ({ coordinator, project, body, caller }: ApiCall) =>
-    withProblemDocuments(await coordinator.holder[name](project, body, caller), 'results');
+  async ({ coordinator, projectKey, body, caller }: ApiCall) =>
+    withProblemDocuments(await coordinator.holder[name](projectKey, body, caller), 'results');
 
 export const workHandlers = {
   ...jsonHandlers({
-    claim_task: ({ coordinator, project, body, caller }) =>
-      coordinator.claims.claimTask(project, body, caller),
-    batch_claim: async ({ coordinator, project, body, caller }) =>
-      withProblemDocuments(await coordinator.claims.batchClaim(project, body, caller), 'results'),
+    claim_task: ({ coordinator, projectKey, body, caller }) =>
+      coordinator.claims.claimTask(projectKey, body, caller),
+    batch_claim: async ({ coordinator, projectKey, body, caller }) =>
+      withProblemDocuments(await coordinator.claims.batchClaim(projectKey, body, caller), 'results'),
     renew_lease: holderHandler('renewLease'),
     renew_batch: holderBatchHandler('renewBatch'),
     release_claim: holderHandler('releaseClaim'),
@@ -30,11 +30,11 @@ export const workHandlers = {
     resume_claim: holderHandler('resumeClaim'),
     submit_result: holderHandler('submitResult'),
     submit_batch: holderBatchHandler('submitBatch'),
-    record_review: ({ coordinator, project, body, caller }) =>
-      coordinator.decisions.recordReview(project, body, caller),
+    record_review: ({ coordinator, projectKey, body, caller }) =>
+      coordinator.decisions.recordReview(projectKey, body, caller),
   }),
   next: (call) =>
     whileAuthorized(call, async (endSignal) =>
-      toResponse(await call.coordinator.claims.next(call.project, call.body, call.caller, endSignal)),
+      toResponse(await call.coordinator.claims.next(call.projectKey, call.body, call.caller, endSignal)),
     ),
 } satisfies Partial<Handlers>;

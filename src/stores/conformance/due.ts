@@ -60,10 +60,10 @@ export function describePermitsOnHeads(fixture: () => StoreFixture): void {
     });
 
     it('is limited like any other permit, and no longer counts when it has ended', async () => {
-      const { project, store } = fixture();
+      const { projectKey, store } = fixture();
       const untilMs = (await now()) + LEASE_MS;
       const claimTransaction = (subject: string, until: number) =>
-        transactionOf(project, {
+        transactionOf(projectKey, {
           swaps: [fixture().swap(subject)],
           permits: [onHead(subject, until)],
           permit_limits: [{ scope: SCOPE, max: 2 }],
@@ -103,14 +103,14 @@ export function describeDueProjects(fixture: () => StoreFixture): void {
       await takeHeadPermit(fixture(), '~a', (await now()) + LEASE_MS);
       expect(await dueProjectIds()).toEqual([]);
       await takeHeadPermit(fixture(), '~b', ENDED_MS);
-      expect(await dueProjectIds()).toEqual([fixture().project.project_id]);
+      expect(await dueProjectIds()).toEqual([fixture().projectKey.project_id]);
     });
 
     it('are due until the permit is released or renewed', async () => {
       await takeHeadPermit(fixture(), '~a', ENDED_MS);
       await takeHeadPermit(fixture(), '~b', ENDED_MS);
       await fixture().expectCommitted({ swaps: [fixture().swap('~a', 1)], permits: [onHead('~a', null)] });
-      expect(await dueProjectIds()).toEqual([fixture().project.project_id]);
+      expect(await dueProjectIds()).toEqual([fixture().projectKey.project_id]);
       await takeHeadPermit(fixture(), '~b', (await now()) + LEASE_MS, 1);
       expect(await dueProjectIds()).toEqual([]);
     });
@@ -122,14 +122,14 @@ export function describeDueProjects(fixture: () => StoreFixture): void {
         permits: [onHead('~b', (await now()) + LEASE_MS)],
         permit_limits: [{ scope: SCOPE, max: 1 }],
       });
-      expect(await dueProjectIds()).toEqual([fixture().project.project_id]);
+      expect(await dueProjectIds()).toEqual([fixture().projectKey.project_id]);
     });
 
     it('become due as time passes, after a renewal too', async () => {
       await takeHeadPermit(fixture(), '~a', (await now()) + 30);
       await takeHeadPermit(fixture(), '~a', (await now()) + 60, 1);
       await fixture().advanceClock(100);
-      expect(await dueProjectIds()).toEqual([fixture().project.project_id]);
+      expect(await dueProjectIds()).toEqual([fixture().projectKey.project_id]);
     });
 
     it('are returned earliest first, up to the limit', async () => {
@@ -139,9 +139,9 @@ export function describeDueProjects(fixture: () => StoreFixture): void {
         ['earliest', 1],
         ['latest', 3],
       ] as const) {
-        const project = fixture().projectKey(project_id);
+        const projectKey = fixture().keyOf(project_id);
         await store.commit([
-          transactionOf(project, {
+          transactionOf(projectKey, {
             swaps: [fixture().swap('~a')].map((swap) => ({
               ...swap,
               events: swap.events.map((event) => ({ ...event, project_id })),

@@ -47,7 +47,7 @@ export function describeDurability(fixture: () => StoreFixture): void {
       for (const seq of [2, 3]) {
         await fixture().reopen();
         await expectRemembered(fixture());
-        const { position } = (await fixture().store.project(fixture().project)) ?? { position: 0 };
+        const { position } = (await fixture().store.project(fixture().projectKey)) ?? { position: 0 };
         const { positions } = await fixture().expectCommitted({
           swaps: [fixture().swap('~s1', seq)],
           rules_seq: 1,
@@ -57,7 +57,7 @@ export function describeDurability(fixture: () => StoreFixture): void {
     });
 
     it('remembers the permit, the request and the rules change of a transaction without events', async () => {
-      const looseEvent = eventOf(fixture().project, {});
+      const looseEvent = eventOf(fixture().projectKey, {});
       await fixture().expectCommitted({ loose_events: [looseEvent] });
       const permits = [{ scope: 'work', member: 'm', until_ms: FOREVER }];
       const requests = [{ key: 'k', digest: 'd', keep: true, reply: 7 }];
@@ -69,7 +69,7 @@ export function describeDurability(fixture: () => StoreFixture): void {
       });
       expect(positions).toEqual([null]);
       await fixture().reopen();
-      expect(await fixture().store.project(fixture().project)).toEqual({ position: 1, rules_seq: 1 });
+      expect(await fixture().store.project(fixture().projectKey)).toEqual({ position: 1, rules_seq: 1 });
       expect(await fixture().store.countPermits(fixture().tenant_id, 'work')).toBe(1);
       expect(await fixture().commit({ requests })).toMatchObject({
         kind: 'replay',
@@ -99,32 +99,32 @@ export function describeDurability(fixture: () => StoreFixture): void {
 
 /** Swaps twenty heads twice each, with loose events, permits and requests. The last transaction releases one permit. */
 async function fillProject(fixture: StoreFixture): Promise<void> {
-  const { project, store } = fixture;
+  const { projectKey, store } = fixture;
   await store.commit(
     range(1, 20).flatMap((n) => [
-      transactionOf(project, { swaps: [fixture.swap(`~s${n}`)], changes_rules: n === 1 }),
-      transactionOf(project, {
+      transactionOf(projectKey, { swaps: [fixture.swap(`~s${n}`)], changes_rules: n === 1 }),
+      transactionOf(projectKey, {
         swaps: [fixture.swap(`~s${n}`, 1)],
-        loose_events: [eventOf(project, { event_id: `note${n}`, session_id: 's1' })],
+        loose_events: [eventOf(projectKey, { event_id: `note${n}`, session_id: 's1' })],
         permits: [{ scope: 'work', member: `m${n}`, until_ms: FOREVER }],
         requests: [{ key: `k${n}`, digest: 'd', keep: true, reply: { n } }],
       }),
     ]),
   );
   await fixture.expectCommitted({
-    loose_events: [eventOf(project, { event_id: 'last' })],
+    loose_events: [eventOf(projectKey, { event_id: 'last' })],
     permits: [{ scope: 'work', member: 'm20', until_ms: null }],
   });
 }
 
-async function contentsOf({ store, project, tenant_id }: StoreFixture): Promise<unknown> {
+async function contentsOf({ store, projectKey, tenant_id }: StoreFixture): Promise<unknown> {
   return {
-    row: await store.project(project),
+    row: await store.project(projectKey),
     projects: await store.projects(tenant_id),
-    heads: await store.scanHeads(project, { after: null, limit: 1000 }),
-    events: await store.events(project, { after: 0, limit: 1000 }),
-    of_subject: await store.events(project, { after: 0, limit: 1000, subject: '~s7' }),
-    of_session: await store.events(project, { after: 0, limit: 1000, session_id: 's1' }),
+    heads: await store.scanHeads(projectKey, { after: null, limit: 1000 }),
+    events: await store.events(projectKey, { after: 0, limit: 1000 }),
+    of_subject: await store.events(projectKey, { after: 0, limit: 1000, subject: '~s7' }),
+    of_session: await store.events(projectKey, { after: 0, limit: 1000, session_id: 's1' }),
     live_permits: await store.countPermits(tenant_id, 'work'),
   };
 }
@@ -135,10 +135,10 @@ async function expectRemembered(fixture: StoreFixture): Promise<void> {
     kind: 'replay',
     request: { key: 'k2', digest: 'd', reply: { n: 2 }, positions: [5, 6] },
   });
-  const looseEvent = eventOf(fixture.project, { event_id: 'note2' });
+  const looseEvent = eventOf(fixture.projectKey, { event_id: 'note2' });
   expect((await fixture.expectCommitted({ loose_events: [looseEvent] })).positions).toEqual([null]);
   const takePermit = (member: string) => ({
-    loose_events: [eventOf(fixture.project, {})],
+    loose_events: [eventOf(fixture.projectKey, {})],
     permits: [{ scope: 'work', member, until_ms: FOREVER }],
     permit_limits: [{ scope: 'work', max: 19 }],
   });

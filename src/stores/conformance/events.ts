@@ -74,11 +74,11 @@ function describeFilters(fixture: () => StoreFixture): void {
   // req: EVT-007, EVT-008
   it('are found by every filter, alone and combined', async () => {
     const looseEvents = SAMPLES.map((fields, index) =>
-      eventOf(fixture().project, { timestamp: isoTime(START_MS + 1000 * (index + 1)), ...fields }),
+      eventOf(fixture().projectKey, { timestamp: isoTime(START_MS + 1000 * (index + 1)), ...fields }),
     );
     await fixture().expectCommitted({ loose_events: looseEvents });
     for (const [query, expected] of FILTERS) {
-      const matching = await fixture().store.events(fixture().project, { after: 0, limit: 100, ...query });
+      const matching = await fixture().store.events(fixture().projectKey, { after: 0, limit: 100, ...query });
       expect({ query, matching: matching.map((event) => event.position) }).toEqual({
         query,
         matching: expected,
@@ -96,13 +96,13 @@ function describePaging(fixture: () => StoreFixture): void {
   ])('are paged without loss or repetition: %s', async (_, query) => {
     const looseEvents = range(1, 60).map((n) => {
       const name = n % 2 === 0 ? 'even' : 'odd';
-      return eventOf(fixture().project, { event_type: name, subject: `~${name}`, session_id: name });
+      return eventOf(fixture().projectKey, { event_type: name, subject: `~${name}`, session_id: name });
     });
     await fixture().expectCommitted({ loose_events: looseEvents });
     const expected = range(1, 60).filter((n) => Object.keys(query).length === 0 || n % 2 === 0);
     const positions: number[] = [];
     for (let after = 0; ; after = positions.at(-1) as number) {
-      const page = await fixture().store.events(fixture().project, { ...query, after, limit: 7 });
+      const page = await fixture().store.events(fixture().projectKey, { ...query, after, limit: 7 });
       if (page.length === 0) break;
       expect(page.length).toBeLessThanOrEqual(7);
       positions.push(...page.map((event) => event.position));
@@ -129,10 +129,10 @@ const PAYLOADS: [string, Record<string, unknown>][] = [
 
 function describeContent(fixture: () => StoreFixture): void {
   it.each(PAYLOADS)('are returned unchanged, as are heads: %s', async (_, record) => {
-    const event = eventOf(fixture().project, { subject: '~a', seq: 1, payload: { record } });
+    const event = eventOf(fixture().projectKey, { subject: '~a', seq: 1, payload: { record } });
     const swap = swapWith('~a', 0, [event]);
     await fixture().expectCommitted({ swaps: [swap] });
-    const [storedEvent] = await fixture().store.events(fixture().project, { after: 0, limit: 1 });
+    const [storedEvent] = await fixture().store.events(fixture().projectKey, { after: 0, limit: 1 });
     // Comparing as text also covers what toEqual ignores: an own member called __proto__.
     expect(JSON.stringify(withSortedMembers(storedEvent))).toBe(
       JSON.stringify(withSortedMembers({ ...event, position: 1 })),
@@ -145,7 +145,7 @@ function describeContent(fixture: () => StoreFixture): void {
 
   // req: EVT-003, EVT-010
   it('are returned with exactly the envelope fields that they had', async () => {
-    const full = eventOf(fixture().project, {
+    const full = eventOf(fixture().projectKey, {
       subject: '~a',
       seq: 1,
       task_id: 'T-1',
@@ -157,9 +157,9 @@ function describeContent(fixture: () => StoreFixture): void {
       request_id: 'r1',
       payload: { record: { a: 1 } },
     });
-    const bare = eventOf(fixture().project, {});
+    const bare = eventOf(fixture().projectKey, {});
     await fixture().expectCommitted({ swaps: [swapWith('~a', 0, [full])], loose_events: [bare] });
-    const events = await fixture().store.events(fixture().project, { after: 0, limit: 10 });
+    const events = await fixture().store.events(fixture().projectKey, { after: 0, limit: 10 });
     expect(events[0]).toStrictEqual({ ...full, position: 1 });
     expect(events[1]).toStrictEqual({ ...bare, position: 2 });
   });

@@ -27,21 +27,21 @@ export const PROJECT = 'p';
 /** The fixture of one test: a store, and a tenant that no other test uses. */
 export class StoreFixture {
   store: Store;
-  readonly project: ProjectKey;
+  readonly projectKey: ProjectKey;
 
   constructor(
     private readonly storeUnderTest: StoreUnderTest,
     readonly tenant_id: string,
   ) {
     this.store = storeUnderTest.store;
-    this.project = this.projectKey(PROJECT);
+    this.projectKey = this.keyOf(PROJECT);
   }
 
   get canReopen(): boolean {
     return this.storeUnderTest.reopen !== undefined;
   }
 
-  projectKey(project_id: string, tenant_id = this.tenant_id): ProjectKey {
+  keyOf(project_id: string, tenant_id = this.tenant_id): ProjectKey {
     return { tenant_id, project_id };
   }
 
@@ -49,24 +49,27 @@ export class StoreFixture {
     if (this.storeUnderTest.reopen !== undefined) this.store = await this.storeUnderTest.reopen();
   }
 
-  async commit(parts: Partial<Transaction>, project = this.project): Promise<CommitOutcome> {
-    const [outcome] = await this.store.commit([transactionOf(project, parts)]);
+  async commit(parts: Partial<Transaction>, projectKey = this.projectKey): Promise<CommitOutcome> {
+    const [outcome] = await this.store.commit([transactionOf(projectKey, parts)]);
     return outcome as CommitOutcome;
   }
 
   /** Commits a transaction that the test expects to be accepted. */
-  async expectCommitted(parts: Partial<Transaction>, project = this.project): Promise<CommittedOutcome> {
-    const outcome = await this.commit(parts, project);
+  async expectCommitted(
+    parts: Partial<Transaction>,
+    projectKey = this.projectKey,
+  ): Promise<CommittedOutcome> {
+    const outcome = await this.commit(parts, projectKey);
     expect(outcome.kind).toBe('committed');
     return outcome as CommittedOutcome;
   }
 
   swap(subject: string, expectedSeq = 0, eventCount = 1): HeadSwap {
-    return swapOf(this.project, subject, expectedSeq, eventCount);
+    return swapOf(this.projectKey, subject, expectedSeq, eventCount);
   }
 
-  async head(subject: string, project = this.project): Promise<StoredHead | null> {
-    const [head] = await this.store.heads(project, [subject]);
+  async head(subject: string, projectKey = this.projectKey): Promise<StoredHead | null> {
+    const [head] = await this.store.heads(projectKey, [subject]);
     return head as StoredHead | null;
   }
 

@@ -30,15 +30,15 @@ function describeSwaps(fixture: () => StoreFixture): void {
   it('returns heads in the requested order, with null for a missing one', async () => {
     const swaps = [fixture().swap('~a'), fixture().swap('~b')];
     await fixture().expectCommitted({ swaps });
-    const heads = await fixture().store.heads(fixture().project, ['~b', '~none', '~a', '~b']);
+    const heads = await fixture().store.heads(fixture().projectKey, ['~b', '~none', '~a', '~b']);
     expect(heads).toEqual([swaps[1]?.head, null, swaps[0]?.head, swaps[1]?.head]);
-    expect(await fixture().store.heads(fixture().project, [])).toEqual([]);
+    expect(await fixture().store.heads(fixture().projectKey, [])).toEqual([]);
   });
 
   it('swaps several heads in one transaction, with positions in the order of the swaps', async () => {
     const swaps = [fixture().swap('~b', 0, 2), fixture().swap('~a')];
     expect((await fixture().expectCommitted({ swaps })).positions).toEqual([1, 2, 3]);
-    const events = await fixture().store.events(fixture().project, { after: 0, limit: 10 });
+    const events = await fixture().store.events(fixture().projectKey, { after: 0, limit: 10 });
     expect(events.map((event) => event.subject)).toEqual(['~b', '~b', '~a']);
   });
 
@@ -60,7 +60,7 @@ function describeConflicts(fixture: () => StoreFixture): void {
     const outcome = await fixture().commit({ swaps: [fixture().swap('~a', expectedSeq)] });
     expect(outcome).toMatchObject({ kind: 'conflict', heads: [{ subject: '~a', head: storedSwap.head }] });
     expect(await fixture().head('~a')).toEqual(storedSwap.head);
-    expect(await fixture().store.project(fixture().project)).toMatchObject({ position: 2 });
+    expect(await fixture().store.project(fixture().projectKey)).toMatchObject({ position: 2 });
   });
 
   it('returns null in the conflict if the expected head does not exist', async () => {
@@ -123,43 +123,46 @@ function describeTransactions(fixture: () => StoreFixture): void {
       permits: [{ scope: 'work', member: 'm', until_ms: Number.POSITIVE_INFINITY }],
     });
     expect(outcome.kind).toBe('conflict');
-    expect(await fixture().store.heads(fixture().project, ['~a', '~b'])).toEqual([null, null]);
-    expect(await fixture().store.project(fixture().project)).toEqual({ position: 1, rules_seq: 0 });
+    expect(await fixture().store.heads(fixture().projectKey, ['~a', '~b'])).toEqual([null, null]);
+    expect(await fixture().store.project(fixture().projectKey)).toEqual({ position: 1, rules_seq: 0 });
     expect(await fixture().store.countPermits(fixture().tenant_id, 'work')).toBe(0);
   });
 
   // req: STO-021
   it('applies transactions in order, each seeing those before it, and returns one outcome each', async () => {
-    const { project, store } = fixture();
+    const { projectKey, store } = fixture();
     const outcomes = await store.commit([
-      transactionOf(project, { swaps: [fixture().swap('~a')] }),
-      transactionOf(project, { swaps: [fixture().swap('~a')] }),
-      transactionOf(project, {
+      transactionOf(projectKey, { swaps: [fixture().swap('~a')] }),
+      transactionOf(projectKey, { swaps: [fixture().swap('~a')] }),
+      transactionOf(projectKey, {
         swaps: [fixture().swap('~a', 1)],
         checks: [{ subject: '~b', expected_seq: 0 }],
       }),
-      transactionOf(project, { swaps: [fixture().swap('~b')], checks: [{ subject: '~a', expected_seq: 2 }] }),
+      transactionOf(projectKey, {
+        swaps: [fixture().swap('~b')],
+        checks: [{ subject: '~a', expected_seq: 2 }],
+      }),
     ]);
     expect(kindsOf(outcomes)).toEqual(['committed', 'conflict', 'committed', 'committed']);
     expect(outcomes[3]).toMatchObject({ positions: [3] });
   });
 
   it('returns in a conflict the head that an earlier transaction of the same commit wrote', async () => {
-    const { project, store } = fixture();
+    const { projectKey, store } = fixture();
     const first = fixture().swap('~a');
     const [, second] = await store.commit([
-      transactionOf(project, { swaps: [first] }),
-      transactionOf(project, { swaps: [fixture().swap('~a')] }),
+      transactionOf(projectKey, { swaps: [first] }),
+      transactionOf(projectKey, { swaps: [fixture().swap('~a')] }),
     ]);
     expect(second).toMatchObject({ kind: 'conflict', heads: [{ subject: '~a', head: first.head }] });
   });
 
   it('returns outcomes in the order of the transactions across projects and tenants', async () => {
     const projectKeys = [
-      fixture().projectKey('x'),
-      fixture().projectKey('y'),
-      fixture().projectKey('x'),
-      fixture().projectKey('x', `${fixture().tenant_id}-2`),
+      fixture().keyOf('x'),
+      fixture().keyOf('y'),
+      fixture().keyOf('x'),
+      fixture().keyOf('x', `${fixture().tenant_id}-2`),
     ];
     const outcomes = await fixture().store.commit(
       projectKeys.map((projectKey) => transactionOf(projectKey, { swaps: [swapOf(projectKey, '~a', 0)] })),
@@ -181,7 +184,7 @@ function describeTransactions(fixture: () => StoreFixture): void {
     for (const outcome of outcomes) {
       if (outcome.kind === 'conflict') expect(outcome.heads[0]?.head).toEqual(winner?.head);
     }
-    const events = await fixture().store.events(fixture().project, { after: 0, limit: 10 });
+    const events = await fixture().store.events(fixture().projectKey, { after: 0, limit: 10 });
     expect(events.map((event) => event.event_id)).toEqual([winner?.events[0]?.event_id]);
   });
 }
@@ -195,20 +198,20 @@ function describeScan(fixture: () => StoreFixture): void {
     const scannedSubjects: string[] = [];
     let after: string | null = null;
     for (let page = 0; page < 5; page += 1) {
-      const heads = await fixture().store.scanHeads(fixture().project, { after, limit: 2 });
+      const heads = await fixture().store.scanHeads(fixture().projectKey, { after, limit: 2 });
       expect(heads.length).toBe(page < 4 ? 2 : 1);
       scannedSubjects.push(...heads.map((head) => head.subject));
       after = scannedSubjects.at(-1) as string;
     }
     expect(scannedSubjects).toEqual(subjects);
-    expect(await fixture().store.scanHeads(fixture().project, { after, limit: 2 })).toEqual([]);
+    expect(await fixture().store.scanHeads(fixture().projectKey, { after, limit: 2 })).toEqual([]);
   });
 
   it('scans the current heads, starting after a subject that need not exist', async () => {
     await fixture().expectCommitted({ swaps: [fixture().swap('~a'), fixture().swap('~c')] });
     const newer = fixture().swap('~c', 1);
     await fixture().expectCommitted({ swaps: [newer] });
-    expect(await fixture().store.scanHeads(fixture().project, { after: '~b', limit: 10 })).toEqual([
+    expect(await fixture().store.scanHeads(fixture().projectKey, { after: '~b', limit: 10 })).toEqual([
       newer.head,
     ]);
   });

@@ -5,20 +5,20 @@ import { describe, it } from './test-list.js';
 export function describeIsolation(fixture: () => StoreFixture): void {
   describe('tenants and projects', () => {
     it('do not exist before the first write: reads and refused commits create none', async () => {
-      const { project, store, tenant_id } = fixture();
-      await store.events(project, { after: 0, limit: 10 });
-      await store.heads(project, ['~a']);
-      await store.scanHeads(project, { after: null, limit: 10 });
+      const { projectKey, store, tenant_id } = fixture();
+      await store.events(projectKey, { after: 0, limit: 10 });
+      await store.heads(projectKey, ['~a']);
+      await store.scanHeads(projectKey, { after: null, limit: 10 });
       await store.countPermits(tenant_id, 'work');
       expect((await fixture().commit({ swaps: [fixture().swap('~a', 5)] })).kind).toBe('conflict');
       expect((await fixture().commit({ not_after_ms: 0 })).kind).toBe('late');
-      expect(await store.project(project)).toBeNull();
+      expect(await store.project(projectKey)).toBeNull();
       expect(await store.projects(tenant_id)).toEqual([]);
     });
 
     it('are listed in the order of their names', async () => {
       for (const name of ['b', 'a', 'C', 'c', 'a-1', '_tenant']) {
-        const projectKey = fixture().projectKey(name);
+        const projectKey = fixture().keyOf(name);
         await fixture().expectCommitted({ swaps: [swapOf(projectKey, '~a', 0)] }, projectKey);
       }
       expect(await fixture().store.projects(fixture().tenant_id)).toEqual([
@@ -36,12 +36,12 @@ export function describeIsolation(fixture: () => StoreFixture): void {
     it.each([
       [
         'another tenant',
-        (storeFixture: StoreFixture) => storeFixture.projectKey('p', `${storeFixture.tenant_id}-2`),
+        (storeFixture: StoreFixture) => storeFixture.keyOf('p', `${storeFixture.tenant_id}-2`),
       ],
-      ['another project', (storeFixture: StoreFixture) => storeFixture.projectKey('q')],
-      ['a project whose name differs in case', (storeFixture: StoreFixture) => storeFixture.projectKey('P')],
+      ['another project', (storeFixture: StoreFixture) => storeFixture.keyOf('q')],
+      ['a project whose name differs in case', (storeFixture: StoreFixture) => storeFixture.keyOf('P')],
     ])('are isolated from the same ids in %s', async (_, projectFor) => {
-      const ownProject = fixture().project;
+      const ownProject = fixture().projectKey;
       const otherProject = projectFor(fixture());
       const [mine, theirs] = [swapOf(ownProject, '~a', 0, 2), swapOf(otherProject, '~a', 0)];
       const looseEvent = { event_id: 'same' };
@@ -65,7 +65,7 @@ export function describeIsolation(fixture: () => StoreFixture): void {
 
     // req: STO-022
     it('do not share requests between tenants', async () => {
-      const otherProject = fixture().projectKey('p', `${fixture().tenant_id}-2`);
+      const otherProject = fixture().keyOf('p', `${fixture().tenant_id}-2`);
       const requests = [{ key: 'k', digest: 'd', keep: true }];
       await fixture().expectCommitted({ swaps: [fixture().swap('~a')], requests });
       await fixture().expectCommitted({ swaps: [swapOf(otherProject, '~a', 0)], requests }, otherProject);
@@ -80,14 +80,14 @@ export function describeIsolation(fixture: () => StoreFixture): void {
 
 /** A subject, scope, member, request key, loose event id or session of this name works like any other. */
 async function expectToWorkAsUsual(fixture: StoreFixture, name: string): Promise<void> {
-  const { project, store, tenant_id } = fixture;
+  const { projectKey, store, tenant_id } = fixture;
   expect(await fixture.head(name)).toBeNull();
   expect(await store.countPermits(tenant_id, name)).toBe(0);
-  expect(await store.events(project, { after: 0, limit: 9, subject: name })).toEqual([]);
-  const swap = swapWith(name, 0, [eventOf(project, { subject: name, seq: 1, session_id: name })]);
-  const transaction = transactionOf(project, {
+  expect(await store.events(projectKey, { after: 0, limit: 9, subject: name })).toEqual([]);
+  const swap = swapWith(name, 0, [eventOf(projectKey, { subject: name, seq: 1, session_id: name })]);
+  const transaction = transactionOf(projectKey, {
     swaps: [swap],
-    loose_events: [eventOf(project, { event_id: name })],
+    loose_events: [eventOf(projectKey, { event_id: name })],
     requests: [{ key: name, digest: 'd', keep: true }],
     permits: [{ scope: name, member: name, until_ms: Number.POSITIVE_INFINITY }],
     permit_limits: [{ scope: name, max: 1 }],
@@ -97,10 +97,10 @@ async function expectToWorkAsUsual(fixture: StoreFixture, name: string): Promise
   expect(await fixture.head(name)).toEqual(swap.head);
   expect(await store.countPermits(tenant_id, name)).toBe(1);
   for (const query of [{ subject: name }, { session_id: name }]) {
-    const matching = await store.events(project, { after: 0, limit: 9, ...query });
+    const matching = await store.events(projectKey, { after: 0, limit: 9, ...query });
     expect(matching.map((event) => event.event_id)).toEqual([swap.events[0]?.event_id]);
   }
   expect(
-    (await fixture.expectCommitted({ loose_events: [eventOf(project, { event_id: name })] })).positions,
+    (await fixture.expectCommitted({ loose_events: [eventOf(projectKey, { event_id: name })] })).positions,
   ).toEqual([null]);
 }

@@ -3,13 +3,14 @@ import { eventOf, range, type StoreFixture, transactionOf } from './fixture.js';
 import { describe, it } from './test-list.js';
 
 export function describeLooseEvents(fixture: () => StoreFixture): void {
-  const looseEvent = (event_id: string, subject = '~a') => eventOf(fixture().project, { event_id, subject });
+  const looseEvent = (event_id: string, subject = '~a') =>
+    eventOf(fixture().projectKey, { event_id, subject });
 
   describe('loose events', () => {
     it('get a position and change no head', async () => {
       expect((await fixture().expectCommitted({ loose_events: [looseEvent('n1')] })).positions).toEqual([1]);
       expect(await fixture().head('~a')).toBeNull();
-      const [event] = await fixture().store.events(fixture().project, { after: 0, limit: 10 });
+      const [event] = await fixture().store.events(fixture().projectKey, { after: 0, limit: 10 });
       expect(event).toEqual({ ...looseEvent('n1'), position: 1 });
     });
 
@@ -20,16 +21,16 @@ export function describeLooseEvents(fixture: () => StoreFixture): void {
         loose_events: [looseEvent('n1', '~other'), looseEvent('n2')],
       });
       expect(outcome.positions).toEqual([null, 2]);
-      const events = await fixture().store.events(fixture().project, { after: 0, limit: 10 });
+      const events = await fixture().store.events(fixture().projectKey, { after: 0, limit: 10 });
       expect(events.map((event) => event.event_id)).toEqual(['n1', 'n2']);
       expect(events[0]?.subject).toBe('~a');
     });
 
     it('are stored once if a transaction or a commit contains them twice', async () => {
-      const { project, store } = fixture();
+      const { projectKey, store } = fixture();
       const outcomes = await store.commit([
-        transactionOf(project, { loose_events: [looseEvent('n1'), looseEvent('n1')] }),
-        transactionOf(project, { loose_events: [looseEvent('n1')] }),
+        transactionOf(projectKey, { loose_events: [looseEvent('n1'), looseEvent('n1')] }),
+        transactionOf(projectKey, { loose_events: [looseEvent('n1')] }),
       ]);
       expect(outcomes).toMatchObject([{ positions: [1, null] }, { positions: [null] }]);
     });
@@ -40,7 +41,7 @@ export function describeLooseEvents(fixture: () => StoreFixture): void {
         loose_events: [looseEvent('n1')],
       });
       expect(outcome.positions).toEqual([1, 2, 3]);
-      const events = await fixture().store.events(fixture().project, { after: 2, limit: 10 });
+      const events = await fixture().store.events(fixture().projectKey, { after: 2, limit: 10 });
       expect(events.map((event) => event.event_id)).toEqual(['n1']);
     });
 

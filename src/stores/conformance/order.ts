@@ -11,11 +11,11 @@ export function describeOrder(fixture: () => StoreFixture): void {
     // req: EVT-009, EVT-012
     it('has no gaps and matches the order of concurrent commits', async () => {
       const positionByEvent = await commitConcurrently(fixture());
-      const events = await fixture().store.events(fixture().project, { after: 0, limit: 10_000 });
+      const events = await fixture().store.events(fixture().projectKey, { after: 0, limit: 10_000 });
       expect(events.map((event) => event.position)).toEqual(range(1, events.length));
       for (const [eventId, position] of positionByEvent) expect(events[position - 1]?.event_id).toBe(eventId);
       expect(events).toHaveLength(positionByEvent.size);
-      expect(await fixture().store.project(fixture().project)).toMatchObject({ position: events.length });
+      expect(await fixture().store.project(fixture().projectKey)).toMatchObject({ position: events.length });
       expectSeqsInOrder(events);
     });
 
@@ -27,7 +27,7 @@ export function describeOrder(fixture: () => StoreFixture): void {
           }),
         ),
       );
-      const events = await fixture().store.events(fixture().project, { after: 0, limit: 1000 });
+      const events = await fixture().store.events(fixture().projectKey, { after: 0, limit: 1000 });
       for (let first = 0; first < events.length; first += 4) {
         const transaction = events.slice(first, first + 4).map((event) => event.subject?.slice(2));
         expect(new Set(transaction).size).toBe(1);
@@ -42,11 +42,11 @@ async function commitConcurrently(fixture: StoreFixture): Promise<Map<string, nu
   const commitAsCaller = async (caller: number) => {
     let contestedSeq = 0;
     for (const n of range(1, COMMITS / CALLERS)) {
-      const ownSwap = transactionOf(fixture.project, {
+      const ownSwap = transactionOf(fixture.projectKey, {
         swaps: [fixture.swap(`~own${caller}`, n - 1)],
-        loose_events: [eventOf(fixture.project, {})],
+        loose_events: [eventOf(fixture.projectKey, {})],
       });
-      const contestedSwap = transactionOf(fixture.project, {
+      const contestedSwap = transactionOf(fixture.projectKey, {
         swaps: [fixture.swap('~contested', contestedSeq)],
       });
       const [first, second] = await fixture.store.commit([ownSwap, contestedSwap]);

@@ -27,7 +27,7 @@ class PermitFixture {
   take(
     permits: readonly Permit[],
     max: number,
-    projectKey: ProjectKey = this.fixture().project,
+    projectKey: ProjectKey = this.fixture().projectKey,
   ): Promise<CommitOutcome> {
     const looseEvents = [eventOf(projectKey, {})];
     return this.fixture().commit(
@@ -111,8 +111,8 @@ function describeLimits(fixture: () => StoreFixture, permitFixture: PermitFixtur
 
   it('are refused to several transactions of one batch, each under its own limit', async () => {
     const transactions = [2, 1].map((max) =>
-      transactionOf(fixture().project, {
-        loose_events: [eventOf(fixture().project, {})],
+      transactionOf(fixture().projectKey, {
+        loose_events: [eventOf(fixture().projectKey, {})],
         permits: ['m1', 'm2', 'm3'].map((member) => permitFixture.permit(`${member} of ${max}`, FOREVER)),
         permit_limits: [{ scope: 'work', max }],
       }),
@@ -122,7 +122,7 @@ function describeLimits(fixture: () => StoreFixture, permitFixture: PermitFixtur
   });
 
   it('need no limit, and a full scope does not affect transactions that take no permit in it', async () => {
-    const looseEvents = [eventOf(fixture().project, {})];
+    const looseEvents = [eventOf(fixture().projectKey, {})];
     await fixture().expectCommitted({
       loose_events: looseEvents,
       permits: [permitFixture.permit('m1', FOREVER), permitFixture.permit('m2', FOREVER)],
@@ -135,11 +135,11 @@ function describeLimits(fixture: () => StoreFixture, permitFixture: PermitFixtur
   });
 
   it('are visible to later transactions of the same commit', async () => {
-    const { project, store } = fixture();
+    const { projectKey, store } = fixture();
     const outcomes = await store.commit(
       range(1, 3).map((n) =>
-        transactionOf(project, {
-          loose_events: [eventOf(project, {})],
+        transactionOf(projectKey, {
+          loose_events: [eventOf(projectKey, {})],
           permits: [permitFixture.permit(`m${n}`, FOREVER)],
           permit_limits: [{ scope: 'work', max: 2 }],
         }),
@@ -151,7 +151,7 @@ function describeLimits(fixture: () => StoreFixture, permitFixture: PermitFixtur
   it('never exceed the limit under concurrent requests from several projects', async () => {
     const outcomes = await Promise.all(
       range(1, 30).map((n) =>
-        permitFixture.take([permitFixture.permit(`m${n}`, FOREVER)], 5, fixture().projectKey(`p${n % 3}`)),
+        permitFixture.take([permitFixture.permit(`m${n}`, FOREVER)], 5, fixture().keyOf(`p${n % 3}`)),
       ),
     );
     expect(kindsOf(outcomes).filter((kind) => kind === 'committed')).toHaveLength(5);
@@ -228,7 +228,7 @@ function describeScopes(fixture: () => StoreFixture, permitFixture: PermitFixtur
       0,
     );
     const outcome = await fixture().commit({
-      loose_events: [eventOf(fixture().project, {})],
+      loose_events: [eventOf(fixture().projectKey, {})],
       permits: [permitFixture.permit('m2', FOREVER, 'a'), permitFixture.permit('m2', FOREVER, 'b')],
       permit_limits: [
         { scope: 'a', max: 2 },
@@ -244,7 +244,7 @@ function describeScopes(fixture: () => StoreFixture, permitFixture: PermitFixtur
   });
 
   it('are counted across all projects of a tenant, with distinct members per project', async () => {
-    const [one, two] = [fixture().projectKey('one'), fixture().projectKey('two')];
+    const [one, two] = [fixture().keyOf('one'), fixture().keyOf('two')];
     expect((await permitFixture.take([permitFixture.permit('same', FOREVER)], 1, one)).kind).toBe(
       'committed',
     );
@@ -261,7 +261,7 @@ function describeScopes(fixture: () => StoreFixture, permitFixture: PermitFixtur
   });
 
   it('of another tenant are not counted', async () => {
-    const other = fixture().projectKey('p', `${fixture().tenant_id}-2`);
+    const other = fixture().keyOf('p', `${fixture().tenant_id}-2`);
     await permitFixture.take([permitFixture.permit('m1', FOREVER)], 1);
     expect((await permitFixture.take([permitFixture.permit('m1', FOREVER)], 1, other)).kind).toBe(
       'committed',

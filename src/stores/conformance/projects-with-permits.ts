@@ -20,10 +20,10 @@ const onHead = (until_ms: number | null): Permit => ({
 export function describeProjectsWithPermits(fixture: () => StoreFixture): void {
   const now = (): Promise<number> => fixture().store.now();
 
-  async function takePermit(project: ProjectKey, untilMs: number): Promise<void> {
+  async function takePermit(projectKey: ProjectKey, untilMs: number): Promise<void> {
     await fixture().expectCommitted(
-      { swaps: [swapOf(project, '~a', 0)], permits: [onHead(untilMs)] },
-      project,
+      { swaps: [swapOf(projectKey, '~a', 0)], permits: [onHead(untilMs)] },
+      projectKey,
     );
   }
 
@@ -46,18 +46,19 @@ export function describeProjectsWithPermits(fixture: () => StoreFixture): void {
 
   describe('the projects with a permit on a head', () => {
     it('are listed in pages, without the projects that never had such a permit', async () => {
-      const { project } = fixture();
+      const { projectKey } = fixture();
       await fixture().expectCommitted({ swaps: [fixture().swap('~a')] });
       const member: Permit = { scope: 'sessions', member: 's1', until_ms: (await now()) + LEASE_MS };
       await fixture().expectCommitted({ permits: [member] });
       expect(await projectIdsWithPermits()).toEqual([]);
       const names = ['p1', 'p2', 'p3', 'p4', 'p5'];
-      for (const name of names) await takePermit({ ...project, project_id: name }, (await now()) + LEASE_MS);
+      for (const name of names)
+        await takePermit({ ...projectKey, project_id: name }, (await now()) + LEASE_MS);
       expect(await projectIdsWithPermits()).toEqual(names);
     });
 
     it('are listed until the permit is released, with a swap of the head or without', async () => {
-      const [first, second] = [fixture().projectKey('p1'), fixture().projectKey('p2')];
+      const [first, second] = [fixture().keyOf('p1'), fixture().keyOf('p2')];
       await takePermit(first, (await now()) + LEASE_MS);
       await takePermit(second, Number.POSITIVE_INFINITY);
       expect(await projectIdsWithPermits()).toEqual(['p1', 'p2']);
@@ -71,32 +72,32 @@ export function describeProjectsWithPermits(fixture: () => StoreFixture): void {
     });
 
     it('are listed after the permit has ended, also if the head was swapped since', async () => {
-      const { project } = fixture();
-      await takePermit(project, (await now()) + SHORT_LEASE_MS);
+      const { projectKey } = fixture();
+      await takePermit(projectKey, (await now()) + SHORT_LEASE_MS);
       await fixture().advanceClock(2 * SHORT_LEASE_MS);
-      expect(await projectIdsWithPermits()).toEqual([project.project_id]);
+      expect(await projectIdsWithPermits()).toEqual([projectKey.project_id]);
       await fixture().expectCommitted({ swaps: [fixture().swap('~a', 1)] });
-      expect(await projectIdsWithPermits()).toEqual([project.project_id]);
+      expect(await projectIdsWithPermits()).toEqual([projectKey.project_id]);
       await fixture().expectCommitted({ swaps: [fixture().swap('~a', 2)], permits: [onHead(null)] });
       expect(await projectIdsWithPermits()).toEqual([]);
     });
 
     it('are listed when another project has taken the permit that has ended', async () => {
-      await takePermit(fixture().project, (await now()) + SHORT_LEASE_MS);
+      await takePermit(fixture().projectKey, (await now()) + SHORT_LEASE_MS);
       await fixture().advanceClock(2 * SHORT_LEASE_MS);
-      const other = fixture().projectKey('other');
+      const other = fixture().keyOf('other');
       const permit_limits = [{ scope: 'work', max: 1 }];
       const permits = [onHead((await now()) + LEASE_MS)];
       await fixture().expectCommitted({ swaps: [swapOf(other, '~a', 0)], permits, permit_limits }, other);
-      expect(await projectIdsWithPermits()).toEqual(['other', fixture().project.project_id]);
+      expect(await projectIdsWithPermits()).toEqual(['other', fixture().projectKey.project_id]);
     });
 
     it('are listed after reopening', async () => {
       if (!fixture().canReopen) return;
-      await takePermit(fixture().projectKey('live'), (await now()) + LEASE_MS);
-      await takePermit(fixture().projectKey('ended'), (await now()) + SHORT_LEASE_MS);
-      await takePermit(fixture().projectKey('released'), (await now()) + LEASE_MS);
-      await fixture().expectCommitted({ permits: [onHead(null)] }, fixture().projectKey('released'));
+      await takePermit(fixture().keyOf('live'), (await now()) + LEASE_MS);
+      await takePermit(fixture().keyOf('ended'), (await now()) + SHORT_LEASE_MS);
+      await takePermit(fixture().keyOf('released'), (await now()) + LEASE_MS);
+      await fixture().expectCommitted({ permits: [onHead(null)] }, fixture().keyOf('released'));
       await fixture().advanceClock(2 * SHORT_LEASE_MS);
       await fixture().reopen();
       expect(await projectIdsWithPermits()).toEqual(['ended', 'live']);
@@ -108,7 +109,7 @@ export function describeProjectsWithPermits(fixture: () => StoreFixture): void {
         'live',
         'released',
       ]);
-      expect(await fixture().head('~a', fixture().projectKey('released'))).toMatchObject({ seq: 1 });
+      expect(await fixture().head('~a', fixture().keyOf('released'))).toMatchObject({ seq: 1 });
     });
   });
 }

@@ -12,9 +12,9 @@ const shortenedDigestOf = ({ position, payload }: EventEnvelope) => ({
 });
 
 export function describeRedaction(fixture: () => StoreFixture): void {
-  const allEvents = () => fixture().store.events(fixture().project, { after: 0, limit: 1000 });
+  const allEvents = () => fixture().store.events(fixture().projectKey, { after: 0, limit: 1000 });
   const eventWith = (position: number, payload: Record<string, unknown>) =>
-    eventOf(fixture().project, { event_id: `e${position}`, session_id: `s${position % 2}`, payload });
+    eventOf(fixture().projectKey, { event_id: `e${position}`, session_id: `s${position % 2}`, payload });
 
   /** Six events in two commits; the payloads of the second and the fifth have fields to remove. */
   async function fillProject(): Promise<void> {
@@ -29,7 +29,7 @@ export function describeRedaction(fixture: () => StoreFixture): void {
 
   /** Redacts as retention does: first commits an event with the digests of the shortened payloads, then redacts. */
   async function redactTwo(): Promise<void> {
-    const { store, project } = fixture();
+    const { store, projectKey } = fixture();
     const [, second, , , fifth] = await allEvents();
     if (second === undefined || fifth === undefined) throw new Error('The events are missing.');
     const shortened = [
@@ -39,8 +39,8 @@ export function describeRedaction(fixture: () => StoreFixture): void {
     const event_type = 'HISTORY_FORGOTTEN';
     const payload = { events: shortened.map(shortenedDigestOf) };
     const redaction = { event_id: 'redaction', event_type, subject: '~history', payload };
-    await fixture().expectCommitted({ loose_events: [eventOf(project, redaction)] });
-    await store.redact(project, shortened);
+    await fixture().expectCommitted({ loose_events: [eventOf(projectKey, redaction)] });
+    await store.redact(projectKey, shortened);
   }
 
   describe('redaction', () => {
@@ -57,7 +57,7 @@ export function describeRedaction(fixture: () => StoreFixture): void {
       const otherEvents = (events: typeof after) =>
         events.slice(0, 6).flatMap(({ payload }, index) => (index === 1 || index === 4 ? [] : [payload]));
       expect(otherEvents(after)).toEqual(otherEvents(before));
-      const ofSession = await fixture().store.events(fixture().project, {
+      const ofSession = await fixture().store.events(fixture().projectKey, {
         after: 0,
         limit: 9,
         session_id: 's1',
@@ -90,9 +90,9 @@ export function describeRedaction(fixture: () => StoreFixture): void {
     });
 
     it('of no events, or in a project that does not exist, does nothing', async () => {
-      await fixture().store.redact(fixture().project, []);
-      await fixture().store.redact(fixture().projectKey('nowhere'), []);
-      expect(await fixture().store.project(fixture().projectKey('nowhere'))).toBeNull();
+      await fixture().store.redact(fixture().projectKey, []);
+      await fixture().store.redact(fixture().keyOf('nowhere'), []);
+      expect(await fixture().store.project(fixture().keyOf('nowhere'))).toBeNull();
     });
   });
 }

@@ -23,7 +23,7 @@ function describeReplays(fixture: () => StoreFixture): void {
     await fixture().expectCommitted({ swaps: [fixture().swap('~first')] });
     await fixture().expectCommitted({
       swaps: [fixture().swap('~a', 0, 2)],
-      loose_events: [eventOf(fixture().project, {})],
+      loose_events: [eventOf(fixture().projectKey, {})],
       requests: [requestRecord('k', { reply })],
     });
     const repeated = await fixture().commit({
@@ -50,7 +50,7 @@ function describeReplays(fixture: () => StoreFixture): void {
   });
 
   it('are replayed without the positions of loose events that existed before', async () => {
-    const looseEvent = eventOf(fixture().project, {});
+    const looseEvent = eventOf(fixture().projectKey, {});
     await fixture().expectCommitted({ loose_events: [looseEvent] });
     await fixture().expectCommitted({
       swaps: [fixture().swap('~a')],
@@ -77,10 +77,10 @@ function describeReplays(fixture: () => StoreFixture): void {
   });
 
   it('are known to later transactions of the same commit', async () => {
-    const { project, store } = fixture();
+    const { projectKey, store } = fixture();
     const outcomes = await store.commit([
-      transactionOf(project, { swaps: [fixture().swap('~a')], requests: [requestRecord('k')] }),
-      transactionOf(project, { swaps: [fixture().swap('~b')], requests: [requestRecord('k')] }),
+      transactionOf(projectKey, { swaps: [fixture().swap('~a')], requests: [requestRecord('k')] }),
+      transactionOf(projectKey, { swaps: [fixture().swap('~b')], requests: [requestRecord('k')] }),
     ]);
     expect(kindsOf(outcomes)).toEqual(['committed', 'replay']);
   });
@@ -94,7 +94,7 @@ function describeReplays(fixture: () => StoreFixture): void {
     const kinds = kindsOf(outcomes);
     expect(kinds.filter((kind) => kind === 'committed')).toHaveLength(1);
     expect(kinds.filter((kind) => kind === 'replay')).toHaveLength(19);
-    expect(await fixture().store.project(fixture().project)).toMatchObject({ position: 1 });
+    expect(await fixture().store.project(fixture().projectKey)).toMatchObject({ position: 1 });
   });
 }
 
@@ -126,13 +126,13 @@ function describeRequestExpiry(fixture: () => StoreFixture): void {
   });
 
   it('are still known after three hundred requests', async () => {
-    const { project, store } = fixture();
+    const { projectKey, store } = fixture();
     await store.commit(
       range(1, 300).map((n) =>
-        transactionOf(project, { swaps: [fixture().swap(`~s${n}`)], requests: [requestRecord(`k${n}`)] }),
+        transactionOf(projectKey, { swaps: [fixture().swap(`~s${n}`)], requests: [requestRecord(`k${n}`)] }),
       ),
     );
-    const [first] = await store.commit([transactionOf(project, { requests: [requestRecord('k1')] })]);
+    const [first] = await store.commit([transactionOf(projectKey, { requests: [requestRecord('k1')] })]);
     expect(first).toMatchObject({ kind: 'replay', request: { key: 'k1', positions: [1] } });
   });
 }

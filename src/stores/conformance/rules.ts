@@ -12,7 +12,7 @@ export function describeRules(fixture: () => StoreFixture): void {
       expect(
         (await fixture().expectCommitted({ swaps: [fixture().swap('~c')], changes_rules: true })).rules_seq,
       ).toBe(2);
-      expect(await fixture().store.project(fixture().project)).toEqual({ position: 3, rules_seq: 2 });
+      expect(await fixture().store.project(fixture().projectKey)).toEqual({ position: 3, rules_seq: 2 });
     });
 
     it('refuse a transaction decided under another rules_seq, and return the current one', async () => {
@@ -36,11 +36,11 @@ export function describeRules(fixture: () => StoreFixture): void {
     });
 
     it('that change within a commit refuse later transactions decided under the old rules_seq', async () => {
-      const { project, store } = fixture();
+      const { projectKey, store } = fixture();
       const outcomes = await store.commit([
-        transactionOf(project, { swaps: [fixture().swap('~a')], rules_seq: 0, changes_rules: true }),
-        transactionOf(project, { swaps: [fixture().swap('~b')], rules_seq: 0 }),
-        transactionOf(project, { swaps: [fixture().swap('~b')], rules_seq: 1 }),
+        transactionOf(projectKey, { swaps: [fixture().swap('~a')], rules_seq: 0, changes_rules: true }),
+        transactionOf(projectKey, { swaps: [fixture().swap('~b')], rules_seq: 0 }),
+        transactionOf(projectKey, { swaps: [fixture().swap('~b')], rules_seq: 1 }),
       ]);
       expect(kindsOf(outcomes)).toEqual(['committed', 'conflict', 'committed']);
     });
@@ -52,7 +52,7 @@ export function describeRules(fixture: () => StoreFixture): void {
         ),
       );
       expect(kindsOf(outcomes).filter((kind) => kind === 'committed')).toHaveLength(1);
-      expect(await fixture().store.project(fixture().project)).toEqual({ position: 1, rules_seq: 1 });
+      expect(await fixture().store.project(fixture().projectKey)).toEqual({ position: 1, rules_seq: 1 });
     });
   });
 }

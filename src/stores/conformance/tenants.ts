@@ -16,10 +16,10 @@ export function describeTenants(fixture: () => StoreFixture): void {
   };
 
   async function takePermit(tenantId: string): Promise<void> {
-    const project = fixture().projectKey('p', tenantId);
+    const projectKey = fixture().keyOf('p', tenantId);
     const until_ms = (await fixture().store.now()) + LEASE_MS;
     const permits = [{ scope: 'work', member: '~a', until_ms, on_head: true }] as const;
-    await fixture().expectCommitted({ swaps: [swapOf(project, '~a', 0)], permits }, project);
+    await fixture().expectCommitted({ swaps: [swapOf(projectKey, '~a', 0)], permits }, projectKey);
   }
 
   describe('the tenants', () => {
@@ -29,12 +29,12 @@ export function describeTenants(fixture: () => StoreFixture): void {
       await takePermit(second);
       await takePermit(first);
       await fixture().expectCommitted(
-        { swaps: [swapOf(fixture().projectKey('q'), '~a', 0)] },
-        fixture().projectKey('q'),
+        { swaps: [swapOf(fixture().keyOf('q'), '~a', 0)] },
+        fixture().keyOf('q'),
       );
       expect(await listedTenants()).toEqual([first, second]);
       const permits = [{ scope: 'work', member: '~a', until_ms: null, on_head: true }] as const;
-      await fixture().expectCommitted({ permits }, fixture().projectKey('p', second));
+      await fixture().expectCommitted({ permits }, fixture().keyOf('p', second));
       expect(await listedTenants()).toEqual([first, second]);
       if (!fixture().canReopen) return;
       await fixture().reopen();
@@ -42,8 +42,8 @@ export function describeTenants(fixture: () => StoreFixture): void {
     });
 
     it('whose projects were only read are not listed', async () => {
-      await fixture().store.project(fixture().projectKey('p'));
-      await fixture().store.events(fixture().projectKey('p'), { after: 0, limit: 1 });
+      await fixture().store.project(fixture().keyOf('p'));
+      await fixture().store.events(fixture().keyOf('p'), { after: 0, limit: 1 });
       expect(await listedTenants()).toEqual(tenantsListedAtStart());
     });
   });

@@ -79,7 +79,7 @@ function describePrecedence(fixture: () => StoreFixture): void {
       swaps: [fixture().swap('~a')],
       not_before_ms: nowMs + HOUR_MS,
       not_after_ms: nowMs,
-      loose_events: [eventOf(fixture().project, {})],
+      loose_events: [eventOf(fixture().projectKey, {})],
       permits: [{ ...permit, member: 'm2' }],
       permit_limits: [{ scope: 'work', max: 1 }],
     };

@@ -153,7 +153,7 @@ export class ProjectCommitter {
   }
 
   private lookups(cache: ProjectCache, transaction: Transaction): Lookup[] {
-    const { projectKey: project, blobs } = this;
+    const { projectKey, blobs } = this;
     const { state, requests } = this.dynamo.tables;
     const newLookup = (table: string, key: DynamoKey, updateCache: Lookup['updateCache']): Lookup => ({
       table,
@@ -162,25 +162,29 @@ export class ProjectCommitter {
     });
     return [
       ...[...transaction.swaps, ...transaction.checks].map(({ subject }) =>
-        newLookup(state, headKey(project, subject), async (item) =>
-          cache.heads.set(subject, item ? await headFromItem(item, blobs, project.tenant_id) : null),
+        newLookup(state, headKey(projectKey, subject), async (item) =>
+          cache.heads.set(subject, item ? await headFromItem(item, blobs, projectKey.tenant_id) : null),
         ),
       ),
       ...transaction.requests.map(({ key }) =>
-        newLookup(requests, requestKey(project, key), (item) =>
+        newLookup(requests, requestKey(projectKey, key), (item) =>
           cache.requests.set(key, item ? requestFromItem(item) : null),
         ),
       ),
       ...transaction.loose_events.map(({ event_id }) =>
-        newLookup(state, looseEventKey(project, event_id), (item) => item && cache.looseEvents.add(event_id)),
+        newLookup(
+          state,
+          looseEventKey(projectKey, event_id),
+          (item) => item && cache.looseEvents.add(event_id),
+        ),
       ),
       ...transaction.permits.map(({ scope, member }) =>
-        newLookup(state, memberKey(project, scope, member), (item) =>
+        newLookup(state, memberKey(projectKey, scope, member), (item) =>
           cache.members.set(memberName(scope, member), item ? untilFromItem(item) : null),
         ),
       ),
       ...scopesOf(transaction).map((scope) =>
-        newLookup(state, shareKey(project, scope), (item) =>
+        newLookup(state, shareKey(projectKey, scope), (item) =>
           cache.shares.set(scope, item ? shareFromItem(item) : null),
         ),
       ),

@@ -92,7 +92,7 @@ await describeOnDynamodb(
 
     it('reuse the expired permits of another project without a cleanup', async () => {
       const { tenant_id } = keyOf();
-      const [project, otherProject] = [keyOf('here', tenant_id), keyOf('there', tenant_id)];
+      const [projectKey, otherProject] = [keyOf('here', tenant_id), keyOf('there', tenant_id)];
       const store = await open();
       const untilMs = (await store.now()) + HOUR_MS;
       const gone = range(1, 120).map((n) => permitOf(`gone${n}`, untilMs));
@@ -101,12 +101,14 @@ await describeOnDynamodb(
         takePermits(otherProject, gone.slice(60), 121),
       ]);
       await store.commit([takePermits(otherProject, [permitOf('stays')], 121)]);
-      expect(kindsOf(await store.commit([takePermits(project, [permitOf('new')], 121)]))).toEqual(['full']);
+      expect(kindsOf(await store.commit([takePermits(projectKey, [permitOf('new')], 121)]))).toEqual([
+        'full',
+      ]);
       const later = await open(undefined, clockAhead(2 * HOUR_MS));
       expect(await later.countPermits(tenant_id, 'claims')).toBe(1);
       const outcomes = await later.commit([
-        takePermits(project, [permitOf('new')], 2),
-        takePermits(project, [permitOf('newer')], 2),
+        takePermits(projectKey, [permitOf('new')], 2),
+        takePermits(projectKey, [permitOf('newer')], 2),
       ]);
       expect(kindsOf(outcomes)).toEqual(['committed', 'full']);
       expect(await later.countPermits(tenant_id, 'claims')).toBe(2);

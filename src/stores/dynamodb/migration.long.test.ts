@@ -31,12 +31,12 @@ await describeOnDynamodb('the migration of dynamodb tables from version 1', (har
     onTestFinished(() => dynamo.close());
     const version1 = new TablesOfV1(dynamo);
     await version1.create();
-    for (const project of projects) {
-      const transactions = transactionsOf(project, LOOSE_EVENTS);
+    for (const projectKey of projects) {
+      const transactions = transactionsOf(projectKey, LOOSE_EVENTS);
       const outcomes = await expected.commit(transactions);
-      const events = await expected.events(project, { after: 0, limit: 10_000 });
-      const heads = await expected.scanHeads(project, { after: null, limit: 1000 });
-      await version1.fill(project, transactions, outcomes, events, heads);
+      const events = await expected.events(projectKey, { after: 0, limit: 10_000 });
+      const heads = await expected.scanHeads(projectKey, { after: null, limit: 1000 });
+      await version1.fill(projectKey, transactions, outcomes, events, heads);
     }
     return { expected, dynamo, version1 };
   }
@@ -75,8 +75,8 @@ await describeOnDynamodb('the migration of dynamodb tables from version 1', (har
     expect(await transactionOutcomesOf(expected, PROJECTS)).toMatchObject(
       await transactionOutcomesOf(store, PROJECTS),
     );
-    for (const project of PROJECTS) {
-      const row = projectFromItem(await dynamo.get(dynamo.tables.state, rowKey(project)));
+    for (const projectKey of PROJECTS) {
+      const row = projectFromItem(await dynamo.get(dynamo.tables.state, rowKey(projectKey)));
       expect(row.indexed_buckets).toBe(Math.floor(LOOSE_EVENTS / BUCKET_SIZE));
     }
     const blobs = new DynamodbBlobs(dynamo);
@@ -90,17 +90,17 @@ await describeOnDynamodb('the migration of dynamodb tables from version 1', (har
 
   it('leaves a row that no coordinator of version 1 can update', async () => {
     const options = { ...harness.options, namespace: `fenced-${randomUUID()}` };
-    const [project] = PROJECTS as [ProjectKey];
-    const { dynamo } = await fillVersion1(options, [project]);
+    const [projectKey] = PROJECTS as [ProjectKey];
+    const { dynamo } = await fillVersion1(options, [projectKey]);
     const { state } = dynamo.tables;
-    const before = await dynamo.get(state, rowKey(project));
+    const before = await dynamo.get(state, rowKey(projectKey));
     const migrator = await openDynamodbMigrator(options);
     await migrator.up();
     await migrator.close();
-    const after = await dynamo.get(state, rowKey(project));
+    const after = await dynamo.get(state, rowKey(projectKey));
     // Version 1 puts a row only if the stored `version` is the one that it has read. If it has read none, it puts a row
     // only if there is none.
-    const moved = { TableName: state, Item: { ...rowKey(project), version: N(1) } };
+    const moved = { TableName: state, Item: { ...rowKey(projectKey), version: N(1) } };
     const isSame = {
       ConditionExpression: '#version = :version',
       ExpressionAttributeNames: { '#version': 'version' },

@@ -62,14 +62,14 @@ export class DynamodbProjectsWithPermits {
       .filter(({ tenant_id }) => after === null || tenant_id >= after.tenant_id)
       .sort((a, b) => (a.tenant_id < b.tenant_id ? -1 : 1));
     const projectByName = new Map(
-      ended.map((project) => [nameOf(project.tenant_id, project.project_id), project]),
+      ended.map((projectKey) => [nameOf(projectKey.tenant_id, projectKey.project_id), projectKey]),
     );
     for (const scope of scopes) {
       const projects = pageOfProjects([...projectByName.values()], after, limit);
       // Every project of a later tenant comes after these.
       if (projects.length === limit && (projects.at(-1)?.tenant_id ?? '') < scope.tenant_id) return projects;
-      for (const project of await this.heldIn(scope))
-        projectByName.set(nameOf(project.tenant_id, project.project_id), project);
+      for (const projectKey of await this.heldIn(scope))
+        projectByName.set(nameOf(projectKey.tenant_id, projectKey.project_id), projectKey);
     }
     return pageOfProjects([...projectByName.values()], after, limit);
   }

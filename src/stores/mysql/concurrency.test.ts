@@ -17,12 +17,12 @@ function describeRaces(options: MysqlOptions): void {
   const { open, admin } = harnessOf(options);
 
   it('loses and duplicates no swap, and shows a follower every position once and in order', async () => {
-    const project = newProject();
+    const projectKey = newProject();
     const stores = await Promise.all(range(1, 4).map(() => open()));
-    const follower = new EventFollower(await open(), project);
+    const follower = new EventFollower(await open(), projectKey);
     const following = follower.run();
     const reportedPositions = (
-      await Promise.all(stores.map((store, n) => contendForHead(store, project, n)))
+      await Promise.all(stores.map((store, n) => contendForHead(store, projectKey, n)))
     ).flat();
     follower.stopAt(reportedPositions.length);
     await following;
@@ -35,10 +35,10 @@ function describeRaces(options: MysqlOptions): void {
     const { tenant_id } = newProject();
     const stores = await Promise.all(range(1, 4).map(() => open()));
     const takes = range(1, 40).map((n) => {
-      const project = { tenant_id, project_id: `p${n % 3}` };
+      const projectKey = { tenant_id, project_id: `p${n % 3}` };
       const permits = [{ scope: 'work', member: `m${n}`, until_ms: FOREVER }];
-      const transaction = transactionOf(project, {
-        loose_events: [eventOf(project, {})],
+      const transaction = transactionOf(projectKey, {
+        loose_events: [eventOf(projectKey, {})],
         permits,
         permit_limits: [{ scope: 'work', max: 7 }],
       });
@@ -50,16 +50,16 @@ function describeRaces(options: MysqlOptions): void {
   });
 
   it('refuses a commit as late that waited for a lock beyond not_after_ms', async () => {
-    const project = newProject();
+    const projectKey = newProject();
     const store = await open();
-    await store.commit([transactionOf(project, { swaps: [swapOf(project, '~a', 0)] })]);
+    await store.commit([transactionOf(projectKey, { swaps: [swapOf(projectKey, '~a', 0)] })]);
     const { host, port, user, password, namespace } = options;
     const other = await createConnection({ host, port, user, password, database: namespace });
     await other.beginTransaction();
-    await other.query('SELECT * FROM project WHERE tenant_id = ? FOR UPDATE', [project.tenant_id]);
+    await other.query('SELECT * FROM project WHERE tenant_id = ? FOR UPDATE', [projectKey.tenant_id]);
     const not_after_ms = (await store.now()) + 100;
     const waiting = store.commit([
-      transactionOf(project, { swaps: [swapOf(project, '~a', 1)], not_after_ms }),
+      transactionOf(projectKey, { swaps: [swapOf(projectKey, '~a', 1)], not_after_ms }),
     ]);
     while ((await store.now()) <= not_after_ms);
     await other.rollback();
@@ -68,13 +68,13 @@ function describeRaces(options: MysqlOptions): void {
   });
 
   it('reuses the permits of a scope after they expire, and removes the expired rows', async () => {
-    const project = newProject();
+    const projectKey = newProject();
     const store = await open();
     for (const round of range(1, 3)) {
       const until_ms = (await store.now()) + 30;
       const permits = range(1, 3).map((n) => ({ scope: 'work', member: `m${round}-${n}`, until_ms }));
-      const transaction = transactionOf(project, {
-        loose_events: [eventOf(project, {})],
+      const transaction = transactionOf(projectKey, {
+        loose_events: [eventOf(projectKey, {})],
         permits,
         permit_limits: [{ scope: 'work', max: 3 }],
       });
@@ -83,7 +83,7 @@ function describeRaces(options: MysqlOptions): void {
     }
     const [row] = await admin(
       'SELECT COUNT(*) AS kept FROM permit JOIN scope USING (scope_no) WHERE tenant_id = ?',
-      [project.tenant_id],
+      [projectKey.tenant_id],
     );
     expect(row?.kept).toBeLessThanOrEqual(3);
   });

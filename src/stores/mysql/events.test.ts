@@ -44,14 +44,14 @@ function describeEvents(options: MysqlOptions): void {
     [{ agent_id: 'a', types: ['A'], since: isoTime(START_MS) }, ['t', 'PRIMARY'], ['e', 'by_agent_id']],
   ];
   it.each(filters)('are found with an index: %o', async (filter, ...expected) => {
-    const project = newProject();
+    const projectKey = newProject();
     const store = await open();
     const fields = { subject: '~x', session_id: 's', feature_id: 'F', edge: 'design_code', agent_id: 'a' };
     const types = range(1, 300).map((n) => (n % 2 === 0 ? 'A' : 'B'));
     const events = types.map((event_type) =>
-      eventOf(project, { ...fields, event_type, task_id: 'T', timestamp: isoTime(START_MS) }),
+      eventOf(projectKey, { ...fields, event_type, task_id: 'T', timestamp: isoTime(START_MS) }),
     );
-    await store.commit([transactionOf(project, { loose_events: events })]);
+    await store.commit([transactionOf(projectKey, { loose_events: events })]);
     const usedIndexes: [unknown, unknown][] = [];
     const explainPlan = async (statement: string, values: readonly unknown[]) => {
       const plan = await admin(`EXPLAIN FORMAT = TRADITIONAL ${statement}`, values);
@@ -62,17 +62,17 @@ function describeEvents(options: MysqlOptions): void {
       }
       return admin(statement, values);
     };
-    const [first] = await readEvents(explainPlan, project, { after: 0, limit: 1, ...filter });
+    const [first] = await readEvents(explainPlan, projectKey, { after: 0, limit: 1, ...filter });
     expect(first?.position).toBe(filter.types?.[0] === 'A' && filter.types.length === 1 ? 2 : 1);
     expect(usedIndexes).toEqual(expected);
   });
 
   it('are the same as in the memory store for any query', async () => {
-    const project = newProject();
+    const projectKey = newProject();
     const [mysql, memory] = [await open(), openMemoryStore()];
     const pickedName = (name: string, n: number, of: number) => `${name}${(n * 7919) % of}`;
     const events = range(1, EVENTS).map((n) =>
-      eventOf(project, {
+      eventOf(projectKey, {
         event_type: n % 300 === 0 ? 'rare' : pickedName('type', n, 3),
         subject: pickedName('~s', n, 50),
         agent_id: pickedName('agent', n, 7),
@@ -87,11 +87,11 @@ function describeEvents(options: MysqlOptions): void {
       }),
     );
     for (let from = 0; from < EVENTS; from += 301) {
-      const transaction = transactionOf(project, { loose_events: events.slice(from, from + 301) });
+      const transaction = transactionOf(projectKey, { loose_events: events.slice(from, from + 301) });
       for (const store of [mysql, memory]) await store.commit([transaction]);
     }
     const property = fc.asyncProperty(eventQuery, async (query) => {
-      expect(await mysql.events(project, query)).toEqual(await memory.events(project, query));
+      expect(await mysql.events(projectKey, query)).toEqual(await memory.events(projectKey, query));
     });
     await fc.assert(property, { numRuns: 150 });
   });

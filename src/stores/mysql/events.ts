@@ -31,11 +31,11 @@ interface CandidatePage {
 
 export async function readEvents(
   run: RunStatement,
-  project: ProjectKey,
+  projectKey: ProjectKey,
   query: EventQuery,
 ): Promise<EventEnvelope[]> {
   if (query.types?.length === 0 || query.limit <= 0) return [];
-  const reader = new EventReader(run, project, query, Math.floor(query.limit));
+  const reader = new EventReader(run, projectKey, query, Math.floor(query.limit));
   const bounds = await reader.positionBounds();
   return bounds === null ? [] : reader.read(bounds.after, bounds.last);
 }

@@ -34,17 +34,17 @@ async function open(options: MysqlOptions): Promise<Store> {
 
 function describeDeath(options: MysqlOptions, { restart, freeze, thaw }: Required<TestDatabase>): void {
   it('keeps every acknowledged commit exactly once when the server is killed under load', async () => {
-    const project = newProject();
+    const projectKey = newProject();
     const store = await open(options);
     const committedPositions = new Map<string, number>();
-    const load = new MysqlCommitLoad(store, project, committedPositions);
+    const load = new MysqlCommitLoad(store, projectKey, committedPositions);
     const clients = Promise.all(range(1, 8).map((name) => load.runClient(name)));
     await load.waitForAcknowledged(60);
     await restart();
     await load.waitForAcknowledged(committedPositions.size + 60);
     load.stop();
     await clients;
-    const events = await store.events(project, { after: 0, limit: 100_000 });
+    const events = await store.events(projectKey, { after: 0, limit: 100_000 });
     expect(events.map(({ position }) => position)).toEqual(range(1, events.length));
     expect(new Set(events.map(({ event_id }) => event_id)).size).toBe(events.length);
     for (const [eventId, position] of committedPositions)
@@ -52,12 +52,12 @@ function describeDeath(options: MysqlOptions, { restart, freeze, thaw }: Require
   });
 
   it('refuses a commit as late that a frozen server delayed beyond not_after_ms', async () => {
-    const project = newProject();
+    const projectKey = newProject();
     const store = await open(options);
     const not_after_ms = (await store.now()) + 150;
     await freeze();
     const waiting = store.commit([
-      transactionOf(project, { swaps: [swapOf(project, '~a', 0)], not_after_ms }),
+      transactionOf(projectKey, { swaps: [swapOf(projectKey, '~a', 0)], not_after_ms }),
     ]);
     while (Date.now() <= not_after_ms) await new Promise((resolve) => setTimeout(resolve, 10));
     thaw();
@@ -77,15 +77,15 @@ function describeSettings(options: MysqlOptions): void {
 
   it('splits a commit that exceeds max_allowed_packet, and keeps its order', async () => {
     await setVariable('max_allowed_packet', 4_194_304);
-    const project = newProject();
+    const projectKey = newProject();
     const store = await open(options);
     const transactions = range(1, 60).map((n) => {
-      const event = eventOf(project, {
+      const event = eventOf(projectKey, {
         subject: `~s${n}`,
         seq: 1,
         payload: { record: { text: 'x'.repeat(60_000) } },
       });
-      return transactionOf(project, { swaps: [swapWith(`~s${n}`, 0, [event])] });
+      return transactionOf(projectKey, { swaps: [swapWith(`~s${n}`, 0, [event])] });
     });
     const outcomes = await store.commit(transactions);
     expect(outcomes.map((outcome) => outcome.kind === 'committed' && outcome.positions)).toEqual(
@@ -110,26 +110,26 @@ function describeFaults(options: MysqlOptions): void {
     async (lost) => {
       const proxy = new CuttingProxy(options.port);
       onTestFinished(() => proxy.close());
-      const project = newProject();
+      const projectKey = newProject();
       const store = await open({ ...options, port: await proxy.listen() });
       const commit = (seq: number) =>
-        store.commit([transactionOf(project, { swaps: [swapOf(project, '~a', seq)] })]);
+        store.commit([transactionOf(projectKey, { swaps: [swapOf(projectKey, '~a', seq)] })]);
       // Prepares the statement on the connection before it is cut.
       expect(kindsOf(await commit(0))).toEqual(['committed']);
       proxy.cutNext(lost);
       expect(await commit(1)).toMatchObject([{ kind: 'committed', positions: [2] }]);
       expect(proxy.cuts).toBe(1);
-      expect(await store.project(project)).toMatchObject({ position: 2 });
+      expect(await store.project(projectKey)).toMatchObject({ position: 2 });
     },
   );
 
   it('is unavailable, and changes nothing, if the server was not reached', async () => {
     const proxy = new CuttingProxy(options.port);
-    const project = newProject();
+    const projectKey = newProject();
     const store = await open({ ...options, port: await proxy.listen() });
     await proxy.close();
     await expect(store.now()).rejects.toBeInstanceOf(StoreUnavailable);
-    const attempt = store.commit([transactionOf(project, { swaps: [swapOf(project, '~a', 0)] })]);
+    const attempt = store.commit([transactionOf(projectKey, { swaps: [swapOf(projectKey, '~a', 0)] })]);
     await expect(attempt).rejects.toBeInstanceOf(StoreUnavailable);
   });
 }

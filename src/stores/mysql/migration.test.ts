@@ -48,11 +48,11 @@ function describeMigration(baseOptions: MysqlOptions): void {
     const oldStore = await OldStore.create(options);
     const memory = openMemoryStore();
     const nowMs = await memory.now();
-    for (const project of PROJECTS) {
-      const transactions = transactionsOf(project, nowMs);
+    for (const projectKey of PROJECTS) {
+      const transactions = transactionsOf(projectKey, nowMs);
       expect(new Set(kindsOf(await memory.commit(transactions)))).toEqual(new Set(['committed']));
-      await redactFirst(memory, project);
-      await oldStore.fill(memory, project, transactions, nowMs);
+      await redactFirst(memory, projectKey);
+      await oldStore.fill(memory, projectKey, transactions, nowMs);
     }
     const refusal = await openMysqlStore(options).catch((error: unknown) => error);
     expect(refusal).toBeInstanceOf(StoreRefused);
@@ -76,13 +76,13 @@ function describeMigration(baseOptions: MysqlOptions): void {
 }
 
 /** Claims, one of which has ended, sessions, requests, loose events, and changed rules. */
-function transactionsOf(project: ProjectKey, nowMs: number): Transaction[] {
+function transactionsOf(projectKey: ProjectKey, nowMs: number): Transaction[] {
   const claim = (n: number, until_ms: number): Permit[] => [
     { scope: 'claims', member: `~s${n}`, until_ms, on_head: true },
     { scope: 'sessions', member: `session-${n}`, until_ms: nowMs + HOUR_MS },
   ];
   const loose = range(1, 600).map((n) =>
-    eventOf(project, {
+    eventOf(projectKey, {
       event_id: `loose-${n}`,
       event_type: n % 2 === 0 ? 'even' : 'odd',
       ...(n % 3 === 0 ? { subject: '~s1', task_id: '~s1', session_id: 's1' } : {}),
@@ -92,20 +92,20 @@ function transactionsOf(project: ProjectKey, nowMs: number): Transaction[] {
   );
   return [
     ...range(1, 5).map((n) =>
-      transactionOf(project, {
-        swaps: [swapOf(project, `~s${n}`, 0, n)],
+      transactionOf(projectKey, {
+        swaps: [swapOf(projectKey, `~s${n}`, 0, n)],
         requests: [{ key: `k${n}`, digest: 'd', keep: true, ...(n === 2 ? { reply: { n } } : {}) }],
         permits: claim(n, n === 3 ? 1 : nowMs + HOUR_MS),
       }),
     ),
-    transactionOf(project, { loose_events: loose }),
-    transactionOf(project, { changes_rules: true }),
+    transactionOf(projectKey, { loose_events: loose }),
+    transactionOf(projectKey, { changes_rules: true }),
   ];
 }
 
-async function redactFirst(store: Store, project: ProjectKey): Promise<void> {
-  const [first] = await store.events(project, { after: 0, limit: 1 });
-  await store.redact(project, [{ ...(first as EventEnvelope), payload: {} }]);
+async function redactFirst(store: Store, projectKey: ProjectKey): Promise<void> {
+  const [first] = await store.events(projectKey, { after: 0, limit: 1 });
+  await store.redact(projectKey, [{ ...(first as EventEnvelope), payload: {} }]);
 }
 
 async function expectSame(store: Store, memory: Store, nowMs: number): Promise<void> {
@@ -113,21 +113,21 @@ async function expectSame(store: Store, memory: Store, nowMs: number): Promise<v
   for (const scope of ['claims', 'sessions'])
     expect(await store.countPermits(TENANT, scope)).toBe(await memory.countPermits(TENANT, scope));
   expect(await store.dueProjects?.(9)).toHaveLength(PROJECTS.length);
-  for (const project of PROJECTS) {
-    expect(await store.project(project)).toEqual(await memory.project(project));
+  for (const projectKey of PROJECTS) {
+    expect(await store.project(projectKey)).toEqual(await memory.project(projectKey));
     const page = { after: null, limit: 100 };
-    expect(await store.scanHeads(project, page)).toEqual(await memory.scanHeads(project, page));
-    expect(await store.heads(project, ['~s5', '~none'])).toEqual(
-      await memory.heads(project, ['~s5', '~none']),
+    expect(await store.scanHeads(projectKey, page)).toEqual(await memory.scanHeads(projectKey, page));
+    expect(await store.heads(projectKey, ['~s5', '~none'])).toEqual(
+      await memory.heads(projectKey, ['~s5', '~none']),
     );
     for (const query of QUERIES) {
       const all = { after: 0, limit: 1000, ...query };
-      expect(await store.events(project, all)).toEqual(await memory.events(project, all));
+      expect(await store.events(projectKey, all)).toEqual(await memory.events(projectKey, all));
     }
     // The store has the requests and loose events, and continues at the next position.
-    const repeated = transactionsOf(project, nowMs);
-    const nextTransaction = transactionOf(project, {
-      swaps: [swapOf(project, '~s1', 1)],
+    const repeated = transactionsOf(projectKey, nowMs);
+    const nextTransaction = transactionOf(projectKey, {
+      swaps: [swapOf(projectKey, '~s1', 1)],
       permits: [{ scope: 'claims', member: '~s1', until_ms: null, on_head: true }],
     });
     const batch = [...repeated.slice(0, 6), nextTransaction];
@@ -181,22 +181,22 @@ class OldStore {
 
   async fill(
     memory: Store,
-    project: ProjectKey,
+    projectKey: ProjectKey,
     transactions: readonly Transaction[],
     nowMs: number,
   ): Promise<void> {
-    const key = [encodeName(project.tenant_id), encodeName(project.project_id)];
-    const { position, rules_seq } = (await memory.project(project)) as {
+    const key = [encodeName(projectKey.tenant_id), encodeName(projectKey.project_id)];
+    const { position, rules_seq } = (await memory.project(projectKey)) as {
       position: number;
       rules_seq: number;
     };
     await this.insertRows('projects', [[...key, position, rules_seq, nowMs, 5, 1]]);
-    const heads = await memory.scanHeads(project, { after: null, limit: 100 });
+    const heads = await memory.scanHeads(projectKey, { after: null, limit: 100 });
     await this.insertRows(
       'heads',
       heads.map((head) => [...key, head.subject, head.seq, JSON.stringify(head)]),
     );
-    const events = await memory.events(project, { after: 0, limit: 1000 });
+    const events = await memory.events(projectKey, { after: 0, limit: 1000 });
     await this.insertRows(
       'events',
       events.map((event) => [...key, ...eventRow(event)]),

@@ -14,7 +14,7 @@ function describeStore(options: MysqlOptions): void {
   const { open } = harnessOf(options);
 
   it('distinguishes names that collations would fold or pad, and sorts them by code units', async () => {
-    const project = newProject();
+    const projectKey = newProject();
     const store = await open();
     const subjects = [
       '~a',
@@ -28,11 +28,11 @@ function describeStore(options: MysqlOptions): void {
       '~\ue000',
       '~\u0000',
     ];
-    const swaps = subjects.map((subject) => swapOf(project, subject, 0));
-    await store.commit([transactionOf(project, { swaps })]);
-    const heads = await store.scanHeads(project, { after: null, limit: 100 });
+    const swaps = subjects.map((subject) => swapOf(projectKey, subject, 0));
+    await store.commit([transactionOf(projectKey, { swaps })]);
+    const heads = await store.scanHeads(projectKey, { after: null, limit: 100 });
     expect(heads.map(({ subject }) => subject)).toEqual([...subjects].sort());
-    expect(await store.heads(project, subjects)).toEqual(swaps.map(({ head }) => head));
+    expect(await store.heads(projectKey, subjects)).toEqual(swaps.map(({ head }) => head));
   });
 
   it('stores blobs of several parts, separately for each tenant', async () => {

@@ -26,15 +26,15 @@ function describeRaces(url: string): void {
   };
 
   it('lose and duplicate no swap, and show a reader of the feed every position once, in order', async () => {
-    const project = newProject();
+    const projectKey = newProject();
     const [reader, ...writers] = (await open(4)) as [Store, ...Store[]];
     let isWriting = true;
-    const read = readWhileWriting(reader, project, () => isWriting);
-    const committed = await Promise.all(writers.map((writer) => contendForHead(writer, project, 60)));
+    const read = readWhileWriting(reader, projectKey, () => isWriting);
+    const committed = await Promise.all(writers.map((writer) => contendForHead(writer, projectKey, 60)));
     isWriting = false;
     const positions = await read;
     const wins = committed.reduce((sum, count) => sum + count, 0);
-    expect(await reader.heads(project, ['~contested'])).toMatchObject([{ seq: wins }]);
+    expect(await reader.heads(projectKey, ['~contested'])).toMatchObject([{ seq: wins }]);
     expect(positions).toEqual(range(1, wins));
   });
 
@@ -42,11 +42,11 @@ function describeRaces(url: string): void {
     const { tenant_id } = newProject();
     const stores = await open(3);
     const takePermits = (store: Store, index: number): Promise<CommitOutcome[]> => {
-      const project = { tenant_id, project_id: `p${index % 4}` };
+      const projectKey = { tenant_id, project_id: `p${index % 4}` };
       const permits = [{ scope: 'work', member: `m${index}`, until_ms: Number.POSITIVE_INFINITY }];
-      const looseEvents = [eventOf(project, {})];
+      const looseEvents = [eventOf(projectKey, {})];
       return store.commit([
-        transactionOf(project, {
+        transactionOf(projectKey, {
           loose_events: looseEvents,
           permits,
           permit_limits: [{ scope: 'work', max: 7 }],
@@ -61,13 +61,13 @@ function describeRaces(url: string): void {
   });
 
   it('give expired permits to other members without a cleanup', async () => {
-    const project = newProject();
+    const projectKey = newProject();
     const [one, other] = (await open(2)) as [Store, Store];
     const takePermits = async (store: Store, members: readonly string[], until_ms: number) => {
       const permits = members.map((member) => ({ scope: 'work', member, until_ms }));
       const [outcome] = await store.commit([
-        transactionOf(project, {
-          loose_events: [eventOf(project, {})],
+        transactionOf(projectKey, {
+          loose_events: [eventOf(projectKey, {})],
           permits,
           permit_limits: [{ scope: 'work', max: 2 }],
         }),
@@ -85,24 +85,24 @@ function describeRaces(url: string): void {
   });
 
   it('refuse a commit as late that waited for a lock beyond not_after_ms', async () => {
-    const project = newProject();
+    const projectKey = newProject();
     const [store] = (await open(1)) as [Store];
-    await store.commit([transactionOf(project, { swaps: [swapOf(project, '~a', 0)] })]);
+    await store.commit([transactionOf(projectKey, { swaps: [swapOf(projectKey, '~a', 0)] })]);
     const blocker = new pg.Client(url);
     await blocker.connect();
     onTestFinished(() => blocker.end());
     await blocker.query('BEGIN');
     await blocker.query(`SELECT FROM ${options.namespace}.project WHERE tenant_id = $1 FOR UPDATE`, [
-      project.tenant_id,
+      projectKey.tenant_id,
     ]);
     const not_after_ms = (await store.now()) + 100;
     const waiting = store.commit([
-      transactionOf(project, { swaps: [swapOf(project, '~a', 1)], not_after_ms }),
+      transactionOf(projectKey, { swaps: [swapOf(projectKey, '~a', 1)], not_after_ms }),
     ]);
     while ((await store.now()) <= not_after_ms);
     await blocker.query('ROLLBACK');
     expect(await waiting).toMatchObject([{ kind: 'late' }]);
-    expect(await store.heads(project, ['~a'])).toMatchObject([{ seq: 1 }]);
+    expect(await store.heads(projectKey, ['~a'])).toMatchObject([{ seq: 1 }]);
   });
 
   it('commit across projects and tenants in any order without a deadlock', async () => {
@@ -111,9 +111,9 @@ function describeRaces(url: string): void {
     const rounds = stores.map(async (store, index) => {
       for (const round of range(1, 20)) {
         const order = index % 2 === 0 ? projects : [...projects].reverse();
-        const transactions = order.map((project) =>
-          transactionOf(project, {
-            loose_events: [eventOf(project, {})],
+        const transactions = order.map((projectKey) =>
+          transactionOf(projectKey, {
+            loose_events: [eventOf(projectKey, {})],
             permits: [{ scope: `s${round % 2}`, member: 'm', until_ms: HOUR_MS * 1e9 }],
           }),
         );
@@ -122,7 +122,8 @@ function describeRaces(url: string): void {
       }
     });
     await Promise.all(rounds);
-    for (const project of projects) expect(await stores[0]?.project(project)).toMatchObject({ position: 60 });
+    for (const projectKey of projects)
+      expect(await stores[0]?.project(projectKey)).toMatchObject({ position: 60 });
   });
 }
 

@@ -24,8 +24,8 @@ export const EVENT_NAME_FIELDS = [
 ] as const;
 export type EventNameField = (typeof EVENT_NAME_FIELDS)[number];
 
-const keyOf = (name: string, field: number | string, project: string, epoch: string): string =>
-  `hashtextextended(${name}, (${project}::bigint << 32) | (${epoch} << 3) | ${field})`;
+const keyOf = (name: string, field: number | string, projectNumber: string, epoch: string): string =>
+  `hashtextextended(${name}, (${projectNumber}::bigint << 32) | (${epoch} << 3) | ${field})`;
 
 /** Values of the placeholders in the SQL files. */
 export const NAMES_SQL = {

@@ -28,9 +28,9 @@ async function openStore(options: PostgresOptions): Promise<Store> {
 
 function describeDeath(options: PostgresOptions, { restart, freeze, thaw }: Required<TestDatabase>): void {
   it('keeps every acknowledged commit exactly once when the server is killed under load', async () => {
-    const project = newProject();
+    const projectKey = newProject();
     const store = await openStore(options);
-    const writers = range(1, 6).map((index) => new PostgresWriterLoad(store, project, `~s${index}`));
+    const writers = range(1, 6).map((index) => new PostgresWriterLoad(store, projectKey, `~s${index}`));
     const working = writers.map((writer) => writer.writeContinuously());
     for (const _ of range(1, 2)) {
       await Promise.all(writers.map((writer) => writer.waitForAcknowledged(5)));
@@ -40,18 +40,18 @@ function describeDeath(options: PostgresOptions, { restart, freeze, thaw }: Requ
     for (const writer of writers) writer.stop();
     await Promise.all(working);
     for (const writer of writers) await writer.expectNothingLost();
-    const events = await store.events(project, { after: 0, limit: 100_000 });
+    const events = await store.events(projectKey, { after: 0, limit: 100_000 });
     expect(events.map((event) => event.position)).toEqual(range(1, events.length));
   });
 
   it('refuses a commit as late that a frozen server delayed beyond not_after_ms', async () => {
-    const project = newProject();
+    const projectKey = newProject();
     const store = await openStore(options);
-    await store.commit([transactionOf(project, { swaps: [swapOf(project, '~a', 0)] })]);
+    await store.commit([transactionOf(projectKey, { swaps: [swapOf(projectKey, '~a', 0)] })]);
     const not_after_ms = (await store.now()) + 300;
     await freeze();
     const waiting = store.commit([
-      transactionOf(project, { swaps: [swapOf(project, '~a', 1)], not_after_ms }),
+      transactionOf(projectKey, { swaps: [swapOf(projectKey, '~a', 1)], not_after_ms }),
     ]);
     while (Date.now() <= not_after_ms) await new Promise(setImmediate);
     thaw();
@@ -64,27 +64,29 @@ function describeFaults(options: PostgresOptions): void {
     ['before the request arrives', 'request'],
     ['before the reply arrives', 'reply'],
   ] as const)('applies a commit once if its connection is cut %s', async (_, cut) => {
-    const project = newProject();
+    const projectKey = newProject();
     const proxy = await ConnectionCutter.inFrontOf(options);
     const store = await openStore({ ...options, port: proxy.port });
-    await store.commit([transactionOf(project, { swaps: [swapOf(project, '~a', 0)] })]);
+    await store.commit([transactionOf(projectKey, { swaps: [swapOf(projectKey, '~a', 0)] })]);
     for (const seq of range(1, 3)) {
       proxy.cutNext(cut);
-      const [outcome] = await store.commit([transactionOf(project, { swaps: [swapOf(project, '~a', seq)] })]);
+      const [outcome] = await store.commit([
+        transactionOf(projectKey, { swaps: [swapOf(projectKey, '~a', seq)] }),
+      ]);
       expect(outcome).toMatchObject({ kind: 'committed', positions: [seq + 1] });
     }
     expect(proxy.cuts).toBe(3);
-    expect(await store.project(project)).toMatchObject({ position: 4 });
+    expect(await store.project(projectKey)).toMatchObject({ position: 4 });
   });
 
   it('is unavailable while the server is unreachable, and works again afterwards', async () => {
-    const project = newProject();
+    const projectKey = newProject();
     const proxy = await ConnectionCutter.inFrontOf(options);
     const store = await openStore({ ...options, port: proxy.port });
     proxy.setRefusing(true);
-    const transaction = transactionOf(project, { swaps: [swapOf(project, '~a', 0)] });
+    const transaction = transactionOf(projectKey, { swaps: [swapOf(projectKey, '~a', 0)] });
     // This query hits the broken connection, so that the commit starts without one.
-    await expect(store.project(project)).rejects.toThrow(StoreUnavailable);
+    await expect(store.project(projectKey)).rejects.toThrow(StoreUnavailable);
     await expect(store.commit([transaction])).rejects.toThrow(StoreUnavailable);
     proxy.setRefusing(false);
     expect(await store.commit([transaction])).toMatchObject([{ kind: 'committed', positions: [1] }]);

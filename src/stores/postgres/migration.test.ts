@@ -42,7 +42,7 @@ function describeMigration(url: string): void {
     const client = await asUser(url);
     const untilMs = Date.now() + HOUR_MS;
     const memory = openMemoryStore();
-    const transactions = PROJECTS.map((project) => transactionsIn(project, untilMs));
+    const transactions = PROJECTS.map((projectKey) => transactionsIn(projectKey, untilMs));
     const outcomes = new Map<Transaction, CommitOutcome>();
     for (const transaction of transactions.flat()) {
       const [outcome] = await memory.commit([transaction]);
@@ -70,8 +70,8 @@ function describeMigration(url: string): void {
     expect(await store.tenantIds()).toEqual(['acme', 'other']);
     const commitAgain = (of: Store) => of.commit(transactions.flat()).then(withoutTimes);
     expect(await commitAgain(store)).toEqual(await commitAgain(memory));
-    const released = PROJECTS.map((project) =>
-      transactionOf(project, {
+    const released = PROJECTS.map((projectKey) =>
+      transactionOf(projectKey, {
         permits: [
           { scope: 'claims', member: 'task-2', until_ms: null, on_head: true },
           { scope: 'claims', member: 'task-1', until_ms: null, on_head: true },
@@ -100,17 +100,17 @@ function describeNewIndex(url: string): void {
       return steps.map(({ version }) => version);
     };
     await migrate();
-    const transactions = PROJECTS.flatMap((project) => transactionsIn(project, Date.now() + HOUR_MS));
-    const [project] = PROJECTS as [ProjectKey];
+    const transactions = PROJECTS.flatMap((projectKey) => transactionsIn(projectKey, Date.now() + HOUR_MS));
+    const [projectKey] = PROJECTS as [ProjectKey];
     const edgeEvents = Array.from({ length: 700 }, (_, n) =>
-      eventOf(project, { event_type: 'noted', agent_id: `agent-${n % 90}`, edge: 'late' }),
+      eventOf(projectKey, { event_type: 'noted', agent_id: `agent-${n % 90}`, edge: 'late' }),
     );
     const storeBefore = await openPostgresStore(options);
-    await storeBefore.commit([...transactions, transactionOf(project, { loose_events: edgeEvents })]);
+    await storeBefore.commit([...transactions, transactionOf(projectKey, { loose_events: edgeEvents })]);
     const contentsOf = async (store: Store) => ({
       all: await storeContents(store),
-      agent: await store.events(project, { after: 0, limit: 50, agent_id: 'agent-7' }),
-      edge: await store.events(project, { after: 50, limit: 500, edge: 'late' }),
+      agent: await store.events(projectKey, { after: 0, limit: 50, agent_id: 'agent-7' }),
+      edge: await store.events(projectKey, { after: 50, limit: 500, edge: 'late' }),
     });
     const before = await contentsOf(storeBefore);
     expect([before.agent.length, before.edge.length]).toEqual([8, 500]);
@@ -123,23 +123,23 @@ function describeNewIndex(url: string): void {
     const store = await openPostgresStore(options);
     onTestFinished(() => store.close());
     expect(await contentsOf(store)).toEqual(before);
-    const [head] = await store.heads(project, ['task-1']);
-    const next = eventOf(project, {
+    const [head] = await store.heads(projectKey, ['task-1']);
+    const next = eventOf(projectKey, {
       event_type: 'later',
       subject: 'task-1',
       seq: 2,
       session_id: 'session-9',
     });
     const swaps = [swapWith('task-1', head?.seq ?? 0, [next])];
-    expect(kindsOf(await store.commit([transactionOf(project, { swaps })]))).toEqual(['committed']);
-    expect(await store.events(project, { after: 0, limit: 5, session_id: 'session-9' })).toHaveLength(1);
+    expect(kindsOf(await store.commit([transactionOf(projectKey, { swaps })]))).toEqual(['committed']);
+    expect(await store.events(projectKey, { after: 0, limit: 5, session_id: 'session-9' })).toHaveLength(1);
   });
 }
 
 /** A live claim, an ended one, a session, events with every field, and requests with and without a reply. */
-function transactionsIn(project: ProjectKey, untilMs: number): Transaction[] {
+function transactionsIn(projectKey: ProjectKey, untilMs: number): Transaction[] {
   const claimEvent = (subject: string, atMs: number, more: object) =>
-    eventOf(project, {
+    eventOf(projectKey, {
       event_type: 'claimed',
       timestamp: isoTime(atMs),
       subject,
@@ -161,12 +161,12 @@ function transactionsIn(project: ProjectKey, untilMs: number): Transaction[] {
     ...loose
   } = claimEvent('task-1', 1500, { event_type: 'noted', feature_id: 'f', edge: 'e' });
   return [
-    transactionOf(project, {
+    transactionOf(projectKey, {
       swaps: [swapWith('task-1', 0, [claimEvent('task-1', 1000, { task_id: 'task-1' })])],
       requests: [{ key: 'k1', digest: 'd1', keep: true, reply: { text: 'line\nfeed' } }],
       permits: [claim('task-1', untilMs), { scope: 'sessions', member: 'session-1', until_ms: untilMs }],
     }),
-    transactionOf(project, {
+    transactionOf(projectKey, {
       swaps: [
         swapWith('task-2', 0, [claimEvent('task-2', 2000, { task_id: 'parent', agent_id: 'agent-2' })]),
       ],
@@ -174,7 +174,7 @@ function transactionsIn(project: ProjectKey, untilMs: number): Transaction[] {
       permits: [claim('task-2', ENDED_MS)],
       changes_rules: true,
     }),
-    transactionOf(project, {
+    transactionOf(projectKey, {
       swaps: [swapWith('~record', 0, [claimEvent('~record', 3000, { session_id: undefined })])],
       loose_events: [{ ...loose, event_id }],
     }),
@@ -182,9 +182,9 @@ function transactionsIn(project: ProjectKey, untilMs: number): Transaction[] {
 }
 
 /** As retention does: the payload of the first event loses its fields. */
-async function redactFirst(store: Store, project: ProjectKey): Promise<void> {
-  const [event] = await store.events(project, { after: 0, limit: 1 });
-  if (event !== undefined) await store.redact(project, [{ ...event, payload: {} }]);
+async function redactFirst(store: Store, projectKey: ProjectKey): Promise<void> {
+  const [event] = await store.events(projectKey, { after: 0, limit: 1 });
+  if (event !== undefined) await store.redact(projectKey, [{ ...event, payload: {} }]);
 }
 
 /** Writes what a store has into the tables of version 2. */
@@ -192,7 +192,7 @@ class OldLayout {
   constructor(private readonly client: pg.Client) {}
 
   async fill(store: Store, outcomes: ReadonlyMap<Transaction, CommitOutcome>): Promise<void> {
-    for (const project of PROJECTS) await this.addProject(store, project);
+    for (const projectKey of PROJECTS) await this.addProject(store, projectKey);
     for (const [transaction, outcome] of outcomes) {
       const { tenant_id, project_id, requests, permits, loose_events } = transaction;
       const { positions } = outcome as CommitOutcome & { kind: 'committed' };
@@ -218,9 +218,9 @@ class OldLayout {
     await this.insertRow('blob', ['acme', 'ab', Buffer.from('bytes')]);
   }
 
-  private async addProject(store: Store, project: ProjectKey): Promise<void> {
-    const { tenant_id, project_id } = project;
-    const row = await store.project(project);
+  private async addProject(store: Store, projectKey: ProjectKey): Promise<void> {
+    const { tenant_id, project_id } = projectKey;
+    const row = await store.project(projectKey);
     await this.insertRow('project', [
       tenant_id,
       project_id,
@@ -230,10 +230,10 @@ class OldLayout {
       Date.now(),
       true,
     ]);
-    for (const head of await store.scanHeads(project, { after: null, limit: 100 })) {
+    for (const head of await store.scanHeads(projectKey, { after: null, limit: 100 })) {
       await this.insertRow('head', [tenant_id, project_id, head.subject, head.seq, JSON.stringify(head)]);
     }
-    for (const event of await store.events(project, { after: 0, limit: 100 })) {
+    for (const event of await store.events(projectKey, { after: 0, limit: 100 })) {
       const { position, timestamp, event_type, subject, task_id, feature_id, edge, agent_id, session_id } =
         event;
       const columns = [event_type, subject, task_id, feature_id, edge, agent_id, session_id];
@@ -252,12 +252,12 @@ class OldLayout {
 }
 
 async function storeContents(store: Store): Promise<unknown> {
-  const projectStates = PROJECTS.map(async (project) => ({
-    row: await store.project(project),
-    heads: await store.scanHeads(project, { after: null, limit: 100 }),
-    two: await store.heads(project, ['task-2', randomUUID()]),
+  const projectStates = PROJECTS.map(async (projectKey) => ({
+    row: await store.project(projectKey),
+    heads: await store.scanHeads(projectKey, { after: null, limit: 100 }),
+    two: await store.heads(projectKey, ['task-2', randomUUID()]),
     events: await Promise.all(
-      QUERIES.map((query) => store.events(project, { after: 0, limit: 50, ...query })),
+      QUERIES.map((query) => store.events(projectKey, { after: 0, limit: 50, ...query })),
     ),
   }));
   const tenantStates = ['acme', 'other'].map(async (tenantId) => ({

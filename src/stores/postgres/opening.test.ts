@@ -107,9 +107,9 @@ function describeMigrations(url: string): void {
     );
     const store = await openPostgresStore(options);
     onTestFinished(() => store.close());
-    const project = { tenant_id: 'acme', project_id: 'p' };
-    await store.commit([transactionOf(project, { swaps: [swapOf(project, '~a', 0)] })]);
-    expect(await store.heads(project, ['~a'])).toMatchObject([{ seq: 1 }]);
+    const projectKey = { tenant_id: 'acme', project_id: 'p' };
+    await store.commit([transactionOf(projectKey, { swaps: [swapOf(projectKey, '~a', 0)] })]);
+    expect(await store.heads(projectKey, ['~a'])).toMatchObject([{ seq: 1 }]);
     // Row-level security is forced: even the owner sees only the tenant that it names.
     const { rows } = await (await asUser(options)).query(`SELECT * FROM ${options.namespace}.head`);
     expect(rows).toEqual([]);

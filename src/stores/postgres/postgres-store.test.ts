@@ -127,9 +127,9 @@ const FILTERS: [Partial<EventQuery>, string][] = [
 ];
 
 function describeIndexes(url: string): void {
-  const project = { tenant_id: `t-${randomUUID()}`, project_id: 'p' };
+  const projectKey = { tenant_id: `t-${randomUUID()}`, project_id: 'p' };
   const eventNumber = (n: number) =>
-    eventOf(project, {
+    eventOf(projectKey, {
       event_type: `type-${n % 50}`,
       subject: `~s${n % 50}`,
       task_id: `task-${n % 50}`,
@@ -144,7 +144,7 @@ function describeIndexes(url: string): void {
     const options = await migrateNamespace(url, uniqueName('indexed'));
     const store = await openPostgresStore(options);
     onTestFinished(() => store.close());
-    await store.commit([transactionOf(project, { loose_events: range(1, 5000).map(eventNumber) })]);
+    await store.commit([transactionOf(projectKey, { loose_events: range(1, 5000).map(eventNumber) })]);
     const client = await asUser(url);
     const plans: string[] = [];
     client.on('notice', ({ message }) => plans.push(message ?? ''));
@@ -156,11 +156,15 @@ function describeIndexes(url: string): void {
     await client.query('SET client_min_messages = log');
     await client.query('BEGIN');
     await client.query(`SET LOCAL ROLE ${options.namespace}_read`);
-    await client.query("SELECT set_config('genesis.tenant', $1, true)", [project.tenant_id]);
-    await client.query("SELECT set_config('genesis.project', $1, true)", [project.project_id]);
+    await client.query("SELECT set_config('genesis.tenant', $1, true)", [projectKey.tenant_id]);
+    await client.query("SELECT set_config('genesis.project', $1, true)", [projectKey.project_id]);
     for (const [query, index] of FILTERS) {
       plans.length = 0;
-      const { text, values } = eventStatement(options.namespace, project, { after: 10, limit: 20, ...query });
+      const { text, values } = eventStatement(options.namespace, projectKey, {
+        after: 10,
+        limit: 20,
+        ...query,
+      });
       await client.query(text, values);
       // The plan arrives with the next reply.
       await client.query('SELECT 1');
@@ -179,7 +183,7 @@ function describeIndexes(url: string): void {
     });
     const swapEvents = (name: string, seq: number, numbers: readonly number[]) => {
       const events = numbers.map((n, index) => ({ ...eventNumber(n), subject: name, seq: seq + index + 1 }));
-      return transactionOf(project, { swaps: [swapWith(name, seq, events)] });
+      return transactionOf(projectKey, { swaps: [swapWith(name, seq, events)] });
     };
     // An epoch has 65,536 positions (EPOCH_BITS). The first large batch of each store extends over the end of an epoch.
     const client = await asUser(url);
@@ -192,7 +196,7 @@ function describeIndexes(url: string): void {
     await general.commit([swapEvents('~c', 0, range(1, 1000))]);
     await setPosition(900_000);
     await simple.commit([swapEvents('~d', 0, range(1, 1000))]);
-    const all = await simple.events(project, { after: 0, limit: 10_000 });
+    const all = await simple.events(projectKey, { after: 0, limit: 10_000 });
     expect(all).toHaveLength(3001);
     for (const query of [
       { agent_id: 'agent-7' },
@@ -204,7 +208,7 @@ function describeIndexes(url: string): void {
       for (const limit of [7, 10_000]) {
         const positions: number[] = [];
         for (let page = [0]; page.length > 0; positions.push(...page)) {
-          const events = await simple.events(project, { ...query, after: positions.at(-1) ?? 0, limit });
+          const events = await simple.events(projectKey, { ...query, after: positions.at(-1) ?? 0, limit });
           page = events.map(({ position }) => position);
         }
         expect(positions, JSON.stringify(query)).toEqual(expected);
@@ -219,10 +223,10 @@ function describeForgetting(url: string): void {
     const client = await asUser(url);
     for (const usesSimpleCommits of [true, false]) {
       const store = await openPostgresStore(options, { usesSimpleCommits });
-      const project = { tenant_id: 'acme', project_id: `simple-${usesSimpleCommits}` };
+      const projectKey = { tenant_id: 'acme', project_id: `simple-${usesSimpleCommits}` };
       const commitKeptRequests = async (...keys: string[]) => {
         const requests = keys.map((key) => ({ key, digest: 'd', keep: true }));
-        const transactions = requests.map((request) => transactionOf(project, { requests: [request] }));
+        const transactions = requests.map((request) => transactionOf(projectKey, { requests: [request] }));
         return kindsOf(await store.commit(transactions));
       };
       await commitKeptRequests('old-1', 'old-2');

@@ -12,7 +12,7 @@ const EVENTS_SCRIPT = readScript(new URL('./events.lua', import.meta.url), { FOR
 /** The events of a project that match a query, read page by page. */
 export async function readEvents(
   connection: RedisConnection,
-  project: ProjectKey,
+  projectKey: ProjectKey,
   key: string,
   query: EventQuery,
 ): Promise<EventEnvelope[]> {
@@ -24,7 +24,7 @@ export async function readEvents(
     const [scannedTo, isLast, ...texts] = reply as [number, number, ...(number | string)[]];
     for (const { line, position } of linesOf(texts)) {
       if (position <= after || position > scannedTo) continue;
-      const event = eventFromLine(line, position, project);
+      const event = eventFromLine(line, position, projectKey);
       if (matches(event) && events.push(event) === query.limit) return events;
     }
     if (isLast === 1) break;

@@ -25,10 +25,12 @@ await onOwnRedis(undefined, (redis) => {
 
 function describeStores(redis: RedisHarness): void {
   it('lose and duplicate no swap, show a follower no gaps, and never exceed a permit limit', async () => {
-    const project = newProject();
+    const projectKey = newProject();
     const stores = await Promise.all(range(1, 4).map(() => redis.open()));
-    const follower = readUntilLooseEvents(await redis.open(), project, 4 * 40);
-    const results = await Promise.all(stores.map((store, name) => raceForHead(store, project, `s${name}`)));
+    const follower = readUntilLooseEvents(await redis.open(), projectKey, 4 * 40);
+    const results = await Promise.all(
+      stores.map((store, name) => raceForHead(store, projectKey, `s${name}`)),
+    );
     const events = await follower;
     expect(events.map((event) => event.position)).toEqual(range(1, events.length));
     const swaps = events.filter((event) => event.subject === '~contested').map((event) => event.seq);
@@ -39,15 +41,15 @@ function describeStores(redis: RedisHarness): void {
       ),
     );
     expect(results.reduce((sum, { takenCount }) => sum + takenCount, 0)).toBe(7);
-    expect(await stores[0]?.countPermits(project.tenant_id, 'work')).toBe(7);
+    expect(await stores[0]?.countPermits(projectKey.tenant_id, 'work')).toBe(7);
   });
 
   it('reuse the permits of others once they expire', async () => {
-    const project = newProject();
+    const projectKey = newProject();
     const [one, other] = [await redis.open(), await redis.open()];
     const takePermit = (store: Store, member: string, until_ms: number) =>
       store.commit([
-        transactionOf(project, {
+        transactionOf(projectKey, {
           permits: [{ scope: 'work', member, until_ms }],
           permit_limits: [{ scope: 'work', max: 1 }],
         }),
@@ -57,34 +59,34 @@ function describeStores(redis: RedisHarness): void {
     const untilMs = (await one.now()) + 100;
     expect(kindsOf(await takePermit(one, 'a', untilMs))).toEqual(['committed']);
     while ((await other.now()) < untilMs);
-    expect(await other.countPermits(project.tenant_id, 'work')).toBe(0);
+    expect(await other.countPermits(projectKey.tenant_id, 'work')).toBe(0);
     expect(kindsOf(await takePermit(other, 'b', Number.POSITIVE_INFINITY))).toEqual(['committed']);
   });
 
   it('refuse a commit as late that a frozen database delayed beyond not_after_ms', async () => {
-    const project = newProject();
+    const projectKey = newProject();
     const store = await redis.open();
     const not_after_ms = (await store.now()) + 100;
     await redis.database.freeze();
     const waiting = store.commit([
-      transactionOf(project, { swaps: [swapOf(project, '~a', 0)], not_after_ms }),
+      transactionOf(projectKey, { swaps: [swapOf(projectKey, '~a', 0)], not_after_ms }),
     ]);
     while (Date.now() <= not_after_ms) await pause(10);
     redis.database.thaw();
     expect(kindsOf(await waiting)).toEqual(['late']);
-    expect(await store.heads(project, ['~a'])).toEqual([null]);
+    expect(await store.heads(projectKey, ['~a'])).toEqual([null]);
   });
 
   it('get the outcome of a commit whose reply was lost, and apply it once', async () => {
     const { store, proxy } = await openThroughProxy(redis);
-    const project = newProject();
-    const looseEvent = eventOf(project, {});
+    const projectKey = newProject();
+    const looseEvent = eventOf(projectKey, {});
     // The first commit of a tenant sends another command first.
-    await store.commit([transactionOf(project, {})]);
+    await store.commit([transactionOf(projectKey, {})]);
     for (const round of [1, 2]) {
       proxy.repliesToDrop = round === 1 ? 1 : 0;
-      const transaction = transactionOf(project, {
-        swaps: [swapOf(project, `~a${round}`, 0)],
+      const transaction = transactionOf(projectKey, {
+        swaps: [swapOf(projectKey, `~a${round}`, 0)],
         loose_events: [looseEvent],
         changes_rules: true,
       });
@@ -92,53 +94,53 @@ function describeStores(redis: RedisHarness): void {
       expect(outcome).toMatchObject({ kind: 'committed', rules_seq: round });
       if (round === 1) expect(outcome).toMatchObject({ positions: [1, 2] });
     }
-    expect(await store.project(project)).toEqual({ position: 3, rules_seq: 2 });
+    expect(await store.project(projectKey)).toEqual({ position: 3, rules_seq: 2 });
   });
 
   it('are unavailable, and change nothing, if the database was not reached', async () => {
     const { store, proxy } = await openThroughProxy(redis);
-    const project = newProject();
+    const projectKey = newProject();
     await proxy.stop();
     // This query hits the broken connection, so that the commit starts without one.
-    await expect(store.project(project)).rejects.toThrow(StoreUnavailable);
-    await expect(store.commit([transactionOf(project, { changes_rules: true })])).rejects.toThrow(
+    await expect(store.project(projectKey)).rejects.toThrow(StoreUnavailable);
+    await expect(store.commit([transactionOf(projectKey, { changes_rules: true })])).rejects.toThrow(
       StoreUnavailable,
     );
   });
 
   it('work with a database whose script cache was flushed', async () => {
     const store = await redis.open();
-    const project = newProject();
+    const projectKey = newProject();
     await redis.runCommand('SCRIPT', 'FLUSH');
-    expect(kindsOf(await store.commit([transactionOf(project, { changes_rules: true })]))).toEqual([
+    expect(kindsOf(await store.commit([transactionOf(projectKey, { changes_rules: true })]))).toEqual([
       'committed',
     ]);
   });
 
   it('a commit changes nothing when Redis is out of memory', async () => {
     const store = await redis.open();
-    const project = newProject();
+    const projectKey = newProject();
     await redis.runCommand('CONFIG', 'SET', 'maxmemory', '1');
-    const transaction = transactionOf(project, { swaps: [swapOf(project, '~a', 0)] });
+    const transaction = transactionOf(projectKey, { swaps: [swapOf(projectKey, '~a', 0)] });
     await expect(store.commit([transaction])).rejects.toThrow(/memory of Redis is full/);
     await redis.runCommand('CONFIG', 'SET', 'maxmemory', '0');
-    expect(await store.project(project)).toBeNull();
+    expect(await store.project(projectKey)).toBeNull();
     expect(kindsOf(await store.commit([transaction]))).toEqual(['committed']);
   });
 }
 
 function describeDeath(redis: RedisHarness): void {
   it('keeps every acknowledged commit exactly once', async () => {
-    const project = newProject();
+    const projectKey = newProject();
     const stores = await Promise.all(range(1, 3).map(() => redis.open()));
-    const load = new RedisCommitLoad(project);
+    const load = new RedisCommitLoad(projectKey);
     const writers = stores.map((store, name) => load.write(store, `w${name}`));
     await load.untilAcknowledged(100);
     await redis.database.restart();
     await load.untilAcknowledged(load.acknowledged.size + 100);
     load.stop();
     await Promise.all(writers);
-    const events = await stores[0]!.events(project, { after: 0, limit: 100_000 });
+    const events = await stores[0]!.events(projectKey, { after: 0, limit: 100_000 });
     expect(events.map((event) => event.position)).toEqual(range(1, events.length));
     expect(new Set(events.map((event) => event.event_id)).size).toBe(events.length);
     for (const [eventId, position] of load.acknowledged) expect(events[position - 1]?.event_id).toBe(eventId);

@@ -40,7 +40,7 @@ function describeKeys(redis: RedisHarness): void {
 
   it('answer every filter from the index: few lists are read, and few events', async () => {
     const store = await redis.open();
-    const project = { ...P, project_id: 'indexed' };
+    const projectKey = { ...P, project_id: 'indexed' };
     const rare = {
       event_type: 'RARE',
       agent_id: 'ada',
@@ -53,8 +53,8 @@ function describeKeys(redis: RedisHarness): void {
     for (const from of range(0, 19).map((page) => page * 200)) {
       const transactions = range(from + 1, from + 200).map((n) =>
         n % 250 === 0
-          ? transactionOf(project, { loose_events: [eventOf(project, rare)] })
-          : transactionOf(project, { swaps: [swapOf(project, subjectName(n), 0)] }),
+          ? transactionOf(projectKey, { loose_events: [eventOf(projectKey, rare)] })
+          : transactionOf(projectKey, { swaps: [swapOf(projectKey, subjectName(n), 0)] }),
       );
       expect(new Set(kindsOf(await store.commit(transactions)))).toEqual(new Set(['committed']));
     }
@@ -68,23 +68,23 @@ function describeKeys(redis: RedisHarness): void {
     ];
     for (const filter of filters) {
       const [bytesBefore, callsBefore] = [await bytesSent(redis), await readCalls(redis)];
-      expect(await foundPositions(store, project, filter)).toEqual(range(1, 16).map((n) => n * 250));
+      expect(await foundPositions(store, projectKey, filter)).toEqual(range(1, 16).map((n) => n * 250));
       // 16 of 4,000 events: one chunk and one place in the list of commits for each.
       expect((await readCalls(redis)) - callsBefore).toBeLessThan(16 * 10);
       expect((await bytesSent(redis)) - bytesBefore).toBeLessThan(16 * 400 + 20_000);
     }
-    expect(await foundPositions(store, project, { subject: '~s1234' })).toEqual([1234]);
+    expect(await foundPositions(store, projectKey, { subject: '~s1234' })).toEqual([1234]);
   });
 
   it('let a search by time skip what is outside its range, even if times are not in order', async () => {
     const store = await redis.open();
-    const project = { ...P, project_id: 'times' };
+    const projectKey = { ...P, project_id: 'times' };
     const startMs = Date.UTC(2020, 0, 1);
     const hourOf = (position: number) => (position === 1900 ? 3 : position);
     await store.commit(
       range(1, 2000).map((position) =>
-        transactionOf(project, {
-          loose_events: [eventOf(project, { timestamp: isoTime(startMs + hourOf(position) * HOUR_MS) })],
+        transactionOf(projectKey, {
+          loose_events: [eventOf(projectKey, { timestamp: isoTime(startMs + hourOf(position) * HOUR_MS) })],
         }),
       ),
     );
@@ -93,13 +93,13 @@ function describeKeys(redis: RedisHarness): void {
       until: isoTime(startMs + to * HOUR_MS),
     });
     const sentBefore = await bytesSent(redis);
-    expect(await foundPositions(store, project, timeFilter(2, 5))).toEqual([2, 3, 4, 1900]);
-    expect(await foundPositions(store, project, { ...timeFilter(1500, 1502), agent_id: 'agent-1' })).toEqual([
-      1500, 1501,
-    ]);
-    expect(await foundPositions(store, project, timeFilter(5000, 6000))).toEqual([]);
+    expect(await foundPositions(store, projectKey, timeFilter(2, 5))).toEqual([2, 3, 4, 1900]);
+    expect(
+      await foundPositions(store, projectKey, { ...timeFilter(1500, 1502), agent_id: 'agent-1' }),
+    ).toEqual([1500, 1501]);
+    expect(await foundPositions(store, projectKey, timeFilter(5000, 6000))).toEqual([]);
     // Three searches in 2,000 events: only the zones of 256 positions that contain the requested times.
-    const eventBytes = JSON.stringify(eventOf(project, {})).length;
+    const eventBytes = JSON.stringify(eventOf(projectKey, {})).length;
     expect((await bytesSent(redis)) - sentBefore).toBeLessThan(4 * 256 * (eventBytes + 50));
   });
 
@@ -133,8 +133,9 @@ function describeKeys(redis: RedisHarness): void {
 
   it('keep a request for the whole window, and not longer', async () => {
     const store = await redis.open();
-    const project = { ...P, project_id: 'requests' };
-    const request = (key: string) => transactionOf(project, { requests: [{ key, digest: 'd', keep: true }] });
+    const projectKey = { ...P, project_id: 'requests' };
+    const request = (key: string) =>
+      transactionOf(projectKey, { requests: [{ key, digest: 'd', keep: true }] });
     for (const key of ['old', 'recent']) await store.commit([request(key)]);
     const order = 'genesis_fleet:{t}:project:requests:request_order';
     const windowStartMs = (await store.now()) - REQUEST_WINDOW_MS;
@@ -149,9 +150,9 @@ function describeKeys(redis: RedisHarness): void {
     const store = await redis.open();
     const aheadMs = (await store.now()) + HOUR_MS;
     await redis.runCommand('HSET', 'genesis_fleet:{ahead}', 'now_ms', String(aheadMs));
-    const project = { tenant_id: 'ahead', project_id: 'p' };
+    const projectKey = { tenant_id: 'ahead', project_id: 'p' };
     const permits = [{ scope: 'work', member: 'm', until_ms: aheadMs }];
-    const [outcome] = await store.commit([transactionOf(project, { permits })]);
+    const [outcome] = await store.commit([transactionOf(projectKey, { permits })]);
     expect(outcome?.now_ms).toBe(aheadMs);
     expect(await store.countPermits('ahead', 'work')).toBe(0);
     expect(await store.now()).toBeGreaterThanOrEqual(aheadMs);

@@ -25,14 +25,14 @@ function describeMigration(redis: RedisHarness): void {
     const expected = openMemoryStore();
     const version1 = new Version1((...args) => redis.runCommand(...args));
     await version1.create();
-    for (const project of PROJECTS) {
-      const transactions = transactionsOf(project, LOOSE_EVENTS);
+    for (const projectKey of PROJECTS) {
+      const transactions = transactionsOf(projectKey, LOOSE_EVENTS);
       const outcomes = await expected.commit(transactions);
-      await version1.fill(project, transactions, outcomes);
-      const [event] = await expected.events(project, { after: 60, limit: 1 });
+      await version1.fill(projectKey, transactions, outcomes);
+      const [event] = await expected.events(projectKey, { after: 60, limit: 1 });
       const redacted = { ...event!, payload: { redacted: true } };
-      await expected.redact(project, [redacted]);
-      await version1.redact(project, redacted);
+      await expected.redact(projectKey, [redacted]);
+      await version1.redact(projectKey, redacted);
     }
     await redis.runCommand('SET', 'genesis_fleet:{acme}:blob:00', '1blob');
     await expect(openRedisStore(redis.options)).rejects.toThrow(

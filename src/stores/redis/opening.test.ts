@@ -167,15 +167,15 @@ async function commitAndRead(
   store: Awaited<ReturnType<typeof openRedisStore>>,
   tenant_id: string,
 ): Promise<void> {
-  const project = { tenant_id, project_id: 'p' };
+  const projectKey = { tenant_id, project_id: 'p' };
   const requests = [{ key: 'k', digest: 'd', keep: true }];
   const permits = [{ scope: 'work', member: 'm', until_ms: Number.POSITIVE_INFINITY }];
   const [outcome] = await store.commit([
-    transactionOf(project, { swaps: [swapOf(project, '~a', 0)], requests, permits }),
+    transactionOf(projectKey, { swaps: [swapOf(projectKey, '~a', 0)], requests, permits }),
   ]);
   expect(outcome?.kind).toBe('committed');
-  expect(await store.events(project, { after: 0, limit: 9, subject: '~a' })).toHaveLength(1);
-  expect(await store.scanHeads(project, { after: null, limit: 9 })).toHaveLength(1);
+  expect(await store.events(projectKey, { after: 0, limit: 9, subject: '~a' })).toHaveLength(1);
+  expect(await store.scanHeads(projectKey, { after: null, limit: 9 })).toHaveLength(1);
   expect(await store.countPermits(tenant_id, 'work')).toBe(1);
   expect(await store.projects(tenant_id)).toEqual(['p']);
 }

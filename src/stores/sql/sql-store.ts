@@ -31,11 +31,14 @@ export abstract class SqlStore implements Store {
     ...values: number[]
   ): Promise<readonly SqlRow[]>;
   /** The heads that exist, in any order. */
-  protected abstract headRows(project: ProjectKey, subjects: readonly string[]): Promise<readonly SqlRow[]>;
+  protected abstract headRows(
+    projectKey: ProjectKey,
+    subjects: readonly string[],
+  ): Promise<readonly SqlRow[]>;
   protected abstract nameFromColumn(column: unknown): string;
 
-  abstract events(project: ProjectKey, query: EventQuery): Promise<EventEnvelope[]>;
-  abstract redact(project: ProjectKey, events: readonly EventEnvelope[]): Promise<void>;
+  abstract events(projectKey: ProjectKey, query: EventQuery): Promise<EventEnvelope[]>;
+  abstract redact(projectKey: ProjectKey, events: readonly EventEnvelope[]): Promise<void>;
   abstract close(): Promise<void>;
 
   async commit(transactions: readonly Transaction[]): Promise<CommitOutcome[]> {

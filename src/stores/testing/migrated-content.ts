@@ -8,7 +8,7 @@ const FOREVER = Number.POSITIVE_INFINITY;
 const HOUR_MS = 3_600_000;
 
 /** Heads, each with a permit in the scope `work`, events of every kind, requests, and permits of sessions. */
-export function transactionsOf(project: ProjectKey, looseEventCount: number): Transaction[] {
+export function transactionsOf(projectKey: ProjectKey, looseEventCount: number): Transaction[] {
   const looseFields = (n: number): Partial<NewEvent> => ({
     event_type: n % 3 === 0 ? 'THIRD' : 'OTHER',
     agent_id: `agent-${n % 5}`,
@@ -19,19 +19,19 @@ export function transactionsOf(project: ProjectKey, looseEventCount: number): Tr
   });
   return [
     ...range(1, 40).map((n) =>
-      transactionOf(project, {
-        swaps: [swapOf(project, `~head${n}`, 0, 1 + (n % 3))],
+      transactionOf(projectKey, {
+        swaps: [swapOf(projectKey, `~head${n}`, 0, 1 + (n % 3))],
         requests: [{ key: `k${n}`, digest: `d${n}`, keep: true, ...(n % 2 ? { reply: { n } } : {}) }],
         permits: [{ scope: 'work', member: `~head${n}`, until_ms: n % 2 ? FOREVER : Date.now() + HOUR_MS }],
       }),
     ),
     ...range(1, 3).map((n) =>
-      transactionOf(project, { permits: [{ scope: 'sessions', member: `s${n}`, until_ms: FOREVER }] }),
+      transactionOf(projectKey, { permits: [{ scope: 'sessions', member: `s${n}`, until_ms: FOREVER }] }),
     ),
     ...range(1, looseEventCount).map((n) =>
-      transactionOf(project, { loose_events: [eventOf(project, looseFields(n))] }),
+      transactionOf(projectKey, { loose_events: [eventOf(projectKey, looseFields(n))] }),
     ),
-    transactionOf(project, { swaps: [swapOf(project, '~head1', 2)], changes_rules: true }),
+    transactionOf(projectKey, { swaps: [swapOf(projectKey, '~head1', 2)], changes_rules: true }),
   ];
 }
 
@@ -52,14 +52,14 @@ const QUERIES: Partial<EventQuery>[] = [
 /** What the methods that read the projects return. */
 export async function contentOf(store: Store, projects: readonly ProjectKey[]): Promise<unknown[]> {
   const content: unknown[] = [];
-  for (const project of projects) {
-    content.push(await store.project(project), await store.projects(project.tenant_id));
-    content.push(await store.scanHeads(project, { after: null, limit: 1000 }));
-    content.push(await store.heads(project, ['~head1', '~none', '~head40']));
+  for (const projectKey of projects) {
+    content.push(await store.project(projectKey), await store.projects(projectKey.tenant_id));
+    content.push(await store.scanHeads(projectKey, { after: null, limit: 1000 }));
+    content.push(await store.heads(projectKey, ['~head1', '~none', '~head40']));
     for (const scope of ['work', 'sessions', 'none'])
-      content.push(await store.countPermits(project.tenant_id, scope));
+      content.push(await store.countPermits(projectKey.tenant_id, scope));
     for (const query of QUERIES)
-      content.push(await store.events(project, { after: 0, limit: 5000, ...query }));
+      content.push(await store.events(projectKey, { after: 0, limit: 5000, ...query }));
   }
   return content;
 }
@@ -73,22 +73,22 @@ export async function transactionOutcomesOf(
   projects: readonly ProjectKey[],
 ): Promise<unknown[]> {
   const outcomes = [];
-  for (const project of projects) {
-    const existing = (await store.events(project, { after: 100, limit: 1, types: ['THIRD'] }))[0]!;
+  for (const projectKey of projects) {
+    const existing = (await store.events(projectKey, { after: 100, limit: 1, types: ['THIRD'] }))[0]!;
     const { position, ...looseEvent } = existing;
     outcomes.push(
       ...(await store.commit([
-        transactionOf(project, { requests: [{ key: 'k1', digest: '', keep: false }] }),
-        transactionOf(project, { requests: [{ key: 'k40', digest: '', keep: false }] }),
-        transactionOf(project, { swaps: [swapOf(project, '~head2', 1)] }),
-        transactionOf(project, { loose_events: [looseEvent] }),
-        transactionOf(project, {
-          swaps: [swapOf(project, '~head3', 1)],
+        transactionOf(projectKey, { requests: [{ key: 'k1', digest: '', keep: false }] }),
+        transactionOf(projectKey, { requests: [{ key: 'k40', digest: '', keep: false }] }),
+        transactionOf(projectKey, { swaps: [swapOf(projectKey, '~head2', 1)] }),
+        transactionOf(projectKey, { loose_events: [looseEvent] }),
+        transactionOf(projectKey, {
+          swaps: [swapOf(projectKey, '~head3', 1)],
           permits: [{ scope: 'work', member: '~head3', until_ms: null, on_head: true }],
         }),
       ])),
     );
-    outcomes.push(await store.countPermits(project.tenant_id, 'work'));
+    outcomes.push(await store.countPermits(projectKey.tenant_id, 'work'));
   }
   return outcomes.map((outcome) => (typeof outcome === 'number' ? outcome : { ...outcome, now_ms: 0 }));
 }

@@ -53,14 +53,14 @@ export class CheckpointAudit {
   }
 }
 
-const newAudit = (project: ProjectKey, { anchors = [], trustedKeys = [] }: AnchorOptions): LogAudit => {
+const newAudit = (projectKey: ProjectKey, { anchors = [], trustedKeys = [] }: AnchorOptions): LogAudit => {
   const isOfProject = ({ tenant_id, project_id }: Anchor): boolean =>
-    tenant_id === project.tenant_id && project_id === project.project_id;
+    tenant_id === projectKey.tenant_id && project_id === projectKey.project_id;
   const ofProject = anchors.filter(isOfProject);
   return new LogAudit({
     hash: sha256,
     verify: verifySignatureSync,
-    project,
+    project: projectKey,
     anchors: ofProject,
     trustedKeys,
   });

@@ -36,8 +36,8 @@ if (parentPort !== null) {
     return verifyStore(store, { tenant_id, project_id }, () => {}, {}, requirements);
   };
   // The main thread sends the project after it has attached its own listeners.
-  port.once('message', (project: ProjectKey) =>
-    verify(project).then(
+  port.once('message', (projectKey: ProjectKey) =>
+    verify(projectKey).then(
       (report) => port.postMessage({ report }),
       (error: Error) => port.postMessage({ failed: error.message }),
     ),
