@@ -112,7 +112,10 @@ export class CallHistory {
     }
   }
 
-  /** INV-13: the reason of a refusal was true at some moment between request and reply. */
+  /**
+   * INV-13: the reason of a refusal was true at some moment between the arrival of the command and the reply, as far as the
+   * head of its subject shows. Not checked if history was lost meanwhile.
+   */
   private checkRefusal({ command, incarnation }: CommandRecord, delivery: CommandDelivery): void {
     const { reason } = delivery.reply as CommandReplyFields;
     if (delivery.outcome !== 'refused' || command.subject === null || reason === undefined) return;
@@ -126,7 +129,10 @@ export class CallHistory {
     );
   }
 
-  /** INV-07: a command that was refused every time, and never with an unknown outcome, has changed nothing. */
+  /**
+   * INV-07: a command that was refused at every arrival, or certainly had no effect, has changed no head, except that a
+   * submission may have escalated.
+   */
   private checkNoEffect({ command, deliveries }: CommandRecord): void {
     if (!deliveries.every(({ outcome }) => outcome === 'refused' || outcome === 'no_effect')) return;
     const projectMonitor = this.monitor.projectMonitor(command.projectKey);
@@ -143,7 +149,10 @@ export class CallHistory {
     }
   }
 
-  /** INV-11: one request has one reply and one effect, however often it arrives. */
+  /**
+   * INV-11: a request takes effect once, however often it arrives. Every success after it has the same reply, and no later
+   * arrival is refused.
+   */
   private checkReplies(record: CommandRecord, last: CommandDelivery): void {
     const { command, deliveries } = record;
     if (!command.isDeduplicated || record.incarnation !== this.incarnation()) return;
@@ -251,7 +260,7 @@ export class CallHistory {
       );
   }
 
-  /** INV-05: a claim comes back only to the session that held it at some moment between request and reply. */
+  /** INV-05: a claim comes back only to the session that held it at some moment between arrival and reply. */
   private checkResumed(
     { projectKey }: SimCommand,
     { began_step }: CommandDelivery,

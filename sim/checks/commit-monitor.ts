@@ -161,7 +161,7 @@ export class CommitMonitor {
     );
   }
 
-  /** INV-19: the results that the work was made from are still the current ones. */
+  /** INV-19: when a result is accepted, the results that the work was made from are still the current ones. */
   private checkInputs(projectMonitor: ProjectMonitor, subject: string): void {
     const granted = this.inputsAtGrant.get(`${projectPath(projectMonitor.key)} ${subject}`);
     const current = currentInputs(projectMonitor, subject);
@@ -238,8 +238,9 @@ export class CommitMonitor {
   }
 
   /**
-   * INV-15, at the store's time of the commit and counted from the log alone. A policy change that keeps expired claims
-   * held may leave a tenant above its limit. Then no grant may raise the number of live claims further.
+   * INV-15: at the store's time of the commit, the tenant has at most as many live claims as its limit, counted from the log
+   * alone. A policy change that keeps expired claims held may leave a tenant above its limit. Then no grant may raise the
+   * number of live claims further.
    */
   private checkLimit(tenantId: string, liveBefore: number, nowMs: number): void {
     const max = this.limits.max_concurrent_claims;

@@ -126,7 +126,7 @@ function isConfirmedByLog(
   );
 }
 
-/** INV-1: an edge has one holder per generation, over all outcomes. */
+/** INV-03: an edge has one holder per generation, over all outcomes. */
 function checkHolders(world: SimWorld, files: readonly CommandFile[]): void {
   const holders = new Map<string, string>();
   for (const { agent_id, command, outcomes } of files) {
@@ -135,7 +135,7 @@ function checkHolders(world: SimWorld, files: readonly CommandFile[]): void {
       const grant = `${command?.subject}/${generation}`;
       const holder = holders.get(grant) ?? agent_id;
       if (holder !== agent_id)
-        world.reportViolation('INV-1', `${grant} was granted to ${holder} and ${agent_id}`);
+        world.reportViolation('INV-03', `${grant} was granted to ${holder} and ${agent_id}`);
       holders.set(grant, holder);
     }
   }

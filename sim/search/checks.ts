@@ -36,8 +36,8 @@ export function checkDecision(
 }
 
 /**
- * INV-07: a refusal changes nothing, except that it may record a sign of life. A sign of life needs the handle, and extends
- * no lease.
+ * INV-07: a refusal changes nothing, except that it may record a sign of life, which extends no lease. INV-05: a sign of life
+ * needs the handle. Its event must be valid like the events of every decision.
  */
 function checkSignOfLife(
   decision: Decision,
@@ -149,7 +149,7 @@ function checkTakeover(
     report('INV-04', 'taken over before its lease expired');
 }
 
-/** INV-12: the sweeper never changes a reply; the code and the head are the same whether or not it ran first. */
+/** INV-12: the code and the details of a reply, and the head after it, are the same whether or not the sweeper ran first. */
 export function checkSweeper(
   decision: Decision,
   swept: Head,
