@@ -15,17 +15,23 @@ type JsonParseResult = { readonly value: unknown } | { readonly fault: string };
  * other parsers keep the first, so one program could check a value and another program use a different one.
  */
 export function readStrictJson(text: string, containersMax = CONTAINERS_MAX): JsonParseResult {
-  const fault = structureFault(text, containersMax);
-  if (fault !== null) return { fault };
+  const structure = readStructure(text, containersMax);
+  if (typeof structure === 'string') return { fault: structure };
+  let value: unknown;
   try {
-    return { value: JSON.parse(text) };
+    value = JSON.parse(text);
   } catch (error) {
     return { fault: `expected JSON (${error instanceof Error ? error.message : 'not JSON'})` };
   }
+  // JSON.parse keeps one member per name, so a value with duplicate names has fewer members than its text.
+  if (countMembers(value) === structure.memberCount) return { value };
+  const name = quoteName(firstDuplicateName(text));
+  return { fault: `the name ${name} occurs twice in one JSON object; remove one of them` };
 }
 
 const QUOTE = 0x22;
 const COMMA = 0x2c;
+const COLON = 0x3a;
 const OPEN_LIST = 0x5b;
 const BACKSLASH = 0x5c;
 const CLOSE_LIST = 0x5d;
@@ -33,23 +39,62 @@ const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 
 /**
- * Finds duplicate names, excessive nesting and too many objects and arrays in one pass before parsing. The pass reads only
- * strings, brackets and commas; other syntax errors are left to `JSON.parse`.
+ * Counts the members of all objects, and finds excessive nesting and too many objects and arrays, in one pass before
+ * parsing. A string says what is excessive. The pass reads only strings, brackets and colons; syntax errors are left to
+ * `JSON.parse`.
  */
-function structureFault(text: string, containersMax: number): string | null {
+function readStructure(text: string, containersMax: number): { readonly memberCount: number } | string {
+  let depth = 0;
+  let containerCount = 0;
+  let memberCount = 0;
+  for (let index = 0; index < text.length; index += 1) {
+    switch (text.charCodeAt(index)) {
+      case QUOTE:
+        index = endOfString(text, index);
+        break;
+      case COLON:
+        memberCount += 1;
+        break;
+      case OPEN_OBJECT:
+      case OPEN_LIST:
+        if (depth === JSON_DEPTH_MAX) return `expected JSON that is nested at most ${JSON_DEPTH_MAX} deep`;
+        depth += 1;
+        containerCount += 1;
+        if (containerCount > containersMax)
+          return `expected at most ${containersMax} objects and arrays; upload more data as a file`;
+        break;
+      case CLOSE_OBJECT:
+      case CLOSE_LIST:
+        depth = Math.max(0, depth - 1);
+    }
+  }
+  return { memberCount };
+}
+
+/** The number of members of all objects in a parsed value. */
+function countMembers(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0;
+  let count = 0;
+  if (Array.isArray(value)) for (const item of value) count += countMembers(item);
+  else
+    for (const name of Object.keys(value))
+      count += 1 + countMembers((value as Readonly<Record<string, unknown>>)[name]);
+  return count;
+}
+
+/** The first name that occurs twice in one object of a valid JSON text that has such a name. */
+function firstDuplicateName(text: string): string {
   /** The names seen so far in each enclosing object, outermost first; null for an array and for the top level. */
   const openScopes: (Set<string> | null)[] = [];
   let names: Set<string> | null = null;
   let isNameNext = false;
-  let containerCount = 0;
   for (let index = 0; index < text.length; index += 1) {
     switch (text.charCodeAt(index)) {
       case QUOTE: {
         const end = endOfString(text, index);
         if (isNameNext && names !== null) {
           const name = nameIn(text, index, end);
-          if (names.has(name))
-            return `the name ${quoteName(name)} occurs twice in one JSON object; remove one of them`;
+          if (names.has(name)) return name;
           names.add(name);
           isNameNext = false;
         }
@@ -61,11 +106,6 @@ function structureFault(text: string, containersMax: number): string | null {
         break;
       case OPEN_OBJECT:
       case OPEN_LIST:
-        if (openScopes.length === JSON_DEPTH_MAX)
-          return `expected JSON that is nested at most ${JSON_DEPTH_MAX} deep`;
-        containerCount += 1;
-        if (containerCount > containersMax)
-          return `expected at most ${containersMax} objects and arrays; upload more data as a file`;
         openScopes.push(names);
         isNameNext = text.charCodeAt(index) === OPEN_OBJECT;
         names = isNameNext ? new Set() : null;
@@ -76,7 +116,7 @@ function structureFault(text: string, containersMax: number): string | null {
         isNameNext = false;
     }
   }
-  return null;
+  throw new Error('A JSON text without duplicate names has lost members while it was parsed.');
 }
 
 /** Index of the closing quote of the string that starts here; the length of the text if there is none. */
@@ -92,12 +132,7 @@ function endOfString(text: string, start: number): number {
 /** Decodes escapes, so that two spellings of one name compare equal. */
 function nameIn(text: string, start: number, end: number): string {
   const name = text.slice(start + 1, end);
-  if (!name.includes('\\')) return name;
-  try {
-    return JSON.parse(`"${name}"`) as string;
-  } catch {
-    return name;
-  }
+  return name.includes('\\') ? (JSON.parse(`"${name}"`) as string) : name;
 }
 
 const QUOTED_NAME_LENGTH_MAX = 100;

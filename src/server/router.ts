@@ -9,9 +9,15 @@ interface RoutedRoute {
 
 const PARAMETER_PATTERN = /\{(\w+)\}/g;
 
+/** Maximum number of paths per method whose match is kept, and of the characters of such a path. */
+const KEPT_PATHS_MAX = 1000;
+const KEPT_PATH_LENGTH_MAX = 256;
+
 /** Finds the route of a path. */
 export class Router {
   private readonly router = new RegExpRouter<RoutedRoute>();
+  /** The matches of recent paths, by method: nearly all requests are commands, whose path is the same for a whole project. */
+  private readonly recentMatches = new Map<string, Map<string, RouteMatch>>();
 
   constructor(private readonly routes: readonly Route[]) {
     for (const route of routes) {
@@ -22,6 +28,17 @@ export class Router {
 
   /** Null if no route has this path, or only routes with other methods have it. */
   match(method: string, path: string): RouteMatch | null {
+    const recent = this.recentMatches.get(method) ?? new Map<string, RouteMatch>();
+    const known = recent.get(path);
+    if (known !== undefined) return known;
+    const found = this.findMatch(method, path);
+    if (path.length > KEPT_PATH_LENGTH_MAX || found === null) return found;
+    if (recent.size >= KEPT_PATHS_MAX) recent.clear();
+    this.recentMatches.set(method, recent.set(path, found));
+    return found;
+  }
+
+  private findMatch(method: string, path: string): RouteMatch | null {
     const [matches, values] = this.router.match(method, path);
     for (const [{ route, literal }, indexes] of matches) {
       const params = paramsOf(indexes, values ?? []);

@@ -25,7 +25,7 @@ export interface WholeRequest {
   /** The query with its question mark, or empty. */
   readonly search: string;
   /** By name in lower case. */
-  readonly headers: ReadonlyMap<string, string>;
+  readonly headers: HeaderMap;
   readonly body: Uint8Array;
   readonly isKeptAlive: boolean;
 }
@@ -42,7 +42,7 @@ export function readWholeRequest(bytes: Buffer): WholeRequest | null {
   REQUEST_LINE.lastIndex = 0;
   const line = REQUEST_LINE.exec(head);
   if (line === null) return null;
-  const headers = readHeaders(head, REQUEST_LINE.lastIndex);
+  const headers = headersOf(head.slice(REQUEST_LINE.lastIndex));
   if (headers === null || !headers.has('host')) return null;
   const connection = (headers.get('connection') ?? 'keep-alive').toLowerCase();
   if (connection !== 'keep-alive' && connection !== 'close') return null;
@@ -62,12 +62,31 @@ export function readWholeRequest(bytes: Buffer): WholeRequest | null {
   };
 }
 
+type HeaderMap = ReadonlyMap<string, string>;
+
+/** Maximum number of texts of headers whose map is kept, and of the characters of such a text. */
+const KEPT_HEADERS_MAX = 1000;
+const KEPT_HEADERS_LENGTH_MAX = 1024;
+/** Recent texts of headers: most clients send the same ones with each request, and reading them again takes much longer. */
+const recentHeaders = new Map<string, HeaderMap>();
+
+function headersOf(text: string): HeaderMap | null {
+  const known = recentHeaders.get(text);
+  if (known !== undefined) return known;
+  const headers = readHeaders(text);
+  if (headers === null || text.length > KEPT_HEADERS_LENGTH_MAX) return headers;
+  if (recentHeaders.size >= KEPT_HEADERS_MAX) recentHeaders.clear();
+  // A copy, because the text is a slice that would keep the whole request line in memory.
+  recentHeaders.set(Buffer.from(text, 'latin1').toString('latin1'), headers);
+  return headers;
+}
+
 /** Null if a header occurs twice, is special or has characters that are left to Node, or if there are too many headers. */
-function readHeaders(head: string, start: number): Map<string, string> | null {
+function readHeaders(text: string): HeaderMap | null {
   const headers = new Map<string, string>();
-  for (let at = start; at < head.length; at = HEADER_LINE.lastIndex) {
+  for (let at = 0; at < text.length; at = HEADER_LINE.lastIndex) {
     HEADER_LINE.lastIndex = at;
-    const line = HEADER_LINE.exec(head);
+    const line = HEADER_LINE.exec(text);
     if (line === null || headers.size === HEADERS_MAX) return null;
     const name = (line[1] as string).toLowerCase();
     if (headers.has(name) || SPECIAL_HEADERS.has(name)) return null;

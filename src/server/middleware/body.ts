@@ -80,7 +80,8 @@ type DecodedBody = { readonly value: unknown } | Problem;
 function decodeBody(body: RequestBody, bytes: Uint8Array, connection: RequestConnection): DecodedBody {
   if (body.kind === 'bytes') return { value: bytes };
   if (!isUtf8(bytes)) return malformedBody('expected text in UTF-8');
-  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8');
+  const buffer = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+  const text = buffer.toString('utf8');
   if (body.kind === 'form') return { value: formFields(text) };
   if (body.kind === 'plan' && !(connection.header('content-type') ?? '').includes('json'))
     return { value: text };
