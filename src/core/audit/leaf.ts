@@ -7,18 +7,23 @@ export type LeafEnvelope = Omit<EventEnvelope, 'payload'>;
 /**
  * The text of a leaf: the envelope in a fixed order of fields, with the digest of the payload (SHA-256 of its JSON text,
  * base64url) in place of the payload. Decision 17 fixes it: a change makes every earlier proof invalid.
- *
- * This runs for every event: manual concatenation takes half the time of `JSON.stringify`.
  */
-export function leafText(event: LeafEnvelope, payloadSha256: string): string {
+export const leafText = (event: LeafEnvelope, payloadSha256: string): string =>
+  `${envelopeText(event, event.position)},"payload_sha256":"${escapeJson(payloadSha256)}"}`;
+
+/**
+ * The text of an envelope, without the brace at its end. The leaf of an event and its line in the log of the file store
+ * begin with it. This runs for every event: manual concatenation takes half the time of `JSON.stringify`.
+ */
+export function envelopeText(event: Omit<LeafEnvelope, 'position'>, position: number): string {
   const text =
     `{"event_id":"${escapeJson(event.event_id)}","event_type":"${escapeJson(event.event_type)}"` +
     `,"timestamp":"${escapeJson(event.timestamp)}","tenant_id":"${escapeJson(event.tenant_id)}"` +
-    `,"project_id":"${escapeJson(event.project_id)}","position":${event.position}`;
-  return `${text}${optionalFieldsText(event)},"payload_sha256":"${escapeJson(payloadSha256)}"}`;
+    `,"project_id":"${escapeJson(event.project_id)}","position":${position}`;
+  return text + optionalFieldsText(event);
 }
 
-/** The fields after the position, most of which are optional. The file store writes the same text into its lines. */
+/** The fields after the position, most of which are optional. */
 function optionalFieldsText(event: Omit<LeafEnvelope, 'position'>): string {
   const subject = event.subject === undefined ? '' : escapeJson(event.subject);
   let text = event.subject === undefined ? '' : `,"subject":"${subject}"`;

@@ -72,11 +72,9 @@ export class BlockWriter {
     const { leafInput, lastLineStart, lastEnvelopeEnd } = this;
     leafInput.length = 0;
     // RFC 6962 puts a zero byte before a leaf.
-    leafInput.ascii('\0');
+    leafInput.utf8('\0');
     leafInput.copyOf(this.out.bytes, lastLineStart, lastEnvelopeEnd);
-    leafInput.ascii(',"payload_sha256":"');
-    leafInput.ascii(this.lineWriter.payload_sha256);
-    leafInput.ascii('"}');
+    leafInput.utf8(`,"payload_sha256":"${this.lineWriter.payload_sha256}"}`);
     return hash('sha256', leafInput.bytes.subarray(0, leafInput.length), 'binary');
   }
 

@@ -1,4 +1,6 @@
+import { envelopeText } from '../../core/audit/leaf.js';
 import type { NewEvent } from '../../core/events/envelope.js';
+import { escapeJson } from '../../core/json-text.js';
 import type { TransactionFields } from '../ledger.js';
 import type { LoggedRequest, Permit } from '../store.js';
 import type { ByteWriter } from './byte-writer.js';
@@ -12,7 +14,10 @@ interface LineParts {
   readonly covered_end: number;
 }
 
-/** Writes lines. Consecutive lines of a batch often have the same payload, so the digest of the last payload is kept. */
+/**
+ * Writes lines. Each is joined as text and encoded in one call: writing its fields one by one into the buffer takes longer.
+ * Consecutive lines of a batch often have the same payload, so the digest of the last payload is kept.
+ */
 export class LineWriter {
   private payload = '';
   private payloadSha256 = base64urlDigest('');
@@ -27,21 +32,17 @@ export class LineWriter {
   /** `unit` is empty for the only line of a transaction; `fields` belong on the last line. */
   event(event: NewEvent, position: number, unit: string, fields: TransactionFields | null): LineParts {
     const { out } = this;
+    const start = out.length;
     const payload = JSON.stringify(event.payload);
-    writeEnvelope(out, event, position);
-    const envelope_end = out.length;
-    writeOtherNames(out, event);
-    out.ascii(',"log":{"payload_sha256":"');
-    out.ascii(this.digestOfPayload(payload));
-    out.ascii('"');
-    writeText(out, ',"unit":"', unit === '' ? undefined : unit);
-    if (fields !== null) writeRecordFields(out, fields);
-    out.ascii('}');
-    const covered_end = out.length;
-    out.ascii(PAYLOAD_MARK);
-    out.utf8(payload);
-    out.ascii('}\n');
-    return { envelope_end, covered_end };
+    const envelope = envelopeText(event, position);
+    const unitText = unit === '' ? '' : `,"unit":"${unit}"`;
+    const recordText = fields === null ? '' : recordFieldsText(fields);
+    const covered = `${envelope}${otherNamesText(event)},"log":{"payload_sha256":"${this.digestOfPayload(payload)}"${unitText}${recordText}}`;
+    const line = `${covered}${PAYLOAD_MARK}${payload}}\n`;
+    out.utf8(line);
+    const isAscii = out.length - start === line.length;
+    const bytesOf = (text: string): number => (isAscii ? text.length : Buffer.byteLength(text));
+    return { envelope_end: start + bytesOf(envelope), covered_end: start + bytesOf(covered) };
   }
 
   private digestOfPayload(payload: string): string {
@@ -54,104 +55,38 @@ export class LineWriter {
 }
 
 /** The line of a transaction without events. */
-export function writeRecordLine(out: ByteWriter, fields: TransactionFields): void {
-  const start = out.length + '{"log":'.length;
-  out.ascii('{"log":{');
-  writeRecordFields(out, fields);
-  // The first field has a comma before it, which becomes the brace.
-  out.bytes.copyWithin(start, start + 1, out.length);
-  out.bytes[start] = BRACE;
-  out.length -= 1;
-  out.ascii('}}\n');
-}
-
-const BRACE = 0x7b;
-
-/** The text with which the event's leaf in the audit tree begins (core/audit/leaf.ts). */
-function writeEnvelope(out: ByteWriter, event: NewEvent, position: number): void {
-  out.ascii('{"event_id":"');
-  out.jsonText(event.event_id);
-  out.ascii('"');
-  writeText(out, ',"event_type":"', event.event_type);
-  writeText(out, ',"timestamp":"', event.timestamp);
-  writeText(out, ',"tenant_id":"', event.tenant_id);
-  writeText(out, ',"project_id":"', event.project_id);
-  writeNumber(out, ',"position":', position);
-  writeText(out, ',"subject":"', event.subject);
-  writeNumber(out, ',"seq":', event.seq);
-  writeText(out, ',"task_id":"', event.task_id);
-  writeText(out, ',"feature_id":"', event.feature_id);
-  writeText(out, ',"edge":"', event.edge);
-  writeText(out, ',"agent_id":"', event.agent_id);
-  writeText(out, ',"agent_role":"', event.agent_role);
-  writeText(out, ',"session_id":"', event.session_id);
-  writeNumber(out, ',"generation":', event.generation);
-  writeText(out, ',"request_id":"', event.request_id);
-}
+export const writeRecordLine = (out: ByteWriter, fields: TransactionFields): void =>
+  // The first field has a comma before it.
+  out.utf8(`{"log":{${recordFieldsText(fields).slice(1)}}}\n`);
 
 /**
  * For an event of a feature: repeats the ids as `project` and `feature`, and the iteration and delta of the payload beside
  * them, where other tools of the methodology look for these.
  */
-function writeOtherNames(out: ByteWriter, { feature_id, project_id, payload }: NewEvent): void {
-  if (feature_id === undefined) return;
-  writeText(out, ',"project":"', project_id);
-  writeText(out, ',"feature":"', feature_id);
+function otherNamesText({ feature_id, project_id, payload }: NewEvent): string {
+  if (feature_id === undefined) return '';
   const { iteration, delta } = payload;
-  if (Number.isSafeInteger(iteration)) writeNumber(out, ',"iteration":', iteration as number);
-  if (Number.isSafeInteger(delta)) writeNumber(out, ',"delta":', delta as number);
+  return (
+    `,"project":"${escapeJson(project_id)}","feature":"${escapeJson(feature_id)}"` +
+    (Number.isSafeInteger(iteration) ? `,"iteration":${iteration}` : '') +
+    (Number.isSafeInteger(delta) ? `,"delta":${delta}` : '')
+  );
 }
 
-/** A text field, if there is one. `start` is everything up to the text. */
-function writeText(out: ByteWriter, start: string, text: string | undefined): void {
-  if (text === undefined) return;
-  out.ascii(start);
-  out.jsonText(text);
-  out.ascii('"');
+const recordFieldsText = ({ rules_seq, permits, requests }: TransactionFields): string =>
+  (rules_seq === undefined ? '' : `,"rules_seq":${rules_seq}`) +
+  (permits === undefined ? '' : `,"slots":[${listText(permits, permitText)}]`) +
+  (requests === undefined ? '' : `,"requests":[${listText(requests, requestText)}]`);
+
+// Nearly always a list has one item or two: joining them this way takes half the time of `map` and `join`.
+function listText<T>(items: readonly T[], textOf: (item: T) => string): string {
+  let text = '';
+  for (const item of items) text += text === '' ? textOf(item) : `,${textOf(item)}`;
+  return text;
 }
 
-function writeNumber(out: ByteWriter, start: string, value: number | undefined): void {
-  if (value === undefined) return;
-  out.ascii(start);
-  out.number(value);
-}
+const permitText = ({ scope, member, until_ms }: Permit): string =>
+  `["${escapeJson(scope)}","${escapeJson(member)}",${until_ms === Number.POSITIVE_INFINITY ? '"forever"' : until_ms}]`;
 
-function writeRecordFields(out: ByteWriter, { rules_seq, permits, requests }: TransactionFields): void {
-  writeNumber(out, ',"rules_seq":', rules_seq);
-  if (permits !== undefined) writeList(out, ',"slots":[', permits, writePermit);
-  if (requests !== undefined) writeList(out, ',"requests":[', requests, writeRequest);
-}
-
-function writeList<T>(
-  out: ByteWriter,
-  start: string,
-  items: readonly T[],
-  writeItem: (out: ByteWriter, item: T) => void,
-): void {
-  out.ascii(start);
-  for (let index = 0; index < items.length; index += 1) {
-    if (index > 0) out.ascii(',');
-    writeItem(out, items[index] as T);
-  }
-  out.ascii(']');
-}
-
-function writePermit(out: ByteWriter, { scope, member, until_ms }: Permit): void {
-  writeText(out, '["', scope);
-  writeText(out, ',"', member);
-  out.ascii(',');
-  if (until_ms === Number.POSITIVE_INFINITY) out.ascii('"forever"');
-  else if (until_ms === null) out.ascii('null');
-  else out.number(until_ms);
-  out.ascii(']');
-}
-
-function writeRequest(out: ByteWriter, { key, digest, reply }: LoggedRequest): void {
-  writeText(out, '{"key":"', key);
-  writeText(out, ',"digest":"', digest);
-  if (reply !== undefined) {
-    out.ascii(',"reply":');
-    out.utf8(JSON.stringify(JSON.stringify(reply)));
-  }
-  out.ascii('}');
-}
+const requestText = ({ key, digest, reply }: LoggedRequest): string =>
+  `{"key":"${escapeJson(key)}","digest":"${escapeJson(digest)}"${reply === undefined ? '' : `,"reply":${JSON.stringify(JSON.stringify(reply))}`}}`;
