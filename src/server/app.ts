@@ -6,7 +6,7 @@ import type { Authenticator } from './auth/authenticator.js';
 import type { RateLimiter } from './auth/rate-limit.js';
 import { ClientGone, FetchConnection } from './connection.js';
 import type { LogSink } from './log/logs.js';
-import { beginLogLine } from './middleware/access-log.js';
+import { beginLogLine, type WriteLogLine } from './middleware/access-log.js';
 import { authenticate, limitRate, requirePermission, setCaller } from './middleware/authentication.js';
 import { bodyMemoryFullResponse, readBody } from './middleware/body.js';
 import { guardOrigin } from './middleware/origin-guard.js';
@@ -42,11 +42,33 @@ export function createApp(dependencies: AppDependencies): App {
   const { context, routes, accessLog: log, isAccessLogged } = dependencies;
   const router = new Router(routes);
 
-  /**
-   * Responds to a request. Never rejects: the listener handles no rejection, so the process would end. It is one function
-   * with few promises, because thousands of requests wait in it at once, and each keeps its variables in memory.
-   */
-  const respond = async (request: IncomingRequest): Promise<HttpResponse> => {
+  /** Answers a matched call. A thousand requests wait here at once, so this uses few promises and no async function. */
+  const answer = (call: ApiCall, writeLog: WriteLogLine | null): Promise<HttpResponse> => {
+    const finish = (response: HttpResponse): HttpResponse => {
+      try {
+        call.bodyReservation?.release();
+        const { body } = response;
+        // A stream has its own limit: `unsent_bytes_max` in project-feeds.ts.
+        const isWithinMemory =
+          body instanceof ReadableStream || call.reserveResponse(Buffer.byteLength(body));
+        const sent = isWithinMemory ? response : bodyMemoryFullResponse();
+        writeLog?.(sent, call);
+        return sent;
+      } catch (error) {
+        return errorResponse(error, dependencies, null);
+      }
+    };
+    const fail = (error: unknown): HttpResponse => finish(errorResponse(error, dependencies, call.route));
+    try {
+      const response = handle(call, dependencies);
+      return response instanceof Promise ? response.then(finish, fail) : Promise.resolve(finish(response));
+    } catch (error) {
+      return Promise.resolve(fail(error));
+    }
+  };
+
+  /** Responds to a request. Never rejects: the listener handles no rejection, so the process would end. */
+  const respond = (request: IncomingRequest): Promise<HttpResponse> => {
     try {
       const writeLog = log === null ? null : beginLogLine(log, isAccessLogged);
       const { path } = request;
@@ -54,28 +76,13 @@ export function createApp(dependencies: AppDependencies): App {
       const method = request.method === 'HEAD' ? 'GET' : request.method;
       const invalid = request.match === undefined ? checkPath(request) : null;
       const match = request.match ?? (invalid === null ? router.match(method, path) : null);
-      if (match === null) {
-        const response =
-          invalid ?? guardCaller(request, dependencies, null) ?? notFoundResponse(router.methodsOf(path));
-        writeLog?.(response, null);
-        return response;
-      }
-      const call = new ApiCall(match, context, app, request);
-      let response: HttpResponse;
-      try {
-        response = await handle(call, dependencies);
-      } catch (error) {
-        response = errorResponse(error, dependencies, call.route);
-      }
-      call.bodyReservation?.release();
-      const { body } = response;
-      // A stream has its own limit: `unsent_bytes_max` in project-feeds.ts.
-      const isWithinMemory = body instanceof ReadableStream || call.reserveResponse(Buffer.byteLength(body));
-      const sent = isWithinMemory ? response : bodyMemoryFullResponse();
-      writeLog?.(sent, call);
-      return sent;
+      if (match !== null) return answer(new ApiCall(match, context, app, request), writeLog);
+      const response =
+        invalid ?? guardCaller(request, dependencies, null) ?? notFoundResponse(router.methodsOf(path));
+      writeLog?.(response, null);
+      return Promise.resolve(response);
     } catch (error) {
-      return errorResponse(error, dependencies, null);
+      return Promise.resolve(errorResponse(error, dependencies, null));
     }
   };
 
@@ -104,26 +111,27 @@ const guardCaller = (
 ): HttpResponse | null => (principal === undefined ? guardOrigin(connection, authenticator, route) : null);
 
 /** Each middleware returns the response that ends the request, or null to let it pass. */
-async function handle(call: ApiCall, dependencies: AppDependencies): Promise<HttpResponse> {
+function handle(call: ApiCall, dependencies: AppDependencies): HttpResponse | Promise<HttpResponse> {
   const { authenticator, rateLimiter } = dependencies;
   // A page that sends no referrer submits its form with the origin `null`. Such a route relies on the token in the form.
   const originRefusal = call.route.hasOwnToken ? null : guardCaller(call.request, dependencies, call.route);
   if (originRefusal !== null) return originRefusal;
-  const authentication = authenticate(call, authenticator);
-  const refusal =
-    setCaller(
-      call,
-      authentication instanceof Promise ? await authentication : authentication,
-      authenticator,
-    ) ??
-    limitRate(call, rateLimiter) ??
-    requirePermission(call) ??
-    readQuery(call);
-  if (refusal !== null) return refusal;
-  const reading = readBody(call);
-  const bodyRefusal = reading instanceof Promise ? await reading : reading;
-  return bodyRefusal ?? withRequestId(await call.route.run(call), call.body);
+  return andThen(authenticate(call, authenticator), (authentication) => {
+    const refusal =
+      setCaller(call, authentication, authenticator) ??
+      limitRate(call, rateLimiter) ??
+      requirePermission(call) ??
+      readQuery(call);
+    return refusal ?? andThen(readBody(call), (bodyRefusal) => bodyRefusal ?? runRoute(call));
+  });
 }
+
+const runRoute = (call: ApiCall): Promise<HttpResponse> =>
+  call.route.run(call).then((response) => withRequestId(response, call.body));
+
+/** Continues with a value at once, or when its promise resolves: most requests need no promise before their command. */
+const andThen = <T, R>(value: T | Promise<T>, next: (value: T) => R | Promise<R>): R | Promise<R> =>
+  value instanceof Promise ? value.then(next) : next(value);
 
 function readQuery(call: ApiCall): HttpResponse | null {
   const { query, action } = call.route;

@@ -66,12 +66,9 @@ export function toResponse(reply: object): HttpResponse {
   if (isProblem(reply)) return problemResponse(reply.problem, reply.detail, reply.faults);
   const status = statusOf(reply);
   const { reason } = reply as { reason?: unknown };
-  return {
-    status,
-    headers: withRetryAfter(JSON_HEADERS, status),
-    body: JSON.stringify(reply),
-    ...(typeof reason === 'string' ? { code: reason } : {}),
-  };
+  const headers = withRetryAfter(JSON_HEADERS, status);
+  const body = JSON.stringify(reply);
+  return typeof reason === 'string' ? { status, headers, body, code: reason } : { status, headers, body };
 }
 
 const okResponse = (body: string | Uint8Array, headers: Record<string, string>): HttpResponse => ({

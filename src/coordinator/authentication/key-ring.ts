@@ -2,6 +2,7 @@ import type { ApiKey } from '../../core/contract/keys.js';
 import { msOf } from '../../core/events/envelope.js';
 import type { KeyRecord } from '../../core/events/record-events.js';
 import { KEY_BINDING_SUBJECT, keySubject, PLATFORM_TENANT } from '../../core/subject.js';
+import type { WorkState } from '../../core/views/index.js';
 import {
   apiKeyOf,
   isInScope,
@@ -18,6 +19,13 @@ import { isBound } from './key-binding.js';
  * of others after a poll.
  */
 export class KeyRing {
+  /** The answer of `hasAnyKey`, and the state and position for which it holds: a server in open mode asks with every request. */
+  private checked: {
+    readonly state: WorkState;
+    readonly position: number;
+    readonly hasAnyKey: boolean;
+  } | null = null;
+
   private constructor(readonly project: Project) {}
 
   static async open(projects: Projects): Promise<KeyRing> {
@@ -30,7 +38,10 @@ export class KeyRing {
    * turn a server that requires keys into an open one.
    */
   get hasAnyKey(): boolean {
-    return !this.records().next().done;
+    const { state } = this.project;
+    if (this.checked?.state !== state || this.checked.position !== state.position)
+      this.checked = { state, position: state.position, hasAnyKey: !this.records().next().done };
+    return this.checked.hasAnyKey;
   }
 
   /** The key, and the expected SHA-256 of its secret. */

@@ -15,11 +15,10 @@ const TEXT_CHARS_MAX = 200;
 /** Matches keys, review links, claim ids, tokens and signatures, in whatever field they appear. */
 const SECRET_PATTERN = /gc[kw]_\w|rvl_|clm_[\w-]{22}|eyJ[\w-]+\.|^v1;/;
 
+export type WriteLogLine = (response: HttpResponse, call: ApiCall | null) => void;
+
 /** Starts to measure a request. The returned function writes its log line, for a stream only after its last event. */
-export function beginLogLine(
-  log: LogSink,
-  isLogged: () => boolean = () => true,
-): (response: HttpResponse, call: ApiCall | null) => void {
+export function beginLogLine(log: LogSink, isLogged: () => boolean = () => true): WriteLogLine {
   const [atMs, startMs] = [Date.now(), performance.now()];
   return (response, call) => {
     // A call that a route of this server made itself is part of the outer call, which is logged.

@@ -31,10 +31,18 @@ function isOwnOrigin(connection: RequestConnection, route: Route | null): boolea
   const host = connection.header('host') ?? '';
   const origin = connection.header('origin');
   return (
-    isLoopback(host.replace(/:\d+$/, '')) &&
+    isLoopbackHost(host) &&
     (origin === null || origin === `http://${host}`) &&
     (ALLOWED_FETCH_SITES.has(connection.header('sec-fetch-site')) || isLinkToPage(connection, route))
   );
+}
+
+/** The last host and whether it is loopback: nearly all requests of a server in open mode name the same one. */
+let lastHost = { host: '', isLoopback: false };
+
+function isLoopbackHost(host: string): boolean {
+  if (host !== lastHost.host) lastHost = { host, isLoopback: isLoopback(host.replace(/:\d+$/, '')) };
+  return lastHost.isLoopback;
 }
 
 /** Whether a person follows a link in a window, not in a frame. */
