@@ -31,7 +31,7 @@ export class Connection {
     const authorization = token === undefined ? '' : `authorization: Bearer ${token}\r\n`;
     this.headers = `host: ${host}\r\nconnection: keep-alive\r\ncontent-type: application/json\r\n${authorization}`;
     this.socket = connect({ host: hostname, port: Number(port), noDelay: true });
-    this.socket.on('data', (bytes) => this.receive(bytes));
+    this.socket.on('data', (bytes: Buffer) => this.receive(bytes));
     this.socket.on('error', (error) => this.fail(error));
     this.socket.on('close', () => this.fail(new Error('The server closed the connection.')));
   }
