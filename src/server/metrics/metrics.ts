@@ -11,8 +11,9 @@ import type { ProjectCounts } from '../../coordinator/queries/project-counts.js'
 import type { Head } from '../../core/claims/head.js';
 import type { LogStep, ProjectKey, Transaction } from '../../stores/store.js';
 import { DROP_REASONS, type DropReason } from '../connection-limits.js';
+import { type BucketCounts, histogramMetric } from './bucket-counts.js';
 import { BoundedLabelSet } from './labels.js';
-import { ProjectCounters, type ProjectHistograms } from './project-counters.js';
+import { ProjectCounters } from './project-counters.js';
 
 const DEFAULT_PREFIX = 'coditect_';
 /** Maximum number of projects with labels. */
@@ -68,11 +69,11 @@ export class Metrics implements Observer {
       'Number of commands per commit.',
       [1, 4, 16, 64, 256, 1024],
     );
-    const histograms = this.projectHistograms();
     this.projectCounters = new BoundedLabelSet(
       PROJECTS_LABELLED_MAX,
-      (labels) => new ProjectCounters(labels, histograms),
+      (labels) => new ProjectCounters(labels),
     );
+    this.registerProjectHistograms();
     this.registerProjectCounters();
     this.registerGauges();
     this.register(
@@ -121,27 +122,28 @@ export class Metrics implements Observer {
     this.droppedConnections.set(reason, (this.droppedConnections.get(reason) ?? 0) + 1);
   }
 
-  private projectHistograms(): ProjectHistograms {
-    return {
-      claimSeconds: this.histogram(
-        'claim_duration_seconds',
-        'Time from the grant of a claim to its end by result, release or expiry.',
-        [1, 5, 15, 60, 300, 900, 3600],
-        PROJECT_LABELS,
-      ),
-      completionSeconds: this.histogram(
-        'task_completion_time_seconds',
-        'Time from the first grant of a task to its accepted result.',
-        [10, 60, 300, 900, 3600, 7200],
-        PROJECT_LABELS,
-      ),
-      generations: this.histogram(
-        'generations_per_task',
-        'Generations of a task at its completion.',
-        [1, 2, 3, 5, 10, 20, 50],
-        PROJECT_LABELS,
-      ),
-    };
+  private registerProjectHistograms(): void {
+    const addHistogram = (name: string, help: string, of: (counters: ProjectCounters) => BucketCounts) =>
+      this.registry.registerMetric(
+        histogramMetric(this.prefix + name, help, () =>
+          this.projectCounters.all().map((counters) => [counters.labels, of(counters)]),
+        ),
+      );
+    addHistogram(
+      'claim_duration_seconds',
+      'Time from the grant of a claim to its end by result, release or expiry.',
+      ({ claimSeconds }) => claimSeconds,
+    );
+    addHistogram(
+      'task_completion_time_seconds',
+      'Time from the first grant of a task to its accepted result.',
+      ({ completionSeconds }) => completionSeconds,
+    );
+    addHistogram(
+      'generations_per_task',
+      'Generations of a task at its completion.',
+      ({ generationsPerTask }) => generationsPerTask,
+    );
   }
 
   private registerProjectCounters(): void {
@@ -259,7 +261,7 @@ export class Metrics implements Observer {
     });
   }
 
-  private histogram(name: string, help: string, buckets: number[], labelNames: string[] = []): Histogram {
-    return new Histogram({ name: this.prefix + name, help, buckets, labelNames, registers: [this.registry] });
+  private histogram(name: string, help: string, buckets: number[]): Histogram {
+    return new Histogram({ name: this.prefix + name, help, buckets, registers: [this.registry] });
   }
 }

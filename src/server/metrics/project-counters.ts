@@ -1,9 +1,9 @@
-import type { Histogram } from 'prom-client';
 import { claimEventKindOf } from '../../core/claims/claim-event-kinds.js';
 import type { Head } from '../../core/claims/head.js';
 import { msOf, type NewEvent } from '../../core/events/envelope.js';
 import { subjectKindOf } from '../../core/subject.js';
 import type { Transaction } from '../../stores/store.js';
+import { BucketCounts } from './bucket-counts.js';
 import type { ProjectLabels } from './labels.js';
 
 /** Maximum number of open tasks whose first grant is remembered, to measure the time to completion. */
@@ -15,11 +15,9 @@ const RESULT_NAMES: Readonly<Record<string, string>> = {
   DENIED_COMPLETED: 'denied_completed',
 };
 
-export interface ProjectHistograms {
-  readonly claimSeconds: Histogram;
-  readonly completionSeconds: Histogram;
-  readonly generations: Histogram;
-}
+const SECONDS_OF_CLAIM = [1, 5, 15, 60, 300, 900, 3600];
+const SECONDS_TO_COMPLETION = [10, 60, 300, 900, 3600, 7200];
+const GENERATIONS_OF_TASK = [1, 2, 3, 5, 10, 20, 50];
 
 /** Counts one project's outcomes as plain numbers: a command costs a few additions, and a scrape does the rest. */
 export class ProjectCounters {
@@ -31,12 +29,12 @@ export class ProjectCounters {
   ]);
   expirations = 0;
   generations = 0;
+  readonly claimSeconds = new BucketCounts(SECONDS_OF_CLAIM);
+  readonly completionSeconds = new BucketCounts(SECONDS_TO_COMPLETION);
+  readonly generationsPerTask = new BucketCounts(GENERATIONS_OF_TASK);
   private readonly firstGrantMs = new Map<string, number>();
 
-  constructor(
-    readonly labels: ProjectLabels,
-    private readonly histograms: ProjectHistograms,
-  ) {}
+  constructor(readonly labels: ProjectLabels) {}
 
   countReply(kind: string, reply: unknown): void {
     switch (kind) {
@@ -89,7 +87,7 @@ export class ProjectCounters {
     // If the same transaction advanced the head to another generation, the start of this one is no longer known.
     if (claim === null || event.generation !== generation) return;
     const claimMs = msOf(event.timestamp) - claim.claimed_at_ms;
-    this.histograms.claimSeconds.observe(this.labels, claimMs / 1000);
+    this.claimSeconds.observe(claimMs / 1000);
   }
 
   /** Measured from the first grant, or from the last if this server has not seen or not remembered the first. */
@@ -97,8 +95,8 @@ export class ProjectCounters {
     const atMs = msOf(event.timestamp);
     const fromMs = this.firstGrantMs.get(subject) ?? claim?.claimed_at_ms ?? atMs;
     this.firstGrantMs.delete(subject);
-    this.histograms.completionSeconds.observe(this.labels, (atMs - fromMs) / 1000);
-    this.histograms.generations.observe(this.labels, generation);
+    this.completionSeconds.observe((atMs - fromMs) / 1000);
+    this.generationsPerTask.observe(generation);
   }
 }
 
