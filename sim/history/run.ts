@@ -211,8 +211,8 @@ class HistoryRun {
 
   private async endpointTo(name: string, port: number): Promise<CoordinatorEndpoint> {
     const { proxy } = this.options;
-    const isDirect = proxy !== 'agents' && proxy !== 'both';
-    const reachedPort = isDirect ? port : await this.proxyTo({ host: '127.0.0.1', port }, 'agents');
+    const hasProxy = proxy === 'agents' || proxy === 'both';
+    const reachedPort = hasProxy ? await this.proxyTo({ host: '127.0.0.1', port }, 'agents') : port;
     return new CoordinatorEndpoint(
       name,
       reachedPort,

@@ -125,10 +125,10 @@ await onProgram('bwrap', await missingSandbox(), () => {
     expect(await iterate(waiting)).toBe(3);
     const eventsUntilReview = (await runEventsIn(waiting)).length;
     await gen(waiting, 'review', '--feature', 'REQ-F-SUM-001', '--approve', '--comment', 'reads well');
-    const whole = await copyOf(waiting, 'whole');
-    await finish(whole);
-    await expectOneRun(whole, 'uninterrupted');
-    const total = (await runEventsIn(whole)).length;
+    const uninterrupted = await copyOf(waiting, 'uninterrupted');
+    await finish(uninterrupted);
+    await expectOneRun(uninterrupted, 'uninterrupted');
+    const total = (await runEventsIn(uninterrupted)).length;
 
     const counts = Array.from({ length: total }, (_, at) => at + 1);
     const killAt = async (count: number): Promise<void> => {

@@ -59,7 +59,7 @@ export class OpenConnections {
       socket.destroy();
       return false;
     }
-    // Undefined if the peer has already disconnected.
+    // The address of a peer that has already disconnected is undefined; such a connection is not counted.
     const releaseAddress =
       socket.remoteAddress === undefined ? () => {} : this.addressLimit.acquire(socket.remoteAddress);
     if (releaseAddress === null) {

@@ -41,7 +41,7 @@ const IGNORED_CLI_PATHS: readonly string[] = [
   // Who called the server, and when.
   'access.log',
   'access.log.*',
-  // If GENESIS_HOME names this folder.
+  // The key is here if GENESIS_HOME names this folder.
   'signing-key.pem',
 ];
 /** The pattern that earlier versions wrote, which also hides the files of other tools. */

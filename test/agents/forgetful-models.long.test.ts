@@ -9,10 +9,10 @@ import {
   fileOf,
   handleIn,
   type Instructions,
-  type ModelReply,
   nextCall,
   readReply,
   type ScriptedCall,
+  type ServerReply,
   textOf,
 } from './scripted-model.js';
 import { COMMENT, genIn, projectFolder, ServedProject } from './served-project.js';
@@ -40,18 +40,18 @@ const modelsWith = (common: Instructions): Model[] => {
 
 /** When one model is killed and another freezes. */
 interface FateSchedule {
-  /** How many grants each of these two models has received when this happens to it. */
+  /** The number of the grant at which each of these two models is killed or freezes. */
   readonly at_grant: number;
-  /** After this many replies the third model waits until it has happened to both, so that these two get work. */
+  /** After this many replies the third model waits until one is killed and the other frozen, so that both get work. */
   readonly head_start: number;
 }
 
 /** The replies that a model received, in order. */
 interface ModelTranscript {
   readonly model: Model;
-  readonly replies: ModelReply[];
+  readonly replies: ServerReply[];
   /** The replies to results whose work had meanwhile been granted to another model. */
-  readonly lateReplies: ModelReply[];
+  readonly lateReplies: ServerReply[];
 }
 
 /** Runs one model until all work is done or the model is killed. In `finish`, `text` is all that the model itself knows. */
@@ -105,7 +105,7 @@ class ModelRun {
   }
 
   /** Expects that the model is never told to wait while it holds work. A candidate under review does not count. */
-  private async expectNoWaitForItself({ tool, args }: ScriptedCall, reply: ModelReply): Promise<void> {
+  private async expectNoWaitForItself({ tool, args }: ScriptedCall, reply: ServerReply): Promise<void> {
     const { reason } = reply;
     if (reason === 'GRANTED') this.heldTaskIds.add(handleIn(reply)?.task_id ?? '');
     if (tool === 'submit' && reason !== 'NOT_CONVERGED')
@@ -116,7 +116,7 @@ class ModelRun {
   }
 
   /** Freezes until another model has been granted the same work, and then submits. */
-  private async freezeAndSubmit(granted: ModelReply): Promise<string> {
+  private async freezeAndSubmit(granted: ServerReply): Promise<string> {
     const { task_id = '', generation = 0 } = handleIn(granted) ?? {};
     this.link.freeze();
     await this.project.waitForGrant(task_id, generation + 1);
@@ -131,11 +131,11 @@ class ModelRun {
 }
 
 /** Whether the model can continue after this reply: it has work, is told the next call, or all work is done. */
-const hasNextStep = (reply: ModelReply): boolean =>
+const hasNextStep = (reply: ServerReply): boolean =>
   handleIn(reply) !== undefined || (reply.next ?? '') !== '' || reply.done === true;
 
 /** Whether the reply is a success without a next call. Over HTTP it has none, because the calling program decides that. */
-const isPlainSuccess = ({ accepted, success, reason }: ModelReply): boolean =>
+const isPlainSuccess = ({ accepted, success, reason }: ServerReply): boolean =>
   (accepted === true && reason === 'ACCEPTED') || (success === true && reason === 'NOTED');
 
 async function runModels(

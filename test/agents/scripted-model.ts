@@ -29,7 +29,7 @@ interface Check {
 }
 
 /** The replies over MCP and over HTTP, as far as the model reads them. */
-export interface ModelReply {
+export interface ServerReply {
   readonly reason?: string;
   readonly success?: boolean;
   readonly accepted?: boolean;
@@ -49,10 +49,10 @@ export interface ModelReply {
   };
 }
 
-export const readReply = (text: string): ModelReply => JSON.parse(text) as ModelReply;
+export const readReply = (text: string): ServerReply => JSON.parse(text) as ServerReply;
 
 /** The handle of the work that a reply grants, if it grants any. */
-export const handleIn = ({ handle, briefing }: ModelReply): Handle | undefined => handle ?? briefing?.handle;
+export const handleIn = ({ handle, briefing }: ServerReply): Handle | undefined => handle ?? briefing?.handle;
 
 /** The file of a piece of work, under its path in the project. */
 export const fileOf = (taskId: string): string => `docs/${taskId.replace('#', '-')}.md`;
@@ -80,7 +80,7 @@ function askForWork({ usesDrafts: _, ...fields }: Instructions): ScriptedCall {
   return { tool: 'next', args: { ...fields, kinds: ['task', 'edge'], wait_seconds: WAIT_SECONDS } };
 }
 
-function workOn(handle: Handle, reply: ModelReply, instructions: Instructions): ScriptedCall {
+function workOn(handle: Handle, reply: ServerReply, instructions: Instructions): ScriptedCall {
   const { briefing = {}, resumed = false } = reply;
   const isEdge = handle.task_id.includes('#');
   if (!isEdge && !resumed) return { tool: 'note', args: { handle, text: 'Half of it is done.' } };

@@ -86,7 +86,7 @@ test('unfinished uploads are refused at the limit, while commands and other cred
 
 test('a response that nobody reads keeps its memory, and others are refused at the limit', async () => {
   const testServer = await TestServer.forTest({ body_memory_bytes: 64 * MIB });
-  // More than the socket buffers of both ends can take.
+  // The blob is larger than what the socket buffers of both ends can take.
   const blob = Buffer.alloc(12 * MIB, 'x');
   const sha256 = createHash('sha256').update(blob).digest('hex');
   const path = `${PROJECT_URL}/blobs/${sha256}`;

@@ -5,11 +5,14 @@ import { CoordinatorHarness } from './coordinator-harness.js';
 import { RandomClient } from './random-client.js';
 import { SeededRandom } from './seeded-random.js';
 
-const PER_STORE = 100;
+const SEQUENCES_PER_STORE = 100;
 /** `npm run test:long` compares this many sequences. */
 const SEQUENCES = 1_000;
 /** The first sequence of each group. The sequences of a group run concurrently. */
-export const SEQUENCE_GROUPS = Array.from({ length: SEQUENCES / PER_STORE }, (_, index) => index * PER_STORE);
+export const SEQUENCE_GROUPS = Array.from(
+  { length: SEQUENCES / SEQUENCES_PER_STORE },
+  (_, index) => index * SEQUENCES_PER_STORE,
+);
 const STEPS_MIN = 20;
 const STEPS_MAX = 60;
 const SECONDS = [0, 0, 1, 5, 20, 40, 120, 310, 700, 4000] as const;
@@ -77,7 +80,7 @@ class ClientGroup {
     first: number,
   ) {
     const scopeOf = (seed: number): ProjectKey => ({ tenant_id: `tenant-${seed}`, project_id: 'shop' });
-    this.clients = Array.from({ length: PER_STORE }, (_, index) => {
+    this.clients = Array.from({ length: SEQUENCES_PER_STORE }, (_, index) => {
       return new RandomClient(harness.coordinator, scopeOf(first + index), first + index);
     });
   }

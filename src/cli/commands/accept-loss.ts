@@ -8,7 +8,8 @@ export const acceptLoss = defineCommand('accept-loss', {
     'accept the loss of the end of a log, so that the rest can be used; earlier claims are refused',
   options: {
     '--store <url>': 'store URL (default: GENESIS_STORE, or the local store)',
-    '--anchor <file|url>': 'the anchors, which cover more than the log has (default: GENESIS_AUDIT_ANCHOR)',
+    '--anchor <file|url|store:url>':
+      'the anchors, which cover more than the log has (default: GENESIS_AUDIT_ANCHOR)',
     '--reason <text>': { about: 'reason, recorded in the log', required: true },
     '--key <key_id>': {
       about: 'also trust this audit key, even if it signed none of the anchors; repeatable',

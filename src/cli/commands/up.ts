@@ -38,7 +38,7 @@ const UP_OPTIONS = {
     about: 'address or network of a proxy, which is exempt from the connection limit; repeatable',
     parse: collectOption,
   },
-  '--anchor <file|url>':
+  '--anchor <file|url|store:url>':
     'checkpoints that are kept elsewhere: refuse to start if a log is behind them or differs from them (GENESIS_AUDIT_ANCHOR)',
   '--access-log <file>':
     'write a line of JSON per request to this file; - is standard error, off writes none (default: .genesis/access.log, rotated, as soon as keys or tokens are required)',

@@ -29,7 +29,7 @@ export const verifyCommand = defineCommand('verify [log]', {
     'replay a log from its first line and check its hash chain, order, invariants, checkpoints and signatures',
   options: {
     '--anchor <file|url|store:url>':
-      'compare with checkpoints kept elsewhere: a file or URL with the output of gen audit head --json, or a store that keeps them',
+      'compare with checkpoints kept elsewhere: a file or URL with the output of gen audit head --json, the file of a sink, or a store that keeps them',
     '--key <key_id>': {
       about: 'with --anchor: also trust this audit key, even if it signed none of the anchors; repeatable',
       parse: collectOption,

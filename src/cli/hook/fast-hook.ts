@@ -23,12 +23,13 @@ export async function runFastHook(argv: readonly string[], io: Io): Promise<bool
   if (parsed === null) return false;
   const { verb, values } = parsed;
   const { url, tenant, project: projectId } = { ...environmentTarget(io), ...values };
-  const renewal = url && projectId ? directRenewal(io, url, tenant || 'default', projectId) : null;
+  const renewal = url && projectId ? lightRenewal(io, url, tenant || 'default', projectId) : null;
   await runRenewing(io, verb, values, renewal);
   return true;
 }
 
-function directRenewal(io: Io, url: string, tenant: string, projectId: string): HookContext['renew'] {
+/** Renews with one unsigned request, without loading the rest of the program. */
+function lightRenewal(io: Io, url: string, tenant: string, projectId: string): HookContext['renew'] {
   const path = `/api/tenants/${encodeURIComponent(tenant)}/projects/${encodeURIComponent(projectId)}`;
   return async ({ generation, ...holder }) => {
     const { postJson } = await import('./post-json.js');
@@ -45,14 +46,14 @@ async function runRenewing(
   io: Io,
   verb: HookVerb,
   values: GlobalOptions,
-  renewDirectly: HookContext['renew'] | null,
+  renewWithoutProgram: HookContext['renew'] | null,
 ): Promise<void> {
   const load = async () => new (await import('../context.js')).CommandContext(io, values);
   const loading: { context?: Promise<CommandContext> } = {};
   await runHook(io, verb, async (handle) => {
-    const direct = await renewDirectly?.(handle);
-    const shouldSign = isProblem(direct) && direct.code === 'SIGNATURE_REQUIRED';
-    if (direct !== undefined && !shouldSign) return direct;
+    const reply = await renewWithoutProgram?.(handle);
+    const shouldSign = isProblem(reply) && reply.code === 'SIGNATURE_REQUIRED';
+    if (reply !== undefined && !shouldSign) return reply;
     const { generation, ...holder } = handle;
     // One context for all renewals, because it may start a server.
     loading.context ??= load();

@@ -335,16 +335,19 @@ test.each(CLIENTS)('--check connects as %s does, and says what is missing', asyn
   expect(broken.out).toMatch(/^failed {2}status: .*127\.0\.0\.1/m);
 });
 
-/** Records that the user trusts the parent of this folder, as the client does at its first start there. */
-async function trustFolder(client: ClientName, home: string): Promise<void> {
-  const parent = dirname(home);
+/**
+ * Records that the user trusts the parent of the project's folder, as the client does at its first start there. The
+ * project's folder is also the user's home folder, which holds the client's records.
+ */
+async function trustFolder(client: ClientName, projectFolder: string): Promise<void> {
+  const parent = dirname(projectFolder);
   const texts = {
     claude: ['.claude.json', JSON.stringify({ projects: { [parent]: { hasTrustDialogAccepted: true } } })],
     codex: ['.codex/config.toml', `[projects."/other"]\n\n[projects."${parent}"]\ntrust_level = "trusted"\n`],
     gemini: ['.gemini/trustedFolders.json', JSON.stringify({ [parent]: 'TRUST_FOLDER' })],
   } as const;
   const [name, text] = texts[client];
-  await appendFile(join(home, name), text);
+  await appendFile(join(projectFolder, name), text);
 }
 
 test('--check connects to a server that is configured by its URL, and names a command that does not start', async () => {

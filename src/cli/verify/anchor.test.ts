@@ -114,7 +114,9 @@ describe('gen verify --anchor', () => {
     await truncate(join(folder.cwd, 'large.jsonl'), 64 * 1024 * 1024 + 1);
     const { code, err } = await folder.verify('log', 'large.jsonl');
     expect(code).toBe(1);
-    expect(err).toContain('large.jsonl has more than 64 MiB. Pass the output of gen audit head --json.');
+    expect(err).toContain(
+      'large.jsonl has more than 64 MiB. Pass the output of gen audit head --json, or the file of a sink.',
+    );
   });
 
   it('reports a log that was replaced by an old copy of its whole folder', async () => {
@@ -209,7 +211,7 @@ describe('gen verify --anchor', () => {
     await writeFile(join(folder.cwd, 'no.json'), '{"format":"something else"}');
     const { code, err } = await folder.verify('log', 'no.json');
     expect(code).not.toBe(0);
-    expect(err).toContain('Pass the output of gen audit head --json.');
+    expect(err).toContain('Pass the output of gen audit head --json, or the file of a sink.');
     expect((await folder.verify('log', 'nowhere.json')).err).toContain('cannot be read (ENOENT)');
   });
 });
@@ -376,13 +378,13 @@ describe('gen verify and gen up report, on a log of files,', () => {
     }
   }
 
-  /** Replaces a text in the payload of a line. With `withDigest`, the line also states the new digest. */
-  const editLine = (line: string, from: string, to: string, withDigest: boolean): string => {
+  /** Replaces a text in the payload of a line. With `restatesDigest`, the line also states the new digest. */
+  const editLine = (line: string, from: string, to: string, restatesDigest: boolean): string => {
     const [envelope = '', payload = ''] = line.split(PAYLOAD_MARK);
     if (!payload.includes(from)) return line;
     const forged = payload.replace(from, to);
     const digest = `"payload_sha256":"${base64urlDigest(forged.slice(0, -1))}"`;
-    return [withDigest ? envelope.replace(/"payload_sha256":"[^"]+"/, digest) : envelope, forged].join(
+    return [restatesDigest ? envelope.replace(/"payload_sha256":"[^"]+"/, digest) : envelope, forged].join(
       PAYLOAD_MARK,
     );
   };

@@ -11,7 +11,7 @@ import { readBounded, readBoundedFile } from '../read-bounded.js';
 const STORE_PREFIX = 'store:';
 const BYTES_MAX = 64 * 1024 * 1024;
 const FETCH_MS_MAX = 10_000;
-const WHAT_TO_PASS = 'Pass the output of gen audit head --json.';
+const WHAT_TO_PASS = 'Pass the output of gen audit head --json, or the file of a sink.';
 
 /** Reads checkpoints that are kept elsewhere: in a file or at a URL as one JSON object or one per line, or in a store. */
 export async function readAnchors(context: CommandContext, source: string): Promise<Anchor[]> {

@@ -13,11 +13,8 @@ const PAGE_HEADS = 1000;
 /** The loss of a project's history, as an operator accepts it. */
 export type AcceptedLoss = Omit<LossOfHistory, 'record' | keyof RecordSignature>;
 
-/**
- * Builds the record of a loss for the log. No generation above its generation floor can have been granted in the lost
- * history.
- */
-export function lossRecord(
+/** Adds the generation floor to an accepted loss: no generation above it can have been granted in the lost history. */
+export function lossWithFloor(
   { by, reason, incarnation, kept_position, lost_events }: AcceptedLoss,
   highestGeneration: number,
   nowMs: number,

@@ -238,13 +238,13 @@ forEachStore('audit keys', (open) => {
     ]);
     expect((await auditOf(harness)).checkpoints).toBe(0);
     isDown = false;
-    // Far less than the minute after which a checkpoint is due.
     let passedSeconds = 0;
     await vi.waitFor(async () => {
       await passSeconds(1.1);
       passedSeconds += 1.1;
       expect(activeAlarms()).toEqual([]);
     });
+    // Without the earlier failure, the next checkpoint would be due only a minute after the last attempt.
     expect(passedSeconds).toBeLessThan(50);
     expect(await auditOf(harness)).toEqual({ checkpoints: 1, codes: [] });
     const agent = new HarnessAgent(harness, 'alpha', 's1');

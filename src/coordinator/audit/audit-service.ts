@@ -10,7 +10,7 @@ import type { Project } from '../queue/project.js';
 import type { Projects } from '../queue/projects.js';
 import type { Environment } from '../runtime/environment.js';
 import { type AsyncReply, catchStoreErrors, isProblem, type Problem } from '../wire/problem.js';
-import { type AcceptedLoss, lossRecord, readHighestGeneration, recordLoss } from './accept-loss.js';
+import { type AcceptedLoss, lossWithFloor, readHighestGeneration, recordLoss } from './accept-loss.js';
 import { type KeyVerb, keyChange, keyChangeReply } from './key-changes.js';
 import { ProjectAudit } from './project-audit.js';
 import { noCheckpointProblem, type ProofSource, proveConsistency, proveInclusion } from './proofs.js';
@@ -131,7 +131,7 @@ export class AuditService {
         const loss = await this.signRecord(
           project,
           HISTORY_LOST_EVENT,
-          lossRecord(accepted, highest, project.now()),
+          lossWithFloor(accepted, highest, project.now()),
         );
         const reply = await project.run(recordLoss(loss));
         if (!isProblem(reply)) await this.checkpoint();

@@ -63,8 +63,8 @@ export class Retention {
       after = last.position;
       const redactions = page.flatMap((event) => redactionsOf(project.view(), event));
       if (redactions.length === 0) continue;
-      const record = redactionRecord({ before: until, retention_days: days }, redactions);
-      const recorded = await project.run(recordRedaction(await this.sign(project, REDACTION_EVENT, record)));
+      const payload = redactionPayloadOf({ before: until, retention_days: days }, redactions);
+      const recorded = await project.run(recordRedaction(await this.sign(project, REDACTION_EVENT, payload)));
       if (isProblem(recorded)) return { redacted, position: after, isComplete: false };
       await project.store.redact(
         project.key,
@@ -88,7 +88,8 @@ function redactionsOf(view: DecisionView, original: EventEnvelope): Redaction[] 
   return event === null ? [] : [{ event, original_sha256: payloadDigest(original.payload) }];
 }
 
-const redactionRecord = (
+/** The payload of the event that records the redactions. */
+const redactionPayloadOf = (
   retention: Pick<HistoryRedacted, 'before' | 'retention_days'>,
   redactions: readonly Redaction[],
 ): HistoryRedacted => ({
@@ -100,12 +101,12 @@ const redactionRecord = (
   })),
 });
 
-/** Records a redaction. The event's id derives from its content, so a repeat adds nothing. */
-const recordRedaction = (record: HistoryRedacted): Operation<true> =>
+/** The operation that records a redaction. The event's id derives from its content, so a repeat adds nothing. */
+const recordRedaction = (payload: HistoryRedacted): Operation<true> =>
   operationOf('forget_history', null, (transaction) => {
     const { view } = transaction;
-    const eventId = contentEventId([REDACTION_EVENT, view.key.project_id, JSON.stringify(record.events)]);
-    const draft = draftEvent(view, REDACTION_EVENT, 'retention', { ...record });
+    const eventId = contentEventId([REDACTION_EVENT, view.key.project_id, JSON.stringify(payload.events)]);
+    const draft = draftEvent(view, REDACTION_EVENT, 'retention', { ...payload });
     transaction.addLooseEvent({ ...draft, subject: HISTORY_SUBJECT }, eventId);
     return true;
   });

@@ -22,7 +22,11 @@ export const holderOperation = <Reply>(
   kind: typeof command === 'function' ? 'record_review' : command.type,
   requestKey,
   decideDirectly(view) {
-    if (typeof command === 'function' || requestKey !== null || !isDirect(subject, command, requestFields))
+    if (
+      typeof command === 'function' ||
+      requestKey !== null ||
+      !isRecordedByOneEvent(subject, command, requestFields)
+    )
       return null;
     const decision = decide(view.head(subject), command, view.decisionContext(subject));
     const step = stepOf(view, decision, null, requestFields.request_id);
@@ -46,7 +50,7 @@ export const holderOperation = <Reply>(
 });
 
 /** Whether one event can record the command: a renewal or release of a task, neither signed nor from an offline log. */
-const isDirect = (
+const isRecordedByOneEvent = (
   subject: string,
   { type }: SubjectCommand,
   { signature, offline }: RequestFields,

@@ -78,7 +78,7 @@ class PushedOperation<Reply> implements Operation<Reply | Problem> {
   }
 
   replay(...args: Parameters<NonNullable<Operation<Reply>['replay']>>): Reply {
-    // Undefined if the operation has no `replay`: the queue then reports a bug.
+    // An operation without `replay` gives undefined, which the queue reports as a bug.
     return this.operation.replay?.(...args) as Reply;
   }
 }

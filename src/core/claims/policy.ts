@@ -99,8 +99,8 @@ export function rulesFor(
 }
 
 /** The number that every new generation exceeds, from the record of a loss of history; 0 if no history was lost. */
-export const generationFloor = (lossRecord: RecordHead | null | undefined): number =>
-  (lossRecord?.value as Partial<LossOfHistory['record']> | undefined)?.generation_floor ?? 0;
+export const generationFloor = (lossHead: RecordHead | null | undefined): number =>
+  (lossHead?.value as Partial<LossOfHistory['record']> | undefined)?.generation_floor ?? 0;
 
 /**
  * A function that returns the rules of a subject. The rules depend only on the subject's kind, so they are computed once

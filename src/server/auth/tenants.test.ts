@@ -6,11 +6,11 @@ import { ROUTES } from '../routes.js';
 import { type AnyJson, PROJECT_URL, TENANT_URL, TestServer } from '../testing/test-server.js';
 import { ROLES, type Role } from './principal.js';
 
-/** The roles that may call each route in their own tenant. A route missing here fails the test. */
 const ALL_ROLES = 'viewer agent runner reviewer admin operator';
 const WORK_ROLES = 'agent admin operator';
 const REVIEW_ROLES = 'reviewer admin operator';
 const ADMIN_ROLES = 'admin operator';
+/** The roles that may call each route in their own tenant. A route missing here fails the test. */
 const ROLES_BY_ROUTE: Readonly<Record<string, string>> = {
   append_event: `${WORK_ROLES} reviewer`,
   import_events: ADMIN_ROLES,

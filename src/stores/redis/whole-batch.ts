@@ -87,7 +87,7 @@ export class WholeBatch {
       [...this.checks.values()],
       times,
       ...Array.from(this.scopes.values(), ({ isOnHeads, max, takenCount, members }) => [
-        isOnHeads,
+        isOnHeads ? 1 : 0,
         max,
         takenCount,
         members.size,
@@ -144,7 +144,7 @@ export class WholeBatch {
       if (scope === null) return false;
       const endMs = Math.min(permit.until_ms ?? 0, FOREVER_MS);
       if (endMs > 0) scope.takenCount += 1;
-      if (scope.isOnHeads === 0) scope.members.set(`${transaction.project_id}\u0000${permit.member}`, endMs);
+      if (!scope.isOnHeads) scope.members.set(`${transaction.project_id}\u0000${permit.member}`, endMs);
       else {
         const row = this.swaps.get(permit.member);
         if (row === undefined) return false;
@@ -163,8 +163,8 @@ export class WholeBatch {
   private scopeOf({ scope: name, on_head }: Permit): ScopeRow | null {
     const existing = this.scopes.get(name);
     if (existing !== undefined) return existing;
-    const isOnHeads = on_head ? 1 : 0;
-    for (const other of this.scopes.values()) if (other.isOnHeads + isOnHeads > 1) return null;
+    const isOnHeads = on_head === true;
+    if (isOnHeads) for (const other of this.scopes.values()) if (other.isOnHeads) return null;
     const scope: ScopeRow = { isOnHeads, max: PERMITS_MAX, takenCount: 0, members: new Map() };
     this.scopes.set(name, scope);
     return scope;
@@ -199,7 +199,7 @@ const swapRow = ({ head, expected_seq, events }: HeadSwap, first: number): SwapR
 });
 
 interface ScopeRow {
-  readonly isOnHeads: number;
+  readonly isOnHeads: boolean;
   max: number;
   takenCount: number;
   /** The end of each member's permit, if the scope is not on heads; the last entry wins. */

@@ -166,8 +166,8 @@ describe('a refusal without an event in the log', () => {
   const heartbeat = { event_type: 'heartbeat', ...edgeFields };
 
   /**
-   * A workspace in which the serialiser wrote the outcome and crashed before it removed the file. If the command were
-   * decided again, it would be granted.
+   * A workspace in which the serialiser wrote the outcome of a heartbeat and crashed before it removed the heartbeat's file.
+   * A claim is then added that sorts before the heartbeat: if the heartbeat were decided again, it would renew that claim.
    */
   async function crashAfterRefusal(): Promise<Workspace> {
     const workspace = await bareWorkspace();

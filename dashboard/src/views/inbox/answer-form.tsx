@@ -20,20 +20,20 @@ export interface AnswerListener {
 
 /** A comment and one button per decision, if the caller may decide. The comment is kept until the answer has been accepted. */
 export function AnswerForm<Decision extends string>({
-  unsentKey,
+  unsentTextKey,
   operation,
   answers,
   send,
   onAnswered,
   onRefused,
 }: AnswerListener & {
-  unsentKey: string;
+  unsentTextKey: string;
   operation: OperationId;
   answers: readonly Answer<Decision>[];
   /** `comment` is absent if it is empty. */
   send: (decision: Decision, comment: { comment?: string }) => Promise<object>;
 }) {
-  const [comment, setComment] = useUnsentText(unsentKey);
+  const [comment, setComment] = useUnsentText(unsentTextKey);
   const { run, isBusy, refusal } = useCommand();
   const canAnswer = useIsAllowed(operation);
   const answer = async ({ decision, name }: Answer<Decision>) => {

@@ -72,7 +72,7 @@ function byUrgencyAndAge(a: InboxItem, b: InboxItem): number {
 }
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-// Urgent, because an agent waits with a suspended claim.
+/** A review is urgent, because an agent waits for it with a suspended claim. */
 function reviewItem(review: Review): InboxItem {
   const { task_id, generation, iteration, candidate_sha256, since } = review;
   const key = `review:${task_id}:${generation}:${iteration}:${candidate_sha256}`;
@@ -98,11 +98,15 @@ const parkedItem = ({ task_id, parked }: { task_id: string; parked: number }): I
 
 /** Stale and held work, and tasks without generations left. Suspended work is a review already. */
 function waitingItems(status: InboxSources['status'], escalations: readonly Escalation[]): InboxItem[] {
-  const claimedAt = new Map((status?.claims ?? []).map(({ task_id, claimed_at }) => [task_id, claimed_at]));
-  const raisedAt = new Map(escalations.map((each) => [`${each.feature_id}#${each.edge}`, each.since]));
+  const claimedAtByTask = new Map(
+    (status?.claims ?? []).map(({ task_id, claimed_at }) => [task_id, claimed_at]),
+  );
+  const raisedAtBySubject = new Map(
+    escalations.map((each) => [`${each.feature_id}#${each.edge}`, each.since]),
+  );
   return (status?.waiting ?? []).flatMap((waiting): InboxItem[] => {
     const { task_id, readiness, reason } = waiting;
-    const since = raisedAt.get(task_id) ?? claimedAt.get(task_id) ?? null;
+    const since = raisedAtBySubject.get(task_id) ?? claimedAtByTask.get(task_id) ?? null;
     const fields = { key: `${readiness}:${task_id}`, since };
     if (readiness === 'stale') return [{ ...fields, kind: 'stale', urgency: 'high', waiting }];
     if (readiness === 'held') return [{ ...fields, kind: 'held', urgency: 'low', waiting }];
@@ -159,7 +163,7 @@ function limitItems(events: readonly EventEnvelope[], nowMs: number): InboxItem[
 }
 
 /** Keys of the texts that a person may be writing about an item: a comment, or the reason of an action. */
-export function unsentKeysOf(item: InboxItem): readonly string[] {
+export function unsentTextKeysOf(item: InboxItem): readonly string[] {
   if (item.kind === 'parked') return [`adopt:${item.task_id}`];
   if (item.kind === 'held') return [`unhold:${item.waiting.task_id}`];
   if (item.kind === 'stale')

@@ -20,7 +20,7 @@ export function ProposalCard({ item, onAnswered, onRefused }: { item: ItemOf<'pr
       </p>
       <TextBox text={JSON.stringify(tasks, null, 2)} name={`Tasks of ${proposal_id}`} />
       <AnswerForm
-        unsentKey={item.key}
+        unsentTextKey={item.key}
         operation="decide_proposal"
         answers={ANSWERS}
         send={(decision, comment) => command('decide_proposal', { proposal_id, decision, ...comment })}

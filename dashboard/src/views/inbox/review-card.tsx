@@ -64,7 +64,7 @@ export function ReviewCard({ item, onAnswered, onRefused }: { item: ItemOf<'revi
         </>
       )}
       <AnswerForm
-        unsentKey={item.key}
+        unsentTextKey={item.key}
         operation="decide_review"
         answers={failing.length === 0 ? ANSWERS : ANSWERS.filter(({ decision }) => decision !== 'APPROVED')}
         send={(decision, comment) => command('decide_review', { ...candidate, decision, ...comment })}

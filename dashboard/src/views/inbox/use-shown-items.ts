@@ -1,6 +1,6 @@
 import { useRef, useState } from 'react';
 import { hasUnsentText, removeUnsentText } from '../../components/use-unsent-text.js';
-import { type InboxItem, keepItemsWithUnsentText, unsentKeysOf } from './inbox-items.js';
+import { type InboxItem, keepItemsWithUnsentText, unsentTextKeysOf } from './inbox-items.js';
 
 interface ShownItems {
   readonly shown: readonly InboxItem[];
@@ -14,13 +14,14 @@ interface ShownItems {
 export function useShownItems(items: readonly InboxItem[]): ShownItems {
   const [refusedKeys, setRefusedKeys] = useState<ReadonlySet<string>>(new Set());
   const shown = useRef<readonly InboxItem[]>([]);
-  const mustStay = (item: InboxItem) => refusedKeys.has(item.key) || unsentKeysOf(item).some(hasUnsentText);
+  const mustStay = (item: InboxItem) =>
+    refusedKeys.has(item.key) || unsentTextKeysOf(item).some(hasUnsentText);
   shown.current = keepItemsWithUnsentText(shown.current, items, mustStay);
   return {
     shown: shown.current,
     keep: ({ key }) => setRefusedKeys((before) => new Set([...before, key])),
     remove(item) {
-      for (const key of unsentKeysOf(item)) removeUnsentText(key);
+      for (const key of unsentTextKeysOf(item)) removeUnsentText(key);
       setRefusedKeys((before) => new Set([...before].filter((key) => key !== item.key)));
     },
   };

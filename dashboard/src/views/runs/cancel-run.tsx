@@ -25,7 +25,7 @@ export function CancelRunButton({ run: { run_id } }: { run: Pick<RunSummary, 'ru
           effect="The run ends now, and its executor loses the claim of the edge."
           confirmText="Cancel the run"
           dismissText="Keep the run"
-          unsentKey={`cancel_run:${run_id}`}
+          unsentTextKey={`cancel_run:${run_id}`}
           reasonLengthMax={COMMENT_LENGTH_MAX}
           send={(comment) => command('cancel_run', { comment }, { run_id })}
           onClose={close}

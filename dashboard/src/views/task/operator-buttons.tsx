@@ -82,7 +82,7 @@ function dialogProps(action: keyof typeof ACTION_NAMES, { subject, onClose }: Di
     title: `${ACTION_NAMES[action]} ${subject}`,
     effect: ACTION_EFFECTS[action],
     confirmText: ACTION_NAMES[action],
-    unsentKey: `${action}:${subject}`,
+    unsentTextKey: `${action}:${subject}`,
     onClose,
   };
 }

@@ -11,7 +11,7 @@ interface OperatorDialogProps {
   readonly effect: string;
   /** The text of the button that sends the action. */
   readonly confirmText: string;
-  readonly unsentKey: string;
+  readonly unsentTextKey: string;
   /** The inputs that are still missing, except the reason: `an agent`. */
   readonly missing?: readonly string[];
   readonly reasonLengthMax?: number;
@@ -26,7 +26,7 @@ interface OperatorDialogProps {
 export function OperatorDialog(props: OperatorDialogProps) {
   const { title, effect, confirmText, missing = [], children, onClose } = props;
   const { reasonLengthMax = REASON_LENGTH_MAX, dismissText = 'Cancel' } = props;
-  const [reason, setReason] = useUnsentText(props.unsentKey);
+  const [reason, setReason] = useUnsentText(props.unsentTextKey);
   const { run, isBusy, refusal } = useCommand();
   const missingInputs = reason.trim() === '' ? [...missing, 'a reason'] : missing;
   const missingId = useId();
