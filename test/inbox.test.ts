@@ -300,6 +300,6 @@ test('every message of the holder is a sign of life, and none changes the end of
   const types = (await harness.events())
     .filter(({ edge }) => edge !== undefined)
     .map(({ event_type }) => event_type);
-  const step = ['heartbeat', 'iteration_completed'];
-  expect(types).toEqual(['edge_started', ...step, ...step, ...step]);
+  const ofIteration = ['heartbeat', 'iteration_completed'];
+  expect(types).toEqual(['edge_started', ...ofIteration, ...ofIteration, ...ofIteration]);
 });

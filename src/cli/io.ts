@@ -43,7 +43,7 @@ export function processIo(): RawIo {
   // A reader that closes the pipe early is not an error.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error;
-    // A child that lost its parent stops in order (see onStop).
+    // A process with a channel to its parent does not end here: when the parent ends, `onStop` stops it in order.
     if (process.connected === undefined) process.exit(0);
   });
   // Continue if the reader of standard error closes it.

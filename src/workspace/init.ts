@@ -39,13 +39,13 @@ const FOLDERS = [
 /**
  * Creates a workspace. To an existing workspace, adds only missing work folders and lines of `.gitignore`, the file that
  * identifies the project, and the files whose content an option gives. The other defaults apply from the program, because a
- * default in a file could contradict the project's own topology. Existing files stay, except those of the graph with `force`.
+ * default in a file could contradict the project's own topology. Existing files stay; `renewsGraph` replaces those of the graph.
  */
 export async function initWorkspace(
   root: string,
   answers: InitAnswers,
   guess: DetectedTools,
-  force: boolean,
+  renewsGraph: boolean,
   filesFromOptions: ReadonlySet<string>,
 ): Promise<InitReport> {
   const workspace = new Workspace(root);
@@ -58,7 +58,7 @@ export async function initWorkspace(
     await mkdir(workspace.path(folder), { recursive: true });
   const report: InitReport = { made: [], kept: [], renewed: [] };
   for (const [name, text] of filesFor(answers, guess)) {
-    const renew = force && name.startsWith('.ai-workspace/graph/');
+    const renew = renewsGraph && name.startsWith('.ai-workspace/graph/');
     const isWanted = isNew || renew || filesFromOptions.has(name) || name === COORDINATION_PATH;
     if (isWanted) report[await writeDefaultFile(join(root, name), text, renew)].push(name);
     else if (await pathExists(join(root, name))) report.kept.push(name);

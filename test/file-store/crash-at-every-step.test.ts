@@ -22,7 +22,7 @@ const TRANSACTIONS = new Map(
     }),
   ]),
 );
-/** Small, so that every run seals files and empties the write-ahead log. */
+/** Small limits, so that every run closes segments and empties the write-ahead log. */
 const SIZES = { segment_bytes_max: 1500, wal_bytes_max: 4000 };
 
 /** One store on a disk that loses what was not synced. */

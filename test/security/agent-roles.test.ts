@@ -189,8 +189,8 @@ describe('a key that is bound to developer', () => {
     ]);
     const claim = { task_id: TASK, ...IDENTITY, agent_role: OTHER_ROLE };
     expect((await send('POST', `${PROJECT_URL}/claims`, claim, developer)).status).toBe(403);
-    const anyRole = { ...claim, session_id: 's2' };
-    expect((await send('POST', `${PROJECT_URL}/claims`, anyRole, admin)).body.reason).toBe('GRANTED');
+    const adminClaim = { ...claim, session_id: 's2' };
+    expect((await send('POST', `${PROJECT_URL}/claims`, adminClaim, admin)).body.reason).toBe('GRANTED');
   });
 
   it('is refused with a name that is not a role', async () => {

@@ -13,7 +13,7 @@ import { FILES } from '../support/workspace-files.js';
 
 const EDGE = 'REQ-F-A#design_code';
 const [PROGRAM, ...ARGUMENTS] = selfCommand();
-/** Each level of subtests reads all lines below it again, so that reading takes longer than the runner allows. */
+/** Subtests so deeply nested that parsing takes longer than the runner allows: each level parses all lines below it again. */
 const NESTED_TAP = Array.from({ length: 1500 }, (_, depth) => `${' '.repeat(4 * depth)}ok 1\n`)
   .reverse()
   .join('');

@@ -106,7 +106,7 @@ describe('the documents', () => {
 });
 
 const server = await StepFunctionsServer.start();
-// Not demanded by ENGINES=all: the stand-in is not a database that the coordinator runs on.
+// Skipped also under ENGINES=all, because the coordinator does not run on the stand-in.
 if ('missing' in server) skipGroup('step-functions', server.missing);
 else {
   afterAll(() => server.stop());

@@ -64,7 +64,7 @@ async function build(outDir: string): Promise<void> {
   copyAssets('src', outDir);
 }
 
-/** Also copies files that must not be published, so that only the manifest keeps them out. */
+/** Copies the checkout, with files that must not be published, so that only the manifest keeps them out. */
 async function copyCheckout(to: string): Promise<void> {
   for (const entry of await readdir('.', { withFileTypes: true })) {
     const isHidden = entry.isDirectory() && entry.name.startsWith('.');

@@ -53,8 +53,8 @@ export async function runAcceptLoss(
     assertOnlyLost(logs, anchor);
     const losses = await lossesOf(store, logs);
     const incarnation = await nextIncarnation(store, anchors);
-    // Raised before the loss is recorded: a crash in between must not leave handles valid that were granted in the lost part
-    // of the log.
+    // The incarnation rises before the loss is recorded: a crash in between must not leave handles valid that were granted
+    // in the lost part of the log.
     await store.raiseIncarnation(incarnation);
     const coordinator = await Coordinator.open({ store, blobs, ...auditSettings });
     try {

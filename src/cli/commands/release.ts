@@ -70,11 +70,11 @@ function coverageFigures({ total_req_keys, full_coverage }: GapsReply) {
 }
 
 /** Fails before anything is written if the file exists already or there is no commit to tag. */
-async function assertReleasable(root: string, path: string, tag: boolean): Promise<void> {
+async function assertReleasable(root: string, path: string, isTagged: boolean): Promise<void> {
   const isExisting = (await stat(join(root, path)).catch(() => null)) !== null;
   if (isExisting)
     throw new CommandFailure(`${path} already exists and was not changed. Pass a higher version.`);
-  if (tag && (await headCommit(root)) === null)
+  if (isTagged && (await headCommit(root)) === null)
     throw new CommandFailure('There is no commit to tag. Commit first, or omit --tag.');
 }
 

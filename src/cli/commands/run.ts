@@ -139,7 +139,7 @@ async function workOptions(run: WorkerRun, options: RunOptions, signal: AbortSig
   };
 }
 
-/** Removes the worktree of an accepted result that was made from it, as gen task submit --drafts does. */
+/** Removes the worktree of drafts whose result was accepted, as gen task submit --drafts does. */
 async function cleanUpDrafts({ context, draftClaims }: WorkerRun, ended: EndedWork): Promise<void> {
   const isFromDrafts = draftClaims.delete(generationKey(ended));
   const { task_id, generation, outcome, submission } = ended;

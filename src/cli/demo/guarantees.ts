@@ -30,10 +30,10 @@ const ofType = (events: readonly EventEnvelope[], type: string) =>
 function checkSingleResults({ plan, events }: DemoEvidence): Verdict {
   const results = ofType(events, 'RESULT_SUBMITTED');
   const counts = [...plan.subjects()].map((id) => results.filter(({ subject }) => subject === id).length);
-  const single = counts.filter((count) => count === 1).length;
+  const singleResultCount = counts.filter((count) => count === 1).length;
   return {
-    holds: counts.length > 0 && single === counts.length,
-    seen: `${single} of ${counts.length} tasks, ${results.length} results`,
+    holds: counts.length > 0 && singleResultCount === counts.length,
+    seen: `${singleResultCount} of ${counts.length} tasks, ${results.length} results`,
   };
 }
 

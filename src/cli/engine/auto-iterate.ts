@@ -100,7 +100,7 @@ async function runNext(
   showRun(end.run, context);
   if (end.run.status !== 'CONVERGED') return pauseAfter(end, subject);
   setAside.delete(subject);
-  return pauseUntilPromoted(context, end, signal);
+  return waitUntilPromoted(context, end, signal);
 }
 
 /**
@@ -136,8 +136,11 @@ function pauseAfter(
   return { says: withFullStop(`${subject} needs a person: ${run.reason}`), next };
 }
 
-/** Waits until the files of the run are in the project, because the next edge builds on them. */
-async function pauseUntilPromoted(
+/**
+ * Waits until the files of the run are in the project, because the next edge builds on them. Returns advice for a person
+ * if some are still missing; otherwise null.
+ */
+async function waitUntilPromoted(
   context: CommandContext,
   { run }: Extract<RunEnd, { status: 'ENDED' | 'WAITING' }>,
   signal: AbortSignal,

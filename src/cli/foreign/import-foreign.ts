@@ -123,9 +123,9 @@ function unlessProblem<T extends object>(reply: T | Problem): T {
 async function prepareLogFiles(
   file: string,
   workspace: Workspace | null,
-  dryRun: boolean,
+  isDryRun: boolean,
 ): Promise<MovedForeignLogs> {
-  if (isLogOf(workspace, file) && !dryRun) {
+  if (isLogOf(workspace, file) && !isDryRun) {
     const moved = await moveForeignLogAside(workspace);
     if (moved.logs.length > 0) return moved;
     throw new CommandFailure(

@@ -29,8 +29,8 @@ export async function onToolUse(event: HookEvent, hookContext: HookContext): Pro
 }
 
 /**
- * Handles the start of a conversation, or its continuation after compaction: returns the handles it holds. Output of
- * `PreCompress` would be lost, so it is deferred to the next tool use.
+ * Handles the start of a conversation, or its continuation after compaction: returns the handles that the conversation
+ * holds. Output of `PreCompress` would be lost, so the handles are then announced after the next tool use.
  */
 export async function announceHandles(event: HookEvent, hookContext: HookContext): Promise<string | null> {
   const { state } = hookContext;

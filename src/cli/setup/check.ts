@@ -39,7 +39,7 @@ export async function checkSetup(
   ]);
 }
 
-/** Checks the MCP server, which is in the first section of every client. */
+/** Checks the MCP server, which is in the first section of every client's configuration. */
 async function checkServer(
   { io }: CommandContext,
   [section]: readonly ConfigSection[],

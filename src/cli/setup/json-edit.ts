@@ -42,12 +42,14 @@ export function removeChildren(
   const children = nodeAt(text, path)?.children ?? [];
   const index = children.findIndex(isRemoved);
   if (index === -1) return text;
-  const without = removeAt(text, children, index);
-  const container = nodeAt(without, path);
-  const isEmptied = container !== null && without.slice(container.start + 1, container.end - 1).trim() === '';
+  const shortened = removeAt(text, children, index);
+  const container = nodeAt(shortened, path);
+  const isEmptied =
+    container !== null && shortened.slice(container.start + 1, container.end - 1).trim() === '';
   const [name, outer] = [path.at(-1), path.slice(0, -1)];
-  if (isEmptied && name !== undefined) return removeChildren(without, outer, (child) => child.name === name);
-  return removeChildren(without, path, isRemoved);
+  if (isEmptied && name !== undefined)
+    return removeChildren(shortened, outer, (child) => child.name === name);
+  return removeChildren(shortened, path, isRemoved);
 }
 
 function removeAt(text: string, children: readonly JsonChild[], index: number): string {

@@ -13,7 +13,7 @@ import { abortOnStop } from '../stop.js';
 import { configure, reloadConfiguration } from './configure.js';
 
 /** Runs one pass over this workspace's inboxes, or continuous passes until a stop signal. */
-export async function serialiseHere(context: CommandContext, watch: boolean): Promise<void> {
+export async function serialiseHere(context: CommandContext, isWatching: boolean): Promise<void> {
   const workspace = context.requireWorkspace();
   if (await isSingleAgent(workspace))
     throw new CommandFailure(
@@ -30,8 +30,8 @@ export async function serialiseHere(context: CommandContext, watch: boolean): Pr
         'No command was decided: this workspace never had a valid configuration. Fix its files, then try again.',
       );
     // A single pass may be started by a script, which sees only the exit code.
-    if (state === 'previous' && !watch) context.exit_code = EXIT.refused;
-    await serveInboxes(context, workspace, opened, watch ? signal : null);
+    if (state === 'previous' && !isWatching) context.exit_code = EXIT.refused;
+    await serveInboxes(context, workspace, opened, isWatching ? signal : null);
   };
   try {
     await withCoordinator(context, `workspace:${workspace.root}`, work, ENTERPRISE_LIMITS).catch(

@@ -95,7 +95,7 @@ export function sandboxArguments(binds: readonly SandboxBind[], { disk_bytes }: 
   ];
 }
 
-/** A folder such as /bin is a link on most systems. */
+/** Shows a folder of the system in the sandbox. A folder such as /bin is a link on most systems, and stays one. */
 function systemFolder(name: string): string[] {
   const stats = lstatSync(`/${name}`, { throwIfNoEntry: false });
   if (stats?.isSymbolicLink()) return ['--symlink', readlinkSync(`/${name}`), `/${name}`];

@@ -1,7 +1,10 @@
 import MiniSearch from 'minisearch';
 import type { Passage } from './passages.js';
 
-/** Maximum number of different words in a query: the guidance and the criteria of many checks repeat words. */
+/**
+ * Maximum number of different words in a query. A repeated word counts once, because the guidance and the criteria of many
+ * checks repeat words.
+ */
 const QUERY_TERMS_MAX = 500;
 const TERM_LENGTH_MAX = 64;
 /** Words of letters and digits. */

@@ -106,7 +106,7 @@ async function uploadOutputs(
 
 /**
  * The fault of a path whose spelling differs from that of an existing file. Some file systems treat both as one file, so
- * such a path would evade the guard of tests (guarded-check-files.ts).
+ * such a path would evade the guard of check files (guarded-check-files.ts).
  */
 async function findSpellingFault(folder: string, { files }: ResultManifest): Promise<string | null> {
   const spellings = await spellingsIn(folder);
@@ -118,7 +118,10 @@ async function findSpellingFault(folder: string, { files }: ResultManifest): Pro
   return null;
 }
 
-/** The fault of a file whose `base_sha256` in the manifest does not match the base. The guard of tests relies on it. */
+/**
+ * The fault of a file whose `base_sha256` in the manifest does not match the base. The guard of check files relies
+ * on this digest.
+ */
 async function findBaseFault(
   folder: string,
   base: EvidenceBase,

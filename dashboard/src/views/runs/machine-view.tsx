@@ -1,4 +1,4 @@
-import { failedChecks, type MachineStateName, type ShownState, type StateProgress } from './run-model.js';
+import { failedCheckCount, type MachineStateName, type ShownState, type StateProgress } from './run-model.js';
 import { stateCost, stateDuration } from './run-texts.js';
 
 const SIGNS: Readonly<Record<StateProgress, string>> = {
@@ -57,11 +57,12 @@ const StateButton = ({ state, chosen, onChoose }: { state: ShownState } & Choice
 );
 
 const classOf = ({ progress, steps }: ShownState): string =>
-  `machine-state progress-${progress.replace(' ', '-')}${failedChecks(steps) > 0 ? ' has-failed-checks' : ''}`;
+  `machine-state progress-${progress.replace(' ', '-')}${failedCheckCount(steps) > 0 ? ' has-failed-checks' : ''}`;
 
 function progressText({ progress, steps }: ShownState): string {
-  const failed = failedChecks(steps);
-  const checks = failed === 0 ? null : failed === 1 ? '1 check failed' : `${failed} checks failed`;
+  const failedCount = failedCheckCount(steps);
+  const checks =
+    failedCount === 0 ? null : failedCount === 1 ? '1 check failed' : `${failedCount} checks failed`;
   return [progress, checks, stateDuration(steps), stateCost(steps)]
     .filter((text) => text !== null)
     .join(', ');

@@ -117,7 +117,7 @@ export function stateToShow(states: readonly ShownState[]): MachineStateName {
 }
 
 /** The number of failed checks. The step of a failed check is completed. */
-export const failedChecks = (steps: readonly Step[]): number =>
+export const failedCheckCount = (steps: readonly Step[]): number =>
   steps.filter(({ status, output }) => status === 'COMPLETED' && isFailure(output?.result)).length;
 
 const isFailure = (result: unknown): boolean => result === 'fail' || result === 'error';

@@ -1,6 +1,6 @@
 import { CallFailure, send } from '../../api/call.js';
 
-/** Browsers need seconds for more text. The whole blob can be downloaded. */
+/** Browsers need seconds to show more text. The whole blob can be downloaded. */
 const TEXT_BYTES_MAX = 256 * 1024;
 
 export type BlobText =
