@@ -59,7 +59,10 @@ export class Connection {
     if (headEnd < 0) return;
     const head = received.toString('latin1', 0, headEnd + 2);
     const contentLength = CONTENT_LENGTH.exec(head)?.[1];
-    if (contentLength === undefined) return this.fail(new Error(`A reply has no content-length: ${head}`));
+    if (contentLength === undefined) {
+      this.fail(new Error(`A reply has no content-length: ${head}`));
+      return;
+    }
     const bodyStart = headEnd + HEAD_END.length;
     const bodyEnd = bodyStart + Number(contentLength);
     if (received.length < bodyEnd) return;
