@@ -81,6 +81,14 @@ export const ACCESS_MUTANTS: readonly Mutant[] = [
     tests: KEY_TESTS,
   },
   {
+    name: 'open-mode-outlives-the-first-key',
+    file: KEY_RING,
+    find: ' || this.checked.position !== state.position',
+    replace: '',
+    harm: 'A server whose first key was created still accepts requests without a key.',
+    tests: ['src/server/auth/auth.test.ts'],
+  },
+  {
     name: 'key-grants-more-than-it-was-bound-for',
     file: 'src/coordinator/authentication/key-binding.ts',
     find: `['key', keyId, tenant_id, role, user_id,`,

@@ -151,6 +151,22 @@ export const CONNECTION_MUTANTS: readonly Mutant[] = [
     tests: ['src/stores/file/open-files.test.ts'],
   },
   {
+    name: 'duplicate-names-accepted',
+    file: 'src/core/strict-json.ts',
+    find: 'if (countMembers(value) === structure.memberCount)',
+    replace: 'if (countMembers(value) <= structure.memberCount)',
+    harm: 'A body is checked by one value of a field and used with another.',
+    tests: ['src/core/strict-json.test.ts'],
+  },
+  {
+    name: 'route-kept-for-every-method',
+    file: 'src/server/router.ts',
+    find: 'const recent = this.recentMatches.get(method) ??',
+    replace: "const recent = this.recentMatches.get('POST') ??",
+    harm: 'A request is answered by the route of another method on the same path.',
+    tests: ['src/server/router.test.ts'],
+  },
+  {
     name: 'arrays-without-limit',
     file: 'src/core/strict-json.ts',
     find: 'if (containerCount > containersMax)',
