@@ -44,7 +44,8 @@ export class Connection {
       length === text.length ? 'latin1' : 'utf8',
     );
     return new Promise((resolve, reject) => {
-      this.waiting = { resolve, reject };
+      if (this.socket.destroyed) reject(new Error('The server has closed the connection.'));
+      else this.waiting = { resolve, reject };
     });
   }
 

@@ -20,22 +20,23 @@ export const envelopeText = (event: Omit<LeafEnvelope, 'position'>, position: nu
 
 type SharedFields = Pick<LeafEnvelope, 'event_type' | 'timestamp' | 'tenant_id' | 'project_id'>;
 
-/** The last fields that consecutive events often share, and their text. */
-let lastShared = { event_type: '', timestamp: '', tenant_id: '', project_id: '', text: '' };
+/** The fields that consecutive events often share, as the last event had them, and their text. */
+let lastShared: (SharedFields & { readonly text: string }) | null = null;
 
 function sharedText({ event_type, timestamp, tenant_id, project_id }: SharedFields): string {
-  const isLast =
+  if (
+    lastShared !== null &&
     event_type === lastShared.event_type &&
     timestamp === lastShared.timestamp &&
     tenant_id === lastShared.tenant_id &&
-    project_id === lastShared.project_id;
-  if (!isLast) {
-    const text =
-      `,"event_type":"${escapeJson(event_type)}","timestamp":"${escapeJson(timestamp)}"` +
-      `,"tenant_id":"${escapeJson(tenant_id)}","project_id":"${escapeJson(project_id)}"`;
-    lastShared = { event_type, timestamp, tenant_id, project_id, text };
-  }
-  return lastShared.text;
+    project_id === lastShared.project_id
+  )
+    return lastShared.text;
+  const text =
+    `,"event_type":"${escapeJson(event_type)}","timestamp":"${escapeJson(timestamp)}"` +
+    `,"tenant_id":"${escapeJson(tenant_id)}","project_id":"${escapeJson(project_id)}"`;
+  lastShared = { event_type, timestamp, tenant_id, project_id, text };
+  return text;
 }
 
 /** The fields after the position, most of which are optional. */
