@@ -20,7 +20,8 @@ test('a path is matched again by its method, whatever was matched before', () =>
 test('a repeated path has the same parameters, and more paths than are kept are still matched', () => {
   const router = new Router(ROUTES);
   const subjectOf = (path: string) => router.match('GET', path)?.params.subject;
-  for (let task = 0; task < 1100; task += 1) expect(subjectOf(`${TASK_PATH}${task}`)).toBe(`A-001-core${task}`);
+  for (let task = 0; task < 1100; task += 1)
+    expect(subjectOf(`${TASK_PATH}${task}`)).toBe(`A-001-core${task}`);
   expect(subjectOf(`${TASK_PATH}7`)).toBe('A-001-core7');
   expect(subjectOf(`${TASK_PATH}${'x'.repeat(300)}`)).toBe(`A-001-core${'x'.repeat(300)}`);
 });
