@@ -97,5 +97,5 @@ const submit = (fleet: DatabaseFleet, task_id: string, who: string, claim_id: st
 /** New coordinators in the same project, started after the failover. */
 async function reopenFleet(before: DatabaseFleet, url: string): Promise<DatabaseFleet> {
   const after = await DatabaseFleet.open(url, 1);
-  return Object.assign(after, { project: before.projectKey });
+  return Object.assign(after, { projectKey: before.projectKey });
 }
