@@ -162,7 +162,7 @@ export const CONNECTION_MUTANTS: readonly Mutant[] = [
     name: 'route-kept-for-every-method',
     file: 'src/server/router.ts',
     find: 'const recent = this.recentMatches.get(method) ??',
-    replace: "const recent = this.recentMatches.get('POST') ??",
+    replace: "const recent = this.recentMatches.get('GET') ??",
     harm: 'A request is answered by the route of another method on the same path.',
     tests: ['src/server/router.test.ts'],
   },
