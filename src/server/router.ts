@@ -31,10 +31,13 @@ export class Router {
     const recent = this.recentMatches.get(method) ?? new Map<string, RouteMatch>();
     const known = recent.get(path);
     if (known !== undefined) return known;
-    const found = this.findMatch(method, path);
-    if (path.length > KEPT_PATH_LENGTH_MAX || found === null) return found;
+    if (path.length > KEPT_PATH_LENGTH_MAX) return this.findMatch(method, path);
+    // A copy, because the path is a slice that would keep all headers of its request in memory.
+    const copy = Buffer.from(path).toString();
+    const found = this.findMatch(method, copy);
+    if (found === null) return null;
     if (recent.size >= KEPT_PATHS_MAX) recent.clear();
-    this.recentMatches.set(method, recent.set(path, found));
+    this.recentMatches.set(method, recent.set(copy, found));
     return found;
   }
 
