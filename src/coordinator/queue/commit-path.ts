@@ -73,9 +73,11 @@ export interface CommitPath {
   refresh(): Promise<void>;
   /** Decides a batch in order. Resolves when its jobs are answered or queued again, after the jobs of earlier batches. */
   commitBatch(batch: readonly OperationJob[], earlierBatches: Promise<void>): Promise<void>;
+  /** Whether `commitBatch` would decide its commands in the turn in which it is called, so that none has to be queued. */
+  readonly decidesOnArrival: boolean;
   /**
-   * Decides a command in the turn in which it arrives, and resolves with its reply. Returns null if the command has to
-   * wait in the queue. Absent if the state may be out of date, because others write to the store.
+   * Decides a command whose commit is a single step, and resolves with its reply. Returns null for any other command.
+   * Absent if the state may be out of date, because others write to the store.
    */
   decideNow?(operation: Operation<unknown>, caller: Caller): Promise<unknown> | null;
   /** Runs a query on the project's state. Resolves when everything the result may depend on is durable. */

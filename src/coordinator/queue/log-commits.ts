@@ -63,6 +63,10 @@ export class LogCommits implements CommitPath {
     this.directReplies = new DirectReplies(project);
   }
 
+  get decidesOnArrival(): boolean {
+    return this.currentLog() !== null;
+  }
+
   decideNow(operation: Operation<unknown>, caller: Caller): Promise<unknown> | null {
     if (operation.decideDirectly === undefined || !isStillAuthorized(caller)) return null;
     try {

@@ -36,6 +36,8 @@ import { SharedCommits } from './shared-commits.js';
 /** Maximum number of commands in a batch: few enough that the next batch is decided while this one is written. */
 const BATCH_MAX = 256;
 const QUEUE_MAX = 100_000;
+/** Maximum number of commands under way that were decided on arrival. Those beyond it are queued. */
+const DECIDED_ON_ARRIVAL_MAX = 1024;
 /** Maximum number of tries per operation. Conflicts, exhausted limits and reads that it needs first all count. */
 const TRIES_MAX = 100;
 
@@ -140,16 +142,27 @@ export class Project implements CommittingProject {
     const decided = this.queue.length === 0 ? this.commitPath.decideNow?.(operation, caller) : null;
     if (decided != null) return decided as Promise<Reply | Problem>;
     return new Promise((resolve, reject) => {
-      this.queue.push({
+      const job: OperationJob = {
         operation: operation as Operation<unknown>,
         caller,
         resolve: resolve as (reply: unknown) => void,
         reject,
         tries: 0,
         reachedLimit: null,
-      });
-      void this.drainQueue();
+      };
+      if (this.canDecideOnArrival()) this.dispatch([job]);
+      else this.enqueue(job);
     });
+  }
+
+  private canDecideOnArrival(): boolean {
+    const isBusy = this.queue.length > 0 || this.inFlight.length >= DECIDED_ON_ARRIVAL_MAX;
+    return !isBusy && this.commitPath.decidesOnArrival;
+  }
+
+  private enqueue(job: OperationJob): void {
+    this.queue.push(job);
+    void this.drainQueue();
   }
 
   /** Reads what other coordinators have committed. Cheap if this one is the only writer. */

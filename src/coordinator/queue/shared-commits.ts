@@ -13,6 +13,8 @@ import { limitNameOfScope } from './permit-limits.js';
  * the expected effects of the batches under way. The store compares and swaps, and what it refuses is decided again.
  */
 export class SharedCommits implements CommitPath {
+  /** Commands that arrive together share a request to the store. */
+  readonly decidesOnArrival = false;
   private readonly overlay = new Overlay();
   /** For each batch under way, the subjects that it would change. */
   private readonly changingSubjectSets = new Set<Set<string>>();

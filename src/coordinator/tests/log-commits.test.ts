@@ -139,6 +139,18 @@ test('of the commands decided on arrival, a failed write takes back only those t
   expect(state).toMatchObject({ generation: 0, readiness: 'ready' });
 });
 
+test('a command that is not a single step is decided on arrival too', async () => {
+  const { coordinator, holdTurns } = await openOnFaultyDisk();
+  await coordinator.claims.claimTask(PROJECT_KEY, claimOf(A));
+  // A queued command would wait for the end of the turn.
+  const releaseTurns = holdTurns();
+  const granted = trackSettling(coordinator.claims.claimTask(PROJECT_KEY, claimOf('B-001-data', 'gamma')));
+  await runEventLoopTurns();
+  await expect.poll(() => granted.isSettled).toBe(true);
+  releaseTurns();
+  expect(await granted.reply).toMatchObject({ reason: 'GRANTED' });
+});
+
 test('a query about settings returns only durable values', async () => {
   const { coordinator, holdWrites, allowWrites } = await openOnFaultyDisk();
   const release = holdWrites();
