@@ -47,11 +47,12 @@ export function createApp(dependencies: AppDependencies): App {
     const finish = (response: HttpResponse): HttpResponse => {
       try {
         call.bodyReservation?.release();
-        const { body } = response;
+        const named = withRequestId(response, call.body);
+        const { body } = named;
         // A stream has its own limit: `unsent_bytes_max` in project-feeds.ts.
         const isWithinMemory =
           body instanceof ReadableStream || call.reserveResponse(Buffer.byteLength(body));
-        const sent = isWithinMemory ? response : bodyMemoryFullResponse();
+        const sent = isWithinMemory ? named : bodyMemoryFullResponse();
         writeLog?.(sent, call);
         return sent;
       } catch (error) {
@@ -122,12 +123,9 @@ function handle(call: ApiCall, dependencies: AppDependencies): HttpResponse | Pr
       limitRate(call, rateLimiter) ??
       requirePermission(call) ??
       readQuery(call);
-    return refusal ?? andThen(readBody(call), (bodyRefusal) => bodyRefusal ?? runRoute(call));
+    return refusal ?? andThen(readBody(call), (bodyRefusal) => bodyRefusal ?? call.route.run(call));
   });
 }
-
-const runRoute = (call: ApiCall): Promise<HttpResponse> =>
-  call.route.run(call).then((response) => withRequestId(response, call.body));
 
 /** Continues with a value at once, or when its promise resolves: most requests need no promise before their command. */
 const andThen = <T, R>(value: T | Promise<T>, next: (value: T) => R | Promise<R>): R | Promise<R> =>
