@@ -53,7 +53,7 @@ async function claimAndSubmitAll(harness: BenchHarness, tasks: number): Promise<
 async function cpuUsPerEvent(tasks: number, isAudited: boolean): Promise<number> {
   const harness = await openAudited(tasks, isAudited);
   try {
-    // From the first checkpoint on, the tree is built from the leaves that the log passes on.
+    // From the first checkpoint on, the tree is built from the leaves that the log hands over.
     await harness.coordinator.audit.checkpoint();
     return await claimAndSubmitAll(harness, tasks);
   } finally {
@@ -67,7 +67,7 @@ async function proofRows(tasks: number): Promise<string[][]> {
     await claimAndSubmitAll(harness, tasks);
     await harness.coordinator.audit.stop();
     const { project } = harness.tasks[0]!;
-    const head = await harness.coordinator.audit.head(project);
+    const head = await harness.coordinator.audit.lastCheckpoint(project);
     if (isProblem(head)) throw new Error(head.detail);
     const latenciesMs: number[] = [];
     let largestProofBytes = 0;

@@ -69,15 +69,17 @@ const refusalTable = (title: string, codes: readonly RefusalCode[]): string =>
     codes.map((code) => [`\`${code}\``, String(refusalStatus(code)), adviceFor(code)]),
   );
 
-function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const widths = head.map((_, index) => Math.max(...[head, ...rows].map((row) => row[index]?.length ?? 0)));
+function table(titles: readonly string[], rows: readonly (readonly string[])[]): string {
+  const widths = titles.map((_, index) =>
+    Math.max(...[titles, ...rows].map((row) => row[index]?.length ?? 0)),
+  );
   const line = (cells: readonly string[], fill = ' ') =>
     `| ${cells.map((cell, index) => cell.padEnd(widths[index] ?? 0, fill)).join(' | ')} |`;
   const rule = line(
-    head.map(() => ''),
+    titles.map(() => ''),
     '-',
   );
-  return [line(head), rule, ...rows.map((row) => line(row))].join('\n');
+  return [line(titles), rule, ...rows.map((row) => line(row))].join('\n');
 }
 
 /** Replaces the text between each pair of markers by its section. */

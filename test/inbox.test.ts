@@ -11,10 +11,10 @@ import { openMemoryStore } from '../src/stores/memory/memory-store.js';
 import { watchInboxes } from '../src/workspace/inbox/watch.js';
 import {
   bareWorkspace,
-  dropCommand,
   KEY,
   readOutcome,
   WorkspaceHarness,
+  writeInboxCommand,
 } from '../src/workspace/testing/workspace-harness.js';
 import { personCaller } from './support/agent.js';
 import { unwrap } from './support/coordinator-harness.js';
@@ -29,11 +29,11 @@ const SUBJECT = 'REQ-F-AUTH-001#design→code';
 test('a bash agent completes an edge, and the claim of a second agent is rejected', async () => {
   const workspace = await bareWorkspace();
   const harness = await WorkspaceHarness.open(workspace);
-  const stopping = new AbortController();
+  const stopController = new AbortController();
   const watching = watchInboxes({
     eventsFolder: workspace.events,
     serialiser: harness.serialiser,
-    signal: stopping.signal,
+    signal: stopController.signal,
     warn: (sentence) => expect.unreachable(sentence),
   });
   const agent = (GENESIS_AGENT: string) =>
@@ -45,7 +45,7 @@ test('a bash agent completes an edge, and the claim of a second agent is rejecte
     code: 1,
     stderr: expect.stringContaining('claim refused'),
   });
-  stopping.abort();
+  stopController.abort();
   await watching;
   expect(await harness.edgeHistory()).toEqual([
     'edge_started one 1',
@@ -144,7 +144,7 @@ async function throughTheInbox(time: FrozenTime, files: Record<string, string>):
         }
       ).reason;
     }
-    await dropCommand(workspace, who, `${at}.json`, { ...FEATURE_AND_EDGE, ...step });
+    await writeInboxCommand(workspace, who, `${at}.json`, { ...FEATURE_AND_EDGE, ...step });
     await harness.serialiser.pass();
     return (await readOutcome(workspace, who, `${at}.json`)).reply.reason;
   };
@@ -280,7 +280,7 @@ test('every message of the holder is a sign of life, and none changes the end of
   const harness = await WorkspaceHarness.open(workspace);
   const { coordinator, serialiser } = harness;
   const send = async (name: string, fields: object) => {
-    await dropCommand(workspace, 'one', name, { ...FEATURE_AND_EDGE, ...fields });
+    await writeInboxCommand(workspace, 'one', name, { ...FEATURE_AND_EDGE, ...fields });
     await serialiser.pass();
   };
   await send('1.json', { event_type: 'edge_claim' });

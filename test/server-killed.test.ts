@@ -39,8 +39,8 @@ test('agents continue after the server is killed and restarted: no result is los
   const state = emptyWork();
   const kills = [...KILLED_AFTER_RESULTS];
   const results = () => streamedEvents.filter(({ event_type }) => event_type === 'RESULT_SUBMITTED');
-  const stop = new AbortController();
-  for await (const { event } of genesis.follow({}, { signal: stop.signal })) {
+  const stopController = new AbortController();
+  for await (const { event } of genesis.follow({}, { signal: stopController.signal })) {
     streamedEvents.push(event);
     evolveWork(state, event);
     if (results().length === kills[0]) {

@@ -42,12 +42,12 @@ await fleet.putPlan();
 const only = optionValue('--only');
 for (const [name, part] of Object.entries(PARTS)) {
   if (only !== null && only !== name) continue;
-  const stop = new AbortController();
-  const eventCount = fleet.playSteps(part.perSecond, stop.signal);
+  const stopController = new AbortController();
+  const eventCount = fleet.playSteps(part.perSecond, stopController.signal);
   try {
     await Promise.race([part.run(browser, server.url), eventCount]);
   } finally {
-    stop.abort();
+    stopController.abort();
   }
   console.log(`${await eventCount} events arrived meanwhile`);
 }

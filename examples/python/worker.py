@@ -108,7 +108,7 @@ def submit(handle, generation, result):
     return call("POST", "/results", {**handle, "generation": generation, **content})
 
 
-def perform(grant):
+def work_on(grant):
     """Works on a granted task. Returns what became of it; `ACCEPTED` if the result was accepted."""
     claim, briefing = grant["claim"], grant["briefing"]
     task_id, generation = claim["task_id"], claim["generation"]
@@ -144,7 +144,7 @@ def main():
         return 2
     failed = 0
     while (grant := claim_next()) is not None:
-        outcome = perform(grant)
+        outcome = work_on(grant)
         claim = grant["claim"]
         print(f"{claim['task_id']} generation {claim['generation']}: {outcome}", flush=True)
         failed += outcome != "ACCEPTED"

@@ -47,14 +47,14 @@ export class CoordinatorProcess {
   async stop(): Promise<void> {
     const { child } = this;
     if (child === null) return;
-    const timeout = new AbortController();
-    sleep(STOP_TIMEOUT_MS, undefined, { signal: timeout.signal }).then(
+    const timeoutController = new AbortController();
+    sleep(STOP_TIMEOUT_MS, undefined, { signal: timeoutController.signal }).then(
       () => child.kill('SIGKILL'),
       () => {},
     );
     if (child.connected) child.send('stop');
     await this.end(null);
-    timeout.abort();
+    timeoutController.abort();
   }
 
   private async start(): Promise<void> {

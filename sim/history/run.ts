@@ -128,16 +128,16 @@ class HistoryRun {
     const { recorder, taskPool, endpoints, options } = this;
     this.startMs = performance.now();
     for (const { proxy } of this.proxies) proxy.isTransparent = false;
-    const endOfRun = new AbortController();
-    setMaxListeners(0, endOfRun.signal);
-    const context = { recorder, taskPool, endpoints, stop: endOfRun.signal };
+    const endController = new AbortController();
+    setMaxListeners(0, endController.signal);
+    const context = { recorder, taskPool, endpoints, stop: endController.signal };
     const zombies = Math.max(1, Math.round(options.clients * ZOMBIES_SHARE));
     const clients = Array.from({ length: options.clients }, (_, index) => {
       const name = `agent-${index + 1}`;
       return new HistoryClient(context, name, this.rng.fork(name), index < zombies);
     });
     const running = clients.map((client) => client.run());
-    await this.injectFaults().finally(() => endOfRun.abort());
+    await this.injectFaults().finally(() => endController.abort());
     await Promise.all(running);
   }
 

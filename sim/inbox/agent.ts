@@ -23,7 +23,7 @@ export interface InboxContext {
 
 type InboxAction = 'claim' | 'heartbeat' | 'step' | 'release' | 'converge' | 'stray' | 'garbage';
 
-/** An agent that can only move files: drops commands, looks for outcomes, and drops lost commands again. */
+/** An agent that can only move files: writes commands, looks for outcomes, and writes lost commands again. */
 export class InboxAgent {
   private readonly files: CommandFile[] = [];
   private readonly rng: Rng;
@@ -54,12 +54,12 @@ export class InboxAgent {
     );
   }
 
-  /** Drops every file again, as if the agent had forgotten all outcomes. */
-  dropAllAgain(): void {
-    for (const commandFile of this.files) this.drop(commandFile);
+  /** Writes every file again, as if the agent had forgotten all outcomes. */
+  writeAllAgain(): void {
+    for (const commandFile of this.files) this.writeFile(commandFile);
   }
 
-  private drop(commandFile: CommandFile): void {
+  private writeFile(commandFile: CommandFile): void {
     const { world, diskImage } = this.context;
     this.inTransit.add(commandFile);
     const folder = `/w/events/inbox/${this.agent_id}`;
@@ -72,22 +72,22 @@ export class InboxAgent {
     file?.sync();
     // Files arrive in the order in which they were written.
     this.lastMoveMs = Math.max(this.lastMoveMs, world.now_ms) + this.rng.between(0, MOVE_MS_MAX);
-    world.schedule(this.lastMoveMs - world.now_ms, `${commandFile.label} is dropped`, () => {
+    world.schedule(this.lastMoveMs - world.now_ms, `${commandFile.label} is written`, () => {
       this.inTransit.delete(commandFile);
-      if (diskImage.rename(draft, inboxPath(commandFile))) this.context.tracker.onDropped(commandFile);
+      if (diskImage.rename(draft, inboxPath(commandFile))) this.context.tracker.onWritten(commandFile);
     });
   }
 
   private checkFile(commandFile: CommandFile): void {
     const { tracker, world } = this.context;
     if (tracker.isWaiting(commandFile) || this.inTransit.has(commandFile)) return;
-    if (commandFile.outages_at_drop === tracker.outages) {
+    if (commandFile.outages_at_write === tracker.outages) {
       world.reportViolation(
         'INBOX-LOST',
         `${commandFile.label} disappeared without an outcome and without a power failure`,
       );
     }
-    this.drop(commandFile);
+    this.writeFile(commandFile);
   }
 
   private writeFiles(): void {
@@ -98,7 +98,7 @@ export class InboxAgent {
       const commandFile = new CommandFile(this.agent_id, name, this.textOf(this.pickAction()));
       this.files.push(commandFile);
       tracker.add(commandFile);
-      this.drop(commandFile);
+      this.writeFile(commandFile);
     }
   }
 

@@ -42,9 +42,9 @@ export class CommandFileTracker {
   }
 
   /** The agent renamed the file into the inbox. */
-  onDropped(commandFile: CommandFile): void {
-    commandFile.outages_at_drop = this.outages;
-    commandFile.drops += 1;
+  onWritten(commandFile: CommandFile): void {
+    commandFile.outages_at_write = this.outages;
+    commandFile.writes += 1;
     const waitingByAgent = new Map<string, number>();
     let filesAhead = 0;
     for (const other of this.files) {
@@ -52,7 +52,7 @@ export class CommandFileTracker {
       waitingByAgent.set(other.agent_id, (waitingByAgent.get(other.agent_id) ?? 0) + (isWaiting ? 1 : 0));
       if (other.agent_id === commandFile.agent_id && (isWaiting || !this.isAnswered(other))) filesAhead += 1;
     }
-    this.fairness.onDropped(commandFile, filesAhead, waitingByAgent);
+    this.fairness.onWritten(commandFile, filesAhead, waitingByAgent);
   }
 
   /** The serialiser has finished with the file. */
@@ -81,7 +81,7 @@ export class CommandFileTracker {
     }
     this.world.trace(`${commandFile.label} has the outcome ${outcome.code}`);
     this.answeredFiles.add(commandFile);
-    commandFile.outcomes.push({ ...outcome, deaths: this.deaths, drops: commandFile.drops });
+    commandFile.outcomes.push({ ...outcome, deaths: this.deaths, writes: commandFile.writes });
     if (commandFile.command === null) this.fairness.onDone(commandFile, (waiting) => this.isWaiting(waiting));
   }
 

@@ -8,21 +8,21 @@ interface OutcomeFields {
   readonly generation: number | null;
 }
 
-/** An outcome, with how often the serialiser had died and the agent had dropped the file by then. */
+/** An outcome, with how often the serialiser had died and the agent had written the file by then. */
 interface ObservedOutcome extends OutcomeFields {
   readonly deaths: number;
-  readonly drops: number;
+  readonly writes: number;
 }
 
-/** A file that an agent drops (moves into its inbox), possibly several times, always with the same name and content. */
+/** A file that an agent writes (moves into its inbox), possibly several times, always with the same name and content. */
 export class CommandFile {
   /** Null: deliberately not a valid command. */
   readonly command: InboxCommand | null;
   /** The outcomes that the agent could see, in order. */
   readonly outcomes: ObservedOutcome[] = [];
-  /** Number of power failures when the file was last dropped; null: never dropped. */
-  outages_at_drop: number | null = null;
-  drops = 0;
+  /** Number of power failures when the file was last written; null: never written. */
+  outages_at_write: number | null = null;
+  writes = 0;
 
   constructor(
     readonly agent_id: string,

@@ -24,7 +24,7 @@ interface WaitingFile {
 export class FairnessCheck {
   private waiting: WaitingFile[] = [];
 
-  onDropped(commandFile: CommandFile, ahead: number, filesBefore: Map<string, number>): void {
+  onWritten(commandFile: CommandFile, ahead: number, filesBefore: Map<string, number>): void {
     this.waiting.push({ commandFile, turnsAllowed: ahead + SPARE_TURNS, filesBefore });
   }
 

@@ -88,10 +88,10 @@ function checkOutcomes(
   for (const [index, outcome] of commandFile.outcomes.slice(1).entries()) {
     const previous = commandFile.outcomes[index];
     if (previous === undefined || previous.code === outcome.code) continue;
-    // A refusal without an event is decided again if the agent drops the file again, or if the serialiser crashed before
+    // A refusal without an event is decided again if the agent writes the file again, or if the serialiser crashed before
     // it removed the file.
     const isRedecided =
-      previous.code !== code && (previous.drops !== outcome.drops || previous.deaths !== outcome.deaths);
+      previous.code !== code && (previous.writes !== outcome.writes || previous.deaths !== outcome.deaths);
     if (!isRedecided) {
       world.reportViolation(
         'INBOX-SAME',

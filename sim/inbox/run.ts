@@ -60,11 +60,11 @@ class InboxSeedRun {
     context.isOver = true;
     machine.stopFaults();
     await this.settle();
-    // Reported outcomes must survive this power loss; lost commands can be dropped again.
+    // Reported outcomes must survive this power loss; lost commands can be written again.
     machine.crash(true);
     await this.settle();
     await this.checkOutcome();
-    for (const agent of this.agents) agent.dropAllAgain();
+    for (const agent of this.agents) agent.writeAllAgain();
     await this.settle();
     await this.checkOutcome();
   }

@@ -8,7 +8,7 @@ export interface InboxScenario {
   readonly agents: number;
   /** Total over all agents. */
   readonly commands: number;
-  /** Maximum number of commands that an agent drops at once. */
+  /** Maximum number of commands that an agent writes at once. */
   readonly burst_max: number;
   readonly think_ms: number;
   readonly lease_seconds: number;

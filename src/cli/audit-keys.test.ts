@@ -85,7 +85,7 @@ it('gen audit rotate refuses without a key, and explains how to rotate the key o
   await expect(stat(join(folder.cwd, 'key.pem'))).rejects.toThrow('ENOENT');
 });
 
-it('gen up signs with a command whose key succeeds the key of a file', async () => {
+it('gen up signs with the key of a command after it has replaced the key of a file', async () => {
   const folder = await KeyFolder.open();
   await folder.serve(FILE_KEY, IMPORT);
   const command = await signingCommand(folder.cwd);

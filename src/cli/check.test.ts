@@ -114,9 +114,9 @@ describe.skipIf(sandbox.kind === 'none')(`gen check${skippedSuffix}`, { timeout:
     await writeProjectFile(terminal.cwd, `${draft_folder}/docs/other.md`, 'People log in.\n');
     await runGen(terminal, 'check', SUBJECT, '--yes');
     const submit = () => runGen(terminal, 'task', 'submit', SUBJECT, '--drafts', '--check', 'has_docs=pass');
-    const lie = await submit();
-    expect(lie.err).toContain('Check has_docs: fail.');
-    expect(lie.err).toContain('NOT_CONVERGED');
+    const falseReport = await submit();
+    expect(falseReport.err).toContain('Check has_docs: fail.');
+    expect(falseReport.err).toContain('NOT_CONVERGED');
     await writeProjectFile(terminal.cwd, EDGE_FILE, edgeFile(check('has_docs', 'command: "test -d docs"')));
     expect((await submit()).err).toContain(
       `Not run: has_docs; their commands are not confirmed. Confirm them with: gen check ${SUBJECT}`,

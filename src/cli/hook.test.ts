@@ -20,8 +20,8 @@ async function startWithClaim(lease_duration_seconds = 300) {
   const { id: claim_id = '', task_id = '', generation = 0, session_id = '' } = claim ?? {};
   const handle = { task_id, generation, claim_id, session_id };
   const env = { ...terminal.env, GENESIS_HOME: `${terminal.cwd}/mine`, GENESIS_PROJECT: 'shop' };
-  const runHookVerb = async (verb: 'renew' | 'handles', event: object): Promise<string> => {
-    const ran = await runGen({ ...terminal, env, stdin: JSON.stringify(event) }, 'hook', verb);
+  const runHook = async (name: 'renew' | 'handles', event: object): Promise<string> => {
+    const ran = await runGen({ ...terminal, env, stdin: JSON.stringify(event) }, 'hook', name);
     expect(ran).toMatchObject({ code: 0, err: '' });
     const { hookSpecificOutput: reply } = JSON.parse(ran.out);
     if (reply !== undefined) expect(reply.hookEventName).toBe((event as typeof toolEvent).hook_event_name);
@@ -36,40 +36,40 @@ async function startWithClaim(lease_duration_seconds = 300) {
     const { events } = unwrap(await coordinator.feed.page(PROJECT, { type: 'LEASE_RENEWED' }));
     return events.length;
   };
-  return { terminal, env, coordinator, handle, runHookVerb, toolEvent, grantEvent, countRenewals };
+  return { terminal, env, coordinator, handle, runHook, toolEvent, grantEvent, countRenewals };
 }
 
 test('renews the claims of a conversation after a tool call, whatever form the tool’s reply has', async () => {
-  const { runHookVerb, toolEvent, grantEvent, handle, countRenewals } = await startWithClaim();
-  expect(await runHookVerb('renew', toolEvent)).toBe('');
+  const { runHook, toolEvent, grantEvent, handle, countRenewals } = await startWithClaim();
+  expect(await runHook('renew', toolEvent)).toBe('');
   expect(await countRenewals()).toBe(0);
-  expect(await runHookVerb('renew', grantEvent)).toBe('');
+  expect(await runHook('renew', grantEvent)).toBe('');
   expect(await countRenewals()).toBe(1);
   const printed = {
     ...toolEvent,
     session_id: 'conversation-2',
     tool_response: { stdout: `took {"claim": 1} ${JSON.stringify(handle)}\n` },
   };
-  await runHookVerb('renew', printed);
+  await runHook('renew', printed);
   expect(await countRenewals()).toBe(2);
 });
 
 test('does not renew a lease that was renewed shortly before', async () => {
   const time = FrozenTime.begin();
-  const { runHookVerb, toolEvent, grantEvent, countRenewals } = await startWithClaim();
-  await runHookVerb('renew', grantEvent);
+  const { runHook, toolEvent, grantEvent, countRenewals } = await startWithClaim();
+  await runHook('renew', grantEvent);
   time.advance(59);
-  await runHookVerb('renew', toolEvent);
+  await runHook('renew', toolEvent);
   expect(await countRenewals()).toBe(1);
   time.advance(1);
-  await runHookVerb('renew', toolEvent);
+  await runHook('renew', toolEvent);
   expect(await countRenewals()).toBe(2);
 });
 
 test('never renews the claims of another conversation', async () => {
-  const { runHookVerb, toolEvent, grantEvent, countRenewals } = await startWithClaim();
-  await runHookVerb('renew', grantEvent);
-  await runHookVerb('handles', {
+  const { runHook, toolEvent, grantEvent, countRenewals } = await startWithClaim();
+  await runHook('renew', grantEvent);
+  await runHook('handles', {
     ...toolEvent,
     session_id: 'conversation-2',
     hook_event_name: 'SessionStart',
@@ -78,28 +78,28 @@ test('never renews the claims of another conversation', async () => {
 });
 
 test('lists the handles when a conversation continues after compaction', async () => {
-  const { runHookVerb, toolEvent, grantEvent, handle } = await startWithClaim();
-  await runHookVerb('renew', grantEvent);
+  const { runHook, toolEvent, grantEvent, handle } = await startWithClaim();
+  await runHook('renew', grantEvent);
   const compacted = { ...toolEvent, hook_event_name: 'SessionStart', source: 'compact' };
-  expect(await runHookVerb('handles', compacted)).toContain(JSON.stringify(handle));
-  expect(await runHookVerb('renew', toolEvent)).toBe('');
+  expect(await runHook('handles', compacted)).toContain(JSON.stringify(handle));
+  expect(await runHook('renew', toolEvent)).toBe('');
 });
 
 test('lists the handles after the next tool call if the output before compaction is lost', async () => {
-  const { runHookVerb, toolEvent, grantEvent, handle } = await startWithClaim();
+  const { runHook, toolEvent, grantEvent, handle } = await startWithClaim();
   const [before, after] = ['PreCompress', 'AfterTool'].map((hook_event_name) => ({
     ...toolEvent,
     hook_event_name,
   }));
-  await runHookVerb('renew', grantEvent);
-  expect(await runHookVerb('handles', before as object)).toBe('');
-  expect(await runHookVerb('renew', after as object)).toContain(JSON.stringify(handle));
-  expect(await runHookVerb('renew', after as object)).toBe('');
+  await runHook('renew', grantEvent);
+  expect(await runHook('handles', before as object)).toBe('');
+  expect(await runHook('renew', after as object)).toContain(JSON.stringify(handle));
+  expect(await runHook('renew', after as object)).toBe('');
 });
 
 test('reports a lost claim once', async () => {
-  const { runHookVerb, toolEvent, grantEvent, handle, coordinator } = await startWithClaim();
-  await runHookVerb('renew', grantEvent);
+  const { runHook, toolEvent, grantEvent, handle, coordinator } = await startWithClaim();
+  await runHook('renew', grantEvent);
   const reason = 'it hangs';
   await coordinator.decisions.operate(PROJECT, handle.task_id, 'force_release', {
     expected_generation: 1,
@@ -111,15 +111,15 @@ test('reports a lost claim once', async () => {
     session_id: 's2',
   });
   const started = { ...toolEvent, hook_event_name: 'SessionStart' };
-  expect(await runHookVerb('handles', started)).toContain(`no longer hold ${handle.task_id}`);
-  expect(await runHookVerb('handles', started)).toBe('');
+  expect(await runHook('handles', started)).toContain(`no longer hold ${handle.task_id}`);
+  expect(await runHook('handles', started)).toBe('');
 });
 
 test('forgets a submitted claim silently', async () => {
-  const { runHookVerb, toolEvent, grantEvent, handle, coordinator } = await startWithClaim();
-  await runHookVerb('renew', grantEvent);
+  const { runHook, toolEvent, grantEvent, handle, coordinator } = await startWithClaim();
+  await runHook('renew', grantEvent);
   await coordinator.holder.submitResult(PROJECT, { ...handle, result_data: 1 });
-  expect(await runHookVerb('handles', { ...toolEvent, hook_event_name: 'SessionStart' })).toBe('');
+  expect(await runHook('handles', { ...toolEvent, hook_event_name: 'SessionStart' })).toBe('');
 });
 
 test('exits with 0 and an empty reply on invalid input and on every failure', async () => {

@@ -1,12 +1,12 @@
 import { withExpectedGeneration } from '../client/renewer.js';
 import { defineCommand } from './command.js';
-import { type HookVerb, runHook } from './hook/run-hook.js';
+import { type HookName, runHook } from './hook/run-hook.js';
 
-const hookVerbCommand = (verb: HookVerb, description: string) =>
-  defineCommand(verb, {
+const hookSubcommand = (name: HookName, description: string) =>
+  defineCommand(name, {
     description,
     run: (context) =>
-      runHook(context.io, verb, async (handle) =>
+      runHook(context.io, name, async (handle) =>
         (await context.genesis()).renewLease(withExpectedGeneration(handle)),
       ),
   });
@@ -14,8 +14,8 @@ const hookVerbCommand = (verb: HookVerb, description: string) =>
 export const hookCommand = defineCommand('hook', {
   description: 'run a hook of a coding agent (see gen setup)',
   subcommands: [
-    hookVerbCommand('renew', 'after a tool call: renew the claims of this conversation'),
-    hookVerbCommand(
+    hookSubcommand('renew', 'after a tool call: renew the claims of this conversation'),
+    hookSubcommand(
       'handles',
       'at the start of a conversation, or before its context is compacted: list its handles',
     ),

@@ -35,7 +35,7 @@ it('binds a key to an agent role, lists the role, and refuses another role in a 
   const tokenOf = (out: string) => ({ ...terminal, env: { ...terminal.env, GENESIS_TOKEN: out.trim() } });
   const admin = tokenOf((await runGen(terminal, 'key', 'create', '--role', 'admin')).out);
   const created = await runGen(admin, 'key', 'create', '--agent-role', 'developer');
-  expect(created.err).toContain('bound to the agent role developer');
+  expect(created.err).toContain('limited to the agent role developer');
   const { out } = await runGen(admin, 'key', 'list');
   expect(out).toMatch(/admin +any +active[\s\S]*agent +developer +active/);
   const developer = tokenOf(created.out);

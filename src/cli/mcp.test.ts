@@ -58,11 +58,11 @@ async function waitForExit(pid: number): Promise<void> {
 
 /** Resolves when an event of that type has occurred `times` times. */
 async function waitForEvent({ coordinator }: RunningServer, type: string, times = 1): Promise<void> {
-  const following = new AbortController();
+  const followController = new AbortController();
   let count = 0;
-  for await (const { event } of coordinator.feed.follow(PROJECT, '', following.signal)) {
+  for await (const { event } of coordinator.feed.follow(PROJECT, '', followController.signal)) {
     if (event.event_type === type) count += 1;
-    if (count === times) following.abort();
+    if (count === times) followController.abort();
   }
 }
 

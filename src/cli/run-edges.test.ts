@@ -131,7 +131,7 @@ const reviewArguments = (...decision: string[]): string[] => [
   ...decision,
 ];
 
-it('run performs an edge again if changes were requested after the earlier run had ended', async () => {
+it('gen run works on an edge again if changes were requested after the earlier run had ended', async () => {
   const terminal = await createProject(WITH_HUMAN_CHECK);
   const program = await agentProgram();
   expect(await runGen(terminal, 'run', ...program)).toMatchObject({
@@ -149,7 +149,7 @@ it('run performs an edge again if changes were requested after the earlier run h
   expect((await runGen(terminal, 'task', 'show', FIRST)).out).toMatch(/completed.*, generation 1/);
 });
 
-it('fleet performs an edge again if the agent that escalated it was killed before changes were requested', async () => {
+it('gen fleet works on an edge again if the agent that escalated it was killed before changes were requested', async () => {
   const terminal = await createProject(WITH_HUMAN_CHECK);
   const program = await agentProgram();
   const { cwd, env = {} } = terminal;

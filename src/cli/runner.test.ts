@@ -189,8 +189,8 @@ evaluators: {default: [agent, deterministic]}
     );
     const draftFolder = /Write to +(\S+)/.exec(claimed.out)?.[1] ?? '';
     await writeProjectFile(terminal.cwd, `${draftFolder}/docs/login.md`, 'login\n');
-    const lie = await run('task', 'submit', subject, '--drafts', '--check', 'has_login=pass');
-    expect([lie.code, lie.err]).toEqual([1, expect.stringContaining('gen task propose')]);
+    const falseReport = await run('task', 'submit', subject, '--drafts', '--check', 'has_login=pass');
+    expect([falseReport.code, falseReport.err]).toEqual([1, expect.stringContaining('gen task propose')]);
     expect(await run('task', 'propose', subject)).toMatchObject({
       code: 0,
       out: expect.stringContaining('1 file proposed'),

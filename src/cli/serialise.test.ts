@@ -25,7 +25,7 @@ async function workspaceFolder(coordination = ''): Promise<string> {
   return cwd;
 }
 
-async function dropCommandFile(cwd: string, agentId: string, name: string, command: object): Promise<void> {
+async function writeInboxCommand(cwd: string, agentId: string, name: string, command: object): Promise<void> {
   const folder = join(cwd, '.ai-workspace', 'events', 'inbox', agentId);
   await mkdir(folder, { recursive: true });
   await writeFile(join(folder, `.${name}`), JSON.stringify(command));
@@ -68,9 +68,9 @@ async function firstLine(stream: ChildProcess['stdout']): Promise<string> {
 // req: INB-002, INB-008
 it('processes the inboxes, counts the outcomes, and leaves a log that passes gen verify', async () => {
   const cwd = await workspaceFolder();
-  await dropCommandFile(cwd, 'a-01', '1.json', CLAIM);
-  await dropCommandFile(cwd, 'b-01', '1.json', CLAIM);
-  await dropCommandFile(cwd, 'b-01', '2.json', { event_type: 'nonsense' });
+  await writeInboxCommand(cwd, 'a-01', '1.json', CLAIM);
+  await writeInboxCommand(cwd, 'b-01', '1.json', CLAIM);
+  await writeInboxCommand(cwd, 'b-01', '2.json', { event_type: 'nonsense' });
   const reply = await runGen({ cwd: join(cwd, '.ai-workspace', 'features') }, 'serialise', '--json');
   expect(reply.err).toBe('');
   expect(JSON.parse(reply.out)).toEqual({
@@ -117,7 +117,7 @@ it('keeps running with --watch until stopped, and refuses a second process', asy
   const cwd = await workspaceFolder();
   const watching = spawnGen(cwd, 'serialise', '--watch', '--json');
   expect(await firstLine(watching.stderr)).toContain('Watching');
-  await dropCommandFile(cwd, 'a-01', '1.json', CLAIM);
+  await writeInboxCommand(cwd, 'a-01', '1.json', CLAIM);
   expect(await waitForOutcome(cwd, 'a-01', '1.json')).toMatchObject({ ok: true });
   expect(await runGen({ cwd }, 'serialise')).toMatchObject({
     code: 1,
@@ -136,7 +136,7 @@ it('up serves the log, the project and the inboxes of the workspace', async () =
   const cwd = await workspaceFolder();
   const server = spawnGen(cwd, 'up', '--port', '0', '--json');
   const { url } = JSON.parse(await firstLine(server.stdout));
-  await dropCommandFile(cwd, 'a-01', '1.json', CLAIM);
+  await writeInboxCommand(cwd, 'a-01', '1.json', CLAIM);
   expect(await waitForOutcome(cwd, 'a-01', '1.json')).toMatchObject({ ok: true });
   const agents = await runGen({ cwd, env: { GENESIS_URL: url } }, 'agents', '--json');
   expect(JSON.parse(agents.out)).toMatchObject({
@@ -155,14 +155,14 @@ it('up serves the log, the project and the inboxes of the workspace', async () =
 it('uses the previous configuration if a file is invalid, and processes nothing without one', async () => {
   const cwd = await workspaceFolder();
   const roles = join(cwd, '.ai-workspace', 'agent_roles.yml');
-  await dropCommandFile(cwd, 'a-01', '1.json', CLAIM);
+  await writeInboxCommand(cwd, 'a-01', '1.json', CLAIM);
   await writeFile(roles, 'roles:\n  architect: [\n');
   const never = await runGen({ cwd }, 'serialise', '--json');
   expect(never).toMatchObject({ code: 1, err: expect.stringMatching(/agent_roles\.yml:3:1 /) });
   expect(JSON.parse(never.out)).toMatchObject({ code: 'INVALID_METHODOLOGY' });
   await rm(roles);
   expect((await runGen({ cwd }, 'serialise')).out).toContain('GRANTED  1');
-  await dropCommandFile(cwd, 'b-01', '1.json', CLAIM);
+  await writeInboxCommand(cwd, 'b-01', '1.json', CLAIM);
   await writeFile(roles, 'roles:\n  architect: [\n');
   const later = await runGen({ cwd }, 'serialise');
   expect(later).toMatchObject({ code: 1, out: expect.stringContaining('DENIED_ACTIVE_CLAIM  1') });

@@ -119,7 +119,7 @@ it('up that fails removes the folders it created, and nothing else', async () =>
   expect(await readdir(join(cwd, 'log'))).toEqual(before);
 });
 
-it('up in a workspace that it cannot serve exits, releases its lock and does not listen', async () => {
+it('gen up exits, releases its lock and does not listen if it cannot serve the workspace', async () => {
   const cwd = await temporaryFolder();
   const env = { HOME: cwd };
   expect((await runGen({ cwd, env }, 'init', '--name', 'shop', '--intent', 'Sell shoes')).code).toBe(0);

@@ -30,10 +30,10 @@ export class EscalatedWork {
     this.timer = setInterval(() => void this.keepOwnershipOfAll(), OWNERSHIP_REFRESH_INTERVAL_MS).unref();
   }
 
-  /** Takes the claims that no living worker owns and that this worker can perform. */
+  /** Takes the claims that no living worker owns and that this worker can work on. */
   async takeAbandoned(): Promise<void> {
     if (this.owned.size >= ESCALATED_MAX) return;
-    for (const escalation of await this.claims.take((claim) => this.canPerform(claim))) {
+    for (const escalation of await this.claims.take((claim) => this.canWorkOn(claim))) {
       this.owned.add(escalation);
       this.unrequested.add(escalation);
       this.waiting.push(escalation);
@@ -82,7 +82,7 @@ export class EscalatedWork {
     this.owned.clear();
   }
 
-  private canPerform({ task_id, agent_role }: EscalatedClaim): boolean {
+  private canWorkOn({ task_id, agent_role }: EscalatedClaim): boolean {
     const { kinds = ['task'], tracks = [] } = this.options;
     const kind = subjectKindOf(task_id);
     if (kind === 'record' || !kinds.includes(kind) || agent_role !== this.options.agent_role) return false;

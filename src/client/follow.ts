@@ -79,13 +79,13 @@ async function* framesOf(
   signal: AbortSignal,
   { on_connect }: FollowObserver,
 ): AsyncGenerator<SseFrame> {
-  const connection = new AbortController();
-  const close = () => connection.abort();
+  const connectionController = new AbortController();
+  const close = () => connectionController.abort();
   withoutListenerLimit(signal).addEventListener('abort', close);
   const silenceTimer = setTimeout(close, SILENCE_MS);
   try {
     const headers = withoutUndefined({ accept: 'text/event-stream', 'last-event-id': cursor });
-    const response = await http.open({ ...request, headers }, connection.signal);
+    const response = await http.open({ ...request, headers }, connectionController.signal);
     if (!response.ok) {
       const problem = await problemOf(response);
       if (!isTransient(problem) || isPermanent(problem)) throw new GenesisError(problem);

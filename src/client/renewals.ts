@@ -37,7 +37,7 @@ export class LeaseMonitor {
   constructor(
     private readonly claim: GrantedClaim,
     sentMs: number,
-    private readonly onEnd: () => void,
+    private readonly stopRenewing: () => void,
   ) {
     if (!hasLease(claim)) return;
     const leaseMs = claim.lease_duration_seconds * 1000;
@@ -62,13 +62,13 @@ export class LeaseMonitor {
 
   markLost(reason: string): void {
     this.leaseEnd.markLost();
-    this.end();
+    this.stop();
     this.lossController.abort(new ClaimLost(this.claim.task_id, reason));
   }
 
-  end(): void {
+  stop(): void {
     clearTimeout(this.timer);
-    this.onEnd();
+    this.stopRenewing();
   }
 
   /** Renewals extend the lease without notifying this thread, so it checks again when the known end has come. */
@@ -118,7 +118,7 @@ export class LeaseRenewals {
   }
 
   async stop(): Promise<void> {
-    for (const { monitor } of [...this.monitors.values()]) monitor.end();
+    for (const { monitor } of [...this.monitors.values()]) monitor.stop();
     this.localRenewer?.stop();
     const { thread } = this;
     this.thread = null;

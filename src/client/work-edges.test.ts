@@ -55,12 +55,12 @@ const resultsOf = async (genesis: Genesis, taskId: string) =>
 
 test('works on edges, whose results carry the results of their checks, until all work of both kinds is done', async () => {
   const { genesis, direct } = await openWithFeature();
-  const performed: string[] = [];
+  const workedOn: string[] = [];
   const summary = await genesis.work({ ...AGENT, kinds: ['task', 'edge'] }, async (work) => {
-    performed.push(work.task_id);
+    workedOn.push(work.task_id);
     return passedResult(work, { made: work.task_id });
   });
-  expect(performed.sort()).toEqual(['A-001-part', SECOND_EDGE, FIRST_EDGE].sort());
+  expect(workedOn.sort()).toEqual(['A-001-part', SECOND_EDGE, FIRST_EDGE].sort());
   expect(summary).toMatchObject({ accepted: 3, refused: 0, escalated: 0, failed: 0, is_done: true });
   expect(await resultsOf(direct, FIRST_EDGE)).toEqual([{ made: FIRST_EDGE }]);
   // The result of a task is what was returned, whatever its keys.
@@ -151,10 +151,10 @@ async function decide(genesis: Genesis, decision: 'approved' | 'refined', commen
   expect(expectNoProblem(reply).success).toBe(true);
 }
 
-test('performs an edge again when a person requests changes, and ends after the person has approved', async () => {
+test('works on an edge again when a person requests changes, and ends after the person has approved', async () => {
   const { genesis, direct } = await openWithFeature(WITH_HUMAN_CHECK);
   const ended: EndedWork[] = [];
-  const performed: unknown[] = [];
+  const workedOn: unknown[] = [];
   const onEnded = async (end: EndedWork) => {
     ended.push(end);
     if (end.outcome !== 'escalated') return;
@@ -162,10 +162,10 @@ test('performs an edge again when a person requests changes, and ends after the 
     else await decide(direct, 'approved');
   };
   const summary = await genesis.work({ ...EDGE_OPTIONS, onEnded }, async (work) => {
-    performed.push([work.task_id, work.claim.generation, work.briefing?.review?.comment]);
-    return passedResult(work, `draft ${performed.length}`);
+    workedOn.push([work.task_id, work.claim.generation, work.briefing?.review?.comment]);
+    return passedResult(work, `draft ${workedOn.length}`);
   });
-  expect(performed).toEqual([
+  expect(workedOn).toEqual([
     [FIRST_EDGE, 1, undefined],
     [FIRST_EDGE, 1, 'name the key'],
     [SECOND_EDGE, 1, undefined],
@@ -188,10 +188,10 @@ test('keeps its session open while a result waits for a person', async () => {
 
 test('holds an edge without a lease in single-agent mode', async () => {
   const { genesis } = await openWithFeature({ 'coordination.yml': coordinationConfig({ mode: 'single' }) });
-  const performed: unknown[] = [];
+  const workedOn: unknown[] = [];
   const summary = await genesis.work({ kinds: ['edge'], agent_id: 'primary' }, async (work, context) => {
     const { lease_duration_seconds, expires_at } = work.claim;
-    performed.push({
+    workedOn.push({
       lease_duration_seconds,
       expires_at,
       held: context.held(),
@@ -200,7 +200,7 @@ test('holds an edge without a lease in single-agent mode', async () => {
     return passedResult(work, 'done');
   });
   const unlimited = { lease_duration_seconds: null, expires_at: null, held: true, aborted: false };
-  expect(performed).toEqual([unlimited, unlimited]);
+  expect(workedOn).toEqual([unlimited, unlimited]);
   expect(summary).toMatchObject({ accepted: 2, lost: 0, is_done: true });
 });
 
@@ -208,9 +208,9 @@ test('submits the results of checks with a result that an earlier run left in th
   const { client, direct, proxy } = await openWithFeature();
   const first = client({ retry: { tries: 1 } });
   proxy.actionFor = (request) => (request.includes('/results') ? 'lose_request' : 'pass');
-  const stopping = new AbortController();
-  const interrupted = await first.work({ ...EDGE_OPTIONS, signal: stopping.signal }, async (work) => {
-    stopping.abort();
+  const stopController = new AbortController();
+  const interrupted = await first.work({ ...EDGE_OPTIONS, signal: stopController.signal }, async (work) => {
+    stopController.abort();
     return passedResult(work, 'finished before the crash');
   });
   expect(interrupted).toMatchObject({ accepted: 0, pending: 1 });
@@ -219,16 +219,16 @@ test('submits the results of checks with a result that an earlier run left in th
   expect(await resultsOf(direct, FIRST_EDGE)).toEqual(['finished before the crash']);
 });
 
-test('another worker performs an edge again when the one that escalated it has ended', async () => {
+test('another worker works on an edge again when the one that escalated it has ended', async () => {
   const { client, direct } = await openWithFeature(WITH_HUMAN_CHECK);
   const first = await client().work({ ...EDGE_OPTIONS, until: 'idle' }, async (work) =>
     passedResult(work, 'draft 1'),
   );
   expect(first).toMatchObject({ escalated: 1, is_done: false });
-  const performed: unknown[] = [];
+  const workedOn: unknown[] = [];
   const recordAndWork = async (work: Work) => {
     const { session_id, agent_id, generation } = work.claim;
-    performed.push([work.task_id, session_id, agent_id, generation, work.briefing?.review?.comment]);
+    workedOn.push([work.task_id, session_id, agent_id, generation, work.briefing?.review?.comment]);
     return passedResult(work, 'draft 2');
   };
   const other = { ...EDGE_OPTIONS, agent_id: 'agent-b', until: 'idle' } as const;
@@ -241,15 +241,15 @@ test('another worker performs an edge again when the one that escalated it has e
   expect(await client().work({ ...other, kinds: ['task'] }, async () => 'a task')).toMatchObject({
     accepted: 1,
   });
-  expect(performed).toEqual([]);
-  // Only one of several workers performs the edge.
+  expect(workedOn).toEqual([]);
+  // Only one of several workers works on the edge.
   const summaries = await Promise.all([
     client().work(other, recordAndWork),
     client().work(other, recordAndWork),
   ]);
   expect(summaries.map(({ escalated }) => escalated).sort()).toEqual([0, 1]);
   const session = first.outcomes[0]?.session_id;
-  expect(performed).toEqual([[FIRST_EDGE, session, 'agent-a', 1, 'name the key']]);
+  expect(workedOn).toEqual([[FIRST_EDGE, session, 'agent-a', 1, 'name the key']]);
   await decide(direct, 'approved');
   expect(expectNoProblem(await direct.task(FIRST_EDGE))).toMatchObject({ phase: 'COMPLETED' });
   expect(await resultsOf(direct, FIRST_EDGE)).toContain('draft 2');

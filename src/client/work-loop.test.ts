@@ -79,11 +79,14 @@ test('repeats a request whose grant was lost, so that the work does not wait for
 
 test('when stopped, aborts the handler, releases the claim and closes the session', async () => {
   const { genesis, direct } = await openClientHarness(planTextOf({ A: 1 }));
-  const stopping = new AbortController();
-  const summary = await genesis.work({ ...AGENT, signal: stopping.signal }, async (_work, { signal }) => {
-    stopping.abort();
-    signal.throwIfAborted();
-  });
+  const stopController = new AbortController();
+  const summary = await genesis.work(
+    { ...AGENT, signal: stopController.signal },
+    async (_work, { signal }) => {
+      stopController.abort();
+      signal.throwIfAborted();
+    },
+  );
   expect(summary).toMatchObject({ released: 1, failed: 0, accepted: 0 });
   expect(expectNoProblem(await direct.task('A-001-part'))).toMatchObject({ readiness: 'ready' });
   expect(expectNoProblem(await direct.sessions()).sessions.map(({ state }) => state)).toEqual(['closed']);

@@ -136,11 +136,11 @@ export class WorkLoop {
         continue;
       }
       retryCount = 0;
-      if (attempt !== 'ask_again') await this.perform(attempt);
+      if (attempt !== 'ask_again') await this.workOn(attempt);
     }
   }
 
-  private async perform({ work, track, lease, escalation }: GrantedWork): Promise<void> {
+  private async workOn({ work, track, lease, escalation }: GrantedWork): Promise<void> {
     const startMs = monotonicMs();
     try {
       const ended = await this.runHandler(work, lease);
@@ -153,7 +153,7 @@ export class WorkLoop {
       // again has a new file.
       if (escalation !== undefined) await this.escalated.remove(escalation);
     } finally {
-      lease.end();
+      lease.stop();
     }
   }
 
@@ -162,17 +162,17 @@ export class WorkLoop {
    * period. If the claim is lost, the loop waits for the handler.
    */
   private async runHandler(work: Work, lease: LeaseMonitor): Promise<HandlerResult | { error: unknown }> {
-    const handlerAbort = new AbortController();
-    const stop = () => handlerAbort.abort(new Error('the work loop was stopped'));
-    const abortHandler = () => handlerAbort.abort(lease.signal.reason);
+    const handlerController = new AbortController();
+    const stop = () => handlerController.abort(new Error('the work loop was stopped'));
+    const abortHandler = () => handlerController.abort(lease.signal.reason);
     this.stopController.signal.addEventListener('abort', stop);
     lease.signal.addEventListener('abort', abortHandler);
     if (lease.signal.aborted) abortHandler();
     if (this.isStopped) stop();
     const raceController = new AbortController();
     try {
-      if (handlerAbort.signal.aborted) return { error: handlerAbort.signal.reason };
-      const result = this.handlerResult(work, lease, handlerAbort.signal);
+      if (handlerController.signal.aborted) return { error: handlerController.signal.reason };
+      const result = this.handlerResult(work, lease, handlerController.signal);
       return await Promise.race([result, this.rejectAfterGrace(raceController.signal)]);
     } catch (error) {
       return { error };
@@ -246,7 +246,7 @@ export class WorkLoop {
     const isLost = lease.signal.aborted;
     const outcome = isLost ? 'lost' : this.isStopped ? 'released' : 'failed';
     this.counts[outcome] += 1;
-    lease.end();
+    lease.stop();
     const message = (error instanceof Error ? error.message : String(error)).slice(
       0,
       RELEASE_MESSAGE_CHARS_MAX,

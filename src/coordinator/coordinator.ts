@@ -4,13 +4,17 @@ import type { Store } from '../stores/store.js';
 import { AuditService } from './audit/audit-service.js';
 import type { AuditOptions } from './audit/signer.js';
 import { Verifications } from './audit/verify/verifications.js';
+import { ClaimedProjectsWatch } from './background/claimed-projects.js';
 import { pollCommits } from './background/commit-poller.js';
-import { ProjectsWithPermitsWatch } from './background/projects-with-permits.js';
 import { Retention } from './background/retention.js';
 import { RetentionRound } from './background/retention-round.js';
 import { type NoticeSender, ReviewNotices, recordedNotices } from './background/review-notices.js';
 import { Sweeper } from './background/sweeper.js';
-import { type DocumentReader, InlineDocumentReader, ThreadedDocumentReader } from './documents/documents.js';
+import {
+  type DocumentReader,
+  MainThreadDocumentReader,
+  ThreadedDocumentReader,
+} from './documents/documents.js';
 import { ReviewLinks } from './methodology/review-links.js';
 import { MethodologyService } from './methodology/service.js';
 import { EventFeed } from './queries/feed.js';
@@ -52,7 +56,7 @@ export interface CoordinatorOptions {
   readonly audit?: AuditOptions;
   /** Delivers notices of reviews to the webhooks of projects. Absent: none are sent. */
   readonly notice_sender?: NoticeSender;
-  /** Parses large documents. Default: a worker thread, or inline if `environment` is given. */
+  /** Parses large documents. Default: a worker thread, or the main thread if `environment` is given. */
   readonly documents?: DocumentReader;
 }
 
@@ -84,7 +88,7 @@ export class Coordinator {
   private readonly sweeper: Sweeper;
   private readonly retentionRound: RetentionRound;
   private readonly reviewNotices: ReviewNotices | null;
-  private readonly projectsWithPermits: ProjectsWithPermitsWatch;
+  private readonly claimedProjects: ClaimedProjectsWatch;
   private readonly stopPolling: () => void;
 
   private constructor(
@@ -146,7 +150,7 @@ export class Coordinator {
             pendingReviews: (project) => this.methodology.pendingReviews(project),
             recordedNotices: (key, subject) => recordedNotices(this.history, key, subject),
           });
-    this.projectsWithPermits = new ProjectsWithPermitsWatch(projects, store, environment);
+    this.claimedProjects = new ClaimedProjectsWatch(projects, store, environment);
     const isShared = !store.capabilities.single_writer;
     this.stopPolling = isShared ? pollCommits(projects, environment) : () => {};
   }
@@ -173,15 +177,15 @@ export class Coordinator {
     this.sweeper.stop();
     this.reviewNotices?.stop();
     this.retentionRound.stop();
-    this.projectsWithPermits.stop();
+    this.claimedProjects.stop();
     this.stopPolling();
   }
 
   /** Resolves when the projects that have claims are loaded, and at the latest after a few seconds. */
-  waitForProjectsWithPermits(): Promise<void> {
+  waitForClaimedProjects(): Promise<void> {
     return new Promise((resolve) => {
       const cancel = this.environment.setTimer(FIRST_LOAD_WAIT_MS, resolve);
-      void this.projectsWithPermits.firstLoad.then(() => {
+      void this.claimedProjects.firstLoad.then(() => {
         cancel();
         resolve();
       });
@@ -223,4 +227,4 @@ function defaultLimitsOf({ limits, has_enterprise_limits }: CoordinatorOptions):
 /** An embedder with its own environment, such as a simulator, has no threads. */
 const documentReaderOf = ({ documents, environment }: CoordinatorOptions): DocumentReader =>
   documents ??
-  (environment === undefined ? new ThreadedDocumentReader() : new InlineDocumentReader(environment));
+  (environment === undefined ? new ThreadedDocumentReader() : new MainThreadDocumentReader(environment));

@@ -8,12 +8,12 @@ describe('applicableAgentRole', () => {
     ['architect', null, 'architect'],
     [null, 'architect', 'architect'],
     ['architect', 'architect', 'architect'],
-  ])('named %j and bound to %j: acts as %j', (requestedRole, boundRole, agent_role) => {
-    expect(applicableAgentRole(requestedRole, boundRole)).toEqual({ ok: true, agent_role });
+  ])('named %j and limited to %j: acts as %j', (requestedRole, credentialAgentRole, agent_role) => {
+    expect(applicableAgentRole(requestedRole, credentialAgentRole)).toEqual({ ok: true, agent_role });
   });
 
   it.each(['human-reviewer', 'human', 'Developer', 'developer ', ''])(
-    'refuses %j for a credential that is bound to developer, and names both roles and the next step',
+    'refuses %j for a credential that is limited to developer, and names both roles and the next step',
     (requestedRole) => {
       const refused = applicableAgentRole(requestedRole, 'developer');
       expect(refused).toMatchObject({ ok: false, message: expect.stringContaining('"developer"') });

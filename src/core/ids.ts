@@ -18,7 +18,7 @@ export const requestIdSchema = idSchema('request_id');
 export const keyIdSchema = idSchema('key_id');
 
 const AGENT_ROLE_LENGTH_MAX = 64;
-/** The agent role that a credential is bound to. */
+/** The agent role that a credential is limited to. */
 export const agentRoleSchema = z
   .string()
   .max(AGENT_ROLE_LENGTH_MAX, {

@@ -74,10 +74,10 @@ test('streams events until the reader cancels', async () => {
 test('ends a waiting call when its request is aborted', async () => {
   const { app } = await openApp();
   await send(app, 'POST', '/claims', CLAIM);
-  const abort = new AbortController();
+  const abortController = new AbortController();
   const waiter = { agent_id: 'ben', session_id: 's2', wait_seconds: 30 };
-  const waiting = send(app, 'POST', '/next', waiter, abort.signal);
-  abort.abort();
+  const waiting = send(app, 'POST', '/next', waiter, abortController.signal);
+  abortController.abort();
   expect(await (await waiting).json()).toMatchObject({ reason: 'NOTHING_READY' });
 });
 

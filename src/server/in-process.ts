@@ -14,14 +14,14 @@ import { ROUTES } from './routes.js';
  */
 export function createInProcessApp(coordinator: Coordinator, store: Store, principal: Principal) {
   const feeds = new ProjectFeeds(coordinator.feed, store);
-  const stopping = new AbortController();
+  const stopController = new AbortController();
   const app = createApp({
     context: {
       coordinator,
       feeds,
-      readiness: readinessProbe(store, stopping.signal, coordinator.audit),
+      readiness: readinessProbe(store, stopController.signal, coordinator.audit),
       metrics: async () => '',
-      stopping: stopping.signal,
+      stopping: stopController.signal,
       bodyMemory: new BodyMemory(),
     },
     routes: ROUTES,
@@ -37,7 +37,7 @@ export function createInProcessApp(coordinator: Coordinator, store: Store, princ
     errorLog: ({ error }) => process.emitWarning(String(error), 'GenesisWarning'),
   });
   const close = async (): Promise<void> => {
-    stopping.abort();
+    stopController.abort();
     await feeds.close();
   };
   return { app, feeds, close };

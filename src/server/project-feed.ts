@@ -13,7 +13,7 @@ const COOLDOWN_FACTOR = 4;
 /** Reads the new events of one project's log once, and sends them to all subscribers. */
 export class ProjectFeed {
   readonly subscribers = new Set<StreamSubscriber>();
-  private readonly ending = new AbortController();
+  private readonly endController = new AbortController();
   private pendingEvents: EncodedEvent[] = [];
   /** Position of the last event read. */
   private latestPosition: number;
@@ -37,11 +37,11 @@ export class ProjectFeed {
   }
 
   get isEnded(): boolean {
-    return this.ending.signal.aborted;
+    return this.endController.signal.aborted;
   }
 
   end(): void {
-    this.ending.abort();
+    this.endController.abort();
     for (const subscriber of this.subscribers) subscriber.end();
   }
 
@@ -79,7 +79,7 @@ export class ProjectFeed {
    * unavailable store. Then ends the feed, and clients reconnect.
    */
   private async readNewEvents(): Promise<void> {
-    const { signal } = this.ending;
+    const { signal } = this.endController;
     let position = this.position;
     const follow = async (onProgress: () => void): Promise<void> => {
       for await (const { event } of this.events.follow(this.projectKey, cursorAt(position), signal)) {

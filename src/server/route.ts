@@ -67,7 +67,7 @@ export class ApiCall<Query = Record<string, unknown>> {
   authorization!: Authorization;
   query = {} as Query;
   /**
-   * The parsed JSON, a large JSON document as `JsonText`, the text of a YAML plan, the fields of a form, or the bytes of a
+   * The parsed JSON, a large JSON document as `UnparsedJson`, the text of a YAML plan, the fields of a form, or the bytes of a
    * blob. Undefined if the route takes no body.
    */
   body: unknown;

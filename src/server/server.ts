@@ -118,7 +118,7 @@ interface ServerParts {
   readonly feeds: ProjectFeeds;
   readonly metrics: Metrics;
   readonly logs: ServerLogs;
-  readonly stopping: AbortController;
+  readonly stopController: AbortController;
   /** The parts that are opened after the coordinator; null until then. */
   readonly opened: { keys: KeyRing | null; listener: HttpListener | null };
 }
@@ -135,9 +135,9 @@ async function openParts(options: ServerOptions, host: string): Promise<ServerPa
     ...withoutUndefined({ limits: options.limits, notice_sender: options.notice_sender }),
     has_enterprise_limits: () => isInOpenMode && opened.keys?.hasAnyKey !== true,
   });
-  const stopping = new AbortController();
+  const stopController = new AbortController();
   // Every waiting call and stream adds a listener. Without this, Node warns of a leak from the eleventh on.
-  setMaxListeners(0, stopping.signal);
+  setMaxListeners(0, stopController.signal);
   const feeds = new ProjectFeeds(coordinator.feed, store);
   const logs = new ServerLogs(options);
   metrics.setGaugeSources({
@@ -150,18 +150,18 @@ async function openParts(options: ServerOptions, host: string): Promise<ServerPa
     auditAlarms: () => coordinator.audit.alarms(),
     undeliveredCheckpoints: () => coordinator.audit.undelivered(),
   });
-  return { store, coordinator, feeds, metrics, logs, stopping, opened };
+  return { store, coordinator, feeds, metrics, logs, stopController, opened };
 }
 
 function appOf(parts: ServerParts, authenticator: Authenticator, options: ServerOptions): App {
   const { coordinator, feeds, metrics, store, logs } = parts;
-  const stopping = parts.stopping.signal;
+  const stopping = parts.stopController.signal;
   return createApp({
     context: {
       coordinator,
       feeds,
       readiness: readinessProbe(store, stopping, coordinator.audit),
-      metrics: () => coordinator.waitForProjectsWithPermits().then(() => metrics.text()),
+      metrics: () => coordinator.waitForClaimedProjects().then(() => metrics.text()),
       stopping,
       bodyMemory: new BodyMemory(options.body_memory_bytes),
     },
@@ -177,7 +177,7 @@ function appOf(parts: ServerParts, authenticator: Authenticator, options: Server
 
 async function stop(parts: ServerParts, listener: HttpListener): Promise<void> {
   const { coordinator } = parts;
-  parts.stopping.abort();
+  parts.stopController.abort();
   const requestsAnswered = listener.stop();
   await parts.feeds.close();
   await requestsAnswered;

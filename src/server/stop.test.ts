@@ -62,14 +62,14 @@ test('grants no work to a client that disconnected while waiting', async () => {
   await testServer.putPlan('A-001-x');
   const { generation, ...handle } = await testServer.claim('A-001-x');
   const arrived = nextCallArrival(testServer.running);
-  const abort = new AbortController();
+  const abortController = new AbortController();
   const waiting = fetch(`${testServer.url}${PROJECT_URL}/next`, {
     method: 'POST',
     body: JSON.stringify({ agent_id: 'beta', session_id: 's2', wait_seconds: 30 }),
-    signal: abort.signal,
+    signal: abortController.signal,
   }).catch(() => 'gone');
   await arrived;
-  abort.abort();
+  abortController.abort();
   expect(await waiting).toBe('gone');
   await testServer.requestOverSocket('GET', '/healthz');
   await testServer.post(`${PROJECT_URL}/claims/release`, { ...handle, expected_generation: generation });

@@ -10,13 +10,13 @@ export async function whileAuthorized(
   { context, connection, authorization }: Pick<ApiCall, 'context' | 'connection' | 'authorization'>,
   work: (endSignal: AbortSignal) => Promise<HttpResponse>,
 ): Promise<HttpResponse> {
-  const ending = new AbortController();
-  const end = (): void => ending.abort();
+  const endController = new AbortController();
+  const end = (): void => endController.abort();
   const stopListening = connection.onClose(end);
   context.stopping.addEventListener('abort', end, { once: true });
   const stopWatching = authorization.onEnd(end);
   try {
-    const response = await work(ending.signal);
+    const response = await work(endController.signal);
     return authorization.isStillAuthorized() ? response : toResponse(unauthorizedProblem());
   } finally {
     stopListening();

@@ -38,7 +38,7 @@ export async function projectFolder(): Promise<string> {
 export class ServedProject {
   readonly events: EventEnvelope[] = [];
   private readonly waiters = new Set<() => void>();
-  private readonly followAbort = new AbortController();
+  private readonly followController = new AbortController();
   private readonly genesis: Genesis;
   private isStopping = false;
 
@@ -72,15 +72,15 @@ export class ServedProject {
 
   async stop(): Promise<void> {
     this.isStopping = true;
-    this.followAbort.abort();
+    this.followController.abort();
     await this.endServer();
   }
 
   /** Reads the log from its beginning, and then each event as it is written. */
   follow(): void {
-    onTestFinished(() => this.followAbort.abort());
+    onTestFinished(() => this.followController.abort());
     void (async () => {
-      for await (const { event } of this.genesis.follow({}, { signal: this.followAbort.signal })) {
+      for await (const { event } of this.genesis.follow({}, { signal: this.followController.signal })) {
         this.events.push(event);
         for (const wake of this.waiters) wake();
       }

@@ -102,7 +102,7 @@ export class AuditedProject {
   /** The last checkpoint, as a server returns it. */
   head(url: string): Promise<Anchor> {
     return this.withoutSigner(url, async (coordinator) =>
-      unwrap(await coordinator.audit.head(this.projectKey)),
+      unwrap(await coordinator.audit.lastCheckpoint(this.projectKey)),
     );
   }
 

@@ -1,10 +1,10 @@
 /**
  * A worker that passes as another role.
  *
- * Who: an agent whose credential is bound to the agent role `developer`.
+ * Who: an agent whose credential is limited to the agent role `developer`.
  * What they want: to act, or to be recorded, as `human-reviewer` or another role with more authority.
  * What stops them: every body that names an agent role is compared with the credential's, on every transport; a key
- * that a bound key creates has the same role; and a claim of another role is not submitted.
+ * that a limited key creates has the same role; and a claim of another role is not submitted.
  */
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
@@ -44,7 +44,7 @@ async function startConfigured(options: Parameters<typeof TestServer.forTest>[0]
   expect((await send('PUT', `${PROJECT_URL}/plan`, { tracks }, headers)).status).toBe(200);
 }
 
-describe('a key that is bound to developer', () => {
+describe('a key that is limited to developer', () => {
   let developer: Record<string, string>;
   let token: string;
   beforeEach(async () => {
@@ -132,10 +132,10 @@ describe('a key that is bound to developer', () => {
 
   it('does not submit what another credential of its user claimed in another role', async () => {
     const user = { role: 'agent', user_id: 'dana' };
-    const unbound = bearer(await createKey(user));
-    const bound = bearer(await createKey({ ...user, agent_role: 'developer' }));
+    const unlimited = bearer(await createKey(user));
+    const developer = bearer(await createKey({ ...user, agent_role: 'developer' }));
     const claim = { task_id: EDGE, ...IDENTITY, agent_role: 'architect' };
-    const granted = await send('POST', `${PROJECT_URL}/claims`, claim, unbound);
+    const granted = await send('POST', `${PROJECT_URL}/claims`, claim, unlimited);
     const { id: claim_id, generation } = granted.body.claim;
     const result = {
       task_id: EDGE,
@@ -145,12 +145,12 @@ describe('a key that is bound to developer', () => {
       result_data: 1,
       ...evaluatorReport(),
     };
-    const refused = await send('POST', `${PROJECT_URL}/results`, result, bound);
+    const refused = await send('POST', `${PROJECT_URL}/results`, result, developer);
     expect([refused.status, refused.body.code]).toEqual([403, 'FORBIDDEN']);
     expect(refused.body.detail).toMatch(/"developer".*"architect".*release the claim/s);
-    const batch = await send('POST', `${PROJECT_URL}/results/batch`, { items: [result] }, bound);
+    const batch = await send('POST', `${PROJECT_URL}/results/batch`, { items: [result] }, developer);
     expect(batch.body.results).toMatchObject([{ code: 'FORBIDDEN' }]);
-    expect((await send('POST', `${PROJECT_URL}/results`, result, unbound)).body).toMatchObject({
+    expect((await send('POST', `${PROJECT_URL}/results`, result, unlimited)).body).toMatchObject({
       accepted: true,
     });
   });
@@ -201,13 +201,18 @@ describe('a key that is bound to developer', () => {
   });
 });
 
-it('a bound admin can create, rotate and reassign only in its own role', async () => {
+it('an admin with an agent role can create, rotate and reassign only in its own role', async () => {
   await startConfigured();
   admin = bearer((await testServer.post(`${TENANT_URL}/keys`, { role: 'admin' })).body.token);
-  const bound = bearer(await createKey({ role: 'admin', agent_role: 'developer' }));
-  const other = await send('POST', `${TENANT_URL}/keys`, { role: 'agent', agent_role: OTHER_ROLE }, bound);
+  const developer = bearer(await createKey({ role: 'admin', agent_role: 'developer' }));
+  const other = await send(
+    'POST',
+    `${TENANT_URL}/keys`,
+    { role: 'agent', agent_role: OTHER_ROLE },
+    developer,
+  );
   expect([other.status, other.body.code]).toEqual([403, 'FORBIDDEN']);
-  const created = await send('POST', `${TENANT_URL}/keys`, { role: 'admin' }, bound);
+  const created = await send('POST', `${TENANT_URL}/keys`, { role: 'admin' }, developer);
   expect(created.body).toMatchObject({ role: 'admin', agent_role: 'developer' });
   const renewed = bearer(created.body.token);
   const claim = { task_id: EDGE, ...IDENTITY, agent_role: 'human' };
@@ -218,7 +223,7 @@ it('a bound admin can create, rotate and reassign only in its own role', async (
   expect((await send('POST', path, reassign, renewed)).status).toBe(403);
 });
 
-it('a token is bound by its claim, and a second token of the user does not submit in another role', async () => {
+it('a token is limited by its claim, and a second token of the user does not submit in another role', async () => {
   const issuer = await startIssuer();
   onTestFinished(() => issuer.remove());
   const token = async (claims: object) =>
@@ -226,7 +231,7 @@ it('a token is bound by its claim, and a second token of the user does not submi
   await startConfigured({ auth: { jwt: issuer.jwt } }, await token({ role: 'admin' }));
   const architect = await token({ agent_role: 'architect' });
   const developer = await token({ agent_role: 'developer' });
-  const unbound = await token({});
+  const unlimited = await token({});
   const claim = { task_id: EDGE, ...IDENTITY, request_id: 'r1' };
   const named = await send('POST', `${PROJECT_URL}/claims`, { ...claim, agent_role: 'architect' }, developer);
   expect([named.status, named.body.code]).toEqual([403, 'FORBIDDEN']);
@@ -250,10 +255,10 @@ it('a token is bound by its claim, and a second token of the user does not submi
     accepted: true,
   });
   const free = { task_id: TASK, ...IDENTITY, agent_role: OTHER_ROLE };
-  expect((await send('POST', `${PROJECT_URL}/claims`, free, unbound)).body.reason).toBe('GRANTED');
+  expect((await send('POST', `${PROJECT_URL}/claims`, free, unlimited)).body.reason).toBe('GRANTED');
 });
 
-describe('a user whose new token is bound to another role', () => {
+describe('a user whose new token is limited to another role', () => {
   async function claimAsArchitect() {
     const issuer = await startIssuer();
     onTestFinished(() => issuer.remove());

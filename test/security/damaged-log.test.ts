@@ -252,12 +252,12 @@ describe('a cursor beyond the end of the log', () => {
     const page = await testServer.get(`${PROJECT_URL}/events?after=${cursorAt(position)}`);
     expect([page.status, page.body.events]).toEqual([200, []]);
     expect((await testServer.get(`${PROJECT_URL}/status?at=${position}`)).status).toBe(200);
-    const leaving = new AbortController();
+    const leaveController = new AbortController();
     const stream = await fetch(`${testServer.url}${PROJECT_URL}/events/stream?after=${cursorAt(position)}`, {
-      signal: leaving.signal,
+      signal: leaveController.signal,
     });
     expect(stream.status).toBe(200);
-    leaving.abort();
+    leaveController.abort();
   });
 
   it('is reported to a reader that returns after the log was restored from a backup', async () => {

@@ -16,7 +16,7 @@ import * as texts from '../../bench/formats/texts.js';
 import { Coordinator } from '../../src/coordinator/coordinator.js';
 import { type DocumentReader, ThreadedDocumentReader } from '../../src/coordinator/documents/documents.js';
 import type { DocumentJob, ParsedDocument } from '../../src/coordinator/documents/job.js';
-import { JsonText } from '../../src/coordinator/documents/json-text.js';
+import { UnparsedJson } from '../../src/coordinator/documents/unparsed-json.js';
 import { systemEnvironment } from '../../src/coordinator/runtime/environment.js';
 import { isProblem, type Problem } from '../../src/coordinator/wire/problem.js';
 import { openMemoryStore } from '../../src/stores/memory/memory-store.js';
@@ -53,13 +53,16 @@ describe('claims are renewed before the document reader starts on', () => {
   const files = { 'features/active/REQ-F-A.yml': `feature: REQ-F-A\ntitle: T\nnotes: ${'n'.repeat(5000)}\n` };
   const COMMANDS: readonly (readonly [string, (coordinator: Coordinator) => Promise<object>])[] = [
     ['a plan in YAML', ({ plans }) => plans.put(projectKey, `tracks:\n  B: ${tasksJson}`)],
-    ['a plan in JSON', ({ plans }) => plans.put(projectKey, new JsonText(`{"tracks":{"B":${tasksJson}}}`))],
-    ['tasks in JSON', ({ plans }) => plans.add(projectKey, new JsonText(`{"tasks":${tasksJson}}`))],
+    [
+      'a plan in JSON',
+      ({ plans }) => plans.put(projectKey, new UnparsedJson(`{"tracks":{"B":${tasksJson}}}`)),
+    ],
+    ['tasks in JSON', ({ plans }) => plans.add(projectKey, new UnparsedJson(`{"tasks":${tasksJson}}`))],
     ['the files of a workspace', ({ settings }) => settings.configure(projectKey, { files })],
     [
       'the files of a workspace in JSON',
       ({ settings }) =>
-        settings.configureText('acme', new JsonText(JSON.stringify({ project_id: 'shop', files }))),
+        settings.configureText('acme', new UnparsedJson(JSON.stringify({ project_id: 'shop', files }))),
     ],
   ];
 

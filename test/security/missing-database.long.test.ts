@@ -82,12 +82,12 @@ async function until(holds: () => Promise<boolean>): Promise<void> {
 
 /** The event stream of a server, from the first event on. */
 function listen({ url }: RunningServer): { until(type: string): Promise<void> } {
-  const streamAbort = new AbortController();
-  onTestFinished(() => streamAbort.abort());
+  const streamController = new AbortController();
+  onTestFinished(() => streamController.abort());
   let text = '';
   let wake = (): void => {};
   const reading = (async () => {
-    const stream = await fetch(`${url}${P}/events/stream?after=`, { signal: streamAbort.signal });
+    const stream = await fetch(`${url}${P}/events/stream?after=`, { signal: streamController.signal });
     const decoder = new TextDecoder();
     for await (const chunk of stream.body ?? []) {
       text += decoder.decode(chunk as Uint8Array, { stream: true });

@@ -68,10 +68,10 @@ const OTHER = 'other';
 const isTenantInPath = ({ path }: Route): boolean => path.includes('{tenant_id}');
 
 /** The verdict that the tables above demand. `requestedTenant`: the tenant that the request names. */
-function expected(route: Route, role: Role, isBound: boolean, requestedTenant: string): AccessVerdict {
+function expected(route: Route, role: Role, hasTenant: boolean, requestedTenant: string): AccessVerdict {
   const right = RIGHT_OF.get(route.id) as Right;
   if (right === 'public') return 'served';
-  if (!isBound) return role === 'operator' ? 'served' : 'unknown';
+  if (!hasTenant) return role === 'operator' ? 'served' : 'unknown';
   if (right !== 'platform' && requestedTenant !== OWN) return 'hidden';
   return ROLES_WITH_RIGHT[right].includes(role) ? 'served' : 'forbidden';
 }
@@ -89,8 +89,8 @@ afterAll(async () => {
   await issuer.remove();
 });
 
-const tokenOf = (role: Role, isBound: boolean): Promise<string> =>
-  issuer.sign({ role, ...(isBound ? { tenant_id: OWN } : {}) });
+const tokenOf = (role: Role, hasTenant: boolean): Promise<string> =>
+  issuer.sign({ role, ...(hasTenant ? { tenant_id: OWN } : {}) });
 
 const IDS: Readonly<Record<string, string>> = {
   project_id: 'shop',
@@ -126,17 +126,17 @@ it('the table lists the required right of every route', () => {
   expect([...RIGHT_OF.keys()].sort()).toEqual(ROUTES.map(({ id }) => id).sort());
 });
 
-describe.each(ROLES.flatMap((role) => [true, false].map((isBound) => ({ role, isBound }))))(
-  'a token of role $role (bound to a tenant: $isBound)',
-  ({ role, isBound }) => {
+describe.each(ROLES.flatMap((role) => [true, false].map((hasTenant) => ({ role, hasTenant }))))(
+  'a token of role $role (limited to a tenant: $hasTenant)',
+  ({ role, hasTenant }) => {
     it.each(ROUTES.map((route) => [route.id, route] as const))(
       'has the access to %s that the table lists',
       async (_, route) => {
-        const token = await tokenOf(role, isBound);
+        const token = await tokenOf(role, hasTenant);
         const tenants = isTenantInPath(route) || route.tenant === 'own' ? [OWN, OTHER] : [OWN];
         for (const tenantId of tenants) {
           expect(await requestAs(route, tenantId, token), tenantId).toBe(
-            expected(route, role, isBound, tenantId),
+            expected(route, role, hasTenant, tenantId),
           );
         }
       },
@@ -146,9 +146,9 @@ describe.each(ROLES.flatMap((role) => [true, false].map((isBound) => ({ role, is
 
 describe('keys of platform operators', () => {
   const keys = `/api/tenants/${OWN}/keys`;
-  const as = async (role: Role, isBound: boolean) => bearer(await tokenOf(role, isBound));
+  const as = async (role: Role, hasTenant: boolean) => bearer(await tokenOf(role, hasTenant));
 
-  it.each(ROLES)('are not created by a %s that is bound to a tenant', async (role) => {
+  it.each(ROLES)('are not created by a %s that is limited to a tenant', async (role) => {
     const made = await testServer.request('POST', keys, { role: 'operator' }, await as(role, true));
     expect([made.status, made.body.code]).toEqual([403, 'FORBIDDEN']);
   });
@@ -159,10 +159,10 @@ describe('keys of platform operators', () => {
     expect([status, body.tenant_id]).toEqual([201, null]);
     const path = `${keys}/${body.key_id}`;
     for (const role of ['admin', 'operator'] as const) {
-      const bound = await as(role, true);
-      const listed = await testServer.request('GET', keys, undefined, bound);
+      const tenantToken = await as(role, true);
+      const listed = await testServer.request('GET', keys, undefined, tenantToken);
       expect(listed.body.keys.map((key: AnyJson) => key.key_id)).not.toContain(body.key_id);
-      expect((await testServer.request('DELETE', path, undefined, bound)).status).toBe(404);
+      expect((await testServer.request('DELETE', path, undefined, tenantToken)).status).toBe(404);
     }
     const listed = await testServer.request('GET', keys, undefined, platform);
     expect(listed.body.keys.map((key: AnyJson) => key.key_id)).toContain(body.key_id);

@@ -81,10 +81,10 @@ it('many concurrent calls that wait for work cause no Node warning in the server
 it('an agent that works on many tasks concurrently with one abort signal causes no Node warning', async () => {
   const warnings = watchWarnings();
   const { genesis, direct } = await openClientHarness(planTextOf({ A: MANY }));
-  const stop = new AbortController();
+  const stopController = new AbortController();
   const working = countArrivals(MANY);
   const summary = await genesis.work(
-    { agent_id: 'agent-a', concurrency: MANY, signal: stop.signal },
+    { agent_id: 'agent-a', concurrency: MANY, signal: stopController.signal },
     async () => {
       working.arrive();
       await working.allArrived;

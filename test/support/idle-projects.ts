@@ -42,7 +42,7 @@ export function describeIdleProjects(idleCount: number): void {
       onTestFinished(() => store.close());
       const coordinator = await Coordinator.open({ store, environment });
       onTestFinished(() => coordinator.close());
-      await coordinator.waitForProjectsWithPermits();
+      await coordinator.waitForClaimedProjects();
       expect((await coordinator.projectCounts()).map(({ key }) => key.project_id)).toEqual(['held']);
       expect(opened.size).toBeLessThan(5);
       expect([...opened].filter((name) => name.startsWith('idle-'))).toEqual([]);

@@ -33,7 +33,7 @@ export function LiveProvider({ children }: { children: ReactNode }) {
       return;
     }
     setConnection({ state: 'connecting' });
-    const stop = new AbortController();
+    const stopController = new AbortController();
     const refresher = new Refresher(client);
     let pendingEvents: EventEnvelope[] = [];
     const flush = () => {
@@ -59,10 +59,10 @@ export function LiveProvider({ children }: { children: ReactNode }) {
         },
       },
       position.current,
-      stop.signal,
+      stopController.signal,
     );
     return () => {
-      stop.abort();
+      stopController.abort();
       refresher.stop();
       if (timer !== null) {
         clearTimeout(timer);

@@ -18,16 +18,16 @@ export function checkResultLines(context: CommandContext, results: readonly Chec
   const outcomes = results.map(({ outcome }) => outcome);
   const columns = [
     {
-      head: 'check',
+      title: 'check',
       cell: ({ name, required }: CheckOutcome) => (required ? name : `${name} (not required)`),
     },
-    { head: 'result', cell: ({ result }: CheckOutcome) => result, is_fixed: true },
+    { title: 'result', cell: ({ result }: CheckOutcome) => result, is_fixed: true },
     {
-      head: 'time',
+      title: 'time',
       cell: ({ duration_ms }: CheckOutcome) => `${(duration_ms / 1000).toFixed(1)} s`,
       is_fixed: true,
     },
-    { head: 'says', cell: ({ says }: CheckOutcome) => says, is_flexible: true },
+    { title: 'says', cell: ({ says }: CheckOutcome) => says, is_flexible: true },
   ];
   const outputLines = results.flatMap(({ outcome, output }) => {
     if (outcome.result === 'pass' || output.length === 0) return [];

@@ -79,8 +79,8 @@ function throwRotationFailure({ message, code }: NodeJS.ErrnoException): never {
 
 const keyTable = (context: CommandContext, list: AuditKeyList): string =>
   context.table(list.keys, [
-    { head: 'Key', cell: ({ key_id }) => key_id },
-    { head: 'State', cell: ({ state }) => state },
-    { head: 'Enrolled', cell: ({ how }) => how },
-    { head: 'Public key', cell: ({ public_key }) => public_key },
+    { title: 'Key', cell: ({ key_id }) => key_id },
+    { title: 'State', cell: ({ state }) => state },
+    { title: 'Enrolled', cell: ({ how }) => how },
+    { title: 'Public key', cell: ({ public_key }) => public_key },
   ]);

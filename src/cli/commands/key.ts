@@ -15,7 +15,7 @@ const create = defineCommand('create', {
   description: 'create a key; its token is shown only once',
   options: {
     '--role <role>': { about: 'access role of the key', choices: ROLES, default: 'agent' },
-    '--agent-role <name>': 'agent role that the key is bound to, such as developer (default: any)',
+    '--agent-role <name>': 'agent role that the key is limited to, such as developer (default: any)',
     '--expires <time>': {
       about: 'lifetime, such as 12h or 90d (default: unlimited)',
       parse: parseSecondsOption,
@@ -41,13 +41,13 @@ const create = defineCommand('create', {
       throw new CommandFailure(key.next ?? 'The reply has no token. Create another key.');
     context.printReply(key, ({ token }) => String(token));
     context.printNotice(
-      `Key ${key.key_id} has role ${key.role}${boundRoleText(key)}. Save the token (GENESIS_TOKEN): it is not shown again.`,
+      `Key ${key.key_id} has role ${key.role}${agentRoleText(key)}. Save the token (GENESIS_TOKEN): it is not shown again.`,
     );
   },
 });
 
-const boundRoleText = ({ agent_role }: CreatedApiKey): string =>
-  agent_role === null ? '' : `, bound to the agent role ${agent_role}`;
+const agentRoleText = ({ agent_role }: CreatedApiKey): string =>
+  agent_role === null ? '' : `, limited to the agent role ${agent_role}`;
 
 interface KeyRequest {
   readonly role: Role;
@@ -98,15 +98,15 @@ const list = defineCommand('list', {
     context.printReply(reply, ({ keys }) => {
       if (keys.length === 0) return 'There are no keys.';
       return context.table(keys, [
-        { head: 'Key', cell: ({ key_id }) => key_id },
-        { head: 'Role', cell: ({ role }) => role },
-        { head: 'Agent role', cell: ({ agent_role }) => agent_role ?? 'any', is_flexible: true },
-        { head: 'State', cell: ({ state }) => state },
-        { head: 'Label', cell: ({ label }) => label ?? '', is_flexible: true },
-        { head: 'User', cell: ({ user_id }) => user_id ?? '', is_flexible: true },
-        { head: 'Ends in', cell: ({ last_four }) => last_four },
-        { head: 'Created (UTC)', cell: ({ created_at }) => formatUtc(created_at) },
-        { head: 'Expires (UTC)', cell: ({ expires_at }) => formatUtc(expires_at) },
+        { title: 'Key', cell: ({ key_id }) => key_id },
+        { title: 'Role', cell: ({ role }) => role },
+        { title: 'Agent role', cell: ({ agent_role }) => agent_role ?? 'any', is_flexible: true },
+        { title: 'State', cell: ({ state }) => state },
+        { title: 'Label', cell: ({ label }) => label ?? '', is_flexible: true },
+        { title: 'User', cell: ({ user_id }) => user_id ?? '', is_flexible: true },
+        { title: 'Ends in', cell: ({ last_four }) => last_four },
+        { title: 'Created (UTC)', cell: ({ created_at }) => formatUtc(created_at) },
+        { title: 'Expires (UTC)', cell: ({ expires_at }) => formatUtc(expires_at) },
       ]);
     });
   },

@@ -87,10 +87,10 @@ function showMapping(
     { dry_run: true, project: projectId, format, mapping, removed, warnings, plan: input },
     () => [
       context.table(mapping, [
-        { head: 'Original id', cell: ({ original_id }) => original_id, is_flexible: true },
-        { head: 'Task', cell: ({ task_id }) => task_id ?? '', is_flexible: true },
-        { head: 'Status', cell: ({ status }) => status, is_fixed: true },
-        { head: 'Title', cell: ({ title }) => title, is_flexible: true },
+        { title: 'Original id', cell: ({ original_id }) => original_id, is_flexible: true },
+        { title: 'Task', cell: ({ task_id }) => task_id ?? '', is_flexible: true },
+        { title: 'Status', cell: ({ status }) => status, is_fixed: true },
+        { title: 'Title', cell: ({ title }) => title, is_flexible: true },
       ]),
       ...(removed.length === 0 ? [] : [`Removed from the plan: ${removed.join(', ')}`]),
       `Nothing was changed. Without --dry-run, this file becomes the plan of ${projectId}.`,

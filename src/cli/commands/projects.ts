@@ -17,9 +17,13 @@ export const projectsCommand = defineCommand('projects', {
       projects.length === 0
         ? `Tenant ${context.tenant} has no projects. Create one by importing a plan: gen plan import FILE --project NAME`
         : context.table(projects, [
-            { head: 'Project', cell: ({ project_id }) => project_id, is_flexible: true },
-            { head: 'Events', cell: ({ position }) => String(position) },
-            { head: 'Last event (UTC)', cell: ({ last_updated }) => formatUtc(last_updated), is_fixed: true },
+            { title: 'Project', cell: ({ project_id }) => project_id, is_flexible: true },
+            { title: 'Events', cell: ({ position }) => String(position) },
+            {
+              title: 'Last event (UTC)',
+              cell: ({ last_updated }) => formatUtc(last_updated),
+              is_fixed: true,
+            },
           ]),
     );
   },

@@ -67,12 +67,12 @@ const list = defineCommand('list', {
     context.printReply(reply, ({ runners }) => {
       if (runners.length === 0) return 'There are no runners. Enrol one: gen runner enrol --label NAME';
       return context.table<Runner>(runners, [
-        { head: 'Runner', cell: ({ runner_id }) => runner_id },
-        { head: 'State', cell: ({ state }) => state },
-        { head: 'Label', cell: ({ label }) => label ?? '', is_flexible: true },
-        { head: 'Enrolled by', cell: ({ enrolled_by }) => enrolled_by, is_flexible: true },
-        { head: 'Enrolled (UTC)', cell: ({ enrolled_at }) => formatUtc(enrolled_at) },
-        { head: 'Revoked (UTC)', cell: ({ revoked_at }) => formatUtc(revoked_at) },
+        { title: 'Runner', cell: ({ runner_id }) => runner_id },
+        { title: 'State', cell: ({ state }) => state },
+        { title: 'Label', cell: ({ label }) => label ?? '', is_flexible: true },
+        { title: 'Enrolled by', cell: ({ enrolled_by }) => enrolled_by, is_flexible: true },
+        { title: 'Enrolled (UTC)', cell: ({ enrolled_at }) => formatUtc(enrolled_at) },
+        { title: 'Revoked (UTC)', cell: ({ revoked_at }) => formatUtc(revoked_at) },
       ]);
     });
   },
@@ -85,11 +85,11 @@ const candidates = defineCommand('candidates', {
     context.printReply(reply, ({ candidates: waiting }) => {
       if (waiting.length === 0) return 'No candidate waits.';
       return context.table(waiting, [
-        { head: 'Edge', cell: ({ task_id }) => task_id },
-        { head: 'Generation', cell: ({ generation }) => String(generation) },
-        { head: 'Candidate', cell: ({ candidate_sha256 }) => candidate_sha256.slice(0, 12) },
-        { head: 'Checks', cell: ({ checks }) => String(checks.length) },
-        { head: 'Evidence of', cell: ({ evidence_of }) => evidence_of.join(', '), is_flexible: true },
+        { title: 'Edge', cell: ({ task_id }) => task_id },
+        { title: 'Generation', cell: ({ generation }) => String(generation) },
+        { title: 'Candidate', cell: ({ candidate_sha256 }) => candidate_sha256.slice(0, 12) },
+        { title: 'Checks', cell: ({ checks }) => String(checks.length) },
+        { title: 'Evidence of', cell: ({ evidence_of }) => evidence_of.join(', '), is_flexible: true },
       ]);
     });
   },

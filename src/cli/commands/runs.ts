@@ -120,10 +120,10 @@ async function findRun(context: CommandContext, id: string): Promise<RunSummary>
 
 const runsTable = (runs: readonly RunSummary[], context: CommandContext): string =>
   context.table(runs, [
-    { head: 'RUN', cell: ({ run_id }) => run_id, is_fixed: true },
-    { head: 'EDGE', cell: ({ task_id }) => task_id },
-    { head: 'STATUS', cell: runStatusLine, is_flexible: true },
-    { head: 'ITERATIONS', cell: ({ iterations }) => String(iterations) },
-    { head: 'SPENT', cell: ({ spent }) => costText(spent), is_flexible: true },
-    { head: 'STARTED', cell: ({ started_at }) => started_at ?? 'not yet', is_fixed: true },
+    { title: 'RUN', cell: ({ run_id }) => run_id, is_fixed: true },
+    { title: 'EDGE', cell: ({ task_id }) => task_id },
+    { title: 'STATUS', cell: runStatusLine, is_flexible: true },
+    { title: 'ITERATIONS', cell: ({ iterations }) => String(iterations) },
+    { title: 'SPENT', cell: ({ spent }) => costText(spent), is_flexible: true },
+    { title: 'STARTED', cell: ({ started_at }) => started_at ?? 'not yet', is_fixed: true },
   ]);

@@ -14,10 +14,10 @@ const settingsText = (
   { table }: CommandContext,
 ): string =>
   table(Object.entries(meanings), [
-    { head: 'Name', cell: ([name]) => name, is_fixed: true },
-    { head: 'Value', cell: ([name]) => valueText(settings[name]), is_fixed: true },
-    { head: 'Default', cell: ([name]) => valueText(defaults[name]), is_fixed: true },
-    { head: 'Meaning', cell: ([, meaning]) => meaning, is_flexible: true },
+    { title: 'Name', cell: ([name]) => name, is_fixed: true },
+    { title: 'Value', cell: ([name]) => valueText(settings[name]), is_fixed: true },
+    { title: 'Default', cell: ([name]) => valueText(defaults[name]), is_fixed: true },
+    { title: 'Meaning', cell: ([, meaning]) => meaning, is_flexible: true },
   ]);
 
 /** A value by kind or by track is shown as it can be set: `task=hold edge=hold`. */

@@ -11,8 +11,8 @@ export async function* evidenceChanges(
   genesis: Pick<Genesis, 'follow'>,
   signal: AbortSignal,
 ): AsyncGenerator<void> {
-  const ended = new AbortController();
-  const stopSignal = AbortSignal.any([signal, ended.signal]);
+  const endController = new AbortController();
+  const stopSignal = AbortSignal.any([signal, endController.signal]);
   let isYieldDue = true;
   let wake = () => {};
   let failure: unknown = null;
@@ -43,7 +43,7 @@ export async function* evidenceChanges(
     }
   } finally {
     clearInterval(timer);
-    ended.abort();
+    endController.abort();
     await following;
   }
 }

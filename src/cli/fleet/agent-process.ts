@@ -147,9 +147,9 @@ export class AgentProcess {
     const child = this.startWorker(sessionId);
     this.worker = child;
     this.state = 'running';
-    const ended = new AbortController();
+    const endController = new AbortController();
     const closed = once(child, 'close') as Promise<[number | null, NodeJS.Signals | null]>;
-    void this.stopWorker(child, AbortSignal.any([stop, ended.signal]), ended.signal, kill);
+    void this.stopWorker(child, AbortSignal.any([stop, endController.signal]), endController.signal, kill);
     try {
       const copied = [child.stdout, child.stderr].map((output) => this.copyToLog(output as Readable));
       const [code, signal] = await closed;
@@ -157,7 +157,7 @@ export class AgentProcess {
       return code === 0 ? null : (signal ?? `exit code ${code}`);
     } finally {
       this.worker = null;
-      ended.abort();
+      endController.abort();
     }
   }
 

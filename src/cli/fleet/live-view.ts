@@ -64,16 +64,16 @@ export class LiveView {
   private tableText(): string {
     const rows = this.agents.map((agent) => ({ agent, progress: this.progress.progressOf(agent.name) }));
     const table = this.context.table(rows, [
-      { head: 'Agent', cell: ({ agent }) => agent.name },
-      { head: 'State', cell: ({ agent }) => stateText(agent.state) },
-      { head: 'Work', cell: ({ progress }) => progress.claim?.task_id ?? '', is_flexible: true },
-      { head: 'Generation', cell: ({ progress }) => String(progress.claim?.generation ?? '') },
+      { title: 'Agent', cell: ({ agent }) => agent.name },
+      { title: 'State', cell: ({ agent }) => stateText(agent.state) },
+      { title: 'Work', cell: ({ progress }) => progress.claim?.task_id ?? '', is_flexible: true },
+      { title: 'Generation', cell: ({ progress }) => String(progress.claim?.generation ?? '') },
       {
-        head: 'Lease ends',
+        title: 'Lease ends',
         cell: ({ progress }) => relativeTime(progress.claim?.expires_at ?? null, Date.now()),
       },
-      { head: 'Done', cell: ({ progress }) => String(progress.accepted) },
-      { head: 'Last line', cell: ({ agent }) => agent.log.lastLine, is_flexible: true },
+      { title: 'Done', cell: ({ progress }) => String(progress.accepted) },
+      { title: 'Last line', cell: ({ agent }) => agent.log.lastLine, is_flexible: true },
     ]);
     return [table, '', ...this.messages.flatMap((message) => this.context.wrap(message, 0))].join('\n');
   }

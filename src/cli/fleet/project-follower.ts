@@ -36,15 +36,15 @@ export class ProjectFollower {
   async catchUp(): Promise<void> {
     const status = await this.genesis.status();
     if (isProblem(status) || this.position >= status.position) return;
-    const waitEnded = new AbortController();
+    const waitController = new AbortController();
     const caughtUp = new Promise<void>((resolve) => {
       this.onPosition = () => {
         if (this.position >= status.position) resolve();
       };
     });
-    const timeout = sleep(CATCH_UP_MS, undefined, { signal: waitEnded.signal }).catch(() => {});
+    const timeout = sleep(CATCH_UP_MS, undefined, { signal: waitController.signal }).catch(() => {});
     await Promise.race([caughtUp, timeout]);
-    waitEnded.abort();
+    waitController.abort();
   }
 
   stop(): void {

@@ -35,16 +35,16 @@ export const agentsReport = (
 export function reportText(report: FleetReport, { paint, table }: CommandContext): string {
   const { agents, refused, worktrees, left } = report;
   const rows = table(agents, [
-    { head: 'Agent', cell: ({ agent_id }) => agent_id },
-    { head: 'State', cell: ({ state }) => stateText(state) },
-    { head: 'Accepted', cell: ({ accepted }) => String(accepted) },
-    { head: 'For a person', cell: ({ escalated }) => String(escalated) },
-    { head: 'Refused', cell: ({ refused }) => String(refused) },
-    { head: 'Failed', cell: ({ failed }) => String(failed) },
-    { head: 'Lost', cell: ({ lost }) => String(lost) },
-    { head: 'Released', cell: ({ released }) => String(released) },
-    { head: 'Restarts', cell: ({ restarts }) => String(restarts) },
-    { head: 'Log', cell: ({ log }) => log, is_flexible: true },
+    { title: 'Agent', cell: ({ agent_id }) => agent_id },
+    { title: 'State', cell: ({ state }) => stateText(state) },
+    { title: 'Accepted', cell: ({ accepted }) => String(accepted) },
+    { title: 'For a person', cell: ({ escalated }) => String(escalated) },
+    { title: 'Refused', cell: ({ refused }) => String(refused) },
+    { title: 'Failed', cell: ({ failed }) => String(failed) },
+    { title: 'Lost', cell: ({ lost }) => String(lost) },
+    { title: 'Released', cell: ({ released }) => String(released) },
+    { title: 'Restarts', cell: ({ restarts }) => String(restarts) },
+    { title: 'Log', cell: ({ log }) => log, is_flexible: true },
   ]);
   return [
     '',

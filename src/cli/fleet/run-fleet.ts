@@ -192,11 +192,11 @@ async function finishWorktrees(worktrees: readonly AgentWorktree[]): Promise<Kep
 }
 
 function listenForStop(io: Io) {
-  const [stop, kill] = [new AbortController(), new AbortController()];
+  const [stopController, killController] = [new AbortController(), new AbortController()];
   // Every agent listens to both signals: there is no maximum number of listeners.
-  setMaxListeners(0, stop.signal, kill.signal);
-  const end = io.onStop(() => (stop.signal.aborted ? kill : stop).abort());
-  return { signals: { stop: stop.signal, kill: kill.signal }, end };
+  setMaxListeners(0, stopController.signal, killController.signal);
+  const end = io.onStop(() => (stopController.signal.aborted ? killController : stopController).abort());
+  return { signals: { stop: stopController.signal, kill: killController.signal }, end };
 }
 
 function applyEvent(

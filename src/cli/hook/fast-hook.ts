@@ -3,7 +3,7 @@ import { isProblem } from '../../client/replies.js';
 import type { CommandContext, GlobalOptions } from '../context.js';
 import type { Io } from '../io.js';
 import type { HookContext } from './hooks.js';
-import { type HookVerb, isHookVerb, runHook } from './run-hook.js';
+import { type HookName, isHookName, runHook } from './run-hook.js';
 
 const TEXT_OPTION = { type: 'string' } as const;
 const OPTIONS = {
@@ -21,10 +21,10 @@ const OPTIONS = {
 export async function runFastHook(argv: readonly string[], io: Io): Promise<boolean> {
   const parsed = parseHookArguments(argv);
   if (parsed === null) return false;
-  const { verb, values } = parsed;
+  const { name, values } = parsed;
   const { url, tenant, project: projectId } = { ...environmentTarget(io), ...values };
   const renewal = url && projectId ? lightRenewal(io, url, tenant || 'default', projectId) : null;
-  await runRenewing(io, verb, values, renewal);
+  await runRenewing(io, name, values, renewal);
   return true;
 }
 
@@ -44,13 +44,13 @@ function lightRenewal(io: Io, url: string, tenant: string, projectId: string): H
  */
 async function runRenewing(
   io: Io,
-  verb: HookVerb,
+  name: HookName,
   values: GlobalOptions,
   renewWithoutProgram: HookContext['renew'] | null,
 ): Promise<void> {
   const load = async () => new (await import('../context.js')).CommandContext(io, values);
   const loading: { context?: Promise<CommandContext> } = {};
-  await runHook(io, verb, async (handle) => {
+  await runHook(io, name, async (handle) => {
     const reply = await renewWithoutProgram?.(handle);
     const shouldSign = isProblem(reply) && reply.code === 'SIGNATURE_REQUIRED';
     if (reply !== undefined && !shouldSign) return reply;
@@ -72,8 +72,8 @@ const environmentTarget = ({ env }: Io) => ({
 function parseHookArguments(argv: readonly string[]) {
   try {
     const { positionals, values } = parseArgs({ args: [...argv], options: OPTIONS, allowPositionals: true });
-    const [hook, verb, ...others] = positionals;
-    return hook === 'hook' && isHookVerb(verb) && others.length === 0 ? { verb, values } : null;
+    const [hook, name, ...others] = positionals;
+    return hook === 'hook' && isHookName(name) && others.length === 0 ? { name, values } : null;
   } catch {
     // An option that only the whole program accepts.
     return null;

@@ -5,15 +5,15 @@ import { jsonOrText } from '../json-or-text.js';
 import { HookState } from './hook-state.js';
 import { announceHandles, type HookContext, type HookEvent, onToolUse } from './hooks.js';
 
-/** The hooks by their verb. A hook runs after every tool call, so this module imports only what a hook needs. */
+/** The hooks by their name. A hook runs after every tool call, so this module imports only what a hook needs. */
 const HOOKS = { renew: onToolUse, handles: announceHandles } as const;
-export type HookVerb = keyof typeof HOOKS;
-export const isHookVerb = (word: string | undefined): word is HookVerb => Object.hasOwn(HOOKS, word ?? '');
+export type HookName = keyof typeof HOOKS;
+export const isHookName = (word: string | undefined): word is HookName => Object.hasOwn(HOOKS, word ?? '');
 
 /** Runs a hook. It always replies and never fails, so that a failure never blocks the client. */
 export async function runHook(
   io: Pick<Io, 'stdin' | 'stdout' | 'stderr' | 'env'>,
-  verb: HookVerb,
+  name: HookName,
   renew: HookContext['renew'],
 ): Promise<void> {
   const event = await readEvent(io.stdin);
@@ -21,7 +21,7 @@ export async function runHook(
   let additionalContext: string | null = null;
   try {
     if (session_id !== undefined) {
-      additionalContext = await HOOKS[verb](event, { state: new HookState(io, session_id), renew });
+      additionalContext = await HOOKS[name](event, { state: new HookState(io, session_id), renew });
     }
   } catch (error) {
     io.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);

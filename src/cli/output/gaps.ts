@@ -5,7 +5,7 @@ import type { CommandContext } from '../context.js';
 import type { Column } from './table.js';
 import { countText, joinFirst, section } from './text.js';
 
-const LAYER_COLUMNS: Readonly<Record<CoverageLayer, readonly [head: string, kind: TagKind]>> = {
+const LAYER_COLUMNS: Readonly<Record<CoverageLayer, readonly [title: string, kind: TagKind]>> = {
   1: ['Code', 'implements'],
   2: ['Tests', 'validates'],
   3: ['Telemetry', 'telemetry'],
@@ -55,16 +55,16 @@ function keyLines({ keys, layers }: Coverage, { paint, table }: CommandContext):
   const lacking = keys.filter(({ missing }) => missing.length > 0);
   if (lacking.length === 0) return [];
   const layerColumn = (layer: CoverageLayer): Column<KeyCoverage> => {
-    const [head, kind] = LAYER_COLUMNS[layer];
+    const [title, kind] = LAYER_COLUMNS[layer];
     const coverageCell = ({ places }: KeyCoverage) =>
       places[kind].length === 0 ? '○' : `✓ ${places[kind].length}`;
     return {
-      head,
+      title: title,
       cell: coverageCell,
       paint: (text) => (text === '○' ? paint.yellow(text) : paint.green(text)),
     };
   };
-  const columns = [{ head: 'Requirement', cell: ({ key }: KeyCoverage) => key }, ...layers.map(layerColumn)];
+  const columns = [{ title: 'Requirement', cell: ({ key }: KeyCoverage) => key }, ...layers.map(layerColumn)];
   const more = lacking.length > ROWS_MAX ? [`and ${lacking.length - ROWS_MAX} more: --json lists all`] : [];
   return ['', table(lacking.slice(0, ROWS_MAX), columns), ...more];
 }

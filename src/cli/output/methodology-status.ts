@@ -115,16 +115,16 @@ function claimLines(claims: readonly ClaimSummary[], { paint, table }: CommandCo
   if (claims.length === 0) return [];
   const more = claims.length - CLAIMS_SHOWN_MAX;
   const rows = table(claims.slice(0, CLAIMS_SHOWN_MAX), [
-    { head: 'Feature', cell: ({ feature_id }) => feature_id },
-    { head: 'Edge', cell: ({ edge }) => edge },
-    { head: 'Agent', cell: ({ agent_id }) => agent_id, is_flexible: true },
-    { head: 'Role', cell: ({ agent_role }) => agent_role ?? '', is_flexible: true },
+    { title: 'Feature', cell: ({ feature_id }) => feature_id },
+    { title: 'Edge', cell: ({ edge }) => edge },
+    { title: 'Agent', cell: ({ agent_id }) => agent_id, is_flexible: true },
+    { title: 'Role', cell: ({ agent_role }) => agent_role ?? '', is_flexible: true },
     {
-      head: 'State',
+      title: 'State',
       cell: ({ state }) => state,
       paint: (cell) => (cell === 'held' ? paint.cyan(cell) : paint.yellow(cell)),
     },
-    { head: 'Since', cell: ({ since }) => relativeTime(since, Date.now()) },
+    { title: 'Since', cell: ({ since }) => relativeTime(since, Date.now()) },
   ]);
   return more > 0 ? [rows, `and ${more} more`] : [rows];
 }
@@ -136,11 +136,11 @@ function coverageLines(coverage: readonly StageCoverage[], { table }: CommandCon
   if (usedStages.length === 0) return [];
   const countOrBlank = (value: number) => (value === 0 ? '' : String(value));
   const rows = table(usedStages, [
-    { head: 'Edge', cell: ({ edge }) => edge, is_flexible: true },
-    { head: '✓', cell: ({ converged }) => countOrBlank(converged) },
-    { head: '●', cell: ({ at_work }) => countOrBlank(at_work) },
-    { head: '○', cell: ({ pending }) => countOrBlank(pending) },
-    { head: '✗', cell: ({ blocked }) => countOrBlank(blocked) },
+    { title: 'Edge', cell: ({ edge }) => edge, is_flexible: true },
+    { title: '✓', cell: ({ converged }) => countOrBlank(converged) },
+    { title: '●', cell: ({ at_work }) => countOrBlank(at_work) },
+    { title: '○', cell: ({ pending }) => countOrBlank(pending) },
+    { title: '✗', cell: ({ blocked }) => countOrBlank(blocked) },
   ]);
   return [rows];
 }

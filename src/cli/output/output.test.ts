@@ -8,14 +8,14 @@ const ROWS = [
   { id: 'B-001-yy', text: 'short' },
 ];
 const COLUMNS = [
-  { head: 'Id', cell: ({ id }: (typeof ROWS)[number]) => id },
-  { head: 'Text', cell: ({ text }: (typeof ROWS)[number]) => text, is_flexible: true },
+  { title: 'Id', cell: ({ id }: (typeof ROWS)[number]) => id },
+  { title: 'Text', cell: ({ text }: (typeof ROWS)[number]) => text, is_flexible: true },
 ];
 
 it('lists the cells of each row, whole, on a terminal that is too narrow for the fixed columns', () => {
   const columns = [
-    { head: 'Id', cell: ({ id }: { id: string }) => id },
-    { head: 'Acquired', cell: () => '2026-01-04 06:05:00', is_fixed: true },
+    { title: 'Id', cell: ({ id }: { id: string }) => id },
+    { title: 'Acquired', cell: () => '2026-01-04 06:05:00', is_fixed: true },
   ];
   expect(table([{ id: 'one' }, { id: 'two' }], columns, 20)).toBe(
     'Id        one\nAcquired  2026-01-04 06:05:00\n\nId        two\nAcquired  2026-01-04 06:05:00',

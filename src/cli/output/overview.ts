@@ -17,11 +17,11 @@ export function statusText(status: ProjectStatus, context: CommandContext): stri
     `${paint.bold(project_id)}  position ${position}${at}`,
     '',
     table(progress, [
-      { head: 'Track', cell: ([track]) => track },
-      { head: 'Purpose', cell: ([track]) => trackPurpose(track) ?? '', is_flexible: true },
-      { head: 'Completed', cell: ([, { completed }]) => String(completed) },
-      { head: 'In progress', cell: ([, { in_progress }]) => String(in_progress) },
-      { head: 'Pending', cell: ([, { pending }]) => String(pending) },
+      { title: 'Track', cell: ([track]) => track },
+      { title: 'Purpose', cell: ([track]) => trackPurpose(track) ?? '', is_flexible: true },
+      { title: 'Completed', cell: ([, { completed }]) => String(completed) },
+      { title: 'In progress', cell: ([, { in_progress }]) => String(in_progress) },
+      { title: 'Pending', cell: ([, { pending }]) => String(pending) },
     ]),
     '',
     states.map(([state, count]) => `${count} ${paintState(paint, state)}`).join(', '),
@@ -42,22 +42,22 @@ function claimLines({ claims }: ProjectStatus, { table }: CommandContext): strin
 }
 
 /** The columns of a table of claims; the last one is the end of the lease. */
-const claimColumns = (endHead: string): Column<TaskClaim>[] => [
-  { head: 'Task', cell: ({ task_id }) => task_id, is_flexible: true },
-  { head: 'Generation', cell: ({ generation }) => String(generation) },
-  { head: 'Agent', cell: ({ agent_id }) => agent_id, is_flexible: true },
-  { head: 'Session', cell: ({ session_id }) => session_id, is_flexible: true },
-  { head: 'State', cell: ({ state }) => state },
-  { head: endHead, cell: ({ expires_at }) => formatUtc(expires_at), is_fixed: true },
+const claimColumns = (endTitle: string): Column<TaskClaim>[] => [
+  { title: 'Task', cell: ({ task_id }) => task_id, is_flexible: true },
+  { title: 'Generation', cell: ({ generation }) => String(generation) },
+  { title: 'Agent', cell: ({ agent_id }) => agent_id, is_flexible: true },
+  { title: 'Session', cell: ({ session_id }) => session_id, is_flexible: true },
+  { title: 'State', cell: ({ state }) => state },
+  { title: endTitle, cell: ({ expires_at }) => formatUtc(expires_at), is_fixed: true },
 ];
 
 function waitingLines({ waiting }: ProjectStatus, { table }: CommandContext): string[] {
   if (waiting.length === 0) return [];
   const rows = table(waiting, [
-    { head: 'Task', cell: ({ task_id }) => task_id },
-    { head: 'State', cell: ({ readiness }) => readiness },
-    { head: 'Waits for', cell: ({ waits_for }) => waits_for, is_flexible: true },
-    { head: 'Reason', cell: ({ reason }) => singleLine(reason), is_flexible: true },
+    { title: 'Task', cell: ({ task_id }) => task_id },
+    { title: 'State', cell: ({ readiness }) => readiness },
+    { title: 'Waits for', cell: ({ waits_for }) => waits_for, is_flexible: true },
+    { title: 'Reason', cell: ({ reason }) => singleLine(reason), is_flexible: true },
   ]);
   return [rows];
 }
@@ -65,25 +65,25 @@ function waitingLines({ waiting }: ProjectStatus, { table }: CommandContext): st
 export function agentsText(agents: readonly AgentView[], { table }: CommandContext): string {
   if (agents.length === 0) return 'No agent has worked on this project yet.';
   return table(agents, [
-    { head: 'Agent', cell: ({ agent_id }) => agent_id },
-    { head: 'Role', cell: ({ role }) => role ?? '' },
-    { head: 'Holds', cell: ({ claims }) => claims.join(' '), is_flexible: true },
-    { head: 'Completed', cell: ({ completed }) => String(completed) },
-    { head: 'Rejected', cell: ({ rejected }) => String(rejected) },
-    { head: 'Denied', cell: ({ denied }) => String(denied) },
-    { head: 'Last seen (UTC)', cell: ({ last_activity }) => formatUtc(last_activity), is_fixed: true },
+    { title: 'Agent', cell: ({ agent_id }) => agent_id },
+    { title: 'Role', cell: ({ role }) => role ?? '' },
+    { title: 'Holds', cell: ({ claims }) => claims.join(' '), is_flexible: true },
+    { title: 'Completed', cell: ({ completed }) => String(completed) },
+    { title: 'Rejected', cell: ({ rejected }) => String(rejected) },
+    { title: 'Denied', cell: ({ denied }) => String(denied) },
+    { title: 'Last seen (UTC)', cell: ({ last_activity }) => formatUtc(last_activity), is_fixed: true },
   ]);
 }
 
 export function sessionsText(sessions: readonly SessionRecord[], { table }: CommandContext): string {
   if (sessions.length === 0) return 'There are no sessions.';
   return table(sessions, [
-    { head: 'Session', cell: ({ session_id }) => session_id, is_flexible: true },
-    { head: 'Project', cell: ({ project_id }) => project_id, is_flexible: true },
-    { head: 'User', cell: ({ user_id }) => user_id ?? '', is_flexible: true },
-    { head: 'State', cell: ({ state }) => state },
-    { head: 'Opened (UTC)', cell: ({ created_at }) => formatUtc(created_at), is_fixed: true },
-    { head: 'Closed (UTC)', cell: ({ closed_at }) => formatUtc(closed_at ?? null), is_fixed: true },
+    { title: 'Session', cell: ({ session_id }) => session_id, is_flexible: true },
+    { title: 'Project', cell: ({ project_id }) => project_id, is_flexible: true },
+    { title: 'User', cell: ({ user_id }) => user_id ?? '', is_flexible: true },
+    { title: 'State', cell: ({ state }) => state },
+    { title: 'Opened (UTC)', cell: ({ created_at }) => formatUtc(created_at), is_fixed: true },
+    { title: 'Closed (UTC)', cell: ({ closed_at }) => formatUtc(closed_at ?? null), is_fixed: true },
   ]);
 }
 

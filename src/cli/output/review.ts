@@ -22,10 +22,10 @@ export function reviewsText(
 
 function proposalsText(proposals: readonly PendingProposal[], { table }: CommandContext): string {
   const rows = table(proposals, [
-    { head: 'Proposed tasks', cell: ({ proposal_id }) => proposal_id, is_fixed: true },
-    { head: 'Agent', cell: ({ proposed_by }) => proposed_by, is_flexible: true },
-    { head: 'Tasks', cell: ({ tasks }) => String(tasks.length) },
-    { head: 'Pending since', cell: ({ since }) => relativeTime(since, Date.now()) },
+    { title: 'Proposed tasks', cell: ({ proposal_id }) => proposal_id, is_fixed: true },
+    { title: 'Agent', cell: ({ proposed_by }) => proposed_by, is_flexible: true },
+    { title: 'Tasks', cell: ({ tasks }) => String(tasks.length) },
+    { title: 'Pending since', cell: ({ since }) => relativeTime(since, Date.now()) },
   ]);
   return `${rows}\n\nShow one: gen review --proposal ID`;
 }
@@ -44,10 +44,10 @@ export function proposalText(
 function candidatesText(reviews: readonly PendingReview[], { table }: CommandContext): string {
   const rows = table(reviews, [
     // Never truncated: the next command needs the whole name.
-    { head: 'Work', cell: reviewName, is_fixed: true },
-    { head: 'Agent', cell: ({ agent_id }) => agent_id, is_flexible: true },
-    { head: 'Reason', cell: ({ reason }) => reason, is_flexible: true },
-    { head: 'Since', cell: pendingSince, is_fixed: true },
+    { title: 'Work', cell: reviewName, is_fixed: true },
+    { title: 'Agent', cell: ({ agent_id }) => agent_id, is_flexible: true },
+    { title: 'Reason', cell: ({ reason }) => reason, is_flexible: true },
+    { title: 'Since', cell: pendingSince, is_fixed: true },
   ]);
   const failed = reviews.filter(({ notice_failed }) => notice_failed !== null).map(failedNoticeText);
   return `${[rows, ...failed].join('\n')}\n\nShow one: gen review --feature ID --edge EDGE`;

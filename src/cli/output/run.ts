@@ -98,16 +98,16 @@ const failedFirst = (a: RunStep, b: RunStep): number =>
 
 function stepTable(steps: readonly RunStep[], context: CommandContext): string {
   return context.table(steps, [
-    { head: 'ITERATION', cell: ({ iteration }) => String(iteration), is_fixed: true },
-    { head: 'STEP', cell: ({ step }) => step },
-    { head: 'STATUS', cell: ({ status, output }) => stepStatus(status, output) },
+    { title: 'ITERATION', cell: ({ iteration }) => String(iteration), is_fixed: true },
+    { title: 'STEP', cell: ({ step }) => step },
+    { title: 'STATUS', cell: ({ status, output }) => stepStatus(status, output) },
     {
-      head: 'TIME',
+      title: 'TIME',
       cell: ({ duration_ms }) => (duration_ms === null ? '' : `${(duration_ms / 1000).toFixed(1)} s`),
     },
-    { head: 'INPUT', cell: ({ input_sha256 }) => input_sha256.slice(0, DIGEST_CHARS) },
-    { head: 'OUTPUT', cell: outputText },
-    { head: 'SAYS', cell: stepSays, is_flexible: true },
+    { title: 'INPUT', cell: ({ input_sha256 }) => input_sha256.slice(0, DIGEST_CHARS) },
+    { title: 'OUTPUT', cell: outputText },
+    { title: 'SAYS', cell: stepSays, is_flexible: true },
   ]);
 }
 
@@ -145,10 +145,10 @@ export function checklistText(
   context: CommandContext,
 ): string {
   const rows = context.table(checks, [
-    { head: 'CHECK', cell: ({ name }) => name },
-    { head: 'BY', cell: ({ type }) => type },
-    { head: 'REQUIRED', cell: ({ required }) => (required ? 'yes' : 'no') },
-    { head: 'COMMAND', cell: ({ command = '' }) => command, is_flexible: true },
+    { title: 'CHECK', cell: ({ name }) => name },
+    { title: 'BY', cell: ({ type }) => type },
+    { title: 'REQUIRED', cell: ({ required }) => (required ? 'yes' : 'no') },
+    { title: 'COMMAND', cell: ({ command = '' }) => command, is_flexible: true },
   ]);
   return [rows, '', reason].join('\n');
 }

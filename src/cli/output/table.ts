@@ -1,7 +1,7 @@
 import { singleLine, truncate } from './text.js';
 
 export interface Column<Row> {
-  readonly head: string;
+  readonly title: string;
   readonly cell: (row: Row) => string;
   /** Shrinks first on a narrow terminal. */
   readonly is_flexible?: boolean;
@@ -22,31 +22,31 @@ export function table<Row>(
   columns: readonly Column<Row>[],
   width: number | null,
 ): string {
-  const heads = columns.map(({ head }) => head);
+  const titles = columns.map(({ title }) => title);
   const cells = rows.map((row) => columns.map((column) => singleLine(column.cell(row))));
-  const needed = heads.map((head, index) =>
-    Math.max(head.length, ...cells.map((line) => line[index]?.length ?? 0)),
+  const needed = titles.map((title, index) =>
+    Math.max(title.length, ...cells.map((line) => line[index]?.length ?? 0)),
   );
   const widths = width === null ? needed : fitWidths(needed, columns, width);
-  if (width !== null && lineWidth(widths) > width) return stackedRows(cells, heads, columns);
+  if (width !== null && lineWidth(widths) > width) return stackedRows(cells, titles, columns);
   const drawn = cells.map((line) =>
     renderRow(line, widths, (cell, index) => columns[index]?.paint?.(cell) ?? cell),
   );
-  return [renderRow(heads, widths, (cell) => cell), ...drawn].join('\n');
+  return [renderRow(titles, widths, (cell) => cell), ...drawn].join('\n');
 }
 
 const lineWidth = (widths: readonly number[]): number =>
   widths.reduce((sum, each) => sum + each, GAP * (widths.length - 1));
 
-/** One line per cell: its head, and the whole cell. A blank line separates the rows. */
+/** One line per cell: its title, and the whole cell. A blank line separates the rows. */
 function stackedRows(
   cells: readonly (readonly string[])[],
-  heads: readonly string[],
+  titles: readonly string[],
   columns: readonly Pick<Column<never>, 'paint'>[],
 ): string {
-  const headWidth = Math.max(...heads.map((head) => head.length)) + GAP;
+  const titleWidth = Math.max(...titles.map((title) => title.length)) + GAP;
   const rowLines = (row: readonly string[]): string[] =>
-    row.map((cell, at) => `${heads[at]?.padEnd(headWidth)}${columns[at]?.paint?.(cell) ?? cell}`.trimEnd());
+    row.map((cell, at) => `${titles[at]?.padEnd(titleWidth)}${columns[at]?.paint?.(cell) ?? cell}`.trimEnd());
   return cells.map((row) => rowLines(row).join('\n')).join('\n\n');
 }
 

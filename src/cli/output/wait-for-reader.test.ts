@@ -32,12 +32,12 @@ it('waits until the reader has read what was written', async () => {
 
 it('does not wait any longer once the command is stopped', async () => {
   const { output } = unreadStream();
-  const stop = new AbortController();
-  const waiting = waitForReader(output, stop.signal);
-  stop.abort();
+  const stopController = new AbortController();
+  const waiting = waitForReader(output, stopController.signal);
+  stopController.abort();
   await waiting;
   expect(output.writableNeedDrain).toBe(true);
-  await waitForReader(output, stop.signal);
+  await waitForReader(output, stopController.signal);
 });
 
 it('does not wait for a reader that keeps up', async () => {

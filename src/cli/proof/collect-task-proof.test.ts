@@ -5,7 +5,7 @@ import { evaluatorReport, FILES } from '../../../test/support/workspace-files.js
 import { checkProof } from '../../core/audit/proof.js';
 import { assembleTaskProof, type TaskProof } from '../../core/audit/task-proof/task-proof.js';
 import { newSigner, testSha256, verifyEd25519 } from '../../core/audit/testing/primitives.js';
-import { A, B, C, EvidenceHarness, KEY, linesOf, rolesIn, verdictOf } from './testing/proof-harness.js';
+import { A, B, C, KEY, linesOf, rolesIn, TaskProofHarness, verdictOf } from './testing/proof-harness.js';
 
 const EDGE = 'REQ-F-A#design_code';
 const SPEC = 'REQ-F-A#intent_requirements';
@@ -14,7 +14,7 @@ const payloadsMissing = ({ events }: TaskProof): string[] =>
   events.filter(({ proof }) => proof.payload === undefined).map(({ role }) => role);
 
 it('a proof shows a takeover, and the late result that was refused', async () => {
-  const fleet = await EvidenceHarness.open();
+  const fleet = await TaskProofHarness.open();
   await fleet.takeOver(A);
   const proof = await fleet.collectProof(A);
   expect(rolesIn(proof)).toEqual([
@@ -50,7 +50,7 @@ it('a proof shows a takeover, and the late result that was refused', async () =>
 });
 
 it('a proof shows a parked result and its adoption', async () => {
-  const fleet = await EvidenceHarness.open();
+  const fleet = await TaskProofHarness.open();
   await fleet.adoptParked(A);
   const proof = await fleet.collectProof(A);
   const roles = rolesIn(proof).filter((role) => role !== 'session');
@@ -70,7 +70,7 @@ it('a proof shows a parked result and its adoption', async () => {
 });
 
 it('a proof shows an earlier result, and why the task was reopened', async () => {
-  const fleet = await EvidenceHarness.open();
+  const fleet = await TaskProofHarness.open();
   await fleet.complete(A);
   const reset = { expected_generation: 1, reason: 'wrong' };
   unwrap(await fleet.coordinator.decisions.operate(PROJECT_KEY, A, 'reset', reset));
@@ -86,7 +86,7 @@ it('a proof shows an earlier result, and why the task was reopened', async () =>
 });
 
 it('a proof counts what is missing, so that no grant can be left out silently', async () => {
-  const fleet = await EvidenceHarness.open();
+  const fleet = await TaskProofHarness.open();
   await fleet.takeOver(A);
   const { events } = await fleet.collectProof(A);
   const shown = events.filter(({ role }) => role !== 'earlier_grant').map(({ proof }) => proof);
@@ -99,7 +99,7 @@ it('a proof counts what is missing, so that no grant can be left out silently', 
 });
 
 it('a proof has the accepting events of the inputs, and says which are missing', async () => {
-  const fleet = await EvidenceHarness.open();
+  const fleet = await TaskProofHarness.open();
   await fleet.complete(A);
   await fleet.complete(B, 'beta', 's2');
   const proof = await fleet.collectProof(B);
@@ -110,7 +110,7 @@ it('a proof has the accepting events of the inputs, and says which are missing',
 });
 
 it('a proof has the inputs of a grant that has only their digest', async () => {
-  const fleet = await EvidenceHarness.open();
+  const fleet = await TaskProofHarness.open();
   const inputs = Array.from({ length: 5 }, (_, at) => `C-00${at + 1}-a-part-with-a-long-name`);
   await fleet.harness.plan(planOf(...inputs, { id: 'D-001-whole', depends_on: inputs }));
   for (const input of inputs) await fleet.complete(input);
@@ -129,7 +129,7 @@ it('a proof has the inputs of a grant that has only their digest', async () => {
 });
 
 it('a proof has the signatures of a session whose bodies were kept, and the check verifies them', async () => {
-  const fleet = await EvidenceHarness.open();
+  const fleet = await TaskProofHarness.open();
   const sent = await fleet.completeSigned(A);
   const proof = await fleet.collectProof(A, sent);
   expect(proof.signatures.map(({ command }) => command)).toEqual(['claim_task', 'submit_result']);
@@ -147,7 +147,7 @@ it('a proof has the signatures of a session whose bodies were kept, and the chec
 });
 
 it('a proof does not use the signature of one command for another', async () => {
-  const fleet = await EvidenceHarness.open();
+  const fleet = await TaskProofHarness.open();
   const { sign, sent } = await fleet.openSigning('signed');
   const claim = (task_id: string) =>
     sign('claim_task', { task_id, agent_id: 'alpha', session_id: 'signed', request_id: 'r' });
@@ -168,7 +168,7 @@ it('a proof does not use the signature of one command for another', async () => 
 });
 
 it('a proof says what it cannot verify without the bodies', async () => {
-  const fleet = await EvidenceHarness.open();
+  const fleet = await TaskProofHarness.open();
   await fleet.completeSigned(A);
   const proof = await fleet.collectProof(A);
   expect(proof.signatures).toEqual([]);
@@ -179,7 +179,7 @@ it('a proof says what it cannot verify without the bodies', async () => {
 });
 
 async function openConfigured() {
-  const fleet = await EvidenceHarness.open();
+  const fleet = await TaskProofHarness.open();
   unwrap(await fleet.coordinator.settings.configure(PROJECT_KEY, { files: FILES }));
   return { fleet, alpha: fleet.agent('alpha', 's1') };
 }
@@ -219,7 +219,7 @@ it('a proof shows how a person approved an edge', async () => {
 });
 
 it('a proof says which payloads retention has redacted', async () => {
-  const fleet = await EvidenceHarness.open();
+  const fleet = await TaskProofHarness.open();
   await fleet.takeOver(A);
   await fleet.coordinator.audit.checkpoint();
   fleet.harness.advance(4000 * 24 * 3600);
@@ -233,7 +233,7 @@ it('a proof says which payloads retention has redacted', async () => {
 });
 
 it('a proof has at most 200 events, and says that there can be more', async () => {
-  const fleet = await EvidenceHarness.open();
+  const fleet = await TaskProofHarness.open();
   const alpha = fleet.agent('alpha', 's1');
   for (let at = 0; at < 99; at += 1) {
     await alpha.claim(A);

@@ -3,8 +3,8 @@ import { sha256 } from '../../coordinator/audit/audit-hash.js';
 import { verifySignatureSync } from '../../coordinator/audit/verify-signature.js';
 import { toBase64url, utf8 } from '../../core/audit/audit-values.js';
 import type { InclusionProof } from '../../core/audit/proof.js';
-import { type ResultEvent, toResultEvent } from '../../core/audit/task-proof/result-event.js';
-import { type ResultContext, resultContext, selectEvidence } from '../../core/audit/task-proof/roles.js';
+import { type ProofEvent, toProofEvent } from '../../core/audit/task-proof/proof-event.js';
+import { type ResultContext, resultContext, selectProofEvents } from '../../core/audit/task-proof/roles.js';
 import { assembleTaskProof, checkTaskProof, type TaskProof } from '../../core/audit/task-proof/task-proof.js';
 import type { EventEnvelope, EventFilter } from '../../core/contract/events.js';
 import { applyPlanChange, dependenciesOf, diffPlan, Plan } from '../../core/plan/index.js';
@@ -22,9 +22,9 @@ export async function collectTaskProof(
 ): Promise<TaskProof> {
   const state = unwrapReply(await client.task(taskId));
   if (state.result === null) throw noResult(state.task_id, state.phase);
-  const reader = new EvidenceReader(client);
-  const evidence = await findEvidence(client, reader, state.task_id);
-  const proofs = await proveAll(client, reader, evidence, state.task_id);
+  const reader = new ProofEventReader(client);
+  const proofEvents = await findProofEvents(client, reader, state.task_id);
+  const proofs = await proveAll(client, reader, proofEvents, state.task_id);
   const proof = assembleTaskProof(state.task_id, proofs, sha256, (events) =>
     signedBodies({ project: { tenant_id: client.tenant, project_id: client.project }, events }, sent, CHECKS),
   );
@@ -47,12 +47,12 @@ const noResult = (taskId: string, phase: string) =>
 const PAGE_SIZE = 1000;
 
 /** Reads events, and remembers their payloads: a proof over HTTP leaves out long payloads. */
-class EvidenceReader {
+class ProofEventReader {
   private readonly payloads = new Map<number, string>();
 
   constructor(private readonly client: Genesis) {}
 
-  async read(filter: Omit<EventFilter, 'after' | 'limit'>): Promise<ResultEvent[]> {
+  async read(filter: Omit<EventFilter, 'after' | 'limit'>): Promise<ProofEvent[]> {
     const envelopes: EventEnvelope[] = [];
     for (let after = ''; ; ) {
       const cursor = after === '' ? {} : { after };
@@ -63,7 +63,7 @@ class EvidenceReader {
     }
     return envelopes.flatMap((event) => {
       this.payloads.set(event.position, JSON.stringify(event.payload));
-      return toResultEvent(event, event.payload) ?? [];
+      return toProofEvent(event, event.payload) ?? [];
     });
   }
 
@@ -76,24 +76,24 @@ class EvidenceReader {
   }
 }
 
-async function findEvidence(
+async function findProofEvents(
   client: Genesis,
-  reader: EvidenceReader,
+  reader: ProofEventReader,
   task_id: string,
-): Promise<ResultEvent[]> {
+): Promise<ProofEvent[]> {
   const taskEvents = { task_id, events: await reader.read({ task_id }), hash: sha256 };
   const context = resultContext(taskEvents);
   if (context === null) return [];
-  const evidence = [...taskEvents.events];
+  const allEvents = [...taskEvents.events];
   for (const input of inputIds(context) ?? (await plannedInputs(client, task_id)))
-    evidence.push(...(await reader.read({ task_id: input })));
-  const sessions = selectEvidence(taskEvents).flatMap(({ session_id = '' }) =>
+    allEvents.push(...(await reader.read({ task_id: input })));
+  const sessions = selectProofEvents(taskEvents).flatMap(({ session_id = '' }) =>
     session_id === '' ? [] : session_id,
   );
   for (const session_id of new Set(sessions))
-    evidence.push(...(await reader.read({ session_id, type: 'SESSION_OPENED' })));
-  const events = evidence.sort((one, other) => one.position - other.position);
-  return selectEvidence({ ...taskEvents, events });
+    allEvents.push(...(await reader.read({ session_id, type: 'SESSION_OPENED' })));
+  const events = allEvents.sort((one, other) => one.position - other.position);
+  return selectProofEvents({ ...taskEvents, events });
 }
 
 const inputIds = ({ inputs }: ResultContext): string[] | null =>
@@ -117,15 +117,17 @@ async function proveOne(client: Genesis, position: number): Promise<InclusionPro
 
 async function proveAll(
   client: Genesis,
-  reader: EvidenceReader,
-  evidence: readonly ResultEvent[],
+  reader: ProofEventReader,
+  proofEvents: readonly ProofEvent[],
   taskId: string,
 ): Promise<InclusionProof[]> {
-  const result = resultContext({ task_id: taskId, events: evidence, hash: sha256 })?.result;
+  const result = resultContext({ task_id: taskId, events: proofEvents, hash: sha256 })?.result;
   for (let round = 1; result !== undefined && round <= ROUNDS_MAX; round += 1) {
     // The server refuses this request if no checkpoint covers the result yet.
     const { checkpoint } = unwrapReply(await client.auditProof(result.position));
-    const positions = evidence.map(({ position }) => position).filter((each) => each <= checkpoint.position);
+    const positions = proofEvents
+      .map(({ position }) => position)
+      .filter((each) => each <= checkpoint.position);
     const proofs: InclusionProof[] = [];
     for (let at = 0; at < positions.length; at += PARALLEL_CALLS) {
       const calls = positions.slice(at, at + PARALLEL_CALLS).map((position) => proveOne(client, position));

@@ -1,5 +1,5 @@
 import type { ProjectIds } from '../../core/audit/audit-values.js';
-import type { ResultEvent } from '../../core/audit/task-proof/result-event.js';
+import type { ProofEvent } from '../../core/audit/task-proof/proof-event.js';
 import {
   commandsOf,
   type SignatureChecks,
@@ -13,7 +13,7 @@ export type SentBody = Readonly<Record<string, unknown>>;
 
 interface ProvenEvents {
   readonly project: ProjectIds;
-  readonly events: readonly ResultEvent[];
+  readonly events: readonly ProofEvent[];
 }
 
 /** Finds the body of each signed event among the sent bodies: the signature fits only that body. */

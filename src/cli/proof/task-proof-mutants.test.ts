@@ -3,12 +3,12 @@ import type { TaskProof } from '../../core/audit/task-proof/task-proof.js';
 import { seededRandom } from '../../core/audit/testing/primitives.js';
 import { collectTaskProof } from './collect-task-proof.js';
 import { mutatedTaskProof } from './testing/mutated-task-proof.js';
-import { A, B, C, EvidenceHarness, verdictOf } from './testing/proof-harness.js';
+import { A, B, C, TaskProofHarness, verdictOf } from './testing/proof-harness.js';
 
 const MUTANT_COUNT = 240;
 
 it('refuses a proof that was changed in any way, also with parts of another proof', async () => {
-  const fleet = await EvidenceHarness.open();
+  const fleet = await TaskProofHarness.open();
   await fleet.takeOver(A);
   await fleet.adoptParked(C);
   const sent = await fleet.completeSigned(B);

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { HookVerb } from '../hook/run-hook.js';
+import type { HookName } from '../hook/run-hook.js';
 import type { ConfigSection } from './apply.js';
 import { type JsonEntry, jsonSection } from './json-section.js';
 import { markedSection } from './marked-section.js';
@@ -69,9 +69,9 @@ export const CLIENT_SECTIONS: Readonly<
     const { scope, folder, home } = environment;
     const isUserScope = scope === 'user';
     const env = environment.has_token ? { env: { [TOKEN_VARIABLE]: `$${TOKEN_VARIABLE}` } } : {};
-    const geminiHook = (verb: HookVerb) => ({
-      name: `genesis-${verb}`,
-      command: hookCommand('gemini', environment, verb),
+    const geminiHook = (name: HookName) => ({
+      name: `genesis-${name}`,
+      command: hookCommand('gemini', environment, name),
       timeout: HOOK_SECONDS_MAX * 1000,
     });
     return [
@@ -122,20 +122,20 @@ const isOurHook = (group: unknown): boolean =>
     OUR_HOOK.test(command),
   );
 
-function hookCommand(client: ClientName, environment: SetupEnvironment, verb: HookVerb): string {
+function hookCommand(client: ClientName, environment: SetupEnvironment, name: HookName): string {
   const { platform, gen, options } = environment;
   const shell = platform === 'win32' ? WINDOWS_SHELLS[client] : 'posix';
-  return shellLine(shell, [...gen, 'hook', verb, ...options]);
+  return shellLine(shell, [...gen, 'hook', name, ...options]);
 }
 
 function codexSection(path: string, environment: SetupEnvironment): ConfigSection {
   const { command, args } = mcpCommand(environment);
   // JSON string syntax is valid TOML.
-  const hookLines = (event: string, verb: HookVerb) => [
+  const hookLines = (event: string, name: HookName) => [
     `[[hooks.${event}]]`,
     `[[hooks.${event}.hooks]]`,
     'type = "command"',
-    `command = ${JSON.stringify(hookCommand('codex', environment, verb))}`,
+    `command = ${JSON.stringify(hookCommand('codex', environment, name))}`,
     `timeout = ${HOOK_SECONDS_MAX}`,
   ];
   return markedSection({

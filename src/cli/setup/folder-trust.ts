@@ -1,7 +1,7 @@
 import { dirname, join } from 'node:path';
 import { readTextOrNull } from './apply.js';
 import type { ClientName, SetupEnvironment } from './clients.js';
-import { parseJsonText } from './json-text.js';
+import { parseJsonNodes } from './parse-json-nodes.js';
 
 /**
  * What the user has to do before the client reads the configuration of this folder; null if nothing. Clients ignore the
@@ -63,7 +63,7 @@ function* withParents(folder: string): Generator<string> {
 /** The value of a JSON file; null if there is no such file, or if it is not JSON. */
 async function readJson(path: string): Promise<unknown> {
   try {
-    return parseJsonText((await readTextOrNull(path)) ?? 'null').value;
+    return parseJsonNodes((await readTextOrNull(path)) ?? 'null').value;
   } catch {
     return null;
   }

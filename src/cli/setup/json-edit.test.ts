@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { addChild, nodeAt, removeChildren } from './json-edit.js';
-import { parseJsonText } from './json-text.js';
+import { parseJsonNodes } from './parse-json-nodes.js';
 
 const TEXTS = [
   '{}',
@@ -16,12 +16,12 @@ const TEXTS = [
 it.each(TEXTS)('adds a member to %j and removes it again without a trace', (text) => {
   const added = addChild(text, [], 'new', { deep: ['value'] });
   expect(nodeAt(added, ['new', 'deep'])?.value).toEqual(['value']);
-  expect(parseJsonText(added).value).toEqual({
-    ...(parseJsonText(text).value as object),
+  expect(parseJsonNodes(added).value).toEqual({
+    ...(parseJsonNodes(text).value as object),
     new: { deep: ['value'] },
   });
   const removed = removeChildren(added, [], ({ name }) => name === 'new');
-  expect(parseJsonText(removed).value).toEqual(parseJsonText(text).value);
+  expect(parseJsonNodes(removed).value).toEqual(parseJsonNodes(text).value);
   for (const comment of text.match(/ \/\/.*|\/\*.*?\*\//g) ?? []) {
     expect(added).toContain(comment);
     expect(removed).toContain(comment);
@@ -47,5 +47,5 @@ it.each([
   '{"a": tru}',
   '['.repeat(1000),
 ])('refuses %j', (text) => {
-  expect(() => parseJsonText(text)).toThrow(SyntaxError);
+  expect(() => parseJsonNodes(text)).toThrow(SyntaxError);
 });

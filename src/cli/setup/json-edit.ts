@@ -1,11 +1,11 @@
-import { type JsonChild, type JsonNode, parseJsonText } from './json-text.js';
+import { type JsonChild, type JsonNode, parseJsonNodes } from './parse-json-nodes.js';
 
 /** Names of members from the root to a value. */
 export type JsonPath = readonly string[];
 
 /** The node at a path; null if there is none. */
 export function nodeAt(text: string, path: JsonPath): JsonNode | null {
-  let node: JsonNode | undefined = parseJsonText(text);
+  let node: JsonNode | undefined = parseJsonNodes(text);
   for (const name of path) node = node?.children?.findLast((child) => child.name === name)?.node;
   return node ?? null;
 }

@@ -2,7 +2,7 @@ import { isObject } from '../../core/events/plain-data.js';
 import { CommandFailure } from '../exit.js';
 import type { ConfigSection } from './apply.js';
 import { addChild, type JsonPath, nodeAt, removeChildren } from './json-edit.js';
-import { parseJsonText } from './json-text.js';
+import { parseJsonNodes } from './parse-json-nodes.js';
 
 /** A member of an object or an item of a list: the one at `keyPath` that `isOurs` recognizes. */
 export interface JsonEntry {
@@ -41,7 +41,7 @@ export function jsonSection(path: string, about: string, entries: readonly JsonE
 function assertObject(path: string, text: string): void {
   let fault = '';
   try {
-    if (isObject(parseJsonText(text).value)) return;
+    if (isObject(parseJsonNodes(text).value)) return;
   } catch (error) {
     fault = ` (${(error as Error).message})`;
   }

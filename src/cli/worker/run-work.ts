@@ -39,7 +39,10 @@ export interface WorkerRun extends Pick<GroupOptions, 'command' | 'stopWith'> {
 export const generationKey = ({ task_id, generation }: Pick<EndedWork, 'task_id' | 'generation'>): string =>
   `${task_id} ${generation}`;
 
-/** Runs the program. Returns its result, for an edge with its checks, or throws the reason with which the work is released. */
+/**
+ * Runs the program. Returns its result; for an edge, the result and the check results. Throws if the program fails; the
+ * message becomes the reason of the release.
+ */
 export async function runWork(run: WorkerRun, work: Work, workContext: WorkContext): Promise<unknown> {
   const { context, command } = run;
   const { io } = context;

@@ -72,11 +72,11 @@ forEachStore('checkpoints', (open) => {
     await harness.plan(planOf(...TASKS));
     for (let at = 0; at < 10; at += 1) await complete(harness, at);
     await harness.coordinator.audit.stop();
-    const first = unwrap(await harness.coordinator.audit.head(PROJECT_KEY));
+    const first = unwrap(await harness.coordinator.audit.lastCheckpoint(PROJECT_KEY));
     await harness.restart();
     for (let at = 10; at < 20; at += 1) await complete(harness, at);
     await harness.coordinator.audit.stop();
-    const last = unwrap(await harness.coordinator.audit.head(PROJECT_KEY));
+    const last = unwrap(await harness.coordinator.audit.lastCheckpoint(PROJECT_KEY));
     expect(last.position).toBeGreaterThan(first.position);
     const consistency = unwrap(
       await harness.coordinator.audit.consistency(PROJECT_KEY, first.position, null),
@@ -109,7 +109,7 @@ forEachStore('checkpoints', (open) => {
     harness.advance(3600);
     await complete(harness, 0);
     await harness.coordinator.audit.stop();
-    const before = unwrap(await harness.coordinator.audit.head(PROJECT_KEY));
+    const before = unwrap(await harness.coordinator.audit.lastCheckpoint(PROJECT_KEY));
     harness.advance(4000 * 24 * 3600);
     expect(await harness.coordinator.redactHistory()).toBeGreaterThan(0);
     await harness.restart();
@@ -130,7 +130,7 @@ forEachStore('checkpoints', (open) => {
     harness.advance(4000 * 24 * 3600);
     await harness.restart();
     expect(await harness.coordinator.redactIdleHistory()).toBe(1);
-    const { position } = unwrap(await harness.coordinator.audit.head(PROJECT_KEY));
+    const { position } = unwrap(await harness.coordinator.audit.lastCheckpoint(PROJECT_KEY));
     const [record] = await harness.store.events(PROJECT_KEY, {
       after: 0,
       limit: 1,
@@ -143,7 +143,7 @@ forEachStore('checkpoints', (open) => {
   it('are reported as missing before the first one is written', async () => {
     const harness = await open({ audit: { signer: newAuditSigner() } });
     await harness.plan(planOf(...TASKS));
-    expect(isProblem(await harness.coordinator.audit.head(PROJECT_KEY))).toBe(true);
+    expect(isProblem(await harness.coordinator.audit.lastCheckpoint(PROJECT_KEY))).toBe(true);
     expect(await harness.coordinator.audit.proof(PROJECT_KEY, 1)).toMatchObject({ problem: 'NOT_FOUND' });
   });
 
@@ -196,7 +196,9 @@ forEachStore('checkpoints', (open) => {
     const planted = { ...event, event_id: randomUUID(), payload: { ...event.payload, tiles } };
     await harness.store.commit([transactionOf(PROJECT_KEY, { loose_events: [planted] })]);
     await harness.restart();
-    expect(unwrap(await harness.coordinator.audit.head(PROJECT_KEY)).position).toBe(event.payload.position);
+    expect(unwrap(await harness.coordinator.audit.lastCheckpoint(PROJECT_KEY)).position).toBe(
+      event.payload.position,
+    );
     const [alarm] = [...harness.coordinator.audit.alarms()];
     expect(alarm?.alarm).toContain('it lists tiles that its tree does not have');
   });
@@ -245,7 +247,7 @@ const lastPositionsRead = (reads: MockInstance<Store['events']>) =>
     .filter(([, { subject, types }]) => subject === undefined && types === undefined)
     .map(([, { until_position }]) => until_position);
 
-it('reads no events from a store that passes on the leaves of its log, once the tree exists', async () => {
+it('reads no events once the tree exists, if the store hands over the leaves of its log', async () => {
   const harness = await CoordinatorHarness.open('file', { audit: { signer: newAuditSigner() } });
   await harness.plan(planOf(...TASKS));
   await complete(harness, 0);

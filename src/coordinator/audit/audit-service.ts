@@ -100,7 +100,7 @@ export class AuditService {
   }
 
   /** The last checkpoint. */
-  head(projectKey: ProjectKey): AsyncReply<Anchor> {
+  lastCheckpoint(projectKey: ProjectKey): AsyncReply<Anchor> {
     return this.withRecords(projectKey, async ({ records }) => {
       const { lastCheckpoint: last } = records;
       return last === null ? noCheckpointProblem() : records.anchorOf(last);

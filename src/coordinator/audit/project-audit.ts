@@ -66,7 +66,7 @@ export class ProjectAudit {
     return this.records.alarm ?? this.signingAlarm;
   }
 
-  /** Starts the tree. Leaves that the log passes on from now on need not be read for the next checkpoint. */
+  /** Starts the tree. Leaves that the log hands over from now on need not be read for the next checkpoint. */
   async startTree(): Promise<void> {
     if (this.tree !== null) return;
     await this.records.read();
@@ -210,7 +210,7 @@ export class ProjectAudit {
     const position = (await project.store.project(project.key))?.position ?? 0;
     for (let lastSize = -1; tree.size < position && tree.size > lastSize; ) {
       lastSize = tree.size;
-      // Leaves that the log passes on meanwhile wait in the tree, so only the events before those are read.
+      // Leaves that the log hands over meanwhile wait in the tree, so only the events before those are read.
       const until = tree.waitingFrom === null ? position : tree.waitingFrom - 1;
       await this.leaves.forEach(tree.size, until, ({ event, leaf }) =>
         tree.addLeaves(event.position, [leafHashOf(leaf)]),

@@ -7,7 +7,7 @@ export interface Caller {
   readonly principal: string;
   readonly user_id: string | null;
   readonly client_ip: string | null;
-  /** The agent role that the credential is bound to; null if it may act in any role. */
+  /** The agent role that the credential is limited to; null if it may act in any role. */
   readonly agent_role: string | null;
   /** Whether a handle is accepted without its claim id: on an open server, and for the own session of an inbox. */
   readonly claim_id_optional: boolean;

@@ -84,7 +84,7 @@ forEachStore('retention of unused projects', (open, name) => {
     harness.coordinator.close();
     harness.advance(days * DAY_S);
     await harness.restart();
-    await harness.coordinator.waitForProjectsWithPermits();
+    await harness.coordinator.waitForClaimedProjects();
     expect(await loadedProjects(harness)).toEqual([]);
     return harness;
   }

@@ -50,14 +50,14 @@ forEachStore('the sweeper', (open) => {
     const harness = await open();
     await harness.plan(planOf(A));
     await new HarnessAgent(harness, 'alpha', 's1').claim(A, { lease_duration_seconds: 30 });
-    const stopFollowing = new AbortController();
-    const feed = harness.coordinator.feed.follow(PROJECT_KEY, '', stopFollowing.signal);
+    const followController = new AbortController();
+    const feed = harness.coordinator.feed.follow(PROJECT_KEY, '', followController.signal);
     harness.advance(31);
     harness.environment.runDueTimers();
     const eventTypes: string[] = [];
     for await (const { event } of feed) {
       eventTypes.push(event.event_type);
-      if (event.event_type === 'CLAIM_LOST') stopFollowing.abort();
+      if (event.event_type === 'CLAIM_LOST') followController.abort();
     }
     expect(eventTypes).toEqual(['PLAN_CHANGED', 'SESSION_OPENED', 'CLAIM_ACQUIRED', 'CLAIM_LOST']);
     expect(await harness.coordinator.sweep()).toBe(0);

@@ -43,10 +43,10 @@ export interface DocumentReader {
 }
 
 /**
- * Reads on the caller's thread: small files, and everything in a simulator, which has no threads. Yields between the
+ * Reads on the main thread: small files, and everything in a simulator, which has no threads. Yields between the
  * files of a workspace, and reads one document at a time to bound memory.
  */
-export class InlineDocumentReader implements DocumentReader {
+export class MainThreadDocumentReader implements DocumentReader {
   private previous: Promise<unknown> = Promise.resolve();
 
   constructor(private readonly environment: Pick<Environment, 'yieldToEventLoop'>) {}
@@ -81,12 +81,12 @@ export class ThreadedDocumentReader implements DocumentReader {
   private idleTimer: NodeJS.Timeout | undefined;
   private isReading = false;
   /** For small documents, which take less time to read than a thread takes to start. */
-  private readonly inline = new InlineDocumentReader(systemEnvironment);
+  private readonly onMainThread = new MainThreadDocumentReader(systemEnvironment);
 
   constructor(private readonly limits: DocumentLimits = DEFAULT_DOCUMENT_LIMITS) {}
 
   read(tenantId: string, job: DocumentJob): Promise<ParsedDocument | Problem> {
-    if (isSmall(job)) return this.inline.read(tenantId, job);
+    if (isSmall(job)) return this.onMainThread.read(tenantId, job);
     const queued = this.queue.countOf(tenantId);
     if (queued >= this.limits.queued_max) {
       const detail = `${queued} large documents of this tenant are already queued. Retry later.`;

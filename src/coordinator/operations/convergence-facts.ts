@@ -178,8 +178,11 @@ export function evidenceProblem(body: SubmitBody, subject: string): Problem | nu
  * the claim's role. `grant` is the grant that the handle belongs to, even if the claim has ended. If there is none, the
  * rules of claims refuse the result and record its sender.
  */
-export function claimedRoleProblem(grant: PastGrant | null, { agent_role: bound }: Caller): Problem | null {
-  const fault = claimRoleFault(grant?.agent_role ?? null, bound);
+export function claimedRoleProblem(
+  grant: PastGrant | null,
+  { agent_role: credentialAgentRole }: Caller,
+): Problem | null {
+  const fault = claimRoleFault(grant?.agent_role ?? null, credentialAgentRole);
   if (fault === null) return null;
   const next = 'Submit with a credential of that role, or release the claim and claim the work again.';
   return problem('FORBIDDEN', `${fault} ${next}`);

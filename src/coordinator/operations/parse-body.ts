@@ -37,13 +37,13 @@ export function parseBody<S extends z.ZodType>(
   return problem('INVALID_REQUEST', detail, faults);
 }
 
-/** The body with the agent role that applies to it, or a problem if the caller's credential is bound to another role. */
-function bindAgentRole<Body extends { readonly agent_role?: string | undefined }>(
+/** The body with the agent role that applies to it, or a problem if the caller's credential is limited to another role. */
+function withAgentRole<Body extends { readonly agent_role?: string | undefined }>(
   body: Body,
-  { agent_role: bound }: Pick<Caller, 'agent_role'>,
+  { agent_role: credentialAgentRole }: Pick<Caller, 'agent_role'>,
 ): Body | Problem {
-  if (bound === null) return body;
-  const applicable = applicableAgentRole(body.agent_role ?? null, bound);
+  if (credentialAgentRole === null) return body;
+  const applicable = applicableAgentRole(body.agent_role ?? null, credentialAgentRole);
   if (!applicable.ok) return fieldProblem('agent_role', applicable.message, 'FORBIDDEN');
   return { ...body, agent_role: applicable.agent_role };
 }
@@ -55,7 +55,7 @@ export function parseRoleBody<S extends z.ZodType<{ readonly agent_role?: string
   caller: Caller,
 ): z.output<S> | Problem {
   const fields = parseBody(schema, body);
-  return isProblem(fields) ? fields : bindAgentRole(fields, caller);
+  return isProblem(fields) ? fields : withAgentRole(fields, caller);
 }
 
 type SubjectFields = Pick<ClaimBody, 'task_id' | 'feature_id' | 'edge'>;
@@ -144,8 +144,8 @@ export function parseBatchClaim(body: unknown, caller: Caller) {
   if (isProblem(fields)) return fields;
   const { mode, request_id } = fields;
   const claims = fields.claims.map((claim) => {
-    const bound = bindAgentRole(claim, caller);
-    return isProblem(bound) ? bound : claimRequestOf(bound);
+    const claimWithRole = withAgentRole(claim, caller);
+    return isProblem(claimWithRole) ? claimWithRole : claimRequestOf(claimWithRole);
   });
   const invalidIndex = claims.findIndex(isProblem);
   if (invalidIndex >= 0) return nestProblem(`claims.${invalidIndex}`, claims[invalidIndex] as Problem);

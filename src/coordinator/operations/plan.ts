@@ -88,7 +88,7 @@ function isShallow(value: unknown, depthMax: number): boolean {
 }
 
 /** Up to this many tasks in the old and the new plan together, the change is computed within the decision. */
-const INLINE_TASKS_MAX = 1000;
+const SMALL_CHANGE_TASKS_MAX = 1000;
 
 interface PreparedChange {
   readonly change: PlanChange;
@@ -108,7 +108,7 @@ export class PlanReplacement implements PlanUpdate {
   }
 
   preparation(plan: Plan): (() => Promise<void>) | null {
-    const isSmall = this.taskCount + plan.task_count <= INLINE_TASKS_MAX;
+    const isSmall = this.taskCount + plan.task_count <= SMALL_CHANGE_TASKS_MAX;
     return isSmall || this.preparedFor(plan) !== null ? null : () => this.prepare(plan);
   }
 

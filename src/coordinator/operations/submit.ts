@@ -54,7 +54,7 @@ export class SubmitOperation implements Operation<SubmissionResult | Problem> {
     this.requestKey = body.offline === undefined ? null : requestKeyOf(caller, 'submit_result', body);
   }
 
-  /** Decides the result of a task that was claimed without a role, if the credential is not bound to one either. */
+  /** Decides the result of a task that was claimed without a role, if the credential is not limited to one either. */
   decideDirectly(view: DecisionView): DirectDecision<SubmissionResult> | null {
     const { subject, handle, result, body, caller } = this.submitRequest;
     if (body.offline !== undefined || body.signature !== undefined || subjectKindOf(subject) !== 'task')

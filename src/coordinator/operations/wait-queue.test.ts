@@ -23,9 +23,9 @@ async function openWaiters() {
     flushed: () => {},
   };
   const { coordinator } = await CoordinatorHarness.open('memory', { observer });
-  const abort = new AbortController();
+  const waitController = new AbortController();
   onTestFinished(() => {
-    abort.abort();
+    waitController.abort();
     coordinator.close();
   });
   unwrap(await coordinator.plans.put(PROJECT_KEY, planOf(HELD, OTHER)));
@@ -36,11 +36,16 @@ async function openWaiters() {
   }
   const waiting = Array.from({ length: WAITING }, (_, index) => {
     const who = { agent_id: `a${index}`, session_id: `w${index}`, wait_seconds: 30 };
-    return coordinator.claims.next(PROJECT_KEY, who, undefined, abort.signal) as Promise<ClaimResult>;
+    return coordinator.claims.next(
+      PROJECT_KEY,
+      who,
+      undefined,
+      waitController.signal,
+    ) as Promise<ClaimResult>;
   });
   while (nextCalls < WAITING) await settle();
   await settle();
-  return { coordinator, waiting, nextCallCount: () => nextCalls, leave: () => abort.abort() };
+  return { coordinator, waiting, nextCallCount: () => nextCalls, leave: () => waitController.abort() };
 }
 
 async function settle(): Promise<void> {
@@ -114,13 +119,13 @@ async function waitWhileLeaseEnds(endsAtRead: number): Promise<ClaimResult> {
     if (reads === endsAtRead) clock.advance(1);
     return read();
   };
-  const abort = new AbortController();
+  const waitController = new AbortController();
   const waiter = { agent_id: 'waiter', session_id: 's1', wait_seconds: 30 };
   const waiting = coordinator.claims.next(
     PROJECT_KEY,
     waiter,
     undefined,
-    abort.signal,
+    waitController.signal,
   ) as Promise<ClaimResult>;
   for (let turn = 0; turn < 10; turn += 1) {
     await settle();
@@ -128,7 +133,7 @@ async function waitWhileLeaseEnds(endsAtRead: number): Promise<ClaimResult> {
     environment.runDueTimers();
   }
   await settle();
-  abort.abort();
+  waitController.abort();
   return waiting;
 }
 

@@ -92,8 +92,8 @@ describe('background work while the store is unavailable', () => {
 /** Collects the event types that the first coordinator streams. */
 async function followEvents(harness: CoordinatorHarness) {
   const types: string[] = [];
-  const stopFollowing = new AbortController();
-  const feed = harness.coordinator.feed.follow(PROJECT_KEY, '', stopFollowing.signal);
+  const followController = new AbortController();
+  const feed = harness.coordinator.feed.follow(PROJECT_KEY, '', followController.signal);
   void (async () => {
     for await (const { event } of feed) types.push(event.event_type);
   })();

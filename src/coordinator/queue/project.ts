@@ -48,7 +48,7 @@ const TRIES_MAX = 100;
 export class Project implements CommittingProject {
   state: WorkState = emptyWork();
   rules_seq = 0;
-  /** Until when each session counts as active, as this coordinator wrote it to the store since it loaded the state. */
+  /** The time until which each session counts as active: only what this coordinator has written since it loaded the state. */
   readonly sessionUntilMs = new Map<string, number>();
   /** Notifies whenever the project's state changes. */
   readonly changeNotifier = new ChangeNotifier();

@@ -30,13 +30,13 @@ test('a project without events is not kept in memory after a request names it', 
 test('a listener receives the first event of an empty project, and the project stays loaded after it', async () => {
   const harness = await CoordinatorHarness.open('memory');
   const { coordinator } = harness;
-  const listening = new AbortController();
-  const feed = coordinator.feed.follow(PROJECT_KEY, '', listening.signal);
+  const listenController = new AbortController();
+  const feed = coordinator.feed.follow(PROJECT_KEY, '', listenController.signal);
   const firstEvent = feed.next();
   expect(await coordinator.plans.get(PROJECT_KEY)).toMatchObject({ problem: 'UNKNOWN_PROJECT' });
   unwrap(await coordinator.plans.put(PROJECT_KEY, planOf('A-001-x')));
   expect((await firstEvent).value?.event.position).toBe(1);
-  listening.abort();
+  listenController.abort();
   await feed.return(undefined);
   expect(await loadedIds(harness)).toEqual([PROJECT_KEY.project_id]);
 });

@@ -31,7 +31,7 @@ export class KeyService {
   }
 
   async create(scope: KeyScope, body: unknown, caller = OPEN_CALLER): AsyncReply<CreatedApiKey> {
-    // A credential that is bound to an agent role creates only keys of that role: otherwise it could give itself another.
+    // A credential that is limited to an agent role creates only keys of that role: otherwise it could give itself another.
     const fields = parseRoleBody(keyBody, body, caller);
     if (isProblem(fields)) return fields;
     if (fields.role === 'operator' && !scope.platform) {

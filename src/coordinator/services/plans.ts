@@ -16,7 +16,7 @@ import type { ProjectKey } from '../../stores/store.js';
 import { type Caller, OPEN_CALLER } from '../authentication/caller.js';
 import { type DocumentReader, LARGE_YAML_CHARS, malformedProblem } from '../documents/documents.js';
 import { type DocumentJob, listFromChunks, type ParsedDocument, planFromChunks } from '../documents/job.js';
-import { JsonText } from '../documents/json-text.js';
+import { UnparsedJson } from '../documents/unparsed-json.js';
 import { type PlanUpdate, planAdditions, planVersionIn, planVersionOf } from '../operations/apply-plan.js';
 import { parseBody } from '../operations/parse-body.js';
 import { invalidPlan, PlanOperation, PlanReplacement, type PlanRequest } from '../operations/plan.js';
@@ -142,13 +142,13 @@ export class PlanService {
   }
 
   private async readTasks(projectKey: ProjectKey, tasks: unknown): AsyncReply<ParsedPlanRequest> {
-    if (tasks instanceof JsonText)
+    if (tasks instanceof UnparsedJson)
       return this.readLargeDocument(projectKey, { kind: 'tasks', text: tasks.text }, tasks);
     return { update: planAdditions(readTaskItems(tasks)), body: tasks };
   }
 
   private async readPlan(projectKey: ProjectKey, plan: unknown): AsyncReply<ParsedPlanRequest> {
-    if (plan instanceof JsonText) {
+    if (plan instanceof UnparsedJson) {
       return this.readLargeDocument(projectKey, { kind: 'plan', form: 'json', text: plan.text }, plan);
     }
     if (typeof plan !== 'string')
@@ -158,7 +158,7 @@ export class PlanService {
     return { update: this.updateFromDocument(readPlanDocument({ yaml: plan })), body: sha256Hex(plan) };
   }
 
-  private async readLargeDocument(projectKey: ProjectKey, job: DocumentJob, source?: JsonText) {
+  private async readLargeDocument(projectKey: ProjectKey, job: DocumentJob, source?: UnparsedJson) {
     const document = await this.documentReader.read(projectKey.tenant_id, job);
     if (isProblem(document)) return document;
     if (document.kind === 'malformed') return malformedProblem(document.fault);

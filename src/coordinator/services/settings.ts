@@ -11,7 +11,7 @@ import type { ProjectKey } from '../../stores/store.js';
 import { type Caller, OPEN_CALLER } from '../authentication/caller.js';
 import { type DocumentReader, malformedProblem } from '../documents/documents.js';
 import { listFromChunks, type ParsedDocument } from '../documents/job.js';
-import type { JsonText } from '../documents/json-text.js';
+import type { UnparsedJson } from '../documents/unparsed-json.js';
 import {
   type ConfigureRequest,
   configureOperation,
@@ -97,7 +97,11 @@ export class SettingsService {
   }
 
   /** Configures a project from the unparsed text of a request body, which also names the project. */
-  async configureText(tenant_id: string, body: JsonText, caller = OPEN_CALLER): AsyncReply<ConfigureResult> {
+  async configureText(
+    tenant_id: string,
+    body: UnparsedJson,
+    caller = OPEN_CALLER,
+  ): AsyncReply<ConfigureResult> {
     const document = await this.documentReader.read(tenant_id, { kind: 'files', text: body.text });
     if (isProblem(document)) return document;
     if (document.kind === 'malformed') return malformedProblem(document.fault);

@@ -92,11 +92,11 @@ forEachStore('the feed', (open) => {
     const positions: number[] = [];
     let cursor = '';
     const followUntil = async (count: number) => {
-      const stop = new AbortController();
-      for await (const next of harness.coordinator.feed.follow(PROJECT_KEY, cursor, stop.signal)) {
+      const stopController = new AbortController();
+      for await (const next of harness.coordinator.feed.follow(PROJECT_KEY, cursor, stopController.signal)) {
         positions.push(next.event.position);
         cursor = next.cursor;
-        if (positions.length === count) stop.abort();
+        if (positions.length === count) stopController.abort();
       }
     };
     const first = followUntil(6);
@@ -111,11 +111,11 @@ forEachStore('the feed', (open) => {
 
   test('stops when the listener disconnects, also while no event arrives', async () => {
     const { harness } = await openWithPlan();
-    const stop = new AbortController();
-    const feed = harness.coordinator.feed.follow(PROJECT_KEY, '', stop.signal);
+    const stopController = new AbortController();
+    const feed = harness.coordinator.feed.follow(PROJECT_KEY, '', stopController.signal);
     await feed.next();
     const waiting = feed.next();
-    stop.abort();
+    stopController.abort();
     expect((await waiting).done).toBe(true);
   });
 });

@@ -289,11 +289,11 @@ forEachStore('next', (open) => {
   test('grants nothing to a caller that disconnected', async () => {
     const { harness, coordinator, alpha } = await openWithPlan(planOf('A-001-x'));
     await alpha.claim('A-001-x');
-    const gone = new AbortController();
+    const disconnectController = new AbortController();
     const body = { agent_id: 'beta', session_id: 's2', wait_seconds: 30 };
-    const waiting = coordinator.claims.next(PROJECT_KEY, body, OPEN_CALLER, gone.signal);
+    const waiting = coordinator.claims.next(PROJECT_KEY, body, OPEN_CALLER, disconnectController.signal);
     await settleOnDisk(harness);
-    gone.abort();
+    disconnectController.abort();
     expect(await waiting).toMatchObject({ success: false, reason: 'NOTHING_READY' });
     await alpha.release('A-001-x');
     expect(unwrap(await coordinator.queries.getTaskState(PROJECT_KEY, 'A-001-x'))).toMatchObject({

@@ -76,7 +76,7 @@ forEachStore('the plan', (open) => {
     expect((await harness.events()).at(-1)).toMatchObject({ event_type: 'PLAN_CHANGED', agent_id: 'lead' });
   });
 
-  test('with faults is refused with their lines, and nothing changes', async () => {
+  test('with faults is refused with the line of each fault, and nothing changes', async () => {
     const { harness, coordinator } = await openWithAgent();
     await coordinator.plans.put(PROJECT_KEY, YAML);
     const position = await harness.position();

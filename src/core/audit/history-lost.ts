@@ -35,10 +35,10 @@ export const isOfLostHistory = (
 export const HISTORY_LOST_EVENT = 'HISTORY_LOST';
 
 /**
- * The floor of generations after a loss. The lost history granted no generation above it, because an event raises a generation
- * by one, unless more than `UNANCHORED_EVENTS` events followed the last anchor. Only the first grant after an earlier loss
- * raises it further, to above the floor of that loss. So the floor is also at least the current time in seconds, which exceeds
- * an earlier floor of this kind even if its record is lost.
+ * The floor of generations after a loss: every later grant is above it. A lost event raised a generation by at most one, so
+ * the lost grants are at most the first operand, unless more than `UNANCHORED_EVENTS` events followed the last anchor. The
+ * exception is the first grant after an earlier loss: it jumps above that loss's floor. The second operand, the time in
+ * seconds, exceeds such an earlier floor even if its record is lost.
  */
 export const floorAfterLoss = (highestGeneration: number, lostEvents: number, nowMs: number): number =>
   Math.max(highestGeneration + lostEvents + UNANCHORED_EVENTS, Math.ceil(nowMs / 1000));

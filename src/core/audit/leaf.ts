@@ -1,5 +1,5 @@
+import { escapeJson } from '../escape-json.js';
 import type { EventEnvelope } from '../events/envelope.js';
-import { escapeJson } from '../json-text.js';
 
 /** The fields of an event that a leaf contains. The leaf has the digest of the payload instead of the payload. */
 export type LeafEnvelope = Omit<EventEnvelope, 'payload'>;

@@ -45,7 +45,7 @@ interface OwnClaimRequest {
   readonly principal: string;
   /** The credential that opened the session; null if the session has no record. */
   readonly session_principal: string | null;
-  /** The agent role that the credential is bound to; null if the credential may act in any role. */
+  /** The agent role that the credential is limited to; null if the credential may act in any role. */
   readonly agent_role: string | null;
 }
 

@@ -38,7 +38,7 @@ const keyFields = {
   role: z.enum(ROLES),
   label: z.string().nullable(),
   user_id: z.string().nullable(),
-  /** The agent role that the key is bound to; null: any. */
+  /** The agent role that the key is limited to; null: any. */
   agent_role: z.string().nullable(),
   /** `unbound`: the record is not bound to this store, so the key is invalid here. */
   state: z.enum(['active', 'expired', 'revoked', 'unbound']),

@@ -36,7 +36,7 @@ const keyRecord = z.strictObject({
   role: z.enum(ROLES),
   label: nameSchema.nullable(),
   user_id: agentIdSchema.nullable(),
-  /** The agent role that the key is bound to. Absent: any. */
+  /** The agent role that the key is limited to. Absent: any. */
   agent_role: agentRoleSchema.exactOptional(),
   secret_sha256: eventSha256,
   last_four: textUpTo(4),

@@ -136,11 +136,11 @@ class Bubblewrap implements Sandbox {
     if (!this.isRoot)
       return { file: bwrap, args: [...sandboxArguments(binds, limits), ...filter, '--', ...command], input };
     const reachableBinds = binds.map((bind, index) => ({ ...bind, source: `/tmp/${index}` }));
-    const folders = binds.flatMap(({ source }, index) => ['--ro-bind', source, `/tmp/${index}`]);
+    const bindArguments = binds.flatMap(({ source }, index) => ['--ro-bind', source, `/tmp/${index}`]);
     const inner = [bwrap, ...sandboxArguments(reachableBinds, limits), ...filter, '--', ...command];
     return {
       file: bwrap,
-      args: [...OUTER_ARGUMENTS, ...folders, '--', ...this.changeUser(), ...inner],
+      args: [...OUTER_ARGUMENTS, ...bindArguments, '--', ...this.changeUser(), ...inner],
       input,
     };
   }

@@ -349,13 +349,15 @@ describe('the time limit of a machine', () => {
   });
 
   it('has no effect on a machine that is stopped before', async () => {
-    const stopping = new AbortController();
+    const stopController = new AbortController();
     const host = new TimedHost({
       call: (machineTask) => {
-        stopping.abort();
+        stopController.abort();
         return untilAborted(machineTask);
       },
     });
-    await expect(runMachine(LIMITED_MACHINE, {}, host, stopping.signal)).rejects.toThrow(MachineStopped);
+    await expect(runMachine(LIMITED_MACHINE, {}, host, stopController.signal)).rejects.toThrow(
+      MachineStopped,
+    );
   });
 });

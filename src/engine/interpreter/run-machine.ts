@@ -167,17 +167,17 @@ class MachineRun {
     signal: AbortSignal,
   ): Promise<unknown> {
     const input = stateInput(state, data, context);
-    const stopping = new AbortController();
-    const stop = (): void => stopping.abort(signal.reason);
+    const stopController = new AbortController();
+    const stop = (): void => stopController.abort(signal.reason);
     // AbortSignal.any is not used: the signal of a long run would keep a reference for every parallel state.
     signal.addEventListener('abort', stop);
     const errors: unknown[] = [];
     const runs = state.Branches.map(async (branch) => {
       try {
-        return await this.run(branch, input, stopping.signal);
+        return await this.run(branch, input, stopController.signal);
       } catch (error) {
         errors.push(error);
-        stopping.abort(error);
+        stopController.abort(error);
         return undefined;
       }
     });

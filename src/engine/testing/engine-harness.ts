@@ -8,7 +8,7 @@ import type { EdgePlan } from '../../core/engine/edge-plan.js';
 import type { ResultManifest } from '../../core/methodology/definition/manifest.js';
 import type { Blobs } from '../../stores/blobs.js';
 import type { ProjectKey, Store } from '../../stores/store.js';
-import { runBlobsOf } from '../blobs/run-blobs.js';
+import { runBlobsOf } from '../blobs/store-run-blobs.js';
 import type { CoordinationFailure, EdgeCoordination } from '../coordination.js';
 import type { EngineServices } from '../handlers/services.js';
 import type { RunHost } from '../runs/execute-run.js';

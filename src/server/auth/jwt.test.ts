@@ -79,7 +79,7 @@ test.each([
   expect(principal).toMatchObject({ problem: 'UNAUTHENTICATED' });
 });
 
-test('a token with the claim agent_role is bound to that agent role', async () => {
+test('a token with the claim agent_role is limited to that agent role', async () => {
   const { jwk, sign } = await newIssuer();
   const principal = await (await openVerifier(jwk))(await sign({ agent_role: 'tdd_engineer' }));
   expect(principal).toMatchObject({ role: 'agent', agent_role: 'tdd_engineer' });

@@ -13,7 +13,7 @@ export interface Principal {
   /** The name of the user or of the key; null if the credential has none. */
   readonly name: string | null;
   readonly user_id: string | null;
-  /** The agent role that the credential is bound to; null if it may act in any. */
+  /** The agent role that the credential is limited to; null if it may act in any. */
   readonly agent_role: string | null;
   /** Expiry of a JWT by the local clock. A key's expiry is in the key ring. */
   readonly expires_at_ms?: number;

@@ -50,10 +50,10 @@ export class LogLineWriter implements DestinationStream {
   /** Resolves when all lines are written or lost. Does not wait beyond `close_within_ms` for a log without a reader. */
   async close(): Promise<void> {
     this.isClosing = true;
-    const timeoutAbort = new AbortController();
-    const timeout = sleep(this.settings.close_within_ms, undefined, { signal: timeoutAbort.signal });
+    const timeoutController = new AbortController();
+    const timeout = sleep(this.settings.close_within_ms, undefined, { signal: timeoutController.signal });
     await Promise.race([this.drainPromise, timeout.catch(() => {})]);
-    timeoutAbort.abort();
+    timeoutController.abort();
   }
 
   private async drain(): Promise<void> {

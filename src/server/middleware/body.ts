@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { LARGE_JSON_CHARS } from '../../coordinator/documents/documents.js';
-import { JsonText } from '../../coordinator/documents/json-text.js';
+import { UnparsedJson } from '../../coordinator/documents/unparsed-json.js';
 import { isProblem, type Problem, problem, unauthorizedProblem } from '../../coordinator/wire/problem.js';
 import type { RequestBody } from '../../core/contract/operation.js';
 import { PLAN_TEXT_LENGTH_MAX } from '../../core/plan/index.js';
@@ -86,7 +86,7 @@ function decodeBody(body: RequestBody, bytes: Uint8Array, connection: RequestCon
   if (body.kind === 'plan' && !(connection.header('content-type') ?? '').includes('json'))
     return { value: text };
   const isDocument = body.kind === 'plan' || body.is_document === true;
-  if (isDocument && text.length > LARGE_JSON_CHARS) return { value: new JsonText(text) };
+  if (isDocument && text.length > LARGE_JSON_CHARS) return { value: new UnparsedJson(text) };
   const parsed = readStrictJson(text);
   return 'fault' in parsed ? malformedBody(parsed.fault) : parsed;
 }

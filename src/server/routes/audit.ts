@@ -1,7 +1,7 @@
 import { type Handlers, jsonHandlers } from '../route.js';
 
 export const auditHandlers = jsonHandlers({
-  audit_head: ({ coordinator, projectKey }) => coordinator.audit.head(projectKey),
+  audit_head: ({ coordinator, projectKey }) => coordinator.audit.lastCheckpoint(projectKey),
   audit_proof: ({ coordinator, projectKey, query }) => coordinator.audit.proof(projectKey, query.position),
   audit_consistency: ({ coordinator, projectKey, query }) =>
     coordinator.audit.consistency(projectKey, query.from, query.to ?? null),
@@ -9,10 +9,10 @@ export const auditHandlers = jsonHandlers({
   audit_replace_key: ({ coordinator, projectKey, body, caller }) =>
     coordinator.audit.replaceKey(projectKey, body, caller),
   verify_log: async ({ coordinator, projectKey, connection }) => {
-    const disconnected = new AbortController();
-    const stopListening = connection.onClose(() => disconnected.abort());
+    const disconnectController = new AbortController();
+    const stopListening = connection.onClose(() => disconnectController.abort());
     try {
-      return await coordinator.verifications.run(projectKey, disconnected.signal);
+      return await coordinator.verifications.run(projectKey, disconnectController.signal);
     } finally {
       stopListening();
     }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Caller } from '../../coordinator/authentication/caller.js';
 import type { Coordinator } from '../../coordinator/coordinator.js';
-import { JsonText } from '../../coordinator/documents/json-text.js';
+import { UnparsedJson } from '../../coordinator/documents/unparsed-json.js';
 import type { MethodologyService } from '../../coordinator/methodology/service.js';
 import { parseBody } from '../../coordinator/operations/parse-body.js';
 import { isProblem } from '../../coordinator/wire/problem.js';
@@ -48,7 +48,7 @@ const configure = projectCommand(({ settings }, projectKey, body, caller) =>
 export const methodologyHandlers = jsonHandlers({
   init: (call) => {
     const { coordinator, tenant, body, caller } = call;
-    if (body instanceof JsonText) return coordinator.settings.configureText(tenant, body, caller);
+    if (body instanceof UnparsedJson) return coordinator.settings.configureText(tenant, body, caller);
     return configure(call);
   },
   start: projectCommand(({ methodology }, ...request) => methodology.start(...request)),

@@ -1,4 +1,4 @@
-import { JsonText } from '../../coordinator/documents/json-text.js';
+import { UnparsedJson } from '../../coordinator/documents/unparsed-json.js';
 import { parseBody } from '../../coordinator/operations/parse-body.js';
 import { isProblem, type Problem, problem } from '../../coordinator/wire/problem.js';
 import { planEnvelope, tasksEnvelope } from '../../core/contract/plan.js';
@@ -27,7 +27,7 @@ function parseIfMatch(ifMatch: string | null): number | null | Problem {
  * the query.
  */
 function splitRequestId(body: unknown): { plan: unknown; request_id?: string } | Problem {
-  if (body instanceof JsonText || typeof body !== 'object' || body === null || Array.isArray(body)) {
+  if (body instanceof UnparsedJson || typeof body !== 'object' || body === null || Array.isArray(body)) {
     return { plan: body };
   }
   const fields = parseBody(planEnvelope, body);
@@ -52,7 +52,7 @@ export const planHandlers = {
 
   add_tasks: async ({ coordinator, projectKey, body, caller }) => {
     const { plans } = coordinator;
-    if (body instanceof JsonText) return withEtag(await plans.add(projectKey, body, {}, caller));
+    if (body instanceof UnparsedJson) return withEtag(await plans.add(projectKey, body, {}, caller));
     const fields = parseBody(tasksEnvelope, body);
     if (isProblem(fields)) return toResponse(fields);
     const { tasks, request_id } = fields;

@@ -16,7 +16,7 @@ export const numberOf = (value: AttributeValue | undefined): number => Number(va
 const escapeName = (name: string): string => encodeURIComponent(name);
 export const unescapeName = (part: string): string => decodeURIComponent(part);
 
-/** Holds the projects of a tenant: one item each, written with every transaction until the project has its first event. */
+/** Lists the projects of a tenant, one item each. Every commit writes the item while the project has no events yet. */
 export const tenantPartition = (tenantId: string): string => `T#${escapeName(tenantId)}`;
 export const projectPartition = ({ tenant_id, project_id }: ProjectKey): string =>
   `${tenantPartition(tenant_id)}#P#${escapeName(project_id)}`;

@@ -1,6 +1,6 @@
 import { envelopeText } from '../../core/audit/leaf.js';
+import { escapeJson } from '../../core/escape-json.js';
 import type { NewEvent } from '../../core/events/envelope.js';
-import { escapeJson } from '../../core/json-text.js';
 import type { TransactionFields } from '../ledger.js';
 import type { LoggedRequest, Permit } from '../store.js';
 import type { ByteWriter } from './byte-writer.js';

@@ -84,7 +84,7 @@ export class LogFiles implements ClosableFile {
 
   closeIfIdle(): boolean {
     if (this.users > 0 || this.active === null) return false;
-    // The file has no users, so nothing waits until it is closed.
+    // No one uses the file, so its closing need not be awaited.
     this.active.retire().catch(() => {});
     this.active = null;
     return true;

@@ -14,7 +14,7 @@ import { createRequire } from 'node:module';
 import { dirname, resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Disk, type DiskFile, isErrorCode, type UpdatableFile, unlessMissing } from './disk.js';
-import { InlineWrites } from './inline-writes.js';
+import { MainThreadWrites } from './main-thread-writes.js';
 
 interface NativeLocks {
   tryLock(fd: number): boolean;
@@ -108,12 +108,12 @@ export const nodeDisk: Disk = {
   pause: () => pause(WRITE_PAUSE_MS),
 };
 
-const inlineWrites = new InlineWrites(() => performance.now());
+const mainThreadWrites = new MainThreadWrites(() => performance.now());
 
 const nodeFile = (file: FileHandle): DiskFile => ({
   write: async (bytes) =>
-    inlineWrites.isInline(bytes.length)
-      ? inlineWrites.run(() => writeSync(file.fd, bytes, 0, bytes.length, null))
+    mainThreadWrites.isOnMainThread(bytes.length)
+      ? mainThreadWrites.run(() => writeSync(file.fd, bytes, 0, bytes.length, null))
       : (await file.write(bytes, 0, bytes.length, null)).bytesWritten,
   read: async (into, position) => (await file.read(into, 0, into.length, position)).bytesRead,
   sync: () => file.datasync(),

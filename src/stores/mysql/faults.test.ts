@@ -51,7 +51,7 @@ function describeDeath(options: MysqlOptions, { restart, freeze, thaw }: Require
       expect(events[position - 1]?.event_id).toBe(eventId);
   });
 
-  it('refuses a commit as late that a frozen server delayed beyond not_after_ms', async () => {
+  it('refuses a commit as late if a frozen server delayed it beyond not_after_ms', async () => {
     const projectKey = newProject();
     const store = await open(options);
     const not_after_ms = (await store.now()) + 150;

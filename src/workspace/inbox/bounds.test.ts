@@ -3,12 +3,12 @@ import { mkdir, symlink, unlink, writeFile } from 'node:fs/promises';
 import { expect, it } from 'vitest';
 import {
   bareWorkspace,
-  dropCommand,
   EDGE,
   FEATURE,
   namesInWorkspace,
   readOutcome,
   WorkspaceHarness,
+  writeInboxCommand,
 } from '../testing/workspace-harness.js';
 import type { InboxFiles } from './files.js';
 import { nodeInboxFiles } from './node-files.js';
@@ -27,7 +27,7 @@ it('keeps the newest outcomes of an agent and removes the oldest', async () => {
     (_, index) => `old-${String(index).padStart(5, '0')}.json`,
   );
   for (const name of oldNames) writeFileSync(`${folder}/${name}`, '{}');
-  await dropCommand(workspace, 'a-01', 'new.json', claim);
+  await writeInboxCommand(workspace, 'a-01', 'new.json', claim);
   await harness.serialiser.pass();
   const names = await namesInWorkspace(workspace, 'outcome', 'a-01');
   expect(names).toHaveLength(OUTCOMES_MAX);
@@ -58,7 +58,7 @@ it('loses no command when an agent removes its outcomes or replaces one by a lin
     },
   };
   const harness = await WorkspaceHarness.open(workspace, { files: removingFiles });
-  await dropCommand(workspace, 'a-01', 'new.json', claim);
+  await writeInboxCommand(workspace, 'a-01', 'new.json', claim);
   expect((await harness.serialiser.pass()).outcomes).toEqual({ GRANTED: 1 });
   expect(harness.warnings).toEqual([]);
   expect(listCount).toBeGreaterThan(1);
@@ -69,7 +69,7 @@ it('serves every agent in turn while many agents never stop sending', async () =
   const workspace = await bareWorkspace();
   const agents = Array.from({ length: 502 }, (_, index) => `a-${String(index).padStart(3, '0')}`);
   const turnsByAgent = new Map(agents.map((agentId) => [agentId, 0]));
-  const stop = new AbortController();
+  const stopController = new AbortController();
   const harness = await WorkspaceHarness.open(workspace, {
     onStep: (step, { agent_id }) => {
       if (step !== 'replied') return;
@@ -77,11 +77,11 @@ it('serves every agent in turn while many agents never stop sending', async () =
       turnsByAgent.set(agent_id, turns);
       writeFileSync(workspace.path('events', 'inbox', agent_id, `${turns}.json`), JSON.stringify(claim));
       // Once any agent has its second turn, every agent must have had its first.
-      if (turns === 2) stop.abort();
+      if (turns === 2) stopController.abort();
     },
   });
-  for (const agentId of agents) await dropCommand(workspace, agentId, '0.json', claim);
-  await harness.serialiser.pass(stop.signal);
+  for (const agentId of agents) await writeInboxCommand(workspace, agentId, '0.json', claim);
+  await harness.serialiser.pass(stopController.signal);
   expect(Math.min(...turnsByAgent.values())).toBe(1);
 });
 
@@ -96,9 +96,9 @@ it.each([
     const folder = workspace.path('events', 'broken', 'eve');
     await mkdir(folder, { recursive: true });
     for (let at = 0; at < count; at += 1) writeFileSync(`${folder}/${at}${ending}`, '');
-    await dropCommand(workspace, 'eve', '1.json', 'no command');
-    await dropCommand(workspace, 'eve', '2.json', { ...claim, feature: 'F-2' });
-    await dropCommand(workspace, 'good', '1.json', claim);
+    await writeInboxCommand(workspace, 'eve', '1.json', 'no command');
+    await writeInboxCommand(workspace, 'eve', '2.json', { ...claim, feature: 'F-2' });
+    await writeInboxCommand(workspace, 'good', '1.json', claim);
     expect((await harness.serialiser.pass()).toJSON()).toMatchObject({ outcomes: { GRANTED: 1 }, broken: 0 });
     expect(await namesInWorkspace(workspace, 'inbox', 'eve')).toEqual(['1.json', '2.json']);
     expect(harness.warnings).toEqual([expect.stringContaining('is full')]);
@@ -108,8 +108,8 @@ it.each([
 it('submits the drafts of an agent as its result, and promotes them into the project', async () => {
   const workspace = await bareWorkspace();
   const harness = await WorkspaceHarness.open(workspace);
-  await dropCommand(workspace, 'a-01', '1.json', claim);
-  await dropCommand(workspace, 'a-01', '2.json', {
+  await writeInboxCommand(workspace, 'a-01', '1.json', claim);
+  await writeInboxCommand(workspace, 'a-01', '2.json', {
     event_type: 'edge_converged',
     feature: FEATURE,
     edge: EDGE,
@@ -120,7 +120,7 @@ it('submits the drafts of an agent as its result, and promotes them into the pro
   const drafts = workspace.path('agents', 'a-01', 'drafts', 'REQ-F-AUTH-001+u', 'design_code', 'src');
   await mkdir(drafts, { recursive: true });
   await writeFile(`${drafts}/auth.ts`, 'export {};\n');
-  await dropCommand(workspace, 'a-01', '3.json', {
+  await writeInboxCommand(workspace, 'a-01', '3.json', {
     event_type: 'edge_converged',
     feature: FEATURE,
     edge: EDGE,

@@ -2,11 +2,11 @@ import { afterEach, expect, it, vi } from 'vitest';
 import { verifyLog } from '../../cli/verify/verify-log.js';
 import {
   bareWorkspace,
-  dropCommand,
   EDGE,
   FEATURE,
   readOutcome,
   WorkspaceHarness,
+  writeInboxCommand,
 } from '../testing/workspace-harness.js';
 import type { Workspace } from '../workspace.js';
 
@@ -43,7 +43,7 @@ it('executes a command only once if its file reappears and only the log has reco
   const commands = [claim, completedIteration, intent, released];
   const dropAll = async () => {
     for (const [at, command] of commands.entries())
-      await dropCommand(workspace, 'a-01', `${at}.json`, command);
+      await writeInboxCommand(workspace, 'a-01', `${at}.json`, command);
   };
   const readOutcomes = () =>
     Promise.all(
@@ -53,7 +53,7 @@ it('executes a command only once if its file reappears and only the log has reco
   await serveAt(workspace, START_MS);
   const before = await readOutcomes();
   // An event days later makes the coordinator drop the earlier request ids.
-  await dropCommand(workspace, 'b-01', '1.json', { ...intent, intent_id: 'INT-2' });
+  await writeInboxCommand(workspace, 'b-01', '1.json', { ...intent, intent_id: 'INT-2' });
   const events = await serveAt(workspace, START_MS + 3 * DAY_MS);
   await dropAll();
   expect(await serveAt(workspace, START_MS + 3 * DAY_MS)).toEqual(events);
@@ -71,7 +71,7 @@ it('continues from the time of the log when the clock was set back or far ahead'
     [START_MS, claim],
   ];
   for (const [at, [atMs, command]] of days.entries()) {
-    await dropCommand(workspace, 'a-01', `${at}.json`, command);
+    await writeInboxCommand(workspace, 'a-01', `${at}.json`, command);
     await serveAt(workspace, atMs);
     expect(await readOutcome(workspace, 'a-01', `${at}.json`)).toMatchObject({ ok: true });
   }
@@ -97,7 +97,7 @@ it.each([
     { ...completedIteration, data: { occurred_at: at } },
   ];
   for (const [index, command] of commands.entries())
-    await dropCommand(workspace, 'a-01', `${index}.json`, command);
+    await writeInboxCommand(workspace, 'a-01', `${index}.json`, command);
   const { outcomes } = await harness.serialiser.pass();
   expect(outcomes).toEqual({ GRANTED: 1, INVALID_REQUEST: 1, APPENDED: 1, INVALID_EVENT: 2 });
   const days = (await harness.events()).map(({ timestamp }) => timestamp.slice(0, 10));

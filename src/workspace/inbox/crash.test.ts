@@ -4,13 +4,13 @@ import { describe, expect, it } from 'vitest';
 import { evaluatorReport, FILES } from '../../../test/support/workspace-files.js';
 import {
   bareWorkspace,
-  dropCommand,
   EDGE,
   FEATURE,
   KEY,
   namesInWorkspace,
   readOutcome,
   WorkspaceHarness,
+  writeInboxCommand,
 } from '../testing/workspace-harness.js';
 import type { Workspace } from '../workspace.js';
 import type { InboxCommand } from './command.js';
@@ -98,12 +98,13 @@ for (const [name, { before, command, rival, reply, edgeHistory }] of Object.entr
     async (step) => {
       const workspace = await bareWorkspace();
       const earlierRun = await WorkspaceHarness.open(workspace);
-      for (const [at, each] of before.entries()) await dropCommand(workspace, 'a-01', `0${at}.json`, each);
+      for (const [at, each] of before.entries())
+        await writeInboxCommand(workspace, 'a-01', `0${at}.json`, each);
       await earlierRun.serialiser.pass();
       await earlierRun.close();
 
-      await dropCommand(workspace, 'a-01', '1.json', command);
-      if (rival !== undefined) await dropCommand(workspace, 'b-01', '1.json', rival);
+      await writeInboxCommand(workspace, 'a-01', '1.json', command);
+      if (rival !== undefined) await writeInboxCommand(workspace, 'b-01', '1.json', rival);
       // Crash twice at the same point: repeated crashes must not repeat the work.
       await crashAt(workspace, step);
       if (step !== 'removed') await crashAt(workspace, step);
@@ -131,11 +132,15 @@ it('keeps a convergence accepted with a warning when the serialiser crashes befo
   const files = { ...FILES, 'agent_roles.yml': warn };
   expect(await earlierRun.coordinator.settings.configure(KEY, { files })).not.toHaveProperty('problem');
   const edge = { feature: 'REQ-F-A', edge: EDGE };
-  await dropCommand(workspace, 'a-01', '0.json', { event_type: 'edge_claim', ...edge, agent_role: 'a' });
+  await writeInboxCommand(workspace, 'a-01', '0.json', {
+    event_type: 'edge_claim',
+    ...edge,
+    agent_role: 'a',
+  });
   await earlierRun.serialiser.pass();
   await earlierRun.close();
   const done = { event_type: 'edge_converged', ...edge, generation: 1, result: 1, ...evaluatorReport() };
-  await dropCommand(workspace, 'a-01', '1.json', done);
+  await writeInboxCommand(workspace, 'a-01', '1.json', done);
   await crashAt(workspace, 'decided');
   const harness = await WorkspaceHarness.open(workspace);
   await harness.serialiser.pass();
@@ -149,7 +154,7 @@ it('keeps a convergence accepted with a warning when the serialiser crashes befo
 it('keeps a command in the inbox while the store is unreachable, and decides it afterwards', async () => {
   const workspace = await bareWorkspace();
   const harness = await WorkspaceHarness.open(workspace);
-  await dropCommand(workspace, 'a-01', '1.json', claim);
+  await writeInboxCommand(workspace, 'a-01', '1.json', claim);
   const claimTask = harness.coordinator.claims.claimTask.bind(harness.coordinator.claims);
   harness.coordinator.claims.claimTask = async () => ({
     problem: 'UNAVAILABLE',
@@ -171,10 +176,10 @@ describe('a refusal without an event in the log', () => {
    */
   async function crashAfterRefusal(): Promise<Workspace> {
     const workspace = await bareWorkspace();
-    await dropCommand(workspace, 'a-01', '1.json', heartbeat);
+    await writeInboxCommand(workspace, 'a-01', '1.json', heartbeat);
     await crashAt(workspace, 'replied');
     expect((await readOutcome(workspace, 'a-01', '1.json')).reply).toMatchObject({ reason: 'NO_CLAIM' });
-    await dropCommand(workspace, 'a-01', '0.json', claim);
+    await writeInboxCommand(workspace, 'a-01', '0.json', claim);
     return workspace;
   }
 

@@ -16,12 +16,12 @@ import { expect, it } from 'vitest';
 import { skipGroup } from '../../stores/testing/on-database.js';
 import {
   bareWorkspace,
-  dropCommand,
   EDGE,
   FEATURE,
   namesInWorkspace,
   readOutcome,
   WorkspaceHarness,
+  writeInboxCommand,
 } from '../testing/workspace-harness.js';
 import type { Workspace } from '../workspace.js';
 
@@ -63,7 +63,7 @@ it.each([
 ])('quarantines a file with the name %j, and never opens that name', async (name) => {
   const { workspace, harness, inbox } = await openWorkspaceWithInbox();
   await writeFile(join(inbox, name), CLAIM);
-  await dropCommand(workspace, 'good', '1.json', claim);
+  await writeInboxCommand(workspace, 'good', '1.json', claim);
   expect((await harness.serialiser.pass()).toJSON()).toMatchObject({ broken: 1, outcomes: { GRANTED: 1 } });
   const [kept = ''] = await namesInWorkspace(workspace, 'broken', 'eve');
   expect(kept).toMatch(/^unnamed-[0-9a-f]{16}$/);
@@ -145,7 +145,7 @@ it.each(INVALID_ENTRIES)(
   async (_, plant, reasonPattern) => {
     const { workspace, harness, inbox } = await openWorkspaceWithInbox();
     await plant(join(inbox, 'x.json'), workspace);
-    await dropCommand(workspace, 'good', '1.json', claim);
+    await writeInboxCommand(workspace, 'good', '1.json', claim);
     expect((await harness.serialiser.pass()).toJSON()).toMatchObject({ broken: 1, outcomes: { GRANTED: 1 } });
     expect(await quarantineReasonOf(workspace, 'x.json')).toMatch(reasonPattern);
     expect(await readOutcome(workspace, 'eve', 'x.json')).toMatchObject({
@@ -157,9 +157,9 @@ it.each(INVALID_ENTRIES)(
 
 it('keeps both of two broken files with the same name', async () => {
   const { workspace, harness } = await openWorkspaceWithInbox();
-  await dropCommand(workspace, 'eve', 'x.json', 'one');
+  await writeInboxCommand(workspace, 'eve', 'x.json', 'one');
   await harness.serialiser.pass();
-  await dropCommand(workspace, 'eve', 'x.json', 'two');
+  await writeInboxCommand(workspace, 'eve', 'x.json', 'two');
   await harness.serialiser.pass();
   const kept = await namesInWorkspace(workspace, 'broken', 'eve');
   expect(kept).toEqual(['x.json', 'x.json.reason.json', 'x.json~1', 'x.json~1.reason.json']);
@@ -168,7 +168,7 @@ it('keeps both of two broken files with the same name', async () => {
 
 it('does not follow an inbox folder that is a link or becomes one while it is served', async () => {
   const { workspace, harness } = await openWorkspaceWithInbox();
-  await dropCommand(workspace, 'bob', '1.json', claim);
+  await writeInboxCommand(workspace, 'bob', '1.json', claim);
   await symlink(workspace.path('events', 'inbox', 'bob'), workspace.path('events', 'inbox', 'mallory'));
   await mkdir(workspace.path('events', 'inbox', '.hidden'));
   await mkdir(workspace.path('events', 'inbox', 'no agent'));
@@ -180,8 +180,8 @@ it('does not follow an inbox folder that is a link or becomes one while it is se
     expect.stringMatching(/mallory is not a folder/),
   ]);
 
-  await dropCommand(workspace, 'eve', '1.json', { ...claim, feature: 'F-2' });
-  await dropCommand(workspace, 'bob', '2.json', { ...claim, feature: 'F-3' });
+  await writeInboxCommand(workspace, 'eve', '1.json', { ...claim, feature: 'F-2' });
+  await writeInboxCommand(workspace, 'bob', '2.json', { ...claim, feature: 'F-3' });
   const swappingHarness = await (async () => {
     await harness.close();
     return WorkspaceHarness.open(workspace, {
@@ -193,7 +193,7 @@ it('does not follow an inbox folder that is a link or becomes one while it is se
       },
     });
   })();
-  await dropCommand(workspace, 'bob', '1.json', { ...claim, feature: 'F-4' });
+  await writeInboxCommand(workspace, 'bob', '1.json', { ...claim, feature: 'F-4' });
   await swappingHarness.serialiser.pass();
   // eve's own file was removed from her folder, which the serialiser had open when it was moved. The file of the same name
   // behind the link was served only for bob.
@@ -204,9 +204,9 @@ it('does not follow an inbox folder that is a link or becomes one while it is se
 it('blocks only the agent whose outcome cannot be written', async () => {
   const { workspace, harness } = await openWorkspaceWithInbox();
   await mkdir(workspace.path('events', 'outcome', 'eve', '1.json', 'in-the-way'), { recursive: true });
-  await dropCommand(workspace, 'eve', '1.json', { ...claim, feature: 'F-1' });
-  await dropCommand(workspace, 'good', '1.json', { ...claim, feature: 'F-2' });
-  await dropCommand(workspace, 'good', '2.json', { ...claim, feature: 'F-3' });
+  await writeInboxCommand(workspace, 'eve', '1.json', { ...claim, feature: 'F-1' });
+  await writeInboxCommand(workspace, 'good', '1.json', { ...claim, feature: 'F-2' });
+  await writeInboxCommand(workspace, 'good', '2.json', { ...claim, feature: 'F-3' });
   expect((await harness.serialiser.pass()).outcomes).toEqual({ GRANTED: 2 });
   expect(harness.warnings).toEqual([expect.stringMatching(/^The inbox of eve is blocked: /)]);
   await rename(workspace.path('events', 'outcome', 'eve', '1.json'), workspace.path('events', 'away'));
@@ -224,7 +224,7 @@ it.each(['outcome', 'broken'])(
     await symlink(workspace.path('features'), workspace.path('events', folder, 'eve'));
     await mkdir(workspace.path('features'));
     await writeFile(join(inbox, '1.json'), folder === 'broken' ? 'no command' : CLAIM);
-    await dropCommand(workspace, 'good', '1.json', { ...claim, feature: 'F-2' });
+    await writeInboxCommand(workspace, 'good', '1.json', { ...claim, feature: 'F-2' });
     expect((await harness.serialiser.pass()).outcomes).toMatchObject({ GRANTED: expect.any(Number) });
     expect((await readOutcome(workspace, 'good', '1.json')).ok).toBe(true);
     expect(harness.warnings).toEqual([expect.stringMatching(/^The inbox of eve is blocked: .*not a folder/)]);
@@ -239,8 +239,12 @@ else {
     ['drafts', ['agents', 'eve', 'drafts']],
   ])('blocks only the agent whose %s folder is inaccessible', async (_, folder) => {
     const { workspace, harness } = await openWorkspaceWithInbox();
-    await dropCommand(workspace, 'eve', '1.json', { ...claim, event_type: 'edge_converged', generation: 1 });
-    await dropCommand(workspace, 'good', '1.json', claim);
+    await writeInboxCommand(workspace, 'eve', '1.json', {
+      ...claim,
+      event_type: 'edge_converged',
+      generation: 1,
+    });
+    await writeInboxCommand(workspace, 'good', '1.json', claim);
     await mkdir(workspace.path(...folder), { recursive: true });
     await chmod(workspace.path(...folder), 0);
     expect((await harness.serialiser.pass()).outcomes).toEqual({ GRANTED: 1 });
@@ -258,32 +262,35 @@ it('sweeps expired claims and stops on the signal while an agent never stops sen
     const folder = workspace.path('events', 'inbox', 'eve');
     writeFileSync(join(folder, `${String(sentCount).padStart(6, '0')}.json`), CLAIM);
   };
-  const stop = new AbortController();
+  const stopController = new AbortController();
   const harness = await WorkspaceHarness.open(workspace, { onStep: (step) => step === 'replied' && send() });
   let sweepCount = 0;
   const sweep = harness.coordinator.sweep.bind(harness.coordinator);
   harness.coordinator.sweep = async () => {
     sweepCount += 1;
-    if (sweepCount === 3) stop.abort();
+    if (sweepCount === 3) stopController.abort();
     return sweep();
   };
   send();
-  await harness.serialiser.pass(stop.signal);
+  await harness.serialiser.pass(stopController.signal);
   expect(sweepCount).toBe(3);
   expect(await namesInWorkspace(workspace, 'outcome', 'eve')).toEqual(['000001.json', '000002.json']);
 });
 
 it('refuses unknown fields of a command by name', async () => {
   const { workspace, harness } = await openWorkspaceWithInbox();
-  await dropCommand(workspace, 'eve', '1.json', { ...claim, generation: 7 });
-  await dropCommand(workspace, 'eve', '2.json', { ...claim, lease_duration_seconds: -1 });
-  await dropCommand(
+  await writeInboxCommand(workspace, 'eve', '1.json', { ...claim, generation: 7 });
+  await writeInboxCommand(workspace, 'eve', '2.json', { ...claim, lease_duration_seconds: -1 });
+  await writeInboxCommand(
     workspace,
     'eve',
     '3.json',
     `{"event_type":"edge_claim","feature":"F","edge":"e","__proto__":{"a":1}}`,
   );
-  await dropCommand(workspace, 'eve', '4.json', { event_type: 'iteration_completed', iteration: 'one' });
+  await writeInboxCommand(workspace, 'eve', '4.json', {
+    event_type: 'iteration_completed',
+    iteration: 'one',
+  });
   expect((await harness.serialiser.pass()).outcomes).toEqual({ INVALID_REQUEST: 3, INVALID_EVENT: 1 });
   expect((await readOutcome(workspace, 'eve', '1.json')).reply.detail).toContain('generation');
 });

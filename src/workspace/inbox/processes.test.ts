@@ -5,10 +5,10 @@ import { reproducibleRandom } from '../../stores/file/testing.js';
 import { childProgram } from '../testing/child-program.js';
 import {
   bareWorkspace,
-  dropCommand,
   namesInWorkspace,
   readOutcome,
   WorkspaceHarness,
+  writeInboxCommand,
 } from '../testing/workspace-harness.js';
 import type { Workspace } from '../workspace.js';
 
@@ -55,11 +55,11 @@ function commandsOf(agentId: string, round: number): Record<string, object> {
   };
 }
 
-async function dropRound(workspace: Workspace, round: number): Promise<void> {
+async function writeRoundToInboxes(workspace: Workspace, round: number): Promise<void> {
   await Promise.all(
     AGENTS.map(async (agentId) => {
       for (const [name, command] of Object.entries(commandsOf(agentId, round))) {
-        await dropCommand(workspace, agentId, name, command);
+        await writeInboxCommand(workspace, agentId, name, command);
       }
     }),
   );
@@ -117,9 +117,9 @@ it(
         (_, index) => index,
       );
       for (const round of rounds) {
-        const dropped = dropRound(workspace, round);
+        const writing = writeRoundToInboxes(workspace, round);
         // Each command takes four steps; some are always left to the next process, or to the final pass.
-        await Promise.all([dropped, serveAndDie(workspace, 1 + Math.floor(random() * 76))]);
+        await Promise.all([writing, serveAndDie(workspace, 1 + Math.floor(random() * 76))]);
       }
       await inspectLog(workspace, rounds);
     }

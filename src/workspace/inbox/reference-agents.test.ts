@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
 import {
   bareWorkspace,
-  dropCommand,
   EDGE,
   FEATURE,
   readOutcome,
   WorkspaceHarness,
+  writeInboxCommand,
 } from '../testing/workspace-harness.js';
 
 const edgeFields = { feature: FEATURE, edge: EDGE };
@@ -19,7 +19,7 @@ async function openWithClaim() {
   /** Sends one command of an agent, and returns the reply in its outcome. */
   const send = async (agentId: string, command: object) => {
     sentCount += 1;
-    await dropCommand(workspace, agentId, `${sentCount}.json`, command);
+    await writeInboxCommand(workspace, agentId, `${sentCount}.json`, command);
     await harness.serialiser.pass();
     return (await readOutcome(workspace, agentId, `${sentCount}.json`)).reply;
   };

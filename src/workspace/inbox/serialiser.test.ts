@@ -2,12 +2,12 @@ import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { expect, it } from 'vitest';
 import {
   bareWorkspace,
-  dropCommand,
   EDGE,
   FEATURE,
   namesInWorkspace,
   readOutcome,
   WorkspaceHarness,
+  writeInboxCommand,
 } from '../testing/workspace-harness.js';
 
 const claim = { event_type: 'edge_claim', feature: FEATURE, edge: EDGE, agent_role: 'architect' };
@@ -17,8 +17,8 @@ const edgeFields = { feature: FEATURE, edge: EDGE, generation: 1 };
 it('serves an edge from its claim to its convergence as specification 002 describes', async () => {
   const workspace = await bareWorkspace();
   const harness = await WorkspaceHarness.open(workspace);
-  await dropCommand(workspace, 'a-01', '1.json', claim);
-  await dropCommand(workspace, 'b-01', '1.json', {
+  await writeInboxCommand(workspace, 'a-01', '1.json', claim);
+  await writeInboxCommand(workspace, 'b-01', '1.json', {
     ...claim,
     timestamp: '2026-02-21T00:00:00Z',
     agent_id: 'b-01',
@@ -37,21 +37,21 @@ it('serves an edge from its claim to its convergence as specification 002 descri
       next: expect.stringContaining('Claim another task'),
     },
   });
-  await dropCommand(workspace, 'a-01', '2.json', { event_type: 'heartbeat', ...edgeFields });
-  await dropCommand(workspace, 'a-01', '3.json', {
+  await writeInboxCommand(workspace, 'a-01', '2.json', { event_type: 'heartbeat', ...edgeFields });
+  await writeInboxCommand(workspace, 'a-01', '3.json', {
     event_type: 'iteration_completed',
     ...edgeFields,
     iteration: 1,
     status: 'iterating',
     delta: 2,
   });
-  await dropCommand(workspace, 'a-01', '4.json', {
+  await writeInboxCommand(workspace, 'a-01', '4.json', {
     event_type: 'edge_converged',
     ...edgeFields,
     iteration: 2,
     result: { asset: 'code' },
   });
-  await dropCommand(workspace, 'b-01', '2.json', claim);
+  await writeInboxCommand(workspace, 'b-01', '2.json', claim);
   expect((await harness.serialiser.pass()).outcomes).toEqual({
     RENEWED: 1,
     APPENDED: 1,
@@ -82,7 +82,7 @@ it('serves an edge from its claim to its convergence as specification 002 descri
 it('lets only the holder renew, release or converge, whatever session a command names', async () => {
   const workspace = await bareWorkspace();
   const harness = await WorkspaceHarness.open(workspace);
-  await dropCommand(workspace, 'a-01', '1.json', claim);
+  await writeInboxCommand(workspace, 'a-01', '1.json', claim);
   await harness.serialiser.pass();
   const commands = [
     { event_type: 'heartbeat', ...edgeFields },
@@ -90,9 +90,9 @@ it('lets only the holder renew, release or converge, whatever session a command 
     { event_type: 'edge_converged', ...edgeFields, result: 1 },
   ];
   for (const [at, command] of commands.entries()) {
-    await dropCommand(workspace, 'b-01', `${at}-own.json`, command);
-    await dropCommand(workspace, 'b-01', `${at}-theirs.json`, { ...command, session_id: 'inbox.a-01' });
-    await dropCommand(workspace, 'b-01', `${at}-other.json`, { ...command, session_id: 'sess-1' });
+    await writeInboxCommand(workspace, 'b-01', `${at}-own.json`, command);
+    await writeInboxCommand(workspace, 'b-01', `${at}-theirs.json`, { ...command, session_id: 'inbox.a-01' });
+    await writeInboxCommand(workspace, 'b-01', `${at}-other.json`, { ...command, session_id: 'sess-1' });
   }
   expect((await harness.serialiser.pass()).outcomes).toEqual({
     SESSION_MISMATCH: 3,
@@ -106,7 +106,7 @@ it('grants an edge to one of many agents, and names the holder to the others', a
   const workspace = await bareWorkspace();
   const harness = await WorkspaceHarness.open(workspace);
   const agents = Array.from({ length: 20 }, (_, index) => `agent-${index + 10}`);
-  for (const agentId of agents) await dropCommand(workspace, agentId, 'claim.json', claim);
+  for (const agentId of agents) await writeInboxCommand(workspace, agentId, 'claim.json', claim);
   expect((await harness.serialiser.pass()).outcomes).toEqual({ GRANTED: 1, DENIED_ACTIVE_CLAIM: 19 });
   const replies = await Promise.all(agents.map((agentId) => readOutcome(workspace, agentId, 'claim.json')));
   const holder = replies.find(({ ok }) => ok)?.reply.claim.agent_id;
@@ -122,9 +122,9 @@ it('grants an edge to one of many agents, and names the holder to the others', a
 it('continues from the log alone when inboxes, outcomes, drafts and scratch files are gone after a crash', async () => {
   const workspace = await bareWorkspace();
   const crashed = await WorkspaceHarness.open(workspace);
-  await dropCommand(workspace, 'a-01', '1.json', claim);
+  await writeInboxCommand(workspace, 'a-01', '1.json', claim);
   await crashed.serialiser.pass();
-  await dropCommand(workspace, 'b-01', '1.json', claim);
+  await writeInboxCommand(workspace, 'b-01', '1.json', claim);
   for (const kind of ['drafts', 'scratch']) {
     await mkdir(workspace.path('agents', 'a-01', kind), { recursive: true });
     await writeFile(workspace.path('agents', 'a-01', kind, 'unfinished.md'), 'unfinished');
@@ -133,7 +133,7 @@ it('continues from the log alone when inboxes, outcomes, drafts and scratch file
   for (const folder of ['events/inbox', 'events/outcome', 'agents'])
     await rm(workspace.path(folder), { recursive: true });
   const harness = await WorkspaceHarness.open(workspace);
-  await dropCommand(workspace, 'a-01', '2.json', {
+  await writeInboxCommand(workspace, 'a-01', '2.json', {
     event_type: 'edge_converged',
     ...edgeFields,
     result: 'done',
@@ -149,7 +149,7 @@ it('starts each round with another agent, so that no name has an advantage', asy
   const agents = ['a', 'b', 'c'];
   for (const agentId of agents) {
     for (const feature of ['F-1', 'F-2', 'F-3']) {
-      await dropCommand(workspace, agentId, `${feature}.json`, {
+      await writeInboxCommand(workspace, agentId, `${feature}.json`, {
         event_type: 'edge_claim',
         feature,
         edge: EDGE,

@@ -5,12 +5,12 @@ import { expect, it } from 'vitest';
 import { git } from '../../../test/support/git.js';
 import {
   bareWorkspace,
-  dropCommand,
   EDGE,
   FEATURE,
   KEY,
   readOutcome,
   WorkspaceHarness,
+  writeInboxCommand,
 } from '../testing/workspace-harness.js';
 import type { Workspace } from '../workspace.js';
 import { Serialiser } from './serialiser.js';
@@ -51,7 +51,7 @@ async function openWorktreeSetup(): Promise<WorktreeSetup> {
     warn: () => {},
   });
   const send = async (name: string, command: object) => {
-    await dropCommand(workspace, 'a-01', name, command);
+    await writeInboxCommand(workspace, 'a-01', name, command);
     await serialiser.pass();
     return readOutcome(workspace, 'a-01', name);
   };

@@ -39,7 +39,7 @@ export interface PullReport {
 /**
  * Makes the local log a replica of the remote's, at the same positions. Without offline work, appends the remote's new
  * events. Offline work must have been pushed before, so that the remote's log contains it in the remote's order, unless
- * `may_replace_unpushed` is set. The local tail is then saved to a file, and the log is rebuilt.
+ * `may_replace_unpushed` is set. The offline events are then saved to a file, and the log is rebuilt.
  */
 export async function pull(
   workspace: SyncWorkspace,
@@ -61,9 +61,9 @@ export async function pull(
   return report;
 }
 
-interface OfflineTail {
+interface SavedOfflineEvents {
   readonly file: string;
-  /** Size of the active file when the tail was read, to detect later writes. */
+  /** Size of the active file when the offline events were read, to detect later writes. */
   readonly size_bytes: number;
 }
 
@@ -89,11 +89,11 @@ class PullRun {
     return (await this.rebuildLog(position, null)) ?? this.swapIn(position, null);
   }
 
-  /** Appends the remote's new events; if there is a local tail, rebuilds the log instead. */
+  /** Appends the remote's new events; if there are offline events, rebuilds the log instead. */
   async updateLog(): Promise<PullReport | SyncRefusal> {
     const { store, blobs } = await this.workspace.open();
     let position: number;
-    let tail: OfflineTail;
+    let saved: SavedOfflineEvents;
     try {
       const state = await readSyncState(this.workspace, store, this.remote);
       if (isSyncRefusal(state)) return state;
@@ -108,21 +108,21 @@ class PullRun {
       }
       if (!this.options.may_replace_unpushed && cursor?.pushed_position !== local_position)
         return notPushedRefusal(state);
-      tail = await this.saveOfflineEvents(store, state);
+      saved = await this.saveOfflineEvents(store, state);
       await this.options.onStep('aside');
       const refused = await this.rebuildLog(position, replica);
       if (refused !== null) return refused;
     } finally {
       await store.close();
     }
-    return this.swapIn(position, tail);
+    return this.swapIn(position, saved);
   }
 
-  /** Saves the local-only events to a permanent file, one per line. */
+  /** Saves the offline events to a permanent file, one per line. */
   private async saveOfflineEvents(
     store: Store,
     { common_position, local_position }: SyncState,
-  ): Promise<OfflineTail> {
+  ): Promise<SavedOfflineEvents> {
     const { events, key } = this.workspace;
     const lines: string[] = [];
     const range = { after: common_position, until_position: local_position };
@@ -160,12 +160,15 @@ class PullRun {
   }
 
   /** Replaces the current log with the rebuilt one. */
-  private async swapIn(position: number, tail: OfflineTail | null): Promise<PullReport | SyncRefusal> {
+  private async swapIn(
+    position: number,
+    saved: SavedOfflineEvents | null,
+  ): Promise<PullReport | SyncRefusal> {
     const { onStep } = this.options;
     await onStep('rebuilt');
-    const isUnchanged = async () => (await sizeOf(this.logFile)) === (tail?.size_bytes ?? 0);
+    const isUnchanged = async () => (await sizeOf(this.logFile)) === (saved?.size_bytes ?? 0);
     if (await swapLog(this.workspace.events, isUnchanged, onStep))
-      return { position, received: position, rebuilt: true, aside: tail?.file ?? null };
+      return { position, received: position, rebuilt: true, aside: saved?.file ?? null };
     const detail = 'The log changed during the pull. Run gen sync pull again.';
     return { refused: 'WRITTEN_MEANWHILE', detail };
   }

@@ -12,6 +12,7 @@ import { featureSubject, METHODOLOGY_SUBJECT } from '../../core/subject.js';
 import { withoutUndefined } from '../../core/without-undefined.js';
 import type { ProjectKey, Store } from '../../stores/store.js';
 import { eventsUntil } from '../event-pages.js';
+import { isAcceptingReview, type PushAction, pushActionFor, type RemoteHandle } from './push-action.js';
 import { type RemoteCommand, RemoteUnavailable, type SyncRemote } from './remote.js';
 import { writeCursor } from './sync-file.js';
 import { readSyncState } from './sync-state.js';
@@ -22,7 +23,6 @@ import {
   type SyncRefusal,
   type SyncWorkspace,
 } from './sync-workspace.js';
-import { isAcceptingReview, type RemoteHandle, type TailAction, tailActionFor } from './tail-command.js';
 
 const PAGE_SIZE = 1000;
 const IMPORT_CHARS_MAX = 384 * 1024;
@@ -53,7 +53,7 @@ interface RemappedClaim {
 }
 
 export interface PushReport {
-  /** The tail: from the first position after the common part to the last local one. */
+  /** The offline events: from the first position after the common part to the last local one. */
   readonly from: number;
   readonly to: number;
   sent: number;
@@ -65,7 +65,7 @@ export interface PushReport {
 }
 
 /**
- * Sends the offline events to the remote in order, except those that `tailActionFor` skips or keeps local. Each is imported,
+ * Sends the offline events to the remote in order, except those that `pushActionFor` skips or keeps local. Each is imported,
  * or sent as the command that would have produced it, under its own id, so that sending it twice takes effect once. A claim
  * is a proposal: if it is refused, nothing that depends on it is sent, and those events stay local.
  */
@@ -89,7 +89,7 @@ export async function push(
   );
   if (local_position > common_position) {
     await run.configure(texts);
-    await run.sendTail(common_position, local_position);
+    await run.sendOfflineEvents(common_position, local_position);
   }
   await onStep('pushed');
   await writeCursor(workspace, remote.name, {
@@ -159,7 +159,7 @@ class PushRun {
     if (problem !== null) this.addRefused(CONFIGURATION, assertDecided(problem));
   }
 
-  async sendTail(after: number, until_position: number): Promise<void> {
+  async sendOfflineEvents(after: number, until_position: number): Promise<void> {
     const log = { store: this.local.store, key: this.workspace.key };
     let approval: EventEnvelope | null = null;
     for await (const event of eventsUntil(log, { after, until_position })) {
@@ -196,7 +196,7 @@ class PushRun {
   private async pushEvent(event: EventEnvelope, acceptedEventId?: string): Promise<void> {
     const handle = this.handles.get(claimKey(event));
     // A claim granted before the workspace went offline has the same generation at the remote.
-    const action = tailActionFor(event, handle ?? { generation: event.generation ?? 0 }, acceptedEventId);
+    const action = pushActionFor(event, handle ?? { generation: event.generation ?? 0 }, acceptedEventId);
     if (action.kind === 'skip') return;
     if (handle === null && claimEventKindOf(event.event_type) !== 'granted') {
       return this.addNotSent(event, 'the claim that it depends on was refused');
@@ -219,7 +219,7 @@ class PushRun {
     if (problem !== null) assertDecided(problem);
   }
 
-  private async send(event: EventEnvelope, action: TailAction & { kind: 'send' }): Promise<void> {
+  private async send(event: EventEnvelope, action: PushAction & { kind: 'send' }): Promise<void> {
     if (action.verb === 'submit') {
       const problem = await this.sendBlobs(event);
       if (problem !== null) return this.addRefused(event, problem);
@@ -290,7 +290,7 @@ class PushRun {
   }
 }
 
-/** Stands for the configuration in reports. It is not an event of the tail, and comes before all of them. */
+/** Stands for the configuration in reports. It is not an event, and comes before all of them. */
 const CONFIGURATION = {
   position: 0,
   event_id: '',

@@ -8,9 +8,9 @@ export interface SyncStatus extends Pick<SyncState, 'local_position' | 'remote_p
   readonly remote: string;
   /** Both logs are equal up to this position. */
   readonly replicated_position: number;
-  /** Number of local events after `replicated_position`: offline work, also after it was pushed, until a pull replaces it. */
+  /** Number of offline events: those after `replicated_position`, also after they were pushed, until a pull replaces them. */
   readonly tail: number;
-  /** Whether every local event has been pushed, so that for a tail only a pull is missing. */
+  /** Whether every local event has been pushed, so that only a pull is missing if there are offline events. */
   readonly pushed: boolean;
   /** Number of remote events after `replicated_position`, which a pull will bring. */
   readonly behind: number;
@@ -19,7 +19,7 @@ export interface SyncStatus extends Pick<SyncState, 'local_position' | 'remote_p
   readonly warning: string | null;
 }
 
-/** How far the two logs differ. Does not predict which events of the tail the remote would accept. */
+/** How far the two logs differ. Does not predict which offline events the remote would accept. */
 export async function syncStatus(
   workspace: SyncWorkspace,
   local: LocalLog,

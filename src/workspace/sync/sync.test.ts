@@ -148,7 +148,7 @@ describe.each(STORES)('a workspace and a coordinator (%s store)', (name) => {
     unwrap(await harness.coordinator.claims.claimTask(KEY, { ...EDGE, ...agentFields('eve') }));
     const release = { ...EDGE, session_id: 's-eve', expected_generation: 1 };
     unwrap(await harness.coordinator.holder.releaseClaim(KEY, release));
-    const tail = (await readWorkspaceLog(workspace)).slice(2);
+    const offlineEvents = (await readWorkspaceLog(workspace)).slice(2);
     const report = await pushValid(workspace, remote);
     expect(report).toMatchObject({ from: 3, sent: 3, refused: [], not_sent: [] });
     expect(report.claims).toMatchObject([{ subject: EDGE.task_id, local_generation: 1, generation: 2 }]);
@@ -158,7 +158,7 @@ describe.each(STORES)('a workspace and a coordinator (%s store)', (name) => {
     });
     await expectEqualLogs(scenario);
     const shared = await eventOfType(harness, 'iteration_completed');
-    const local = tail.find(({ event_type }) => event_type === 'iteration_completed');
+    const local = offlineEvents.find(({ event_type }) => event_type === 'iteration_completed');
     expect(shared).toMatchObject({
       event_id: local?.event_id,
       generation: 2,
@@ -169,7 +169,7 @@ describe.each(STORES)('a workspace and a coordinator (%s store)', (name) => {
     const savedLines = (await readFile(join(workspace.events, 'offline', aside), 'utf8'))
       .trimEnd()
       .split('\n');
-    expect(savedLines.map((line) => JSON.parse(line))).toEqual(tail);
+    expect(savedLines.map((line) => JSON.parse(line))).toEqual(offlineEvents);
   });
 
   // req: SYN-005

@@ -74,8 +74,8 @@ export class WorkspaceHarness {
   }
 }
 
-/** Drops a command as an agent does: writes under a temporary name, then renames. */
-export async function dropCommand(
+/** Writes a command into the inbox as an agent does: under a temporary name, then renames it. */
+export async function writeInboxCommand(
   workspace: Workspace,
   agentId: string,
   name: string,

@@ -13,28 +13,28 @@ type Progress =
 /** Saves the events that match the filter. */
 export function ExportPanel({ filter }: { filter: LogFilter }) {
   const [progress, setProgress] = useState<Progress>({ state: 'none' });
-  const stop = useRef<AbortController | null>(null);
+  const stopController = useRef<AbortController | null>(null);
   const file = useRef('');
   useEffect(
     () => () => {
-      stop.current?.abort();
+      stopController.current?.abort();
       URL.revokeObjectURL(file.current);
     },
     [],
   );
   const start = async () => {
-    stop.current = new AbortController();
+    stopController.current = new AbortController();
     setProgress({ state: 'reading', count: 0 });
     const onProgress = (count: number) => setProgress({ state: 'reading', count });
     try {
-      const exported = await exportEvents(filter, onProgress, stop.current.signal);
+      const exported = await exportEvents(filter, onProgress, stopController.current.signal);
       // The browser reads the file after the click, so the file is kept until the next export.
       URL.revokeObjectURL(file.current);
       file.current = URL.createObjectURL(exported.lines);
       saveFile(file.current);
       setProgress({ state: 'done', exported });
     } catch (error) {
-      setProgress(stop.current.signal.aborted ? { state: 'none' } : { state: 'failed', error });
+      setProgress(stopController.current.signal.aborted ? { state: 'none' } : { state: 'failed', error });
     }
   };
   const isReading = progress.state === 'reading';
@@ -46,7 +46,7 @@ export function ExportPanel({ filter }: { filter: LogFilter }) {
           Download these events
         </button>
         {isReading ? (
-          <button type="button" onClick={() => stop.current?.abort()}>
+          <button type="button" onClick={() => stopController.current?.abort()}>
             Stop
           </button>
         ) : null}

@@ -39,15 +39,15 @@ export function VerifyPanel() {
 
 /** The server stops a verification whose connection is closed, so the verification ends when the view closes. */
 function useVerification() {
-  const stop = useRef<AbortController | null>(null);
+  const stopController = useRef<AbortController | null>(null);
   const { mutate, ...verification } = useMutation({
     mutationFn: (signal: AbortSignal) => call('verify_log', { body: {} }, signal),
   });
-  useEffect(() => () => stop.current?.abort(), []);
+  useEffect(() => () => stopController.current?.abort(), []);
   const start = useCallback(() => {
-    stop.current?.abort();
-    stop.current = new AbortController();
-    mutate(stop.current.signal);
+    stopController.current?.abort();
+    stopController.current = new AbortController();
+    mutate(stopController.current.signal);
   }, [mutate]);
   return { ...verification, start };
 }

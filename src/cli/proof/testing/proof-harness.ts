@@ -19,7 +19,7 @@ import { collectTaskProof } from '../collect-task-proof.js';
 import type { SentBody } from '../signed-bodies.js';
 
 export const [A, B, C] = ['A-001-schema', 'A-002-index', 'B-001-api'] as const;
-export const KEY: TestSigner = newSigner('evidence');
+export const KEY: TestSigner = newSigner('task-proof');
 
 /** Our verdict on a proof, as a code. */
 export function verdictOf(proof: TaskProof | string, trustedKeys?: readonly string[]): string {
@@ -36,13 +36,13 @@ export interface SigningSession {
 }
 
 /** A real coordinator with an audit key and a clock that only the test moves, and a client of its HTTP app. */
-export class EvidenceHarness {
+export class TaskProofHarness {
   private constructor(
     readonly harness: CoordinatorHarness,
     readonly client: Genesis,
   ) {}
 
-  static async open(): Promise<EvidenceHarness> {
+  static async open(): Promise<TaskProofHarness> {
     const signer = { ...KEY, sign: async (text: string) => KEY.sign(text) };
     const harness = await CoordinatorHarness.open('file', { audit: { signer } });
     await harness.plan(planOf(A, { id: B, depends_on: [A] }, C));
@@ -53,7 +53,7 @@ export class EvidenceHarness {
       tenant: PROJECT_KEY.tenant_id,
       project: PROJECT_KEY.project_id,
     };
-    return new EvidenceHarness(harness, new Genesis({ ...target, fetch: app.fetch }));
+    return new TaskProofHarness(harness, new Genesis({ ...target, fetch: app.fetch }));
   }
 
   get coordinator() {

@@ -1,5 +1,5 @@
 import { type HashBytes, utf8 } from '../audit-values.js';
-import { evidenceKind, isSessionOpening, type ResultEvent } from './result-event.js';
+import { claimEventKindIn, isSessionOpening, type ProofEvent } from './proof-event.js';
 
 /**
  * The roles that an event can have for the result, most important first: if there are too many events, those with the first
@@ -27,17 +27,17 @@ export const EVENTS_PER_PROOF_MAX = 200;
 /** The length of the digest of the inputs in a grant, in hex digits. */
 const DIGEST_LENGTH = 32;
 
-/** The events that may be evidence of a task's result, in order of position. */
-export interface ResultEvents {
+/** What the proof of a task's result is selected from. The events are in order of position. */
+export interface TaskProofSource {
   readonly task_id: string;
-  readonly events: readonly ResultEvent[];
+  readonly events: readonly ProofEvent[];
   readonly hash: HashBytes;
 }
 
 /** The result of a task among its events, and what the role of another event depends on. */
 export interface ResultContext {
   readonly taskId: string;
-  readonly result: ResultEvent;
+  readonly result: ProofEvent;
   /** The generation whose holder produced the result. The adoption of a parked result has a later generation of its own. */
   readonly producingGeneration: number;
   /**
@@ -48,11 +48,12 @@ export interface ResultContext {
   readonly sessionIds: ReadonlySet<string>;
 }
 
-const isResult = (event: ResultEvent): boolean => ['accepted', 'adopted'].includes(evidenceKind(event) ?? '');
+const isResult = (event: ProofEvent): boolean =>
+  ['accepted', 'adopted'].includes(claimEventKindIn(event) ?? '');
 
 /** Null if the events contain no accepted result of the task. */
-export function resultContext(evidence: ResultEvents): ResultContext | null {
-  const { task_id: taskId, events } = evidence;
+export function resultContext(source: TaskProofSource): ResultContext | null {
+  const { task_id: taskId, events } = source;
   const taskEvents = events.filter(({ subject }) => subject === taskId);
   const result = taskEvents.findLast(isResult);
   if (result === undefined) return null;
@@ -60,14 +61,14 @@ export function resultContext(evidence: ResultEvents): ResultContext | null {
   const parkedGeneration = adoptedFrom?.imported === true ? undefined : adoptedFrom?.generation;
   const producingGeneration = parkedGeneration ?? result.generation ?? 0;
   const grant = taskEvents.find(
-    (event) => evidenceKind(event) === 'granted' && event.generation === producingGeneration,
+    (event) => claimEventKindIn(event) === 'granted' && event.generation === producingGeneration,
   );
   const sessions = taskEvents.flatMap(({ session_id }) => session_id ?? []);
   return {
     taskId,
     result,
     producingGeneration,
-    inputs: grant === undefined ? new Set() : inputsOfGrant(grant, evidence),
+    inputs: grant === undefined ? new Set() : inputsOfGrant(grant, source),
     sessionIds: new Set(sessions),
   };
 }
@@ -76,11 +77,11 @@ export function resultContext(evidence: ResultEvents): ResultContext | null {
  * The inputs that a grant names, as `task@generation`. The event stores `id@generation.reopenings,…`, or a digest if the
  * list is long.
  */
-function inputsOfGrant(grant: ResultEvent, evidence: ResultEvents): ReadonlySet<string> | null {
+function inputsOfGrant(grant: ProofEvent, source: TaskProofSource): ReadonlySet<string> | null {
   const inputs = grant.payload?.inputs ?? '';
   if (inputs === '') return new Set();
   const names = inputs.split(',').map((each) => /^(.+@\d+)\.\d+$/.exec(each)?.[1]);
-  return names.includes(undefined) ? inputsOfDigest(inputs, grant, evidence) : new Set(names as string[]);
+  return names.includes(undefined) ? inputsOfDigest(inputs, grant, source) : new Set(names as string[]);
 }
 
 /**
@@ -89,8 +90,8 @@ function inputsOfGrant(grant: ResultEvent, evidence: ResultEvents): ReadonlySet<
  */
 function inputsOfDigest(
   digest: string,
-  grant: ResultEvent,
-  { task_id, events, hash }: ResultEvents,
+  grant: ProofEvent,
+  { task_id, events, hash }: TaskProofSource,
 ): ReadonlySet<string> | null {
   const results = events.filter(
     (event) => event.subject !== task_id && isResult(event) && event.position < grant.position,
@@ -104,18 +105,18 @@ function inputsOfDigest(
   return isMatch && digest.length === DIGEST_LENGTH ? new Set(names) : null;
 }
 
-export const inputName = ({ subject, generation }: ResultEvent): string => `${subject}@${generation}`;
+export const inputName = ({ subject, generation }: ProofEvent): string => `${subject}@${generation}`;
 
-/** Null if the event is not evidence of this result. */
-function roleOf(event: ResultEvent, context: ResultContext): ResultRole | null {
+/** Null if the event does not belong to the proof of this result. */
+function roleOf(event: ProofEvent, context: ResultContext): ResultRole | null {
   if (event.subject === context.taskId) return roleOfTaskEvent(event, context);
   if (isSessionOpening(event)) return context.sessionIds.has(event.session_id ?? '') ? 'session' : null;
   return isResult(event) && context.inputs?.has(inputName(event)) === true ? 'input' : null;
 }
 
-function roleOfTaskEvent(event: ResultEvent, context: ResultContext): ResultRole | null {
+function roleOfTaskEvent(event: ProofEvent, context: ResultContext): ResultRole | null {
   const { result } = context;
-  const kind = evidenceKind(event);
+  const kind = claimEventKindIn(event);
   if (kind === 'result_refused') return refusedRole(event, context);
   if (kind === 'warned') return 'warning';
   if (event.position > result.position) return null;
@@ -140,31 +141,31 @@ function roleOfTaskEvent(event: ResultEvent, context: ResultContext): ResultRole
   }
 }
 
-function refusedRole({ payload }: ResultEvent, { result }: ResultContext): ResultRole {
+function refusedRole({ payload }: ProofEvent, { result }: ResultContext): ResultRole {
   const adoptedFrom = result.payload?.adopted_from;
   if (adoptedFrom === undefined || adoptedFrom.imported === true) return 'refused_result';
   return payload?.result_id === adoptedFrom.result_id ? 'parked_result' : 'refused_result';
 }
 
 /** The events that belong to a proof of the result, at most EVENTS_PER_PROOF_MAX, in order of position. */
-export function selectEvidence(evidence: ResultEvents): ResultEvent[] {
-  const selectedEvents = withRoles(evidence)
+export function selectProofEvents(source: TaskProofSource): ProofEvent[] {
+  const selectedEvents = withRoles(source)
     .map(({ event, role }) => ({ event, rank: RESULT_ROLES.indexOf(role) }))
     .sort((one, other) => one.rank - other.rank || other.event.position - one.event.position)
     .slice(0, EVENTS_PER_PROOF_MAX)
     .map(({ event }) => event)
     .sort((one, other) => one.position - other.position);
   // The roles are computed again: a session belongs to a proof because of its commands, which the limit may have removed.
-  return withRoles({ ...evidence, events: selectedEvents }).map(({ event }) => event);
+  return withRoles({ ...source, events: selectedEvents }).map(({ event }) => event);
 }
 
 /** The events that have a role, each with its role; empty if there is no accepted result. */
 export function withRoles(
-  evidence: ResultEvents,
-): { readonly event: ResultEvent; readonly role: ResultRole }[] {
-  const context = resultContext(evidence);
+  source: TaskProofSource,
+): { readonly event: ProofEvent; readonly role: ResultRole }[] {
+  const context = resultContext(source);
   if (context === null) return [];
-  return evidence.events.flatMap((event) => {
+  return source.events.flatMap((event) => {
     const role = roleOf(event, context);
     return role === null ? [] : { event, role };
   });

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { canonicalJson } from '../../canonical-json.js';
 import { bodyText, type SignedCommand, signedText, writeSignature } from '../../signing.js';
 import { newSigner, testSha256, verifyEd25519 } from '../testing/primitives.js';
-import { type ResultEvent, toResultEvent } from './result-event.js';
+import { type ProofEvent, toProofEvent } from './proof-event.js';
 import { type SignedCommandBody, signedBodyFault } from './session-signatures.js';
 
 const PROJECT = { tenant_id: 'acme', project_id: 'shop' };
@@ -15,15 +15,15 @@ function signatureOf(command: SignedCommand, body: Record<string, unknown>, sign
   return writeSignature(AT, signer.sign(signedText(toSign, hex(bodyText(toSign)), AT)));
 }
 
-const resultEvent = (fields: object, payload: object): ResultEvent => {
-  const event = toResultEvent(
+const proofEvent = (fields: object, payload: object): ProofEvent => {
+  const event = toProofEvent(
     { position: 2, timestamp: AT, agent_id: 'alpha', session_id: 's1', ...fields },
     payload,
   );
   if (event === null) throw new Error('not an event');
   return event;
 };
-const opening = resultEvent(
+const opening = proofEvent(
   { event_type: 'SESSION_OPENED', subject: '~session/s1', seq: 1, position: 1 },
   { record: { public_key: KEY.public_key } },
 );
@@ -61,11 +61,11 @@ const CASES = {
 /** The fault of a valid session signature; `change` makes the event, or the stored body, differ from the signed command. */
 function faultOf(
   command: SignedCommandBody['command'],
-  change: { fields?: object; payload?: object; body?: object; events?: ResultEvent[] } = {},
+  change: { fields?: object; payload?: object; body?: object; events?: ProofEvent[] } = {},
 ): string | null {
   const { body, fields, payload } = CASES[command];
   const signature = signatureOf(command, body);
-  const signed = resultEvent({ ...fields, ...change.fields }, { ...payload, ...change.payload, signature });
+  const signed = proofEvent({ ...fields, ...change.fields }, { ...payload, ...change.payload, signature });
   const text = canonicalJson({ ...body, ...change.body });
   const events = change.events ?? [opening];
   return signedBodyFault(
@@ -95,7 +95,7 @@ describe.each(commands)('a signature of %s', (command) => {
   it('does not fit another body, session or key', () => {
     expect(faultOf(command, { body: { more: 1 } })).toContain('did not sign');
     expect(faultOf(command, { fields: { session_id: 's2' } })).toContain('shows no key of the session');
-    const otherKey = resultEvent(
+    const otherKey = proofEvent(
       { event_type: 'SESSION_OPENED', subject: '~session/s1', seq: 1 },
       { record: { public_key: newSigner().public_key } },
     );

@@ -7,7 +7,7 @@ import { readSignature, type SignedCommand, signedText } from '../../signing.js'
 import { readStrictJson } from '../../strict-json.js';
 import { subjectKindOf } from '../../subject.js';
 import { type HashBytes, type ProjectIds, utf8, type VerifySignature } from '../audit-values.js';
-import { evidenceKind, isSessionOpening, type ResultEvent } from './result-event.js';
+import { claimEventKindIn, isSessionOpening, type ProofEvent } from './proof-event.js';
 
 /** What is needed to verify a signature besides the events: the body of the command, which the log does not have. */
 export const signedBody = z.strictObject({
@@ -28,11 +28,11 @@ const COMMANDS: Partial<Record<ClaimEventKind, readonly SignedCommandBody['comma
 };
 
 /** Of the commands whose bodies a proof can include, those that can have caused the event; none for other events. */
-export const commandsOf = (event: ResultEvent): readonly SignedCommandBody['command'][] =>
-  COMMANDS[evidenceKind(event) ?? 'noted'] ?? [];
+export const commandsOf = (event: ProofEvent): readonly SignedCommandBody['command'][] =>
+  COMMANDS[claimEventKindIn(event) ?? 'noted'] ?? [];
 
 /** The key that an event's session was opened with; null if the events do not show a key. */
-export function sessionKey(event: ResultEvent, events: readonly ResultEvent[]): string | null {
+export function sessionKey(event: ProofEvent, events: readonly ProofEvent[]): string | null {
   const opening = events.find((each) => isSessionOpening(each) && each.session_id === event.session_id);
   return opening?.payload?.record?.public_key ?? null;
 }
@@ -45,7 +45,7 @@ export interface SignatureChecks {
 /** Why a body is not what the session signed for this event; null if it is. */
 export function signedBodyFault(
   signed: SignedCommandBody,
-  { project, events }: { readonly project: ProjectIds; readonly events: readonly ResultEvent[] },
+  { project, events }: { readonly project: ProjectIds; readonly events: readonly ProofEvent[] },
   { hash, verify }: SignatureChecks,
 ): string | null {
   const event = events.find(({ position }) => position === signed.position);
@@ -68,7 +68,7 @@ export function signedBodyFault(
 
 /** Whether the event records exactly this command. Without this check, a signature could be moved to another event. */
 function isCommandOf(
-  event: ResultEvent,
+  event: ProofEvent,
   command: SignedCommandBody['command'],
   body: Readonly<Record<string, unknown>>,
   hash: HashBytes,

@@ -1,20 +1,20 @@
 import { readSignature } from '../../signing.js';
 import { subjectKindOf } from '../../subject.js';
 import type { Anchor } from '../checkpoint.js';
-import { evidenceKind, type ResultEvent } from './result-event.js';
+import { claimEventKindIn, type ProofEvent } from './proof-event.js';
 import {
   EVENTS_PER_PROOF_MAX,
   inputName,
   type ResultContext,
-  type ResultEvents,
   type ResultRole,
   resultContext,
+  type TaskProofSource,
   withRoles,
 } from './roles.js';
 import { commandsOf, type SignedCommandBody, sessionKey } from './session-signatures.js';
 
 /** The input of a summary. Only these fields may influence its text. */
-interface SummarySource extends ResultEvents {
+interface SummarySource extends TaskProofSource {
   readonly checkpoint: Anchor;
   readonly signatures: readonly SignedCommandBody[];
 }
@@ -43,20 +43,20 @@ export function resultSummary(source: SummarySource): string[] {
   ];
 }
 
-function eventText(event: ResultEvent, role: ResultRole, source: SummarySource): string {
+function eventText(event: ProofEvent, role: ResultRole, source: SummarySource): string {
   const text = event.payload === null ? redactedText(event, role) : TEXT_OF_ROLE[role](event, event.payload);
   if (!isActOfSession(event)) return text;
   return `${text}; ${isApproved(event, source) ? 'its submission is above' : signatureText(event, source)}`;
 }
 
-const redactedText = (event: ResultEvent, role: ResultRole): string =>
+const redactedText = (event: ProofEvent, role: ResultRole): string =>
   `${event.event_type} (${role}) of ${generationOf(event)}, ${actorText(event)}; its payload is missing, as after redaction`;
 
-type Payload = NonNullable<ResultEvent['payload']>;
+type Payload = NonNullable<ProofEvent['payload']>;
 
-const actorText = ({ agent_id, session_id = '' }: ResultEvent): string =>
+const actorText = ({ agent_id, session_id = '' }: ProofEvent): string =>
   session_id === '' ? agent_id : `${agent_id} in session ${session_id}`;
-const generationOf = ({ generation = 0 }: ResultEvent): string => `generation ${generation}`;
+const generationOf = ({ generation = 0 }: ProofEvent): string => `generation ${generation}`;
 const digestText = ({ result_sha256 = 'none', result_size_bytes }: Payload): string =>
   `SHA-256 ${result_sha256}${result_size_bytes === undefined ? '' : `, ${result_size_bytes} bytes`}`;
 /** Quoted, because it is a person's own words and may have line breaks. */
@@ -64,13 +64,13 @@ const reasonText = ({ reason }: Payload): string =>
   reason === undefined ? '' : ` (${JSON.stringify(reason)})`;
 const byText = ({ by }: Payload): string => (by === undefined ? '' : ` by ${by}`);
 
-const grantText = (event: ResultEvent, { expires_at }: Payload): string => {
+const grantText = (event: ProofEvent, { expires_at }: Payload): string => {
   const until = typeof expires_at === 'string' ? ` until ${expires_at}` : '';
   const role = event.agent_role === undefined ? '' : ` as ${event.agent_role}`;
   return `${generationOf(event)} was granted to ${actorText(event)}${role}${until}`;
 };
 
-function refusalText(event: ResultEvent, payload: Payload): string {
+function refusalText(event: ProofEvent, payload: Payload): string {
   const { submitted_generation = 0, current_generation = 0, rejection_reason, parked } = payload;
   return (
     `${actorText(event)} submitted a result of generation ${submitted_generation} while ${current_generation} was current: ` +
@@ -78,7 +78,7 @@ function refusalText(event: ResultEvent, payload: Payload): string {
   );
 }
 
-function acceptanceText(event: ResultEvent, payload: Payload): string {
+function acceptanceText(event: ProofEvent, payload: Payload): string {
   const { adopted_from: from } = payload;
   if (from === undefined) {
     const late = payload.late === true ? ', after its lease,' : '';
@@ -95,7 +95,7 @@ function originText(from: NonNullable<Payload['adopted_from']>): string {
   return `the convergence that the imported event ${from.event_id}${source} at position ${from.position} reports`;
 }
 
-function endText(event: ResultEvent, payload: Payload): string {
+function endText(event: ProofEvent, payload: Payload): string {
   const { cause, disposition, expired_at = event.timestamp } = payload;
   if (cause === 'EXPIRED') {
     const keptText = disposition === 'held' ? ', but the claim was kept' : '';
@@ -105,12 +105,12 @@ function endText(event: ResultEvent, payload: Payload): string {
   return `${generationOf(event)} was ${ended}${byText(payload)}${reasonText(payload)}`;
 }
 
-function openingText({ session_id, agent_id }: ResultEvent, { record }: Payload): string {
+function openingText({ session_id, agent_id }: ProofEvent, { record }: Payload): string {
   const key = record?.public_key === undefined ? 'without a key' : `with the key ${record.public_key}`;
   return `session ${session_id} was opened for ${agent_id} ${key}`;
 }
 
-const TEXT_OF_ROLE: Record<ResultRole, (event: ResultEvent, payload: Payload) => string> = {
+const TEXT_OF_ROLE: Record<ResultRole, (event: ProofEvent, payload: Payload) => string> = {
   result: acceptanceText,
   earlier_result: (event, payload) => `earlier, ${acceptanceText(event, payload)}`,
   input: (event, payload) => `input ${event.subject}: ${acceptanceText(event, payload)}`,
@@ -132,24 +132,24 @@ const TEXT_OF_ROLE: Record<ResultRole, (event: ResultEvent, payload: Payload) =>
 };
 
 /** Whether a session can have signed the event. Other events are acts of the coordinator, an operator or a reviewer. */
-const isActOfSession = (event: ResultEvent): boolean =>
+const isActOfSession = (event: ProofEvent): boolean =>
   commandsOf(event).length > 0 && event.payload !== null && event.payload.by === undefined;
 
 /**
  * Whether a review accepted the result of this event. A review accepts in the name of the holder, whose signature is on the
  * submission for the review.
  */
-const isApproved = ({ subject, generation, payload }: ResultEvent, { events }: SummarySource): boolean =>
+const isApproved = ({ subject, generation, payload }: ProofEvent, { events }: SummarySource): boolean =>
   events.some(
     (event) =>
-      evidenceKind(event) === 'reviewed' &&
+      claimEventKindIn(event) === 'reviewed' &&
       event.subject === subject &&
       event.generation === generation &&
       event.payload?.decision === 'APPROVED' &&
       event.payload.candidate_sha256 === payload?.result_sha256,
   );
 
-function signatureText(event: ResultEvent, { events, signatures }: SummarySource): string {
+function signatureText(event: ProofEvent, { events, signatures }: SummarySource): string {
   const signature = readSignature(event.payload?.signature ?? '');
   if (signature === null) return 'not signed';
   const key = sessionKey(event, events);
@@ -173,7 +173,7 @@ function missingGrants({ result }: ResultContext, source: SummarySource): string
 }
 
 /** Changes of a subject are numbered without gaps, so the seq of the result is the number of changes up to it. */
-function missingChanges({ taskId, result }: ResultContext, events: readonly ResultEvent[]): string[] {
+function missingChanges({ taskId, result }: ResultContext, events: readonly ProofEvent[]): string[] {
   const { seq: changes = 0 } = result;
   const presentCount = events.filter(({ subject, seq }) => subject === taskId && seq !== undefined).length;
   if (presentCount >= changes) return [];
@@ -182,7 +182,7 @@ function missingChanges({ taskId, result }: ResultContext, events: readonly Resu
   ];
 }
 
-function missingInputs({ inputs }: ResultContext, events: readonly ResultEvent[]): string[] {
+function missingInputs({ inputs }: ResultContext, events: readonly ProofEvent[]): string[] {
   if (inputs === null) return ['Not in this file: the inputs. The grant has only a digest of them.'];
   const presentInputs = new Set(events.map(inputName));
   return [...inputs]

@@ -10,8 +10,8 @@ import {
   type ProofChecks,
   type ProofFault,
 } from '../proof.js';
-import { provenEvent, type ResultEvent } from './result-event.js';
-import { EVENTS_PER_PROOF_MAX, RESULT_ROLES, type ResultEvents, withRoles } from './roles.js';
+import { type ProofEvent, provenEvent } from './proof-event.js';
+import { EVENTS_PER_PROOF_MAX, RESULT_ROLES, type TaskProofSource, withRoles } from './roles.js';
 import { type SignedCommandBody, signedBody, signedBodyFault } from './session-signatures.js';
 import { resultSummary } from './summary.js';
 
@@ -20,7 +20,7 @@ const TASK_PROOF_FORMAT = 'genesis-fleet task proof 1';
 const isAscending = (items: readonly number[]): boolean =>
   items.every((item, at) => at === 0 || item > (items[at - 1] ?? 0));
 
-/** Evidence of an accepted result: the events that led to it, each with its inclusion proof. */
+/** How an accepted result came about: the events that led to it, each with its inclusion proof. */
 const taskProof = z
   .strictObject({
     format: z.literal(TASK_PROOF_FORMAT),
@@ -75,7 +75,7 @@ export function checkTaskProof(value: unknown, checks: ProofChecks): TaskProofVe
   const parsed = taskProof.safeParse(value);
   if (!parsed.success) return refused('MALFORMED', describeIssue(parsed.error));
   const proof = parsed.data;
-  const events: ResultEvent[] = [];
+  const events: ProofEvent[] = [];
   for (const { proof: inclusion } of proof.events) {
     const verdict = checkProof(inclusion, checks);
     if (!verdict.ok)
@@ -88,9 +88,9 @@ export function checkTaskProof(value: unknown, checks: ProofChecks): TaskProofVe
 }
 
 /** The fault of what the file states about its events; null if all of it follows from the events. */
-function contentFault(proof: TaskProof, events: readonly ResultEvent[], checks: ProofChecks) {
-  const evidence = { task_id: proof.task_id, events, hash: checks.hash };
-  const roles = new Map(withRoles(evidence).map(({ event, role }) => [event.position, role]));
+function contentFault(proof: TaskProof, events: readonly ProofEvent[], checks: ProofChecks) {
+  const source = { task_id: proof.task_id, events, hash: checks.hash };
+  const roles = new Map(withRoles(source).map(({ event, role }) => [event.position, role]));
   if (roles.size === 0) return refused('ROLE_MISMATCH', `no event accepts a result of ${proof.task_id}`);
   for (const { role, proof: inclusion } of proof.events) {
     const expected = roles.get(inclusion.index + 1) ?? 'none';
@@ -100,12 +100,12 @@ function contentFault(proof: TaskProof, events: readonly ResultEvent[], checks: 
         `position ${inclusion.index + 1}: expected the role ${expected}, not ${role}`,
       );
   }
-  return summaryFault(proof, evidence) ?? signaturesFault(proof, events, checks);
+  return summaryFault(proof, source) ?? signaturesFault(proof, events, checks);
 }
 
-function summaryFault({ events: [first], signatures, ...proof }: TaskProof, evidence: ResultEvents) {
+function summaryFault({ events: [first], signatures, ...proof }: TaskProof, source: TaskProofSource) {
   if (first === undefined) return null;
-  const expected = resultSummary({ ...evidence, checkpoint: first.proof.checkpoint, signatures });
+  const expected = resultSummary({ ...source, checkpoint: first.proof.checkpoint, signatures });
   const length = Math.max(expected.length, proof.summary.length);
   for (let at = 0; at < length; at += 1) {
     if (expected[at] !== proof.summary[at])
@@ -117,7 +117,7 @@ function summaryFault({ events: [first], signatures, ...proof }: TaskProof, evid
   return null;
 }
 
-function signaturesFault(proof: TaskProof, events: readonly ResultEvent[], checks: ProofChecks) {
+function signaturesFault(proof: TaskProof, events: readonly ProofEvent[], checks: ProofChecks) {
   for (const signed of proof.signatures) {
     const fault = signedBodyFault(signed, { project: proof, events }, checks);
     if (fault !== null) return refused('BAD_SESSION_SIGNATURE', `position ${signed.position}: ${fault}`);
@@ -130,7 +130,7 @@ export function assembleTaskProof(
   taskId: string,
   proofs: readonly InclusionProof[],
   hash: HashBytes,
-  signaturesOf: (events: readonly ResultEvent[]) => readonly SignedCommandBody[],
+  signaturesOf: (events: readonly ProofEvent[]) => readonly SignedCommandBody[],
 ): TaskProof | null {
   const events = proofs.flatMap((proof) => provenEvent(proof) ?? []);
   const byPosition = new Map(proofs.map((proof) => [proof.index + 1, proof]));

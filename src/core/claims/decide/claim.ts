@@ -66,7 +66,7 @@ function isOwnClaim(
 }
 
 /**
- * Why the caller does not get its claim back: its credential is bound to another role, so its result would be refused. Null
+ * Why the caller does not get its claim back: its credential is limited to another role, so its result would be refused. Null
  * if the caller gets the claim back.
  */
 function ownClaimRoleFault({ claim }: Head, { resume }: ClaimCommand): string | null {

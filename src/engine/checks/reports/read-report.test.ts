@@ -23,8 +23,8 @@ it('terminates the thread at the time limit, and does not block the main thread 
 });
 
 it('rejects when the signal is aborted while it reads', async () => {
-  const stop = new AbortController();
-  const reading = read(NESTED, stop.signal, 600_000);
-  stop.abort(new Error('stopped'));
+  const stopController = new AbortController();
+  const reading = read(NESTED, stopController.signal, 600_000);
+  stopController.abort(new Error('stopped'));
   await expect(reading).rejects.toThrow('stopped');
 });

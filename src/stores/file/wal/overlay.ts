@@ -23,7 +23,7 @@ export async function readProjectWal(disk: Disk, folder: string): Promise<Projec
   for (let tries = 1; ; tries += 1) {
     const bytes: Buffer = (await withFile(disk, path, readWhole)) ?? Buffer.alloc(0);
     const { frames, damage } = readFrames(bytes);
-    // Damage reads the same twice. What was read while the writer emptied the file does not.
+    // Real damage gives the same bytes on two reads. Bytes read while the writer was emptying the file do not.
     if (damage === null || previousBytes?.equals(bytes) || tries === TRIES_MAX) {
       const parts = frames.flatMap((frame) => frame.parts);
       return { path, parts: parts.filter(isOwn), damage };

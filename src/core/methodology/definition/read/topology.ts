@@ -104,7 +104,7 @@ function transitionOf(
 
 /**
  * The type of an edge: co-evolution if `edge_type` or `bidirectional` says so, otherwise standard. An unknown type gets a
- * warning, but not the name of the edge itself, which some topologies repeat in `edge_type`.
+ * warning, unless it is the edge's own name: some topologies repeat the name in `edge_type`.
  */
 function edgeTypeOf(
   { edge_type, bidirectional }: ParsedTransition,

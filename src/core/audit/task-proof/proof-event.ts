@@ -65,11 +65,11 @@ const payload = z.looseObject({
   record: z.looseObject({ public_key: optionalText }).optional(),
 });
 
-/** An event as evidence of a result. Its payload is null if the proof does not have it, as after redaction. */
-export type ResultEvent = z.infer<typeof envelope> & { readonly payload: z.infer<typeof payload> | null };
+/** An event of a task proof, or one that may become part of it. Its payload is null if the proof does not have it, as after redaction. */
+export type ProofEvent = z.infer<typeof envelope> & { readonly payload: z.infer<typeof payload> | null };
 
 /** Null if the types of the fields are wrong. */
-export function toResultEvent(fields: unknown, payloadValue: unknown): ResultEvent | null {
+export function toProofEvent(fields: unknown, payloadValue: unknown): ProofEvent | null {
   const event = envelope.safeParse(fields);
   if (!event.success) return null;
   if (payloadValue === null) return { ...event.data, payload: null };
@@ -78,20 +78,20 @@ export function toResultEvent(fields: unknown, payloadValue: unknown): ResultEve
 }
 
 /** The event that an inclusion proof is about; null if its leaf or its payload is not valid. */
-export function provenEvent({ leaf, payload: payloadText }: InclusionProof): ResultEvent | null {
+export function provenEvent({ leaf, payload: payloadText }: InclusionProof): ProofEvent | null {
   const fields = readStrictJson(leaf);
   if ('fault' in fields) return null;
-  if (payloadText === undefined) return toResultEvent(fields.value, null);
+  if (payloadText === undefined) return toProofEvent(fields.value, null);
   const content = readStrictJson(payloadText);
-  return 'fault' in content || !isObject(content.value) ? null : toResultEvent(fields.value, content.value);
+  return 'fault' in content || !isObject(content.value) ? null : toProofEvent(fields.value, content.value);
 }
 
 /**
- * The kind of claim event that the event is evidence of; null if it is evidence of none. Refused results and warnings change
- * no head, so they count without a seq. Every other kind counts only with a seq: without one, the event was only reported or
- * imported. Escalations and warnings have the same event type; the seq distinguishes them, even if the payload is redacted.
+ * The kind of claim event that the event counts as in a task proof; null: none. Refused results and warnings change no head,
+ * so they count without a seq. Every other kind counts only with a seq: without one, the event was only reported or imported.
+ * Escalations and warnings have the same event type; the seq distinguishes them, even if the payload is redacted.
  */
-export function evidenceKind({ event_type, seq }: ResultEvent): ClaimEventKind | null {
+export function claimEventKindIn({ event_type, seq }: ProofEvent): ClaimEventKind | null {
   const kind = claimEventKindOf(event_type);
   if (kind === undefined) return null;
   if (kind === 'escalated') return seq === undefined ? 'warned' : 'escalated';
@@ -99,5 +99,5 @@ export function evidenceKind({ event_type, seq }: ResultEvent): ClaimEventKind |
   return seq === undefined ? null : kind;
 }
 
-export const isSessionOpening = ({ event_type, subject, session_id }: ResultEvent): boolean =>
+export const isSessionOpening = ({ event_type, subject, session_id }: ProofEvent): boolean =>
   event_type === 'SESSION_OPENED' && session_id !== undefined && subject === sessionSubject(session_id);

@@ -15,7 +15,7 @@ const LIST_TICK_MS = 60_000;
  * Loads projects whose claims may end, so that this is recorded even if no command arrives: at the start all projects with
  * claims, and later those that another coordinator has abandoned. Projects without claims are not loaded.
  */
-export class ProjectsWithPermitsWatch {
+export class ClaimedProjectsWatch {
   readonly stop: () => void;
   /** Resolves when the first attempt to load these projects is over, whether it succeeded or not. */
   readonly firstLoad: Promise<void>;

@@ -1,38 +1,38 @@
 import { readFile } from 'node:fs/promises';
 import { expect, it } from 'vitest';
 import { temporaryFolder } from '../../../test/support/temporary-folder.js';
-import { InlineWrites } from './inline-writes.js';
+import { MainThreadWrites } from './main-thread-writes.js';
 import { nodeDisk } from './node-disk.js';
 
 it('leaves large writes to threads, and every write for a second after a slow one', () => {
   let nowMs = 0;
-  const writes = new InlineWrites(() => nowMs);
+  const writes = new MainThreadWrites(() => nowMs);
   const writeFor = (durationMs: number) =>
     writes.run(() => {
       nowMs += durationMs;
       return 'written';
     });
-  expect(writes.isInline(65_536)).toBe(true);
-  expect(writes.isInline(65_537)).toBe(false);
+  expect(writes.isOnMainThread(65_536)).toBe(true);
+  expect(writes.isOnMainThread(65_537)).toBe(false);
   expect(writeFor(20)).toBe('written');
-  expect(writes.isInline(1)).toBe(true);
+  expect(writes.isOnMainThread(1)).toBe(true);
   writeFor(21);
-  expect(writes.isInline(1)).toBe(false);
+  expect(writes.isOnMainThread(1)).toBe(false);
   nowMs += 999;
-  expect(writes.isInline(1)).toBe(false);
+  expect(writes.isOnMainThread(1)).toBe(false);
   nowMs += 1;
-  expect(writes.isInline(1)).toBe(true);
+  expect(writes.isOnMainThread(1)).toBe(true);
 });
 
 it('notices a slow write that fails', () => {
   let nowMs = 0;
-  const writes = new InlineWrites(() => nowMs);
+  const writes = new MainThreadWrites(() => nowMs);
   const fail = () => {
     nowMs += 100;
     throw new Error('no space');
   };
   expect(() => writes.run(fail)).toThrow('no space');
-  expect(writes.isInline(1)).toBe(false);
+  expect(writes.isOnMainThread(1)).toBe(false);
 });
 
 it('appends small and large writes in the order of the calls', async () => {

@@ -1,6 +1,6 @@
 /** A larger write takes long enough to be worth a thread. */
-const INLINE_BYTES_MAX = 64 * 1024;
-const INLINE_MS_MAX = 20;
+const MAIN_THREAD_BYTES_MAX = 64 * 1024;
+const MAIN_THREAD_MS_MAX = 20;
 const THREADS_FOR_MS = 1000;
 
 /**
@@ -8,13 +8,13 @@ const THREADS_FOR_MS = 1000;
  * to a thread and back takes many times as long. But a system that is short of memory makes writers wait for the disk:
  * after one slow write, threads do the writes for a while, so that the event loop does not wait.
  */
-export class InlineWrites {
+export class MainThreadWrites {
   private threadsUntilMs = Number.NEGATIVE_INFINITY;
 
   constructor(private readonly nowMs: () => number) {}
 
-  isInline(bytes: number): boolean {
-    return bytes <= INLINE_BYTES_MAX && this.nowMs() >= this.threadsUntilMs;
+  isOnMainThread(bytes: number): boolean {
+    return bytes <= MAIN_THREAD_BYTES_MAX && this.nowMs() >= this.threadsUntilMs;
   }
 
   run<T>(write: () => T): T {
@@ -23,7 +23,7 @@ export class InlineWrites {
       return write();
     } finally {
       const endedMs = this.nowMs();
-      if (endedMs - startMs > INLINE_MS_MAX) this.threadsUntilMs = endedMs + THREADS_FOR_MS;
+      if (endedMs - startMs > MAIN_THREAD_MS_MAX) this.threadsUntilMs = endedMs + THREADS_FOR_MS;
     }
   }
 }

@@ -5,7 +5,7 @@ import { blobReference } from '../../core/engine/run-data.js';
 import { type Blobs, MemoryBlobs, withOlderBlobs } from '../../stores/blobs.js';
 import { StoreUnavailable } from '../../stores/store.js';
 import { EngineError } from '../engine-error.js';
-import { runBlobsOf } from './run-blobs.js';
+import { runBlobsOf } from './store-run-blobs.js';
 
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
 const BYTES = Buffer.from('a candidate');

@@ -12,7 +12,7 @@ export interface RemoteHandle {
   readonly claim_id?: string;
 }
 
-export type TailAction =
+export type PushAction =
   | { readonly kind: 'send'; readonly verb: RemoteCommand; readonly body: Record<string, unknown> }
   | { readonly kind: 'import' }
   /** The event follows from others that are sent, or matters only locally. */
@@ -21,17 +21,17 @@ export type TailAction =
 
 const DECIDED_BY_PERSON = 'a person decided this locally: decide it at the remote too';
 const LOCAL_SETTING = 'a local setting: set it at the remote too';
-const SKIP: TailAction = { kind: 'skip' };
+const SKIP: PushAction = { kind: 'skip' };
 
 /**
  * How an event is pushed. `handle` is the handle that the claim of the event has at the remote. `acceptedEventId` is the
  * id of the result's event, if the event is a review that accepted the result.
  */
-export function tailActionFor(
+export function pushActionFor(
   event: EventEnvelope,
   handle: RemoteHandle,
   acceptedEventId?: string,
-): TailAction {
+): PushAction {
   const { event_type, subject, payload } = event;
   if (subject === undefined && isImported(payload)) return { kind: 'import' };
   if (isAgentReported(event_type)) return sendAction('append', appendBody(event, handle));
@@ -48,13 +48,13 @@ export function tailActionFor(
 /** Events about changes of the workspace's files. They are not sent, because the push sends the files first. */
 const RECORDED_BY_FILES: ReadonlySet<string> = new Set(['METHODOLOGY_CHANGED', 'FEATURE_CHANGED']);
 
-type TailActionBuilder = typeof tailActionFor;
+type PushActionBuilder = typeof pushActionFor;
 const notSent =
-  (because: string): TailActionBuilder =>
+  (because: string): PushActionBuilder =>
   () => ({ kind: 'not_sent', because });
-const skipAction: TailActionBuilder = () => SKIP;
+const skipAction: PushActionBuilder = () => SKIP;
 
-const ACTION_BY_EVENT_KIND: Readonly<Record<ClaimEventKind, TailActionBuilder>> = {
+const ACTION_BY_EVENT_KIND: Readonly<Record<ClaimEventKind, PushActionBuilder>> = {
   granted: (event) => sendAction('claim', claimBody(event)),
   accepted: submitAction,
   // An escalation without a `seq` is a warning that came with the result.
@@ -99,7 +99,7 @@ const ACTION_BY_EVENT_KIND: Readonly<Record<ClaimEventKind, TailActionBuilder>> 
   reset: notSent(DECIDED_BY_PERSON),
 };
 
-const sendAction = (verb: RemoteCommand, body: Record<string, unknown>): TailAction => ({
+const sendAction = (verb: RemoteCommand, body: Record<string, unknown>): PushAction => ({
   kind: 'send',
   verb,
   body: withoutUndefined(body),
@@ -113,7 +113,7 @@ function claimBody(event: EventEnvelope) {
   return { ...claim, request_id: event_id, offline: offlineOf(event) };
 }
 
-function submitAction(event: EventEnvelope, handle: RemoteHandle): TailAction {
+function submitAction(event: EventEnvelope, handle: RemoteHandle): PushAction {
   const { blob_sha256, iteration, evaluators, convergence_type, context_hash } = event.payload;
   const result_data = blob_sha256 === undefined ? event.payload.result_data : undefined;
   const evidence = { iteration, evaluators, convergence_type, context_hash };
@@ -132,7 +132,7 @@ function reviewAction(
   event: EventEnvelope,
   { generation }: RemoteHandle,
   accepted_event_id?: string,
-): TailAction {
+): PushAction {
   const { subject: task_id, event_id: request_id, payload } = event;
   const { decision, iteration, candidate_sha256, comment, reviewer } = payload;
   const offline = withoutUndefined({ ...offlineOf(event), reviewer, accepted_event_id });

@@ -36,7 +36,7 @@ forEachStore('after a restart, without a command', (open) => {
     const alpha = new HarnessAgent(harness, 'alpha', 's1');
     await alpha.claim(A, { lease_duration_seconds: LEASE_S });
     await harness.restart();
-    await harness.coordinator.waitForProjectsWithPermits();
+    await harness.coordinator.waitForClaimedProjects();
     return harness;
   }
 

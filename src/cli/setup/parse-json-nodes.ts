@@ -21,9 +21,9 @@ export interface JsonChild {
   readonly comma: number | null;
 }
 
-/** Parses the text. Throws a `SyntaxError` if it is not valid. */
-export function parseJsonText(text: string): JsonNode {
-  const parser = new JsonTextParser(text);
+/** Parses the text, and returns the outermost node. Throws a `SyntaxError` if it is not valid. */
+export function parseJsonNodes(text: string): JsonNode {
+  const parser = new JsonNodeParser(text);
   const node = parser.parseValue(0);
   parser.skipTrivia();
   if (parser.at < text.length) throw parser.unexpectedText();
@@ -32,7 +32,7 @@ export function parseJsonText(text: string): JsonNode {
 
 const SCALAR = /-?\d[\d.eE+-]*|true|false|null|"(?:[^"\\\n]|\\.)*"/y;
 
-class JsonTextParser {
+class JsonNodeParser {
   at = 0;
 
   constructor(private readonly text: string) {}
