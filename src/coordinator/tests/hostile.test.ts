@@ -30,7 +30,7 @@ const describeBody = (body: unknown): string =>
     breakLength: Number.POSITIVE_INFINITY,
   });
 
-forEachStore('bad input', (open) => {
+forEachStore('malformed input', (open) => {
   async function openWithClaim(): Promise<CoordinatorHarness> {
     const harness = await open();
     await harness.plan(planOf(A));

@@ -52,7 +52,7 @@ const remoteWithEvents = (
 const withChangedEvent = (events: readonly EventEnvelope[], at: number, change: object) =>
   events.map((event) => (event.position === at ? ({ ...event, ...change } as EventEnvelope) : event));
 
-const LIES: readonly [string, (events: readonly EventEnvelope[]) => readonly EventEnvelope[]][] = [
+const FALSE_REPORTS: readonly [string, (events: readonly EventEnvelope[]) => readonly EventEnvelope[]][] = [
   ['returns events in reverse order', (events) => [...events].reverse()],
   ['omits an event', (events) => events.filter(({ position }) => position !== 3)],
   [
@@ -117,7 +117,7 @@ async function workInOffice(harness: CoordinatorHarness): Promise<void> {
 }
 
 describe('a remote that', () => {
-  test.each(LIES)('%s is refused, and a later correct pull succeeds', async (_, falsify) => {
+  test.each(FALSE_REPORTS)('%s is refused, and a later correct pull succeeds', async (_, falsify) => {
     const { harness, remote } = await openOffice();
     await workInOffice(harness);
     const workspace = await newWorkspace();
@@ -128,7 +128,7 @@ describe('a remote that', () => {
     expect(await readWorkspaceLog(workspace)).toEqual(await harness.events(KEY));
   });
 
-  test.each(LIES)('%s after offline work destroys no local event', async (_, falsify) => {
+  test.each(FALSE_REPORTS)('%s after offline work destroys no local event', async (_, falsify) => {
     const { harness, remote } = await openOffice();
     await workInOffice(harness);
     const workspace = await newWorkspace();
@@ -194,8 +194,8 @@ describe('a remote that', () => {
       }),
     );
     const workspace = await newWorkspace();
-    const lying = { ...remote, getBlob: async () => Buffer.from('other') };
-    expect(await pullFrom(workspace, lying)).toMatchObject({
+    const falseRemote = { ...remote, getBlob: async () => Buffer.from('other') };
+    expect(await pullFrom(workspace, falseRemote)).toMatchObject({
       refused: 'REMOTE_BROKEN',
       detail: expect.stringContaining('blob'),
     });
