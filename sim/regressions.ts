@@ -175,6 +175,12 @@ export const REGRESSIONS: readonly Regression[] = [
     commands_max: 120,
     bug: 'The simulator demanded a permit for the escalation of a claim that a new policy had kept.',
   },
+  {
+    seed: 20003813,
+    mode: 'safety',
+    commands_max: 120,
+    bug: 'A `next` that waited for a plan was refused as contended after the write of the plan had failed.',
+  },
 ];
 
 /** A run that `npm test` can afford: `npm run test:long` plays the other runs. */

@@ -97,8 +97,8 @@ export const CONNECTION_MUTANTS: readonly Mutant[] = [
   {
     name: 'responses-without-limit',
     file: 'src/server/app.ts',
-    find: 'const sent = isWithinMemory ? response : bodyMemoryFullResponse();',
-    replace: 'const sent = isWithinMemory || response.status > 0 ? response : bodyMemoryFullResponse();',
+    find: 'const sent = isWithinMemory ? named : bodyMemoryFullResponse();',
+    replace: 'const sent = isWithinMemory || named.status > 0 ? named : bodyMemoryFullResponse();',
     harm: 'A client that reads none of its large responses uses up the memory.',
     tests: ['test/security/body-memory.test.ts'],
   },

@@ -150,6 +150,22 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
     tests: ['src/coordinator/tests/log-commits.test.ts'],
   },
   {
+    name: 'next-waits-for-a-lost-plan',
+    file: 'src/coordinator/operations/next.ts',
+    find: 'if (this.required?.frontier !== frontier)',
+    replace: 'if (this.required === null)',
+    harm: 'After a failed write of a plan, every waiting `next` is refused as contended.',
+    tests: ['src/coordinator/tests/log-commits.test.ts'],
+  },
+  {
+    name: 'first-claim-waits-in-the-queue',
+    file: LOG_COMMITS,
+    find: 'return this.currentLog() !== null;',
+    replace: 'return this.currentLog() === null;',
+    harm: 'The first claim of a session, and every command after it, waits for the next turn of the event loop.',
+    tests: ['src/coordinator/tests/log-commits.test.ts'],
+  },
+  {
     name: 'gate-not-remembered',
     file: 'src/coordinator/operations/holder.ts',
     find: 'transaction.answer(requestKey, render(decision))',

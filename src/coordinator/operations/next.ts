@@ -3,6 +3,7 @@ import type { ClaimResult } from '../../core/contract/claim-replies.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import type { MethodologyState } from '../../core/methodology/progress/feature-state.js';
 import { type EdgeQueue, edgeQueue } from '../../core/methodology/routing/edge-queue.js';
+import type { Frontier } from '../../core/views/frontier.js';
 import type { Caller } from '../authentication/caller.js';
 import { viewInputOf } from '../methodology/view-input.js';
 import type { DecisionView } from '../queue/decision-view.js';
@@ -38,8 +39,8 @@ export class NextOperation implements Operation<ClaimResult | Problem> {
   readonly kind = 'next';
   readonly requestKey;
   private hasRefreshed = false;
-  /** The version of the frontier that includes the plan as of the request. */
-  private requiredRebuildVersion: number | null = null;
+  /** The frontier, and its version that includes the plan as of the request. */
+  private required: { readonly frontier: Frontier; readonly version: number } | null = null;
   private methodologyState: MethodologyState | null = null;
   /** Subjects refused during this operation. Others may still be available. */
   private readonly refusedSubjects = new Set<string>();
@@ -86,8 +87,10 @@ export class NextOperation implements Operation<ClaimResult | Problem> {
 
   private fetchMissingState(view: DecisionView): NeedsFetch | null {
     const { frontier, plan } = view.state;
-    this.requiredRebuildVersion ??= frontier.currentVersion(plan);
-    if (frontier.rebuiltVersion < this.requiredRebuildVersion)
+    // After a failed write the state is loaded again, and the versions of its new frontier begin again.
+    if (this.required?.frontier !== frontier)
+      this.required = { frontier, version: frontier.currentVersion(plan) };
+    if (frontier.rebuiltVersion < this.required.version)
       return { needs: () => this.context.project.rebuildFrontier() };
     if (this.methodologyState !== null || !this.shouldRouteEdges(view)) return null;
     return { needs: () => this.readMethodology() };
@@ -148,7 +151,7 @@ export class NextOperation implements Operation<ClaimResult | Problem> {
     await this.context.project.refresh();
     if (this.methodologyState !== null) await this.readMethodology();
     this.hasRefreshed = true;
-    this.requiredRebuildVersion = null;
+    this.required = null;
     this.refusedSubjects.clear();
     this.fullTracks.clear();
   }

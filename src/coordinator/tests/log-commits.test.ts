@@ -151,6 +151,22 @@ test('a command that is not a single step is decided on arrival too', async () =
   expect(await granted.reply).toMatchObject({ reason: 'GRANTED' });
 });
 
+test('next is answered if a failed write takes back the plan that it was about to read', async () => {
+  const { coordinator, holdWrites, allowWrites, holdTurns } = await openOnFaultyDisk();
+  const first = await coordinator.claims.next(PROJECT_KEY, { agent_id: 'alpha', session_id: 'alpha' });
+  expect(first).toMatchObject({ reason: 'GRANTED', claim: { task_id: A } });
+  const releaseWrite = holdWrites();
+  const planned = coordinator.plans.put(PROJECT_KEY, planOf(A, 'B-001-data', 'C-001-api'));
+  await runEventLoopTurns();
+  const releaseTurns = holdTurns();
+  const next = coordinator.claims.next(PROJECT_KEY, { agent_id: 'beta', session_id: 'beta' });
+  releaseWrite('failed');
+  expect(await planned).toMatchObject({ problem: 'UNAVAILABLE' });
+  allowWrites();
+  releaseTurns();
+  expect(await next).toMatchObject({ reason: 'GRANTED', claim: { task_id: 'B-001-data' } });
+});
+
 test('a query about settings returns only durable values', async () => {
   const { coordinator, holdWrites, allowWrites } = await openOnFaultyDisk();
   const release = holdWrites();
