@@ -8,7 +8,7 @@ const RETIRED_WORDS: Readonly<Record<string, string>> = {
   Ask: 'RequestContext',
   Chores: 'Maintenance',
   Desk: 'DecisionView',
-  Door: 'AppDependencies, or a specific name',
+  Door: 'AppServices, or a specific name',
   Gatekeeper: 'Authenticator',
   Glance: 'StatusProjection',
   House: 'ServerContext, StoreRuntime or TestHarness',

@@ -48,7 +48,7 @@ async function defaultLog(context: CommandContext): Promise<AccessLog> {
         `The access log cannot be written to a file (${code ?? message}): its lines go to standard error. Pass ` +
           '--access-log FILE for another file, or --access-log off.',
       ),
-    onFailure: lossNotice(context, ACCESS_LOG_NAME),
+    onFailure: lostLinesNotice(context, ACCESS_LOG_NAME),
   });
   const write = jsonLineSink(file.writer);
   return {
@@ -72,7 +72,7 @@ async function namedLog(context: CommandContext, file: string): Promise<AccessLo
   const isStandardError = file === '-';
   const { writer, close } = isStandardError
     ? standardErrorLog()
-    : await openLogFile(resolve(context.io.cwd, file), lossNotice(context, file)).catch(({ code }) => {
+    : await openLogFile(resolve(context.io.cwd, file), lostLinesNotice(context, file)).catch(({ code }) => {
         throw wrongUsage(
           `--access-log ${file}: this path cannot be written (${code}). Pass a file in an existing folder that this user ` +
             'may write to, a pipe that has a reader, - for standard error, or off.',
@@ -83,7 +83,7 @@ async function namedLog(context: CommandContext, file: string): Promise<AccessLo
   return { ...NO_LOG, options: { log, ...errors, lostLogLines: () => writer.lostLineCount }, close };
 }
 
-const lossNotice =
+const lostLinesNotice =
   (context: CommandContext, name: string) =>
   ({ code }: NodeJS.ErrnoException): void =>
     context.printNotice(

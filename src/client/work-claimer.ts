@@ -17,7 +17,7 @@ import {
 } from './replies.js';
 import type { NextTaskRequest } from './requests.js';
 import { monotonicMs } from './shared-lease-end.js';
-import type { Work, WorkDependencies, WorkOptions } from './work-options.js';
+import type { Work, WorkOptions, WorkServices } from './work-options.js';
 
 interface PendingNextRequest {
   readonly body: NextTaskRequest;
@@ -60,7 +60,7 @@ export class WorkClaimer {
   private readonly lastAdvice = new Map<string | undefined, string>();
 
   constructor(
-    private readonly dependencies: WorkDependencies,
+    private readonly services: WorkServices,
     private readonly options: WorkOptions,
     private readonly identity: { readonly agent_id: string; readonly session_id: string },
     private readonly leaseEstimates: LeaseEstimates,
@@ -94,7 +94,7 @@ export class WorkClaimer {
     const { task_id, session_id, agent_id } = escalation.claim;
     const { agent_role } = this.options;
     const sentMs = monotonicMs();
-    const reply = await this.dependencies.client.claimTask({
+    const reply = await this.services.client.claimTask({
       task_id,
       session_id,
       agent_id,
@@ -127,7 +127,7 @@ export class WorkClaimer {
 
   private async claimReady(shouldWait: boolean): Promise<ClaimAttempt> {
     const request = this.unanswered.pop() ?? (await this.newRequest(shouldWait));
-    const reply = await this.dependencies.client.next(request.body);
+    const reply = await this.services.client.next(request.body);
     if (isProblem(reply)) {
       if (!isTransient(reply)) throw new GenesisError(reply);
       // The request may have been granted, so it is repeated until it is answered.
@@ -196,7 +196,7 @@ export class WorkClaimer {
   }
 
   private async monitorLease(claim: GrantedClaim, sentMs: number): Promise<LeaseMonitor> {
-    const { renewals, client } = this.dependencies;
+    const { renewals, client } = this.services;
     if (!hasLease(claim)) return renewals.monitor(claim, sentMs);
     const lease_seconds = claim.lease_duration_seconds;
     const renewSentMs = monotonicMs();

@@ -20,9 +20,9 @@ import type {
   EndedWork,
   Work,
   WorkContext,
-  WorkDependencies,
   WorkHandler,
   WorkOptions,
+  WorkServices,
   WorkSummary,
 } from './work-options.js';
 import { workerName } from './worker-name.js';
@@ -49,7 +49,7 @@ export class WorkLoop {
   private isDone = false;
 
   constructor(
-    private readonly dependencies: WorkDependencies,
+    private readonly services: WorkServices,
     private readonly options: WorkOptions,
     private readonly handler: WorkHandler,
   ) {
@@ -57,13 +57,13 @@ export class WorkLoop {
     const { agent_id = GENESIS_AGENT, session_id = GENESIS_SESSION } = options;
     this.isOwnSession = session_id === undefined;
     this.identity = { agent_id, session_id: session_id ?? `sess-${randomUUID()}` };
-    this.leaseEstimates = new LeaseEstimates(dependencies.client);
-    this.escalated = new EscalatedWork(dependencies.outbox.escalated, options);
+    this.leaseEstimates = new LeaseEstimates(services.client);
+    this.escalated = new EscalatedWork(services.outbox.escalated, options);
     const { identity, leaseEstimates, escalated } = this;
-    this.claimer = new WorkClaimer(dependencies, options, identity, leaseEstimates, escalated);
+    this.claimer = new WorkClaimer(services, options, identity, leaseEstimates, escalated);
     this.delivery = new ResultDelivery(
-      dependencies.outbox,
-      dependencies.submit,
+      services.outbox,
+      services.submit,
       () => this.isStopped,
       (outcome) => this.onAnswer(outcome),
     );
@@ -71,7 +71,7 @@ export class WorkLoop {
 
   async run(): Promise<WorkSummary> {
     const { signal, concurrency = 1 } = this.options;
-    const { client } = this.dependencies;
+    const { client } = this.services;
     const stop = () => this.stopController.abort();
     withoutListenerLimit(this.stopController.signal);
     withoutListenerLimit(signal)?.addEventListener('abort', stop);
@@ -98,7 +98,7 @@ export class WorkLoop {
 
   /** Opens this loop's own session if there is a public key to register. Otherwise the first claim opens the session. */
   private async openSession(): Promise<void> {
-    const { client } = this.dependencies;
+    const { client } = this.services;
     const { public_key } = client;
     if (!this.isOwnSession || public_key === null) return;
     const opened = await client.openSession({ session_id: this.identity.session_id, public_key });
@@ -214,7 +214,7 @@ export class WorkLoop {
       signal,
       setMetadata,
       held: () => lease.isHeld(),
-      note: (text) => this.dependencies.client.note({ ...handleOf(claim), text }),
+      note: (text) => this.services.client.note({ ...handleOf(claim), text }),
       stop: () => {
         this.canClaimMore = false;
       },
@@ -253,7 +253,7 @@ export class WorkLoop {
     );
     const isError = !isLost && !this.isStopped;
     // A claim that may be lost is released too: if it is lost, the server refuses and nothing happens.
-    await this.dependencies.client.releaseClaim(
+    await this.services.client.releaseClaim(
       isError ? { ...handle, reason: 'ERROR', message: message || 'no message' } : handle,
     );
     const { reason: lossReason } = lease.signal;

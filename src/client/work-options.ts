@@ -103,7 +103,7 @@ export interface WorkSummary {
   readonly outcomes: readonly SubmitOutcome[];
 }
 
-export interface WorkDependencies {
+export interface WorkServices {
   readonly client: ApiClient;
   readonly outbox: Outbox;
   readonly renewals: LeaseRenewals;

@@ -2,7 +2,7 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { z } from 'zod';
 import { openMemoryStore } from '../stores/memory/memory-store.js';
 import { type Store, StoreBroken, StoreUnavailable } from '../stores/store.js';
-import { type AppDependencies, createApp } from './app.js';
+import { type AppServices, createApp } from './app.js';
 import { OPEN_PRINCIPAL } from './auth/principal.js';
 import { RateLimiter } from './auth/rate-limit.js';
 import { BodyMemory } from './body-memory.js';
@@ -17,7 +17,7 @@ const NO_LOG = { accessLog: null };
 /** An app with one route that throws this error. */
 async function openFailingApp(
   error: unknown,
-  log: Pick<AppDependencies, 'accessLog' | 'isAccessLogged'> = NO_LOG,
+  log: Pick<AppServices, 'accessLog' | 'isAccessLogged'> = NO_LOG,
 ) {
   const logged: Record<string, unknown>[] = [];
   const app = createApp({

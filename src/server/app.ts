@@ -21,7 +21,7 @@ import {
 import { ApiCall, type App, type IncomingRequest, type Route, type ServerContext } from './route.js';
 import { Router } from './router.js';
 
-export interface AppDependencies {
+export interface AppServices {
   readonly context: ServerContext;
   readonly routes: readonly Route[];
   readonly authenticator: Authenticator;
@@ -38,8 +38,8 @@ export interface AppDependencies {
  * Builds the HTTP app: authenticates, validates, calls the coordinator and renders its reply. It decides nothing
  * itself, and needs no socket: `app.fetch` answers a `Request`, wherever it came from.
  */
-export function createApp(dependencies: AppDependencies): App {
-  const { context, routes, accessLog: log, isAccessLogged } = dependencies;
+export function createApp(services: AppServices): App {
+  const { context, routes, accessLog: log, isAccessLogged } = services;
   const router = new Router(routes);
 
   /** Answers a matched call. A thousand requests wait here at once, so this uses few promises and no async function. */
@@ -56,12 +56,12 @@ export function createApp(dependencies: AppDependencies): App {
         writeLog?.(sent, call);
         return sent;
       } catch (error) {
-        return errorResponse(error, dependencies, null);
+        return errorResponse(error, services, null);
       }
     };
-    const fail = (error: unknown): HttpResponse => finish(errorResponse(error, dependencies, call.route));
+    const fail = (error: unknown): HttpResponse => finish(errorResponse(error, services, call.route));
     try {
-      const response = handle(call, dependencies);
+      const response = handle(call, services);
       return response instanceof Promise ? response.then(finish, fail) : Promise.resolve(finish(response));
     } catch (error) {
       return Promise.resolve(fail(error));
@@ -79,11 +79,11 @@ export function createApp(dependencies: AppDependencies): App {
       const match = request.match ?? (invalid === null ? router.match(method, path) : null);
       if (match !== null) return answer(new ApiCall(match, context, app, request), writeLog);
       const response =
-        invalid ?? guardCaller(request, dependencies, null) ?? notFoundResponse(router.methodsOf(path));
+        invalid ?? guardCaller(request, services, null) ?? notFoundResponse(router.methodsOf(path));
       writeLog?.(response, null);
       return Promise.resolve(response);
     } catch (error) {
-      return Promise.resolve(errorResponse(error, dependencies, null));
+      return Promise.resolve(errorResponse(error, services, null));
     }
   };
 
@@ -107,15 +107,15 @@ export function createApp(dependencies: AppDependencies): App {
 /** A call that a route of this server makes needs no check: the request that caused it was checked. */
 const guardCaller = (
   { principal, connection }: IncomingRequest,
-  { authenticator }: AppDependencies,
+  { authenticator }: AppServices,
   route: Route | null,
 ): HttpResponse | null => (principal === undefined ? guardOrigin(connection, authenticator, route) : null);
 
 /** Each middleware returns the response that ends the request, or null to let it pass. */
-function handle(call: ApiCall, dependencies: AppDependencies): HttpResponse | Promise<HttpResponse> {
-  const { authenticator, rateLimiter } = dependencies;
+function handle(call: ApiCall, services: AppServices): HttpResponse | Promise<HttpResponse> {
+  const { authenticator, rateLimiter } = services;
   // A page that sends no referrer submits its form with the origin `null`. Such a route relies on the token in the form.
-  const originRefusal = call.route.hasOwnToken ? null : guardCaller(call.request, dependencies, call.route);
+  const originRefusal = call.route.hasOwnToken ? null : guardCaller(call.request, services, call.route);
   if (originRefusal !== null) return originRefusal;
   return andThen(authenticate(call, authenticator), (authentication) => {
     const refusal =
@@ -163,7 +163,7 @@ function withRequestId(response: HttpResponse, body: unknown): HttpResponse {
  */
 function errorResponse(
   error: unknown,
-  { accessLog, errorLog, isAccessLogged = () => true }: AppDependencies,
+  { accessLog, errorLog, isAccessLogged = () => true }: AppServices,
   route: Route | null,
 ): HttpResponse {
   if (error instanceof ClientGone)

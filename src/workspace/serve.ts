@@ -46,8 +46,8 @@ export async function maintainWorkspace({
 
 export const workspaceContextOf = (
   project: Workspace,
-  dependencies: Omit<WorkspaceContext, 'project' | 'hasGrantFolders'>,
-): WorkspaceContext => ({ ...dependencies, project, hasGrantFolders: true });
+  services: Omit<WorkspaceContext, 'project' | 'hasGrantFolders'>,
+): WorkspaceContext => ({ ...services, project, hasGrantFolders: true });
 
 type SerialisedWorkspace = Pick<ServeOptions, 'workspace' | 'context' | 'warn'>;
 

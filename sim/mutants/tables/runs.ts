@@ -67,8 +67,8 @@ export const RUN_MUTANTS: readonly Mutant[] = [
   {
     name: 'budget-before-rejection',
     file: JUDGE,
-    find: 'const escalation = decisionEscalation(facts.human) ?? limitEscalation(facts);',
-    replace: 'const escalation = limitEscalation(facts) ?? decisionEscalation(facts.human);',
+    find: 'const escalation = decisionEscalation(facts.human) ?? escalationByLimit(facts);',
+    replace: 'const escalation = escalationByLimit(facts) ?? decisionEscalation(facts.human);',
     harm: 'A rejected candidate is reported as a spent budget.',
     tests: ['src/core/engine/judge-iteration.test.ts'],
   },

@@ -1,10 +1,9 @@
 import type { HealthReport } from '../../core/contract/methodology-views.js';
+import { SEVERITIES } from '../../core/contract/values.js';
 import type { SpendLimit } from '../../core/methodology/definition/engine-settings.js';
 import type { CommandContext } from '../context.js';
 import { costText } from './run.js';
 import { countText, section } from './text.js';
-
-const SEVERITIES = ['critical', 'high', 'medium', 'low'] as const;
 
 /** Current and imminent problems, worst first, then what runs have spent. */
 export function healthText(

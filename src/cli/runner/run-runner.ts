@@ -8,8 +8,8 @@ import { type EvidenceStatement, evidenceText, hasErrors } from '../../core/engi
 import { checkExecutor, DEFAULT_CHECK_LIMITS } from '../../engine/checks/execute-check.js';
 import {
   attestCandidate,
-  type RunnerDependencies,
   type RunnerIdentity,
+  type RunnerServices,
 } from '../../engine/runner/attest-candidate.js';
 import {
   type FetchedBase,
@@ -52,7 +52,7 @@ export async function runRunner(context: CommandContext, options: RunnerOptions)
   const connection = new RunnerConnection(context);
   const { tenant: tenant_id, project: project_id } = await context.target();
   const identity = { tenant_id, project_id, runner_id: runnerIdOf(key.public_key) };
-  const dependencies: RunnerDependencies = {
+  const services: RunnerServices = {
     getBlob: (sha256, bytes_max) => connection.call((client) => client.getBlob(sha256, { bytes_max })),
     putBlob: async (sha256, bytes) => void (await connection.call((client) => client.putBlob(sha256, bytes))),
     fetchBase: () => fetchBase(options.base),
@@ -65,7 +65,7 @@ export async function runRunner(context: CommandContext, options: RunnerOptions)
     connection,
     key,
     identity,
-    dependencies,
+    services,
     attestAgainAtMs: new Map<string, number>(),
   };
   const stop = abortOnStop(context.io);
@@ -100,7 +100,7 @@ interface RunnerSession {
   readonly connection: RunnerConnection;
   readonly key: Omit<RunnerKey, 'isNew'>;
   readonly identity: RunnerIdentity;
-  readonly dependencies: RunnerDependencies;
+  readonly services: RunnerServices;
   /** When each candidate may be attested again, by a digest of the candidate (`attestedKey`). */
   readonly attestAgainAtMs: Map<string, number>;
 }
@@ -188,8 +188,8 @@ async function attestOne(
   candidate: WaitingCandidate,
   signal: AbortSignal,
 ): Promise<EvidenceStatement> {
-  const { context, connection, key, identity, dependencies } = session;
-  const statement = await attestCandidate(candidate, identity, dependencies, signal);
+  const { context, connection, key, identity, services } = session;
+  const statement = await attestCandidate(candidate, identity, services, signal);
   const signature = sign(null, Buffer.from(evidenceText(statement)), key.key).toString('base64url');
   const reply = await connection.call((client) => client.recordEvidence({ statement, signature }));
   if (!reply.success && reply.reason === 'RUNNER_REVOKED')

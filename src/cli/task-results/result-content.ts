@@ -41,8 +41,8 @@ export async function outputBytes(genesis: Genesis, result: TaskResult): Promise
   }
   const bytes = Buffer.from(unwrapReply(await genesis.getBlob(blob_sha256)));
   // A text that was sent in a request has at most this length; its JSON begins with a quotation mark.
-  const mayBeJsonText = bytes.byteLength <= 2 * SHOWN_BYTES_MAX && bytes[0] === 0x22 && isUtf8(bytes);
-  const data = mayBeJsonText ? jsonOrText(bytes.toString('utf8')) : null;
+  const mayBeJsonString = bytes.byteLength <= 2 * SHOWN_BYTES_MAX && bytes[0] === 0x22 && isUtf8(bytes);
+  const data = mayBeJsonString ? jsonOrText(bytes.toString('utf8')) : null;
   return typeof data === 'string' && canonicalJson(data) === bytes.toString('utf8')
     ? Buffer.from(data)
     : bytes;

@@ -20,7 +20,7 @@ export async function configure(
 ): Promise<ConfigurationState> {
   const projectKey = await readProjectKey(workspace);
   const reply = await loadWorkspace(workspace, coordinator, projectKey);
-  warnOfFindings(warn, reply);
+  warnOfFaultsAndWarnings(warn, reply);
   if (!isProblem(reply)) return 'current';
   const startReply = await coordinator.methodology.start(projectKey, {});
   if (isProblem(startReply) || startReply.state === 'UNINITIALISED') return 'none';
@@ -41,17 +41,17 @@ export const reloadConfiguration =
   };
 
 /** Warns about faults and doubtful settings in the files, with their positions. */
-export function warnOfFindings(
+export function warnOfFaultsAndWarnings(
   warn: (sentence: string) => void,
   reply: ConfigureResult | Problem | ApiProblem,
 ): void {
   if (isProblem(reply) || isApiProblem(reply)) {
     warn(reply.detail);
-    for (const fault of reply.faults ?? []) warn(findingText(fault));
+    for (const fault of reply.faults ?? []) warn(locatedText(fault));
     return;
   }
   warnOfFaults(warn, reply);
-  for (const warning of reply.warnings) warn(findingText(warning));
+  for (const warning of reply.warnings) warn(locatedText(warning));
 }
 
 /** Warns about the faults of single files, and about their consequences. */
@@ -64,13 +64,13 @@ export function warnOfFaults(
     'Some files have faults. The others are in effect: a feature or profile of such a file is not loaded, and an edge of ' +
       'such a file does not converge.',
   );
-  for (const fault of faults) warn(findingText(fault));
+  for (const fault of faults) warn(locatedText(fault));
 }
 
-function findingText(finding: ShownFinding): string {
-  const { file, line, column, message } = finding as { file?: string } & ShownFinding;
+function locatedText(located: LocatedMessage): string {
+  const { file, line, column, message } = located as { file?: string } & LocatedMessage;
   const position = [file, line, column].filter((part) => part !== undefined).join(':');
   return `  ${position}  ${message}`;
 }
 
-type ShownFinding = NonNullable<Problem['faults']>[number] | ConfigureResult['faults'][number];
+type LocatedMessage = NonNullable<Problem['faults']>[number] | ConfigureResult['faults'][number];

@@ -19,7 +19,7 @@ import type { CommandContext } from '../context.js';
 import { EXIT } from '../exit.js';
 import { withCoordinator } from '../open-store.js';
 import { countText, singleLine } from '../output/text.js';
-import { configure, warnOfFindings } from './configure.js';
+import { configure, warnOfFaultsAndWarnings } from './configure.js';
 
 type InitOptions = Partial<Omit<InitAnswers, 'test_runner'> & { testRunner: string; force: true }>;
 
@@ -100,7 +100,7 @@ async function configureLog(context: CommandContext, workspace: Workspace): Prom
     if (address !== null && !('untrusted' in address)) {
       const body = configureBodyOf(await readWorkspaceFiles(workspace));
       const reply = await (await context.genesis()).methodology.init(body);
-      warnOfFindings(warn, reply);
+      warnOfFaultsAndWarnings(warn, reply);
       return !isProblem(reply);
     }
     return await withCoordinator(

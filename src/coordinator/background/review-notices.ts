@@ -18,7 +18,7 @@ export interface NoticeSender {
   send(url: string, noticeId: string, body: string): Promise<void>;
 }
 
-interface ReviewNoticesDependencies {
+interface ReviewNoticesServices {
   readonly projects: Projects;
   readonly environment: Environment;
   readonly sender: NoticeSender;
@@ -55,13 +55,13 @@ export class ReviewNotices {
   /** By notice id, for the reviews that are pending now. */
   private readonly progress = new WeakMap<Project, Map<string, NoticeProgress>>();
 
-  constructor(private readonly dependencies: ReviewNoticesDependencies) {
-    this.stop = repeatEvery(dependencies.environment, TICK_MS, () => [this.run()]);
+  constructor(private readonly services: ReviewNoticesServices) {
+    this.stop = repeatEvery(services.environment, TICK_MS, () => [this.run()]);
   }
 
   /** Sends the notices that are due in every loaded project. */
   async run(): Promise<void> {
-    const projects = [...this.dependencies.projects.listLoaded()].filter(
+    const projects = [...this.services.projects.listLoaded()].filter(
       (project) => !project.backoff.isPausing && settingsOf(project)?.webhook_url !== undefined,
     );
     for (let first = 0; first < projects.length; first += PROJECTS_AT_ONCE) {
@@ -71,7 +71,7 @@ export class ReviewNotices {
   }
 
   private async notifyProject(project: Project): Promise<void> {
-    const reviews = await this.dependencies.pendingReviews(project);
+    const reviews = await this.services.pendingReviews(project);
     const current = currentNotices(project, reviews, settingsOf(project) ?? {});
     const progress = this.pruneProgress(project, current);
     const due = current.filter(({ notice_id }) => isDue(progress.get(notice_id), project.now()));
@@ -96,9 +96,9 @@ export class ReviewNotices {
     const { notice_id, review, url } = current;
     const tries = (progress.get(notice_id)?.tries ?? 0) + 1;
     const markSettled = () => progress.set(notice_id, { tries, not_before_ms: null });
-    const recorded = await this.dependencies.recordedNotices(project.key, review.task_id);
+    const recorded = await this.services.recordedNotices(project.key, review.task_id);
     if (recorded.has(notice_id)) return markSettled();
-    const error = await this.dependencies.sender.send(url, notice_id, bodyOf(project.key, current)).then(
+    const error = await this.services.sender.send(url, notice_id, bodyOf(project.key, current)).then(
       () => null,
       (reason: Error) => reason.message.slice(0, ERROR_CHARS_MAX),
     );

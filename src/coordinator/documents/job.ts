@@ -49,10 +49,11 @@ type ParsedContent =
       /** One `[track, tasks]` per chunk. */
       readonly chunks: JsonChunks;
       readonly sourceMap: PlanSourceMap | null;
-      readonly digest: string;
+      /** SHA-256 of what the client sent. Distinguishes requests with the same id. */
+      readonly requestDigest: string;
     }
   /** One list of tasks per chunk. */
-  | { readonly kind: 'tasks'; readonly chunks: JsonChunks; readonly digest: string }
+  | { readonly kind: 'tasks'; readonly chunks: JsonChunks; readonly requestDigest: string }
   | { readonly kind: 'methodology_faults'; readonly faults: readonly ConfigFault[] }
   | {
       readonly kind: 'methodology';
@@ -61,7 +62,7 @@ type ParsedContent =
       readonly chunks: JsonChunks;
       readonly warnings: readonly ConfigFault[];
       readonly faults: readonly ConfigFault[];
-      readonly digest: string;
+      readonly requestDigest: string;
     };
 
 /** Parses a document synchronously, on the calling thread. */
@@ -103,14 +104,14 @@ function parsePlan(source: Parameters<typeof readPlanDocument>[0], text: string)
     tasks.length === 0 ? [JSON.stringify([track, []])] : toJsonChunks(tasks, (chunk) => [track, chunk]),
   );
   const sourceMap = planSourceMapOf(input, locate);
-  return { kind: 'plan', project, chunks, sourceMap, digest: sha256Hex(text) };
+  return { kind: 'plan', project, chunks, sourceMap, requestDigest: sha256Hex(text) };
 }
 
 function parseAddedTasks(tasks: unknown, text: string): ParsedContent {
   const { faults } = readTaskItems(tasks);
   if (!faults.isEmpty) return { kind: 'plan_faults', faults: faults.sorted() };
   const chunks = toJsonChunks(tasks as (TaskInput | AddedSubtask)[], (chunk) => chunk);
-  return { kind: 'tasks', chunks, digest: sha256Hex(text) };
+  return { kind: 'tasks', chunks, requestDigest: sha256Hex(text) };
 }
 
 function* parseMethodology({ files, unreadable = [] }: FileTexts): SliceableWork<ParsedContent> {
@@ -119,8 +120,8 @@ function* parseMethodology({ files, unreadable = [] }: FileTexts): SliceableWork
   const { features, warnings, faults } = reading;
   const methodology = toPlainJson(reading.methodology);
   const chunks = toJsonChunks(features, (chunk) => chunk);
-  const digest = sha256Hex(JSON.stringify(unreadable.length === 0 ? files : [files, unreadable]));
-  return { kind: 'methodology', methodology, chunks, warnings, faults, digest };
+  const requestDigest = sha256Hex(JSON.stringify(unreadable.length === 0 ? files : [files, unreadable]));
+  return { kind: 'methodology', methodology, chunks, warnings, faults, requestDigest };
 }
 
 const CHUNK_CHARS = 32 * 1024;

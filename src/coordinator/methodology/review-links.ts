@@ -24,7 +24,7 @@ import { type AsyncReply, isProblem, problem } from '../wire/problem.js';
 import type { FileDiff } from './file-diffs.js';
 import { storedDiffs } from './reviews.js';
 
-interface ReviewLinkDependencies {
+interface ReviewLinkServices {
   readonly store: Store;
   readonly projects: Projects;
   readonly environment: Environment;
@@ -56,7 +56,7 @@ interface LinkDecision {
 export class ReviewLinks {
   private meta: Promise<StoreMeta> | null = null;
 
-  constructor(private readonly dependencies: ReviewLinkDependencies) {}
+  constructor(private readonly services: ReviewLinkServices) {}
 
   /** Makes a link for the candidate that waits now. */
   async create(projectKey: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<CreatedReviewLink> {
@@ -69,7 +69,7 @@ export class ReviewLinks {
         'FORBIDDEN',
         'Only a reviewer can make a link to a review. Use a credential that may review.',
       );
-    const { projects, environment, pendingReview } = this.dependencies;
+    const { projects, environment, pendingReview } = this.services;
     return projects.withRefreshedProject(projectKey, async (project) => {
       const review = await pendingReview(project, subject);
       if (review === null)
@@ -111,11 +111,11 @@ export class ReviewLinks {
     const link = await this.verify(token);
     if (link === null) return { state: 'invalid' };
     // No project is loaded before the signature is verified.
-    return this.dependencies.projects.withRefreshedProject(link, async (project) => {
+    return this.services.projects.withRefreshedProject(link, async (project) => {
       if (project.now() >= link.expires_at_ms) return { state: 'expired', link };
       const { generation, iteration, candidate_sha256, opened_at_ms } = link;
       const head = project.state.heads.get(link.task_id);
-      const review = await this.dependencies.pendingReview(project, link.task_id);
+      const review = await this.services.pendingReview(project, link.task_id);
       const isSameReview =
         review?.generation === generation &&
         review.iteration === iteration &&
@@ -128,7 +128,7 @@ export class ReviewLinks {
 
   /** The changes that the link's candidate would make to the project's files. */
   diffs({ link, review }: LinkedReview & { state: 'pending' }): Promise<FileDiff[]> {
-    return storedDiffs(review, link.tenant_id, this.dependencies.blobs);
+    return storedDiffs(review, link.tenant_id, this.services.blobs);
   }
 
   /** Decides as the reviewer of the link, once. */
@@ -143,7 +143,7 @@ export class ReviewLinks {
     const { tenant_id, project_id, task_id, generation, iteration, candidate_sha256 } = link;
     const review = { task_id, generation, iteration, candidate_sha256, decision };
     const caller: Caller = { ...LINK_CALLER, principal: linkReviewer(link), client_ip };
-    return this.dependencies.recordReview(
+    return this.services.recordReview(
       { tenant_id, project_id },
       comment === undefined || comment === '' ? review : { ...review, comment },
       caller,
@@ -161,7 +161,7 @@ export class ReviewLinks {
 
   /** The MAC of a link. Its key depends on the incarnation of the store, so a loss of history makes all links invalid. */
   private async macOf(link: ReviewLink): Promise<string> {
-    this.meta ??= this.dependencies.store.meta().catch((error) => {
+    this.meta ??= this.services.store.meta().catch((error) => {
       this.meta = null;
       throw error;
     });

@@ -65,7 +65,7 @@ import { pendingReviewOf, pendingReviews, withFiles } from './reviews.js';
 import { spawnOperation } from './spawn.js';
 import { viewInputOf } from './view-input.js';
 
-interface MethodologyDependencies {
+interface MethodologyServices {
   readonly projects: Projects;
   readonly readScheduler: ReadScheduler;
   readonly history: EventHistory;
@@ -86,7 +86,7 @@ interface CurrentProject {
 export class MethodologyService {
   private readonly projection = new EventProjection(emptyMethodologyState, evolveMethodology);
 
-  constructor(private readonly dependencies: MethodologyDependencies) {}
+  constructor(private readonly services: MethodologyServices) {}
 
   /** Recommends the next work. Never writes anything, dry run or not. */
   async start(projectKey: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<StartReply> {
@@ -95,7 +95,7 @@ export class MethodologyService {
     const { dry_run: _, request_id: __, ...fields } = parsed;
     const constraints = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
     return this.scheduleRead(projectKey, async ({ project, state }) => {
-      const decided_edges = decidedEdges(await this.dependencies.readRuns(project));
+      const decided_edges = decidedEdges(await this.services.readRuns(project));
       const input = viewInputOf(project.state, state, project.view());
       const { reasons, ...chosen } = chooseRoute({ ...input, decided_edges, request: constraints });
       const { evidence } = input;
@@ -200,7 +200,7 @@ export class MethodologyService {
   }
 
   private withFiles({ key }: Project, reviews: readonly PendingReview[]): Promise<PendingReview[]> {
-    return Promise.all(reviews.map((review) => withFiles(review, key.tenant_id, this.dependencies.blobs)));
+    return Promise.all(reviews.map((review) => withFiles(review, key.tenant_id, this.services.blobs)));
   }
 
   async review(projectKey: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<GateResult> {
@@ -210,7 +210,7 @@ export class MethodologyService {
     if (isProblem(task_id)) return task_id;
     const { feature_id: _, edge: __, ...fields } = parsed;
     const review = { ...fields, task_id, decision: DECISION_CODES[parsed.decision] };
-    return this.dependencies.recordReview(projectKey, review, caller);
+    return this.services.recordReview(projectKey, review, caller);
   }
 
   async gaps(projectKey: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<GapsReply> {
@@ -248,13 +248,13 @@ export class MethodologyService {
 
   /** Runs a read by way of the read scheduler, because views over all features may take long. */
   private scheduleRead<T>(projectKey: ProjectKey, work: (current: CurrentProject) => AsyncReply<T>) {
-    return this.dependencies.readScheduler.run(projectKey.tenant_id, () =>
-      this.dependencies.projects.query(projectKey, (project) => this.runWithState(project, work)),
+    return this.services.readScheduler.run(projectKey.tenant_id, () =>
+      this.services.projects.query(projectKey, (project) => this.runWithState(project, work)),
     );
   }
 
   private withCurrentProject<T>(projectKey: ProjectKey, work: (current: CurrentProject) => AsyncReply<T>) {
-    return this.dependencies.projects.withRefreshedProject(projectKey, (project) =>
+    return this.services.projects.withRefreshedProject(projectKey, (project) =>
       this.runWithState(project, work),
     );
   }
@@ -291,7 +291,7 @@ export class MethodologyService {
   }
 
   private async runsAt(project: Project, at: number | undefined): Promise<RunsState> {
-    const { history, readRuns } = this.dependencies;
+    const { history, readRuns } = this.services;
     if (at === undefined) return readRuns(project);
     const state = emptyRunsState();
     const filter = { until_position: at, types: RUN_EVENT_TYPES };
@@ -303,7 +303,7 @@ export class MethodologyService {
   }
 
   private async pastInput(project: Project, at: number): Promise<RouteInput | Problem> {
-    const { history } = this.dependencies;
+    const { history } = this.services;
     const past = await pastProject(history, project, at);
     if (isProblem(past)) return past;
     const state = emptyMethodologyState();

@@ -25,8 +25,8 @@ export interface ConfigureRequest {
   /** Features that differed from the records when compared. Written ones are removed from the list. */
   readonly changed: Feature[];
   readonly request_id: string | undefined;
-  /** Distinguishes different requests under one id. */
-  readonly digest: string;
+  /** SHA-256 of what the client sent. Distinguishes requests with the same id. */
+  readonly requestDigest: string;
 }
 
 /** The outcome of one transaction, and the number of features that may remain to be written. */
@@ -43,7 +43,7 @@ export function configureOperation(
   configuration: ConfigureRequest,
   caller: Caller,
 ): Operation<ConfigureStep> {
-  const { methodology, warnings, faults, feature_count, changed, request_id, digest } = configuration;
+  const { methodology, warnings, faults, feature_count, changed, request_id, requestDigest } = configuration;
   const by = actorOf(caller);
   const run = (transaction: TransactionBuilder): ConfigureStep => {
     const { view } = transaction;
@@ -66,7 +66,7 @@ export function configureOperation(
       left: changed.length - features.length,
     };
   };
-  const requestKey = requestKeyOf(caller, 'configure', { ...{ digest }, request_id });
+  const requestKey = requestKeyOf(caller, 'configure', { ...{ digest: requestDigest }, request_id });
   return operationOf('configure', requestKey, run, request_id);
 }
 

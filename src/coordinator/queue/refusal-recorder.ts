@@ -4,7 +4,7 @@ import {
   claimEventType,
 } from '../../core/claims/claim-event-kinds.js';
 import type { Decision } from '../../core/claims/commands.js';
-import { refusalRecord } from '../../core/claims/refusals.js';
+import { recordingOfRefusal } from '../../core/claims/refusals.js';
 import type { ClaimEventPayloads } from '../../core/events/claim-payload-schemas.js';
 import type { EventDraft } from '../../core/events/envelope.js';
 import { type RefusalCounts, refusalIdentity } from '../../core/views/refusals.js';
@@ -61,7 +61,7 @@ export class RefusalRecorder {
     const { principal } = this.caller;
     const key = refusalKeyOf(refusal);
     const refused_count = this.numberOf(view, key, refusal);
-    const kind = refusal.payload.parked === true ? 'full' : refusalRecord(refused_count);
+    const kind = refusal.payload.parked === true ? 'full' : recordingOfRefusal(refused_count);
     if (kind === null) return null;
     const idParts = [view.key.project_id, key.subject, key.generation, principal, refused_count];
     if (kind === 'count') {

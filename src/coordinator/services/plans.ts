@@ -167,7 +167,7 @@ export class PlanService {
     const requestFields = withoutUndefined({ request_id: extraFields.request_id });
     if (source !== undefined) Object.assign(source, requestFields);
     const update = await this.updateFromParsed(document);
-    return { update, body: 'digest' in document ? document.digest : '', ...requestFields };
+    return { update, body: 'requestDigest' in document ? document.requestDigest : '', ...requestFields };
   }
 
   private async updateFromParsed(document: ParsedDocument): Promise<PlanUpdate> {

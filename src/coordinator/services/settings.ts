@@ -120,11 +120,18 @@ export class SettingsService {
   ): AsyncReply<ConfigureResult> {
     if (document.kind === 'methodology_faults') return invalidMethodologyProblem(document.faults);
     if (document.kind !== 'methodology') throw new Error(`expected a methodology, got ${document.kind}`);
-    const { methodology, warnings, faults, digest } = document;
+    const { methodology, warnings, faults, requestDigest } = document;
     const features = await runInSlices(listFromChunks<Feature>(document.chunks), this.environment);
     return this.projects.withProjectOrCreate(projectKey, async (project) => {
       const changed = await runInSlices(changedFeatures(features, project.view()), this.environment);
-      const fields = { methodology, warnings, faults, feature_count: features.length, request_id, digest };
+      const fields = {
+        methodology,
+        warnings,
+        faults,
+        feature_count: features.length,
+        request_id,
+        requestDigest,
+      };
       return configureInParts(project, { ...fields, changed }, caller);
     });
   }

@@ -23,7 +23,7 @@ export const EVENT_TYPES = {
   reset: { task: 'TASK_RESET', edge: 'edge_reset' },
   claim_refused: { task: 'CLAIM_REJECTED', edge: 'claim_rejected' },
   result_refused: { task: 'RESULT_REJECTED', edge: 'result_rejected' },
-  /** Refusals of one principal that are only counted: see `refusalRecord`. */
+  /** Refusals of one principal that are only counted: see `recordingOfRefusal`. */
   refusals_counted: { task: 'REFUSALS_COUNTED', edge: 'refusals_counted' },
   noted: { task: 'NOTE_ADDED', edge: 'note_added' },
 } as const;

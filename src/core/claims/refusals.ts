@@ -2,11 +2,11 @@
 export const REFUSALS_RECORDED_MAX = 20;
 
 /**
- * What the log keeps of the n-th refusal of a principal under one generation of a subject: the first ones in full, then
+ * How the log records a refusal of a principal, by its ordinal under one generation of a subject: the first ones in full, then
  * a count whenever the number of those left out has doubled, so that endless refusals add only a few events.
  */
-export function refusalRecord(n: number): 'full' | 'count' | null {
-  if (n <= REFUSALS_RECORDED_MAX) return 'full';
-  const isPowerOfTwo = Number.isInteger(Math.log2(n - REFUSALS_RECORDED_MAX));
+export function recordingOfRefusal(ordinal: number): 'full' | 'count' | null {
+  if (ordinal <= REFUSALS_RECORDED_MAX) return 'full';
+  const isPowerOfTwo = Number.isInteger(Math.log2(ordinal - REFUSALS_RECORDED_MAX));
   return isPowerOfTwo ? 'count' : null;
 }

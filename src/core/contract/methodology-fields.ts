@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { agentIdSchema } from '../ids.js';
 import { boundedText, count, mutationFields } from './schema.js';
-import { EDGE_STATUSES, PRIORITIES } from './values.js';
+import { EDGE_STATUSES, SEVERITIES } from './values.js';
 
 const FEATURE_ID = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$/;
 export const SEMVER =
@@ -27,7 +27,7 @@ export const contextHash = singleLineText(200);
 export const actorFields = { agent_id: agentIdSchema.optional(), ...mutationFields };
 
 export const anyText = z.string();
-export const severity = z.enum(PRIORITIES);
+export const severity = z.enum(SEVERITIES);
 export const edgeStatus = z.enum(['pending', ...EDGE_STATUSES]);
 export const refusedFields = { success: z.literal(false), next: anyText };
 export const doneFields = { success: z.literal(true), next: anyText };

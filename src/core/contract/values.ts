@@ -76,9 +76,15 @@ export const OUTSIDE_AUTHORITY_ACTIONS = ['escalate', 'reject', 'warn'] as const
 export const WORK_KINDS = ['task', 'edge'] as const;
 export type WorkKind = (typeof WORK_KINDS)[number];
 
-/** Priorities of features, and severities of what waits for a person; most urgent first. */
-export const PRIORITIES = ['critical', 'high', 'medium', 'low'] as const;
+/** Most urgent first. */
+const URGENCIES = ['critical', 'high', 'medium', 'low'] as const;
+
+/** Priorities of features. */
+export const PRIORITIES = URGENCIES;
 export type Priority = (typeof PRIORITIES)[number];
+
+/** Severities of signals, of what waits for a person, and of what a health report lists. */
+export const SEVERITIES = URGENCIES;
 
 export const VECTOR_TYPES = ['feature', 'discovery', 'spike', 'poc', 'hotfix'] as const;
 export type VectorType = (typeof VECTOR_TYPES)[number];

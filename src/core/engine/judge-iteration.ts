@@ -55,7 +55,7 @@ export function judgeIteration(facts: IterationFacts): Omit<IterationVerdict, 'f
       return verdict('CONVERGED', null, 'All required checks have passed.');
     return verdict('ESCALATE', 'NOT_AUTHORISED', notAuthorisedMessage(facts.authority));
   }
-  const escalation = decisionEscalation(facts.human) ?? limitEscalation(facts);
+  const escalation = decisionEscalation(facts.human) ?? escalationByLimit(facts);
   if (escalation !== null) return verdict('ESCALATE', escalation.reason, escalation.says);
   return verdict('LOOP', null, `Not passed: ${open.join(', ')}.`);
 }
@@ -137,7 +137,7 @@ function decisionEscalation(human: HumanDecision | null): EscalationCause | null
   return null;
 }
 
-function limitEscalation(facts: IterationFacts): EscalationCause | null {
+function escalationByLimit(facts: IterationFacts): EscalationCause | null {
   const spent = spentLimitText(facts.budget, facts.spent);
   if (spent !== null) return { reason: 'BUDGET_SPENT', says: spent };
   const { iteration, max_iterations } = facts;

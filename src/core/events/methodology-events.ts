@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { CHECK_RESULTS } from '../contract/values.js';
+import { CHECK_RESULTS, SEVERITIES } from '../contract/values.js';
 import { runEventSchemas } from '../engine/run-events.js';
 import { nameSchema, nonNegativeInteger, openObject, sentenceSchema } from './fields.js';
 
@@ -132,7 +132,7 @@ export const methodologyEventSchemas = {
     affected_req_keys: requirementKeys.exactOptional(),
     prior_intents: requirementKeys.exactOptional(),
     edge_context: nameSchema.exactOptional(),
-    severity: z.enum(['critical', 'high', 'medium', 'low']).exactOptional(),
+    severity: z.enum(SEVERITIES).exactOptional(),
   }),
   spec_modified: z.strictObject({
     trigger_intent: nameSchema,

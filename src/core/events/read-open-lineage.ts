@@ -96,11 +96,16 @@ function addFacetFields(flat: JsonObject, facets: JsonObject): JsonObject {
 }
 
 function addPayloadFields(flat: JsonObject, payload: JsonObject): JsonObject | undefined {
-  const fieldsWhere = (isMetadata: boolean): JsonObject =>
-    Object.fromEntries(Object.entries(payload).filter(([field]) => field.startsWith('_') === isMetadata));
-  const rest = { ...fieldsWhere(true), ...addMissingFields(flat, fieldsWhere(false)) };
+  const metadata = fieldsWhere(payload, isMetadata);
+  const data = fieldsWhere(payload, (field) => !isMetadata(field));
+  const rest = { ...metadata, ...addMissingFields(flat, data) };
   return Object.keys(rest).length === 0 ? undefined : rest;
 }
+
+const isMetadata = (field: string): boolean => field.startsWith('_');
+
+const fieldsWhere = (fields: JsonObject, isIncluded: (field: string) => boolean): JsonObject =>
+  Object.fromEntries(Object.entries(fields).filter(([field]) => isIncluded(field)));
 
 /** Fills in feature, edge, project, actor and delta from the job and the facets, if the line has none. */
 function addJobFields(flat: JsonObject, job: unknown, facets: JsonObject): void {

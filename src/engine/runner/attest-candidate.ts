@@ -19,7 +19,7 @@ import { type CandidateFile, COPY_LIMITS, createWorkCopy, isCopyRefusal } from '
 import { type FetchedBase, fileDigest } from './runner-base.js';
 
 /** The functions and limits that a runner works with. */
-export interface RunnerDependencies {
+export interface RunnerServices {
   /** Throws if there is no such blob. */
   readonly getBlob: (sha256: string, bytesMax: number) => Promise<Uint8Array>;
   /** Stores what a check has printed or reported. Throws if that is not possible. */
@@ -42,7 +42,7 @@ export type RunnerIdentity = Pick<EvidenceStatement, 'tenant_id' | 'project_id' 
 export async function attestCandidate(
   candidate: WaitingCandidate,
   identity: RunnerIdentity,
-  runner: RunnerDependencies,
+  runner: RunnerServices,
   signal: AbortSignal,
 ): Promise<EvidenceStatement> {
   const { task_id, generation, candidate_sha256, base_version } = candidate;
@@ -71,7 +71,7 @@ interface LoadedCandidate {
 async function outcomesOn(
   { base, folder, dependencies }: FetchedBase,
   { candidate, manifest, overlay }: LoadedCandidate,
-  runner: RunnerDependencies,
+  runner: RunnerServices,
   signal: AbortSignal,
 ): Promise<CheckOutcome[]> {
   const { runCheck, limits } = runner;
@@ -97,7 +97,7 @@ async function outcomesOn(
 /** Uploads outputs before the statement names them, so that a reader can see why a check has failed. */
 async function uploadOutputs(
   contents: readonly (Uint8Array | null)[],
-  { putBlob }: RunnerDependencies,
+  { putBlob }: RunnerServices,
 ): Promise<void> {
   for (const bytes of contents)
     if (bytes !== null && bytes.byteLength > 0 && bytes.byteLength <= UPLOAD_BYTES_MAX)
@@ -152,13 +152,13 @@ async function spellingsIn(folder: string): Promise<ReadonlyMap<string, string>>
 const outcomeNotRun = (check: EffectiveCheck, says: string): CheckOutcome =>
   outcomeWithoutCommand(check, { result: 'error', says: says.slice(0, 2000) });
 
-async function readManifest(sha256: string, runner: RunnerDependencies): Promise<ResultManifest> {
+async function readManifest(sha256: string, runner: RunnerServices): Promise<ResultManifest> {
   const parsed = parseManifest(parseResultBlob(await readBlob(sha256, MANIFEST_BYTES_MAX, runner)));
   if (parsed.ok) return parsed.manifest;
   throw new Error(`The candidate ${sha256} is not a manifest of files: ${parsed.path}: ${parsed.message}`);
 }
 
-async function readFiles({ files }: ResultManifest, runner: RunnerDependencies): Promise<CandidateFile[]> {
+async function readFiles({ files }: ResultManifest, runner: RunnerServices): Promise<CandidateFile[]> {
   const overlay: CandidateFile[] = [];
   for (const { path, sha256, size_bytes, executable } of files)
     overlay.push({ path, executable, bytes: await readBlob(sha256, size_bytes, runner) });
@@ -166,11 +166,7 @@ async function readFiles({ files }: ResultManifest, runner: RunnerDependencies):
 }
 
 /** The digest is checked here: a statement is about the bytes that were run, not about what a server answered. */
-async function readBlob(
-  sha256: string,
-  bytesMax: number,
-  { getBlob }: RunnerDependencies,
-): Promise<Uint8Array> {
+async function readBlob(sha256: string, bytesMax: number, { getBlob }: RunnerServices): Promise<Uint8Array> {
   const bytes = await getBlob(sha256, bytesMax);
   // All files of a candidate are held in memory, and the limit of a manifest relies on the sizes that the manifest
   // states.

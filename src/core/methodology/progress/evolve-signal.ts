@@ -1,5 +1,5 @@
 import type { MethodologySignal } from '../../contract/gaps.js';
-import { PRIORITIES } from '../../contract/values.js';
+import { SEVERITIES } from '../../contract/values.js';
 import { checkFilesMessage, omittedChecksMessage } from '../../engine/guarded-check-files.js';
 import { toolConfigMessage } from '../definition/guarded-paths.js';
 import type { EventContext } from './event-context.js';
@@ -21,7 +21,7 @@ function onIntentRaised(context: EventContext): void {
   raiseSignal(context, intentSignalKey(id), {
     id,
     kind: 'intent',
-    severity: PRIORITIES.find((severity) => severity === severityName) ?? 'high',
+    severity: SEVERITIES.find((severity) => severity === severityName) ?? 'high',
     says:
       truncatedTextIn(payload, 'trigger', 'delta', 'description', 'signal_source') ?? 'an intent was raised',
   });

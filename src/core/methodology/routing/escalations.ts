@@ -1,7 +1,7 @@
 import { compareText } from '../../compare-text.js';
 import type { MethodologySignal } from '../../contract/gaps.js';
 import type { Escalation } from '../../contract/start.js';
-import { PRIORITIES } from '../../contract/values.js';
+import { SEVERITIES } from '../../contract/values.js';
 import { suspendedCommand } from '../../engine/suspended-advice.js';
 import {
   edgeReviewCommand,
@@ -33,7 +33,7 @@ export function escalationsOf(project: ProjectProgress): readonly Escalation[] {
     // Skips reviews and stale claims that a signal in the log has already reported.
     escalations.push(...ofFeature.filter((escalation) => !reportedKeys.has(escalationKey(escalation))));
   }
-  const severityRank = ({ severity }: Escalation): number => PRIORITIES.indexOf(severity);
+  const severityRank = ({ severity }: Escalation): number => SEVERITIES.indexOf(severity);
   const kindRank = ({ kind }: Escalation): number => (kind === 'intent' ? 1 : 0);
   return escalations.sort(
     (a, b) => severityRank(a) - severityRank(b) || kindRank(a) - kindRank(b) || compareText(a.since, b.since),
