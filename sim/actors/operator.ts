@@ -1,5 +1,5 @@
 import type { Head } from '../../src/core/claims/head.js';
-import { holdReason, isLive } from '../../src/core/claims/lease.js';
+import { holdText, isLive } from '../../src/core/claims/lease.js';
 import { dependenciesOf } from '../../src/core/plan/index.js';
 import { WORLD_EPOCH_MS } from '../world/world.js';
 import type { SimCommand } from './commands.js';
@@ -122,7 +122,7 @@ export class SimOperator extends SimActor {
     const nowMs = this.approximateNowMs();
     const eligible = heads.filter((head) => {
       if (verb === 'reset') return head.phase === 'COMPLETED';
-      if (verb === 'unhold') return holdReason(head, nowMs, projectMonitor.rulesOf(head.subject)) !== null;
+      if (verb === 'unhold') return holdText(head, nowMs, projectMonitor.rulesOf(head.subject)) !== null;
       if (verb === 'adopt') return head.phase === 'OPEN' && projectMonitor.state.parked.has(head.subject);
       if (verb === 'hold') return head.phase === 'OPEN';
       return isLive(head, nowMs, projectMonitor.rulesOf(head.subject));

@@ -88,7 +88,7 @@ export class CallHistory {
         `${command.op} has an unknown outcome without an injected fault: ${reply.detail}`,
       );
     }
-    if (isProblem(reply) && reply.detail.startsWith(CONTENTION_MESSAGE)) {
+    if (isProblem(reply) && reply.detail.startsWith(CONTENTION_TEXT)) {
       this.world.reportViolation(
         'LIVE',
         `${command.op} of ${command.subject} was decided a hundred times and never committed`,
@@ -324,7 +324,7 @@ export class CallHistory {
 }
 
 /** A simulation has too few actors for real contention, so this error means that a coordinator decides on an outdated view. */
-const CONTENTION_MESSAGE = 'Too many concurrent changes to the same work';
+const CONTENTION_TEXT = 'Too many concurrent changes to the same work';
 
 /**
  * Errors of a broken connection, a failing disk or a store that gave up; any other cause of an unknown outcome is a

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ID_LENGTH_MAX, ID_PATTERN, idGrammarMessage, idTooLongMessage } from './id-grammar.js';
+import { ID_LENGTH_MAX, ID_PATTERN, idGrammarText, idTooLongText } from './id-grammar.js';
 
 export { ID_LENGTH_MAX } from './id-grammar.js';
 
@@ -7,8 +7,8 @@ export { ID_LENGTH_MAX } from './id-grammar.js';
 const idSchema = (label: string) =>
   z
     .string()
-    .max(ID_LENGTH_MAX, { error: idTooLongMessage(label), abort: true })
-    .regex(ID_PATTERN, { error: idGrammarMessage(label) });
+    .max(ID_LENGTH_MAX, { error: idTooLongText(label), abort: true })
+    .regex(ID_PATTERN, { error: idGrammarText(label) });
 
 export const tenantIdSchema = idSchema('tenant_id');
 export const projectIdSchema = idSchema('project_id');
@@ -25,4 +25,4 @@ export const agentRoleSchema = z
     error: `an agent_role has at most ${AGENT_ROLE_LENGTH_MAX} characters`,
     abort: true,
   })
-  .regex(ID_PATTERN, { error: idGrammarMessage('agent_role') });
+  .regex(ID_PATTERN, { error: idGrammarText('agent_role') });

@@ -135,7 +135,7 @@ function readQuery(call: ApiCall): HttpResponse | null {
   const { query, action } = call.route;
   // A call that ignored `at` would return the present state to a client that requested a past state.
   if (action === 'read' && call.request.search !== '' && !takesPosition(query) && 'at' in call.queryFields())
-    return toResponse(fieldProblem('at', NO_PAST_MESSAGE));
+    return toResponse(fieldProblem('at', NO_PAST_TEXT));
   if (query === undefined) return null;
   const fields = parseBody(query, call.queryFields(), 'query');
   if (isProblem(fields)) return toResponse(fields);
@@ -143,7 +143,7 @@ function readQuery(call: ApiCall): HttpResponse | null {
   return null;
 }
 
-const NO_PAST_MESSAGE =
+const NO_PAST_TEXT =
   'this call shows only the present state, not the state at a position. Leave out the parameter at.';
 
 const takesPosition = (query: Route['query']): boolean => query instanceof z.ZodObject && 'at' in query.shape;

@@ -35,7 +35,7 @@ function sudoUser(user: number, { SUDO_UID = '' }: ProcessEnvironment): number[]
 }
 
 /** The message that refuses a folder. `setting` is the setting that names the folder explicitly. */
-export const foreignFolderMessage = (
+export const foreignFolderText = (
   what: string,
   folder: string,
   { path, owner, user }: ForeignPath,

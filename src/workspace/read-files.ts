@@ -34,7 +34,7 @@ export async function readWorkspaceFiles(
     const bytes = readFollowed(followInProject(workspace, ...parts));
     if (bytes === 'missing') return;
     if (typeof bytes === 'string') {
-      unreadable.set(name, FAULT_MESSAGES[bytes]);
+      unreadable.set(name, FAULT_TEXTS[bytes]);
       return;
     }
     totalBytes += bytes.length;
@@ -101,7 +101,7 @@ async function entriesOf(
     return entries.sort((a, b) => (a.name < b.name ? -1 : 1));
   } catch (error) {
     if (folder === '' || !isAccessError(error)) throw error;
-    unreadable.set(folder, FAULT_MESSAGES.no_access);
+    unreadable.set(folder, FAULT_TEXTS.no_access);
     return [];
   }
 }
@@ -123,9 +123,9 @@ function kindOfLink(
   if ('path' in followed) {
     if (!leadsToAncestor(workspace.path(name), followed.path))
       return target === undefined ? null : kindOf(target);
-    unreadable.set(name, FAULT_MESSAGES.loop);
+    unreadable.set(name, FAULT_TEXTS.loop);
   } else if (isRelevant) {
-    unreadable.set(name, FAULT_MESSAGES[followed.fault === 'missing' ? 'broken' : followed.fault]);
+    unreadable.set(name, FAULT_TEXTS[followed.fault === 'missing' ? 'broken' : followed.fault]);
   }
   return null;
 }
@@ -140,7 +140,7 @@ type ConfigFileFault =
   | 'broken'
   | 'no_access';
 
-const FAULT_MESSAGES: Readonly<Record<ConfigFileFault, string>> = {
+const FAULT_TEXTS: Readonly<Record<ConfigFileFault, string>> = {
   link: 'It is a link that changed while it was read. Try again.',
   outside: 'It is a link that leaves the project, and is not followed. Replace it with a copy.',
   own_store: 'It is a link into the folder of the log, and is not followed. Replace it with a copy.',

@@ -10,7 +10,7 @@ import {
 import {
   type ForeignPath,
   findForeignPath,
-  foreignFolderMessage,
+  foreignFolderText,
   type ProcessEnvironment,
 } from './folder-owner.js';
 
@@ -44,7 +44,7 @@ export class Workspace {
     if (workspace === null || foreign === null) return workspace;
     const url = `workspace:${workspace.root}`;
     const setting = `GENESIS_STORE=${url}, or --store ${url} for commands that have this option`;
-    throw new WorkspaceError(foreignFolderMessage('A workspace', workspace.folder, foreign, setting));
+    throw new WorkspaceError(foreignFolderText('A workspace', workspace.folder, foreign, setting));
   }
 
   /** The nearest workspace; null if there is none, or if another user owns it. */

@@ -1,6 +1,6 @@
 import { stringify } from 'yaml';
 import { withoutUndefined } from '../../core/without-undefined.js';
-import { headCommit, noCommitReason } from '../../workspace/scan/git-ref.js';
+import { headCommit, noCommitText } from '../../workspace/scan/git-ref.js';
 import { defineCommand } from '../command.js';
 import { CommandFailure } from '../exit.js';
 import { buildContextManifest } from '../methodology/context-files.js';
@@ -31,7 +31,7 @@ The snapshot is written to .ai-workspace/snapshots/snapshot-TIME.yml, read-only,
       const { snapshot } = reply;
       if (!(await writeNew(`${workspace.root}/${snapshot_path}`, stringify(snapshot), 'read_only')))
         throw new CommandFailure(`${snapshot_path} already exists and was not changed. Try again.`);
-      const commit = snapshot.git_ref ?? (await noCommitReason(workspace.root));
+      const commit = snapshot.git_ref ?? (await noCommitText(workspace.root));
       context.printReply({ ...reply, snapshot_path }, () => [
         context.paint.bold(snapshot_path),
         `  position ${snapshot.position}, ${countText(snapshot.feature_states.length, 'feature')}`,

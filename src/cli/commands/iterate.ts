@@ -1,7 +1,7 @@
 import { compileMachine } from '../../core/engine/compile-machine.js';
 import { genCommand } from '../../core/methodology/definition/command.js';
 import { canonicalEdge } from '../../core/methodology/definition/edge-name.js';
-import { unknownRoleReason } from '../../core/methodology/definition/unknown-role.js';
+import { unknownRoleText } from '../../core/methodology/definition/unknown-role.js';
 import { subjectKeys, subjectKindOf } from '../../core/subject.js';
 import { isCoordinationFailure } from '../../engine/coordination.js';
 import type { RunEnd } from '../../engine/runs/execute-run.js';
@@ -9,7 +9,7 @@ import { warnAboutChecklist } from '../check/left-out-checks.js';
 import { defineCommand } from '../command.js';
 import type { CommandContext } from '../context.js';
 import { autoIterate } from '../engine/auto-iterate.js';
-import { noConstructorMessage, readEdgePlan, runEdge } from '../engine/run-edge.js';
+import { noConstructorText, readEdgePlan, runEdge } from '../engine/run-edge.js';
 import { readConfiguration } from '../engine/workspace-services.js';
 import { EXIT, failureWithCode, wrongUsage } from '../exit.js';
 import { checklistText, reportStopped, showRun } from '../output/run.js';
@@ -74,8 +74,8 @@ Examples:
 /** Refuses an unknown agent role before the run. No edge converges with such a role, which only the end of the run would report. */
 async function assertKnownRole(context: CommandContext, agentRole: string): Promise<void> {
   const { methodology } = await readConfiguration(context.requireWorkspace(), await context.genesis(), null);
-  const reason = unknownRoleReason(methodology, agentRole);
-  if (reason !== null) throw wrongUsage(reason);
+  const unknownText = unknownRoleText(methodology, agentRole);
+  if (unknownText !== null) throw wrongUsage(unknownText);
 }
 
 /** The current command line with `--yes` added. */
@@ -103,7 +103,7 @@ interface EdgeName {
 async function showMachine(context: CommandContext, edge: EdgeName): Promise<void> {
   const plan = await readEdgePlan(context, edge);
   const compiled = compileMachine(plan);
-  const missing = plan.construct === null ? [noConstructorMessage(plan.edge)] : [];
+  const missing = plan.construct === null ? [noConstructorText(plan.edge)] : [];
   await warnAboutChecklist(context, edge);
   context.printReply({ checks: plan.checks, ...compiled }, () => [
     checklistText(plan.checks, compiled, context),

@@ -38,11 +38,11 @@ export interface RunEdgeOptions {
 export const executorName = async (context: CommandContext): Promise<string> =>
   (await context.fixedAgent()) ?? `engine-${context.io.user}`;
 
-export const noConstructorMessage = (edge: string): string =>
+export const noConstructorText = (edge: string): string =>
   `${edge} has no constructor. Set construct in .ai-workspace/engine.yml or in the file of the edge.`;
 
 /** The refusal of agent checks without an evaluator: no candidate could pass them, so no agent is started. */
-const noEvaluatorMessage = (edge: string, names: readonly string[]): string =>
+const noEvaluatorText = (edge: string, names: readonly string[]): string =>
   `${edge} has agent checks (${names.join(', ')}), but no evaluator. Set evaluate in .ai-workspace/engine.yml or in the file of the edge, or make the checks deterministic.`;
 
 export async function readEdgePlan(
@@ -71,11 +71,11 @@ export async function runEdge(
   const genesis = await context.genesis();
   const { methodology, feature } = await readConfiguration(workspace, genesis, feature_id);
   const plan = await readEdgePlan(context, { feature_id, edge });
-  if (plan.construct === null) throw wrongUsage(noConstructorMessage(edge));
+  if (plan.construct === null) throw wrongUsage(noConstructorText(edge));
   const fault = nonConvergingPlanFault(plan, profileOf(methodology, feature).name);
   if (fault !== null) throw new CommandFailure(fault);
   const unjudged = checksWithoutEvaluator(plan);
-  if (unjudged.length > 0) throw wrongUsage(noEvaluatorMessage(edge, unjudged));
+  if (unjudged.length > 0) throw wrongUsage(noEvaluatorText(edge, unjudged));
   await assertNotInReview(genesis, { feature_id, edge });
   const options = { isConfirmed, isUnsandboxed, howToConfirm };
   const runCheck = await openCheckExecutionFor(context, workspace.root, plan, options);

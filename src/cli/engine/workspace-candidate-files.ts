@@ -100,13 +100,13 @@ async function asEngineError<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {
-    if (error instanceof CommandFailure) throw engineError('failed', refusalMessage(error));
+    if (error instanceof CommandFailure) throw engineError('failed', refusalText(error));
     throw error;
   }
 }
 
 /** Replaces the message for missing drafts, which is addressed to an agent that can still write drafts. */
-const refusalMessage = ({ body, message }: CommandFailure): string =>
+const refusalText = ({ body, message }: CommandFailure): string =>
   (body as { refused?: unknown }).refused === 'NO_DRAFTS'
     ? "The agent changed nothing: its files equal the project's files."
     : message;

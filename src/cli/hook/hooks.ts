@@ -23,8 +23,8 @@ export async function onToolUse(event: HookEvent, hookContext: HookContext): Pro
   const { state } = hookContext;
   for (const handle of findHandles(event.tool_response)) await state.saveHandle({ handle, renew_at_ms: 0 });
   const lost = await renewHeld(hookContext, ({ renew_at_ms }) => renew_at_ms <= Date.now());
-  const sentences = lost.map(lostSentence);
-  if (await state.consumeCompacted()) sentences.push(...(await state.heldHandles()).map(heldSentence));
+  const sentences = lost.map(lostText);
+  if (await state.consumeCompacted()) sentences.push(...(await state.heldHandles()).map(heldText));
   return textOf(sentences);
 }
 
@@ -39,7 +39,7 @@ export async function announceHandles(event: HookEvent, hookContext: HookContext
     return null;
   }
   const lost = await renewHeld(hookContext, () => true);
-  return textOf([...lost.map(lostSentence), ...(await state.heldHandles()).map(heldSentence)]);
+  return textOf([...lost.map(lostText), ...(await state.heldHandles()).map(heldText)]);
 }
 
 const textOf = (sentences: readonly string[]): string | null =>
@@ -69,9 +69,9 @@ async function renewHeld(
   return lost;
 }
 
-const heldSentence = ({ handle }: HeldHandle): string =>
+const heldText = ({ handle }: HeldHandle): string =>
   `You hold ${handle.task_id}. Handle for renew, note, submit and release: ${JSON.stringify(handle)}`;
 
-const lostSentence = ({ task_id, generation }: McpHandle): string =>
+const lostText = ({ task_id, generation }: McpHandle): string =>
   `You no longer hold ${task_id} (generation ${generation}). Stop working on it. ` +
   'Call status with task_id for the reason, or next for other work.';

@@ -2,7 +2,7 @@ import { lstatSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { PLATFORM_TENANT } from '../../core/subject.js';
 import { STORE_FILE, tenantFolder } from '../../stores/file/layout.js';
-import { findForeignPath, foreignFolderMessage } from '../../workspace/folder-owner.js';
+import { findForeignPath, foreignFolderText } from '../../workspace/folder-owner.js';
 import { Workspace } from '../../workspace/workspace.js';
 import { failureWithCode } from '../exit.js';
 import type { Io } from '../io.js';
@@ -44,6 +44,6 @@ function assertOwned(home: string, io: Io): string {
     io.env,
   );
   if (foreign === null) return home;
-  const message = foreignFolderMessage('A store folder', home, foreign, `GENESIS_HOME=${home}`);
+  const message = foreignFolderText('A store folder', home, foreign, `GENESIS_HOME=${home}`);
   throw failureWithCode('STORE_REFUSED', message);
 }

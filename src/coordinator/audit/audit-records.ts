@@ -110,7 +110,7 @@ export class AuditRecords {
     const { first, roots } = checkpoint.tiles;
     if (first > this.tilesListed || (first + roots.length) * TILE_SIZE > position)
       return 'it lists tiles that its tree does not have';
-    const inactive = this.keys.inactiveReason(key_id);
+    const inactive = this.keys.inactiveFault(key_id);
     if (inactive !== null) return inactive.detail;
     if (
       !verifySignatureSync(

@@ -32,7 +32,7 @@ export const noActiveKeyText = (keys: AuditKeys): string =>
 
 const endedText = (keys: AuditKeys, keyId: string): string =>
   'This coordinator writes no checkpoint, because the key it signs with has ended: ' +
-  `${keys.inactiveReason(keyId)?.detail ?? ''}. ` +
+  `${keys.inactiveFault(keyId)?.detail ?? ''}. ` +
   'Restart the coordinator with the new key of the project. If there is no new key, create one: gen audit rotate. ' +
   (keys.hasOnlyInactiveKeys
     ? `Then an administrator must run: gen audit replace ${keyId} --reason TEXT`

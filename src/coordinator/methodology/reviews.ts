@@ -66,7 +66,7 @@ function reviewOf(head: Head, view: DecisionView, state: MethodologyState): Pend
     agent_id,
     agent_role,
     reason:
-      escalationSentence(state, feature_id, edge) ??
+      escalationText(state, feature_id, edge) ??
       edgeState?.escalation ??
       `${agent_id} requested a decision before continuing`,
     since: isoTime(since_ms),
@@ -163,7 +163,7 @@ function humanChecks(view: DecisionView, subject: string): PendingReview['human_
   return checks.filter(({ type }) => type === 'human').map(({ name, criterion }) => ({ name, criterion }));
 }
 
-function escalationSentence({ signals }: MethodologyState, featureId: string | null, edge: string | null) {
+function escalationText({ signals }: MethodologyState, featureId: string | null, edge: string | null) {
   if (featureId === null) return null;
   const escalation = [...signals.values()].find(
     (signal) => signal.kind === 'escalation' && signal.feature_id === featureId && signal.edge === edge,

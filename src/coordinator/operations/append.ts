@@ -28,7 +28,7 @@ import type { Operation, RequestKey } from '../queue/operation.js';
 import { TransactionBuilder } from '../queue/transaction-builder.js';
 import { textDigest } from '../runtime/identity.js';
 import { fieldProblem, type Problem, problem } from '../wire/problem.js';
-import { unknownReason } from './facts.js';
+import { unknownSubjectText } from './facts.js';
 import { addAction, type RequestFields, requestKeyOf } from './shared.js';
 
 /**
@@ -79,7 +79,7 @@ export function appendOperation(
 function appendRefusal(transaction: TransactionBuilder, subject: string, body: AppendBody, caller: Caller) {
   const { view } = transaction.checkHead(subject);
   const head = view.head(subject);
-  const unknownText = head.seq === 0 ? unknownReason(view, subject) : null;
+  const unknownText = head.seq === 0 ? unknownSubjectText(view, subject) : null;
   if (unknownText !== null) {
     const isEdge = subjectKindOf(subject) === 'edge';
     return refusedAppend('UNKNOWN_TASK', isEdge ? unknownText : adviceFor('UNKNOWN_TASK', subject));

@@ -147,7 +147,7 @@ function evaluateConvergence(
     ...countedDetails,
     ...(verified?.outcomes ?? []),
   ]);
-  const reasonOf = (name: string): string | undefined => verified?.reasons.get(name);
+  const reasonOf = (name: string): string | undefined => verified?.notPassedTexts.get(name);
   return {
     failing: failing.map(({ name, says }) => ({ name, says: reasonOf(name) ?? says, type: typeOf(name) })),
     needs_human_review: human_checks.length > 0,

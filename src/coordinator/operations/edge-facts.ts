@@ -16,10 +16,10 @@ const NAMES_LISTED_MAX = 20;
 const EDGE_SUBJECT = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}#[a-z][a-z0-9_]{0,99}$/;
 
 /**
- * Why this edge cannot be claimed, as a sentence; null if it can be claimed. An unconfigured project accepts any
+ * Why the project has no such edge to claim, as a sentence; null if it has. An unconfigured project accepts any
  * well-formed edge, because its features are not recorded.
  */
-export function unknownEdgeReason(view: DecisionView, subject: string): string | null {
+export function unknownEdgeText(view: DecisionView, subject: string): string | null {
   if (!EDGE_SUBJECT.test(subject))
     return `${subject} is not an edge of a feature. Pass one such as REQ-F-AUTH-001#design_code.`;
   const { methodology } = view;
@@ -54,7 +54,7 @@ export function edgeFacts(
   const overlaps = others.map((head) => overlapWithClaim(methodology, subject, head));
   const shared = overlaps.flatMap(({ claim }) => (claim === null ? [] : [claim]));
   return {
-    unknown_message: unknownEdgeReason(view, subject),
+    unknown_message: unknownEdgeText(view, subject),
     is_second_agent: isSingleAgentProject(methodology) && agent_id !== SINGLE_AGENT.agent_id,
     overlapping_claims: shared.slice(0, NAMES_LISTED_MAX),
     is_overlap_refused: methodology.parallelism.enforce,

@@ -7,7 +7,7 @@ import { subjectKindOf } from '../../core/subject.js';
 import type { DecisionView } from '../queue/decision-view.js';
 import { sha256Hex } from '../runtime/identity.js';
 import { type Problem, problem } from '../wire/problem.js';
-import { edgeFacts, unknownEdgeReason } from './edge-facts.js';
+import { edgeFacts, unknownEdgeText } from './edge-facts.js';
 
 const INPUTS_CHARS_MAX = 64;
 
@@ -34,19 +34,19 @@ export const isSessionClosed = (view: DecisionView, sessionId: string): boolean 
   view.lookUpSession(sessionId).record?.value.state === 'closed';
 
 export const isKnownSubject = (view: DecisionView, subject: string): boolean =>
-  unknownReason(view, subject) === null;
+  unknownSubjectText(view, subject) === null;
 
 /** Why the subject is unknown: the plan lacks the task, or the methodology lacks the edge. Null if it is known. */
-export function unknownReason(view: DecisionView, subject: string): string | null {
-  if (subjectKindOf(subject) === 'edge') return unknownEdgeReason(view, subject);
+export function unknownSubjectText(view: DecisionView, subject: string): string | null {
+  if (subjectKindOf(subject) === 'edge') return unknownEdgeText(view, subject);
   return view.state.plan.get(subject) === undefined ? `${subject} is not in the plan of this project.` : null;
 }
 
 export function unknownSubjectProblem(view: DecisionView, subject: string): Problem {
-  const reason = unknownReason(view, subject);
-  if (reason === null)
+  const unknownText = unknownSubjectText(view, subject);
+  if (unknownText === null)
     return problem('NOT_FOUND', `${subject} has no history yet. It begins with the first claim.`);
-  if (subjectKindOf(subject) === 'edge') return problem('NOT_FOUND', reason);
+  if (subjectKindOf(subject) === 'edge') return problem('NOT_FOUND', unknownText);
   const track = subject.slice(0, subject.indexOf('-'));
   const suggestion = didYouMean(
     subject,

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { holdReason } from '../../core/claims/lease.js';
+import { holdText } from '../../core/claims/lease.js';
 import { adviceFor, type IterateRefusal } from '../../core/contract/codes.js';
 import type { IterateResult, iterateBody, RunSummary } from '../../core/contract/runs.js';
 import { compileMachine } from '../../core/engine/compile-machine.js';
@@ -9,7 +9,7 @@ import { retryRefusal } from '../../core/engine/run-request.js';
 import { evolveRun, openRunOf, type RunsState } from '../../core/engine/run-summaries.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { genCommand } from '../../core/methodology/definition/command.js';
-import { unknownRoleReason } from '../../core/methodology/definition/unknown-role.js';
+import { unknownRoleText } from '../../core/methodology/definition/unknown-role.js';
 import { subjectKeys } from '../../core/subject.js';
 import { withoutUndefined } from '../../core/without-undefined.js';
 import { actorOf, type Caller } from '../authentication/caller.js';
@@ -18,7 +18,7 @@ import type { Attempt, Operation } from '../queue/operation.js';
 import { draftEvent, TransactionBuilder } from '../queue/transaction-builder.js';
 import { contentEventId } from '../runtime/identity.js';
 import { type Problem, problem } from '../wire/problem.js';
-import { unknownEdgeReason } from './edge-facts.js';
+import { unknownEdgeText } from './edge-facts.js';
 
 /** Takes the place of a subject when run ids are derived, so that no run id equals a claim id. */
 const RUN_REQUESTS = '~run-request';
@@ -83,21 +83,21 @@ export class RequestRunOperation implements Operation<Reply> {
         'UNKNOWN_FEATURE',
         `There is no feature ${feature_id}. ${adviceFor('UNKNOWN_FEATURE')}`,
       );
-    const edgeReason = unknownEdgeReason(view, this.subject);
-    if (edgeReason !== null) return refusedReply('UNKNOWN_EDGE', edgeReason);
+    const unknownText = unknownEdgeText(view, this.subject);
+    if (unknownText !== null) return refusedReply('UNKNOWN_EDGE', unknownText);
     return edgePlan(methodology, feature, edge, view.policy.evidence);
   }
 
   private refusal(view: DecisionView, plan: EdgePlan): IterateResult | null {
-    const reason = this.unknownRole(view);
-    if (reason !== null) return refusedReply('UNKNOWN_ROLE', reason);
+    const unknownText = this.unknownRoleText(view);
+    if (unknownText !== null) return refusedReply('UNKNOWN_ROLE', unknownText);
     const { retry_of } = this.body;
     const retry = retry_of === undefined ? null : retryRefusal(this.state.runs.get(retry_of), this.subject);
     if (retry !== null) return refusedReply(retry);
     if (plan.construct === null) return refusedReply('NO_CONSTRUCTOR');
     const head = view.head(this.subject);
     if (head.phase === 'COMPLETED') return refusedReply('DENIED_COMPLETED');
-    const hold = holdReason(head, view.now_ms, view.rulesOf(this.subject));
+    const hold = holdText(head, view.now_ms, view.rulesOf(this.subject));
     return hold === null ? null : refusedReply('DENIED_HELD', adviceFor('DENIED_HELD', this.subject));
   }
 
@@ -105,10 +105,10 @@ export class RequestRunOperation implements Operation<Reply> {
    * Why the requested role is unknown; null if it is not. The role of a credential is not checked, because it was not chosen
    * for this project.
    */
-  private unknownRole({ methodology }: DecisionView): string | null {
+  private unknownRoleText({ methodology }: DecisionView): string | null {
     const { agent_role } = this.body;
     if (methodology === null || agent_role === undefined || this.caller.agent_role !== null) return null;
-    return unknownRoleReason(methodology, agent_role);
+    return unknownRoleText(methodology, agent_role);
   }
 
   private runUnderWay(): IterateResult | null {

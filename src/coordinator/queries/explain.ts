@@ -1,6 +1,6 @@
 import { isExhausted } from '../../core/claims/generation.js';
 import type { LastClaim } from '../../core/claims/head.js';
-import { finiteOrNull, holdReason, isStale, lapsesAtMs } from '../../core/claims/lease.js';
+import { finiteOrNull, holdText, isStale, lapsesAtMs } from '../../core/claims/lease.js';
 import { openGateOf } from '../../core/claims/open-gate.js';
 import { adviceFor, type ClaimRefusal } from '../../core/contract/codes.js';
 import type { Explanation } from '../../core/contract/tasks.js';
@@ -12,10 +12,10 @@ import { SINGLE_AGENT } from '../../core/methodology/single-agent.js';
 import { subjectKindOf } from '../../core/subject.js';
 import { edgeChecks, explainEvidence } from '../operations/edge-evidence.js';
 import { edgeFacts, isSingleAgentProject } from '../operations/edge-facts.js';
-import { openDependencies, unknownReason } from '../operations/facts.js';
+import { openDependencies, unknownSubjectText } from '../operations/facts.js';
 import type { DecisionView } from '../queue/decision-view.js';
 
-type RefusalReason = { readonly rule: ClaimRefusal; readonly says: string };
+type RefusingRule = { readonly rule: ClaimRefusal; readonly says: string };
 
 interface ExplainRequest {
   /** Number of live claims of the tenant, as the store counts them. */
@@ -63,11 +63,11 @@ function explainClaim(
   subject: string,
   { liveClaimCount, lastRun }: ExplainRequest,
 ): Explanation {
-  const unknownMessage = unknownReason(view, subject);
-  const why: RefusalReason[] =
-    unknownMessage === null
-      ? refusalReasons(view, subject, liveClaimCount)
-      : [{ rule: 'UNKNOWN_TASK', says: unknownMessage }];
+  const unknownText = unknownSubjectText(view, subject);
+  const why: RefusingRule[] =
+    unknownText === null
+      ? refusingRules(view, subject, liveClaimCount)
+      : [{ rule: 'UNKNOWN_TASK', says: unknownText }];
   const first = why[0];
   return {
     task_id: subject,
@@ -99,41 +99,41 @@ function activeClaimAdvice(view: DecisionView, subject: string, lastRun: LastRun
 const endText = (expiresAtMs: number | null): string =>
   expiresAtMs === null ? '' : ` until ${isoTime(expiresAtMs)}`;
 
-function refusalReasons(view: DecisionView, subject: string, liveClaimCount: number): RefusalReason[] {
+function refusingRules(view: DecisionView, subject: string, liveClaimCount: number): RefusingRule[] {
   const head = view.head(subject);
   const rules = view.rulesOf(subject);
   const { now_ms } = view;
-  const why: RefusalReason[] = [];
-  const addReason = (rule: ClaimRefusal, says: string) => why.push({ rule, says });
+  const why: RefusingRule[] = [];
+  const addRule = (rule: ClaimRefusal, says: string) => why.push({ rule, says });
   if (subjectKindOf(subject) === 'edge' && isSingleAgentProject(view.methodology)) {
     const says = `only ${SINGLE_AGENT.agent_id} can claim it: coordination.mode is single in coordination.yml`;
-    addReason('DENIED_SINGLE_AGENT', says);
+    addRule('DENIED_SINGLE_AGENT', says);
   }
   if (head.phase === 'COMPLETED') {
     const { result } = head;
     const byWhom = result === null ? '' : ` by ${result.agent_id} under generation ${result.generation}`;
-    addReason('DENIED_COMPLETED', `it was completed${byWhom}`);
+    addRule('DENIED_COMPLETED', `it was completed${byWhom}`);
   }
-  const hold = holdReason(head, now_ms, rules);
-  if (hold !== null) addReason('DENIED_HELD', hold);
+  const hold = holdText(head, now_ms, rules);
+  if (hold !== null) addRule('DENIED_HELD', hold);
   if (view.isLive(subject) && head.claim !== null)
-    addReason('DENIED_ACTIVE_CLAIM', describeHolder(view, subject));
+    addRule('DENIED_ACTIVE_CLAIM', describeHolder(view, subject));
   const unfinished = openDependencies(view, subject);
   if (unfinished.length > 0)
-    addReason('DENIED_DEPENDENCIES', `it waits for ${unfinished.slice(0, 20).join(', ')}`);
-  why.push(...sharedModuleReasons(view, subject));
+    addRule('DENIED_DEPENDENCIES', `it waits for ${unfinished.slice(0, 20).join(', ')}`);
+  why.push(...sharedModuleRules(view, subject));
   if (head.retry_at_ms !== null && now_ms < head.retry_at_ms) {
     const error = head.last_error ?? 'no message';
     const retryAt = isoTime(head.retry_at_ms);
-    addReason('DENIED_BACKOFF', `its last attempt failed (${error}); it can be claimed again at ${retryAt}`);
+    addRule('DENIED_BACKOFF', `its last attempt failed (${error}); it can be claimed again at ${retryAt}`);
   }
   if (isExhausted(head.generation, rules)) {
     const says = `it has had ${head.generation - rules.generation_floor} generations, and max_generations_per_task is ${rules.max_generations_per_task}`;
-    addReason('DENIED_LIMIT', says);
+    addRule('DENIED_LIMIT', says);
   }
   const { max_concurrent_claims: claimsMax } = view.limits;
   if (liveClaimCount >= claimsMax) {
-    addReason(
+    addRule(
       'DENIED_LIMIT',
       `the tenant has ${liveClaimCount} live claims, and max_concurrent_claims is ${claimsMax}`,
     );
@@ -142,7 +142,7 @@ function refusalReasons(view: DecisionView, subject: string, liveClaimCount: num
 }
 
 /** Refusals because of shared modules, if the project enforces that rule, for an agent without claims. */
-function sharedModuleReasons(view: DecisionView, subject: string): RefusalReason[] {
+function sharedModuleRules(view: DecisionView, subject: string): RefusingRule[] {
   const facts = edgeFacts(view, subject, { agent_id: '', agent_role: null });
   if (!facts?.is_overlap_refused) return [];
   return facts.overlapping_claims.map((overlap) => ({

@@ -2,7 +2,7 @@ import type { TaskClaim } from '../../core/contract/claim-records.js';
 import type { PageQuery } from '../../core/contract/schema.js';
 import {
   type ProgressCounts,
-  PUBLIC_KEY_MESSAGE,
+  PUBLIC_KEY_TEXT,
   publicKey,
   type SessionMemory,
   type SessionResult,
@@ -43,7 +43,7 @@ import { type AsyncReply, catchStoreErrors, fieldProblem, isProblem, type Proble
 
 /** The contract checks only the form of a public key. Here it must also be a point of the curve. */
 const openSessionBody = sessionBody.extend({
-  public_key: publicKey.refine(isPublicKey, PUBLIC_KEY_MESSAGE).optional(),
+  public_key: publicKey.refine(isPublicKey, PUBLIC_KEY_TEXT).optional(),
 });
 
 /** Opens, closes and lists sessions, and reads the memory of a session: what it has done, in all its projects. */

@@ -7,7 +7,7 @@ import type { EventEnvelope } from '../../core/events/envelope.js';
 import { genCommand } from '../../core/methodology/definition/command.js';
 import { withoutUndefined } from '../../core/without-undefined.js';
 import { actorOf, type Caller } from '../authentication/caller.js';
-import { unknownEdgeReason } from '../operations/edge-facts.js';
+import { unknownEdgeText } from '../operations/edge-facts.js';
 import { buildInlineResult } from '../operations/results.js';
 import { operationOf } from '../operations/shared.js';
 import type { DecisionView } from '../queue/decision-view.js';
@@ -19,21 +19,24 @@ export type SkippedImport = TrustResult['skipped'][number];
 /** Maximum length of the name of an imported log. A longer name is omitted, because only people read it. */
 const SOURCE_CHARS_MAX = 256;
 
-/** Why an edge is skipped; null if its import can be trusted. An imported log may name edges that do not exist here. */
-export function skipReason(view: DecisionView, subject: string): Omit<SkippedImport, 'task_id'> | null {
+/**
+ * The refusal with which an edge is skipped; null if its import can be trusted. An imported log may name edges that do not
+ * exist here.
+ */
+export function adoptionRefusal(view: DecisionView, subject: string): Omit<SkippedImport, 'task_id'> | null {
   if (view.methodology === null) return { reason: 'NOT_INITIALISED', next: adviceFor('NOT_INITIALISED') };
-  const edgeReason = unknownEdgeReason(view, subject);
-  if (edgeReason !== null) return { reason: 'UNKNOWN_TASK', next: edgeReason };
+  const unknownText = unknownEdgeText(view, subject);
+  if (unknownText !== null) return { reason: 'UNKNOWN_TASK', next: unknownText };
   const { phase, generation, hold } = view.peekHead(subject);
   if (phase === 'COMPLETED')
     return { reason: 'DENIED_COMPLETED', next: `${subject} has an accepted result. There is nothing to do.` };
-  if (generation === 0) return hold === null ? null : heldReason(subject, hold.reason);
+  if (generation === 0) return hold === null ? null : onHoldRefusal(subject, hold.reason);
   const next = `${subject} was claimed here (generation ${generation}), so an import no longer decides it. Claim it and submit a result.`;
   return { reason: 'GENERATION_MISMATCH', next };
 }
 
-/** Why an edge on hold is skipped: an operator has stopped the work on it, so the hold must be lifted first. */
-const heldReason = (subject: string, reason: string): Omit<SkippedImport, 'task_id'> => ({
+/** An operator has stopped the work on an edge on hold, so the hold must be lifted first. */
+const onHoldRefusal = (subject: string, reason: string): Omit<SkippedImport, 'task_id'> => ({
   reason: 'DENIED_HELD',
   next: `${subject} is on hold: ${reason}. Lift the hold, then trust imports again: ${genCommand('task', 'unhold', subject, '--reason', 'TEXT')}`,
 });
@@ -59,10 +62,10 @@ export function adoptImportOperation(
     (transaction) => {
       const { view } = transaction;
       const head = view.head(subject);
-      const skip = skipReason(view, subject);
-      if (skip !== null) {
+      const refusal = adoptionRefusal(view, subject);
+      if (refusal !== null) {
         transaction.checkHead(subject);
-        return { task_id: subject, ...skip };
+        return { task_id: subject, ...refusal };
       }
       const generation = adoptedGeneration(view)(subject);
       const decision = decide(

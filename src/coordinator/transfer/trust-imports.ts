@@ -16,8 +16,8 @@ import { type AsyncReply, isProblem, type Problem } from '../wire/problem.js';
 import {
   adoptedGeneration,
   adoptImportOperation,
+  adoptionRefusal,
   type SkippedImport,
-  skipReason,
   type TrustedImport,
 } from './adopt-import.js';
 
@@ -89,8 +89,8 @@ function* selectConvergences(
 ): SliceableWork<Selection> {
   const selection: Selection = { chosen: [], skipped: [], skipped_count: 0, hasMore: false };
   for (const convergence of importedConvergences(state)) {
-    const skip = skipReason(project.view(), convergence.subject);
-    if (skip !== null) addSkipped(selection, { task_id: convergence.subject, ...skip });
+    const refusal = adoptionRefusal(project.view(), convergence.subject);
+    if (refusal !== null) addSkipped(selection, { task_id: convergence.subject, ...refusal });
     else if (selection.chosen.length < chosenMax) selection.chosen.push(convergence);
     else selection.hasMore = true;
     yield;

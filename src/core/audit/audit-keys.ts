@@ -101,7 +101,7 @@ export class AuditKeys {
   }
 
   /** Why a signature of this key does not count now; null if it does. */
-  inactiveReason(keyId: string): FaultWithoutPosition | null {
+  inactiveFault(keyId: string): FaultWithoutPosition | null {
     const state = this.keys.get(keyId)?.state;
     if (state === 'active') return null;
     if (state === undefined) return { code: 'UNKNOWN_KEY', detail: `the key ${keyId} is not enrolled` };
@@ -122,7 +122,7 @@ export class AuditKeys {
       return { code: 'KEY_ID_MISMATCH', detail: `${key.key_id} is not the id of the public key` };
     }
     const enrolledKey = this.keys.get(key.key_id);
-    if (enrolledKey !== undefined && enrolledKey.state !== 'active') return this.inactiveReason(key.key_id);
+    if (enrolledKey !== undefined && enrolledKey.state !== 'active') return this.inactiveFault(key.key_id);
     const refusal = this.enrolmentRefusal(event, key);
     if (refusal !== null) return refusal;
     // If a key names itself as its previous key, the call of `set` makes it active again.
@@ -141,7 +141,7 @@ export class AuditKeys {
           }
         : null;
     }
-    const inactiveFault = this.inactiveReason(key.previous_key_id);
+    const inactiveFault = this.inactiveFault(key.previous_key_id);
     if (inactiveFault !== null) return inactiveFault;
     const text = rotationText(event, key);
     return this.verify(this.publicKeyOf(key.previous_key_id)!, text, key.signature)

@@ -207,7 +207,7 @@ export class LogAudit {
 
   private signatureFault(checkpoint: Checkpoint): FaultWithoutPosition | null {
     const { key_id, position, signature } = checkpoint;
-    const inactiveFault = this.keys.inactiveReason(key_id);
+    const inactiveFault = this.keys.inactiveFault(key_id);
     if (inactiveFault !== null) return inactiveFault;
     const text = checkpointText(this.options.project, checkpoint);
     return this.options.verify(this.keys.publicKeyOf(key_id)!, text, signature)
@@ -291,7 +291,7 @@ export class LogAudit {
       const detail = `${event_type} is not signed: only a coordinator with an enrolled key may write it`;
       return this.keys.isEmpty ? null : { code: 'UNSIGNED_RECORD', detail };
     }
-    const inactiveFault = this.keys.inactiveReason(key_id);
+    const inactiveFault = this.keys.inactiveFault(key_id);
     if (inactiveFault !== null) return inactiveFault;
     if (this.trustedKeys?.has(key_id) === false) {
       const detail = `${event_type} is signed by ${key_id}, for which no anchor vouches. If the key is yours, repeat the command with --key ${key_id}.`;

@@ -81,15 +81,15 @@ function consecutiveFailures(head: Head, nowMs: number, rules: Rules): number {
 }
 
 /** Why the subject cannot be claimed until a person acts; null if it can. */
-export function holdReason(head: Head, nowMs: number, rules: Rules): string | null {
+export function holdText(head: Head, nowMs: number, rules: Rules): string | null {
   if (head.hold !== null) return head.hold.reason;
   const failures = consecutiveFailures(head, nowMs, rules);
   if (failures < rules.max_attempts || isLive(head, nowMs, rules)) return null;
   // An unrecorded expiry is the latest failure, later than any recorded error.
-  return failureHoldReason(failures, failures > head.failures ? null : head.last_error);
+  return failureHoldText(failures, failures > head.failures ? null : head.last_error);
 }
 
-export function failureHoldReason(failures: number, lastError: string | null): string {
+export function failureHoldText(failures: number, lastError: string | null): string {
   const lastFailure = lastError === null ? 'the lease ran out' : lastError;
   if (failures === 1) return `the last attempt ended in error or expiry: ${lastFailure}`;
   return `${failures} attempts in a row ended in error or expiry; the last: ${lastFailure}`;

@@ -90,13 +90,13 @@ export function isPlainData(value: unknown, depthMax = 32): boolean {
   );
 }
 
-const PLAIN_DATA_MESSAGE =
+const PLAIN_DATA_TEXT =
   'expected plain JSON data, at most 32 levels deep, without __proto__, constructor or prototype keys';
 export const plainObject = z.custom<Record<string, unknown>>(
   (value) => typeof value === 'object' && value !== null && !Array.isArray(value) && isPlainData(value),
-  PLAIN_DATA_MESSAGE,
+  PLAIN_DATA_TEXT,
 );
 export const plainValue = z.custom<unknown>(
   (value) => value === undefined || isPlainData(value),
-  PLAIN_DATA_MESSAGE,
+  PLAIN_DATA_TEXT,
 );

@@ -18,10 +18,10 @@ import {
   time,
 } from './schema.js';
 
-export const PUBLIC_KEY_MESSAGE =
+export const PUBLIC_KEY_TEXT =
   'expected an Ed25519 public key: 32 bytes in base64url, a valid curve point and not a weak key';
 /** The form of a public key. The coordinator checks that it is a point of the curve. */
-export const publicKey = z.string().regex(/^[A-Za-z0-9_-]{43}$/, { error: PUBLIC_KEY_MESSAGE, abort: true });
+export const publicKey = z.string().regex(/^[A-Za-z0-9_-]{43}$/, { error: PUBLIC_KEY_TEXT, abort: true });
 export const sessionBody = z.strictObject({
   session_id: sessionIdSchema.optional(),
   /** Default: the credential's user. */

@@ -72,13 +72,13 @@ export function nextAutoStep(facts: AutoFacts): AutoStep {
   const edge = openEdges.find(({ has_constructor }) => has_constructor);
   if (edge !== undefined) {
     if (isLoop || facts.runs < AUTO_RUNS_MAX) return { kind: 'RUN', edge };
-    return { kind: 'LIMIT', says: limitMessage(edge) };
+    return { kind: 'LIMIT', says: limitText(edge) };
   }
   const subjectsWithoutConstructor = [...new Set(openEdges.map(subjectOf))];
   const says =
     subjectsWithoutConstructor.length === 0
-      ? nothingReadyMessage(facts)
-      : noConstructorMessage(subjectsWithoutConstructor);
+      ? nothingReadyText(facts)
+      : noConstructorText(subjectsWithoutConstructor);
   if (isLoop) return { kind: 'WAIT', says };
   const waitingEscalation = facts.escalations.find(
     (one) => one.kind !== 'intent' && isInScope(facts, one.feature_id),
@@ -88,7 +88,7 @@ export function nextAutoStep(facts: AutoFacts): AutoStep {
 
 const subjectOf = ({ feature_id, edge }: AutoEdge): string => `${feature_id}#${edge}`;
 
-const limitMessage = (next: AutoEdge): string =>
+const limitText = (next: AutoEdge): string =>
   `Stopped after ${AUTO_RUNS_MAX} runs, the limit without --loop. The next edge would be ${subjectOf(next)}. ` +
   'See whether the same edges were run again and again: gen runs. To continue, run the command again.';
 
@@ -108,12 +108,12 @@ function expiredTimeBoxOfWork({ escalations, feature_id, first, last_feature_id 
   return escalations.find((one) => one.kind === 'time_box' && workedFeatureIds.includes(one.feature_id));
 }
 
-const nothingReadyMessage = ({ nothing_recommended: why }: AutoFacts): string =>
+const nothingReadyText = ({ nothing_recommended: why }: AutoFacts): string =>
   why === null ? 'Nothing is ready.' : `Nothing is ready: ${why.says}. Next: ${why.next}`;
 
 const NAMES_MAX = 5;
 
-function noConstructorMessage(subjects: readonly string[]): string {
+function noConstructorText(subjects: readonly string[]): string {
   const more = subjects.length > NAMES_MAX ? ` and ${subjects.length - NAMES_MAX} more` : '';
   const names = subjects.slice(0, NAMES_MAX).join(', ') + more;
   return `Nothing is ready for the engine. Edges without a constructor: ${names}. Set construct in .ai-workspace/engine.yml or in the file of the edge.`;

@@ -115,7 +115,7 @@ export function nonConvergingPlanFault(
   profile: string,
 ): string | null {
   const skipped = checks.filter((check) => check.required && check.skipped !== null);
-  if (skipped.length > 0) return skippedChecksMessage(edge, skipped);
+  if (skipped.length > 0) return skippedChecksText(edge, skipped);
   const judges = { deterministic: true, agent: evaluate !== null, human: false };
   if (checks.some(({ type, required, skipped }) => required || (skipped === null && judges[type])))
     return null;
@@ -124,7 +124,7 @@ export function nonConvergingPlanFault(
 
 const SKIPPED_NAMED_MAX = 3;
 
-function skippedChecksMessage(edge: string, skipped: readonly EffectiveCheck[]): string {
+function skippedChecksText(edge: string, skipped: readonly EffectiveCheck[]): string {
   const named = skipped.slice(0, SKIPPED_NAMED_MAX).map(({ name, skipped: reason }) => `${name}: ${reason}`);
   const others = skipped.length - named.length;
   const more = others === 0 ? '' : ` And ${others} more.`;

@@ -25,12 +25,12 @@ export function describeEvidencePolicy(policy: EvidencePolicy, runners: Runners)
   return {
     policy,
     runners: enrolledCount,
-    says: is_blocked ? NO_RUNNER : EVIDENCE_POLICY_MESSAGES[policy],
+    says: is_blocked ? NO_RUNNER : EVIDENCE_POLICY_TEXTS[policy],
     is_blocked,
   };
 }
 
-const EVIDENCE_POLICY_MESSAGES: Readonly<Record<EvidencePolicy, string>> = {
+const EVIDENCE_POLICY_TEXTS: Readonly<Record<EvidencePolicy, string>> = {
   reported: 'The results of deterministic checks count as the agent reports them; no runner verifies them.',
   verified: 'The results of deterministic checks count only with evidence of an enrolled runner.',
 };

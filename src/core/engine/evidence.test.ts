@@ -49,7 +49,7 @@ const FACTS: EvidenceFacts = {
   checkDigest: () => digest('d'),
 };
 const verdictOf = (evidence: ReturnType<typeof signedStatement>[], facts: Partial<EvidenceFacts> = {}) => {
-  const { outcomes, reasons } = verifiedOutcomes([CHECK], evidence, { ...FACTS, ...facts });
+  const { outcomes, notPassedTexts: reasons } = verifiedOutcomes([CHECK], evidence, { ...FACTS, ...facts });
   return { result: outcomes[0]?.result ?? null, reason: reasons.get('tests_pass') ?? null };
 };
 
@@ -118,7 +118,7 @@ describe('evidence', () => {
 
   test('counts for deterministic checks only', () => {
     const agent = { ...CHECK, name: 'reads_well', type: 'agent' } as const;
-    const { outcomes, reasons } = verifiedOutcomes([agent], [signedStatement()], FACTS);
+    const { outcomes, notPassedTexts: reasons } = verifiedOutcomes([agent], [signedStatement()], FACTS);
     expect([outcomes, reasons.size]).toEqual([[], 0]);
   });
 });

@@ -138,7 +138,7 @@ export interface VerifiedOutcomes {
   /** The runner whose statement decides, by the name of the check. */
   readonly runnerOf: ReadonlyMap<string, string>;
   /** By the name of each deterministic check that has not passed: why it has no valid evidence, or why it did not pass. */
-  readonly reasons: ReadonlyMap<string, string>;
+  readonly notPassedTexts: ReadonlyMap<string, string>;
 }
 
 /** The outcomes of the deterministic checks that count under the policy `evidence: verified`. */
@@ -149,18 +149,18 @@ export function verifiedOutcomes(
 ): VerifiedOutcomes {
   const outcomes: CheckOutcome[] = [];
   const runnerOf = new Map<string, string>();
-  const reasons = new Map<string, string>();
+  const notPassedTexts = new Map<string, string>();
   for (const check of checks.filter(({ type }) => type === 'deterministic')) {
     const verified = verifiedOutcome(check, evidence, facts);
-    if (typeof verified === 'string') reasons.set(check.name, verified);
+    if (typeof verified === 'string') notPassedTexts.set(check.name, verified);
     else {
       const { outcome, runner_id } = verified;
       outcomes.push(outcome);
       runnerOf.set(check.name, runner_id);
-      if (outcome.result !== 'pass') reasons.set(check.name, outcomeText(outcome));
+      if (outcome.result !== 'pass') notPassedTexts.set(check.name, outcomeText(outcome));
     }
   }
-  return { outcomes, runnerOf, reasons };
+  return { outcomes, runnerOf, notPassedTexts: notPassedTexts };
 }
 
 /** Whether a statement has an outcome that counts for each of these checks, so that its runner need not run them again. */
@@ -182,27 +182,27 @@ const outcomeIn = ({ checks }: EvidenceStatement, { name }: EffectiveCheck): Che
 const outcomeText = ({ result, says }: Pick<CheckOutcome, 'result' | 'says'>): string =>
   `A runner ran the check: ${result}${says === '' ? '' : `. ${says}`}`;
 
-/** The outcome of a check in the last statement that counts; if none counts, the reason why the last one does not. */
+/** The outcome of a check in the last statement that counts; if none counts, why the last one does not, as a sentence. */
 function verifiedOutcome(
   check: EffectiveCheck,
   evidence: readonly SignedEvidence[],
   facts: EvidenceFacts,
 ): { readonly outcome: CheckOutcome; readonly runner_id: string } | string {
-  let reason: string | null = null;
+  let lastFault: string | null = null;
   for (const { statement } of evidence.toReversed()) {
     const outcome = outcomeIn(statement, check);
     const fault = statementFault(statement, facts) ?? outcomeFault(outcome, check, facts);
     if (fault === null && outcome !== undefined) return { outcome, runner_id: statement.runner_id };
-    reason ??= fault;
+    lastFault ??= fault;
   }
-  return reason ?? noEvidenceReason(facts);
+  return lastFault ?? noEvidenceText(facts);
 }
 
 const hasEnrolledRunner = (runners: Runners): boolean =>
   Object.values(runners).some(({ state }) => state === 'enrolled');
 
 /** Why there is no statement yet. Kept short, as it is repeated per check; `describeEvidencePolicy` has the full advice. */
-function noEvidenceReason({ candidate_sha256, is_proposed, runners }: EvidenceFacts): string {
+function noEvidenceText({ candidate_sha256, is_proposed, runners }: EvidenceFacts): string {
   const proposalText = is_proposed
     ? `Proposed as ${candidate_sha256.slice(0, 12)}`
     : 'Not proposed yet (gen task propose)';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { checkFilePaths, checkFilesMessage } from './guarded-check-files.js';
+import { checkFilePaths, checkFilesText } from './guarded-check-files.js';
 
 const check = (command: string) => ({ type: 'deterministic', command }) as const;
 const isGuarded = (path: string, command = 'npm test', is_new = false) =>
@@ -107,7 +107,7 @@ describe('a candidate changes its own checks', () => {
   });
 
   test('and the message about it names the first paths', () => {
-    expect(checkFilesMessage(['a', 'b'])).toBe('the result changes checks or tests: a, b');
-    expect(checkFilesMessage(['a'], 3)).toBe('the result changes checks or tests: a and 2 more');
+    expect(checkFilesText(['a', 'b'])).toBe('the result changes checks or tests: a, b');
+    expect(checkFilesText(['a'], 3)).toBe('the result changes checks or tests: a and 2 more');
   });
 });

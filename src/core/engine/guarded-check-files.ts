@@ -212,13 +212,13 @@ export function escalateIfChecksChanged(
 const SHOWN_MAX = 10;
 
 /** Why a person has to decide, with the names of the checks. Events of older versions have no names. */
-export function omittedChecksMessage(names: readonly string[]): string {
+export function omittedChecksText(names: readonly string[]): string {
   const cause = 'the profile of the feature leaves out checks or edges that the default profile requires';
   return names.length === 0 ? cause : `${cause}: ${listedText(names, names.length)}`;
 }
 
 /** Why a person has to decide, with the paths. `count`: the total, if `paths` is not complete. */
-export function checkFilesMessage(paths: readonly string[], count = paths.length): string {
+export function checkFilesText(paths: readonly string[], count = paths.length): string {
   return `the result changes checks or tests: ${listedText(paths, count)}`;
 }
 

@@ -9,7 +9,7 @@ import { judgeConvergence } from '../methodology/definition/convergence.js';
 import type { Budget } from '../methodology/definition/engine-settings.js';
 import { type SpentByScope, spentLimitText } from './budget.js';
 import type { CheckOutcome } from './check-outcome.js';
-import { omittedChecksMessage } from './guarded-check-files.js';
+import { omittedChecksText } from './guarded-check-files.js';
 import type { ESCALATION_REASONS, HumanDecision, IterationVerdict } from './run-data.js';
 import { truncatedSays } from './says.js';
 
@@ -53,7 +53,7 @@ export function judgeIteration(facts: IterationFacts): Omit<IterationVerdict, 'f
     // After an approval the agent needs no authority: the person who approved has it.
     if (isAuthorised(facts.authority) || facts.human?.decision === 'APPROVED')
       return verdict('CONVERGED', null, 'All required checks have passed.');
-    return verdict('ESCALATE', 'NOT_AUTHORISED', notAuthorisedMessage(facts.authority));
+    return verdict('ESCALATE', 'NOT_AUTHORISED', notAuthorisedText(facts.authority));
   }
   const escalation = decisionEscalation(facts.human) ?? escalationByLimit(facts);
   if (escalation !== null) return verdict('ESCALATE', escalation.reason, escalation.says);
@@ -103,17 +103,17 @@ function openChecks({ checks, outcomes, human }: IterationFacts): readonly strin
 const isAuthorised = ({ decision }: AuthorityDecision): boolean =>
   decision === 'granted' || decision === 'warn';
 
-const AUTHORITY_MESSAGES: Readonly<Record<NonNullable<AuthorityDecision['reason']>, string>> = {
+const AUTHORITY_TEXTS: Readonly<Record<NonNullable<AuthorityDecision['reason']>, string>> = {
   outside_role_authority: REVIEW_CAUSES.outside_role_authority,
   spec_mutation: REVIEW_CAUSES.spec_mutation,
   commands_programs: 'the result changes files that configure other programs',
   changes_evaluators: 'the result changes checks or tests',
-  omits_checks: omittedChecksMessage([]),
+  omits_checks: omittedChecksText([]),
 };
 
-function notAuthorisedMessage({ reason, paths = [], omitted_checks = [] }: AuthorityDecision): string {
-  const ofReason = reason === null ? 'this agent may not converge the edge' : AUTHORITY_MESSAGES[reason];
-  const cause = reason === 'omits_checks' ? omittedChecksMessage(omitted_checks) : ofReason;
+function notAuthorisedText({ reason, paths = [], omitted_checks = [] }: AuthorityDecision): string {
+  const ofReason = reason === null ? 'this agent may not converge the edge' : AUTHORITY_TEXTS[reason];
+  const cause = reason === 'omits_checks' ? omittedChecksText(omitted_checks) : ofReason;
   const files = paths.length === 0 ? '' : ` (${paths.join(', ')})`;
   return `All required checks have passed, but ${cause}${files}: a person has to decide.`;
 }
@@ -141,7 +141,7 @@ function escalationByLimit(facts: IterationFacts): EscalationCause | null {
   const spent = spentLimitText(facts.budget, facts.spent);
   if (spent !== null) return { reason: 'BUDGET_SPENT', says: spent };
   const { iteration, max_iterations } = facts;
-  const stuck = stuckMessage(facts);
+  const stuck = stuckText(facts);
   if (iteration >= max_iterations) {
     const says = `Iteration ${iteration} of at most ${max_iterations} has not converged.`;
     return { reason: 'MAX_ITERATIONS', says: stuck === null ? says : `${says} ${stuck}` };
@@ -150,7 +150,7 @@ function escalationByLimit(facts: IterationFacts): EscalationCause | null {
 }
 
 /** Why the run is stuck: the same checks have failed in each of the last `stuck_threshold` iterations. Null if it is not. */
-function stuckMessage(facts: IterationFacts): string | null {
+function stuckText(facts: IterationFacts): string | null {
   const { checks, outcomes, earlier_failing, stuck_threshold } = facts;
   const failing = failingCheckNames(checks, outcomes);
   if (failing.length === 0) return null;

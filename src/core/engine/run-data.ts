@@ -89,7 +89,7 @@ const verdictSchema = z.strictObject({
 const lambdaCause = z.object({ errorMessage: z.string() });
 
 /** The message of an error, in the same form for a function on AWS and for a handler in this process. */
-function causeMessage(cause: string): string {
+function causeText(cause: string): string {
   try {
     const parsed = lambdaCause.safeParse(JSON.parse(cause));
     return parsed.success ? parsed.data.errorMessage : cause;
@@ -97,7 +97,7 @@ function causeMessage(cause: string): string {
     return cause;
   }
 }
-const failureOfStep = z.object({ Error: z.string(), Cause: z.string().transform(causeMessage).optional() });
+const failureOfStep = z.object({ Error: z.string(), Cause: z.string().transform(causeText).optional() });
 
 export const runDataSchema = z.object({
   run: runInput,

@@ -1,5 +1,5 @@
 import { emptyHead, type Head } from '../claims/head.js';
-import { holdReason } from '../claims/lease.js';
+import { holdText } from '../claims/lease.js';
 import type { Rules } from '../claims/policy.js';
 import type { TaskClaim } from '../contract/claim-records.js';
 import type { ProjectStatus, WaitingSubject } from '../contract/overview.js';
@@ -80,7 +80,7 @@ function waitOf(
   const { claim, generation } = head;
   switch (readiness) {
     case 'held':
-      return { waits_for: 'a person to unhold it', reason: holdReason(head, nowMs, rules) ?? '' };
+      return { waits_for: 'a person to unhold it', reason: holdText(head, nowMs, rules) ?? '' };
     case 'stale': {
       const reason = `${claim?.agent_id} holds it and has been inactive since ${isoTime(claim?.active_at_ms ?? 0)}`;
       return { waits_for: `${claim?.agent_id}, or a person to release it`, reason };

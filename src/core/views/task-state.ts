@@ -1,6 +1,6 @@
 import { isExhausted } from '../claims/generation.js';
 import { emptyHead, type Head, type LastClaim } from '../claims/head.js';
-import { canTakeOver, holdReason, isLive, isStale } from '../claims/lease.js';
+import { canTakeOver, holdText, isLive, isStale } from '../claims/lease.js';
 import type { Rules } from '../claims/policy.js';
 import type { TaskClaim } from '../contract/claim-records.js';
 import type { TaskState, TaskStateResult } from '../contract/tasks.js';
@@ -41,7 +41,7 @@ export function readinessOf(
   nowMs: number,
 ): Readiness {
   if (head.phase === 'COMPLETED') return 'completed';
-  if (holdReason(head, nowMs, rules) !== null) return 'held';
+  if (holdText(head, nowMs, rules) !== null) return 'held';
   if (isLive(head, nowMs, rules)) {
     if (head.claim?.state === 'SUSPENDED') return 'suspended';
     return isStale(head, nowMs, rules) ? 'stale' : 'claimed';

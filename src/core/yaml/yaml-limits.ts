@@ -42,7 +42,7 @@ export function findYamlLimitFault(
       case 'directive-line':
         counts.directives += 1;
     }
-    const message = faultMessage(counts);
+    const message = faultText(counts);
     if (message !== null) return { source_position: sourcePositionAt(text, offset), message };
     offset += source.length;
   }
@@ -54,7 +54,7 @@ function sourcePositionAt(text: string, offset: number): SourcePosition {
   return { line: lines.length, column: (lines.at(-1)?.length ?? 0) + 1 };
 }
 
-function faultMessage(
+function faultText(
   counts: Record<'nested' | 'indicators' | 'aliases' | 'directives' | 'strayBrackets', number>,
 ): string | null {
   if (counts.nested > NESTED_MAX || counts.indicators > INDICATORS_IN_LINE_MAX)

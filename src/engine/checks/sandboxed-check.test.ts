@@ -13,7 +13,7 @@ import { shellCheck, TEST_LIMITS } from './testing/check-values.js';
 import { isRunning } from './testing/running-processes.js';
 
 const sandbox = await findSandbox(process.env.PATH);
-const skipReason = sandbox.kind === 'none' ? ` (skipped: ${sandbox.says})` : '';
+const skipText = sandbox.kind === 'none' ? ` (skipped: ${sandbox.says})` : '';
 const NEVER = new AbortController().signal;
 const JUNIT = '<testsuite><testcase name="a"/></testsuite>';
 
@@ -41,7 +41,7 @@ interface RunOptions {
 /** An argument for `sleep` that no other process has, to find the process by. */
 const uniqueSeconds = () => `1${randomInt(1e8, 1e9)}`;
 
-describe.skipIf(sandbox.kind === 'none')(`a check in the sandbox${skipReason}`, { timeout: 120_000 }, () => {
+describe.skipIf(sandbox.kind === 'none')(`a check in the sandbox${skipText}`, { timeout: 120_000 }, () => {
   it('runs a command without a shell, on a copy of the project', async () => {
     const check = shellCheck(`printf '%s,' "a b" '$HOME'`, { shell: false });
     expect(await run(check)).toMatchObject({ result: 'pass', exit_code: 0, text: 'a b,$HOME,' });

@@ -2,7 +2,7 @@ import type { StateMachine } from '../../core/engine/asl.js';
 import { MachineError } from './machine-error.js';
 
 export const STATES_TIMEOUT = 'States.Timeout';
-export const timeoutMessage = ({ TimeoutSeconds }: StateMachine): string =>
+export const timeoutText = ({ TimeoutSeconds }: StateMachine): string =>
   `The machine has not ended after ${TimeoutSeconds} seconds.`;
 
 export type StartTimer = (seconds: number, expire: () => void) => { clear(): void };
@@ -28,7 +28,7 @@ export function startTimeLimit(
   let isReached = false;
   const expire = (): void => {
     isReached = !controller.signal.aborted;
-    controller.abort(new MachineError(STATES_TIMEOUT, timeoutMessage(machine)));
+    controller.abort(new MachineError(STATES_TIMEOUT, timeoutText(machine)));
   };
   const timer = startTimer(seconds, expire);
   return {

@@ -7,7 +7,7 @@ import type {
 } from '../../core/engine/asl.js';
 import { chosenState } from './choices.js';
 import { isMatched, MachineError, runtimeError } from './machine-error.js';
-import { STATES_TIMEOUT, type StartTimer, startTimeLimit, timeoutMessage } from './machine-time-limit.js';
+import { STATES_TIMEOUT, type StartTimer, startTimeLimit, timeoutText } from './machine-time-limit.js';
 import { caughtError, passOutput, pathValue, payloadCopy, stateInput, stateOutput } from './state-data.js';
 
 /** Maximum number of transitions: ends a machine that would loop for ever. */
@@ -75,7 +75,7 @@ export async function runMachine(
     const data = payloadCopy('The input', input);
     return { status: 'SUCCEEDED', output: await new MachineRun(host, data).run(machine, data, limit.signal) };
   } catch (error) {
-    if (limit.isReached()) return { status: 'FAILED', error: STATES_TIMEOUT, cause: timeoutMessage(machine) };
+    if (limit.isReached()) return { status: 'FAILED', error: STATES_TIMEOUT, cause: timeoutText(machine) };
     if (error instanceof MachineStopped || !(error instanceof Error)) throw error;
     if (signal.aborted) throw new MachineStopped('The machine was stopped.', { cause: signal.reason });
     return { status: 'FAILED', error: error.name, cause: error.message };

@@ -52,12 +52,12 @@ const errorType = (headers: Record<string, string> | undefined): string | undefi
 const SPENT_CODE =
   /"(?:code|type|error_code)"\s*:\s*"(?:insufficient_quota|billing_error|enforced_spend_limit_reached)"/;
 /** For providers whose code is the same for every refused request. */
-const SPENT_MESSAGE =
+const SPENT_TEXT =
   /credit balance is too low|too many tokens per day|reached your specified (?:workspace )?api usage limits/i;
 
 /** The account's quota or credit is used up, so waiting does not help. Some providers report this as throttling. */
 const isBudgetSpent = (body: string, headers: Record<string, string> | undefined): boolean =>
-  errorType(headers) === 'ServiceQuotaExceededException' || SPENT_CODE.test(body) || SPENT_MESSAGE.test(body);
+  errorType(headers) === 'ServiceQuotaExceededException' || SPENT_CODE.test(body) || SPENT_TEXT.test(body);
 
 /** The kind of an error without a status: the server was not reached, or its answer broke off or could not be read. */
 function kindOfFailure(error: unknown): ErrorKind {

@@ -142,8 +142,8 @@ async function continueRun(
       : ((await readJson(blobs, openRun.machine)) as StateMachine);
   if (machine === null) return claimLost(run_id);
   if (openRun?.started_at === null && (await isCancelled(services, subject, run_id))) {
-    await releaseEdge(services, author, 'VOLUNTARY', CANCELLED_MESSAGE);
-    return claimLost(run_id, CANCELLED_MESSAGE);
+    await releaseEdge(services, author, 'VOLUNTARY', CANCELLED_TEXT);
+    return claimLost(run_id, CANCELLED_TEXT);
   }
   host.onStart?.({ run_id, machine, generation });
   const failures = failedSteps(events, run_id);
@@ -158,13 +158,13 @@ async function continueRun(
     signal,
   );
   const run = await fetchRun(services, subject, run_id);
-  if (run === undefined) return claimLost(run_id, RUN_LOST_MESSAGE);
-  if (says === null) return claimLost(run_id, run.status === 'CANCELLED' ? CANCELLED_MESSAGE : undefined);
+  if (run === undefined) return claimLost(run_id, RUN_LOST_TEXT);
+  if (says === null) return claimLost(run_id, run.status === 'CANCELLED' ? CANCELLED_TEXT : undefined);
   return { status: run.ended_at === null ? 'WAITING' : 'ENDED', run, says };
 }
 
-const CANCELLED_MESSAGE = 'The run was cancelled.';
-const RUN_LOST_MESSAGE =
+const CANCELLED_TEXT = 'The run was cancelled.';
+const RUN_LOST_TEXT =
   'The log no longer contains this run: the store was restored from an older copy. Start a new run with gen iterate.';
 
 const claimLost = (run_id: string, says = 'Another executor has the edge.'): RunEnd => ({
@@ -221,7 +221,7 @@ async function endOfRefusedRun(
   // Another executor has claimed the edge meanwhile, and continues the run.
   if (appendOutcome === null) return { status: 'REFUSED', refusal };
   const run = await fetchRun(services, subject, run_id);
-  return run === undefined ? claimLost(run_id, RUN_LOST_MESSAGE) : { status: 'ENDED', run, says: end.says };
+  return run === undefined ? claimLost(run_id, RUN_LOST_TEXT) : { status: 'ENDED', run, says: end.says };
 }
 
 /** The generation of the edge's head: later than the run's if an executor was granted the edge and died before a step. */

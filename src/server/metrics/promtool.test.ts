@@ -8,7 +8,7 @@ import { PROJECT_URL, TestServer } from '../testing/test-server.js';
 const [A, B] = ['A-001-core', 'B-001-data'] as const;
 
 const runPromtool = (args: string[], input = '') => spawnSync('promtool', args, { input, encoding: 'utf8' });
-const SKIP_REASON =
+const SKIP_TEXT =
   findInstalledProgram('promtool') === null ? 'promtool is not installed (npm run engines:install)' : null;
 
 /** A server with activity: grants, refusals, renewals, an expiry, accepted and refused results, and a stream. */
@@ -36,7 +36,7 @@ async function serveWithWork(): Promise<TestServer> {
   return testServer;
 }
 
-await onProgram('promtool', SKIP_REASON, () => {
+await onProgram('promtool', SKIP_TEXT, () => {
   test('promtool reports no problems', async () => {
     const { body: text } = await (await serveWithWork()).get('/metrics');
     const labels = 'tenant="acme",project="shop"';

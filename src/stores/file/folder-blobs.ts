@@ -6,7 +6,7 @@ import { nodeDisk } from './node-disk.js';
 
 const SHA256 = /^[0-9a-f]{64}$/;
 
-const REASONS: Readonly<Record<string, string>> = {
+const FAILURE_TEXTS: Readonly<Record<string, string>> = {
   ENOSPC: 'The disk is full. Free some space',
   EDQUOT: 'The disk quota is used up. Free some space',
   EMFILE: 'This process has no file descriptors left. Raise the limit (ulimit -n) or wait',
@@ -71,7 +71,7 @@ async function mapDiskErrors<T>(work: () => Promise<T>): Promise<T> {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === undefined) throw error;
-    const reason = REASONS[code] ?? `The disk returned ${code}. Check the disk of the server`;
-    throw new StoreUnavailable(`${reason}, then try again.`);
+    const failureText = FAILURE_TEXTS[code] ?? `The disk returned ${code}. Check the disk of the server`;
+    throw new StoreUnavailable(`${failureText}, then try again.`);
   }
 }

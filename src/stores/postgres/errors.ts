@@ -14,7 +14,7 @@ const RETRYABLE_SQLSTATE = /^(40001|40P01|55P03)$/;
 const UNAVAILABLE = /^(53...|57014|57P03|25006|58030)$/;
 const INACCESSIBLE = /^(3F000|42P01|42883|3D000|28...|42501)$/;
 /** Driver messages about a lost connection, which have no code. */
-const LOST_MESSAGE =
+const LOST_TEXT =
   /Connection terminated|Query read timeout|not queryable|Client was closed|timeout exceeded|timeout expired|after calling end/;
 
 export function classifyError(error: unknown): PostgresFailure {
@@ -25,7 +25,7 @@ export function classifyError(error: unknown): PostgresFailure {
     if (UNAVAILABLE.test(code)) return 'unavailable';
     if (INACCESSIBLE.test(code)) return 'inaccessible';
   }
-  return LOST_MESSAGE.test(String(message)) || isCertificateError(error) ? 'lost' : 'bug';
+  return LOST_TEXT.test(String(message)) || isCertificateError(error) ? 'lost' : 'bug';
 }
 
 /** Maps the error of a read, or of a commit that did not happen, to an error of the store contract. */

@@ -103,12 +103,12 @@ class Promoter {
     }
     for (const version of versions.filter(needsApproval)) {
       // A person, or an earlier version of this program, may already have written the unapproved file.
-      if (version.sha256 !== contentDigest(current)) await this.keepConflict(version, UNAPPROVED_MESSAGE);
+      if (version.sha256 !== contentDigest(current)) await this.keepConflict(version, UNAPPROVED_TEXT);
     }
     const promotable = versions.filter((version) => !needsApproval(version));
     const { last, conflicts } = resolveVersions(contentDigest(current), promotable);
     if (last !== null) await this.writeVersion(last, current);
-    for (const version of conflicts) await this.keepConflict(version, CHANGED_MESSAGE);
+    for (const version of conflicts) await this.keepConflict(version, CHANGED_TEXT);
   }
 
   private async writeVersion(version: FileVersion, current: FileContent | null): Promise<void> {
@@ -125,7 +125,7 @@ class Promoter {
     await this.onStep('fetched', path);
     const mode = current === null ? null : modeFor(current.mode, executable);
     const written = await this.write(path, { bytes, executable, mode }, contentDigest(current));
-    if (!written) return this.keepConflict(version, CHANGED_MESSAGE);
+    if (!written) return this.keepConflict(version, CHANGED_TEXT);
     this.promotion.written.push(path);
     this.touchedFolders.add(posix.dirname(path));
     await this.onStep('placed', path);
@@ -196,13 +196,12 @@ class Promoter {
   }
 }
 
-const UNAPPROVED_MESSAGE =
+const UNAPPROVED_TEXT =
   'The file configures other programs, and no person approved it. Review it, and copy it into the project if it is correct.';
 const needsApproval = ({ accepted, path }: FileVersion): boolean =>
   !accepted.human_approved && isToolConfig(path);
 
-const CHANGED_MESSAGE =
-  'The file changed in the project after the work on it began, so it was not overwritten.';
+const CHANGED_TEXT = 'The file changed in the project after the work on it began, so it was not overwritten.';
 
 /** The new mode of a file. If `executable`, who may read it may also execute it; otherwise nobody may execute it. */
 const modeFor = (mode: number, executable: boolean): number =>

@@ -131,7 +131,7 @@ export class Worktree {
     if (isDraftRefusal(changed)) return changed.says;
     for (const path of changed) {
       const digest = await digestBelow(this.root, `${this.folder}/${path}`);
-      if (digest === null || digest !== (await digestBelow(this.root, path))) return notPromotedMessage(path);
+      if (digest === null || digest !== (await digestBelow(this.root, path))) return notPromotedText(path);
     }
     return undefined;
   }
@@ -146,7 +146,7 @@ export class Worktree {
     const committed = await baseDigestsAt(this.root, head, paths);
     if (isDraftRefusal(committed)) return committed.says;
     for (const path of paths) {
-      if (committed.get(path) !== (await digestBelow(this.root, path))) return notPromotedMessage(path);
+      if (committed.get(path) !== (await digestBelow(this.root, path))) return notPromotedText(path);
     }
     return undefined;
   }
@@ -174,5 +174,5 @@ export class Worktree {
   }
 }
 
-const notPromotedMessage = (path: string): string =>
+const notPromotedText = (path: string): string =>
   `the project does not have the worktree's version of ${path}.`;

@@ -95,7 +95,7 @@ const BODY_BUILDERS: Readonly<Record<CommandKind, BodyBuilder>> = {
   release: (command, { generation, agent_role: _, reason, ...otherFields }) => ({
     ...otherFields,
     ...claimFields(command),
-    ...releaseReason(reason),
+    ...releaseFields(reason),
     expected_generation: generation,
   }),
   submit: (command, { agent_role: _, result, result_data = result, ...otherFields }) => ({
@@ -116,7 +116,7 @@ function claimFields({ subject: task_id, session_id, request_id }: Omit<InboxCom
 }
 
 /** Agents that write command files give a sentence as the reason, where the API expects a code. */
-function releaseReason(reason: unknown): JsonObject {
+function releaseFields(reason: unknown): JsonObject {
   if (reason === undefined || reason === 'VOLUNTARY' || reason === 'ERROR')
     return withoutUndefined({ reason });
   return { message: reason };

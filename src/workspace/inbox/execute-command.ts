@@ -136,8 +136,8 @@ async function cleanUpEndedGrant(
   const subject = parseSubject(body.task_id);
   const generation = body.generation ?? body.expected_generation;
   if (isProblem(subject) || typeof generation !== 'number') return reply;
-  const keptReason = await cleanUpWorktree(context.project, { agent_id, subject, generation });
-  return keptReason === null ? reply : { ...reply, next: keptReason };
+  const keptText = await cleanUpWorktree(context.project, { agent_id, subject, generation });
+  return keptText === null ? reply : { ...reply, next: keptText };
 }
 
 /** A submission without a result submits the agent's drafts. */

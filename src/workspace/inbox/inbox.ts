@@ -60,7 +60,7 @@ export class AgentInbox {
       this.waiting.pop();
       return null;
     }
-    if (typeof content === 'string') return { file: name, reason: FAULT_MESSAGES[content] };
+    if (typeof content === 'string') return { file: name, reason: FAULT_TEXTS[content] };
     const command = parseInboxCommand(this.agent_id, name, content);
     return 'unreadable' in command ? { file: name, reason: command.unreadable } : command;
   }
@@ -112,7 +112,7 @@ const BAD_NAME =
   'The name of a command file must start with a letter or digit, contain only letters, digits and . _ ~ @ + -, have ' +
   'at most 128 characters before its ending .json, and not end in .reason.json.';
 
-const FAULT_MESSAGES: Readonly<Record<Exclude<FileFault, 'missing'>, string>> = {
+const FAULT_TEXTS: Readonly<Record<Exclude<FileFault, 'missing'>, string>> = {
   link: 'It is a link. Write a regular file, then move it here under its final name.',
   not_a_file: 'It is not a regular file. Write a regular file, then move it here under its final name.',
   hard_link: 'It has more than one hard link. Write a separate file, then move it here.',

@@ -99,8 +99,8 @@ class ContextReader {
   ): boolean {
     const followed = followInProject(this.workspace, path);
     if ('fault' in followed) {
-      if (followed.fault !== 'missing') this.refused.set(path, FAULT_MESSAGES[followed.fault]);
-      else if (depth > 0) this.refused.set(path, FAULT_MESSAGES.broken);
+      if (followed.fault !== 'missing') this.refused.set(path, FAULT_TEXTS[followed.fault]);
+      else if (depth > 0) this.refused.set(path, FAULT_TEXTS.broken);
       return false;
     }
     const target = followed.path;
@@ -153,13 +153,13 @@ class ContextReader {
     );
   }
 
-  private refuse(path: string, reason: keyof typeof FAULT_MESSAGES): false {
-    this.refused.set(path, FAULT_MESSAGES[reason]);
+  private refuse(path: string, reason: keyof typeof FAULT_TEXTS): false {
+    this.refused.set(path, FAULT_TEXTS[reason]);
     return false;
   }
 }
 
-const FAULT_MESSAGES = {
+const FAULT_TEXTS = {
   outside: 'It leaves the project, and is not read. Replace it with a copy.',
   own_store: 'It is in the folder of the log, and is not read.',
   hidden: 'It is hidden, so it may contain secrets, and is not read. Move it to a folder without a dot.',

@@ -16,7 +16,7 @@ export async function headCommit(root: string): Promise<string | null> {
 }
 
 /** Why there is no commit, as text. */
-export async function noCommitReason(root: string): Promise<string> {
+export async function noCommitText(root: string): Promise<string> {
   const isRepository = (await gitOutput(root, ['rev-parse', '--git-dir'])) !== null;
   return isRepository ? 'none: nothing has been committed yet' : 'none: this is not a git repository';
 }

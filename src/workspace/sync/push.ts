@@ -281,7 +281,7 @@ class PushRun {
   private addRefused(event: EventRef, reply: object): void {
     this.report.refused_count += 1;
     if (this.report.refused.length < LISTED_MAX)
-      this.report.refused.push({ ...eventRef(event), ...refusalReason(reply) });
+      this.report.refused.push({ ...eventRef(event), ...refusalFields(reply) });
   }
 
   private addNotSent(event: EventRef, reason: string): void {
@@ -322,7 +322,7 @@ function isDelivered(verb: RemoteCommand, reply: object): boolean {
   return accepted === true || reason === 'ESCALATED';
 }
 
-function refusalReason(reply: object): Pick<UnsentEvent, 'reason' | 'holder' | 'next'> {
+function refusalFields(reply: object): Pick<UnsentEvent, 'reason' | 'holder' | 'next'> {
   if (isProblem(reply)) return { reason: reply.problem, next: reply.detail };
   type RefusedReply = { reason?: string; current_holder?: string | null; next?: string };
   const { reason = '', current_holder, next } = reply as RefusedReply;

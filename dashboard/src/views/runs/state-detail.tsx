@@ -5,7 +5,7 @@ import { UntrustedBlock, UntrustedText, visibleText } from '../../components/unt
 import { useServerClock } from '../../live/server-clock.js';
 import type { ShownState } from './run-model.js';
 import { costText, msText, runDuration } from './run-texts.js';
-import { outputMessage } from './step-data.js';
+import { outputText } from './step-data.js';
 import { StepEvents, StepInput, StepOutput } from './step-data-view.js';
 
 type Step = RunDetails['steps'][number];
@@ -60,7 +60,7 @@ const StepDetail = ({ run, step }: { run: RunDetails; step: Step }) => (
         {step.cause === null ? null : <UntrustedBlock text={step.cause} />}
       </div>
     ) : (
-      <Message text={outputMessage(step.output)} />
+      <Message text={outputText(step.output)} />
     )}
     <dl className="facts">
       <div>

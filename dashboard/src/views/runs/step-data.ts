@@ -73,5 +73,5 @@ function referenceDigest(value: unknown): string | null {
 }
 
 /** The sentence of the executor about the step; null if there is none. */
-export const outputMessage = (output: Step['output']): string | null =>
+export const outputText = (output: Step['output']): string | null =>
   typeof output?.says === 'string' && output.says !== '' ? output.says : null;

@@ -14,7 +14,7 @@ import { isExhausted, nextGeneration } from '../generation.js';
 import type { Head } from '../head.js';
 import {
   finiteOrNull,
-  holdReason,
+  holdText,
   isLeaseAllowed,
   isLive,
   isStale,
@@ -31,7 +31,7 @@ import {
   succeedUnchanged,
 } from './decision-builder.js';
 
-type ClaimRefusalReason = { code: DecisionCode; details?: DecisionDetails };
+type DetailedRefusal = { code: DecisionCode; details?: DecisionDetails };
 
 /** Decides a claim. The first matching refusal wins, in the order of `CLAIM_REFUSALS`. */
 export function decideClaim(head: Head, command: ClaimCommand, context: DecisionContext): Decision {
@@ -91,11 +91,11 @@ function claimRefusalOf(
   command: ClaimCommand,
   context: DecisionContext,
   roleFault: string | null,
-): ClaimRefusalReason | null {
+): DetailedRefusal | null {
   const { now_ms, rules } = context;
   const refusal = grantRefusal(head, command, rules);
   if (refusal !== null) return refusal;
-  const hold_reason = holdReason(head, now_ms, rules);
+  const hold_reason = holdText(head, now_ms, rules);
   if (hold_reason !== null) return { code: 'DENIED_HELD', details: { hold_reason } };
   if (isLive(head, now_ms, rules)) {
     const details = { stale: isStale(head, now_ms, rules), expires_at_ms: head.claim?.expires_at_ms ?? null };
@@ -112,7 +112,7 @@ export function grantRefusal(
   head: Head,
   { lease_seconds, facts }: GrantRequest,
   rules: Rules,
-): ClaimRefusalReason | null {
+): DetailedRefusal | null {
   if (!isLeaseAllowed(lease_seconds, rules)) {
     return { code: 'INVALID_LEASE', details: { says: leaseBoundsText(lease_seconds, rules) } };
   }
@@ -128,7 +128,7 @@ export function readinessRefusal(
   head: Head,
   command: GrantRequest,
   context: DecisionContext,
-): ClaimRefusalReason | null {
+): DetailedRefusal | null {
   const { facts } = command;
   if (facts.waiting_for.length > 0) {
     return { code: 'DENIED_DEPENDENCIES', details: { waiting_for: facts.waiting_for } };
@@ -155,7 +155,7 @@ export function readinessRefusal(
   return null;
 }
 
-function unknownSubjectRefusal({ edge }: ClaimFacts): ClaimRefusalReason {
+function unknownSubjectRefusal({ edge }: ClaimFacts): DetailedRefusal {
   const message = edge?.unknown_message ?? null;
   return message === null ? { code: 'UNKNOWN_TASK' } : { code: 'UNKNOWN_TASK', details: { says: message } };
 }
@@ -167,7 +167,7 @@ function refuseClaim(
   head: Head,
   command: ClaimCommand,
   context: DecisionContext,
-  refusal: ClaimRefusalReason,
+  refusal: DetailedRefusal,
 ): Decision {
   const details = refusal.details ?? {};
   if (UNRECORDED_CODES.has(refusal.code)) return refuse(head, refusal.code, details);
@@ -196,7 +196,7 @@ export const refuseWithBatch = (head: Head, command: ClaimCommand, context: Deci
   refuseClaim(head, command, context, { code: 'DENIED_BATCH' });
 
 /** Time from which the subject's own head no longer causes the refusal, even without an event; null if there is none. */
-function refusalEndsAtMs(head: Head, { code, details }: ClaimRefusalReason, rules: Rules): number | null {
+function refusalEndsAtMs(head: Head, { code, details }: DetailedRefusal, rules: Rules): number | null {
   if (code === 'DENIED_BACKOFF') return details?.retry_at_ms ?? null;
   if (code !== 'DENIED_ACTIVE_CLAIM' || head.claim === null) return null;
   return finiteOrNull(lapsesAtMs(head.claim, rules) + rules.skew_margin_ms);

@@ -5,7 +5,7 @@ import { type ClaimEventKind, claimEventType } from '../claim-event-kinds.js';
 import type { Decision, DecisionCode, DecisionContext, DecisionDetails, PastGrant } from '../commands.js';
 import { evolve } from '../evolve.js';
 import type { Head } from '../head.js';
-import { canTakeOver, failureHoldReason, lapsesAtMs } from '../lease.js';
+import { canTakeOver, failureHoldText, lapsesAtMs } from '../lease.js';
 
 /**
  * The agent, session, role and generation that an event is recorded under: usually the holder, for an operator command its
@@ -54,7 +54,7 @@ export class DecisionBuilder {
     const { head } = this;
     if (head.hold !== null || head.failures < context.rules.max_attempts) return;
     this.emit('held', operatorAttribution(head, 'genesis'), {
-      reason: failureHoldReason(head.failures, head.last_error),
+      reason: failureHoldText(head.failures, head.last_error),
       by: 'genesis',
     });
   }

@@ -1,7 +1,7 @@
 import type { FailingCheck } from '../../contract/checks.js';
 import type { Decider, Decision, DecisionContext, OperatorFields, SubjectCommand } from '../commands.js';
 import type { Head } from '../head.js';
-import { holdReason, isOpenClaim } from '../lease.js';
+import { holdText, isOpenClaim } from '../lease.js';
 import { emitGrant, grantRefusal, readinessRefusal } from './claim.js';
 import {
   DecisionBuilder,
@@ -29,7 +29,7 @@ function decideReassign(head: Head, command: SubjectCommand<'reassign'>, context
   if (refusal !== null) return refuse(head, refusal.code, refusal.details);
   const builder = new DecisionBuilder(head, context);
   emitSupersede(builder, command);
-  if (holdReason(builder.head, context.now_ms, context.rules) !== null) {
+  if (holdText(builder.head, context.now_ms, context.rules) !== null) {
     builder.emit('unheld', operatorAttribution(head, command.by), { reason: command.reason, by: command.by });
   }
   emitGrant(builder, command.to, context);
@@ -67,7 +67,7 @@ function decideHold(head: Head, command: OperatorFields, context: DecisionContex
 }
 
 function decideUnhold(head: Head, command: OperatorFields, context: DecisionContext): Decision {
-  if (holdReason(head, context.now_ms, context.rules) === null) return succeedUnchanged(head, 'UNHELD');
+  if (holdText(head, context.now_ms, context.rules) === null) return succeedUnchanged(head, 'UNHELD');
   return new DecisionBuilder(head, context)
     .emit('unheld', operatorAttribution(head, command.by), { reason: command.reason, by: command.by })
     .build('UNHELD');

@@ -59,7 +59,7 @@ export function decideReview(head: Head, command: ReviewCommand, context: Decisi
     builder.emit('accepted', holderAttribution(head), result);
   } else if (command.decision === 'REJECTED') {
     builder.emit('released', holderAttribution(head), { reason: 'FORCED', by: command.reviewer });
-    builder.emit('held', reviewer, { reason: rejectionReason(command), by: command.reviewer });
+    builder.emit('held', reviewer, { reason: rejectionText(command), by: command.reviewer });
   }
   const not_after_ms = finiteOrNull(lapsesAtMs(head.claim, context.rules) + context.rules.skew_margin_ms);
   return builder.build(command.decision, {}, { not_after_ms });
@@ -70,5 +70,5 @@ const isGateOf = (gate: Gate, command: ReviewCommand): boolean =>
   gate.iteration === command.iteration &&
   gate.candidate_sha256 === command.candidate_sha256;
 
-const rejectionReason = (command: ReviewCommand): string =>
+const rejectionText = (command: ReviewCommand): string =>
   `rejected in review by ${command.reviewer}${command.comment === null ? '' : `: ${command.comment}`}`;

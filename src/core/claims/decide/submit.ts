@@ -1,4 +1,4 @@
-import { checkFilesMessage, omittedChecksMessage } from '../../engine/guarded-check-files.js';
+import { checkFilesText, omittedChecksText } from '../../engine/guarded-check-files.js';
 import {
   type ClaimEventPayloads,
   FAILING_NAMES_MAX,
@@ -7,7 +7,7 @@ import {
 import { isoTime } from '../../events/envelope.js';
 import { PATH_BYTES_MAX } from '../../methodology/definition/asset-path.js';
 import { REVIEW_CAUSES } from '../../methodology/definition/authority.js';
-import { toolConfigMessage } from '../../methodology/definition/guarded-paths.js';
+import { toolConfigText } from '../../methodology/definition/guarded-paths.js';
 import { ownValue } from '../../own-value.js';
 import type {
   ClaimHandle,
@@ -153,15 +153,15 @@ function escalationPaths(command: SubmitCommand): EscalationPaths {
   return { paths: listedPaths, path_count: paths.length };
 }
 
-const pathsMessage = (command: SubmitCommand, paths: readonly string[], count?: number): string =>
+const pathsText = (command: SubmitCommand, paths: readonly string[], count?: number): string =>
   authorityReason(command) === 'changes_evaluators'
-    ? checkFilesMessage(paths, count)
-    : toolConfigMessage(paths, count);
+    ? checkFilesText(paths, count)
+    : toolConfigText(paths, count);
 
 function escalationCause(command: SubmitCommand, { paths, path_count }: EscalationPaths): string | null {
-  if (paths !== undefined) return pathsMessage(command, paths, path_count);
+  if (paths !== undefined) return pathsText(command, paths, path_count);
   const reason = escalationReason(command);
-  if (reason === 'omits_checks') return omittedChecksMessage(omittedChecksOf(command));
+  if (reason === 'omits_checks') return omittedChecksText(omittedChecksOf(command));
   return ownValue<string>(REVIEW_CAUSES, reason) ?? null;
 }
 

@@ -94,7 +94,7 @@ function resolveCheck(check: CheckDefinition, methodology: Methodology): Effecti
   const { name, type } = check;
   const { constraints } = methodology;
   const texts: Record<string, string> = {};
-  let skipped = undecidedDimensionReason(name, methodology);
+  let skipped = undecidedDimensionText(name, methodology);
   for (const field of ['criterion', 'command', 'pass_criterion'] as const) {
     const text = check[field];
     if (text === undefined) continue;
@@ -161,7 +161,7 @@ function isRequired(required: boolean | string, constraints: ProjectConstraints)
 }
 
 /** A check such as `security_model_resolved` cannot pass while the mandatory dimension `security_model` is undecided. */
-function undecidedDimensionReason(name: string, methodology: Methodology): string | null {
+function undecidedDimensionText(name: string, methodology: Methodology): string | null {
   const dimension = methodology.topology.constraint_dimensions.find(
     (candidate) => `${candidate.name}_resolved` === name,
   );

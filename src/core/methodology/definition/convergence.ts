@@ -31,7 +31,7 @@ export interface ConvergenceVerdict {
   readonly human_checks: readonly string[];
 }
 
-const RESULT_MESSAGES: Readonly<Record<ReportedCheck['result'], string>> = {
+const RESULT_TEXTS: Readonly<Record<ReportedCheck['result'], string>> = {
   pass: 'passed',
   fail: 'failed',
   skip: 'was skipped, which does not count as passed',
@@ -53,10 +53,10 @@ export function judgeConvergence(
   const humanChecks: string[] = [];
   let passed = 0;
   for (const check of checks) {
-    const reason = failureReason(check, byName.get(check.name) ?? []);
-    if (reason === null && check.type !== 'human') passed += 1;
+    const says = notPassedText(check, byName.get(check.name) ?? []);
+    if (says === null && check.type !== 'human') passed += 1;
     if (!check.required) continue;
-    if (reason !== null) failing.push({ name: check.name, says: reason });
+    if (says !== null) failing.push({ name: check.name, says });
     else if (check.type === 'human') humanChecks.push(check.name);
   }
   if (failing.length === 0 && humanChecks.length === 0 && passed === 0) {
@@ -67,12 +67,12 @@ export function judgeConvergence(
 }
 
 /** Why a check has not passed; null if it has, or if it is a human check without a reported failure. */
-function failureReason(check: EffectiveCheck, reports: readonly ReportedCheck[]): string | null {
+function notPassedText(check: EffectiveCheck, reports: readonly ReportedCheck[]): string | null {
   if (check.skipped !== null) return `It was skipped, which does not count as passed: ${check.skipped}`;
   const mistyped = reports.find(({ type }) => type !== undefined && type !== check.type);
   if (mistyped !== undefined) return `It is ${check.type} but was reported as ${mistyped.type}.`;
   if (check.type === 'human') return reports.some(({ result }) => result === 'fail') ? 'It failed.' : null;
   if (reports.length === 0) return 'It was not reported.';
   const notPassed = reports.find(({ result }) => result !== 'pass');
-  return notPassed === undefined ? null : `It ${RESULT_MESSAGES[notPassed.result]}.`;
+  return notPassed === undefined ? null : `It ${RESULT_TEXTS[notPassed.result]}.`;
 }

@@ -32,7 +32,7 @@ export function omittedHumanChecksOfProfile(
     const checks = humanChecksDroppedByProfile(methodology, profile, edge);
     return checks.length === 0 ? [] : [`${checks.join(', ')} (${edge})`];
   });
-  return names.length === 0 ? null : leftOutMessage(profile, names);
+  return names.length === 0 ? null : leftOutText(profile, names);
 }
 
 /** The human checks that a profile leaves out on one edge, as sentences; null if there are none. */
@@ -42,8 +42,8 @@ export function omittedHumanChecksOfEdge(
   edge: string,
 ): string | null {
   const checks = humanChecksDroppedByProfile(methodology, profile, edge);
-  return checks.length === 0 ? null : leftOutMessage(profile, checks);
+  return checks.length === 0 ? null : leftOutText(profile, checks);
 }
 
-const leftOutMessage = ({ name }: Profile, checks: readonly string[]): string =>
+const leftOutText = ({ name }: Profile, checks: readonly string[]): string =>
   `The profile ${name} leaves out human checks: ${checks.join(', ')}. To require them, add human to the evaluators of the profile.`;

@@ -4,8 +4,8 @@ import {
   isReservedName,
   isSpecification,
   isWindowsShortName,
-  toolConfigMessage,
   toolConfigPaths,
+  toolConfigText,
 } from './guarded-paths.js';
 
 describe('a reserved folder name', () => {
@@ -135,11 +135,11 @@ describe('the configuration of other programs', () => {
   });
 
   it('is listed in a message, which counts the files of a long list that it does not show', () => {
-    expect(toolConfigMessage(['CLAUDE.md', '.mcp.json'])).toBe(
+    expect(toolConfigText(['CLAUDE.md', '.mcp.json'])).toBe(
       'the result changes files that configure other programs: CLAUDE.md, .mcp.json',
     );
     const many = Array.from({ length: 12 }, (_, index) => `${index}/CLAUDE.md`);
-    expect(toolConfigMessage(many.slice(0, 11), 12)).toMatch(/9\/CLAUDE\.md and 2 more$/);
+    expect(toolConfigText(many.slice(0, 11), 12)).toMatch(/9\/CLAUDE\.md and 2 more$/);
   });
 });
 

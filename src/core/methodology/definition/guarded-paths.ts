@@ -102,7 +102,7 @@ function segmentsOf(path: string): string[] {
 const PATHS_SHOWN_MAX = 10;
 
 /** Why a person has to decide, with the paths. `count`: the total, if `paths` is not complete. */
-export function toolConfigMessage(paths: readonly string[], count = paths.length): string {
+export function toolConfigText(paths: readonly string[], count = paths.length): string {
   const shown = paths.slice(0, PATHS_SHOWN_MAX);
   const more = count > shown.length ? ` and ${count - shown.length} more` : '';
   return `the result changes files that configure other programs: ${shown.join(', ')}${more}`;

@@ -31,7 +31,7 @@ import { DEFAULT_THRESHOLDS, type IterationThresholds, parseProfile } from './re
 import { parseRoles } from './read/roles.js';
 import { parseThresholds } from './read/thresholds.js';
 import { type ParsedTopology, parseTopology } from './read/topology.js';
-import { sizeLimitMessage, WorkspaceFiles, type WorkspaceTexts } from './read/workspace-files.js';
+import { sizeLimitText, WorkspaceFiles, type WorkspaceTexts } from './read/workspace-files.js';
 import { ConfigFindings } from './read/yaml-file.js';
 
 const STANDARD_PROFILE = 'standard';
@@ -49,7 +49,7 @@ export const parseMethodology = (
 
 /** Parses the methodology. Pauses after each file. */
 export function* parseMethodologyInSlices(texts: WorkspaceTexts): SliceableWork<ParsedMethodology> {
-  const message = sizeLimitMessage(texts.files);
+  const message = sizeLimitText(texts.files);
   if (message !== null) return { ok: false, faults: [{ file: '', path: '', message }] };
   const findings = new ConfigFindings();
   const workspaceFiles = new WorkspaceFiles(texts, findings);

@@ -1,7 +1,7 @@
 import type { MethodologySignal } from '../../contract/gaps.js';
 import { SEVERITIES } from '../../contract/values.js';
-import { checkFilesMessage, omittedChecksMessage } from '../../engine/guarded-check-files.js';
-import { toolConfigMessage } from '../definition/guarded-paths.js';
+import { checkFilesText, omittedChecksText } from '../../engine/guarded-check-files.js';
+import { toolConfigText } from '../definition/guarded-paths.js';
 import type { EventContext } from './event-context.js';
 import { countIn, payloadField, shortTextIn, truncatedTextIn } from './payload.js';
 
@@ -82,7 +82,7 @@ export function raiseEscalation(context: EventContext): void {
   raiseSignal(context, id, { id, kind: 'escalation', severity: 'high', says });
 }
 
-const OVERDUE_REASON = 'the deadline has passed without an answer';
+const OVERDUE_TEXT = 'the deadline has passed without an answer';
 
 /** Raises the severity of an escalation whose deadline has passed. Its reason stays, and the review can still be decided. */
 export function markEscalationOverdue(context: EventContext): void {
@@ -91,10 +91,10 @@ export function markEscalationOverdue(context: EventContext): void {
   const signal = state.signals.get(id);
   if (signal?.severity === 'critical') return;
   if (signal !== undefined) {
-    state.signals.set(id, { ...signal, severity: 'critical', says: `${signal.says}; ${OVERDUE_REASON}` });
+    state.signals.set(id, { ...signal, severity: 'critical', says: `${signal.says}; ${OVERDUE_TEXT}` });
     return;
   }
-  const says = `${edge_id} of ${feature_id} waits for a review; ${OVERDUE_REASON}`;
+  const says = `${edge_id} of ${feature_id} waits for a review; ${OVERDUE_TEXT}`;
   raiseSignal(context, id, { id, kind: 'escalation', severity: 'critical', says });
 }
 
@@ -102,11 +102,11 @@ export function markEscalationOverdue(context: EventContext): void {
 function describeReason(code: string, { event: { agent_role }, payload }: EventContext): string {
   switch (code) {
     case 'changes_evaluators':
-      return `${checkFilesMessage(textsIn(payload, 'paths'), countIn(payload, 'path_count') ?? undefined)} (${code})`;
+      return `${checkFilesText(textsIn(payload, 'paths'), countIn(payload, 'path_count') ?? undefined)} (${code})`;
     case 'omits_checks':
-      return `${omittedChecksMessage(textsIn(payload, 'omitted_checks'))} (${code})`;
+      return `${omittedChecksText(textsIn(payload, 'omitted_checks'))} (${code})`;
     case 'commands_programs':
-      return `${toolConfigMessage(textsIn(payload, 'paths'), countIn(payload, 'path_count') ?? undefined)} (${code})`;
+      return `${toolConfigText(textsIn(payload, 'paths'), countIn(payload, 'path_count') ?? undefined)} (${code})`;
     case 'spec_mutation':
       return `the result changes the specification (${code})`;
     case 'outside_role_authority':

@@ -82,7 +82,7 @@ function featureObstacle(progress: FeatureProgress, features: ProjectProgress['f
   const { row, time_box } = progress;
   if (time_box.status === 'expired') return { kind: 'time_box', message: 'its time box has expired' };
   for (const dependency of row.feature.dependencies) {
-    const message = unmetDependencyMessage(dependency, features);
+    const message = unmetDependencyText(dependency, features);
     if (message !== null) return { kind: 'dependency', message };
   }
   const missingNames = missingEdges(progress.profile);
@@ -92,7 +92,7 @@ function featureObstacle(progress: FeatureProgress, features: ProjectProgress['f
 }
 
 /** Why a dependency is not met; null if it is: its required edges up to the asset have converged, or it is complete. */
-function unmetDependencyMessage(
+function unmetDependencyText(
   { feature, asset }: { readonly feature: string; readonly asset: string | null },
   features: ProjectProgress['features'],
 ): string | null {

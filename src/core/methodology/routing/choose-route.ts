@@ -11,7 +11,7 @@ import { escalationsOf } from './escalations.js';
 import type { RouteOption } from './route-edge.js';
 import { routeOptions } from './route-options.js';
 import { claimsOfOthers, overlappingWork } from './route-overlap.js';
-import { rankingReason } from './route-ranking.js';
+import { rankingText } from './route-ranking.js';
 import { undecidedDimensions, workspaceState } from './route-state.js';
 
 /**
@@ -157,9 +157,7 @@ function routeToOption(
     .map(({ edge }) => edge);
   const reasons = [
     ...base.reasons,
-    request.feature === undefined
-      ? rankingReason({ progress, step }, runnerUp)
-      : `${feature_id} was requested`,
+    request.feature === undefined ? rankingText({ progress, step }, runnerUp) : `${feature_id} was requested`,
     `${step.edge} is the first edge of the profile ${progress.profile.name} that has not converged and can be worked on`,
     ...(step.claim?.state === 'lease_expired'
       ? [`the lease of ${step.claim.agent_id} on ${step.edge} has expired, so a claim takes the edge over`]

@@ -121,13 +121,13 @@ function escalationsOfTimeBox({ row, time_box }: FeatureProgress): Escalation[] 
       edge: null,
       severity: 'high',
       since: timeBox.started ?? '',
-      says: `the time box of ${feature_id} has expired: ${EXPIRY_MESSAGES[timeBox.on_expiry]}`,
+      says: `the time box of ${feature_id} has expired: ${EXPIRY_TEXTS[timeBox.on_expiry]}`,
       next: genCommand('spawn', 'fold-back', feature_id),
     },
   ];
 }
 
-const EXPIRY_MESSAGES = {
+const EXPIRY_TEXTS = {
   fold_back: 'fold back the current result',
   escalate: 'a person must decide how to continue',
   accept_best_effort: 'the current result may be accepted',

@@ -52,7 +52,7 @@ function otherAgentsClaim(
 ): Omit<SkippedEdge, 'feature'> | null {
   for (const [edge, claim] of row.claims) {
     const isConverged = steps.some((step) => step.edge === edge && step.status === 'converged');
-    if (!isConverged && isHeldByAnother(claim, request)) return { edge, says: holderMessage(claim) };
+    if (!isConverged && isHeldByAnother(claim, request)) return { edge, says: holderText(claim) };
   }
   return null;
 }
@@ -61,7 +61,7 @@ function otherAgentsClaim(
 export const isHeldByAnother = ({ agent_id, state }: EdgeClaim, request: RouteRequest): boolean =>
   agent_id !== request.agent_id && state !== 'lease_expired';
 
-function holderMessage({ agent_id, state, since }: EdgeClaim): string {
+function holderText({ agent_id, state, since }: EdgeClaim): string {
   if (state === 'stale') return `${agent_id} has held it since ${since} and is inactive`;
   if (state === 'suspended') return `${agent_id} has suspended it`;
   if (state === 'awaiting_human') return `${agent_id} holds it and waits for a person`;
@@ -72,7 +72,7 @@ function stepRefusal(progress: FeatureProgress, step: FeatureStep, request: Rout
   if (step.status === 'converged') return 'it has converged; an operator can reset it';
   const obstacle = stepObstacle(progress, step);
   if (obstacle !== null) return obstacle.message;
-  if (step.claim !== null && isHeldByAnother(step.claim, request)) return holderMessage(step.claim);
+  if (step.claim !== null && isHeldByAnother(step.claim, request)) return holderText(step.claim);
   // A request that names the feature is a deliberate retry of a stuck edge.
   if (step.stuck && request.feature === undefined) {
     return `it is stuck at delta ${step.state?.delta} and needs a person or a different approach`;

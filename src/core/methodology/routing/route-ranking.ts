@@ -49,7 +49,7 @@ export function rankOptions(options: readonly RouteOption[]): RouteOption[] {
   });
 }
 
-export function rankingReason(first: RouteOption, second: RouteOption | undefined): string {
+export function rankingText(first: RouteOption, second: RouteOption | undefined): string {
   const { feature_id } = first.progress.row.feature;
   if (second === undefined) return `${feature_id} is the only feature that can continue`;
   const decisive = TIERS.find(({ weight }) => weight(first) !== weight(second));

@@ -90,7 +90,7 @@ export function featureSummary(progress: FeatureProgress, project: ProjectProgre
     edges_converged: total - openSteps.length,
     edges_total: total,
     off_profile: convergedOffProfile(progress),
-    waits_for: waitReason(progress, project),
+    waits_for: waitText(progress, project),
     parent: feature.parent ?? state?.parent ?? null,
     children: [...(state?.children.values() ?? [])],
     dependencies: dependencyStatuses(progress, project),
@@ -121,7 +121,7 @@ function featureStage({ edge, transition, optional, status, state }: FeatureStep
   };
 }
 
-function waitReason(progress: FeatureProgress, project: ProjectProgress): string | null {
+function waitText(progress: FeatureProgress, project: ProjectProgress): string | null {
   if (progress.isComplete) return null;
   const obstacle = project.obstacleOf(progress);
   if (obstacle !== null) return obstacle.message;

@@ -10,7 +10,7 @@ import {
   checkExecutionSchema,
   checkTypeOf,
   longText,
-  onlyDeterministicMessage,
+  onlyDeterministicText,
   parseCheck,
   requiredField,
   withoutEmptyFields,
@@ -113,7 +113,7 @@ class EvaluatorReader {
     );
     if (this.type === 'deterministic' || hasValue(evaluator, 'command')) return;
     for (const name of Object.keys(this.executionFields)) {
-      context.file.warn([...path, name], onlyDeterministicMessage(name));
+      context.file.warn([...path, name], onlyDeterministicText(name));
     }
   }
 

@@ -128,7 +128,7 @@ export function parseCheck(
 const executionFieldsOf = ({ shell, timeout_seconds, report }: z.infer<typeof checkExecutionSchema>) =>
   withoutEmptyFields({ shell, timeout_seconds, report });
 
-export const onlyDeterministicMessage = (field: string): string =>
+export const onlyDeterministicText = (field: string): string =>
   `The field ${field} is ignored, because only deterministic checks have it.`;
 
 /** Warns if a check that runs no program has fields that say how its program is run. */
@@ -139,7 +139,7 @@ export function warnAboutExecutionFields(
 ): void {
   if (type === 'deterministic') return;
   for (const name of Object.keys(executionFieldsOf(fields))) {
-    file.warn([...path, name], onlyDeterministicMessage(name));
+    file.warn([...path, name], onlyDeterministicText(name));
   }
 }
 

@@ -83,7 +83,7 @@ export class WorkspaceFiles {
 }
 
 /** Says that the files are too many or too large; null if they are within the limits. */
-export function sizeLimitMessage(texts: ReadonlyMap<string, string>): string | null {
+export function sizeLimitText(texts: ReadonlyMap<string, string>): string | null {
   if (texts.size > FILES_MAX) {
     return `There are ${texts.size} configuration files; at most ${FILES_MAX} are allowed. Send fewer files.`;
   }
