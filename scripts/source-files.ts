@@ -6,7 +6,7 @@ export interface SourceText {
   readonly text: string;
 }
 
-/** A problem in a file, with its line counted from 1. */
+/** A fault in a file, with its line counted from 1. */
 export interface SourceFault {
   readonly file: string;
   readonly line: number;

@@ -51,7 +51,7 @@ const ANSWER_TIMEOUT_MS = 10 * 60_000;
 const TASKS_PER_SECOND = 40;
 const ZOMBIES_SHARE = 0.1;
 const PAGE_ITEMS = 1000;
-/** Allows so many attempts that no subject is held after failures, because leases expire all the time here. */
+/** Allows so many attempts that no subject is put on hold after failures, because leases expire all the time here. */
 const POLICY = { max_attempts: 1000, sweep_interval_seconds: 2 };
 
 /** Allows fewer claims than clients, so that the limit is often reached. */

@@ -34,10 +34,10 @@ export async function tryRandomMutants({ count, seed, jobs }: RandomRun): Promis
   const tryRemaining = async (): Promise<void> => {
     for (const mutant of remaining) {
       const reaching = reachingTests(graph, tests, mutant.file);
-      const finding = await tryToFind(mutant, reaching, baseline);
-      if (finding === null) survivors.push(mutant);
-      const findingText = finding ?? `survived ${reaching.length} test files`;
-      process.stdout.write(`${mutant.name}  ${mutant.harm}  ${findingText}\n`);
+      const howFound = await tryToFind(mutant, reaching, baseline);
+      if (howFound === null) survivors.push(mutant);
+      const outcomeText = howFound ?? `survived ${reaching.length} test files`;
+      process.stdout.write(`${mutant.name}  ${mutant.harm}  ${outcomeText}\n`);
     }
   };
   await Promise.all(Array.from({ length: jobs }, tryRemaining));

@@ -29,8 +29,8 @@ export function mutantRow(
   { outcome, by, seeds, seconds, message }: MutantVerdict,
 ): string {
   const detail = message.replaceAll(/\s+/g, ' ').slice(0, MESSAGE_CHARS_MAX);
-  const finding = outcome === 'survived' ? `${detail} NOT FOUND: ${harm}` : detail;
-  return tableLine(name, outcome, by, String(seeds), seconds.toFixed(1), finding);
+  const foundText = outcome === 'survived' ? `${detail} NOT FOUND: ${harm}` : detail;
+  return tableLine(name, outcome, by, String(seeds), seconds.toFixed(1), foundText);
 }
 
 export function summaryText(verdicts: readonly MutantVerdict[]): string {

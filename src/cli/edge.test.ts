@@ -237,9 +237,9 @@ it('promotes nothing after a person rejects, and refuses claims until unhold', a
   expect(rejected.out).toContain(`gen task unhold ${SUBJECT}`);
   expect(await readSharedFile(terminal)).toBeNull();
   expect((await submit(terminal, '--drafts', ...PASSED)).code).toBe(1);
-  const held = await claim(terminal);
-  expect(held.code).toBe(3);
-  expect(held.err).toContain('not this way');
+  const refused = await claim(terminal);
+  expect(refused.code).toBe(3);
+  expect(refused.err).toContain('not this way');
   expect((await runGen(terminal, 'task', 'unhold', SUBJECT, '--reason', 'try again')).code).toBe(0);
   expect((await claim(terminal)).code).toBe(0);
 });

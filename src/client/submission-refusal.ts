@@ -9,7 +9,7 @@ export const isFinalProblem = ({ status, code }: ApiProblem): boolean =>
  * The message with which the holder releases its claim after a refusal. Null if there is nothing to release: the result
  * is accepted, unanswered or waits for a person, or the claim is lost.
  */
-export function releaseText(reply: SubmissionReply | ApiProblem): string | null {
+export function releaseMessage(reply: SubmissionReply | ApiProblem): string | null {
   const isClaimStillHeld = isProblem(reply) ? isFinalProblem(reply) : isClaimKept(reply.reason);
   if (!isClaimStillHeld) return null;
   const detail = refusalDetail(reply);

@@ -3,7 +3,7 @@ import type { ApiClient } from './api-client.js';
 import type { FinishedResult } from './outbox.js';
 import { withExpectedGeneration } from './renewer.js';
 import { type ApiProblem, isProblem, type SubmissionReply } from './replies.js';
-import { releaseText } from './submission-refusal.js';
+import { releaseMessage } from './submission-refusal.js';
 
 /** Larger results are sent as a blob, because a command has at most 1 MiB. */
 const INLINE_BYTES_MAX = 512 * 1024;
@@ -18,7 +18,7 @@ export async function submitFinished(
   finished: FinishedResult,
 ): Promise<SubmissionReply | ApiProblem> {
   const reply = await submit(client, finished);
-  const message = releaseText(reply)?.slice(0, RELEASE_MESSAGE_CHARS_MAX);
+  const message = releaseMessage(reply)?.slice(0, RELEASE_MESSAGE_CHARS_MAX);
   if (message === undefined) return reply;
   const { task_id, session_id, claim_id, generation } = finished;
   const handle = withExpectedGeneration({ task_id, session_id, claim_id, generation });

@@ -252,7 +252,7 @@ describe('work', () => {
     expect((await testServer.get(`${PROJECT_URL}/blobs/${'1'.repeat(64)}`)).status).toBe(404);
   });
 
-  test('is released by force, reassigned, held, adopted and reset by operators', async () => {
+  test('is released by force, reassigned, put on hold, adopted and reset by operators', async () => {
     const operate = (verb: string, task: string, expected_generation: number, more = {}) =>
       testServer.post(`${PROJECT_URL}/tasks/${task}/${verb}`, {
         expected_generation,
@@ -266,8 +266,8 @@ describe('work', () => {
       body: { reason: 'FORCED' },
     });
     expect(await operate('hold', 'C-001-x', 1)).toMatchObject({ status: 200, body: { readiness: 'held' } });
-    const held = await testServer.post(`${PROJECT_URL}/claims`, claimFields('C-001-x'));
-    expect(held).toMatchObject({ status: 409, body: { reason: 'DENIED_HELD', hold_reason: 'because' } });
+    const refused = await testServer.post(`${PROJECT_URL}/claims`, claimFields('C-001-x'));
+    expect(refused).toMatchObject({ status: 409, body: { reason: 'DENIED_HELD', hold_reason: 'because' } });
     expect(await operate('unhold', 'C-001-x', 1)).toMatchObject({
       status: 200,
       body: { readiness: 'ready' },

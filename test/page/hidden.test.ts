@@ -64,8 +64,8 @@ await describeInBrowser('a hidden tab', (open) => {
     await testServer.request('PUT', `${PROJECT_URL}/plan`, PLAN);
     const tab = await openTab(await open('about:blank'), viewUrl(testServer.url));
     await hide(tab);
-    const held = { expected_generation: 0, reason: 'wait for the contract' };
-    expect((await testServer.post(`${PROJECT_URL}/tasks/${TASK}/hold`, held)).status).toBe(200);
+    const hold = { expected_generation: 0, reason: 'wait for the contract' };
+    expect((await testServer.post(`${PROJECT_URL}/tasks/${TASK}/hold`, hold)).status).toBe(200);
     expect(await tab.title()).toBe('shop · Genesis Fleet');
     await tab.clock.fastForward(31_000);
     await expect.poll(() => tab.title(), { timeout: 30_000 }).toBe('(1) shop · Genesis Fleet');

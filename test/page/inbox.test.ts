@@ -75,9 +75,9 @@ await describeInBrowser('the inbox', (open) => {
     await card.getByLabel('Comment').fill('Name the limits.');
     // The typed comment stays when other events arrive.
     await testServer.claim('B-001-y', 's9');
-    const held = { expected_generation: 1, reason: 'later' };
-    await testServer.post(`${PROJECT_URL}/tasks/B-001-y/hold`, held);
-    await page.getByRole('article', { name: 'Held B-001-y' }).waitFor();
+    const hold = { expected_generation: 1, reason: 'later' };
+    await testServer.post(`${PROJECT_URL}/tasks/B-001-y/hold`, hold);
+    await page.getByRole('article', { name: 'On hold B-001-y' }).waitFor();
     expect(await card.getByLabel('Comment').inputValue()).toBe('Name the limits.');
     await page.reload();
     expect(await card.getByLabel('Comment').inputValue()).toBe('Name the limits.');

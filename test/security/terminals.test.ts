@@ -64,8 +64,8 @@ async function startAttackedServer(): Promise<TerminalOptions> {
   const message = { reason: 'ERROR', message: HOSTILE };
   await post('/claims/release', { ...handle, expected_generation: claim?.generation, ...message });
   await post('/claims', { task_id: 'C-009-evil', agent_id: 'agent-evil', ...who });
-  const held = { reason: HOSTILE, expected_generation: 1 };
-  await post('/tasks/A-001-schema/hold', held);
+  const hold = { reason: HOSTILE, expected_generation: 1 };
+  await post('/tasks/A-001-schema/hold', hold);
   return terminal;
 }
 

@@ -227,8 +227,8 @@ export const RULE_MUTANTS: readonly Mutant[] = [
   {
     name: 'refusals-without-a-limit',
     file: 'src/core/claims/refusals.ts',
-    find: "if (n <= REFUSALS_RECORDED_MAX) return 'full';",
-    replace: "if (n > 0) return 'full';",
+    find: "if (ordinal <= REFUSALS_RECORDED_MAX) return 'full';",
+    replace: "if (ordinal > 0) return 'full';",
     harm: 'A caller that is always refused fills the log.',
     tests: ['src/core/claims/refusals.test.ts'],
   },

@@ -1,4 +1,4 @@
-import { UNVOUCHED_KEY } from '../../coordinator/audit/verify/log-finding.js';
+import { UNVOUCHED_KEY } from '../../coordinator/audit/verify/log-remark.js';
 import type { Store } from '../../stores/store.js';
 import type { CommandContext } from '../context.js';
 import { CommandFailure } from '../exit.js';

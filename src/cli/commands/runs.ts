@@ -114,8 +114,8 @@ async function findRun(context: CommandContext, id: string): Promise<RunSummary>
   const shown = matches.slice(0, MATCHES_SHOWN_MAX);
   const lines = shown.map(({ run_id, task_id }) => `  ${run_id}  ${task_id}`);
   const more = matches.length > shown.length ? [`  and ${matches.length - shown.length} more`] : [];
-  const problem = `The ids of ${matches.length} runs begin with ${id}. Pass more characters of one of these:`;
-  throw failureWithCode('AMBIGUOUS_RUN', [problem, ...lines, ...more].join('\n'));
+  const title = `The ids of ${matches.length} runs begin with ${id}. Pass more characters of one of these:`;
+  throw failureWithCode('AMBIGUOUS_RUN', [title, ...lines, ...more].join('\n'));
 }
 
 const runsTable = (runs: readonly RunSummary[], context: CommandContext): string =>

@@ -1,6 +1,6 @@
 import { relative, resolve } from 'node:path';
 import type { AnchorOptions } from '../../coordinator/audit/verify/checkpoint-audit.js';
-import type { LogFinding } from '../../coordinator/audit/verify/log-finding.js';
+import type { LogRemark } from '../../coordinator/audit/verify/log-remark.js';
 import { type LogReport, LogVerifier } from '../../coordinator/audit/verify/log-verifier.js';
 import { verifyStore } from '../../coordinator/audit/verify/verify-store.js';
 import type { Anchor } from '../../core/audit/checkpoint.js';
@@ -152,7 +152,7 @@ function logLines({ io, paint }: CommandContext, report: LogReport): string[] {
   const name = project_id === null ? path : `${tenant_id}/${project_id}`;
   const size = files === 0 ? '' : `, ${countText(lines, 'line')} in ${countText(files, 'file')}`;
   const verdict = breaks.length === 0 ? paint.green('valid ') : paint.red('BROKEN');
-  const textOf = ({ file, line, last_line, rule, subject, says }: LogFinding): string => {
+  const textOf = ({ file, line, last_line, rule, subject, says }: LogRemark): string => {
     const about = subject === null ? '' : ` ${subject}`;
     const lines = last_line === undefined ? line : `${line}-${last_line}`;
     return `${relative(io.cwd, file)}:${lines}: ${rule}${about}: ${says}`;

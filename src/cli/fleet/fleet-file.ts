@@ -59,9 +59,9 @@ const EXPECTED_VALUES: Readonly<Record<string, string>> = {
 
 /** Reads the text of a fleet file. `file` is its name in the faults. */
 export function readFleetFile(file: string, text: string): FleetFileResult {
-  const { value, problems, locate } = readYamlText(text, 'one');
+  const { value, faults: yamlFaults, locate } = readYamlText(text, 'one');
   const faults = new FleetFaults(file, locate);
-  for (const { path, message, source_position } of problems) faults.report(path, message, source_position);
+  for (const { path, message, source_position } of yamlFaults) faults.report(path, message, source_position);
   if (value === undefined || !checkJsonShape(value, [], faults)) return faults.toResult();
   const parsed = parseWithSchema(fleetSchema, value ?? {}, [], faults);
   if (parsed === null) return faults.toResult();

@@ -20,7 +20,7 @@ import { submitWithDrafts } from './submit-command.js';
 export const STATUS_OPTIONS = {
   '--watch': 'keep running, and show every change',
   '--feature <id>': 'show all details of one feature',
-  '--health': 'list current and imminent problems; exit code 1 if any is more severe than low',
+  '--health': 'list what is wrong or soon will be; exit code 1 if anything is more severe than low',
   '--gantt': 'print the features over time as a Mermaid diagram',
   '--write': 'with --gantt: write to .ai-workspace/STATUS.md',
   ...AT_OPTION,

@@ -63,7 +63,7 @@ function edgeLines(entry: TrajectoryEntry, { paint, wrap }: CommandContext): str
     started_at === null ? '' : `started ${formatUtc(started_at)}`,
     converged_at === null ? '' : `converged ${formatUtc(converged_at)}`,
     entry.blocked_by === null ? '' : `waits for ${entry.blocked_by}`,
-    entry.hold === null ? '' : `held: ${entry.hold}`,
+    entry.hold === null ? '' : `on hold: ${entry.hold}`,
     ...entry.failing.map(({ check, times_in_a_row }) => `${check} failed ${times_in_a_row} times in a row`),
   ];
   const isShown = (part: string) => part !== '';

@@ -5,7 +5,7 @@ import type { CommandContext } from '../context.js';
 import { costText } from './run.js';
 import { countText, section } from './text.js';
 
-/** Current and imminent problems, worst first, then what runs have spent. */
+/** What is wrong or soon will be, worst first, then what runs have spent. */
 export function healthText(
   { healthy, position, findings, counts, spent, budget }: HealthReport,
   { paint, wrap }: CommandContext,

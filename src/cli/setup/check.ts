@@ -7,7 +7,7 @@ import { configuredServer } from './configured-server.js';
 import { performHandshake } from './handshake.js';
 import { connectTo } from './mcp-connection.js';
 
-interface Finding {
+interface SetupState {
   readonly state: 'ok' | 'missing' | 'failed';
   readonly what: string;
 }
@@ -20,21 +20,21 @@ export async function checkSetup(
   setupCommand: string,
   trustAdvice: string | null,
 ): Promise<void> {
-  const findings: Finding[] = [];
+  const states: SetupState[] = [];
   for (const section of sections) {
     const text = await readTextOrNull(section.path);
     const state = text !== null && section.has(text) ? 'ok' : 'missing';
-    findings.push({ state, what: `${displayPath(section.path)}: ${section.about}` });
+    states.push({ state, what: `${displayPath(section.path)}: ${section.about}` });
   }
-  if (trustAdvice !== null) findings.push({ state: 'failed', what: `trust: ${trustAdvice}` });
-  findings.push(...(await checkServer(context, sections)));
-  const isComplete = findings.every(({ state }) => state === 'ok');
+  if (trustAdvice !== null) states.push({ state: 'failed', what: `trust: ${trustAdvice}` });
+  states.push(...(await checkServer(context, sections)));
+  const isComplete = states.every(({ state }) => state === 'ok');
   if (!isComplete) context.exit_code = EXIT.refused;
-  const advice = findings.some(({ state }) => state === 'missing')
+  const advice = states.some(({ state }) => state === 'missing')
     ? [`Write what is missing: ${setupCommand}`]
     : [];
-  context.printReply({ complete: isComplete, findings }, () => [
-    ...findings.map(({ state, what }) => `${state.padEnd('missing'.length)} ${what}`),
+  context.printReply({ complete: isComplete, findings: states }, () => [
+    ...states.map(({ state, what }) => `${state.padEnd('missing'.length)} ${what}`),
     ...advice,
   ]);
 }
@@ -43,7 +43,7 @@ export async function checkSetup(
 async function checkServer(
   { io }: CommandContext,
   [section]: readonly ConfigSection[],
-): Promise<readonly Finding[]> {
+): Promise<readonly SetupState[]> {
   const text = section === undefined ? null : await readTextOrNull(section.path);
   const server = section && text !== null ? configuredServer(section.path, text, MCP_SERVER_NAME) : null;
   if (server === null) return [{ state: 'missing', what: 'handshake: no MCP server is configured' }];
@@ -51,7 +51,7 @@ async function checkServer(
   const connection = connectTo(io, server);
   try {
     const { tools, problem } = await performHandshake(connection);
-    const listed: Finding = {
+    const listed: SetupState = {
       state: 'ok',
       what: `handshake: ${countText(tools.length, 'tool')} from ${name}`,
     };

@@ -3,7 +3,7 @@ import {
   auditViolations,
   CheckpointAudit,
 } from '../../coordinator/audit/verify/checkpoint-audit.js';
-import type { LogFinding } from '../../coordinator/audit/verify/log-finding.js';
+import type { LogRemark } from '../../coordinator/audit/verify/log-remark.js';
 import { originalDigests, withDigest } from '../../coordinator/audit/verify/stored-digests.js';
 import type { Anchor } from '../../core/audit/checkpoint.js';
 import type { LogAuditReport } from '../../core/audit/log-audit.js';
@@ -39,7 +39,7 @@ export async function compareWithAnchors(
 }
 
 /** How a log differs from its anchors. */
-export function differencesOf(log: AnchoredLog): LogFinding[] {
+export function differencesOf(log: AnchoredLog): LogRemark[] {
   const { lastAnchor, report } = log;
   const file = projectPath(log);
   if (report !== null) return auditViolations(report, file);
@@ -47,7 +47,7 @@ export function differencesOf(log: AnchoredLog): LogFinding[] {
   return [{ file, line: 1, rule: 'ANCHOR LOG_SHORTER', subject: null, says }];
 }
 
-export const differenceText = ({ file, rule, says }: LogFinding): string => `${file}: ${rule}: ${says}`;
+export const differenceText = ({ file, rule, says }: LogRemark): string => `${file}: ${rule}: ${says}`;
 
 async function visitAll(store: Store, projectKey: ProjectKey, audit: CheckpointAudit): Promise<void> {
   const originals = await originalDigests(store, projectKey);

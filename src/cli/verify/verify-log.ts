@@ -3,7 +3,7 @@ import {
   auditViolations,
   CheckpointAudit,
 } from '../../coordinator/audit/verify/checkpoint-audit.js';
-import type { LogFinding } from '../../coordinator/audit/verify/log-finding.js';
+import type { LogRemark } from '../../coordinator/audit/verify/log-remark.js';
 import { type LogReport, LogVerifier } from '../../coordinator/audit/verify/log-verifier.js';
 import type { LogAuditReport } from '../../core/audit/log-audit.js';
 import { SignatureRequirements } from '../../core/audit/unsigned-commands.js';
@@ -63,7 +63,7 @@ async function readSettled(
 function trailingLines({ foreign_lines, lines, unfinished, unfinished_bytes, unsealed }: LogReadResult) {
   const [first] = unsealed;
   const last = unsealed.at(-1);
-  const trailing: LogFinding[] = [];
+  const trailing: LogRemark[] = [];
   const violation = { rule: 'TRAILING', subject: null };
   if (first !== undefined && last !== undefined) {
     const isForeignLog = foreign_lines === lines;

@@ -19,10 +19,10 @@ export function assertRunnable(io: Io, program: string): void {
   const [file] = files;
   if (file !== undefined)
     throw wrongUsage(`${program} is not executable. Run: chmod +x ${file}. No work was claimed.`);
-  const problem = program.includes('/')
+  const notFoundText = program.includes('/')
     ? `Program not found: ${program}`
     : `Not found on the PATH: ${program}`;
-  throw wrongUsage(`${problem}. Pass the program to run after --. No work was claimed.`);
+  throw wrongUsage(`${notFoundText}. Pass the program to run after --. No work was claimed.`);
 }
 
 const SHELLS: ReadonlySet<string> = new Set(['sh', 'ash', 'bash', 'dash', 'ksh', 'zsh']);

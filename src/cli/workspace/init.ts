@@ -158,7 +158,7 @@ function ignoredOptions(options: InitOptions, { kept }: InitReport): string[] {
 }
 
 /** What `gen init` found in the project, as far as its report names it. */
-interface ProjectFindings {
+interface ReportedProject {
   readonly kind: ProjectKind;
   readonly isConfigured: boolean;
   readonly hasWrittenIntent: boolean;
@@ -171,7 +171,7 @@ interface ProjectFindings {
 function reportLines(
   { paint }: CommandContext,
   { made, kept, renewed }: InitReport,
-  { kind, isConfigured, hasWrittenIntent, isVerified, foreignLog }: ProjectFindings,
+  { kind, isConfigured, hasWrittenIntent, isVerified, foreignLog }: ReportedProject,
 ): string[] {
   const lines = [`${countText(made.length, 'file')} added to .ai-workspace/, .genesis/ and specification/.`];
   if (renewed.length > 0) lines.push('Changed:', ...renewed.map((file) => `  ${file}`));
@@ -181,7 +181,7 @@ function reportLines(
       `Features use the profile ${initialProfileOf(kind)} (kind ${kind}). To change it, set project.default_profile in ${CONSTRAINTS_FILE}, then run: gen init`,
     );
   if (!isConfigured && foreignLog === null)
-    lines.push('The files are not in the log yet. Fix the problem above, then run: gen init');
+    lines.push('The files are not in the log yet. Fix what is reported above, then run: gen init');
   if (isVerified)
     lines.push('Checks that programs decide need the evidence of a runner (policy evidence: verified).');
   lines.push('Next:');

@@ -147,9 +147,13 @@ function evaluateConvergence(
     ...countedDetails,
     ...(verified?.outcomes ?? []),
   ]);
-  const reasonOf = (name: string): string | undefined => verified?.notPassedTexts.get(name);
+  const notPassedTextOf = (name: string): string | undefined => verified?.notPassedTexts.get(name);
   return {
-    failing: failing.map(({ name, says }) => ({ name, says: reasonOf(name) ?? says, type: typeOf(name) })),
+    failing: failing.map(({ name, says }) => ({
+      name,
+      says: notPassedTextOf(name) ?? says,
+      type: typeOf(name),
+    })),
     needs_human_review: human_checks.length > 0,
   };
 }

@@ -90,10 +90,12 @@ export function explainEvidence(view: DecisionView, subject: string): Explanatio
   const proposed = candidateOf(view, subject);
   const sha256 = proposed?.candidate_sha256 ?? '';
   const judged = { subject, generation, sha256 };
-  const { outcomes, runnerOf, notPassedTexts: reasons } = verifiedOutcomesOf(view, judged, checks);
+  const { outcomes, runnerOf, notPassedTexts } = verifiedOutcomesOf(view, judged, checks);
   const candidate = proposed === null ? null : { generation: proposed.generation, candidate_sha256: sha256 };
-  const missing = [...reasons].map(([name, says]) => ({ name, says }));
-  const passed = [...runnerOf].flatMap(([name, runner_id]) => (reasons.has(name) ? [] : { name, runner_id }));
+  const missing = [...notPassedTexts].map(([name, says]) => ({ name, says }));
+  const passed = [...runnerOf].flatMap(([name, runner_id]) =>
+    notPassedTexts.has(name) ? [] : { name, runner_id },
+  );
   return { ...status, candidate, outcomes, passed, missing };
 }
 

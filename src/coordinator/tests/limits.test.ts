@@ -181,7 +181,7 @@ forEachStore('limits', (open) => {
     expect((await alpha.claim(one)).reason).toBe('GRANTED');
   });
 
-  test('of claims count suspended and held claims until they are released', async () => {
+  test('of claims count suspended and stale claims until they are released', async () => {
     const harness = await open({ limits: { max_concurrent_claims: 2 } });
     const EDGE = 'REQ-F-1#design_code';
     await harness.plan(planOf(A, 'B-001-data'));

@@ -200,14 +200,14 @@ forEachStore('a pushed command', (open) => {
       problem: 'INVALID_REQUEST',
     });
     unwrap(await coordinator.decisions.recordReview(PROJECT_KEY, body, pusher));
-    const [reviewed, released, held] = (await harness.events()).slice(-3);
+    const [reviewed, released, putOnHold] = (await harness.events()).slice(-3);
     expect(reviewed).toMatchObject({
       event_id: idOf(1),
       agent_id: 'olaf',
       payload: { reviewer: 'rita', pushed_by: 'key-olaf', occurred_at: EARLIER },
     });
     expect(released).toMatchObject({ payload: { by: 'rita', occurred_at: EARLIER } });
-    expect(held).toMatchObject({ agent_id: 'olaf', payload: { by: 'rita' } });
+    expect(putOnHold).toMatchObject({ agent_id: 'olaf', payload: { by: 'rita' } });
     expect(await coordinator.decisions.recordReview(PROJECT_KEY, body, pusher)).toMatchObject({
       reason: 'REJECTED',
     });

@@ -56,7 +56,7 @@ export const checkOutcomeSchema = z.strictObject({
   report: reportSummary.nullable(),
   /** The end of the output of the command, as a blob. */
   output_sha256: sha256.nullable(),
-  /** For a check by a model: its findings per criterion. */
+  /** For a check by a model: its issues per criterion. */
   issues: z
     .array(
       z.strictObject({

@@ -49,8 +49,8 @@ const FACTS: EvidenceFacts = {
   checkDigest: () => digest('d'),
 };
 const verdictOf = (evidence: ReturnType<typeof signedStatement>[], facts: Partial<EvidenceFacts> = {}) => {
-  const { outcomes, notPassedTexts: reasons } = verifiedOutcomes([CHECK], evidence, { ...FACTS, ...facts });
-  return { result: outcomes[0]?.result ?? null, reason: reasons.get('tests_pass') ?? null };
+  const { outcomes, notPassedTexts } = verifiedOutcomes([CHECK], evidence, { ...FACTS, ...facts });
+  return { result: outcomes[0]?.result ?? null, reason: notPassedTexts.get('tests_pass') ?? null };
 };
 
 describe('evidence', () => {
@@ -118,8 +118,8 @@ describe('evidence', () => {
 
   test('counts for deterministic checks only', () => {
     const agent = { ...CHECK, name: 'reads_well', type: 'agent' } as const;
-    const { outcomes, notPassedTexts: reasons } = verifiedOutcomes([agent], [signedStatement()], FACTS);
-    expect([outcomes, reasons.size]).toEqual([[], 0]);
+    const { outcomes, notPassedTexts } = verifiedOutcomes([agent], [signedStatement()], FACTS);
+    expect([outcomes, notPassedTexts.size]).toEqual([[], 0]);
   });
 });
 

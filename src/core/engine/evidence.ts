@@ -160,7 +160,7 @@ export function verifiedOutcomes(
       if (outcome.result !== 'pass') notPassedTexts.set(check.name, outcomeText(outcome));
     }
   }
-  return { outcomes, runnerOf, notPassedTexts: notPassedTexts };
+  return { outcomes, runnerOf, notPassedTexts };
 }
 
 /** Whether a statement has an outcome that counts for each of these checks, so that its runner need not run them again. */

@@ -33,7 +33,7 @@ const requested: LoggedEvent = { event_type: 'run_requested', payload: { run_id:
 const accepted: LoggedEvent = { event_type: 'edge_converged', payload: { result_sha256: SHA } };
 const reset: LoggedEvent = { event_type: 'edge_reset', payload: {} };
 
-function findingsOf(...events: LoggedEvent[]) {
+function violationsOf(...events: LoggedEvent[]) {
   const checker = new RunLogChecker();
   return events.flatMap((event, at) =>
     checker.checkEvent({
@@ -43,7 +43,7 @@ function findingsOf(...events: LoggedEvent[]) {
     }),
   );
 }
-const rulesIn = (...events: LoggedEvent[]): RunRule[] => findingsOf(...events).map(({ rule }) => rule);
+const rulesIn = (...events: LoggedEvent[]): RunRule[] => violationsOf(...events).map(({ rule }) => rule);
 
 describe('a log of runs', () => {
   it.each([
@@ -59,7 +59,7 @@ describe('a log of runs', () => {
     ['a run that was taken over', [runStarted(), stepCompleted('a'), stepCompleted('b', { generation: 3 })]],
     ['a run that failed after its result was reset', [runStarted(), accepted, reset, runEnded('FAILED')]],
     ['events without a subject', [{ ...stepCompleted(), subject: undefined } as unknown as LoggedEvent]],
-  ])('has no finding about %s', (_, events) => {
+  ])('finds no violation in %s', (_, events) => {
     expect(rulesIn(...events)).toEqual([]);
   });
 
@@ -84,12 +84,12 @@ describe('a log of runs', () => {
     ['RUN-07', 'a step after the end', [runStarted(), runEnded(), stepCompleted()]],
     ['RUN-08', 'a step before the start', [requested, stepCompleted()]],
     ['RUN-08', 'an event on another edge', [runStarted(), { ...runEnded(), subject: 'REQ-F-B#design_code' }]],
-  ])('has the finding %s about %s', (rule, _, events) => {
-    const findings = findingsOf(...events);
-    expect(findings).toMatchObject([{ rule, run_id: expect.any(String) }]);
-    expect(findings[0]?.says).toContain(`position ${events.length}: ${events.at(-1)?.event_type} of run`);
-    expect(findings[0]?.says).toContain('recorded by engine');
-    expect(findings[0]?.says).toContain(RUN_RULES[rule]);
+  ])('finds the violation %s in %s', (rule, _, events) => {
+    const violations = violationsOf(...events);
+    expect(violations).toMatchObject([{ rule, run_id: expect.any(String) }]);
+    expect(violations[0]?.says).toContain(`position ${events.length}: ${events.at(-1)?.event_type} of run`);
+    expect(violations[0]?.says).toContain('recorded by engine');
+    expect(violations[0]?.says).toContain(RUN_RULES[rule]);
   });
 
   it('is damaged only if it breaks a rule that the coordinator enforces', () => {

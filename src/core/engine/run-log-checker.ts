@@ -23,7 +23,7 @@ export type RunRule = keyof typeof RUN_RULES;
 const ENFORCED_RULES: ReadonlySet<RunRule> = new Set(['RUN-01', 'RUN-02']);
 export const isEnforcedRule = (rule: RunRule): boolean => ENFORCED_RULES.has(rule);
 
-interface RunFinding {
+interface RunViolation {
   readonly rule: RunRule;
   readonly run_id: string;
   readonly subject: string;
@@ -68,7 +68,7 @@ export class RunLogChecker {
     return this.runs.get(runId);
   }
 
-  checkEvent(event: EventEnvelope): RunFinding[] {
+  checkEvent(event: EventEnvelope): RunViolation[] {
     const { subject, position } = event;
     if (subject === undefined) return [];
     const kind = claimEventKindOf(event.event_type);
@@ -78,13 +78,13 @@ export class RunLogChecker {
       this.results.set(subject, { ...results, isInForce: false });
     const payload = runPayloadOf(event);
     if (payload === null) return [];
-    const findings: RunFinding[] = [];
-    const report: Report = (rule, problem) => {
-      const says = `position ${position}: ${event.event_type} of run ${payload.run_id}, recorded by ${event.agent_id}, ${problem}; ${RUN_RULES[rule]}`;
-      findings.push({ rule, run_id: payload.run_id, subject, says });
+    const violations: RunViolation[] = [];
+    const report: Report = (rule, what) => {
+      const says = `position ${position}: ${event.event_type} of run ${payload.run_id}, recorded by ${event.agent_id}, ${what}; ${RUN_RULES[rule]}`;
+      violations.push({ rule, run_id: payload.run_id, subject, says });
     };
     this.checkRunEvent(event, subject, payload, report);
-    return findings;
+    return violations;
   }
 
   private checkRunEvent(event: EventEnvelope, subject: string, payload: RunPayload, report: Report): void {

@@ -49,9 +49,9 @@ function readPlanYaml(text: string): { readonly value: unknown; readonly faults:
     faults.add('BAD_YAML', [], message);
     return { value: undefined, faults };
   }
-  const { value, problems, locate } = readYamlText(text, 'one');
+  const { value, faults: yamlFaults, locate } = readYamlText(text, 'one');
   const faults = new PlanFaultList(locate);
-  for (const { path, message, source_position } of problems)
+  for (const { path, message, source_position } of yamlFaults)
     faults.add('BAD_YAML', path, message, source_position);
   return { value, faults };
 }

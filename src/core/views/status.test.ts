@@ -20,7 +20,7 @@ const operatorFields = (expected_generation: number) => ({
 const statusOf = (history: ProjectHistory) =>
   projectStatus(foldProject(history.events), history.foldContext());
 
-/** One completed task, one claimed, one held, and a stale edge. */
+/** One completed task, one claimed, one on hold, and a stale edge. */
 function busyProject(): ProjectHistory {
   const history = new ProjectHistory();
   history.command(EDGE, claimBy(ada));

@@ -104,10 +104,10 @@ function reportIssue(
     reportUnionIssue(issue, valueAt(value, issuePath), fullPath, faults);
   } else {
     const isMissing = valueAt(value, issuePath) === undefined;
-    const problem = isMissing
+    const faultText = isMissing
       ? 'is missing'
       : `is not valid: ${issue.message.replace(/^Invalid input: /, '')}`;
-    faults.add('BAD_VALUE', fullPath, `${pathLabel(fullPath, faults.documentName)} ${problem}.`);
+    faults.add('BAD_VALUE', fullPath, `${pathLabel(fullPath, faults.documentName)} ${faultText}.`);
   }
 }
 
@@ -119,8 +119,8 @@ function reportUnionIssue(
   faults: ShapeFaultSink,
 ): void {
   if (issue.errors.length === 0) {
-    const problem = issue.message.replace(/^Invalid discriminator value\. E/, 'e');
-    faults.add('BAD_VALUE', at, `${pathLabel(at, faults.documentName)} is not valid: ${problem}.`);
+    const faultText = issue.message.replace(/^Invalid discriminator value\. E/, 'e');
+    faults.add('BAD_VALUE', at, `${pathLabel(at, faults.documentName)} is not valid: ${faultText}.`);
     return;
   }
   const closestBranch = issue.errors.find(

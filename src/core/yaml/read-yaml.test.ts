@@ -5,20 +5,20 @@ describe('several documents in one file', () => {
   const text = '# head\n---\na: 1\n---\nb:\n  c: 2\n---\n# nothing\n';
 
   it('are merged by their top-level keys, and every path keeps its source position', () => {
-    const { value, problems, locate } = readYamlText(text, 'merged');
+    const { value, faults, locate } = readYamlText(text, 'merged');
     expect(value).toEqual({ a: 1, b: { c: 2 } });
-    expect(problems).toEqual([]);
+    expect(faults).toEqual([]);
     expect(locate(['a'])).toEqual({ line: 3, column: 1 });
     expect(locate(['b', 'c'])).toEqual({ line: 6, column: 3 });
   });
 
-  it('are a problem if a single document is expected', () => {
-    expect(readYamlText(text, 'one').problems[0]?.message).toContain('multiple documents');
+  it('are a fault if a single document is expected', () => {
+    expect(readYamlText(text, 'one').faults[0]?.message).toContain('multiple documents');
   });
 
   it('must not repeat a key', () => {
-    const { problems } = readYamlText('a: 1\n---\na: 2\n', 'merged');
-    expect(problems).toEqual([
+    const { faults } = readYamlText('a: 1\n---\na: 2\n', 'merged');
+    expect(faults).toEqual([
       {
         path: ['a'],
         message: '"a" is written twice here; keep one of them.',
@@ -28,15 +28,15 @@ describe('several documents in one file', () => {
   });
 
   it('are not merged unless all of them are maps', () => {
-    const { value, problems } = readYamlText('a: 1\n---\n- b\n', 'merged');
+    const { value, faults } = readYamlText('a: 1\n---\n- b\n', 'merged');
     expect(value).toBeUndefined();
-    expect(problems[0]).toMatchObject({ source_position: { line: 3, column: 1 } });
+    expect(faults[0]).toMatchObject({ source_position: { line: 3, column: 1 } });
   });
 });
 
 it('reads an empty text as null', () => {
-  expect(readYamlText('', 'merged')).toMatchObject({ value: null, problems: [] });
-  expect(readYamlText('# only a remark\n', 'merged')).toMatchObject({ value: null, problems: [] });
+  expect(readYamlText('', 'merged')).toMatchObject({ value: null, faults: [] });
+  expect(readYamlText('# only a remark\n', 'merged')).toMatchObject({ value: null, faults: [] });
 });
 
 it('keeps arrows and numbers in names as they are written', () => {
@@ -46,7 +46,7 @@ it('keeps arrows and numbers in names as they are written', () => {
   });
 });
 
-describe('a file with a problem in every line', () => {
+describe('a file with a fault in every line', () => {
   const thousandLines = (line: (at: number) => string): string =>
     Array.from({ length: 1000 }, (_, index) => line(index)).join('\n');
 
@@ -56,7 +56,7 @@ describe('a file with a problem in every line', () => {
     ['an unknown tag', thousandLines((at) => `k${at}: !t a`)],
     ['an extra comma', `a: [${','.repeat(1000)}]`],
   ])('reports %s at most a hundred times', (_, text) => {
-    expect(readYamlText(text, 'one').problems).toHaveLength(100);
+    expect(readYamlText(text, 'one').faults).toHaveLength(100);
   });
 
   it('still has a source position for each of its names', () => {

@@ -13,7 +13,7 @@ import {
 import type { DocumentPath, LocatePath, SourcePosition } from './source-position.js';
 import { findYamlLimitFault } from './yaml-limits.js';
 
-interface YamlProblem {
+interface YamlFault {
   readonly path: DocumentPath;
   readonly message: string;
   readonly source_position: SourcePosition;
@@ -22,25 +22,25 @@ interface YamlProblem {
 export interface ParsedYaml {
   /** Plain values; undefined if the text could not be parsed. */
   readonly value: unknown;
-  readonly problems: readonly YamlProblem[];
+  readonly faults: readonly YamlFault[];
   readonly locate: LocatePath;
 }
 
 // Duplicate keys are found below: the library compares each key with all earlier ones, which is slow on hostile input.
 const PARSE_OPTIONS = { schema: 'core', uniqueKeys: false, prettyErrors: false } as const;
 
-/** Maximum number of problems reported; a file can have one in every line. */
-const PROBLEMS_MAX = 100;
+/** Maximum number of faults reported; a file can have one in every line. */
+const FAULTS_MAX = 100;
 
 /**
- * Parses YAML into plain values with their source positions. Aliases, unknown tags and duplicate keys are problems. With
+ * Parses YAML into plain values with their source positions. Aliases, unknown tags and duplicate keys are faults. With
  * `merged`, several documents are combined into one by their top-level keys. The caller limits the length of the text; the time
  * is linear in it, for any text.
  */
 export function readYamlText(text: string, documents: 'one' | 'merged'): ParsedYaml {
   const limitFault = findYamlLimitFault(text);
   if (limitFault !== null) {
-    return { value: undefined, problems: [{ path: [], ...limitFault }], locate: () => null };
+    return { value: undefined, faults: [{ path: [], ...limitFault }], locate: () => null };
   }
   const lineCounter = new LineCounter();
   const sourcePositionAt = (offset: number): SourcePosition => {
@@ -51,23 +51,23 @@ export function readYamlText(text: string, documents: 'one' | 'merged'): ParsedY
   const root = mergedRoot(parsedDocuments);
   const offsets = new OffsetIndex(root);
   const locate: LocatePath = (path) => sourcePositionAt(offsets.offsetOf(path));
-  const problems: YamlProblem[] = [];
+  const faults: YamlFault[] = [];
   const yamlErrors = parsedDocuments.flatMap((doc) => [...doc.errors, ...doc.warnings]);
-  for (const { message, pos } of yamlErrors.slice(0, PROBLEMS_MAX)) {
-    problems.push({ path: [], message: asSentence(message), source_position: sourcePositionAt(pos[0]) });
+  for (const { message, pos } of yamlErrors.slice(0, FAULTS_MAX)) {
+    faults.push({ path: [], message: asSentence(message), source_position: sourcePositionAt(pos[0]) });
   }
   const nonMapOffset = nonMapDocumentOffset(parsedDocuments);
   if (nonMapOffset !== null) {
     const message = 'Each of several documents in one file must be a map.';
-    problems.push({ path: [], message, source_position: sourcePositionAt(nonMapOffset) });
+    faults.push({ path: [], message, source_position: sourcePositionAt(nonMapOffset) });
   }
-  if (problems.length > 0) return { value: undefined, problems, locate };
-  const value = new YamlNodeReader(problems, offsets, sourcePositionAt).read(root);
-  return { value, problems, locate };
+  if (faults.length > 0) return { value: undefined, faults, locate };
+  const value = new YamlNodeReader(faults, offsets, sourcePositionAt).read(root);
+  return { value, faults, locate };
 }
 
 function parseDocuments(text: string, documents: 'one' | 'merged', lineCounter: LineCounter): Document[] {
-  // The library creates an Error per problem; capturing its stack takes longer than finding the problem.
+  // The library creates an Error per fault; capturing its stack takes longer than finding the fault.
   const { stackTraceLimit } = Error;
   Error.stackTraceLimit = 0;
   try {
@@ -110,7 +110,7 @@ class YamlNodeReader {
   readonly #path: (string | number)[] = [];
 
   constructor(
-    readonly problems: YamlProblem[],
+    readonly faults: YamlFault[],
     readonly offsets: OffsetIndex,
     readonly sourcePositionAt: (offset: number) => SourcePosition,
   ) {}
@@ -121,7 +121,7 @@ class YamlNodeReader {
     if (isMap(node)) return this.#readMap(node.items);
     if (isAlias(node)) {
       const message = `The alias *${node.source} is not supported; write the value out.`;
-      this.#addProblem(this.#path, message, node.range?.[0] ?? 0);
+      this.#addFault(this.#path, message, node.range?.[0] ?? 0);
     }
     return null;
   }
@@ -138,10 +138,10 @@ class YamlNodeReader {
     for (const pair of pairs) {
       const name = keyText(pair);
       if (name === null) {
-        this.#addProblem(this.#path, 'A name must be plain text.', this.offsets.offsetOf(this.#path));
+        this.#addFault(this.#path, 'A name must be plain text.', this.offsets.offsetOf(this.#path));
       } else if (fields.has(name)) {
         const message = `${JSON.stringify(name)} is written twice here; keep one of them.`;
-        this.#addProblem([...this.#path, name], message, offsetOfKey(pair));
+        this.#addFault([...this.#path, name], message, offsetOfKey(pair));
       } else {
         fields.set(name, this.#readChild(name, pair.value));
       }
@@ -150,9 +150,9 @@ class YamlNodeReader {
     return Object.fromEntries(fields);
   }
 
-  #addProblem(path: DocumentPath, message: string, offset: number): void {
-    if (this.problems.length >= PROBLEMS_MAX) return;
-    this.problems.push({ path: [...path], message, source_position: this.sourcePositionAt(offset) });
+  #addFault(path: DocumentPath, message: string, offset: number): void {
+    if (this.faults.length >= FAULTS_MAX) return;
+    this.faults.push({ path: [...path], message, source_position: this.sourcePositionAt(offset) });
   }
 }
 

@@ -14,10 +14,10 @@ const HOSTILE: Record<string, [string, string]> = {
 
 describe('hostile YAML', () => {
   it.each(Object.entries(HOSTILE))('is refused before parsing: %s', (_, [text, says]) => {
-    const { value, problems } = readYamlText(text, 'one');
+    const { value, faults } = readYamlText(text, 'one');
     expect(value).toBeUndefined();
-    expect(problems[0]?.message).toContain(says);
-    expect(problems[0]?.source_position.line).toBeGreaterThan(0);
+    expect(faults[0]?.message).toContain(says);
+    expect(faults[0]?.source_position.line).toBeGreaterThan(0);
   });
 });
 

@@ -120,6 +120,6 @@ function resultOf(
     return { result: 'error', says: truncatedSays(`No valid verdict: ${fault}`) };
   }
   const { result, score, issues } = verdict;
-  const findings = issues.map(({ criterion, says }) => `${criterion}: ${says}`).join('; ');
-  return { result, says: truncatedSays(`Score ${score}. ${findings}`.trim()), issues };
+  const issueTexts = issues.map(({ criterion, says }) => `${criterion}: ${says}`).join('; ');
+  return { result, says: truncatedSays(`Score ${score}. ${issueTexts}`.trim()), issues };
 }

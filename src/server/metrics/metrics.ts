@@ -189,7 +189,7 @@ export class Metrics implements Observer {
     );
     addWorkGauge(
       'ready_tasks',
-      'Tasks, subtasks and edges that are not held and whose dependencies are complete.',
+      'Tasks, subtasks and edges that are not claimed and whose dependencies are complete.',
       ({ ready_tasks }) => ready_tasks,
     );
     addWorkGauge(

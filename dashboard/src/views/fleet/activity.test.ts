@@ -92,9 +92,9 @@ describe('notable events', () => {
   });
 
   it('cut a long reason', () => {
-    const [held = ''] = notableTexts(event('TASK_HELD', 'eve', 0, { by: 'eve', reason: 'x'.repeat(8000) }));
-    expect(held).toMatch(/^held: eve holds back A-012-parser: x+…$/);
-    expect(held.length).toBeLessThan(300);
+    const [onHold = ''] = notableTexts(event('TASK_HELD', 'eve', 0, { by: 'eve', reason: 'x'.repeat(8000) }));
+    expect(onHold).toMatch(/^on hold: eve put A-012-parser on hold: x+…$/);
+    expect(onHold.length).toBeLessThan(300);
   });
 
   it('leave out ordinary events, and unknown types', () => {

@@ -141,8 +141,8 @@ const SENTENCES: Partial<Record<ClaimEventKind, SentenceOf>> = {
       `: ${String(decision).toLowerCase().replaceAll('_', ' ')}`,
     ),
   adopted: (_, { by }) => good('adopted', `${actorName(by)} adopted a parked result for `),
-  held: (_, { by, reason }) => warn('held', `${actorName(by)} holds back `, `: ${reason}`),
-  unheld: (_, { by }) => good('unheld', `${actorName(by)} removed the hold of `),
+  held: (_, { by, reason }) => warn('on hold', `${actorName(by)} put `, ` on hold: ${reason}`),
+  unheld: (_, { by }) => good('hold lifted', `${actorName(by)} lifted the hold of `),
   reset: (_, { by, reason }) => warn('reset', `${actorName(by)} reopened `, `: ${reason}`),
 };
 

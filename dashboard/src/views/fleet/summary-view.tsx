@@ -18,7 +18,7 @@ export function Summary({ status: { total, counts, claims, parked } }: { status:
     [counts.ready, 'ready', 'mark-good', listPath('ready')],
     [counts.blocked, 'blocked', '', listPath('blocked')],
     [counts.backoff, 'waiting to be retried', '', listPath('backoff')],
-    [counts.held, 'held', 'mark-warn', '/inbox/held'],
+    [counts.held, 'on hold', 'mark-warn', '/inbox/held'],
     [counts.suspended, 'waiting for a review', 'mark-warn', '/inbox/review'],
     [counts.stale, 'stale', 'mark-bad', '/inbox/stale'],
     [counts.exhausted, 'out of attempts', 'mark-bad', '/inbox/limit'],

@@ -96,7 +96,7 @@ const parkedItem = ({ task_id, parked }: { task_id: string; parked: number }): I
   count: parked,
 });
 
-/** Stale and held work, and tasks without generations left. Suspended work is a review already. */
+/** Stale claims, work on hold, and tasks without generations left. Suspended work is a review already. */
 function waitingItems(status: InboxSources['status'], escalations: readonly Escalation[]): InboxItem[] {
   const claimedAtByTask = new Map(
     (status?.claims ?? []).map(({ task_id, claimed_at }) => [task_id, claimed_at]),

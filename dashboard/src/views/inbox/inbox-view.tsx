@@ -22,7 +22,7 @@ const KIND_NAMES: Readonly<Record<InboxKind, string>> = {
   stale: 'Stale claims',
   escalation: 'Escalations',
   parked: 'Parked results',
-  held: 'Held work',
+  held: 'Work on hold',
   limit: 'Limits reached',
 };
 
@@ -45,7 +45,7 @@ export default function InboxView({ kind }: { kind?: string }) {
       {isLoaded && shown.length === 0 ? (
         <Empty title="Nothing waits for you">
           <p>
-            Reviews, proposed tasks, stale claims, escalations, parked results, held work and limits appear
+            Reviews, proposed tasks, stale claims, escalations, parked results, work on hold and limits appear
             here. In the terminal, reviews and proposed tasks: <code>gen review</code>
           </p>
         </Empty>

@@ -6,9 +6,9 @@ import type { ItemOf } from './inbox-items.js';
 import { ItemFrame } from './item-frame.js';
 
 const ACTIONS = { stale: ['force_release', 'reassign'], held: ['unhold'] } as const;
-const NAMES = { stale: 'Stale claim', held: 'Held' } as const;
+const NAMES = { stale: 'Stale claim', held: 'On hold' } as const;
 
-/** A stale claim, which a person can release or reassign, or held work. */
+/** A stale claim, which a person can release or reassign, or work on hold. */
 export function WaitingCard({ item }: { item: ItemOf<'stale' | 'held'> }) {
   const { task_id, reason, waits_for } = item.waiting;
   const state = useReply('get_task_state', { params: { subject: task_id } });

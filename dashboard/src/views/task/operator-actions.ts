@@ -31,10 +31,10 @@ export const ACTION_EFFECTS: Readonly<Record<OperatorAction | Adoption, string>>
 /** The actions that make sense in this state. The server decides, by state and by role. */
 export function actionsFor({ phase, readiness, claim }: Pick<TaskState, 'phase' | 'readiness' | 'claim'>) {
   if (phase === 'COMPLETED') return ['reset'] satisfies OperatorAction[];
-  const isHeld = readiness === 'held';
+  const isOnHold = readiness === 'held';
   const hasHolder = claim?.state === 'ACTIVE' || claim?.state === 'SUSPENDED';
   return [
-    isHeld ? 'unhold' : 'hold',
+    isOnHold ? 'unhold' : 'hold',
     ...(hasHolder ? (['force_release'] as const) : []),
     'reassign',
   ] satisfies OperatorAction[];

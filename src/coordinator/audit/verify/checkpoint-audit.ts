@@ -5,7 +5,7 @@ import type { EventEnvelope } from '../../../core/events/envelope.js';
 import type { ProjectKey } from '../../../stores/store.js';
 import { payloadDigest, sha256 } from '../audit-hash.js';
 import { verifySignatureSync } from '../verify-signature.js';
-import { type LogFinding, UNVOUCHED_KEY } from './log-finding.js';
+import { type LogRemark, UNVOUCHED_KEY } from './log-remark.js';
 
 /** What a log is compared with: checkpoints that were kept elsewhere, and keys that are known to be the owner's. */
 export type AnchorOptions = Pick<LogAuditOptions, 'anchors' | 'trustedKeys'>;
@@ -70,11 +70,11 @@ const newAudit = (projectKey: ProjectKey, { anchors = [], trustedKeys = [] }: An
 export function auditViolations(
   { faults, anchors, differs_between, unvouched_keys }: LogAuditReport,
   file: string,
-): LogFinding[] {
-  const violationAt = (line: number, rule: string, says: string): LogFinding => ({
+): LogRemark[] {
+  const violationAt = (line: number, rule: string, says: string): LogRemark => ({
     ...{ file, line, rule, subject: null, says },
   });
-  const differenceFindings =
+  const differences =
     differs_between === null
       ? []
       : [
@@ -85,7 +85,7 @@ export function auditViolations(
           ),
         ];
   return [
-    ...differenceFindings,
+    ...differences,
     ...faults.map(({ position, code, detail }) => violationAt(position, `AUDIT ${code}`, detail)),
     ...anchors
       .filter(({ code }) => code !== 'AGREES' && code !== 'LOSS_ACCEPTED')

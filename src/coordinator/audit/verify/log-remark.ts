@@ -1,5 +1,5 @@
-/** A broken rule or a note about a log, with the place in the log. */
-export interface LogFinding {
+/** A violation of a rule by a log, or a note on a log, with the place in the log. */
+export interface LogRemark {
   readonly file: string;
   readonly line: number;
   /** If a whole block is broken: its last line. */
@@ -15,5 +15,5 @@ export interface LogFinding {
   readonly says: string;
 }
 
-/** The rule of a finding about an audit key that no anchor vouches for. Only the owner of the log can confirm the key. */
+/** The rule of a remark on an audit key that no anchor vouches for. Only the owner of the log can confirm the key. */
 export const UNVOUCHED_KEY = 'ANCHOR UNVOUCHED_KEY';

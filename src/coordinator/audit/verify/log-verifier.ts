@@ -6,7 +6,7 @@ import { PolicyAwareLogChecker } from '../../../core/claims/policy-aware-log-che
 import { isEnforcedRule, RunLogChecker } from '../../../core/engine/run-log-checker.js';
 import type { EventEnvelope } from '../../../core/events/envelope.js';
 import { verifySignatureSync } from '../verify-signature.js';
-import type { LogFinding } from './log-finding.js';
+import type { LogRemark } from './log-remark.js';
 
 export interface LogReport {
   readonly tenant_id: string | null;
@@ -31,16 +31,16 @@ export interface LogReport {
   readonly signatures_unchecked: number;
   /** Losses of history that an operator accepted. */
   readonly losses: readonly RecordedLoss[];
-  readonly breaks: readonly LogFinding[];
+  readonly breaks: readonly LogRemark[];
   /**
    * Notes, which are not violations. `UNSIGNED`: a command has no signature although the tenant required one.
    * `RUN-nn`: an executor has reported a run that contradicts itself.
    */
-  readonly notes: readonly LogFinding[];
+  readonly notes: readonly LogRemark[];
 }
 
 /** Maximum number of violations, and of notes. One fault can cause thousands, and the first ones suffice. */
-const FINDINGS_MAX = 100;
+const REMARKS_MAX = 100;
 
 const UNSIGNED_TEXT =
   'a command of a session has no signature, although the tenant’s limits required one at that time. Imported events never have one';
@@ -55,8 +55,8 @@ interface VisitedEvent {
 
 /** Checks events in order, and collects what breaks a rule. */
 export class LogVerifier {
-  private readonly violations: LogFinding[] = [];
-  private readonly notes: LogFinding[] = [];
+  private readonly violations: LogRemark[] = [];
+  private readonly notes: LogRemark[] = [];
   private readonly subjects = new Set<string>();
   readonly checker = new PolicyAwareLogChecker();
   private readonly runs = new RunLogChecker();
@@ -111,12 +111,12 @@ export class LogVerifier {
     this.checkSignature(located);
   }
 
-  /** In an intact log, an executor may have reported a run that contradicts itself. Such a finding is only a note. */
+  /** In an intact log, an executor may have reported a run that contradicts itself. Such a violation is only a note. */
   private checkRuns({ event, file, line }: VisitedEvent): void {
     for (const { rule, subject, says } of this.runs.checkEvent(event)) {
-      const finding = { file, line, rule, subject, says };
-      if (isEnforcedRule(rule)) this.addViolation(finding);
-      else this.addNote(finding);
+      const remark = { file, line, rule, subject, says };
+      if (isEnforcedRule(rule)) this.addViolation(remark);
+      else this.addNote(remark);
     }
   }
 
@@ -131,12 +131,12 @@ export class LogVerifier {
       this.addNote({ ...location, rule: 'UNSIGNED', says: `${positionText}: ${UNSIGNED_TEXT}` });
   }
 
-  private addNote(note: LogFinding): void {
-    if (this.notes.length < FINDINGS_MAX) this.notes.push(note);
+  private addNote(note: LogRemark): void {
+    if (this.notes.length < REMARKS_MAX) this.notes.push(note);
   }
 
-  addViolation({ file, line, last_line = line, rule, subject, says }: LogFinding): void {
-    if (this.violations.length >= FINDINGS_MAX) return;
+  addViolation({ file, line, last_line = line, rule, subject, says }: LogRemark): void {
+    if (this.violations.length >= REMARKS_MAX) return;
     const lines = last_line === line ? { line } : { line, last_line };
     this.violations.push({ file, ...lines, rule, subject, says });
   }

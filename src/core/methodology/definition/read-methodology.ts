@@ -32,7 +32,7 @@ import { parseRoles } from './read/roles.js';
 import { parseThresholds } from './read/thresholds.js';
 import { type ParsedTopology, parseTopology } from './read/topology.js';
 import { sizeLimitText, WorkspaceFiles, type WorkspaceTexts } from './read/workspace-files.js';
-import { ConfigFindings } from './read/yaml-file.js';
+import { ConfigFaultList } from './read/yaml-file.js';
 
 const STANDARD_PROFILE = 'standard';
 const NO_UNREADABLE_FILES: ReadonlyMap<string, string> = new Map();
@@ -51,18 +51,18 @@ export const parseMethodology = (
 export function* parseMethodologyInSlices(texts: WorkspaceTexts): SliceableWork<ParsedMethodology> {
   const message = sizeLimitText(texts.files);
   if (message !== null) return { ok: false, faults: [{ file: '', path: '', message }] };
-  const findings = new ConfigFindings();
-  const workspaceFiles = new WorkspaceFiles(texts, findings);
+  const faultList = new ConfigFaultList();
+  const workspaceFiles = new WorkspaceFiles(texts, faultList);
   yield* workspaceFiles.openInSlices(['profile', 'edge', 'feature']);
-  const parsed = parseFiles(workspaceFiles, findings);
-  const faults = sortFindings(findings.faults);
+  const parsed = parseFiles(workspaceFiles, faultList);
+  const faults = sortFaults(faultList.faults);
   if (parsed === null || parsed.faultyFiles.affectsEverything) return { ok: false, faults };
   const { methodology, features } = parsed;
-  return { ok: true, methodology, features, warnings: sortFindings(findings.warnings), faults };
+  return { ok: true, methodology, features, warnings: sortFaults(faultList.warnings), faults };
 }
 
-const sortFindings = (findings: readonly ConfigFault[]): ConfigFault[] =>
-  [...findings].sort(
+const sortFaults = (faults: readonly ConfigFault[]): ConfigFault[] =>
+  [...faults].sort(
     (a, b) =>
       (a.file < b.file ? -1 : a.file > b.file ? 1 : 0) ||
       (a.line ?? 0) - (b.line ?? 0) ||
@@ -72,7 +72,7 @@ const sortFindings = (findings: readonly ConfigFault[]): ConfigFault[] =>
 /** Parses the opened files; null if a reported fault prevents this, such as one in the topology. */
 function parseFiles(
   files: WorkspaceFiles,
-  findings: ConfigFindings,
+  faultList: ConfigFaultList,
 ): {
   readonly methodology: Methodology;
   readonly features: readonly Feature[];
@@ -86,7 +86,7 @@ function parseFiles(
   const coordinationFile = files.fileOrBuiltIn('coordination', 'coordination.yml');
   const coordination = coordinationFile && parseCoordination(coordinationFile);
   const defaults = evaluatorDefaultsOf(files);
-  const profiles = profilesOf(files, names, defaults, findings);
+  const profiles = profilesOf(files, names, defaults, faultList);
   warnAboutMissingEdges(profiles, graph);
   const edges = edgesOf(files, graph, defaults);
   const rolesFile = files.fileOrBuiltIn('roles', 'agent_roles.yml');
@@ -109,16 +109,16 @@ function parseFiles(
     ...(engine === null ? {} : { engine }),
   };
   const parsedFeatures = parseFeatures(files.filesOf('feature'), profiles, default_profile);
-  checkLength('', 'The configuration', methodology, METHODOLOGY_LENGTH_MAX, findings);
+  checkLength('', 'The configuration', methodology, METHODOLOGY_LENGTH_MAX, faultList);
   for (const { feature } of parsedFeatures)
     checkLength(
       feature.feature_id,
       `The feature ${feature.feature_id}`,
       feature,
       FEATURE_LENGTH_MAX,
-      findings,
+      faultList,
     );
-  const faultyFiles = faultyFilesOf(files, names, findings, constraints.default_profile ?? STANDARD_PROFILE);
+  const faultyFiles = faultyFilesOf(files, names, faultList, constraints.default_profile ?? STANDARD_PROFILE);
   const features = parsedFeatures
     .filter(({ file }) => !faultyFiles.names.has(file.name))
     .map(({ feature }) => feature);
@@ -150,7 +150,7 @@ function profilesOf(
   files: WorkspaceFiles,
   names: EdgeNameIndex,
   { thresholds }: EvaluatorDefaults,
-  findings: ConfigFindings,
+  faultList: ConfigFaultList,
 ): Record<string, Profile> {
   const builtIn: Record<string, Profile> = {};
   for (const file of builtInProfiles()) {
@@ -176,7 +176,7 @@ function profilesOf(
   }
   const profiles = { ...builtIn, ...fromFiles };
   // An earlier or built-in profile does not replace a faulty one of the same name, because the faulty one may require more.
-  for (const { file } of findings.faults) {
+  for (const { file } of faultList.faults) {
     if (files.pathsOf('profile').includes(file)) delete profiles[fileStem(file)];
   }
   return profiles;
@@ -225,10 +225,10 @@ function checkLength(
   what: string,
   value: unknown,
   lengthMax: number,
-  findings: ConfigFindings,
+  faultList: ConfigFaultList,
 ): void {
   const { length } = JSON.stringify(value);
   if (length <= lengthMax) return;
   const message = `${what} has ${length} characters; at most ${lengthMax} are allowed. Shorten its texts.`;
-  findings.fault({ file: '', path, message });
+  faultList.fault({ file: '', path, message });
 }

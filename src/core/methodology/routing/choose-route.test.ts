@@ -530,7 +530,7 @@ describe('an escalation', () => {
     expect(route.escalations[0]?.next).toContain('gen task force-release F#intent_requirements');
   });
 
-  it('is raised for a held edge, and lifting the hold comes before new work', () => {
+  it('is raised for an edge on hold, and lifting the hold comes before new work', () => {
     const log = new EventLogBuilder()
       .append('intent_raised', null, null, { intent_id: 'INT-9', trigger: 'slow', severity: 'high' })
       .append('edge_started', 'F', 'intent_requirements')
@@ -542,7 +542,7 @@ describe('an escalation', () => {
         severity: 'high',
         feature_id: 'F',
         edge: 'intent_requirements',
-        says: 'intent_requirements of F is held: not what we meant',
+        says: 'intent_requirements of F is on hold: not what we meant',
       },
       { kind: 'intent' },
     ]);

@@ -88,7 +88,7 @@ function escalationsOfStep(
     addEscalation('review', 'high', `${where} waits for a review`, reviewCommand);
   if (state.hold !== null) {
     const unholdCommand = genCommand('task', 'unhold', `${feature_id}#${edge}`, '--reason', 'settled');
-    addEscalation('hold', 'high', `${where} is held: ${state.hold}`, unholdCommand);
+    addEscalation('hold', 'high', `${where} is on hold: ${state.hold}`, unholdCommand);
   }
   if (step.stuck) {
     const message = `${where} is stuck at delta ${state.delta} after ${state.iteration} iterations`;

@@ -11,7 +11,7 @@ import { undecidedDimensions } from '../routing/route-state.js';
 
 type HealthFindingKind = HealthFinding['kind'];
 
-/** Reports current and imminent problems, derived from the log and the files. Repairs nothing. */
+/** Reports what is wrong or soon will be, derived from the log and the files. Repairs nothing. */
 export function healthView(
   input: RouteInput,
   spent: HealthReport['spent'],

@@ -1,7 +1,7 @@
 import { DEFAULT_FILES } from '../defaults.generated.js';
 import { canonicalEdge } from '../edge-name.js';
 import { type EdgeNameIndex, fileStem } from './edge-names.js';
-import { ConfigFindings, openYamlFile, type YamlFile } from './yaml-file.js';
+import { ConfigFaultList, openYamlFile, type YamlFile } from './yaml-file.js';
 
 const builtInCache = new Map<string, YamlFile>();
 
@@ -9,7 +9,7 @@ const builtInCache = new Map<string, YamlFile>();
 export function builtInFile(path: string): YamlFile {
   const cached = builtInCache.get(path);
   if (cached !== undefined) return cached;
-  const file = openYamlFile(path, DEFAULT_FILES.get(path) ?? '', new ConfigFindings(), true);
+  const file = openYamlFile(path, DEFAULT_FILES.get(path) ?? '', new ConfigFaultList(), true);
   if (file === null) throw new Error(`The built-in file ${path} cannot be parsed.`);
   builtInCache.set(path, file);
   return file;

@@ -34,7 +34,7 @@ export class EdgeNameIndex {
   resolveOrWarn(name: string, file: YamlFile, path: DocumentPath): string | null {
     const edge = this.find(name);
     if (edge === null && !file.isBuiltIn)
-      file.warn(path, `${this.#unknownMessage(name)} This name is left out.`);
+      file.warn(path, `${this.#unknownText(name)} This name is left out.`);
     return edge;
   }
 
@@ -56,7 +56,7 @@ export class EdgeNameIndex {
     return [...new Set(edges)];
   }
 
-  #unknownMessage(name: string): string {
+  #unknownText(name: string): string {
     const knownEdges = [...new Set(this.#byName.values())].join(', ');
     return `The topology has no edge ${JSON.stringify(name)}; known edges: ${knownEdges}.`;
   }

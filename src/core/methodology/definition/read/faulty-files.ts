@@ -2,7 +2,7 @@ import type { Methodology } from '../methodology.js';
 import { type EdgeNameIndex, fileStem } from './edge-names.js';
 import type { WorkspaceFileKind } from './file-kinds.js';
 import type { WorkspaceFiles } from './workspace-files.js';
-import type { ConfigFindings } from './yaml-file.js';
+import type { ConfigFaultList } from './yaml-file.js';
 
 /** The files with faults, and what depends on them. */
 export interface FaultyFiles {
@@ -21,7 +21,7 @@ const SPECIFIC_KINDS: readonly WorkspaceFileKind[] = ['feature', 'profile', 'int
 export function faultyFilesOf(
   files: WorkspaceFiles,
   names: EdgeNameIndex,
-  { faults }: ConfigFindings,
+  { faults }: ConfigFaultList,
   /** The profile of features whose definition names no profile. */
   defaultProfile: string,
 ): FaultyFiles {

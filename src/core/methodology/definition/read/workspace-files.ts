@@ -1,7 +1,7 @@
 import type { SliceableWork } from '../../../sliceable-work.js';
 import { builtInFile } from './built-in.js';
 import { ALL_FILES_LENGTH_MAX, FILES_MAX, filesByKind, type WorkspaceFileKind } from './file-kinds.js';
-import { type ConfigFindings, openYamlFile, type YamlFile } from './yaml-file.js';
+import { type ConfigFaultList, openYamlFile, type YamlFile } from './yaml-file.js';
 
 /** The files of a workspace by path relative to `.ai-workspace/`: their texts, or why they could not be read. */
 export interface WorkspaceTexts {
@@ -16,13 +16,13 @@ export class WorkspaceFiles {
 
   constructor(
     private readonly texts: WorkspaceTexts,
-    private readonly findings: ConfigFindings,
+    private readonly faultList: ConfigFaultList,
   ) {
     this.#byKind = filesByKind([...texts.files.keys(), ...texts.unreadable.keys()]);
     const usedPaths = new Set([...this.#byKind.values()].flat());
     for (const [file, message] of texts.unreadable) {
       // A path without these extensions may be a folder of used files. Unreadable files that are not used are ignored.
-      if (!usedPaths.has(file) && !/\.(ya?ml|md)$/.test(file)) findings.fault({ file, path: '', message });
+      if (!usedPaths.has(file) && !/\.(ya?ml|md)$/.test(file)) faultList.fault({ file, path: '', message });
     }
   }
 
@@ -53,7 +53,7 @@ export class WorkspaceFiles {
     const [first, ...others] = this.#byKind.get(kind) ?? [];
     if (first === undefined) return null;
     const message = `${first} takes precedence; this file is ignored.`;
-    for (const file of others) this.findings.warn({ file, path: '', message });
+    for (const file of others) this.faultList.warn({ file, path: '', message });
     return this.#open(first);
   }
 
@@ -76,8 +76,8 @@ export class WorkspaceFiles {
 
   #parse(path: string): YamlFile | null {
     const message = this.texts.unreadable.get(path);
-    if (message === undefined) return openYamlFile(path, this.texts.files.get(path) ?? '', this.findings);
-    this.findings.fault({ file: path, path: '', message });
+    if (message === undefined) return openYamlFile(path, this.texts.files.get(path) ?? '', this.faultList);
+    this.faultList.fault({ file: path, path: '', message });
     return null;
   }
 }

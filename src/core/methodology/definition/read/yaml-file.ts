@@ -11,25 +11,25 @@ import {
 
 /** Maximum length of a file, in characters. */
 export const FILE_LENGTH_MAX = 256 * 1024;
-const FINDINGS_MAX = 100;
+const FAULTS_MAX = 100;
 
 /** Collects faults and warnings about workspace files, up to a limit. */
-export class ConfigFindings {
+export class ConfigFaultList {
   readonly faults: ConfigFault[] = [];
   readonly warnings: ConfigFault[] = [];
 
   fault(fault: ConfigFault): void {
-    if (this.faults.length < FINDINGS_MAX) this.faults.push(fault);
+    if (this.faults.length < FAULTS_MAX) this.faults.push(fault);
   }
   warn(warning: ConfigFault): void {
-    if (this.warnings.length < FINDINGS_MAX) this.warnings.push(warning);
+    if (this.warnings.length < FAULTS_MAX) this.warnings.push(warning);
   }
 }
 
 /** Names that no field may have. A field `constructor` of a transition is allowed, as lookups check for own properties. */
 const FORBIDDEN_NAMES: ReadonlySet<string> = new Set(['__proto__', 'prototype']);
 
-/** A parsed workspace file: its value, and methods that report findings with their position. */
+/** A parsed workspace file: its value, and methods that report faults and warnings with their position. */
 export class YamlFile implements ShapeFaultSink {
   readonly documentName = 'The file';
   readonly forbiddenNames = FORBIDDEN_NAMES;
@@ -38,7 +38,7 @@ export class YamlFile implements ShapeFaultSink {
     readonly name: string,
     readonly value: unknown,
     private readonly locate: LocatePath,
-    private readonly findings: ConfigFindings,
+    private readonly faultList: ConfigFaultList,
     /** Built-in files may name edges that the topology does not have; these are ignored. */
     readonly isBuiltIn: boolean,
   ) {}
@@ -52,13 +52,13 @@ export class YamlFile implements ShapeFaultSink {
     this.fault(path, message);
   }
   fault(path: DocumentPath, message: string, position = this.locate(path)): void {
-    this.findings.fault(this.finding(path, message, position));
+    this.faultList.fault(this.faultAt(path, message, position));
   }
   warn(path: DocumentPath, message: string): void {
-    this.findings.warn(this.finding(path, message, this.locate(path)));
+    this.faultList.warn(this.faultAt(path, message, this.locate(path)));
   }
 
-  private finding(path: DocumentPath, message: string, position: SourcePosition | null): ConfigFault {
+  private faultAt(path: DocumentPath, message: string, position: SourcePosition | null): ConfigFault {
     return { file: this.name, path: pathText(path), message, ...position };
   }
 }
@@ -70,18 +70,18 @@ export class YamlFile implements ShapeFaultSink {
 export function openYamlFile(
   name: string,
   text: string,
-  findings: ConfigFindings,
+  faultList: ConfigFaultList,
   isBuiltIn = false,
 ): YamlFile | null {
   if (text.length > FILE_LENGTH_MAX) {
     const message = `The file has ${text.length} characters; at most ${FILE_LENGTH_MAX} are allowed.`;
-    findings.fault({ file: name, path: '', message });
+    faultList.fault({ file: name, path: '', message });
     return null;
   }
-  const { value, problems, locate } = readYamlText(text, 'merged');
-  const file = new YamlFile(name, value, locate, findings, isBuiltIn);
-  for (const { path, message, source_position } of problems) file.fault(path, message, source_position);
-  const faultCountBefore = findings.faults.length;
-  if (problems.length > 0 || !checkJsonShape(value, [], file)) return null;
-  return findings.faults.length === faultCountBefore ? file : null;
+  const { value, faults: yamlFaults, locate } = readYamlText(text, 'merged');
+  const file = new YamlFile(name, value, locate, faultList, isBuiltIn);
+  for (const { path, message, source_position } of yamlFaults) file.fault(path, message, source_position);
+  const faultCountBefore = faultList.faults.length;
+  if (yamlFaults.length > 0 || !checkJsonShape(value, [], file)) return null;
+  return faultList.faults.length === faultCountBefore ? file : null;
 }
