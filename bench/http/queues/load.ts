@@ -40,6 +40,7 @@ export async function runAfterWarmUp(
   await run({ ...load, seconds: WARM_UP_SECONDS });
   const cpuSince = startCpuMeter(load.database_pid);
   const measured = await run(load);
+  if (measured.jobs === 0) throw new Error('No job was left after the warm-up. Enqueue more jobs.');
   return { ...measured, database_cpu_seconds: cpuSince() };
 }
 

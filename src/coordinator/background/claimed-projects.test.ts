@@ -11,7 +11,7 @@ import { describeIdleProjects } from '../../../test/support/idle-projects.js';
 
 const [A, B] = ['A-001-core', 'B-001-data'] as const;
 const LEASE_S = 60;
-const ROUNDS_MAX = 1000;
+const ROUNDS_MAX = 100_000;
 
 const countsOf = async (harness: CoordinatorHarness) =>
   (await harness.coordinator.projectCounts()).map(({ key, ...counts }) => [key.project_id, counts] as const);
