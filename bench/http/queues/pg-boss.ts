@@ -21,7 +21,7 @@ const POLLING_SECONDS_MIN = 0.5;
  * Jobs waiting at the start, per second of the run and its warm-up. Every fetch sorts all waiting jobs, so many more jobs
  * than a run finishes would slow it down. A run that finishes all of them ends early.
  */
-const JOBS_WAITING_PER_SECOND = { agents: 500, batches: 25_000, workers: 5_000 } as const;
+const JOBS_WAITING_PER_SECOND = { agents: 500, batches: 10_000, workers: 5_000 } as const;
 type PgBossRun = keyof typeof JOBS_WAITING_PER_SECOND;
 
 /** Measures pg-boss with one job per agent and call, with batches that a program fetches, and with its own workers. */
