@@ -131,8 +131,9 @@ export class Project implements CommittingProject {
   }
 
   /**
-   * Queues an operation and resolves with its reply or a problem. The caller is re-authorized when the operation is
-   * decided, because it may have queued for long. The coordinator's own operations use the default caller.
+   * Decides an operation, on arrival or from the queue, and resolves with its reply or a problem. The caller is
+   * re-authorized when the operation is decided, because it may have queued for long. The coordinator's own operations use
+   * the default caller.
    */
   run<Reply>(operation: Operation<Reply>, caller: Caller = OPEN_CALLER): Promise<Reply | Problem> {
     if (this.queue.length >= QUEUE_MAX) {
